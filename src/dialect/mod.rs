@@ -41,13 +41,13 @@ use serde_json::Value;
 use crate::model::Brief;
 use crate::model::Candidate;
 use crate::model::Change;
-use crate::model::Compared;
 use crate::model::Config;
 use crate::model::Content;
 use crate::model::DialectId;
 use crate::model::Edit;
 use crate::model::EditKind;
 use crate::model::Evidence;
+use crate::model::EvidenceRequest;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::Listing;
@@ -56,6 +56,7 @@ use crate::model::Notice;
 use crate::model::Plan;
 use crate::model::Question;
 use crate::model::Reconstruction;
+use crate::model::ReferencedFile;
 use crate::model::RelPath;
 use crate::model::RollBack;
 use crate::model::Run;
@@ -63,7 +64,6 @@ use crate::model::StepId;
 use crate::model::Suggestions;
 use crate::model::Timestamp;
 use crate::model::Traces;
-use crate::model::Wanted;
 
 /// Returns why a text is not YAML; `None` if it is.
 pub(crate) fn problem_of_yaml(bytes: &[u8]) -> Option<String> {
@@ -352,7 +352,7 @@ pub(crate) struct Loaded {
     /// `None` if the status of the run is unknown.
     pub(crate) run: Option<Run>,
     pub(crate) findings: Vec<Finding>,
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: EvidenceRequest,
     /// Data of the state that no field of the run holds, for [`Dialect::native`].
     pub(crate) said: Value,
     /// Digests that represent state files in the revision, if reading verified every byte; other files are represented by their
@@ -365,7 +365,7 @@ pub(crate) struct Loaded {
 pub(crate) struct GitComparison {
     pub(crate) findings: Vec<Finding>,
     /// One row per compared file, for a preflight.
-    pub(crate) compared: Vec<Compared>,
+    pub(crate) compared: Vec<ReferencedFile>,
 }
 
 /// The reason why a change cannot be written.

@@ -1,4 +1,4 @@
-//! Rule 8: how long nothing has happened, by the best stamp there is.
+//! Rule 8: the time since the last activity, by the best time stamp available.
 
 use crate::model::Age;
 use crate::model::AgeBand;
@@ -9,13 +9,13 @@ use crate::model::Options;
 use crate::model::Run;
 use crate::model::human_age;
 
-/// How far ahead a clock may be before its stamps are not believed.
+/// Clock skew up to which a time stamp in the future is accepted.
 const SKEW_SECONDS: i64 = 300;
 
-/// Returns the age of a run and what there is to say about it.
+/// Returns the age of a run and findings about it.
 ///
-/// The state's own stamp counts first, then the commit of the state file, then its modification time, which a clone or a
-/// checkout makes meaningless; `source` says which.
+/// The time stamp in the state comes first, then the commit time of the state file, then its modification time, which a clone or a
+/// checkout makes meaningless; `source` names the one used.
 pub(super) fn age(run: &Run, evidence: &Evidence, options: &Options) -> (Age, Vec<Finding>) {
     let mut findings = Vec::new();
     let stamps = [("state", run.stamp), ("commit", evidence.committed_at), ("file", evidence.modified_at)];
@@ -26,7 +26,10 @@ pub(super) fn age(run: &Run, evidence: &Evidence, options: &Options) -> (Age, Ve
             findings.push(
                 Finding::new(
                     FindingCode::TimeInFuture,
-                    format!("the {source}'s stamp {stamp} lies {} in the future; it is not used", human_age(-seconds)),
+                    format!(
+                        "the {source}'s time stamp {stamp} is {} in the future; it is not used",
+                        human_age(-seconds)
+                    ),
                 )
                 .fix("check the clock of this machine and of the one that wrote the state"),
             );
@@ -37,12 +40,13 @@ pub(super) fn age(run: &Run, evidence: &Evidence, options: &Options) -> (Age, Ve
         if band == AgeBand::Stale {
             findings.push(
                 Finding::new(FindingCode::AgeStale, format!("nothing has happened for {}", human_age(seconds)))
-                    .fix("check that the plan still fits the code before you go on"),
+                    .fix("check that the plan still fits the code before you continue"),
             );
         }
         return (Age { seconds: Some(seconds), band: Some(band), source: source.to_owned() }, findings);
     }
-    findings.push(Finding::new(FindingCode::AgeUnknown, "no usable time stamp says how old this state is"));
+    findings
+        .push(Finding::new(FindingCode::AgeUnknown, "the age of this state is unknown: it has no usable time stamp"));
     (Age { seconds: None, band: None, source: "unknown".to_owned() }, findings)
 }
 

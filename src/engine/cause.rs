@@ -1,6 +1,6 @@
-//! What ended the work on a run: judged by the events of the session that drove it and by whether its process lives.
+//! What ended the work on a run, derived from the events of the session that drove it and from its process.
 //!
-//! Only a run that nobody else drives now has a cause. What the state itself says of an interruption comes before it.
+//! A run that another process drives has no cause. An interruption that the state records takes precedence.
 
 use crate::model::Cause;
 use crate::model::CauseKind;
@@ -11,52 +11,52 @@ use crate::model::SessionLine;
 use crate::model::Timestamp;
 use crate::model::clean_line;
 
-/// The client's words for a limit that was reached rather than something that broke.
+/// Errors of the client that mean a limit, not a failure.
 const LIMITS: [&str; 2] = ["rate_limit", "billing_error"];
-const WORD_CHARS: usize = 60;
+const QUOTE_CHARS: usize = 60;
 
-/// Returns what cut the work off; `None` where nothing tells, or where somebody is at it.
+/// Returns what interrupted the work; `None` if it is unknown or if another process drives the run.
 pub(super) fn cause(evidence: &Evidence) -> Option<Cause> {
     let gone_since = match &evidence.owner {
         Owner::None | Owner::Live { .. } => return None,
         Owner::Ours => None,
         Owner::Dead { since, .. } => Some(*since),
     };
-    let mut story = SessionActivity::default();
-    evidence.session.iter().for_each(|line| story.witness_report(line));
-    story.tell(gone_since)
+    let mut activity = SessionActivity::default();
+    evidence.session.iter().for_each(|line| activity.record(line));
+    activity.cause(gone_since)
 }
 
-/// Is a session as heard so far, from where it wrote to the run last.
+/// The events of a session since its last write to the run.
 #[derive(Default)]
 struct SessionActivity<'a> {
-    /// Started and not yet back, oldest first: id, kind, when.
+    /// Agents that are still running, oldest first: id, kind, start time.
     agents: Vec<(&'a str, &'a str, Timestamp)>,
-    /// The last error, and how much was done after it.
+    /// The last error, unless work continued after it.
     failure: Option<(Timestamp, &'a str)>,
     prompts_since: usize,
     compacted: Option<Timestamp>,
     ended: Option<(Timestamp, &'a str)>,
-    /// Another process took the session up.
+    /// When another process resumed the session.
     restarted: Option<Timestamp>,
-    /// Agents that were away when something else was heard: the turn that waited for them is over.
-    left_behind: usize,
+    /// Number of agents, from the oldest, that had not returned when the turn that waited for them ended.
+    unreturned: usize,
 }
 
 impl<'a> SessionActivity<'a> {
-    fn witness_report(&mut self, line: &'a SessionLine) {
+    fn record(&mut self, line: &'a SessionLine) {
         match &line.event {
             SessionEvent::Start { source, .. } if source == "compact" => {
                 self.compacted.get_or_insert(line.at);
             }
             SessionEvent::Start { .. } => {
                 self.restarted = Some(line.at);
-                self.left_behind = self.agents.len();
+                self.unreturned = self.agents.len();
             }
             SessionEvent::Drives(_) => {}
             SessionEvent::Prompt => {
                 self.prompts_since += 1;
-                self.left_behind = self.agents.len();
+                self.unreturned = self.agents.len();
                 self.forget_failure(1);
             }
             SessionEvent::AgentStart { id, agent } => {
@@ -66,7 +66,7 @@ impl<'a> SessionActivity<'a> {
             SessionEvent::AgentStop { id } => {
                 if let Some(at) = self.agents.iter().position(|(known, ..)| known == id) {
                     self.agents.remove(at);
-                    self.left_behind = self.left_behind.saturating_sub(usize::from(at < self.left_behind));
+                    self.unreturned = self.unreturned.saturating_sub(usize::from(at < self.unreturned));
                 }
             }
             SessionEvent::Failure { error } => {
@@ -81,50 +81,50 @@ impl<'a> SessionActivity<'a> {
         }
     }
 
-    /// Work went on after an error. The first words of a person after it may well be the question what happened.
+    /// Forgets the last error because work continued. The first prompt after an error may only ask what happened.
     fn forget_failure(&mut self, allowed_prompts: usize) {
         if self.failure.is_some() && (allowed_prompts == 0 || self.prompts_since > allowed_prompts) {
             self.failure = None;
         }
     }
 
-    /// Says the one thing that explains most. `gone_since`: the driver is gone, and was last heard of then.
-    fn tell(&self, gone_since: Option<Option<Timestamp>>) -> Option<Cause> {
-        let cause = |kind, at, detail: String| Some(Cause { kind, at, detail });
+    /// Returns the most specific cause. `gone_since` is set if the driver is gone, with the time it was last seen.
+    fn cause(&self, gone_since: Option<Option<Timestamp>>) -> Option<Cause> {
+        let found = |kind, at, detail: String| Some(Cause { kind, at, detail });
         if let Some((at, error)) = self.failure {
             let kind = if LIMITS.contains(&error) { CauseKind::Limit } else { CauseKind::Failure };
             let what = if kind == CauseKind::Limit { "a usage limit was reached" } else { "the service failed" };
-            return cause(kind, Some(at), format!("{what}: {}", clean_line(error, WORD_CHARS)));
+            return found(kind, Some(at), format!("{what}: {}", clean_line(error, QUOTE_CHARS)));
         }
         let is_over = gone_since.is_some() || self.restarted.is_some() || self.ended.is_some();
         let lost =
-            if is_over { self.agents.as_slice() } else { &self.agents[..self.left_behind.min(self.agents.len())] };
+            if is_over { self.agents.as_slice() } else { &self.agents[..self.unreturned.min(self.agents.len())] };
         if let Some((_, agent, at)) = lost.last() {
-            let agent = clean_line(agent, WORD_CHARS);
+            let agent = clean_line(agent, QUOTE_CHARS);
             let detail = match is_over {
-                true => format!("the session ended while the agent {agent} was at work"),
-                false => format!("the agent {agent} was started and never came back"),
+                true => format!("the session ended while the agent {agent} was working"),
+                false => format!("the agent {agent} was started and never returned"),
             };
-            return cause(CauseKind::AgentLost, Some(*at), detail);
+            return found(CauseKind::AgentLost, Some(*at), detail);
         }
         if let Some((at, "clear")) = self.ended {
-            return cause(CauseKind::ContextLost, Some(at), "the conversation was cleared".to_owned());
+            return found(CauseKind::ContextLost, Some(at), "the conversation was cleared".to_owned());
         }
         if let Some((at, reason)) = self.ended {
-            return cause(
+            return found(
                 CauseKind::SessionEnded,
                 Some(at),
-                format!("the session ended: {}", clean_line(reason, WORD_CHARS)),
+                format!("the session ended: {}", clean_line(reason, QUOTE_CHARS)),
             );
         }
         if let Some(since) = gone_since {
-            return cause(CauseKind::SessionEnded, since, "the process that drove it is gone".to_owned());
+            return found(CauseKind::SessionEnded, since, "the process that drove it is gone".to_owned());
         }
         if let Some(at) = self.restarted {
-            return cause(CauseKind::SessionEnded, Some(at), "the session was cut off and taken up again".to_owned());
+            return found(CauseKind::SessionEnded, Some(at), "the session was interrupted and resumed".to_owned());
         }
         let at = self.compacted?;
-        cause(CauseKind::ContextLost, Some(at), "the conversation was compacted while the work was open".to_owned())
+        found(CauseKind::ContextLost, Some(at), "the conversation was compacted while the work was open".to_owned())
     }
 }
 

@@ -43,7 +43,7 @@ fn dead() -> Owner {
     Owner::Dead { since: Some(at(50)), session: None }
 }
 
-/// What happened to whom, and the cause with the minute it happened in.
+/// Events and the expected cause with its minute.
 type Case<'a> = (&'a str, &'a Owner, &'a [SessionEvent], Option<(CauseKind, usize)>);
 
 #[test]
@@ -88,7 +88,7 @@ fn each_story_has_one_cause() {
 }
 
 #[test]
-fn a_run_that_somebody_drives_has_no_cause() {
+fn a_driven_run_has_no_cause() {
     let session = events(&[failure("rate_limit")]);
     for owner in [Owner::None, Owner::Live { description: "process 7".to_owned() }] {
         let evidence = Evidence { owner, session: session.clone(), ..Evidence::default() };
@@ -100,5 +100,5 @@ fn a_run_that_somebody_drives_has_no_cause() {
 fn words_of_the_client_are_cleaned() {
     let session = events(&[agent("a", "x\u{1b}[31m\ny")]);
     let evidence = Evidence { owner: dead(), session, ..Evidence::default() };
-    assert_eq!(cause(&evidence).unwrap().detail, "the session ended while the agent x[31m y was at work");
+    assert_eq!(cause(&evidence).unwrap().detail, "the session ended while the agent x[31m y was working");
 }

@@ -1,4 +1,4 @@
-//! Rules 4 to 6: what comes next, by effective_status and dependencies. What a caller's options change about it is in `overrides`.
+//! Rules 4 to 6: what comes next, by effective status and dependencies. `overrides` applies the caller's options.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -19,19 +19,19 @@ use crate::model::clean_line;
 use crate::model::mask_secrets;
 use crate::model::plural;
 
-/// How many ids of a chain or a circle a message names before it only counts them.
+/// Maximum number of ids of a chain or cycle that a message names; the rest are counted.
 const NAMED_IDS: usize = 8;
 
-/// Is one thing to do, with the rule that chose it.
+/// A step to do next, with the rule that chose it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Choice {
     pub(super) at: usize,
     pub(super) action: Action,
     pub(super) rule: &'static str,
     pub(super) reason: String,
-    /// The steps whose failure led here, when those are others.
+    /// Other steps whose failure led to this choice.
     pub(super) caused_by: Vec<usize>,
-    /// Only `--force` begins it.
+    /// Whether it can only be begun with `--force`.
     pub(super) forced: bool,
 }
 
@@ -40,31 +40,32 @@ impl Choice {
         Self { at, action, rule, reason, caused_by: Vec::new(), forced: false }
     }
 
-    /// Returns the steps whose failure or interruption it answers: the causes, else the step itself.
-    pub(super) fn answers(&self) -> &[usize] {
+    /// Returns the steps whose failure or interruption led to this choice; the step itself if there are no others.
+    pub(super) fn causes(&self) -> &[usize] {
         if self.caused_by.is_empty() { std::slice::from_ref(&self.at) } else { &self.caused_by }
     }
 
-    /// Tells whether a caller named it.
+    /// Tells whether the caller named the step.
     fn is_named(&self) -> bool {
         matches!(self.rule, "7.from" | "7.retry")
     }
 
-    /// Tells whether work is done.
+    /// Tells whether the action runs work.
     pub(super) const fn is_work(&self) -> bool {
         matches!(self.action, Action::Run | Action::Retry | Action::Return)
     }
 }
 
-/// Is the outcome of choosing.
+/// The chosen steps and the findings about them.
 #[derive(Debug, Default)]
 pub(super) struct Chosen {
     pub(super) choices: Vec<Choice>,
     pub(super) findings: Vec<Finding>,
-    /// The caller asked to go on only if dependencies are met, and they are not.
-    pub(super) answered_no: bool,
+    /// The caller passed `--if-dependencies-met`, and they are not.
+    pub(super) dependencies_unmet: bool,
 }
 
+/// Chooses the next steps of a run.
 pub(super) struct Chooser<'a> {
     pub(super) reconciled: ReconciledRun<'a>,
     pub(super) options: &'a Options,
@@ -75,7 +76,7 @@ impl Chooser<'_> {
         let mut chosen = Chosen::default();
         self.report_graph(&mut chosen.findings);
         if !self.overrides(&mut chosen) {
-            self.by_standing(&mut chosen);
+            self.by_status(&mut chosen);
         }
         self.part_overrides(&mut chosen);
         self.limits(&mut chosen);
@@ -83,34 +84,35 @@ impl Chooser<'_> {
     }
 
     /// Rules 4, 5 and 6 over all steps, in dependency order.
-    fn by_standing(&self, chosen: &mut Chosen) {
+    fn by_status(&self, chosen: &mut Chosen) {
         let sent_back = self.to_step(&mut chosen.findings);
         let Ok(sent_back) = sent_back else { return };
         let returns = self.returns(sent_back);
         let causes: BTreeSet<usize> = returns.values().flatten().copied().collect();
-        let effective_status = self.standing_findings();
+        let reviews = self.unresolved_reviews();
         for &at in self.reconciled.graph.order() {
-            let own = if causes.contains(&at) { None } else { self.choice(at, &effective_status) };
+            let own = if causes.contains(&at) { None } else { self.choice(at, &reviews) };
             let returned = returns.get(&at).filter(|_| !causes.contains(&at) && self.reconciled.is_ready(at));
             chosen.choices.extend(match (own, returned) {
-                // Work that comes back from a review and was never taken up again is not merely next.
+                // Work that a review sent back and that was not resumed is a return, not a first run.
                 (Some(own), Some(causes)) if own.action == Action::Run => Some(self.return_to(own.at, causes)),
                 (Some(own), _) => Some(own),
                 (None, Some(causes)) => Some(self.return_to(at, causes)),
                 (None, None) => None,
             });
         }
-        self.drop_what_lies_behind_gates(&mut chosen.choices);
-        self.drop_what_rework_overtakes(&mut chosen.choices);
+        self.drop_behind_gates(&mut chosen.choices);
+        self.drop_behind_rework(&mut chosen.choices);
         if chosen.choices.is_empty() {
             self.nothing_ready(chosen);
         }
     }
 
-    /// Rule 4: which steps failed reviews send the run back to, and which reviews those are.
+    /// Rule 4: the steps that failed reviews send the run back to, each with those reviews.
     fn returns(&self, sent_back: Option<usize>) -> BTreeMap<usize, Vec<usize>> {
-        let behind: BTreeSet<usize> =
-            sent_back.map(|target| self.reconciled.graph.waiting_for(target).into_iter().collect()).unwrap_or_default();
+        let behind: BTreeSet<usize> = sent_back
+            .map(|target| self.reconciled.graph.all_dependents(target).into_iter().collect())
+            .unwrap_or_default();
         let mut returns: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for &at in self
             .reconciled
@@ -138,27 +140,28 @@ impl Chooser<'_> {
             .map(|failed| failed.agent.as_deref().unwrap_or(failed.title.as_str()))
             .collect();
         let reason = format!("Address {} feedback", names.join(" and "));
-        // That plain work failed sends nothing back; only the caller does, over what is done.
+        // Failed work does not send the run back by itself. If the caller asks for it, done steps must be forced.
         let forced = self.reconciled.effective_status(at) == EffectiveStatus::Done
             && causes.iter().all(|cause| self.reconciled.returns_to(*cause).is_none());
         Choice { caused_by: causes.to_vec(), forced, ..Choice::new(at, Action::Return, "4.return", reason) }
     }
 
-    fn choice(&self, at: usize, findings: &BTreeMap<usize, usize>) -> Option<Choice> {
+    fn choice(&self, at: usize, reviews: &BTreeMap<usize, usize>) -> Option<Choice> {
         let step = &self.reconciled.run.steps[at];
         let id = &step.id;
         let effective_status = self.reconciled.effective_status(at);
         if step.kind == StepKind::Gate {
-            return self.gate(at, findings);
+            return self.gate(at, reviews);
         }
         match effective_status {
             EffectiveStatus::Done
             | EffectiveStatus::Skipped
             | EffectiveStatus::Cancelled
-            | EffectiveStatus::Held
+            | EffectiveStatus::Unreadable
             | EffectiveStatus::OpenContainer => None,
             EffectiveStatus::Verify => {
-                let reason = format!("{}: look before anything is run again", self.reconciled.because(at).join("; "));
+                let reason =
+                    format!("{}: check before anything is run again", self.reconciled.reasons_for(at).join("; "));
                 Some(Choice::new(at, Action::Verify, "3.verify", reason))
             }
             EffectiveStatus::Conditions => {
@@ -176,33 +179,34 @@ impl Chooser<'_> {
                 None
             }
             EffectiveStatus::Failed if self.reconciled.was_reworked(at) => {
-                let reason = format!("what {id} found was worked on since; look again");
+                let reason = format!("the findings of {id} were worked on since; review again");
                 Some(Choice::new(at, Action::Retry, "4.again", reason))
             }
-            EffectiveStatus::Failed => Some(self.again(at, findings)),
+            EffectiveStatus::Failed => Some(self.retry_failed(at, reviews)),
             EffectiveStatus::Interrupted => {
-                let reason = format!("{id} was started but never finished{}", self.still_to_address(at, findings));
+                let reason = format!("{id} was started but never finished{}", self.unresolved_review_note(at, reviews));
                 Some(Choice::new(at, Action::Retry, "3.interrupted", reason))
             }
             EffectiveStatus::Invalid => {
-                let reason = format!("recorded as done, and not believed: {}", self.reconciled.reasons[at].join("; "));
+                let reason =
+                    format!("recorded as done, but the evidence disagrees: {}", self.reconciled.reasons[at].join("; "));
                 Some(Choice::new(at, Action::Retry, "3.invalid", reason))
             }
             EffectiveStatus::Open | EffectiveStatus::Blocked => {
-                Some(Choice::new(at, Action::Run, "6.next", self.why_ready(at)))
+                Some(Choice::new(at, Action::Run, "6.next", self.ready_reason(at)))
             }
         }
     }
 
-    fn again(&self, at: usize, findings: &BTreeMap<usize, usize>) -> Choice {
-        let (id, addressed) = (&self.reconciled.run.steps[at].id, self.still_to_address(at, findings));
-        let reason = format!("{id} failed; try it again with what the failure said{addressed}");
+    fn retry_failed(&self, at: usize, reviews: &BTreeMap<usize, usize>) -> Choice {
+        let (id, addressed) = (&self.reconciled.run.steps[at].id, self.unresolved_review_note(at, reviews));
+        let reason = format!("{id} failed; retry with the error of the last attempt{addressed}");
         Choice::new(at, Action::Retry, "4.retry", reason)
     }
 
-    /// Rule 5: a gate is put to a person, however it came to be open. What led to it is not run again; what an agent
-    /// does there once somebody has approved is, when that failed.
-    fn gate(&self, at: usize, findings: &BTreeMap<usize, usize>) -> Option<Choice> {
+    /// Rule 5: an open gate is put to a person, whatever its recorded status. Only work that an agent does at the gate after the
+    /// approval is retried if it failed.
+    fn gate(&self, at: usize, reviews: &BTreeMap<usize, usize>) -> Option<Choice> {
         let asks = match self.reconciled.effective_status(at) {
             EffectiveStatus::Waiting => true,
             EffectiveStatus::Open
@@ -215,22 +219,22 @@ impl Chooser<'_> {
             EffectiveStatus::Done
             | EffectiveStatus::Skipped
             | EffectiveStatus::Cancelled
-            | EffectiveStatus::Held
+            | EffectiveStatus::Unreadable
             | EffectiveStatus::OpenContainer => false,
         };
         let has_agent = self.reconciled.run.steps[at].agent.is_some();
         let failed = has_agent
             && self.reconciled.effective_status(at) == EffectiveStatus::Failed
             && !self.reconciled.was_reworked(at);
-        asks.then(|| if failed { self.again(at, findings) } else { Self::approval(at) })
+        asks.then(|| if failed { self.retry_failed(at, reviews) } else { Self::approval(at) })
     }
 
     pub(super) fn approval(at: usize) -> Choice {
         Choice::new(at, Action::Approve, "5.gate", "User approval required".to_owned())
     }
 
-    /// Takes out what stands on work that is chosen to be done again: it comes after. Looking costs nothing and stays.
-    fn drop_what_rework_overtakes(&self, choices: &mut Vec<Choice>) {
+    /// Drops choices that depend on work that is chosen to be redone. Verifying costs nothing and stays.
+    fn drop_behind_rework(&self, choices: &mut Vec<Choice>) {
         let mut behind_return = BTreeSet::new();
         let mut behind_work = BTreeSet::new();
         choices.retain(|choice| {
@@ -240,30 +244,30 @@ impl Chooser<'_> {
                 Action::Verify | Action::Merge | Action::Archive => true,
             };
             if keep && choice.action == Action::Return {
-                self.spread(choice.at, &mut behind_return);
+                self.add_dependents(choice.at, &mut behind_return);
             }
             if keep && choice.is_work() {
-                self.spread(choice.at, &mut behind_work);
+                self.add_dependents(choice.at, &mut behind_work);
             }
             keep
         });
     }
 
-    /// Adds everything that waits for a step to what is known to wait already.
-    fn spread(&self, from: usize, behind: &mut BTreeSet<usize>) {
+    /// Adds all dependents of a step to `behind`.
+    fn add_dependents(&self, from: usize, behind: &mut BTreeSet<usize>) {
         let mut open = vec![from];
         while let Some(at) = open.pop() {
             open.extend(self.reconciled.graph.dependents(at).iter().copied().filter(|next| behind.insert(*next)));
         }
     }
 
-    /// Takes out what lies behind a gate or a review that is not done, however many finished steps lie between.
-    fn drop_what_lies_behind_gates(&self, choices: &mut Vec<Choice>) {
-        let behind_gate = self.behind_shut_gates();
+    /// Drops choices behind a gate or a review that is not done, even with finished steps in between.
+    fn drop_behind_gates(&self, choices: &mut Vec<Choice>) {
+        let behind_gate = self.behind_pending_gates();
         choices.retain(|choice| match choice.action {
             Action::Run | Action::Retry | Action::Return => !behind_gate.contains(&choice.at),
-            // Nothing can be recorded there before a person has spoken, unless it was begun or asked before.
-            Action::Verify => self.reconciled.was_let_through(choice.at) || !behind_gate.contains(&choice.at),
+            // Its result can only be recorded before the approval if it was begun before.
+            Action::Verify => self.reconciled.passed_its_gates(choice.at) || !behind_gate.contains(&choice.at),
             Action::Approve => {
                 self.reconciled.effective_status(choice.at) == EffectiveStatus::Waiting
                     || !behind_gate.contains(&choice.at)
@@ -272,10 +276,10 @@ impl Chooser<'_> {
         });
     }
 
-    fn behind_shut_gates(&self) -> BTreeSet<usize> {
+    fn behind_pending_gates(&self) -> BTreeSet<usize> {
         let mut behind_gate = BTreeSet::new();
-        for &at in self.reconciled.graph.order().iter().filter(|at| self.reconciled.is_shut(**at)) {
-            self.spread(at, &mut behind_gate);
+        for &at in self.reconciled.graph.order().iter().filter(|at| self.reconciled.is_pending_gate(**at)) {
+            self.add_dependents(at, &mut behind_gate);
         }
         behind_gate
     }
@@ -294,9 +298,9 @@ impl Chooser<'_> {
         chosen.choices.push(Choice { forced: true, ..choice });
     }
 
-    /// Returns the first step with work left that no gate or review stands before.
+    /// Returns the first step with open work that is not behind a gate or review.
     fn first_to_force(&self) -> Option<usize> {
-        let behind_gate = self.behind_shut_gates();
+        let behind_gate = self.behind_pending_gates();
         self.reconciled.graph.order().iter().copied().find(|at| {
             let is_open = match self.reconciled.effective_status(*at) {
                 EffectiveStatus::Open
@@ -310,7 +314,7 @@ impl Chooser<'_> {
                 | EffectiveStatus::Waiting
                 | EffectiveStatus::Conditions
                 | EffectiveStatus::Verify
-                | EffectiveStatus::Held
+                | EffectiveStatus::Unreadable
                 | EffectiveStatus::OpenContainer => false,
             };
             let has_work = matches!(self.reconciled.run.steps[*at].kind, StepKind::Work | StepKind::Review);
@@ -318,7 +322,7 @@ impl Chooser<'_> {
         })
     }
 
-    /// Returns whether a step is run for the first time or again.
+    /// Returns whether a step is run for the first time or retried.
     pub(super) fn work_action(&self, at: usize) -> Action {
         match self.reconciled.effective_status(at) {
             EffectiveStatus::Open | EffectiveStatus::Blocked => Action::Run,
@@ -331,18 +335,18 @@ impl Chooser<'_> {
             | EffectiveStatus::Conditions
             | EffectiveStatus::Verify
             | EffectiveStatus::Invalid
-            | EffectiveStatus::Held
+            | EffectiveStatus::Unreadable
             | EffectiveStatus::OpenContainer => Action::Retry,
         }
     }
 
-    fn why_ready(&self, at: usize) -> String {
+    fn ready_reason(&self, at: usize) -> String {
         let needs = self.reconciled.graph.depends_on(at);
         let id = |on: &usize| self.reconciled.run.steps[*on].id.as_str();
         let is_skipped = |on: &&usize| self.reconciled.effective_status(**on) == EffectiveStatus::Skipped;
         match needs {
             [] if self.reconciled.effective_status(at) == EffectiveStatus::Blocked => {
-                "the state says blocked and names nothing that it waits for".to_owned()
+                "the state says blocked without naming what it waits for".to_owned()
             }
             [] => "it depends on nothing and has not been started".to_owned(),
             _ if let Some(on) = needs.iter().find(is_skipped) => {
@@ -356,14 +360,14 @@ impl Chooser<'_> {
         }
     }
 
-    /// Rule 4: what a person has to decide about the failures behind the choices.
+    /// Rule 4: adds findings for failures that a person has to decide about.
     fn limits(&self, chosen: &mut Chosen) {
         let mut failures: Vec<usize> = Vec::new();
         for choice in chosen.choices.iter().filter(|choice| choice.is_work()) {
             if choice.caused_by.is_empty() && choice.is_named() {
                 failures.extend(self.reconciled.limited_by(choice.at));
             } else if choice.action != Action::Run {
-                failures.extend(choice.answers());
+                failures.extend(choice.causes());
             }
         }
         let mut seen = BTreeSet::new();
@@ -373,7 +377,7 @@ impl Chooser<'_> {
             let (code, what) = match self.reconciled.limit(at, self.options.attempt_limit) {
                 None => continue,
                 Some(Limit::Rejected) => {
-                    (FindingCode::Rejected, "was rejected: a person decides how to go on".to_owned())
+                    (FindingCode::Rejected, "was rejected: a person decides how to continue".to_owned())
                 }
                 Some(Limit::Failed { times }) => (
                     FindingCode::AttemptLimit,
@@ -389,7 +393,7 @@ impl Chooser<'_> {
         }
     }
 
-    /// Returns a finding that stops, or one that only warns when the caller insisted with `--force`.
+    /// Returns a blocking finding, or a warning if the caller passed `--force`.
     fn overridable(&self, code: FindingCode, message: String, at: usize) -> Finding {
         let step = &self.reconciled.run.steps[at];
         if self.options.force {
@@ -398,10 +402,10 @@ impl Chooser<'_> {
         }
         let mut ways = Vec::new();
         if !step.recorded {
-            ways.push("say so in the files that the step is read from".to_owned());
+            ways.push("record it in the files that the step is read from".to_owned());
         }
         if step.kind == StepKind::Review && step.recorded {
-            ways.push(format!("`{}` to let it be tried again", command::on_step_here("approve", &step.id, "")));
+            ways.push(format!("`{}` to allow another attempt", command::on_step_here("approve", &step.id, "")));
             ways.push(format!(
                 "`{}` to accept it as it is",
                 command::on_step_here("finish", &step.id, " --verdict APPROVED")
@@ -417,8 +421,8 @@ impl Chooser<'_> {
     fn report_graph(&self, findings: &mut Vec<Finding>) {
         if let Some(cycle) = self.reconciled.graph.cycle(|at| !self.reconciled.effective_status(at).is_over()) {
             let path: Vec<&str> = cycle.iter().map(|id| id.as_str()).collect();
-            let message = format!("steps depend on each other in a circle: {}", chain_of(&path, " -> "));
-            let fix = "take one of these dependencies out, or skip one of the steps";
+            let message = format!("steps depend on each other in a cycle: {}", chain_of(&path, " -> "));
+            let fix = "remove one of these dependencies, or skip one of the steps";
             findings.push(Finding::new(FindingCode::DependencyCycle, message).on(cycle[0]).fix(fix));
         }
         for (at, step) in self
@@ -447,13 +451,14 @@ impl Chooser<'_> {
                 .iter()
                 .find(|on| self.reconciled.effective_status(**on) == EffectiveStatus::Skipped);
             if let Some(on) = skipped {
-                let message = format!("{} goes on although {} was skipped", step.id, self.reconciled.run.steps[*on].id);
+                let message =
+                    format!("{} is ready although {} was skipped", step.id, self.reconciled.run.steps[*on].id);
                 findings.push(Finding::new(FindingCode::DependencySkipped, message).on(&step.id));
             }
         }
     }
 
-    /// Rule 6: work is left and none of it can start. Names the chain from the first step that waits down to the root.
+    /// Rule 6: work is left, but none of it can start. Names the chain from the first waiting step down to the root.
     fn dependency_block(&self) -> Option<Finding> {
         let open = || {
             self.reconciled.graph.order().iter().copied().filter(|at| !self.reconciled.effective_status(*at).is_over())
@@ -465,7 +470,7 @@ impl Chooser<'_> {
         let (left, path) = (open().count(), self.waits_for(&chain));
         let message = format!("nothing can start: {left} open, {path}; {} {}", step.id, self.cause(root, in_circle));
         let fix = match self.reconciled.effective_status(root) {
-            EffectiveStatus::Held => {
+            EffectiveStatus::Unreadable => {
                 format!("correct it; `{}` says where", command::on_run("validate", &self.reconciled.run.id, ""))
             }
             EffectiveStatus::Done
@@ -491,8 +496,8 @@ impl Chooser<'_> {
         })
     }
 
-    /// Follows the first dependency that is not met down to its root, beginning with the step itself; tells whether that
-    /// closes a circle.
+    /// Follows the first unmet dependency of each step down to the root, starting with the step itself; tells whether the chain is a
+    /// cycle.
     fn chain_below(&self, at: usize) -> (Vec<usize>, bool) {
         let mut chain = vec![at];
         let mut seen = BTreeSet::from([at]);
@@ -505,7 +510,7 @@ impl Chooser<'_> {
         (chain, false)
     }
 
-    /// Says what a step waits for, down to what has to come first of all.
+    /// Describes what a step waits for, down to the root.
     pub(super) fn still_waits(&self, at: usize, unmet: &[StepId]) -> String {
         let (chain, _) = self.chain_below(at);
         let tail = if chain.len() > 2 { format!(" ({})", self.waits_for(&chain)) } else { String::new() };
@@ -517,8 +522,8 @@ impl Chooser<'_> {
         chain_of(&ids, " waits for ")
     }
 
-    /// Returns, by the step it sent the run back to, the first review whose findings stand: it has not passed since.
-    fn standing_findings(&self) -> BTreeMap<usize, usize> {
+    /// Maps each step that a review sent the run back to, to the first such review that has not passed since.
+    fn unresolved_reviews(&self) -> BTreeMap<usize, usize> {
         let mut findings = BTreeMap::new();
         for (at, step) in self.reconciled.run.steps.iter().enumerate() {
             let target = step.returns_to.as_ref().and_then(|id| self.reconciled.graph.position(id));
@@ -531,19 +536,19 @@ impl Chooser<'_> {
         findings
     }
 
-    /// Names the review that sent the run back to a step which was begun since and has not ended well.
-    fn still_to_address(&self, at: usize, findings: &BTreeMap<usize, usize>) -> String {
-        let sent_back = findings.get(&at).map(|review| &self.reconciled.run.steps[*review]);
+    /// Names the review that sent the run back to a step, if its findings are still open.
+    fn unresolved_review_note(&self, at: usize, reviews: &BTreeMap<usize, usize>) -> String {
+        let sent_back = reviews.get(&at).map(|review| &self.reconciled.run.steps[*review]);
         sent_back.map_or_else(String::new, |review| {
-            format!("; it was sent back by {} ({}), whose findings stand", review.id, review.title)
+            format!("; it was sent back by {} ({}), whose findings are still open", review.id, review.title)
         })
     }
 
     fn cause(&self, root: usize, in_circle: bool) -> String {
         let step = &self.reconciled.run.steps[root];
         if in_circle {
-            "is part of a circle".to_owned()
-        } else if self.reconciled.effective_status(root) == EffectiveStatus::Held {
+            "is part of a cycle".to_owned()
+        } else if self.reconciled.effective_status(root) == EffectiveStatus::Unreadable {
             "cannot be understood".to_owned()
         } else if self.reconciled.effective_status(root) == EffectiveStatus::Cancelled {
             "was cancelled".to_owned()
@@ -555,7 +560,7 @@ impl Chooser<'_> {
     }
 }
 
-/// Lists what each attempt said, a line's worth of each.
+/// Lists the error of each attempt, shortened to one line each.
 fn attempts(step: &Step) -> String {
     let lines = step.past_errors.iter().enumerate().map(|(at, error)| {
         let error = match error.trim() {
@@ -573,7 +578,7 @@ pub(super) fn list(ids: &[StepId]) -> String {
     ids.join(", ")
 }
 
-/// Joins ids; of a long chain only both ends are named.
+/// Joins ids. Only both ends of a long chain are named.
 fn chain_of(ids: &[&str], link: &str) -> String {
     if ids.len() <= NAMED_IDS {
         return ids.join(link);

@@ -5,6 +5,7 @@ use super::fixtures::finding;
 use super::fixtures::has;
 use super::fixtures::line_of;
 use super::fixtures::next_of;
+use super::fixtures::notable_codes;
 use super::fixtures::options;
 use super::fixtures::path;
 use super::fixtures::plan_of;
@@ -13,9 +14,8 @@ use super::fixtures::present;
 use super::fixtures::review;
 use super::fixtures::run_of;
 use super::fixtures::step;
-use super::fixtures::told;
 use super::fixtures::with_statuses;
-use super::fixtures::witness_report;
+use super::fixtures::with_witnesses;
 use crate::model::Evidence;
 use crate::model::FindingCode;
 use crate::model::Options;
@@ -68,7 +68,7 @@ fn a_gate_is_always_put_to_a_person() {
     assert_eq!(next(&stale), ["approve G"], "an approval that is not believed");
     let mut doubted = line_of(&[("A", Status::Completed), ("G", Status::Pending), ("C", Status::Pending)]);
     step(&mut doubted, "G").kind = StepKind::Gate;
-    witness_report(step(&mut doubted, "G"), 1);
+    with_witnesses(step(&mut doubted, "G"), 1);
     assert_eq!(next(&doubted), ["approve G"], "an approval that one witness speaks of");
 }
 
@@ -82,7 +82,7 @@ fn a_gate_is_not_presented_before_its_turn() {
 }
 
 #[test]
-fn a_waiting_gate_stands_back_for_work_that_comes_first() {
+fn a_waiting_gate_yields_to_earlier_work() {
     for (before, expected) in
         [(Status::Completed, "approve G"), (Status::InProgress, "retry A"), (Status::Failed, "retry A")]
     {
@@ -192,8 +192,8 @@ fn a_retry_costs_what_the_last_attempt_took() {
 }
 
 #[test]
-fn work_that_was_sent_back_is_worked_on_before_anything_that_stands_on_it() {
-    // W is reviewed by V; X stands on W too, N does not.
+fn work_that_was_sent_back_comes_before_its_dependents() {
+    // W is reviewed by V; X depends on W too, N does not.
     let steps: &[(&str, &[&str])] = &[("W", &[]), ("V", &["W"]), ("X", &["W"]), ("N", &[])];
     for (x, expected) in [
         (Status::Pending, vec!["run N", "return W"]),
@@ -226,7 +226,7 @@ fn two_reviews_send_the_same_work_back_once() {
 }
 
 #[test]
-fn where_work_that_was_sent_back_stands_decides() {
+fn the_status_of_work_that_was_sent_back_decides() {
     for (work, expected) in [
         (Status::Completed, vec!["return W"]),
         (Status::Pending, vec!["return W"]),
@@ -258,7 +258,7 @@ fn work_that_was_done_again_since_is_reviewed_again() {
         step(&mut run, "W").finished_at = worked;
         let planned = plan_of(&run, &options());
         assert_eq!(next_of(&planned), [expected], "{reviewed:?} {worked:?}");
-        assert_eq!(planned.plan.verdict, Verdict::Resume, "somebody let the rework through");
+        assert_eq!(planned.plan.verdict, Verdict::Resume, "the rework was allowed before");
     }
 }
 
@@ -287,13 +287,13 @@ fn rejections_and_the_third_failure_are_for_a_person() {
         step(&mut run, "4").review = review(verdict);
         let planned = plan_of(&run, &options());
         assert_eq!(next_of(&planned), ["return 3"], "the step is proposed all the same");
-        assert_eq!(told(&planned), code.into_iter().collect::<Vec<_>>(), "{failures} {verdict}");
+        assert_eq!(notable_codes(&planned), code.into_iter().collect::<Vec<_>>(), "{failures} {verdict}");
         let stopped = if code.is_some() { Verdict::Blocked } else { Verdict::Resume };
         assert_eq!(planned.plan.verdict, stopped);
-        assert_eq!(planned.plan.commands.begin.is_some(), code.is_none(), "nobody is told to run what is refused");
+        assert_eq!(planned.plan.commands.begin.is_some(), code.is_none(), "no command is given for what is refused");
         let forced = plan_of(&run, &Options { force: true, ..options() });
         let forced_codes: Vec<FindingCode> = code.map(|_| FindingCode::OverrideForced).into_iter().collect();
-        assert_eq!(told(&forced), forced_codes);
+        assert_eq!(notable_codes(&forced), forced_codes);
         if code.is_some() {
             assert_eq!(forced.plan.verdict, Verdict::Confirm);
             assert_eq!(forced.plan.commands.begin.as_deref(), Some("piton begin 3 --run R --force"));
@@ -312,10 +312,10 @@ fn limits_name_a_way_out_that_is_open() {
     assert_eq!(limit.fix.as_deref(), Some(fix));
     step(&mut run, "A").kind = StepKind::Review;
     let planned = plan_of(&run, &options());
-    let fix = "decide, then `piton approve A` to let it be tried again, or \
+    let fix = "decide, then `piton approve A` to allow another attempt, or \
                `piton finish A --verdict APPROVED` to accept it as it is, or --force to try once more";
     assert_eq!(finding(&planned, FindingCode::AttemptLimit).fix.as_deref(), Some(fix));
-    assert_eq!(told(&plan_of(&run, &Options { attempt_limit: 4, ..options() })), []);
+    assert_eq!(notable_codes(&plan_of(&run, &Options { attempt_limit: 4, ..options() })), []);
 }
 
 #[test]
@@ -325,7 +325,7 @@ fn what_an_agent_does_at_a_gate_is_tried_again_and_closed_by_a_person() {
     step(&mut run, "G").agent = Some("git-worktree-manager".to_owned());
     let planned = plan_of(&run, &options());
     assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["retry G".to_owned()], Verdict::Resume));
-    assert_eq!(planned.plan.next[0].reason, "G failed; try it again with what the failure said");
+    assert_eq!(planned.plan.next[0].reason, "G failed; retry with the error of the last attempt");
     assert_eq!(planned.plan.commands.begin.as_deref(), Some("piton approve G --run R"));
 }
 
@@ -352,15 +352,15 @@ fn a_limit_says_what_each_attempt_said() {
 }
 
 #[test]
-fn rework_that_was_cut_off_is_still_told_who_sent_it_back() {
+fn interrupted_rework_still_names_the_review_that_sent_it_back() {
     for (status, reason) in [
         (
             Status::InProgress,
-            "A was started but never finished; it was sent back by B (Title of B), whose findings stand",
+            "A was started but never finished; it was sent back by B (Title of B), whose findings are still open",
         ),
         (
             Status::Failed,
-            "A failed; try it again with what the failure said; it was sent back by B (Title of B), whose findings stand",
+            "A failed; retry with the error of the last attempt; it was sent back by B (Title of B), whose findings are still open",
         ),
     ] {
         let mut run = line_of(&[("A", status), ("B", Status::Pending)]);
@@ -376,7 +376,7 @@ fn open_conditions_stay_on_the_step() {
     step(&mut run, "4").review = review(ReviewVerdict::ApprovedWithConditions);
     let planned = plan_of(&run, &options());
     assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["verify 4".to_owned()], Verdict::Confirm));
-    assert_eq!(told(&planned), [FindingCode::ConditionsOpen]);
+    assert_eq!(notable_codes(&planned), [FindingCode::ConditionsOpen]);
     assert_eq!(planned.plan.commands.begin.as_deref(), Some("piton finish 4 --run R --verdict APPROVED"));
 }
 
@@ -430,7 +430,7 @@ fn the_reason_names_what_made_it_ready() {
 }
 
 #[test]
-fn a_cancelled_step_satisfies_nobody() {
+fn a_cancelled_step_satisfies_no_dependent() {
     let planned =
         plan_of(&line_of(&[("A", Status::Cancelled), ("B", Status::Pending), ("C", Status::Pending)]), &options());
     assert_eq!((next_of(&planned).len(), planned.plan.verdict), (0, Verdict::Blocked));
@@ -444,7 +444,7 @@ fn a_cancelled_step_satisfies_nobody() {
 fn a_skipped_step_satisfies_and_is_mentioned() {
     let planned = plan_of(&line_of(&[("A", Status::Skipped), ("B", Status::Pending)]), &options());
     assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["run B".to_owned()], Verdict::Resume));
-    assert_eq!(finding(&planned, FindingCode::DependencySkipped).message, "B goes on although A was skipped");
+    assert_eq!(finding(&planned, FindingCode::DependencySkipped).message, "B is ready although A was skipped");
     let done = plan_of(&line_of(&[("A", Status::Skipped), ("B", Status::Completed)]), &options());
     assert!(!has(&done, FindingCode::DependencySkipped));
 }
@@ -455,14 +455,14 @@ fn a_circle_is_named_while_it_holds_something_up() {
     let planned = plan_of(&run_of(steps), &options());
     assert_eq!(
         finding(&planned, FindingCode::DependencyCycle).message,
-        "steps depend on each other in a circle: A -> B -> A"
+        "steps depend on each other in a cycle: A -> B -> A"
     );
     let block = finding(&planned, FindingCode::DependencyBlock);
-    assert_eq!(block.message, "nothing can start: 3 open, A waits for B waits for A; A is part of a circle");
+    assert_eq!(block.message, "nothing can start: 3 open, A waits for B waits for A; A is part of a cycle");
     assert_eq!((planned.plan.verdict, next_of(&planned).len()), (Verdict::Blocked, 0));
     let open = with_statuses(run_of(steps), &[Status::Completed, Status::Pending, Status::Pending]);
     let planned = plan_of(&open, &options());
-    assert_eq!((told(&planned), next_of(&planned)), (vec![], vec!["run B".to_owned()]));
+    assert_eq!((notable_codes(&planned), next_of(&planned)), (vec![], vec!["run B".to_owned()]));
 }
 
 #[test]
@@ -477,7 +477,7 @@ fn long_chains_and_circles_are_named_by_their_ends() {
     let planned = plan_of(&run, &options());
     assert_eq!(
         finding(&planned, FindingCode::DependencyCycle).message,
-        "steps depend on each other in a circle: S1 -> S2 -> S3 -> S4 -> ... 13 more ... -> S18 -> S19 -> S20 -> S1"
+        "steps depend on each other in a cycle: S1 -> S2 -> S3 -> S4 -> ... 13 more ... -> S18 -> S19 -> S20 -> S1"
     );
 }
 
@@ -495,7 +495,7 @@ fn a_missing_dependency_is_not_met() {
     assert_eq!(block.message, "nothing can start: 2 open, B waits for A; A waits for GONE, which does not exist");
     step(&mut run, "A").status = Status::Completed;
     let planned = plan_of(&run, &options());
-    assert_eq!((next_of(&planned), told(&planned)), (vec!["run B".to_owned()], vec![]));
+    assert_eq!((next_of(&planned), notable_codes(&planned)), (vec!["run B".to_owned()], vec![]));
 }
 
 #[test]
@@ -529,7 +529,10 @@ fn evidence_decides_before_anything_is_run() {
     step(&mut run, "B").status = Status::Completed;
     let planned_gone = plan_of(&run, &options());
     assert_eq!(next_of(&planned_gone), ["retry B"]);
-    assert_eq!(planned_gone.plan.next[0].reason, "recorded as done, and not believed: its output out.json is missing");
+    assert_eq!(
+        planned_gone.plan.next[0].reason,
+        "recorded as done, but the evidence disagrees: its output out.json is missing"
+    );
     assert_eq!(planned_gone.plan.next[0].rule, "3.invalid");
     assert_eq!((planned_gone.plan.next[0].cost.steps_again, planned_gone.plan.verdict), (1, Verdict::Confirm));
 }
@@ -540,7 +543,7 @@ fn what_must_not_run_twice_is_asked_about() {
     step(&mut run, "B").idempotent = false;
     let planned = plan_of(&run, &options());
     assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["verify B".to_owned()], Verdict::Blocked));
-    assert_eq!(told(&planned), [FindingCode::OutcomeUnknown]);
+    assert_eq!(notable_codes(&planned), [FindingCode::OutcomeUnknown]);
     let question = planned.plan.question.unwrap();
     assert_eq!(question.default.as_deref(), Some("stop"));
     assert_eq!(question.options, ["it did: record it as done", "it did not: do it again", "stop"]);

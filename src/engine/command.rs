@@ -1,5 +1,5 @@
-//! Exact command lines. Ids come from strangers' files and end up in commands that agents run, so every one of them is one
-//! word of the shell and never an option of `piton`.
+//! Exact command lines. Ids come from untrusted files and end up in commands that agents run, so each one is quoted as one shell
+//! word and can never become an option of `piton`.
 
 use crate::model::RunId;
 use crate::model::Step;
@@ -7,28 +7,28 @@ use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::quoted;
 
-/// Returns ` --NAME VALUE`; a value that looks like an option itself is tied to its name.
+/// Returns ` --NAME VALUE`, or ` --NAME=VALUE` if the value starts with a dash.
 pub(super) fn option(name: &str, value: &str) -> String {
     let tie = if value.starts_with('-') { '=' } else { ' ' };
     format!(" --{name}{tie}{}", quoted(value))
 }
 
-/// Returns `piton VERB STEP --run RUN` and what follows.
+/// Returns `piton VERB STEP --run RUN` followed by `tail`.
 pub(super) fn on_step(verb: &str, step: &StepId, run: &RunId, tail: &str) -> String {
     with_argument(verb, step.as_str(), &format!("{}{tail}", option("run", run.as_str())))
 }
 
-/// Returns `piton VERB STEP` and what follows, for advice that leaves the run to where it is read.
+/// Returns `piton VERB STEP` followed by `tail`, for advice shown in the context of a run.
 pub(super) fn on_step_here(verb: &str, step: &StepId, tail: &str) -> String {
     with_argument(verb, step.as_str(), tail)
 }
 
-/// Returns `piton VERB RUN` and what follows.
+/// Returns `piton VERB RUN` followed by `tail`.
 pub(super) fn on_run(verb: &str, run: &RunId, tail: &str) -> String {
     with_argument(verb, run.as_str(), tail)
 }
 
-/// Returns the command that records a step as done, by verdict where a reviewer speaks.
+/// Returns the command that records a step as done: with a verdict for reviews, else with a status.
 pub(super) fn finish(step: &Step, run: &RunId) -> String {
     let tail = match step.kind {
         StepKind::Review => " --verdict APPROVED",

@@ -16,7 +16,7 @@ use crate::model::Options;
 use crate::model::Part;
 use crate::model::PartKind;
 use crate::model::Plan;
-use crate::model::Reading;
+use crate::model::ReadingItem;
 use crate::model::Review;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
@@ -27,7 +27,7 @@ use crate::model::StepKind;
 
 const PLENTY: usize = 1 << 20;
 
-/// What no context may hold, in every stranger's text of the fixture.
+/// Text that no context may contain; it is in every untrusted text of the fixture.
 const SECRET: &str = "ghp_0123456789abcdef0123";
 const ESCAPE: &str = "\u{1b}[31m\u{202e}\u{200b}\u{7}";
 
@@ -73,7 +73,7 @@ fn brief(hostile: &str) -> Brief {
     Brief {
         agent_context: json!({"worktree_path": "/project/.worktree/x", "notes": [text("mind the gap")]}),
         prompt: text("Work Context:\n\tall of it"),
-        reading: vec![Reading { what: text("the plan"), path: Some(".plan/x_plan.md".to_owned()) }],
+        reading: vec![ReadingItem { what: text("the plan"), path: Some(".plan/x_plan.md".to_owned()) }],
         notes: vec![text("is it fast enough?")],
     }
 }
@@ -91,8 +91,8 @@ fn bytes(context: &Context) -> usize {
     serde_json::to_string(context).unwrap().len()
 }
 
-fn reading(what: &str, path: &str) -> Reading {
-    Reading { what: what.to_owned(), path: Some(path.to_owned()) }
+fn reading(what: &str, path: &str) -> ReadingItem {
+    ReadingItem { what: what.to_owned(), path: Some(path.to_owned()) }
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn an_agent_is_handed_what_it_needs() {
         [
             reading("the plan", ".plan/x_plan.md"),
             reading("summary of B", ".summaries/B.md"),
-            reading("what C left before", ".summaries/C.md"),
+            reading("earlier summary of C", ".summaries/C.md"),
         ]
     );
     assert_eq!(context.files_to_touch, ["src/main.rs", "src/"]);
@@ -144,7 +144,7 @@ fn every_action_says_what_to_do() {
         (line_of(&[("A", Status::Pending)]), "Do A (Title of A). "),
         (line_of(&[("A", Status::Failed)]), "Do again A (Title of A). "),
         (gate, "Ask a person to approve A (Title of A). User approval required."),
-        (conditions, "Look at the evidence for A (Title of A). "),
+        (conditions, "Check the evidence for A (Title of A). "),
     ] {
         let action = context(&run, Brief::default(), PLENTY).next_action;
         assert!(action.starts_with(start) && action.ends_with('.') && !action.ends_with(".."), "{action}");
@@ -285,7 +285,7 @@ fn no_key_and_no_control_character_leaves_with_a_context() {
 }
 
 #[test]
-fn long_words_of_strangers_stay_bounded() {
+fn long_untrusted_texts_stay_bounded() {
     let mut run = line_of(&[("A", Status::Failed)]);
     run.goal = Some("goal ".repeat(10_000));
     step(&mut run, "A").title = "title ".repeat(10_000);

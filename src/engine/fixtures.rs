@@ -31,7 +31,7 @@ pub(crate) fn run_of(steps: &[(&str, &[&str])]) -> Run {
 
 /// Builds a run of these steps.
 pub(crate) fn run_with(steps: Vec<Step>) -> Run {
-    // Any dialect will do: the engine knows none.
+    // Any dialect: the engine does not use it.
     let dialect = serde_json::from_value("ccw".into()).unwrap();
     Run { steps, ..Run::new("R", dialect, "A run".to_owned(), "test", vec![path("state.json")]) }
 }
@@ -48,7 +48,7 @@ pub(crate) fn line_of(steps: &[(&str, Status)]) -> Run {
     run
 }
 
-/// Gives each step the status that stands at its place.
+/// Sets the status of each step.
 pub(crate) fn with_statuses(mut run: Run, statuses: &[Status]) -> Run {
     for (step, status) in run.steps.iter_mut().zip(statuses) {
         step.status = *status;
@@ -69,7 +69,7 @@ pub(crate) fn ids(texts: &[&str]) -> Vec<StepId> {
     texts.iter().map(|id| StepId::new(*id)).collect()
 }
 
-/// Returns a moment some seconds after the one at which tests take place.
+/// Returns the time of the tests plus some seconds.
 pub(crate) fn at(seconds: i64) -> Timestamp {
     Timestamp::from_unix(1_800_000_000 + seconds, 0).unwrap()
 }
@@ -82,8 +82,8 @@ pub(crate) fn review(verdict: ReviewVerdict) -> Option<Review> {
     Some(Review { verdict, open_conditions: None })
 }
 
-/// Returns two witnesses, of which so many say done, and makes both needed.
-pub(crate) fn witness_report(step: &mut Step, done: usize) {
+/// Gives a step two witnesses, of which `done` say done, and requires both.
+pub(crate) fn with_witnesses(step: &mut Step, done: usize) {
     step.proof.witnesses = ["the checklist", "the summary"]
         .into_iter()
         .enumerate()
@@ -97,7 +97,7 @@ pub(crate) fn witness_report(step: &mut Step, done: usize) {
     step.proof.witnesses_needed = 2;
 }
 
-/// Returns a sound file that was written at a moment.
+/// Returns a valid file with this modification time.
 pub(crate) fn present(modified: Timestamp) -> FileFact {
     FileFact::Present {
         bytes: 10,
@@ -116,7 +116,7 @@ pub(crate) fn planned_with(run: &Run, evidence: &Evidence, findings: Vec<Finding
     plan(run, header_of(run), evidence, findings, options)
 }
 
-/// Plans with no evidence at all.
+/// Plans without evidence.
 pub(crate) fn plan_of(run: &Run, options: &Options) -> Planned {
     planned(run, &Evidence::default(), options)
 }
@@ -126,8 +126,8 @@ pub(crate) fn next_of(planned: &Planned) -> Vec<String> {
     planned.plan.next.iter().map(|next| format!("{} {}", next.action.as_str(), next.step)).collect()
 }
 
-/// Returns the codes of all findings but those that only inform.
-pub(crate) fn told(planned: &Planned) -> Vec<FindingCode> {
+/// Returns the codes of all findings except informational ones.
+pub(crate) fn notable_codes(planned: &Planned) -> Vec<FindingCode> {
     let worth = planned.findings.iter().filter(|finding| finding.severity != Severity::Info);
     worth.map(|finding| finding.code).collect()
 }

@@ -1,4 +1,4 @@
-//! Who waits for whom.
+//! The dependencies between steps.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -8,30 +8,31 @@ use std::collections::BinaryHeap;
 use crate::model::Run;
 use crate::model::StepId;
 
-/// Is the dependency graph of a run, by positions in `run.steps`.
+/// The dependency graph of a run, by positions in `run.steps`.
 #[derive(Debug)]
 pub(crate) struct Graph<'a> {
     run: &'a Run,
-    /// The first step of an id counts.
+    /// By id. If an id is used twice, the first step counts.
     positions: BTreeMap<&'a str, usize>,
     depends_on: Vec<Vec<usize>>,
     dependents: Vec<Vec<usize>>,
-    /// Positions in dependency order, on ties the place that a plan gives, then the natural order of the ids; what is on, or behind, a circle comes last.
+    /// Positions in dependency order. Ties are broken by `Step::plan_order`, then by the natural order of ids. Steps on or behind a
+    /// cycle come last.
     order: Vec<usize>,
     /// The inverse of `order`.
     rank: Vec<usize>,
-    /// How much of `order` is in dependency order.
+    /// Length of the part of `order` that is in dependency order.
     sorted: usize,
 }
 
 impl<'a> Graph<'a> {
     pub(crate) fn of(run: &'a Run) -> Self {
-        // From the end, so that of steps with the same id the first counts.
+        // In reverse, so that the first step of an id wins.
         let positions: BTreeMap<&str, usize> =
             run.steps.iter().enumerate().rev().map(|(at, step)| (step.id.as_str(), at)).collect();
         let (mut depends_on, mut dependents) = (vec![Vec::new(); run.steps.len()], vec![Vec::new(); run.steps.len()]);
         for (at, step) in run.steps.iter().enumerate() {
-            // A container waits for its children as a dependent waits for what it depends on.
+            // A container depends on its children.
             let named = step.depends_on.iter().chain(&step.children);
             let mut named: Vec<usize> = named.filter_map(|id| positions.get(id.as_str()).copied()).collect();
             let mut known = BTreeSet::new();
@@ -54,10 +55,10 @@ impl<'a> Graph<'a> {
         graph
     }
 
-    /// Sorts so that every dependency comes first; what remains is on, or behind, a circle.
+    /// Sorts topologically. The remaining steps are on or behind a cycle.
     fn sort(&mut self) {
         let mut by_id: Vec<usize> = (0..self.run.steps.len()).collect();
-        by_id.sort_by_key(|at| (self.run.steps[*at].place, &self.run.steps[*at].id));
+        by_id.sort_by_key(|at| (self.run.steps[*at].plan_order, &self.run.steps[*at].id));
         let natural = inverse(&by_id);
         let mut missing: Vec<usize> = (0..by_id.len()).map(|at| self.depends_on[at].len()).collect();
         let mut ready: BinaryHeap<Reverse<usize>> =
@@ -85,7 +86,7 @@ impl<'a> Graph<'a> {
         &self.order
     }
 
-    /// Returns the place of a position in [`Graph::order`].
+    /// Returns the index of a position in [`Graph::order`].
     pub(crate) fn rank(&self, at: usize) -> usize {
         self.rank[at]
     }
@@ -98,7 +99,7 @@ impl<'a> Graph<'a> {
         &self.dependents[at]
     }
 
-    /// Returns the ids of a circle of dependencies among the steps that count, the first one again at the end.
+    /// Returns the ids of a dependency cycle among the steps for which `counts` holds, with the first one repeated at the end.
     pub(crate) fn cycle(&self, counts: impl Fn(usize) -> bool) -> Option<Vec<&'a StepId>> {
         let mut missing = vec![0_usize; self.order.len()];
         let rest: Vec<usize> = self.order[self.sorted..].iter().copied().filter(|at| counts(*at)).collect();
@@ -119,12 +120,12 @@ impl<'a> Graph<'a> {
                 }
             }
         }
-        let path = self.walk(inside.iter().position(|inside| *inside)?, &inside)?;
+        let path = self.find_cycle(inside.iter().position(|inside| *inside)?, &inside)?;
         Some(path.into_iter().map(|at| &self.run.steps[at].id).collect())
     }
 
-    /// Follows dependencies inside of a set in which every step has one, until a step comes up again.
-    fn walk(&self, start: usize, inside: &[bool]) -> Option<Vec<usize>> {
+    /// Follows dependencies within a set in which every step has one, until a step repeats.
+    fn find_cycle(&self, start: usize, inside: &[bool]) -> Option<Vec<usize>> {
         let mut met_at = vec![usize::MAX; inside.len()];
         let (mut path, mut at) = (Vec::new(), start);
         while met_at[at] == usize::MAX {
@@ -137,18 +138,18 @@ impl<'a> Graph<'a> {
         Some(cycle)
     }
 
-    /// Returns everything that waits for a step, directly or not, in dependency order and without the step itself.
-    pub(crate) fn waiting_for(&self, at: usize) -> Vec<usize> {
-        self.reach(at, &self.dependents)
+    /// Returns all direct and indirect dependents of a step, in dependency order.
+    pub(crate) fn all_dependents(&self, at: usize) -> Vec<usize> {
+        self.reachable(at, &self.dependents)
     }
 
-    /// Returns everything a step waits for, directly or not, in dependency order and without the step itself.
-    pub(crate) fn needed_by(&self, at: usize) -> Vec<usize> {
-        self.reach(at, &self.depends_on)
+    /// Returns all direct and indirect dependencies of a step, in dependency order.
+    pub(crate) fn all_dependencies(&self, at: usize) -> Vec<usize> {
+        self.reachable(at, &self.depends_on)
     }
 
-    /// Costs what it finds, not the size of the run: it is asked for many steps of one plan.
-    fn reach(&self, from: usize, edges: &[Vec<usize>]) -> Vec<usize> {
+    /// O(result), not O(run): called for many steps of one plan.
+    fn reachable(&self, from: usize, edges: &[Vec<usize>]) -> Vec<usize> {
         let mut seen = BTreeSet::from([self.rank[from]]);
         let mut open = vec![from];
         while let Some(at) = open.pop() {

@@ -20,7 +20,7 @@ fn dependencies_come_first_and_ties_are_natural() {
 fn a_place_that_a_plan_gives_goes_before_the_id() {
     let mut run = run_of(&[("1.2", &[]), ("1.10", &[]), ("1.1", &[])]);
     for (step, place) in run.steps.iter_mut().zip([1, 0, 2]) {
-        step.place = Some(place);
+        step.plan_order = Some(place);
     }
     let order: Vec<&str> = Graph::of(&run).order().iter().map(|at| run.steps[*at].id.as_str()).collect();
     assert_eq!(order, ["1.10", "1.2", "1.1"]);
@@ -51,15 +51,15 @@ fn steps_that_do_not_count_open_a_cycle() {
 fn reach_goes_both_ways() {
     let run = run_of(&[("A", &[]), ("B", &["A"]), ("C", &["B"]), ("D", &[])]);
     let graph = Graph::of(&run);
-    assert_eq!(graph.waiting_for(0), [1, 2]);
-    assert_eq!(graph.needed_by(2), [0, 1]);
-    assert_eq!(graph.waiting_for(3), [0_usize; 0]);
+    assert_eq!(graph.all_dependents(0), [1, 2]);
+    assert_eq!(graph.all_dependencies(2), [0, 1]);
+    assert_eq!(graph.all_dependents(3), [0_usize; 0]);
 }
 
 #[test]
 fn reach_is_in_dependency_order_and_leaves_out_its_start() {
     let run = run_of(&[("C", &["B"]), ("B", &["A"]), ("A", &["C"]), ("X", &["A", "B"])]);
-    assert_eq!(Graph::of(&run).waiting_for(2), [1, 0, 3]);
+    assert_eq!(Graph::of(&run).all_dependents(2), [1, 0, 3]);
 }
 
 #[test]

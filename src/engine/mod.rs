@@ -1,7 +1,34 @@
-//! Decides: pure functions over the model, in the order of the rules of the design. No I/O, no clock, no dialect names.
+//! Decides what a run does next, which changes are admitted, and what an agent is given. Pure functions over the model: no I/O, no
+//! clock, no dialect names. The rules are those of docs/planning.md#rules.
 //!
-//! `reconcile` weighs what the state says against the evidence, `plan` chooses what comes next and says why, `transition`
-//! admits or refuses a change, `context` puts together what the next agent is handed.
+//! Planning, in order:
+//!
+//! - `graph`: the dependencies between steps.
+//! - `reconcile`: rule 3, the recorded status of each step against the evidence; `propagate` carries the result to containers and
+//!   dependents; `reconciled` answers questions about it that planning and changes share.
+//! - `choose`: rules 4 to 6, what comes next; `overrides` applies the caller's options (rule 7).
+//! - `plan`: the entry point, which puts the plan together from `next` (next steps, interruption, commands), `age` (rule 8),
+//!   `question` (rule 9), `preconditions` (owner, workspace, abort: rules 2 and 12), `cause` and `strategy` (what ended the work and
+//!   how to recover).
+//!
+//! Changes and contexts:
+//!
+//! - `transition`: admits or refuses a change, by the same reconciled run; `refusal` is the reason for a refused one.
+//! - `rollback`: what going back to an earlier point means, what it discards, and the git commands for it.
+//! - `context`: assembles the context for the next agent within a size budget.
+//! - `command`: exact command lines, quoted for a shell.
+//!
+//! A caller reads a run and its evidence, plans, and admits a change against the same data:
+//!
+//! ```text
+//! let planned = engine::plan(&run, header, &evidence, load_findings.clone(), &options);
+//! let next = &planned.plan.next[0];
+//! let kind = ChangeKind::Begin { step: next.step.clone(), part: None, agent: None, attempt: 0 };
+//! match engine::admit(&run, &evidence, &load_findings, Change { at: options.now, kind }, limits)? {
+//!     Admitted::Change { change, findings } => { /* the dialect turns it into edits */ }
+//!     Admitted::Already(message) => { /* nothing to write */ }
+//! }
+//! ```
 
 mod age;
 mod cause;
@@ -14,6 +41,7 @@ mod graph;
 mod next;
 mod overrides;
 mod plan;
+mod preconditions;
 mod propagate;
 mod question;
 mod reconcile;
@@ -21,7 +49,6 @@ mod reconciled;
 mod refusal;
 pub(crate) mod rollback;
 mod strategy;
-mod surroundings;
 mod transition;
 
 pub(crate) use context::assemble;
@@ -44,8 +71,8 @@ mod overrides_tests;
 #[cfg(test)]
 mod plan_tests;
 #[cfg(test)]
+mod preconditions_tests;
+#[cfg(test)]
 mod property_tests;
 #[cfg(test)]
 mod reconcile_tests;
-#[cfg(test)]
-mod surroundings_tests;

@@ -1,4 +1,4 @@
-//! Puts a choice into the words of the plan: what it costs, what interrupted it, which command it is.
+//! Turns choices into the parts of a plan: next steps with their cost, the interruption, the commands.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,6 @@ use super::strategy::strategy;
 use crate::model::Action;
 use crate::model::CauseKind;
 use crate::model::Commands;
-use crate::model::Cost;
 use crate::model::Evidence;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -25,6 +24,7 @@ use crate::model::Part;
 use crate::model::PartKind;
 use crate::model::PartRef;
 use crate::model::PlannedPart;
+use crate::model::RedoCost;
 use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::Step;
@@ -35,15 +35,16 @@ use crate::model::Verdict;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
 
-/// How much of a stranger's words a report repeats.
+/// Maximum length of a quoted reason, in characters.
 const REASON_CHARS: usize = 400;
 
+/// Builds the parts of a plan.
 pub(super) struct Planner<'a> {
     reconciled: ReconciledRun<'a>,
     options: &'a Options,
-    /// Steps that are done by all other places in the state, and not by their own.
+    /// Steps that are done according to all witnesses, but not according to their own status.
     drifted: BTreeSet<usize>,
-    /// Done steps that left no summary to read.
+    /// Done steps without a summary.
     without_summary: BTreeSet<usize>,
     session_lost: bool,
 }
@@ -67,40 +68,40 @@ impl<'a> Planner<'a> {
         if !all_over {
             chosen.choices.iter().map(|choice| self.next_of(choice)).collect()
         } else if self.drifted.is_empty() {
-            self.after().into_iter().collect()
+            self.follow_up().into_iter().collect()
         } else {
             self.verify_drift()
         }
     }
 
-    /// Returns what comes when every step is done.
-    fn after(&self) -> Option<Next> {
+    /// Returns what follows when every step is done.
+    fn follow_up(&self) -> Option<Next> {
         let run = self.reconciled.run;
-        let after = run.after.as_ref().filter(|_| run.status != RunStatus::Completed)?;
+        let follow_up = run.follow_up.as_ref().filter(|_| run.status != RunStatus::Completed)?;
         let last = self.reconciled.graph.order().last()?;
         Some(Next {
             step: run.steps[*last].id.clone(),
-            title: after.title.clone(),
-            action: after.action,
-            agent: after.agent.clone(),
+            title: follow_up.title.clone(),
+            action: follow_up.action,
+            agent: follow_up.agent.clone(),
             agent_candidates: Vec::new(),
             attempt: 1,
-            reason: after.reason.clone(),
+            reason: follow_up.reason.clone(),
             rule: "6.complete".to_owned(),
             evidence: vec![format!("all {} steps are done", run.steps.len().saturating_add(run.done_elsewhere))],
             strategy: None,
             alternatives: Vec::new(),
             parts: Vec::new(),
-            cost: Cost::default(),
+            cost: RedoCost::default(),
         })
     }
 
-    /// Everything is done, and of some steps only the evidence says so: what is left is to look and to record it.
+    /// Returns the steps to verify when everything is done, but some steps only according to the evidence.
     fn verify_drift(&self) -> Vec<Next> {
         let drifted = self.reconciled.graph.order().iter().copied().filter(|at| self.drifted.contains(at));
         let choice = |at: usize| {
             let reason =
-                format!("{}: look, then record it; nothing has to be run", self.reconciled.because(at).join("; "));
+                format!("{}: check, then record it; nothing has to run", self.reconciled.reasons_for(at).join("; "));
             Choice::new(at, Action::Verify, "3.drift", reason)
         };
         drifted.map(|at| self.next_of(&choice(at))).collect()
@@ -124,7 +125,7 @@ impl<'a> Planner<'a> {
             attempt,
             reason: choice.reason.clone(),
             rule: choice.rule.to_owned(),
-            evidence: causes.chain(self.reconciled.because(choice.at)).collect(),
+            evidence: causes.chain(self.reconciled.reasons_for(choice.at)).collect(),
             strategy: strategy.map(|(strategy, _)| strategy),
             alternatives: strategy.map(|(_, names)| names.map(str::to_owned).to_vec()).unwrap_or_default(),
             parts: if choice.is_work() { self.parts(choice.at) } else { Vec::new() },
@@ -132,7 +133,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Returns what work recovers from; a step that was merely next may build on work whose results are lost.
+    /// Returns the interruption that work recovers from. A step that was simply next may depend on work whose results are lost.
     fn recovery_from(&self, choice: &Choice) -> InterruptionKind {
         let kind = self.kind_of(choice);
         let merely_next = !matches!(kind, InterruptionKind::AgentInterruption | InterruptionKind::TaskFailure);
@@ -144,7 +145,7 @@ impl<'a> Planner<'a> {
     }
 
     fn kind_of(&self, choice: &Choice) -> InterruptionKind {
-        let at = choice.answers()[0];
+        let at = choice.causes()[0];
         if choice.action == Action::Approve {
             return InterruptionKind::WaitingApproval;
         }
@@ -162,12 +163,12 @@ impl<'a> Planner<'a> {
             | EffectiveStatus::Done
             | EffectiveStatus::Skipped
             | EffectiveStatus::Cancelled
-            | EffectiveStatus::Held
+            | EffectiveStatus::Unreadable
             | EffectiveStatus::OpenContainer => InterruptionKind::ReadyToExecute,
         }
     }
 
-    /// Says what happens to each part of a step: finished ones stay, and the caller's part-level options come on top.
+    /// Returns what happens to each part of a step. The caller's options for parts take precedence over their status.
     fn parts(&self, at: usize) -> Vec<PlannedPart> {
         let step = self.step(at);
         let chosen = |part: &Option<PartRef>| {
@@ -195,9 +196,9 @@ impl<'a> Planner<'a> {
         planned.collect()
     }
 
-    /// Says what happens to a part that no option names. `again`: it comes at or after the part to begin at.
+    /// Returns what happens to a part that no option names. `again`: it is at or after the part to begin at.
     fn part_action(&self, at: usize, part: &Part, again: bool) -> &'static str {
-        // Analysis outlives the work it was made for; `--refresh-analysis` is there to ask for it afresh.
+        // Analysis is kept when work is redone, unless `--refresh-analysis` is given.
         let reworked = match self.reconciled.effective_status(at) {
             EffectiveStatus::Done | EffectiveStatus::Invalid => part.kind == PartKind::Work,
             EffectiveStatus::Skipped
@@ -209,7 +210,7 @@ impl<'a> Planner<'a> {
             | EffectiveStatus::Conditions
             | EffectiveStatus::Verify
             | EffectiveStatus::Blocked
-            | EffectiveStatus::Held
+            | EffectiveStatus::Unreadable
             | EffectiveStatus::OpenContainer => false,
         };
         match part.status {
@@ -222,26 +223,26 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Counts what was paid for already and would be paid for again.
-    fn cost(&self, choice: &Choice) -> Cost {
+    /// Returns the cost of redoing finished work.
+    fn cost(&self, choice: &Choice) -> RedoCost {
         let step = self.step(choice.at);
         let is_done = |at: &usize| {
             matches!(self.reconciled.effective_status(*at), EffectiveStatus::Done | EffectiveStatus::Invalid)
         };
         let again: Vec<usize> = match choice.action {
             Action::Return => {
-                let behind = self.reconciled.graph.waiting_for(choice.at);
+                let behind = self.reconciled.graph.all_dependents(choice.at);
                 std::iter::once(choice.at).chain(behind).filter(is_done).collect()
             }
             Action::Retry => std::iter::once(choice.at).filter(is_done).collect(),
             Action::Run | Action::Verify | Action::Approve | Action::Merge | Action::Archive => Vec::new(),
         };
-        // What a failed attempt took is paid again too.
+        // The time of a failed attempt counts too.
         let failed = (choice.action == Action::Retry && again.is_empty()).then_some(choice.at);
         let paid = again.iter().copied().chain(failed).map(|at| self.step(at));
         let minutes = paid.filter_map(|step| Some((step.started_at?, step.finished_at?)));
         let minutes_again = minutes.map(|(start, end)| end.seconds_since(start).max(0).unsigned_abs() / 60).sum();
-        Cost { attempts: step.attempts, steps_again: again.len(), minutes_again }
+        RedoCost { attempts: step.attempts, steps_again: again.len(), minutes_again }
     }
 
     pub(super) fn interruption(
@@ -256,7 +257,7 @@ impl<'a> Planner<'a> {
         }
         let cut_off = |choice: &&Choice| {
             matches!(
-                self.reconciled.effective_status(choice.answers()[0]),
+                self.reconciled.effective_status(choice.causes()[0]),
                 EffectiveStatus::Failed
                     | EffectiveStatus::Interrupted
                     | EffectiveStatus::Waiting
@@ -279,7 +280,7 @@ impl<'a> Planner<'a> {
 
     fn report(&self, choice: &Choice, evidence: &Evidence) -> InterruptionReport {
         let run = self.reconciled.run;
-        let at = choice.answers()[0];
+        let at = choice.causes()[0];
         let step = self.step(at);
         let mut kind = self.kind_of(choice);
         if kind == InterruptionKind::ReadyToExecute {
@@ -331,7 +332,7 @@ impl<'a> Planner<'a> {
     }
 
     fn affected(&self, at: usize) -> Vec<StepId> {
-        let behind = self.reconciled.graph.waiting_for(at);
+        let behind = self.reconciled.graph.all_dependents(at);
         let waiting = behind.into_iter().filter(|at| !self.reconciled.effective_status(*at).is_over());
         std::iter::once(at).chain(waiting).map(|at| self.step(at).id.clone()).collect()
     }
@@ -350,7 +351,7 @@ impl<'a> Planner<'a> {
                 EffectiveStatus::Interrupted | EffectiveStatus::Conditions => &mut groups.in_progress,
                 EffectiveStatus::Failed => &mut groups.failed,
                 EffectiveStatus::Invalid => &mut groups.invalid,
-                EffectiveStatus::Blocked | EffectiveStatus::Held => &mut groups.blocked,
+                EffectiveStatus::Blocked | EffectiveStatus::Unreadable => &mut groups.blocked,
             };
             group.push(self.step(at).id.clone());
         }
@@ -363,14 +364,14 @@ impl<'a> Planner<'a> {
         let insists = chosen.choices.first().is_some_and(|choice| choice.forced);
         let force = |is_needed: bool| if is_needed { " --force" } else { "" };
         let begin = match first.action {
-            // What a person has to decide first is not begun; the findings say what resolves it.
+            // Blocked: the findings say what has to be resolved first.
             Action::Run | Action::Retry | Action::Return if verdict == Verdict::Blocked => None,
             Action::Run | Action::Retry | Action::Return | Action::Approve | Action::Verify
                 if !self.is_recorded(&first.step) =>
             {
                 None
             }
-            // Once what failed there is done, a person's word closes it as before.
+            // After the failed work is redone, an approval closes the gate as before.
             Action::Retry if self.is_gate(&first.step) => Some(command::on_step("approve", &first.step, run, "")),
             Action::Run | Action::Retry | Action::Return => {
                 let agent = first.agent.as_ref().map_or_else(String::new, |agent| command::option("agent", agent));
@@ -407,7 +408,7 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// Returns a report of one kind with how such an interruption is recovered from, and nothing else.
+/// Returns a report of one kind with its recovery strategies and no other data.
 fn blank(kind: InterruptionKind) -> InterruptionReport {
     let recovery = strategy(kind);
     InterruptionReport {
@@ -422,7 +423,7 @@ fn blank(kind: InterruptionKind) -> InterruptionReport {
     }
 }
 
-/// Returns what somebody wrote as one line without secrets and without the mark of a list.
+/// Shortens a text to one line without secrets and list markers.
 fn brief(words: &str) -> String {
     clean_line(&mask_secrets(words), REASON_CHARS).trim_start_matches(['-', '*', '•']).trim_start().to_owned()
 }

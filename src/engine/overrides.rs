@@ -1,4 +1,4 @@
-//! Rule 7: what a caller's options change about the choice. Each is checked, and each leaves a finding.
+//! Rule 7: the caller's options. Each one is checked, and each one adds a finding.
 
 use super::choose::Choice;
 use super::choose::Chooser;
@@ -20,11 +20,11 @@ use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::quoted;
 
-/// Says that an option cannot be honoured; the finding says why.
+/// An option that cannot be honoured; a finding says why.
 #[derive(Debug)]
-pub(super) struct Refused;
+pub(super) struct OptionRefused;
 
-/// Applies `--skip` to a copy, so that the rest of the planning sees a world in which the step was skipped.
+/// Applies `--skip` to a copy of the run, so that the planner sees the steps as skipped.
 pub(super) fn skip(reconciled: &ReconciledRun<'_>, options: &Options) -> (Run, Vec<Finding>) {
     let mut run = reconciled.run.clone();
     let mut findings = Vec::new();
@@ -36,7 +36,7 @@ pub(super) fn skip(reconciled: &ReconciledRun<'_>, options: &Options) -> (Run, V
         findings.push(match (at, why) {
             (Some(at), None) => {
                 run.steps[at].status = Status::Skipped;
-                let message = format!("--skip leaves out {id}; what depends on it goes on without it");
+                let message = format!("--skip skips {id}; its dependents continue without it");
                 Finding::new(FindingCode::Override, message).on(id)
             }
             (_, why) => {
@@ -48,10 +48,10 @@ pub(super) fn skip(reconciled: &ReconciledRun<'_>, options: &Options) -> (Run, V
 }
 
 impl Chooser<'_> {
-    /// Chooses what the caller named; false when nothing was named.
+    /// Chooses the steps that the caller named; returns false if none were named.
     pub(super) fn overrides(&self, chosen: &mut Chosen) -> bool {
         let (from, retry, to_step) = (&self.options.from, &self.options.retry, &self.options.to_step);
-        // An option about a part names its step as `--from` does; saying the same twice is no contradiction.
+        // An option about a part also names its step, like `--from`. Naming the same step twice is not a conflict.
         let differs = |id: &StepId| from.iter().any(|other| other != id);
         let conflict = match (retry, to_step) {
             (Some(_), Some(_)) => Some("--retry and --to-step"),
@@ -60,7 +60,7 @@ impl Chooser<'_> {
             (Some(_), None) | (None, Some(_) | None) => None,
         };
         if let Some(options) = conflict {
-            chosen.findings.push(refused(format!("{options} exclude each other"), "use one of them"));
+            chosen.findings.push(refused(format!("{options} cannot be combined"), "use one of them"));
         } else if to_step.is_some() {
             return false;
         } else if let (true, Some(retry)) = (from.is_empty(), retry) {
@@ -73,7 +73,7 @@ impl Chooser<'_> {
         true
     }
 
-    /// `--from`: exactly these steps, when nothing they need is open.
+    /// `--from`: exactly these steps, if their dependencies are met.
     fn from(&self, chosen: &mut Chosen) {
         let mut positions = Vec::new();
         for id in &self.options.from {
@@ -87,16 +87,16 @@ impl Chooser<'_> {
         if self.options.parallel
             && let Some((one, other)) = self.dependent_pair(&positions)
         {
-            let message = format!("{other} waits for {one}: they cannot run side by side");
+            let message = format!("{other} waits for {one}: they cannot run in parallel");
             chosen.findings.push(refused(message, "leave out --parallel"));
             return;
         }
         for at in positions {
-            self.take("--from", "7.from", at, chosen);
+            self.choose_named("--from", "7.from", at, chosen);
         }
     }
 
-    /// `--retry`: the named step, else the first that failed or was cut off, itself and not where it returns to.
+    /// `--retry`: the named step, else the first that failed or was interrupted. Never the step it returns to.
     fn retry(&self, id: Option<&StepId>, chosen: &mut Chosen) {
         let order = self.reconciled.graph.order();
         let at = match id {
@@ -105,7 +105,7 @@ impl Chooser<'_> {
         };
         let Some(at) = at else {
             let message = id.map_or_else(
-                || "--retry found no step that failed or was cut off".to_owned(),
+                || "--retry found no step that failed or was interrupted".to_owned(),
                 |id| format!("there is no step {id}"),
             );
             chosen.findings.push(refused(message, "leave out --retry"));
@@ -113,24 +113,24 @@ impl Chooser<'_> {
         };
         let id = &self.reconciled.run.steps[at].id;
         if !has_failed(self.reconciled.effective_status(at)) && !self.options.force {
-            let message = format!("{id} neither failed nor was cut off, so there is nothing to retry");
+            let message = format!("{id} neither failed nor was interrupted, so there is nothing to retry");
             let plan = command::on_run("plan", &self.reconciled.run.id, &command::option("from", id.as_str()));
-            chosen.findings.push(refused(message, format!("`{plan}` does it again all the same")).on(id));
+            chosen.findings.push(refused(message, format!("`{plan}` runs it again anyway")).on(id));
             return;
         }
-        self.take("--retry", "7.retry", at, chosen);
+        self.choose_named("--retry", "7.retry", at, chosen);
     }
 
-    /// Chooses one step by name, when nothing stands before it or the caller insists. No option steps over a gate.
-    fn take(&self, option: &str, rule: &'static str, at: usize, chosen: &mut Chosen) {
+    /// Chooses one step by name if its dependencies are met or the caller passed `--force`. No option bypasses a gate.
+    fn choose_named(&self, option: &str, rule: &'static str, at: usize, chosen: &mut Chosen) {
         let id = &self.reconciled.run.steps[at].id;
-        if let Some(finding) = self.not_to_be_taken(at) {
+        if let Some(finding) = self.cannot_be_chosen(at) {
             chosen.findings.push(finding.on(id));
             return;
         }
         let unmet = self.reconciled.unmet(at);
         if !unmet.is_empty() && self.options.if_dependencies_met {
-            chosen.answered_no = true;
+            chosen.dependencies_unmet = true;
             let message = self.still_waits(at, &unmet);
             chosen.findings.push(Finding::new(FindingCode::DependencyBlock, message).on(id));
             return;
@@ -155,19 +155,19 @@ impl Chooser<'_> {
             let doubted = effective_status == EffectiveStatus::Verify;
             let again = effective_status.is_over() && self.reconciled.sent_back(at).is_empty();
             let forced = !unmet.is_empty() || again || doubted;
-            let reason = format!("chosen with {option}; {}", self.reconciled.because(at).join("; "));
+            let reason = format!("chosen with {option}; {}", self.reconciled.reasons_for(at).join("; "));
             Choice { forced, ..Choice::new(at, self.work_action(at), rule, reason) }
         });
     }
 
-    /// Returns why no option whatsoever chooses a step.
-    fn not_to_be_taken(&self, at: usize) -> Option<Finding> {
+    /// Returns why no option can choose a step; `None` if one can.
+    fn cannot_be_chosen(&self, at: usize) -> Option<Finding> {
         let step = &self.reconciled.run.steps[at];
         let run = &self.reconciled.run.id;
         let id = &step.id;
         let effective_status = self.reconciled.effective_status(at);
-        if effective_status == EffectiveStatus::Held {
-            let message = format!("what the state says of {id} cannot be understood; it is left alone");
+        if effective_status == EffectiveStatus::Unreadable {
+            let message = format!("the state of {id} cannot be interpreted; the step is left alone");
             return Some(refused(message, command::on_run("validate", run, "")));
         }
         if step.kind == StepKind::Container {
@@ -175,30 +175,29 @@ impl Chooser<'_> {
             return Some(refused(message, "name its child steps instead"));
         }
         if step.kind == StepKind::Gate && effective_status.is_over() {
-            return Some(refused(format!("{id} is a gate, and it is {}", step.status), "name the step behind it"));
+            return Some(refused(format!("{id} is a gate, and it is {}", step.status), "name the step after it"));
         }
         let gate = &self.reconciled.run.steps[self.reconciled.gate_before(at)?];
         let (message, verb) = match gate.kind {
-            StepKind::Gate => (
-                format!("{id} lies behind {}, which nobody has approved; no option steps over a gate", gate.id),
-                "approve",
-            ),
+            StepKind::Gate => {
+                (format!("{id} comes after {}, which is not approved; no option bypasses a gate", gate.id), "approve")
+            }
             StepKind::Work | StepKind::Review | StepKind::Container => {
-                (format!("{id} lies behind {}, a review that is not done; no option steps over it", gate.id), "begin")
+                (format!("{id} comes after {}, a review that is not done; no option bypasses it", gate.id), "begin")
             }
         };
         Some(refused(message, command::on_step(verb, &gate.id, run, "")))
     }
 
-    /// `--to-step`: where failed reviews behind it send the run back to; `None` when not given.
-    pub(super) fn to_step(&self, findings: &mut Vec<Finding>) -> Result<Option<usize>, Refused> {
+    /// `--to-step`: the step that failed reviews behind it send the run back to; `None` if not given.
+    pub(super) fn to_step(&self, findings: &mut Vec<Finding>) -> Result<Option<usize>, OptionRefused> {
         let Some(id) = &self.options.to_step else { return Ok(None) };
         let failed = |at: usize| self.reconciled.effective_status(at) == EffectiveStatus::Failed;
         let why = match self.reconciled.graph.position(id) {
             None => format!("there is no step {id}"),
-            Some(at) if !self.reconciled.can_be_redone(at) => format!("{id} is nothing that can be done again"),
-            Some(at) if !failed(at) && !self.reconciled.graph.waiting_for(at).into_iter().any(failed) => {
-                format!("nothing that builds on {id} failed, so nothing sends the run back to it")
+            Some(at) if !self.reconciled.can_be_redone(at) => format!("{id} cannot be redone"),
+            Some(at) if !failed(at) && !self.reconciled.graph.all_dependents(at).into_iter().any(failed) => {
+                format!("no step that depends on {id} failed, so nothing sends the run back to it")
             }
             Some(at) if !self.reconciled.is_ready(at) => {
                 format!("{id} still waits for {}", list(&self.reconciled.unmet(at)))
@@ -210,15 +209,15 @@ impl Chooser<'_> {
             }
         };
         findings.push(refused(why, "leave out --to-step").on(id));
-        Err(Refused)
+        Err(OptionRefused)
     }
 
-    /// Checks the options that are about parts against the steps that were chosen.
+    /// Checks the options for parts against the chosen steps.
     pub(super) fn part_overrides(&self, chosen: &mut Chosen) {
         let options = [
             ("--from-step", &self.options.from_part, "begins at"),
-            ("--retry-step", &self.options.retry_part, "does again"),
-            ("--skip-step", &self.options.skip_part, "leaves out"),
+            ("--retry-step", &self.options.retry_part, "repeats"),
+            ("--skip-step", &self.options.skip_part, "skips"),
         ];
         for (option, part, verb) in options {
             if let Some(part) = part {
@@ -234,8 +233,8 @@ impl Chooser<'_> {
                 .collect();
             let message = match afresh.len() {
                 0 => "--refresh-analysis changes nothing: no chosen step has parts for analysis".to_owned(),
-                1..=8 => format!("--refresh-analysis does the analysis of {} afresh", list(&afresh)),
-                many => format!("--refresh-analysis does the analysis of {many} steps afresh"),
+                1..=8 => format!("--refresh-analysis repeats the analysis of {}", list(&afresh)),
+                many => format!("--refresh-analysis repeats the analysis of {many} steps"),
             };
             chosen.findings.push(Finding::new(FindingCode::Override, message));
         }
@@ -266,7 +265,7 @@ impl Chooser<'_> {
         let id = |at: usize| &self.reconciled.run.steps[at].id;
         positions.iter().find_map(|at| {
             let other =
-                self.reconciled.graph.waiting_for(*at).into_iter().find(|waiting| positions.contains(waiting))?;
+                self.reconciled.graph.all_dependents(*at).into_iter().find(|waiting| positions.contains(waiting))?;
             Some((id(*at), id(other)))
         })
     }
@@ -280,7 +279,7 @@ fn refused(message: impl Into<String>, fix: impl Into<String>) -> Finding {
     Finding::new(FindingCode::OverrideRefused, message).fix(fix)
 }
 
-/// Returns the options that lead to the same plan again, for the command that acts on it.
+/// Returns the options that reproduce this plan, for the command that acts on it.
 pub(super) fn flags(options: &Options) -> String {
     let mut flags = String::new();
     for id in &options.from {

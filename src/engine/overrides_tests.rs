@@ -4,12 +4,12 @@ use super::fixtures::finding;
 use super::fixtures::ids;
 use super::fixtures::line_of;
 use super::fixtures::next_of;
+use super::fixtures::notable_codes;
 use super::fixtures::options;
 use super::fixtures::path;
 use super::fixtures::plan_of;
 use super::fixtures::run_of;
 use super::fixtures::step;
-use super::fixtures::told;
 use super::fixtures::with_statuses;
 use crate::model::FindingCode;
 use crate::model::Options;
@@ -40,7 +40,7 @@ fn to_step(id: &str) -> Options {
     Options { to_step: Some(StepId::new(id)), ..options() }
 }
 
-/// Says why an option was refused, and that nothing is next for that.
+/// Returns why an option was refused, and checks that nothing is next.
 fn refusal(run: &Run, options: &Options) -> String {
     let planned = plan_of(run, options);
     assert_eq!((planned.plan.verdict, next_of(&planned).len()), (Verdict::Blocked, 0), "{:?}", planned.findings);
@@ -70,7 +70,7 @@ fn from_chooses_exactly_the_named_steps() {
         let planned = plan_of(&mixed(), &from(&names));
         assert_eq!(next_of(&planned), expected);
         assert!(planned.plan.next.iter().all(|next| next.rule == "7.from"));
-        assert_eq!(told(&planned), []);
+        assert_eq!(notable_codes(&planned), []);
     }
     let planned = plan_of(&mixed(), &from(&["P"]));
     assert_eq!(finding(&planned, FindingCode::Override).message, "--from chose P instead of the first open step");
@@ -100,7 +100,7 @@ fn from_waits_for_dependencies_unless_forced() {
     assert_eq!(refusal(&mixed(), &from(&["Q"])), "Q still waits for P");
     let planned = plan_of(&mixed(), &forced(from(&["R"])));
     assert_eq!(next_of(&planned), ["run R"]);
-    assert_eq!(told(&planned), [FindingCode::OverrideForced]);
+    assert_eq!(notable_codes(&planned), [FindingCode::OverrideForced]);
     assert_eq!(planned.plan.verdict, Verdict::Confirm);
     assert_eq!(planned.plan.commands.begin.as_deref(), Some("piton begin R --run R --force"));
     let mut run = mixed();
@@ -112,16 +112,16 @@ fn from_waits_for_dependencies_unless_forced() {
 fn if_dependencies_met_answers_no() {
     let options = |id| Options { if_dependencies_met: true, ..from(&[id]) };
     let planned = plan_of(&mixed(), &options("R"));
-    assert_eq!((planned.answered_no, planned.plan.verdict), (true, Verdict::Blocked));
+    assert_eq!((planned.dependencies_unmet, planned.plan.verdict), (true, Verdict::Blocked));
     let message = "R still waits for Q (R waits for Q waits for P)";
     assert_eq!(finding(&planned, FindingCode::DependencyBlock).message, message);
     assert_eq!(planned.plan.question.map(|question| question.text), None);
     let planned = plan_of(&mixed(), &options("P"));
-    assert_eq!((planned.answered_no, planned.plan.verdict), (false, Verdict::Resume));
+    assert_eq!((planned.dependencies_unmet, planned.plan.verdict), (false, Verdict::Resume));
     // Nothing is open, and still one dependency is not met.
     let over = line_of(&[("A", Status::Cancelled), ("B", Status::Completed)]);
     let planned = plan_of(&over, &options("B"));
-    assert_eq!((planned.answered_no, planned.plan.verdict), (true, Verdict::Blocked));
+    assert_eq!((planned.dependencies_unmet, planned.plan.verdict), (true, Verdict::Blocked));
 }
 
 #[test]
@@ -129,9 +129,9 @@ fn parallel_steps_must_not_wait_for_each_other() {
     let options = |names: &[&str]| Options { parallel: true, ..forced(from(names)) };
     assert_eq!(next_of(&plan_of(&mixed(), &options(&["F", "P"]))), ["retry F", "run P"]);
     for names in [["P", "Q"], ["Q", "P"]] {
-        assert_eq!(refusal(&mixed(), &options(&names)), "Q waits for P: they cannot run side by side");
+        assert_eq!(refusal(&mixed(), &options(&names)), "Q waits for P: they cannot run in parallel");
     }
-    assert_eq!(refusal(&mixed(), &options(&["P", "R"])), "R waits for P: they cannot run side by side");
+    assert_eq!(refusal(&mixed(), &options(&["P", "R"])), "R waits for P: they cannot run in parallel");
     assert_eq!(next_of(&plan_of(&mixed(), &forced(from(&["P", "Q"])))), ["run P", "run Q"], "one after the other");
 }
 
@@ -150,7 +150,7 @@ fn no_option_steps_over_a_gate_or_a_review() {
         step(&mut run, "C").status = Status::Failed;
         let all = [forced(from(&["B"])), forced(from(&["C"])), forced(retry(Some("C")))];
         for options in all {
-            assert!(refusal(&run, &options).contains("lies behind G"));
+            assert!(refusal(&run, &options).contains("comes after G"));
             assert_eq!(finding(&plan_of(&run, &options), REFUSED).fix.as_deref(), Some(fix));
         }
         let skips = Options { skip: ids(&["G"]), force: true, ..options() };
@@ -197,7 +197,7 @@ fn what_cannot_be_understood_is_chosen_by_no_option() {
     for options in [forced(from(&["A"])), forced(retry(Some("A"))), Options { skip: ids(&["A"]), ..options() }] {
         let load = vec![crate::model::Finding::new(FindingCode::StatusUnknown, "").on(&StepId::new("A"))];
         let planned = super::fixtures::planned_with(&run, &crate::model::Evidence::default(), load, &options);
-        assert!(finding(&planned, REFUSED).message.contains("cannot be understood"));
+        assert!(finding(&planned, REFUSED).message.contains("cannot be interpreted"));
         assert_eq!((next_of(&planned).len(), planned.plan.verdict), (0, Verdict::Blocked));
     }
 }
@@ -219,10 +219,13 @@ fn retry_takes_the_failed_step_itself() {
 #[test]
 fn retry_needs_a_failure_unless_forced() {
     let clean = line_of(&[("A", Status::Completed), ("B", Status::Pending)]);
-    assert_eq!(refusal(&clean, &retry(None)), "--retry found no step that failed or was cut off");
-    assert_eq!(refusal(&clean, &retry(Some("A"))), "A neither failed nor was cut off, so there is nothing to retry");
+    assert_eq!(refusal(&clean, &retry(None)), "--retry found no step that failed or was interrupted");
+    assert_eq!(
+        refusal(&clean, &retry(Some("A"))),
+        "A neither failed nor was interrupted, so there is nothing to retry"
+    );
     let planned = plan_of(&clean, &retry(Some("A")));
-    assert_eq!(finding(&planned, REFUSED).fix.as_deref(), Some("`piton plan R --from A` does it again all the same"));
+    assert_eq!(finding(&planned, REFUSED).fix.as_deref(), Some("`piton plan R --from A` runs it again anyway"));
     let planned = plan_of(&clean, &forced(retry(Some("A"))));
     assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["retry A".to_owned()], Verdict::Resume));
     let waiting = line_of(&[("A", Status::Pending), ("B", Status::Failed)]);
@@ -233,9 +236,9 @@ fn retry_needs_a_failure_unless_forced() {
 fn retry_knows_the_limits() {
     let mut run = line_of(&[("A", Status::Failed)]);
     step(&mut run, "A").failures = 3;
-    assert_eq!(told(&plan_of(&run, &retry(None))), [FindingCode::AttemptLimit]);
+    assert_eq!(notable_codes(&plan_of(&run, &retry(None))), [FindingCode::AttemptLimit]);
     let planned = plan_of(&run, &forced(retry(None)));
-    assert_eq!((told(&planned), planned.plan.verdict), (vec![FindingCode::OverrideForced], Verdict::Confirm));
+    assert_eq!((notable_codes(&planned), planned.plan.verdict), (vec![FindingCode::OverrideForced], Verdict::Confirm));
 }
 
 #[test]
@@ -250,7 +253,7 @@ fn from_knows_the_limits_of_the_reviews_behind_it() {
         step(&mut run, "V").returns_to = Some(StepId::new("W"));
         step(&mut run, "V").failures = failures;
         let planned = plan_of(&run, &from(&["W"]));
-        assert_eq!(told(&planned), code.into_iter().collect::<Vec<_>>(), "{status} {failures}");
+        assert_eq!(notable_codes(&planned), code.into_iter().collect::<Vec<_>>(), "{status} {failures}");
         let begin = code.is_none().then_some("piton begin W --run R");
         assert_eq!(planned.plan.commands.begin.as_deref(), begin);
     }
@@ -263,7 +266,7 @@ fn skip_leaves_out_with_a_record() {
     let planned = plan_of(&run, &skip(&["B"]));
     assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["run C".to_owned()], Verdict::Resume));
     let told = finding(&planned, FindingCode::Override);
-    assert_eq!(told.message, "--skip leaves out B; what depends on it goes on without it");
+    assert_eq!(told.message, "--skip skips B; its dependents continue without it");
     assert!(super::fixtures::has(&planned, FindingCode::DependencySkipped));
     assert_eq!(planned.plan.commands.resume.as_deref(), Some("piton resume R --skip B"));
     assert_eq!(planned.plan.steps.skipped, ids(&["B"]));
@@ -289,7 +292,7 @@ fn what_may_be_left_out() {
         let verdict = if why.is_some() { Verdict::Blocked } else { Verdict::Complete };
         assert_eq!(planned.plan.verdict, verdict, "{status}");
     }
-    // What is recorded as done and not believed may be left out: somebody goes on without it.
+    // A step that is recorded as done but invalid may be skipped.
     let mut run = line_of(&[("A", Status::Completed), ("B", Status::Pending)]);
     step(&mut run, "A").proof.outputs = vec![path("out.json")];
     assert_eq!(next_of(&plan_of(&run, &Options { skip: ids(&["A"]), ..options() })), ["run B"]);
@@ -344,8 +347,8 @@ fn to_step_takes_plain_work_back_only_by_force() {
 #[test]
 fn to_step_never_goes_forward_and_needs_a_failure() {
     for (to, why) in [
-        ("9", "nothing that builds on 9 failed, so nothing sends the run back to it"),
-        ("2.5", "2.5 is nothing that can be done again"),
+        ("9", "no step that depends on 9 failed, so nothing sends the run back to it"),
+        ("2.5", "2.5 cannot be redone"),
         ("X", "there is no step X"),
     ] {
         assert_eq!(refusal(&reviewed(), &forced(to_step(to))), why);
@@ -355,7 +358,7 @@ fn to_step_never_goes_forward_and_needs_a_failure() {
     assert_eq!(refusal(&run, &to_step("3")), "3 still waits for GONE");
     let mut run = reviewed();
     step(&mut run, "8").status = Status::Completed;
-    assert_eq!(refusal(&run, &to_step("3")), "nothing that builds on 3 failed, so nothing sends the run back to it");
+    assert_eq!(refusal(&run, &to_step("3")), "no step that depends on 3 failed, so nothing sends the run back to it");
     // Other failures go their own way.
     let steps: &[(&str, &[&str])] = &[("A", &[]), ("V", &["A"]), ("B", &[]), ("W", &["B"])];
     let done = Status::Completed;
@@ -368,9 +371,9 @@ fn to_step_never_goes_forward_and_needs_a_failure() {
 #[test]
 fn options_that_contradict_each_other_are_refused() {
     for (options, why) in [
-        (Options { retry: Some(None), ..to_step("3") }, "--retry and --to-step exclude each other"),
-        (Options { from: ids(&["9"]), ..to_step("3") }, "--from and --to-step exclude each other"),
-        (Options { from: ids(&["9"]), ..retry(Some("8")) }, "--from and --retry exclude each other"),
+        (Options { retry: Some(None), ..to_step("3") }, "--retry and --to-step cannot be combined"),
+        (Options { from: ids(&["9"]), ..to_step("3") }, "--from and --to-step cannot be combined"),
+        (Options { from: ids(&["9"]), ..retry(Some("8")) }, "--from and --retry cannot be combined"),
     ] {
         assert_eq!(refusal(&reviewed(), &options), why);
     }
@@ -419,7 +422,7 @@ fn parts_go_on_where_they_stopped() {
     assert_eq!(parts(&run, &options()), ["done", "done", "done", "retry", "skip", "run"]);
     let run = parted(Pending, [Pending; 6]);
     assert_eq!(parts(&run, &options()), ["run"; 6]);
-    // Work that is done again is done, the analysis it rests on stays.
+    // Redone work runs again; its analysis is kept.
     let run = parted(Completed, [Completed; 6]);
     assert_eq!(parts(&run, &from(&["A"])), ["done", "done", "retry", "retry", "retry", "retry"]);
 }
@@ -463,11 +466,11 @@ fn options_about_parts_say_what_they_do() {
     let run = parted(Status::InProgress, [Status::Completed; 6]);
     for (options, message, resume) in [
         (Options { from_part: about("w1"), ..options() }, "--from-step begins at w1 of A", "--from-step w1 A"),
-        (Options { retry_part: about("w1"), ..options() }, "--retry-step does again w1 of A", "--retry-step w1 A"),
-        (Options { skip_part: about("w1"), ..options() }, "--skip-step leaves out w1 of A", "--skip-step w1 A"),
+        (Options { retry_part: about("w1"), ..options() }, "--retry-step repeats w1 of A", "--retry-step w1 A"),
+        (Options { skip_part: about("w1"), ..options() }, "--skip-step skips w1 of A", "--skip-step w1 A"),
         (
             Options { refresh_analysis: true, ..options() },
-            "--refresh-analysis does the analysis of A afresh",
+            "--refresh-analysis repeats the analysis of A",
             "--refresh-analysis",
         ),
     ] {

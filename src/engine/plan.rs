@@ -1,4 +1,4 @@
-//! The planner: one pure function from a run, the evidence and the options to a plan. Same inputs, same bytes.
+//! The planner: a pure function from a run, its evidence and options to a plan. Same inputs, same bytes.
 
 use serde_json::Value;
 
@@ -7,11 +7,11 @@ use super::choose::Chooser;
 use super::graph::Graph;
 use super::next::Planner;
 use super::overrides;
+use super::preconditions;
 use super::question::QuestionInput;
 use super::question::question;
 use super::reconcile::reconcile;
 use super::reconciled::ReconciledRun;
-use super::surroundings;
 use crate::model::Action;
 use crate::model::Age;
 use crate::model::AgeBand;
@@ -31,23 +31,23 @@ use crate::model::RunStatus;
 use crate::model::Severity;
 use crate::model::Verdict;
 
-/// Is a plan with everything there is to say about the data behind it.
+/// A plan with the findings behind it.
 #[derive(Debug)]
 pub(crate) struct Planned {
     pub(crate) plan: Plan,
-    /// The worst first.
+    /// Most severe first.
     pub(crate) findings: Vec<Finding>,
-    /// Somebody else drives the run: the refusal is a conflict rather than a decision.
+    /// Whether another process drives the run, which makes a refusal a conflict.
     pub(crate) live_owner: bool,
-    /// The caller asked to go on only if dependencies are met (`--if-dependencies-met`), and they are not.
-    pub(crate) answered_no: bool,
-    /// In autopilot the plan is clean and fresh enough to go on without asking.
+    /// The caller passed `--if-dependencies-met`, and they are not.
+    pub(crate) dependencies_unmet: bool,
+    /// Whether autopilot may continue without asking.
     pub(crate) unattended: bool,
 }
 
-/// Plans how a run goes on.
+/// Plans how a run continues.
 ///
-/// `load_findings` is what reading the run said; `header` says which run it is. The result depends on nothing else.
+/// `header` identifies the run, `load_findings` are the findings of reading it. The result depends only on the arguments.
 pub(crate) fn plan(
     run: &Run,
     mut header: RunHeader,
@@ -55,7 +55,7 @@ pub(crate) fn plan(
     load_findings: Vec<Finding>,
     options: &Options,
 ) -> Planned {
-    // Agents stop and ask where a branch is missing.
+    // Agents stop and ask if no branch is given.
     header.branch = header.branch.or_else(|| evidence.workspace.as_ref()?.branch.clone());
     if options.skip.is_empty() {
         return PlanInputs { run, evidence, options }.plan(header, load_findings, Vec::new());
@@ -86,21 +86,21 @@ impl PlanInputs<'_> {
         findings.append(&mut chosen.findings);
         findings.append(&mut skips);
         findings.append(&mut age_findings);
-        findings.extend(surroundings::findings(run, evidence, options));
+        findings.extend(preconditions::findings(run, evidence, options));
 
         let planner = Planner::new(reconciled, options, &findings);
         let done = reconciled.effective_statuses.iter().filter(|effective_status| effective_status.is_over()).count();
-        let all_over = done == run.steps.len() && chosen.choices.is_empty() && !chosen.answered_no;
+        let all_over = done == run.steps.len() && chosen.choices.is_empty() && !chosen.dependencies_unmet;
         let next = planner.next(&chosen, all_over);
         if all_over && next.is_empty() {
-            // Nobody wants to go on from here: how old it is and where it lies does not matter any more.
-            findings.retain(|finding| !matters_only_to_go_on(finding.code));
+            // The run is over: its age and workspace no longer matter.
+            findings.retain(|finding| !matters_only_to_resume(finding.code));
         }
         findings.sort_by_key(|finding| finding.severity);
         findings.dedup();
         let verdict = self.verdict(&next, all_over, &findings);
         let unattended = self.is_unattended(verdict, &next, &age, &findings);
-        let circumstances = QuestionInput { run, verdict, next: &next, findings: &findings, options };
+        let input = QuestionInput { run, verdict, next: &next, findings: &findings, options };
         let plan = Plan {
             run: header,
             verdict,
@@ -112,7 +112,7 @@ impl PlanInputs<'_> {
                 done: done.saturating_add(run.done_elsewhere),
                 total: run.steps.len().saturating_add(run.done_elsewhere),
             },
-            question: if unattended { None } else { question(&circumstances) },
+            question: if unattended { None } else { question(&input) },
             commands: planner.commands(verdict, &next, &chosen),
             next,
             degraded: run.degraded,
@@ -120,37 +120,37 @@ impl PlanInputs<'_> {
             native: Value::Null,
         };
         let live_owner = matches!(evidence.owner, Owner::Live { .. });
-        Planned { plan, findings, live_owner, answered_no: chosen.answered_no, unattended }
+        Planned { plan, findings, live_owner, dependencies_unmet: chosen.dependencies_unmet, unattended }
     }
 
     fn verdict(&self, next: &[Next], all_over: bool, findings: &[Finding]) -> Verdict {
         let blocking = findings.iter().any(|finding| finding.severity == Severity::Blocking);
-        let looks = next.iter().any(|next| next.action == Action::Verify);
-        let wants_a_look =
-            findings.iter().any(|finding| finding.severity != Severity::Info && finding.code.wants_a_look());
+        let verifies = next.iter().any(|next| next.action == Action::Verify);
+        let needs_confirmation =
+            findings.iter().any(|finding| finding.severity != Severity::Info && finding.code.needs_confirmation());
         if blocking {
             Verdict::Blocked
-        } else if all_over && !looks {
+        } else if all_over && !verifies {
             if self.is_empty() { Verdict::Nothing } else { Verdict::Complete }
         } else if next.iter().all(|next| next.action == Action::Approve) {
-            // A gate is no problem in the data, and still nothing goes on before a person has spoken.
+            // A gate is not a problem in the data, but nothing can run before the approval.
             Verdict::Blocked
-        } else if looks || wants_a_look || next.iter().any(|next| next.action == Action::Approve) {
+        } else if verifies || needs_confirmation || next.iter().any(|next| next.action == Action::Approve) {
             Verdict::Confirm
         } else {
             Verdict::Resume
         }
     }
 
-    /// Tells whether there is nothing to speak of: no step, and no word that it is over.
+    /// Tells whether there is no run: no steps, and no status that says it is over.
     fn is_empty(&self) -> bool {
         self.run.steps.is_empty()
             && self.run.done_elsewhere == 0
             && !matches!(self.run.status, RunStatus::Completed | RunStatus::Archived)
     }
 
-    /// Rule 9: autopilot goes on by itself only when nothing stops it, the state is under a day old and whole, and no gate or
-    /// conflict waits; warnings do not stop it.
+    /// Rule 9: autopilot continues without asking only if nothing blocks, the state is complete and less than a day old, and no gate
+    /// or conflict waits. Warnings do not stop it.
     fn is_unattended(&self, verdict: Verdict, next: &[Next], age: &Age, findings: &[Finding]) -> bool {
         let fresh = matches!(age.band, Some(AgeBand::Fresh | AgeBand::Recent));
         let needs_a_person = next.iter().any(|next| matches!(next.action, Action::Approve | Action::Verify))
@@ -163,6 +163,6 @@ impl PlanInputs<'_> {
     }
 }
 
-const fn matters_only_to_go_on(code: FindingCode) -> bool {
+const fn matters_only_to_resume(code: FindingCode) -> bool {
     matches!(code, FindingCode::AgeStale | FindingCode::WorktreeMissing | FindingCode::BranchMismatch)
 }

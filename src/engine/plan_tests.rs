@@ -5,6 +5,7 @@ use super::fixtures::has;
 use super::fixtures::ids;
 use super::fixtures::line_of;
 use super::fixtures::next_of;
+use super::fixtures::notable_codes;
 use super::fixtures::options;
 use super::fixtures::path;
 use super::fixtures::plan_of;
@@ -12,14 +13,13 @@ use super::fixtures::planned;
 use super::fixtures::planned_with;
 use super::fixtures::run_of;
 use super::fixtures::step;
-use super::fixtures::told;
 use super::fixtures::with_statuses;
-use super::fixtures::witness_report;
+use super::fixtures::with_witnesses;
 use crate::model::Action;
-use crate::model::After;
 use crate::model::Evidence;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::FollowUp;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
 use crate::model::Mode;
@@ -50,7 +50,7 @@ fn with(code: FindingCode, run: &Run, options: &Options) -> super::Planned {
 #[test]
 fn every_finding_weighs_what_its_code_says() {
     for code in FindingCode::ALL {
-        let expected = match (code.severity(), code.wants_a_look()) {
+        let expected = match (code.severity(), code.needs_confirmation()) {
             (Severity::Blocking, _) => Verdict::Blocked,
             (Severity::Warning, true) => Verdict::Confirm,
             (Severity::Warning, false) | (Severity::Info, _) => Verdict::Resume,
@@ -73,9 +73,9 @@ fn verdicts() {
     let mut gate_and_work = gate(Status::WaitingApproval);
     gate_and_work.steps.push(crate::model::Step::new(StepId::new("N"), "N"));
     let mut doubted = clean();
-    witness_report(step(&mut doubted, "B"), 1);
+    with_witnesses(step(&mut doubted, "B"), 1);
     let mut drifted = clean();
-    witness_report(step(&mut drifted, "B"), 2);
+    with_witnesses(step(&mut drifted, "B"), 2);
     let cancelled = line_of(&[("A", Status::Completed), ("B", Status::Cancelled)]);
     for (name, run, verdict, next) in [
         ("clean", clean(), Verdict::Resume, vec!["run B"]),
@@ -116,23 +116,23 @@ fn a_run_without_steps_is_over_only_when_something_says_so() {
 fn when_only_the_record_lags_it_is_brought_up_to_date() {
     let mut run = line_of(&[("A", Status::Completed), ("B", Status::Pending), ("C", Status::InProgress)]);
     for id in ["B", "C"] {
-        witness_report(step(&mut run, id), 2);
+        with_witnesses(step(&mut run, id), 2);
     }
-    run.after = Some(merge());
+    run.follow_up = Some(merge());
     let planned = plan_of(&run, &options());
     assert_eq!(
         (next_of(&planned), planned.plan.verdict),
         (vec!["verify B".to_owned(), "verify C".to_owned()], Verdict::Confirm)
     );
     let question = planned.plan.question.unwrap();
-    assert_eq!(question.text, "Nothing of R has to be run. Record what the evidence shows? [y/N]");
+    assert_eq!(question.text, "No step of R has to run. Record what the evidence shows? [y/N]");
     assert_eq!(question.default.as_deref(), Some("no"));
     assert_eq!(planned.plan.next[0].rule, "3.drift");
     assert_eq!((planned.plan.progress.done, planned.plan.progress.total), (3, 3));
 }
 
-fn merge() -> After {
-    After {
+fn merge() -> FollowUp {
+    FollowUp {
         action: Action::Merge,
         title: "Merge feature/x into main".to_owned(),
         agent: Some("git-worktree-manager".to_owned()),
@@ -143,7 +143,7 @@ fn merge() -> After {
 #[test]
 fn what_comes_after_the_last_step_is_asked_for() {
     let mut run = over();
-    run.after = Some(merge());
+    run.follow_up = Some(merge());
     run.done_elsewhere = 9;
     let planned = plan_of(&run, &options());
     assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["merge B".to_owned()], Verdict::Complete));
@@ -156,7 +156,7 @@ fn what_comes_after_the_last_step_is_asked_for() {
     assert_eq!((question.text.as_str(), question.default.as_deref()), ("Merge feature/x into main?", Some("no")));
     let commands = planned.plan.commands;
     assert_eq!((commands.begin, commands.context, commands.resume), (None, None, None), "no command merges");
-    run.after = Some(After { action: Action::Archive, ..merge() });
+    run.follow_up = Some(FollowUp { action: Action::Archive, ..merge() });
     let planned = plan_of(&run, &options());
     assert_eq!(planned.plan.commands.begin.as_deref(), Some("piton archive R"));
     assert!(planned.plan.question.is_none());
@@ -186,7 +186,7 @@ fn aged(seconds: i64) -> Run {
 fn modes_and_ages_decide_whether_and_what_is_asked() {
     const GO_ON: Option<(&str, &str)> = Some(("Proceed with resume? [Y/n]", "yes"));
     const LOOK: Option<(&str, &str)> = Some(("Look at the findings first. Proceed with resume? [y/N]", "no"));
-    const CHECK: Option<(&str, &str)> = Some(("Check every line above. Type \"proceed\" to go on.", "cancel"));
+    const CHECK: Option<(&str, &str)> = Some(("Check every line above. Type \"proceed\" to continue.", "cancel"));
     for (seconds, autopilot, interactive) in [
         (0, None, GO_ON),
         (3_600, None, GO_ON),
@@ -235,7 +235,7 @@ fn autopilot_goes_on_alone_over_warnings_and_over_nothing_else() {
         assert_eq!(planned.unattended, !stops, "{code}");
         assert!(planned.unattended || code.severity() == Severity::Blocking || planned.plan.question.is_some());
     }
-    assert!(!plan_of(&clean(), &autopilot()).unattended, "nobody knows how old it is");
+    assert!(!plan_of(&clean(), &autopilot()).unattended, "its age is unknown");
     let mut degraded = aged(0);
     degraded.degraded = true;
     assert!(!plan_of(&degraded, &autopilot()).unattended, "part of the state is missing");
@@ -279,7 +279,7 @@ fn decisions_are_asked_for_and_never_taken_by_default() {
     step(&mut failing, "A").kind = StepKind::Review;
     step(&mut failing, "A").review = super::fixtures::review(crate::model::ReviewVerdict::Rejected);
     let question = plan_of(&failing, &options()).plan.question.unwrap();
-    assert_eq!(question.text, "A (Title of A) was rejected: a person decides how to go on");
+    assert_eq!(question.text, "A (Title of A) was rejected: a person decides how to continue");
     assert_eq!(question.options, ["revise the plan", "take another approach", "reduce the scope", "stop"]);
     assert_eq!(question.default.as_deref(), Some("stop"));
 }
@@ -290,7 +290,7 @@ fn a_wrong_branch_is_a_choice() {
     assert_eq!(question.text, "❌ so it is");
     assert_eq!(
         question.options,
-        ["check the branch out", "recreate the worktree (what is uncommitted is lost)", "abort"]
+        ["check the branch out", "recreate the worktree (uncommitted changes are lost)", "abort"]
     );
     assert_eq!(question.default.as_deref(), Some("abort"));
 }
@@ -312,8 +312,8 @@ fn age_does_not_matter_where_nothing_is_left() {
     let mut run = over();
     run.stamp = Some(at(-1_000_000));
     let planned = plan_of(&run, &options());
-    assert_eq!((planned.plan.verdict, told(&planned)), (Verdict::Complete, vec![]));
-    run.after = Some(merge());
+    assert_eq!((planned.plan.verdict, notable_codes(&planned)), (Verdict::Complete, vec![]));
+    run.follow_up = Some(merge());
     assert!(has(&plan_of(&run, &options()), FindingCode::AgeStale), "a merge after so long deserves a look");
 }
 
@@ -350,7 +350,7 @@ fn steps_are_grouped_by_where_they_stand() {
     let mut run = with_statuses(run_of(&steps), &statuses);
     run.done_elsewhere = 5;
     step(&mut run, "Lost").proof.outputs = vec![path("gone")];
-    witness_report(step(&mut run, "Look"), 1);
+    with_witnesses(step(&mut run, "Look"), 1);
     step(&mut run, "Box").kind = StepKind::Container;
     step(&mut run, "Box").children = ids(&["Open"]);
     let held = vec![Finding::new(FindingCode::PartUnreadable, "").on(&StepId::new("Held"))];
@@ -367,7 +367,7 @@ fn steps_are_grouped_by_where_they_stand() {
 }
 
 #[test]
-fn counters_of_strangers_do_not_overflow() {
+fn untrusted_counters_do_not_overflow() {
     let mut run = over();
     run.done_elsewhere = usize::MAX;
     let planned = plan_of(&run, &options());
@@ -436,7 +436,7 @@ fn work_on_lost_ground_rebuilds_its_context() {
 }
 
 #[test]
-fn an_interruption_is_told_by_the_best_word_there_is() {
+fn an_interruption_names_the_most_specific_reason() {
     let recorded = |step: Option<&str>| {
         Some(Interruption {
             kind: InterruptionKind::AgentInterruption,
@@ -485,7 +485,7 @@ fn a_block_is_an_interruption_and_the_end_is_none() {
 }
 
 #[test]
-fn the_step_that_was_cut_off_counts_before_those_that_are_merely_next() {
+fn an_interrupted_step_takes_precedence_over_ready_ones() {
     let run = with_statuses(
         run_of(&[("A", &[]), ("B", &[]), ("C", &[])]),
         &[Status::Pending, Status::InProgress, Status::Failed],

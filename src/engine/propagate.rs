@@ -1,4 +1,4 @@
-//! Rule 3, second half: what one step's effective_status means for the steps above and behind it.
+//! Rule 3, second half: propagates the effective status of steps to their containers and dependents.
 
 use super::graph::Graph;
 use super::reconcile::EffectiveStatus;
@@ -10,7 +10,7 @@ use crate::model::Status;
 use crate::model::StepKind;
 use crate::model::plural;
 
-/// Gives every container the effective_status of its children, and opens again what was built on a step that is not believed any more
+/// Derives the effective status of every container from its children, and reopens steps that depend on an invalid one
 /// (invariant 14).
 pub(super) fn propagate(run: &Run, graph: &Graph<'_>, reconciled: &mut Reconciled) {
     let reopened = reconciled
@@ -18,41 +18,42 @@ pub(super) fn propagate(run: &Run, graph: &Graph<'_>, reconciled: &mut Reconcile
         .iter()
         .map(|effective_status| *effective_status == EffectiveStatus::Invalid)
         .collect();
-    let mut wave = Wave { run, graph, reconciled, reopened };
+    let mut propagation = Propagation { run, graph, reconciled, reopened };
     let mut is_open = vec![true; graph.order().len()];
     let mut next = 0;
     while let Some(rank) = (next..is_open.len()).find(|rank| is_open[*rank]) {
         let at = graph.order()[rank];
         is_open[rank] = false;
         next = rank + 1;
-        if wave.reaches(at) {
+        if propagation.update(at) {
             for dependent in graph.dependents(at).iter().map(|dependent| graph.rank(*dependent)) {
                 is_open[dependent] = true;
-                // In a circle what is behind may come first; it is looked at once more.
+                // In a cycle a dependent may come earlier in the order; visit it again.
                 next = next.min(dependent);
             }
         }
     }
-    wave.tell_containers();
-    wave.drop_stale_belief();
+    propagation.explain_containers();
+    propagation.retract_evidence_findings();
 }
 
-struct Wave<'a> {
+/// The state of one propagation.
+struct Propagation<'a> {
     run: &'a Run,
     graph: &'a Graph<'a>,
     reconciled: &'a mut Reconciled,
-    /// What stands on it has to be done again, by position.
+    /// Whether dependents of a step have to be redone, by position.
     reopened: Vec<bool>,
 }
 
-impl Wave<'_> {
-    /// Settles one step by those it depends on; tells whether that opened it again.
-    fn reaches(&mut self, at: usize) -> bool {
+impl Propagation<'_> {
+    /// Updates one step from its dependencies; tells whether that reopened it.
+    fn update(&mut self, at: usize) -> bool {
         let was_open = self.reopened[at];
         let cause = self.graph.depends_on(at).iter().copied().find(|on| self.reopened[*on]);
         let step = &self.run.steps[at];
-        if step.kind == StepKind::Container && self.reconciled.effective_statuses[at] != EffectiveStatus::Held {
-            self.reconciled.effective_statuses[at] = self.container(at);
+        if step.kind == StepKind::Container && self.reconciled.effective_statuses[at] != EffectiveStatus::Unreadable {
+            self.reconciled.effective_statuses[at] = self.container_status(at);
             self.reopened[at] |= cause.is_some();
         } else if let Some(on) = cause
             && self.reconciled.effective_statuses[at] == EffectiveStatus::Done
@@ -69,20 +70,21 @@ impl Wave<'_> {
         self.reconciled.reasons[at].push(format!("{on}, which it depends on, is open again"));
         let message = format!("{id} was done on top of {on}, which is open again");
         let finding = Finding::new(FindingCode::StaleDependent, message).on(id);
-        // What must not run twice is looked at, not planned again.
+        // A step that must not run twice is verified, not planned again.
         let (effective_status, fix) = match step.idempotent {
             true => (EffectiveStatus::Invalid, format!("it is planned again after {on}")),
             false => (
                 EffectiveStatus::Verify,
-                format!("it must not run twice: find out whether what it did still holds after {on}"),
+                format!("it must not run twice: find out whether its effect is still valid after {on}"),
             ),
         };
         self.reconciled.effective_statuses[at] = effective_status;
         self.reconciled.findings.push(finding.fix(fix));
     }
 
-    /// A container is over when its children are, and as they are; one whose children are unknown is looked at.
-    fn container(&self, at: usize) -> EffectiveStatus {
+    /// Returns the status of a container from its children. Without known children, one that is over keeps its own status, and an
+    /// open one has to be verified.
+    fn container_status(&self, at: usize) -> EffectiveStatus {
         let children = self.children(at);
         if children.iter().any(|child| !child.is_over()) {
             return EffectiveStatus::OpenContainer;
@@ -93,7 +95,7 @@ impl Wave<'_> {
                 Status::Completed => EffectiveStatus::Done,
                 Status::Skipped => EffectiveStatus::Skipped,
                 Status::Cancelled => EffectiveStatus::Cancelled,
-                // What is missing may still come; only one without any children is a matter of looking.
+                // Missing children may still be added. Without any children, a person has to check.
                 Status::Pending | Status::InProgress | Status::Failed | Status::WaitingApproval | Status::Blocked
                     if !children.is_empty() =>
                 {
@@ -118,9 +120,10 @@ impl Wave<'_> {
         children.map(|child| self.reconciled.effective_statuses[child]).collect()
     }
 
-    fn tell_containers(&mut self) {
+    fn explain_containers(&mut self) {
         for (at, step) in self.run.steps.iter().enumerate() {
-            if step.kind == StepKind::Container && self.reconciled.effective_statuses[at] != EffectiveStatus::Held {
+            if step.kind == StepKind::Container && self.reconciled.effective_statuses[at] != EffectiveStatus::Unreadable
+            {
                 let children = self.children(at);
                 let done = children.iter().filter(|child| child.is_over()).count();
                 self.reconciled.reasons[at]
@@ -129,8 +132,8 @@ impl Wave<'_> {
         }
     }
 
-    /// Takes back "the evidence says done" where the step was opened again: nobody may record it as done for that.
-    fn drop_stale_belief(&mut self) {
+    /// Drops findings that the evidence says done for reopened steps, so that they are not recorded as done.
+    fn retract_evidence_findings(&mut self) {
         let (graph, reopened) = (self.graph, &self.reopened);
         self.reconciled.findings.retain(|finding| {
             let believes = matches!(finding.code, FindingCode::StatusDrift | FindingCode::CompletedByEvidence);

@@ -1,4 +1,4 @@
-//! What holds for every run, however odd: random graphs with circles, strangers and doubles, random statuses and evidence.
+//! Properties of every run: random graphs with cycles, unknown and duplicate ids, random statuses and evidence.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -18,7 +18,7 @@ use super::fixtures::planned;
 use super::fixtures::present;
 use super::fixtures::review;
 use super::fixtures::run_with;
-use super::fixtures::witness_report;
+use super::fixtures::with_witnesses;
 use super::reconcile::unproved;
 use crate::model::Action;
 use crate::model::Change;
@@ -79,7 +79,7 @@ fn step() -> impl Strategy<Value = Step> {
         (step.started_at, step.finished_at) = (started.map(at), finished.map(at));
         step.review = verdict.and_then(review);
         if witnesses < 3 {
-            witness_report(&mut step, witnesses);
+            with_witnesses(&mut step, witnesses);
         }
         if has_output && kind != StepKind::Container {
             step.proof.outputs = vec![path("out.json")];
@@ -107,7 +107,7 @@ fn orderly() -> impl Strategy<Value = Run> {
     })
 }
 
-/// Anything: circles, doubled ids, strangers.
+/// Any run: cycles, duplicate and unknown ids.
 fn wild() -> impl Strategy<Value = Run> {
     let ties = (vec(id(), 0..3), vec(id(), 0..2), option::of(id()), vec(Just("GONE".to_owned()), 0..2));
     vec((id(), step(), ties), 0..9).prop_map(|steps| {
@@ -127,7 +127,7 @@ fn any_run() -> impl Strategy<Value = Run> {
     prop_oneof![orderly(), wild()]
 }
 
-/// Of two steps with one id a change means the first, so that the second is out of reach.
+/// If two steps share an id, a change applies to the first and cannot reach the second.
 fn without_doubles() -> impl Strategy<Value = Run> {
     any_run().prop_map(|mut run| {
         let mut seen = std::collections::BTreeSet::new();
@@ -169,14 +169,14 @@ fn change(run: &Run, next: &Next) -> ChangeKind {
 
 fn admits(run: &Run, evidence: &Evidence, next: &Next, force: bool) -> bool {
     let change = Change { at: at(0), kind: change(run, next) };
-    // What somebody says of a step that has not left its outputs is looked at, and then recorded by force.
+    // A step without its declared outputs can only be recorded by force.
     let is_unproved =
         next.action == Action::Verify && !unproved(run, run.step(&next.step).unwrap(), evidence).is_empty();
-    let guard = ChangeLimits { force: force || is_unproved, attempt_limit: 3 };
-    matches!(admit(run, evidence, &[], change, guard), Ok(Admitted::Change { .. }))
+    let limits = ChangeLimits { force: force || is_unproved, attempt_limit: 3 };
+    matches!(admit(run, evidence, &[], change, limits), Ok(Admitted::Change { .. }))
 }
 
-/// Says in a few lines what a failing run looks like.
+/// Describes a failing run in a few lines.
 fn shown(run: &Run, effective_statuses: &[EffectiveStatus]) -> String {
     let lines = run.steps.iter().zip(effective_statuses).map(|(step, effective_status)| {
         let ids = |ids: &[StepId]| ids.iter().map(StepId::as_str).collect::<Vec<_>>().join(",");
@@ -200,7 +200,7 @@ fn is_blocked_by(planned: &Planned, codes: &[FindingCode]) -> bool {
     planned.findings.iter().any(|finding| codes.contains(&finding.code))
 }
 
-/// Checks what holds for every plan, whatever the caller asked for.
+/// Checks the properties of every plan, for any options.
 fn check(run: &Run, planned: &Planned, effective_statuses: &[EffectiveStatus]) -> Result<(), TestCaseError> {
     let plan = &planned.plan;
     let open = effective_statuses.iter().any(|effective_status| !effective_status.is_over());
@@ -350,7 +350,7 @@ fn waits_for(step: &mut Step, at: usize) {
     step.depends_on.push(StepId::new(format!("S{at}")));
 }
 
-/// Each of these takes minutes where a loop over all steps hides in a loop over all steps.
+/// Each of these takes minutes if planning is quadratic in the number of steps.
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn ten_thousand_steps_are_planned() {
@@ -403,7 +403,7 @@ fn ten_thousand_steps_are_planned() {
             }),
             10_000,
         ),
-        ("a record that lags", large(|_, step| witness_report(step, 2)), 10_000),
+        ("a record that lags", large(|_, step| with_witnesses(step, 2)), 10_000),
         (
             "conflicts behind a gate",
             large(|at, step| {
@@ -411,7 +411,7 @@ fn ten_thousand_steps_are_planned() {
                     step.kind = StepKind::Gate;
                 } else {
                     waits_for(step, 0);
-                    witness_report(step, 1);
+                    with_witnesses(step, 1);
                 }
             }),
             1,
@@ -437,7 +437,7 @@ fn ten_thousand_steps_are_planned() {
         let all = Options { from: run.steps.iter().map(|step| step.id.clone()).take(100).collect(), ..options() };
         planned(&run, &Evidence::default(), &all);
         let begin = ChangeKind::Begin { step: StepId::new("S9999"), part: None, agent: None, attempt: 0 };
-        let guard = ChangeLimits { force: true, attempt_limit: 3 };
-        let _ = admit(&run, &Evidence::default(), &[], Change { at: at(0), kind: begin }, guard);
+        let limits = ChangeLimits { force: true, attempt_limit: 3 };
+        let _ = admit(&run, &Evidence::default(), &[], Change { at: at(0), kind: begin }, limits);
     }
 }

@@ -1,4 +1,4 @@
-//! What to ask a person, and what counts as the answer when nobody says anything (rule 9).
+//! The question for a person and its default answer (rule 9).
 
 use crate::model::Action;
 use crate::model::Finding;
@@ -11,7 +11,7 @@ use crate::model::Run;
 use crate::model::Severity;
 use crate::model::Verdict;
 
-/// Is what a question depends on.
+/// The inputs of a question.
 pub(super) struct QuestionInput<'a> {
     pub(super) run: &'a Run,
     pub(super) verdict: Verdict,
@@ -20,47 +20,49 @@ pub(super) struct QuestionInput<'a> {
     pub(super) options: &'a Options,
 }
 
-/// Returns the question of a plan; `None` where no answer would let it go on.
-pub(super) fn question(asked: &QuestionInput<'_>) -> Option<Question> {
-    let blocking = || asked.findings.iter().filter(|finding| finding.severity == Severity::Blocking);
+/// Returns the question of a plan; `None` if no answer would let the run continue.
+pub(super) fn question(input: &QuestionInput<'_>) -> Option<Question> {
+    let blocking = || input.findings.iter().filter(|finding| finding.severity == Severity::Blocking);
     if blocking().next().is_some() {
-        // One that no answer lifts makes every other question idle.
-        let questions: Option<Vec<Question>> = blocking().map(|finding| decision(finding, asked.options)).collect();
+        // If one blocking finding has no answer, the others are not asked.
+        let questions: Option<Vec<Question>> = blocking().map(|finding| decision(finding, input.options)).collect();
         return questions?.into_iter().next();
     }
-    if let Some(gate) = asked.next.iter().find(|next| next.action == Action::Approve) {
+    if let Some(gate) = input.next.iter().find(|next| next.action == Action::Approve) {
         let text = format!("Approve {} ({})?", gate.step, gate.title);
         return Some(ask(&text, &["approve", "request changes", "pause"], "pause"));
     }
-    match (asked.verdict, asked.options.mode) {
+    match (input.verdict, input.options.mode) {
         (Verdict::Blocked | Verdict::Nothing, _) => None,
         (Verdict::Complete, _) => {
-            let merge = asked.next.iter().find(|next| next.action == Action::Merge)?;
+            let merge = input.next.iter().find(|next| next.action == Action::Merge)?;
             Some(ask(&format!("{}?", merge.title), &["yes", "no"], "no"))
         }
         (Verdict::Resume | Verdict::Confirm, Mode::Preflight) => {
-            Some(ask("Check every line above. Type \"proceed\" to go on.", &["proceed", "cancel"], "cancel"))
+            Some(ask("Check every line above. Type \"proceed\" to continue.", &["proceed", "cancel"], "cancel"))
         }
         (Verdict::Resume, Mode::Autopilot | Mode::Interactive) => {
             Some(ask("Proceed with resume? [Y/n]", &["yes", "no"], "yes"))
         }
-        (Verdict::Confirm, Mode::Autopilot | Mode::Interactive) => Some(ask(&to_confirm(asked), &["yes", "no"], "no")),
+        (Verdict::Confirm, Mode::Autopilot | Mode::Interactive) => {
+            Some(ask(&confirm_text(input), &["yes", "no"], "no"))
+        }
     }
 }
 
-fn to_confirm(asked: &QuestionInput<'_>) -> String {
-    let only_looks = asked.next.iter().all(|next| next.action == Action::Verify);
-    let id = &asked.run.id;
-    if only_looks && asked.next.iter().all(|next| next.rule == "3.drift") {
-        format!("Nothing of {id} has to be run. Record what the evidence shows? [y/N]")
-    } else if only_looks {
-        format!("Nothing of {id} is run before somebody has looked. Take it up to look? [y/N]")
+fn confirm_text(input: &QuestionInput<'_>) -> String {
+    let only_verify = input.next.iter().all(|next| next.action == Action::Verify);
+    let id = &input.run.id;
+    if only_verify && input.next.iter().all(|next| next.rule == "3.drift") {
+        format!("No step of {id} has to run. Record what the evidence shows? [y/N]")
+    } else if only_verify {
+        format!("Steps of {id} have to be checked before anything runs. Resume to check them? [y/N]")
     } else {
         "Look at the findings first. Proceed with resume? [y/N]".to_owned()
     }
 }
 
-/// Returns what a person decides about a blocking finding; `None` for one that something has to be done about first.
+/// Returns the question about a blocking finding; `None` if it must be fixed first.
 fn decision(finding: &Finding, options: &Options) -> Option<Question> {
     let message = &finding.message;
     if finding.code == FindingCode::AttemptLimit {
@@ -73,9 +75,9 @@ fn decision(finding: &Finding, options: &Options) -> Option<Question> {
         let answers = ["it did: record it as done", "it did not: do it again", "stop"];
         Some(ask(&format!("{message}. Did it take effect?"), &answers, "stop"))
     } else if finding.code == FindingCode::RunAborted {
-        Some(ask(&format!("{message}. Take it up again? [y/N]"), &["yes", "no"], "no"))
+        Some(ask(&format!("{message}. Resume it? [y/N]"), &["yes", "no"], "no"))
     } else if finding.code == FindingCode::BranchMismatch {
-        let answers = ["check the branch out", "recreate the worktree (what is uncommitted is lost)", "abort"];
+        let answers = ["check the branch out", "recreate the worktree (uncommitted changes are lost)", "abort"];
         Some(ask(&format!("❌ {message}"), &answers, "abort"))
     } else {
         None

@@ -1,4 +1,4 @@
-//! Rule 3: what the state says of each step, weighed against the evidence. "Done" is proved again before it is skipped.
+//! Rule 3: compares the status of each step with the evidence. "Done" is verified again before the step is skipped.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -25,70 +25,71 @@ use crate::model::Timestamp;
 use crate::model::Witness;
 use crate::model::plural;
 
-/// How much older than its step a file may look and still be taken for its work: some file systems keep times to two seconds.
+/// How much older than its step an output may look: some file systems store times with two seconds of precision.
 const FILE_TIME_GRAIN_SECONDS: i64 = 2;
 
-/// Is where a step stands after the evidence was weighed.
+/// The status of a step after comparison with the evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EffectiveStatus {
     Done,
     Skipped,
-    /// Given up; it is over, and nothing that depends on it may count it as done.
+    /// Over, but its dependents may not count it as done.
     Cancelled,
     /// Not started.
     Open,
     /// Started but never finished.
     Interrupted,
     Failed,
-    /// A person has to approve.
+    /// Waits for the approval of a person.
     Waiting,
-    /// Approved under conditions that are not met yet.
+    /// Approved with conditions that are not met yet.
     Conditions,
-    /// Evidence and state disagree: somebody looks before anything is done.
+    /// Evidence and state disagree: a person checks before anything is run.
     Verify,
-    /// Recorded as done, and not believed.
+    /// Recorded as done, but the evidence disagrees.
     Invalid,
     /// The state itself calls it blocked.
     Blocked,
-    /// What the state says of it cannot be understood; it is left alone.
-    Held,
-    /// Children decide, and some are not done.
+    /// Its state cannot be interpreted; the step is left alone.
+    Unreadable,
+    /// A container with children that are not done.
     OpenContainer,
 }
 
 impl EffectiveStatus {
-    /// Tells whether what depends on it may start.
+    /// Tells whether dependents may start.
     pub(crate) const fn satisfies(self) -> bool {
         matches!(self, Self::Done | Self::Skipped)
     }
 
-    /// Tells whether nothing is left to do for it.
+    /// Tells whether nothing is left to do for the step.
     pub(crate) const fn is_over(self) -> bool {
         matches!(self, Self::Done | Self::Skipped | Self::Cancelled)
     }
 }
 
-/// Is the effective_status of every step, by position, with what there is to say about it.
+/// The result of comparing a run with its evidence.
 #[derive(Debug)]
 pub(super) struct Reconciled {
+    /// By position in `run.steps`.
     pub(super) effective_statuses: Vec<EffectiveStatus>,
-    /// What the effective_status goes by reasons the state's own word, by position: short statements for people.
+    /// The reasons besides the recorded status, by position; short statements for people.
     pub(super) reasons: Vec<Vec<String>>,
     pub(super) findings: Vec<Finding>,
 }
 
-/// Returns the effective_status of every step of a run, by position in `run.steps`.
+/// Returns the effective status of every step, by position in `run.steps`.
 pub(crate) fn effective_statuses(run: &Run, evidence: &Evidence, load_findings: &[Finding]) -> Vec<EffectiveStatus> {
     reconcile(run, &Graph::of(run), evidence, load_findings).effective_statuses
 }
 
-/// Says why a step that is recorded as completed now would not be believed: what is wrong with each output that it declares.
+/// Returns the problems with the declared outputs of a step, as the next plan would see them if it were completed now.
 pub(super) fn unproved(run: &Run, step: &Step, evidence: &Evidence) -> Vec<String> {
     let step = Step { status: Status::Completed, ..step.clone() };
-    let records = Records::default();
-    let weighing =
-        Reconciler { run, step: &step, evidence, records: &records, because: Vec::new(), findings: Vec::new() };
-    let problem = |path: &RelPath| Some(format!("{path} {}", weighing.problem_of(path, run.started_at)?.1));
+    let index = EvidenceIndex::default();
+    let reconciler =
+        Reconciler { run, step: &step, evidence, index: &index, reasons: Vec::new(), findings: Vec::new() };
+    let problem = |path: &RelPath| Some(format!("{path} {}", reconciler.problem_of(path, run.started_at)?.1));
     let Proof { outputs, outputs_any, .. } = &step.proof;
     let problems: Vec<String> = outputs.iter().filter_map(problem).collect();
     let one_is_enough = *outputs_any && problems.len() < outputs.len();
@@ -96,7 +97,7 @@ pub(super) fn unproved(run: &Run, step: &Step, evidence: &Evidence) -> Vec<Strin
 }
 
 pub(super) fn reconcile(run: &Run, graph: &Graph<'_>, evidence: &Evidence, load_findings: &[Finding]) -> Reconciled {
-    let held: BTreeSet<&str> = load_findings
+    let unreadable: BTreeSet<&str> = load_findings
         .iter()
         .filter(|finding| {
             matches!(
@@ -107,34 +108,38 @@ pub(super) fn reconcile(run: &Run, graph: &Graph<'_>, evidence: &Evidence, load_
         .filter_map(|finding| finding.step.as_ref())
         .map(StepId::as_str)
         .collect();
-    let records = Records::of(run, evidence);
+    let index = EvidenceIndex::of(run, evidence);
     let mut reconciled = Reconciled { effective_statuses: Vec::new(), reasons: Vec::new(), findings: Vec::new() };
     for step in &run.steps {
-        let mut weighing =
-            Reconciler { run, step, evidence, records: &records, because: Vec::new(), findings: Vec::new() };
-        let effective_status =
-            if held.contains(step.id.as_str()) { EffectiveStatus::Held } else { weighing.effective_status() };
+        let mut reconciler =
+            Reconciler { run, step, evidence, index: &index, reasons: Vec::new(), findings: Vec::new() };
+        let effective_status = if unreadable.contains(step.id.as_str()) {
+            EffectiveStatus::Unreadable
+        } else {
+            reconciler.effective_status()
+        };
         reconciled.effective_statuses.push(effective_status);
-        reconciled.reasons.push(weighing.because);
-        reconciled.findings.append(&mut weighing.findings);
+        reconciled.reasons.push(reconciler.reasons);
+        reconciled.findings.append(&mut reconciler.findings);
     }
     propagate(run, graph, &mut reconciled);
     reconciled
 }
 
-/// Is the evidence log, read once: the last record of every path, and when anything was last begun or finished.
+/// The evidence log of a run, indexed by step and path.
 #[derive(Default)]
-struct Records<'a> {
+struct EvidenceIndex<'a> {
+    /// The last record of each step.
     by_step: BTreeMap<&'a str, &'a EvidenceRecord>,
-    /// Who left a path last.
+    /// The step that last recorded each path.
     last_of_path: BTreeMap<&'a RelPath, &'a str>,
-    /// Since when what was done of a step before proves nothing about it.
-    withdrawn: BTreeMap<&'a str, Timestamp>,
-    /// The two steps that were busy last, and when: one of them is another than the step in question.
+    /// The time of the last rollback of each step. Earlier evidence no longer counts.
+    rolled_back: BTreeMap<&'a str, Timestamp>,
+    /// The two steps with the latest activity, so that one of them is always another step than the one in question.
     last_busy: Vec<(Timestamp, &'a StepId)>,
 }
 
-impl<'a> Records<'a> {
+impl<'a> EvidenceIndex<'a> {
     fn of(run: &'a Run, evidence: &'a Evidence) -> Self {
         let mut last_busy: Vec<(Timestamp, &StepId)> = Vec::with_capacity(3);
         let mut note_busy = |step: &'a StepId, moment: Timestamp| {
@@ -153,7 +158,7 @@ impl<'a> Records<'a> {
         let mut by_step = BTreeMap::new();
         let mut last_of_path = BTreeMap::new();
         for record in evidence.records.iter().filter(|record| record.run == run.id.as_str()) {
-            // Evidence must belong to this run: a record from before its start is another run's of the same name.
+            // A record from before the start of this run belongs to another run of the same name.
             if run.started_at.is_some_and(|started| record.at < started) {
                 continue;
             }
@@ -164,31 +169,33 @@ impl<'a> Records<'a> {
             }
         }
         let rollbacks = evidence.rollbacks.iter().filter(|rollback| rollback.run == run.id.as_str());
-        let withdrawn =
+        let rolled_back =
             rollbacks.flat_map(|rollback| rollback.reopened.iter().map(|step| (step.as_str(), rollback.at)));
-        Self { by_step, last_of_path, withdrawn: withdrawn.collect(), last_busy }
+        Self { by_step, last_of_path, rolled_back: rolled_back.collect(), last_busy }
     }
 }
 
+/// Compares one step with the evidence.
 struct Reconciler<'a> {
     run: &'a Run,
     step: &'a Step,
     evidence: &'a Evidence,
-    records: &'a Records<'a>,
-    because: Vec<String>,
+    index: &'a EvidenceIndex<'a>,
+    reasons: Vec<String>,
     findings: Vec<Finding>,
 }
 
-/// Is what the witnesses who speak for done say together.
+/// The witnesses that say done.
 struct WitnessReport {
+    /// Their names, joined.
     sources: String,
-    /// As many as are needed to believe them.
+    /// Whether they are as many as needed.
     enough: bool,
     file: Option<RelPath>,
     line: Option<u32>,
 }
 
-/// Says what the declared outputs of a step look like together.
+/// The state of all declared outputs of a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Outputs {
     /// None declared.
@@ -217,8 +224,8 @@ impl Reconciler<'_> {
     fn completed(&mut self) -> EffectiveStatus {
         if let Some(verdict) = self.disapproval() {
             let message = format!("{} is completed with the verdict {verdict}; it counts as failed", self.step.id);
-            self.because.push(format!("its verdict is {verdict}"));
-            self.note(FindingCode::VerdictConflict, message, "record the review again with the verdict that holds");
+            self.reasons.push(format!("its verdict is {verdict}"));
+            self.note(FindingCode::VerdictConflict, message, "record the review again with the correct verdict");
             return EffectiveStatus::Failed;
         }
         if let Some(conditions) = self.open_conditions() {
@@ -245,40 +252,44 @@ impl Reconciler<'_> {
             let message = format!("step {} recorded commit {short}, which {what}", self.step.id);
             self.note(FindingCode::CommitNotFound, message, "look for the commit with `git log --all --oneline`");
         }
-        // A witness that is merely absent contradicts nobody: most finished tasks leave no summary.
+        // A missing witness is not a contradiction: most finished tasks leave no summary.
         let doubting = |witness: &&Witness| !witness.done && witness.file.is_some();
         let witnesses = self.step.proof.witnesses.iter();
         let doubters: Vec<&str> = witnesses.filter(doubting).map(|witness| &*witness.source).collect();
         if !doubters.is_empty() {
-            let message = format!("{} is done by its state, and not by {}", self.step.id, doubters.join(" and "));
-            self.note(FindingCode::StatusOptimistic, message, "bring the other place up to date");
+            let message = format!(
+                "{} is done according to its state, but not according to {}",
+                self.step.id,
+                doubters.join(" and ")
+            );
+            self.note(FindingCode::StatusOptimistic, message, "update the other source");
         }
         EffectiveStatus::Done
     }
 
     fn in_progress(&mut self) -> EffectiveStatus {
         if let Some(report) = self.witness_report() {
-            return self.believe(&report);
+            return self.judge_witnesses(&report);
         }
         if self.declared_outputs(false, self.attempt_start()) == Outputs::Valid {
             let closes = match self.step.kind {
                 StepKind::Work | StepKind::Container => true,
-                // A report is no approval: the reader of the state has to have found the verdict in it.
+                // A report is not an approval: it must contain a verdict.
                 StepKind::Review => self.step.review.is_some() && self.disapproval().is_none(),
-                // What a person said is in the state or nowhere.
+                // Only the state records an approval.
                 StepKind::Gate => false,
             };
             if !closes {
                 return self.output_is_there();
             }
-            let message = format!("{} was in progress and its output is there and valid", self.step.id);
-            self.note(FindingCode::CompletedByEvidence, message, "nothing: the next checkpoint records it");
+            let message = format!("{} was in progress, but its output exists and is valid", self.step.id);
+            self.note(FindingCode::CompletedByEvidence, message, "nothing to do: the next checkpoint records it");
             return EffectiveStatus::Done;
         }
         if self.step.idempotent { EffectiveStatus::Interrupted } else { self.outcome_unknown("was cut off") }
     }
 
-    /// Rule 11: a step that must not run twice is never run again by itself.
+    /// Rule 11: a step that must not run twice is never rerun automatically.
     fn outcome_unknown(&mut self, what: &str) -> EffectiveStatus {
         let probe = match &self.step.probe {
             Some(probe) => format!("run the declared probe yourself: {probe}"),
@@ -297,7 +308,7 @@ impl Reconciler<'_> {
 
     fn not_started(&mut self) -> EffectiveStatus {
         if let Some(report) = self.witness_report() {
-            return self.believe(&report);
+            return self.judge_witnesses(&report);
         }
         if self.declared_outputs(false, self.attempt_start()) == Outputs::Valid {
             return self.output_is_there();
@@ -306,71 +317,72 @@ impl Reconciler<'_> {
     }
 
     fn output_is_there(&mut self) -> EffectiveStatus {
-        let message = format!("{} is {} by its state, and its output is there", self.step.id, self.step.status);
-        self.because.push("its output is there".to_owned());
+        let message = format!("{} is {} according to its state, but its output exists", self.step.id, self.step.status);
+        self.reasons.push("its output exists".to_owned());
         self.note(FindingCode::StatusConflict, message, self.record_hint());
         EffectiveStatus::Verify
     }
 
-    /// Tells whether other places can show that it is done: what a person or a reviewer said is not theirs to say.
+    /// Tells whether evidence can show that the step is done. It cannot replace an approval or a verdict.
     fn closes_by_evidence(&self) -> bool {
         matches!(self.step.kind, StepKind::Work | StepKind::Container)
     }
 
-    /// A failure is a word of the state itself: other places put it in doubt only together, and never turn it into success.
+    /// A recorded failure. All required witnesses together put it in doubt, but never turn it into success.
     fn failed(&mut self) -> EffectiveStatus {
         let Some(report) = self.witness_report().filter(|report| report.enough) else { return EffectiveStatus::Failed };
-        self.note_heard(FindingCode::StatusConflict, &report, "somebody has to look");
+        self.note_witnesses(FindingCode::StatusConflict, &report, "a person has to check");
         EffectiveStatus::Verify
     }
 
-    /// All of the witnesses that are needed make a step done, fewer make a conflict, which is neither run again nor believed
+    /// With all required witnesses the step is done; with fewer there is a conflict, which a person has to check
     /// (docs/formats/ccw.md#what-counts-as-evidence).
-    fn believe(&mut self, report: &WitnessReport) -> EffectiveStatus {
+    fn judge_witnesses(&mut self, report: &WitnessReport) -> EffectiveStatus {
         if report.enough && self.closes_by_evidence() {
-            self.note_heard(FindingCode::StatusDrift, report, "it counts as done");
+            self.note_witnesses(FindingCode::StatusDrift, report, "it counts as done");
             EffectiveStatus::Done
         } else {
-            self.note_heard(FindingCode::StatusConflict, report, "somebody has to look");
+            self.note_witnesses(FindingCode::StatusConflict, report, "a person has to check");
             EffectiveStatus::Verify
         }
     }
 
-    /// Hears the other places in the state; `None` when none of them speaks for done.
+    /// Returns the witnesses that say done; `None` if there are none.
     fn witness_report(&mut self) -> Option<WitnessReport> {
         let Proof { witnesses, witnesses_needed, .. } = &self.step.proof;
         let (speaking, silent): (Vec<&Witness>, Vec<&Witness>) =
-            witnesses.iter().partition(|witness| witness.done && !self.is_withdrawn(witness));
+            witnesses.iter().partition(|witness| witness.done && !self.is_rolled_back(witness));
         let first = *speaking.first()?;
         let names = |witnesses: &[&Witness]| {
             let names: Vec<&str> = witnesses.iter().map(|witness| &*witness.source).collect();
             names.join(" and ")
         };
         let sources = names(&speaking);
-        self.because.push(format!("{sources} {} done", if speaking.len() == 1 { "says" } else { "say" }));
+        self.reasons.push(format!("{sources} {} done", if speaking.len() == 1 { "says" } else { "say" }));
         match silent.len() {
             0 => {}
-            1 => self.because.push(format!("{} does not", names(&silent))),
-            _ => self.because.push(format!("{} do not", names(&silent))),
+            1 => self.reasons.push(format!("{} does not", names(&silent))),
+            _ => self.reasons.push(format!("{} do not", names(&silent))),
         }
         let enough = *witnesses_needed > 0 && speaking.len() >= *witnesses_needed;
         Some(WitnessReport { sources, enough, file: first.file.clone(), line: first.line })
     }
 
-    fn withdrawn_at(&self) -> Option<Timestamp> {
-        self.records.withdrawn.get(self.step.id.as_str()).copied()
+    fn rolled_back_at(&self) -> Option<Timestamp> {
+        self.index.rolled_back.get(self.step.id.as_str()).copied()
     }
 
-    /// Tells whether a witness speaks of what a rollback gave up.
-    fn is_withdrawn(&self, witness: &Witness) -> bool {
+    /// Tells whether a witness is from before a rollback.
+    fn is_rolled_back(&self, witness: &Witness) -> bool {
         let fact = witness.file.as_ref().and_then(|file| self.evidence.files.get(file));
         let Some(FileFact::Present { modified: Some(said), .. }) = fact else { return false };
-        self.withdrawn_at().is_some_and(|withdrawn_at| *said <= withdrawn_at)
+        self.rolled_back_at().is_some_and(|rolled_back_at| *said <= rolled_back_at)
     }
 
-    fn note_heard(&mut self, code: FindingCode, report: &WitnessReport, tail: &str) {
+    fn note_witnesses(&mut self, code: FindingCode, report: &WitnessReport, tail: &str) {
         let (id, status) = (&self.step.id, self.step.status);
-        let message = format!("{id} is {status} by its state and done by {}: {tail}", report.sources);
+        let message =
+            format!("{id} is {status} according to its state, but done according to {}: {tail}", report.sources);
         self.note(code, message, self.record_hint());
         if let Some(finding) = self.findings.last_mut() {
             finding.file.clone_from(&report.file);
@@ -380,12 +392,12 @@ impl Reconciler<'_> {
 
     fn record_hint(&self) -> String {
         if !self.step.recorded {
-            return "look at its result, then say so in the files that the step is read from".to_owned();
+            return "check its result, then record it in the files that the step is read from".to_owned();
         }
-        format!("look at its result, then `{}` to record it", command::finish(self.step, &self.run.id))
+        format!("check its result, then `{}` to record it", command::finish(self.step, &self.run.id))
     }
 
-    /// Returns the verdict of a review when it does not approve.
+    /// Returns the verdict of a review if it does not approve.
     fn disapproval(&self) -> Option<ReviewVerdict> {
         let verdict = self.step.review.as_ref()?.verdict;
         match verdict {
@@ -409,8 +421,8 @@ impl Reconciler<'_> {
         }
     }
 
-    /// Looks at the files the step must have left since a moment. `tell`: a bad one is worth a finding.
-    fn declared_outputs(&mut self, tell: bool, since: Option<Timestamp>) -> Outputs {
+    /// Checks the declared outputs, which must not be older than `since`. `report`: adds a finding for each bad one.
+    fn declared_outputs(&mut self, report: bool, since: Option<Timestamp>) -> Outputs {
         let Proof { outputs, outputs_any, .. } = &self.step.proof;
         if *outputs_any && outputs.iter().any(|path| self.problem_of(path, since).is_none()) {
             return Outputs::Valid;
@@ -426,10 +438,10 @@ impl Reconciler<'_> {
                     } else {
                         Outputs::Bad
                     };
-                    self.because.push(format!("its output {path} {what}"));
-                    if tell {
+                    self.reasons.push(format!("its output {path} {what}"));
+                    if report {
                         let message = format!("the output {path} of {} {what}", self.step.id);
-                        self.note(code, message, format!("do {} again, or bring the file back", self.step.id));
+                        self.note(code, message, format!("do {} again, or restore the file", self.step.id));
                         if let Some(finding) = self.findings.last_mut() {
                             finding.file = Some(path.clone());
                         }
@@ -440,14 +452,14 @@ impl Reconciler<'_> {
         all
     }
 
-    /// Says why an output proves nothing about what was done since a moment; `None` for a good one.
+    /// Returns why an output does not prove work done since `since`; `None` if it does.
     fn problem_of(&self, path: &RelPath, since: Option<Timestamp>) -> Option<(FindingCode, String)> {
         let fact = self.evidence.files.get(path);
         let older = |start: Option<Timestamp>, slack: i64| {
             let Some(FileFact::Present { modified: Some(modified), .. }) = fact else { return false };
             start.is_some_and(|start| start > *modified && (slack == 0 || start.seconds_since(*modified) > slack))
         };
-        let fresh_since = self.step.proof.fresh_since.max(self.withdrawn_at());
+        let fresh_since = self.step.proof.fresh_since.max(self.rolled_back_at());
         let fresh_since = fresh_since.filter(|_| self.step.status != Status::Completed);
         match fact {
             None | Some(FileFact::Missing) => Some((FindingCode::OutputMissing, "is missing".to_owned())),
@@ -472,38 +484,38 @@ impl Reconciler<'_> {
         }
     }
 
-    /// Returns since when files can be the work of this attempt: what an earlier one left says nothing about it.
+    /// Returns the time from which files can be the work of this attempt.
     fn attempt_start(&self) -> Option<Timestamp> {
         self.step.started_at.or(self.run.started_at)
     }
 
-    /// Rule 10: what was done was done to another definition.
+    /// Rule 10: tells whether the step was done by another definition.
     fn definition_has_changed(&mut self) -> bool {
-        let record = self.records.by_step.get(self.step.id.as_str());
+        let record = self.index.by_step.get(self.step.id.as_str());
         let logged = record.and_then(|record| record.definition.as_ref());
-        let Some(recorded) = self.step.done_as.as_ref().or(logged) else { return false };
+        let Some(recorded) = self.step.done_definition.as_ref().or(logged) else { return false };
         if self.step.definition_digest().as_ref() == Some(recorded) {
             return false;
         }
-        self.because.push("its definition was changed since".to_owned());
+        self.reasons.push("its definition was changed since".to_owned());
         let message = format!("the definition of {} was changed after it was done", self.step.id);
         self.note(FindingCode::DefinitionChanged, message, self.record_hint());
         true
     }
 
-    /// Compares with what `finish` saw. A difference counts against the step only when no other step began or ended since:
-    /// later steps are free to change what earlier ones left.
+    /// Compares the outputs with what `finish` recorded. A difference counts against the step only if no other step began or ended
+    /// since, because later steps may change earlier outputs.
     fn recorded_outputs_are_gone(&mut self) -> bool {
-        let Some(record) = self.records.by_step.get(self.step.id.as_str()) else { return false };
+        let Some(record) = self.index.by_step.get(self.step.id.as_str()) else { return false };
         if self.step.started_at.is_some_and(|started| started > record.at) {
-            // It was done again since, by somebody who did not record what that left.
+            // It was redone since without recording its outputs.
             return false;
         }
         let superseded =
-            self.records.last_busy.iter().any(|(moment, other)| **other != self.step.id && *moment > record.at);
+            self.index.last_busy.iter().any(|(moment, other)| **other != self.step.id && *moment > record.at);
         let mut gone = false;
         for output in &record.outputs {
-            if self.records.last_of_path.get(&output.path) != Some(&self.step.id.as_str()) {
+            if self.index.last_of_path.get(&output.path) != Some(&self.step.id.as_str()) {
                 continue;
             }
             let (code, what) = match self.evidence.files.get(&output.path) {
@@ -513,12 +525,12 @@ impl Reconciler<'_> {
                 }
                 Some(FileFact::Present { .. } | FileFact::Unreadable(_)) => continue,
             };
-            self.because.push(format!("its output {} {what}", output.path));
+            self.reasons.push(format!("its output {} {what}", output.path));
             let (code, fix) = match superseded {
-                true => (FindingCode::OutputSuperseded, "nothing, when a later step meant to".to_owned()),
+                true => (FindingCode::OutputSuperseded, "nothing, if a later step changed it on purpose".to_owned()),
                 false => {
                     let finish = command::finish(self.step, &self.run.id);
-                    (code, format!("look at the file; `{finish}` records it as it is now"))
+                    (code, format!("look at the file; `{finish}` records its current content"))
                 }
             };
             self.note(code, format!("the output {} of {} {what}", output.path, self.step.id), fix);

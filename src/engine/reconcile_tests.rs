@@ -9,7 +9,7 @@ use super::fixtures::review;
 use super::fixtures::run_of;
 use super::fixtures::step;
 use super::fixtures::with_statuses;
-use super::fixtures::witness_report;
+use super::fixtures::with_witnesses;
 use super::graph::Graph;
 use super::reconcile::reconcile;
 use crate::model::CommitFact;
@@ -113,7 +113,7 @@ fn witnesses_make_done_together_and_a_conflict_alone() {
     ] {
         for (done, (effective_status, code)) in [none, one_of_two, both].into_iter().enumerate() {
             let mut run = one(status);
-            witness_report(&mut run.steps[0], done);
+            with_witnesses(&mut run.steps[0], done);
             let expected = (vec![effective_status], code.into_iter().collect());
             assert_eq!(reconciled(&run, &Evidence::default()), expected, "{status} with {done} of 2");
         }
@@ -123,17 +123,20 @@ fn witnesses_make_done_together_and_a_conflict_alone() {
 #[test]
 fn what_witnesses_say_is_said_on() {
     let mut run = one(Status::Pending);
-    witness_report(&mut run.steps[0], 1);
+    with_witnesses(&mut run.steps[0], 1);
     run.steps[0].proof.witnesses[0].file = Some(path("TODO_LIST.md"));
     run.steps[0].proof.witnesses[0].line = Some(7);
     let reconciled = reconcile(&run, &Graph::of(&run), &Evidence::default(), &[]);
     assert_eq!(reconciled.reasons[0], ["the checklist says done", "the summary does not"]);
     let finding = &reconciled.findings[0];
     assert_eq!((finding.file.as_ref(), finding.line), (Some(&path("TODO_LIST.md")), Some(7)));
-    assert_eq!(finding.message, "A is pending by its state and done by the checklist: somebody has to look");
+    assert_eq!(
+        finding.message,
+        "A is pending according to its state, but done according to the checklist: a person has to check"
+    );
     assert_eq!(
         finding.fix.as_deref(),
-        Some("look at its result, then `piton finish A --run R --status completed` to record it")
+        Some("check its result, then `piton finish A --run R --status completed` to record it")
     );
 }
 
@@ -195,7 +198,7 @@ fn no_file_says_what_a_person_or_a_reviewer_said() {
         for status in [Status::Pending, Status::InProgress, Status::Blocked] {
             let mut by_witnesses = one(status);
             by_witnesses.steps[0].kind = kind;
-            witness_report(&mut by_witnesses.steps[0], 2);
+            with_witnesses(&mut by_witnesses.steps[0], 2);
             let mut by_output = one(status);
             by_output.steps[0].kind = kind;
             by_output.steps[0].proof.outputs = vec![path("out.json")];
@@ -347,7 +350,7 @@ fn the_definition_that_the_state_itself_recorded_counts_first() {
         let mut run = two();
         step(&mut run, "A").definition = serde_json::json!({"goal": "fly"});
         let digest = run.steps[0].definition_digest();
-        step(&mut run, "A").done_as = digest.filter(|_| recorded_by_state);
+        step(&mut run, "A").done_definition = digest.filter(|_| recorded_by_state);
         let logged = EvidenceRecord { definition: Some("00".into()), outputs: Vec::new(), ..record("A", 10, "") };
         let evidence = Evidence { records: vec![logged], ..Evidence::default() };
         assert_eq!(reconciled(&run, &evidence).0[0], effective_status);
@@ -389,9 +392,9 @@ fn one_output_of_several_is_enough_where_any_will_do() {
 }
 
 #[test]
-fn a_witness_that_is_absent_contradicts_nobody() {
+fn a_missing_witness_is_no_contradiction() {
     let mut run = one(Status::Completed);
-    witness_report(&mut run.steps[0], 1);
+    with_witnesses(&mut run.steps[0], 1);
     assert_eq!(
         reconciled(&run, &Evidence::default()),
         (vec![EffectiveStatus::Done], vec![FindingCode::StatusOptimistic])
@@ -510,13 +513,13 @@ fn the_declared_probe_is_handed_on_as_text() {
 }
 
 #[test]
-fn what_cannot_be_understood_is_held_whatever_else_is_said() {
+fn an_unreadable_step_is_left_alone() {
     for code in [FindingCode::PartUnreadable, FindingCode::StatusUnknown, FindingCode::VerdictUnknown] {
         for status in Status::ALL {
             let findings = [Finding::new(code, "").on(&StepId::new("A"))];
             assert_eq!(
                 effective_statuses(&one(status), &Evidence::default(), &findings),
-                [EffectiveStatus::Held],
+                [EffectiveStatus::Unreadable],
                 "{code} {status}"
             );
         }
@@ -535,7 +538,7 @@ fn family(children: [Status; 2], parent: Status, behind: Status) -> Run {
 }
 
 #[test]
-fn a_container_stands_where_its_children_stand() {
+fn a_container_has_the_status_of_its_children() {
     use Status::Cancelled;
     use Status::Completed;
     use Status::Failed;
@@ -644,10 +647,10 @@ fn what_must_not_run_twice_is_looked_at_when_its_ground_is_gone() {
 }
 
 #[test]
-fn nobody_records_as_done_what_is_open_again() {
+fn a_reopened_step_is_not_recorded_as_done() {
     let mut run = with_statuses(run_of(&[("A", &[]), ("B", &["A"])]), &[Status::Completed, Status::Pending]);
     step(&mut run, "A").proof.outputs = vec![path("out.json")];
-    witness_report(step(&mut run, "B"), 2);
+    with_witnesses(step(&mut run, "B"), 2);
     let (effective_statuses, codes) = reconciled(&run, &Evidence::default());
     assert_eq!(effective_statuses, [EffectiveStatus::Invalid; 2]);
     assert_eq!(codes, [FindingCode::OutputMissing, FindingCode::StaleDependent]);

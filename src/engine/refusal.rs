@@ -5,15 +5,16 @@
 pub(crate) struct Refusal {
     pub(crate) kind: RefusalKind,
     pub(crate) message: String,
+    /// Commands, or advice in words.
     pub(crate) hints: Vec<String>,
 }
 
-/// A kind of refusal; the exit code follows from it.
+/// The kind of a refusal, which decides the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RefusalKind {
     /// The run has no such step or part.
     NotFound,
-    /// The answer is no: it is done already, or something else comes first.
+    /// It is already done, or something else comes first.
     No,
     /// A person has to decide.
     Person,
@@ -21,4 +22,8 @@ pub(crate) enum RefusalKind {
     Usage,
     /// The state was written by a newer version.
     Newer,
+}
+
+pub(super) fn refuse<const N: usize>(kind: RefusalKind, message: String, hints: [String; N]) -> Refusal {
+    Refusal { kind, message, hints: hints.to_vec() }
 }

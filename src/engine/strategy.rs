@@ -1,10 +1,9 @@
-//! How to recover from which kind of interruption (docs/formats/ccw.md#interruptions-and-strategies).
+//! Recovery strategies by kind of interruption (docs/formats/ccw.md#interruptions-and-strategies).
 
 use crate::model::InterruptionKind;
 use crate::model::Strategy;
 
-/// Returns the default strategy for a kind of interruption and what could be done instead, by name; `None` where nothing
-/// was interrupted.
+/// Returns the default strategy for a kind of interruption and the names of two others; `None` if nothing was interrupted.
 pub(super) const fn strategy(kind: InterruptionKind) -> Option<(Strategy, [&'static str; 2])> {
     match kind {
         InterruptionKind::AgentInterruption => {

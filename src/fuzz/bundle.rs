@@ -83,11 +83,11 @@ impl Bundle {
         let mut entries: BTreeMap<RelPath, ListingEntry> = BTreeMap::new();
         for (path, bytes) in &self.files {
             let look = dialect.marks(path.as_str()).then(|| Arc::clone(bytes));
-            entries.insert(path.clone(), ListingEntry { path: path.clone(), is_dir: false, look });
+            entries.insert(path.clone(), ListingEntry { path: path.clone(), is_dir: false, content: look });
             let mut folder = path.parent();
             while let Some(path) = folder {
                 folder = path.parent();
-                entries.insert(path.clone(), ListingEntry { path, is_dir: true, look: None });
+                entries.insert(path.clone(), ListingEntry { path, is_dir: true, content: None });
             }
         }
         let entries = entries.into_values().collect();
@@ -96,7 +96,7 @@ impl Bundle {
         for path in dialect.extra_probe_paths(&listing) {
             let found = listing.entries.iter_mut().find(|entry| entry.path == path && !entry.is_dir);
             if let Some(entry) = found {
-                entry.look = self.files.get(&path).cloned();
+                entry.content = self.files.get(&path).cloned();
             }
         }
         listing

@@ -152,7 +152,7 @@ pub(super) fn schema(data: &[u8]) {
         );
     }
     if let Some(declared) = declared {
-        let problem = schema::problem_of_schema(&declared);
+        let problem = schema::schema_error(&declared);
         assert_eq!(schema::violation(&declared, &value).is_err(), problem.is_some());
     }
 }

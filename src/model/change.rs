@@ -1,4 +1,4 @@
-//! One intended state transition, as data. The command line, the hooks and the runner all speak it.
+//! One intended state transition, as data. The command line, the hooks and the runner all produce it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -17,9 +17,9 @@ use super::Timestamp;
 use super::Traces;
 use super::mask_secrets;
 
-/// Is a transition that somebody wants, and when.
+/// A requested transition and its time.
 ///
-/// Unknown fields are refused by the schema: serde cannot do so for a flattened enum.
+/// The schema rejects unknown fields, because serde cannot do so for a flattened enum.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("unevaluatedProperties" = false))]
 pub(crate) struct Change {
@@ -28,7 +28,7 @@ pub(crate) struct Change {
     pub(crate) kind: ChangeKind,
 }
 
-/// Says what is to happen.
+/// The kind of a change, with its arguments.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "change", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum ChangeKind {
@@ -39,13 +39,13 @@ pub(crate) enum ChangeKind {
         part: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         agent: Option<String>,
-        /// Counted by `engine::transition`; what a caller writes here is replaced.
+        /// From 1. Set by `engine::transition`, which replaces what a caller writes here.
         #[serde(default)]
         attempt: u32,
     },
-    /// A step (or a part of it) has ended, one way or another.
+    /// A step (or a part of it) has ended, successfully or not.
     Finish(Box<Outcome>),
-    /// A person lets the run through a gate.
+    /// A person approves a gate.
     Approve {
         step: StepId,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,47 +53,47 @@ pub(crate) enum ChangeKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
     },
-    /// A step is left out for good; dependents count it as done, and every plan says so.
+    /// A step is skipped for good. Dependents count it as done, and every plan mentions it.
     Skip {
         step: StepId,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         part: Option<String>,
         reason: String,
     },
-    /// The run rests until somebody resumes it.
+    /// The run is paused until it is resumed.
     Pause { reason: Option<String> },
-    /// The run is given up; its state stays.
+    /// The run is aborted; its state is kept.
     Abort { reason: Option<String> },
-    /// An interrupted run goes on: the bookkeeping of one resume.
+    /// An interrupted run continues: the record of one resume.
     Resume {
         steps: Vec<StepId>,
         interruption: Option<Interruption>,
-        /// Name of the recovery strategy that was chosen.
+        /// The name of the chosen recovery strategy.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         strategy: Option<String>,
-        /// Steps whose recorded status lags behind the evidence and is brought up to date.
+        /// Steps whose recorded status lags behind the evidence, with the status to record.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         settled: Vec<(StepId, Status)>,
     },
     /// The run as a whole is over.
     Complete { note: Option<String> },
-    /// A state that cannot be read is rebuilt from evidence, after a person agreed.
+    /// An unreadable state is rebuilt from evidence, after a person agreed.
     Repair(Box<Traces>),
-    /// Steps that were begun or done are open again, after a person agreed.
+    /// Steps that were begun or done are reopened, after a person agreed.
     #[serde(rename = "rollback")]
     RollBack(Box<RollBack>),
     /// A new run.
     Start(Box<StartSpec>),
 }
 
-/// Is how a step or part ended.
+/// The result of a step or part.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Outcome {
     pub(crate) step: StepId,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) part: Option<String>,
-    /// `completed`, `failed` or `waiting_approval`; left out, the verdict decides, else it is completed.
+    /// `completed`, `failed` or `waiting_approval`. If missing, the verdict decides, else `completed`.
     #[serde(default = "completed")]
     pub(crate) status: Status,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -110,16 +110,16 @@ pub(crate) struct Outcome {
     pub(crate) outputs: Vec<RelPath>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) commit: Option<String>,
-    /// A part's output variables, kept for the context of later parts.
+    /// Output variables of a part, kept for the context of later parts.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) set: BTreeMap<String, Value>,
-    /// Counted by `engine::transition`.
+    /// From 1. Set by `engine::transition`.
     #[serde(default)]
     pub(crate) attempt: u32,
-    /// Failures in a row including this one, counted by `engine::transition`.
+    /// Consecutive failures including this one. Set by `engine::transition`.
     #[serde(default)]
     pub(crate) failures: u32,
-    /// The status it had, filled in by `engine::transition`.
+    /// The previous status. Set by `engine::transition`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) from: Option<Status>,
 }
@@ -129,7 +129,7 @@ const fn completed() -> Status {
 }
 
 impl Outcome {
-    /// Returns the success of a step with nothing else to say about it.
+    /// Returns a successful outcome without further data.
     pub(crate) fn completed(step: StepId) -> Self {
         Self {
             step,
@@ -150,14 +150,14 @@ impl Outcome {
     }
 }
 
-/// Addresses a part of a step.
+/// A reference to a part of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PartRef {
     pub(crate) step: StepId,
     pub(crate) part: String,
 }
 
-/// Is what begins a run.
+/// The arguments that start a run.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct StartSpec {
     pub(crate) workflow: String,
@@ -174,13 +174,13 @@ pub(crate) struct StartSpec {
     pub(crate) base_branch: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) plan: Option<String>,
-    /// The workflow itself, when it comes from a file.
+    /// The workflow, if it comes from a file.
     #[serde(skip)]
     pub(crate) definition: Option<Definition>,
 }
 
 impl StartSpec {
-    /// Returns the beginning of a run with nothing else to say about it.
+    /// Returns a specification without optional arguments.
     pub(crate) fn new(workflow: &str, feature: &str) -> Self {
         Self {
             workflow: workflow.to_owned(),
@@ -196,19 +196,19 @@ impl StartSpec {
     }
 }
 
-/// Is a workflow that was read from a file and checked.
+/// A workflow definition that was read from a file and checked.
 #[derive(Clone, Debug)]
 pub(crate) struct Definition {
     pub(crate) value: Value,
-    /// The file, when it lies below the root.
+    /// The file, if it is below the root.
     pub(crate) source: Option<RelPath>,
-    /// Digest of its bytes.
+    /// SHA-256 of the bytes of the file, in lower-case hexadecimal.
     pub(crate) sha256: String,
-    /// The folder that the state goes to.
+    /// The folder for the state.
     pub(crate) folder: RelPath,
 }
 
-/// Is what cut a run off.
+/// An interruption that the state itself records.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Interruption {
     pub(crate) kind: InterruptionKind,
@@ -217,11 +217,11 @@ pub(crate) struct Interruption {
     pub(crate) reason: String,
 }
 
-/// Says how a run was cut off (docs/formats/ccw.md#interruptions-and-strategies gives the vocabulary for the first five).
+/// The kind of an interruption (docs/formats/ccw.md#interruptions-and-strategies has the vocabulary of the first five).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum InterruptionKind {
-    /// The step was running and nothing says it ended.
+    /// The step was started but never finished.
     AgentInterruption,
     TaskFailure,
     DependencyBlock,
@@ -229,16 +229,16 @@ pub(crate) enum InterruptionKind {
     ContextLost,
     /// A gate waits for a person.
     WaitingApproval,
-    /// Somebody paused it.
+    /// The run was paused.
     Paused,
-    /// It stands between two steps.
+    /// The run is between two steps.
     ReadyToExecute,
     /// Nothing is left.
     WorkflowComplete,
 }
 
 impl InterruptionKind {
-    /// Returns what cuts a step off that is left with this status; `None` for one that was not at work.
+    /// Returns the kind of interruption that leaves a step with this status; `None` if the step was not running.
     pub(crate) const fn of(status: Status) -> Option<Self> {
         match status {
             Status::InProgress => Some(Self::AgentInterruption),
@@ -267,7 +267,7 @@ impl InterruptionKind {
 }
 
 impl ChangeKind {
-    /// Returns the word for the history.
+    /// Returns the name used in the history.
     pub(crate) const fn as_str(&self) -> &'static str {
         match self {
             Self::Begin { .. } => "begin",
@@ -284,7 +284,7 @@ impl ChangeKind {
         }
     }
 
-    /// Masks what is shaped like a secret in every text that goes into a state: errors and summaries quote what programs printed.
+    /// Masks secrets in every text that is written to a state, because errors and summaries quote program output.
     pub(crate) fn without_secrets(mut self) -> Self {
         let mask = |text: &mut String| {
             if let Cow::Owned(masked) = mask_secrets(text) {
@@ -314,7 +314,7 @@ impl ChangeKind {
         self
     }
 
-    /// Returns the step it is about, when it is about one.
+    /// Returns the step that the change is about, if any.
     pub(crate) fn step(&self) -> Option<&StepId> {
         match self {
             Self::Begin { step, .. } | Self::Approve { step, .. } | Self::Skip { step, .. } => Some(step),

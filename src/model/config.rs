@@ -1,4 +1,4 @@
-//! Settings of a project (`piton.toml`), every one optional. Reading the file is `store`'s.
+//! Project settings (`piton.toml`), all optional. `store` reads the file.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
-/// Is the whole of `piton.toml`.
+/// The content of `piton.toml`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Config {
-    /// Default of `--mode`: `autopilot`, `interactive` or `preflight`.
+    /// The default of `--mode`: `autopilot`, `interactive` or `preflight`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) mode: Option<super::Mode>,
     #[serde(rename = "nine-step")]
@@ -19,7 +19,7 @@ pub(crate) struct Config {
     pub(crate) age: AgeBands,
 }
 
-/// Holds the placeholders of the nine-step plugin with the values its files use
+/// Values of the placeholders in the nine-step plugin; the defaults are those its files use
 /// (docs/formats/nine-step.md#placeholders-and-defaults).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -28,10 +28,10 @@ pub(crate) struct NineStepConfig {
     pub(crate) state_file: String,
     pub(crate) plan_dir: String,
     pub(crate) branch_prefixes: Vec<String>,
-    /// `None`: detected from git.
+    /// Detected from git if missing.
     pub(crate) main_branch: Option<String>,
     pub(crate) backup_dir: String,
-    /// At which step a later phase begins: 1 or 3 (docs/formats/nine-step.md#where-a-later-phase-begins).
+    /// The step at which a later phase begins: 1 or 3 (docs/formats/nine-step.md#where-a-later-phase-begins).
     pub(crate) phase_entry_step: u8,
     /// Other names for the agents, by role: `planner`, `plan_reviewer`, `backend_developer`, ...
     pub(crate) agents: BTreeMap<String, String>,
@@ -52,17 +52,17 @@ impl Default for NineStepConfig {
     }
 }
 
-/// Holds limits.
+/// Limits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Limits {
-    /// Failures of one step before a person decides.
+    /// Number of failures of one step before a person has to decide.
     pub(crate) attempts: u32,
-    /// Earlier checkpoints that are kept.
+    /// Number of earlier checkpoints to keep.
     pub(crate) history: usize,
-    /// Archives that are kept, for one workflow.
+    /// Number of archives to keep per workflow.
     pub(crate) archives: usize,
-    /// Bytes of a log before it is cut.
+    /// Maximum size of a log, in bytes.
     pub(crate) log_bytes: u64,
 }
 
@@ -72,13 +72,15 @@ impl Default for Limits {
     }
 }
 
-/// Holds the ages, in seconds, at which a state counts as less fresh.
+/// Bounds of the age bands, in seconds. Above the last one a state is stale.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct AgeBands {
+    /// Exclusive.
     pub(crate) fresh_below: i64,
+    /// Exclusive.
     pub(crate) recent_below: i64,
-    /// Up to and including.
+    /// Inclusive.
     pub(crate) moderate_up_to: i64,
 }
 

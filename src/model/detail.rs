@@ -1,18 +1,21 @@
-//! What the agent that does a step has to know of it.
+//! The details of a step that its agent needs.
 
 use serde_json::Map;
 use serde_json::Value;
 
 use super::Part;
 
-/// What a step is made of and asks for; untrusted texts.
+/// The parts and requirements of a step. All texts are untrusted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Detail {
     pub(crate) parts: Vec<Part>,
-    /// Output variables that its parts left, by name.
+    /// Output variables of its parts, by name.
     pub(crate) variables: Map<String, Value>,
+    /// Paths to focus on, as written.
     pub(crate) focus: Vec<String>,
+    /// Files to touch, as written.
     pub(crate) targets: Vec<String>,
     pub(crate) requirements: Vec<String>,
+    /// Acceptance criteria.
     pub(crate) acceptance: Vec<String>,
 }

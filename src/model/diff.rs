@@ -1,4 +1,4 @@
-//! A change to a text file as a unified diff that `git apply` and `patch -p1` take, byte for byte.
+//! Unified diffs that `git apply` and `patch -p1` apply byte for byte.
 
 use similar::Algorithm;
 use similar::DiffOp;
@@ -9,9 +9,9 @@ use similar::udiff::UnifiedHunkHeader;
 /// Lines shown before and after a change.
 const CONTEXT: usize = 3;
 
-/// Returns what turns `before` into `after`; empty where nothing does.
+/// Returns the diff from `before` to `after`; empty if they are equal.
 ///
-/// Without a `diff --git` line the names are relative to where the patch is applied, whether or not that is the top of a
+/// There is no `diff --git` line, so the names are relative to the folder in which the patch is applied, inside or outside of a
 /// repository.
 pub(crate) fn unified_diff(path: &str, before: &str, after: &str) -> String {
     let (old, new) = (lines(before), lines(after));
@@ -26,8 +26,8 @@ pub(crate) fn unified_diff(path: &str, before: &str, after: &str) -> String {
     diff
 }
 
-/// Splits behind every newline, which stays. A carriage return alone ends no line for `git apply`, and does for the formatter of
-/// `similar`: this is why the lines are split and written here.
+/// Splits after every newline and keeps it. `git apply` does not treat a lone carriage return as the end of a line, but the
+/// formatter of `similar` does, so lines are split and written here.
 fn lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
@@ -42,7 +42,7 @@ fn write_hunk(diff: &mut String, ops: &[DiffOp], old: &[&str], new: &[&str]) {
     }
 }
 
-/// Writes a name as git does: quoted where it has more than plain letters, and behind one with blanks a tab.
+/// Formats a file name as git does: quoted if it has special characters, and followed by a tab if it has spaces.
 fn name(side: &str, path: &str) -> String {
     let is_plain = |byte: u8| (0x20..0x7f).contains(&byte) && byte != b'"' && byte != b'\\';
     if path.bytes().all(is_plain) {

@@ -10,14 +10,14 @@ pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
     sha256_hex_of([bytes])
 }
 
-/// Returns the same of pieces, as if they were one after the other.
+/// Returns the SHA-256 of the concatenated pieces in lower-case hexadecimal.
 pub(crate) fn sha256_hex_of<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> String {
     let mut digest = Digest::default();
     pieces.into_iter().for_each(|piece| digest.add(piece));
     digest.hex()
 }
 
-/// The SHA-256 of all that was added to it.
+/// An incremental SHA-256.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Digest(Sha256);
 
@@ -32,7 +32,7 @@ impl Digest {
         self.0.update(bytes);
     }
 
-    /// Returns it in lower-case hexadecimal, as [`sha256_hex`] does.
+    /// Returns the digest of the bytes added so far, in lower-case hexadecimal.
     pub(crate) fn hex(&self) -> String {
         self.0.clone().finalize().iter().fold(String::with_capacity(64), |mut hex, byte| {
             let _ = write!(hex, "{byte:02x}");

@@ -1,4 +1,4 @@
-//! What disk and git say now, gathered by `store`, judged by `engine`.
+//! The current facts about disk, git and processes. `store` gathers them, `engine` evaluates them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,124 +14,125 @@ use super::Step;
 use super::StepId;
 use super::Timestamp;
 
-/// Is what a dialect wants looked at before its run can be judged.
+/// The evidence that a dialect needs before its run can be planned.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Wanted {
-    pub(crate) outputs: Vec<WantedOutput>,
+pub(crate) struct EvidenceRequest {
+    pub(crate) outputs: Vec<OutputRequest>,
     pub(crate) commits: Vec<String>,
-    /// Documents that must be there, relative to the main worktree: the plan, say.
+    /// Documents that must exist, such as the plan, relative to the main worktree.
     pub(crate) documents: Vec<RelPath>,
-    /// Ask git what these files held when the state was saved.
+    /// Files to read from git as they were when the state was saved.
     pub(crate) past: Option<CommittedStateQuery>,
-    /// Branches that the state names.
+    /// Branches named in the state, to check for existence.
     pub(crate) branches: Vec<String>,
-    /// Ask git for the branch, HEAD and uncommitted changes of this folder (`None`: of the root).
+    /// The folder to ask git about: branch, HEAD and uncommitted changes. `Some(None)` is the root, `None` asks nothing.
     pub(crate) workspace: Option<Option<RelPath>>,
-    /// Whether one of these processes lives.
+    /// Processes that may drive the run, to check whether one is alive.
     pub(crate) owner_processes: Vec<OwnerProcess>,
 }
 
-/// Is a process that a file of the system's own names as the one that drives the run.
+/// A process that a file of the run's own system names as its driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OwnerProcess {
     pub(crate) pid: u32,
-    /// What it calls itself and by which file it holds the run, for people.
+    /// Its name and the file that names it, for display.
     pub(crate) name: String,
     pub(crate) since: Option<Timestamp>,
 }
 
-/// Is what a run wants to compare with the time at which its state was saved.
+/// A request for file contents as of the time at which the state was saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CommittedStateQuery {
-    /// The stamp of the state: the commit that has the state as it is now counts before it.
+    /// The time stamp of the state. A commit that contains the current state takes precedence.
     pub(crate) since: Timestamp,
     pub(crate) files: Vec<RelPath>,
 }
 
-/// Is a file that a step should have left.
+/// An output file that a step should have produced.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct WantedOutput {
+pub(crate) struct OutputRequest {
     pub(crate) step: StepId,
     pub(crate) path: RelPath,
-    /// What its content has to satisfy.
+    /// The schema that its content must satisfy.
     pub(crate) schema: Option<OutputSchema>,
 }
 
-impl WantedOutput {
-    /// Returns what steps must have left, by no schema.
+impl OutputRequest {
+    /// Returns the declared outputs of all steps, without schemas.
     pub(crate) fn of(steps: &[Step]) -> Vec<Self> {
         let each = |step: &Step, path: &RelPath| Self { step: step.id.clone(), path: path.clone(), schema: None };
         steps.iter().flat_map(|step| step.proof.outputs.iter().map(move |path| each(step, path))).collect()
     }
 }
 
-/// Is the JSON Schema that a step declares for an output.
+/// The JSON Schema that a step declares for an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum OutputSchema {
     Inline(serde_json::Value),
     File(RelPath),
 }
 
-/// Is what was found.
+/// The evidence for one run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Evidence {
     pub(crate) files: BTreeMap<RelPath, FileFact>,
-    /// What `finish` recorded about outputs, oldest first.
+    /// Records that `finish` wrote about outputs, oldest first.
     pub(crate) records: Vec<EvidenceRecord>,
-    /// The rollbacks of this run and of others beside it, oldest first.
+    /// Rollbacks of this run and of runs in the same log, oldest first.
     pub(crate) rollbacks: Vec<RollBackRecord>,
     pub(crate) commits: BTreeMap<String, CommitFact>,
     pub(crate) workspace: Option<Workspace>,
-    /// `None` where nobody asked, or git has no commit from before the state was saved.
+    /// `None` if it was not requested, or if git has no commit from before the state was saved.
     pub(crate) past: Option<CommittedState>,
-    /// Whether the branches that the state names exist; those of which nothing could be found out are left out.
+    /// Whether each branch named in the state exists. Unknown ones are missing.
     pub(crate) branches: BTreeMap<String, bool>,
-    /// What is checked out, where a run names branches; `None` as well with a detached HEAD.
+    /// The branch that is checked out, if the run names branches; `None` with a detached HEAD.
     pub(crate) checked_out: Option<String>,
     pub(crate) owner: Owner,
-    /// What the client told, since the last write, about the session that drives the run or drove it last; oldest first.
+    /// Client events since the last write, of the session that drives the run or drove it last; oldest first.
     pub(crate) session: Vec<SessionLine>,
-    /// When the primary state file was committed to git or changed on disk, for runs without a stamp of their own.
+    /// The commit time of the primary state file, for runs without a time stamp in their state.
     pub(crate) committed_at: Option<Timestamp>,
+    /// The modification time of the primary state file, for the same purpose.
     pub(crate) modified_at: Option<Timestamp>,
 }
 
-/// Is what git held when the state was saved.
+/// File contents in git when the state was saved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CommittedState {
-    /// The commit that was compared with.
+    /// The commit that was read.
     pub(crate) commit: String,
     pub(crate) files: BTreeMap<RelPath, CommittedFile>,
 }
 
-/// Is one file as it was.
+/// A file at that commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CommittedFile {
-    /// `None` when it was not there.
+    /// `None` if it did not exist.
     pub(crate) content: Option<Arc<[u8]>>,
-    /// A commit since then changed it.
+    /// Whether a later commit changed it.
     pub(crate) is_committed_since: bool,
 }
 
-/// Is what is at a path.
+/// What is at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FileFact {
     Missing,
     Present {
         bytes: u64,
         modified: Option<Timestamp>,
-        /// Computed only where a record wants comparing.
+        /// Computed only if there is a record to compare with. Lower-case hexadecimal.
         sha256: Option<String>,
-        /// For `.json`: whether it parses.
+        /// Whether a `.json` file parses; `None` for other files.
         parses: Option<bool>,
-        /// What the schema that its step declares objects to first, with the JSON pointer.
+        /// The first violation of the schema that its step declares, with the JSON pointer.
         violation: Option<String>,
     },
-    /// There, but unreadable.
+    /// It exists but cannot be read, for this reason.
     Unreadable(String),
 }
 
-/// Is what git says about a commit.
+/// Where git finds a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CommitFact {
     /// In the history of HEAD.
@@ -141,35 +142,35 @@ pub(crate) enum CommitFact {
     Unknown,
 }
 
-/// Is what git says about the working folder.
+/// What git says about the working folder.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Workspace {
-    /// False when the folder that the state names is not there.
+    /// Whether the folder that the state names exists.
     pub(crate) exists: bool,
-    /// `None` outside of git or with a detached HEAD.
+    /// `None` outside git or with a detached HEAD.
     pub(crate) branch: Option<String>,
     pub(crate) head: Option<String>,
     pub(crate) is_git: bool,
-    /// Whether the recorded branch exists; `None` when nobody looked.
+    /// Whether the recorded branch exists; `None` if it was not checked.
     pub(crate) branch_exists: Option<bool>,
-    /// How many files have uncommitted changes; `None` when git was not asked.
+    /// Number of files with uncommitted changes; `None` if git was not asked.
     pub(crate) dirty: Option<usize>,
 }
 
-/// Is what is known of who drives the run.
+/// The owner of a run, as far as it is known.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) enum Owner {
     #[default]
     None,
     /// The caller itself, or a process it descends from.
     Ours,
-    /// Gone: its process ended, or its machine was restarted.
+    /// The process ended, or the machine was restarted.
     Dead { since: Option<Timestamp>, session: Option<String> },
-    /// Another process that is alive, or another host whose heartbeat is fresh.
+    /// Another process that is alive, or another host with a fresh heartbeat.
     Live { description: String },
 }
 
-/// Is one line of the evidence log: what `finish` saw.
+/// A line of the evidence log: what `finish` saw.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct EvidenceRecord {
     pub(crate) at: Timestamp,
@@ -181,12 +182,12 @@ pub(crate) struct EvidenceRecord {
     pub(crate) outputs: Vec<OutputRecord>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) summary: Option<String>,
-    /// Digest of the step's definition as it was done (rule 10 in docs/planning.md#rules).
+    /// Digest of the definition that the step was done by (rule 10 in docs/planning.md#rules).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) definition: Option<String>,
 }
 
-/// Is one output as it was left.
+/// An output when its step finished.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct OutputRecord {
     pub(crate) path: RelPath,

@@ -1,4 +1,4 @@
-//! Files as values: what was found, what was read, what is to be written. Reading and writing them is `store`'s.
+//! Files as values: listings, contents, edits. `store` does the reading and writing.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,12 +18,12 @@ use super::Timestamp;
 
 const LENGTH_LIMIT: usize = 4096;
 
-/// Is a path below a root: relative, with `/`, without `..`, without NUL. No other path is ever opened for a run.
+/// A path below a root: relative, separated by `/`, without `..` and control characters. No other path is opened for a run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub(crate) struct RelPath(String);
 
-/// Says why a text may not be used as a path.
+/// Why a text is not accepted as a path.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub(crate) enum RelPathError {
     #[error("the path is empty")]
@@ -39,7 +39,7 @@ pub(crate) enum RelPathError {
 }
 
 impl RelPath {
-    /// Checks and normalises: backslashes and absolute paths are refused, `.` and doubled slashes vanish.
+    /// Checks and normalises a path: backslashes and absolute paths are rejected, `.` and doubled slashes are removed.
     pub(crate) fn parse(text: &str) -> Result<Self, RelPathError> {
         let shown = || text.chars().filter(|c| !c.is_control()).take(80).collect::<String>();
         if text.len() > LENGTH_LIMIT {
@@ -63,13 +63,13 @@ impl RelPath {
         let path = parts.join("/");
         match path.as_bytes() {
             [] => Err(RelPathError::Empty),
-            // What `./` hid is as absolute as without it.
+            // `./C:/x` is as absolute as `C:/x`.
             [b'~', ..] | [_, b':', ..] => Err(RelPathError::Absolute(shown())),
             _ => Ok(Self(path)),
         }
     }
 
-    /// Appends one checked path.
+    /// Appends a path after checking it.
     pub(crate) fn join(&self, tail: &str) -> Result<Self, RelPathError> {
         Ok(Self(format!("{self}/{}", Self::parse(tail)?)))
     }
@@ -83,12 +83,12 @@ impl RelPath {
         name_of(&self.0)
     }
 
-    /// Returns the folder it is in; `None` at the top.
+    /// Returns the parent folder; `None` at the top.
     pub(crate) fn parent(&self) -> Option<Self> {
         self.0.rsplit_once('/').map(|(folder, _)| Self(folder.to_owned()))
     }
 
-    /// Puts it below an absolute root.
+    /// Returns the absolute path below `root`.
     pub(crate) fn under(&self, root: &Utf8Path) -> Utf8PathBuf {
         root.join(&self.0)
     }
@@ -123,80 +123,80 @@ impl From<RelPath> for String {
     }
 }
 
-/// Is one file or folder that discovery walked over.
+/// A file or folder that discovery found.
 #[derive(Clone, Debug)]
 pub(crate) struct ListingEntry {
     pub(crate) path: RelPath,
     pub(crate) is_dir: bool,
-    /// The content of a small file whose name some dialect asked for (`Dialect::markers`), else `None`.
-    pub(crate) look: Option<Arc<[u8]>>,
+    /// The content of a small file whose name a dialect asked for (`Dialect::marks`), else `None`.
+    pub(crate) content: Option<Arc<[u8]>>,
 }
 
-/// Is what discovery saw below one root, in the order of the paths.
+/// The files and folders that discovery found below one root, in path order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Listing {
     /// Absolute.
     pub(crate) root: Utf8PathBuf,
     pub(crate) entries: Vec<ListingEntry>,
-    /// Folders that this user may not look into.
+    /// Folders that this user may not read.
     pub(crate) closed: Vec<RelPath>,
-    /// Piton's own folders in which a change to several files has not come to its end.
+    /// Data folders of Piton with an unfinished change to several files.
     pub(crate) pending: Vec<RelPath>,
     pub(crate) config: Arc<Config>,
 }
 
 #[cfg(test)]
 impl Listing {
-    /// Tells whether a file or folder was seen at `path`.
+    /// Tells whether a file or folder was found at `path`.
     pub(crate) fn contains(&self, path: &str) -> bool {
         self.entries.binary_search_by(|entry| entry.path.as_str().cmp(path)).is_ok()
     }
 }
 
-/// Says which files a run wants read.
+/// A request to read files of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ReadSpec {
-    /// One file; a missing one is simply absent from the set.
+    /// One file. If it does not exist, the set does not contain it.
     File(RelPath),
-    /// All files directly in a folder whose names end so, with their content.
+    /// All files directly in a folder whose names have this suffix, with their content.
     Contents { dir: RelPath, suffix: &'static str },
-    /// The files in the folders directly in a folder: those whose names end so with their content, the others by name.
+    /// All files one level below the folder's subfolders: those with this suffix with their content, the others by name only.
     Tree { dir: RelPath, suffix: &'static str },
     /// The names of the files directly in a folder, without content.
     Names { dir: RelPath },
-    /// One file below another root, which the set has under a path of its own: read, never written.
+    /// One file below another root, which the set contains as `shown`. It is read, never written.
     Elsewhere { root: Utf8PathBuf, file: RelPath, shown: RelPath },
 }
 
-/// Is something that looks like a run of one dialect.
+/// A possible run of one dialect.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate {
     pub(crate) dialect: DialectId,
-    /// What the run is about, for people and for matching a name on the command line.
+    /// The subject of the run, for display and for matching a name on the command line.
     pub(crate) name: String,
     /// The state file, or the folder that holds the state.
     pub(crate) state: RelPath,
-    /// Where Piton keeps its own data for this run.
+    /// The folder for Piton's own data about this run.
     pub(crate) data_dir: RelPath,
     pub(crate) reads: Vec<ReadSpec>,
-    /// `None` where its system ranks no runs.
+    /// `None` if its system does not rank runs.
     pub(crate) rank: Option<Rank>,
     pub(crate) claim: Claim,
-    /// A run elsewhere in the project may count instead of it; only a look at the whole project tells.
+    /// Whether a run elsewhere in the project may replace it, which only a scan of the whole project can tell.
     pub(crate) may_be_replaced: bool,
-    /// What discovery found out about it and its own files do not say.
+    /// Findings of discovery that its own files do not show.
     pub(crate) findings: Vec<Finding>,
 }
 
-/// Says what a candidate rests on, for a choice that nobody made.
+/// What a candidate is based on, for choosing a run that the caller did not name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Claim {
-    /// A saved state; of several a person chooses.
+    /// A saved state. If there are several, a person chooses.
     #[default]
     Stated,
-    /// A saved state of a system whose autopilot takes the one that was updated last, on a tie the lowest priority.
+    /// A saved state of a system whose autopilot takes the one updated last, and on a tie the lowest priority.
     StatedAmong { priority: u8 },
-    /// Signs of work, and no saved state: never taken by itself beside one that is saved.
+    /// Signs of work without a saved state. Never chosen automatically if there is a saved state.
     Implied { priority: u8 },
 }
 
@@ -205,7 +205,7 @@ impl Claim {
         matches!(self, Self::Implied { .. })
     }
 
-    /// Returns the priority where autopilot may choose by time.
+    /// Returns the priority, if autopilot may choose by time.
     pub(crate) const fn priority(self) -> Option<u8> {
         match self {
             Self::Stated => None,
@@ -214,23 +214,23 @@ impl Claim {
     }
 }
 
-/// Says how a system itself chooses between runs when nobody names one.
+/// How a system itself chooses between runs if none is named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rank {
     /// The folder whose runs are compared with each other.
     pub(crate) home: RelPath,
-    /// The lowest comes first; runs of one rank are for a person to choose from.
+    /// The lowest comes first. A person chooses between runs of the same rank.
     pub(crate) order: u8,
 }
 
 impl Rank {
-    /// Tells whether this run is meant before the other.
+    /// Tells whether this run is preferred to the other.
     pub(crate) fn is_before(&self, other: &Self) -> bool {
         self.home == other.home && self.order < other.order
     }
 }
 
-/// Says why a file could not be had.
+/// Why a file could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ReadProblem {
     Missing,
@@ -238,7 +238,7 @@ pub(crate) enum ReadProblem {
     Directory,
     /// A device, a pipe, a socket.
     NotRegular,
-    /// A link whose target is outside of the root.
+    /// A link whose target is outside the root.
     LinkLeavesRoot,
     TooLarge {
         bytes: u64,
@@ -252,7 +252,7 @@ impl fmt::Display for ReadProblem {
         match self {
             Self::Missing => f.write_str("the file does not exist"),
             Self::Permission => f.write_str("permission denied"),
-            Self::Directory => f.write_str("a folder stands where a file should be"),
+            Self::Directory => f.write_str("there is a folder where a file should be"),
             Self::NotRegular => f.write_str("it is a device, a pipe or a socket, not a file"),
             Self::LinkLeavesRoot => f.write_str("it is a link that leaves the project"),
             Self::TooLarge { bytes, limit } => write!(f, "it has {bytes} bytes, more than the {limit} that are read"),
@@ -261,16 +261,16 @@ impl fmt::Display for ReadProblem {
     }
 }
 
-/// Is the content of a file, or the reason why there is none.
+/// The content of a file, or the reason why it is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     Bytes(Arc<[u8]>),
-    /// Only the name was asked for.
+    /// Only the name was requested.
     NameOnly,
     Problem(ReadProblem),
 }
 
-/// Is one file of a set.
+/// A file of a set.
 #[derive(Clone, Debug)]
 pub(crate) struct FileEntry {
     pub(crate) content: Content,
@@ -283,10 +283,10 @@ impl FileEntry {
     }
 }
 
-/// Is everything a dialect may know of a run: bytes, names and the outer circumstances, all read by `store`.
+/// Everything a dialect may know about a run: bytes, names and the environment, all read by `store`.
 #[derive(Clone, Debug)]
 pub(crate) struct FileSet {
-    /// Absolute; for display and for contexts, never to open a path with.
+    /// Absolute. For display and contexts, never for opening files.
     pub(crate) root: Utf8PathBuf,
     pub(crate) name: String,
     pub(crate) state: RelPath,
@@ -294,7 +294,7 @@ pub(crate) struct FileSet {
     pub(crate) files: BTreeMap<RelPath, FileEntry>,
     /// Linked worktrees of the repository below the root, relative to it.
     pub(crate) worktrees: Vec<RelPath>,
-    /// The root of the main worktree, when `root` is a linked one.
+    /// The root of the main worktree, if `root` is a linked one.
     pub(crate) main_root: Option<Utf8PathBuf>,
     pub(crate) clock: Clock,
     pub(crate) config: Arc<Config>,
@@ -309,7 +309,7 @@ impl FileSet {
         }
     }
 
-    /// Returns why a file could not be read; `Missing` for one that is not in the set.
+    /// Returns why a file could not be read; `Missing` if it is not in the set.
     pub(crate) fn problem(&self, path: &RelPath) -> Option<ReadProblem> {
         match self.files.get(path).map(|entry| &entry.content) {
             None => Some(ReadProblem::Missing),
@@ -318,7 +318,7 @@ impl FileSet {
         }
     }
 
-    /// Returns the files directly in `dir`, in the order of their names.
+    /// Returns the files directly in `dir`, in name order.
     pub(crate) fn in_dir<'a>(&'a self, dir: &RelPath) -> impl Iterator<Item = (&'a RelPath, &'a FileEntry)> {
         let first = RelPath(format!("{dir}/"));
         let above = first.0.clone();
@@ -327,35 +327,35 @@ impl FileSet {
         names.filter(|(_, _, name)| !name.contains('/')).map(|(path, entry, _)| (path, entry))
     }
 
-    /// Reads a stamp with the local offset of this machine for those without a zone.
+    /// Parses a time stamp; one without a zone is taken as local time of this machine.
     pub(crate) fn time(&self, text: &str) -> Option<Timestamp> {
         self.clock.read(text)
     }
 }
 
-/// Is the byte-level result of a change on one file.
+/// The byte-level result of a change on one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Edit {
     pub(crate) path: RelPath,
     pub(crate) kind: EditKind,
 }
 
-/// Says what happens to the file, and what must still be true of it when that happens.
+/// What happens to the file, and the precondition for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum EditKind {
-    /// Refused when the file is there.
+    /// Refused if the file exists.
     Create { after: Vec<u8> },
-    /// Refused unless the file still has the bytes the edit was computed from.
+    /// Refused unless the file still has the bytes that the edit was computed from.
     Replace { before: Arc<[u8]>, after: Vec<u8> },
-    /// Refused unless the file still has these bytes. The version stays in the history.
+    /// Refused unless the file still has these bytes. The history keeps this version.
     Remove { before: Arc<[u8]> },
-    /// Adds to the end of a file that only grows. Refused unless it still has this length; goes alone, without a history, since
-    /// what was there before stays there.
+    /// Appends to a file that only grows. Refused unless it still has this length. It is the only edit of its commit and needs no
+    /// history, because the earlier content stays in the file.
     Append { before_len: u64, bytes: Vec<u8> },
 }
 
 impl Edit {
-    /// Returns the bytes the file will have; `None` when it goes, or when it only grows.
+    /// Returns the new content of the file; `None` if it is removed or appended to.
     pub(crate) fn after(&self) -> Option<&[u8]> {
         match &self.kind {
             EditKind::Create { after } | EditKind::Replace { after, .. } => Some(after),
@@ -363,7 +363,7 @@ impl Edit {
         }
     }
 
-    /// Tells whether it does more than write the same bytes again.
+    /// Tells whether the edit changes any bytes.
     pub(crate) fn changes_something(&self) -> bool {
         !matches!(&self.kind, EditKind::Replace { before, after } if before[..] == after[..])
     }
@@ -375,7 +375,7 @@ mod tests {
     use super::RelPathError;
 
     #[test]
-    fn paths_are_taken_apart_and_put_together() {
+    fn paths_are_split_and_joined() {
         for (text, name, parent) in [("a", "a", None), ("a/b.c", "b.c", Some("a")), ("é/b-1/ü", "ü", Some("é/b-1"))]
         {
             let path = RelPath::parse(text).unwrap();

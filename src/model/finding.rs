@@ -1,4 +1,4 @@
-//! Problems in the data. They are values, never errors.
+//! Problems in the data. They are values, not errors.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::RelPath;
 
-/// Says how much a finding matters.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Severity {
@@ -26,20 +26,20 @@ impl Severity {
     }
 }
 
-/// A class of findings that planner or messages treat alike.
+/// A class of findings that the planner or messages treat alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FindingClass {
-    /// Autopilot does not go on over it: a person decides.
+    /// Autopilot stops: a person decides.
     NeedsPerson,
-    /// Something that the run cannot do without is missing.
+    /// Something that the run needs is missing.
     Missing,
     /// The state contradicts itself or the project.
     Contradiction,
 }
 
 macro_rules! finding_codes {
-    ($($variant:ident $code:literal $severity:ident $looks:literal $meaning:literal $(, $class:ident)*;)*) => {
-        /// Names a kind of problem. The code is stable; what it means is in `meaning`.
+    ($($variant:ident $code:literal $severity:ident $confirm:literal $meaning:literal $(, $class:ident)*;)*) => {
+        /// A kind of problem. The code is stable; `meaning` explains it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub(crate) enum FindingCode { $($variant,)* }
 
@@ -47,7 +47,7 @@ macro_rules! finding_codes {
             #[cfg(test)]
             pub(crate) const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// Returns the stable name.
+            /// Returns the stable code.
             pub(crate) const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $code,)* }
             }
@@ -56,9 +56,9 @@ macro_rules! finding_codes {
                 match self { $(Self::$variant => Severity::$severity,)* }
             }
 
-            /// Tells whether a person should look before the run goes on (verdict `confirm`).
-            pub(crate) const fn wants_a_look(self) -> bool {
-                match self { $(Self::$variant => $looks,)* }
+            /// Tells whether a person should look before the run continues (verdict `confirm`).
+            pub(crate) const fn needs_confirmation(self) -> bool {
+                match self { $(Self::$variant => $confirm,)* }
             }
 
             /// Tells whether the code belongs to a class.
@@ -78,14 +78,14 @@ macro_rules! finding_codes {
 
 finding_codes! {
     // Rule 1: unreadable.
-    StateUnreadable "state-unreadable" Blocking true "The state file cannot be read or parsed, and nothing else says where the run stands.", Contradiction;
-    StateMissingField "state-missing-field" Blocking true "The state lacks a field without which nothing can be decided.", Contradiction;
-    StateWrongType "state-wrong-type" Blocking true "A field that is needed has the wrong type.", Contradiction;
+    StateUnreadable "state-unreadable" Blocking true "The state file cannot be read or parsed, and nothing else shows the progress of the run.", Contradiction;
+    StateMissingField "state-missing-field" Blocking true "The state lacks a required field.", Contradiction;
+    StateWrongType "state-wrong-type" Blocking true "A required field has the wrong type.", Contradiction;
     FormatNewer "format-newer" Warning true "The state was written by a newer version: it can be read, not written.";
     PartUnreadable "part-unreadable" Warning true "One file of the run cannot be parsed; the step it describes is left alone.";
     SessionUnreadable "session-unreadable" Warning false "The session file cannot be parsed; the tasks are planned without it.";
     RestoredFromHistory "restored-from-history" Warning true "The state was unreadable and an earlier checkpoint was used.", NeedsPerson;
-    FieldIgnored "field-ignored" Info false "A field has a type nobody can use; it was ignored.";
+    FieldIgnored "field-ignored" Info false "A field has an unusable type and was ignored.";
     SchemaViolation "schema-violation" Warning false "The file does not satisfy its JSON Schema.";
     DuplicateId "duplicate-id" Warning true "Two steps have the same id.";
     IdUnsafe "id-unsafe" Warning true "An id cannot be used as a file name; files named after it are not looked for.";
@@ -93,115 +93,117 @@ finding_codes! {
     FileMissing "file-missing" Info false "A file that usually belongs to such a run is missing.", Missing;
     TooManySteps "too-many-steps" Info false "The run has more steps than its system allows.";
     TodoMismatch "todo-mismatch" Info false "The checklist and the task files do not name the same steps.";
-    SessionArchived "session-archived" Info false "The session lies in the archive; that says nothing about what is done.";
+    SessionArchived "session-archived" Info false "The session is in the archive; that does not mean that its steps are done.";
     SessionStatusStale "session-status-stale" Info false "The session's own status disagrees with its tasks.";
     StateCorrupt "state-corrupt" Warning true "The state contradicts itself or was written incompletely.", NeedsPerson, Contradiction;
-    StateLeftover "state-leftover" Warning true "Part of the state was left by an earlier run; it is not believed.", NeedsPerson;
-    StateSuperseded "state-superseded" Warning false "Another state of the same run lies in the project; the one that was written last counts.";
-    PartMissing "part-missing" Warning true "A file of the state is missing; what it held is at most a proposal.", NeedsPerson;
-    InterruptedWrite "interrupted-write" Warning false "A write was cut off, and the file is whole all the same.";
+    StateLeftover "state-leftover" Warning true "Part of the state was left by an earlier run; it is not used.", NeedsPerson;
+    StateSuperseded "state-superseded" Warning false "The project contains another state of the same run; the one written last counts.";
+    PartMissing "part-missing" Warning true "A state file is missing; its former content is only a proposal.", NeedsPerson;
+    InterruptedWrite "interrupted-write" Warning false "A write was interrupted, but the file is complete.";
     // Rule 2: owner.
     LiveOwner "live-owner" Blocking true "Another process is driving this run.";
-    OwnerGone "owner-gone" Info false "Whoever drove the run last is gone.";
-    // Rule 3: settle.
-    StatusUnknown "status-unknown" Warning true "A status word is not in the vocabulary; it is never read as done.";
-    StatusAlias "status-alias" Info false "A status word is not in the vocabulary and can only mean one that is.";
+    OwnerGone "owner-gone" Info false "The process that last drove the run is gone.";
+    // Rule 3: reconcile.
+    StatusUnknown "status-unknown" Warning true "A status is not in the vocabulary; it is never read as done.";
+    StatusAlias "status-alias" Info false "A status is not in the vocabulary, but its meaning is unambiguous.";
     StatusMissing "status-missing" Info false "A step has no status; evidence decides, else it is pending.";
     StatusDrift "status-drift" Warning true "The state lags behind the evidence: all other witnesses say the step is done.";
-    StatusConflict "status-conflict" Warning true "One witness says the step is done and the state says it is not.", NeedsPerson;
-    StatusOptimistic "status-optimistic" Info false "The state says done where another witness does not.";
+    StatusConflict "status-conflict" Warning true "One witness says that the step is done, but the state says that it is not.", NeedsPerson;
+    StatusOptimistic "status-optimistic" Info false "The state says that a step is done, but another witness does not.";
     OutputMissing "output-missing" Warning true "A completed step's output is gone.";
     OutputUnparsable "output-unparsable" Warning true "A completed step's output does not parse.";
     OutputInvalid "output-invalid" Warning true "A completed step's output does not satisfy the schema that the step declares.";
     OutputOlder "output-older" Warning true "An output is older than the run; it belongs to an earlier one.";
-    OutputRejected "output-rejected" Warning true "An output's content is no result of this step in this run.";
+    OutputRejected "output-rejected" Warning true "The content of an output is not a result of this step in this run.";
     OutputChanged "output-changed" Warning true "An output was changed after its step finished.";
     OutputSuperseded "output-superseded" Info false "An output differs from what its step left, and a later step may have changed it.";
     StaleDependent "stale-dependent" Warning true "A completed step depends on one that is open again.";
-    CompletedByEvidence "completed-by-evidence" Info false "The step was in progress and its valid output is there: it finished before the interruption.";
+    CompletedByEvidence "completed-by-evidence" Info false "The step was in progress, but its valid output exists: it finished before the interruption.";
     CommitNotFound "commit-not-found" Warning true "The commit that a step recorded is not in the history of this branch.";
-    RollbackLate "rollback-late" Warning true "The work that a rollback gives up was merged more than 7 days ago.";
-    GitSilent "git-silent" Warning true "Git does not answer, so that a rollback cannot name commits and uncommitted changes.";
+    RollbackLate "rollback-late" Warning true "The work that a rollback discards was merged more than 7 days ago.";
+    GitSilent "git-silent" Warning true "Git does not answer, so a rollback cannot list commits and uncommitted changes.";
     SummaryMissing "summary-missing" Info false "A completed dependency left no summary to read.";
     // Rule 4: failure.
-    VerdictUnknown "verdict-unknown" Warning true "A reviewer's word is not in the vocabulary; it is never read as approval.";
+    VerdictUnknown "verdict-unknown" Warning true "A verdict is not in the vocabulary; it is never read as approval.";
     VerdictMissing "verdict-missing" Info false "A review is recorded as completed without a verdict; it is taken as approved.";
     VerdictConflict "verdict-conflict" Warning true "A review is recorded as completed with a verdict that does not approve.";
-    Rejected "rejected" Blocking true "A reviewer rejected the work: a person decides how to go on.";
-    AttemptLimit "attempt-limit" Blocking true "The same step failed too often: a person decides how to go on.";
+    Rejected "rejected" Blocking true "A reviewer rejected the work: a person decides how to continue.";
+    AttemptLimit "attempt-limit" Blocking true "The same step failed too often: a person decides how to continue.";
     ConditionsOpen "conditions-open" Warning true "An approval has conditions that are not met yet.";
     // Rule 6: next.
-    DependencyCycle "dependency-cycle" Blocking true "Steps depend on each other in a circle.";
+    DependencyCycle "dependency-cycle" Blocking true "Steps depend on each other in a cycle.";
     DependencyDangling "dependency-dangling" Warning true "A step depends on one that does not exist; that counts as not met.";
-    DependencyBlock "dependency-block" Blocking true "Work is left and none of it can start.";
+    DependencyBlock "dependency-block" Blocking true "Work is left, but none of it can start.";
     DependencySkipped "dependency-skipped" Info false "A step counts as ready although one it depends on was skipped.";
-    TotalMissing "total-missing" Warning true "The state does not say how many phases there are, so nobody can tell whether this was the last.";
+    TotalMissing "total-missing" Warning true "The state does not say how many phases there are, so it is unknown whether this was the last.";
     // Rule 7: overrides.
     Override "override" Info false "An option of the caller changed the choice.";
     OverrideForced "override-forced" Warning true "The caller forced a step whose dependencies are not met.", NeedsPerson;
     OverrideRefused "override-refused" Blocking true "An option of the caller cannot be honoured.";
     // Rules 8, 10, 11, 12.
     AgeStale "age-stale" Warning true "Nothing has happened for more than a week.";
-    AgeUnknown "age-unknown" Info false "No usable time stamp says how old the state is.";
+    AgeUnknown "age-unknown" Info false "The age of the state is unknown: it has no usable time stamp.";
     TimeInFuture "time-in-future" Warning false "A time stamp lies in the future.";
     DefinitionChanged "definition-changed" Warning true "A step's definition changed after it was done; it is open again.";
     DefinitionDrift "definition-drift" Info false "The workflow file changed since the run began: steps were added or removed.";
-    DefinitionUnreadable "definition-unreadable" Warning true "The workflow file cannot be read; the copy that the run keeps counts.";
-    DefinitionInvalid "definition-invalid" Blocking true "A workflow file has a mistake.";
+    DefinitionUnreadable "definition-unreadable" Warning true "The workflow file cannot be read; the run's own copy is used.";
+    DefinitionInvalid "definition-invalid" Blocking true "A workflow file has an error.";
     OutcomeUnknown "outcome-unknown" Blocking true "A step that must not run twice was cut off: a person finds out whether it took effect.";
-    BranchMismatch "branch-mismatch" Blocking true "The worktree is on another branch than the state says.";
-    WorktreeMissing "worktree-missing" Blocking true "The worktree that the state names is not there.";
+    BranchMismatch "branch-mismatch" Blocking true "The worktree is on a different branch than the state says.";
+    WorktreeMissing "worktree-missing" Blocking true "The worktree named in the state does not exist.";
     WorktreeDirty "worktree-dirty" Info false "The worktree has uncommitted changes.";
     PlanMissing "plan-missing" Warning true "The plan document is not where the state says.", Missing;
     NotInGit "not-in-git" Info false "The folder is not in a git repository; branch and commits cannot be checked.";
-    RunFailed "run-failed" Warning true "The state says that the run failed; it goes on when somebody agrees.", NeedsPerson;
-    RunAborted "run-aborted" Blocking true "The run was given up; it goes on only when somebody says so.";
+    RunFailed "run-failed" Warning true "The state says that the run failed; it continues after confirmation.", NeedsPerson;
+    RunAborted "run-aborted" Blocking true "The run was aborted; it continues only on explicit request.";
     MarkerOrphan "marker-orphan" Info false "An active marker names a session that does not exist.";
-    NoRunHere "no-run-here" Info false "The folder of a system is here and holds no run of it.";
-    FolderClosed "folder-closed" Warning false "A folder in which runs would be cannot be looked into; runs in it are not seen.";
-    SessionForeign "session-foreign" Warning false "A folder of sessions belongs to another user, or is a link; it is not read, since what a session says is run.";
-    JobNotResumed "job-not-resumed" Info false "A job of another runner that Piton recognises and does not resume.";
-    LookAlike "look-alike" Info false "A file has the name of a state file and the shape of another tool's.";
+    NoRunHere "no-run-here" Info false "The folder of a system exists but contains no run.";
+    FolderClosed "folder-closed" Warning false "A folder that may contain runs cannot be read; runs in it are not listed.";
+    SessionForeign "session-foreign" Warning false "A folder of sessions belongs to another user, or is a link; it is not read, because a session contains commands to run.";
+    JobNotResumed "job-not-resumed" Info false "A job of another runner that Piton recognises but does not resume.";
+    LookAlike "look-alike" Info false "A file has the name of a state file but the format of another tool.";
     PlanDrift "plan-drift" Warning true "The execution plan and the state of an epic do not name the same waves and stories.";
-    FileUnclassified "file-unclassified" Info false "A file where states lie is of no kind that is known, or cannot be parsed; it is not read.";
-    StatePutAside "state-put-aside" Info false "A saved state that its own system renamed out of the way, or a copy of one; it is evidence, and no run.";
-    RunEnded "run-ended" Info false "A saved state says that its run is over or was given up: it is evidence, and no run.";
-    StoryDrift "story-drift" Warning true "A story and the state that speaks of it disagree about where the story stands.", Contradiction;
-    StoryMissing "story-missing" Blocking true "The file of a story is not there.", Missing;
+    FileUnclassified "file-unclassified" Info false "A file in a state folder is of an unknown kind or cannot be parsed; it is ignored.";
+    StatePutAside "state-put-aside" Info false "A saved state that its own system renamed, or a copy of one; it is evidence, not a run.";
+    RunEnded "run-ended" Info false "A saved state says that its run ended or was aborted: it is evidence, not a run.";
+    StoryDrift "story-drift" Warning true "A story and the state disagree about the status of the story.", Contradiction;
+    StoryMissing "story-missing" Blocking true "The file of a story is missing.", Missing;
     StoryChanged "story-changed" Warning true "A story was changed after the state was saved.";
     WorkChanged "work-changed" Warning true "Commits made after the state was saved changed files that the run works on.";
-    RivalRun "rival-run" Blocking true "Another workflow was begun for the same story after this one was cut off.";
-    PathForeign "path-foreign" Warning false "A path in the state is of another machine; the file was found by the end of it.";
-    AgentMissing "agent-missing" Warning true "The agent of the next step is not among those that the project has.";
-    StoryStopped "story-stopped" Warning true "A story of an epic failed or is blocked: a person decides how the epic goes on.";
-    RecordUnwritten "record-unwritten" Warning false "A checkpoint is written, and a record beside it, of the evidence or of who drives the run, is not.";
-    LogUnwritten "log-unwritten" Warning false "The run goes on, and the log of that could not be written.";
-    TemporaryLeft "temporary-left" Info false "A temporary file of an interrupted write lies beside the state.";
+    RivalRun "rival-run" Blocking true "Another workflow was started for the same story after this one was interrupted.";
+    PathForeign "path-foreign" Warning false "A path in the state is from another machine; the file was found by the end of the path.";
+    AgentMissing "agent-missing" Warning true "The project does not have the agent of the next step.";
+    StoryStopped "story-stopped" Warning true "A story of an epic failed or is blocked: a person decides how the epic continues.";
+    RecordUnwritten "record-unwritten" Warning false "A checkpoint was written, but the record of its evidence or of the driver of the run was not.";
+    LogUnwritten "log-unwritten" Warning false "The run was resumed, but the log of that could not be written.";
+    TemporaryLeft "temporary-left" Info false "An interrupted write left a temporary file next to the state.";
 }
 
-/// Is one problem, where it is, and what to do about it.
+/// A problem, its location, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Finding {
-    /// Stable name of the kind of problem.
+    /// The stable code of the kind of problem.
     #[serde(serialize_with = "as_code")]
     #[schemars(with = "String")]
     pub(crate) code: FindingCode,
     pub(crate) severity: Severity,
-    /// What is wrong, in one sentence; may quote the data.
+    /// What is wrong, in one sentence. It may quote untrusted data.
     pub(crate) message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) step: Option<super::StepId>,
-    /// The file it is about, relative to the root.
+    /// The file, relative to the root.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) file: Option<RelPath>,
     /// JSON pointer into the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pointer: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    /// From 1.
     pub(crate) line: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    /// From 1, in characters.
     pub(crate) column: Option<u32>,
-    /// What resolves it: an exact command where there is one.
+    /// How to resolve it: an exact command where possible.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) fix: Option<String>,
 }

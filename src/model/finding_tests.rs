@@ -7,7 +7,7 @@ const PAGE: &str = include_str!("../../docs/findings.md");
 #[test]
 fn the_page_lists_every_code_with_its_severity_and_meaning() {
     let row = |code: &FindingCode| {
-        let look = if code.wants_a_look() { "yes" } else { "" };
+        let look = if code.needs_confirmation() { "yes" } else { "" };
         let (severity, meaning) = (code.severity().as_str(), code.meaning());
         format!("| `{code}` | {severity} | {look} | {meaning} |")
     };

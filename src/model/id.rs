@@ -1,4 +1,4 @@
-//! Identifiers. They are text, never numbers: `1.10` is not `1.1`.
+//! Identifiers. They are text, not numbers: `1.10` is not `1.1`.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -9,7 +9,7 @@ use serde::Deserializer;
 use serde::Serialize;
 use serde::Serializer;
 
-/// Names one of the five formats Piton speaks.
+/// One of the five formats that Piton reads and writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum DialectId {
@@ -39,13 +39,13 @@ impl fmt::Display for DialectId {
     }
 }
 
-/// Names one execution of a workflow, as its own system names it (`WFS-user-auth`, `real-time-quotes`).
+/// The name of a run, as its own system names it (`WFS-user-auth`, `real-time-quotes`).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub(crate) struct RunId(String);
 
 impl RunId {
-    /// Leaves out leading dashes: a state file must not name a run such that a command line takes the name for an option.
+    /// Removes leading dashes, so that the name of a run in a state file cannot become an option on a command line.
     pub(crate) fn new(text: impl Into<String>) -> Self {
         let text = text.into();
         if text.starts_with('-') { Self(text.trim_start_matches('-').to_owned()) } else { Self(text) }
@@ -62,7 +62,7 @@ impl fmt::Display for RunId {
     }
 }
 
-/// Names a step within its run, spelled as on disk.
+/// The id of a step within its run, spelled as on disk.
 ///
 /// The order is the natural one: runs of digits compare as numbers, so `IMPL-2 < IMPL-10`,
 /// `IMPL-1 < IMPL-1.1` and `1:2 < 1:2.5 < 1:3`.
@@ -79,12 +79,12 @@ impl StepId {
         &self.0
     }
 
-    /// Compares without regard to case (docs/formats/ccw.md#task-ids).
+    /// Compares ignoring case (docs/formats/ccw.md#task-ids).
     pub(crate) fn matches(&self, text: &str) -> bool {
         self.0.eq_ignore_ascii_case(text) || self.0.to_lowercase() == text.to_lowercase()
     }
 
-    /// Compares without regard to case and to leading zeros of numbers (docs/formats/ccw.md#task-ids).
+    /// Compares ignoring case and leading zeros of numbers (docs/formats/ccw.md#task-ids).
     pub(crate) fn is_spelled_like(&self, text: &str) -> bool {
         natural(&self.0, text) == Ordering::Equal
     }
@@ -143,13 +143,13 @@ fn natural(mut left: &str, mut right: &str) -> Ordering {
     }
 }
 
-/// Compares without regard to case.
+/// Compares ignoring case.
 fn folded(left: &str, right: &str) -> Ordering {
     let right = right.chars().flat_map(char::to_lowercase);
     left.chars().flat_map(char::to_lowercase).cmp(right)
 }
 
-/// Splits off the leading run of digits, or of anything else.
+/// Splits off the leading sequence of digits, or of other characters.
 fn chunk(text: &str) -> (&str, &str) {
     let digits = text.as_bytes()[0].is_ascii_digit();
     let end = text.bytes().position(|byte| byte.is_ascii_digit() != digits).unwrap_or(text.len());

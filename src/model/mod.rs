@@ -1,7 +1,25 @@
-//! The words of Piton as types: runs, steps, statuses, changes, plans.
+//! The data types that all other modules share. No I/O, no clock, no imports from the rest of the crate.
 //!
-//! Nothing here reads a file, asks a clock or imports another part of the crate. Every other room speaks
-//! in these types, so a rule that is written here holds everywhere.
+//! - Runs: `run` (`Run`, `Step`, `Proof`, `Part`), `detail` (what the agent of a step needs), `status`, `id`, `time`.
+//! - Evidence: `evidence` (what disk, git and processes show, and what to ask for), `session` (events of the client).
+//! - Requests and results: `options` and `plan` (input and output of the planner), `context` (for the next agent), `change` (one
+//!   requested transition), `rollback`, `repair`, `patch`.
+//! - Files: `files` (paths, listings, contents, edits), `diff`, `digest`, `config` (`piton.toml`).
+//! - Output: `document` (the envelope), `finding` (every problem that has a code).
+//! - Text: `text` (cleaning and quoting), `secrets` (masking), `nearest` (suggestions for misspelled names).
+//!
+//! A dialect builds a run from defaults and sets what its format has:
+//!
+//! ```text
+//! let mut step = Step::new(StepId::new("2:4"), "Code review");
+//! step.kind = StepKind::Review;
+//! step.status = Status::Pending;
+//! step.depends_on = vec![StepId::new("2:3")];
+//! step.returns_to = Some(StepId::new("2:3"));
+//!
+//! let mut run = Run::new("quotes", DialectId::NineStep, title, "nine-step", vec![state_file]);
+//! run.steps = vec![implementation, step];
+//! ```
 
 mod change;
 mod config;
@@ -31,14 +49,14 @@ mod time;
 
 pub(crate) use change::{Change, ChangeKind, Definition, Interruption, InterruptionKind, Outcome, PartRef, StartSpec};
 pub(crate) use config::{AgeBands, Config, NineStepConfig};
-pub(crate) use context::{Brief, Context, Omitted, Reading};
+pub(crate) use context::{Brief, Context, Omitted, ReadingItem};
 pub(crate) use detail::Detail;
 pub(crate) use diff::unified_diff;
 pub(crate) use digest::{Digest, sha256_hex, sha256_hex_of};
 pub(crate) use document::{Document, ErrorBody, ErrorDocument};
 pub(crate) use evidence::{
-    CommitFact, CommittedFile, CommittedState, CommittedStateQuery, Evidence, EvidenceRecord, FileFact, OutputRecord,
-    OutputSchema, Owner, OwnerProcess, Wanted, WantedOutput, Workspace,
+    CommitFact, CommittedFile, CommittedState, CommittedStateQuery, Evidence, EvidenceRecord, EvidenceRequest,
+    FileFact, OutputRecord, OutputRequest, OutputSchema, Owner, OwnerProcess, Workspace,
 };
 pub(crate) use files::{
     Candidate, Claim, Content, Edit, EditKind, FileEntry, FileSet, Listing, ListingEntry, Rank, ReadProblem, ReadSpec,
@@ -50,12 +68,14 @@ pub(crate) use nearest::{edit_distance, nearest};
 pub(crate) use options::{Mode, Options};
 pub(crate) use patch::{Patch, PatchedFile, Suggestion, Suggestions};
 pub(crate) use plan::{
-    Action, Age, AgeBand, Commands, Compared, Cost, InterruptionReport, Next, Notice, Plan, PlannedPart, Progress,
-    Question, RunHeader, StepGroups, Strategy, Verdict,
+    Action, Age, AgeBand, Commands, InterruptionReport, Next, Notice, Plan, PlannedPart, Progress, Question, RedoCost,
+    ReferencedFile, RunHeader, StepGroups, Strategy, Verdict,
 };
 pub(crate) use repair::{CommitTrace, FinishedTrace, RebuiltValue, Reconstruction, Traces};
-pub(crate) use rollback::{GitImpact, RollBack, RollBackRecord, UndoneCommit};
-pub(crate) use run::{After, Part, PartKind, Proof, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord};
+pub(crate) use rollback::{AffectedCommit, GitImpact, RollBack, RollBackRecord};
+pub(crate) use run::{
+    FollowUp, Part, PartKind, Proof, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord,
+};
 pub(crate) use secrets::mask_secrets;
 pub(crate) use session::{Cause, CauseKind, DrivenRun, SessionEvent, SessionLine};
 pub(crate) use status::{ReviewVerdict, Status};

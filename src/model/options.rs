@@ -1,4 +1,4 @@
-//! What a caller may ask of the planner.
+//! Options of the planner.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,16 +9,16 @@ use super::PartRef;
 use super::StepId;
 use super::Timestamp;
 
-/// Says how much a person wants to be asked.
+/// How often a person is asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Mode {
-    /// Goes on by itself when all is clean and fresh, else asks.
+    /// Continues without asking if the plan is clean and fresh, else asks.
     Autopilot,
-    /// Asks before it goes on.
+    /// Asks before it continues.
     #[default]
     Interactive,
-    /// Shows every check and wants the word "proceed".
+    /// Shows every check and asks for the word "proceed".
     Preflight,
 }
 
@@ -31,9 +31,9 @@ impl Mode {
         }
     }
 
-    /// Reads the word by which a state says in which mode its run was started; AIOS calls autopilot `yolo`
+    /// Parses the mode that a state records; AIOS calls autopilot `yolo`
     /// (docs/formats/aios.md#modes).
-    pub(crate) fn of_word(word: &str) -> Option<Self> {
+    pub(crate) fn parse(word: &str) -> Option<Self> {
         let letters: String = word.chars().filter(char::is_ascii_alphabetic).collect();
         match letters.to_ascii_lowercase().as_str() {
             "yolo" | "autopilot" => Some(Self::Autopilot),
@@ -44,18 +44,20 @@ impl Mode {
     }
 }
 
-/// Is what a caller asks of the planner. The clock is an input like any other.
+/// The options of the planner. The clock is an input like the others.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) now: Timestamp,
     pub(crate) mode: Mode,
-    /// `--from`: go on at these steps.
+    /// `--from`: plan exactly these steps.
     pub(crate) from: Vec<StepId>,
-    /// `--retry [ID]`: the failed step, or `Some(None)` for the first one that failed.
+    /// `--retry [ID]`: the failed step; `Some(None)` is the first one that failed.
     pub(crate) retry: Option<Option<StepId>>,
+    /// `--skip`: plan as if these steps were skipped.
     pub(crate) skip: Vec<StepId>,
-    /// `--to-step`: where a failed review sends the run back to.
+    /// `--to-step`: the step that a failed review sends the run back to.
     pub(crate) to_step: Option<StepId>,
+    /// `--force`: ignore unmet dependencies and attempt limits, never a gate.
     pub(crate) force: bool,
     pub(crate) parallel: bool,
     pub(crate) if_dependencies_met: bool,
@@ -63,12 +65,13 @@ pub(crate) struct Options {
     pub(crate) from_part: Option<PartRef>,
     pub(crate) retry_part: Option<PartRef>,
     pub(crate) skip_part: Option<PartRef>,
+    /// Number of failures of one step before a person has to decide.
     pub(crate) attempt_limit: u32,
     pub(crate) age: AgeBands,
 }
 
 impl Options {
-    /// Returns the options of a caller who asks for nothing in particular.
+    /// Returns the default options at this time.
     pub(crate) fn at(now: Timestamp) -> Self {
         Self {
             now,

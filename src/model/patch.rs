@@ -1,19 +1,19 @@
-//! What a person could change in files that Piton never writes.
+//! Suggested edits to files that Piton never writes.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::RelPath;
 
-/// Is what a dialect would change if it were allowed to.
+/// Edits that a dialect suggests but may not make.
 #[derive(Debug, Default)]
 pub(crate) struct Suggestions {
     pub(crate) files: Vec<Suggestion>,
-    /// What is not suggested, and why.
+    /// What could not be suggested, and why.
     pub(crate) notes: Vec<String>,
 }
 
-/// Is one file with its changes made.
+/// A file with its suggested content.
 #[derive(Debug)]
 pub(crate) struct Suggestion {
     pub(crate) file: RelPath,
@@ -22,12 +22,12 @@ pub(crate) struct Suggestion {
 }
 
 impl Suggestions {
-    /// Says that there is nothing to change, and why.
+    /// Returns an empty suggestion with the reason.
     pub(crate) fn none(why: impl Into<String>) -> Self {
         Self { files: Vec::new(), notes: vec![why.into()] }
     }
 
-    /// Says why there is nothing, where there is nothing.
+    /// Adds the reason if nothing is suggested or noted.
     pub(crate) fn or(mut self, why: &str) -> Self {
         if self.files.is_empty() && self.notes.is_empty() {
             self.notes.push(why.to_owned());
@@ -36,21 +36,21 @@ impl Suggestions {
     }
 }
 
-/// Is a set of suggested edits. Nothing of it was written.
+/// A set of suggested edits, none of which was written.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Patch {
-    /// A unified diff for `git apply` or `patch -p1` in the root of the run, byte for byte; empty when nothing is suggested.
+    /// A unified diff for `git apply` or `patch -p1` in the root of the run; empty if nothing is suggested.
     pub(crate) diff: String,
     pub(crate) files: Vec<PatchedFile>,
-    /// What is not suggested, and why.
+    /// What could not be suggested, and why.
     pub(crate) notes: Vec<String>,
 }
 
-/// Says why a file would be changed.
+/// The suggested edit of one file and the reasons.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct PatchedFile {
     pub(crate) file: RelPath,
     pub(crate) reasons: Vec<String>,
-    /// The part of the diff that is about it.
+    /// The part of the diff for this file.
     pub(crate) diff: String,
 }

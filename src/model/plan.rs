@@ -1,4 +1,4 @@
-//! The answer of the planner, as published in `schemas/plan.schema.json`.
+//! The result of the planner, as published in `schemas/plan.schema.json`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,65 +14,65 @@ use super::RunId;
 use super::StepId;
 use super::Timestamp;
 
-/// Is the resume plan: where to go on, why, and what stands in the way.
+/// The resume plan: which step is next, why, and what blocks it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Plan {
     pub(crate) run: RunHeader,
     pub(crate) verdict: Verdict,
-    /// How much a person is asked: as the caller said, else as the run was started.
+    /// The mode that the caller chose, else the mode in which the run was started.
     pub(crate) mode: Mode,
-    /// What to do next, first things first. Steps that do not depend on each other come together.
+    /// What to do next, in order. Steps that do not depend on each other are listed together.
     pub(crate) next: Vec<Next>,
     pub(crate) steps: StepGroups,
     pub(crate) interruption: Option<InterruptionReport>,
     pub(crate) age: Age,
     pub(crate) progress: Progress,
-    /// What to ask the person, when somebody has to be asked.
+    /// The question for a person, if a decision is needed.
     pub(crate) question: Option<Question>,
     /// Exact command lines.
     pub(crate) commands: Commands,
-    /// Part of the state could not be read; the rest was planned all the same.
+    /// Whether part of the state could not be read. The rest was planned.
     pub(crate) degraded: bool,
-    /// What a person could change in files that Piton never writes; only with `--patch`.
+    /// Suggested edits to files that Piton never writes; only with `--patch`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) patch: Option<Patch>,
-    /// The same answer in the words of the run's own system.
+    /// The plan in the vocabulary of the run's own system.
     pub(crate) native: Value,
 }
 
-/// Says which run a plan is for.
+/// The run that a plan is for.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct RunHeader {
     pub(crate) id: RunId,
     pub(crate) dialect: DialectId,
     pub(crate) title: String,
     pub(crate) workflow: String,
-    /// Absolute path of the folder that all other paths are relative to.
+    /// The absolute path that all other paths are relative to.
     pub(crate) root: String,
     pub(crate) state_files: Vec<RelPath>,
-    /// The branch that the state names, else the one that is checked out where the work happens.
+    /// The branch named in the state, else the one checked out in the working folder.
     pub(crate) branch: Option<String>,
-    /// Where the work is merged to, when the state says so.
+    /// The branch to merge into, if the state names it.
     pub(crate) base_branch: Option<String>,
     pub(crate) worktree: Option<String>,
     pub(crate) plan_reference: Option<String>,
-    /// How often it was taken up again before.
+    /// How often the run was resumed.
     pub(crate) resumes: u32,
-    /// Changes with every change of the state; for `--if-revision`.
+    /// A digest that changes with the state; for `--if-revision`.
     pub(crate) revision: String,
 }
 
-/// Says whether to go on.
+/// Whether the run can continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Verdict {
-    /// Go on with `next`.
+    /// Continue with `next`.
     Resume,
-    /// Possible, but a person should look at the findings first.
+    /// Possible, but a person should check the findings first.
     Confirm,
-    /// Not until something is resolved.
+    /// Not possible until something is resolved.
     Blocked,
-    /// Every step is done; `next` says what comes after.
+    /// Every step is done; `next` says what follows.
     Complete,
     /// There is no run.
     Nothing,
@@ -90,49 +90,49 @@ impl Verdict {
     }
 }
 
-/// Is one thing to do next.
+/// A step to do next.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Next {
     pub(crate) step: StepId,
     pub(crate) title: String,
     pub(crate) action: Action,
-    /// Who does it; `null` when `agent_candidates` leaves a choice.
+    /// The agent for the step; `null` if `agent_candidates` leaves a choice.
     pub(crate) agent: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) agent_candidates: Vec<String>,
-    /// Which attempt this will be, from 1.
+    /// The number of this attempt, from 1.
     pub(crate) attempt: u32,
-    /// Why, in one sentence.
+    /// The reason, in one sentence.
     pub(crate) reason: String,
-    /// Stable id of the rule that decided.
+    /// The stable id of the rule that decided.
     pub(crate) rule: String,
-    /// What the rule went by.
+    /// What the rule is based on.
     pub(crate) evidence: Vec<String>,
     pub(crate) strategy: Option<Strategy>,
-    /// What else could be done instead, as option or command.
+    /// Alternatives, as options or commands.
     pub(crate) alternatives: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) parts: Vec<PlannedPart>,
-    pub(crate) cost: Cost,
+    pub(crate) cost: RedoCost,
 }
 
-/// Says what is to be done with a step.
+/// What to do with a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Action {
-    /// Look at the evidence and record the result; run nothing.
+    /// Check the evidence and record the result; run nothing.
     Verify,
-    /// Put the question to a person and record the answer.
+    /// Ask a person and record the answer.
     Approve,
-    /// Go back to this step with the findings of a review.
+    /// Redo this step with the findings of a review.
     Return,
-    /// Do it again.
+    /// Run it again.
     Retry,
-    /// Do it for the first time.
+    /// Run it for the first time.
     Run,
-    /// Everything is done: merge, after a person agreed.
+    /// Everything is done: merge, after a person agrees.
     Merge,
-    /// Everything is done: put the state away.
+    /// Everything is done: archive the state.
     Archive,
 }
 
@@ -150,7 +150,7 @@ impl Action {
     }
 }
 
-/// Is a way to recover, by kind of interruption (docs/formats/ccw.md#interruptions-and-strategies).
+/// A recovery strategy, by kind of interruption (docs/formats/ccw.md#interruptions-and-strategies).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Strategy {
@@ -171,7 +171,7 @@ impl Strategy {
     }
 }
 
-/// Says what happens to a part of a step.
+/// A part of a step and what happens to it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct PlannedPart {
     pub(crate) name: String,
@@ -180,18 +180,18 @@ pub(crate) struct PlannedPart {
     pub(crate) action: String,
 }
 
-/// Says what going on costs.
+/// The cost of the next action.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct Cost {
-    /// How often the step was started already.
+pub(crate) struct RedoCost {
+    /// How often the step was started before.
     pub(crate) attempts: u32,
-    /// Finished steps whose work would be done again.
+    /// Number of finished steps that would be redone.
     pub(crate) steps_again: usize,
-    /// Whole minutes that were spent on what would be done again, as far as the state knows.
+    /// Whole minutes spent on the work that would be redone, as far as the state records them.
     pub(crate) minutes_again: u64,
 }
 
-/// Lists step ids by where they stand after the evidence was weighed.
+/// Step ids by their status after comparison with the evidence.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct StepGroups {
     pub(crate) completed: Vec<StepId>,
@@ -200,38 +200,39 @@ pub(crate) struct StepGroups {
     pub(crate) pending: Vec<StepId>,
     pub(crate) blocked: Vec<StepId>,
     pub(crate) skipped: Vec<StepId>,
-    /// Recorded as done, and not believed.
+    /// Recorded as done, but the evidence disagrees.
     pub(crate) invalid: Vec<StepId>,
 }
 
-/// Says how the run was cut off.
+/// How the run was interrupted.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct InterruptionReport {
     pub(crate) kind: InterruptionKind,
     pub(crate) step: Option<StepId>,
     pub(crate) at: Option<Timestamp>,
     pub(crate) reason: String,
-    /// What ended the work, as far as the client and the processes tell.
+    /// What ended the work, as far as client events and processes show.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cause: Option<Cause>,
-    /// The step itself and those that wait for it.
+    /// The step and all that depend on it.
     pub(crate) affected: Vec<StepId>,
-    /// How such an interruption is recovered from, and by name what could be done instead.
+    /// The default recovery strategy.
     pub(crate) strategy: Option<Strategy>,
+    /// Names of other strategies.
     pub(crate) alternatives: Vec<String>,
 }
 
-/// Says how long nothing has happened.
+/// The time since the last activity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Age {
-    /// `null` when no stamp could be had.
+    /// `null` if there is no usable time stamp.
     pub(crate) seconds: Option<i64>,
     pub(crate) band: Option<AgeBand>,
     /// `state`, `commit`, `file` or `unknown`.
     pub(crate) source: String,
 }
 
-/// Is the age in words: under an hour, under a day, up to seven days, more.
+/// The age in words: under an hour, under a day, up to seven days, more. `piton.toml` can change the bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum AgeBand {
@@ -252,31 +253,31 @@ impl AgeBand {
     }
 }
 
-/// Counts steps.
+/// The number of steps done and in total.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Progress {
     pub(crate) done: usize,
     pub(crate) total: usize,
 }
 
-/// Is what to ask a person.
+/// A question for a person.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Question {
     pub(crate) text: String,
     pub(crate) options: Vec<String>,
     pub(crate) default: Option<String>,
-    /// What a yes means where that is not to go on: an exact command.
+    /// The exact command for yes, if that is not to continue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) on_yes: Option<String>,
-    /// What a spoken no means where that is more than leaving everything as it is: an exact command.
+    /// The exact command for an explicit no, if that does more than leave everything unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) on_no: Option<String>,
-    /// What "restart from scratch" means, where that can be answered: an exact command.
+    /// The exact command for "restart from scratch", if that is an option.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) on_restart: Option<String>,
 }
 
-/// Holds exact command lines for what comes next.
+/// Exact command lines for the next action.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct Commands {
     pub(crate) begin: Option<String>,
@@ -284,21 +285,21 @@ pub(crate) struct Commands {
     pub(crate) resume: Option<String>,
 }
 
-/// Is one file that a run refers to, as it was found.
+/// A file that a run refers to, and its current state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Compared {
+pub(crate) struct ReferencedFile {
     pub(crate) file: String,
-    /// What it is to the run: `story of 3.2`, `output of 1_gather`.
+    /// Its role in the run: `story of 3.2`, `output of 1_gather`.
     pub(crate) role: String,
-    /// The run cannot go on without it.
+    /// Whether the run needs it to continue.
     pub(crate) critical: bool,
     pub(crate) found: String,
 }
 
-/// Is what a system's own people call a situation, for the head of a text.
+/// The message of the run's own system for a situation, shown above a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Notice {
     pub(crate) text: String,
-    /// What resolves it.
+    /// How to resolve it.
     pub(crate) hint: String,
 }

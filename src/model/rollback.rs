@@ -1,4 +1,4 @@
-//! A run that goes back to an earlier point: what is wanted, and what git says about the work since.
+//! Rolling a run back to an earlier point: the request, and what git says about the work since.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use super::RelPath;
 use super::StepId;
 use super::Timestamp;
 
-/// Opens steps again that were begun or done.
+/// A request to reopen steps that were begun or done.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RollBack {
@@ -16,56 +16,56 @@ pub(crate) struct RollBack {
     pub(crate) to: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
-    /// In the order of the run. Found by `engine::rollback`; what a caller writes here is replaced.
+    /// In run order. Set by `engine::rollback`, which replaces what a caller writes here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) reopened: Vec<StepId>,
-    /// The step before the first of them, which stays done. Filled in by `engine::transition`.
+    /// The last step that stays done, if any. Set by `engine::transition`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) keeps: Option<StepId>,
-    /// Where the run stood. Filled in by `engine::transition`.
+    /// The current step before the rollback. Set by `engine::transition`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) from: Option<StepId>,
 }
 
-/// Is one line of the log of rollbacks: what was done of these steps before it proves nothing about them any more.
+/// A line of the rollback log. Earlier evidence for these steps no longer counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RollBackRecord {
     pub(crate) at: Timestamp,
     pub(crate) run: String,
-    /// What the run was rolled back to, spelled the same every time.
+    /// The target of the rollback, in its canonical spelling.
     pub(crate) to: String,
     pub(crate) reopened: Vec<StepId>,
 }
 
-/// Is what git says about the work that a rollback gives up.
+/// What git says about the work that a rollback discards.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GitImpact {
-    /// The working folder of the run, as a command names it.
+    /// The working folder of the run, as used in commands.
     pub(crate) folder: String,
-    /// The main worktree, as a command names it.
+    /// The main worktree, as used in commands.
     pub(crate) main_folder: String,
-    /// What is checked out; `None` with a detached HEAD.
+    /// The branch that is checked out; `None` with a detached HEAD.
     pub(crate) branch: Option<String>,
-    /// The branch that the work goes to; `None` where nobody can tell.
+    /// The main branch; `None` if it is unknown.
     pub(crate) main: Option<String>,
-    /// The commit that the work goes back to; `None` where nothing says so.
+    /// The commit to go back to; `None` if it is unknown.
     pub(crate) base: Option<String>,
-    /// Newest first.
-    pub(crate) commits: Vec<UndoneCommit>,
-    /// When they came to the main branch; `None` when they are not on it.
+    /// The commits to discard, newest first.
+    pub(crate) commits: Vec<AffectedCommit>,
+    /// When they were merged into the main branch; `None` if they were not.
     pub(crate) merged_at: Option<Timestamp>,
     pub(crate) is_merged: bool,
-    /// Remote branches that have them.
+    /// Remote branches that contain them.
     pub(crate) pushed: Vec<String>,
-    /// Files with uncommitted changes, state files left out; `None` where git does not say.
+    /// Files with uncommitted changes, except state files; `None` if git does not answer.
     pub(crate) dirty: Option<Vec<String>>,
 }
 
-/// Is one commit that a rollback gives up.
+/// A commit that a rollback discards.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct UndoneCommit {
+pub(crate) struct AffectedCommit {
     pub(crate) sha: String,
-    /// A stranger's text.
+    /// Untrusted text.
     pub(crate) subject: String,
     pub(crate) at: Option<Timestamp>,
     pub(crate) is_merge: bool,

@@ -1,4 +1,4 @@
-//! A run as read from its files, in Piton's words. Dialects build it, the engine judges it.
+//! A run as read from its files, in Piton's vocabulary. Dialects build it, the engine evaluates it.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ use super::StepId;
 use super::Timestamp;
 use super::sha256_hex;
 
-/// Is one execution of a workflow.
+/// One execution of a workflow.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     pub(crate) id: RunId,
@@ -23,33 +23,34 @@ pub(crate) struct Run {
     /// The name of the definition: `nine-step`, `ccw`, or the name of a workflow file.
     pub(crate) workflow: String,
     pub(crate) status: RunStatus,
-    /// The files that make up the state; the first is the one whose stamp and digest stand for the run.
+    /// The files that make up the state. The time stamp and digest of the first one represent the run.
     pub(crate) state_files: Vec<RelPath>,
-    /// In the order in which the dialect declares them.
+    /// In the order of the definition.
     pub(crate) steps: Vec<Step>,
-    /// Where the state itself says the run stands.
+    /// The current step according to the state.
     pub(crate) position: Option<StepId>,
-    /// How many steps are done that `steps` no longer lists (closed phases without a record of each step).
+    /// Number of done steps that are not in `steps` (closed phases without a record of each step).
     pub(crate) done_elsewhere: usize,
     pub(crate) goal: Option<String>,
     pub(crate) started_at: Option<Timestamp>,
-    /// The last stamp in the state.
+    /// The latest time stamp in the state.
     pub(crate) stamp: Option<Timestamp>,
     pub(crate) workspace: WorkspaceRecord,
-    /// What comes when every step is done.
-    pub(crate) after: Option<After>,
-    /// The interruption that the state itself records, when it does.
+    /// What follows when every step is done.
+    pub(crate) follow_up: Option<FollowUp>,
+    /// The interruption that the state records.
     pub(crate) interruption: Option<Interruption>,
-    /// How much a person was to be asked when it was started: that holds for its resume, unless the caller says otherwise.
+    /// The mode in which the run was started. A resume uses it unless the caller chooses another.
     pub(crate) mode: Option<Mode>,
+    /// How often the run was resumed.
     pub(crate) resumes: u32,
     /// False for a format version newer than this program.
     pub(crate) writable: bool,
-    /// Some part of the state could not be read; the rest is still planned.
+    /// Whether part of the state could not be read. The rest is still planned.
     pub(crate) degraded: bool,
 }
 
-/// Says what the system itself says of the run as a whole.
+/// The status of the run as a whole, according to its own system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunStatus {
     Active,
@@ -59,7 +60,7 @@ pub(crate) enum RunStatus {
     Archived,
 }
 
-/// Is what the state recorded about where the work happens.
+/// What the state records about the place of the work.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WorkspaceRecord {
     pub(crate) branch: Option<String>,
@@ -70,90 +71,98 @@ pub(crate) struct WorkspaceRecord {
     pub(crate) issues: Vec<String>,
 }
 
-/// Says what comes when every step is done.
+/// What follows when every step is done.
 #[derive(Clone, Debug)]
-pub(crate) struct After {
+pub(crate) struct FollowUp {
     pub(crate) action: super::Action,
     pub(crate) title: String,
     pub(crate) agent: Option<String>,
     pub(crate) reason: String,
 }
 
-/// Is the smallest unit that is resumed.
+/// The smallest unit that is resumed.
+///
+/// A dialect must set `id`, `title`, `kind`, `status` and, where its system has them, `depends_on`, `children`, `agent` and
+/// `proof.outputs`; without these the plan is wrong. If the system counts or dates its steps, `attempts`, `failures`, `error`,
+/// `started_at` and `finished_at` make retries and limits work. The other fields keep the defaults of [`Step::new`] unless the
+/// format has a counterpart. Times are UTC, paths are relative to the root.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) id: StepId,
-    /// The short name that also addresses it while its group is the current one (`4` for `2:4`).
+    /// A short name that is accepted while the step's group is current (`4` for `2:4`).
     pub(crate) short: Option<String>,
     pub(crate) title: String,
     pub(crate) kind: StepKind,
     pub(crate) status: Status,
-    /// Where its system's own plan puts it among steps that may start at the same time; without it their ids decide.
-    pub(crate) place: Option<usize>,
-    /// Steps with the same group are listed together (a phase, an epic's wave).
+    /// Its position in the plan of its own system. Orders steps that are ready at the same time, before their ids do.
+    pub(crate) plan_order: Option<usize>,
+    /// The phase or wave. Steps of the same group are listed together.
     pub(crate) group: Option<String>,
     pub(crate) agent: Option<String>,
-    /// Who could run it when `agent` is not settled.
+    /// Agents to choose from if `agent` is `None`.
     pub(crate) agent_candidates: Vec<String>,
+    /// Steps of this run that must be done or skipped first.
     pub(crate) depends_on: Vec<StepId>,
-    /// Dependencies that name no step of this run, as written.
+    /// Dependencies that are not steps of this run, as written. They count as not met.
     pub(crate) dangling: Vec<String>,
-    /// The step a failure sends the run back to.
+    /// The step to go back to after a failure; `None` retries this step.
     pub(crate) returns_to: Option<StepId>,
+    /// The last verdict, for reviews.
     pub(crate) review: Option<Review>,
     /// How often it was started.
     pub(crate) attempts: u32,
-    /// How often it failed since it was last approved.
+    /// How often it failed since its last success.
     pub(crate) failures: u32,
-    /// What the last failure said; a stranger's text.
+    /// The message of the last failure. Untrusted text.
     pub(crate) error: Option<String>,
-    /// What each failure since the last success said, oldest first; strangers' texts.
+    /// The message of each failure since the last success, oldest first. Untrusted text.
     pub(crate) past_errors: Vec<String>,
     pub(crate) proof: Proof,
     pub(crate) detail: Detail,
+    /// The steps that decide about this container.
     pub(crate) children: Vec<StepId>,
     pub(crate) started_at: Option<Timestamp>,
     pub(crate) finished_at: Option<Timestamp>,
     /// The commit that holds its result.
     pub(crate) commit: Option<String>,
-    /// False when doing it twice does harm.
+    /// False if running it twice does harm.
     pub(crate) idempotent: bool,
-    /// False where no file that may be written says how the step goes, so that no command begins or ends it.
+    /// False if no writable file records its status. No command begins or finishes such a step.
     pub(crate) recorded: bool,
-    /// How to find out whether an irreversible step took effect.
+    /// How to check whether an irreversible step took effect, as text for a person.
     pub(crate) probe: Option<String>,
-    /// Where it is defined, for findings and contexts.
+    /// The file that defines it, for findings and contexts.
     pub(crate) file: Option<RelPath>,
-    /// Its definition in its own system's words, for the context; untrusted text. Null where the workflow itself says it, which never
-    /// changes.
+    /// Its definition as its own system writes it, for the context. Untrusted text. Null if it is fixed by the workflow.
     pub(crate) definition: Value,
-    /// Digest of the definition that its result was made from, where the state itself records it.
-    pub(crate) done_as: Option<String>,
+    /// Digest of the definition that its result was made from, if the state records it.
+    pub(crate) done_definition: Option<String>,
 }
 
-/// Is what shows that a step is done, beside its status.
+/// What shows that a step is done, besides its status.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Proof {
-    /// Files it must have left for `completed` to be believed.
+    /// Files that must exist and be valid if the step is completed.
     pub(crate) outputs: Vec<RelPath>,
-    /// Any one of `outputs` is enough.
+    /// Whether any one of `outputs` is enough.
     pub(crate) outputs_any: bool,
-    /// Outputs that are there and whose content is no result of this run, with why.
+    /// Outputs that exist but whose content is not a result of this run, with the reason.
     pub(crate) rejected: Vec<(RelPath, String)>,
-    /// What it left before this moment belongs to an earlier attempt.
+    /// Outputs older than this belong to an earlier attempt.
     pub(crate) fresh_since: Option<Timestamp>,
-    /// What else in the state speaks about it.
+    /// Other places in the state that say whether it is done.
     pub(crate) witnesses: Vec<Witness>,
-    /// A single witness that speaks for done is enough to ask, all together are enough to believe.
+    /// How many witnesses must say done for the step to count as done; fewer are a conflict. 0 never counts.
     pub(crate) witnesses_needed: usize,
+    /// Summaries for later steps to read.
     pub(crate) summaries: Vec<RelPath>,
 }
 
-/// Says what kind of attention a step needs.
+/// The kind of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StepKind {
     Work,
-    /// Judges the work of another step; a verdict closes it.
+    /// Reviews the work of another step; a verdict closes it.
     Review,
     /// Waits for a person.
     Gate,
@@ -161,15 +170,15 @@ pub(crate) enum StepKind {
     Container,
 }
 
-/// Is what a reviewer said last.
+/// The last verdict of a reviewer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Review {
     pub(crate) verdict: ReviewVerdict,
-    /// Conditions that are not met yet; `None` when the state does not list any.
+    /// Conditions that are not met yet; `None` if the state does not list conditions.
     pub(crate) open_conditions: Option<Vec<String>>,
 }
 
-/// Is one place in the state, other than the authoritative one, that says whether a step is done.
+/// A place in the state, other than the authoritative one, that says whether a step is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Witness {
     pub(crate) source: String,
@@ -178,20 +187,20 @@ pub(crate) struct Witness {
     pub(crate) line: Option<u32>,
 }
 
-/// Is a piece inside a step that can be resumed on its own.
+/// A piece of a step that can be resumed on its own.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     pub(crate) name: String,
     pub(crate) title: String,
     pub(crate) kind: PartKind,
     pub(crate) status: Status,
-    /// The variable it leaves for later parts, with its value when it is known.
+    /// The variable it sets for later parts, with its value if that is known.
     pub(crate) output: Option<(String, Option<Value>)>,
     /// Commands as text: shown, never run.
     pub(crate) commands: Vec<String>,
 }
 
-/// Says what a part is for; analysis can be asked for afresh.
+/// The kind of a part. `--refresh-analysis` repeats analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PartKind {
     Analysis,
@@ -199,12 +208,12 @@ pub(crate) enum PartKind {
 }
 
 impl Step {
-    /// Returns a digest of what the step is defined as; `None` where the definition is the workflow's own and never changes.
+    /// Returns a digest of the step's definition; `None` if the workflow fixes it.
     pub(crate) fn definition_digest(&self) -> Option<String> {
         (!self.definition.is_null()).then(|| sha256_hex(self.definition.to_string().as_bytes()))
     }
 
-    /// Returns a pending step of work with nothing else known about it.
+    /// Returns a pending work step with defaults for everything else.
     pub(crate) fn new(id: StepId, title: impl Into<String>) -> Self {
         Self {
             id,
@@ -212,7 +221,7 @@ impl Step {
             title: title.into(),
             kind: StepKind::Work,
             status: Status::Pending,
-            place: None,
+            plan_order: None,
             group: None,
             agent: None,
             agent_candidates: Vec::new(),
@@ -235,13 +244,13 @@ impl Step {
             probe: None,
             file: None,
             definition: Value::Null,
-            done_as: None,
+            done_definition: None,
         }
     }
 }
 
 impl Run {
-    /// Returns an active run with nothing else known about it.
+    /// Returns an active run with defaults for everything else.
     pub(crate) fn new(
         id: impl Into<String>,
         dialect: DialectId,
@@ -263,7 +272,7 @@ impl Run {
             started_at: None,
             stamp: None,
             workspace: WorkspaceRecord::default(),
-            after: None,
+            follow_up: None,
             interruption: None,
             mode: None,
             resumes: 0,
@@ -276,12 +285,12 @@ impl Run {
         self.steps.iter().find(|step| &step.id == id)
     }
 
-    /// Returns the group of the step that a plan names.
+    /// Returns the group of a planned step.
     pub(crate) fn group_of(&self, next: &super::Next) -> Option<&str> {
         self.step(&next.step)?.group.as_deref()
     }
 
-    /// Finds a step by what a person typed: its id in any case, else the short name in the current group, else the only id
+    /// Finds a step by what a person typed: its id ignoring case, else its short name in the current group, else the only id
     /// that differs in leading zeros.
     pub(crate) fn resolve(&self, text: &str) -> Option<&Step> {
         let exact = self.steps.iter().find(|step| step.id.as_str() == text);

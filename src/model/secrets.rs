@@ -1,18 +1,18 @@
-//! What is shaped like a key, a token or a password. Error texts and what programs print is full of them, and all of it is handed on.
+//! Masks keys, tokens and passwords in error texts and program output, which Piton stores and prints.
 //!
-//! Shapes only: a secret that looks like a word passes. Where one is masked, what stands around it stays, so that the error still
-//! says what failed.
+//! Secrets are recognised by shape, so one that looks like a word is missed. The text around a masked secret is kept, so that the
+//! error still says what failed.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 const MASK: &str = "[masked]";
-/// How far ahead a shape is looked for, so that no text costs more than its length.
+/// Bytes to search ahead, which keeps the run time linear in the length of the text.
 const AHEAD: usize = 200;
-/// How long a key with a name of its own has to be.
+/// Minimum length of a token, in bytes.
 const TOKEN_CHARS: usize = 16;
 
-/// How tokens of well-known services begin.
+/// Prefixes of tokens of well-known services.
 const PREFIXES: [&str; 26] = [
     "AKIA",
     "ASIA",
@@ -41,10 +41,10 @@ const PREFIXES: [&str; 26] = [
     "xoxs-",
     "ya29.",
 ];
-/// The same where ordinary words begin so too: only with a digit in it.
+/// Prefixes that ordinary words share; the token must contain a digit.
 const COMMON_PREFIXES: [&str; 6] = ["eyJ", "hf_", "npm_", "pypi-", "sk-", "SG."];
 
-/// How names of variables, fields and options end whose value nobody else may see; `-` counts as `_`.
+/// Endings of variable, field and option names with secret values; `-` counts as `_`.
 const NAMES: [&str; 14] = [
     "access_key",
     "account_key",
@@ -62,7 +62,7 @@ const NAMES: [&str; 14] = [
     "token",
 ];
 
-/// Replaces what is shaped like a secret by `[masked]`, so that an error text can be handed on. Doing it twice changes nothing more.
+/// Replaces secrets with `[masked]`. Idempotent.
 pub(crate) fn mask_secrets(text: &str) -> Cow<'_, str> {
     let mut masked = String::new();
     let mut found: Option<Range<usize>> = None;
@@ -71,7 +71,7 @@ pub(crate) fn mask_secrets(text: &str) -> Cow<'_, str> {
     for (at, c) in text.char_indices() {
         if at >= done {
             let rest = &text[at..];
-            // What leads to a secret, such as its name, can hold a token itself.
+            // The name in front of a secret may contain a token itself.
             let secret = if found.is_none() { secret_at(rest, c, before) } else { token_at(rest, c, before) };
             if let Some(secret) = secret.map(|secret| at + secret.start..at + secret.end) {
                 found = Some(
@@ -93,7 +93,7 @@ pub(crate) fn mask_secrets(text: &str) -> Cow<'_, str> {
     Cow::Owned(masked)
 }
 
-/// Returns which part of a text that begins here is secret.
+/// Returns the range of a secret in the text that begins here.
 fn secret_at(rest: &str, first: char, before: char) -> Option<Range<usize>> {
     match first {
         ':' => password_of_address(rest),
@@ -109,7 +109,7 @@ fn token_at(rest: &str, first: char, before: char) -> Option<Range<usize>> {
     begins.then(|| token(rest)).flatten()
 }
 
-/// `-----BEGIN RSA PRIVATE KEY----- ... -----END RSA PRIVATE KEY-----`, to the end of the text where it was cut off.
+/// `-----BEGIN RSA PRIVATE KEY----- ... -----END RSA PRIVATE KEY-----`, to the end of the text if truncated.
 fn private_key(rest: &str) -> Option<Range<usize>> {
     let label = head(rest.strip_prefix("-----BEGIN ")?);
     let label = label.split_once("-----").map(|(label, _)| label)?;
@@ -128,7 +128,7 @@ fn password_of_address(rest: &str) -> Option<Range<usize>> {
     let (user, _) = address[..end.unwrap_or(address.len())].rsplit_once('@')?;
     let (name, password) = user.split_once(':')?;
     let start = "://".len() + name.len() + 1;
-    // What is masked in it may have been what made it no address: `://token=/abcdef;x:y@z`.
+    // Masking may have turned other text into an address: `://token=/abcdef;x:y@z`.
     let is_secret = !password.is_empty() && !password.starts_with('$') && !user.contains(MASK);
     is_secret.then(|| start..start + password.len())
 }
@@ -151,7 +151,7 @@ fn token(rest: &str) -> Option<Range<usize>> {
     Some(0..rest.find(|c| !is_part(c)).unwrap_or(rest.len()))
 }
 
-/// `Bearer ...`, and what stands behind the name of its header.
+/// `Bearer ...`, and the value of an `Authorization` header.
 fn bearer(rest: &str) -> Option<Range<usize>> {
     if begins(rest, "bearer ") {
         return value(rest, "bearer ".len()).filter(|secret| is_no_word(&rest[secret.clone()]));
@@ -177,7 +177,7 @@ fn value_of_name(rest: &str) -> Option<Range<usize>> {
     let after = rest[name.len()..].trim_start_matches(['"', '\'', ' ']);
     let assigned = after.strip_prefix(['=', ':'])?.trim_start_matches(' ');
     let secret = value(rest, rest.len() - assigned.len())?;
-    // After a colon there may be a sentence.
+    // A sentence may follow a colon.
     (after.starts_with('=') || is_no_word(&rest[secret.clone()])).then_some(secret)
 }
 
@@ -190,7 +190,7 @@ fn value_of_option(rest: &str) -> Option<Range<usize>> {
     if is_apart && is_secret_name(name) { value(rest, start + 1) } else { None }
 }
 
-/// Returns where the value that begins here ends; none where it is a variable, masked already, or too short to be a secret.
+/// Returns the range of the value that begins here; `None` if it is a variable, already masked, or too short for a secret.
 fn value(rest: &str, start: usize) -> Option<Range<usize>> {
     let start = start + usize::from(rest[start..].starts_with(['"', '\'']));
     let text = &rest[start..];
@@ -198,7 +198,7 @@ fn value(rest: &str, start: usize) -> Option<Range<usize>> {
         return None;
     }
     let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | ',' | ';' | '&' | ')' | '}');
-    // Its name may have been read another way before: `--pwd :[masked]`.
+    // An earlier pass may have masked it: `--pwd :[masked]`.
     if head(text).split(ends).next().is_some_and(|value| value.contains(MASK)) {
         return None;
     }
@@ -227,7 +227,7 @@ fn not_masked(rest: &str, secret: Range<usize>) -> Option<Range<usize>> {
     (!rest[secret.clone()].trim_start().starts_with(MASK)).then_some(secret)
 }
 
-/// Returns the beginning of a text that shapes are told by.
+/// Returns the first [`AHEAD`] bytes, cut at a character boundary.
 fn head(text: &str) -> &str {
     let end = (0..=AHEAD.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     &text[..end]

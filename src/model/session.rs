@@ -1,4 +1,4 @@
-//! What the client told about one of its sessions, by way of its hooks: who ran it, which agents it started, and how it stopped.
+//! Events of a client session, as its hooks reported them: its process, the agents it started, and how it ended.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use super::RelPath;
 use super::StepId;
 use super::Timestamp;
 
-/// Is one line of the log of a session.
+/// A line of a session log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SessionLine {
     pub(crate) at: Timestamp,
@@ -16,21 +16,21 @@ pub(crate) struct SessionLine {
     pub(crate) event: SessionEvent,
 }
 
-/// Is something that happened in a session.
+/// An event of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub(crate) enum SessionEvent {
-    /// The client began or went on; `source` is its own word for why. The process is the client's.
+    /// The client started or continued the session; `source` is the client's reason. The process is the client's.
     Start { source: String, pid: u32, process_start: Option<u64> },
-    /// The session wrote to this run, which it drives: what was told before is settled.
+    /// The session wrote to this run, which it drives. Earlier events no longer matter.
     Drives(DrivenRun),
-    /// A person said something.
+    /// A person entered a prompt.
     Prompt,
     /// A subagent was started.
     AgentStart { id: String, agent: String },
     /// A subagent ended.
     AgentStop { id: String },
-    /// The turn ended in an error of the service; `error` is the client's word for it.
+    /// The turn ended in an API error; `error` is the client's name for it.
     Failure { error: String },
     /// The conversation is about to be compacted.
     Compact { trigger: String, steps: Vec<StepId> },
@@ -38,18 +38,18 @@ pub(crate) enum SessionEvent {
     End { reason: String },
 }
 
-/// Says where a run lies, relative to the project or to the linked worktree of that name.
+/// The location of a run, relative to the project or to the linked worktree of that name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct DrivenRun {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) worktree: Option<String>,
-    /// Piton's own folder of the run.
+    /// The folder for Piton's own data about the run.
     #[serde(rename = "own")]
     pub(crate) data_dir: RelPath,
     pub(crate) state: RelPath,
 }
 
-/// Says what cut a run off, as far as the client and the processes tell.
+/// What interrupted a run, as far as client events and processes show.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Cause {
     pub(crate) kind: CauseKind,
@@ -58,13 +58,13 @@ pub(crate) struct Cause {
     pub(crate) detail: String,
 }
 
-/// Names what cut a run off.
+/// The kind of cause of an interruption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum CauseKind {
-    /// A subagent was started and never came back.
+    /// A subagent was started but never returned.
     AgentLost,
-    /// The service failed.
+    /// The API failed.
     Failure,
     /// A usage limit was reached.
     Limit,

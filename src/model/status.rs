@@ -1,4 +1,4 @@
-//! The closed vocabulary of step states.
+//! The closed vocabulary of step statuses and review verdicts.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
-/// Says where a step stands, whatever word its own system uses for it.
+/// The status of a step, independent of the words of its own system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Status {
@@ -53,7 +53,7 @@ impl fmt::Display for Status {
     }
 }
 
-/// Is the word of a reviewer, in the canonical four (docs/formats/nine-step.md#status-words-and-verdicts).
+/// The verdict of a reviewer, one of four (docs/formats/nine-step.md#status-words-and-verdicts).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(crate) enum ReviewVerdict {
@@ -64,9 +64,9 @@ pub(crate) enum ReviewVerdict {
 }
 
 impl ReviewVerdict {
-    /// Reads the words of all reviewers, case, spaces, dashes and emoji aside; `None` for an unknown one.
+    /// Parses the verdicts of all reviewers, ignoring case, spaces, dashes and emoji; `None` for an unknown one.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        // Most words are written as they are meant, and there are many of them.
+        // Most verdicts are spelled canonically, which needs no copy.
         Self::spelled(text).or_else(|| {
             let letters: String = text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
             Self::spelled(&letters)

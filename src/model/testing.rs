@@ -3,11 +3,11 @@
 use super::Action;
 use super::Age;
 use super::Commands;
-use super::Cost;
 use super::Next;
 use super::Outcome;
 use super::Plan;
 use super::Progress;
+use super::RedoCost;
 use super::Run;
 use super::RunHeader;
 use super::Status;
@@ -67,7 +67,7 @@ pub(crate) fn next_of(id: &str, action: Action) -> Next {
         strategy: None,
         alternatives: Vec::new(),
         parts: Vec::new(),
-        cost: Cost::default(),
+        cost: RedoCost::default(),
     }
 }
 

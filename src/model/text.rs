@@ -1,8 +1,8 @@
-//! What may be done with text that came from a stranger's file before anybody sees it.
+//! Making untrusted text safe to print.
 
 use std::borrow::Cow;
 
-/// Removes what could drive a terminal or turn text around: control characters but for tab and newline, escape sequences,
+/// Removes what could control a terminal or reverse text: control characters except tab and newline, escape sequences,
 /// bidirectional marks and zero-width characters.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     if text.chars().any(is_unsafe) {
@@ -12,7 +12,7 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Does the same and folds the text into one line of at most `limit` characters.
+/// Cleans the text and folds it into one line of at most `limit` characters.
 pub(crate) fn clean_line(text: &str, limit: usize) -> String {
     let mut line = clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() > limit {
@@ -22,12 +22,12 @@ pub(crate) fn clean_line(text: &str, limit: usize) -> String {
     line
 }
 
-/// Counts things in words: `1 step`, `2 steps`.
+/// Returns a count with its noun: `1 step`, `2 steps`.
 pub(crate) fn plural(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
-/// Says how many mistakes there are: `a mistake`, `2 mistakes`.
+/// Returns the number of mistakes in words: `a mistake`, `2 mistakes`.
 pub(crate) fn mistakes(count: usize) -> String {
     if count == 1 { "a mistake".to_owned() } else { plural(count, "mistake") }
 }
@@ -35,11 +35,11 @@ pub(crate) fn mistakes(count: usize) -> String {
 fn is_unsafe(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t')
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{2028}' | '\u{2029}' | '\u{61c}')
-        // Marks without a shape, among them a whole alphabet that only machines read (Unicode, block Tags).
+        // Invisible characters, among them the Unicode block Tags, an alphabet that only machines read.
         || matches!(c, '\u{180e}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Makes a text safe as one word of a POSIX shell. Ids come from strangers' files and end up in commands that agents run.
+/// Quotes a text as one word of a POSIX shell. Ids come from untrusted files and end up in commands that agents run.
 pub(crate) fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':' | '@' | '+' | ',');
     if !text.is_empty() && !text.starts_with('-') && text.chars().all(plain) {

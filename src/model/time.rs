@@ -1,4 +1,4 @@
-//! Points in time. The only place that knows chrono.
+//! Points in time. The only module that uses chrono.
 
 use std::fmt;
 use std::time::Duration;
@@ -20,17 +20,17 @@ use serde::de::Error as _;
 
 use super::plural;
 
-/// Is a point in time, printed as RFC 3339 in UTC.
+/// A point in time, printed as RFC 3339 in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
 #[schemars(with = "String")]
 pub(crate) struct Timestamp(DateTime<Utc>);
 
-/// Says that a text names no point in time.
+/// A text that is not a point in time.
 #[derive(Debug, thiserror::Error)]
 #[error("not a date and time: `{0}` (RFC 3339, such as 2026-01-31T12:00:00Z)")]
 pub(crate) struct TimestampError(String);
 
-/// Is what a pure function may know of the clock: now, and how far local time is from UTC.
+/// What a pure function knows about the clock: the current time and the local offset from UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Clock {
     pub(crate) now: Timestamp,
@@ -38,15 +38,15 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// Reads a stamp with the local offset of this machine for those without a zone.
+    /// Parses a time stamp; one without a zone is taken as local time.
     pub(crate) fn read(self, text: &str) -> Option<Timestamp> {
         Timestamp::parse(text, self.utc_offset_seconds).ok()
     }
 }
 
 impl Timestamp {
-    /// Reads every stamp seen in the wild: RFC 3339 with any offset and any number of fraction digits, the same with a space
-    /// for the `T`, without a zone (taken as local, docs/formats/nine-step.md#time-stamps), or a bare date.
+    /// Parses every kind of time stamp seen in the wild: RFC 3339 with any offset and any number of fraction digits, the same with a
+    /// space for the `T`, without a zone (taken as local, docs/formats/nine-step.md#time-stamps), or a bare date.
     pub(crate) fn parse(text: &str, utc_offset_seconds: i32) -> Result<Self, TimestampError> {
         let text = text.trim();
         if let Ok(time) = DateTime::parse_from_rfc3339(text) {
@@ -73,12 +73,12 @@ impl Timestamp {
         DateTime::from_timestamp(seconds, nanoseconds).map(Self)
     }
 
-    /// Returns the seconds since 1970, whole ones.
+    /// Returns whole seconds since 1970.
     pub(crate) fn unix_seconds(self) -> i64 {
         self.0.timestamp()
     }
 
-    /// Returns the whole seconds from `earlier` to this; negative when it is the other way round.
+    /// Returns the whole seconds since `earlier`; negative if `earlier` is later.
     pub(crate) fn seconds_since(self, earlier: Self) -> i64 {
         (self.0 - earlier.0).num_seconds()
     }
@@ -88,17 +88,17 @@ impl Timestamp {
         TimeDelta::try_seconds(seconds).and_then(|delta| self.0.checked_add_signed(delta)).map_or(self, Self)
     }
 
-    /// Returns the point in time that long after this.
+    /// Returns the point in time `time` later.
     pub(crate) fn plus(self, time: Duration) -> Self {
         TimeDelta::from_std(time).ok().and_then(|delta| self.0.checked_add_signed(delta)).map_or(self, Self)
     }
 
-    /// Returns how long it is from `now` to this; nothing when it is over.
+    /// Returns the time from `now` until this; zero if it has passed.
     pub(crate) fn time_left(self, now: Self) -> Duration {
         (self.0 - now.0).to_std().unwrap_or_default()
     }
 
-    /// Returns `20260131T120000Z`, fit for a file name and in the order of time.
+    /// Returns `20260131T120000Z`, which is safe in a file name and sorts by time.
     pub(crate) fn compact(self) -> String {
         self.0.format("%Y%m%dT%H%M%SZ").to_string()
     }
@@ -122,7 +122,7 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
-/// Says a length of time the way a person would: `3 minutes`, `2 days`.
+/// Returns a duration in words: `3 minutes`, `2 days`.
 pub(crate) fn human_age(seconds: i64) -> String {
     let seconds = usize::try_from(seconds).unwrap_or_default();
     let (count, unit) = match seconds {

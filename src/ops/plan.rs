@@ -99,7 +99,7 @@ pub(crate) fn report(opened: OpenedRun, planned: Planned) -> Report {
 /// Returns the exit code of a verdict.
 pub(crate) fn exit_of(planned: &Planned) -> Exit {
     match planned.plan.verdict {
-        _ if planned.answered_no => Exit::No,
+        _ if planned.dependencies_unmet => Exit::No,
         Verdict::Resume | Verdict::Complete => Exit::Ok,
         Verdict::Confirm => Exit::Person,
         Verdict::Blocked if planned.live_owner => Exit::Conflict,

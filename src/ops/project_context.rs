@@ -24,6 +24,7 @@ use crate::model::Clock;
 use crate::model::Content;
 use crate::model::DialectId;
 use crate::model::Evidence;
+use crate::model::EvidenceRequest;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -34,7 +35,6 @@ use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunHeader;
 use crate::model::StepId;
-use crate::model::Wanted;
 use crate::model::sha256_hex_of;
 use crate::store;
 use crate::store::CheckpointMeta;
@@ -307,7 +307,7 @@ impl ProjectContext {
             return evidence;
         }
         let (outputs, owner_processes) = (wanted.outputs.clone(), wanted.owner_processes.clone());
-        let without = Wanted { outputs, owner_processes, ..Wanted::default() };
+        let without = EvidenceRequest { outputs, owner_processes, ..EvidenceRequest::default() };
         let mut evidence = store::gather(&self.project, &opened.files, &without, &self.environment);
         workflow::check_outputs(opened, &mut evidence);
         look_at_witnesses(opened, &mut evidence);

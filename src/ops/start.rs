@@ -193,7 +193,7 @@ fn empty(ctx: &ProjectContext, feature: &str) -> Result<FileSet, OpError> {
 /// Asks the dialect where it would find the files that are about to be written.
 fn location_of(ctx: &ProjectContext, dialect: &dyn Dialect, edits: &[Edit]) -> Result<RunLocation, OpError> {
     let entries = edits.iter().filter_map(|edit| {
-        Some(ListingEntry { path: edit.path.clone(), is_dir: false, look: Some(edit.after()?.into()) })
+        Some(ListingEntry { path: edit.path.clone(), is_dir: false, content: Some(edit.after()?.into()) })
     });
     let mut entries: Vec<ListingEntry> = entries.collect();
     entries.sort_by(|a, b| a.path.cmp(&b.path));

@@ -141,7 +141,7 @@ pub(crate) fn check(root: &Utf8Path, file: &RelPath, bytes: &[u8]) -> (Option<Va
     let mut checked = dialect::check_definition(file, bytes);
     for declared in &checked.schemas {
         let problem = match schema_value(root, &declared.schema) {
-            Ok(value) => schema::problem_of_schema(&value).map(|problem| format!("is no JSON Schema: {problem}")),
+            Ok(value) => schema::schema_error(&value).map(|problem| format!("is not a JSON Schema: {problem}")),
             Err(problem) => Some(problem),
         };
         if let Some(problem) = problem {
@@ -163,7 +163,10 @@ pub(crate) fn check_script(file: &RelPath, bytes: &[u8]) -> Vec<Finding> {
     let parsed = spec::parse(file, bytes);
     let Some(workflow) = &parsed.workflow else { return parsed.findings };
     let declared = workflow.expected_schemas().into_iter();
-    schema::not_schemas(file, declared.map(|(step, schema)| (&step.id, schema, (step.place.line, step.place.column))))
+    schema::invalid_schemas(
+        file,
+        declared.map(|(step, schema)| (&step.id, schema, (step.place.line, step.place.column))),
+    )
 }
 
 fn schema_value(root: &Utf8Path, schema: &OutputSchema) -> Result<Value, String> {

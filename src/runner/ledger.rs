@@ -192,7 +192,7 @@ impl Ledger {
             step.status = state.status;
             step.attempts = state.attempts;
             step.error = state.errors.last().cloned();
-            step.done_as = state.digest.clone().filter(|_| state.status == Status::Completed);
+            step.done_definition = state.digest.clone().filter(|_| state.status == Status::Completed);
             for part in &mut step.detail.parts {
                 part.status = state.parts.get(&part.name).copied().unwrap_or(Status::Pending);
             }

@@ -386,7 +386,7 @@ fn workflow(source: &Source) -> Result<(Workflow, Vec<u8>), RunError> {
     if let Some(workflow) = &parsed.workflow {
         let declared = workflow.expected_schemas().into_iter();
         let declared = declared.map(|(step, schema)| (&step.id, schema, (step.place.line, step.place.column)));
-        parsed.findings = schema::not_schemas(&source.file, declared);
+        parsed.findings = schema::invalid_schemas(&source.file, declared);
     }
     match parsed.workflow.filter(|_| parsed.findings.is_empty()) {
         Some(workflow) => Ok((workflow, text.into_bytes())),

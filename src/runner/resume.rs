@@ -209,7 +209,9 @@ impl Choice<'_> {
     fn edits(&self) -> Result<(), RunError> {
         let steps = &self.ledger.run().steps;
         let is_edited = |step: &&Step| {
-            step.status == Status::Completed && step.done_as.is_some() && step.done_as != step.definition_digest()
+            step.status == Status::Completed
+                && step.done_definition.is_some()
+                && step.done_definition != step.definition_digest()
         };
         let edited: Vec<&Step> = steps.iter().filter(is_edited).collect();
         let Some(first) = edited.first().filter(|_| !self.options.accept_edits) else { return Ok(()) };
@@ -289,7 +291,7 @@ impl Choice<'_> {
     fn unsettled(&self, step: &Step) -> RunError {
         let (id, name) = (&self.header.session, quoted(step.id.as_str()));
         let message = format!(
-            "step {} ({}) must not run twice, and nobody knows whether it took effect before it was cut off",
+            "step {} ({}) must not run twice, and it is unknown whether it took effect before it was cut off",
             step.id, step.title
         );
         let look = match (&step.probe, self.options.yes) {

@@ -1,4 +1,4 @@
-//! Schemas that a workflow declares for the outputs of its steps: compiled when they are needed, never fetched from anywhere.
+//! Schemas that a workflow declares for the outputs of its steps. They are compiled on demand and never fetched.
 
 use jsonschema::Draft;
 use jsonschema::Validator;
@@ -11,20 +11,20 @@ use crate::model::RelPath;
 use crate::model::StepId;
 use crate::model::clean_line;
 
-/// Says why a value is no JSON Schema; `None` when it is one.
-pub(crate) fn problem_of_schema(schema: &Value) -> Option<String> {
+/// Returns why a value is not a JSON Schema; `None` if it is one.
+pub(crate) fn schema_error(schema: &Value) -> Option<String> {
     compile(schema).err()
 }
 
-/// Says of a workflow file which of the schemas that it declares are none. Each is given with its step, line and column.
-pub(crate) fn not_schemas<'a>(
+/// Returns a finding for each declared schema that is not a JSON Schema. Each one comes with its step, line and column.
+pub(crate) fn invalid_schemas<'a>(
     file: &RelPath,
     declared: impl IntoIterator<Item = (&'a StepId, &'a Value, (u32, u32))>,
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (step, schema, (line, column)) in declared {
-        if let Some(problem) = problem_of_schema(schema) {
-            let message = format!("the `expected_schema` of {step} is no JSON Schema: {problem}");
+        if let Some(problem) = schema_error(schema) {
+            let message = format!("the `expected_schema` of {step} is not a JSON Schema: {problem}");
             let finding = Finding::new(FindingCode::DefinitionInvalid, message).on(step).at(file);
             findings.push(finding.line(line, Some(column)).fix("correct the schema"));
         }
@@ -32,11 +32,11 @@ pub(crate) fn not_schemas<'a>(
     findings
 }
 
-/// Says what a declared schema objects to first in a value, with the JSON pointer; `None` when nothing.
+/// Returns the first violation of a declared schema, with the JSON pointer; `None` if the value is valid.
 ///
 /// # Errors
 ///
-/// When the schema itself is none.
+/// If the schema itself is not a JSON Schema.
 pub(crate) fn violation(schema: &Value, value: &Value) -> Result<Option<String>, String> {
     let validator = compile(schema)?;
     Ok(validator.iter_errors(value).next().map(|error| message::describe(&error)))
@@ -55,7 +55,7 @@ fn compile(schema: &Value) -> Result<Validator, String> {
 mod tests {
     use serde_json::json;
 
-    use super::problem_of_schema;
+    use super::schema_error;
     use super::violation;
 
     #[test]
@@ -68,9 +68,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_schema_is_told_and_nothing_is_fetched() {
-        assert!(problem_of_schema(&json!({"type": "objekt"})).is_some());
-        assert!(problem_of_schema(&json!({"$ref": "http://127.0.0.1:9/schema.json"})).is_some());
-        assert_eq!(problem_of_schema(&json!({"type": "object"})), None);
+    fn an_invalid_schema_is_reported_and_nothing_is_fetched() {
+        assert!(schema_error(&json!({"type": "objekt"})).is_some());
+        assert!(schema_error(&json!({"$ref": "http://127.0.0.1:9/schema.json"})).is_some());
+        assert_eq!(schema_error(&json!({"type": "object"})), None);
     }
 }

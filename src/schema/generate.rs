@@ -1,4 +1,4 @@
-//! Derives the published schemas from the types. Compiled for tests only: the program carries the finished texts.
+//! Generates the published schemas from the types. Compiled for tests only; the program embeds the generated files.
 
 use schemars::JsonSchema;
 use schemars::Schema;
@@ -9,17 +9,17 @@ use serde_json::json;
 use super::Published;
 use crate::model::Document;
 
-/// Where the schemas are published.
+/// The URL that the schemas are published under.
 pub(super) const BASE: &str = "https://raw.githubusercontent.com/piton-dev/piton/main/schemas/";
 
-/// Says where a schema comes from.
+/// The source of a published schema.
 #[derive(Debug)]
 pub(super) enum Source {
-    /// The file itself is the source: it describes somebody else's format.
+    /// Written by hand, because it describes a foreign format.
     ByHand,
-    /// A type that is read or written as it is.
+    /// A type that is read or written without an envelope.
     Type(fn() -> Schema),
-    /// A whole document, whose `schema` field has to say `NAME/MAJOR` and whose `ok` has this value where there is only one.
+    /// A whole document. Its `schema` field is `NAME/MAJOR`, and its `ok` has this value if it is constant.
     Document { schema: fn() -> Schema, major: u32, ok: Option<bool> },
 }
 
@@ -38,12 +38,12 @@ pub(super) const fn answer<T: JsonSchema>(major: u32) -> Source {
     Source::Document { schema: written::<Document<T>>, major, ok: Some(true) }
 }
 
-/// Publishes a type as the `data` of an answer that may be that it did not go well.
-pub(super) const fn ending<T: JsonSchema>(major: u32) -> Source {
+/// Publishes a type as the `data` of an answer that may report failure.
+pub(super) const fn run_result<T: JsonSchema>(major: u32) -> Source {
     Source::Document { schema: written::<Document<T>>, major, ok: None }
 }
 
-/// Publishes the document that takes the place of an answer.
+/// Publishes the document that replaces an answer on errors.
 pub(super) const fn error<T: JsonSchema>(major: u32) -> Source {
     Source::Document { schema: written::<T>, major, ok: Some(false) }
 }
@@ -52,7 +52,7 @@ fn written<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
 }
 
-/// Returns the text of the schema file; `None` for one that is written by hand.
+/// Returns the text of the schema file; `None` if it is written by hand.
 pub(super) fn text(published: &Published) -> Option<String> {
     let name = published.name;
     let generated = match &published.source {

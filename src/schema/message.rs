@@ -1,5 +1,5 @@
-//! Says in plain words what a schema objects to. Values are named by their kind and never quoted at length: they are a
-//! stranger's, and may be long or secret.
+//! Schema violations in plain words. Values are untrusted and may be long or secret, so they are named by kind and quoted
+//! briefly.
 
 use std::fmt::Write as _;
 
@@ -46,7 +46,7 @@ pub(crate) fn describe(error: &ValidationError<'_>) -> String {
     clean_line(&mask_secrets(&text), 240)
 }
 
-/// Returns the fields when every alternative failed for want of one.
+/// Returns the missing fields if every alternative failed because a field is missing.
 fn missing_fields(alternatives: &[Vec<ValidationError<'static>>]) -> Option<String> {
     let mut fields = String::new();
     for errors in alternatives {

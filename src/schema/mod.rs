@@ -1,7 +1,11 @@
 //! The only use of `jsonschema`: embedded schemas, and errors as findings.
 //!
-//! The schemas of everything that is checked on the way to disk are compiled at build time, so nothing is parsed at start-up
-//! and a check costs what walking over the value costs. Pure: values in, findings out; the caller knows file and line.
+//! Schemas that are checked before a write are compiled at build time, so nothing is parsed at start-up. Pure: values in,
+//! findings out; the caller adds file and line.
+//!
+//! - `published`: the table of all schemas that `piton schema` prints; `generate` derives them from the types in a test.
+//! - `declared`: schemas that a workflow file declares for the outputs of its steps.
+//! - `message`: violations in plain words.
 
 mod declared;
 #[cfg(test)]
@@ -17,13 +21,13 @@ use serde_json::Value;
 use crate::model::Finding;
 use crate::model::FindingCode;
 
-pub(crate) use declared::not_schemas;
-pub(crate) use declared::problem_of_schema;
+pub(crate) use declared::invalid_schemas;
+pub(crate) use declared::schema_error;
 pub(crate) use declared::violation;
 pub(crate) use published::PUBLISHED;
 pub(crate) use published::Published;
 
-/// Names what is checked.
+/// A document with an embedded schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
     /// The state file of a nine-step run.
@@ -38,11 +42,11 @@ pub(crate) enum Subject {
     DotagentExecution,
     /// `memory/tasks/{id}/output.json`.
     DotagentTaskOutput,
-    /// A change as it comes in through `--json -`.
+    /// A change, as passed to `--json -`.
     Change,
 }
 
-/// How many violations of one value are reported; a file that is something else altogether would have hundreds.
+/// Maximum number of violations reported for one value; an unrelated file would have hundreds.
 const LIMIT: usize = 20;
 
 #[jsonschema::validator(path = "schemas/nine-step-state.schema.json", methods = { validate = false })]
@@ -77,12 +81,12 @@ impl Subject {
         Self::Change,
     ];
 
-    /// Returns the one that is published under this name.
+    /// Returns the subject whose schema has this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|subject| subject.name() == name)
     }
 
-    /// Returns the name under which its schema is published.
+    /// Returns the name of its published schema.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::NineStepState => "nine-step-state",
@@ -96,7 +100,7 @@ impl Subject {
     }
 }
 
-/// Tells whether a value satisfies its schema. Cheaper than [`validate`], which says why not.
+/// Tells whether a value satisfies its schema. Cheaper than [`validate`], which also returns the violations.
 pub(crate) fn is_valid(subject: Subject, value: &Value) -> bool {
     match subject {
         Subject::NineStepState => NineStepState::is_valid(value),
@@ -109,8 +113,8 @@ pub(crate) fn is_valid(subject: Subject, value: &Value) -> bool {
     }
 }
 
-/// Checks a value and returns what its schema objects to, in the order of the schema, each with the JSON pointer of the value
-/// it is about and without file and line. Nothing when the value is valid.
+/// Returns the violations of a value's schema, in schema order, each with the JSON pointer but without file and line. Empty if the
+/// value is valid.
 pub(crate) fn validate(subject: Subject, value: &Value) -> Vec<Finding> {
     if is_valid(subject, value) {
         return Vec::new();
@@ -134,16 +138,16 @@ pub(crate) fn validate(subject: Subject, value: &Value) -> Vec<Finding> {
         .collect()
 }
 
-/// Checks what a file is about to become and returns only what its schema did not object to before: a foreign file that was
-/// never quite right can still be written, and no write makes it worse. An entry of a list may have moved up or down.
+/// Returns the violations in `after` that `before` does not have. A foreign file that was already invalid can still be written, but
+/// no write makes it worse. List entries may have moved.
 pub(crate) fn validate_edit(subject: Subject, before: &Value, after: &Value) -> Vec<Finding> {
     let mut objections = validate(subject, after);
     if !objections.is_empty() {
         let mut known: BTreeMap<(String, String), usize> = BTreeMap::new();
         for objection in validate(subject, before) {
-            *known.entry(wherever(&objection)).or_default() += 1;
+            *known.entry(objection_key(&objection)).or_default() += 1;
         }
-        objections.retain(|objection| match known.get_mut(&wherever(objection)) {
+        objections.retain(|objection| match known.get_mut(&objection_key(objection)) {
             Some(left) if *left > 0 => {
                 *left -= 1;
                 false
@@ -154,8 +158,8 @@ pub(crate) fn validate_edit(subject: Subject, before: &Value, after: &Value) -> 
     objections
 }
 
-/// Returns the fields that lead to what is objected to, and the objection, whichever entries of lists they are in.
-fn wherever(objection: &Finding) -> (String, String) {
+/// Returns the path of field names and the message of a violation, without list indices.
+fn objection_key(objection: &Finding) -> (String, String) {
     let pointer = objection.pointer.as_deref().unwrap_or_default();
     let is_place = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let fields: Vec<&str> = pointer.split('/').map(|part| if is_place(part) { "*" } else { part }).collect();

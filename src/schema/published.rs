@@ -1,6 +1,6 @@
 //! Every schema that `piton schema` prints, with what it is generated from.
 //!
-//! A new document is one line in the table. Its file has to be there before the crate builds: begin with `{}`, then run
+//! A new document is one line in the table. Its file must exist before the crate builds: start with `{}`, then run
 //! `UPDATE_SCHEMAS=1 cargo test --lib schema`.
 
 #[cfg(test)]
@@ -10,20 +10,20 @@ use super::generate::Source::ByHand;
 #[cfg(test)]
 use super::generate::answer;
 #[cfg(test)]
-use super::generate::ending;
-#[cfg(test)]
 use super::generate::error;
 #[cfg(test)]
 use super::generate::input;
 #[cfg(test)]
 use super::generate::output;
+#[cfg(test)]
+use super::generate::run_result;
 
-/// Is one published schema.
+/// A published schema.
 #[derive(Debug)]
 pub(crate) struct Published {
-    /// What `piton schema NAME` takes.
+    /// The argument of `piton schema`.
     pub(crate) name: &'static str,
-    /// One line for the list.
+    /// A one-line description for the list.
     pub(crate) about: &'static str,
     /// The schema, as in `schemas/NAME.schema.json`.
     pub(crate) text: &'static str,
@@ -33,7 +33,7 @@ pub(crate) struct Published {
 
 macro_rules! published {
     ($($name:literal $about:literal $source:expr;)*) => {
-        /// Lists them in the order in which they are shown.
+        /// All published schemas, in display order.
         pub(crate) static PUBLISHED: &[Published] = &[$(Published {
             name: $name,
             about: $about,
@@ -46,28 +46,28 @@ macro_rules! published {
 
 // The types are named in tests only; `answer` wraps one as the `data` of a document of that major version.
 published! {
-    "plan" "The resume plan: where to go on, why, and what stands in the way." answer::<crate::model::Plan>(1);
-    "context" "What the next agent is handed." answer::<crate::model::Context>(1);
+    "plan" "The resume plan: which step is next, why, and what blocks it." answer::<crate::model::Plan>(1);
+    "context" "The context for the next agent." answer::<crate::model::Context>(1);
     "list" "The runs of a project, newest first." answer::<crate::ops::ListReport>(1);
-    "status" "In three lines where a run is, what is stale, and the next command." answer::<crate::ops::StatusReport>(1);
-    "validate" "Which files are sound." answer::<crate::ops::ValidateReport>(1);
+    "status" "The status of a run in three lines: progress, what is stale, and the next command." answer::<crate::ops::StatusReport>(1);
+    "validate" "Which files are valid." answer::<crate::ops::ValidateReport>(1);
     "schema-list" "The names of the published schemas." answer::<crate::ops::SchemaList>(1);
     "checkpoint" "What a writing verb recorded, and the most useful next command." answer::<crate::ops::CheckpointReport>(1);
-    "resume" "What a resume took up: the plan, and what the next agent is handed." answer::<crate::ops::ResumeReport>(1);
+    "resume" "The result of a resume: the plan and the context for the next agent." answer::<crate::ops::ResumeReport>(1);
     "history" "The earlier checkpoints of a run, newest first." answer::<crate::ops::HistoryReport>(1);
     "setup" "Which program runs, and what changes in the settings of the client." answer::<crate::ops::SetupReport>(1);
-    "restore" "Which checkpoint came back, and which steps that repeats." answer::<crate::ops::RestoreReport>(1);
-    "repair" "What can be done about a state that cannot be read, and what was." answer::<crate::ops::RepairReport>(1);
-    "rollback" "What going back to an earlier point of a run gives up, and what was done about it." answer::<crate::ops::RollbackReport>(1);
-    "archive" "Where the state of a run was put." answer::<crate::ops::ArchiveReport>(1);
-    "cleanup" "What is put away of runs that are over." answer::<crate::ops::CleanupReport>(1);
-    "doctor" "What was checked around a run, and what to do about it." answer::<crate::ops::DoctorReport>(1);
+    "restore" "Which checkpoint was restored, and which steps are repeated." answer::<crate::ops::RestoreReport>(1);
+    "repair" "How an unreadable state can be repaired, and what was done." answer::<crate::ops::RepairReport>(1);
+    "rollback" "What rolling a run back to an earlier point discards, and what was done." answer::<crate::ops::RollbackReport>(1);
+    "archive" "Where the state of a run was archived." answer::<crate::ops::ArchiveReport>(1);
+    "cleanup" "Which finished runs are archived." answer::<crate::ops::CleanupReport>(1);
+    "doctor" "The checks of a run and its environment, with fixes." answer::<crate::ops::DoctorReport>(1);
     "demo" "The transcript of the demonstration." answer::<crate::ops::DemoReport>(1);
-    "run" "How a run of a workflow file ended: the document of `piton run`, and of `piton resume` of a session." ending::<crate::runner::RunReport>(1);
+    "run" "How a run of a workflow file ended: the document of `piton run`, and of `piton resume` of a session." run_result::<crate::runner::RunReport>(1);
     "event" "One line of `--events`: something that happened in a run of a workflow file." output::<crate::runner::Event<'static>>();
     "sessions" "The sessions of the runner, newest first." answer::<crate::ops::SessionList>(1);
     "session" "One session of the runner with its steps." answer::<crate::ops::SessionDetail>(1);
-    "sessions-clean" "Which sessions were put away, and which stay." answer::<crate::ops::CleanReport>(1);
+    "sessions-clean" "Which sessions were archived, and which stay." answer::<crate::ops::CleanReport>(1);
     "session-import" "What a session of Prodigy became." answer::<crate::ops::ImportReport>(1);
     "error" "What is printed instead of an answer." error::<crate::model::ErrorDocument>(1);
     "envelope" "The document that every answer is wrapped in." output::<crate::model::Document<serde_json::Value>>();

@@ -184,7 +184,7 @@ fn every_era_of_ccw_is_valid() {
 }
 
 #[test]
-fn a_task_without_any_id_is_told_which_fields_would_do() {
+fn a_task_without_an_id_is_reported_with_the_accepted_fields() {
     assert_eq!(
         objections(Subject::CcwTask, &json!({"title": "t"})),
         [(String::new(), "the top level needs one of the fields `id`, `task_id`".to_owned())]
@@ -232,7 +232,7 @@ fn messages_quote_little_and_mask_what_looks_like_a_key() {
 }
 
 #[test]
-fn hundreds_of_violations_are_cut_off() {
+fn only_the_first_violations_are_reported() {
     let mut value = state();
     value["completed_steps"] = Value::Array(vec![json!("x"); 500]);
     assert_eq!(validate(Subject::NineStepState, &value).len(), LIMIT);

@@ -140,8 +140,8 @@ pub(crate) fn look_further(listing: &mut Listing, paths: &[RelPath]) {
     for path in paths {
         if let Ok(at) = listing.entries.binary_search_by(|entry| entry.path.cmp(path)) {
             let entry = &mut listing.entries[at];
-            if !entry.is_dir && entry.look.is_none() {
-                entry.look = look(&root, path);
+            if !entry.is_dir && entry.content.is_none() {
+                entry.content = look(&root, path);
             }
         }
     }
@@ -177,7 +177,7 @@ fn listing(walk_root: WalkRoot<'_>, marks: &dyn Fn(&str) -> bool, limits: Limits
     entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     if let Ok(root) = Root::open(walk_root.root) {
         for entry in entries.iter_mut().filter(|entry| !entry.is_dir && marks(entry.path.as_str())) {
-            entry.look = look(&root, &entry.path);
+            entry.content = look(&root, &entry.path);
         }
     }
     listing.closed.sort_unstable();
@@ -233,7 +233,7 @@ fn walk(walk_root: WalkRoot<'_>, depth: usize, entry_limit: usize) -> Option<Lis
         if entries.len() == entry_limit {
             return None;
         }
-        entries.push(ListingEntry { path, is_dir, look: None });
+        entries.push(ListingEntry { path, is_dir, content: None });
         if is_dir {
             before_content[found.depth()] = entries.len();
             if !scope.enters(found.path()) {

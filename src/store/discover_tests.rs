@@ -123,7 +123,7 @@ fn a_first_look_is_taken_where_it_is_asked_for() {
     let looks: Vec<(&str, Option<&[u8]>)> = entries
         .iter()
         .filter(|entry| entry.path.name().ends_with(".json"))
-        .map(|entry| (entry.path.as_str(), entry.look.as_deref()))
+        .map(|entry| (entry.path.as_str(), entry.content.as_deref()))
         .collect();
     let expected: [(&str, Option<&[u8]>); 5] = [
         ("a/other.json", None),

@@ -23,6 +23,7 @@ use super::session;
 use crate::model::CommitFact;
 use crate::model::Evidence;
 use crate::model::EvidenceRecord;
+use crate::model::EvidenceRequest;
 use crate::model::FileFact;
 use crate::model::FileSet;
 use crate::model::OutputRecord;
@@ -30,7 +31,6 @@ use crate::model::Owner;
 use crate::model::ReadProblem;
 use crate::model::RelPath;
 use crate::model::Timestamp;
-use crate::model::Wanted;
 use crate::model::Workspace;
 use crate::model::sha256_hex;
 
@@ -41,7 +41,12 @@ const TIME_STEP: i64 = 2;
 
 /// Looks at everything a run wants looked at. Starts git at most once: for what files held when the state was saved, for commits
 /// that HEAD alone does not settle, or for uncommitted changes where a workspace is wanted.
-pub(crate) fn gather(project: &Project, files: &FileSet, wanted: &Wanted, environment: &Environment) -> Evidence {
+pub(crate) fn gather(
+    project: &Project,
+    files: &FileSet,
+    wanted: &EvidenceRequest,
+    environment: &Environment,
+) -> Evidence {
     let root = Root::open(&files.root).ok();
     let own_dir = root.as_ref().and_then(|root| root.locate(&files.data_dir).ok());
     let records: Vec<EvidenceRecord> = own_dir.as_deref().map(records_in).unwrap_or_default();
@@ -99,18 +104,18 @@ pub(crate) fn gather(project: &Project, files: &FileSet, wanted: &Wanted, enviro
     evidence
 }
 
-fn look_at_documents(root: &Root, wanted: &Wanted, evidence: &mut Evidence) {
+fn look_at_documents(root: &Root, wanted: &EvidenceRequest, evidence: &mut Evidence) {
     for path in &wanted.documents {
         evidence.files.entry(path.clone()).or_insert_with(|| look(root, path, None));
     }
 }
 
-fn workspace_folder(root: &Utf8Path, wanted: &Wanted) -> Utf8PathBuf {
+fn workspace_folder(root: &Utf8Path, wanted: &EvidenceRequest) -> Utf8PathBuf {
     wanted.workspace.as_ref().and_then(Option::as_ref).map_or_else(|| root.to_owned(), |folder| folder.under(root))
 }
 
 /// Asks where the work happens, since a linked worktree has a HEAD of its own. Returns false when git had to be started.
-fn look_at_commits(root: &Utf8Path, wanted: &Wanted, evidence: &mut Evidence) -> bool {
+fn look_at_commits(root: &Utf8Path, wanted: &EvidenceRequest, evidence: &mut Evidence) -> bool {
     if wanted.commits.is_empty() {
         return true;
     }
@@ -127,7 +132,7 @@ fn look_at_commits(root: &Utf8Path, wanted: &Wanted, evidence: &mut Evidence) ->
     false
 }
 
-fn look_at_workspace(files: &FileSet, wanted: &Wanted, may_start_git: bool, evidence: &mut Evidence) {
+fn look_at_workspace(files: &FileSet, wanted: &EvidenceRequest, may_start_git: bool, evidence: &mut Evidence) {
     evidence.workspace = workspace(files, wanted);
     if let Some(found) = evidence.workspace.as_mut().filter(|found| may_start_git && found.is_git) {
         found.dirty = git::dirty(&workspace_folder(&files.root, wanted));
@@ -135,7 +140,7 @@ fn look_at_workspace(files: &FileSet, wanted: &Wanted, may_start_git: bool, evid
 }
 
 /// Looks where the work happens, if a run wants that looked at, without starting git: uncommitted changes are not counted.
-pub(crate) fn workspace(files: &FileSet, wanted: &Wanted) -> Option<Workspace> {
+pub(crate) fn workspace(files: &FileSet, wanted: &EvidenceRequest) -> Option<Workspace> {
     wanted.workspace.as_ref()?;
     let top = workspace_folder(&files.root, wanted);
     let exists = top.is_dir();

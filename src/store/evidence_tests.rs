@@ -7,12 +7,12 @@ use super::gather;
 use super::record;
 use super::records;
 use crate::model::EvidenceRecord;
+use crate::model::EvidenceRequest;
 use crate::model::FileFact;
 use crate::model::OutputRecord;
+use crate::model::OutputRequest;
 use crate::model::StepId;
 use crate::model::Timestamp;
-use crate::model::Wanted;
-use crate::model::WantedOutput;
 use crate::model::sha256_hex;
 use crate::store::Environment;
 use crate::store::file_set;
@@ -117,8 +117,8 @@ fn a_digest_is_computed_only_where_size_and_time_leave_a_doubt() {
         "outside",
         "gone",
     ];
-    let want = |name: &&str| WantedOutput { step: StepId::new("1"), path: rel(&format!("o/{name}")), schema: None };
-    let wanted = Wanted { outputs: names.iter().map(want).collect(), ..Wanted::default() };
+    let want = |name: &&str| OutputRequest { step: StepId::new("1"), path: rel(&format!("o/{name}")), schema: None };
+    let wanted = EvidenceRequest { outputs: names.iter().map(want).collect(), ..EvidenceRequest::default() };
     let project = scratch.project();
     let files = file_set(&project, &scratch.root, &candidate(Vec::new()), clock()).unwrap();
     let evidence = gather(&project, &files, &wanted, &Environment::default());
@@ -154,7 +154,7 @@ fn a_workspace_outside_of_git_is_there_or_not() {
     let project = scratch.project();
     let files = file_set(&project, &scratch.root, &candidate(Vec::new()), clock()).unwrap();
     for (folder, exists) in [(None, true), (Some(rel("here")), true), (Some(rel("gone")), false)] {
-        let wanted = Wanted { workspace: Some(folder), ..Wanted::default() };
+        let wanted = EvidenceRequest { workspace: Some(folder), ..EvidenceRequest::default() };
         let found = gather(&project, &files, &wanted, &Environment::default()).workspace.unwrap();
         assert_eq!((found.exists, found.is_git, found.dirty), (exists, false, None));
     }

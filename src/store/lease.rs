@@ -152,7 +152,7 @@ fn judge(lease: &Lease, clock: Clock, caller: &Caller) -> Owner {
             String::new()
         };
         let command = clean_line(&lease.command, 80);
-        let description = format!("process {}{place} (`{command}`), last heard of at {}", lease.pid, lease.heartbeat);
+        let description = format!("process {}{place} (`{command}`), last seen at {}", lease.pid, lease.heartbeat);
         Owner::Live { description }
     } else {
         dead(lease)

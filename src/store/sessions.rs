@@ -122,7 +122,7 @@ impl SessionHome {
                 continue;
             }
             let look = discover::look(&root, &path);
-            found.listing.entries.push(ListingEntry { path, is_dir: false, look });
+            found.listing.entries.push(ListingEntry { path, is_dir: false, content: look });
         }
         found.listing.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         found.foreign.sort_unstable();

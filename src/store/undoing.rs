@@ -5,10 +5,10 @@ use camino::Utf8PathBuf;
 
 use super::git;
 use super::repository;
+use crate::model::AffectedCommit;
 use crate::model::GitImpact;
 use crate::model::RelPath;
 use crate::model::Timestamp;
-use crate::model::UndoneCommit;
 
 /// More commits than anybody takes back one by one.
 const COMMITS: usize = 1_000;
@@ -66,7 +66,7 @@ pub(crate) fn undoing(undone: &AbandonedWork<'_>) -> Option<GitImpact> {
 }
 
 /// Lists the commits from HEAD back to a commit, if HEAD comes from it.
-fn since_commit(folder: &Utf8Path, base: &str, head: &str) -> (Option<String>, Vec<UndoneCommit>) {
+fn since_commit(folder: &Utf8Path, base: &str, head: &str) -> (Option<String>, Vec<AffectedCommit>) {
     if git::names(base, head) {
         return (Some(head.to_owned()), Vec::new());
     }
@@ -80,7 +80,7 @@ fn since_commit(folder: &Utf8Path, base: &str, head: &str) -> (Option<String>, V
 }
 
 /// Lists the commits from HEAD back to a commit and with it.
-fn from_commit(folder: &Utf8Path, first: &str) -> (Option<String>, Vec<UndoneCommit>) {
+fn from_commit(folder: &Utf8Path, first: &str) -> (Option<String>, Vec<AffectedCommit>) {
     let range = git::is_sha(first).then(|| format!("{first}^..HEAD"));
     let commits = range.and_then(|range| log(folder, &[&range])).unwrap_or_default();
     let oldest = commits.last().filter(|(oldest, _)| git::names(first, &oldest.sha));
@@ -91,7 +91,7 @@ fn from_commit(folder: &Utf8Path, first: &str) -> (Option<String>, Vec<UndoneCom
 }
 
 /// Lists the commits of a branch that were made since a moment.
-fn since_moment(folder: &Utf8Path, since: Timestamp, main: Option<&str>) -> (Option<String>, Vec<UndoneCommit>) {
+fn since_moment(folder: &Utf8Path, since: Timestamp, main: Option<&str>) -> (Option<String>, Vec<AffectedCommit>) {
     let without = main.map(|main| format!("^refs/heads/{main}"));
     let range: Vec<&str> = std::iter::once("HEAD").chain(without.as_deref()).collect();
     let commits = log(folder, &range).unwrap_or_default();
@@ -103,7 +103,7 @@ fn since_moment(folder: &Utf8Path, since: Timestamp, main: Option<&str>) -> (Opt
 }
 
 /// Returns commits, newest first, each with its first parent; what a merge brought in belongs to the merge.
-fn log(folder: &Utf8Path, range: &[&str]) -> Option<Vec<(UndoneCommit, Option<String>)>> {
+fn log(folder: &Utf8Path, range: &[&str]) -> Option<Vec<(AffectedCommit, Option<String>)>> {
     let [mark, end] = MARKS;
     let format = format!("--format={mark}%H{end}%P{end}%ct{end}%s{end}");
     let limit = format!("--max-count={COMMITS}");
@@ -114,13 +114,13 @@ fn log(folder: &Utf8Path, range: &[&str]) -> Option<Vec<(UndoneCommit, Option<St
     Some(text.split(mark).filter_map(commit).collect())
 }
 
-fn commit(text: &str) -> Option<(UndoneCommit, Option<String>)> {
+fn commit(text: &str) -> Option<(AffectedCommit, Option<String>)> {
     let mut fields = text.splitn(5, MARKS[1]);
     let (sha, parents, seconds) = (fields.next()?, fields.next()?, fields.next()?);
     let (subject, names) = (fields.next()?, fields.next()?);
     let parents: Vec<&str> = parents.split_whitespace().collect();
     let names = names.split('\0').map(|name| name.trim_start_matches('\n')).filter(|name| !name.is_empty());
-    let commit = UndoneCommit {
+    let commit = AffectedCommit {
         sha: git::is_sha(sha).then(|| sha.to_owned())?,
         subject: subject.to_owned(),
         at: seconds.parse().ok().and_then(|seconds| Timestamp::from_unix(seconds, 0)),

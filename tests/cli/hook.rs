@@ -150,7 +150,7 @@ fn an_agent_that_never_came_back_is_named() {
     assert_eq!(plan.at("/data/interruption/cause/kind"), "agent_lost");
     assert_eq!(
         plan.at("/data/interruption/cause/detail"),
-        "the session ended while the agent backend-[31mdeveloper was at work"
+        "the session ended while the agent backend-[31mdeveloper was working"
     );
 }
 

@@ -233,9 +233,9 @@ fn a_step_without_what_it_declares_is_not_finished() {
         sandbox.file(path, text);
         let before = sandbox.tree();
         let refused = piton(&sandbox, &["finish", "a"]).expect_code(1);
-        assert_eq!(refused.at("/error/message"), format!("a declares what it leaves behind: {problems}"));
+        assert_eq!(refused.at("/error/message"), format!("declared outputs of a are not valid: {problems}"));
         let hints = [
-            "put that right, then: piton finish a --run demo --status completed",
+            "fix that, then: piton finish a --run demo --status completed",
             "piton finish a --run demo --status failed --error ...",
             "piton finish a --run demo --force",
         ];

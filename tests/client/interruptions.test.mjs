@@ -102,7 +102,7 @@ scene('a subagent that never comes back is named', async (stage, plays) => {
   await ended;
   assert.deepEqual(
     { kind: cause(stage).kind, detail: cause(stage).detail },
-    { kind: 'agent_lost', detail: 'the session ended while the agent general-purpose was at work' },
+    { kind: 'agent_lost', detail: 'the session ended while the agent general-purpose was working' },
   );
 });
 

@@ -11,7 +11,7 @@ use crate::cli::output::Tone;
 use crate::model::Context;
 use crate::model::Finding;
 use crate::model::Mode;
-use crate::model::Reading;
+use crate::model::ReadingItem;
 use crate::model::Severity;
 use crate::model::Verdict;
 use crate::model::clean_line;
@@ -377,8 +377,8 @@ fn bullets(text: &mut String, head: &str, items: &[String]) {
     }
 }
 
-fn readings(items: &[Reading]) -> Vec<String> {
-    let reading = |item: &Reading| match &item.path {
+fn readings(items: &[ReadingItem]) -> Vec<String> {
+    let reading = |item: &ReadingItem| match &item.path {
         Some(path) => format!("{path} ({})", item.what),
         None => item.what.clone(),
     };

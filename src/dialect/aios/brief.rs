@@ -27,7 +27,7 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     let story = file.as_ref().and_then(|path| Some(story::parse(path, files.bytes(path)?)));
     let open = story.as_ref().and_then(|story| story.first_open_task());
     let first_open = open.map(|task| json!({ "text": task.text, "line": task.line }));
-    let reading = file.iter().map(|path| path.reading("the story"));
+    let reading = file.iter().map(|path| path.reading_item("the story"));
     Brief {
         agent_context: json!({
             "workflow": run.workflow,
@@ -40,7 +40,7 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
             "first_open_task": first_open,
         }),
         prompt: prompt(files, run, next),
-        reading: reading.chain(plan.iter().map(|path| path.reading("the plan of the epic"))).collect(),
+        reading: reading.chain(plan.iter().map(|path| path.reading_item("the plan of the epic"))).collect(),
         notes: Vec::new(),
     }
 }

@@ -9,6 +9,7 @@ use super::steps::first_open;
 use super::steps::follow;
 use super::steps::note_failures;
 use crate::dialect::Loaded;
+use crate::model::EvidenceRequest;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -17,7 +18,6 @@ use crate::model::Run;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
-use crate::model::Wanted;
 
 /// A build that was silent for longer is considered abandoned (docs/formats/aios.md#liveness).
 const ABANDONED_SECONDS: i64 = 3_600;
@@ -101,15 +101,15 @@ fn errors(tree: &Tree<'_>, subtask: &str) -> Vec<String> {
 }
 
 /// Fills in the worktree and the plan of the build and returns the evidence to collect.
-fn workspace(tree: &Tree<'_>, run: &mut Run) -> Wanted {
+fn workspace(tree: &Tree<'_>, run: &mut Run) -> EvidenceRequest {
     run.workspace.worktree = below_root(tree, "worktree");
     let plan = below_root(tree, "plan");
     run.workspace.plan_reference = plan.as_ref().map(|path| path.as_str().to_owned());
-    Wanted {
+    EvidenceRequest {
         commits: run.steps.iter().filter_map(|step| step.commit.clone()).collect(),
         documents: plan.into_iter().collect(),
         workspace: run.workspace.worktree.clone().map(Some),
-        ..Wanted::default()
+        ..EvidenceRequest::default()
     }
 }
 

@@ -11,19 +11,19 @@ use crate::dialect::GitComparison;
 use crate::dialect::Loaded;
 use crate::model::CommittedFile;
 use crate::model::CommittedStateQuery;
-use crate::model::Compared;
 use crate::model::Evidence;
 use crate::model::FileFact;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::OutputRequest;
+use crate::model::ReferencedFile;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::Severity;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepKind;
-use crate::model::WantedOutput;
 
 /// Maximum number of files that are compared.
 const FILE_LIMIT: usize = 300;
@@ -50,7 +50,7 @@ pub(super) fn add_wanted(files: &FileSet, loaded: &mut Loaded) {
         }
         wanted.past = Some(CommittedStateQuery { since, files: paths });
     }
-    wanted.outputs = WantedOutput::of(&run.steps);
+    wanted.outputs = OutputRequest::of(&run.steps);
     wanted.branches.extend(run.workspace.branch.clone());
     let agents: BTreeSet<&str> =
         run.steps.iter().filter_map(|step| step.agent.as_deref()).chain(STANDARD_AGENTS).collect();
@@ -106,7 +106,7 @@ impl GitComparer<'_> {
 
     fn row(&mut self, path: &RelPath, role: String, critical: bool, found: String) {
         let file = path.as_str().to_owned();
-        self.comparison.compared.push(Compared { file, role, critical, found });
+        self.comparison.compared.push(ReferencedFile { file, role, critical, found });
     }
 
     fn is_there(&self, path: &RelPath) -> bool {

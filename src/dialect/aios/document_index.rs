@@ -47,7 +47,7 @@ impl<'a> DocumentIndex<'a> {
     /// Builds the index from a discovery listing.
     pub(super) fn of_listing(listing: &'a Listing) -> Self {
         let files = listing.entries.iter().filter(|entry| !entry.is_dir);
-        Self::of(files.map(|entry| (entry.path.as_str(), (&entry.path, entry.look.as_deref()))).collect())
+        Self::of(files.map(|entry| (entry.path.as_str(), (&entry.path, entry.content.as_deref()))).collect())
     }
 
     /// Builds the index from the files read for a run.

@@ -14,7 +14,7 @@ fn path(text: &str) -> RelPath {
 fn listing(files: &[(&str, &str)]) -> Listing {
     let mut entries: Vec<ListingEntry> = files
         .iter()
-        .map(|(name, text)| ListingEntry { path: path(name), is_dir: false, look: Some(Arc::from(text.as_bytes())) })
+        .map(|(name, text)| ListingEntry { path: path(name), is_dir: false, content: Some(Arc::from(text.as_bytes())) })
         .collect();
     entries.sort_by(|a, b| a.path.cmp(&b.path));
     Listing { entries, ..Listing::default() }

@@ -86,7 +86,7 @@ fn story_of(entry: &ListingEntry) -> Option<(&RelPath, Story<'_>)> {
     if is_elsewhere || is_archived || Pipeline::of_artifact(&entry.path).is_some() {
         return None;
     }
-    let story = story::parse(&entry.path, entry.look.as_deref()?);
+    let story = story::parse(&entry.path, entry.content.as_deref()?);
     story.is_story().then_some((&entry.path, story))
 }
 
@@ -121,7 +121,7 @@ fn cycles<'a>(listing: &Listing, stories: impl Iterator<Item = &'a (&'a RelPath,
 pub(super) fn gates(listing: &Listing) -> BTreeMap<String, Vec<&RelPath>> {
     let mut gates: BTreeMap<String, Vec<&RelPath>> = BTreeMap::new();
     for entry in listing.entries.iter().filter(|entry| gate::is_gate(&entry.path)) {
-        if let Some(bytes) = &entry.look {
+        if let Some(bytes) = &entry.content {
             gates.entry(gate::story_of(&entry.path, bytes).to_lowercase()).or_default().push(&entry.path);
         }
     }
@@ -132,7 +132,7 @@ pub(super) fn gates(listing: &Listing) -> BTreeMap<String, Vec<&RelPath>> {
 fn spec(listing: &Listing, pipeline: &Pipeline) -> Option<Candidate> {
     let look = |path: &RelPath| {
         let at = listing.entries.binary_search_by(|entry| entry.path.cmp(path)).ok()?;
-        listing.entries[at].look.as_deref()
+        listing.entries[at].content.as_deref()
     };
     let is_there = |path: &RelPath| listing.entries.binary_search_by(|entry| entry.path.cmp(path)).is_ok();
     if pipeline.is_over(&is_there, &look) {

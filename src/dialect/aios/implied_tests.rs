@@ -14,7 +14,7 @@ use crate::model::ReadSpec;
 fn found(files: &[(&str, &str)]) -> Vec<Candidate> {
     let mut entries: Vec<ListingEntry> = files
         .iter()
-        .map(|(at, text)| ListingEntry { path: path(at), is_dir: false, look: Some(Arc::from(text.as_bytes())) })
+        .map(|(at, text)| ListingEntry { path: path(at), is_dir: false, content: Some(Arc::from(text.as_bytes())) })
         .collect();
     entries.sort_by(|left, right| left.path.cmp(&right.path));
     candidates(

@@ -28,7 +28,7 @@ pub(super) fn leftovers(listing: &Listing) -> Vec<Leftover> {
         let leftover = |why: &'static str| Some(Leftover { file: path.clone(), why, holder: None });
         let is_lock = parts.area == Area::Locks || (parts.area == Area::Runtime && name.ends_with(".lock"));
         if is_lock {
-            let holder = entry.look.as_deref().and_then(locks::holder);
+            let holder = entry.content.as_deref().and_then(locks::holder);
             return Some(Leftover { holder, ..leftover("a lock whose process is gone")? });
         }
         if is_temporary(name) && parts.area.holds_states() {
@@ -81,7 +81,7 @@ pub(super) fn report_renamed(listing: &Listing, entry: &ListingEntry, original: 
     if is_copy && is_there {
         return None;
     }
-    let (at, what) = match entry.look.as_deref().map(|look| kind::classify(original, look)) {
+    let (at, what) = match entry.content.as_deref().map(|look| kind::classify(original, look)) {
         Some(FileClass::State(kind)) => (None, kind.what().to_owned()),
         Some(FileClass::Unreadable(at, problem)) => (Some(at), format!("a file that cannot be parsed: {problem}")),
         Some(FileClass::Evidence(_) | FileClass::Idle | FileClass::NotOurs) => {

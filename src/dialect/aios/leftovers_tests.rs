@@ -61,7 +61,7 @@ fn what_they_hold_is_said_and_a_copy_beside_its_original_is_no_news() {
         let entry = |at: &str, look: Option<&str>| ListingEntry {
             path: path(at),
             is_dir: false,
-            look: look.map(|text| Arc::from(text.as_bytes())),
+            content: look.map(|text| Arc::from(text.as_bytes())),
         };
         let mut entries: Vec<ListingEntry> = others.iter().map(|other| entry(other, None)).collect();
         entries.push(entry(at, Some(text)));

@@ -134,7 +134,7 @@ impl<'a> Prober<'a> {
     fn classify(&mut self, entry: &'a ListingEntry, parts: &PathParts<'a>) {
         let path = &entry.path;
         let expected = kind::by_name(path);
-        let Some(look) = entry.look.as_deref() else {
+        let Some(look) = entry.content.as_deref() else {
             match expected {
                 // Loading the run reports why.
                 Some(kind) => self.add_unreadable(path, parts.base, kind),
@@ -214,7 +214,7 @@ impl<'a> Prober<'a> {
     /// Reads the state of an epic from the listing.
     fn read_epic_state(&self, path: &RelPath) -> Option<State> {
         let at = self.listing.entries.binary_search_by(|entry| entry.path.cmp(path)).ok()?;
-        State::read(&kind::parse(self.listing.entries[at].look.as_deref()?).ok()?, path)
+        State::read(&kind::parse(self.listing.entries[at].content.as_deref()?).ok()?, path)
     }
 
     fn add_epic(&mut self, path: &'a RelPath, base: &'a str, kind: Kind, look: &[u8]) {

@@ -19,7 +19,7 @@ use crate::model::clean_line;
 /// A settings file.
 struct Settings<'a> {
     path: &'a RelPath,
-    look: &'a [u8],
+    content: &'a [u8],
     /// The folder of its project, with a trailing slash.
     base: &'a str,
     /// Whether it lies in a folder of the framework.
@@ -35,7 +35,7 @@ impl<'a> Settings<'a> {
         let parts = layout::split(path.as_str());
         let beside = || path.as_str().strip_suffix(name).unwrap_or_default();
         let base = parts.as_ref().map_or_else(beside, |parts| parts.base);
-        Some(Self { path, look: entry.look.as_deref()?, base, is_marked: parts.is_some() })
+        Some(Self { path, content: entry.content.as_deref()?, base, is_marked: parts.is_some() })
     }
 
     fn folder(&self, folder: &str) -> Option<RelPath> {
@@ -47,13 +47,15 @@ impl<'a> Settings<'a> {
 pub(super) fn extra_probe_paths(listing: &Listing) -> Vec<RelPath> {
     let mut found = Vec::new();
     for settings in listing.entries.iter().filter_map(Settings::of) {
-        for folder in story_folders(settings.look).iter().filter_map(|folder| settings.folder(folder)) {
+        for folder in story_folders(settings.content).iter().filter_map(|folder| settings.folder(folder)) {
             let stories = listing.entries.iter().filter(|other| is_story(other, &folder));
             found.extend(stories.map(|other| other.path.clone()));
         }
     }
     for entry in listing.entries.iter().filter(|entry| !entry.is_dir) {
-        let (Some(look), Some(parts)) = (entry.look.as_deref(), layout::split(entry.path.as_str())) else { continue };
+        let (Some(look), Some(parts)) = (entry.content.as_deref(), layout::split(entry.path.as_str())) else {
+            continue;
+        };
         if matches!(parts.area, Area::Runtime | Area::WorkflowState) && Settings::of(entry).is_none() {
             let node = kind::parse(look).ok();
             let state = node.and_then(|node| State::read(&node, &entry.path));
@@ -74,7 +76,7 @@ pub(super) fn warnings(listing: &Listing) -> Vec<Finding> {
             let severity = Severity::Warning;
             warnings.push(Finding { severity, ..Finding::new(code, message).at(settings.path).fix(fix) });
         };
-        match kind::parse(settings.look) {
+        match kind::parse(settings.content) {
             // Other programs also have such a file at the top of a project.
             Err(ParseFailure::Broken(_, problem)) if settings.is_marked => {
                 let message =
@@ -83,7 +85,7 @@ pub(super) fn warnings(listing: &Listing) -> Vec<Finding> {
             }
             Err(ParseFailure::Empty | ParseFailure::Documents | ParseFailure::Broken(..)) | Ok(_) => {}
         }
-        for folder in story_folders(settings.look).iter().filter(|folder| settings.folder(folder).is_none()) {
+        for folder in story_folders(settings.content).iter().filter(|folder| settings.folder(folder).is_none()) {
             let folder = clean_line(folder, 100);
             let message =
                 format!("the settings keep stories in `{folder}`, which is outside the project; none are read");

@@ -9,7 +9,7 @@ fn named(files: &[(&str, &str)]) -> Vec<String> {
     let entry = |(name, text): &(&str, &str)| ListingEntry {
         path: RelPath::parse(name).unwrap(),
         is_dir: false,
-        look: Some(Arc::from(text.as_bytes())),
+        content: Some(Arc::from(text.as_bytes())),
     };
     let mut entries: Vec<ListingEntry> = files.iter().map(entry).collect();
     entries.sort_by(|a, b| a.path.cmp(&b.path));

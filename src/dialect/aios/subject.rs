@@ -99,7 +99,7 @@ pub(super) fn link_reads(listing: &Listing, candidates: &mut [Candidate]) {
     let mut documents = None;
     for (at, candidate) in candidates.iter_mut().enumerate().filter(|(_, candidate)| !candidate.claim.is_implied()) {
         let Ok(found) = listing.entries.binary_search_by(|entry| entry.path.cmp(&candidate.state)) else { continue };
-        let Some(look) = listing.entries[found].look.as_deref() else { continue };
+        let Some(look) = listing.entries[found].content.as_deref() else { continue };
         let Some((_, subject)) = of_bytes(&candidate.state, look) else { continue };
         let base = layout::split(candidate.state.as_str()).map_or("", |parts| parts.base);
         let documents = documents.get_or_insert_with(|| DocumentIndex::of_listing(listing));

@@ -16,7 +16,7 @@ use crate::model::Next;
 use crate::model::Part;
 use crate::model::PartKind;
 use crate::model::Plan;
-use crate::model::Reading;
+use crate::model::ReadingItem;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::Status;
@@ -185,15 +185,15 @@ impl Facts {
         named.join(", ")
     }
 
-    fn reading(&self, files: &FileSet, layout: &Layout) -> Vec<Reading> {
-        let mut reading: Vec<Reading> = Vec::new();
-        reading.extend(self.task_file.as_ref().map(|path| path.reading("task definition")));
-        reading.extend(self.failure_analysis.as_ref().map(|path| path.reading("analysis of the last failure")));
+    fn reading(&self, files: &FileSet, layout: &Layout) -> Vec<ReadingItem> {
+        let mut reading: Vec<ReadingItem> = Vec::new();
+        reading.extend(self.task_file.as_ref().map(|path| path.reading_item("task definition")));
+        reading.extend(self.failure_analysis.as_ref().map(|path| path.reading_item("analysis of the last failure")));
         let present = |path: &&RelPath| files.files.contains_key(*path);
-        reading.extend(layout.plan_in(files).map(|path| path.reading("implementation plan")));
+        reading.extend(layout.plan_in(files).map(|path| path.reading_item("implementation plan")));
         let todo = Some(&self.todo).filter(present).filter(|path| Some(*path) != self.task_file.as_ref());
-        reading.extend(todo.map(|path| path.reading("progress of the session")));
-        reading.extend(Some(&self.session).filter(present).map(|path| path.reading("session state")));
+        reading.extend(todo.map(|path| path.reading_item("progress of the session")));
+        reading.extend(Some(&self.session).filter(present).map(|path| path.reading_item("session state")));
         reading
     }
 }

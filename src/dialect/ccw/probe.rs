@@ -164,7 +164,7 @@ impl<'a> Survey<'a> {
             let seen = self.sessions.entry((place.workflow, area, place.dir)).or_default();
             seen.has_tasks |= is_task;
             seen.has_session_file |= is_file;
-            if let (true, Some(look)) = (is_file, &entry.look) {
+            if let (true, Some(look)) = (is_file, &entry.content) {
                 seen.session_id = parse_value(look).ok().and_then(|value| raw::first_text(&value, &["/session_id"]));
             }
         } else if path.ends_with("/state.json") && place.rest == "state.json" {

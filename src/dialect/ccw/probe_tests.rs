@@ -16,7 +16,7 @@ fn probed(paths: &[&str]) -> Probed {
         .iter()
         .map(|text| {
             let look = text.contains("named/").then(|| Arc::from(br#"{"session_id":"WFS-named"}"#.as_slice()));
-            ListingEntry { path: path(text), is_dir: text.ends_with('/'), look }
+            ListingEntry { path: path(text), is_dir: text.ends_with('/'), content: look }
         })
         .collect();
     entries.sort_by(|left, right| left.path.as_str().cmp(right.path.as_str()));

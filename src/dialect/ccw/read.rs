@@ -20,12 +20,13 @@ use super::todo::Mark;
 use crate::dialect::Loaded;
 use crate::dialect::json::parse_value;
 use crate::model::Action;
-use crate::model::After;
 use crate::model::Detail;
 use crate::model::DialectId;
+use crate::model::EvidenceRequest;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::FollowUp;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
 use crate::model::Proof;
@@ -38,7 +39,6 @@ use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::Timestamp;
-use crate::model::Wanted;
 use crate::model::Witness;
 use crate::model::WorkspaceRecord;
 use crate::model::mask_secrets;
@@ -83,7 +83,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         goal: session_files.session.goal(),
         started_at: session_files.session.started_at(files),
         stamp,
-        after: if session_files.layout.is_archived() { None } else { after(status) },
+        follow_up: if session_files.layout.is_archived() { None } else { follow_up(status) },
         interruption,
         mode: None,
         resumes: session_files.session.resumes(),
@@ -549,10 +549,10 @@ fn position(session_files: &SessionFiles<'_>, steps: &[Step]) -> Option<StepId> 
     })
 }
 
-fn after(status: RunStatus) -> Option<After> {
+fn follow_up(status: RunStatus) -> Option<FollowUp> {
     match status {
         RunStatus::Completed | RunStatus::Archived => None,
-        RunStatus::Active | RunStatus::Paused | RunStatus::Aborted => Some(After {
+        RunStatus::Active | RunStatus::Paused | RunStatus::Aborted => Some(FollowUp {
             action: Action::Archive,
             title: "Review the session, then complete it".to_owned(),
             agent: None,
@@ -575,12 +575,12 @@ fn workspace(session_files: &SessionFiles<'_>) -> WorkspaceRecord {
 }
 
 /// Asks for git only where the state recorded something to compare.
-fn wanted(run: &Run) -> Wanted {
+fn wanted(run: &Run) -> EvidenceRequest {
     let has_record = run.workspace.branch.is_some() || run.workspace.worktree.is_some();
-    Wanted {
+    EvidenceRequest {
         commits: run.steps.iter().filter_map(|step| step.commit.clone()).collect(),
         workspace: has_record.then(|| run.workspace.worktree.clone()),
-        ..Wanted::default()
+        ..EvidenceRequest::default()
     }
 }
 

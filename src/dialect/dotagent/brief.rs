@@ -9,7 +9,7 @@ use crate::model::Action;
 use crate::model::Brief;
 use crate::model::FileSet;
 use crate::model::Next;
-use crate::model::Reading;
+use crate::model::ReadingItem;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::StepKind;
@@ -62,10 +62,10 @@ fn expected(layout: &Layout, files: &FileSet, next: &Next, phase: Phase, is_task
     }
 }
 
-fn reading(layout: &Layout, files: &FileSet, phase: Phase, next: &Next) -> Vec<Reading> {
+fn reading(layout: &Layout, files: &FileSet, phase: Phase, next: &Next) -> Vec<ReadingItem> {
     let mut reading = Vec::new();
     let mut add = |what: &str, path: Option<RelPath>| {
-        reading.extend(path.filter(|path| files.files.contains_key(path)).map(|path| path.reading(what)));
+        reading.extend(path.filter(|path| files.files.contains_key(path)).map(|path| path.reading_item(what)));
     };
     if phase > Phase::Requirements {
         add("the requirements", layout.at("memory/reports/demand.json"));
@@ -84,7 +84,7 @@ fn reading(layout: &Layout, files: &FileSet, phase: Phase, next: &Next) -> Vec<R
     }
     if phase == Phase::Architecture && next.step.as_str() != steps::DESIGNS {
         let designs = layout.designs();
-        reading.extend(files.in_dir(&designs).map(|(path, _)| path.reading("a design option")));
+        reading.extend(files.in_dir(&designs).map(|(path, _)| path.reading_item("a design option")));
     }
     reading
 }

@@ -42,7 +42,7 @@ pub(super) fn probe(listing: &Listing) -> Probed {
         }
         let Some(layout) = Layout::of(&entry.path) else { continue };
         // A file that is too large or does not parse is still reported as a run.
-        let value = entry.look.as_deref().and_then(|look| parse_value(look).ok());
+        let value = entry.content.as_deref().and_then(|look| parse_value(look).ok());
         match value {
             Some(value) if !has_shape(&value) => {
                 let message = "a phase.json without `workflow_id` and phase: the state of another tool";
@@ -88,7 +88,7 @@ fn candidate(listing: &Listing, layout: Layout, phase: Option<&Value>) -> Candid
 fn elsewhere(listing: &Listing, layout: &Layout, phase: Option<&Value>) -> Vec<RelPath> {
     let found = listing.entries.binary_search_by(|entry| entry.path.cmp(&layout.execution));
     let execution: Option<&ListingEntry> = found.ok().map(|at| &listing.entries[at]);
-    let execution = execution.and_then(|entry| parse_value(entry.look.as_deref()?).ok());
+    let execution = execution.and_then(|entry| parse_value(entry.content.as_deref()?).ok());
     let of_phases = phase.and_then(|phase| phase.get("completed_phases")?.as_array()).into_iter().flatten();
     let of_phases = of_phases.filter_map(|entry| entry.get("output")?.as_str().map(str::to_owned));
     let of_tasks = execution.iter().flat_map(execution::named_outputs);

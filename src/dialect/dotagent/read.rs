@@ -11,17 +11,17 @@ use super::state::State;
 use super::steps;
 use crate::dialect::Loaded;
 use crate::model::Action;
-use crate::model::After;
 use crate::model::DialectId;
+use crate::model::EvidenceRequest;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::FollowUp;
+use crate::model::OutputRequest;
 use crate::model::Run;
 use crate::model::RunId;
 use crate::model::RunStatus;
 use crate::model::Step;
-use crate::model::Wanted;
-use crate::model::WantedOutput;
 use crate::model::WorkspaceRecord;
 
 /// Both state files, parsed.
@@ -76,7 +76,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     };
     let steps = steps::build(&workflow_files, &mut findings);
     checks::check(&workflow_files, &mut findings);
-    let wanted = Wanted { outputs: WantedOutput::of(&steps), ..Wanted::default() };
+    let wanted = EvidenceRequest { outputs: OutputRequest::of(&steps), ..EvidenceRequest::default() };
     Loaded { run: Some(run(&workflow_files, steps)), findings, wanted, ..Loaded::default() }
 }
 
@@ -102,7 +102,7 @@ fn run(workflow_files: &WorkflowFiles<'_>, steps: Vec<Step>) -> Run {
         // During IMPLEMENTATION the tasks are usually newer (docs/formats/dotagent.md#two-files-one-checkpoint).
         stamp: state.last_updated.max(workflow_files.execution.stamp),
         workspace: WorkspaceRecord::default(),
-        after: (!is_over).then(|| After {
+        follow_up: (!is_over).then(|| FollowUp {
             action: Action::Archive,
             title: "Archive the state".to_owned(),
             agent: None,

@@ -21,7 +21,7 @@ use crate::model::Brief;
 use crate::model::FileSet;
 use crate::model::Next;
 use crate::model::Plan;
-use crate::model::Reading;
+use crate::model::ReadingItem;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
 use crate::model::clean;
@@ -54,7 +54,8 @@ struct Previous {
 pub(super) fn write(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief {
     let facts = facts(files, run, plan, next);
     let path = workspace::plan_to_read(&facts.plan, run.workspace.worktree.as_ref(), files);
-    let reading = Reading { what: "plan document".to_owned(), path: Some(path.unwrap_or_else(|| facts.plan.clone())) };
+    let reading =
+        ReadingItem { what: "plan document".to_owned(), path: Some(path.unwrap_or_else(|| facts.plan.clone())) };
     Brief {
         agent_context: agent_context(&facts),
         prompt: prompt(&facts, next),

@@ -94,7 +94,7 @@ fn place_of(step: &Step) -> Option<Place> {
 
 /// Returns the number of phases, when the state knows it: only then is there something after the last.
 fn total_phases(run: &Run) -> Option<u32> {
-    run.after.as_ref().and_then(|_| run.steps.last()).and_then(place_of).map(|place| place.phase)
+    run.follow_up.as_ref().and_then(|_| run.steps.last()).and_then(place_of).map(|place| place.phase)
 }
 
 /// Groups what is done by phase: `Phase 1: Step 1-9 completed (commit: a1b2c3d)`

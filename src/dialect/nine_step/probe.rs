@@ -115,7 +115,7 @@ impl Prober<'_> {
             let message = format!("`{}` is not a nine-step state file: {reason}", entry.path);
             Box::new(Finding::new(FindingCode::LookAlike, message).at(&entry.path))
         };
-        let Some(bytes) = &entry.look else { return Ok(self.candidate(entry, place, None)) };
+        let Some(bytes) = &entry.content else { return Ok(self.candidate(entry, place, None)) };
         match parse_value(bytes) {
             Ok(value) if is_ours(&value) => {
                 let name = value.get("feature_name").and_then(Value::as_str);

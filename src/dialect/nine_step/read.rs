@@ -19,12 +19,13 @@ use super::workspace;
 use crate::dialect::Loaded;
 use crate::dialect::json::parse_value;
 use crate::model::Action;
-use crate::model::After;
 use crate::model::Content;
 use crate::model::DialectId;
+use crate::model::EvidenceRequest;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::FollowUp;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
 use crate::model::NineStepConfig;
@@ -36,7 +37,6 @@ use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::Timestamp;
-use crate::model::Wanted;
 use crate::model::clean_line;
 use crate::model::quoted;
 
@@ -125,12 +125,12 @@ fn interpret(files: &FileSet, opened: Opened<'_>, degraded: bool, mut findings: 
     let place = workspace::find(&state, &stand, &source, &mut findings);
     let (config, feature) = (&files.config.nine_step, state.feature.get().cloned());
     let name = feature.unwrap_or_else(|| clean_line(&files.name, 200));
-    let wanted = Wanted {
+    let wanted = EvidenceRequest {
         outputs: Vec::new(),
         commits: commits(&laid.steps),
         documents: place.plan.clone().into_iter().collect(),
         workspace: place.is_checked.then(|| place.record.worktree.clone()),
-        ..Wanted::default()
+        ..EvidenceRequest::default()
     };
     let run = Run {
         id: RunId::new(name.clone()),
@@ -146,7 +146,7 @@ fn interpret(files: &FileSet, opened: Opened<'_>, degraded: bool, mut findings: 
         started_at: state.started_at.or_else(|| first_stamp(&state)),
         stamp: state.last.get().and_then(|last| last.timestamp).max(state.updated_at),
         workspace: place.record,
-        after: state.total_phases.map(|_| merge(config)),
+        follow_up: state.total_phases.map(|_| merge(config)),
         interruption: paused(&state, status),
         mode: None,
         resumes: state.resumes,
@@ -235,8 +235,8 @@ fn commits(steps: &[Step]) -> Vec<String> {
 }
 
 /// Returns what comes after the last phase (docs/formats/nine-step.md#steps-and-agents).
-fn merge(config: &NineStepConfig) -> After {
-    After {
+fn merge(config: &NineStepConfig) -> FollowUp {
+    FollowUp {
         action: Action::Merge,
         title: "Pre-merge approval and merge".to_owned(),
         agent: Some(Role::GitManager.name(config)),

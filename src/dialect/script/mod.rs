@@ -69,7 +69,7 @@ impl Dialect for Script {
     fn probe(&self, listing: &Listing) -> Probed {
         let candidates = listing.entries.iter().filter(|entry| !entry.is_dir).filter_map(|entry| {
             let id = place::session_of_header(entry.path.as_str())?;
-            let header: Option<Header> = entry.look.as_deref().and_then(|bytes| serde_json::from_slice(bytes).ok());
+            let header: Option<Header> = entry.content.as_deref().and_then(|bytes| serde_json::from_slice(bytes).ok());
             candidate(id, header.as_ref())
         });
         let mut probed = prodigy::probe(listing);

@@ -16,7 +16,7 @@ use crate::model::Brief;
 use crate::model::FileSet;
 use crate::model::Next;
 use crate::model::Plan;
-use crate::model::Reading;
+use crate::model::ReadingItem;
 use crate::model::Run;
 use crate::model::Step;
 use crate::model::StepId;
@@ -98,7 +98,7 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
             "definition": definition,
         }),
         prompt,
-        reading: vec![Reading { what: "workflow file".to_owned(), path: workflow }],
+        reading: vec![ReadingItem { what: "workflow file".to_owned(), path: workflow }],
         notes: Vec::new(),
     }
 }

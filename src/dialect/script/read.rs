@@ -19,11 +19,12 @@ use super::state::StepState;
 use super::state::part_names;
 use crate::dialect::Loaded;
 use crate::model::Action;
-use crate::model::After;
 use crate::model::DialectId;
+use crate::model::EvidenceRequest;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::FollowUp;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
 use crate::model::Part;
@@ -35,7 +36,6 @@ use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
-use crate::model::Wanted;
 use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
@@ -95,14 +95,14 @@ impl Reader<'_> {
                 worktree: worktree.clone(),
                 ..WorkspaceRecord::default()
             },
-            after: self.after(),
+            follow_up: self.follow_up(),
             interruption: self.interruption(),
             mode: None,
             resumes: state.run.resumes,
             writable: header.is_writable() && !matches!(session.rest, Rest::Newer { .. }),
             degraded: matches!(session.rest, Rest::Broken { .. } | Rest::Newer { .. }),
         };
-        let wanted = Wanted { workspace: worktree.map(Some), ..Wanted::default() };
+        let wanted = EvidenceRequest { workspace: worktree.map(Some), ..EvidenceRequest::default() };
         let said = native::said(state, &run.steps);
         let proofs = self.session.proofs;
         Loaded { run: Some(run), findings: self.findings, wanted, said, proofs }
@@ -259,10 +259,10 @@ impl Reader<'_> {
     }
 
     /// What is left once every step is done: the work of a worktree is not merged by itself.
-    fn after(&self) -> Option<After> {
+    fn follow_up(&self) -> Option<FollowUp> {
         let header = &self.session.header;
         let base = header.base_branch.as_deref().unwrap_or("the branch it came from");
-        (header.worktree.is_some() && self.session.state.run.worktree.is_none()).then(|| After {
+        (header.worktree.is_some() && self.session.state.run.worktree.is_none()).then(|| FollowUp {
             action: Action::Merge,
             title: format!("Merge into {}", clean_line(base, 100)),
             agent: None,
@@ -297,7 +297,7 @@ fn step(outline: OutlineStep, state: &StepState) -> Step {
     step.idempotent = outline.idempotent;
     step.probe = outline.probe;
     step.definition = outline.definition;
-    step.done_as = state.digest.clone().filter(|_| state.status == Status::Completed);
+    step.done_definition = state.digest.clone().filter(|_| state.status == Status::Completed);
     if let Some(items) = &state.items {
         step.detail.parts = part_names(items)
             .into_iter()

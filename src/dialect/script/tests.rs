@@ -65,7 +65,7 @@ fn a_run_stands_where_its_records_lead() {
         let (run, findings) = load(&files);
         assert_eq!((statuses(&run), run.status, findings), (expected.to_vec(), status, vec![]), "{name}");
         assert_eq!(run.steps[1].depends_on, [StepId::new("1")], "{name}");
-        assert_eq!(run.steps[0].done_as, run.steps[0].definition_digest(), "{name}");
+        assert_eq!(run.steps[0].done_definition, run.steps[0].definition_digest(), "{name}");
         assert_eq!(run.stamp, Some(at(last)), "{name}");
     }
 }
@@ -78,7 +78,7 @@ fn a_run_knows_its_place_its_merge_and_its_variables() {
     assert_eq!(run.workspace.worktree, Some(path("worktrees/session-1")));
     assert_eq!(run.workspace.branch.as_deref(), Some("piton/session-1"));
     assert_eq!(loaded.wanted.workspace, Some(Some(path("worktrees/session-1"))));
-    assert_eq!(run.after.map(|after| after.action), Some(Action::Merge));
+    assert_eq!(run.follow_up.map(|after| after.action), Some(Action::Merge));
     assert_eq!(Value::Object(run.steps[1].detail.variables.clone()), json!({"out": "from 1"}));
     let stop = run.interruption.unwrap();
     assert_eq!((stop.step, stop.reason.as_str()), (Some(StepId::new("2")), "SIGINT"));
@@ -122,7 +122,7 @@ fn the_workflow_file_counts_as_it_is_now() {
         let (run, found) = load(&session(THREE, &records, now));
         let first = &run.steps[0];
         assert_eq!((run.steps.len(), found), (steps, findings), "{name}");
-        assert_eq!(first.done_as == first.definition_digest(), still_done, "{name}");
+        assert_eq!(first.done_definition == first.definition_digest(), still_done, "{name}");
     }
 }
 
@@ -228,7 +228,7 @@ fn a_step_that_is_finished_by_hand_is_done_as_it_is_defined_now() {
     put(&mut files, "sessions/session-1/journal.jsonl", &[before, bytes].concat());
     let (run, _) = load(&files);
     assert_eq!(run.steps[1].status, Status::Completed);
-    assert_eq!(run.steps[1].done_as, run.steps[1].definition_digest());
+    assert_eq!(run.steps[1].done_definition, run.steps[1].definition_digest());
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn only_the_header_of_a_session_is_a_sign_of_one() {
     let files = session(THREE, &[], Some(THREE));
     let header = files.bytes(&path("sessions/session-1/session.json")).unwrap();
     let entry =
-        |at: &str, look: Option<&[u8]>| ListingEntry { path: path(at), is_dir: false, look: look.map(Into::into) };
+        |at: &str, look: Option<&[u8]>| ListingEntry { path: path(at), is_dir: false, content: look.map(Into::into) };
     let listing = Listing {
         entries: vec![
             entry("sessions/session-1/session.json", Some(header)),

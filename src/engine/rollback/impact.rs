@@ -1,11 +1,11 @@
-//! What going back costs: which steps open again, which approvals count no more, how much time was spent on them.
+//! What a rollback discards: the steps it reopens, their approvals, the time spent on them.
 
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::is_touched;
+use super::has_progress;
 use super::target::phases;
 use crate::engine::graph::Graph;
 use crate::engine::reconcile::EffectiveStatus;
@@ -17,35 +17,35 @@ use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::Timestamp;
 
-/// Is what a rollback gives up.
+/// What a rollback discards.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Impact {
-    /// Steps that open again, in the order of the run.
+    /// Steps to reopen, in run order.
     pub(crate) reopened: Vec<StepId>,
-    /// The same by phase; empty for a run without phases.
+    /// The same steps by phase; empty for a run without phases.
     pub(crate) phases: Vec<PhaseImpact>,
-    /// Approvals of a person among them: they have to be given again.
+    /// Approved gates among them, which have to be approved again.
     pub(crate) approvals: Vec<StepId>,
-    /// When the first of them was begun.
+    /// When the first of them began.
     pub(crate) since: Option<Timestamp>,
-    /// From then until the last of them was begun or ended.
+    /// Seconds from then until the last of them began or ended.
     pub(crate) lost_seconds: Option<i64>,
-    /// The commit that the steps which stay done left; `null` where nothing recorded says so.
+    /// The commit of the steps that stay done; `null` if none is recorded.
     pub(crate) base: Option<String>,
 }
 
-/// Is what a rollback gives up of one phase.
+/// What a rollback discards of one phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct PhaseImpact {
     pub(crate) phase: String,
     pub(crate) reopened: Vec<StepId>,
     /// How many of them were done.
     pub(crate) done: usize,
-    /// The commit that closed it.
+    /// The commit that closed the phase.
     pub(crate) commit: Option<String>,
 }
 
-/// Says what opening these steps again gives up.
+/// Returns what reopening these steps discards.
 pub(crate) fn impact(run: &Run, records: &[EvidenceRecord], reopened: &[StepId]) -> Impact {
     let reopens: BTreeSet<&StepId> = reopened.iter().collect();
     let steps: Vec<&Step> = run.steps.iter().filter(|step| reopens.contains(&step.id)).collect();
@@ -77,8 +77,8 @@ fn of_phase(run: &Run, reopens: &BTreeSet<&StepId>, name: &str, steps: &[usize])
     })
 }
 
-/// Returns the newest commit that is known to hold the work of the steps which stay, and nothing of the others: what the state
-/// recorded, else where HEAD stood when the last of them was finished.
+/// Returns the newest commit known to contain the work of the steps that stay, and nothing of the others: the one recorded in the
+/// state, else HEAD when the last of them was finished.
 fn base(run: &Run, records: &[&EvidenceRecord], reopens: &BTreeSet<&StepId>) -> Option<String> {
     let first_lost = records.iter().position(|record| reopens.contains(&record.step)).unwrap_or(records.len());
     let seen = records[..first_lost].iter().rev().find_map(|record| Some((record.at, record.head.clone()?)));
@@ -94,12 +94,11 @@ fn base(run: &Run, records: &[&EvidenceRecord], reopens: &BTreeSet<&StepId>) -> 
     }
 }
 
-/// Returns the steps that open again when a run goes back to a commit. `history` holds the names of the commit and of all before
-/// it, in full.
+/// Returns the steps that a rollback to a commit reopens. `history` has the full names of the commit and its ancestors.
 ///
-/// A step stays when its commit is among them, or what it depends on; without any recorded commit, when HEAD was among them as it
-/// was finished.
-pub(crate) fn kept_at(
+/// A step stays done if its commit is in `history`, or if a step that depends on it stays. If no commits are recorded, a step stays
+/// if HEAD was in `history` when it was finished.
+pub(crate) fn reopened_at_commit(
     run: &Run,
     effective_statuses: &[EffectiveStatus],
     records: &[EvidenceRecord],
@@ -110,7 +109,7 @@ pub(crate) fn kept_at(
         let sha = sha.to_ascii_lowercase();
         history.range(sha.clone()..).next().is_some_and(|full| full.starts_with(&sha))
     };
-    let positions = || (0..run.steps.len()).filter(|at| is_touched(run, effective_statuses, *at));
+    let positions = || (0..run.steps.len()).filter(|at| has_progress(run, effective_statuses, *at));
     let by_commit: Vec<usize> = positions().filter(|at| run.steps[*at].commit.as_ref().is_some_and(is_there)).collect();
     let mut kept: BTreeSet<usize> = BTreeSet::new();
     if positions().any(|at| run.steps[at].commit.is_some()) {
@@ -124,7 +123,7 @@ pub(crate) fn kept_at(
         let last = |at: usize| records.iter().rev().find(|record| record.step == run.steps[at].id);
         kept.extend(positions().filter(|at| last(*at).and_then(|record| record.head.as_ref()).is_some_and(is_there)));
     }
-    let needed: Vec<usize> = kept.iter().flat_map(|at| graph.needed_by(*at)).collect();
+    let needed: Vec<usize> = kept.iter().flat_map(|at| graph.all_dependencies(*at)).collect();
     kept.extend(needed);
     positions().filter(|at| !kept.contains(at)).map(|at| run.steps[at].id.clone()).collect()
 }

@@ -1,48 +1,48 @@
-//! How the work is given up in git: which commands, in which order, and why these. They are printed and never run.
+//! The git commands that discard the work of a rollback, and why these. They are printed, never run.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::command;
+use crate::model::AffectedCommit;
 use crate::model::GitImpact;
 use crate::model::Run;
 use crate::model::Timestamp;
-use crate::model::UndoneCommit;
 use crate::model::plural;
 use crate::model::quoted;
 
-/// How often a run is rolled back to the same point before a person has to say so (docs/formats/nine-step.md#rollback).
-const LIMIT: usize = 3;
-/// A merge that is older deserves a second thought (docs/formats/nine-step.md#rollback).
-const SETTLED_SECONDS: i64 = 7 * 86_400;
-const SHOWN: usize = 5;
+/// Number of rollbacks to the same point after which a person has to confirm (docs/formats/nine-step.md#rollback).
+const REPEAT_LIMIT: usize = 3;
+/// Age above which a merge is reported as old (docs/formats/nine-step.md#rollback).
+const OLD_MERGE_SECONDS: i64 = 7 * 86_400;
+const SHOWN_FILES: usize = 5;
 
-/// Says how commits are given up.
+/// How commits are discarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Method {
-    /// There is nothing to give up.
+    /// There are no commits to discard.
     None,
-    /// The branch goes back; only where nobody else has the commits.
+    /// The branch is reset; only if the commits exist nowhere else.
     Reset,
-    /// New commits take the old ones back.
+    /// New commits revert the old ones.
     Revert,
 }
 
-/// Is what to do in git, by hand.
+/// The git commands to run by hand.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct GitPlan {
     pub(crate) method: Method,
     pub(crate) because: String,
-    /// What to look at before.
+    /// Commands to check the situation first.
     pub(crate) checks: Vec<String>,
-    /// In this order.
+    /// Commands that discard the work, in this order.
     pub(crate) commands: Vec<String>,
-    /// What is as good and keeps every commit; empty where the method does so itself.
+    /// Alternative commands that keep every commit; empty if the method already does.
     pub(crate) instead: Vec<String>,
 }
 
-/// Is what stands in the way of a rollback.
+/// A reason not to roll back yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Obstacle {
     /// `uncommitted`, `main_branch`, `repeated`, `no_space`.
@@ -52,8 +52,8 @@ pub(crate) struct Obstacle {
     pub(crate) command: String,
 }
 
-/// Chooses between taking the branch back and taking the commits back (docs/formats/nine-step.md#rollback).
-pub(crate) fn git_plan(run: &Run, undoing: &GitImpact, at: Timestamp) -> GitPlan {
+/// Chooses between resetting the branch and reverting the commits (docs/formats/nine-step.md#rollback).
+pub(crate) fn git_plan(run: &Run, git: &GitImpact, at: Timestamp) -> GitPlan {
     let plan = |method, because: String| GitPlan {
         method,
         because,
@@ -61,47 +61,46 @@ pub(crate) fn git_plan(run: &Run, undoing: &GitImpact, at: Timestamp) -> GitPlan
         commands: Vec::new(),
         instead: Vec::new(),
     };
-    let Some(base) = &undoing.base else {
-        let because =
-            "nothing recorded says which commits belong to these steps: look at `git log` before you take any back";
+    let Some(base) = &git.base else {
+        let because = "no record says which commits belong to these steps: check `git log` before you revert any";
         return plan(Method::None, because.to_owned());
     };
-    if undoing.commits.is_empty() {
-        return plan(Method::None, "no commit was made since: only the state goes back".to_owned());
+    if git.commits.is_empty() {
+        return plan(Method::None, "no commit was made since: only the state is rolled back".to_owned());
     }
-    let folder = quoted(&undoing.folder);
+    let folder = quoted(&git.folder);
     let keep = quoted(&format!("rollback/{}-{}", slug(run.id.as_str()), at.compact()));
-    let commits = plural(undoing.commits.len(), "commit");
+    let commits = plural(git.commits.len(), "commit");
     let checks = vec![
         format!("git -C {folder} status --short    # prints nothing"),
         format!("git -C {folder} log --first-parent --oneline {}..HEAD    # prints {commits}", short(base)),
     ];
-    let reverts = reverts(&undoing.commits);
+    let reverts = reverts(&git.commits);
     let in_folder = |folder: &str| -> Vec<String> {
         reverts.iter().map(|revert| format!("git -C {folder} revert --no-edit {revert}")).collect()
     };
-    if undoing.is_merged {
-        let main = quoted(undoing.main.as_deref().unwrap_or("HEAD"));
-        let folder = quoted(&undoing.main_folder);
+    if git.is_merged {
+        let main = quoted(git.main.as_deref().unwrap_or("HEAD"));
+        let folder = quoted(&git.main_folder);
         let mut commands = vec![format!("git -C {folder} switch --create {keep} {main}")];
         commands.extend(in_folder(&folder));
-        let because = format!("{main} has the {commits}: others may have built on them, so new commits take them back");
+        let because = format!("{main} has the {commits}: others may have built on them, so new commits revert them");
         return GitPlan { checks, commands, ..plan(Method::Revert, because) };
     }
-    if let Some(remote) = undoing.pushed.first() {
+    if let Some(remote) = git.pushed.first() {
         let mut commands = in_folder(&folder);
         commands.push(format!("git -C {folder} push"));
-        let because = format!("{} has the {commits}, so new commits take them back", quoted(remote));
+        let because = format!("{} has the {commits}, so new commits revert them", quoted(remote));
         return GitPlan { checks, commands, ..plan(Method::Revert, because) };
     }
-    let because = format!("nobody else has the {commits}: they are neither on the main branch nor on a remote");
+    let because = format!("only this repository has the {commits}: they are on neither the main branch nor a remote");
     let commands =
         vec![format!("git -C {folder} branch {keep} HEAD"), format!("git -C {folder} reset --hard {}", short(base))];
     GitPlan { checks, commands, instead: in_folder(&folder), ..plan(Method::Reset, because) }
 }
 
-/// Returns the arguments of each `git revert`, newest first: commits with one parent together, each merge by itself.
-fn reverts(commits: &[UndoneCommit]) -> Vec<String> {
+/// Returns the arguments of each `git revert`, newest first: ordinary commits together, each merge separately.
+fn reverts(commits: &[AffectedCommit]) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for stretch in commits.chunk_by(|one, other| !one.is_merge && !other.is_merge) {
         let names: Vec<String> = stretch.iter().map(|commit| short(&commit.sha)).collect();
@@ -111,30 +110,30 @@ fn reverts(commits: &[UndoneCommit]) -> Vec<String> {
     all
 }
 
-/// Shortens the name of a commit; what is none is one word for a shell all the same.
+/// Shortens the name of a commit, quoted in case it is not one.
 fn short(sha: &str) -> String {
     quoted(&sha.chars().take(12).collect::<String>())
 }
 
-/// Returns what a branch can be called after: letters, digits, `.`, `_` and `-`.
+/// Returns a text that is safe in a branch name: letters, digits, `_` and `-`.
 fn slug(text: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
     let slug: String = text.chars().map(plain).take(60).collect();
     slug.trim_matches('-').to_owned()
 }
 
-/// Lists what stands in the way. `times`: how often the run was rolled back to this point; `again` is the command that was asked
-/// for.
-pub(crate) fn obstacles(run: &Run, undoing: Option<&GitImpact>, times: usize, again: &str) -> Vec<Obstacle> {
+/// Returns the obstacles to a rollback. `times` is how often the run was rolled back to this point before, `again` the command to
+/// repeat.
+pub(crate) fn obstacles(run: &Run, git: Option<&GitImpact>, times: usize, again: &str) -> Vec<Obstacle> {
     let mut all = Vec::new();
     let mut note = |code: &str, message: String, command: String| {
         all.push(Obstacle { code: code.to_owned(), message, command });
     };
-    if let Some(undoing) = undoing {
-        let folder = quoted(&undoing.folder);
+    if let Some(git) = git {
+        let folder = quoted(&git.folder);
         let has_own_branch = run.workspace.branch.is_some() || run.workspace.worktree.is_some();
-        let is_on_main = undoing.branch.is_some() && undoing.branch == undoing.main;
-        if let (true, true, Some(main)) = (has_own_branch, is_on_main, &undoing.main) {
+        let is_on_main = git.branch.is_some() && git.branch == git.main;
+        if let (true, true, Some(main)) = (has_own_branch, is_on_main, &git.main) {
             let message = format!("{main} is checked out in {folder}: the main branch is never rolled back");
             let wanted = run.workspace.branch.as_deref().filter(|branch| branch != main);
             let command = match wanted {
@@ -143,24 +142,24 @@ pub(crate) fn obstacles(run: &Run, undoing: Option<&GitImpact>, times: usize, ag
             };
             note("main_branch", message, command);
         }
-        let is_touched = has_own_branch || !undoing.commits.is_empty();
-        // Where git says nothing at all, no command is printed that could take anything away.
-        if undoing.dirty.is_none() && !undoing.commits.is_empty() {
+        let is_at_risk = has_own_branch || !git.commits.is_empty();
+        // If git does not answer, no destructive command is printed.
+        if git.dirty.is_none() && !git.commits.is_empty() {
             let message = format!("git does not say whether everything in {folder} is committed");
             note("uncommitted", message, format!("git -C {folder} status --short"));
         }
-        if let Some(dirty) = undoing.dirty.as_ref().filter(|dirty| is_touched && !dirty.is_empty()) {
-            let shown: Vec<&str> = dirty.iter().take(SHOWN).map(String::as_str).collect();
-            let more = if dirty.len() > SHOWN { ", ..." } else { "" };
+        if let Some(dirty) = git.dirty.as_ref().filter(|dirty| is_at_risk && !dirty.is_empty()) {
+            let shown: Vec<&str> = dirty.iter().take(SHOWN_FILES).map(String::as_str).collect();
+            let more = if dirty.len() > SHOWN_FILES { ", ..." } else { "" };
             let message = format!(
-                "{} in {folder} with changes that are not committed: {}{more}",
+                "{} in {folder} with uncommitted changes: {}{more}",
                 plural(dirty.len(), "file"),
                 shown.join(", ")
             );
             note("uncommitted", message, format!("git -C {folder} stash push --include-untracked"));
         }
     }
-    if times >= LIMIT {
+    if times >= REPEAT_LIMIT {
         let message =
             format!("the run was rolled back to this point {} before: a person decides", plural(times, "time"));
         note("repeated", message, format!("{again} --force"));
@@ -168,12 +167,12 @@ pub(crate) fn obstacles(run: &Run, undoing: Option<&GitImpact>, times: usize, ag
     all
 }
 
-/// Tells whether the work was merged so long ago that much may stand on it by now.
-pub(crate) fn is_settled(undoing: &GitImpact, now: Timestamp) -> bool {
-    undoing.merged_at.is_some_and(|merged_at| now.seconds_since(merged_at) > SETTLED_SECONDS)
+/// Tells whether the work was merged so long ago that other work may depend on it.
+pub(crate) fn is_old_merge(git: &GitImpact, now: Timestamp) -> bool {
+    git.merged_at.is_some_and(|merged_at| now.seconds_since(merged_at) > OLD_MERGE_SECONDS)
 }
 
-/// Returns the command that asks for the same once more.
-pub(crate) fn again(run: &Run, to: &str) -> String {
+/// Returns the command that rolls back to a target.
+pub(crate) fn command_to(run: &Run, to: &str) -> String {
     command::on_run("rollback", &run.id, &command::option("to", to))
 }

@@ -1,5 +1,8 @@
-//! Going back to an earlier point of a run: what somebody means by it, which steps that opens again, what it costs, and which git
-//! commands give the work up. Nothing here runs any of them.
+//! Rolling a run back to an earlier point. Nothing here runs a command.
+//!
+//! - `target`: what a target such as `last` or `phase:2` can mean, and which steps it reopens.
+//! - `impact`: what the rollback discards: steps, approvals, time.
+//! - `method`: the git commands that discard the work, and what stands in the way.
 
 mod impact;
 mod method;
@@ -7,18 +10,18 @@ mod target;
 
 pub(crate) use impact::Impact;
 pub(crate) use impact::impact;
-pub(crate) use impact::kept_at;
+pub(crate) use impact::reopened_at_commit;
 pub(crate) use method::GitPlan;
 pub(crate) use method::Method;
 pub(crate) use method::Obstacle;
-pub(crate) use method::again;
+pub(crate) use method::command_to;
 pub(crate) use method::git_plan;
-pub(crate) use method::is_settled;
+pub(crate) use method::is_old_merge;
 pub(crate) use method::obstacles;
 pub(crate) use target::TargetMeaning;
 pub(crate) use target::last;
+pub(crate) use target::meanings;
 pub(crate) use target::phases;
-pub(crate) use target::readings;
 pub(crate) use target::reopens;
 
 use std::collections::BTreeSet;
@@ -36,21 +39,21 @@ use crate::model::Status;
 use crate::model::StepId;
 use crate::model::StepKind;
 
-/// Tells whether anything was ever done of a step, or looks as if it were.
-fn is_touched(run: &Run, effective_statuses: &[EffectiveStatus], at: usize) -> bool {
+/// Tells whether a step was begun, according to its status or the evidence.
+fn has_progress(run: &Run, effective_statuses: &[EffectiveStatus], at: usize) -> bool {
     let step = &run.steps[at];
     let looks_open =
         matches!(effective_statuses.get(at), None | Some(EffectiveStatus::Open | EffectiveStatus::OpenContainer));
     step.status != Status::Pending || (step.kind != StepKind::Container && !looks_open)
 }
 
-/// Tells whether nothing is left to do for a step: by its state, or by the evidence.
+/// Tells whether a step is over, according to its status or the evidence.
 fn is_over(run: &Run, effective_statuses: &[EffectiveStatus], at: usize) -> bool {
     let by_state = matches!(run.steps[at].status, Status::Completed | Status::Skipped | Status::Cancelled);
     by_state || effective_statuses.get(at).is_some_and(|effective_status| effective_status.is_over())
 }
 
-/// Adds what was built on these steps, and puts all of them in the order of the run.
+/// Returns these steps with all begun dependents, in run order.
 fn with_dependents(
     run: &Run,
     graph: &Graph<'_>,
@@ -59,13 +62,13 @@ fn with_dependents(
 ) -> Vec<usize> {
     let mut all = seeds.clone();
     for at in seeds {
-        let behind = graph.waiting_for(*at).into_iter();
-        all.extend(behind.filter(|behind| is_touched(run, effective_statuses, *behind)));
+        let behind = graph.all_dependents(*at).into_iter();
+        all.extend(behind.filter(|behind| has_progress(run, effective_statuses, *behind)));
     }
     all.into_iter().collect()
 }
 
-/// Refuses to go back in a run that is put away, or that a newer version wrote.
+/// Refuses to roll back a run that is archived or in a newer format.
 pub(crate) fn check_writable(run: &Run) -> Result<(), Refusal> {
     if run.status == RunStatus::Archived {
         let message = format!("run {} is archived; an archive is read, never written", run.id);
@@ -84,7 +87,7 @@ pub(crate) fn check_writable(run: &Run) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Completes a rollback that a person wants: what was built on a step that opens again opens again with it.
+/// Admits a rollback and completes it: dependents of a reopened step are reopened too.
 pub(super) fn admitted(reconciled: &ReconciledRun<'_>, back: RollBack) -> Result<RollBack, Refusal> {
     let run = reconciled.run;
     let refuse = |kind, message: String, hints| Err(Refusal { kind, message, hints });
@@ -101,12 +104,12 @@ pub(super) fn admitted(reconciled: &ReconciledRun<'_>, back: RollBack) -> Result
     }
     let reopened = with_dependents(run, reconciled.graph, reconciled.effective_statuses, &seeds);
     let Some(first) = reopened.first().copied() else {
-        let message = format!("nothing of run {} was done since {}: there is nothing to roll back", run.id, back.to);
+        let message = format!("no step of run {} was done since {}: there is nothing to roll back", run.id, back.to);
         return refuse(RefusalKind::No, message, vec![command::on_run("rollback", &run.id, "")]);
     };
-    let held = |at: &&usize| reconciled.effective_status(**at) == EffectiveStatus::Held;
-    if let Some(at) = reopened.iter().find(held) {
-        let message = format!("what the state says of {} cannot be understood; it is left alone", run.steps[*at].id);
+    let unreadable = |at: &&usize| reconciled.effective_status(**at) == EffectiveStatus::Unreadable;
+    if let Some(at) = reopened.iter().find(unreadable) {
+        let message = format!("the state of {} cannot be interpreted; the step is left alone", run.steps[*at].id);
         return refuse(RefusalKind::Person, message, vec![command::on_run("validate", &run.id, "")]);
     }
     let ids = |ats: Vec<usize>| -> Vec<StepId> { ats.into_iter().map(|at| run.steps[at].id.clone()).collect() };

@@ -1,9 +1,9 @@
-//! What somebody means by the point to go back to, and which steps that opens again.
+//! Rollback targets: what a target can mean, and which steps it reopens.
 
 use std::collections::BTreeSet;
 
+use super::has_progress;
 use super::is_over;
-use super::is_touched;
 use super::with_dependents;
 use crate::engine::command;
 use crate::engine::graph::Graph;
@@ -14,21 +14,21 @@ use crate::model::Run;
 use crate::model::StepId;
 use crate::model::clean_line;
 
-/// Is a stretch of a run that can be gone back to the end of.
+/// A phase of a run. A run can be rolled back to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Phase {
-    /// `None` among phases of which others have a number in their name.
+    /// `None` if other phases have a number in their name and this one does not.
     pub(crate) number: Option<u32>,
     pub(crate) name: String,
-    /// By position.
+    /// Positions in `run.steps`.
     pub(crate) steps: Vec<usize>,
 }
 
-/// Is one thing that a target can mean.
+/// A meaning of a rollback target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TargetMeaning {
     Last,
-    /// The end of the phase with this place in [`phases`], counted from 1; 0 is before the first.
+    /// The end of a phase, by its place in [`phases`] from 1; 0 is before the first.
     Phase(usize),
     /// Before this step.
     Step(StepId),
@@ -37,7 +37,7 @@ pub(crate) enum TargetMeaning {
 }
 
 impl TargetMeaning {
-    /// Returns the spelling that means nothing else.
+    /// Returns the unambiguous spelling.
     pub(crate) fn exact(&self, run: &Run) -> String {
         match self {
             Self::Last => "last".to_owned(),
@@ -53,7 +53,7 @@ impl TargetMeaning {
         }
     }
 
-    /// Says what it is, for people.
+    /// Returns a description for people.
     pub(crate) fn describe(&self, run: &Run) -> String {
         match self {
             Self::Last => "the last phase, or the last change".to_owned(),
@@ -69,9 +69,9 @@ impl TargetMeaning {
     }
 }
 
-/// Returns the phases of a run: its groups, where every step has one and each is one stretch of the run.
+/// Returns the phases of a run: its groups, if every step has one and each group is contiguous.
 ///
-/// They are numbered as their names end (`wave-2`), else by their place.
+/// They are numbered by the end of their names (`wave-2`), else by their place.
 pub(crate) fn phases(run: &Run) -> Vec<Phase> {
     let mut phases: Vec<Phase> = Vec::new();
     for (at, step) in run.steps.iter().enumerate() {
@@ -99,15 +99,15 @@ fn number_of(name: &str) -> Option<u32> {
     name[name.len() - digits..].parse().ok()
 }
 
-/// Lists everything that a target can mean. A commit is only ever one of the possibilities: whether there is one, git says.
-pub(crate) fn readings(run: &Run, text: &str, checkpoints: &[String]) -> Vec<TargetMeaning> {
+/// Returns everything that a target can mean. Whether a commit exists is for git to check.
+pub(crate) fn meanings(run: &Run, text: &str, checkpoints: &[String]) -> Vec<TargetMeaning> {
     let text = text.trim();
     let step =
         || run.steps.iter().find(|step| step.id.as_str() == text).map(|step| TargetMeaning::Step(step.id.clone()));
     if let Some((kind, rest)) = text.split_once(':')
         && step().is_none()
     {
-        let one = |reading: Option<TargetMeaning>| reading.into_iter().collect();
+        let one = |meaning: Option<TargetMeaning>| meaning.into_iter().collect();
         return match kind {
             "phase" => one(phase(run, rest)),
             "step" => one(run.resolve(rest).map(|step| TargetMeaning::Step(step.id.clone()))),
@@ -119,12 +119,12 @@ pub(crate) fn readings(run: &Run, text: &str, checkpoints: &[String]) -> Vec<Tar
     let last = (text == "last").then_some(TargetMeaning::Last);
     let known = [last, phase(run, text), step(), checkpoint(text, checkpoints)].into_iter().flatten();
     let mut found: Vec<TargetMeaning> = known.collect();
-    // Digits that name a phase name nothing in git (docs/formats/nine-step.md#rollback).
+    // Digits that name a phase are not taken as a commit (docs/formats/nine-step.md#rollback).
     if !matches!(found[..], [TargetMeaning::Phase(_), ..]) {
         found.extend(commit(text));
     }
     if found.is_empty() {
-        // Loosely spelled, as other verbs take it; never a short number, which a phase could be meant by.
+        // Loose spelling, as other verbs accept it, but not for a number, which could mean a phase.
         let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
         found.extend(run.resolve(text).filter(|_| !is_number).map(|step| TargetMeaning::Step(step.id.clone())));
     }
@@ -147,40 +147,40 @@ fn checkpoint(text: &str, checkpoints: &[String]) -> Option<TargetMeaning> {
     checkpoints.iter().any(|id| id == text).then(|| TargetMeaning::Checkpoint(text.to_owned()))
 }
 
-/// At least seven digits: what git itself prints (docs/formats/nine-step.md#rollback).
+/// Parses a commit name of at least seven digits, as git abbreviates them (docs/formats/nine-step.md#rollback).
 fn commit(text: &str) -> Option<TargetMeaning> {
     let is_sha = (7..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_sha.then(|| TargetMeaning::Commit(text.to_ascii_lowercase()))
 }
 
-/// Returns what `last` means: the phase before the newest that anything was done of. `None` for a run without phases.
+/// Returns the meaning of `last`: the end of the phase before the latest one that was begun. `None` for a run without phases.
 pub(crate) fn last(run: &Run, effective_statuses: &[EffectiveStatus]) -> Option<TargetMeaning> {
     let phases = phases(run);
     let is_begun = |phase: &Phase| phase.steps.iter().any(|at| is_begun(run, effective_statuses, *at));
     phases.iter().rposition(is_begun).map(TargetMeaning::Phase)
 }
 
-/// A gate that is next waits for a person without anybody having begun it.
+/// Tells whether a step was begun. A gate that is next waits for a person without having been begun.
 fn is_begun(run: &Run, effective_statuses: &[EffectiveStatus], at: usize) -> bool {
     let waits = effective_statuses.get(at) == Some(&EffectiveStatus::Waiting) && run.steps[at].attempts == 0;
-    is_touched(run, effective_statuses, at) && !waits
+    has_progress(run, effective_statuses, at) && !waits
 }
 
-/// Returns the steps that open again when a run goes back to a phase or a step.
+/// Returns the steps that a rollback to a phase or step reopens.
 ///
 /// # Errors
 ///
-/// When the point was not reached, so that nothing can go back to it.
+/// If the run has not reached that point.
 pub(crate) fn reopens(
     run: &Run,
     effective_statuses: &[EffectiveStatus],
-    reading: &TargetMeaning,
+    meaning: &TargetMeaning,
 ) -> Result<Vec<StepId>, Refusal> {
     let graph = Graph::of(run);
-    let seeds: BTreeSet<usize> = match reading {
+    let seeds: BTreeSet<usize> = match meaning {
         TargetMeaning::Phase(place) => after_phase(run, effective_statuses, *place)?,
         TargetMeaning::Step(id) => from_step(run, &graph, effective_statuses, id)?,
-        // Those two say themselves which steps were done.
+        // Checkpoints and commits tell themselves which steps were done.
         TargetMeaning::Last | TargetMeaning::Checkpoint(_) | TargetMeaning::Commit(_) => BTreeSet::new(),
     };
     let all = with_dependents(run, &graph, effective_statuses, &seeds);
@@ -190,7 +190,7 @@ pub(crate) fn reopens(
 fn after_phase(run: &Run, effective_statuses: &[EffectiveStatus], place: usize) -> Result<BTreeSet<usize>, Refusal> {
     let phases = phases(run);
     if place == 0 {
-        return Ok((0..run.steps.len()).filter(|at| is_touched(run, effective_statuses, *at)).collect());
+        return Ok((0..run.steps.len()).filter(|at| has_progress(run, effective_statuses, *at)).collect());
     }
     let kept = phases.iter().take(place).flat_map(|phase| &phase.steps);
     let open: Vec<&str> =
@@ -203,7 +203,7 @@ fn after_phase(run: &Run, effective_statuses: &[EffectiveStatus], place: usize) 
         return Err(Refusal { kind: RefusalKind::No, message, hints });
     }
     let behind = phases.iter().skip(place).flat_map(|phase| phase.steps.iter().copied());
-    Ok(behind.filter(|at| is_touched(run, effective_statuses, *at)).collect())
+    Ok(behind.filter(|at| has_progress(run, effective_statuses, *at)).collect())
 }
 
 fn from_step(
@@ -212,17 +212,17 @@ fn from_step(
     effective_statuses: &[EffectiveStatus],
     id: &StepId,
 ) -> Result<BTreeSet<usize>, Refusal> {
-    let at = graph.position(id).filter(|at| is_touched(run, effective_statuses, *at));
+    let at = graph.position(id).filter(|at| has_progress(run, effective_statuses, *at));
     let Some(at) = at else {
-        let message = format!("{id} was not begun: there is nothing of it to roll back");
+        let message = format!("{id} was not begun: there is nothing to roll back");
         let hints = vec![command::on_run("rollback", &run.id, ""), command::on_run("plan", &run.id, "")];
         return Err(Refusal { kind: RefusalKind::No, message, hints });
     };
-    // Where no step names what it waits for, they follow each other.
+    // If no step has dependencies, they are in sequence.
     let is_line = (0..run.steps.len()).all(|at| graph.depends_on(at).is_empty());
-    let behind = if is_line { (at + 1..run.steps.len()).collect() } else { graph.waiting_for(at) };
+    let behind = if is_line { (at + 1..run.steps.len()).collect() } else { graph.all_dependents(at) };
     let children =
-        graph.needed_by(at).into_iter().filter(|child| run.steps[at].children.contains(&run.steps[*child].id));
-    let all = behind.into_iter().chain(children).filter(|at| is_touched(run, effective_statuses, *at));
+        graph.all_dependencies(at).into_iter().filter(|child| run.steps[at].children.contains(&run.steps[*child].id));
+    let all = behind.into_iter().chain(children).filter(|at| has_progress(run, effective_statuses, *at));
     Ok(all.chain([at]).collect())
 }

@@ -5,11 +5,11 @@ use super::Method;
 use super::TargetMeaning;
 use super::git_plan;
 use super::impact;
-use super::kept_at;
 use super::last;
+use super::meanings;
 use super::obstacles;
 use super::phases;
-use super::readings;
+use super::reopened_at_commit;
 use super::reopens;
 use crate::engine::effective_statuses;
 use crate::engine::fixtures::at;
@@ -18,13 +18,13 @@ use crate::engine::fixtures::line_of;
 use crate::engine::fixtures::run_of;
 use crate::engine::fixtures::step;
 use crate::engine::fixtures::with_statuses;
+use crate::model::AffectedCommit;
 use crate::model::Evidence;
 use crate::model::EvidenceRecord;
 use crate::model::GitImpact;
 use crate::model::Run;
 use crate::model::Status;
 use crate::model::StepId;
-use crate::model::UndoneCommit;
 
 use Status::Completed;
 use Status::InProgress;
@@ -39,9 +39,9 @@ fn phased() -> Run {
     run
 }
 
-fn opened(run: &Run, reading: &TargetMeaning) -> Result<Vec<StepId>, String> {
+fn opened(run: &Run, meaning: &TargetMeaning) -> Result<Vec<StepId>, String> {
     let effective_statuses = effective_statuses(run, &Evidence::default(), &[]);
-    reopens(run, &effective_statuses, reading).map_err(|refusal| refusal.message)
+    reopens(run, &effective_statuses, meaning).map_err(|refusal| refusal.message)
 }
 
 #[test]
@@ -95,10 +95,10 @@ fn a_target_is_everything_that_it_can_be() {
         ("nothing:a", vec![]),
         ("", vec![]),
     ] {
-        let found = readings(&run, text, &checkpoints);
+        let found = meanings(&run, text, &checkpoints);
         assert_eq!(found, expected, "{text}");
-        for reading in found.iter().filter(|reading| **reading != TargetMeaning::Last) {
-            assert_eq!(readings(&run, &reading.exact(&run), &checkpoints), std::slice::from_ref(reading), "{text}");
+        for meaning in found.iter().filter(|meaning| **meaning != TargetMeaning::Last) {
+            assert_eq!(meanings(&run, &meaning.exact(&run), &checkpoints), std::slice::from_ref(meaning), "{text}");
         }
     }
 }
@@ -174,7 +174,7 @@ fn a_commit_keeps_the_steps_whose_work_it_has() {
     let run = with_statuses(phased(), &[Completed, Completed, Completed, InProgress]);
     let kept = |run: &Run, records: &[EvidenceRecord], history: &[&str]| {
         let history: BTreeSet<String> = history.iter().map(|sha| (*sha).to_owned()).collect();
-        kept_at(run, &effective_statuses(run, &Evidence::default(), &[]), records, &history)
+        reopened_at_commit(run, &effective_statuses(run, &Evidence::default(), &[]), records, &history)
     };
     let records = [record("a", 1, "aaaaaaa0"), record("b", 2, "bbbbbbb0"), record("c", 3, "ccccccc0")];
     assert_eq!(kept(&run, &records, &["aaaaaaa0", "bbbbbbb0"]), ids(&["c", "d"]));
@@ -190,7 +190,7 @@ fn a_commit_keeps_the_steps_whose_work_it_has() {
 }
 
 fn undoing() -> GitImpact {
-    let commit = |sha: &str, is_merge| UndoneCommit {
+    let commit = |sha: &str, is_merge| AffectedCommit {
         sha: sha.to_owned(),
         subject: String::new(),
         at: None,
@@ -215,7 +215,7 @@ fn undoing() -> GitImpact {
 }
 
 #[test]
-fn the_branch_goes_back_only_where_nobody_else_has_the_commits() {
+fn the_branch_is_reset_only_if_no_one_else_has_the_commits() {
     let plan = |undoing: &GitImpact| -> GitPlan { git_plan(&phased(), undoing, at(0)) };
     let reverts = |folder: &str| {
         ["4444444 3333333", "--mainline 1 2222222", "1111111"]
@@ -256,7 +256,7 @@ fn uncommitted_work_and_the_main_branch_stand_in_the_way_of_a_run_with_a_branch(
     assert_eq!(codes(&own, &idle, 0), ["uncommitted"]);
     assert_eq!(codes(&own, &unknown, 0), ["uncommitted"]);
     assert_eq!(codes(&own, &on_main, 0), ["main_branch"]);
-    // Without a branch of its own, what is not given up is in nobody's way.
+    // Without its own branch, only uncommitted changes to discarded work are an obstacle.
     assert_eq!(codes(&phased(), &dirty, 0), ["uncommitted"]);
     assert_eq!(codes(&phased(), &idle, 0), [] as [&str; 0]);
     assert_eq!(codes(&phased(), &on_main, 0), [] as [&str; 0]);

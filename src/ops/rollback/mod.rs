@@ -124,9 +124,9 @@ impl<'a> RollbackContext<'a> {
         report: &mut RollbackReport,
     ) -> Result<Vec<Finding>, OpError> {
         let target = target::resolve(self, to)?;
-        let exact = target.reading.exact(self.run);
-        let again = rollback::again(self.run, to);
-        report.what = Some(target.reading.describe(self.run));
+        let exact = target.meaning.exact(self.run);
+        let again = rollback::command_to(self.run, to);
+        report.what = Some(target.meaning.describe(self.run));
         report.to = Some(exact.clone());
         let back = RollBack {
             to: exact.clone(),
@@ -230,7 +230,7 @@ impl<'a> RollbackContext<'a> {
     }
 
     fn merged_long_ago(&self, undoing: &GitImpact) -> Option<Finding> {
-        rollback::is_settled(undoing, self.locked.clock().now).then(|| {
+        rollback::is_old_merge(undoing, self.locked.clock().now).then(|| {
             let main = undoing.main.as_deref().unwrap_or("the main branch");
             let message = format!("the work was merged into {main} more than 7 days ago: much may stand on it by now");
             let log = format!("git -C {} log --oneline {}", engine::quoted(&undoing.main_folder), engine::quoted(main));

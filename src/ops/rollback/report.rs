@@ -6,9 +6,9 @@ use serde::Serialize;
 use crate::engine::rollback::GitPlan;
 use crate::engine::rollback::Impact;
 use crate::engine::rollback::Obstacle;
+use crate::model::AffectedCommit;
 use crate::model::RelPath;
 use crate::model::Timestamp;
-use crate::model::UndoneCommit;
 
 /// Is what going back to a point means, and what was done about it (`rollback/1`).
 #[derive(Debug, Default, Serialize, JsonSchema)]
@@ -22,7 +22,7 @@ pub(crate) struct RollbackReport {
     pub(crate) what: Option<String>,
     pub(crate) impact: Impact,
     /// Commits that belong to the steps that open again, newest first.
-    pub(crate) commits: Vec<UndoneCommit>,
+    pub(crate) commits: Vec<AffectedCommit>,
     /// Files that those commits touched.
     pub(crate) files: Vec<String>,
     /// `null` outside of git.

@@ -25,7 +25,7 @@ const OFFERED: usize = 10;
 /// Is what a rollback aims at.
 #[derive(Debug)]
 pub(super) struct ResolvedTarget {
-    pub(super) reading: TargetMeaning,
+    pub(super) meaning: TargetMeaning,
     pub(super) reopened: Vec<StepId>,
     /// What brings an earlier checkpoint back; `None` where the system's own words say which steps are open.
     pub(super) edits: Option<Vec<Edit>>,
@@ -36,7 +36,7 @@ pub(super) struct ResolvedTarget {
 /// Lists where a run can go back to, phases first.
 pub(super) fn targets(context: &RollbackContext<'_>) -> Vec<RollbackTarget> {
     let (run, standings) = (context.run, &context.standings);
-    let command = |to: &str| rollback::again(run, to);
+    let command = |to: &str| rollback::command_to(run, to);
     let target = |to: String, what: String, at: Option<Timestamp>| {
         let command = command(&to);
         RollbackTarget { to, what, at, command }
@@ -44,13 +44,13 @@ pub(super) fn targets(context: &RollbackContext<'_>) -> Vec<RollbackTarget> {
     let mut targets = Vec::new();
     let phases = rollback::phases(run);
     for place in (0..=phases.len()).rev() {
-        let reading = TargetMeaning::Phase(place);
-        if rollback::reopens(run, standings, &reading).is_ok_and(|reopened| !reopened.is_empty()) {
+        let meaning = TargetMeaning::Phase(place);
+        if rollback::reopens(run, standings, &meaning).is_ok_and(|reopened| !reopened.is_empty()) {
             let steps = place.checked_sub(1).and_then(|at| phases.get(at)).map(|phase| &phase.steps);
             let at = steps.into_iter().flatten().filter_map(|at| run.steps[*at].finished_at).max();
             let number = place.checked_sub(1).and_then(|at| phases.get(at)?.number).map(|number| number.to_string());
-            let to = if place == 0 { "0".to_owned() } else { number.unwrap_or_else(|| reading.exact(run)) };
-            targets.push(target(to, reading.describe(run), at));
+            let to = if place == 0 { "0".to_owned() } else { number.unwrap_or_else(|| meaning.exact(run)) };
+            targets.push(target(to, meaning.describe(run), at));
         }
     }
     for (id, change, step, at) in checkpoints(&context.locked.opened).into_iter().take(OFFERED) {
@@ -75,27 +75,27 @@ fn checkpoints(opened: &OpenedRun) -> Vec<Checkpoint> {
 pub(super) fn resolve(context: &RollbackContext<'_>, to: &str) -> Result<ResolvedTarget, OpError> {
     let run = context.run;
     let known: Vec<String> = checkpoints(&context.locked.opened).into_iter().map(|(id, ..)| id).collect();
-    let found = rollback::readings(run, to, &known);
+    let found = rollback::meanings(run, to, &known);
     let is_last = found == [TargetMeaning::Last];
-    let mut readings: Vec<TargetMeaning> =
-        found.into_iter().filter_map(|reading| concrete(context, reading, &known)).collect();
-    if readings.len() > 1 {
+    let mut meanings: Vec<TargetMeaning> =
+        found.into_iter().filter_map(|meaning| concrete(context, meaning, &known)).collect();
+    if meanings.len() > 1 {
         // A name that git does not know means something else.
-        readings.retain(|reading| match reading {
+        meanings.retain(|meaning| match meaning {
             TargetMeaning::Commit(sha) => store::history_of(&context.folder, sha).is_some(),
             TargetMeaning::Last | TargetMeaning::Phase(_) | TargetMeaning::Step(_) | TargetMeaning::Checkpoint(_) => {
                 true
             }
         });
     }
-    match <[TargetMeaning; 1]>::try_from(readings) {
-        Ok([reading]) => resolve_reading(context, reading),
+    match <[TargetMeaning; 1]>::try_from(meanings) {
+        Ok([meaning]) => resolve_reading(context, meaning),
         Err(_) if is_last => Err(OpError::Refused(Refusal {
             kind: RefusalKind::No,
             message: format!("run {} has neither phases nor earlier checkpoints", run.id),
             hints: vec![format!("piton history {}", engine::quoted(run.id.as_str()))],
         })),
-        Err(readings) if readings.is_empty() => Err(OpError::Refused(Refusal {
+        Err(meanings) if meanings.is_empty() => Err(OpError::Refused(Refusal {
             kind: RefusalKind::NotFound,
             message: format!(
                 "run {} has no phase, step or checkpoint `{}`, and a commit is named by at least seven digits",
@@ -104,38 +104,38 @@ pub(super) fn resolve(context: &RollbackContext<'_>, to: &str) -> Result<Resolve
             ),
             hints: vec![format!("piton rollback {}", engine::quoted(run.id.as_str()))],
         })),
-        Err(readings) => {
-            let row = |reading: &TargetMeaning| {
-                format!("{}   # {}", rollback::again(run, &reading.exact(run)), reading.describe(run))
+        Err(meanings) => {
+            let row = |meaning: &TargetMeaning| {
+                format!("{}   # {}", rollback::command_to(run, &meaning.exact(run)), meaning.describe(run))
             };
             Err(OpError::TargetAmbiguous {
-                message: format!("`{}` can be {} things", clean_line(to, 80), readings.len()),
-                hints: readings.iter().map(row).collect(),
+                message: format!("`{}` can be {} things", clean_line(to, 80), meanings.len()),
+                hints: meanings.iter().map(row).collect(),
             })
         }
     }
 }
 
-/// Says which phase or checkpoint is the last; every other reading is what it is.
-fn concrete(context: &RollbackContext<'_>, reading: TargetMeaning, known: &[String]) -> Option<TargetMeaning> {
-    match reading {
+/// Says which phase or checkpoint is the last; every other meaning is what it is.
+fn concrete(context: &RollbackContext<'_>, meaning: TargetMeaning, known: &[String]) -> Option<TargetMeaning> {
+    match meaning {
         TargetMeaning::Last => {
             let newest = || known.first().cloned().map(TargetMeaning::Checkpoint);
             rollback::last(context.run, &context.standings).or_else(newest)
         }
         TargetMeaning::Phase(_) | TargetMeaning::Step(_) | TargetMeaning::Checkpoint(_) | TargetMeaning::Commit(_) => {
-            Some(reading)
+            Some(meaning)
         }
     }
 }
 
-fn resolve_reading(context: &RollbackContext<'_>, reading: TargetMeaning) -> Result<ResolvedTarget, OpError> {
+fn resolve_reading(context: &RollbackContext<'_>, meaning: TargetMeaning) -> Result<ResolvedTarget, OpError> {
     let run = context.run;
-    let plain = |reading, reopened| ResolvedTarget { reading, reopened, edits: None, commit: None };
-    match reading {
+    let plain = |meaning, reopened| ResolvedTarget { meaning, reopened, edits: None, commit: None };
+    match meaning {
         TargetMeaning::Last | TargetMeaning::Phase(_) | TargetMeaning::Step(_) => {
-            let reopened = rollback::reopens(run, &context.standings, &reading).map_err(OpError::Refused)?;
-            Ok(plain(reading, reopened))
+            let reopened = rollback::reopens(run, &context.standings, &meaning).map_err(OpError::Refused)?;
+            Ok(plain(meaning, reopened))
         }
         TargetMeaning::Checkpoint(id) => {
             let (edits, after) = brought_back(context, &id)?;
@@ -152,7 +152,7 @@ fn resolve_reading(context: &RollbackContext<'_>, reading: TargetMeaning) -> Res
             };
             let commit = history.first().cloned();
             let history: BTreeSet<String> = history.into_iter().collect();
-            let reopened = rollback::kept_at(run, &context.standings, &context.evidence.records, &history);
+            let reopened = rollback::reopened_at_commit(run, &context.standings, &context.evidence.records, &history);
             Ok(ResolvedTarget { commit, ..plain(TargetMeaning::Commit(sha), reopened) })
         }
     }

@@ -341,7 +341,7 @@ fn preflight_compares_file_by_file_and_checks_what_waits_for_what() {
         "File-by-file comparison\n  docs/stories/2.1.story.md (story of 2.1, critical): changed: Dev Notes\n  \
          src/sign_in.rs (file used by the run): not changed by later commits\n",
         "Dependency check\n  fix-2 waits for review-2 (done)\n  review-3 waits for fix-2 (open)\n",
-        "Type \"proceed\" to go on",
+        "Type \"proceed\" to continue",
     ] {
         assert!(plan.contains(line), "{line}\n{plan}");
     }

@@ -109,7 +109,7 @@ fn a_list_that_takes_no_entry_is_left_alone_and_so_is_the_session() {
     let session = session(".workflow/active/WFS-x");
     session.sandbox.dir(MANIFEST);
     let refused = session.call("archive --yes").run().expect_code(4);
-    let problem = "cannot be read: a folder stands where a file should be";
+    let problem = "cannot be read: there is a folder where a file should be";
     assert!(refused.at("/error/message").as_str().unwrap().contains(problem), "{refused}");
     assert!(session.sandbox.exists(".workflow/active/WFS-x/workflow-session.json"));
 }

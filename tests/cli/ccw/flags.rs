@@ -77,7 +77,7 @@ fn dependent_steps_cannot_run_side_by_side() {
     for flags in ["--parallel --from IMPL-2,IMPL-4", "--parallel --from IMPL-2,IMPL-5 --force"] {
         let plan = session.plan(flags).expect_code(9);
         assert_eq!(next(&plan), [""; 0], "{flags}");
-        assert!(told(&plan, "override-refused")[0].ends_with("they cannot run side by side"), "{plan}");
+        assert!(told(&plan, "override-refused")[0].ends_with("they cannot run in parallel"), "{plan}");
     }
 }
 
@@ -99,11 +99,11 @@ fn retry_takes_the_named_or_the_first_failed_task() {
     session.plan("--retry --from IMPL-2").expect_code(2);
     assert_eq!(
         told(&session.plan("--retry IMPL-4"), "override-refused"),
-        ["IMPL-4: IMPL-4 neither failed nor was cut off, so there is nothing to retry"]
+        ["IMPL-4: IMPL-4 neither failed nor was interrupted, so there is nothing to retry"]
     );
     session.tasks(&[("IMPL-2", "pending", &["IMPL-1"]), ("IMPL-3", "pending", &["IMPL-1"])]);
     let nothing = session.plan("--retry").expect_code(9);
-    assert_eq!(told(&nothing, "override-refused"), ["--retry found no step that failed or was cut off"]);
+    assert_eq!(told(&nothing, "override-refused"), ["--retry found no step that failed or was interrupted"]);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn skip_lets_what_depends_on_it_go_on_and_says_so() {
     let plan = session.plan("--skip impl-2").expect_code(0);
     assert_eq!(next(&plan), ["run IMPL-3", "run IMPL-4"]);
     assert_eq!(plan.at("/data/steps/skipped"), json!(["IMPL-2"]));
-    assert_eq!(told(&plan, "dependency-skipped"), ["IMPL-4: IMPL-4 goes on although IMPL-2 was skipped"]);
+    assert_eq!(told(&plan, "dependency-skipped"), ["IMPL-4: IMPL-4 is ready although IMPL-2 was skipped"]);
     assert_eq!(next(&session.plan("--skip IMPL-2 --from IMPL-4").expect_code(0)), ["run IMPL-4"]);
     assert_eq!(next(&session.plan("--skip IMPL-2,IMPL-3 --from IMPL-4").expect_code(0)), ["run IMPL-4"]);
     let done = session.plan("--skip IMPL-1").expect_code(9);

@@ -49,7 +49,7 @@ fn a_session_that_was_given_up_goes_on_only_by_force() {
     assert_eq!(session.json("workflow-session.json")["status"], "cancelled");
     session.call("list").run().expect_code(3);
     let plan = session.plan("").expect_code(9);
-    assert_eq!(told(&plan, "run-aborted"), ["the run was given up; it goes on only when somebody says so"]);
+    assert_eq!(told(&plan, "run-aborted"), ["the run was aborted; it continues only on explicit request"]);
     session.call("resume --yes").run().expect_code(9);
     session.ok("resume --yes --force");
     assert_eq!(session.json("workflow-session.json")["status"], "active");

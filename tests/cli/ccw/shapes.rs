@@ -136,7 +136,7 @@ fn a_circle_is_told_with_its_path() {
     let plan = session.plan("").expect_code(9);
     assert_eq!(plan.at("/data/verdict"), "blocked");
     let circle = told(&plan, "dependency-cycle");
-    assert_eq!(circle, ["IMPL-1: steps depend on each other in a circle: IMPL-1 -> IMPL-3 -> IMPL-2 -> IMPL-1"]);
+    assert_eq!(circle, ["IMPL-1: steps depend on each other in a cycle: IMPL-1 -> IMPL-3 -> IMPL-2 -> IMPL-1"]);
     let skipped = session.plan("--skip IMPL-1");
     assert_eq!((skipped.code, next(&skipped)), (0, vec!["run IMPL-2".to_owned()]), "{skipped}");
 }

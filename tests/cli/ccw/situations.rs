@@ -27,15 +27,15 @@ fn files_that_lag_behind_are_listed_to_verify_and_nothing_is_run() {
     assert_eq!(
         told(&plan, "status-drift"),
         [
-            "IMPL-007: IMPL-007 is pending by its state and done by TODO_LIST.md and summary: it counts as done",
-            "IMPL-008: IMPL-008 is pending by its state and done by TODO_LIST.md and summary: it counts as done",
-            "IMPL-011: IMPL-011 is pending by its state and done by TODO_LIST.md and summary: it counts as done",
+            "IMPL-007: IMPL-007 is pending according to its state, but done according to TODO_LIST.md and summary: it counts as done",
+            "IMPL-008: IMPL-008 is pending according to its state, but done according to TODO_LIST.md and summary: it counts as done",
+            "IMPL-011: IMPL-011 is pending according to its state, but done according to TODO_LIST.md and summary: it counts as done",
         ]
     );
     let findings = plan.at("/findings");
     assert_eq!(findings[0]["file"], ".workflow/active/WFS-x/TODO_LIST.md");
     assert_eq!(findings[0]["line"], 9);
-    assert_eq!(plan.at("/data/question/text"), "Nothing of WFS-x has to be run. Record what the evidence shows? [y/N]");
+    assert_eq!(plan.at("/data/question/text"), "No step of WFS-x has to run. Record what the evidence shows? [y/N]");
     assert_eq!(plan.at("/data/native/interruption_point"), json!({"task": "IMPL-007", "type": "needs_verification"}));
     assert_eq!(before.changes(&session.sandbox.tree()), [""; 0], "a plan reads only");
 }
@@ -56,10 +56,10 @@ fn ticks_alone_are_verified_and_nothing_is_run() {
     assert_eq!(plan.at("/data/progress"), json!({"done": 0, "total": 3}));
     assert_eq!(
         told(&plan, "status-conflict")[0],
-        "IMPL-1: IMPL-1 is pending by its state and done by TODO_LIST.md: somebody has to look"
+        "IMPL-1: IMPL-1 is pending according to its state, but done according to TODO_LIST.md: a person has to check"
     );
     let fix = plan.at("/findings/0/fix");
-    assert_eq!(fix, "look at its result, then `piton finish IMPL-1 --run WFS-x --status completed` to record it");
+    assert_eq!(fix, "check its result, then `piton finish IMPL-1 --run WFS-x --status completed` to record it");
     session.call("begin IMPL-1").run().expect_code(9);
 }
 

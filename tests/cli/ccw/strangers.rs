@@ -94,7 +94,7 @@ fn validate_says_where_tasks_contradict_each_other() {
     let circle = session.call("validate").run().expect_code(1);
     assert_eq!(
         told(&circle, "dependency-cycle"),
-        ["IMPL-1: steps depend on each other in a circle: IMPL-1 -> IMPL-2 -> IMPL-1"]
+        ["IMPL-1: steps depend on each other in a cycle: IMPL-1 -> IMPL-2 -> IMPL-1"]
     );
     session.tasks(&[("IMPL-2", "pending", &["IMPL-9"])]);
     let dangling = session.call("validate").run().expect_code(1);
@@ -128,7 +128,7 @@ fn a_dependency_that_was_skipped_is_not_called_done() {
     let plan = session.plan("").expect_code(0);
     assert_eq!(next(&plan), ["run IMPL-2", "run IMPL-3"]);
     assert_eq!(plan.at("/data/next/0/reason"), "IMPL-1 was skipped and this has not been started");
-    assert_eq!(plan.at("/data/next/1/reason"), "the state says blocked and names nothing that it waits for");
+    assert_eq!(plan.at("/data/next/1/reason"), "the state says blocked without naming what it waits for");
 }
 
 #[test]
@@ -200,7 +200,10 @@ fn work_that_its_own_record_calls_done_is_looked_at_first() {
         let plan = session.plan("").expect_code(9);
         assert_eq!(next(&plan), ["verify IMPL-1"], "{record}");
         let told = told(&plan, "status-conflict");
-        assert!(told[0].contains(&format!("pending by its state and done by {source}")), "{told:?}");
+        assert!(
+            told[0].contains(&format!("pending according to its state, but done according to {source}")),
+            "{told:?}"
+        );
         session.ok("finish IMPL-1");
         assert_eq!(session.plan("").expect_code(0).at("/data/verdict"), "complete");
     }

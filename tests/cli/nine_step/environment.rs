@@ -45,7 +45,7 @@ fn a_worktree_on_another_branch_blocks() {
     assert_eq!(plan.at("/data/verdict"), "blocked");
     let text = "Worktree state doesn't match workflow state. Expected branch: feature/quotes. Actual branch: other (in .worktree/quotes)";
     assert_eq!(message(&plan, "branch-mismatch"), text);
-    let fix = "git -C .worktree/quotes checkout feature/quotes; or recreate the worktree, which loses what is uncommitted; or `piton abort quotes`";
+    let fix = "git -C .worktree/quotes checkout feature/quotes; or recreate the worktree, which loses uncommitted changes; or `piton abort quotes`";
     assert_eq!(plan.at("/findings/0/fix"), fix);
     assert_eq!(plan.at("/data/question/text"), format!("❌ {text}"));
     assert_eq!(plan.at("/data/question/default"), "abort");
@@ -54,7 +54,7 @@ fn a_worktree_on_another_branch_blocks() {
     let shown = piton(&sandbox, 9, ["plan", "--format", "text"]);
     let tail: Vec<&str> = shown.stdout.lines().rev().take(2).collect();
     let options =
-        "  check the branch out / recreate the worktree (what is uncommitted is lost) / abort (default: abort)";
+        "  check the branch out / recreate the worktree (uncommitted changes are lost) / abort (default: abort)";
     assert_eq!(tail, [options, &format!("❌ {text}")]);
     sandbox.git_in(".worktree/quotes", ["checkout", "--quiet", "--detach"]);
     assert!(message(&piton(&sandbox, 9, ["plan"]), "branch-mismatch").contains("Actual branch: a detached HEAD"));
@@ -67,10 +67,10 @@ fn a_worktree_that_is_gone_blocks() {
     let places = format!(r#"{PLACES}, "worktree_path": ".worktree/quotes""#);
     sandbox.file(".plan/quotes.workflow-state.json", &with_fields(LAST, &places));
     let plan = piton(&sandbox, 9, ["plan"]);
-    assert_eq!(message(&plan, "worktree-missing"), "the worktree .worktree/quotes is not there");
+    assert_eq!(message(&plan, "worktree-missing"), "the worktree .worktree/quotes does not exist");
     assert_eq!(plan.at("/data/verdict"), "blocked");
     let refused = piton(&sandbox, 9, ["begin", "4"]);
-    assert_eq!(refused.at("/error/message"), "the worktree .worktree/quotes is not there");
+    assert_eq!(refused.at("/error/message"), "the worktree .worktree/quotes does not exist");
 }
 
 /// As the plan blocks: whoever begins without having asked for it works in the wrong place.
@@ -83,11 +83,11 @@ fn nothing_is_begun_in_the_wrong_place_unless_forced() {
     let refused = sandbox.piton(["begin", "4"]).without_git().run().expect_code(9);
     let text = "Worktree state doesn't match workflow state. Expected branch: feature/quotes. Actual branch: other (in .worktree/quotes)";
     assert_eq!(refused.at("/error/message"), text);
-    let checkout = "git -C .worktree/quotes checkout feature/quotes; or recreate the worktree, which loses what is uncommitted; or `piton abort quotes`";
+    let checkout = "git -C .worktree/quotes checkout feature/quotes; or recreate the worktree, which loses uncommitted changes; or `piton abort quotes`";
     assert_eq!(refused.at("/error/hints"), json!([checkout, "piton begin 2:4 --run quotes --force"]));
     assert_eq!(before.changes(&sandbox.tree().without(".piton")), [""; 0]);
     let forced = sandbox.piton(["begin", "4", "--force"]).without_git().run().expect_code(0);
-    let expected = format!("2:4 is begun by force in the wrong place: {text}");
+    let expected = format!("2:4 was forced to begin in the wrong workspace: {text}");
     assert_eq!(message(&forced, "override-forced"), expected);
     let shown = sandbox.piton(["begin", "4", "--force", "--format", "text"]).run().expect_code(0);
     assert!(shown.stdout.contains(&expected), "{shown}");
@@ -105,7 +105,7 @@ fn a_plan_document_that_is_gone_is_named() {
         sandbox.piton(["plan"]).folder(".worktree/quotes".into()).run().expect_code(0);
         sandbox.remove(".plan/quotes_plan.md");
         let plan = piton(&sandbox, 9, ["plan"]);
-        assert_eq!(message(&plan, "plan-missing"), "the plan document .plan/quotes_plan.md is not there");
+        assert_eq!(message(&plan, "plan-missing"), "the plan document .plan/quotes_plan.md does not exist");
         assert_eq!(plan.at("/data/verdict"), "confirm");
     }
 }

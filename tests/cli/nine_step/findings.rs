@@ -47,7 +47,8 @@ fn findings_stay_until_the_step_they_go_back_to_is_finished() {
     has_findings(&sandbox);
     let plan = piton(&sandbox, 0, ["plan"]);
     assert_eq!(plan.at("/data/next/0/action"), "retry");
-    let reason = "2:3 was started but never finished; it was sent back by 2:4 (Code review), whose findings stand";
+    let reason =
+        "2:3 was started but never finished; it was sent back by 2:4 (Code review), whose findings are still open";
     assert_eq!(plan.at("/data/next/0/reason"), reason);
     clock.piton(&sandbox, 0, ["resume"]);
     has_findings(&sandbox);

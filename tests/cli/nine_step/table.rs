@@ -76,7 +76,7 @@ fn a_failure_goes_back_from_a_review_and_is_retried_elsewhere() {
             "resume",
             "2:1 retry",
             "project-planner",
-            "2:1 failed; try it again with what the failure said",
+            "2:1 failed; retry with the error of the last attempt",
         ),
         row(
             r#""phase": 2, "step": 2, "agent": "plan-reviewer", "status": "failed""#,
@@ -97,14 +97,14 @@ fn a_failure_goes_back_from_a_review_and_is_retried_elsewhere() {
             "resume",
             "2:2.5 retry",
             "git-worktree-manager",
-            "2:2.5 failed; try it again with what the failure said",
+            "2:2.5 failed; retry with the error of the last attempt",
         ),
         row(
             r#""phase": 2, "step": 3, "agent": "frontend-developer", "status": "failed""#,
             "resume",
             "2:3 retry",
             "frontend-developer",
-            "2:3 failed; try it again with what the failure said",
+            "2:3 failed; retry with the error of the last attempt",
         ),
         row(
             r#""phase": 2, "step": 4, "agent": "code-reviewer", "status": "failed""#,
@@ -118,7 +118,7 @@ fn a_failure_goes_back_from_a_review_and_is_retried_elsewhere() {
             "resume",
             "2:5 retry",
             "documentation-manager",
-            "2:5 failed; try it again with what the failure said",
+            "2:5 failed; retry with the error of the last attempt",
         ),
         row(
             r#""phase": 2, "step": 6, "agent": "documentation-reviewer", "status": "failed""#,
@@ -132,7 +132,7 @@ fn a_failure_goes_back_from_a_review_and_is_retried_elsewhere() {
             "resume",
             "2:7 retry",
             "feature-tester",
-            "2:7 failed; try it again with what the failure said",
+            "2:7 failed; retry with the error of the last attempt",
         ),
         row(
             r#""phase": 2, "step": 7, "agent": "feature-tester", "status": "failed", "error_message": "3 tests failed""#,
@@ -153,7 +153,7 @@ fn a_failure_goes_back_from_a_review_and_is_retried_elsewhere() {
             "resume",
             "2:9 retry",
             "git-worktree-manager",
-            "2:9 failed; try it again with what the failure said",
+            "2:9 failed; retry with the error of the last attempt",
         ),
     ]);
 }

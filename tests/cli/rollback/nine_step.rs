@@ -162,7 +162,7 @@ fn a_run_that_rests_goes_on_after_it_and_one_that_was_given_up_only_by_force() {
         sandbox.piton([verb]).run().expect_code(0);
         if !more.is_empty() {
             let refused = rollback(&sandbox, 9, &["--to", "1", "--yes"]);
-            assert!(refused["error"]["message"].as_str().unwrap().contains("was given up"), "{refused}");
+            assert!(refused["error"]["message"].as_str().unwrap().contains("was aborted"), "{refused}");
         }
         rollback(&sandbox, 0, &[&["--to", "1", "--yes"], more].concat());
         assert_eq!(sandbox.piton(["plan"]).run().at("/data/next/0/step"), "2:1", "{verb}");

@@ -120,7 +120,7 @@ impl<'a> EpicFiles<'a> {
             started_at: self.state.started_at.as_deref().and_then(|stamp| self.files.time(stamp)),
             stamp: self.state.updated_at.as_deref().and_then(|stamp| self.files.time(stamp)),
             workspace: self.workspace(),
-            mode: self.state.mode.as_deref().and_then(Mode::of_word),
+            mode: self.state.mode.as_deref().and_then(Mode::parse),
             ..Run::new(Kind::Epic.run_id(&self.state.id), DialectId::Aios, title, "epic-execution", files)
         };
         Loaded { run: Some(run), findings: self.findings, ..Loaded::default() }
@@ -150,7 +150,7 @@ impl<'a> EpicFiles<'a> {
     }
 
     fn check_mode(&mut self) {
-        if let Some(word) = self.state.mode.as_deref().filter(|word| Mode::of_word(word).is_none()) {
+        if let Some(word) = self.state.mode.as_deref().filter(|word| Mode::parse(word).is_none()) {
             let message = format!("the mode `{}` is unknown and was ignored", clean_line(word, 20));
             self.findings.push(Finding::new(FindingCode::FieldIgnored, message).at(&self.files.state));
         }

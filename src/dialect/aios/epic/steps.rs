@@ -73,7 +73,7 @@ pub(super) fn build(epic: &mut EpicFiles<'_>) -> Vec<Step> {
     steps.push(final_gate(epic, predecessors));
     // Parallel stories are listed in plan order.
     for (place, step) in steps.iter_mut().enumerate() {
-        step.place = Some(place);
+        step.plan_order = Some(place);
     }
     steps
 }

@@ -57,7 +57,7 @@ pub(super) fn evidence_for_epic(listing: &Listing, base: &str, state: &RelPath) 
     let id = id_of(state);
     let entries = listing.entries.iter().filter(|entry| !entry.is_dir && entry.path.as_str().starts_with(base));
     let plans = entries.filter_map(|entry| {
-        let plan = execution::read(entry.look.as_deref().filter(|_| is_plan(&entry.path, &id))?)?;
+        let plan = execution::read(entry.content.as_deref().filter(|_| is_plan(&entry.path, &id))?)?;
         Some((&entry.path, plan))
     });
     let mut paths = Vec::new();
@@ -77,7 +77,7 @@ pub(super) fn evidence_for_epic(listing: &Listing, base: &str, state: &RelPath) 
 /// Returns the story of a loop and the story's gates.
 pub(super) fn evidence_for_loop(listing: &Listing, base: &str, state: &RelPath) -> Vec<ReadSpec> {
     let look = listing.entries.binary_search_by(|entry| entry.path.cmp(state)).ok();
-    let look = look.and_then(|at| listing.entries[at].look.as_deref());
+    let look = look.and_then(|at| listing.entries[at].content.as_deref());
     let Some(id) = qa_loop::story_id(state, look) else { return Vec::new() };
     let story = match DocumentIndex::of_listing(listing).locate(base, None, &id) {
         StoryLocation::At(path) => Some(path),

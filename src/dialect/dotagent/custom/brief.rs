@@ -10,7 +10,7 @@ use crate::model::Brief;
 use crate::model::FileSet;
 use crate::model::Next;
 use crate::model::Plan;
-use crate::model::Reading;
+use crate::model::ReadingItem;
 use crate::model::Run;
 use crate::model::Step;
 use crate::model::StepKind;
@@ -46,7 +46,7 @@ pub(in super::super) fn brief(files: &FileSet, run: &Run, _plan: &Plan, next: &N
     let gate = definition.get("gate").and_then(Value::as_str).map(|text| clean_line(text, 400));
     let outputs = definition.get("outputs").cloned().unwrap_or_else(|| json!([]));
     let source = state::open(files, &files.state).ok().and_then(|phase| state::source_of(&phase.value, &files.state));
-    let reading = source.map(|path| path.reading("workflow definition"));
+    let reading = source.map(|path| path.reading_item("workflow definition"));
     Brief {
         agent_context: json!({
             "workflow_id": run.id,
@@ -61,7 +61,7 @@ pub(in super::super) fn brief(files: &FileSet, run: &Run, _plan: &Plan, next: &N
             "approver": gate,
         }),
         prompt: prompt(run, step, next, &instructions),
-        reading: reading.into_iter().collect::<Vec<Reading>>(),
+        reading: reading.into_iter().collect::<Vec<ReadingItem>>(),
         notes: gate.into_iter().collect(),
     }
 }

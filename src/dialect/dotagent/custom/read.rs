@@ -14,16 +14,18 @@ use super::state::StateFile;
 use crate::dialect::Loaded;
 use crate::dialect::json::parse_value;
 use crate::model::Action;
-use crate::model::After;
 use crate::model::Candidate;
 use crate::model::Claim;
 use crate::model::DialectId;
+use crate::model::EvidenceRequest;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::FollowUp;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
 use crate::model::ListingEntry;
+use crate::model::OutputRequest;
 use crate::model::OutputSchema;
 use crate::model::Part;
 use crate::model::ReadSpec;
@@ -37,14 +39,12 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
-use crate::model::Wanted;
-use crate::model::WantedOutput;
 use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
 
 /// Returns the run of a phase file that contains a definition.
 pub(in super::super) fn candidate(entry: &ListingEntry) -> Option<Candidate> {
-    let phase = parse_value(entry.look.as_deref()?).ok()?;
+    let phase = parse_value(entry.content.as_deref()?).ok()?;
     phase.get("definition")?.as_object()?;
     let state = entry.path.clone();
     let name = phase.get("workflow_id").and_then(Value::as_str).map(|name| clean_line(name, 200));
@@ -102,19 +102,22 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn run(&self, findings: &mut Vec<Finding>) -> (Run, Wanted) {
+    fn run(&self, findings: &mut Vec<Finding>) -> (Run, EvidenceRequest) {
         let empty = Value::Null;
         let tasks = state::tasks(self.execution.map_or(&empty, |execution| &execution.value));
         let steps: Vec<Step> = self.definition.steps.iter().map(|step| self.step(step, &tasks, findings)).collect();
         let outputs = self.definition.steps.iter().flat_map(|step| {
             step.outputs.iter().filter_map(|output| {
                 let schema = output.schema.as_ref().map(|(schema, _)| self.below_base(schema));
-                Some(WantedOutput { step: StepId::new(step.id()), path: self.path(&output.path)?, schema })
+                Some(OutputRequest { step: StepId::new(step.id()), path: self.path(&output.path)?, schema })
             })
         });
         let branch = self.text("branch");
-        let wanted =
-            Wanted { outputs: outputs.collect(), workspace: branch.is_some().then_some(None), ..Wanted::default() };
+        let wanted = EvidenceRequest {
+            outputs: outputs.collect(),
+            workspace: branch.is_some().then_some(None),
+            ..EvidenceRequest::default()
+        };
         let status = self.status();
         let name = self.text("workflow_id").unwrap_or_else(|| self.files.name.clone());
         let execution = beside(&self.files.state, EXECUTION);
@@ -132,7 +135,7 @@ impl Reader<'_> {
             started_at: self.text("started_at").and_then(|text| self.files.time(&text)),
             stamp: self.text("last_updated").and_then(|text| self.files.time(&text)),
             workspace: WorkspaceRecord { branch, issues: self.texts("issues"), ..WorkspaceRecord::default() },
-            after: Some(After {
+            follow_up: Some(FollowUp {
                 action: Action::Archive,
                 title: "Archive the run".to_owned(),
                 agent: None,
@@ -166,7 +169,7 @@ impl Reader<'_> {
         step.definition = definition.essence();
         step.file = Some(self.files.state.clone());
         let recorded = self.phase.value.get("definition_source").and_then(|source| source.get("digests"));
-        step.done_as = recorded.and_then(|all| all.get(definition.id())?.as_str()).map(str::to_owned);
+        step.done_definition = recorded.and_then(|all| all.get(definition.id())?.as_str()).map(str::to_owned);
         step.detail.parts = definition.parts.iter().map(|part| empty_part(part.name.clone(), part)).collect();
         match tasks.get(definition.id()) {
             Some((at, task)) => self.apply_task(&mut step, *at, task, findings),

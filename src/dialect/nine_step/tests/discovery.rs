@@ -26,7 +26,7 @@ fn probe_with(config: Config, entries: &[(&str, Option<&str>)]) -> Probed {
     let entries = entries.iter().map(|(at, look)| ListingEntry {
         path: path(at),
         is_dir: false,
-        look: look.map(|text| Arc::from(text.as_bytes())),
+        content: look.map(|text| Arc::from(text.as_bytes())),
     });
     let (entries, config) = (entries.collect(), Arc::new(config));
     NineStep.probe(&Listing { root: "/project".into(), entries, config, ..Listing::default() })

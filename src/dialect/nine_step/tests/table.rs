@@ -143,7 +143,7 @@ fn the_last_phase_is_followed_by_the_merge_gate() {
     let run = loaded.run.unwrap();
     assert_eq!(front(&run).0, "none");
     assert_eq!(run.steps.len(), 30);
-    let after = run.after.unwrap();
+    let after = run.follow_up.unwrap();
     assert_eq!((after.action, after.agent.as_deref()), (Action::Merge, Some("git-worktree-manager")));
     assert!(after.reason.contains("pre-merge approval"));
 }
@@ -154,7 +154,7 @@ fn without_a_total_one_more_phase_is_planned_and_said() {
     assert_eq!(codes(&loaded), [FindingCode::TotalMissing]);
     let run = loaded.run.unwrap();
     assert_eq!(front(&run), ("3:1".to_owned(), Status::Pending));
-    assert!(run.after.is_none());
+    assert!(run.follow_up.is_none());
     let before = load(&state("{\"phase\": 2, \"step\": 8, \"status\": \"approved\"}", ""));
     assert_eq!(codes(&before), []);
     assert_eq!(before.run.unwrap().steps.len(), 20);

@@ -92,7 +92,7 @@ fn is_job(path: &str) -> bool {
 
 fn candidate(listing: &Listing, session: &str, entries: &[&ListingEntry]) -> Option<Candidate> {
     // Of several the one that was written last counts, by what it says itself: ids and times of files say less.
-    let look = |entry: &ListingEntry| Checkpoint::read(entry.look.as_deref()?).ok();
+    let look = |entry: &ListingEntry| Checkpoint::read(entry.content.as_deref()?).ok();
     let stamp = |entry: &ListingEntry| -> Option<Timestamp> { look(entry)?.at };
     let newest = entries.iter().max_by_key(|entry| (stamp(entry), entry.path.clone()))?;
     let workflow = look(newest).and_then(|checkpoint| elsewhere(session, &checkpoint.workflow_path?));

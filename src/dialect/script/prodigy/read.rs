@@ -16,6 +16,7 @@ use crate::dialect::json::parse_value;
 use crate::model::Brief;
 use crate::model::Content;
 use crate::model::DialectId;
+use crate::model::EvidenceRequest;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -27,7 +28,6 @@ use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
-use crate::model::Wanted;
 use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
 use crate::model::sha256_hex;
@@ -68,7 +68,7 @@ pub(in super::super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief 
             clean_line(&run.workflow, 200),
             step.id
         ),
-        reading: vec![files.state.reading("checkpoint of Prodigy")],
+        reading: vec![files.state.reading_item("checkpoint of Prodigy")],
         notes: Vec::new(),
     }
 }
@@ -251,14 +251,14 @@ impl Original {
                 worktree: self.worktree.clone(),
                 ..WorkspaceRecord::default()
             },
-            after: None,
+            follow_up: None,
             interruption: None,
             mode: None,
             resumes: 0,
             writable: true,
             degraded: self.workflow.is_none(),
         };
-        let wanted = Wanted { workspace: self.worktree.clone().map(Some), ..Wanted::default() };
+        let wanted = EvidenceRequest { workspace: self.worktree.clone().map(Some), ..EvidenceRequest::default() };
         Loaded { run: Some(run), findings: self.findings, wanted, ..Loaded::default() }
     }
 }

@@ -215,7 +215,7 @@ fn a_session_that_is_taken_over_goes_on_at_the_same_step() {
     let (standings, _, findings) = statuses(&ours);
     assert_eq!((standings, findings), (vec![Status::Completed, Status::Failed, Status::Pending], vec![]));
     let run = Script.load(&ours).run.unwrap();
-    assert_eq!(run.steps[0].done_as, run.steps[0].definition_digest());
+    assert_eq!(run.steps[0].done_definition, run.steps[0].definition_digest());
     let journal = String::from_utf8(ours.bytes(&ours.state).unwrap().to_vec()).unwrap();
     assert!(!journal.contains("hunter2") && !journal.contains("ghp_"), "{journal}");
 }
@@ -240,7 +240,7 @@ fn sessions_are_found_by_their_checkpoints() {
     let entry = |at: &str, look: Option<&str>| ListingEntry {
         path: path(at),
         is_dir: look.is_none(),
-        look: look.map(|text| Arc::from(text.as_bytes())),
+        content: look.map(|text| Arc::from(text.as_bytes())),
     };
     let listing = Listing {
         entries: vec![

@@ -3,11 +3,11 @@
 use super::ChangeLimits;
 use super::RefusalKind;
 use super::tests::ALREADY;
+use super::tests::EFFECTIVE_STATUSES;
 use super::tests::FORCE;
 use super::tests::FREE;
 use super::tests::NO;
 use super::tests::PERSON;
-use super::tests::STANDINGS;
 use super::tests::YES;
 use super::tests::ask;
 use super::tests::begin;
@@ -31,7 +31,7 @@ use crate::model::StepKind;
 #[test]
 fn dependencies_come_first_unless_forced() {
     let mut run = run_of(&[("A", &[]), ("B", &["A"])]);
-    for (effective_status, expected) in STANDINGS.map(|(effective_status, _)| {
+    for (effective_status, expected) in EFFECTIVE_STATUSES.map(|(effective_status, _)| {
         (
             effective_status,
             if matches!(effective_status, EffectiveStatus::Done | EffectiveStatus::Skipped) { YES } else { NO },
@@ -56,7 +56,7 @@ fn dependencies_come_first_unless_forced() {
 }
 
 #[test]
-fn what_was_begun_may_end_whatever_it_waits_for() {
+fn a_begun_step_may_finish_with_unmet_dependencies() {
     let mut run = run_of(&[("A", &[]), ("B", &["A"])]);
     step(&mut run, "B").status = Status::InProgress;
     for effective_status in [EffectiveStatus::Interrupted, EffectiveStatus::Verify] {
@@ -77,7 +77,7 @@ fn nothing_steps_over_a_gate_or_a_review() {
     for (kind, hint) in [(StepKind::Gate, "piton approve G --run R"), (StepKind::Review, "piton begin G --run R")] {
         let run = gated(kind);
         for (effective_status, status) in
-            STANDINGS.into_iter().filter(|(effective_status, _)| !effective_status.satisfies())
+            EFFECTIVE_STATUSES.into_iter().filter(|(effective_status, _)| !effective_status.satisfies())
         {
             let mut run = run.clone();
             run.steps[0].status = status;
@@ -130,7 +130,7 @@ fn a_run_is_complete_when_nothing_is_open() {
     let steps: Vec<(&str, &[&str])> = ids.iter().map(|id| (id.as_str(), [].as_slice())).collect();
     let run = run_of(&steps);
     let complete = || ChangeKind::Complete { note: Some("bye".to_owned()) };
-    for (effective_status, _) in STANDINGS {
+    for (effective_status, _) in EFFECTIVE_STATUSES {
         let mut effective_statuses = [EffectiveStatus::Done; 7];
         effective_statuses[3] = effective_status;
         let over =
@@ -147,7 +147,7 @@ fn a_run_is_complete_when_nothing_is_open() {
     let mut effective_statuses = [EffectiveStatus::Done; 7];
     effective_statuses[6] = EffectiveStatus::Open;
     assert_eq!(refused(&run, &effective_statuses, complete(), FREE).message, "1 step of R is not done: S7");
-    // A effective_status that nobody found out counts as open.
+    // A missing effective status counts as open.
     assert_eq!(word(&ask(&run, &effective_statuses[..6], complete(), FREE)), NO);
     let mut over = run;
     over.status = RunStatus::Completed;
@@ -180,7 +180,7 @@ fn a_run_rests_unless_it_is_over() {
 }
 
 #[test]
-fn a_run_that_was_given_up_goes_on_only_when_somebody_says_so() {
+fn an_aborted_run_continues_only_by_force() {
     let mut run = one(StepKind::Work, Status::InProgress);
     run.status = RunStatus::Aborted;
     let resume = || ChangeKind::Resume { steps: vec![], interruption: None, strategy: None, settled: vec![] };
@@ -243,10 +243,10 @@ fn a_failed_review_lets_its_work_begin_again_up_to_the_limit() {
         }
     }
     let refusal = refused(&reviewed(3, NeedsRevision), &effective_statuses, begin("W"), FREE);
-    assert_eq!(refusal.message, "V (Title of V) failed 3 times: a person decides how to go on");
+    assert_eq!(refusal.message, "V (Title of V) failed 3 times: a person decides how to continue");
     assert_eq!(refusal.hints, ["piton approve V --run R", "piton begin W --run R --force"]);
     let refusal = refused(&reviewed(1, Rejected), &effective_statuses, begin("W"), FREE);
-    assert_eq!(refusal.message, "V (Title of V) was rejected: a person decides how to go on");
+    assert_eq!(refusal.message, "V (Title of V) was rejected: a person decides how to continue");
 }
 
 #[test]

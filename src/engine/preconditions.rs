@@ -1,4 +1,6 @@
-//! Rules 2 and 12: who drives the run, where it is, and whether it was given up. What is wrong is named, never acted on.
+//! Rules 2 and 12: checks outside the steps. Is the run driven by another process, is its workspace in order, was it aborted?
+//!
+//! Problems are reported, never fixed.
 
 use super::command;
 use crate::model::Evidence;
@@ -15,18 +17,18 @@ use crate::model::Workspace;
 use crate::model::plural;
 use crate::model::quoted;
 
-/// Returns what the surroundings of a run have against going on, rule 2 first.
+/// Returns the problems with resuming a run that are not about its steps, rule 2 first.
 pub(super) fn findings(run: &Run, evidence: &Evidence, options: &Options) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(owner(evidence));
     findings.extend(evidence.workspace.iter().flat_map(|found| workspace(run, found)));
     findings.extend(plan_document(run, evidence));
-    findings.extend(given_up(run, options));
+    findings.extend(aborted(run, options));
     findings
 }
 
-/// Returns what is wrong with the place where the work would happen: another branch, or no worktree at all.
-pub(super) fn wrong_place(run: &Run, evidence: &Evidence) -> Option<Finding> {
+/// Returns the blocking problem with the working folder, if any: a missing worktree or the wrong branch.
+pub(super) fn workspace_problem(run: &Run, evidence: &Evidence) -> Option<Finding> {
     let findings = evidence.workspace.iter().flat_map(|found| workspace(run, found));
     findings.into_iter().find(|finding| finding.severity == Severity::Blocking)
 }
@@ -41,7 +43,7 @@ fn owner(evidence: &Evidence) -> Option<Finding> {
         Owner::Dead { since, session } => {
             let who =
                 session.as_ref().map_or_else(|| "the process that drove it".to_owned(), |id| format!("session {id}"));
-            let when = since.map_or_else(String::new, |since| format!(", last heard of at {since}"));
+            let when = since.map_or_else(String::new, |since| format!(", last seen at {since}"));
             Some(Finding::new(FindingCode::OwnerGone, format!("{who} is gone{when}")))
         }
     }
@@ -51,7 +53,7 @@ fn workspace(run: &Run, found: &Workspace) -> Vec<Finding> {
     let mut findings = Vec::new();
     let place = run.workspace.worktree.as_ref().map_or("the project", RelPath::as_str);
     if !found.exists {
-        let message = format!("the worktree {place} is not there");
+        let message = format!("the worktree {place} does not exist");
         findings.push(Finding::new(FindingCode::WorktreeMissing, message).fix("git worktree list"));
     } else if !found.is_git {
         let message = format!("{place} is not in a git repository: branch and commits were not checked");
@@ -79,11 +81,11 @@ fn wrong_branch(run: &Run, found: &Workspace, place: &str, expected: &str) -> Fi
         "Worktree state doesn't match workflow state. Expected branch: {expected}{missing}. Actual branch: {actual} (in {place})"
     );
     let finding = Finding::new(FindingCode::BranchMismatch, message);
-    // No branch begins with a dash; a name that does would be read as an option.
+    // Git branch names cannot start with a dash; such a name would be parsed as an option.
     match expected.starts_with('-') {
         true => finding.fix("correct the branch in the state"),
         false => finding.fix(format!(
-            "git -C {folder} checkout {}; or recreate the worktree, which loses what is uncommitted; or `{}`",
+            "git -C {folder} checkout {}; or recreate the worktree, which loses uncommitted changes; or `{}`",
             quoted(expected),
             command::on_run("abort", &run.id, "")
         )),
@@ -94,19 +96,19 @@ fn plan_document(run: &Run, evidence: &Evidence) -> Option<Finding> {
     let plan = run.workspace.plan_reference.as_ref()?;
     let path = RelPath::parse(plan).ok()?;
     (evidence.files.get(&path) == Some(&FileFact::Missing)).then(|| {
-        Finding::new(FindingCode::PlanMissing, format!("the plan document {plan} is not there"))
-            .fix("bring it back, or correct plan_reference in the state")
+        Finding::new(FindingCode::PlanMissing, format!("the plan document {plan} does not exist"))
+            .fix("restore it, or correct plan_reference in the state")
     })
 }
 
-fn given_up(run: &Run, options: &Options) -> Option<Finding> {
+fn aborted(run: &Run, options: &Options) -> Option<Finding> {
     if run.status != RunStatus::Aborted {
         return None;
     }
     Some(if options.force {
-        Finding::new(FindingCode::OverrideForced, "the run was given up; the caller takes it up again")
+        Finding::new(FindingCode::OverrideForced, "the run was aborted; forced by the caller")
     } else {
-        Finding::new(FindingCode::RunAborted, "the run was given up; it goes on only when somebody says so")
+        Finding::new(FindingCode::RunAborted, "the run was aborted; it continues only on explicit request")
             .fix(command::on_run("resume", &run.id, " --force"))
     })
 }

@@ -1,4 +1,4 @@
-//! The whole table: every effective_status, every kind of step, every change.
+//! The whole table: every effective status, every kind of step, every change.
 
 use super::Admitted;
 use super::ChangeLimits;
@@ -29,8 +29,8 @@ use crate::model::StepKind;
 pub(super) const FREE: ChangeLimits = ChangeLimits { force: false, attempt_limit: 3 };
 pub(super) const FORCE: ChangeLimits = ChangeLimits { force: true, attempt_limit: 3 };
 
-/// Every effective_status, with a status that a step of that effective_status may have.
-pub(super) const STANDINGS: [(EffectiveStatus, Status); 14] = [
+/// Every effective status, with a recorded status that leads to it.
+pub(super) const EFFECTIVE_STATUSES: [(EffectiveStatus, Status); 14] = [
     (EffectiveStatus::Done, Status::Completed),
     (EffectiveStatus::Done, Status::InProgress),
     (EffectiveStatus::Skipped, Status::Skipped),
@@ -43,7 +43,7 @@ pub(super) const STANDINGS: [(EffectiveStatus, Status); 14] = [
     (EffectiveStatus::Verify, Status::Pending),
     (EffectiveStatus::Invalid, Status::Completed),
     (EffectiveStatus::Blocked, Status::Blocked),
-    (EffectiveStatus::Held, Status::Blocked),
+    (EffectiveStatus::Unreadable, Status::Blocked),
     (EffectiveStatus::OpenContainer, Status::Pending),
 ];
 
@@ -71,19 +71,19 @@ pub(super) fn ask(
     run: &Run,
     effective_statuses: &[EffectiveStatus],
     kind: ChangeKind,
-    guard: ChangeLimits,
+    limits: ChangeLimits,
 ) -> Result<Admitted, Refusal> {
     let reconciled = ReconciledRun { run, graph: &Graph::of(run), effective_statuses, reasons: &[] };
-    decide(&TransitionCheck { reconciled, evidence: &Evidence::default(), guard }, Change { at: at(0), kind })
+    decide(&TransitionCheck { reconciled, evidence: &Evidence::default(), limits }, Change { at: at(0), kind })
 }
 
 pub(super) fn admitted(
     run: &Run,
     effective_statuses: &[EffectiveStatus],
     kind: ChangeKind,
-    guard: ChangeLimits,
+    limits: ChangeLimits,
 ) -> ChangeKind {
-    match ask(run, effective_statuses, kind, guard).unwrap() {
+    match ask(run, effective_statuses, kind, limits).unwrap() {
         Admitted::Change { change, .. } => {
             assert_eq!(change.at, at(0));
             change.kind
@@ -96,9 +96,9 @@ pub(super) fn refused(
     run: &Run,
     effective_statuses: &[EffectiveStatus],
     kind: ChangeKind,
-    guard: ChangeLimits,
+    limits: ChangeLimits,
 ) -> Refusal {
-    ask(run, effective_statuses, kind, guard).unwrap_err()
+    ask(run, effective_statuses, kind, limits).unwrap_err()
 }
 
 pub(super) fn begin(id: &str) -> ChangeKind {
@@ -139,18 +139,18 @@ pub(super) fn one(kind: StepKind, status: Status) -> Run {
     run
 }
 
-/// Asks for one change of one step in every effective_status and compares with a column of the table.
-fn column(kind: StepKind, change: impl Fn() -> ChangeKind, guard: ChangeLimits, expected: [&str; 14]) {
-    let found = STANDINGS
-        .map(|(effective_status, status)| word(&ask(&one(kind, status), &[effective_status], change(), guard)));
-    assert_eq!(found, expected, "{kind:?}, {:?}, force: {}", change(), guard.force);
+/// Asks for one change of one step with every effective status and compares with a column of the table.
+fn column(kind: StepKind, change: impl Fn() -> ChangeKind, limits: ChangeLimits, expected: [&str; 14]) {
+    let found = EFFECTIVE_STATUSES
+        .map(|(effective_status, status)| word(&ask(&one(kind, status), &[effective_status], change(), limits)));
+    assert_eq!(found, expected, "{kind:?}, {:?}, force: {}", change(), limits.force);
 }
 
 #[test]
 fn what_may_begin() {
     for kind in [StepKind::Work, StepKind::Review] {
         // Done, done by evidence, skipped, cancelled, open, interrupted, failed, waiting, conditions, verify, invalid, blocked,
-        // held, open container.
+        // unreadable, open container.
         column(
             kind,
             || begin("S"),
@@ -164,11 +164,11 @@ fn what_may_begin() {
             [YES, YES, YES, YES, YES, YES, YES, PERSON, YES, YES, YES, YES, PERSON, PERSON],
         );
     }
-    for guard in [FREE, FORCE] {
+    for limits in [FREE, FORCE] {
         let mut gate = [PERSON; 14];
         gate[..2].fill(NO);
-        column(StepKind::Gate, || begin("S"), guard, gate);
-        column(StepKind::Container, || begin("S"), guard, [NO; 14]);
+        column(StepKind::Gate, || begin("S"), limits, gate);
+        column(StepKind::Container, || begin("S"), limits, [NO; 14]);
     }
 }
 
@@ -188,12 +188,12 @@ fn what_may_be_finished_as_completed() {
     let without_verdict =
         [ALREADY, USAGE, USAGE, USAGE, USAGE, USAGE, USAGE, PERSON, USAGE, USAGE, USAGE, USAGE, PERSON, USAGE];
     column(StepKind::Review, completed, FREE, without_verdict);
-    for guard in [FREE, FORCE] {
-        column(StepKind::Gate, completed, guard, [PERSON; 14]);
+    for limits in [FREE, FORCE] {
+        column(StepKind::Gate, completed, limits, [PERSON; 14]);
         let mut container = [NO; 14];
         container[9] = YES;
         container[12] = PERSON;
-        column(StepKind::Container, completed, guard, container);
+        column(StepKind::Container, completed, limits, container);
     }
 }
 
@@ -216,29 +216,29 @@ fn what_may_be_finished_otherwise() {
 
 #[test]
 fn what_may_be_approved() {
-    for guard in [FREE, FORCE] {
+    for limits in [FREE, FORCE] {
         let work = [ALREADY, ALREADY, NO, NO, NO, NO, NO, YES, YES, NO, NO, NO, PERSON, NO];
-        column(StepKind::Work, || approve("S"), guard, work);
-        column(StepKind::Container, || approve("S"), guard, work);
+        column(StepKind::Work, || approve("S"), limits, work);
+        column(StepKind::Container, || approve("S"), limits, work);
         let mut review = work;
         review[6] = YES;
-        column(StepKind::Review, || approve("S"), guard, review);
+        column(StepKind::Review, || approve("S"), limits, review);
         let gate = [ALREADY, ALREADY, NO, NO, YES, YES, YES, YES, YES, YES, YES, YES, PERSON, NO];
-        column(StepKind::Gate, || approve("S"), guard, gate);
+        column(StepKind::Gate, || approve("S"), limits, gate);
     }
 }
 
 #[test]
 fn what_may_be_skipped() {
-    for guard in [FREE, FORCE] {
+    for limits in [FREE, FORCE] {
         let work = [NO, NO, ALREADY, YES, YES, YES, YES, PERSON, YES, YES, YES, YES, PERSON, YES];
-        column(StepKind::Work, || skip("S"), guard, work);
+        column(StepKind::Work, || skip("S"), limits, work);
         let container = [NO, NO, ALREADY, NO, NO, NO, NO, NO, NO, NO, NO, NO, PERSON, NO];
-        column(StepKind::Container, || skip("S"), guard, container);
+        column(StepKind::Container, || skip("S"), limits, container);
         let mut never = [PERSON; 14];
         never[..3].copy_from_slice(&[NO, NO, ALREADY]);
-        column(StepKind::Review, || skip("S"), guard, never);
-        column(StepKind::Gate, || skip("S"), guard, never);
+        column(StepKind::Review, || skip("S"), limits, never);
+        column(StepKind::Gate, || skip("S"), limits, never);
     }
 }
 
@@ -433,19 +433,13 @@ fn a_skip_needs_a_reason() {
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn refusals_say_what_to_do_instead() {
     for (kind, effective_status, change, message, hints) in [
-        (
-            StepKind::Work,
-            EffectiveStatus::Done,
-            begin("S"),
-            "S is done; nothing is done twice",
-            vec!["piton begin S --run R --force"],
-        ),
+        (StepKind::Work, EffectiveStatus::Done, begin("S"), "S is already done", vec!["piton begin S --run R --force"]),
         (StepKind::Work, EffectiveStatus::Skipped, begin("S"), "S was left out", vec!["piton begin S --run R --force"]),
         (
             StepKind::Work,
             EffectiveStatus::Verify,
             begin("S"),
-            "the evidence says that S is done, and its state does not: it is not run again unseen",
+            "the evidence says that S is done, but its state does not: check it before running it again",
             vec!["piton finish S --run R --status completed", "piton begin S --run R --force"],
         ),
         (
@@ -457,9 +451,9 @@ fn refusals_say_what_to_do_instead() {
         ),
         (
             StepKind::Work,
-            EffectiveStatus::Held,
+            EffectiveStatus::Unreadable,
             begin("S"),
-            "what the state says of S cannot be understood; it is left alone",
+            "the state of S cannot be interpreted; the step is left alone",
             vec!["piton validate R"],
         ),
         (
@@ -473,14 +467,14 @@ fn refusals_say_what_to_do_instead() {
             StepKind::Gate,
             EffectiveStatus::Done,
             begin("S"),
-            "S (Title of S) is a gate, and it is approved",
+            "S (Title of S) is a gate and already approved",
             vec!["piton plan R"],
         ),
         (
             StepKind::Container,
             EffectiveStatus::OpenContainer,
             begin("S"),
-            "S has no work of its own; its child steps are run",
+            "S has no work of its own; run its child steps",
             vec!["begin one of A, B"],
         ),
         (
@@ -542,8 +536,8 @@ fn ids_in_hints_are_quoted_and_files_are_named() {
     run.steps[0].file = Some(path("IMPL-1.json"));
     let refusal = refused(&run, &[EffectiveStatus::Done], begin("a'b"), FREE);
     assert_eq!(refusal.hints, [r"piton begin 'a'\''b' --run 'my run' --force"]);
-    let refusal = refused(&run, &[EffectiveStatus::Held], begin("a'b"), FREE);
-    assert_eq!(refusal.message, "what the state says of a'b in IMPL-1.json cannot be understood; it is left alone");
+    let refusal = refused(&run, &[EffectiveStatus::Unreadable], begin("a'b"), FREE);
+    assert_eq!(refusal.message, "the state of a'b in IMPL-1.json cannot be interpreted; the step is left alone");
 }
 
 #[test]

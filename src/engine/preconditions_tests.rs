@@ -1,19 +1,19 @@
-//! Rules 2 and 12: what the surroundings say, and what that makes of the plan.
+//! Rules 2 and 12: owner, workspace and abort, and their effect on the plan.
 
 use super::fixtures::at;
 use super::fixtures::finding;
 use super::fixtures::line_of;
 use super::fixtures::next_of;
+use super::fixtures::notable_codes;
 use super::fixtures::options;
 use super::fixtures::path;
 use super::fixtures::plan_of;
 use super::fixtures::planned;
-use super::fixtures::told;
 use crate::model::Action;
-use crate::model::After;
 use crate::model::Evidence;
 use crate::model::FileFact;
 use crate::model::FindingCode;
+use crate::model::FollowUp;
 use crate::model::Options;
 use crate::model::Owner;
 use crate::model::Run;
@@ -92,8 +92,8 @@ fn a_workspace_that_is_not_as_recorded_is_named() {
     use FindingCode::NotInGit;
     use FindingCode::WorktreeDirty;
     use FindingCode::WorktreeMissing;
-    const CHECK_OUT: &str = "git -C .worktree/x checkout feature/x; or recreate the worktree, which loses what is \
-                             uncommitted; or `piton abort R`";
+    const CHECK_OUT: &str = "git -C .worktree/x checkout feature/x; or recreate the worktree, which loses \
+                             uncommitted changes; or `piton abort R`";
     let branch = |branch: Option<&str>| branch.map(str::to_owned);
     for (name, found, message, fix, code, verdict) in [
         (
@@ -126,7 +126,7 @@ fn a_workspace_that_is_not_as_recorded_is_named() {
         (
             "no folder",
             Workspace { exists: false, dirty: None, ..workspace() },
-            "the worktree .worktree/x is not there",
+            "the worktree .worktree/x does not exist",
             Some("git worktree list"),
             WorktreeMissing,
             Verdict::Blocked,
@@ -169,12 +169,12 @@ fn a_workspace_that_is_not_as_recorded_is_named() {
 fn a_workspace_as_recorded_or_never_looked_at_is_not_mentioned() {
     for workspace in [Some(workspace()), None] {
         let evidence = Evidence { workspace, ..Evidence::default() };
-        assert_eq!(told(&planned(&in_worktree(open()), &evidence, &options())), []);
+        assert_eq!(notable_codes(&planned(&in_worktree(open()), &evidence, &options())), []);
     }
     let mut run = open();
     run.workspace.branch = None;
     let evidence = Evidence { workspace: Some(Workspace { branch: None, ..workspace() }), ..Evidence::default() };
-    assert_eq!(told(&planned(&run, &evidence, &options())), [], "no branch was recorded");
+    assert_eq!(notable_codes(&planned(&run, &evidence, &options())), [], "no branch was recorded");
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn names_from_the_state_become_no_options_of_git() {
     for (branch, fix) in [
         (
             "x; rm -rf ~",
-            "git -C . checkout 'x; rm -rf ~'; or recreate the worktree, which loses what is uncommitted; or `piton abort R`",
+            "git -C . checkout 'x; rm -rf ~'; or recreate the worktree, which loses uncommitted changes; or `piton abort R`",
         ),
         ("--orphan", "correct the branch in the state"),
     ] {
@@ -198,9 +198,9 @@ fn names_from_the_state_become_no_options_of_git() {
 fn where_a_run_lies_matters_as_long_as_something_is_left() {
     let missing = || Evidence { workspace: Some(Workspace { exists: false, ..workspace() }), ..Evidence::default() };
     let planned_over = planned(&in_worktree(over()), &missing(), &options());
-    assert_eq!((planned_over.plan.verdict, told(&planned_over)), (Verdict::Complete, vec![]));
+    assert_eq!((planned_over.plan.verdict, notable_codes(&planned_over)), (Verdict::Complete, vec![]));
     let mut to_merge = in_worktree(over());
-    to_merge.after = Some(After {
+    to_merge.follow_up = Some(FollowUp {
         action: Action::Merge,
         title: "Merge feature/x".to_owned(),
         agent: None,
@@ -208,7 +208,7 @@ fn where_a_run_lies_matters_as_long_as_something_is_left() {
     });
     let planned_merge = planned(&to_merge, &missing(), &options());
     assert_eq!(
-        (planned_merge.plan.verdict, told(&planned_merge)),
+        (planned_merge.plan.verdict, notable_codes(&planned_merge)),
         (Verdict::Blocked, vec![FindingCode::WorktreeMissing])
     );
     to_merge.status = RunStatus::Completed;
@@ -230,18 +230,18 @@ fn a_plan_document_that_is_gone_wants_a_look() {
         assert_eq!(planned.plan.verdict, verdict);
     }
     run.workspace.plan_reference = Some("/etc/passwd".to_owned());
-    assert_eq!(told(&plan_of(&run, &options())), []);
+    assert_eq!(notable_codes(&plan_of(&run, &options())), []);
 }
 
 #[test]
-fn a_run_that_was_given_up_asks_before_it_goes_on() {
+fn an_aborted_run_asks_before_it_continues() {
     let mut run = open();
     run.status = RunStatus::Aborted;
     let planned = plan_of(&run, &options());
-    assert_eq!((planned.plan.verdict, told(&planned)), (Verdict::Blocked, vec![FindingCode::RunAborted]));
+    assert_eq!((planned.plan.verdict, notable_codes(&planned)), (Verdict::Blocked, vec![FindingCode::RunAborted]));
     assert_eq!(finding(&planned, FindingCode::RunAborted).fix.as_deref(), Some("piton resume R --force"));
     let question = planned.plan.question.unwrap();
     assert_eq!((question.options, question.default.as_deref()), (vec!["yes".to_owned(), "no".to_owned()], Some("no")));
     let forced = plan_of(&run, &Options { force: true, ..options() });
-    assert_eq!((forced.plan.verdict, told(&forced)), (Verdict::Confirm, vec![FindingCode::OverrideForced]));
+    assert_eq!((forced.plan.verdict, notable_codes(&forced)), (Verdict::Confirm, vec![FindingCode::OverrideForced]));
 }

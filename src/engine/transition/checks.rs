@@ -1,0 +1,223 @@
+//! Checks that several changes share, with their refusals.
+
+use super::TransitionCheck;
+use crate::engine::command;
+use crate::engine::preconditions::workspace_problem;
+use crate::engine::reconcile::EffectiveStatus;
+use crate::engine::reconcile::unproved;
+use crate::engine::reconciled::Limit;
+use crate::engine::refusal::Refusal;
+use crate::engine::refusal::RefusalKind;
+use crate::engine::refusal::refuse;
+use crate::model::ChangeKind;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Outcome;
+use crate::model::Part;
+use crate::model::ReviewVerdict;
+use crate::model::RunStatus;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::StepKind;
+use crate::model::plural;
+
+impl TransitionCheck<'_> {
+    pub(super) fn check_has_work(&self, at: usize) -> Result<(), Refusal> {
+        let step = &self.reconciled.run.steps[at];
+        let id = &step.id;
+        match step.kind {
+            StepKind::Work | StepKind::Review => Ok(()),
+            StepKind::Gate if self.reconciled.effective_status(at) == EffectiveStatus::Done => {
+                let message = format!("{id} ({}) is a gate and already approved", step.title);
+                Err(refuse(RefusalKind::No, message, [self.plan()]))
+            }
+            StepKind::Gate => {
+                let message = format!("{id} ({}) is a gate: a person approves it", step.title);
+                Err(refuse(RefusalKind::Person, message, [self.command("approve", id, "")]))
+            }
+            StepKind::Container => {
+                let message = format!("{id} has no work of its own; run its child steps");
+                let children: Vec<&str> = step.children.iter().map(StepId::as_str).collect();
+                let hint = match children.as_slice() {
+                    [] => command::finish(step, &self.reconciled.run.id),
+                    children => format!("begin one of {}", children.join(", ")),
+                };
+                Err(refuse(RefusalKind::No, message, [hint]))
+            }
+        }
+    }
+
+    /// Rule 12: nothing is begun in the wrong workspace.
+    pub(super) fn check_workspace(&self, id: &StepId) -> Result<(), Refusal> {
+        let run = self.reconciled.run;
+        let Some(wrong) = workspace_problem(run, self.evidence).filter(|_| !self.limits.force) else { return Ok(()) };
+        let hints = wrong.fix.into_iter().chain([self.command("begin", id, " --force")]);
+        Err(Refusal { kind: RefusalKind::Person, message: wrong.message, hints: hints.collect() })
+    }
+
+    /// Returns the finding for a step that was forced to begin in the wrong workspace.
+    pub(super) fn forced_finding(&self, kind: &ChangeKind) -> Option<Finding> {
+        let ChangeKind::Begin { step, .. } = kind else { return None };
+        let wrong = workspace_problem(self.reconciled.run, self.evidence)?;
+        let message = format!("{step} was forced to begin in the wrong workspace: {}", wrong.message);
+        let finding = Finding::new(FindingCode::OverrideForced, message).on(step);
+        Some(wrong.fix.into_iter().fold(finding, Finding::fix))
+    }
+
+    /// Rule 3 when recording: refuses a completion that the next plan would not accept.
+    pub(super) fn check_proof(&self, step: &Step) -> Result<(), Refusal> {
+        let problems = unproved(self.reconciled.run, step, self.evidence);
+        if problems.is_empty() || self.limits.force {
+            return Ok(());
+        }
+        let (id, run) = (&step.id, &self.reconciled.run.id);
+        let message = format!("declared outputs of {id} are not valid: {}", problems.join("; "));
+        let hints = [
+            format!("fix that, then: {}", command::finish(step, run)),
+            self.command("finish", id, " --status failed --error ..."),
+            self.command("finish", id, " --force"),
+        ];
+        Err(refuse(RefusalKind::No, message, hints))
+    }
+
+    /// Refuses a step behind a gate or a review that is not done.
+    pub(super) fn check_gates(&self, at: usize) -> Result<(), Refusal> {
+        match self.reconciled.gate_before(at) {
+            None => Ok(()),
+            Some(gate) => Err(self.behind_gate(self.reconciled.run.steps[at].id.as_str(), gate)),
+        }
+    }
+
+    pub(super) fn behind_gate(&self, what: &str, at: usize) -> Refusal {
+        let gate = &self.reconciled.run.steps[at];
+        let verb = if gate.kind == StepKind::Gate { "approve" } else { "begin" };
+        let message = format!("{what} comes after {} ({}), which is {}", gate.id, gate.title, gate.status);
+        refuse(RefusalKind::Person, message, [self.command(verb, &gate.id, "")])
+    }
+
+    pub(super) fn check_dependencies(&self, at: usize, all_the_same: &str) -> Result<(), Refusal> {
+        if self.reconciled.is_ready(at) || self.limits.force {
+            return Ok(());
+        }
+        let unmet: Vec<String> = self.reconciled.unmet(at).iter().map(ToString::to_string).collect();
+        let message = format!("{} still waits for {}", self.reconciled.run.steps[at].id, unmet.join(", "));
+        Err(refuse(RefusalKind::No, message, [self.plan(), all_the_same.to_owned()]))
+    }
+
+    /// Rule 4: a person decides after too many failures or a rejection.
+    pub(super) fn check_limits(&self, at: usize) -> Result<(), Refusal> {
+        if self.limits.force {
+            return Ok(());
+        }
+        let limit = |failed: usize| Some((failed, self.reconciled.limit(failed, self.limits.attempt_limit)?));
+        let Some((failed, limit)) = self.reconciled.limited_by(at).into_iter().find_map(limit) else { return Ok(()) };
+        let (failed, id) = (&self.reconciled.run.steps[failed], &self.reconciled.run.steps[at].id);
+        let what = match limit {
+            Limit::Rejected => "was rejected".to_owned(),
+            Limit::Failed { times } => {
+                format!("failed {}", plural(usize::try_from(times).unwrap_or(usize::MAX), "time"))
+            }
+        };
+        let message = format!("{} ({}) {what}: a person decides how to continue", failed.id, failed.title);
+        let accept = match failed.kind {
+            StepKind::Review | StepKind::Gate => self.command("approve", &failed.id, ""),
+            StepKind::Work | StepKind::Container => self.command("skip", &failed.id, " --reason ..."),
+        };
+        Err(refuse(RefusalKind::Person, message, [accept, self.command("begin", id, " --force")]))
+    }
+
+    pub(super) fn check_not_aborted(&self) -> Result<(), Refusal> {
+        let run = self.reconciled.run;
+        if run.status != RunStatus::Aborted || self.limits.force {
+            return Ok(());
+        }
+        let message = format!("run {} was aborted; a person decides whether it continues", run.id);
+        Err(refuse(RefusalKind::Person, message, [command::on_run("resume", &run.id, " --force")]))
+    }
+
+    /// Refuses a resume that records more than the evidence shows.
+    pub(super) fn check_resume(&self, settled: &[(StepId, Status)]) -> Result<(), Refusal> {
+        self.check_not_aborted()?;
+        for (id, status) in settled {
+            let (at, _) = self.find(id)?;
+            if *status != Status::Completed || self.reconciled.effective_status(at) != EffectiveStatus::Done {
+                let message = format!("the evidence does not say that {id} is {status}");
+                return Err(refuse(RefusalKind::No, message, [self.plan()]));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a repair after which the run is still unreadable; the run is the repaired one.
+    pub(super) fn check_repair(&self) -> Result<(), Refusal> {
+        let run = self.reconciled.run;
+        if run.degraded {
+            let message = format!("{} cannot be read after the repair either", run.id);
+            return Err(refuse(RefusalKind::No, message, ["piton restore".to_owned()]));
+        }
+        Ok(())
+    }
+
+    pub(super) fn find(&self, id: &StepId) -> Result<(usize, &Step), Refusal> {
+        let run = self.reconciled.run;
+        let found = self.reconciled.graph.position(id);
+        found.map(|at| (at, &run.steps[at])).ok_or_else(|| {
+            let message = format!("run {} has no step {id}", run.id);
+            refuse(RefusalKind::NotFound, message, [format!("{} lists them", self.plan())])
+        })
+    }
+
+    pub(super) fn open(&self) -> Vec<usize> {
+        (0..self.reconciled.run.steps.len()).filter(|at| !self.reconciled.effective_status(*at).is_over()).collect()
+    }
+
+    pub(super) fn unreadable(&self, step: &Step) -> Refusal {
+        let file = step.file.as_ref().map_or_else(String::new, |file| format!(" in {file}"));
+        let message = format!("the state of {}{file} cannot be interpreted; the step is left alone", step.id);
+        refuse(RefusalKind::Person, message, [command::on_run("validate", &self.reconciled.run.id, "")])
+    }
+
+    pub(super) fn plan(&self) -> String {
+        command::on_run("plan", &self.reconciled.run.id, "")
+    }
+
+    pub(super) fn command(&self, verb: &str, id: &StepId, tail: &str) -> String {
+        command::on_step(verb, id, &self.reconciled.run.id, tail)
+    }
+}
+
+pub(super) fn find_part<'a>(step: &'a Step, part: &str) -> Result<&'a Part, Refusal> {
+    step.detail.parts.iter().find(|other| other.name == part).ok_or_else(|| {
+        let names: Vec<&str> = step.detail.parts.iter().map(|part| part.name.as_str()).collect();
+        let hint = match names.as_slice() {
+            [] => format!("{} has no parts; leave out --part", step.id),
+            names => format!("its parts are {}", names.join(", ")),
+        };
+        refuse(RefusalKind::NotFound, format!("{} has no part {part}", step.id), [hint])
+    })
+}
+
+/// Returns the status that verdict and status agree on; refuses a contradiction.
+pub(super) fn agreed_status(outcome: &Outcome) -> Result<Status, Refusal> {
+    let by_verdict = outcome.verdict.map(|verdict| match verdict {
+        ReviewVerdict::Approved | ReviewVerdict::ApprovedWithConditions => Status::Completed,
+        ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected => Status::Failed,
+    });
+    match outcome.status {
+        Status::Completed | Status::Failed | Status::WaitingApproval => {}
+        Status::Pending | Status::InProgress | Status::Blocked | Status::Skipped | Status::Cancelled => {
+            let message = format!("a step cannot end as {}", outcome.status);
+            return Err(refuse(RefusalKind::Usage, message, ["use completed, failed or waiting_approval".to_owned()]));
+        }
+    }
+    match (by_verdict, outcome.status) {
+        (None, status) => Ok(status),
+        (Some(by_verdict), status) if by_verdict == status => Ok(status),
+        (Some(_), status) => {
+            let verdict = outcome.verdict.map_or("", ReviewVerdict::as_str);
+            let message = format!("verdict {verdict} and status {status} contradict each other");
+            Err(refuse(RefusalKind::Usage, message, ["leave out --status; the verdict decides".to_owned()]))
+        }
+    }
+}

@@ -1,0 +1,385 @@
+//! Admits or refuses changes: a closed table over the effective status of a step and the requested change.
+//!
+//! The result is the change as it will be recorded. Attempts and failures are counted only here.
+
+mod checks;
+
+use super::command;
+use super::graph::Graph;
+use super::reconcile::EffectiveStatus;
+use super::reconcile::reconcile;
+use super::reconciled::ReconciledRun;
+use super::refusal::Refusal;
+use super::refusal::RefusalKind;
+use super::refusal::refuse;
+use super::rollback;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Evidence;
+use crate::model::Finding;
+use crate::model::Outcome;
+use crate::model::Run;
+use crate::model::RunStatus;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::StepKind;
+use crate::model::plural;
+use checks::agreed_status;
+use checks::find_part;
+
+/// Limits of a caller.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ChangeLimits {
+    /// Overrides dependencies, attempt limits and finished steps, never a gate.
+    pub(crate) force: bool,
+    /// Number of failures of one step before a person has to decide.
+    pub(crate) attempt_limit: u32,
+}
+
+/// An admitted change.
+#[derive(Clone, Debug)]
+pub(crate) enum Admitted {
+    Change {
+        change: Change,
+        /// What `--force` overrode.
+        findings: Vec<Finding>,
+    },
+    /// The state already says so; nothing has to be written.
+    Already(String),
+}
+
+/// Admits or refuses a change. `load_findings` are the findings of reading the run.
+pub(crate) fn admit(
+    run: &Run,
+    evidence: &Evidence,
+    load_findings: &[Finding],
+    change: Change,
+    limits: ChangeLimits,
+) -> Result<Admitted, Refusal> {
+    let graph = Graph::of(run);
+    let reconciled = reconcile(run, &graph, evidence, load_findings);
+    decide(&TransitionCheck { reconciled: ReconciledRun::of(run, &graph, &reconciled), evidence, limits }, change)
+}
+
+fn decide(check: &TransitionCheck<'_>, Change { at, kind }: Change) -> Result<Admitted, Refusal> {
+    if !check.reconciled.run.writable {
+        let id = &check.reconciled.run.id;
+        return Err(refuse(
+            RefusalKind::Newer,
+            format!("run {id} was written by a newer version of its format; it is read, never written"),
+            ["update piton, then try again".to_owned()],
+        ));
+    }
+    let verdict = match kind {
+        // The dialect refuses it and says what to do instead.
+        ref kind if check.is_unrecorded(kind) => Ok(Admission::Admit(kind.clone())),
+        ChangeKind::Begin { step, part, agent, .. } => check.begin(&step, part, agent),
+        ChangeKind::Finish(outcome) => check.finish(*outcome),
+        ChangeKind::Approve { step, by, note } => check.approve(step, by, note),
+        ChangeKind::Skip { step, part, reason } => check.skip(step, part, reason),
+        ChangeKind::Pause { .. } => check.stop(kind, RunStatus::Paused, "is paused already"),
+        ChangeKind::Abort { .. } => check.stop(kind, RunStatus::Aborted, "is aborted already"),
+        ChangeKind::Resume { ref settled, .. } => check.check_resume(settled).map(|()| Admission::Admit(kind)),
+        ChangeKind::Complete { note } => check.complete(note),
+        ChangeKind::Repair(_) => check.check_repair().map(|()| Admission::Admit(kind)),
+        ChangeKind::RollBack(back) => {
+            let back = check.check_not_aborted().and_then(|()| rollback::admitted(&check.reconciled, *back));
+            back.map(|back| Admission::Admit(ChangeKind::RollBack(Box::new(back))))
+        }
+        ChangeKind::Start(_) => Ok(Admission::Admit(kind)),
+    };
+    Ok(match verdict? {
+        Admission::Admit(kind) => Admitted::Change {
+            findings: check.forced_finding(&kind).into_iter().collect(),
+            change: Change { at, kind },
+        },
+        Admission::Already(message) => Admitted::Already(message),
+    })
+}
+
+/// A change that is not refused, before its findings are added.
+enum Admission {
+    Admit(ChangeKind),
+    Already(String),
+}
+
+/// Returns why a step may not be skipped; `None` if it may, or if it was skipped before.
+pub(super) fn skip_refusal(step: &Step, effective_status: EffectiveStatus) -> Option<String> {
+    let why = match (effective_status, step.kind) {
+        (EffectiveStatus::Skipped, _) => return None,
+        (EffectiveStatus::Done, _) => "it is done",
+        (EffectiveStatus::Unreadable, _) => "its state cannot be interpreted",
+        (_, StepKind::Gate) => "a gate is approved, never skipped",
+        (_, StepKind::Review) => "a review is never skipped; record its verdict",
+        (EffectiveStatus::Waiting, StepKind::Work | StepKind::Container) => "it waits for a person's approval",
+        // A container with a missing child can only be skipped as a whole.
+        (_, StepKind::Container) if !step.children.is_empty() && step.dangling.is_empty() => {
+            "its child steps are skipped one by one"
+        }
+        (_, StepKind::Work | StepKind::Container) => return None,
+    };
+    Some(why.to_owned())
+}
+
+/// Checks a change against a run and its evidence.
+struct TransitionCheck<'a> {
+    reconciled: ReconciledRun<'a>,
+    evidence: &'a Evidence,
+    limits: ChangeLimits,
+}
+
+impl TransitionCheck<'_> {
+    fn is_unrecorded(&self, kind: &ChangeKind) -> bool {
+        kind.step().is_some_and(|id| self.find(id).is_ok_and(|(_, step)| !step.recorded))
+    }
+
+    fn begin(&self, id: &StepId, part: Option<String>, agent: Option<String>) -> Result<Admission, Refusal> {
+        let (at, step) = self.find(id)?;
+        if let Some(part) = &part {
+            find_part(step, part)?;
+        }
+        self.check_has_work(at)?;
+        self.check_not_aborted()?;
+        let redo = match self.reconciled.effective_status(at) {
+            EffectiveStatus::Open
+            | EffectiveStatus::Interrupted
+            | EffectiveStatus::Failed
+            | EffectiveStatus::Invalid
+            | EffectiveStatus::Blocked
+            | EffectiveStatus::Conditions => false,
+            EffectiveStatus::Done if !self.reconciled.sent_back(at).is_empty() => true,
+            EffectiveStatus::Done | EffectiveStatus::Skipped | EffectiveStatus::Cancelled if self.limits.force => true,
+            EffectiveStatus::Verify if self.limits.force => false,
+            EffectiveStatus::Done => {
+                let message = format!("{id} is already done");
+                return Err(refuse(RefusalKind::No, message, [self.command("begin", id, " --force")]));
+            }
+            EffectiveStatus::Skipped | EffectiveStatus::Cancelled => {
+                let message = format!("{id} was left out");
+                return Err(refuse(RefusalKind::No, message, [self.command("begin", id, " --force")]));
+            }
+            EffectiveStatus::Verify => {
+                let message = if step.idempotent {
+                    format!(
+                        "the evidence says that {id} is done, but its state does not: check it before running it again"
+                    )
+                } else {
+                    format!("{id} must not run twice, and it is unknown whether it took effect")
+                };
+                let finish = command::finish(step, &self.reconciled.run.id);
+                return Err(refuse(RefusalKind::Person, message, [finish, self.command("begin", id, " --force")]));
+            }
+            EffectiveStatus::Waiting => {
+                let message = format!("{id} waits for a person's approval");
+                return Err(refuse(RefusalKind::Person, message, [self.command("approve", id, "")]));
+            }
+            EffectiveStatus::Unreadable | EffectiveStatus::OpenContainer => return Err(self.unreadable(step)),
+        };
+        self.check_workspace(id)?;
+        self.check_gates(at)?;
+        if !redo {
+            self.check_dependencies(at, &self.command("begin", id, " --force"))?;
+        }
+        self.check_limits(at)?;
+        // The first part begins the step; later ones belong to the same attempt.
+        let attempt = step.attempts.saturating_add(u32::from(part.is_none())).max(1);
+        Ok(Admission::Admit(ChangeKind::Begin { step: step.id.clone(), attempt, part, agent }))
+    }
+
+    fn finish(&self, mut outcome: Outcome) -> Result<Admission, Refusal> {
+        let (at, step) = self.find(&outcome.step)?;
+        let part = outcome.part.as_ref().map(|part| find_part(step, part)).transpose()?;
+        outcome.step = step.id.clone();
+        outcome.status = agreed_status(&outcome)?;
+        if let Some(already) = self.may_finish(at, &outcome)? {
+            return Ok(Admission::Already(already));
+        }
+        outcome.attempt = step.attempts.max(1);
+        outcome.from = Some(part.map_or(step.status, |part| part.status));
+        outcome.failures = match (part, outcome.status) {
+            (None, Status::Failed) => step.failures.saturating_add(1),
+            (None, Status::Completed) => 0,
+            // A part ends without the step, and waiting for approval is neither success nor failure.
+            (Some(_), _) | (None, _) => step.failures,
+        };
+        Ok(Admission::Admit(ChangeKind::Finish(Box::new(outcome))))
+    }
+
+    /// Returns a message if the state already says so.
+    fn may_finish(&self, at: usize, outcome: &Outcome) -> Result<Option<String>, Refusal> {
+        let step = &self.reconciled.run.steps[at];
+        let id = &step.id;
+        let effective_status = self.reconciled.effective_status(at);
+        let completes = outcome.status == Status::Completed;
+        if effective_status == EffectiveStatus::Unreadable {
+            return Err(self.unreadable(step));
+        }
+        if step.kind == StepKind::Container && effective_status != EffectiveStatus::Verify {
+            let message = format!("{id} is done when its child steps are");
+            return Err(refuse(RefusalKind::No, message, ["finish its child steps".to_owned()]));
+        }
+        if completes
+            && outcome.part.is_none()
+            && (step.kind == StepKind::Gate || effective_status == EffectiveStatus::Waiting)
+        {
+            let what = if step.kind == StepKind::Gate { "is a gate" } else { "waits for approval" };
+            let message = format!("{id} ({}) {what}: only a person's approval closes it", step.title);
+            return Err(refuse(RefusalKind::Person, message, [self.command("approve", id, "")]));
+        }
+        if outcome.part.is_none()
+            && let Some(already) = self.is_recorded(at, outcome)?
+        {
+            return Ok(Some(already));
+        }
+        if !self.reconciled.passed_its_gates(at) {
+            self.check_gates(at)?;
+        }
+        if matches!(effective_status, EffectiveStatus::Open | EffectiveStatus::Failed | EffectiveStatus::Blocked) {
+            self.check_dependencies(at, &self.command("finish", id, " --force"))?;
+        }
+        if step.kind == StepKind::Review && completes && outcome.part.is_none() && outcome.verdict.is_none() {
+            let message = format!("{id} ({}) is a review: its verdict is needed", step.title);
+            return Err(refuse(RefusalKind::Usage, message, [command::finish(step, &self.reconciled.run.id)]));
+        }
+        if completes && outcome.part.is_none() {
+            self.check_proof(step)?;
+        }
+        Ok(None)
+    }
+
+    /// Returns a message if the outcome was recorded before. Refuses one that would undo a recorded success.
+    fn is_recorded(&self, at: usize, outcome: &Outcome) -> Result<Option<String>, Refusal> {
+        let step = &self.reconciled.run.steps[at];
+        let id = &step.id;
+        if self.limits.force {
+            return Ok(None);
+        }
+        match (self.reconciled.effective_status(at), step.status, outcome.status) {
+            (EffectiveStatus::Done, Status::Completed, Status::Completed) => {
+                Ok(Some(format!("{id} is recorded as completed already")))
+            }
+            (EffectiveStatus::Done, Status::Completed, status) => {
+                let message = format!("{id} is recorded as completed; {status} would undo that");
+                Err(refuse(RefusalKind::No, message, [self.command("begin", id, " --force")]))
+            }
+            // One failure may be reported twice, for example by an agent and a hook.
+            (EffectiveStatus::Failed, Status::Failed, Status::Failed)
+                if step.error.is_some() && step.error == outcome.error =>
+            {
+                Ok(Some(format!("{id} is recorded as failed already, with the same error")))
+            }
+            (_, _, _) => Ok(None),
+        }
+    }
+
+    fn approve(&self, id: StepId, by: Option<String>, note: Option<String>) -> Result<Admission, Refusal> {
+        let (at, step) = self.find(&id)?;
+        self.check_not_aborted()?;
+        let effective_status = self.reconciled.effective_status(at);
+        match (effective_status, step.kind) {
+            (EffectiveStatus::Unreadable, _) => return Err(self.unreadable(step)),
+            (EffectiveStatus::Done, StepKind::Gate | StepKind::Review) => {
+                return Ok(Admission::Already(format!("{id} is approved already")));
+            }
+            (EffectiveStatus::Done, StepKind::Work | StepKind::Container) => {
+                return Ok(Admission::Already(format!("{id} is done already")));
+            }
+            (EffectiveStatus::Waiting | EffectiveStatus::Conditions, _) => {}
+            // A person accepts what a reviewer did not, or allows a review beyond its limit.
+            (EffectiveStatus::Failed, StepKind::Review) => {}
+            (EffectiveStatus::Skipped | EffectiveStatus::Cancelled | EffectiveStatus::OpenContainer, _)
+            | (_, StepKind::Work | StepKind::Review | StepKind::Container) => {
+                let message = format!("{id} ({}) does not wait for approval; it is {}", step.title, step.status);
+                return Err(refuse(RefusalKind::No, message, [self.plan()]));
+            }
+            (_, StepKind::Gate) => {
+                self.check_gates(at)?;
+                self.check_dependencies(at, &self.command("approve", &id, " --force"))?;
+            }
+        }
+        Ok(Admission::Admit(ChangeKind::Approve { step: id, by, note }))
+    }
+
+    fn skip(&self, id: StepId, part: Option<String>, reason: String) -> Result<Admission, Refusal> {
+        let (at, step) = self.find(&id)?;
+        if reason.trim().is_empty() {
+            let message = format!("a reason is needed to skip {id}");
+            return Err(refuse(RefusalKind::Usage, message, [self.command("skip", &id, " --reason ...")]));
+        }
+        let effective_status = self.reconciled.effective_status(at);
+        if let Some(part) = part {
+            if effective_status == EffectiveStatus::Unreadable {
+                return Err(self.unreadable(step));
+            }
+            let already = find_part(step, &part)?.status == Status::Skipped;
+            return Ok(match already {
+                true => Admission::Already(format!("{part} of {id} is skipped already")),
+                false => Admission::Admit(ChangeKind::Skip { step: id, part: Some(part), reason }),
+            });
+        }
+        match skip_refusal(step, effective_status) {
+            None if effective_status == EffectiveStatus::Skipped => {
+                Ok(Admission::Already(format!("{id} is skipped already")))
+            }
+            None => Ok(Admission::Admit(ChangeKind::Skip { step: id, part, reason })),
+            Some(_) if effective_status == EffectiveStatus::Unreadable => Err(self.unreadable(step)),
+            Some(why) => {
+                let is_done = effective_status == EffectiveStatus::Done || step.kind == StepKind::Container;
+                let kind = if is_done { RefusalKind::No } else { RefusalKind::Person };
+                Err(refuse(kind, format!("{id} ({}) cannot be skipped: {why}", step.title), [self.plan()]))
+            }
+        }
+    }
+
+    /// Pauses or aborts a run, unless it is over.
+    fn stop(&self, kind: ChangeKind, status: RunStatus, already: &str) -> Result<Admission, Refusal> {
+        let run = self.reconciled.run;
+        if run.status == status {
+            return Ok(Admission::Already(format!("run {} {already}", run.id)));
+        }
+        let over = match run.status {
+            RunStatus::Active | RunStatus::Paused => None,
+            RunStatus::Aborted => Some("was aborted"),
+            RunStatus::Completed => Some("is complete"),
+            RunStatus::Archived => Some("is archived"),
+        };
+        match over {
+            // The status of the run is not reliable while steps are open (docs/formats/ccw.md#session-file).
+            Some(what) if run.status == RunStatus::Aborted || self.open().is_empty() => Err(refuse(
+                RefusalKind::No,
+                format!("run {} {what}; it cannot be paused or aborted", run.id),
+                [self.plan()],
+            )),
+            Some(_) | None => Ok(Admission::Admit(kind)),
+        }
+    }
+
+    fn complete(&self, note: Option<String>) -> Result<Admission, Refusal> {
+        let run = self.reconciled.run;
+        let open = self.open();
+        let gate = open.iter().copied().find(|at| self.reconciled.is_pending_gate(*at));
+        if open.is_empty() && run.status == RunStatus::Completed {
+            return Ok(Admission::Already(format!("run {} is complete already", run.id)));
+        }
+        if open.is_empty() || (self.limits.force && gate.is_none()) {
+            return Ok(Admission::Admit(ChangeKind::Complete { note }));
+        }
+        if self.limits.force
+            && let Some(gate) = gate
+        {
+            return Err(self.behind_gate(&format!("run {}", run.id), gate));
+        }
+        let shown: Vec<&str> = open.iter().take(5).map(|at| run.steps[*at].id.as_str()).collect();
+        let are = if open.len() == 1 { "is" } else { "are" };
+        let more = if open.len() > 5 { ", ..." } else { "" };
+        let message =
+            format!("{} of {} {are} not done: {}{more}", plural(open.len(), "step"), run.id, shown.join(", "));
+        Err(refuse(RefusalKind::No, message, [self.plan()]))
+    }
+}
+
+#[cfg(test)]
+mod admission_tests;
+#[cfg(test)]
+mod tests;
