@@ -122,7 +122,7 @@ scene('after a compaction the context of the step comes back', async (stage, pla
   assert.equal(second.code, 0, second.err);
   const answers = second.lines.filter((line) => line.hook_event === 'SessionStart' && line.stdout);
   const after = answers.map((line) => JSON.parse(line.stdout).hookSpecificOutput.additionalContext).join('\n');
-  saw(after, /The conversation was compacted while a run that piton records was open/);
+  saw(after, /The conversation was compacted while a run recorded by piton was open/);
   saw(after, /the password check is not constant-time/);
   const logs = path.join(stage.project, '.piton/sessions');
   const [log] = fs.readdirSync(logs);

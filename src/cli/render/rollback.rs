@@ -1,4 +1,4 @@
-//! A rollback for people: what opens again, what goes in git, what stands in the way, and what was done.
+//! A rollback for people: which steps open again, the git commands, the obstacles, and what was done.
 
 use super::Page;
 use crate::cli::output::Tone;
@@ -9,7 +9,7 @@ use crate::model::plural;
 use crate::ops::GitMethod;
 use crate::ops::RollbackReport;
 
-/// How many commits and files are named; `--verbose` names all.
+/// How many commits and files are shown without `--verbose`.
 const SHOWN: usize = 10;
 
 pub(super) fn rollback(page: &mut Page, back: &RollbackReport) {

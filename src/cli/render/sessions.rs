@@ -78,7 +78,7 @@ pub(super) fn show(page: &mut Page, detail: &SessionDetail) {
 }
 
 pub(super) fn clean(page: &mut Page, report: &CleanReport) {
-    let (mark, verb) = if report.dry_run { ("", "would be put away") } else { ("✅ ", "is put away") };
+    let (mark, verb) = if report.dry_run { ("", "would be archived") } else { ("✅ ", "is archived") };
     for over in &report.cleaned {
         page.text.put(Tone::Good, mark).bold(over.id.as_str()).line(format!(" {verb}: records in {}", over.records));
         if let (Some(worktree), Some(branch)) = (&over.worktree, &over.branch) {
@@ -93,10 +93,10 @@ pub(super) fn clean(page: &mut Page, report: &CleanReport) {
         }
     }
     if report.cleaned.is_empty() && report.kept.is_empty() {
-        page.text.line("No session is over: there is nothing to put away.");
+        page.text.line("No session has ended: there is nothing to archive.");
     }
     if report.dry_run && !report.cleaned.is_empty() && !page.quiet {
-        page.text.line(format!("→ piton sessions clean --yes puts {} away", plural(report.cleaned.len(), "session")));
+        page.text.line(format!("→ piton sessions clean --yes archives {}", plural(report.cleaned.len(), "session")));
     }
 }
 

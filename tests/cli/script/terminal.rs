@@ -63,7 +63,7 @@ fn ctrl_c_at_a_question_is_no_consent_and_loses_nothing() {
     let stage = Stage::in_place("- shell: 'true'\n");
     let (_, id) = stage.run(&[]);
     let clean = stage.piton(["--format", "text", "sessions", "clean"]);
-    let output = clean.interrupted_at("Put 1 session away? [y/N]").expect("there was one").expect_code(130);
+    let output = clean.interrupted_at("Archive 1 session? [y/N]").expect("there was one").expect_code(130);
     assert!(stage.folder(&id).exists(), "{output}");
 }
 
@@ -133,7 +133,7 @@ fn sessions_are_put_away_when_a_person_says_yes() {
         let folder = stage.folder(&id);
         let Some(output) = stage.piton(["--format", "text", "sessions", "clean"]).on_terminal(typed) else { return };
         let output = output.expect_code(code);
-        assert!(output.stderr.contains("Put 1 session away? [y/N]"), "{output}");
+        assert!(output.stderr.contains("Archive 1 session? [y/N]"), "{output}");
         assert_eq!(folder.exists(), code != 0, "{typed:?}\n{output}");
     }
 }
