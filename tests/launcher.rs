@@ -262,7 +262,7 @@ fn a_build_that_is_not_this_version_is_not_used() {
     let answer = installed.run(&["setup"], &[("PATH", &path)]);
     assert_eq!(answer.code, Some(127));
     assert!(answer.stderr.ends_with(&format!(
-        "piton: what was built is not piton {}; nothing was changed\n",
+        "piton: the built program is not piton {}; nothing was changed\n",
         env!("CARGO_PKG_VERSION")
     )));
     assert_eq!(installed.run(&["plan"], &[]).code, Some(127));
@@ -309,5 +309,5 @@ fn a_wrong_program_is_named_and_nothing_else_is_run() {
     installed.program("a plugin's home/target/release/piton", "built");
     let answer = installed.run(&["plan"], &[("PITON_BIN", "/nowhere")]);
     assert_eq!(answer.code, Some(127));
-    assert_eq!(answer.stderr, "piton: PITON_BIN names no program: /nowhere\n");
+    assert_eq!(answer.stderr, "piton: PITON_BIN is not a program: /nowhere\n");
 }
