@@ -1,4 +1,4 @@
-//! Workflows of one's own, from a file to the last step, through the program.
+//! Custom workflows, from a file to the last step, through the program.
 
 use std::collections::BTreeMap;
 
@@ -51,14 +51,14 @@ enum Cut {
 }
 
 /// Drives a run with a new process per command, as an agent would: ask for the plan, do what it says.
-struct Driver<'a> {
+struct AgentLoop<'a> {
     sandbox: &'a Sandbox,
     cut: Option<(&'static str, Cut)>,
     /// The first verdict of `review` sends the run back once.
     rejects: bool,
 }
 
-impl Driver<'_> {
+impl AgentLoop<'_> {
     /// Goes on until the run is cut off (false) or over (true).
     fn drive(&mut self) -> bool {
         for _ in 0..60 {
@@ -147,12 +147,12 @@ fn interrupted_at_each_step_in_turn_nothing_is_done_twice() {
     let every = if takes_all("PITON_FAULTS") { 1 } else { 3 };
     for step in STEPS.into_iter().skip(every / 2).step_by(every) {
         let sandbox = started(FLOW);
-        let first = Driver { sandbox: &sandbox, cut: Some((step, Cut::BeforeWork)), rejects: false }.drive();
+        let first = AgentLoop { sandbox: &sandbox, cut: Some((step, Cut::BeforeWork)), rejects: false }.drive();
         assert_eq!(first, step == "approval", "{step}");
         if !first {
             let resumed = piton(&sandbox, &["resume", "--yes"]).expect_code(0);
             assert_eq!(resumed.at("/data/context/step"), step, "{resumed}");
-            assert!(Driver { sandbox: &sandbox, cut: None, rejects: false }.drive(), "{step}");
+            assert!(AgentLoop { sandbox: &sandbox, cut: None, rejects: false }.drive(), "{step}");
         }
         assert_eq!(counts(&sandbox), each(1), "{step}");
         assert_eq!(sandbox.read_json("memory/state/phase.json")["phase_status"], "complete", "{step}");
@@ -163,10 +163,10 @@ fn interrupted_at_each_step_in_turn_nothing_is_done_twice() {
 fn a_step_that_left_its_output_before_it_was_cut_off_is_not_done_again() {
     for step in ["note", "api", "ui", "ui-test", "join", "pack"] {
         let sandbox = started(FLOW);
-        assert!(!Driver { sandbox: &sandbox, cut: Some((step, Cut::AfterWork)), rejects: false }.drive());
+        assert!(!AgentLoop { sandbox: &sandbox, cut: Some((step, Cut::AfterWork)), rejects: false }.drive());
         let resumed = piton(&sandbox, &["resume", "--yes"]).expect_code(0);
         assert!(resumed.findings().contains(&"completed-by-evidence".to_owned()), "{resumed}");
-        assert!(Driver { sandbox: &sandbox, cut: None, rejects: false }.drive(), "{step}");
+        assert!(AgentLoop { sandbox: &sandbox, cut: None, rejects: false }.drive(), "{step}");
         assert_eq!(counts(&sandbox), each(1), "{step}");
     }
 }
@@ -175,7 +175,7 @@ fn a_step_that_left_its_output_before_it_was_cut_off_is_not_done_again() {
 fn a_review_that_returns_reopens_only_what_it_judged() {
     for cut in [None, Some(("join", Cut::BeforeWork))] {
         let sandbox = started(FLOW);
-        let mut driver = Driver { sandbox: &sandbox, cut: None, rejects: true };
+        let mut driver = AgentLoop { sandbox: &sandbox, cut: None, rejects: true };
         if cut.is_some() {
             // Up to the review that rejects, then a rework that is cut off: what the first attempt left proves nothing.
             driver.cut = Some(("review", Cut::BeforeWork));

@@ -83,7 +83,7 @@ impl Command {
 }
 
 /// Is what others see of a run at one moment, and what comes of the next command.
-struct Sight {
+struct Snapshot {
     /// The files that hold the state; all others are Piton's own notes.
     state: Tree,
     /// Copies of an earlier state beside it.
@@ -101,8 +101,8 @@ struct Scene {
     story: Story,
     sandbox: Sandbox,
     beginning: Tree,
-    before: Sight,
-    after: Sight,
+    before: Snapshot,
+    after: Snapshot,
 }
 
 impl Scene {
@@ -148,7 +148,7 @@ impl Scene {
         ensure(left.is_empty(), || format!("left behind: {left:?}"))
     }
 
-    fn check_sight(&self, seen: &Sight, sides: &[&Sight]) -> Result<(), String> {
+    fn check_sight(&self, seen: &Snapshot, sides: &[&Snapshot]) -> Result<(), String> {
         let differs: Vec<_> = sides.iter().map(|side| side.state.changes(&seen.state)).collect();
         let side = differs.iter().position(Vec::is_empty).map(|at| sides[at]);
         let side = side.ok_or_else(|| format!("a mixture: {differs:?}"))?;
@@ -187,7 +187,7 @@ fn ensure(holds: bool, problem: impl FnOnce() -> String) -> Result<(), String> {
 }
 
 /// Looks at the run as others would, and then goes on.
-fn see(story: &Story, sandbox: &Sandbox) -> Sight {
+fn see(story: &Story, sandbox: &Sandbox) -> Snapshot {
     // Reading finishes or drops what was left.
     let plan = sandbox.piton(["plan"]).run();
     let document = projects::document(&plan);
@@ -205,7 +205,7 @@ fn see(story: &Story, sandbox: &Sandbox) -> Sight {
             break;
         }
     }
-    Sight { state, backups, kept, plan: (plan.code, answer), validate, then }
+    Snapshot { state, backups, kept, plan: (plan.code, answer), validate, then }
 }
 
 /// Takes down the state: all files of the project but for temporary ones, copies and Piton's own; what it put away is state too.

@@ -83,7 +83,7 @@ pub(super) fn skip() -> Story {
 }
 
 pub(super) fn approve() -> Story {
-    Story::of("approve, workflow of one's own", waiting, Command::new(&["approve", "look", "--by", "Ann"]))
+    Story::of("approve, custom workflow", waiting, Command::new(&["approve", "look", "--by", "Ann"]))
 }
 
 const FLOW: &str = "name: flow\nsteps:\n  - {id: draft, agent: writer}\n  - {id: look, gate: Ann, depends_on: draft}\n  - {id: ship, agent: shipper, depends_on: look}\n";
@@ -188,14 +188,14 @@ pub(super) fn start() -> Story {
 }
 
 pub(super) fn start_own() -> Story {
-    Story::of("start, workflow of one's own", with_flow, Command::new(&["start", "flow.yaml", "--feature", "demo"]))
+    Story::of("start, custom workflow", with_flow, Command::new(&["start", "flow.yaml", "--feature", "demo"]))
 }
 
 pub(super) fn own_workflow() -> Story {
     Story {
         before: vec![Command::new(&["begin", "draft"])],
         ..Story::of(
-            "finish, workflow of one's own",
+            "finish, custom workflow",
             || {
                 let sandbox = with_flow();
                 sandbox.piton(["start", "flow.yaml", "--feature", "demo"]).run().expect_code(0);
