@@ -163,7 +163,7 @@ fn old_citations<'a>(file: &Utf8Path, line: &'a str) -> Vec<&'a str> {
     gone.chain(moved).chain(numbers).collect()
 }
 
-/// Tells whether a text goes on with the number of a section: ` B7.3`, ` 2.10`, ` C-17`.
+/// Tells whether a text continues with the number of a section: ` B7.3`, ` 2.10`, ` C-17`.
 fn begins_with_section(text: &str) -> bool {
     let Some(text) = text.strip_prefix(' ') else { return false };
     let text = text.strip_prefix(|c: char| c.is_ascii_uppercase()).unwrap_or(text);

@@ -1,4 +1,4 @@
-//! `bin/piton` finds the program wherever the plugin was put, and stays out of the way when there is none.
+//! `bin/piton` finds the program for any location of the plugin, and stays silent in hooks if it is missing.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::support;
 
-/// Is a plugin as it was installed: manifests and launcher, without a program, in a folder with a space in its name.
+/// An installed plugin: manifests and launcher, without a program, in a folder with a space in its name.
 struct Installed {
     _folder: TempDir,
     top: Utf8PathBuf,

@@ -138,7 +138,7 @@ fn the_tree_of_a_release_is_a_plugin_with_its_programs() {
     ] {
         assert!(sandbox.exists(path), "{path}");
     }
-    assert!(!sandbox.exists("tree/tests"), "what nobody installs is left out");
+    assert!(!sandbox.exists("tree/tests"), "tests are not installed");
     let sums = sandbox.read("tree/SHA256SUMS");
     assert!(sums.ends_with("  bin/prebuilt/x86_64-unknown-linux-musl/piton\n") && sums.lines().count() == 1, "{sums}");
     if cfg!(all(target_os = "linux", target_arch = "x86_64")) {

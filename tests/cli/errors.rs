@@ -138,7 +138,7 @@ fn every_code_is_met_and_says_what_to_do() {
 }
 
 #[test]
-fn a_question_that_nobody_can_answer_exits_9_with_the_plan() {
+fn a_question_without_a_person_to_ask_exits_9_with_the_plan() {
     let sandbox = projects::nine_step();
     let old = sandbox.piton(["plan"]).now("2026-03-31T12:00:00Z").run().expect_code(9);
     assert_eq!(document(&old)["data"]["verdict"], "confirm");

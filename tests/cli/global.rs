@@ -35,7 +35,7 @@ const VERBS: [&str; 27] = [
     "completions",
 ];
 
-/// Works everywhere, whatever is broken (invariant 12).
+/// Works everywhere, even when everything else is broken (invariant 12).
 const UNSHAKEN: [&[&str]; 9] = [
     &["--help"],
     &["help", "plan"],

@@ -45,7 +45,7 @@ fn each_change_says_who_made_it_and_what_it_did_to_the_steps() {
     sandbox.piton(["finish", "IMPL-002"]).now("2026-01-31T13:00:00Z").run().expect_code(0);
     let plain = document(&sandbox.piton(["history"]).run().expect_code(0));
     assert_eq!(plain["data"]["checkpoints"][1]["session"], "0123456789abcdef");
-    assert!(plain["data"]["checkpoints"][0].get("session").is_none(), "where nobody is known, nobody is named");
+    assert!(plain["data"]["checkpoints"][0].get("session").is_none(), "without a session, none is named");
     assert!(plain["data"]["checkpoints"][0].get("changes").is_none());
     let told = document(&sandbox.piton(["history", "--changes"]).run().expect_code(0));
     assert_eq!(told["data"]["checkpoints"][0]["changes"], serde_json::json!(["IMPL-002: in_progress → completed"]));
@@ -95,17 +95,17 @@ fn an_unreadable_state_is_kept_aside_when_an_older_one_comes_back() {
     let sandbox = projects::nine_step();
     let before = sandbox.read(NINE_STEP);
     sandbox.piton(["begin", "2:3"]).run().expect_code(0);
-    let torn = &sandbox.read(NINE_STEP)[..100];
-    sandbox.file(NINE_STEP, torn);
+    let truncated = &sandbox.read(NINE_STEP)[..100];
+    sandbox.file(NINE_STEP, truncated);
     let broken = sandbox.piton(["begin", "2:3"]).run().expect_code(4);
     assert!(broken.stdout.contains("piton restore"), "{broken}");
-    assert_eq!(sandbox.read(NINE_STEP), torn);
+    assert_eq!(sandbox.read(NINE_STEP), truncated);
 
     let restored = document(&sandbox.piton(["restore", "--yes"]).run().expect_code(0));
     assert_eq!(sandbox.read(NINE_STEP), before);
     let kept = restored["data"]["kept"][0].as_str().unwrap().replace("$ROOT", sandbox.root().as_str());
     assert!(kept.contains("/.piton/") && kept.contains("/history/corrupt/"), "{kept}");
-    assert_eq!(std::fs::read_to_string(&kept).unwrap(), torn);
+    assert_eq!(std::fs::read_to_string(&kept).unwrap(), truncated);
     sandbox.piton(["plan"]).run().expect_code(0);
 }
 
@@ -166,7 +166,7 @@ fn twenty_checkpoints_are_kept_or_as_many_as_was_said() {
 }
 
 #[test]
-fn an_open_run_is_archived_only_when_somebody_says_so() {
+fn an_open_run_is_archived_only_after_consent() {
     for (project, state) in [(projects::nine_step as fn() -> Sandbox, NINE_STEP), (projects::ccw, SESSION)] {
         let sandbox = project();
         let before = foreign(&sandbox);
@@ -191,7 +191,7 @@ fn files(sandbox: &Sandbox, with_own: bool) -> usize {
 }
 
 #[test]
-fn a_run_that_cannot_be_read_is_archived_only_when_somebody_says_so() {
+fn a_run_that_cannot_be_read_is_archived_only_after_consent() {
     let sandbox = projects::nine_step();
     sandbox.file(NINE_STEP, "{\"feature_name\": ");
     let error = document(&sandbox.piton(["archive"]).run().expect_code(9));

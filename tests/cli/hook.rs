@@ -84,7 +84,7 @@ fn a_new_session_is_told_what_waits() {
 }
 
 #[test]
-fn whatever_is_unexpected_ends_in_silence() {
+fn anything_unexpected_ends_in_silence() {
     let sandbox = projects::nine_step();
     let empty = Sandbox::new();
     let before = sandbox.tree();
@@ -161,7 +161,7 @@ fn an_agent_that_outlived_its_turn_is_named_too() {
     sandbox.piton(["begin", "2:3"]).session("s").run().expect_code(0);
     hook(&sandbox, "s", "subagent-start", json!({"agent_id": "a1", "agent_type": "developer"}));
     let cause = || sandbox.piton(["plan"]).session("s").run().at("/data/interruption/cause/kind").clone();
-    assert_eq!(cause(), Value::Null, "it is at work");
+    assert_eq!(cause(), Value::Null, "it is still running");
     hook(&sandbox, "s", "prompt", json!({"prompt": "and?"}));
     assert_eq!(cause(), "agent_lost");
 }

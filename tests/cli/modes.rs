@@ -35,7 +35,7 @@ fn preflight_wants_its_word_and_nothing_else() {
 }
 
 #[test]
-fn where_nobody_can_be_asked_a_doubtful_run_stays_as_it_is() {
+fn without_a_person_a_doubtful_run_is_not_changed() {
     for mode in ["interactive", "autopilot"] {
         let sandbox = projects::nine_step();
         replace(&sandbox, NINE_STEP, "\"feature_name\"", "\"branch_name\": \"feature/other\",\n  \"feature_name\"");
@@ -109,7 +109,7 @@ fn autopilot_becomes_interactive_when_the_state_is_old() {
 }
 
 #[test]
-fn what_autopilot_may_not_take_up_by_itself_somebody_has_to_agree_to() {
+fn what_autopilot_may_not_resume_needs_consent() {
     for (words, code) in [
         (&["resume", "--mode", "autopilot"][..], 9),
         (&["resume", "--mode", "autopilot", "--yes"], 0),

@@ -59,7 +59,7 @@ struct AgentLoop<'a> {
 }
 
 impl AgentLoop<'_> {
-    /// Goes on until the run is cut off (false) or over (true).
+    /// Continues until the run is cut off (false) or done (true).
     fn drive(&mut self) -> bool {
         for _ in 0..60 {
             let plan = piton(self.sandbox, &["plan"]);

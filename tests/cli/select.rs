@@ -1,4 +1,4 @@
-//! Which run is meant: by number, id, part of an id, path, or because there is only one.
+//! Which run is selected: by number, id, part of an id, path, or because there is only one.
 
 use super::projects;
 use super::projects::NINE_STEP;

@@ -1,4 +1,4 @@
-//! Locks that somebody else holds, and file systems that have none.
+//! Locks held by another process, and file systems without locks.
 
 use std::time::Duration;
 use std::time::Instant;
@@ -17,7 +17,7 @@ fn a_lock_is_waited_for_as_long_as_was_said_and_no_longer() {
     let sandbox = projects::ccw();
     sandbox.piton(["begin", "IMPL-002"]).run().expect_code(0);
     let lock = std::fs::File::open(sandbox.root().join(SESSION).join(".piton/lock")).expect("a lock was taken");
-    lock.lock().expect("nobody holds it");
+    lock.lock().expect("it is free");
     for words in [&["finish", "IMPL-002"][..], &["plan"]] {
         let started = Instant::now();
         let output = sandbox.piton(words.iter().copied()).env("PITON_LOCK_TIMEOUT_MS", "150").run();
@@ -49,7 +49,7 @@ fn refusing(sandbox: &Sandbox, strace: Strace, options: &[&str], words: &[&str])
     strace.follow(sandbox.piton(words.iter().copied()), "flock,linkat,rename,read,openat2", options).0
 }
 
-/// A file system that cannot lock is no place for a state: whoever writes or reads is told so, and nothing is touched.
+/// On a file system without locks every reader and writer gets an error, and nothing is changed.
 #[test]
 fn a_file_system_without_locks_is_named() {
     let Some(strace) = Strace::find() else { return };
@@ -127,7 +127,7 @@ fn a_share_that_fails_leaves_the_state_as_it_was() {
     assert_eq!(before.without(".piton").changes(&projects::foreign(&sandbox)), [""; 0]);
 }
 
-/// What a network share makes of a file that is removed while somebody has it open is no state.
+/// The placeholder that a network share leaves for a removed file that is still open is not a state.
 #[test]
 fn names_that_a_network_share_leaves_are_nothing() {
     let sandbox = projects::ccw();

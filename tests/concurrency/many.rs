@@ -31,14 +31,14 @@ const ALL: usize = 200;
 const KILLED: usize = 16;
 /// The longest that a call lives that is killed, in milliseconds.
 const LONGEST: usize = 60;
-/// How many earlier versions are kept unless somebody says otherwise.
+/// How many earlier versions are kept by default.
 const KEPT: usize = 20;
 
 fn changes() -> usize {
     if takes_all("PITON_MANY") { ALL } else { SOME }
 }
 
-/// Is what came of a call.
+/// The result of a call.
 enum End {
     Done,
     Killed,
@@ -100,7 +100,7 @@ impl Tally {
     }
 }
 
-/// Lets the writers write side by side, each with its number, and somebody else read until they are done.
+/// Runs the writers concurrently, each with its number, and a reader until they are done.
 fn side_by_side(writer: impl Fn(usize) + Sync, reader: impl Fn(usize) + Sync) {
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -127,7 +127,7 @@ fn side_by_side(writer: impl Fn(usize) + Sync, reader: impl Fn(usize) + Sync) {
     });
 }
 
-/// Is one earlier checkpoint: when it was replaced, and the files that were.
+/// One earlier checkpoint: when it was replaced, and its files.
 #[derive(Default)]
 struct Earlier {
     at: String,
@@ -257,7 +257,7 @@ fn variable(value: &Value, name: &str) -> usize {
     }
 }
 
-/// Is one of the runs that many write.
+/// One of the runs with many writers.
 struct Run<'a> {
     sandbox: &'a Sandbox,
     system: System,
@@ -289,7 +289,7 @@ impl Run<'_> {
             (System::Ccw, true) => [&["begin", self.step()], &part[..]].concat(),
             (System::Ccw, false) => [&["finish", self.step(), "--set", assigned], &part[..]].concat(),
             (System::NineStep | System::Aios | System::Dotagent, true) => begin,
-            // Nobody but the runner begins a step of a session.
+            // Only the runner begins a step of a session.
             (System::NineStep | System::Aios | System::Dotagent, false) | (System::Session, _) => failed.to_vec(),
         }
     }
@@ -430,13 +430,13 @@ fn of_sixteen_writers_at_fifty_runs_none_loses_a_change() {
     for run in runs.iter().filter(|run| run.system == System::Ccw) {
         let words = run.words("", "", true);
         run.sandbox.piton(words).real_clock().run().expect_code(0);
-        run.done.lock().expect("nobody else is here").insert("silent_0".to_owned());
+        run.done.lock().expect("no other thread is left").insert("silent_0".to_owned());
     }
     let tally = Tally::default();
     let writer = |writer: usize| {
         let mut dice = Dice::new(1_000 + writer as u64);
         for change in 0..changes() {
-            // A change that was killed is made again, as another one: nobody knows whether it was made.
+            // A change that was killed is made again as a new one, since it is unknown whether it took effect.
             for attempt in 0.. {
                 let (run, is_begin) = (&runs[dice.below(runs.len())], dice.below(3) == 0);
                 let silent = is_begin && !run.begin_marks();

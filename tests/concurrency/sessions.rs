@@ -9,7 +9,7 @@ use crate::cli::projects;
 use crate::cli::projects::NINE_STEP;
 use crate::support::Sandbox;
 
-/// Is a session with a process of its own, which lives until it is told to end.
+/// A session with its own process, which runs until it is told to end.
 struct Session {
     process: Child,
     answers: BufReader<std::process::ChildStdout>,
@@ -95,7 +95,7 @@ fn a_session_that_comes_back_in_a_new_process_is_itself() {
 }
 
 #[test]
-fn a_writer_that_looked_before_somebody_else_wrote_is_told() {
+fn a_writer_that_planned_before_another_write_is_refused() {
     let sandbox = projects::nine_step();
     let revision = sandbox.piton(["plan"]).run().at("/data/run/revision").as_str().unwrap().to_owned();
     sandbox.piton(["begin", "2:3", "--if-revision", &revision]).run().expect_code(0);

@@ -73,13 +73,13 @@ pub(super) fn check(scene: &Scene, is_print: bool, output: &Output) -> Result<()
     let from_after = scene.after.state.changes(&state);
     let left = leftovers(&scene.sandbox);
     match (scene.story.shape, output.code) {
-        // The work is done, and only nobody heard of it.
+        // The work is done; only its result could not be printed.
         (Shape::Whole, code) if code == 0 || is_print => {
             ensure(from_after.is_empty(), || format!("done, it says: {from_after:?}"))
         }
         (Shape::Whole, _) => {
             ensure(from_before.is_empty(), || format!("refused, it says: {from_before:?}"))?;
-            ensure(left.is_empty(), || format!("left behind: {left:?}"))?;
+            ensure(left.is_empty(), || format!("leftover: {left:?}"))?;
             check_words(output)
         }
         (Shape::InTurn, 0) => ensure(from_after.is_empty(), || format!("done, it says: {from_after:?}")),

@@ -1,4 +1,4 @@
-//! A kill at any moment, and any refusal of the system: the state is the old one or the new one, and work goes on at once.
+//! A kill at any moment, and any failing system call: the state is the old one or the new one, and work continues at once.
 
 mod faults;
 mod kills;
@@ -19,7 +19,7 @@ use crate::support::Tree;
 use crate::support::say;
 use crate::support::takes_all;
 
-/// Is a command that is cut off in all its moments, in a project where it has something to do.
+/// A command to be interrupted at every call, in a project where it has work to do.
 struct Story {
     /// What the table calls it.
     name: &'static str,
@@ -34,7 +34,7 @@ struct Story {
 }
 
 impl Story {
-    /// Is the story of a command that writes one checkpoint in a project as it was made, and is called again afterwards.
+    /// Returns the story of a command that writes one checkpoint in a new project, and is called again afterwards.
     fn of(name: &'static str, project: fn() -> Sandbox, cut: Command) -> Self {
         Self { name, project, before: Vec::new(), cut, then: vec![cut], shape: Shape::Whole }
     }
@@ -51,7 +51,7 @@ enum Shape {
     Notes,
 }
 
-/// Is a call of piton.
+/// A call of piton.
 #[derive(Clone, Copy)]
 struct Command {
     words: &'static [&'static str],
@@ -82,13 +82,13 @@ impl Command {
     }
 }
 
-/// Is what others see of a run at one moment, and what comes of the next command.
+/// A run as other processes see it at one moment, and the result of the next command.
 struct Snapshot {
-    /// The files that hold the state; all others are Piton's own notes.
+    /// The files of the state, without Piton's own records.
     state: Tree,
     /// Copies of an earlier state beside it.
     backups: Tree,
-    /// What rollbacks kept of what they gave up.
+    /// The backups of rollbacks.
     kept: Tree,
     plan: (i32, Value),
     validate: i32,
@@ -96,7 +96,7 @@ struct Snapshot {
     then: (i32, Tree),
 }
 
-/// Is a story in a sandbox that can be set back to its beginning.
+/// A story in a sandbox that can be reset.
 struct Scene {
     story: Story,
     sandbox: Sandbox,
@@ -135,8 +135,8 @@ impl Scene {
         let seen = see(&self.story, &self.sandbox);
         let sides = [&self.before, &self.after];
         match self.story.shape {
-            Shape::Whole => self.check_sight(&seen, &sides)?,
-            Shape::Notes => self.check_sight(&seen, &sides[..1])?,
+            Shape::Whole => self.check_snapshot(&seen, &sides)?,
+            Shape::Notes => self.check_snapshot(&seen, &sides[..1])?,
             Shape::InTurn => {
                 let ends = sides.map(|side| side.then.1.changes(&seen.then.1));
                 let is_known = sides.iter().any(|side| side.then.0 == seen.then.0);
@@ -145,10 +145,10 @@ impl Scene {
             }
         }
         let left = leftovers(&self.sandbox);
-        ensure(left.is_empty(), || format!("left behind: {left:?}"))
+        ensure(left.is_empty(), || format!("leftover: {left:?}"))
     }
 
-    fn check_sight(&self, seen: &Snapshot, sides: &[&Snapshot]) -> Result<(), String> {
+    fn check_snapshot(&self, seen: &Snapshot, sides: &[&Snapshot]) -> Result<(), String> {
         let differs: Vec<_> = sides.iter().map(|side| side.state.changes(&seen.state)).collect();
         let side = differs.iter().position(Vec::is_empty).map(|at| sides[at]);
         let side = side.ok_or_else(|| format!("a mixture: {differs:?}"))?;
@@ -186,7 +186,7 @@ fn ensure(holds: bool, problem: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(problem()) }
 }
 
-/// Looks at the run as others would, and then goes on.
+/// Reads the run as other processes would, and then runs the next command.
 fn see(story: &Story, sandbox: &Sandbox) -> Snapshot {
     // Reading finishes or drops what was left.
     let plan = sandbox.piton(["plan"]).run();
@@ -208,7 +208,7 @@ fn see(story: &Story, sandbox: &Sandbox) -> Snapshot {
     Snapshot { state, backups, kept, plan: (plan.code, answer), validate, then }
 }
 
-/// Takes down the state: all files of the project but for temporary ones, copies and Piton's own; what it put away is state too.
+/// Lists the state: all files of the project except temporary ones, copies and Piton's own; archived files are state too.
 fn state_of(sandbox: &Sandbox) -> Tree {
     sandbox.tree().without_folders().only(|path| {
         let own = path.as_str().rsplit_once(".piton/").map(|(_, own)| own);
@@ -224,7 +224,7 @@ fn is_backup(path: &Utf8Path) -> bool {
 }
 
 /// Lists what a command that was cut off leaves and the next one has to clear away. The folder of a session that never began is not
-/// looked into: nobody comes back to it.
+/// read: it is never used again.
 fn leftovers(sandbox: &Sandbox) -> Vec<String> {
     let has_begun = |path: &Utf8Path| {
         let session = path.ancestors().find(|folder| folder.parent().is_some_and(|above| above.ends_with("sessions")));

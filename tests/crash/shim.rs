@@ -13,7 +13,7 @@ use crate::support;
 use crate::support::Output;
 use crate::support::say;
 
-/// The system takes the first half of a write and the rest with the next one: nobody notices.
+/// The system takes the first half of a write and the rest with the next one: the result is the same.
 #[test]
 fn short_writes_are_gone_on_with() {
     everywhere("short writes", "write", "short", |scene, output| {
@@ -23,8 +23,8 @@ fn short_writes_are_gone_on_with() {
 }
 
 #[test]
-fn torn_writes_are_no_state() {
-    everywhere("torn writes", "write", "torn", |_, output| is_killed(output));
+fn truncated_writes_are_not_a_state() {
+    everywhere("truncated writes", "write", "truncated", |_, output| is_killed(output));
 }
 
 /// The disk takes half of a write and nothing more.

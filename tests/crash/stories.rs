@@ -142,16 +142,16 @@ pub(super) fn restore() -> Story {
 }
 
 pub(super) fn repair() -> Story {
-    Story::of("repair, nine-step", torn, Command::new(&["repair", "--yes"]))
+    Story::of("repair, nine-step", truncated, Command::new(&["repair", "--yes"]))
 }
 
-/// The copy of what is given up comes first; the same command works afterwards.
+/// The backup comes first; the same command works afterwards.
 pub(super) fn rollback() -> Story {
     let cut = Command::new(&["rollback", "--to", "1", "--yes"]);
     Story { before: vec![Command::new(&["begin", "2:3"])], ..Story::of("rollback, nine-step", nine_step, cut) }
 }
 
-/// Asks git on the way what is given up, and hides the copy from it.
+/// Asks git what is lost, and hides the backup from git.
 pub(super) fn rollback_in_git() -> Story {
     Story { name: "rollback in a repository, nine-step", project: with_work, ..rollback() }
 }
@@ -174,8 +174,8 @@ pub(super) fn rollback_ccw() -> Story {
     }
 }
 
-/// Makes a run whose state somebody else cut off.
-fn torn() -> Sandbox {
+/// Makes a run whose state another tool truncated.
+fn truncated() -> Sandbox {
     let sandbox = nine_step();
     sandbox.piton(["begin", "2:3"]).run().expect_code(0);
     let text = sandbox.read(projects::NINE_STEP);
@@ -231,7 +231,7 @@ pub(super) fn aios() -> Story {
     }
 }
 
-/// Two steps of the runner, which leave a file each; the next call goes on with the session, or makes one.
+/// Two steps of the runner, with one output file each; the next call resumes the session, or makes one.
 pub(super) fn run() -> Story {
     Story {
         then: vec![Command::new(&["resume", "--yes"]), Command::new(&["run", "w.yml"])],

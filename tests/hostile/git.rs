@@ -152,7 +152,7 @@ fn trapped(kind: &Kind) -> Sandbox {
     sandbox
 }
 
-/// Is what a state can make Piton ask git for besides uncommitted changes: a commit that the repository does not have, which a partial
+/// What a state can make Piton ask git for besides uncommitted changes: a commit that the repository does not have, which a partial
 /// clone would fetch, and the time of the commit of a state without a stamp, which may be signed.
 fn more_questions(sandbox: &Sandbox) {
     let state = sandbox.read(projects::NINE_STEP);
@@ -230,7 +230,7 @@ fn filters_of_the_user_still_run() {
     assert_eq!(sprung(&sandbox), ["own"]);
 }
 
-/// A folder of the project that is laid out like a repository is none: nobody asked for its configuration.
+/// A folder of the project that looks like a bare repository is not treated as one: its configuration is not read.
 #[test]
 fn a_bare_repository_in_the_project_is_none() {
     let sandbox = trapped(&KINDS[0]);
@@ -265,7 +265,7 @@ fn a_work_tree_that_lies_elsewhere_is_not_counted() {
     assert_eq!(sprung(&sandbox), [""; 0]);
 }
 
-/// A repository that belongs to somebody else is git's to refuse (`safe.directory`): there is no answer, and nothing runs.
+/// Git refuses a repository of another user (`safe.directory`): there is no answer, and nothing runs.
 #[test]
 fn a_repository_of_another_user_is_not_asked() {
     if !rustix::process::geteuid().is_root() {

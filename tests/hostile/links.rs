@@ -186,7 +186,7 @@ fn make_device(path: &Utf8Path) {
     );
 }
 
-/// Somebody swaps a folder for a link while Piton is at work: between any check and any use.
+/// A folder is swapped for a link while Piton runs: between any check and any use.
 #[test]
 fn a_folder_that_becomes_a_link_meanwhile_leads_nowhere() {
     use std::sync::atomic::AtomicBool;

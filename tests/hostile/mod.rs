@@ -1,4 +1,4 @@
-//! A project, a state or a repository made by somebody who means harm: whatever it holds, nothing of it is executed, nothing outside
+//! A project, a state or a repository made by an attacker: nothing in it is executed, nothing outside
 //! of the project is read into an answer or changed, and every call ends in time with one clean document.
 //!
 //! `SECURITY.md` names the test behind each of its promises; `threats.rs` holds the two together.
@@ -27,7 +27,7 @@ use crate::support::Program;
 use crate::support::Sandbox;
 use crate::support::Tree;
 
-/// Is one kind of run, as its example has it.
+/// One kind of run, taken from its example.
 pub(super) struct Kind {
     /// The folder below `examples/`.
     pub(super) name: &'static str,
@@ -115,7 +115,7 @@ pub(super) fn write_all(sandbox: &Sandbox, step: &str, check: &mut dyn FnMut(&st
     }
 }
 
-/// Checks what every answer keeps to, whatever was read: an exit code of the contract, and one document where JSON was asked for.
+/// Checks the guarantees of every answer: an exit code of the contract, and one document if JSON was requested.
 #[track_caller]
 pub(super) fn check_answer(line: &str, output: &Output) {
     assert!((0..=9).contains(&output.code), "{line}: exit {}\n{output}", output.code);
@@ -141,7 +141,7 @@ pub(super) fn within(program: Program<'_>) -> Output {
     output.unwrap_or_else(|| panic!("still running after {:?}", started.elapsed()))
 }
 
-/// Is a folder outside of the project with things that no call may touch or tell.
+/// A folder outside the project with files that no call may touch or reveal.
 pub(super) struct Outside {
     pub(super) folder: Utf8PathBuf,
     before: Tree,
@@ -169,7 +169,7 @@ impl Outside {
         Self { before: Tree::of(folder), folder: folder.to_owned() }
     }
 
-    /// Checks that whatever was there is there still, byte for byte.
+    /// Checks that every file is unchanged, byte for byte.
     #[track_caller]
     pub(super) fn is_kept(&self, what: &str) {
         let changes = self.before.changes(&Tree::of(&self.folder));

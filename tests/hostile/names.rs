@@ -126,7 +126,7 @@ fn commands(document: &Value, found: &mut Vec<String>) {
     match document {
         Value::String(text) => {
             let is_command = ["piton ", "git ", "chmod "].iter().any(|name| text.starts_with(name));
-            // A sentence that begins with a command goes on behind it.
+            // A sentence that begins with a command continues after it.
             if is_command && !text.contains(", ") && !text.contains(" (") {
                 found.push(text.clone());
             }

@@ -18,7 +18,7 @@ use crate::support::Output;
 use crate::support::Sandbox;
 use crate::support::read;
 
-/// Is somebody else.
+/// Another user.
 const OTHER: u32 = 4_242;
 
 fn is_superuser() -> bool {
@@ -98,7 +98,7 @@ fn a_record_that_names_a_place_outside_is_not_followed() {
 }
 
 #[test]
-fn a_record_that_anybody_could_have_written_is_not_followed() {
+fn a_record_that_any_user_could_have_written_is_not_followed() {
     for mode in [0o644, 0o666, 0o660] {
         let kind = &KINDS[1];
         let sandbox = kind.project();
@@ -128,7 +128,7 @@ fn a_record_of_another_user_is_not_followed_but_named() {
     }
 }
 
-/// A folder that everybody may write, with somebody else's `.piton` in it: nothing of it is believed that could move a file, and the
+/// A world-writable folder with another user's `.piton` in it: nothing in it is believed that could move a file, and the
 /// calls answer or say whose it is.
 #[test]
 fn what_another_user_keeps_in_a_shared_folder_leads_nowhere() {
@@ -169,7 +169,7 @@ fn what_another_user_keeps_in_a_shared_folder_leads_nowhere() {
     }
 }
 
-/// Bits that lend somebody's rights are not handed on to a new content, and the other permissions are kept.
+/// Set-user-id and set-group-id bits are not passed on to new content; the other permissions are kept.
 #[test]
 fn a_replaced_file_keeps_its_mode_but_for_what_lends_rights() {
     for (mode, kept) in [(0o4755, 0o755), (0o2664, 0o664), (0o1640, 0o640), (0o600, 0o600), (0o444, 0o444)] {
@@ -182,7 +182,7 @@ fn a_replaced_file_keeps_its_mode_but_for_what_lends_rights() {
     }
 }
 
-/// What Piton keeps for itself is closed to everybody else, whatever the umask says.
+/// Piton's own files are private to their owner under any umask.
 #[test]
 fn what_piton_keeps_is_for_its_owner_only() {
     for kind in &KINDS {

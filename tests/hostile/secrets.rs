@@ -8,7 +8,7 @@ use crate::cli::projects;
 use crate::support::Output;
 use crate::support::Sandbox;
 
-/// Is a text as a program prints it, and the part of it that nobody else may see.
+/// A text as a program prints it, and the secret part of it.
 const LEAKS: [(&str, &str); 12] = [
     ("denied for AKIAIOSFODNN7EXAMPLE", "AKIAIOSFODNN7EXAMPLE"),
     ("push with ghp_0123456789abcdefghijABCDEFGHIJ456789", "ghp_0123456789"),

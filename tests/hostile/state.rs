@@ -1,4 +1,4 @@
-//! State from strangers: whatever a file holds, the answer names it, the exit code fits, nothing hangs and nothing is written.
+//! Untrusted state: for any content the answer names the file, the exit code fits, nothing hangs and nothing is written.
 
 use std::time::Duration;
 use std::time::Instant;
@@ -15,7 +15,7 @@ use crate::support::Output;
 use crate::support::Program;
 use crate::support::Sandbox;
 
-/// Is a way to break a state file, and what the answer has to say about it.
+/// A way to break a state file, and what the answer must say about it.
 struct Bad {
     what: &'static str,
     bytes: fn(&str) -> Vec<u8>,

@@ -1,7 +1,7 @@
 //! A disk of which only that survives a power loss what was flushed, as POSIX words it.
 //!
 //! The content of a file is durable after a flush of the file, a name after a flush of its folder. Of what was not flushed, each
-//! part may have reached the disk or not, whatever came before or after it; only a rename does not lose the file: the new name is
+//! part may have reached the disk or not, independent of the others; only a rename does not lose the file: the new name is
 //! there before the old one goes.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::support::Dice;
 /// What new files and folders lose of their mode.
 const UMASK: u32 = 0o022;
 
-/// Is everything below a folder: what is durable, and what waits for it.
+/// Everything below a folder: what is durable, and what is not yet flushed.
 #[derive(Clone)]
 pub(super) struct Disk {
     top: Utf8PathBuf,
@@ -58,7 +58,7 @@ enum Edit {
     Mode(u32),
 }
 
-/// Is one thing that may or may not have reached the disk. The last option is that all of it did, the first that nothing did.
+/// One operation that may or may not have reached the disk. The first option is that none of it did, the last that all of it did.
 enum Choice {
     Naming {
         folder: usize,
@@ -76,7 +76,7 @@ enum Choice {
     },
 }
 
-/// Is what a disk holds after the power came back.
+/// The content of a disk after a power loss.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Picture(pub(super) BTreeMap<Utf8PathBuf, Shown>);
 

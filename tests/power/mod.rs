@@ -1,5 +1,5 @@
 //! A power loss at any moment: the recorded calls of a command are replayed on a disk that keeps only what was flushed, and for
-//! everything that such a disk may hold, the state is the old one or the new one, and work goes on.
+//! everything that such a disk may hold, the state is the old one or the new one, and work continues.
 
 mod disk;
 mod disk_tests;
@@ -30,14 +30,14 @@ const MIXTURES: usize = 24;
 /// How many different disks of one command are looked at; `PITON_POWER=all` looks at every one.
 const DISKS: usize = 20;
 
-/// Is a command during which the power goes, and what surrounds it.
+/// A command during which the power fails, with its context.
 struct Story {
     name: &'static str,
     project: fn() -> Sandbox,
     /// Happens before.
     before: &'static [&'static [&'static str]],
     command: &'static [&'static str],
-    /// Works afterwards, whatever was there.
+    /// Works afterwards with either state.
     then: &'static [&'static str],
     shape: Shape,
 }
@@ -53,7 +53,7 @@ enum Shape {
     Journal,
 }
 
-/// Is what one command did to a disk.
+/// The disk operations of one command.
 #[derive(Clone)]
 struct Recording {
     sandbox: Rc<Sandbox>,
@@ -62,7 +62,7 @@ struct Recording {
     calls: Vec<Call>,
 }
 
-/// Is a disk on which the power came back.
+/// A disk after a power loss.
 struct Case {
     picture: Picture,
     /// How many calls had come to their end, at most.
@@ -73,7 +73,7 @@ struct Case {
     journal: Vec<u8>,
 }
 
-/// Is what was found out about a command.
+/// The result of testing a command.
 struct Findings {
     moments: usize,
     disks: usize,
@@ -299,7 +299,7 @@ fn is_unfinished(path: &Utf8PathBuf) -> bool {
     path.as_str().ends_with(".piton-tmp") || path.ends_with("txn/pending")
 }
 
-/// Lists the files of the state that are not as they were; what Piton notes for itself is none of it, what it keeps is.
+/// Lists the changed files of the state; Piton's logs do not belong to it, its backups do.
 fn differences(wanted: &Picture, now: &Picture) -> Vec<String> {
     let state = |picture: &Picture| -> BTreeMap<Utf8PathBuf, Vec<u8>> {
         let files = picture.0.iter().filter_map(|(path, shown)| match shown {

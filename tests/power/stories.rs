@@ -249,7 +249,7 @@ fn is_missed(story: &Story, recording: &Recording, what: &str, change: &dyn Fn(&
     assert_ne!(calls, recording.calls, "{}: {what} changes nothing", story.name);
     let recording = Recording { calls, ..recording.clone() };
     let found = explore(story, &recording, usize::MAX, true);
-    assert!(!found.problems.is_empty(), "{}: nobody misses {what} on {} disks", story.name, found.looked_at);
+    assert!(!found.problems.is_empty(), "{}: no check misses {what} on {} disks", story.name, found.looked_at);
 }
 
 fn drop_sync(calls: &mut Vec<Call>, of: &str) {

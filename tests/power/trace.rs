@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
-/// Is one thing that happened. Calls that the kernel refused did not.
+/// One successful call. Calls that failed are ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Call {
-    /// Makes the file when there is none.
+    /// Creates the file if it does not exist.
     Open {
         path: Utf8PathBuf,
         mode: u32,
@@ -47,7 +47,7 @@ pub(super) enum Call {
     Sync {
         path: Utf8PathBuf,
     },
-    /// Something came out of the program that cannot be taken back: its answer, or a process that works for it.
+    /// Visible output that cannot be undone: the answer, or a child process.
     Said,
 }
 
@@ -72,7 +72,7 @@ pub(super) fn parse(text: &str, top: &Utf8Path) -> Vec<Call> {
     reading.calls
 }
 
-/// Is how an open file is written.
+/// How an open file is written.
 struct Opened {
     path: Utf8PathBuf,
     /// `None` for a file that only grows.
@@ -215,7 +215,7 @@ impl<'a> Reading<'a> {
         let mut bytes = hex(arguments[1]).expect("bytes as numbers");
         bytes.truncate(result.trim().parse().expect("a count"));
         let open = self.opened.get_mut(number(arguments[0])).filter(|open| open.path == path);
-        let open = open.unwrap_or_else(|| panic!("{path} is written, and nobody opened it"));
+        let open = open.unwrap_or_else(|| panic!("{path} is written but was never opened"));
         let at = open.at;
         open.at = open.at.map(|at| at + bytes.len() as u64);
         self.keep(Some(Call::Write { path, at, bytes }));

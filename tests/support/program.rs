@@ -16,10 +16,10 @@ use super::Output;
 use super::Sandbox;
 use super::terminal::Terminal;
 
-/// Is a user who owns nothing and may do nothing.
+/// A user without files and permissions.
 const NOBODY: u32 = 65_534;
 
-/// Is a call that is being prepared. Nothing of the environment of the tests reaches it.
+/// A call under construction. It does not inherit the environment of the tests.
 #[must_use = "nothing runs before `run` or `spawn`"]
 pub(crate) struct Program<'a> {
     sandbox: &'a Sandbox,
@@ -168,7 +168,7 @@ impl<'a> Program<'a> {
         let (ended, wait) = std::sync::mpsc::channel();
         let reader = std::thread::spawn(move || {
             let output = child.wait_with_output().expect("a child of our own");
-            // Nobody listens any more when it took too long.
+            // After a timeout the receiver is gone.
             let _ = ended.send(());
             output
         });

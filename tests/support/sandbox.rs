@@ -16,7 +16,7 @@ use super::Tree;
 /// The folders that programs in the sandbox write to.
 const WRITABLE: [&str; 3] = ["project", "home", "tmp"];
 
-/// Is a temporary project. Everything in it goes when it is dropped.
+/// A temporary project. It is deleted when dropped.
 pub(crate) struct Sandbox {
     /// Holds the folder; dropping it removes the folder.
     _folder: TempDir,

@@ -45,11 +45,11 @@ const WRITES: &[&str] = &[
     "flock",
 ];
 
-/// Is the tool that follows a program from call to call.
+/// The tool that traces the system calls of a program.
 #[derive(Clone, Copy)]
 pub(crate) struct Strace(&'static str);
 
-/// Is one call of the system.
+/// One system call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Call {
     /// Counts the threads in the order in which they were first heard of; 0 is the first of the program.
@@ -62,7 +62,7 @@ pub(crate) struct Call {
 }
 
 impl Strace {
-    /// Finds it; says so where there is none.
+    /// Finds strace; prints a message if it is missing.
     pub(crate) fn find() -> Option<Self> {
         let found = ["/usr/bin/strace", "/bin/strace"].into_iter().find(|path| Path::new(path).exists());
         if found.is_none() {

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
-/// Is what was below a folder.
+/// The content of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tree {
     entries: BTreeMap<Utf8PathBuf, Entry>,

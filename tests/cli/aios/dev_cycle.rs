@@ -1,4 +1,4 @@
-//! The six phases of a story: where a cycle goes on after its last saved result.
+//! The six phases of a story: where a cycle continues after its last saved result.
 
 use serde_json::Value;
 

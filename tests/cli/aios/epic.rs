@@ -1,4 +1,4 @@
-//! Waves of stories behind gates: where an epic goes on, and what its stories say against it.
+//! Waves of stories behind gates: where an epic continues, and what its stories say against it.
 
 use serde_json::Value;
 use serde_json::json;
@@ -71,7 +71,7 @@ fn an_epic_goes_on_in_the_first_wave_that_is_not_completed() {
         (["completed", "in_progress", "pending"], ["in_progress", "pending"], "{}", 0, vec!["retry 5.2"]),
         (["completed", "skipped", "pending"], ["in_progress", "pending"], "{}", 0, vec!["run gate-1"]),
         (["completed", "completed", "pending"], ["completed", "pending"], approved, 0, vec!["run 5.10"]),
-        // Approved, and whether the branches were merged nobody knows.
+        // Approved, and it is unknown whether the branches were merged.
         (["completed", "completed", "pending"], ["gate_review", "pending"], approved, 0, vec!["run merge-1"]),
         (["completed", "completed", "completed"], ["completed", "completed"], "{}", 0, vec!["run final-gate"]),
         // The gate spoke before a story was opened again: nothing behind it is begun, and nothing is merged.
@@ -106,7 +106,7 @@ fn an_active_state_is_out_of_date_beside_a_newer_one_that_is_over() {
     sandbox.file(".aiox/epic-5-state.yaml", &over.replace("T11:30", "T11:40"));
     let list = sandbox.piton(["list"]).run().expect_code(3);
     assert!(list.findings().iter().any(|finding| finding.contains("state-leftover")), "{list}");
-    // An older one that is over says nothing against a newer one that goes on.
+    // An older finished one says nothing against a newer open one.
     sandbox.file(".aiox/epic-5-state.yaml", &over.replace("T11:30", "T11:20"));
     assert_eq!(sandbox.piton(["plan"]).run().expect_code(0).at("/data/run/state_files/0"), STATE);
 }
@@ -141,7 +141,7 @@ fn stories_are_compared_with_the_state() {
 }
 
 #[test]
-fn a_status_that_nobody_knows_is_not_compared_with_a_story() {
+fn an_unknown_status_is_not_compared_with_a_story() {
     let sandbox = sandbox(["completed", "odd", "pending"], ["in_progress", "pending"], "{}");
     story(&sandbox, "5.2", "InProgress");
     let findings = sandbox.piton(["plan"]).run().expect_code(9).findings();

@@ -16,7 +16,7 @@ fn ids(list: &Output) -> Vec<String> {
 }
 
 #[test]
-fn a_story_implies_a_cycle_only_while_somebody_works_on_it() {
+fn a_story_implies_a_cycle_only_while_it_is_in_progress() {
     for (status, tasks, expected) in [
         ("InProgress", "- [x] a\n- [ ] b\n", Some(("3_implement", "dev"))),
         ("InProgress", "- [x] a\n- [x] b\n", Some(("4_qa", "qa"))),
@@ -127,7 +127,7 @@ fn what_is_implied_is_listed_and_never_taken_beside_what_is_saved() {
         let plan = sandbox.piton(["--mode", mode, "plan"]).run();
         assert_eq!(plan.at("/data/run/id"), "qa-2.1", "{mode}: {plan}");
     }
-    // Whoever names it gets it.
+    // It is found by name.
     assert_eq!(sandbox.piton(["plan", "sdc-4.2"]).run().at("/data/run/id"), "sdc-4.2");
 }
 
@@ -193,7 +193,7 @@ fn no_command_is_offered_that_what_is_implied_cannot_take() {
 }
 
 #[test]
-fn whoever_has_to_choose_sees_what_is_implied_too() {
+fn a_choice_lists_implied_runs_too() {
     let sandbox = Sandbox::new();
     story(&sandbox, "docs/stories/4.2.story.md", "4.2", "InProgress", "- [ ] a\n");
     for story in ["2.1", "3.1"] {
@@ -242,7 +242,7 @@ fn two_files_of_one_story_are_told() {
 }
 
 #[test]
-fn a_saved_state_with_nothing_to_do_gives_way_to_a_story_that_somebody_works_on() {
+fn a_saved_state_with_nothing_to_do_gives_way_to_a_story_in_progress() {
     let bob = "session_state:\n  version: '1.2'\n  last_updated: '2026-01-31T11:45:00Z'\n  epic: { id: 12, total_stories: 0 }\n  \
                progress: { stories_done: [], stories_pending: [] }\n  workflow: { phase_results: {} }\n  last_action: { type: EPIC_STARTED }\n";
     let guided = "instance_id: wf-1\nworkflow_id: x\nstatus: active\nsteps: []\nupdated_at: '2026-01-31T11:45:00Z'\n";

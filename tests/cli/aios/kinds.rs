@@ -1,4 +1,4 @@
-//! Every kind of saved state beside epics, QA loops and development cycles: what it is called and where it goes on.
+//! Every kind of saved state beside epics, QA loops and development cycles: what it is called and where it continues.
 
 use serde_json::Value;
 
@@ -186,7 +186,7 @@ fn of_two_states_of_one_run_the_newer_counts_and_the_other_is_named() {
     assert_eq!(list.at("/data/runs/1"), Value::Null);
     assert_eq!(list.findings(), ["state-superseded"]);
     assert_eq!(list.at("/findings/0/file"), "qa/2.1/loop-status.json");
-    // In YAML the epic counts, whatever its stamp.
+    // In YAML the epic counts, for any timestamp.
     let sandbox = Sandbox::new();
     sandbox.file("docs/stories/7.1.story.md", "# Story 7.1: x\n\n**Status:** Draft\n");
     let yaml = "epic_state:\n  epicId: 7\n  status: active\n  updated_at: \"2026-01-31T08:00:00Z\"\n  waves:\n    1: { status: pending, stories: { 7.1: { status: pending } } }\n";

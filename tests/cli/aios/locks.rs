@@ -9,7 +9,7 @@ use crate::support::Sandbox;
 const STATE: &str = ".aiox/workflow-state/1.1-state.yaml";
 const LOCK: &str = ".aiox/locks/bob-orchestration.lock";
 
-/// Is a process that is none of the caller's; it ends with the test.
+/// A process unrelated to the caller; it ends with the test.
 struct Other(Child);
 
 impl Other {
@@ -86,7 +86,7 @@ fn what_a_story_implies_waits_for_a_living_orchestrator_too() {
 }
 
 #[test]
-fn the_lock_of_another_project_below_the_root_holds_nobody_back_here() {
+fn the_lock_of_another_project_below_the_root_does_not_block() {
     let other = Other::new();
     let sandbox = sandbox();
     sandbox.file(&format!("packages/a/{LOCK}"), &lock(other.0.id(), "2026-01-31T11:59:00Z"));

@@ -61,7 +61,7 @@ enum Situation {
     Live,
 }
 
-/// Is a project in a situation, with the process that drives it where one does.
+/// A project in a situation, with the process that drives it, if any.
 struct Project {
     sandbox: Sandbox,
     driver: Option<Child>,
@@ -352,7 +352,7 @@ fn preflight_compares_file_by_file_and_checks_what_waits_for_what() {
 }
 
 #[test]
-fn what_git_says_was_changed_since_the_state_was_saved_is_weighed() {
+fn changes_in_git_since_the_state_was_saved_are_considered() {
     for (path, from, to, code, severity) in [
         (STORY, "It works", "It works twice", "story-changed", "warning"),
         (STORY, "none", "see the log", "story-changed", "warning"),
@@ -489,7 +489,7 @@ fn autopilot_logs_what_it_decided_where_the_framework_looks_for_it() {
     let line = own.into_iter().find(|line| line["decision"] == "resumed").unwrap();
     assert_eq!((&line["said"], &line["validation"]), (&block.into(), &"warnings".into()));
     assert!(line["warnings"][0].as_str().unwrap().contains("`Ready`"), "{line}");
-    // In the other modes somebody was there.
+    // In the other modes a person was present.
     let sandbox = Situation::Clean.build();
     sandbox.piton(["resume"]).run().expect_code(0);
     assert!(!sandbox.exists("qa/2.1/orchestration-log-20260131T090000Z.md"));
@@ -497,7 +497,7 @@ fn autopilot_logs_what_it_decided_where_the_framework_looks_for_it() {
 }
 
 #[test]
-fn what_nobody_saved_is_resumed_without_a_word_in_any_file_of_the_project() {
+fn an_implied_run_is_resumed_without_a_write_to_the_project() {
     let sandbox = Sandbox::new();
     sandbox.file(STORY, &story("2.1", "InProgress")).git_init();
     let before = sandbox.tree();

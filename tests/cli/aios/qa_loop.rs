@@ -37,7 +37,7 @@ fn a_loop_goes_on_with_the_review_or_the_fix_that_is_missing() {
         sandbox.file(STATE, &state(status, 1, 5, &entry));
         let before = sandbox.tree();
         let (step, action, agent) = expected;
-        // An approval that the loop does not know of is looked at and recorded, by somebody.
+        // An approval missing in the loop is checked and recorded by a person.
         let code = if action == "verify" { 9 } else { 0 };
         let plan = sandbox.piton(["plan"]).run().expect_code(code);
         assert_eq!(plan.at("/data/run/id"), "qa-2.1");

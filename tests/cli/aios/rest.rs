@@ -1,4 +1,4 @@
-//! What lies beside the saved states and is none: each file is listed with the reason, and none vanishes.
+//! Files beside the saved states that are not states: each is listed with the reason.
 
 use serde_json::Value;
 

@@ -57,7 +57,7 @@ epic_state:\r
       status: pending
       stories:
         5.1:
-          status: pending # nobody yet
+          status: pending # no owner yet
           started_at: null
           completed_at: null
     2:
@@ -134,7 +134,7 @@ epic_state:\r
       status: completed
       stories:
         5.1:
-          status: completed # nobody yet
+          status: completed # no owner yet
           started_at: {at}
           completed_at: {at}
           note: 12_tests
@@ -192,7 +192,7 @@ epic_state:\r
         let sandbox = sandbox(BLOCK);
         run(&sandbox, "begin 5.1");
         sandbox.piton(["finish", "5.1", "--status", "failed", "--error", "no: network\nat all"]).run().expect_code(0);
-        assert!(sandbox.read(STATE).contains("status: failed # nobody yet"));
+        assert!(sandbox.read(STATE).contains("status: failed # no owner yet"));
         assert!(sandbox.read(STATE).contains("          note: \"no: network\\nat all\"\n"));
         run(&sandbox, "begin 5.1");
         run(&sandbox, "finish 5.1");
@@ -370,7 +370,7 @@ mod cycles {
             ("run 5_push", "pause"),
             ("run 5_push", "resume --yes"),
             ("run 5_push", "begin 5_push"),
-            // Whether it took effect nobody knows.
+            // It is unknown whether it took effect.
             ("verify 5_push", "finish 5_push --commit 0123456789abcdef0123456789abcdef01234567"),
             ("run 6_checkpoint", "finish 6_checkpoint --status waiting_approval"),
             ("approve 6_checkpoint", "approve 6_checkpoint"),

@@ -8,7 +8,7 @@ use super::session::Session;
 use super::session::next;
 use super::session::told;
 
-/// Is one row: status, has a summary, mark in the checklist (`-` none) → what is next and how it is called when the
+/// One row: status, has a summary, mark in the checklist (`-` none) → what is next and how it is called when the
 /// dependency is done, and when it is not and never will be.
 type Row = (&'static str, bool, char, (&'static str, &'static str), (&'static str, &'static str));
 

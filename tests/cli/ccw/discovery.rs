@@ -1,4 +1,4 @@
-//! Where sessions lie, era by era, and how one of several is meant (docs/formats/ccw.md#finding-sessions).
+//! Where sessions are, era by era, and how one of several is selected (docs/formats/ccw.md#finding-sessions).
 
 use camino::Utf8Path;
 use serde_json::Value;

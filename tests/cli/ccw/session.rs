@@ -10,7 +10,7 @@ use crate::support::Sandbox;
 /// Where [`Session::new`] puts its session.
 pub(super) const DIR: &str = ".workflow/active/WFS-x";
 
-/// Is a project with one session in it.
+/// A project with one session in it.
 pub(super) struct Session {
     pub(super) sandbox: Sandbox,
     dir: String,

@@ -121,7 +121,7 @@ fn a_broken_session_file_is_reported_by_line_and_column_and_the_tasks_are_planne
 }
 
 #[test]
-fn a_session_is_complete_by_its_tasks_whatever_its_own_status_says() {
+fn a_session_is_complete_by_its_tasks_not_by_its_own_status() {
     let session = Session::new();
     session
         .file("workflow-session.json", r#"{"session_id": "WFS-x", "status": "planning", "created_at": "2026-01-30"}"#);

@@ -256,7 +256,7 @@ fn a_drifted_task_is_brought_up_to_date_by_finish() {
 }
 
 #[test]
-fn a_tick_alone_is_settled_by_finish() {
+fn a_tick_alone_is_resolved_by_finish() {
     let session = with_task(PLAIN);
     session.todo(&[("IMPL-1", 'x'), ("IMPL-2", ' ')]);
     session.ok("finish IMPL-1 --status completed");
@@ -264,11 +264,11 @@ fn a_tick_alone_is_settled_by_finish() {
 }
 
 #[test]
-fn resume_settles_what_all_witnesses_call_done() {
+fn resume_records_what_all_witnesses_call_done() {
     let session = with_task(PLAIN);
     session.todo(&[("IMPL-1", 'x'), ("IMPL-2", ' ')]).summaries(&["IMPL-1"]);
     session.call("resume").run().expect_code(9);
-    assert_eq!(session.read(".task/IMPL-1.json"), PLAIN, "nobody agreed");
+    assert_eq!(session.read(".task/IMPL-1.json"), PLAIN, "there was no consent");
     let resumed = session.ok("resume --yes");
     assert_eq!(resumed.at("/data/context/step"), "IMPL-2", "{resumed}");
     let task = session.json(".task/IMPL-1.json");

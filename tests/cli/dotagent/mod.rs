@@ -109,7 +109,7 @@ pub(super) fn plan(sandbox: &Sandbox) -> Output {
 }
 
 /// Returns the verdict and what is next, such as `resume: retry REQUIREMENTS pm`.
-pub(super) fn gist(output: &Output) -> String {
+pub(super) fn outcome(output: &Output) -> String {
     let next = output.at("/data/next");
     let next = next.as_array().into_iter().flatten().map(|next| {
         let agent = next["agent"].as_str().map_or_else(String::new, |agent| format!(" {agent}"));

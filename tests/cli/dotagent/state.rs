@@ -112,7 +112,7 @@ fn projects_below_the_root_are_found_and_look_alikes_named() {
     assert_eq!(output.at("/data/runs/0/state"), "apps/web/memory/state/phase.json");
     assert!(output.findings().contains(&"look-alike".to_owned()), "{output}");
     let output = plan(&sandbox);
-    assert_eq!(super::gist(&output), "blocked: approve REQUIREMENTS:approval");
+    assert_eq!(super::outcome(&output), "blocked: approve REQUIREMENTS:approval");
     sandbox.piton(["approve", "requirements"]).run().expect_code(0);
-    assert_eq!(super::gist(&plan(&sandbox)), "resume: run ARCHITECTURE:designs architect");
+    assert_eq!(super::outcome(&plan(&sandbox)), "resume: run ARCHITECTURE:designs architect");
 }

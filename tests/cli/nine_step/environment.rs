@@ -1,4 +1,4 @@
-//! What git and the disk say before a run goes on (docs/formats/nine-step.md#environment-checks).
+//! What git and the disk say before a run continues (docs/formats/nine-step.md#environment-checks).
 
 use serde_json::json;
 
@@ -73,7 +73,7 @@ fn a_worktree_that_is_gone_blocks() {
     assert_eq!(refused.at("/error/message"), "the worktree .worktree/quotes is not there");
 }
 
-/// As the plan blocks: whoever begins without having asked for it works in the wrong place.
+/// The plan blocks: a step begun without it would work in the wrong place.
 #[test]
 fn nothing_is_begun_in_the_wrong_place_unless_forced() {
     let sandbox = recorded();

@@ -80,7 +80,7 @@ fn a_failed_attempt_at_the_rework_is_told_beside_the_findings() {
 }
 
 #[test]
-fn findings_of_another_writer_are_kept_in_whatever_field_they_came() {
+fn findings_of_another_writer_are_kept_in_the_field_they_came_in() {
     for (name, value) in [
         ("error_message", json!("no test")),
         ("findings", json!(["no test"])),

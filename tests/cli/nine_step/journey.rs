@@ -142,7 +142,7 @@ fn the_time_before_the_worktree_is_in_the_history_and_can_come_back() {
 
     // Where the worktree has no checkpoint of its own yet, the newest from before it is the one to go back to.
     std::fs::remove_dir_all(sandbox.root().join(".worktree/quotes/.piton/history")).unwrap();
-    sandbox.file(STATE, "{ torn").remove(&format!("{STATE}.backup"));
+    sandbox.file(STATE, "{ truncated").remove(&format!("{STATE}.backup"));
     let shown = clock.piton(&sandbox, 4, ["plan"]);
     assert!(shown.findings().contains(&"restored-from-history".to_owned()), "{shown}");
     let restored = clock.piton(&sandbox, 0, ["restore", "--yes"]);

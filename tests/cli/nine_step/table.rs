@@ -8,7 +8,7 @@ use super::state;
 use super::with_fields;
 use crate::support::Sandbox;
 
-/// Is one row: the members of `last_execution`, and what is planned.
+/// One row: the members of `last_execution`, and the planned action.
 struct Row {
     last: &'static str,
     verdict: &'static str,

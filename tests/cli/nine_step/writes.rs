@@ -10,7 +10,7 @@ use super::state;
 use crate::support::Sandbox;
 use crate::support::changed_lines;
 
-/// A state as somebody else might have written it: four spaces, an order of its own, fields nobody knows.
+/// A state as another tool might have written it: four spaces, another key order, unknown fields.
 const ODD: &str = r#"{
     "x-owner": {"team": "quotes", "é": [1.10, 1e3]},
     "total_phases": 3,

@@ -6,7 +6,7 @@ use super::undo::states;
 use super::undo::take_back;
 use crate::support::Sandbox;
 
-/// Is one state, and what going back in it comes to.
+/// One state, and the result of a rollback in it.
 struct Case {
     path: &'static str,
     before: &'static str,

@@ -75,7 +75,7 @@ fn a_task_of_ccw_opens_again_with_what_depends_on_it() {
     );
     let session = sandbox.read_json(&format!("{SESSION}/workflow-session.json"));
     assert_eq!((&session["status"], &session["current_phase"]), (&json!("active"), &json!("EXECUTE")));
-    // Its summary is older than the rollback: it proves nothing, and nobody took it away.
+    // Its summary is older than the rollback: it proves nothing, and it was not removed.
     assert_eq!(next(&sandbox), "run IMPL-1");
     assert!(sandbox.exists(&format!("{SESSION}/.summaries/IMPL-1-summary.md")));
     let backup = answer["data"]["backup"].as_str().unwrap();

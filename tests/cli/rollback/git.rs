@@ -8,7 +8,7 @@ use super::texts;
 use super::work;
 
 #[test]
-fn commits_that_nobody_else_has_are_taken_back_with_the_branch() {
+fn unpublished_commits_are_removed_with_a_reset() {
     let sandbox = project();
     let (head, first) =
         (sandbox.git_in(FOLDER, ["rev-parse", "HEAD"]), sandbox.git_in(FOLDER, ["rev-parse", "HEAD~1"]));

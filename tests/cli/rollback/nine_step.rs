@@ -10,7 +10,7 @@ use super::texts;
 use crate::cli::projects::document;
 
 #[test]
-fn nothing_is_written_before_somebody_agrees() {
+fn nothing_is_written_without_consent() {
     let sandbox = project();
     let before = sandbox.tree().without(".piton");
     let proposed = rollback(&sandbox, 9, &["--to", "1"]);
@@ -42,7 +42,7 @@ fn the_state_goes_back_to_the_end_of_the_phase() {
             "next_phase": 2, "next_step": 1, "next_agent": "agent-1", "reason": "Continue from Phase 1 after rollback",
         })
     );
-    assert!(sandbox.read(STATE).contains("\"own\": 1.50"), "what nobody named keeps its spelling");
+    assert!(sandbox.read(STATE).contains("\"own\": 1.50"), "an unknown field keeps its spelling");
     let plan = sandbox.piton(["plan"]).run();
     assert_eq!(plan.at("/data/next/0/step"), "2:1");
     assert_eq!(plan.at("/data/next/0/action"), "run");

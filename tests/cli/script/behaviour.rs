@@ -151,7 +151,7 @@ fn a_step_that_must_not_run_twice_waits_for_a_person() {
     let cut_off = || {
         let stage = Stage::new(workflow);
         let mut child = stage.piton(["run", "w.yml"]).spawn();
-        until("the step is at work", || stage.executions() == ["push"]);
+        until("the step is running", || stage.executions() == ["push"]);
         kill(child.id());
         child.wait().unwrap();
         let refused = stage.piton(["resume"]).run().expect_code(9);

@@ -22,7 +22,7 @@ const THREE: &str = "
 - shell: echo 3 >> LOG
 ";
 
-/// Is where a step waits until a test lets it go on.
+/// A file that a step waits for until the test creates it.
 const WAITS: &str = "
 - shell: echo 1 >> LOG
 - shell: echo 2 >> LOG; while [ ! -e LOG.repaired ]; do sleep 0.01; done; echo 2 done >> LOG
@@ -210,7 +210,7 @@ fn c9_sigterm_and_sigkill_are_survived_as_well() {
 fn c10_a_resume_of_a_living_run_is_refused() {
     let stage = Stage::new(WAITS);
     let mut child = stage.piton(["run", "w.yml"]).spawn();
-    until("the workflow is at work", || stage.executions().len() >= 2);
+    until("the workflow is running", || stage.executions().len() >= 2);
     let output = stage.piton(["resume"]).run().expect_code(6);
     assert!(output.stderr.contains(&format!("is at work already: process {}", child.id())), "{output}");
     assert!(output.stderr.contains(" on host "), "{output}");
@@ -222,7 +222,7 @@ fn c10_a_resume_of_a_living_run_is_refused() {
 }
 
 #[test]
-fn c11_of_two_resumes_one_is_refused_and_what_is_stale_blocks_nobody() {
+fn c11_of_two_resumes_one_is_refused_and_a_stale_lock_does_not_block() {
     let stage = Stage::new(WAITS);
     let (_, id) = cut_off(&stage, 2, "KILL");
     let lease = stage.folder(&id).join("lease.json");
@@ -252,7 +252,7 @@ fn c12_what_is_complete_or_unknown_is_said_so() {
         output.stderr.contains(&format!("session {id} is complete already; there is nothing to resume")),
         "{output}"
     );
-    let output = stage.resume("session-nobody").expect_code(3);
+    let output = stage.resume("session-unknown").expect_code(3);
     assert!(output.stderr.contains(&format!("there are {id}")), "{output}");
     assert_eq!(stage.executions(), ["1"]);
 }

@@ -14,7 +14,7 @@ const ALL: usize = 200;
 /// The longest time that a runner lives, in milliseconds: most are killed before they are done.
 const LONGEST: u64 = 90;
 
-/// Is a source of chance that is the same every time.
+/// A random number generator with a fixed seed.
 struct Chance(u64);
 
 impl Chance {

@@ -90,7 +90,7 @@ fn a_session_of_prodigy_is_listed_and_planned() {
     json_list(&stage).expect_code(3);
 }
 
-/// Lists runs as somebody who did not ask for those of Prodigy.
+/// Lists runs without Prodigy's sessions.
 fn json_list(stage: &Stage) -> Output {
     stage.piton(["--format", "json", "list"]).run()
 }
@@ -211,7 +211,7 @@ fn the_home_is_where_prodigy_itself_looks_for_it() {
         let arguments = ["--format", "json", "sessions", "import", ID];
         stage.piton(arguments.into_iter().chain(more.iter().copied())).env("PRODIGY_HOME", moved.as_str()).run()
     };
-    // Its worktrees stay in ~/.prodigy whatever PRODIGY_HOME says, so the worktree is not found from there
+    // Its worktrees stay in ~/.prodigy for any PRODIGY_HOME, so the worktree is not found from there
     // (docs/formats/prodigy.md#where-prodigy-keeps-a-session).
     let refused = import(&[]).expect_code(1);
     assert!(refused.stdout.contains("the worktree of"), "{refused}");
@@ -232,11 +232,11 @@ fn what_cannot_be_gone_on_with_is_refused_with_what_to_do() {
         std::fs::remove_dir_all(home(stage).join("worktrees/project").join(ID)).unwrap();
     });
     assert!(lost.expect_code(1).stdout.contains("is gone, and with it what its steps left"));
-    let torn = with(&|stage| {
+    let truncated = with(&|stage| {
         let path = home(stage).join(format!("state/{ID}/checkpoints/workflow-1769857200007.checkpoint.json"));
         std::fs::write(path, "{\"workflow_id\": \"workflow").unwrap();
     });
-    assert!(torn.clone().expect_code(4).stdout.contains("says nothing"), "{torn}");
+    assert!(truncated.clone().expect_code(4).stdout.contains("says nothing"), "{truncated}");
     let stage = stage();
     seen(&stage, &["sessions", "import", "workflow-2"]).expect_code(3);
     stage.piton(["--prodigy-home", "/nowhere", "list"]).run().expect_code(2);

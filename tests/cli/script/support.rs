@@ -7,7 +7,7 @@ use crate::support::Output;
 use crate::support::Program;
 use crate::support::Sandbox;
 
-/// Is a sandbox with a workflow in it.
+/// A sandbox with a workflow in it.
 pub(super) struct Stage {
     pub(super) sandbox: Sandbox,
 }

@@ -94,7 +94,7 @@ fn c13_a_restart_says_what_is_lost_and_only_a_yes_loses_it() {
         assert!(output.stderr.contains("Force restart will lose 1 completed step. Continue? [y/N]"), "{output}");
         assert_eq!(stage.executions(), executions, "{typed:?}\n{output}");
         let after = std::fs::read(stage.folder(&id).join("journal.jsonl")).unwrap();
-        assert_eq!(before == after, code == 9, "{typed:?}: a restart that nobody agreed to leaves no trace");
+        assert_eq!(before == after, code == 9, "{typed:?}: a restart without consent leaves no trace");
     }
 }
 
@@ -114,7 +114,7 @@ fn a_person_says_whether_a_step_took_effect() {
     ] {
         let stage = Stage::in_place(workflow);
         let mut child = stage.piton(["run", "w.yml"]).spawn();
-        until("the step is at work", || stage.executions() == ["push"]);
+        until("the step is running", || stage.executions() == ["push"]);
         run_tool("/bin/sh".as_ref(), &["-c", &format!("kill -KILL {}", child.id())], &[]);
         child.wait().unwrap();
         repair(&stage);

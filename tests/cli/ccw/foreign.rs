@@ -1,4 +1,4 @@
-//! Sessions as projects keep them that never read the format: what can be understood is, and what cannot is said.
+//! Sessions of projects that do not follow the format: what can be understood is read, and the rest is reported.
 
 use std::os::unix::fs::symlink;
 
