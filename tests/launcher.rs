@@ -16,7 +16,7 @@ struct Installed {
     top: Utf8PathBuf,
 }
 
-/// What the launcher printed and how it ended.
+/// The launcher's output and exit code.
 #[derive(Debug, PartialEq, Eq)]
 struct Answer {
     code: Option<i32>,
@@ -41,7 +41,7 @@ impl Installed {
         self.top.join("a plugin's home")
     }
 
-    /// Puts a program there that says its name and its arguments.
+    /// Installs a program that prints its name and arguments.
     fn program(&self, path: impl AsRef<Utf8Path>, name: &str) -> Utf8PathBuf {
         let path = self.top.join(path);
         std::fs::create_dir_all(path.parent().expect("a file is in a folder")).expect("a folder of ours");

@@ -1,4 +1,4 @@
-//! Every exit code comes from a situation that happens, and says what to do.
+//! Every exit code has a real situation, and the answer says what to do.
 
 use super::projects;
 use super::projects::NINE_STEP;
@@ -156,7 +156,7 @@ fn a_run_that_is_over_exits_0() {
 #[test]
 fn what_the_disk_refuses_exits_4_and_names_the_file() {
     let sandbox = projects::ccw();
-    // A file where Piton's own folder has to be: also root cannot write there.
+    // A file in the place of Piton's folder: root cannot write there either.
     sandbox.file(&format!("{SESSION}/.piton"), "");
     let before = sandbox.tree();
     let output = sandbox.piton(["begin", "IMPL-002"]).run().expect_code(4);

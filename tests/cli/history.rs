@@ -1,4 +1,4 @@
-//! `history`, `restore` and `archive`: nothing that was ever written is out of reach.
+//! `history`, `restore` and `archive`: every earlier state can be restored.
 
 use super::projects;
 use super::projects::NINE_STEP;
@@ -82,7 +82,7 @@ fn a_checkpoint_comes_back_byte_for_byte() {
     assert_eq!(begun.changes(&foreign(&sandbox)), [] as [&str; 0]);
     sandbox.piton(["restore", "--to", "000001"]).run().expect_code(0);
     assert_eq!(start.changes(&foreign(&sandbox)), [] as [&str; 0]);
-    // Going back is a checkpoint as well, so it can be taken back.
+    // A restore is a checkpoint too, so it can be undone.
     let history = sandbox.piton(["history"]).run();
     let newest = history.at("/data/checkpoints/1/id").as_str().unwrap().to_owned();
     assert_eq!(history.at("/data/checkpoints/1/replaced_by"), "restore");
@@ -176,14 +176,14 @@ fn an_open_run_is_archived_only_after_consent() {
         let to = document(&sandbox.piton(["archive", "--yes"]).run().expect_code(0))["data"]["to"].clone();
         assert!(sandbox.exists(to.as_str().unwrap()), "{to}");
         assert!(!sandbox.exists(state));
-        // Every file is somewhere, with every byte but the stamp of the archive.
+        // Every file is kept, with every byte except the archive's timestamp.
         let (count, after) = (files(&sandbox, false), files(&sandbox, true));
         assert!(after >= count, "{after} of {count}");
         sandbox.piton(["list"]).run().expect_code(3);
     }
 }
 
-/// Counts the state files, those below Piton's own folders included or not.
+/// Counts the state files, with or without those in Piton's own folders.
 fn files(sandbox: &Sandbox, with_own: bool) -> usize {
     let tree = if with_own { sandbox.tree() } else { foreign(sandbox) };
     let all = Sandbox::new().tree().changes(&tree);

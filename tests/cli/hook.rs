@@ -11,7 +11,7 @@ use crate::support::Output;
 use crate::support::Sandbox;
 use crate::support::Tree;
 
-/// Sends an event of a session whose client is this test, which lives on.
+/// Sends an event of a session whose client is this test process.
 fn hook(sandbox: &Sandbox, session: &str, event: &str, fields: Value) -> Output {
     let output = sandbox.piton(["hook", event]).session(session).stdin(input(sandbox, session, fields)).run();
     assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{event}");
@@ -24,7 +24,7 @@ fn input(sandbox: &Sandbox, session: &str, mut fields: Value) -> String {
     fields.to_string()
 }
 
-/// Starts a session and runs commands as children of its client, which is gone when this returns: `find` stands for it.
+/// Starts a session and runs commands as children of its client, which has ended when this returns; `find` acts as the client.
 fn in_a_client_that_dies(sandbox: &Sandbox, commands: &[(&[&str], Value)]) {
     let session = "old";
     let mut script = String::new();
@@ -46,7 +46,7 @@ fn program() -> &'static str {
     env!("CARGO_BIN_EXE_piton")
 }
 
-/// Returns what an answer says to the person, and to the agent.
+/// Returns the text for the person and the text for the agent.
 fn said(output: &Output) -> (String, String) {
     if output.stdout.is_empty() {
         return (String::new(), String::new());
@@ -240,7 +240,7 @@ fn the_second_of_two_sessions_is_refused_and_not_told_of_the_run() {
     std::io::BufRead::read_line(&mut lines, &mut line).expect("text");
     assert!(line.contains("checkpoint/1"), "{line}");
 
-    // The same session opened twice is two clients, and so is another session.
+    // The same session opened twice counts as two clients, like another session.
     for session in ["twice", "other"] {
         let refused = sandbox.piton(["finish", "2:3"]).session(session).run();
         assert_eq!(refused.code, 6, "{session}: {refused}");
@@ -332,7 +332,7 @@ fn no_more_is_taken_in_than_an_event_may_hold() {
     assert_eq!((output.code, output.stdout.as_str(), output.stderr.as_str()), (0, "", ""));
 }
 
-/// Returns the only log there is.
+/// Returns the only log.
 fn log_of(sandbox: &Sandbox) -> String {
     let logs: Vec<_> = sandbox.root().join(".piton/sessions").read_dir_utf8().expect("a log").flatten().collect();
     assert_eq!(logs.len(), 1);

@@ -43,14 +43,14 @@ fn started(flow: &str) -> Sandbox {
     sandbox
 }
 
-/// Says at which moment of a step its agent and the program are gone.
+/// When in a step the agent and the program are killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cut {
     BeforeWork,
     AfterWork,
 }
 
-/// Drives a run with a new process per command, as an agent would: ask for the plan, do what it says.
+/// An agent that drives a run with a new process per command: it asks for the plan and follows it.
 struct AgentLoop<'a> {
     sandbox: &'a Sandbox,
     cut: Option<(&'static str, Cut)>,
@@ -177,7 +177,7 @@ fn a_review_that_returns_reopens_only_what_it_judged() {
         let sandbox = started(FLOW);
         let mut driver = AgentLoop { sandbox: &sandbox, cut: None, rejects: true };
         if cut.is_some() {
-            // Up to the review that rejects, then a rework that is cut off: what the first attempt left proves nothing.
+            // Up to the review that rejects, then a rework that is cut off: the outputs of the first attempt prove nothing.
             driver.cut = Some(("review", Cut::BeforeWork));
             assert!(!driver.drive());
             piton(&sandbox, &["finish", "review", "--verdict", "needs revision", "--error", "add a test"])
@@ -216,7 +216,7 @@ fn an_output_that_violates_its_schema_is_no_proof() {
     assert_eq!(piton(&sandbox, &["plan"]).expect_code(0).at("/data/next/0/step"), "b");
 }
 
-/// What the next plan would not believe is not recorded; a failure, a part and a person's word are.
+/// A result that the next plan would not accept is not recorded; a failure, a part and a person's decision are.
 #[test]
 fn a_step_without_what_it_declares_is_not_finished() {
     let flow = "steps:\n- id: a\n  parts: [x]\n  outputs: [out/a.txt, {path: a.json, schema: {type: object, required: [n]}}]\n- id: b\n";

@@ -1,4 +1,4 @@
-//! `plan --patch`: edits of files that Piton never writes, printed byte for byte and applied by others.
+//! `plan --patch`: edits of files that Piton never writes, printed exactly and applied by other programs.
 
 use serde_json::json;
 

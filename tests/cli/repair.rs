@@ -1,4 +1,4 @@
-//! `repair`: what is proposed for a state that cannot be read, where it comes from, and what a yes writes.
+//! `repair`: the proposal for an unreadable state, the source of each value, and what a yes writes.
 
 use serde_json::Value;
 use serde_json::json;
@@ -233,7 +233,7 @@ fn a_refusal_names_what_to_do() {
     sandbox.file(PLAN, EXECUTION);
     let bare = sandbox.piton(["repair"]).run().expect_code(4);
     assert_eq!(bare.at("/error/hints/0"), "piton repair ./.aios/epic-5-state.yaml --from-evidence");
-    // An own workflow was in its file alone.
+    // A custom workflow was only in the state file.
     let sandbox = example("own-workflow");
     let phase = "memory/state/phase.json";
     let half = sandbox.read(phase).len() / 2;

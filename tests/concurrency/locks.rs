@@ -35,7 +35,7 @@ fn check_timeout(output: &Output, words: &[&str]) {
     let error = document(output);
     let message = error["error"]["message"].as_str().expect("an error has a message");
     let mut expected = vec![".piton/lock", "after 150 ms", "nothing was written", "Run the command again"];
-    // Some systems do not tell who holds it.
+    // Some systems do not say which process holds it.
     let holder = format!("still locked by process {} (", std::process::id());
     expected.push(if message.contains("by another piton") { "by another piton" } else { &holder });
     for part in expected {
@@ -86,7 +86,7 @@ fn a_file_system_without_locks_is_named() {
     refusing(&sandbox, strace, &["-e", "inject=flock:error=EINTR:when=1..3"], &["finish", "IMPL-002"]).expect_code(0);
 }
 
-/// Where the system gives no second name to a file, the history has a copy.
+/// Without hard links, the history has a copy.
 #[test]
 fn earlier_versions_are_copied_where_they_cannot_be_linked() {
     let Some(strace) = Strace::find() else { return };
@@ -101,7 +101,7 @@ fn earlier_versions_are_copied_where_they_cannot_be_linked() {
     }
 }
 
-/// A share that went away under a file, and one that the new content cannot move to: nothing changes, and the file is named.
+/// On a lost network share, or one without rename, nothing changes, and the error names the file.
 #[test]
 fn a_share_that_fails_leaves_the_state_as_it_was() {
     let Some(strace) = Strace::find() else { return };

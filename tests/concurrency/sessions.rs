@@ -1,4 +1,4 @@
-//! Sessions that meet at one run.
+//! Several sessions at one run.
 
 use std::io::BufRead as _;
 use std::io::BufReader;
@@ -16,7 +16,7 @@ struct Session {
 }
 
 impl Session {
-    /// Starts a process that looks like a client of its own: anything but a shell by name.
+    /// Starts a process that looks like a client: any program that is not a shell.
     fn new(sandbox: &Sandbox, id: &str) -> Self {
         let agent = sandbox.top().join("bin/agent");
         if !agent.exists() {

@@ -21,14 +21,14 @@ use crate::support::takes_all;
 
 /// A command to be interrupted at every call, in a project where it has work to do.
 struct Story {
-    /// What the table calls it.
+    /// Its name in the table.
     name: &'static str,
     /// Makes the project.
     project: fn() -> Sandbox,
     /// Happens before.
     before: Vec<Command>,
     cut: Command,
-    /// What one would call next; the first that finds something to do counts.
+    /// The commands to call next; the first one with work to do counts.
     then: Vec<Command>,
     shape: Shape,
 }
@@ -40,14 +40,14 @@ impl Story {
     }
 }
 
-/// Says what a command leaves behind when it is cut off.
+/// What a command leaves when it is cut off.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
     /// The state before, or the state after.
     Whole,
-    /// One checkpoint after the other, each of them whole: what is missing, the next command does.
+    /// One complete checkpoint after the other; the next command writes the missing ones.
     InTurn,
-    /// The state before: it only takes notes.
+    /// The state before: it writes only logs.
     Notes,
 }
 
@@ -57,7 +57,7 @@ struct Command {
     words: &'static [&'static str],
     /// The session of the client that calls.
     session: Option<&'static str>,
-    /// What comes on the standard input, with `ROOT` for the project.
+    /// The standard input, with `ROOT` for the project.
     input: Option<&'static str>,
 }
 
@@ -106,7 +106,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// Prepares the project, and lives through the story twice: without the command, and with the whole of it.
+    /// Prepares the project, and runs the story twice: without the command, and with all of it.
     fn new(story: Story) -> Self {
         let sandbox = (story.project)();
         for command in &story.before {
@@ -129,8 +129,8 @@ impl Scene {
         self
     }
 
-    /// Checks that everybody sees the state before or the state after, that the next command works from there, and that nothing is
-    /// left lying about.
+    /// Checks that every reader sees the state before or the state after, that the next command works from there, and that no temporary
+    /// files remain.
     fn check(&self) -> Result<(), String> {
         let seen = see(&self.story, &self.sandbox);
         let sides = [&self.before, &self.after];
@@ -154,7 +154,7 @@ impl Scene {
         let side = side.ok_or_else(|| format!("a mixture: {differs:?}"))?;
         let is_copy = [&self.before, &self.after].iter().any(|side| side.backups == seen.backups);
         ensure(is_copy, || "the copy beside the state is neither of the two".to_owned())?;
-        // Before the state, all of it or nothing.
+        // A record is complete before the state changes.
         let is_before = differs[0].is_empty();
         let is_kept = seen.kept == self.after.kept || (is_before && seen.kept == self.before.kept);
         ensure(is_kept, || format!("what a rollback keeps: {:?}", self.after.kept.changes(&seen.kept)))?;
@@ -166,7 +166,7 @@ impl Scene {
         ensure(end.is_empty(), || format!("after the next command: {end:?}"))
     }
 
-    /// Fails the test with all that went wrong, or says how much was tried.
+    /// Fails the test with all problems, or prints how much was tried.
     fn conclude(&self, what: &str, tried: usize, problems: &[String]) {
         let name = self.story.name;
         assert!(problems.is_empty(), "{name}: {} of {tried} {what}\n{}", problems.len(), problems.join("\n"));
@@ -188,7 +188,7 @@ fn ensure(holds: bool, problem: impl FnOnce() -> String) -> Result<(), String> {
 
 /// Reads the run as other processes would, and then runs the next command.
 fn see(story: &Story, sandbox: &Sandbox) -> Snapshot {
-    // Reading finishes or drops what was left.
+    // Reading completes or drops an unfinished change.
     let plan = sandbox.piton(["plan"]).run();
     let document = projects::document(&plan);
     let steps: Vec<&Value> =
@@ -223,7 +223,7 @@ fn is_backup(path: &Utf8Path) -> bool {
     matches!(path.extension(), Some("backup" | "bak")) && !is_kept
 }
 
-/// Lists what a command that was cut off leaves and the next one has to clear away. The folder of a session that never began is not
+/// Lists leftovers of an interrupted command, which the next one must remove. The folder of a session that never began is not
 /// read: it is never used again.
 fn leftovers(sandbox: &Sandbox) -> Vec<String> {
     let has_begun = |path: &Utf8Path| {

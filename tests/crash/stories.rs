@@ -1,4 +1,4 @@
-//! The commands that are cut off, one for every way of writing.
+//! The commands under test, one for every way of writing.
 
 use serde_json::json;
 
@@ -59,7 +59,7 @@ pub(super) fn begin() -> Story {
     Story::of("begin, nine-step", nine_step, Command::new(&["begin", "2:3"]))
 }
 
-/// Takes the lease, and notes in the log of the session that it drives the run.
+/// Takes the lease, and records in the session's log that it drives the run.
 pub(super) fn begin_in_a_session() -> Story {
     Story::of("begin in a session, nine-step", nine_step, Command::of_session(&["begin", "2:3"], None))
 }
@@ -125,7 +125,7 @@ pub(super) fn archive() -> Story {
     }
 }
 
-/// The session, the list of archived sessions and the place of the folder change one after the other.
+/// The session, the list of archived sessions and the location of the folder change in order.
 pub(super) fn archive_ccw() -> Story {
     Story {
         shape: Shape::InTurn,
@@ -156,7 +156,7 @@ pub(super) fn rollback_in_git() -> Story {
     Story { name: "rollback in a repository, nine-step", project: with_work, ..rollback() }
 }
 
-/// Makes a run on a branch of its own, with a commit of phase 2.
+/// Makes a run on its own branch, with a commit of phase 2.
 fn with_work() -> Sandbox {
     let sandbox = in_git();
     sandbox.git(["switch", "--quiet", "--create", "feature/user-auth"]);
@@ -261,7 +261,7 @@ pub(super) fn hook_start() -> Story {
     }
 }
 
-/// Gives the lease back and notes why.
+/// Releases the lease and records why.
 pub(super) fn hook_failure() -> Story {
     Story {
         before: vec![

@@ -1,7 +1,7 @@
 //! A project, a state or a repository made by an attacker: nothing in it is executed, nothing outside
 //! of the project is read into an answer or changed, and every call ends in time with one clean document.
 //!
-//! `SECURITY.md` names the test behind each of its promises; `threats.rs` holds the two together.
+//! `SECURITY.md` names the test behind each of its guarantees; `threats.rs` compares the two.
 
 mod git;
 mod links;
@@ -31,7 +31,7 @@ use crate::support::Tree;
 pub(super) struct Kind {
     /// The folder below `examples/`.
     pub(super) name: &'static str,
-    /// The file that the run is known by.
+    /// The file that identifies the run.
     pub(super) state: &'static str,
     /// The folder that holds `.piton`.
     pub(super) folder: &'static str,
@@ -53,7 +53,7 @@ pub(super) const KINDS: [Kind; 5] = [
 ];
 
 impl Kind {
-    /// Puts the example into a project of its own.
+    /// Copies the example into a new project.
     pub(super) fn project(&self) -> Sandbox {
         let sandbox = Sandbox::new();
         Tree::of(&support::repository().join("examples").join(self.name)).write_to(&sandbox.root());
@@ -61,7 +61,7 @@ impl Kind {
     }
 }
 
-/// Every verb that only reads, in the forms that show most.
+/// Every read-only verb, with its most detailed options.
 pub(super) const READS: [&[&str]; 15] = [
     &["list", "--all"],
     &["plan"],
@@ -126,14 +126,14 @@ pub(super) fn check_answer(line: &str, output: &Output) {
     }
 }
 
-/// Tells whether a character could drive a terminal, turn text around or hide in it.
+/// Tells whether a character could control a terminal, reverse text or hide in it.
 pub(super) fn is_harmful(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t'))
         || matches!(c, '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
         || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Runs it, and fails when it hangs.
+/// Runs it, and fails if it hangs.
 #[track_caller]
 pub(super) fn within(program: Program<'_>) -> Output {
     let started = Instant::now();
@@ -147,7 +147,7 @@ pub(super) struct Outside {
     before: Tree,
 }
 
-/// What no answer may hold.
+/// The secret that no answer may contain.
 pub(super) const SECRET: &str = "CANARY-5f2b";
 
 impl Outside {
@@ -164,7 +164,7 @@ impl Outside {
         Self { before: Tree::of(&folder), folder }
     }
 
-    /// Takes what is there by now for what has to stay.
+    /// Records the current files as those that must stay.
     pub(super) fn seen(folder: &Utf8Path) -> Self {
         Self { before: Tree::of(folder), folder: folder.to_owned() }
     }
@@ -177,14 +177,14 @@ impl Outside {
         assert!(lost.is_empty(), "{what}: {lost:?}");
     }
 
-    /// Checks that nothing of it was changed.
+    /// Checks that nothing was changed.
     #[track_caller]
     pub(super) fn is_untouched(&self, what: &str) {
         assert_eq!(self.before.changes(&Tree::of(&self.folder)), [""; 0], "{what}");
     }
 }
 
-/// Checks that an answer tells nothing of what lies outside.
+/// Checks that an answer reveals nothing from outside.
 #[track_caller]
 pub(super) fn check_silent(line: &str, output: &Output) {
     assert!(

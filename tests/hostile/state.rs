@@ -174,7 +174,7 @@ fn line_ends_and_marks_of_other_editors_are_no_problem() {
     }
 }
 
-/// Puts something that is no file where one is expected.
+/// Puts a special file where a regular file is expected.
 type Put<'a> = &'a dyn Fn(&Sandbox, &str);
 
 #[test]
@@ -346,7 +346,7 @@ fn no_single_string_of_state_drives_a_terminal() {
 
 const POISON: &str = "\u{1b}[31m\u{1b}]0;own\u{7}\u{202e}\u{2066}\u{200b}\u{9b}\u{8}\r";
 
-/// Puts poison into every string below the project's state, and into one more key.
+/// Puts poison into every string of the project's state, and adds one more key.
 fn poison_all(sandbox: &Sandbox) {
     let session = sandbox.root().join(SESSION);
     let state = sandbox.root().join(NINE_STEP);
@@ -433,7 +433,7 @@ fn commands_survive_a_shell() {
     check_commands(&sandbox);
 }
 
-/// Lets a shell take every command of the plan apart: each is one call of piton, and nothing else happens.
+/// Runs every command of the plan in a shell: each is one call of piton, and nothing else happens.
 fn check_commands(sandbox: &Sandbox) {
     let output = sandbox.piton(["plan"]).run();
     let plan = document(&output);
@@ -452,7 +452,7 @@ fn check_commands(sandbox: &Sandbox) {
     }
 }
 
-/// Runs it, and fails when it hangs.
+/// Runs it, and fails if it hangs.
 #[track_caller]
 fn within(program: Program<'_>) -> Output {
     let started = Instant::now();

@@ -1,4 +1,4 @@
-//! The model by itself: what a disk may hold, written by hand.
+//! Unit tests of the disk model, with expected results written by hand.
 
 use camino::Utf8PathBuf;
 
@@ -37,7 +37,7 @@ fn remove(path: &str) -> Call {
     Call::Remove { path: at(path) }
 }
 
-/// Says what is there in one line.
+/// Shows the content in one line.
 fn said(picture: &Picture) -> String {
     let entry = |(path, shown): (&Utf8PathBuf, &Shown)| match shown {
         Shown::Folder { .. } => format!("{path}/"),

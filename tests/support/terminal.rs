@@ -1,4 +1,4 @@
-//! A terminal with a person at it, whose answers are typed beforehand.
+//! A terminal with scripted input.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -23,7 +23,7 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    /// Opens one; `None` on a machine that has none to give.
+    /// Opens a terminal; `None` if the machine has none.
     pub(super) fn open() -> Option<Self> {
         let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).ok()?;
         grantpt(&person).ok()?;

@@ -1,4 +1,4 @@
-//! The sandbox itself keeps its promises.
+//! Tests of the sandbox itself.
 
 use super::Output;
 use super::Sandbox;

@@ -39,7 +39,7 @@ fn a_cycle_goes_on_after_the_phase_that_was_saved_last() {
         ),
         // It was begun but never finished.
         ("2_development", vec![("1_validation", done)], Some(("2_development", "retry", "dev"))),
-        // A result of a later phase is of an earlier lap.
+        // A result of a later phase belongs to an earlier round.
         ("1_validation", vec![("1_validation", done), ("2_development", done)], None),
     ] {
         let sandbox = Sandbox::new();

@@ -66,7 +66,7 @@ fn an_epic_goes_on_in_the_first_wave_that_is_not_completed() {
     let approved = "{ 1: { status: approved, agent: architect } }";
     for (statuses, waves, gates, code, expected) in [
         (["completed", "pending", "pending"], ["in_progress", "pending"], "{}", 0, vec!["run 5.2"]),
-        // Side by side where the plan says so, and in its order.
+        // Parallel where the plan says so, and in its order.
         (["pending", "pending", "pending"], ["pending", "pending"], "{}", 0, vec!["run 5.2", "run 5.1"]),
         (["completed", "in_progress", "pending"], ["in_progress", "pending"], "{}", 0, vec!["retry 5.2"]),
         (["completed", "skipped", "pending"], ["in_progress", "pending"], "{}", 0, vec!["run gate-1"]),
@@ -74,7 +74,7 @@ fn an_epic_goes_on_in_the_first_wave_that_is_not_completed() {
         // Approved, and it is unknown whether the branches were merged.
         (["completed", "completed", "pending"], ["gate_review", "pending"], approved, 0, vec!["run merge-1"]),
         (["completed", "completed", "completed"], ["completed", "completed"], "{}", 0, vec!["run final-gate"]),
-        // The gate spoke before a story was opened again: nothing behind it is begun, and nothing is merged.
+        // The gate decided before a story was reopened: nothing after it is begun, and nothing is merged.
         (["completed", "in_progress", "pending"], ["in_progress", "pending"], approved, 9, vec!["retry 5.2"]),
         (["completed", "pending", "pending"], ["completed", "pending"], "{}", 9, vec!["run 5.2"]),
         (["completed", "odd", "pending"], ["in_progress", "pending"], "{}", 9, vec![]),

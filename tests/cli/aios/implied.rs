@@ -1,4 +1,4 @@
-//! Runs of which nothing is saved: what stories and the artifacts of spec pipelines imply, and what beats it.
+//! Runs without a saved state: what stories and the artifacts of spec pipelines imply, and what takes precedence.
 
 use serde_json::Value;
 
@@ -203,7 +203,7 @@ fn a_choice_lists_implied_runs_too() {
     for title in ["SDC for story 4.2", "QA Loop for story 2.1", "QA Loop for story 3.1"] {
         assert!(asked.contains(title), "{asked}");
     }
-    // Of those that were saved autopilot takes one, and never what is only implied.
+    // Autopilot selects a saved run, never an implied one.
     let id = sandbox.piton(["--mode", "autopilot", "plan"]).run().at("/data/run/id");
     assert!(id.as_str().unwrap().starts_with("qa-"), "{id}");
 }

@@ -1,4 +1,4 @@
-//! Who says that it drives a project now: a living process blocks, a dead one and an old lock do not.
+//! Locks of a project: a living process blocks, a dead one and an old lock do not.
 
 use std::process::Child;
 use std::process::Command;
@@ -53,7 +53,7 @@ fn a_lock_blocks_while_its_time_and_its_process_last() {
         (alive, "2026-01-31T11:54:59Z", 0, "owner-gone"),
         (dead, "2026-01-31T11:59:00Z", 0, "owner-gone"),
         (dead, "2026-01-31T11:00:00Z", 0, "owner-gone"),
-        // The caller itself, or what started it, does not stand in its own way.
+        // The caller, or its parent process, does not block itself.
         (std::process::id(), "2026-01-31T11:59:00Z", 0, ""),
     ] {
         let sandbox = sandbox();

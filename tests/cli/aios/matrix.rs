@@ -1,4 +1,4 @@
-//! The table of modes and situations, ages on every boundary, and the texts of `orchestrate-resume`, word for word
+//! The table of modes and situations, ages on every boundary, and the exact texts of `orchestrate-resume`
 //! (docs/formats/aios.md#modes, docs/formats/aios.md#age, docs/formats/aios.md#messages).
 
 use std::ops::Deref;
@@ -50,7 +50,7 @@ fn epic(mode: &str) -> String {
     )
 }
 
-/// Says what a project holds.
+/// The content of a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Situation {
     Clean,
@@ -133,7 +133,7 @@ fn every_mode_meets_every_situation() {
             let document = plan.json();
             let asked = document["data"]["question"]["text"].as_str();
             match question {
-                // In preflight a conflict is looked at, and nothing is asked that the word could answer.
+                // In preflight a conflict is shown without a question that "proceed" could answer.
                 Some("Which would you prefer?") if mode == "preflight" => assert_eq!(asked, None, "{plan}"),
                 Some(text) => assert!(asked.is_some_and(|asked| asked.contains(text)), "{situation:?} {mode}\n{plan}"),
                 None => assert_eq!(asked, None, "{situation:?} {mode}\n{plan}"),
@@ -213,7 +213,7 @@ fn a_run_keeps_the_mode_it_was_started_in_unless_the_caller_says_otherwise() {
         ("interactive", None, None, "interactive"),
         ("preflight", None, None, "preflight"),
         ("Pre-Flight", None, None, "preflight"),
-        // Of an unknown word nothing is taken: the setting of the project counts.
+        // An unknown value is ignored: the project's setting counts.
         ("odd", None, None, "preflight"),
         ("preflight", Some("interactive"), None, "interactive"),
         ("preflight", Some("interactive"), Some("autopilot"), "autopilot"),
@@ -280,7 +280,7 @@ Which would you like to resume? (1-2, or \"none\" to start fresh)
         "{output}"
     );
     assert_eq!(sandbox.piton(["plan", "2"]).run().at("/data/run/id"), "qa-2.1");
-    // For a program it is the same document as for every other system.
+    // For programs the document is the same as for every other system.
     let document = sandbox.piton(["plan"]).run().expect_code(8).json();
     assert_eq!((&document["schema"], &document["error"]["code"]), (&"error/1".into(), &"ambiguous".into()));
 }

@@ -8,7 +8,7 @@ const CYCLE: &str =
     "workflowId: development-cycle\ncurrentPhase: null\ncurrentStory: docs/stories/1.1.story.md\nphaseResults: {}\n";
 const EPIC: &str = "epic_state:\n  epicId: 5\n  status: active\n  waves: { 1: { status: pending, stories: {} } }\n";
 
-/// A file, its content, and what is said of it: code, words of the message, line and column.
+/// A file, its content, and the finding about it: code, part of the message, line and column.
 type Case = (&'static str, &'static str, &'static str, &'static str, Option<(u64, u64)>);
 
 const CASES: [Case; 16] = [

@@ -1,4 +1,4 @@
-//! What is written into the states of AIOS: whole journeys, and the bytes on disk.
+//! Writes to the states of AIOS: whole runs, and the bytes on disk.
 
 use serde_json::Value;
 use serde_json::json;
@@ -174,7 +174,7 @@ epic_state:\r
         run(&sandbox, "finish gate-1 --verdict REJECTED --summary slow");
         assert!(sandbox.read(STATE).contains("    1:\n      status: rejected\n      agent: architect\n"));
         assert_eq!(verdict(&sandbox), "blocked");
-        // Either a person accepts it, or the work is done again and judged anew.
+        // Either a person accepts it, or the work is repeated and reviewed again.
         let accepted = self::sandbox(&sandbox.read(STATE));
         run(&accepted, "approve gate-1 --by ada --note fine");
         assert!(accepted.read(STATE).contains("    1:\n      status: approved\n      agent: ada\n"));

@@ -103,7 +103,7 @@ fn the_only_open_session_is_meant_where_the_others_are_over() {
     assert_eq!(listed(&sandbox.piton(["list", "--all"]).run()).len(), 3);
 }
 
-/// Markers are gone since era F; where there are some they choose, and nothing of them is ever deleted.
+/// Markers are gone since era F; where they exist they select the session, and they are never deleted.
 #[test]
 fn a_marker_chooses_its_session_and_an_orphan_is_left_alone() {
     let sandbox = Sandbox::new();

@@ -160,7 +160,7 @@ fn an_unknown_id_is_named_with_those_there_are() {
     assert_eq!(unknown.at("/error/hints/0"), "there are IMPL-1, IMPL-2, IMPL-3, IMPL-4, IMPL-5");
 }
 
-/// An id is what it is: a comma in it parts nothing where a step has just that name.
+/// An id with a comma is not split if a step has that name.
 #[test]
 fn ids_with_a_comma_are_chosen_by_repeating_the_flag() {
     let session = Session::new();

@@ -99,7 +99,7 @@ fn skip_is_recorded_with_its_reason() {
     session.sandbox.piton(["skip", "IMPL-1", "--reason", "r"]).run().expect_code(1);
 }
 
-/// Begun, cut off, taken up, finished, completed: with nothing but the program.
+/// Begun, cut off, resumed, finished, completed: with the program alone.
 #[test]
 fn a_session_goes_from_the_first_task_to_the_archive() {
     let session = session();

@@ -1,4 +1,4 @@
-//! The messages of CCW, word for word, at the head of what a person reads (docs/formats/ccw.md#messages).
+//! The messages of CCW, verbatim, at the top of the text output (docs/formats/ccw.md#messages).
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Inside a task: flow-control steps and subtasks, begun, finished, skipped, and what they leave for later ones.
+//! Inside a task: flow-control steps and subtasks, begun, finished, skipped, and the variables they set for later ones.
 
 use serde_json::Value;
 use serde_json::json;

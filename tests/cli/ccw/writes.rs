@@ -1,4 +1,4 @@
-//! What recording leaves on disk: only the values that are named, in the order task, checklist, session
+//! The writes of recording: only the named values, in the order task, checklist, session
 //! (docs/formats/ccw.md#what-is-written).
 
 use serde_json::Value;
@@ -18,7 +18,7 @@ fn with_task(text: &str) -> Session {
     session
 }
 
-/// Two spaces, a key order of its own, unknown fields, names in other scripts.
+/// Two spaces, another key order, unknown fields, names in other scripts.
 const PLAIN: &str = "{\n  \"title\": \"Anmeldung für Ünï\",\n  \"id\": \"IMPL-1\",\n  \"status\": \"pending\",\n  \"沉淀位置\": [1.50, 2e3],\n  \"execution\": {\"attempts\": 1}\n}\n";
 
 #[test]

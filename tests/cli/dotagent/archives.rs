@@ -122,7 +122,7 @@ fn corrupt_state_is_archived_only_on_yes() {
     );
 }
 
-/// Answers the question of `resume` at a terminal, which `script` (a part of every Debian) plays.
+/// Answers the question of `resume` at a terminal, which `script` (part of every Debian) provides.
 fn answer_at_a_terminal(sandbox: &Sandbox, answer: &str) -> i32 {
     let command = format!("'{}' --now {} resume", env!("CARGO_BIN_EXE_piton"), crate::support::NOW);
     sandbox.tool("/usr/bin/script", ["-qec", &command, "/dev/null"]).stdin(answer).run().code

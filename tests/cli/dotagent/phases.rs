@@ -27,7 +27,7 @@ const STATES: [(&str, Put, &str); 7] = [
     ("older", old, GOOD),
 ];
 
-/// Checks one phase in all states of its output: `valid` is the plan where it fits, `otherwise` everywhere else.
+/// Checks one phase in all states of its output: `valid` is the plan with a valid output, `otherwise` with any other.
 fn check(name: &str, output: &str, approved: &[&str], valid: &str, otherwise: &str) {
     for (state, put, text) in STATES {
         let mut phase = phase(name, "in_progress");

@@ -1,4 +1,4 @@
-//! What is wrong with a state, and what it looks like to a person (docs/formats/dotagent.md#validation, docs/formats/dotagent.md#messages).
+//! Problems of a state, and their text output (docs/formats/dotagent.md#validation, docs/formats/dotagent.md#messages).
 
 use serde_json::Value;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! A whole workflow, checkpoint by checkpoint, and what each leaves in the two files.
+//! A whole workflow, checkpoint by checkpoint, and the content of the two files after each.
 
 use serde_json::json;
 

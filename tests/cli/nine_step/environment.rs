@@ -79,7 +79,7 @@ fn nothing_is_begun_in_the_wrong_place_unless_forced() {
     let sandbox = recorded();
     sandbox.git_in(".worktree/quotes", ["checkout", "--quiet", "-b", "other"]);
     let before = sandbox.tree().without(".piton");
-    // Without git on the PATH: it takes no process to see it.
+    // Without git on the PATH: no process is needed to see it.
     let refused = sandbox.piton(["begin", "4"]).without_git().run().expect_code(9);
     let text = "Worktree state doesn't match workflow state. Expected branch: feature/quotes. Actual branch: other (in .worktree/quotes)";
     assert_eq!(refused.at("/error/message"), text);

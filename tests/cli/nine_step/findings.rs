@@ -1,4 +1,4 @@
-//! What a review found stays in sight until the step it sent the run back to is finished.
+//! The findings of a review are kept until the step it sent the run back to is finished.
 
 use serde_json::json;
 

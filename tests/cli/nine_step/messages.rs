@@ -1,4 +1,4 @@
-//! The messages of the plugin (docs/formats/nine-step.md#messages) as a person sees them, and what brings a damaged state back.
+//! The messages of the plugin (docs/formats/nine-step.md#messages) as a person sees them, and the recovery of a damaged state.
 
 use super::Clock;
 use super::STATE;

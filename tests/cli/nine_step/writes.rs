@@ -1,4 +1,4 @@
-//! What is written and what survives (docs/formats/nine-step.md#what-is-written): only what a change names moves, byte for byte.
+//! What is written and what survives (docs/formats/nine-step.md#what-is-written): only values named by a change differ.
 
 use serde_json::json;
 
@@ -30,7 +30,7 @@ const ODD: &str = r#"{
 }
 "#;
 
-/// What `finish 3` makes of the empty list.
+/// The list after `finish 3`.
 const COMPLETED: &str = r#""completed_steps": [
         {
             "phase": 1,

@@ -1,4 +1,4 @@
-//! Wrong states: each is named with file, line and cause, nothing is written, and nothing is taken as done.
+//! Invalid states: each is reported with file, line and cause, nothing is written, and no step counts as done.
 
 use serde_json::json;
 

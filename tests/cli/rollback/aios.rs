@@ -1,4 +1,4 @@
-//! The states of AIOS that have words for steps that are open again, with their comments and their layout kept.
+//! The states of AIOS that can express reopened steps; comments and layout are kept.
 
 use super::rollback;
 use super::texts;
@@ -12,9 +12,9 @@ struct Case {
     before: &'static str,
     to: &'static str,
     opened: &'static [&'static str],
-    /// Texts of the state before, and what is in their place after.
+    /// Texts in the state before, and their replacements.
     changed: &'static [(&'static str, &'static str)],
-    /// Action and step of what comes next.
+    /// Action and id of the next step.
     next: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! The same verb for every system: in its own words where it has them, else by a checkpoint; and all of it can be taken back.
+//! The same verb for every system: with the system's own records if it has them, else by a checkpoint; and all of it can be undone.
 
 use serde_json::json;
 
@@ -10,10 +10,10 @@ use crate::cli::projects;
 use crate::cli::projects::document;
 use crate::support::Sandbox;
 
-/// An hour before the moment of the tests.
+/// An hour before the time of the tests.
 const EARLIER: u64 = 1_769_857_200;
 
-/// Returns action and step of what comes next, else the verdict.
+/// Returns action and id of the next step, else the verdict.
 fn next(sandbox: &Sandbox) -> String {
     let plan = sandbox.piton(["plan"]).now("2026-01-31T13:00:00Z").run();
     let next = plan.at("/data/next/0");

@@ -1,4 +1,4 @@
-//! What git says about a rollback: reset or revert, what stands in the way, and that none of it is run.
+//! What git says about a rollback: reset or revert, the obstacles, and that no command is run.
 
 use super::FOLDER;
 use super::STATE;

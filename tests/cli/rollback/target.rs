@@ -86,7 +86,7 @@ fn what_can_be_two_things_is_listed_with_the_exact_commands() {
     );
     sandbox.file(".workflow/active/WFS-a/.task/IMPL-1.json", &task("IMPL-1", "completed"));
     sandbox.file(".workflow/active/WFS-a/.task/last.json", &task("last", "completed"));
-    // Without a checkpoint, only the step can be meant.
+    // Without a checkpoint, only the step matches.
     assert_eq!(rollback(&sandbox, 9, &["--to", "last"])["data"]["to"], "step:last");
     sandbox.piton(["begin", "IMPL-1", "--force"]).run().expect_code(0);
     let refused = rollback(&sandbox, 8, &["--to", "last"]);

@@ -1,4 +1,4 @@
-//! What else a run does: parts, tries, handlers, what must not run twice, and the ways to go on from elsewhere.
+//! Other behaviour of a run: parts, attempts, handlers, steps that must not run twice, and resuming from elsewhere.
 
 use serde_json::json;
 

@@ -37,7 +37,7 @@ fn kill(pid: u32, signal: &str) {
     run_tool("/bin/sh".as_ref(), &["-c", &format!("kill -{signal} {pid}")], &[]);
 }
 
-/// Starts the workflow, waits until it has counted so much, and ends its runner.
+/// Starts the workflow, waits for a number of executions, and kills its runner.
 fn cut_off(stage: &Stage, executions: usize, signal: &str) -> (i32, String) {
     let mut child = stage.piton(["run", "w.yml"]).spawn();
     until("the workflow comes that far", || stage.executions().len() >= executions);
@@ -227,7 +227,7 @@ fn c11_of_two_resumes_one_is_refused_and_a_stale_lock_does_not_block() {
     let (_, id) = cut_off(&stage, 2, "KILL");
     let lease = stage.folder(&id).join("lease.json");
     let mut text: Value = serde_json::from_str(&read(&lease)).unwrap();
-    // A recycled number: a living process that started at another time.
+    // A recycled process id: a living process that started at another time.
     text["pid"] = json!(std::process::id());
     std::fs::write(&lease, text.to_string()).unwrap();
     let mut child = stage.piton(["resume", &id]).spawn();
@@ -391,7 +391,7 @@ fn c20_repositories_of_one_name_do_not_mix() {
     }
 }
 
-/// Answers twice that the service is down, then well.
+/// Answers twice that the service is down, then with success.
 const FLAKY: &str = r#"echo claude >> LOG
 if [ -e TMP/2 ]; then echo '{"type":"result","is_error":false,"result":"fine"}'; exit 0; fi
 if [ -e TMP/1 ]; then : > TMP/2; else : > TMP/1; fi

@@ -1,4 +1,4 @@
-//! The sessions of Prodigy: seen, planned, taken over; and never written.
+//! The sessions of Prodigy: listed, planned, imported; never written.
 
 use std::os::unix::fs::PermissionsExt as _;
 

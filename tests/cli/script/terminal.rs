@@ -1,4 +1,4 @@
-//! The questions, asked where a person is there to answer them.
+//! The questions at a terminal.
 
 use super::support::Stage;
 use super::support::until;
