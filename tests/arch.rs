@@ -119,7 +119,7 @@ fn the_table_has_every_room_once_and_names_no_other() {
 }
 
 #[test]
-fn imports_stand_one_to_a_line() {
+fn there_is_one_import_per_line() {
     let mut wrong = Vec::new();
     each_file(|path, _, code| {
         for line in code.lines().map(str::trim_start) {

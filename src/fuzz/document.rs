@@ -179,7 +179,7 @@ pub(super) fn journal(data: &[u8]) {
     }
 }
 
-/// What a snapshot has seen of a journal and what stands behind it add up to the same as all of its records.
+/// Checks that a snapshot of a journal's prefix and the records after it give the same state as the whole journal.
 fn goes_on(header: &[u8], bytes: &[u8], whole: &Journal, expected: &[u8]) {
     for count in 0..whole.records.len() {
         let ends = bytes.split_inclusive(|byte| *byte == b'\n').take(count).map(<[u8]>::len).sum();

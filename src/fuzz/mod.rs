@@ -46,7 +46,7 @@ pub const TARGETS: &[Target] = &[
 ///
 /// If a guarantee is violated, or there is no such fuzzer.
 pub fn run(name: &str, data: &[u8]) {
-    let target = TARGETS.iter().find(|target| target.name == name).expect("the fuzzer stands in the table");
+    let target = TARGETS.iter().find(|target| target.name == name).expect("the fuzzer is in the table");
     (target.run)(data);
 }
 

@@ -22,7 +22,7 @@ fn paths(output: &Output) -> Vec<String> {
 }
 
 #[test]
-fn an_epic_that_is_over_goes_after_a_while_and_every_byte_of_it_is_kept() {
+fn a_finished_epic_is_archived_after_a_while_with_every_byte() {
     for (status, updated, is_put_away) in [
         ("completed", "2025-12-01T00:00:00Z", true),
         ("aborted", "2026-01-01T12:00:00Z", true),
@@ -84,7 +84,7 @@ fn leftovers_are_moved_once_they_are_not_needed() {
 }
 
 #[test]
-fn runs_of_every_system_that_are_over_go_and_open_ones_stay() {
+fn finished_runs_of_every_system_are_archived_and_open_ones_stay() {
     let sandbox = Sandbox::new();
     for name in ["nine-step", "ccw", "dotagent", "aios"] {
         Tree::of(&repository().join("examples").join(name)).write_to(&sandbox.root());

@@ -117,7 +117,7 @@ fn newer() -> Sandbox {
 }
 
 #[test]
-fn every_code_is_met_and_says_what_to_do() {
+fn every_code_occurs_and_says_what_to_do() {
     for case in &CASES {
         let sandbox = (case.project)();
         let before = projects::foreign(&sandbox);
@@ -145,7 +145,7 @@ fn a_question_without_a_person_to_ask_exits_9_with_the_plan() {
 }
 
 #[test]
-fn a_run_that_is_over_exits_0() {
+fn a_finished_run_exits_0() {
     let sandbox = projects::ccw();
     sandbox.piton(["finish", "IMPL-002"]).run().expect_code(0);
     sandbox.piton(["skip", "IMPL-003", "--reason", "not needed"]).run().expect_code(0);
@@ -154,7 +154,7 @@ fn a_run_that_is_over_exits_0() {
 }
 
 #[test]
-fn what_the_disk_refuses_exits_4_and_names_the_file() {
+fn a_failed_write_exits_4_and_names_the_file() {
     let sandbox = projects::ccw();
     // A file in the place of Piton's folder: root cannot write there either.
     sandbox.file(&format!("{SESSION}/.piton"), "");

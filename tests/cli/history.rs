@@ -120,7 +120,7 @@ fn a_check_list_that_comes_back_was_not_unreadable() {
 }
 
 #[test]
-fn without_an_earlier_checkpoint_nothing_comes_back() {
+fn without_an_earlier_checkpoint_nothing_is_restored() {
     let sandbox = projects::nine_step();
     sandbox.file(NINE_STEP, "{\"feature_name\": ");
     let before = foreign(&sandbox);
@@ -151,7 +151,7 @@ fn a_kept_version_that_was_changed_is_not_brought_back() {
 }
 
 #[test]
-fn twenty_checkpoints_are_kept_or_as_many_as_was_said() {
+fn twenty_checkpoints_are_kept_or_the_configured_number() {
     let sandbox = projects::ccw();
     sandbox.file("piton.toml", "[limits]\nhistory = 3\n");
     sandbox.piton(["begin", "IMPL-002"]).run().expect_code(0);

@@ -61,7 +61,7 @@ fn starts(sandbox: &Sandbox, session: &str, source: &str) -> (String, String) {
 }
 
 #[test]
-fn a_new_session_is_told_what_waits() {
+fn a_new_session_is_told_about_interrupted_runs() {
     let sandbox = projects::nine_step();
     let output = hook(&sandbox, "new", "session-start", json!({"source": "startup"}));
     let value: Value = serde_json::from_str(&output.stdout).unwrap();
@@ -167,7 +167,7 @@ fn an_agent_that_outlived_its_turn_is_named_too() {
 }
 
 #[test]
-fn a_limit_gives_the_run_back_and_is_told_once() {
+fn a_limit_releases_the_run_and_is_reported_once() {
     let sandbox = projects::nine_step();
     starts(&sandbox, "first", "startup");
     sandbox.piton(["begin", "2:3"]).session("first").run().expect_code(0);
@@ -220,7 +220,7 @@ fn after_a_compaction_the_context_comes_back() {
 }
 
 #[test]
-fn the_second_of_two_sessions_is_refused_and_not_told_of_the_run() {
+fn the_second_of_two_sessions_is_refused_and_gets_no_report() {
     let sandbox = projects::nine_step();
     let mut client = sandbox
         .tool("find", [sandbox.root().as_str(), "-maxdepth", "0", "-exec", "sh", "-ec"])
@@ -325,7 +325,7 @@ fn a_prompt_is_a_sign_of_life_and_the_owner_is_on_record() {
 }
 
 #[test]
-fn no_more_is_taken_in_than_an_event_may_hold() {
+fn the_size_of_an_event_is_limited() {
     let sandbox = projects::nine_step();
     let piped = format!("head -c 67108864 /dev/zero 2>/dev/null | '{}' hook session-start", program());
     let output = sandbox.tool("sh", ["-c", &piped]).env("PATH", "/usr/bin:/bin").run();

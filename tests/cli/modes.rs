@@ -10,7 +10,7 @@ use super::projects::replace;
 const LATER: &str = "2026-02-02T12:00:00Z";
 
 #[test]
-fn preflight_wants_its_word_and_nothing_else() {
+fn preflight_accepts_only_proceed() {
     for (answer, agrees) in [
         ("proceed\n", true),
         ("Proceed\n", true),
@@ -51,7 +51,7 @@ fn without_a_person_a_doubtful_run_is_not_changed() {
 }
 
 #[test]
-fn a_clean_and_fresh_run_goes_on_unattended() {
+fn a_clean_and_recent_run_continues_unattended() {
     for mode in ["interactive", "autopilot"] {
         let output = projects::nine_step().piton(["resume"]).env("PITON_MODE", mode).run().expect_code(0);
         assert_eq!(document(&output)["schema"], "resume/1");

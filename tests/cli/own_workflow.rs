@@ -200,7 +200,7 @@ fn a_review_that_returns_reopens_only_what_it_judged() {
 }
 
 #[test]
-fn an_output_that_violates_its_schema_is_no_proof() {
+fn an_output_that_violates_its_schema_is_not_a_proof() {
     let flow = "steps:\n- id: a\n  outputs: {path: a.json, schema: {type: object, properties: {n: {type: integer}}}}\n- id: b\n";
     let sandbox = started(flow);
     piton(&sandbox, &["begin", "a"]).expect_code(0);
@@ -300,7 +300,7 @@ fn begin_and_finish_leave_foreign_fields_and_spelling_alone() {
 }
 
 #[test]
-fn a_step_that_failed_can_be_left_out() {
+fn a_failed_step_can_be_skipped() {
     let sandbox = started("steps: [{id: a}, {id: b, depends_on: [a]}]\n");
     piton(&sandbox, &["begin", "a"]).expect_code(0);
     piton(&sandbox, &["finish", "a", "--error", "no"]).expect_code(0);

@@ -101,7 +101,7 @@ fn a_patch_applies_below_the_top_of_a_repository() {
 }
 
 #[test]
-fn an_epic_that_is_over_is_patched_by_name() {
+fn a_finished_epic_is_patched_by_name() {
     let sandbox = Sandbox::new();
     sandbox.file(STATE, &epic("completed", &[("5.1", "completed")]));
     sandbox.file(FIRST, "# Story 5.1: A\n\n**Status:** Ready for Review\n");
@@ -115,7 +115,7 @@ fn an_epic_that_is_over_is_patched_by_name() {
 }
 
 #[test]
-fn nothing_to_suggest_is_no_and_says_why() {
+fn without_suggestions_the_answer_is_no_with_a_reason() {
     let sandbox = Sandbox::new();
     sandbox.file(STATE, &epic("active", &[("5.1", "pending"), ("5.2", "pending")]));
     sandbox.file(FIRST, "# Story 5.1: A\n\n**Status:** Done\n");

@@ -172,7 +172,7 @@ fn a_task_of_ccw_is_rebuilt_from_checklist_and_summary() {
 }
 
 #[test]
-fn a_run_of_dotagent_is_rebuilt_from_what_its_phases_left() {
+fn a_run_of_dotagent_is_rebuilt_from_the_outputs_of_its_phases() {
     let sandbox = example("dotagent");
     let (phase, execution) = ("memory/state/phase.json", "memory/state/execution.json");
     let whole = sandbox.read_json(phase);

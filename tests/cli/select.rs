@@ -45,7 +45,7 @@ fn a_run_has_many_names() {
 }
 
 #[test]
-fn who_stands_in_a_run_means_it() {
+fn the_run_of_the_current_folder_is_selected() {
     let sandbox = projects::both();
     let inside = sandbox.piton(["plan"]).folder(".worktree/user-auth".into()).run();
     assert_eq!(run_of(&inside), "user-auth");

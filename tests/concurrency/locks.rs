@@ -13,7 +13,7 @@ use crate::support::Strace;
 const TASK: &str = ".workflow/active/WFS-user-auth/.task/IMPL-002.json";
 
 #[test]
-fn a_lock_is_waited_for_as_long_as_was_said_and_no_longer() {
+fn a_lock_is_waited_for_until_the_timeout() {
     let sandbox = projects::ccw();
     sandbox.piton(["begin", "IMPL-002"]).run().expect_code(0);
     let lock = std::fs::File::open(sandbox.root().join(SESSION).join(".piton/lock")).expect("a lock was taken");

@@ -232,7 +232,7 @@ fn filters_of_the_user_still_run() {
 
 /// A folder of the project that looks like a bare repository is not treated as one: its configuration is not read.
 #[test]
-fn a_bare_repository_in_the_project_is_none() {
+fn a_bare_repository_in_the_project_is_not_used() {
     let sandbox = trapped(&KINDS[0]);
     sandbox.git(["-c", "safe.bareRepository=all", "clone", "--quiet", "--bare", ".", "planted"]);
     let planted = sandbox.root().join("planted/config");
@@ -252,7 +252,7 @@ fn a_bare_repository_in_the_project_is_none() {
 
 /// Files elsewhere are not read: `core.worktree` of an untrusted repository is not part of the project.
 #[test]
-fn a_work_tree_that_lies_elsewhere_is_not_counted() {
+fn a_work_tree_elsewhere_is_not_counted() {
     let sandbox = trapped(&KINDS[1]);
     let outside = super::Outside::of(&sandbox);
     sandbox.git(["config", "core.worktree", outside.folder.as_str()]);

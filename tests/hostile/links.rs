@@ -81,7 +81,7 @@ const OWN: [&str; 11] = [
 ];
 
 #[test]
-fn links_in_place_of_what_piton_keeps_lead_nowhere() {
+fn links_in_place_of_pitons_files_are_not_followed() {
     let ccw = &KINDS[1];
     for name in OWN {
         // The top of the project has only logs of sessions.
@@ -128,7 +128,7 @@ type Put = Box<dyn Fn(&Utf8Path)>;
 
 /// Sockets, devices, and files without an end.
 #[test]
-fn what_has_no_end_is_not_read_to_it() {
+fn endless_files_are_not_read_to_their_end() {
     for kind in &KINDS {
         let mut ways: Vec<(&str, Put)> = vec![
             ("a link to a device", Box::new(|path| symlink("/dev/zero", path).expect("a link in the sandbox"))),

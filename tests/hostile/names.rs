@@ -186,7 +186,7 @@ fn every_command_that_is_printed_is_one_call_with_the_name_as_one_word() {
 
 /// File names are bytes: names that are not UTF-8 or not valid paths are ignored, and the rest is found.
 #[test]
-fn names_of_files_that_are_no_text_are_left_out() {
+fn file_names_that_are_not_text_are_ignored() {
     use std::os::unix::ffi::OsStrExt as _;
     for kind in &KINDS {
         let sandbox = kind.project();

@@ -131,7 +131,7 @@ fn a_record_of_another_user_is_not_followed_but_named() {
 /// A world-writable folder with another user's `.piton` in it: nothing in it is believed that could move a file, and the
 /// calls answer or name its owner.
 #[test]
-fn what_another_user_keeps_in_a_shared_folder_leads_nowhere() {
+fn files_of_another_user_in_a_shared_folder_are_not_trusted() {
     if !is_superuser() {
         return;
     }
@@ -171,7 +171,7 @@ fn what_another_user_keeps_in_a_shared_folder_leads_nowhere() {
 
 /// Set-user-id and set-group-id bits are not passed on to new content; the other permissions are kept.
 #[test]
-fn a_replaced_file_keeps_its_mode_but_for_what_lends_rights() {
+fn a_replaced_file_keeps_its_mode_without_set_id_bits() {
     for (mode, kept) in [(0o4755, 0o755), (0o2664, 0o664), (0o1640, 0o640), (0o600, 0o600), (0o444, 0o444)] {
         let kind = &KINDS[0];
         let sandbox = kind.project();
@@ -184,7 +184,7 @@ fn a_replaced_file_keeps_its_mode_but_for_what_lends_rights() {
 
 /// Piton's own files are private to their owner under any umask.
 #[test]
-fn what_piton_keeps_is_for_its_owner_only() {
+fn pitons_files_are_private_to_their_owner() {
     for kind in &KINDS {
         let sandbox = kind.project();
         let program = env!("CARGO_BIN_EXE_piton");

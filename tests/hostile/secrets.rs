@@ -116,7 +116,7 @@ fn files(sandbox: &Sandbox) -> Vec<camino::Utf8PathBuf> {
 
 /// The output of workflow steps is masked where it is recorded.
 #[test]
-fn what_the_steps_of_a_workflow_print_is_masked_where_it_is_kept() {
+fn the_output_of_steps_is_masked_where_it_is_recorded() {
     let sandbox = Sandbox::with_git();
     // The workflow file does not contain the output of its step.
     let step = "echo denied for AKIA''IOSFODNN7EXAMPLE; echo denied for AKIA''IOSFODNN7EXAMPLE >&2; exit 3";

@@ -178,7 +178,7 @@ fn line_ends_and_marks_of_other_editors_are_no_problem() {
 type Put<'a> = &'a dyn Fn(&Sandbox, &str);
 
 #[test]
-fn what_is_no_file_is_never_waited_for() {
+fn special_files_are_never_waited_for() {
     let make_pipe = |sandbox: &Sandbox, path: &str| {
         let path = sandbox.root().join(path).into_string();
         sandbox.tool("/usr/bin/mkfifo", [path.as_str()]).run().expect_code(0);
@@ -295,7 +295,7 @@ fn ids_with_dots_and_slashes_reach_no_file() {
 }
 
 #[test]
-fn nothing_in_state_drives_a_terminal() {
+fn no_state_controls_a_terminal() {
     for sandbox in [projects::nine_step(), projects::ccw()] {
         poison_all(&sandbox);
         for format in ["text", "json", "markdown"] {
@@ -324,7 +324,7 @@ fn nothing_in_state_drives_a_terminal() {
 }
 
 #[test]
-fn no_single_string_of_state_drives_a_terminal() {
+fn no_single_string_of_state_controls_a_terminal() {
     for (project, path) in [
         (projects::nine_step as fn() -> Sandbox, NINE_STEP),
         (projects::ccw, ".workflow/active/WFS-user-auth/workflow-session.json"),

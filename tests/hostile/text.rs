@@ -78,7 +78,7 @@ fn poison_value(value: &mut Value, key: &str) {
 }
 
 #[test]
-fn no_text_of_a_state_drives_a_terminal_or_begins_a_line() {
+fn no_text_of_a_state_controls_a_terminal_or_begins_a_line() {
     for kind in &KINDS {
         let sandbox = kind.project();
         poison(&sandbox);
@@ -176,7 +176,7 @@ fn check_fences(sandbox: &Sandbox) {
 
 /// The text at a session's start has names from state files; after a compaction it has a whole context.
 #[test]
-fn what_a_hook_tells_the_agent_is_labelled_and_fenced() {
+fn a_hooks_text_for_the_agent_is_labelled_and_fenced() {
     let sandbox = projects::ccw();
     let injected = INJECTION.join("\n");
     let task = ".workflow/active/WFS-user-auth/.task/IMPL-002.json";

@@ -61,7 +61,7 @@ fn outcomes(calls: &[Call]) -> Vec<String> {
 
 /// Every allowed result of some calls, in the order of the alphabet.
 #[test]
-fn only_what_was_flushed_is_sure() {
+fn only_flushed_data_is_certain() {
     let durable = |text: &str| vec![open("a"), write("a", text), sync("a"), sync("")];
     let with = |first: Vec<Call>, more: &[Call]| [first, more.to_vec()].concat();
     let new = [open("t"), write("t", "new")];
@@ -136,7 +136,7 @@ fn a_folder_that_moves_has_one_name() {
 }
 
 #[test]
-fn what_strace_says_is_read() {
+fn the_output_of_strace_is_parsed() {
     let hex = |text: &str| text.bytes().map(|byte| format!("\\x{byte:02x}")).collect::<String>();
     let (top, file) = (hex("/d"), hex("/d/.a.77.c0ffee.piton-tmp"));
     let log = [

@@ -147,7 +147,7 @@ mod tests {
     use super::calls;
 
     #[test]
-    fn calls_are_counted_for_each_thread_by_itself() {
+    fn calls_are_counted_per_thread() {
         let log = "7 fsync(3) = 0\n7 write(1, \"a(b\", 3) = 3\n8  fsync(4 <unfinished ...>\n7 fsync(5) = 0\n8  <... fsync resumed>) = 0\n";
         let expected = [
             (0, "fsync", 1, "3) = 0"),

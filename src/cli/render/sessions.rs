@@ -87,7 +87,7 @@ pub(super) fn clean(page: &mut Page, report: &CleanReport) {
         }
     }
     for kept in &report.kept {
-        page.text.bold(kept.id.as_str()).line(format!(" stays: {}", kept.reason));
+        page.text.bold(kept.id.as_str()).line(format!(" is kept: {}", kept.reason));
         if let Some(fix) = kept.fix.as_ref().filter(|_| !page.quiet) {
             page.text.line(format!("   → {fix}"));
         }
@@ -102,7 +102,7 @@ pub(super) fn clean(page: &mut Page, report: &CleanReport) {
 
 pub(super) fn import(page: &mut Page, report: &ImportReport) {
     let progress = format!("{} of {} steps done", report.progress.done, report.progress.total);
-    page.text.put(Tone::Good, "✅ ").plain(format!("{} goes on as ", report.from)).bold(report.session.as_str());
+    page.text.put(Tone::Good, "✅ ").plain(format!("{} continues as ", report.from)).bold(report.session.as_str());
     page.text.line(format!(": {progress}, in {}", report.folder));
     if !page.quiet {
         page.text.line(format!("→ {}", report.resume));

@@ -217,15 +217,17 @@ impl Page {
 
     fn cleanup(&mut self, cleanup: &CleanupReport) {
         if cleanup.items.is_empty() {
-            self.text
-                .line(format!("Nothing that is over is older than {}.", plural(cleanup.after_days as usize, "day")));
+            self.text.line(format!(
+                "No finished run or leftover file is older than {}.",
+                plural(cleanup.after_days as usize, "day")
+            ));
         }
         for item in &cleanup.items {
             let age = human_age(item.age_seconds);
             match (&item.to, &item.problem) {
                 (Some(to), _) => self.text.put(Tone::Good, "✅ ").line(format!("{} is in {to}", item.path)),
                 (None, Some(problem)) => {
-                    self.text.put(Tone::Bad, "✗  ").line(format!("{} stays: {problem}", item.path))
+                    self.text.put(Tone::Bad, "✗  ").line(format!("{} is kept: {problem}", item.path))
                 }
                 (None, None) => self.text.plain("   ").line(format!("{}: {}, {age} old", item.path, item.why)),
             };

@@ -23,7 +23,7 @@ fn story(sandbox: &Sandbox, id: &str, status: &str) {
 }
 
 #[test]
-fn a_cycle_goes_on_after_the_phase_that_was_saved_last() {
+fn a_cycle_continues_after_the_last_saved_phase() {
     let (done, skipped, failed) = ("completed", "skipped", "failed");
     for (current, results, expected) in [
         ("1_validation", vec![("1_validation", done)], Some(("2_development", "run", "dev"))),

@@ -62,7 +62,7 @@ fn next(plan: &Value) -> Vec<String> {
 }
 
 #[test]
-fn an_epic_goes_on_in_the_first_wave_that_is_not_completed() {
+fn an_epic_continues_in_the_first_open_wave() {
     let approved = "{ 1: { status: approved, agent: architect } }";
     for (statuses, waves, gates, code, expected) in [
         (["completed", "pending", "pending"], ["in_progress", "pending"], "{}", 0, vec!["run 5.2"]),
@@ -90,7 +90,7 @@ fn an_epic_goes_on_in_the_first_wave_that_is_not_completed() {
 }
 
 #[test]
-fn a_story_of_which_nothing_but_the_status_is_written_has_that_status() {
+fn a_story_with_only_a_status_has_that_status() {
     let sandbox = sandbox(["completed", "in_progress", "pending"], ["in_progress", "pending"], "{}");
     let state = sandbox.read(STATE);
     sandbox.file(STATE, &state.replace("5.1: { status: completed }", "5.1: completed"));
@@ -150,7 +150,7 @@ fn an_unknown_status_is_not_compared_with_a_story() {
 }
 
 #[test]
-fn what_an_epic_needs_and_is_gone_stops_it() {
+fn a_missing_file_that_an_epic_needs_blocks_it() {
     for path in [PLAN, "docs/stories/epics/five/5.10.story.md"] {
         let sandbox = sandbox(["completed", "pending", "pending"], ["in_progress", "pending"], "{}");
         sandbox.remove(path);
@@ -211,7 +211,7 @@ fn a_wave_that_only_the_plan_has_comes_in_its_turn() {
 }
 
 #[test]
-fn what_only_the_state_has_stays_and_is_said() {
+fn stories_only_in_the_state_are_kept_and_reported() {
     let sandbox = sandbox(["completed", "completed", "pending"], ["completed", "in_progress"], "{}");
     // Wave 2 is gone from the plan, and its story with it.
     let (head, tail) = EXECUTION.split_once("    - { wave: 2").unwrap();

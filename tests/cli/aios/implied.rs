@@ -58,7 +58,7 @@ fn a_failed_gate_sends_a_story_in_review_back_to_its_fixes() {
 }
 
 #[test]
-fn a_spec_pipeline_goes_on_with_the_first_artifact_that_is_missing() {
+fn a_spec_pipeline_continues_with_the_first_missing_artifact() {
     let aios = "docs/stories/5.1/spec";
     let nexos = "docs/stories/login/spec";
     let requirements = "{\"title\": \"x\"}\n";
@@ -116,7 +116,7 @@ const LOOP: &str = "{\"storyId\":\"2.1\",\"currentIteration\":3,\"maxIterations\
                     \"updatedAt\":\"2026-01-30T12:00:00Z\",\"history\":[]}";
 
 #[test]
-fn what_is_implied_is_listed_and_never_taken_beside_what_is_saved() {
+fn implied_runs_are_listed_and_never_chosen_over_saved_ones() {
     let sandbox = Sandbox::new();
     story(&sandbox, "docs/stories/4.2.story.md", "4.2", "InProgress", "- [ ] a\n");
     sandbox.file("docs/stories/5.1/spec/requirements.json", "{}\n").file("qa/2.1/loop-status.json", LOOP);
@@ -132,7 +132,7 @@ fn what_is_implied_is_listed_and_never_taken_beside_what_is_saved() {
 }
 
 #[test]
-fn a_saved_state_beats_what_the_story_of_the_same_subject_implies() {
+fn a_saved_state_takes_precedence_over_its_story() {
     let cycle = "workflowId: development-cycle\ncurrentPhase: 1_validation\ncurrentStory: /home/x/docs/stories/2.1.story.md\n\
                  lastUpdated: 2026-01-31T11:00:00Z\nphaseResults: { 1_validation: { status: completed } }\n";
     let build = "{\"storyId\":\"2.1\",\"status\":\"paused\",\"checkpoints\":[],\"completedSubtasks\":[]}";
@@ -170,7 +170,7 @@ fn different_subjects_come_newest_first_and_autopilot_takes_the_first() {
 }
 
 #[test]
-fn no_command_is_offered_that_what_is_implied_cannot_take() {
+fn only_valid_commands_are_offered_for_implied_runs() {
     let sandbox = Sandbox::new();
     story(&sandbox, "docs/stories/4.2.story.md", "4.2", "InProgress", "- [ ] a\n");
     let spec = "docs/stories/5.1/spec";
@@ -222,7 +222,7 @@ fn an_artifact_that_cannot_be_used_is_the_one_to_make_again() {
 }
 
 #[test]
-fn a_spec_is_not_judged_before_what_it_was_to_be_made_of_is_there() {
+fn a_spec_is_not_reviewed_before_its_inputs_exist() {
     let sandbox = Sandbox::new();
     sandbox.file("docs/stories/5.1/spec/spec.md", "# Spec\n");
     let plan = sandbox.piton(["plan"]).run();
@@ -231,7 +231,7 @@ fn a_spec_is_not_judged_before_what_it_was_to_be_made_of_is_there() {
 }
 
 #[test]
-fn two_files_of_one_story_are_told() {
+fn two_files_of_one_story_are_reported() {
     let sandbox = Sandbox::new();
     story(&sandbox, "docs/stories/4.2.story.md", "4.2", "InProgress", "- [ ] a\n");
     story(&sandbox, "docs/stories/active/4.2.login.story.md", "4.2", "Done", "- [x] a\n");
@@ -299,7 +299,7 @@ fn a_record_that_names_a_story_speaks_for_it() {
 }
 
 #[test]
-fn a_plan_says_that_another_state_of_the_run_lies_beside_it() {
+fn a_plan_names_another_state_of_the_run() {
     let sandbox = Sandbox::new();
     let state = |at: &str| {
         format!(

@@ -102,7 +102,7 @@ const PIPELINE: Case = Case {
 const CASES: [&Case; 9] = [&GUIDED, &PAUSED, &ENGINE, &ADE, &PHASES, &BOB, &BUILD, &RECORD, &PIPELINE];
 
 #[test]
-fn every_kind_goes_on_where_its_state_says() {
+fn every_kind_continues_where_its_state_says() {
     for case in CASES {
         let sandbox = Sandbox::new();
         sandbox.file(case.path, case.text);
@@ -146,7 +146,7 @@ fn a_kind_is_known_by_its_content_under_the_name_of_any_other() {
 }
 
 #[test]
-fn what_is_aborted_or_over_is_not_taken_up_by_itself() {
+fn an_aborted_or_finished_run_is_not_resumed_automatically() {
     for (case, from, to) in [
         (&GUIDED, "status: active", "status: aborted"),
         (&ENGINE, "status: active", "status: aborted"),
@@ -214,7 +214,7 @@ fn a_state_of_a_newer_version_is_read_and_never_written() {
 }
 
 #[test]
-fn what_became_of_an_artifact_after_the_end_does_not_open_a_workflow_again() {
+fn a_changed_artifact_does_not_reopen_a_finished_workflow() {
     let sandbox = Sandbox::new();
     let artifacts = "artifacts:\n  - { name: brief, created_by_step: 0, path: docs/brief.md, status: created }\n";
     let over =

@@ -76,7 +76,7 @@ fn a_lock_blocks_while_its_time_and_its_process_last() {
 }
 
 #[test]
-fn what_a_story_implies_waits_for_a_living_orchestrator_too() {
+fn an_implied_run_waits_for_a_living_orchestrator_too() {
     let other = Other::new();
     let sandbox = Sandbox::new();
     sandbox.file("docs/stories/1.1.story.md", "# Story 1.1: x\n\n**Status:** InProgress\n\n## Tasks\n- [ ] a\n");
@@ -94,7 +94,7 @@ fn the_lock_of_another_project_below_the_root_does_not_block() {
 }
 
 #[test]
-fn an_empty_or_broken_lock_is_told_about() {
+fn an_empty_or_broken_lock_is_reported() {
     for text in ["", "{\"pid\": null}", "pid: [\n"] {
         let sandbox = sandbox();
         sandbox.file(LOCK, text);

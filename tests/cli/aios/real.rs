@@ -23,7 +23,7 @@ fn killed_cycles_that_went_round_are_for_a_person() {
 }
 
 #[test]
-fn an_epic_that_is_completed_shows_the_stories_that_lag_and_goes_on_where_it_is_reopened() {
+fn a_completed_epic_shows_outdated_stories_and_continues_where_it_is_reopened() {
     let places = ["../shared/real/aios", "../../shared/real/aios"].map(|place| repository().join(place));
     let Some(place) = places.into_iter().find(|place| place.is_dir()) else { return };
     let sandbox = Sandbox::new();

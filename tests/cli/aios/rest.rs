@@ -124,7 +124,7 @@ fn a_state_that_cannot_be_parsed_is_a_run_that_says_where() {
 }
 
 #[test]
-fn what_the_framework_keeps_beside_its_states_is_nothing_to_tell() {
+fn other_files_of_the_framework_are_not_reported() {
     let sandbox = Sandbox::new();
     for (path, text) in [
         (".aios/session.json", "{}"),

@@ -171,7 +171,7 @@ fn a_session_of_bob_goes_through_the_phases_of_its_stories() {
 }
 
 #[test]
-fn of_a_workflow_engine_only_the_word_for_the_whole_is_written() {
+fn of_a_workflow_engine_only_the_overall_status_is_written() {
     let path = ".aiox/release-engine-state.yaml";
     let text = "engine_state:\n  mode: engine\n  workflow_name: Release\n  instance_id: release\n  status: active # on\n  updated_at: '2026-01-31T11:30:00Z'\n  \
                 current_step_index: 1\n  action_steps_completed: 1\n  action_steps_total: 3\n  step_results:\n    brief: { status: completed }\n";

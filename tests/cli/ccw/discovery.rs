@@ -62,7 +62,7 @@ fn a_session_without_a_session_file_is_one_by_its_tasks() {
 }
 
 #[test]
-fn several_sessions_are_listed_and_none_is_taken() {
+fn several_sessions_are_listed_without_a_choice() {
     let sandbox = Sandbox::new();
     open_session(&sandbox, ".workflow/active/WFS-one");
     open_session(&sandbox, ".workflow/active/WFS-two");
@@ -130,7 +130,7 @@ fn pausing_takes_no_marker_away_and_a_paused_session_is_planned() {
 }
 
 #[test]
-fn other_tools_states_are_told_apart() {
+fn states_of_other_tools_are_distinguished() {
     let sandbox = Sandbox::new();
     sandbox.file(".workflow/state.json", r#"{"current_step": 3}"#);
     sandbox.file(".workflow/.maestro/m1/status.json", "{}");
@@ -158,7 +158,7 @@ fn other_tools_states_are_told_apart() {
 }
 
 #[test]
-fn nothing_of_a_session_outside_of_the_project_is_followed() {
+fn a_session_outside_of_the_project_is_not_followed() {
     let session = Session::new();
     session.tasks(&[("IMPL-1", "pending", &[])]).todo(&[("IMPL-1", ' ')]);
     session.task("IMPL-2", &json!({"id": "../../../etc/passwd", "status": "pending"}));

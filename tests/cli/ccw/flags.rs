@@ -107,7 +107,7 @@ fn retry_takes_the_named_or_the_first_failed_task() {
 }
 
 #[test]
-fn skip_lets_what_depends_on_it_go_on_and_says_so() {
+fn skip_unblocks_dependents_and_says_so() {
     let session = session();
     session.tasks(&[("IMPL-2", "blocked", &["IMPL-9"])]);
     let plan = session.plan("--skip impl-2").expect_code(0);
@@ -121,7 +121,7 @@ fn skip_lets_what_depends_on_it_go_on_and_says_so() {
 }
 
 #[test]
-fn resume_records_what_was_skipped_and_what_is_taken_up() {
+fn resume_records_skipped_and_resumed_steps() {
     let session = session();
     let execution =
         json!({"attempts": 1, "last_attempt": "2026-01-31T10:00:00Z", "interruption_reason": "agent_timeout"});

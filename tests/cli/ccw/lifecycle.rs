@@ -43,7 +43,7 @@ fn a_paused_session_is_found_planned_and_taken_up_again() {
 }
 
 #[test]
-fn a_session_that_was_given_up_goes_on_only_by_force() {
+fn an_aborted_session_resumes_only_by_force() {
     let session = session();
     session.ok("abort");
     assert_eq!(session.json("workflow-session.json")["status"], "cancelled");

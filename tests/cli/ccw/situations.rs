@@ -9,7 +9,7 @@ use super::session::told;
 
 /// Four of eleven task files stayed behind; checklist and summaries say that everything is done.
 #[test]
-fn files_that_lag_behind_are_listed_to_verify_and_nothing_is_run() {
+fn outdated_files_are_listed_to_verify_and_nothing_is_run() {
     let session = Session::new();
     let ids: Vec<String> = (1..=11).map(|number| format!("IMPL-{number:03}")).collect();
     for id in &ids {

@@ -205,7 +205,7 @@ fn a_failure_is_recorded_with_its_error_and_counted() {
 }
 
 #[test]
-fn a_broken_session_file_keeps_nothing_from_being_recorded() {
+fn a_broken_session_file_does_not_block_recording() {
     let session = with_task(PLAIN);
     session.file("workflow-session.json", "{\"lines\": 9,166}");
     session.ok("begin IMPL-1");
@@ -279,7 +279,7 @@ fn resume_records_what_all_witnesses_call_done() {
 }
 
 #[test]
-fn the_words_of_the_session_are_kept() {
+fn the_wording_of_the_session_is_kept() {
     let session = with_task(PLAIN);
     session.task("IMPL-2", &json!({"status": "active"}));
     session.ok("begin IMPL-1");

@@ -97,7 +97,7 @@ fn the_new_archive_stays_for_any_clock() {
 }
 
 #[test]
-fn a_start_never_goes_over_what_is_there() {
+fn a_start_never_overwrites_a_state() {
     let sandbox = project(&phase("ARCHITECTURE", "in_progress"));
     let before = sandbox.read(PHASE);
     sandbox.piton(["start", "dotagent", "--feature", "billing"]).run().expect_code(1);

@@ -10,7 +10,7 @@ use super::project;
 use crate::support::Sandbox;
 
 #[test]
-fn what_contradicts_itself_is_called_corrupted() {
+fn a_contradictory_state_is_called_corrupted() {
     let entry = |phase: &str| json!({ "phase": phase, "completed_at": "2026-01-31T11:00:00Z" });
     let cases: [(&str, &str, Value); 8] = [
         ("a gap", "/completed_phases", json!([entry("ARCHITECTURE")])),
@@ -74,7 +74,7 @@ fn old_state_is_looked_at_first() {
 }
 
 #[test]
-fn a_clock_a_year_off_changes_no_byte_by_itself() {
+fn a_clock_a_year_off_changes_no_byte() {
     for now in ["2027-01-31T12:00:00Z", "2025-01-31T12:00:00Z"] {
         let sandbox = project(&phase("ARCHITECTURE", "in_progress"));
         let before = sandbox.tree();

@@ -29,7 +29,7 @@ fn message(output: &Output, code: &str) -> String {
 }
 
 #[test]
-fn a_worktree_in_order_leaves_nothing_to_say() {
+fn a_valid_worktree_has_no_findings() {
     let plan = piton(&recorded(), 0, ["plan"]);
     assert_eq!(plan.findings(), [] as [&str; 0]);
     assert_eq!(plan.at("/data/run/branch"), "feature/quotes");
@@ -189,7 +189,7 @@ fn a_commit_that_is_no_object_name_never_reaches_git() {
 }
 
 #[test]
-fn uncommitted_changes_are_noted_and_hold_nothing_up() {
+fn uncommitted_changes_are_noted_and_do_not_block() {
     let sandbox = recorded();
     sandbox.file(".worktree/quotes/new.txt", "").file(".worktree/quotes/.plan/quotes_plan.md", "edited\n");
     let plan = piton(&sandbox, 0, ["plan"]);
@@ -210,7 +210,7 @@ fn without_git_on_the_path_the_branch_is_checked_all_the_same() {
 }
 
 #[test]
-fn outside_of_a_repository_nothing_of_git_is_claimed() {
+fn outside_of_a_repository_there_are_no_git_findings() {
     let sandbox = Sandbox::new();
     sandbox.file(".plan/quotes_plan.md", "").file(STATE, &with_fields(LAST, PLACES));
     let plan = piton(&sandbox, 0, ["plan"]);

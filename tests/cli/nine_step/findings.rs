@@ -63,7 +63,7 @@ fn findings_stay_until_the_step_they_go_back_to_is_finished() {
 }
 
 #[test]
-fn a_failed_attempt_at_the_rework_is_told_beside_the_findings() {
+fn a_failed_rework_is_reported_with_the_findings() {
     let sandbox = project();
     let clock = &mut Clock(0);
     sandbox.file(STATE, &state(FOUND));

@@ -84,7 +84,7 @@ fn a_corrupted_state_comes_back_from_the_history() {
 }
 
 #[test]
-fn a_corrupted_state_can_be_put_away_for_a_new_run() {
+fn a_corrupted_state_can_be_archived_for_a_new_run() {
     let sandbox = Sandbox::with_git();
     sandbox.file(".plan/quotes.workflow-state.json", "{\"feature_name\": \"quo");
     let error = piton(&sandbox, 4, ["plan"]);

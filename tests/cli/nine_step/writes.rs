@@ -243,7 +243,7 @@ fn an_approval_with_conditions_records_them_and_approving_meets_them() {
 }
 
 #[test]
-fn a_pause_keeps_its_reason_until_the_run_goes_on() {
+fn a_pause_keeps_its_reason_until_the_run_is_resumed() {
     let sandbox = project();
     sandbox.file(STATE, &state(r#""phase": 2, "step": 3, "status": "completed""#));
     let clock = &mut Clock(0);

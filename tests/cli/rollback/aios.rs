@@ -144,7 +144,7 @@ const CASES: [Case; 4] = [
 ];
 
 #[test]
-fn states_of_aios_go_back_in_their_own_words() {
+fn states_of_aios_go_back_in_their_own_vocabulary() {
     for case in CASES {
         let sandbox = Sandbox::new();
         sandbox.file(case.path, case.before);

@@ -56,7 +56,7 @@ fn ccw() -> Sandbox {
 }
 
 #[test]
-fn a_task_of_ccw_opens_again_with_what_depends_on_it() {
+fn a_task_of_ccw_reopens_with_its_dependents() {
     let sandbox = ccw();
     let before = states(&sandbox);
     let arguments = ["--to", "IMPL-1", "--reason", "wrong key", "--yes"];
@@ -234,7 +234,7 @@ fn a_session_of_the_runner_gets_a_record_and_loses_none() {
 }
 
 #[test]
-fn a_state_without_words_for_it_comes_back_as_a_checkpoint() {
+fn a_state_that_cannot_express_it_is_restored_from_a_checkpoint() {
     let sandbox = Sandbox::new();
     let state = "plan/build-state.json";
     let build = json!({"storyId": "2.1", "status": "in_progress", "startedAt": "2026-01-31T10:00:00Z", "currentSubtask": "s2",

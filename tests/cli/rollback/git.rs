@@ -78,7 +78,7 @@ fn commits_that_were_merged_or_pushed_are_reverted() {
 }
 
 #[test]
-fn a_merge_of_the_main_branch_is_taken_back_as_one() {
+fn a_merge_of_the_main_branch_is_undone_as_one() {
     let sandbox = project();
     sandbox.file("main.txt", "x");
     sandbox.commit("on main");
@@ -106,7 +106,7 @@ fn a_merge_of_last_month_is_pointed_out() {
 }
 
 #[test]
-fn uncommitted_work_stands_in_the_way_and_the_state_does_not() {
+fn uncommitted_work_blocks_and_the_state_does_not() {
     let sandbox = project();
     // As where nothing hides the state from git.
     sandbox.file(".git/info/exclude", "");

@@ -50,7 +50,7 @@ fn a_commit_is_the_phase_that_it_closed() {
 }
 
 #[test]
-fn what_is_no_target_is_refused_with_what_there_is() {
+fn an_unknown_target_is_refused_with_the_known_ones() {
     let sandbox = project();
     let before = sandbox.read(STATE);
     for (to, code, said) in [
@@ -75,7 +75,7 @@ fn what_is_no_target_is_refused_with_what_there_is() {
 }
 
 #[test]
-fn what_can_be_two_things_is_listed_with_the_exact_commands() {
+fn an_ambiguous_target_is_listed_with_the_exact_commands() {
     let sandbox = Sandbox::new();
     let task = |id: &str, status: &str| {
         format!("{{\"id\": \"{id}\", \"title\": \"x\", \"status\": \"{status}\", \"context\": {{\"depends_on\": []}}}}")

@@ -244,7 +244,7 @@ fn c11_of_two_resumes_one_is_refused_and_a_stale_lock_does_not_block() {
 }
 
 #[test]
-fn c12_what_is_complete_or_unknown_is_said_so() {
+fn c12_complete_and_unknown_sessions_are_reported() {
     let stage = Stage::new("- shell: echo 1 >> LOG\n");
     let (_, id) = stage.run(&[]);
     let output = stage.resume(&id).expect_code(1);
@@ -253,7 +253,7 @@ fn c12_what_is_complete_or_unknown_is_said_so() {
         "{output}"
     );
     let output = stage.resume("session-unknown").expect_code(3);
-    assert!(output.stderr.contains(&format!("there are {id}")), "{output}");
+    assert!(output.stderr.contains(&format!("known sessions: {id}")), "{output}");
     assert_eq!(stage.executions(), ["1"]);
 }
 
@@ -305,7 +305,7 @@ fn c14_damage_is_found_and_never_taken_for_state() {
 }
 
 #[test]
-fn c15_a_deleted_worktree_is_said_so_and_a_restart_makes_a_new_one() {
+fn c15_a_deleted_worktree_is_reported_and_a_restart_makes_a_new_one() {
     let stage = Stage::new(THREE);
     let (_, id) = stage.run(&[]);
     std::fs::remove_dir_all(stage.worktree(&id)).unwrap();
@@ -519,7 +519,7 @@ fn c28_unknown_keys_are_errors_that_name_them() {
 }
 
 #[test]
-fn c29_sessions_are_listed_with_their_progress_and_how_to_go_on() {
+fn c29_sessions_are_listed_with_their_progress_and_how_to_resume() {
     let stage = Stage::new(THREE);
     let (_, id) = stage.run(&[]);
     let list = stage.piton(["--format", "json", "list"]).run().expect_code(0);

@@ -153,7 +153,7 @@ fn a_resume_says_whose_it_is_and_names_the_import() {
 }
 
 #[test]
-fn what_is_taken_over_goes_on_in_the_same_worktree_without_repeating_anything() {
+fn an_imported_session_resumes_in_the_same_worktree_without_repeating_anything() {
     let stage = stage();
     let taken = seen(&stage, &["sessions", "import", ID]).expect_code(0);
     assert_eq!(taken.at("/schema"), json!("session-import/1"));
@@ -170,7 +170,7 @@ fn what_is_taken_over_goes_on_in_the_same_worktree_without_repeating_anything() 
 }
 
 #[test]
-fn what_is_taken_over_on_another_branch_says_so_when_it_goes_on() {
+fn an_import_from_another_branch_says_so_on_resume() {
     let stage = stage();
     let taken = seen(&stage, &["sessions", "import", ID]).expect_code(0);
     let id = taken.at("/data/session").as_str().unwrap().to_owned();
@@ -181,7 +181,7 @@ fn what_is_taken_over_on_another_branch_says_so_when_it_goes_on() {
 }
 
 #[test]
-fn no_secret_of_its_environment_is_taken_over_and_what_is_written_is_private() {
+fn an_import_copies_no_secret_and_its_files_are_private() {
     let stage = stage();
     seen(&stage, &["sessions", "import", ID]).expect_code(0);
     let mut folders = vec![stage.state()];
@@ -220,7 +220,7 @@ fn the_home_is_where_prodigy_itself_looks_for_it() {
 }
 
 #[test]
-fn what_cannot_be_gone_on_with_is_refused_with_what_to_do() {
+fn a_session_that_cannot_be_resumed_is_refused_with_a_hint() {
     let with = |change: &dyn Fn(&Stage)| {
         let stage = stage();
         change(&stage);
@@ -243,7 +243,7 @@ fn what_cannot_be_gone_on_with_is_refused_with_what_to_do() {
 }
 
 #[test]
-fn what_session_and_checkpoint_say_against_each_other_is_for_a_person() {
+fn contradictions_of_session_and_checkpoint_are_for_a_person() {
     let stage = stage();
     put(&stage, &format!("sessions/{ID}.json"), &json!({"id": ID, "status": "Completed"}));
     let plan = seen(&stage, &["plan", ID]).expect_code(9);

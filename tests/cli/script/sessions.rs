@@ -46,7 +46,7 @@ fn in_folder(stage: &Stage, folder: &Utf8Path, arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn a_session_is_listed_with_its_status_its_progress_and_the_command_that_goes_on() {
+fn a_session_is_listed_with_its_status_its_progress_and_the_command_to_resume() {
     let (stage, id) = failed();
     let list = text(&stage, &["sessions"]).expect_code(0).stdout;
     assert!(list.starts_with(&format!("{id}  failed  1/3  release  retry check (")), "{list}");
@@ -114,7 +114,7 @@ fn the_plan_of_a_session_says_what_spec_186_says() {
 }
 
 #[test]
-fn what_lies_in_the_worktree_of_a_session_is_no_run_of_the_project() {
+fn states_in_a_sessions_worktree_are_not_runs_of_the_project() {
     let stage = Stage::new(FLOW);
     let state = r#"{"feature_name": "x", "current_phase": 1, "current_step": 1, "last_execution": {"phase": 1, "step": 1,
         "agent": "a", "status": "failed", "timestamp": "2026-01-31T11:00:00Z"}, "total_phases": 1}"#;
@@ -242,7 +242,7 @@ fn only_what_is_merged_and_committed_is_archived_and_only_after_consent() {
 }
 
 #[test]
-fn what_is_not_over_is_never_put_away() {
+fn an_open_session_is_never_archived() {
     let (stage, id) = failed();
     let kept = json(&stage, &["sessions", "clean", &id, "--yes"]).expect_code(0);
     assert_eq!(kept.at("/data/kept/0/reason"), json!("it is failed"));

@@ -126,7 +126,7 @@ fn a_person_says_whether_a_step_took_effect() {
 }
 
 #[test]
-fn sessions_are_put_away_when_a_person_says_yes() {
+fn sessions_are_archived_after_a_yes() {
     for (typed, code) in [("y\n", 0), ("n\n", 9), (END_OF_INPUT, 9)] {
         let stage = Stage::in_place("- shell: 'true'\n");
         let (_, id) = stage.run(&[]);
