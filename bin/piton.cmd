@@ -1,6 +1,6 @@
 @echo off
-rem Finds the piton program and runs it, as bin/piton does elsewhere: PITON_BIN, a prebuilt one, the one in the cache for exactly this
-rem version, the one built in this checkout. Without one, setup builds it, hook and statusline end with 0 in silence.
+rem Finds the piton program and runs it, as bin/piton does on other systems: PITON_BIN, a prebuilt program, the program in the cache for
+rem exactly this version, the program built in this checkout. If there is none, setup builds it, and hook and statusline exit 0 silently.
 setlocal
 set "root=%~dp0.."
 set "verb=%~1"
@@ -9,7 +9,7 @@ set "version="
 
 if defined PITON_BIN (
   if exist "%PITON_BIN%" set "program=%PITON_BIN%"
-  if not exist "%PITON_BIN%" set "why=PITON_BIN names no program: %PITON_BIN%"
+  if not exist "%PITON_BIN%" set "why=PITON_BIN is not a program: %PITON_BIN%"
   goto chosen
 )
 for /f "tokens=2 delims=:, " %%v in ('findstr /c:"\"version\":" "%root%\.claude-plugin\plugin.json"') do if not defined version set "version=%%~v"
@@ -40,7 +40,7 @@ where cargo >nul 2>nul || (
   exit /b 127
 )
 echo piton: building version %version% into %cache%\%version%; this takes a few minutes, once 1>&2
-rem In the folder of the caller, cargo and rustup would heed settings that may be a stranger's, and run the programs that they name.
+rem In the caller's folder, cargo and rustup would follow untrusted settings and run the programs they name.
 pushd "%root%" || exit /b 127
 cargo build --profile dist --locked --bin piton --target-dir "%cache%\build" 1>&2 || exit /b 127
 popd

@@ -1,16 +1,16 @@
 //! Piton: durable checkpoints and resume plans for multi-step agent work.
 //!
-//! The rooms of the crate, from the inside out; `ARCHITECTURE.md` has the whole map and `tests/arch.rs` holds the direction:
+//! The rooms of the crate, from the inside out; `ARCHITECTURE.md` has the whole map and `tests/arch.rs` enforces the direction:
 //!
-//! - `model`: the words as types. No I/O, imports nothing of ours.
-//! - `engine`: decides. Pure functions over the model: settle, choose, plan, admit a change, assemble a context.
+//! - `model`: the shared vocabulary as types. No I/O, imports no other room.
+//! - `engine`: decides. Pure functions over the model: reconcile, choose, plan, admit a change, assemble a context.
 //! - `dialect`: translates between one system's files and the model. Bytes in, edits out; never decides.
-//! - `schema`: the embedded JSON Schemas; what they object to as findings.
+//! - `schema`: the embedded JSON Schemas; violations as findings.
 //! - `store`: the only access to files, locks, clock, environment, git and processes. Knows bytes and paths, not formats.
-//! - `ops`: use cases, one file per verb. Brings the rooms above together, returns reports, never prints.
+//! - `ops`: use cases, one file per verb. Combines the rooms above, returns reports, never prints.
 //! - `runner`: runs a workflow file, step by step.
-//! - `hook`: what the client tells of itself: events in, notes and a few words out. Never fails.
-//! - `fuzz`: what has to hold for any bytes; only in builds for tests and fuzzers.
+//! - `hook`: events of the client in, a log entry and a short answer out. Never fails.
+//! - `fuzz`: guarantees for arbitrary bytes; only in builds for tests and fuzzers.
 //! - `cli`: arguments in, one document and an exit code out. The only room that prints.
 
 pub mod cli;

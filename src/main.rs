@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// The one of musl asks the system for nearly every piece of memory, which doubles what a call costs.
+/// musl's allocator makes a system call for nearly every allocation, which doubles the time of a call.
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;

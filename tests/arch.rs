@@ -1,4 +1,4 @@
-//! Holds the direction of the imports, the homes of the crates and the size of the files. A wrong import breaks the build here.
+//! Checks the direction of imports, which rooms use which crates, and the size of files.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use camino::Utf8Path;
 
 use crate::support;
 
-/// Files that may name more: the file below `src/`, and what.
+/// Exceptions: a file below `src/`, and what it may import.
 const EXCEPTIONS: &[(&str, &[&str])] = &[
     // Names the types of the reports, for the generator that runs in tests only.
     ("schema/published.rs", &["ops", "runner"]),
@@ -17,7 +17,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("anyhow", &["cli"]),
     ("anstream", &["cli"]),
     ("anstyle", &["cli"]),
-    // The store asks once how far local time is from UTC.
+    // The store reads the offset of local time from UTC.
     ("chrono", &["model", "store"]),
     ("clap", &["cli"]),
     ("clap_complete", &["cli"]),
@@ -50,7 +50,7 @@ fn rooms() -> Vec<(String, BTreeSet<String>)> {
     .collect()
 }
 
-/// Calls `check` with the path below `src/`, the room and the code of every file, comments left out.
+/// Calls `check` with the path below `src/`, the room and the code of every file, without comments.
 fn each_file(mut check: impl FnMut(&Utf8Path, &str, &str)) {
     let source = support::repository().join("src");
     for path in support::files_below(&source, "rs") {
@@ -65,7 +65,7 @@ fn each_file(mut check: impl FnMut(&Utf8Path, &str, &str)) {
     }
 }
 
-/// Returns the first name after each place where `prefix` stands as a whole path segment.
+/// Returns the first name after each occurrence of `prefix` as a whole path segment.
 fn names_after<'a>(code: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str> {
     code.match_indices(prefix).filter_map(move |(at, _)| {
         let starts = !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':');
@@ -93,7 +93,7 @@ fn rooms_import_only_what_they_may() {
                 wrong.push(format!("{path}: `{room}` may not know `crate::{name}`"));
             }
         }
-        // The way out of a room without the word `crate`.
+        // The way out of a room without `crate`.
         for (other, _) in rooms.iter().filter(|(other, _)| other != room) {
             if code.contains(&format!("super::{other}::")) || code.contains(&format!("super::{other};")) {
                 wrong.push(format!("{path}: `super::{other}`; name other rooms as `crate::{other}`"));
@@ -119,7 +119,7 @@ fn the_table_has_every_room_once_and_names_no_other() {
 }
 
 #[test]
-fn imports_stand_one_to_a_line() {
+fn there_is_one_import_per_line() {
     let mut wrong = Vec::new();
     each_file(|path, _, code| {
         for line in code.lines().map(str::trim_start) {

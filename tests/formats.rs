@@ -1,4 +1,4 @@
-//! Every citation of a page leads to a heading that exists, and rules are cited in one form: `docs/formats/ccw.md#task-file`.
+//! Every cited heading exists, and rules are cited in one form: `docs/formats/ccw.md#task-file`.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -36,7 +36,7 @@ const PLACES: [&str; 17] = [
     "rustfmt.toml",
 ];
 
-/// This file quotes what it refuses.
+/// This file quotes the refused forms.
 const ITSELF: &str = "tests/formats.rs";
 
 /// Returns the paths of the texts that may cite pages, relative to the repository.
@@ -61,7 +61,7 @@ fn texts() -> Vec<Utf8PathBuf> {
     found
 }
 
-/// Returns the text of a file; `None` for bytes that are none.
+/// Returns the text of a file; `None` if it is not UTF-8.
 fn text(path: &Utf8Path) -> Option<String> {
     String::from_utf8(std::fs::read(support::repository().join(path)).ok()?).ok()
 }
@@ -71,7 +71,7 @@ fn text(path: &Utf8Path) -> Option<String> {
 fn slug(heading: &str) -> String {
     let mut plain = String::new();
     let mut rest = heading;
-    // Of a link only its text is shown.
+    // A link shows only its text.
     while let Some((before, link)) = rest.split_once('[') {
         let parts = link.split_once("](").and_then(|(shown, target)| Some((shown, target.split_once(')')?.1)));
         let Some((shown, after)) = parts else { break };
@@ -136,7 +136,7 @@ fn citations(line: &str) -> Vec<(&str, Option<&str>)> {
     found
 }
 
-/// Returns the targets of the links of a Markdown line that stay in the repository. What stands in code marks is no link.
+/// Returns the targets of the links of a Markdown line that stay in the repository. Text in code marks is not a link.
 fn links(line: &str) -> Vec<String> {
     let shown: String = line.split('`').step_by(2).collect();
     let targets = shown.split("](").skip(1).filter_map(|rest| rest.split(')').next());
@@ -163,7 +163,7 @@ fn old_citations<'a>(file: &Utf8Path, line: &'a str) -> Vec<&'a str> {
     gone.chain(moved).chain(numbers).collect()
 }
 
-/// Tells whether a text goes on with the number of a section: ` B7.3`, ` 2.10`, ` C-17`.
+/// Tells whether a text continues with the number of a section: ` B7.3`, ` 2.10`, ` C-17`.
 fn begins_with_section(text: &str) -> bool {
     let Some(text) = text.strip_prefix(' ') else { return false };
     let text = text.strip_prefix(|c: char| c.is_ascii_uppercase()).unwrap_or(text);

@@ -1,4 +1,4 @@
-//! `bin/piton` finds the program wherever the plugin was put, and stays out of the way when there is none.
+//! `bin/piton` finds the program for any location of the plugin, and stays silent in hooks if it is missing.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -10,13 +10,13 @@ use tempfile::TempDir;
 
 use crate::support;
 
-/// Is a plugin as it was installed: manifests and launcher, without a program, in a folder with a space in its name.
+/// An installed plugin: manifests and launcher, without a program, in a folder with a space in its name.
 struct Installed {
     _folder: TempDir,
     top: Utf8PathBuf,
 }
 
-/// What the launcher printed and how it ended.
+/// The launcher's output and exit code.
 #[derive(Debug, PartialEq, Eq)]
 struct Answer {
     code: Option<i32>,
@@ -41,7 +41,7 @@ impl Installed {
         self.top.join("a plugin's home")
     }
 
-    /// Puts a program there that says its name and its arguments.
+    /// Installs a program that prints its name and arguments.
     fn program(&self, path: impl AsRef<Utf8Path>, name: &str) -> Utf8PathBuf {
         let path = self.top.join(path);
         std::fs::create_dir_all(path.parent().expect("a file is in a folder")).expect("a folder of ours");
@@ -262,7 +262,7 @@ fn a_build_that_is_not_this_version_is_not_used() {
     let answer = installed.run(&["setup"], &[("PATH", &path)]);
     assert_eq!(answer.code, Some(127));
     assert!(answer.stderr.ends_with(&format!(
-        "piton: what was built is not piton {}; nothing was changed\n",
+        "piton: the built program is not piton {}; nothing was changed\n",
         env!("CARGO_PKG_VERSION")
     )));
     assert_eq!(installed.run(&["plan"], &[]).code, Some(127));
@@ -309,5 +309,5 @@ fn a_wrong_program_is_named_and_nothing_else_is_run() {
     installed.program("a plugin's home/target/release/piton", "built");
     let answer = installed.run(&["plan"], &[("PITON_BIN", "/nowhere")]);
     assert_eq!(answer.code, Some(127));
-    assert_eq!(answer.stderr, "piton: PITON_BIN names no program: /nowhere\n");
+    assert_eq!(answer.stderr, "piton: PITON_BIN is not a program: /nowhere\n");
 }

@@ -1,4 +1,4 @@
-//! The plugin agrees with the program: versions, frontmatter, and every verb, flag and link its texts name.
+//! The plugin matches the program: versions, frontmatter, and every verb, flag and link in its texts.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ fn frontmatter(text: &str) -> Result<(BTreeMap<&str, &str>, &str), String> {
     for line in head.lines() {
         let (key, value) = line.split_once(": ").ok_or_else(|| format!("no `key: value`: {line}"))?;
         let quoted = value.len() > 1 && value.starts_with('"') && value.ends_with('"');
-        // What YAML would read as something else than plain text.
+        // Text that YAML would not read as plain text.
         if !quoted
             && (value.contains(": ")
                 || value.contains(" #")
@@ -43,7 +43,7 @@ fn frontmatter(text: &str) -> Result<(BTreeMap<&str, &str>, &str), String> {
     Ok((fields, body))
 }
 
-/// Returns every piece of code of a Markdown text: the lines of fenced blocks, and what stands between backticks.
+/// Returns all code of a Markdown text: the lines of fenced blocks, and inline code.
 fn code(markdown: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut fenced = false;
@@ -59,7 +59,7 @@ fn code(markdown: &str) -> Vec<&str> {
     pieces
 }
 
-/// Says what is wrong with a command line, as far as its verb and its flags go: the program is asked what it knows.
+/// Returns what is wrong with the verb and the flags of a command line, according to the program's help.
 fn check_command(command: &str) -> Result<(), String> {
     let words: Vec<&str> = command.split_whitespace().skip(1).map(|word| word.trim_start_matches('[')).collect();
     let is_flag = |word: &&&str| word.starts_with('-') && **word != "-";
@@ -138,7 +138,7 @@ fn the_tree_of_a_release_is_a_plugin_with_its_programs() {
     ] {
         assert!(sandbox.exists(path), "{path}");
     }
-    assert!(!sandbox.exists("tree/tests"), "what nobody installs is left out");
+    assert!(!sandbox.exists("tree/tests"), "tests are not installed");
     let sums = sandbox.read("tree/SHA256SUMS");
     assert!(sums.ends_with("  bin/prebuilt/x86_64-unknown-linux-musl/piton\n") && sums.lines().count() == 1, "{sums}");
     if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
@@ -186,7 +186,7 @@ fn skills_answer_to_the_name_of_their_folder() {
     }
 }
 
-/// Events that the oldest client knows which the plugin is made for: one that is unknown would silence all of them
+/// Events known to the oldest supported client: an unknown one would disable all hooks
 /// (docs/claude-code.md#hook-events).
 const EVENTS: &[&str] =
     &["SessionStart", "UserPromptSubmit", "SubagentStart", "SubagentStop", "StopFailure", "PreCompact", "SessionEnd"];

@@ -1,4 +1,4 @@
-//! The README and the pages it leads to are true: their examples are run and compared, their tables are those of the program.
+//! The README and the pages it links are correct: their examples are run and compared, and their tables match the program.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::support;
 use crate::support::Sandbox;
 use crate::support::Tree;
 
-/// Stands for anything.
+/// Matches anything.
 const ANYTHING: &str = "…";
 
 /// The pages for users, README first.
@@ -34,7 +34,7 @@ fn blocks<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
     text.split(open.as_str()).skip(1).filter_map(|rest| rest.split("\n```").next()).collect()
 }
 
-/// Splits a console block into commands and what each printed.
+/// Splits a console block into commands and their output.
 fn commands(block: &str) -> Vec<(&str, String)> {
     let mut commands: Vec<(&str, String)> = Vec::new();
     for line in block.lines() {
@@ -47,7 +47,7 @@ fn commands(block: &str) -> Vec<(&str, String)> {
     commands
 }
 
-/// Splits as a shell does that knows double quotes only.
+/// Splits like a shell with double quotes only.
 fn words(command: &str) -> Vec<&str> {
     let unquoted = |(at, part)| if at % 2 == 1 { vec![part] } else { str::split_whitespace(part).collect() };
     command.split('"').enumerate().flat_map(unquoted).collect()
@@ -111,7 +111,7 @@ fn differences(place: &str, shown: &Value, real: &Value, wrong: &mut Vec<String>
     }
 }
 
-/// They share the dev profile, so that the second builds little anew.
+/// They share the dev profile, so that the second has little to build.
 #[test]
 fn the_first_commands_show_it_and_test_it_as_the_gate_does() {
     let text = support::read(&support::repository().join("README.md"));
@@ -127,7 +127,7 @@ fn the_examples_print_what_is_shown() {
     let mut wrong = Vec::new();
     let mut examples = 0;
     for (page, text) in pages() {
-        // A console block that follows a file in the page finds it in its folder.
+        // A console block that follows a file in the page runs in a folder with that file.
         let file = blocks(&text, "yaml").first().copied().unwrap_or_default();
         for block in blocks(&text, "console") {
             if !block.contains("\n✅") && !block.contains("\n{") && !block.contains("\n#") {
@@ -141,7 +141,7 @@ fn the_examples_print_what_is_shown() {
     assert_eq!(examples, 3);
 }
 
-/// Types the commands of a block and compares what they print.
+/// Runs the commands of a block and compares their output.
 fn check_example(page: &str, file: &str, block: &str, wrong: &mut Vec<String>) {
     let sandbox = Sandbox::new();
     for (command, shown) in commands(block) {
@@ -197,7 +197,7 @@ fn the_readme_fits_a_first_read() {
     assert!(lines <= 200, "README.md has {lines} lines");
 }
 
-/// The names stand in no output of their own, so they are read where they are written.
+/// The names are not part of any output, so they are read from the source.
 #[test]
 fn the_table_of_exit_codes_is_that_of_the_program() {
     let help = Sandbox::new().piton(["--help"]).real_clock().run().expect_code(0).stdout;

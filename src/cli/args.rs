@@ -1,4 +1,4 @@
-//! The arguments. What `--help` says is written here, for somebody who reads it for the first time.
+//! The arguments and the text of `--help`, written for a first-time reader.
 
 use clap::Args;
 use clap::Parser;
@@ -36,27 +36,27 @@ fn after_help() -> String {
 }
 
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Everywhere")]
+#[command(next_help_heading = "Global options")]
 pub(super) struct Global {
     /// Work in this project instead of the current folder
     #[arg(long, global = true, value_name = "DIR")]
     pub(super) project: Option<String>,
-    /// How to print: text for people, json for programs (default: text on a terminal, else json; PITON_FORMAT)
+    /// Output format: text for people, json for programs (default: PITON_FORMAT, else text on a terminal and json elsewhere)
     #[arg(long, global = true, value_enum)]
     pub(super) format: Option<Format>,
-    /// How much to ask (default: PITON_MODE, else the mode that the run was started in, else that of piton.toml, else interactive)
+    /// How much to ask before continuing (default: PITON_MODE, else the mode the run was started in, else piton.toml, else interactive)
     #[arg(long, global = true, value_enum)]
     pub(super) mode: Option<ModeArg>,
-    /// Pretend that it is this time (RFC 3339), for tests and reproducible plans
+    /// Plan as if it were this time (RFC 3339); for tests and reproducible plans
     #[arg(long, global = true, value_name = "RFC3339")]
     pub(super) now: Option<String>,
-    /// Also look at the sessions of Prodigy in this folder (usually ~/.prodigy); they are read, never written
+    /// Also look at Prodigy sessions in this folder (usually ~/.prodigy); they are read, never written
     #[arg(long, global = true, value_name = "DIR")]
     pub(super) prodigy_home: Option<String>,
     /// Print results only, no hints
     #[arg(short, long, global = true)]
     pub(super) quiet: bool,
-    /// Say more: the evidence behind each step
+    /// Print more: the evidence behind each step
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     pub(super) verbose: bool,
 }
@@ -72,73 +72,73 @@ pub(super) enum Format {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum ModeArg {
-    /// Go on by itself when nothing blocks and the state is under a day old
+    /// Continue without asking when nothing blocks and the state is less than a day old
     Autopilot,
-    /// Ask before going on
+    /// Ask before continuing
     Interactive,
-    /// Show every check and want the word "proceed"
+    /// Show every check and require the answer "proceed"
     Preflight,
 }
 
-// Only the verb that was asked for is built; for help the others are their name and their line in the list.
+// With `defer`, clap builds only the requested verb; the others contribute just a name and a summary line to the help.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(super) enum Verb {
     /// List interrupted runs, newest first
     List(List),
-    /// Show where a run goes on, and why; reads only
+    /// Show which step a run continues with, and why; reads only
     Plan(Plan),
-    /// Print what the agent of the next step needs to know
+    /// Print the context that the agent of the next step needs
     Context(Context),
-    /// Say in three lines where a run is, what is stale, and the next command
+    /// Show in three lines where a run is, what is stale, and the next command
     Status(RunArg),
     /// Check state files against their schemas and for contradictions
     Validate(Validate),
     /// Print the published JSON Schemas
     Schema(Schema),
-    /// Begin a new run
+    /// Start a new run
     Start(Start),
-    /// Record that a step starts; call it before the agent does (the steps of a session of `run` are begun by `resume`)
+    /// Record that a step starts; call it before the agent starts (`resume` begins the steps of a `run` session itself)
     Begin(Begin),
-    /// Record how a step ended; call it after the agent is done
+    /// Record how a step ended; call it after the agent has finished
     Finish(Finish),
     /// Record that a person approved a gate
     Approve(Approve),
-    /// Leave a step out for good
+    /// Skip a step for good
     Skip(Skip),
-    /// Let a run rest
-    Pause(Rest),
-    /// Give a run up; its state stays
-    Abort(Rest),
+    /// Pause a run
+    Pause(PauseArgs),
+    /// Abort a run; its state is kept
+    Abort(PauseArgs),
     /// Record that the whole run is over
     Complete(Complete),
-    /// Take an interrupted run up again: print the context of its next step, or, for a session of `run`, go on running it
+    /// Resume an interrupted run: print the context of its next step or, for a session of `run`, continue running it
     Resume(Resume),
-    /// Run a workflow file, unattended, in a worktree of its own
+    /// Run a workflow file unattended, in its own worktree
     Run(Run),
-    /// List the sessions of `piton run`, show one, put away those that are over
+    /// List sessions of `piton run`, show one, or archive those that are merged
     Sessions(super::sessions::Sessions),
     /// List earlier checkpoints of a run
     History(History),
-    /// Go back to an earlier phase, step, checkpoint or commit: shows what that gives up, and writes with --yes
+    /// Go back to an earlier phase, step, checkpoint or commit: shows what would be lost, and writes with --yes
     Rollback(Rollback),
-    /// Bring an earlier checkpoint back; what it replaces stays in the history
+    /// Restore an earlier checkpoint; the state it replaces stays in the history
     Restore(Restore),
-    /// Mend a state that cannot be read: propose the newest sound checkpoint, or a state rebuilt from evidence
+    /// Repair an unreadable state: propose the newest readable checkpoint, or a state rebuilt from evidence
     Repair(Repair),
-    /// Put the state of a finished or declined run away
+    /// Archive the state of a finished or declined run
     Archive(Archive),
-    /// Say which program runs, and let the client run it without asking
+    /// Show which program is used, and configure the client: permissions, status line
     Setup(Setup),
-    /// Print a line for the status line of the client, from its JSON on standard input
+    /// Print the client's status line, from its JSON on standard input
     Statusline,
     /// Check this installation and project
     Doctor,
-    /// Walk through an interrupted run of every kind, in a scratch project that is removed afterwards
+    /// Walk through an interrupted run of each kind, in a scratch project that is removed afterwards
     Demo(Demo),
     /// Print a completion script for a shell
     Completions(Completions),
-    /// Take an event of the client in; always exits with 0
+    /// Handle a hook event of the client; always exits with 0
     #[command(hide = true)]
     Hook(Hook),
     /// Print the manual page
@@ -148,52 +148,52 @@ pub(super) enum Verb {
 
 #[derive(Debug, Args)]
 pub(super) struct List {
-    /// Also those that are complete, given up or archived
+    /// Include runs that are complete, aborted or archived
     #[arg(long)]
     pub(super) all: bool,
 }
 
 #[derive(Debug, Default, Args)]
 pub(super) struct RunArg {
-    /// Run id, number from `piton list`, or path of a project, worktree or state file (default: the only run there is)
+    /// Run id, number from `piton list`, or path of a project, worktree or state file (default: the only run)
     #[arg(value_name = "RUN")]
     pub(super) run: Option<String>,
 }
 
 #[derive(Debug, Default, Args)]
 pub(super) struct PlanFlags {
-    /// Go on at these steps instead of the first open one; what they depend on must be done (a list with commas, or repeated)
+    /// Continue with these steps instead of the first open one; their dependencies must be done (comma-separated or repeated)
     #[arg(long, value_name = "ID[,ID]")]
     pub(super) from: Vec<String>,
-    /// Retry a failed step itself (default: the first that failed), even where it would return to an earlier one
+    /// Retry this failed step (default: the first failed one), even when its failure would send the run back to an earlier step
     #[arg(long, value_name = "ID", num_args = 0..=1, conflicts_with = "from")]
-    #[expect(clippy::option_option, reason = "given, and given with a value, are two things")]
+    #[expect(clippy::option_option, reason = "the flag alone and the flag with a value mean different things")]
     pub(super) retry: Option<Option<String>>,
-    /// Leave these steps out; what depends on them goes on without them (a list with commas, or repeated)
+    /// Skip these steps; steps that depend on them run without them (comma-separated or repeated)
     #[arg(long, value_name = "ID[,ID]")]
     pub(super) skip: Vec<String>,
-    /// Send a failed review back to this step instead of its usual one
+    /// Send a failed review back to this step instead of the usual one
     #[arg(long, value_name = "ID")]
     pub(super) to_step: Option<String>,
-    /// Go on over unmet dependencies and attempt limits (never over a gate)
+    /// Ignore unmet dependencies and attempt limits (never gates)
     #[arg(long)]
     pub(super) force: bool,
-    /// Check that the steps of --from can run side by side
+    /// Check that the steps of --from can run in parallel
     #[arg(long)]
     pub(super) parallel: bool,
-    /// Answer no (exit 1) when dependencies of --from are not met
+    /// Exit with 1 when dependencies of --from are not met
     #[arg(long, conflicts_with = "force")]
     pub(super) if_dependencies_met: bool,
-    /// Do the analysis parts of the chosen steps again
+    /// Repeat the analysis parts of the chosen steps
     #[arg(long)]
     pub(super) refresh_analysis: bool,
-    /// Go on inside a step at this part
+    /// Continue inside a step at this part
     #[arg(long, num_args = 2, value_names = ["PART", "ID"])]
     pub(super) from_step: Option<Vec<String>>,
-    /// Do this part of a step again
+    /// Repeat this part of a step
     #[arg(long, num_args = 2, value_names = ["PART", "ID"])]
     pub(super) retry_step: Option<Vec<String>>,
-    /// Leave this part of a step out
+    /// Skip this part of a step
     #[arg(long, num_args = 2, value_names = ["PART", "ID"])]
     pub(super) skip_step: Option<Vec<String>>,
 }
@@ -202,7 +202,7 @@ pub(super) struct PlanFlags {
 pub(super) struct Plan {
     #[command(flatten)]
     pub(super) run: RunArg,
-    /// Print edits of stories and check lists that lag behind, as a patch for `git apply`; nothing is written (exit 1: none)
+    /// Print suggested edits for outdated stories and check lists as a patch for `git apply`; writes nothing (exit 1: no edits)
     #[arg(long)]
     pub(super) patch: bool,
     #[command(flatten)]
@@ -213,77 +213,77 @@ pub(super) struct Plan {
 pub(super) struct Context {
     #[command(flatten)]
     pub(super) run: RunArg,
-    /// For this step instead of the next one
+    /// Print the context of this step instead of the next one
     #[arg(long, value_name = "ID")]
     pub(super) step: Option<String>,
-    /// Leave out the least important parts beyond this size; what was left out is listed
+    /// Size limit; the least important parts are left out first, and listed
     #[arg(long, value_name = "BYTES", default_value_t = 65_536)]
     pub(super) budget: usize,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Validate {
-    /// A run, or state files (default: every run of the project)
+    /// A run or state files (default: every run of the project)
     #[arg(value_name = "RUN|FILE")]
     pub(super) targets: Vec<String>,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Schema {
-    /// Which one (default: list their names)
+    /// Name of the schema (default: list all names)
     pub(super) name: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Start {
-    /// Which workflow: `nine-step`, `dotagent`, a name in .claude/piton/, or a workflow file (schema: `piton schema workflow`)
+    /// The workflow: `nine-step`, `dotagent`, a name in .claude/piton/, or a workflow file (schema: `piton schema workflow`)
     #[arg(value_name = "NAME|FILE")]
     pub(super) workflow: String,
-    /// What the run is about; names its state
+    /// Name of the feature; the run is named after it
     #[arg(long, value_name = "NAME", required_unless_present = "print")]
     pub(super) feature: Option<String>,
-    /// Print the definition of the workflow instead: `dotagent`, `nine-step`, one of the project, or a file
+    /// Print the definition of the workflow instead of starting a run
     #[arg(long, conflicts_with_all = ["feature", "archive"])]
     pub(super) print: bool,
-    /// How many phases the plan has, when that is known
+    /// Number of phases in the plan, if known
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(super) phases: Option<u32>,
-    /// An issue it belongs to (repeatable)
+    /// An issue the run belongs to (repeatable)
     #[arg(long, value_name = "N")]
     pub(super) issue: Vec<String>,
-    /// One line about it
+    /// One-line description
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(super) description: Option<String>,
-    /// Branch of the work (default: first branch prefix and the feature)
+    /// Branch to work on (default: the first branch prefix and the feature)
     #[arg(long, value_name = "NAME")]
     pub(super) branch: Option<String>,
-    /// Put an unfinished run of the same name away first
+    /// Archive an unfinished run of the same name first
     #[arg(long)]
     pub(super) archive: bool,
 }
 
 #[derive(Debug, Default, Args)]
 pub(super) struct Target {
-    /// The run, where several are open
+    /// The run, if several are open
     #[arg(long, value_name = "RUN")]
     pub(super) run: Option<String>,
-    /// Refuse when the state is no longer at this revision (from `piton plan`)
+    /// Fail if the state is no longer at this revision (from `piton plan`)
     #[arg(long, value_name = "R")]
     pub(super) if_revision: Option<String>,
-    /// Take the change as JSON from standard input (schema: `piton schema change`); the other flags are left out
+    /// Read the change as JSON from standard input, in place of the other flags (schema: `piton schema change`)
     #[arg(long, value_name = "-")]
     pub(super) json: Option<String>,
-    /// Go on over unmet dependencies, attempt limits, the wrong branch and missing outputs (never over an open gate or review)
+    /// Ignore unmet dependencies, attempt limits, the wrong branch and missing outputs (never an open gate or review)
     #[arg(long)]
     pub(super) force: bool,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Begin {
-    /// The step, as `piton plan` names it
+    /// The step id, as shown by `piton plan`
     #[arg(required_unless_present = "json")]
     pub(super) step: Option<String>,
-    /// Who does it
+    /// The agent that runs the step
     #[arg(long, value_name = "A")]
     pub(super) agent: Option<String>,
     /// Only this part of the step
@@ -295,37 +295,37 @@ pub(super) struct Begin {
 
 #[derive(Debug, Args)]
 pub(super) struct Finish {
-    /// The step, as `piton plan` names it
+    /// The step id, as shown by `piton plan`
     #[arg(required_unless_present = "json")]
     pub(super) step: Option<String>,
-    /// How it ended (default: completed, or what the verdict says); completed needs the outputs that the step declares, or --force
+    /// How the step ended (default: completed, or as the verdict says); completed requires the declared outputs, or --force
     #[arg(long, value_enum)]
     pub(super) status: Option<EndStatus>,
-    /// What a reviewer said: APPROVED, APPROVED_WITH_CONDITIONS, NEEDS_REVISION, REJECTED, or the agent's own words
+    /// Verdict of a review: APPROVED, APPROVED_WITH_CONDITIONS, NEEDS_REVISION, REJECTED, or the agent's own wording
     #[arg(long, value_name = "V")]
     pub(super) verdict: Option<String>,
-    /// A condition of an approval that is still open (repeatable)
+    /// An open condition of an approval (repeatable)
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(super) condition: Vec<String>,
-    /// What was done, in a line
+    /// What was done, in one line
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(super) summary: Option<String>,
     /// What went wrong, or what a review found
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(super) error: Option<String>,
-    /// Files it left; their digests are kept as evidence
+    /// Files the step produced; their digests are kept as evidence
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(super) output: Vec<String>,
-    /// The commit that holds its result
+    /// The commit with the result
     #[arg(long, value_name = "SHA")]
     pub(super) commit: Option<String>,
-    /// Who did it
+    /// The agent that ran the step
     #[arg(long, value_name = "A")]
     pub(super) agent: Option<String>,
     /// Only this part of the step
     #[arg(long, value_name = "NAME")]
     pub(super) part: Option<String>,
-    /// Keep an output variable of a part for later ones (repeatable; the value is JSON, else text)
+    /// Set an output variable of a part for later parts (repeatable; the value is read as JSON, else as text)
     #[arg(long, value_name = "NAME=VALUE", requires = "part", allow_hyphen_values = true)]
     pub(super) set: Vec<String>,
     #[command(flatten)]
@@ -342,13 +342,13 @@ pub(super) enum EndStatus {
 
 #[derive(Debug, Args)]
 pub(super) struct Approve {
-    /// The gate, as `piton plan` names it
+    /// The gate's step id, as shown by `piton plan`
     #[arg(required_unless_present = "json")]
     pub(super) step: Option<String>,
-    /// Who approved
+    /// The person who approved
     #[arg(long, value_name = "NAME")]
     pub(super) by: Option<String>,
-    /// What they said
+    /// Their comment
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(super) note: Option<String>,
     #[command(flatten)]
@@ -357,10 +357,10 @@ pub(super) struct Approve {
 
 #[derive(Debug, Args)]
 pub(super) struct Skip {
-    /// The step, as `piton plan` names it
+    /// The step id, as shown by `piton plan`
     #[arg(required_unless_present = "json")]
     pub(super) step: Option<String>,
-    /// Why
+    /// The reason
     #[arg(long, value_name = "T", required_unless_present = "json", allow_hyphen_values = true)]
     pub(super) reason: Option<String>,
     /// Only this part of the step
@@ -371,16 +371,16 @@ pub(super) struct Skip {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Rest {
+pub(super) struct PauseArgs {
     #[command(flatten)]
     pub(super) run: RunArg,
-    /// The run, like RUN
+    /// Same as RUN
     #[arg(long = "run", value_name = "RUN", conflicts_with = "run")]
     pub(super) named: Option<String>,
-    /// Why
+    /// The reason
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(super) reason: Option<String>,
-    /// Refuse when the state is no longer at this revision
+    /// Fail if the state is no longer at this revision (from `piton plan`)
     #[arg(long, value_name = "R")]
     pub(super) if_revision: Option<String>,
 }
@@ -389,39 +389,39 @@ pub(super) struct Rest {
 pub(super) struct Complete {
     #[command(flatten)]
     pub(super) run: RunArg,
-    /// The run, like RUN
+    /// Same as RUN
     #[arg(long = "run", value_name = "RUN", conflicts_with = "run")]
     pub(super) named: Option<String>,
-    /// A last word
+    /// A closing note
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(super) note: Option<String>,
-    /// Even though steps are open; never over an open gate or review
+    /// Complete the run although steps are open; never over an open gate or review
     #[arg(long)]
     pub(super) force: bool,
 }
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "For a session of `run`: --from ID repeats from a finished step on, --skip ID leaves a step out, --force begins it anew, after it asked."
+    after_help = "For a session of `run`: --from ID repeats the finished step ID and all after it, --skip ID skips a step, --force starts from the beginning (it asks first)."
 )]
 pub(super) struct Resume {
     #[command(flatten)]
     pub(super) run: RunArg,
     #[command(flatten)]
     pub(super) flags: PlanFlags,
-    /// Answer every question with its "go on", but for gates and blocking findings
+    /// Continue without asking; gates and blocking findings still stop it
     #[arg(short, long)]
     pub(super) yes: bool,
-    /// Leave out the least important parts of the context beyond this size
+    /// Size limit of the context; the least important parts are left out first
     #[arg(long, value_name = "BYTES", default_value_t = 65_536)]
     pub(super) budget: usize,
-    /// Say what would be done, and do nothing
+    /// Show what would be done, without doing it
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// For a session of `run`: do finished steps again whose definition was changed
+    /// For a session of `run`: repeat finished steps whose definition has changed
     #[arg(long)]
     pub(super) accept_edits: bool,
-    /// For a session of `run`: print what happens as JSON lines
+    /// For a session of `run`: print events as JSON lines
     #[arg(long)]
     pub(super) events: bool,
 }
@@ -431,19 +431,19 @@ pub(super) struct Run {
     /// The workflow file, YAML or JSON (schema: `piton schema script`)
     #[arg(value_name = "FILE")]
     pub(super) file: String,
-    /// What `${ARG}` stands for
+    /// Value of `${ARG}`; several words are joined by spaces
     #[arg(long, value_name = "VALUE", num_args = 1.., allow_hyphen_values = true)]
     pub(super) args: Vec<String>,
-    /// Let the steps work in the project itself instead of a worktree
+    /// Run the steps in the project itself instead of a worktree
     #[arg(long)]
     pub(super) no_worktree: bool,
-    /// Merge at the end without asking, and remove the worktree when nothing in it is uncommitted
+    /// Merge at the end without asking, and remove the worktree if everything in it is committed
     #[arg(short, long)]
     pub(super) yes: bool,
-    /// Print what happens as JSON lines
+    /// Print events as JSON lines
     #[arg(long)]
     pub(super) events: bool,
-    /// Check the file and say what would be done, and do nothing
+    /// Check the file and show what would be done, without doing it
     #[arg(long)]
     pub(super) dry_run: bool,
 }
@@ -452,7 +452,7 @@ pub(super) struct Run {
 pub(super) struct History {
     #[command(flatten)]
     pub(super) run: RunArg,
-    /// Also say what each change did to the steps, and who did them
+    /// Also show what each change did to the steps, and who made it
     #[arg(long)]
     pub(super) changes: bool,
 }
@@ -461,10 +461,10 @@ pub(super) struct History {
 pub(super) struct Restore {
     #[command(flatten)]
     pub(super) run: RunArg,
-    /// Which checkpoint, from `piton history` (default: the newest that is readable)
+    /// The checkpoint, from `piton history` (default: the newest readable one)
     #[arg(long, value_name = "CHECKPOINT")]
     pub(super) to: Option<String>,
-    /// Do it without asking
+    /// Write without asking
     #[arg(short, long)]
     pub(super) yes: bool,
 }
@@ -473,27 +473,27 @@ pub(super) struct Restore {
 pub(super) struct Rollback {
     #[command(flatten)]
     pub(super) run: RunArg,
-    /// The run, like RUN
+    /// Same as RUN
     #[arg(long = "run", value_name = "RUN", conflicts_with = "run")]
     pub(super) named: Option<String>,
-    /// Where to: a phase (its end; 0 is the beginning), a step (before it), a checkpoint of `piton history`, a commit (at least 7
-    /// digits), or `last`: the end of the phase before the newest that was begun, else the newest checkpoint. `phase:2`, `step:2`,
-    /// `checkpoint:000002` and `commit:SHA` leave no doubt (default: list them)
+    /// Where to go back to: the end of a phase (0: the beginning), before a step, a checkpoint of `piton history`, a commit (at
+    /// least 7 digits), or `last`: the end of the phase before the latest one begun, else the newest checkpoint. Where a name is
+    /// ambiguous, write `phase:2`, `step:2`, `checkpoint:000002` or `commit:SHA` (default: list the targets)
     #[arg(long, value_name = "TARGET")]
     pub(super) to: Option<String>,
-    /// Why; kept in the state where it has a place for it, and in the log of rollbacks
+    /// The reason; kept in the log of rollbacks, and in the state if its format has a field for it
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(super) reason: Option<String>,
-    /// Do it without asking; git commands are printed all the same, never run
+    /// Write without asking; git commands are only printed, never run
     #[arg(short, long)]
     pub(super) yes: bool,
-    /// Also after three rollbacks to the same point, and of a run that was given up
+    /// Allow a fourth rollback to the same point, and the rollback of an aborted run
     #[arg(long)]
     pub(super) force: bool,
-    /// Refuse when the state is no longer at this revision (from `piton plan`)
+    /// Fail if the state is no longer at this revision (from `piton plan`)
     #[arg(long, value_name = "R")]
     pub(super) if_revision: Option<String>,
-    /// Take target and reason as JSON from standard input (schema: `piton schema change`)
+    /// Read target and reason as JSON from standard input (schema: `piton schema change`)
     #[arg(long, value_name = "-", conflicts_with_all = ["to", "reason"])]
     pub(super) json: Option<String>,
 }
@@ -502,10 +502,10 @@ pub(super) struct Rollback {
 pub(super) struct Repair {
     #[command(flatten)]
     pub(super) run: RunArg,
-    /// Rebuild it from stories, artifacts, gates, summaries and commits, and say where each value comes from
+    /// Rebuild the state from stories, artifacts, gates, summaries and commits, and show the source of each value
     #[arg(long)]
     pub(super) from_evidence: bool,
-    /// Write what is proposed without asking; what it replaces is kept
+    /// Write the proposal without asking; the state it replaces is kept
     #[arg(short, long)]
     pub(super) yes: bool,
 }
@@ -514,36 +514,36 @@ pub(super) struct Repair {
 pub(super) struct Archive {
     #[command(flatten)]
     pub(super) run: RunArg,
-    /// Instead, every run that is over and what was left behind: temporary files, dead locks, copies without an original
+    /// Archive every run that has ended, and leftovers: temporary files, dead locks, copies without an original
     #[arg(long, conflicts_with = "run")]
     pub(super) all: bool,
-    /// With --all, only what nobody touched for so long
+    /// With --all: minimum age
     #[arg(long, value_name = "DAYS", default_value_t = 30, requires = "all", value_parser = clap::value_parser!(u32).range(0..=36_500))]
     pub(super) after: u32,
-    /// Even though steps are open; with --all, do it instead of listing what would be done
+    /// Archive although steps are open; with --all: archive instead of listing
     #[arg(short, long)]
     pub(super) yes: bool,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Demo {
-    /// Keep the scratch project and print where it is
+    /// Keep the scratch project and print its path
     #[arg(long)]
     pub(super) keep: bool,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Setup {
-    /// Let the agent call piton without a prompt; shows the change, and makes it with --yes
+    /// Let the agent call piton without a permission prompt; shows the change, and writes it with --yes
     #[arg(long)]
     pub(super) permissions: bool,
-    /// Show the newest run in the status line of the client; shows the change, and makes it with --yes
+    /// Show the newest run in the client's status line; shows the change, and writes it with --yes
     #[arg(long)]
     pub(super) statusline: bool,
-    /// Which settings: your own, those of the project, or your own of the project
+    /// Which settings to change: yours, the project's, or yours for this project
     #[arg(long, value_enum, default_value_t = SettingsScope::User)]
     pub(super) scope: SettingsScope,
-    /// Write what was shown
+    /// Write the change shown
     #[arg(short, long)]
     pub(super) yes: bool,
 }
@@ -557,14 +557,14 @@ pub(super) enum SettingsScope {
 
 #[derive(Debug, Args)]
 pub(super) struct Hook {
-    /// Which event; its fields are JSON on standard input
+    /// The event; its fields are JSON on standard input
     #[arg(value_name = "EVENT")]
     pub(super) event: String,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Completions {
-    /// Which shell
+    /// The shell
     #[arg(value_enum)]
     pub(super) shell: clap_complete::Shell,
 }

@@ -1,4 +1,4 @@
-//! From the arguments of a writing verb to the change that is wanted.
+//! From the arguments of a recording verb to the requested change.
 
 use std::collections::BTreeMap;
 
@@ -18,14 +18,14 @@ use crate::model::StepId;
 use crate::ops;
 use crate::ops::ChangeRequest;
 
-/// Returns the run that was named and the change of one step.
+/// Returns the run named by the arguments, and the change to one step.
 pub(super) fn of_step(verb: &Verb) -> Result<(Option<String>, ChangeRequest), CliError> {
     let (target, name) = match verb {
         Verb::Begin(begin) => (&begin.target, "begin"),
         Verb::Finish(finish) => (&finish.target, "finish"),
         Verb::Approve(approve) => (&approve.target, "approve"),
         Verb::Skip(skip) => (&skip.target, "skip"),
-        _ => return Err(CliError::usage("this verb is about no step".to_owned())),
+        _ => return Err(CliError::usage("this verb does not apply to a step".to_owned())),
     };
     let kind = match &target.json {
         Some(source) => {
@@ -37,7 +37,7 @@ pub(super) fn of_step(verb: &Verb) -> Result<(Option<String>, ChangeRequest), Cl
     Ok((target.run.clone(), request(kind, target)))
 }
 
-/// Returns the run that was named and the change of the run as a whole.
+/// Returns the run named by the arguments, and the change to the run as a whole.
 pub(super) fn of_run(verb: &Verb) -> (Option<String>, ChangeRequest) {
     let plain =
         |kind, if_revision: &Option<String>, force| ChangeRequest { kind, force, if_revision: if_revision.clone() };
@@ -80,7 +80,7 @@ fn from_flags(verb: &Verb) -> Result<ChangeKind, CliError> {
             part: skip.part.clone(),
             reason: skip.reason.clone().unwrap_or_default(),
         },
-        _ => return Err(CliError::usage("this verb is about no step".to_owned())),
+        _ => return Err(CliError::usage("this verb does not apply to a step".to_owned())),
     })
 }
 
@@ -116,7 +116,7 @@ fn outcome(finish: &args::Finish) -> Result<Outcome, CliError> {
 fn verdict(text: &str) -> Result<ReviewVerdict, CliError> {
     ReviewVerdict::parse(text).ok_or_else(|| {
         CliError::usage(format!(
-            "`{text}` is no verdict; use APPROVED, APPROVED_WITH_CONDITIONS, NEEDS_REVISION or REJECTED"
+            "`{text}` is not a verdict; use APPROVED, APPROVED_WITH_CONDITIONS, NEEDS_REVISION or REJECTED"
         ))
     })
 }

@@ -29,10 +29,10 @@ use crate::ops::ResumeOutcome;
 use crate::ops::ResumeRequest;
 use crate::ops::RunLocation;
 
-/// Is what comes of a verb.
+/// The result of a verb.
 enum Outcome {
     Report(Box<Report>),
-    /// It said everything while it was at work.
+    /// The verb printed its output while it ran.
     Ran(Exit),
 }
 
@@ -50,7 +50,7 @@ pub(super) fn run(cli: &Cli) -> Exit {
     }
 }
 
-/// The format that was asked for, else text for a person and JSON for a program.
+/// Returns the requested format, else text for a person and JSON for a program.
 pub(super) fn format_of(global: &Global, verb: &Verb) -> Result<Format, CliError> {
     let asked = match (global.format, ops::wanted_format()) {
         (Some(format), _) => Some(format),
@@ -69,12 +69,12 @@ pub(super) fn format_of(global: &Global, verb: &Verb) -> Result<Format, CliError
     }
 }
 
-/// Text for a person, JSON for a program.
+/// Returns text for a person and JSON for a program.
 pub(super) fn usual_format() -> Format {
     if output::is_terminal() { Format::Text } else { Format::Json }
 }
 
-/// The format that a command line asks for which could not be understood as a whole.
+/// Returns the format requested by a command line that could not be parsed.
 pub(super) fn format_of_words(words: impl Iterator<Item = std::ffi::OsString>) -> Format {
     let words: Vec<String> = words.filter_map(|word| word.into_string().ok()).collect();
     let mut asked = words.iter().enumerate().filter_map(|(at, word)| match word.strip_prefix("--format") {
@@ -138,7 +138,7 @@ fn verb(cli: &Cli, format: Format) -> Result<Outcome, CliError> {
         Verb::Demo(demo) => ops::demo(demo.keep)?,
         Verb::Completions(completions) => completion_script(completions.shell),
         Verb::Man => manual()?,
-        // Answered before, in the client's own form.
+        // Already handled by `cli::hook`.
         Verb::Hook(_) | Verb::Statusline => Report::ok(ops::Body::Document(String::new())),
     };
     Ok(report.into())
@@ -201,7 +201,7 @@ fn start_spec(start: &args::Start) -> StartSpec {
     }
 }
 
-/// Resumes: a session of the runner goes on at once, any other run is handed over.
+/// Resumes a run: a session of the runner continues at once, any other run is handed over to the agent.
 fn resume_run(
     ctx: &ProjectContext,
     global: &Global,
@@ -211,7 +211,7 @@ fn resume_run(
     let location = match ops::location(ctx) {
         Ok(location) => location,
         Err(error @ OpError::UnknownRun { .. }) => {
-            refuse_guest(global, ctx)?;
+            refuse_prodigy(global, ctx)?;
             match error {
                 OpError::UnknownRun { wanted, known, .. } if wanted.starts_with("session-") => {
                     return Ok(Outcome::Ran(script::unknown(global, &wanted, &known)));
@@ -229,7 +229,7 @@ fn resume_run(
     }
     if resume.accept_edits || resume.events {
         let flag = if resume.events { "--events" } else { "--accept-edits" };
-        return Err(CliError::usage(format!("{flag} is for a session of `piton run`")));
+        return Err(CliError::usage(format!("{flag} is only for a session of `piton run`")));
     }
     if resume.dry_run {
         return Ok(ops::plan(ctx, &plan_request(&resume.flags))?.into());
@@ -237,18 +237,18 @@ fn resume_run(
     hand_over(ctx, &location, resume, format).map(Outcome::from)
 }
 
-/// Refuses a session of Prodigy that nobody asked to see, with the command that takes it over: its name is a name all the same.
-fn refuse_guest(global: &Global, ctx: &ProjectContext) -> Result<(), OpError> {
+/// Refuses a Prodigy session named without `--prodigy-home`, with the command that imports it.
+fn refuse_prodigy(global: &Global, ctx: &ProjectContext) -> Result<(), OpError> {
     let Some(prodigy_home) = ops::usual_prodigy_home().filter(|_| global.prodigy_home.is_none()) else { return Ok(()) };
     let wider = Request { prodigy_home: Some(prodigy_home), ..request(global, ctx.run.as_ref()) };
-    // Where its home cannot be looked into, there is no guest to speak of.
+    // If Prodigy's folder cannot be read, the name is simply unknown.
     match ProjectContext::open(&wider).and_then(|wider| ops::location(&wider)) {
         Ok(location) => location.check_ours(),
         Err(_) => Ok(()),
     }
 }
 
-/// Takes a run up, and asks where a person has to agree. End of input is never consent.
+/// Resumes a run and asks where a person has to agree. End of input is never consent.
 fn hand_over(
     ctx: &ProjectContext,
     location: &RunLocation,
@@ -286,7 +286,7 @@ impl From<Report> for Outcome {
     }
 }
 
-/// Proposes, and asks where a person is there to be asked. End of input is never consent.
+/// Proposes a repair, and asks for consent when a person is at the terminal. End of input is never consent.
 fn repair_run(ctx: &ProjectContext, repair: &args::Repair, format: Format) -> Result<Report, CliError> {
     let consent = if repair.yes { Consent::Any } else { Consent::None };
     let mut request = RepairRequest { from_evidence: repair.from_evidence, consent };

@@ -1,4 +1,4 @@
-//! Errors at the edge: what kind they are, what to do about them, and which exit code they have.
+//! Errors as the user sees them: message, hints and exit code.
 
 use super::args::Format;
 use super::output;
@@ -15,12 +15,12 @@ use crate::runner::ProblemKind;
 use crate::runner::RunError;
 use crate::runner::Stop;
 
-/// Is an error with everything a person or a program wants to know about it.
+/// An error with its exit code, hints and findings.
 #[derive(Debug)]
 pub(super) struct CliError {
     exit: Exit,
     error: anyhow::Error,
-    /// What the run's own system says in place of the message, for people.
+    /// The message of the run's own system, shown to people in place of ours.
     said: Vec<String>,
     hints: Vec<String>,
     findings: Vec<Finding>,
@@ -32,7 +32,7 @@ impl CliError {
         Self { exit: Exit::Usage, error: anyhow::Error::msg(message), hints, findings: Vec::new(), said: Vec::new() }
     }
 
-    /// Takes apart what clap says: the message, then tips and the usage.
+    /// Splits clap's output into the message and the hints (tips and usage).
     pub(super) fn command_line(rendered: &str) -> Self {
         let line = |section: &str| section.split_whitespace().collect::<Vec<_>>().join(" ");
         let mut sections = rendered.split("\n\n").map(line).filter(|section| !section.is_empty());
@@ -41,12 +41,12 @@ impl CliError {
         Self { hints: hints.collect(), ..Self::usage(message.trim_start_matches("error: ").to_owned()) }
     }
 
-    /// Says that a panic was caught.
+    /// Returns the error for a caught panic.
     pub(super) fn bug() -> Self {
-        Self::from(anyhow::Error::msg("piton stopped in the middle of its work; no state file is half written"))
+        Self::from(anyhow::Error::msg("piton crashed; no state file is half written"))
     }
 
-    /// Says what the runner says.
+    /// Converts an error of the runner.
     pub(super) fn of_run(error: RunError) -> Self {
         match error {
             RunError::Store(error) => Self::of(OpError::Store(error)),
@@ -69,19 +69,19 @@ impl CliError {
         }
     }
 
-    /// Says that there is no session of that name.
+    /// Returns the error for an unknown session.
     pub(super) fn no_session(id: &str, known: &[String]) -> Self {
         let error = anyhow::Error::msg(format!("No checkpoint found for session {id}"));
         let mut hints = vec!["The workflow may have completed or checkpoint was not saved".to_owned()];
         let sessions: Vec<&str> = known.iter().map(String::as_str).filter(|id| id.starts_with("session-")).collect();
         if !sessions.is_empty() {
-            hints.push(format!("there are {}", sessions.join(", ")));
+            hints.push(format!("known sessions: {}", sessions.join(", ")));
         }
         hints.push("piton list --all".to_owned());
         Self { exit: Exit::NotFound, error, hints, findings: Vec::new(), said: Vec::new() }
     }
 
-    /// Says that the work is done and only its result could not be printed.
+    /// Returns the error for a result that could not be printed although the work is done.
     pub(super) fn unprinted(error: std::io::Error) -> Self {
         let error = anyhow::Error::new(error).context("the result could not be printed");
         Self { exit: Exit::Unreadable, error, hints: Vec::new(), findings: Vec::new(), said: Vec::new() }
@@ -98,7 +98,7 @@ impl CliError {
             | OpError::DefinitionInvalid { findings, .. } => findings.clone(),
             _ => Vec::new(),
         };
-        // Where a system's own folder is there and empty, its own words say what to do.
+        // A system's folder without a run has a finding that says what to do.
         let says_so = |code: FindingCode| findings.iter().find(|finding: &&Finding| finding.code == code).cloned();
         let own = says_so(FindingCode::FolderClosed).or_else(|| says_so(FindingCode::NoRunHere));
         match own {

@@ -1,5 +1,5 @@
-//! `hook`: what the client wrote goes in, its own kind of JSON or nothing comes out, and the exit code is 0 whatever happens:
-//! any other is shown to a person as an error, and 2 would stop the agent.
+//! `hook`: reads the client's event, prints the JSON that the client expects or nothing, and always exits with 0: the client
+//! shows any other code to the user as an error, and 2 would stop the agent.
 
 use std::ffi::OsString;
 use std::io;
@@ -21,12 +21,12 @@ use crate::ops;
 /// The client cuts longer texts off (hooks reference, 2.1.197: 10,000 characters).
 const TEXT_CHARS: usize = 9_500;
 
-/// Answers the client where it is the client that asks; returns whether it was.
+/// Handles the verbs called by the client; returns false for any other verb.
 pub(super) fn run(cli: &Cli) -> bool {
     let request = || dispatch::request(&cli.global, None);
     if let Verb::Hook(called) = &cli.verb {
         quietly(|text| {
-            let answer = hook::hear(&called.event, text, &request());
+            let answer = hook::handle(&called.event, text, &request());
             if answer.is_empty() { Ok(()) } else { output::print_json(&document(&answer)) }
         });
         return true;
@@ -41,7 +41,7 @@ pub(super) fn run(cli: &Cli) -> bool {
     is_statusline
 }
 
-/// Does something with the standard input; nobody is left to be told how it went.
+/// Passes the standard input to `answer`, and drops errors and panics: a hook must never fail.
 fn quietly(answer: impl Fn(&str) -> io::Result<()>) {
     panic::set_hook(Box::new(|_| {}));
     let answered = panic::catch_unwind(AssertUnwindSafe(|| answer(&ops::input("-").unwrap_or_default())));
@@ -68,8 +68,8 @@ fn document(answer: &Answer) -> serde_json::Value {
     document
 }
 
-/// Tells whether a command line that could not be understood was meant for a hook: the first word that is no option.
-pub(super) fn is_meant(words: impl Iterator<Item = OsString>) -> bool {
+/// Tells whether an invalid command line is a call of `hook`: whether its first word that is not an option says so.
+pub(super) fn is_hook_call(words: impl Iterator<Item = OsString>) -> bool {
     let mut words = words.filter_map(|word| word.into_string().ok());
     while let Some(word) = words.next() {
         match word.as_str() {
@@ -83,18 +83,18 @@ pub(super) fn is_meant(words: impl Iterator<Item = OsString>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_meant;
+    use super::is_hook_call;
 
     #[test]
-    fn the_verb_is_the_first_word_that_is_no_option() {
-        let is_meant = |line: &str| is_meant(line.split(' ').map(Into::into));
+    fn the_verb_is_the_first_word_that_is_not_an_option() {
+        let is_hook_call = |line: &str| is_hook_call(line.split(' ').map(Into::into));
         for line in
             ["hook", "hook nonsense --what", "--now x hook prompt", "-q --format=json hook", "--prodigy-home x hook"]
         {
-            assert!(is_meant(line), "{line}");
+            assert!(is_hook_call(line), "{line}");
         }
         for line in ["plan hook", "", "--project hook", "-v list"] {
-            assert!(!is_meant(line), "{line}");
+            assert!(!is_hook_call(line), "{line}");
         }
     }
 }

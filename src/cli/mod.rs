@@ -1,4 +1,14 @@
-//! The command line: arguments in, one document and an exit code out.
+//! The command line: arguments in, one document and an exit code out. The only room that prints.
+//!
+//! - `args`: the arguments (clap) and the text of `--help`.
+//! - `dispatch`: from a verb to its use case in `ops` or `runner`, and from the report to the output.
+//! - `changes`: arguments of the recording verbs to a `Change`.
+//! - `rollback`, `script`, `sessions`: verbs that ask questions or print while they run.
+//! - `hook`: the verbs that Claude Code calls; they never fail.
+//! - `error`: message, hints and exit code of everything that can fail.
+//! - `output`: stdout, stderr and questions; the only file that writes to them.
+//! - `progress`: the progress line of a long run.
+//! - `render/`: reports as text, Markdown and YAML; one function per report.
 
 mod args;
 mod changes;
@@ -26,8 +36,8 @@ use output::Text;
 use crate::model::clean;
 use crate::ops::Exit;
 
-/// Runs the program and returns its exit code. A panic ends with 70 and a request to report it.
-#[expect(clippy::disallowed_methods, reason = "the command line is what this room takes in")]
+/// Runs the program and returns its exit code. After a panic that is 70, with a request to report it.
+#[expect(clippy::disallowed_methods, reason = "the command line is an input of this room")]
 pub fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     let cli = match Cli::try_parse_from(&words) {
@@ -44,16 +54,16 @@ pub fn main() -> ExitCode {
     ExitCode::from(exit.code())
 }
 
-/// Answers a command line that names nothing to run. Help and version are results; anything else is a usage error, in the
-/// format that the rest of the command line asks for.
+/// Handles a command line without a verb to run. Help and version are results; anything else is a usage error, printed in the
+/// format requested by the rest of the command line.
 fn not_run(error: &clap::Error, words: &[OsString]) -> Exit {
     let words = || words.iter().skip(1).cloned();
     if !error.use_stderr() {
-        // A closed pipe is no problem of ours.
+        // A closed pipe is not an error.
         let _ = error.print();
         return Exit::Ok;
     }
-    if hook::is_meant(words()) {
+    if hook::is_hook_call(words()) {
         return Exit::Ok;
     }
     let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
@@ -61,7 +71,7 @@ fn not_run(error: &clap::Error, words: &[OsString]) -> Exit {
     if !is_help && dispatch::format_of_words(words()) == Format::Json {
         return error::report(&error::CliError::command_line(&rendered), Format::Json);
     }
-    // What was typed may come out of a state file, by way of an agent.
+    // An agent may have copied the arguments from a state file, so they are untrusted.
     let _ = if clean(&rendered) == rendered { error.print() } else { output::say(Text::default().block(&rendered)) };
     Exit::Usage
 }

@@ -15,13 +15,13 @@ use rustix::io::Errno;
 use crate::model::clean;
 use crate::runner::Signals;
 
-/// Is text for people, span by span, so that a stranger's text can be cleaned without losing our own colours.
+/// Text for people as a list of spans, so that untrusted text can be cleaned without losing the colours.
 #[derive(Debug, Default)]
 pub(super) struct Text {
     spans: Vec<(Tone, String)>,
 }
 
-/// Says how a span looks on a terminal.
+/// How a span looks on a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tone {
     Plain,
@@ -30,7 +30,7 @@ pub(super) enum Tone {
     Good,
     Warn,
     Bad,
-    /// To be taken byte for byte by another program; only a terminal sees it cleaned.
+    /// Exact bytes for another program; cleaned only on a terminal.
     Exact,
 }
 
@@ -48,7 +48,7 @@ impl Tone {
 }
 
 impl Text {
-    /// Adds a span. What is not exact stays on its line: nothing that a stranger wrote begins a line of its own.
+    /// Adds a span. Unless it is exact, line ends become spaces, so that untrusted text cannot begin a line.
     pub(super) fn put(&mut self, tone: Tone, text: impl AsRef<str>) -> &mut Self {
         let text = match tone {
             Tone::Exact => text.as_ref().to_owned(),
@@ -60,7 +60,7 @@ impl Text {
         self
     }
 
-    /// Adds a text of our own that has several lines, or one of a stranger's inside of a fence.
+    /// Adds text of several lines: our own, or untrusted text inside a fence.
     pub(super) fn block(&mut self, text: &str) -> &mut Self {
         let text = clean(text);
         for line in text.strip_suffix('\n').unwrap_or(&text).split('\n') {
@@ -104,7 +104,7 @@ impl Text {
         })
     }
 
-    /// Returns the text without any colour.
+    /// Returns the text without colours.
     pub(super) fn into_plain(self) -> String {
         self.plain_text()
     }
@@ -129,7 +129,7 @@ pub(super) fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Prints a result for people, in colour where stdout is a terminal that wants it.
+/// Prints a result for people, with colours if stdout is a terminal that supports them.
 pub(super) fn print_text(text: &Text) -> io::Result<()> {
     if !is_terminal() && text.spans.iter().any(|(tone, _)| *tone == Tone::Exact) {
         return print_raw(&text.plain_text());
@@ -137,13 +137,12 @@ pub(super) fn print_text(text: &Text) -> io::Result<()> {
     quiet_pipe(anstream::stdout().lock().write_all(text.styled().as_bytes()))
 }
 
-/// Prints a result as it is.
+/// Prints a result unchanged.
 pub(super) fn print_raw(text: &str) -> io::Result<()> {
     quiet_pipe(io::stdout().lock().write_all(text.as_bytes()))
 }
 
-/// Prints one JSON document on one line, or over several on a terminal. Characters that could drive a terminal or turn
-/// text around are escaped.
+/// Prints one JSON document on one line, or indented on a terminal. Control characters and bidirectional marks are escaped.
 pub(super) fn print_json(value: &impl serde::Serialize) -> io::Result<()> {
     let text = if is_terminal() { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
     let text = text.unwrap_or_default();
@@ -155,7 +154,7 @@ pub(super) fn print_json(value: &impl serde::Serialize) -> io::Result<()> {
     quiet_pipe(io::stdout().lock().write_all(out.as_bytes()))
 }
 
-/// Prints one line of JSON, whoever reads it.
+/// Prints one line of JSON, on a terminal too.
 pub(super) fn print_line(value: &impl serde::Serialize) -> io::Result<()> {
     let mut line = escaped(&serde_json::to_string(value).unwrap_or_default());
     line.push('\n');
@@ -175,9 +174,9 @@ pub(super) fn escaped(text: &str) -> String {
     out
 }
 
-/// Passes on what a step printed, as it is.
+/// Passes on the output of a step unchanged.
 pub(super) fn pass_on(bytes: &[u8], is_result: bool) {
-    // A reader that went away must not end a run.
+    // A closed pipe must not end a run.
     let _ = if is_result {
         let mut out = io::stdout().lock();
         out.write_all(bytes).and_then(|()| out.flush())
@@ -186,17 +185,17 @@ pub(super) fn pass_on(bytes: &[u8], is_result: bool) {
     };
 }
 
-/// Says something beside the result.
+/// Prints a message to stderr.
 pub(super) fn say(text: &Text) -> io::Result<()> {
     quiet_pipe(anstream::stderr().lock().write_all(text.styled().as_bytes()))
 }
 
-/// Asks on stderr and returns the first line of the answer; `None` at the end of input and after a signal that something has a
-/// handler for, neither of which is consent.
+/// Asks on stderr and returns the first line of the answer. `None` at the end of input and after a handled signal; neither is
+/// consent.
 pub(super) fn ask(question: &str) -> io::Result<Option<String>> {
     say(Text::default().bold(question).plain(" "))?;
     if io::stdin().is_terminal() {
-        // Reading goes on after a signal, and Ctrl-C would be heard only at the end of the line.
+        // `read_line` restarts after a signal, so Ctrl-C would be noticed only at the end of the line.
         let stdin = io::stdin();
         let waited = poll(&mut [PollFd::new(&stdin, PollFlags::IN)], None);
         if waited == Err(Errno::INTR) {
@@ -207,8 +206,8 @@ pub(super) fn ask(question: &str) -> io::Result<Option<String>> {
     read_answer()
 }
 
-/// Does the same while signals are listened to: `None` as well when one said to stop, before the question was shown or after it.
-pub(super) fn ask_unless_told(question: &str, signals: &Signals) -> io::Result<Option<String>> {
+/// Does the same with a signal listener: also returns `None` if a signal to stop arrived, before or after the question was shown.
+pub(super) fn ask_unless_stopped(question: &str, signals: &Signals) -> io::Result<Option<String>> {
     say(Text::default().bold(question).plain(" "))?;
     if signals.wait_for(io::stdin())?.is_some() {
         say(Text::default().end())?;
@@ -223,7 +222,7 @@ fn read_answer() -> io::Result<Option<String>> {
     Ok((read > 0).then(|| answer.trim().to_owned()))
 }
 
-/// A reader that went away is no problem of ours.
+/// Ignores a closed pipe.
 fn quiet_pipe(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),

@@ -1,4 +1,4 @@
-//! How far a long run has come, on one line below what its steps print; on a terminal only.
+//! The progress line of a long run, below the output of its steps; on a terminal only.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -10,20 +10,20 @@ use super::output;
 use super::output::Text;
 use crate::model::clean_line;
 
-/// A shorter run is over before anybody looks.
+/// The number of steps below which no progress is shown.
 const SHORTEST: usize = 5;
 const TEMPLATE: &str = "{bar:24} {pos}/{len}  {msg}";
 const TITLE_LIMIT: usize = 60;
 
-/// Is the line, with what waits for its own end before it is printed above.
+/// The progress line, with incomplete lines of output that will be printed above it.
 pub(super) struct Progress {
     bar: ProgressBar,
-    /// Of stderr and stdout: a line that has no end yet.
+    /// The incomplete last lines of stderr and stdout.
     begun: Mutex<[Vec<u8>; 2]>,
 }
 
 impl Progress {
-    /// Returns one where a person is likely to see it.
+    /// Returns a progress line if stderr is a terminal.
     pub(super) fn on_terminal() -> Option<Self> {
         if !output::is_stderr_terminal() {
             return None;
@@ -32,7 +32,7 @@ impl Progress {
         Some(Self { bar: ProgressBar::no_length().with_style(style), begun: Mutex::default() })
     }
 
-    /// Says that a step begins.
+    /// Shows that a step starts.
     pub(super) fn at(&self, number: usize, total: usize, title: &str) {
         if total >= SHORTEST {
             self.bar.set_length(total as u64);
@@ -41,7 +41,7 @@ impl Progress {
         }
     }
 
-    /// Passes on what a step printed, whole lines only: the line below would wipe away the others.
+    /// Passes on the output of a step, complete lines only: redrawing the progress line would erase a partial one.
     pub(super) fn pass_on(&self, bytes: &[u8], is_result: bool) {
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         let line = &mut begun[usize::from(is_result)];
@@ -53,13 +53,13 @@ impl Progress {
         }
     }
 
-    /// Says something above the line.
+    /// Prints a message above the line.
     pub(super) fn say(&self, text: &Text) -> std::io::Result<()> {
         self.flush();
         self.bar.suspend(|| output::say(text))
     }
 
-    /// Takes the line away, for a question or the end.
+    /// Removes the line, before a question and at the end.
     pub(super) fn clear(&self) {
         self.flush();
         self.bar.finish_and_clear();

@@ -1,4 +1,4 @@
-//! `rollback` on the command line: what is asked of a person, and what their answers mean.
+//! `rollback` on the command line: the questions to a person, and what the answers mean.
 
 use super::args;
 use super::args::Format;
@@ -13,7 +13,7 @@ use crate::ops::ProjectContext;
 use crate::ops::Report;
 use crate::ops::RollbackRequest;
 
-/// Proposes, and asks where a person is there to be asked. End of input is never consent.
+/// Proposes a rollback, and asks for consent when a person is at the terminal. End of input is never consent.
 pub(super) fn rollback(ctx: &ProjectContext, back: &args::Rollback, format: Format) -> Result<Report, CliError> {
     let mut request = request(back)?;
     let can_ask = output::can_ask() && format == Format::Text;
@@ -45,7 +45,7 @@ fn request(back: &args::Rollback) -> Result<RollbackRequest, CliError> {
         None => (back.to.clone(), back.reason.clone()),
         Some(source) => match ChangeRequest::from_json(&ops::input(source)?, "rollback")? {
             ChangeKind::RollBack(wanted) => (Some(wanted.to), wanted.reason),
-            _ => return Err(CliError::usage("the change is no rollback".to_owned())),
+            _ => return Err(CliError::usage("the change is not a rollback".to_owned())),
         },
     };
     let (yes, force, if_revision) = (back.yes, back.force, back.if_revision.clone());

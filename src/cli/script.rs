@@ -1,5 +1,5 @@
-//! `run`, and `resume` of a session: what the runner says, for people on stderr or as JSON on stdout. The output of the steps is the
-//! result of a run, so it is what stands on stdout.
+//! `run`, and `resume` of a session: events of the runner, for people on stderr or as JSON on stdout. The output of the steps is
+//! the result of a run, so it goes to stdout.
 
 use camino::Utf8Path;
 
@@ -29,18 +29,18 @@ use crate::runner::Start;
 use crate::runner::Stop;
 use crate::runner::Stream;
 
-/// Says what stdout is for.
+/// What stdout is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stdout {
-    /// What the steps print, as they print it.
+    /// The output of the steps, unchanged.
     Steps,
-    /// One document at the end; what the steps print goes to stderr.
+    /// One document at the end; the output of the steps goes to stderr.
     Document,
-    /// One line of JSON for each thing that happens, what the steps print among them.
+    /// One line of JSON for each event; the output of the steps is an event too.
     Events,
 }
 
-/// Is where a run is shown.
+/// The console of a run.
 struct Screen {
     stdout: Stdout,
     is_quiet: bool,
@@ -62,7 +62,7 @@ pub(super) fn run(global: &Global, run: &Run) -> Exit {
     screen.end(runner::run(&start, &screen))
 }
 
-/// Goes on with a session.
+/// Resumes a session.
 pub(super) fn resume(global: &Global, resume: &Resume, (home, session): (&Utf8Path, &str)) -> Exit {
     let screen = Screen::of(global, resume.events);
     let flags = &resume.flags;
@@ -78,7 +78,7 @@ pub(super) fn resume(global: &Global, resume: &Resume, (home, session): (&Utf8Pa
         (flags.from.len() > 1, "--from with several steps"),
     ];
     if let Some((_, flag)) = unused.iter().find(|(is_given, _)| *is_given) {
-        let message = format!("{flag} is not for a session of `piton run`; there are --from, --skip and --force");
+        let message = format!("{flag} does not apply to a session of `piton run`; use --from, --skip or --force");
         return screen.refuse(&CliError::usage(message));
     }
     let asked = ResumeOptions {
@@ -94,7 +94,7 @@ pub(super) fn resume(global: &Global, resume: &Resume, (home, session): (&Utf8Pa
     screen.end(runner::resume(&resume, &screen))
 }
 
-/// Says that there is no session of that name.
+/// Reports an unknown session.
 pub(super) fn unknown(global: &Global, id: &str, known: &[String]) -> Exit {
     Screen::of(global, false).refuse(&CliError::no_session(id, known))
 }
@@ -122,7 +122,7 @@ impl Screen {
         }
     }
 
-    /// Says how it ended.
+    /// Reports how the run ended.
     fn end(&self, ended: Result<Ended, RunError>) -> Exit {
         self.progress.iter().for_each(Progress::clear);
         let ended = match ended {
@@ -217,7 +217,7 @@ impl Console for Screen {
                     progress.at(*number, *total, title);
                 }
                 if let Some(text) = as_text(event, self.is_quiet) {
-                    // There is nobody left to be told that nobody can be told.
+                    // If stderr is gone, there is no place to report it.
                     let _ = match &self.progress {
                         Some(progress) => progress.say(&text),
                         None => output::say(&text),
@@ -233,12 +233,12 @@ impl Console for Screen {
         }
         self.progress.iter().for_each(Progress::clear);
         if !output::can_ask() {
-            // Whoever reads this later sees what nobody was there to answer.
+            // Leave the unanswered question in the log of an unattended run.
             let _ = output::say(Text::default().bold(question).end());
             return None;
         }
         let answer = match signals {
-            Some(signals) => output::ask_unless_told(question, signals),
+            Some(signals) => output::ask_unless_stopped(question, signals),
             None => output::ask(question),
         };
         answer.ok().flatten()
@@ -246,11 +246,11 @@ impl Console for Screen {
 }
 
 fn print_event(event: &Event<'_>) {
-    // A reader that went away must not end a run.
+    // A closed pipe must not end a run.
     let _ = output::print_line(event);
 }
 
-/// Returns what a person is told; `None` for what goes without saying.
+/// Returns the message for a person; `None` for events that need none.
 fn as_text(event: &Event<'_>, is_quiet: bool) -> Option<Text> {
     let mut text = Text::default();
     match *event {

@@ -1,4 +1,4 @@
-//! `piton sessions`: its arguments, and the question before anything goes.
+//! `piton sessions`: its arguments, and the question before anything is removed.
 
 use clap::Args;
 use clap::Subcommand;
@@ -30,15 +30,15 @@ pub(super) enum What {
     List,
     /// Show one session with its steps
     Show(Show),
-    /// Remove worktrees and branches of sessions that are done and merged, and put their records into the archive
+    /// Remove worktrees and branches of sessions that are done and merged, and archive their records
     Clean(Clean),
-    /// Go on with a session of Prodigy as one of our own; its files stay as they are
+    /// Import a session of Prodigy, to resume it here; Prodigy's files are not changed
     Import(Import),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Show {
-    /// Session id, or a part of one that only one has (default: the newest)
+    /// Session id, or an unambiguous part of it (default: the newest)
     #[arg(value_name = "ID")]
     pub(super) id: Option<String>,
 }
@@ -48,25 +48,25 @@ pub(super) struct Clean {
     /// Only these sessions
     #[arg(value_name = "ID")]
     pub(super) ids: Vec<String>,
-    /// Print what would be done, and do nothing
+    /// Show what would be done, without doing it
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// Do it without asking
+    /// Remove without asking
     #[arg(short, long)]
     pub(super) yes: bool,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Import {
-    /// The session, as `piton sessions list --prodigy-home DIR` names it
+    /// The session id, as shown by `piton sessions list --prodigy-home DIR`
     #[arg(value_name = "ID")]
     pub(super) id: String,
-    /// Go on in the repository itself, not in the worktree of the session
+    /// Continue in the repository itself, not in the session's worktree
     #[arg(long)]
     pub(super) no_worktree: bool,
 }
 
-/// Answers one of them.
+/// Runs one of the subcommands.
 pub(super) fn sessions(sessions: &Sessions, request: Request, format: Format) -> Result<Report, CliError> {
     Ok(match &sessions.what {
         None | Some(What::List) => ops::list_sessions(&ProjectContext::open(&request)?)?,
@@ -80,7 +80,7 @@ pub(super) fn sessions(sessions: &Sessions, request: Request, format: Format) ->
     })
 }
 
-/// Says what would go, and lets a person agree. End of input is never consent.
+/// Shows what would be removed and asks for consent. End of input is never consent.
 fn clean_up(ctx: &ProjectContext, clean: &Clean, format: Format) -> Result<Report, CliError> {
     let request = CleanRequest { ids: clean.ids.clone(), dry_run: clean.dry_run };
     if clean.yes || clean.dry_run {
@@ -95,14 +95,13 @@ fn clean_up(ctx: &ProjectContext, clean: &Clean, format: Format) -> Result<Repor
     let can_ask = output::can_ask() && format == Format::Text;
     let answer = if can_ask {
         output::say(&render::text(&planned, false, true))?;
-        output::ask(&format!("Put {count} away? [y/N]"))?
+        output::ask(&format!("Archive {count}? [y/N]"))?
     } else {
         None
     };
     if matches!(answer.as_deref().map(str::trim), Some("y" | "Y" | "yes")) {
         return Ok(ops::clean_sessions(ctx, &request)?);
     }
-    let hints =
-        vec!["piton sessions clean --dry-run".to_owned(), "when you agree: piton sessions clean --yes".to_owned()];
-    Err(OpError::NeedsConsent { message: format!("nobody agreed to put {count} away; nothing was done"), hints }.into())
+    let hints = vec!["piton sessions clean --dry-run".to_owned(), "to agree: piton sessions clean --yes".to_owned()];
+    Err(OpError::NeedsConsent { message: format!("not confirmed to archive {count}; nothing was done"), hints }.into())
 }

@@ -1,7 +1,7 @@
-//! A project in one text, so that a seed can be read, written by hand and cut down by a fuzzer.
+//! A project as one text, so that a seed can be read, written by hand and minimised by a fuzzer.
 //!
-//! What stands before the first line `@@ PATH` are changes, one a line. Behind each such line comes the file of that path, up to the
-//! next one; the line end before it belongs to neither.
+//! The lines before the first `@@ PATH` are changes, one per line. Each `@@ PATH` is followed by the content of that file, up to the
+//! next `@@`; the line end before that belongs to neither.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,12 +25,12 @@ use crate::model::RelPath;
 use crate::model::Timestamp;
 use crate::store;
 
-/// More than that are left out, as are changes.
+/// Limit of files, and of changes; the rest is ignored.
 const FILES: usize = 64;
 const CHANGES: usize = 6;
 const SEPARATOR: &[u8] = b"@@ ";
 
-/// Is the files of a project and what is done to it.
+/// The files of a project, and the changes to make.
 #[derive(Clone, Debug)]
 pub(super) struct Bundle {
     pub(super) changes: Vec<Vec<u8>>,
@@ -38,7 +38,7 @@ pub(super) struct Bundle {
 }
 
 impl Bundle {
-    /// Reads any bytes; what is no path is left out with its file.
+    /// Parses any bytes; a file with an invalid path is ignored.
     pub(super) fn parse(data: &[u8]) -> Self {
         let mut sections: Vec<Vec<&[u8]>> = vec![Vec::new()];
         for line in data.split(|byte| *byte == b'\n') {
@@ -61,12 +61,12 @@ impl Bundle {
         bundle
     }
 
-    /// A disk has no file where it has a folder.
+    /// Drops files whose path is a folder of another file.
     fn is_in_the_way(&self, path: &RelPath) -> bool {
         self.files.keys().any(|known| known.starts_with(path) || path.starts_with(known))
     }
 
-    /// Chains the records of every session: no fuzzer guesses a digest.
+    /// Computes the digest chain of every session, which a fuzzer cannot guess.
     fn chain_journals(&mut self) {
         let headers: Vec<RelPath> = self.files.keys().filter(|path| path.name() == record::HEADER).cloned().collect();
         for header in headers {
@@ -132,7 +132,7 @@ impl Bundle {
         files
     }
 
-    /// Does what a commit does to the disk, and refuses what it refuses.
+    /// Applies edits as a commit would, with the same refusals.
     pub(super) fn commit(&mut self, edits: &[Edit]) {
         for edit in edits {
             let before = self.files.get(&edit.path);
@@ -169,7 +169,7 @@ impl Bundle {
     }
 }
 
-/// It is always noon of one day.
+/// The fixed time of every fuzzer.
 pub(super) fn clock() -> Clock {
     Clock { now: Timestamp::parse("2026-03-01T12:00:00Z", 0).expect("it is a time"), utc_offset_seconds: 0 }
 }

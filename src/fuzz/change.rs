@@ -1,4 +1,4 @@
-//! Changes to a run: what is refused leaves no trace, and what is admitted says afterwards what it was to say and nothing else.
+//! Changes to a run: a refused change leaves no trace, and an admitted one has exactly the intended effect.
 
 use super::bundle::Bundle;
 use super::bundle::clock;
@@ -27,10 +27,10 @@ use crate::ops::OpError;
 use crate::ops::OpenedRun;
 use crate::ops::PreparedChange;
 
-/// The first letter of a line; any other byte stands for one of them.
+/// The first letter of a line; any other byte is mapped to one of them.
 const KINDS: &[u8] = b"bfxwarnojspqvcBFk";
 
-/// Makes the changes of a project to a run, one after the other.
+/// Applies the changes of a project to a run, in order.
 pub(super) fn all(mut opened: OpenedRun, mut bundle: Bundle) {
     for line in std::mem::take(&mut bundle.changes) {
         let Some(run) = &opened.loaded.run else { return };
@@ -55,7 +55,7 @@ pub(super) fn all(mut opened: OpenedRun, mut bundle: Bundle) {
     }
 }
 
-/// Writes a change and returns the run as it is then; `None` where it is put away.
+/// Writes a change and returns the changed run; `None` if it is archived.
 fn commit(before: &OpenedRun, bundle: &mut Bundle, drafted: &PreparedChange) -> Option<OpenedRun> {
     let PreparedChange { change, edits, .. } = drafted;
     check_reach(before, drafted);
@@ -81,7 +81,7 @@ fn commit(before: &OpenedRun, bundle: &mut Bundle, drafted: &PreparedChange) -> 
     Some(after)
 }
 
-/// A change stays in the folder of the state, and names no file twice.
+/// Checks that a change stays in the folder of the state and names no file twice.
 fn check_reach(before: &OpenedRun, drafted: &PreparedChange) {
     let candidate = &before.candidate;
     let run = before.loaded.run.as_ref().expect("a run was changed");
@@ -96,7 +96,7 @@ fn check_reach(before: &OpenedRun, drafted: &PreparedChange) {
     }
 }
 
-/// What was recorded is what the state says, as far as its system has words for it.
+/// Checks that the state says what was recorded, as far as its format can express it.
 fn check_said(before: &Run, run: &Run, kind: &ChangeKind) {
     let has_every_word = match run.dialect {
         DialectId::NineStep | DialectId::Ccw | DialectId::Script => true,
@@ -108,7 +108,7 @@ fn check_said(before: &Run, run: &Run, kind: &ChangeKind) {
         ChangeKind::Approve { step, .. } if is_answer(before, step) => (step, Status::Failed),
         ChangeKind::Approve { step, .. } => (step, Status::Completed),
         ChangeKind::Skip { step, part: None, .. } => (step, Status::Skipped),
-        // Where it lies says so as well.
+        // Its location says so as well.
         ChangeKind::Pause { .. }
         | ChangeKind::Abort { .. }
         | ChangeKind::Resume { .. }
@@ -126,7 +126,7 @@ fn check_said(before: &Run, run: &Run, kind: &ChangeKind) {
         }
         ChangeKind::RollBack(back) => {
             let over = |id: &&StepId| run.step(id).is_some_and(is_over);
-            // What a step of dotagent left says whether it is done.
+            // The outputs of a dotagent step say whether it is done.
             let still = back.reopened.iter().find(over).filter(|_| run.dialect != DialectId::Dotagent);
             return assert_eq!(still, None, "after a rollback to {}", back.to);
         }
@@ -137,7 +137,7 @@ fn check_said(before: &Run, run: &Run, kind: &ChangeKind) {
         | ChangeKind::Repair(_)
         | ChangeKind::Start(_) => return,
     };
-    // A state about one subject names the steps of the next one as soon as the last of this one is done.
+    // The state of one subject names the steps of the next subject once its own last step is done.
     let said = run.step(step);
     let found = said.map(|step| step.status).or((!has_every_word).then_some(status));
     let file = said.and_then(|step| step.file.as_ref());
@@ -145,10 +145,10 @@ fn check_said(before: &Run, run: &Run, kind: &ChangeKind) {
     let is_said = match status {
         Status::Failed if is_round(before, step) => run.steps.iter().any(|step| !is_over(step)),
         Status::Failed | Status::WaitingApproval if !has_every_word => found != Some(Status::Completed),
-        // What a step of dotagent left says whether it is done.
+        // The outputs of a dotagent step say whether it is done.
         Status::Completed if run.dialect == DialectId::Dotagent => true,
         Status::Completed if is_put_again(before, step) => true,
-        // Not every system tells a step at work from one that waits for its turn, and no box of a check list does.
+        // Not every format distinguishes a step in progress from a pending one; check boxes never do.
         Status::InProgress if !has_every_word || !has_file => true,
         Status::Pending
         | Status::InProgress
@@ -162,13 +162,13 @@ fn check_said(before: &Run, run: &Run, kind: &ChangeKind) {
     assert!(is_said, "after {} of {step}, which was to be {status}, it is {found:?}", kind.as_str());
 }
 
-/// Tells whether an approval only says that a run may go back and try again (docs/formats/nine-step.md#decision-table).
+/// Tells whether an approval only allows a run to go back and try again (docs/formats/nine-step.md#decision-table).
 fn is_answer(before: &Run, step: &StepId) -> bool {
     let is_failed = |step: &Step| step.kind == StepKind::Review && step.status == Status::Failed;
     before.dialect == DialectId::NineStep && before.step(step).is_some_and(is_failed)
 }
 
-/// Tells whether a gate that is closed by force over open work is put again once that is done, as AIOS puts those of its waves.
+/// Tells whether a gate that was forced over open work is asked again once that work is done, as AIOS does for its waves.
 fn is_put_again(before: &Run, id: &StepId) -> bool {
     let Some(step) = before.step(id).filter(|step| matches!(step.kind, StepKind::Gate | StepKind::Review)) else {
         return false;
@@ -177,7 +177,7 @@ fn is_put_again(before: &Run, id: &StepId) -> bool {
     before.dialect == DialectId::Aios && step.depends_on.iter().any(is_open)
 }
 
-/// Tells whether a step is the review of a round of AIOS: a rejection is its result, and what has to be mended another step.
+/// Tells whether a step is the review of an AIOS round: a rejection is its result, and the fix is another step.
 fn is_round(before: &Run, id: &StepId) -> bool {
     before.dialect == DialectId::Aios && before.step(id).is_some_and(|step| step.kind == StepKind::Review)
 }
@@ -186,7 +186,7 @@ fn is_over(step: &Step) -> bool {
     matches!(step.status, Status::Completed | Status::Skipped)
 }
 
-/// Reads one line: kind, step (`!` for the one that the plan names, else `0` and up), `!` for by force, text.
+/// Parses one line: kind, step (`!` for the planned one, else `0` and up), `!` for `--force`, text.
 fn read(run: &Run, planned: &Planned, line: &[u8]) -> Option<(ChangeKind, bool)> {
     let [kind, step, force, text @ ..] = line else { return None };
     let kind = if KINDS.contains(kind) { *kind } else { KINDS[usize::from(*kind) % KINDS.len()] };
@@ -212,7 +212,7 @@ fn read(run: &Run, planned: &Planned, line: &[u8]) -> Option<(ChangeKind, bool)>
         b'p' => ChangeKind::Pause { reason: some(&text) },
         b'q' => ChangeKind::Abort { reason: some(&text) },
         b'c' => ChangeKind::Complete { note: some(&text) },
-        // Nobody resumes what is over.
+        // A finished run is not resumed.
         b'r' if matches!(run.status, RunStatus::Completed | RunStatus::Archived) => return None,
         b'r' => resume(run, &text),
         b'k' => ChangeKind::RollBack(Box::new(RollBack { to: text, reopened: vec![id], ..RollBack::default() })),

@@ -1,4 +1,4 @@
-//! What people and programs hand in: workflows, settings, changes as JSON, events of the client.
+//! Input from people and programs: workflows, settings, changes as JSON, events of the client.
 
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ fn path(text: &str) -> RelPath {
     RelPath::parse(text).expect("it is a path")
 }
 
-/// Reads a change from the standard input: what is taken is one that can be written and read again.
+/// Parses a change from standard input; an accepted one survives a round trip.
 pub(super) fn change(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     for verb in VERBS {
@@ -43,15 +43,15 @@ pub(super) fn change(data: &[u8]) {
     }
 }
 
-/// Reads what the client tells a hook.
+/// Parses the event of a hook.
 pub(super) fn hook(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    if let Some((session, folder)) = hook::said_by(text) {
+    if let Some((session, folder)) = hook::session_and_folder(text) {
         assert!(!session.is_empty() && !folder.is_empty());
     }
 }
 
-/// Reads `piton.toml`: what is taken is a configuration by any other way.
+/// Parses `piton.toml`; an accepted one is also a valid configuration for the schema.
 pub(super) fn config(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     match store::parse_config(text) {
@@ -63,7 +63,7 @@ pub(super) fn config(data: &[u8]) {
     }
 }
 
-/// Reads a workflow of the runner: it is one, or every mistake has a place.
+/// Parses a workflow file of the runner: it is valid, or every mistake has a position.
 pub(super) fn workflow(data: &[u8]) {
     let file = path("w.yaml");
     spec::looks_like_script(&file, data);
@@ -81,7 +81,7 @@ pub(super) fn workflow(data: &[u8]) {
     workflow.needs_claude();
 }
 
-/// Is what no shell may ever see as program.
+/// Text that a shell must never see as program code.
 const HOSTILE: &str = "a'b\"c`d`$(e)\\;f|g&h\n#i ${PATH} *";
 
 struct Hostile;
@@ -96,7 +96,7 @@ impl Scope for Hostile {
     }
 }
 
-/// Renders the program text of a shell: values go into the environment, and only their names into the text.
+/// Renders shell code: values go into the environment, and only their names into the code.
 pub(super) fn shell(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     if let Ok(condition) = Condition::parse(text) {
@@ -130,7 +130,7 @@ pub(super) fn shell(data: &[u8]) {
     assert_eq!(rest, "");
 }
 
-/// Reads a workflow of one's own: one that is taken can be started, and its run is read as it was started.
+/// Parses a custom workflow: a valid one can be started, and its run is read back unchanged.
 pub(super) fn definition(data: &[u8]) {
     let file = path("w.yaml");
     looks_like_definition(&file, data);

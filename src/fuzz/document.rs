@@ -1,4 +1,4 @@
-//! Texts in which one value is changed, and the formats below them: JSON, YAML, JSON Schema, the journal of a session.
+//! Edits of one value in JSON and YAML, JSON Schema validation, and the journal of a session.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ use crate::dialect::yaml_state;
 use crate::schema;
 use crate::schema::Subject;
 
-/// Is what a fuzzer does to a text: its first line says so, as `s POINTER VALUE`, `p POINTER VALUE` or `d POINTER`.
+/// The edit of a text, given by its first line: `s POINTER VALUE`, `p POINTER VALUE` or `d POINTER`.
 struct Job<'a> {
     kind: Kind,
     pointer: &'a str,
@@ -48,7 +48,7 @@ impl<'a> Job<'a> {
         Some(Self { kind, pointer, value, text: &data[end + 1..] })
     }
 
-    /// Does the same to the value that a text stands for; `None` where that has no such place.
+    /// Applies the edit to a parsed value; `None` if the pointer does not exist.
     fn applied(&self, root: &Value) -> Option<Value> {
         let mut root = root.clone();
         let (parent, key) = self.pointer.rsplit_once('/')?;
@@ -74,7 +74,7 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Reads JSON as `serde_json` does, and changes one value of it and nothing else.
+/// Parses JSON like `serde_json`, and changes exactly one value.
 pub(super) fn json_edit(data: &[u8]) {
     let Some(job) = Job::parse(data) else { return };
     let bytes = job.text;
@@ -108,7 +108,7 @@ pub(super) fn json_edit(data: &[u8]) {
     }
 }
 
-/// Changes one value of a YAML text and nothing else.
+/// Changes exactly one value of a YAML text.
 pub(super) fn yaml_edit(data: &[u8]) {
     let Some(job) = Job::parse(data) else { return };
     let Ok(mut document) = YamlDocument::parse(job.text) else { return };
@@ -125,7 +125,7 @@ pub(super) fn yaml_edit(data: &[u8]) {
         return;
     }
     let read = yaml_state(&after).unwrap_or_else(|error| panic!("it is not YAML any more: {error}")).to_json();
-    // What it is written as may be spelled otherwise in JSON: a number with many digits, say.
+    // JSON may spell the value differently, for example a number with many digits.
     let value = YamlNode::of(&job.value).to_json();
     match job.kind {
         Kind::Set => assert_eq!(found.as_ref(), Some(&value), "the value is not read back"),
@@ -137,7 +137,7 @@ pub(super) fn yaml_edit(data: &[u8]) {
     }
 }
 
-/// Holds any document against every schema there is, and against one that a stranger wrote: the first line, where it is one.
+/// Validates any document against every published schema, and against an untrusted schema on the first line, if there is one.
 pub(super) fn schema(data: &[u8]) {
     let end = data.iter().position(|byte| *byte == b'\n').unwrap_or(data.len());
     let declared: Option<Value> = serde_json::from_slice(&data[..end]).ok();
@@ -157,7 +157,7 @@ pub(super) fn schema(data: &[u8]) {
     }
 }
 
-/// Reads the journal of a session, which is whatever stands behind the first line, the header.
+/// Reads the journal of a session: everything after the first line, the header.
 pub(super) fn journal(data: &[u8]) {
     let end = data.iter().position(|byte| *byte == b'\n').unwrap_or(data.len());
     let (header, lines) = (&data[..end], data.get(end + 1..).unwrap_or_default());
@@ -166,7 +166,7 @@ pub(super) fn journal(data: &[u8]) {
         let length = usize::try_from(read.tail.length).expect("it is shorter than memory");
         assert_eq!(read.tail.seq, read.records.len() as u64);
         assert_eq!(matches!(read.rest, Rest::Nothing), length == bytes.len());
-        // What counts is a journal by itself, and says the same.
+        // The valid part is a journal of its own, with the same content.
         let sound = record::read(header, &bytes[..length]);
         assert_eq!((sound.tail, sound.rest), (read.tail.clone(), Rest::Nothing));
         let state = State::of(&read.records);
@@ -179,7 +179,7 @@ pub(super) fn journal(data: &[u8]) {
     }
 }
 
-/// What a snapshot has seen of a journal and what stands behind it add up to the same as all of its records.
+/// Checks that a snapshot of a journal's prefix and the records after it give the same state as the whole journal.
 fn goes_on(header: &[u8], bytes: &[u8], whole: &Journal, expected: &[u8]) {
     for count in 0..whole.records.len() {
         let ends = bytes.split_inclusive(|byte| *byte == b'\n').take(count).map(<[u8]>::len).sum();

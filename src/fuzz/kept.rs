@@ -1,16 +1,16 @@
-//! What a change to a file leaves alone: what nobody knows, the order of the keys, the manner in which it is written.
+//! What a change to a file must keep: unknown keys, the order of keys, and the formatting.
 
 use serde_json::Value;
 
 use crate::model::RelPath;
 
-/// Holds a copy of another file, which is replaced as a whole.
+/// A key that holds a copy of another file, replaced as a whole.
 const COPY: &str = "definition";
-/// A key with this prefix is in nobody's vocabulary.
+/// Prefix of keys that belong to no format.
 const UNKNOWN: &str = "x_";
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
-/// Compares a file with what it becomes.
+/// Compares a file before and after a change.
 pub(super) fn check(path: &RelPath, before: &[u8], after: &[u8]) {
     assert_eq!(before.starts_with(BOM), after.starts_with(BOM), "{path}: its BOM");
     assert_eq!(before.ends_with(b"\n"), after.ends_with(b"\n"), "{path}: its last line end");
@@ -38,7 +38,7 @@ fn check_value(before: &Value, after: &Value) {
                 }
             }
         }
-        // Elements that went shift the others.
+        // Removed elements shift the others.
         (Value::Array(before), Value::Array(after)) if before.len() <= after.len() => {
             before.iter().zip(after).for_each(|(before, after)| check_value(before, after));
         }

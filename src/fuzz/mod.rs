@@ -1,5 +1,5 @@
-//! What has to hold for any bytes: the entry points of the fuzzers in `fuzz/`, each a pure function that panics where a promise is
-//! broken. Part of builds for tests and fuzzers only; `tests` replays every seed and every finding through the same functions.
+//! The entry points of the fuzzers in `fuzz/`: pure functions of any bytes that panic when a guarantee is violated. Compiled
+//! for tests and fuzzers only; `tests` replays every seed and every finding through the same functions.
 
 mod bundle;
 mod change;
@@ -9,15 +9,15 @@ mod kept;
 mod project;
 mod text;
 
-/// Is one fuzzer.
+/// A fuzzer.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Of its file in `fuzz/fuzz_targets/`, its corpus and its findings.
+    /// The name of its file in `fuzz/fuzz_targets/`, its corpus and its findings.
     pub name: &'static str,
     pub run: fn(&[u8]),
 }
 
-/// Lists every fuzzer.
+/// All fuzzers.
 pub const TARGETS: &[Target] = &[
     Target { name: "nine_step", run: project::nine_step },
     Target { name: "ccw", run: project::ccw },
@@ -40,13 +40,13 @@ pub const TARGETS: &[Target] = &[
     Target { name: "path", run: text::path },
 ];
 
-/// Runs the fuzzer of that name.
+/// Runs the fuzzer with this name.
 ///
 /// # Panics
 ///
-/// When a promise is broken, or there is no such fuzzer.
+/// If a guarantee is violated, or there is no such fuzzer.
 pub fn run(name: &str, data: &[u8]) {
-    let target = TARGETS.iter().find(|target| target.name == name).expect("the fuzzer stands in the table");
+    let target = TARGETS.iter().find(|target| target.name == name).expect("the fuzzer is in the table");
     (target.run)(data);
 }
 

@@ -1,4 +1,4 @@
-//! A run of every dialect: it is read, planned, handed over and changed, and nothing of that is ever a surprise.
+//! Runs of every dialect: read, planned, handed over and changed.
 
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ use crate::model::mask_secrets;
 use crate::ops;
 use crate::ops::OpenedRun;
 
-/// A fuzzer makes more of them only to be slow.
+/// Limit that keeps inputs fast.
 const CANDIDATES: usize = 4;
 const CONTEXT_BYTES: usize = 6_000;
 
@@ -46,7 +46,7 @@ pub(super) fn script(data: &[u8]) {
     project(DialectId::Script, data);
 }
 
-/// Looks at every run that a dialect finds in a project, and makes the changes of the project to each.
+/// Checks every run that a dialect finds in a project, and applies the project's changes to each.
 fn project(dialect: DialectId, data: &[u8]) {
     let bundle = Bundle::parse(data);
     let listing = bundle.listing(by_id(dialect));
@@ -60,7 +60,7 @@ fn project(dialect: DialectId, data: &[u8]) {
     }
 }
 
-/// Asks everything that is asked of a run without changing it.
+/// Makes every read-only query of a run.
 pub(super) fn look(opened: &OpenedRun, bundle: &Bundle) {
     let files = &opened.files;
     let evidence = evidence(opened, bundle);
@@ -102,7 +102,7 @@ fn shown(planned: &Planned) -> (String, String) {
     (plan, serde_json::to_string(&planned.findings).expect("findings are plain data"))
 }
 
-/// Finds what a run wants looked at among the files of the project.
+/// Finds the files that a run wants checked.
 pub(super) fn evidence(opened: &OpenedRun, bundle: &Bundle) -> Evidence {
     let wanted = &opened.loaded.wanted;
     let outputs = wanted.outputs.iter().map(|output| &output.path);
@@ -126,7 +126,7 @@ fn fact(path: &RelPath, bundle: &Bundle) -> FileFact {
     }
 }
 
-/// Finds the run again after a change, which may have moved its state.
+/// Finds the run after a change, which may have moved its state.
 pub(super) fn again(before: &Candidate, bundle: &Bundle, written: &[RelPath]) -> Option<OpenedRun> {
     let dialect = by_id(before.dialect);
     let probed = dialect.probe(&bundle.listing(dialect));

@@ -1,4 +1,4 @@
-//! Every seed and every finding, through the same functions as in the fuzzers.
+//! Every seed and every finding, replayed through the functions of the fuzzers.
 #![expect(clippy::disallowed_methods, reason = "seeds and findings are files of the repository")]
 
 mod seeds;
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use super::TARGETS;
 use super::Target;
 
-/// The folder into which seeds are written; without it they are only tried.
+/// The folder for new seeds; without it they are only replayed.
 const CORPUS: &str = "PITON_FUZZ_CORPUS";
 
 fn repository() -> &'static Path {
@@ -24,7 +24,7 @@ fn files_in(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Runs an input and says when it breaks a promise; the panic itself says which one.
+/// Runs an input and reports a violated guarantee; the panic message says which one.
 fn replay(target: &Target, name: &str, data: &[u8]) -> Option<String> {
     let broken = std::panic::catch_unwind(|| (target.run)(data)).err()?;
     let text = broken.downcast_ref::<String>().cloned();

@@ -1,4 +1,4 @@
-//! Strangers' texts on their way to a terminal, a shell or a path, and the Markdown in which some systems keep their state.
+//! Untrusted text on its way to a terminal, a shell or a path, and the Markdown in which some systems keep their state.
 
 use crate::dialect;
 use crate::model::RelPath;
@@ -41,7 +41,7 @@ pub(super) fn text(data: &[u8]) {
     }
 }
 
-/// Reads one word as a POSIX shell does; `None` where a shell would see more in it.
+/// Parses one word as a POSIX shell does; `None` if a shell would see more than one word.
 fn unquoted(word: &str) -> Option<String> {
     let mut text = String::new();
     let mut letters = word.chars();
@@ -61,7 +61,7 @@ fn unquoted(word: &str) -> Option<String> {
     Some(text)
 }
 
-/// Reads a path: one that is taken stays below its root.
+/// Parses a path: a valid one stays below its root.
 pub(super) fn path(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let (first, second) = text.split_once('\n').unwrap_or((&text, ""));

@@ -1,8 +1,8 @@
-//! What the client writes to a hook's standard input, as far as it is of use (hooks reference of Claude Code, 2.1.197).
+//! The fields used of the JSON that the client writes to a hook's standard input (hooks reference of Claude Code, 2.1.197).
 
 use serde::Deserialize;
 
-/// Is the fields of all events together; unknown ones are ignored.
+/// The fields of all events together; unknown ones are ignored.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Input {
@@ -22,7 +22,7 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// Returns nothing where the text is no event of a session.
+    /// Parses an event; `None` unless it names a session and a folder.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let input: Self = serde_json::from_str(text).ok()?;
         (!input.session_id.is_empty() && !input.cwd.is_empty()).then_some(input)

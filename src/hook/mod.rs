@@ -1,7 +1,15 @@
-//! Events of Claude Code: JSON in, a note in the log of the session and a few words out. Never fails the client.
+//! Events of Claude Code: JSON in, an entry in the session's log and a short answer out. Never fails the client.
 //!
-//! A hook runs beside somebody's work, so whatever is unexpected ends in silence: no project, no run, a broken state, an event
-//! that is not known. It never writes a state file; it only notes what happened, and gives a lease back.
+//! A hook runs while the user works, so anything unexpected ends in silence: no project, no run, a broken state, an unknown
+//! event. A hook never writes a state file: it logs the event, refreshes the leases of the session and releases them when a turn
+//! fails or the session ends.
+//!
+//! - `input`: the fields of an event.
+//! - `session`: a client's session in a project, and its log (kept by `store::session`, one per session at the top of the
+//!   project). From the log, `engine::cause` determines what cut a run off.
+//! - `start`: what a new session is told, and the context after a compaction.
+//! - `prompt`: the heartbeat, and a reminder after a failed turn.
+//! - `statusline`: the line for the client's status line.
 
 mod input;
 mod prompt;
@@ -16,16 +24,16 @@ use session::Session;
 
 pub(crate) use statusline::line as status_line;
 
-/// Is what a hook has to say. Empty, nothing is printed.
+/// The answer of a hook. Nothing is printed if it is empty.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
-    /// The client's name of the event.
+    /// The client's name for the event.
     pub(crate) event: &'static str,
     /// One line for the person.
     pub(crate) person: Option<String>,
     /// Facts for the agent.
     pub(crate) facts: Vec<String>,
-    /// What the agent had before it on the steps it was at.
+    /// The contexts of the steps that were in progress.
     pub(crate) contexts: Vec<Context>,
 }
 
@@ -35,18 +43,18 @@ impl Answer {
     }
 }
 
-/// Returns the session and the folder of an event.
+/// Returns the session id and the folder of an event.
 #[cfg(any(test, fuzzing))]
-pub(crate) fn said_by(text: &str) -> Option<(String, String)> {
+pub(crate) fn session_and_folder(text: &str) -> Option<(String, String)> {
     Input::parse(text).map(|input| (input.session_id, input.cwd))
 }
 
-/// Takes an event in. `text` is what the client wrote to the standard input.
-pub(crate) fn hear(event: &str, text: &str, request: &Request) -> Answer {
-    heard(event, text, request).unwrap_or_default()
+/// Handles an event. `text` is what the client wrote to the standard input.
+pub(crate) fn handle(event: &str, text: &str, request: &Request) -> Answer {
+    answer(event, text, request).unwrap_or_default()
 }
 
-fn heard(event: &str, text: &str, request: &Request) -> Option<Answer> {
+fn answer(event: &str, text: &str, request: &Request) -> Option<Answer> {
     let input = Input::parse(text)?;
     match event {
         "session-start" => start::begins(&Session::open(&input, request)?, &input),

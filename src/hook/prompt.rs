@@ -1,4 +1,4 @@
-//! `UserPromptSubmit`: the session is alive. Says something only right after the service failed.
+//! `UserPromptSubmit`: refreshes the heartbeat; answers only after a turn that ended in an API error.
 
 use super::Answer;
 use super::session::Session;
@@ -17,14 +17,14 @@ pub(super) fn submitted(session: &Session) -> Option<Answer> {
         return None;
     }
     let mut facts = vec![format!(
-        "The last turn ended with an error of the service ({error}), so a step that piton has in progress may be unfinished. \
-         `piton plan` tells where these runs stand:"
+        "The last turn ended in an API error ({error}), so a step recorded as in progress may be unfinished. \
+         `piton plan` shows where these runs are:"
     )];
     facts.extend(runs);
     Some(Answer { event: "UserPromptSubmit", facts, ..Answer::default() })
 }
 
-/// Returns the error that ended the last turn, when it ended in one.
+/// Returns the error that ended the last turn, if any.
 fn failed_last(events: &[SessionLine]) -> Option<String> {
     let turns = events.iter().rev().find(|line| match line.event {
         SessionEvent::Prompt | SessionEvent::Failure { .. } => true,

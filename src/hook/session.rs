@@ -1,4 +1,4 @@
-//! A session of the client in a project, and what is noted of it.
+//! A session of the client in a project, and its log.
 
 use std::time::Duration;
 
@@ -18,11 +18,11 @@ use crate::store::Caller;
 use crate::store::RunLock;
 use crate::store::SessionLog;
 
-/// A writer that takes longer is not waited for.
+/// How long a hook waits for another writer.
 const LOCK_TIMEOUT: Duration = Duration::from_millis(100);
 const WORD_CHARS: usize = 80;
 
-/// Is a session with its log.
+/// A session with its log.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) ctx: ProjectContext,
@@ -31,7 +31,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Opens the project that the client stands in; `None` where it is none.
+    /// Opens the client's current project; `None` if its folder is not a project.
     pub(super) fn open(input: &Input, request: &Request) -> Option<Self> {
         let request = Request { project: Some(input.cwd.clone()), run: None, ..request.clone() };
         let mut ctx = ProjectContext::open(&request).ok().filter(|ctx| ctx.project.is_marked())?;
@@ -41,30 +41,30 @@ impl Session {
         Some(Self { ctx, id, log })
     }
 
-    /// Does the same for a session of which something is known already; of any other nothing is noted.
+    /// Opens a session that has a log; `None` for any other, of which nothing is recorded.
     pub(super) fn known(input: &Input, request: &Request) -> Option<Self> {
         Self::open(input, request).filter(|session| session.log.exists())
     }
 
-    /// Adds to the log; what cannot be written is left out.
+    /// Appends to the log; a failed write is ignored.
     pub(super) fn note(&self, event: SessionEvent) {
         let _ = self.log.note(self.ctx.clock.now, event);
     }
 
-    /// Begins the log where there is none yet: from here on the session has to do with runs.
+    /// Starts the log if there is none: from here on, events of this session are recorded.
     pub(super) fn begin(&self, source: &str) {
         let caller = Caller::find(&self.ctx.environment);
         let event = store::session::start(&caller, source);
         let _ = self.log.begin(&self.ctx.project, self.ctx.clock.now, event);
     }
 
-    /// Returns the runs that the session drives, each with its root.
+    /// Returns the runs driven by the session, each with its root.
     pub(super) fn held(&self, events: &[SessionLine]) -> Vec<(Utf8PathBuf, DrivenRun)> {
         store::session::held(&self.ctx.project, &self.id, events)
     }
 
-    /// Returns the project as seen by somebody who names one run.
-    pub(super) fn world_of(&self, root: &Utf8PathBuf, run: &DrivenRun) -> Option<ProjectContext> {
+    /// Returns the project with one run selected.
+    pub(super) fn select_run(&self, root: &Utf8PathBuf, run: &DrivenRun) -> Option<ProjectContext> {
         let state = run.state.under(root).into_string();
         let now = Some(self.ctx.clock.now.to_string());
         let request =
@@ -86,17 +86,17 @@ impl Session {
         None
     }
 
-    /// The turn ended in an error: whatever is driven rests until somebody goes on, here or elsewhere.
+    /// Records that a turn ended in an error, and releases the leases: the runs are paused until they are resumed.
     pub(super) fn fails(&self, input: &Input) -> Option<Answer> {
         self.note(SessionEvent::Failure { error: clean_line(&input.error, WORD_CHARS) });
-        self.rest();
+        self.release_leases();
         None
     }
 
-    /// Takes down where the driven runs stand, for whoever has to tell afterwards what the conversation was about.
+    /// Records which steps were in progress when the conversation was compacted.
     pub(super) fn is_compacted(&self, input: &Input) -> Option<Answer> {
         let held = self.held(&self.log.events());
-        let seen = held.iter().filter_map(|(root, run)| ops::summary(&self.world_of(root, run)?).ok());
+        let seen = held.iter().filter_map(|(root, run)| ops::summary(&self.select_run(root, run)?).ok());
         let steps = seen.flat_map(|summary| summary.in_progress).collect();
         self.note(SessionEvent::Compact { trigger: clean_line(&input.trigger, WORD_CHARS), steps });
         None
@@ -104,12 +104,12 @@ impl Session {
 
     pub(super) fn ends(&self, input: &Input) -> Option<Answer> {
         self.note(SessionEvent::End { reason: clean_line(&input.reason, WORD_CHARS) });
-        self.rest();
+        self.release_leases();
         None
     }
 
-    /// Gives the leases of this session back, without forgetting whose they were.
-    fn rest(&self) {
+    /// Releases the leases of this session; each keeps the name of its last holder.
+    fn release_leases(&self) {
         for (root, run) in self.held(&self.log.events()) {
             if let Ok(lock) = RunLock::acquire(&root, &run.data_dir, LOCK_TIMEOUT) {
                 let _ = store::lease::mark_idle(&lock, &self.id);
@@ -117,7 +117,7 @@ impl Session {
         }
     }
 
-    /// Says that this session is still at work on its runs.
+    /// Refreshes the leases of this session's runs.
     pub(super) fn heartbeat(&self, events: &[SessionLine]) {
         let held = self.held(events);
         if held.is_empty() {

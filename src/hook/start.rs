@@ -1,5 +1,5 @@
-//! `SessionStart`: one line for the person about what waits, a few facts for the agent; after a compaction the context of the
-//! steps that the session was at.
+//! `SessionStart`: one line for the person about interrupted runs and facts for the agent; after a compaction, the context of
+//! the steps in progress.
 
 use super::Answer;
 use super::input::Input;
@@ -13,10 +13,10 @@ use crate::ops::Body;
 use crate::ops::ListedRun;
 
 const EVENT: &str = "SessionStart";
-/// How many runs the agent is told of.
+/// How many runs are listed for the agent.
 const RUNS_SHOWN: usize = 5;
 const LINE_CHARS: usize = 160;
-/// What one context may take of what the client lets through.
+/// Size limit of one context; the client truncates long answers.
 const CONTEXT_BYTES: usize = 6_000;
 const CONTEXTS_LIMIT: usize = 1;
 
@@ -27,7 +27,7 @@ pub(super) fn begins(session: &Session, input: &Input) -> Option<Answer> {
         }
         return after_compaction(session);
     }
-    // That another process takes the session up says something about the runs it drove: note it before they are judged.
+    // A session resumed by another process says something about the runs it drove: record that before judging them.
     let is_known = session.log.exists();
     if is_known {
         session.begin(&input.source);
@@ -48,15 +48,17 @@ pub(super) fn begins(session: &Session, input: &Input) -> Option<Answer> {
     })
 }
 
-/// One line, and none where everything that waits is old: a person who lets a run lie is not told at every start.
+/// Returns one line for the person; `None` if all runs are stale, so that abandoned runs are not reported at every start.
 fn for_the_person(runs: &[ListedRun]) -> Option<String> {
     let newest = runs.first()?;
     let age = newest.age_seconds.map_or_else(String::new, |seconds| format!(", {} ago", human_age(seconds)));
     let cause = newest.cause.as_ref().map_or_else(String::new, |cause| format!(", {}", cause.kind.as_str()));
     let what = format!("{} at {}{age}{cause}", shown(newest.id.as_str()), shown(&newest.position));
     Some(match runs.len() {
-        1 => format!("Piton: an interrupted run: {what}. /workflow-resume goes on with it."),
-        count => format!("Piton: {count} interrupted runs, the newest: {what}. /workflow-resume goes on with one."),
+        1 => format!("Piton: an interrupted run: {what}. /workflow-resume continues it."),
+        count => {
+            format!("Piton: {count} interrupted runs, the newest: {what}. /workflow-resume continues one of them.")
+        }
     })
 }
 
@@ -88,11 +90,11 @@ fn for_the_agent(runs: &[ListedRun], stale: usize) -> Vec<String> {
         facts.push(format!("- and {} more (`piton list`)", runs.len() - RUNS_SHOWN));
     }
     if stale > 0 {
-        facts.push(format!("Runs in this project that nobody touched for more than a week: {stale} (`piton list`)."));
+        facts.push(format!("Runs in this project untouched for more than a week: {stale} (`piton list`)."));
     }
     if !runs.is_empty() {
         facts.push(
-            "Nothing was resumed. The skill `workflow-resume` goes on with a run when the user wants that; `piton plan` says where and why."
+            "Nothing was resumed. To continue a run when the user asks for it, use the skill `workflow-resume`; `piton plan` shows where it continues and why."
                 .to_owned(),
         );
     }
@@ -105,14 +107,14 @@ fn after_compaction(session: &Session) -> Option<Answer> {
         let Body::Context(report) = ops::context(&ctx, None, CONTEXT_BYTES).ok()?.body else { return None };
         Some(report.context)
     };
-    let worlds = held.iter().filter_map(|(root, run)| session.world_of(root, run));
-    let contexts: Vec<_> = worlds.filter_map(context).take(CONTEXTS_LIMIT).collect();
+    let selected = held.iter().filter_map(|(root, run)| session.select_run(root, run));
+    let contexts: Vec<_> = selected.filter_map(context).take(CONTEXTS_LIMIT).collect();
     if contexts.is_empty() {
         return None;
     }
     let mut facts = vec![
-        "The conversation was compacted while a run that piton records was open. What the files say of it now counts, not the \
-         summary; `piton plan` has the whole answer."
+        "The conversation was compacted while a run recorded by piton was open. Trust the state files, not the summary; \
+         `piton plan` has the full picture."
             .to_owned(),
     ];
     if held.len() > contexts.len() {
@@ -121,7 +123,7 @@ fn after_compaction(session: &Session) -> Option<Answer> {
     Some(Answer { event: EVENT, facts, contexts, ..Answer::default() })
 }
 
-/// Returns a stranger's words as one short line.
+/// Returns untrusted text as one short line.
 fn shown(text: &str) -> String {
     clean_line(&mask_secrets(text), LINE_CHARS)
 }

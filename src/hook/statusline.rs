@@ -1,4 +1,4 @@
-//! `statusline`: one short line about the run that the session drives, else about the newest that waits.
+//! `statusline`: one short line about the run driven by the session, else about the newest interrupted run.
 
 use super::input::Input;
 use super::session::Session;
@@ -11,7 +11,7 @@ use crate::ops::Request;
 
 const NAME_CHARS: usize = 32;
 
-/// Returns the line for what the client wrote to the standard input; `None` where there is nothing to say.
+/// Returns the line for the JSON from the client; `None` if there is nothing to show.
 pub(crate) fn line(text: &str, request: &Request) -> Option<String> {
     let session = Session::open(&Input::parse(text)?, request)?;
     driven(&session).or_else(|| waiting(&session))
@@ -20,13 +20,13 @@ pub(crate) fn line(text: &str, request: &Request) -> Option<String> {
 fn driven(session: &Session) -> Option<String> {
     let held = session.held(&session.log.events());
     let (root, run) = held.last()?;
-    let summary = ops::summary(&session.world_of(root, run)?).ok()?;
+    let summary = ops::summary(&session.select_run(root, run)?).ok()?;
     let row = &summary.row;
     let name = shown(&row.title);
     let progress = format!("{}/{}", row.progress.done, row.progress.total);
     Some(match (row.verdict, summary.in_progress.first()) {
         (Verdict::Complete, _) => format!("piton {name} {progress} done"),
-        // The session itself is at it: nothing was cut off.
+        // This session is running the step: nothing was interrupted.
         (_, Some(step)) => format!("piton {name} {progress} at {}", shown(step.as_str())),
         (_, None) => format!("piton {name} {progress} {}", shown(&row.position)),
     })

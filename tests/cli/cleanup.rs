@@ -1,4 +1,4 @@
-//! `archive --all`: what is over and what was left behind is listed first, and moved, never deleted, on a yes.
+//! `archive --all`: finished runs and leftovers are listed first, and moved, never deleted, after a yes.
 
 use serde_json::json;
 
@@ -22,7 +22,7 @@ fn paths(output: &Output) -> Vec<String> {
 }
 
 #[test]
-fn an_epic_that_is_over_goes_after_a_while_and_every_byte_of_it_is_kept() {
+fn a_finished_epic_is_archived_after_a_while_with_every_byte() {
     for (status, updated, is_put_away) in [
         ("completed", "2025-12-01T00:00:00Z", true),
         ("aborted", "2026-01-01T12:00:00Z", true),
@@ -54,7 +54,7 @@ fn an_epic_that_is_over_goes_after_a_while_and_every_byte_of_it_is_kept() {
 }
 
 #[test]
-fn what_was_left_behind_is_moved_once_nobody_needs_it() {
+fn leftovers_are_moved_once_they_are_not_needed() {
     let old = 1_760_000_000;
     let mine = std::process::id();
     for (path, text, modified, is_moved) in [
@@ -84,7 +84,7 @@ fn what_was_left_behind_is_moved_once_nobody_needs_it() {
 }
 
 #[test]
-fn runs_of_every_system_that_are_over_go_and_open_ones_stay() {
+fn finished_runs_of_every_system_are_archived_and_open_ones_stay() {
     let sandbox = Sandbox::new();
     for name in ["nine-step", "ccw", "dotagent", "aios"] {
         Tree::of(&repository().join("examples").join(name)).write_to(&sandbox.root());
@@ -100,7 +100,7 @@ fn runs_of_every_system_that_are_over_go_and_open_ones_stay() {
     assert_eq!(paths(&done), [".workflow/active/WFS-user-auth"]);
     assert!(sandbox.exists(".workflow/archives/WFS-user-auth/workflow-session.json"));
     assert!(sandbox.exists(".worktree/user-auth/.workflow-state.json") && sandbox.exists("memory/state/phase.json"));
-    // What lies in the archive is not put away again.
+    // Files in the archive are not archived again.
     sandbox.piton(all).run().expect_code(1);
 }
 

@@ -57,5 +57,5 @@ fn a_person_sees_what_was_typed_and_what_came_back() {
     for line in ["$ piton list", "$ piton resume --yes", "$ piton finish IMPL-002 --summary tokens"] {
         assert!(output.stdout.lines().any(|shown| shown == line), "no `{line}`\n{output}");
     }
-    assert!(output.stdout.contains("The scratch project is gone again."), "{output}");
+    assert!(output.stdout.contains("The scratch project is removed."), "{output}");
 }

@@ -1,4 +1,4 @@
-//! Every exit code comes from a situation that happens, and says what to do.
+//! Every exit code has a real situation, and the answer says what to do.
 
 use super::projects;
 use super::projects::NINE_STEP;
@@ -117,7 +117,7 @@ fn newer() -> Sandbox {
 }
 
 #[test]
-fn every_code_is_met_and_says_what_to_do() {
+fn every_code_occurs_and_says_what_to_do() {
     for case in &CASES {
         let sandbox = (case.project)();
         let before = projects::foreign(&sandbox);
@@ -138,14 +138,14 @@ fn every_code_is_met_and_says_what_to_do() {
 }
 
 #[test]
-fn a_question_that_nobody_can_answer_exits_9_with_the_plan() {
+fn a_question_without_a_person_to_ask_exits_9_with_the_plan() {
     let sandbox = projects::nine_step();
     let old = sandbox.piton(["plan"]).now("2026-03-31T12:00:00Z").run().expect_code(9);
     assert_eq!(document(&old)["data"]["verdict"], "confirm");
 }
 
 #[test]
-fn a_run_that_is_over_exits_0() {
+fn a_finished_run_exits_0() {
     let sandbox = projects::ccw();
     sandbox.piton(["finish", "IMPL-002"]).run().expect_code(0);
     sandbox.piton(["skip", "IMPL-003", "--reason", "not needed"]).run().expect_code(0);
@@ -154,9 +154,9 @@ fn a_run_that_is_over_exits_0() {
 }
 
 #[test]
-fn what_the_disk_refuses_exits_4_and_names_the_file() {
+fn a_failed_write_exits_4_and_names_the_file() {
     let sandbox = projects::ccw();
-    // A file where Piton's own folder has to be: also root cannot write there.
+    // A file in the place of Piton's folder: root cannot write there either.
     sandbox.file(&format!("{SESSION}/.piton"), "");
     let before = sandbox.tree();
     let output = sandbox.piton(["begin", "IMPL-002"]).run().expect_code(4);

@@ -1,4 +1,4 @@
-//! What holds for every verb: it explains itself, it works in a ruin where it promises to, and it answers with one document.
+//! Guarantees of every verb: help, robustness in a broken project, and one document as the answer.
 
 use super::projects;
 use super::projects::document;
@@ -35,7 +35,7 @@ const VERBS: [&str; 27] = [
     "completions",
 ];
 
-/// Works everywhere, whatever is broken (invariant 12).
+/// Works everywhere, even when everything else is broken (invariant 12).
 const UNSHAKEN: [&[&str]; 9] = [
     &["--help"],
     &["help", "plan"],
@@ -121,7 +121,7 @@ fn a_folder_that_is_gone_is_no_obstacle() {
     assert!(output.at("/error/message").as_str().unwrap().contains("current folder"), "{output}");
 }
 
-/// Runs piton with no environment at all, in a folder that does not exist any more.
+/// Runs piton without an environment, in a deleted folder.
 fn in_a_gone_folder(sandbox: &Sandbox, words: &[&str]) -> Output {
     let gone = sandbox.top().join("gone").into_string();
     std::fs::create_dir(&gone).expect("a folder in the sandbox");

@@ -1,4 +1,4 @@
-//! `history`, `restore` and `archive`: nothing that was ever written is out of reach.
+//! `history`, `restore` and `archive`: every earlier state can be restored.
 
 use super::projects;
 use super::projects::NINE_STEP;
@@ -45,7 +45,7 @@ fn each_change_says_who_made_it_and_what_it_did_to_the_steps() {
     sandbox.piton(["finish", "IMPL-002"]).now("2026-01-31T13:00:00Z").run().expect_code(0);
     let plain = document(&sandbox.piton(["history"]).run().expect_code(0));
     assert_eq!(plain["data"]["checkpoints"][1]["session"], "0123456789abcdef");
-    assert!(plain["data"]["checkpoints"][0].get("session").is_none(), "where nobody is known, nobody is named");
+    assert!(plain["data"]["checkpoints"][0].get("session").is_none(), "without a session, none is named");
     assert!(plain["data"]["checkpoints"][0].get("changes").is_none());
     let told = document(&sandbox.piton(["history", "--changes"]).run().expect_code(0));
     assert_eq!(told["data"]["checkpoints"][0]["changes"], serde_json::json!(["IMPL-002: in_progress → completed"]));
@@ -82,7 +82,7 @@ fn a_checkpoint_comes_back_byte_for_byte() {
     assert_eq!(begun.changes(&foreign(&sandbox)), [] as [&str; 0]);
     sandbox.piton(["restore", "--to", "000001"]).run().expect_code(0);
     assert_eq!(start.changes(&foreign(&sandbox)), [] as [&str; 0]);
-    // Going back is a checkpoint as well, so it can be taken back.
+    // A restore is a checkpoint too, so it can be undone.
     let history = sandbox.piton(["history"]).run();
     let newest = history.at("/data/checkpoints/1/id").as_str().unwrap().to_owned();
     assert_eq!(history.at("/data/checkpoints/1/replaced_by"), "restore");
@@ -95,17 +95,17 @@ fn an_unreadable_state_is_kept_aside_when_an_older_one_comes_back() {
     let sandbox = projects::nine_step();
     let before = sandbox.read(NINE_STEP);
     sandbox.piton(["begin", "2:3"]).run().expect_code(0);
-    let torn = &sandbox.read(NINE_STEP)[..100];
-    sandbox.file(NINE_STEP, torn);
+    let truncated = &sandbox.read(NINE_STEP)[..100];
+    sandbox.file(NINE_STEP, truncated);
     let broken = sandbox.piton(["begin", "2:3"]).run().expect_code(4);
     assert!(broken.stdout.contains("piton restore"), "{broken}");
-    assert_eq!(sandbox.read(NINE_STEP), torn);
+    assert_eq!(sandbox.read(NINE_STEP), truncated);
 
     let restored = document(&sandbox.piton(["restore", "--yes"]).run().expect_code(0));
     assert_eq!(sandbox.read(NINE_STEP), before);
     let kept = restored["data"]["kept"][0].as_str().unwrap().replace("$ROOT", sandbox.root().as_str());
     assert!(kept.contains("/.piton/") && kept.contains("/history/corrupt/"), "{kept}");
-    assert_eq!(std::fs::read_to_string(&kept).unwrap(), torn);
+    assert_eq!(std::fs::read_to_string(&kept).unwrap(), truncated);
     sandbox.piton(["plan"]).run().expect_code(0);
 }
 
@@ -120,7 +120,7 @@ fn a_check_list_that_comes_back_was_not_unreadable() {
 }
 
 #[test]
-fn without_an_earlier_checkpoint_nothing_comes_back() {
+fn without_an_earlier_checkpoint_nothing_is_restored() {
     let sandbox = projects::nine_step();
     sandbox.file(NINE_STEP, "{\"feature_name\": ");
     let before = foreign(&sandbox);
@@ -151,7 +151,7 @@ fn a_kept_version_that_was_changed_is_not_brought_back() {
 }
 
 #[test]
-fn twenty_checkpoints_are_kept_or_as_many_as_was_said() {
+fn twenty_checkpoints_are_kept_or_the_configured_number() {
     let sandbox = projects::ccw();
     sandbox.file("piton.toml", "[limits]\nhistory = 3\n");
     sandbox.piton(["begin", "IMPL-002"]).run().expect_code(0);
@@ -166,7 +166,7 @@ fn twenty_checkpoints_are_kept_or_as_many_as_was_said() {
 }
 
 #[test]
-fn an_open_run_is_archived_only_when_somebody_says_so() {
+fn an_open_run_is_archived_only_after_consent() {
     for (project, state) in [(projects::nine_step as fn() -> Sandbox, NINE_STEP), (projects::ccw, SESSION)] {
         let sandbox = project();
         let before = foreign(&sandbox);
@@ -176,14 +176,14 @@ fn an_open_run_is_archived_only_when_somebody_says_so() {
         let to = document(&sandbox.piton(["archive", "--yes"]).run().expect_code(0))["data"]["to"].clone();
         assert!(sandbox.exists(to.as_str().unwrap()), "{to}");
         assert!(!sandbox.exists(state));
-        // Every file is somewhere, with every byte but the stamp of the archive.
+        // Every file is kept, with every byte except the archive's timestamp.
         let (count, after) = (files(&sandbox, false), files(&sandbox, true));
         assert!(after >= count, "{after} of {count}");
         sandbox.piton(["list"]).run().expect_code(3);
     }
 }
 
-/// Counts the state files, those below Piton's own folders included or not.
+/// Counts the state files, with or without those in Piton's own folders.
 fn files(sandbox: &Sandbox, with_own: bool) -> usize {
     let tree = if with_own { sandbox.tree() } else { foreign(sandbox) };
     let all = Sandbox::new().tree().changes(&tree);
@@ -191,7 +191,7 @@ fn files(sandbox: &Sandbox, with_own: bool) -> usize {
 }
 
 #[test]
-fn a_run_that_cannot_be_read_is_archived_only_when_somebody_says_so() {
+fn a_run_that_cannot_be_read_is_archived_only_after_consent() {
     let sandbox = projects::nine_step();
     sandbox.file(NINE_STEP, "{\"feature_name\": ");
     let error = document(&sandbox.piton(["archive"]).run().expect_code(9));

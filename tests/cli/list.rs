@@ -37,7 +37,7 @@ fn no_run_is_an_answer_with_the_next_command() {
 }
 
 #[test]
-fn runs_that_are_over_are_counted_and_shown_on_demand() {
+fn finished_runs_are_counted_and_shown_on_demand() {
     let sandbox = projects::both();
     sandbox.piton(["abort", "user-auth"]).run().expect_code(0);
     let list = sandbox.piton(["list"]).run().expect_code(0);
@@ -75,7 +75,7 @@ fn one_broken_project_folder_does_not_hide_the_others() {
 }
 
 #[test]
-fn the_environment_stands_in_for_flags() {
+fn environment_variables_replace_flags() {
     let sandbox = projects::ccw();
     let text = sandbox.piton(["list"]).env("PITON_FORMAT", "text").run().expect_code(0);
     assert!(text.stdout.starts_with("Found interrupted workflows:"), "{text}");

@@ -10,7 +10,7 @@ use super::projects::replace;
 const LATER: &str = "2026-02-02T12:00:00Z";
 
 #[test]
-fn preflight_wants_its_word_and_nothing_else() {
+fn preflight_accepts_only_proceed() {
     for (answer, agrees) in [
         ("proceed\n", true),
         ("Proceed\n", true),
@@ -35,7 +35,7 @@ fn preflight_wants_its_word_and_nothing_else() {
 }
 
 #[test]
-fn where_nobody_can_be_asked_a_doubtful_run_stays_as_it_is() {
+fn without_a_person_a_doubtful_run_is_not_changed() {
     for mode in ["interactive", "autopilot"] {
         let sandbox = projects::nine_step();
         replace(&sandbox, NINE_STEP, "\"feature_name\"", "\"branch_name\": \"feature/other\",\n  \"feature_name\"");
@@ -51,7 +51,7 @@ fn where_nobody_can_be_asked_a_doubtful_run_stays_as_it_is() {
 }
 
 #[test]
-fn a_clean_and_fresh_run_goes_on_unattended() {
+fn a_clean_and_recent_run_continues_unattended() {
     for mode in ["interactive", "autopilot"] {
         let output = projects::nine_step().piton(["resume"]).env("PITON_MODE", mode).run().expect_code(0);
         assert_eq!(document(&output)["schema"], "resume/1");
@@ -109,7 +109,7 @@ fn autopilot_becomes_interactive_when_the_state_is_old() {
 }
 
 #[test]
-fn what_autopilot_may_not_take_up_by_itself_somebody_has_to_agree_to() {
+fn what_autopilot_may_not_resume_needs_consent() {
     for (words, code) in [
         (&["resume", "--mode", "autopilot"][..], 9),
         (&["resume", "--mode", "autopilot", "--yes"], 0),

@@ -1,4 +1,4 @@
-//! Workflows of one's own, from a file to the last step, through the program.
+//! Custom workflows, from a file to the last step, through the program.
 
 use std::collections::BTreeMap;
 
@@ -43,23 +43,23 @@ fn started(flow: &str) -> Sandbox {
     sandbox
 }
 
-/// Says at which moment of a step its agent and the program are gone.
+/// When in a step the agent and the program are killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cut {
     BeforeWork,
     AfterWork,
 }
 
-/// Drives a run with a new process per command, as an agent would: ask for the plan, do what it says.
-struct Driver<'a> {
+/// An agent that drives a run with a new process per command: it asks for the plan and follows it.
+struct AgentLoop<'a> {
     sandbox: &'a Sandbox,
     cut: Option<(&'static str, Cut)>,
     /// The first verdict of `review` sends the run back once.
     rejects: bool,
 }
 
-impl Driver<'_> {
-    /// Goes on until the run is cut off (false) or over (true).
+impl AgentLoop<'_> {
+    /// Continues until the run is cut off (false) or done (true).
     fn drive(&mut self) -> bool {
         for _ in 0..60 {
             let plan = piton(self.sandbox, &["plan"]);
@@ -147,12 +147,12 @@ fn interrupted_at_each_step_in_turn_nothing_is_done_twice() {
     let every = if takes_all("PITON_FAULTS") { 1 } else { 3 };
     for step in STEPS.into_iter().skip(every / 2).step_by(every) {
         let sandbox = started(FLOW);
-        let first = Driver { sandbox: &sandbox, cut: Some((step, Cut::BeforeWork)), rejects: false }.drive();
+        let first = AgentLoop { sandbox: &sandbox, cut: Some((step, Cut::BeforeWork)), rejects: false }.drive();
         assert_eq!(first, step == "approval", "{step}");
         if !first {
             let resumed = piton(&sandbox, &["resume", "--yes"]).expect_code(0);
             assert_eq!(resumed.at("/data/context/step"), step, "{resumed}");
-            assert!(Driver { sandbox: &sandbox, cut: None, rejects: false }.drive(), "{step}");
+            assert!(AgentLoop { sandbox: &sandbox, cut: None, rejects: false }.drive(), "{step}");
         }
         assert_eq!(counts(&sandbox), each(1), "{step}");
         assert_eq!(sandbox.read_json("memory/state/phase.json")["phase_status"], "complete", "{step}");
@@ -163,10 +163,10 @@ fn interrupted_at_each_step_in_turn_nothing_is_done_twice() {
 fn a_step_that_left_its_output_before_it_was_cut_off_is_not_done_again() {
     for step in ["note", "api", "ui", "ui-test", "join", "pack"] {
         let sandbox = started(FLOW);
-        assert!(!Driver { sandbox: &sandbox, cut: Some((step, Cut::AfterWork)), rejects: false }.drive());
+        assert!(!AgentLoop { sandbox: &sandbox, cut: Some((step, Cut::AfterWork)), rejects: false }.drive());
         let resumed = piton(&sandbox, &["resume", "--yes"]).expect_code(0);
         assert!(resumed.findings().contains(&"completed-by-evidence".to_owned()), "{resumed}");
-        assert!(Driver { sandbox: &sandbox, cut: None, rejects: false }.drive(), "{step}");
+        assert!(AgentLoop { sandbox: &sandbox, cut: None, rejects: false }.drive(), "{step}");
         assert_eq!(counts(&sandbox), each(1), "{step}");
     }
 }
@@ -175,9 +175,9 @@ fn a_step_that_left_its_output_before_it_was_cut_off_is_not_done_again() {
 fn a_review_that_returns_reopens_only_what_it_judged() {
     for cut in [None, Some(("join", Cut::BeforeWork))] {
         let sandbox = started(FLOW);
-        let mut driver = Driver { sandbox: &sandbox, cut: None, rejects: true };
+        let mut driver = AgentLoop { sandbox: &sandbox, cut: None, rejects: true };
         if cut.is_some() {
-            // Up to the review that rejects, then a rework that is cut off: what the first attempt left proves nothing.
+            // Up to the review that rejects, then a rework that is cut off: the outputs of the first attempt prove nothing.
             driver.cut = Some(("review", Cut::BeforeWork));
             assert!(!driver.drive());
             piton(&sandbox, &["finish", "review", "--verdict", "needs revision", "--error", "add a test"])
@@ -200,7 +200,7 @@ fn a_review_that_returns_reopens_only_what_it_judged() {
 }
 
 #[test]
-fn an_output_that_violates_its_schema_is_no_proof() {
+fn an_output_that_violates_its_schema_is_not_a_proof() {
     let flow = "steps:\n- id: a\n  outputs: {path: a.json, schema: {type: object, properties: {n: {type: integer}}}}\n- id: b\n";
     let sandbox = started(flow);
     piton(&sandbox, &["begin", "a"]).expect_code(0);
@@ -216,7 +216,7 @@ fn an_output_that_violates_its_schema_is_no_proof() {
     assert_eq!(piton(&sandbox, &["plan"]).expect_code(0).at("/data/next/0/step"), "b");
 }
 
-/// What the next plan would not believe is not recorded; a failure, a part and a person's word are.
+/// A result that the next plan would not accept is not recorded; a failure, a part and a person's decision are.
 #[test]
 fn a_step_without_what_it_declares_is_not_finished() {
     let flow = "steps:\n- id: a\n  parts: [x]\n  outputs: [out/a.txt, {path: a.json, schema: {type: object, required: [n]}}]\n- id: b\n";
@@ -300,7 +300,7 @@ fn begin_and_finish_leave_foreign_fields_and_spelling_alone() {
 }
 
 #[test]
-fn a_step_that_failed_can_be_left_out() {
+fn a_failed_step_can_be_skipped() {
     let sandbox = started("steps: [{id: a}, {id: b, depends_on: [a]}]\n");
     piton(&sandbox, &["begin", "a"]).expect_code(0);
     piton(&sandbox, &["finish", "a", "--error", "no"]).expect_code(0);

@@ -1,4 +1,4 @@
-//! `plan --patch`: edits of files that Piton never writes, printed byte for byte and applied by others.
+//! `plan --patch`: edits of files that Piton never writes, printed exactly and applied by other programs.
 
 use serde_json::json;
 
@@ -31,7 +31,7 @@ fn a_story_that_lags_behind_is_patched_byte_for_byte() {
             "# Story 5.1: A\r\n\r\n**Status:** Done\r\n\r\n## Tasks\r\n- [x] a\r\n- [x] b",
         ),
         ("\u{feff}# Story 5.1: A\n\n**Status:** InReview", "\u{feff}# Story 5.1: A\n\n**Status:** Done"),
-        // Text of a stranger in the context of a hunk, escapes and marks that turn text around among it.
+        // Untrusted text in the context of a hunk, with escapes and bidirectional marks.
         (
             "# Story 5.1: \u{1b}[31mA\u{202e}\n\n**Status:** InReview\n@@ -1 +1 @@\n--- a/x\n\u{1b}]0;x\u{7}\n",
             "# Story 5.1: \u{1b}[31mA\u{202e}\n\n**Status:** Done\n@@ -1 +1 @@\n--- a/x\n\u{1b}]0;x\u{7}\n",
@@ -101,7 +101,7 @@ fn a_patch_applies_below_the_top_of_a_repository() {
 }
 
 #[test]
-fn an_epic_that_is_over_is_patched_by_name() {
+fn a_finished_epic_is_patched_by_name() {
     let sandbox = Sandbox::new();
     sandbox.file(STATE, &epic("completed", &[("5.1", "completed")]));
     sandbox.file(FIRST, "# Story 5.1: A\n\n**Status:** Ready for Review\n");
@@ -115,7 +115,7 @@ fn an_epic_that_is_over_is_patched_by_name() {
 }
 
 #[test]
-fn nothing_to_suggest_is_no_and_says_why() {
+fn without_suggestions_the_answer_is_no_with_a_reason() {
     let sandbox = Sandbox::new();
     sandbox.file(STATE, &epic("active", &[("5.1", "pending"), ("5.2", "pending")]));
     sandbox.file(FIRST, "# Story 5.1: A\n\n**Status:** Done\n");
@@ -160,7 +160,7 @@ fn a_checklist_that_lags_behind_its_tasks_is_patched() {
 }
 
 #[test]
-fn nothing_of_a_stranger_drives_a_reader() {
+fn untrusted_text_does_not_drive_a_reader() {
     let sandbox = Sandbox::new();
     sandbox.file(STATE, &epic("active", &[("5.1", "completed"), ("5.2", "pending")]));
     sandbox.file(FIRST, "# Story 5.1: \u{1b}[31mA\n````\n**Status:** x\n````\n\n**Status:** InReview\n");

@@ -58,7 +58,7 @@ fn a_task_that_may_not_be_read_is_held_and_named() {
     sandbox.piton(["begin", "IMPL-002"]).unprivileged().run().expect_code(0);
 }
 
-/// Where nobody could look, nobody knows that there is no run.
+/// If a folder cannot be read, it is unknown whether there is a run.
 #[test]
 fn a_folder_that_may_not_be_entered_is_not_an_empty_one() {
     let session: &[&str] = &[SESSION, ".workflow/active", ".workflow"];
@@ -82,7 +82,7 @@ fn a_folder_that_may_not_be_entered_is_not_an_empty_one() {
     }
 }
 
-/// A folder of something else, such as the files of a database, is nobody's run.
+/// A folder of another program, such as the files of a database, is not a run.
 #[test]
 fn a_closed_folder_where_no_run_would_be_is_not_mentioned() {
     let sandbox = Sandbox::new();

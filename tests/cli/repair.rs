@@ -1,4 +1,4 @@
-//! `repair`: what is proposed for a state that cannot be read, where it comes from, and what a yes writes.
+//! `repair`: the proposal for an unreadable state, the source of each value, and what a yes writes.
 
 use serde_json::Value;
 use serde_json::json;
@@ -20,7 +20,7 @@ const EXECUTION: &str = "execution:
     - { wave: 1, name: Base, stories: [5.1, 5.2], gate: { agent: qa } }
 ";
 
-fn torn_epic() -> Sandbox {
+fn truncated_epic() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.file(EPIC, "epic_state:\n  epicId: 5\n  mode: yolo\n  waves: [").file(PLAN, EXECUTION);
     sandbox.file("docs/stories/5.1.story.md", "# Story 5.1: A\n\n**Status:** Done\n");
@@ -31,7 +31,7 @@ fn torn_epic() -> Sandbox {
 #[test]
 fn a_person_at_a_terminal_says_whether_it_is_written() {
     for (typed, is_written) in [("y\n", true), ("yes\n", true), ("\n", false), ("no\n", false), (END_OF_INPUT, false)] {
-        let sandbox = torn_epic();
+        let sandbox = truncated_epic();
         let before = sandbox.read(EPIC);
         let repair = sandbox.piton(["--format", "text", "repair", "--from-evidence"]);
         let Some(output) = repair.on_terminal(typed) else { return };
@@ -63,11 +63,11 @@ fn kept(sandbox: &Sandbox, output: &Output) -> Vec<String> {
 
 #[test]
 fn nothing_is_written_before_a_person_agrees() {
-    let sandbox = torn_epic();
+    let sandbox = truncated_epic();
     let before = sandbox.tree();
     for format in ["json", "text"] {
         for stdin in ["", "n\n", "y\n"] {
-            // Standard input is no terminal: nobody is there to be asked.
+            // Standard input is not a terminal: there is no person to ask.
             let call = ["repair", "--from-evidence", "--format", format];
             let output = sandbox.piton(call).stdin(stdin).run().expect_code(9);
             assert!(output.stdout.contains("piton repair ./.aios/epic-5-state.yaml --from-evidence --yes"), "{output}");
@@ -79,8 +79,8 @@ fn nothing_is_written_before_a_person_agrees() {
 
 #[test]
 fn an_epic_is_rebuilt_and_planned() {
-    let sandbox = torn_epic();
-    let torn = sandbox.read(EPIC);
+    let sandbox = truncated_epic();
+    let truncated = sandbox.read(EPIC);
     sandbox.piton(["plan"]).run().expect_code(4);
     let proposed = sandbox.piton(["repair", "--from-evidence"]).run().expect_code(9);
     assert_eq!(proposed.at("/data/written"), false);
@@ -99,7 +99,7 @@ fn an_epic_is_rebuilt_and_planned() {
     let written = sandbox.piton(["repair", "--from-evidence", "--yes"]).run().expect_code(0);
     assert_eq!(written.at("/data/written"), true);
     assert_eq!(sandbox.read(EPIC), content);
-    assert_eq!(kept(&sandbox, &written), [torn]);
+    assert_eq!(kept(&sandbox, &written), [truncated]);
     let plan = sandbox.piton(["plan"]).run();
     assert_eq!(plan.at("/data/next/0/step"), "5.2", "{plan}");
     let history = sandbox.piton(["history"]).run().expect_code(0);
@@ -109,7 +109,7 @@ fn an_epic_is_rebuilt_and_planned() {
 
 #[test]
 fn the_text_says_who_says_what() {
-    let text = torn_epic().piton(["repair", "--from-evidence", "--format", "text"]).run().expect_code(9).stdout;
+    let text = truncated_epic().piton(["repair", "--from-evidence", "--format", "text"]).run().expect_code(9).stdout;
     for line in [
         "Proposed, from evidence; nothing is written yet\n",
         "  story 5.2: in_progress\n      docs/stories/5.2.story.md:3 says `InProgress`\n",
@@ -122,7 +122,7 @@ fn the_text_says_who_says_what() {
 
 #[test]
 fn the_newest_sound_copy_is_proposed_first() {
-    let sandbox = torn_epic();
+    let sandbox = truncated_epic();
     let sound = "epic_state:\n  epicId: 5\n  status: active\n  waves:\n    1:\n      name: A\n      status: in_progress\n      stories:\n        5.1: { status: completed }\n        5.2: { status: pending }\n";
     sandbox.file(&format!("{EPIC}.bak"), sound);
     let proposed = sandbox.piton(["repair"]).run().expect_code(9);
@@ -172,7 +172,7 @@ fn a_task_of_ccw_is_rebuilt_from_checklist_and_summary() {
 }
 
 #[test]
-fn a_run_of_dotagent_is_rebuilt_from_what_its_phases_left() {
+fn a_run_of_dotagent_is_rebuilt_from_the_outputs_of_its_phases() {
     let sandbox = example("dotagent");
     let (phase, execution) = ("memory/state/phase.json", "memory/state/execution.json");
     let whole = sandbox.read_json(phase);
@@ -233,7 +233,7 @@ fn a_refusal_names_what_to_do() {
     sandbox.file(PLAN, EXECUTION);
     let bare = sandbox.piton(["repair"]).run().expect_code(4);
     assert_eq!(bare.at("/error/hints/0"), "piton repair ./.aios/epic-5-state.yaml --from-evidence");
-    // An own workflow was in its file alone.
+    // A custom workflow was only in the state file.
     let sandbox = example("own-workflow");
     let phase = "memory/state/phase.json";
     let half = sandbox.read(phase).len() / 2;
@@ -257,8 +257,8 @@ fn a_sound_state_is_not_repaired() {
 }
 
 #[test]
-fn what_a_stranger_wrote_does_not_drive_a_terminal() {
-    let sandbox = torn_epic();
+fn untrusted_text_does_not_drive_a_terminal() {
+    let sandbox = truncated_epic();
     sandbox.file("docs/stories/5.1.story.md", "# Story 5.1: A\n\n**Status:** Done\u{1b}[31m\u{202e}\n");
     for format in ["json", "text", "markdown"] {
         let shown = sandbox.piton(["repair", "--from-evidence", "--format", format]).run().expect_code(9).stdout;

@@ -1,4 +1,4 @@
-//! Which run is meant: by number, id, part of an id, path, or because there is only one.
+//! Which run is selected: by number, id, part of an id, path, or because there is only one.
 
 use super::projects;
 use super::projects::NINE_STEP;
@@ -45,7 +45,7 @@ fn a_run_has_many_names() {
 }
 
 #[test]
-fn who_stands_in_a_run_means_it() {
+fn the_run_of_the_current_folder_is_selected() {
     let sandbox = projects::both();
     let inside = sandbox.piton(["plan"]).folder(".worktree/user-auth".into()).run();
     assert_eq!(run_of(&inside), "user-auth");

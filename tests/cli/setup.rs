@@ -1,4 +1,4 @@
-//! `setup` and `statusline`: what the client's own files get, and what its status line shows.
+//! `setup` and `statusline`: changes to the client's settings, and the status line.
 
 use serde_json::json;
 

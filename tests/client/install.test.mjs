@@ -1,4 +1,4 @@
-// The plugin as it is installed: from a folder and from git, with and without the program, and what is left when it goes.
+// Installing the plugin: from a folder and from git, with and without the program, and what remains after uninstalling.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -85,10 +85,10 @@ onStage('from git: the skill answers to both names, piton is not asked for, and 
 
   const gone = stage.claude('plugin', 'uninstall', 'piton@piton');
   assert.equal(gone.code, 0, gone.err);
-  assert.ok(fs.existsSync(path.join(stage.project, '.piton/sessions')), 'the hooks were at work');
+  assert.ok(fs.existsSync(path.join(stage.project, '.piton/sessions')), 'the hooks ran');
   assert.deepEqual(contents(stage.project), before);
   assert.equal(stage.git('status', '--porcelain'), '', 'git sees nothing of piton');
-  // `.gitconfig` is of this test, the rest is the client's own.
+  // `.gitconfig` belongs to this test, the rest to the client.
   const known = /^(\.claude\/|\.claude\.json|\.cache\/claude|\.local\/share\/claude|\.cache\/piton\/|\.gitconfig$)/;
   assert.deepEqual(files(stage.home).filter((file) => !known.test(file)), []);
   const left = files(path.join(stage.home, '.claude/plugins')).filter((file) => /data\/.*piton/.test(file));
@@ -112,7 +112,7 @@ onStage('before the program is built the hooks are silent and the skill says wha
 onStage('setup builds where hooks and the agent both look', async (stage, context) => {
   stage.plugin = plugin(stage.folder('the plugin'));
   stage.example('nine-step');
-  // A cargo that has the program already; the build itself is that of the release.
+  // A stub of cargo that copies the program; the real build is tested by the release.
   const tools = stage.folder('tools');
   const cargo = [
     '#!/bin/sh',

@@ -1,4 +1,4 @@
-// What cuts a run off, done to the real client, and what the next session is told.
+// Interruptions of the real client, and what the next session is told.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -49,10 +49,10 @@ async function inTheMiddle(stage, plays, then = hangs()) {
   return { ...session, service };
 }
 
-scene('a killed client is noticed, and the next session goes on', async (stage, plays) => {
+scene('a killed client is noticed, and the next session resumes', async (stage, plays) => {
   const { child, ended } = await inTheMiddle(stage, plays);
   const busy = stage.piton('begin', '2:3');
-  assert.equal(busy.code, 6, 'while the client lives, nobody else records');
+  assert.equal(busy.code, 6, 'while the client lives, no other session records');
   child.kill('SIGKILL');
   assert.equal((await ended).signal, 'SIGKILL');
   assert.equal(cause(stage).kind, 'session_ended');
@@ -97,7 +97,7 @@ scene('the second of two sessions is refused', async (stage, plays) => {
 scene('a subagent that never comes back is named', async (stage, plays) => {
   const agent = use('Agent', { description: 'step 2:3', prompt: 'AGENT OF THE STEP', subagent_type: 'general-purpose' });
   const { child, ended, service } = await inTheMiddle(stage, plays, agent);
-  await until('the subagent is at work', () => service.turns.some(isSubagent));
+  await until('the subagent is running', () => service.turns.some(isSubagent));
   child.kill('SIGKILL');
   await ended;
   assert.deepEqual(
@@ -110,7 +110,7 @@ scene('a usage limit is told apart and frees the run', async (stage, plays) => {
   const { ended } = await inTheMiddle(stage, plays, fails(429, 'rate_limit_error'));
   await ended;
   assert.equal(cause(stage).kind, 'limit');
-  assert.equal(stage.piton('begin', '2:3').code, 0, 'anybody may take it over');
+  assert.equal(stage.piton('begin', '2:3').code, 0, 'any session may take it over');
 });
 
 scene('after a compaction the context of the step comes back', async (stage, plays) => {
@@ -122,7 +122,7 @@ scene('after a compaction the context of the step comes back', async (stage, pla
   assert.equal(second.code, 0, second.err);
   const answers = second.lines.filter((line) => line.hook_event === 'SessionStart' && line.stdout);
   const after = answers.map((line) => JSON.parse(line.stdout).hookSpecificOutput.additionalContext).join('\n');
-  saw(after, /The conversation was compacted while a run that piton records was open/);
+  saw(after, /The conversation was compacted while a run recorded by piton was open/);
   saw(after, /the password check is not constant-time/);
   const logs = path.join(stage.project, '.piton/sessions');
   const [log] = fs.readdirSync(logs);

@@ -1,4 +1,4 @@
-// The tests themselves: nothing of them can leave this machine.
+// Checks that the tests cannot reach the network.
 
 import assert from 'node:assert/strict';
 import os from 'node:os';

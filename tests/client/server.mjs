@@ -1,4 +1,4 @@
-// Plays the model: a server on loopback that speaks the Messages API with streaming and says what a script tells it to.
+// A scripted model: a server on loopback that speaks the Messages API with streaming.
 
 import assert from 'node:assert/strict';
 import http from 'node:http';

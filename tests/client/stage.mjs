@@ -1,4 +1,4 @@
-// What the tests stand on: a home, a project and a client of their own, in folders with a space in their names.
+// Test support: a home, a project and a client, in folders with a space in their names.
 
 import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -22,7 +22,7 @@ function run(command, words, options = {}) {
 export class Stage {
   constructor(name) {
     this.top = fs.mkdtempSync(path.join(os.tmpdir(), `piton client ${name} `));
-    // An apostrophe in it keeps the client from putting `bin/` of a plugin on the PATH of the Bash tool.
+    // An apostrophe in the path keeps the client from putting `bin/` of a plugin on the PATH of the Bash tool.
     this.home = this.folder('the home');
     this.project = this.folder('the project');
     this.git('init', '--quiet', '--initial-branch=main');

@@ -31,7 +31,7 @@ for (const { example, ...story } of STORIES) {
       prompt: `AGENT OF THE STEP\n${JSON.stringify(stage.piton('context', run, '--step', step).json.data)}`,
       subagent_type: 'general-purpose',
     });
-    // What a model does that keeps to the skill; each answer is checked below.
+    // The calls of a model that follows the skill; each answer is checked below.
     const plays = [
       bash('piton plan'),
       bash(`piton resume ${run} --yes`),
@@ -71,7 +71,7 @@ for (const { example, ...story } of STORIES) {
   });
 }
 
-test('script: a session that failed is noticed and goes on to its end', { timeout: 120_000 }, async (context) => {
+test('script: a failed session is noticed and resumed to its end', { timeout: 120_000 }, async (context) => {
   const stage = new Stage('story').load().example('script');
   context.after(() => stage.close());
   stage.git('add', '--all');
@@ -79,7 +79,7 @@ test('script: a session that failed is noticed and goes on to its end', { timeou
   assert.equal(stage.piton('run', 'release.yaml').code, 7);
   const { run, next } = stage.piton('plan').json.data;
   assert.equal(next[0].step, 'notes');
-  // What the person mends meanwhile.
+  // The fix made by a person meanwhile.
   fs.writeFileSync(path.join(run.root, run.worktree, 'notes.md'), 'faster\n');
 
   const plays = ['plan', `resume ${run.id}`, `sessions show ${run.id}`].map((words) => bash(`piton ${words}`));
@@ -94,5 +94,5 @@ test('script: a session that failed is noticed and goes on to its end', { timeou
   saw(planned.last, /"schema":"plan\/1"/, /"question":\{/);
   saw(resumed.last, /checked 1\.4\.0 for windows/, /is complete: 5\/5 steps/);
   saw(shown.last, /"status":"completed"/);
-  assert.equal(stage.git('log', '--format=%s'), 'a release', 'nobody agreed to a merge');
+  assert.equal(stage.git('log', '--format=%s'), 'a release', 'there was no consent to a merge');
 });

@@ -1,4 +1,4 @@
-// An interactive session, typed as a person types it, and what the screen shows.
+// An interactive session with typed input, and the screen.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -75,7 +75,7 @@ test('a person is told, types the name of the skill, and is asked', { timeout: 1
     return plays[main.length - 1] ?? say('The run goes on.');
   });
   const terminal = new Terminal(stage, service);
-  // In this order: the terminal is reached through the folder, and its client talks to the service.
+  // In this order: the terminal uses the folder, and its client talks to the service.
   context.after(() => {
     terminal.close();
     service.close();

@@ -1,4 +1,4 @@
-//! Locks that somebody else holds, and file systems that have none.
+//! Locks held by another process, and file systems without locks.
 
 use std::time::Duration;
 use std::time::Instant;
@@ -13,11 +13,11 @@ use crate::support::Strace;
 const TASK: &str = ".workflow/active/WFS-user-auth/.task/IMPL-002.json";
 
 #[test]
-fn a_lock_is_waited_for_as_long_as_was_said_and_no_longer() {
+fn a_lock_is_waited_for_until_the_timeout() {
     let sandbox = projects::ccw();
     sandbox.piton(["begin", "IMPL-002"]).run().expect_code(0);
     let lock = std::fs::File::open(sandbox.root().join(SESSION).join(".piton/lock")).expect("a lock was taken");
-    lock.lock().expect("nobody holds it");
+    lock.lock().expect("it is free");
     for words in [&["finish", "IMPL-002"][..], &["plan"]] {
         let started = Instant::now();
         let output = sandbox.piton(words.iter().copied()).env("PITON_LOCK_TIMEOUT_MS", "150").run();
@@ -35,7 +35,7 @@ fn check_timeout(output: &Output, words: &[&str]) {
     let error = document(output);
     let message = error["error"]["message"].as_str().expect("an error has a message");
     let mut expected = vec![".piton/lock", "after 150 ms", "nothing was written", "Run the command again"];
-    // Some systems do not tell who holds it.
+    // Some systems do not say which process holds it.
     let holder = format!("still locked by process {} (", std::process::id());
     expected.push(if message.contains("by another piton") { "by another piton" } else { &holder });
     for part in expected {
@@ -49,7 +49,7 @@ fn refusing(sandbox: &Sandbox, strace: Strace, options: &[&str], words: &[&str])
     strace.follow(sandbox.piton(words.iter().copied()), "flock,linkat,rename,read,openat2", options).0
 }
 
-/// A file system that cannot lock is no place for a state: whoever writes or reads is told so, and nothing is touched.
+/// On a file system without locks every reader and writer gets an error, and nothing is changed.
 #[test]
 fn a_file_system_without_locks_is_named() {
     let Some(strace) = Strace::find() else { return };
@@ -86,7 +86,7 @@ fn a_file_system_without_locks_is_named() {
     refusing(&sandbox, strace, &["-e", "inject=flock:error=EINTR:when=1..3"], &["finish", "IMPL-002"]).expect_code(0);
 }
 
-/// Where the system gives no second name to a file, the history has a copy.
+/// Without hard links, the history has a copy.
 #[test]
 fn earlier_versions_are_copied_where_they_cannot_be_linked() {
     let Some(strace) = Strace::find() else { return };
@@ -101,7 +101,7 @@ fn earlier_versions_are_copied_where_they_cannot_be_linked() {
     }
 }
 
-/// A share that went away under a file, and one that the new content cannot move to: nothing changes, and the file is named.
+/// On a lost network share, or one without rename, nothing changes, and the error names the file.
 #[test]
 fn a_share_that_fails_leaves_the_state_as_it_was() {
     let Some(strace) = Strace::find() else { return };
@@ -127,7 +127,7 @@ fn a_share_that_fails_leaves_the_state_as_it_was() {
     assert_eq!(before.without(".piton").changes(&projects::foreign(&sandbox)), [""; 0]);
 }
 
-/// What a network share makes of a file that is removed while somebody has it open is no state.
+/// The placeholder that a network share leaves for a removed file that is still open is not a state.
 #[test]
 fn names_that_a_network_share_leaves_are_nothing() {
     let sandbox = projects::ccw();

@@ -1,4 +1,4 @@
-//! Sixteen processes that write all the time, some of them killed, and one that reads: each change counts once.
+//! Sixteen processes that write, some of them killed, and one that reads: each change counts once.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -27,26 +27,26 @@ const WRITERS: usize = 16;
 /// How many changes each of them makes; `PITON_MANY=all` makes it [`ALL`].
 const SOME: usize = 20;
 const ALL: usize = 200;
-/// One call in so many is killed.
+/// One call in this many is killed.
 const KILLED: usize = 16;
-/// The longest that a call lives that is killed, in milliseconds.
+/// The longest time before a kill, in milliseconds.
 const LONGEST: usize = 60;
-/// How many earlier versions are kept unless somebody says otherwise.
+/// How many earlier versions are kept by default.
 const KEPT: usize = 20;
 
 fn changes() -> usize {
     if takes_all("PITON_MANY") { ALL } else { SOME }
 }
 
-/// Is what came of a call.
+/// The result of a call.
 enum End {
     Done,
     Killed,
-    /// The lock was not to be had in time.
+    /// The wait for the lock timed out.
     Late,
 }
 
-/// Calls piton, and kills it now and then.
+/// Calls piton, and sometimes kills it.
 fn write(sandbox: &Sandbox, words: &[&str], dice: &mut Dice) -> End {
     let program = sandbox.piton(words.iter().copied()).real_clock().env("PITON_HOME", home(sandbox).as_str());
     let output = if dice.below(KILLED) == 0 {
@@ -100,7 +100,7 @@ impl Tally {
     }
 }
 
-/// Lets the writers write side by side, each with its number, and somebody else read until they are done.
+/// Runs the writers concurrently, each with its number, and a reader until they are done.
 fn side_by_side(writer: impl Fn(usize) + Sync, reader: impl Fn(usize) + Sync) {
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -127,14 +127,14 @@ fn side_by_side(writer: impl Fn(usize) + Sync, reader: impl Fn(usize) + Sync) {
     });
 }
 
-/// Is one earlier checkpoint: when it was replaced, and the files that were.
+/// One earlier checkpoint: when it was replaced, and its files.
 #[derive(Default)]
 struct Earlier {
     at: String,
     files: Vec<(String, Vec<u8>)>,
 }
 
-/// Returns the earlier checkpoints by their numbers; those that are forgotten meanwhile are left out. Each file has to be what its
+/// Returns the earlier checkpoints by their numbers; those pruned meanwhile are ignored. Each file must have the content that its
 /// name says.
 fn history(own: &Utf8Path) -> BTreeMap<usize, Earlier> {
     use sha2::Digest as _;
@@ -168,7 +168,7 @@ fn check_order(own: &Utf8Path, history: &BTreeMap<usize, Earlier>) -> usize {
 
 fn check_log(own: &Utf8Path) {
     let log = std::fs::read_to_string(own.join("log.jsonl")).expect("every change is in the log");
-    // A kill may tear a line; the next one begins on a line of its own.
+    // A kill may truncate a line; the next record begins on a new line.
     let times: Vec<_> = log.lines().filter(|line| line.ends_with('}')).map(time_of).collect();
     assert!(times.is_sorted(), "{own}: {log}");
 }
@@ -178,13 +178,13 @@ fn time_of(line: &str) -> chrono::DateTime<chrono::FixedOffset> {
     chrono::DateTime::parse_from_rfc3339(line["at"].as_str().expect("a time")).expect("a time")
 }
 
-/// Names what a write leaves only when it was cut off.
+/// Lists files that a write leaves only when it was cut off.
 fn leftovers(sandbox: &Sandbox) -> Vec<String> {
     let all = Sandbox::new().tree().changes(&sandbox.tree());
     all.into_iter().filter(|path| path.ends_with(".piton-tmp") || path.ends_with("txn/pending")).collect()
 }
 
-/// Every writer counts upwards in a variable of its own. After each answer its number is there, and it is still there before the next.
+/// Every writer increments its own variable. The number is there after each answer, and still there before the next call.
 #[test]
 fn of_sixteen_writers_at_one_run_none_loses_a_change() {
     let sandbox = Sandbox::in_memory();
@@ -193,7 +193,7 @@ fn of_sixteen_writers_at_one_run_none_loses_a_change() {
         sandbox.piton(words.iter().copied()).real_clock().run().expect_code(0);
     }
     let own = sandbox.root().join(SESSION).join(".piton");
-    // What the state says already is no checkpoint.
+    // A change that the state already contains makes no checkpoint.
     let begun = check_order(&own, &history(&own));
     let task = format!("{SESSION}/.task/IMPL-002.json");
     let value = |writer: usize| variable(&sandbox.read_json(&task), &format!("w{writer}"));
@@ -221,7 +221,7 @@ fn of_sixteen_writers_at_one_run_none_loses_a_change() {
             progress[writer].store(change, Ordering::Relaxed);
         }
         let least = progress.iter().map(|one| one.load(Ordering::Relaxed)).min().unwrap_or_default();
-        // Only the first to come to its end says how far the others are.
+        // Only the first to finish reports how far the others are.
         let _ = slowest.compare_exchange(0, least.max(1), Ordering::Relaxed, Ordering::Relaxed);
     };
     let reader = |turn: usize| {
@@ -257,7 +257,7 @@ fn variable(value: &Value, name: &str) -> usize {
     }
 }
 
-/// Is one of the runs that many write.
+/// One of the runs with many writers.
 struct Run<'a> {
     sandbox: &'a Sandbox,
     system: System,
@@ -280,7 +280,7 @@ enum System {
 const SYSTEMS: [System; 5] = [System::NineStep, System::Ccw, System::Aios, System::Dotagent, System::Session];
 
 impl Run<'_> {
-    /// Says how to make a change that leaves a mark in the state, and one of another kind.
+    /// Returns a change that leaves a mark in the state, and one of another kind.
     fn words<'w>(&'w self, mark: &'w str, assigned: &'w str, is_begin: bool) -> Vec<&'w str> {
         let begin = ["begin", self.step(), "--agent", mark, "--force", "--run", &self.name].to_vec();
         let failed = ["finish", self.step(), "--status", "failed", "--error", mark, "--force", "--run", &self.name];
@@ -289,7 +289,7 @@ impl Run<'_> {
             (System::Ccw, true) => [&["begin", self.step()], &part[..]].concat(),
             (System::Ccw, false) => [&["finish", self.step(), "--set", assigned], &part[..]].concat(),
             (System::NineStep | System::Aios | System::Dotagent, true) => begin,
-            // Nobody but the runner begins a step of a session.
+            // Only the runner begins a step of a session.
             (System::NineStep | System::Aios | System::Dotagent, false) | (System::Session, _) => failed.to_vec(),
         }
     }
@@ -430,13 +430,13 @@ fn of_sixteen_writers_at_fifty_runs_none_loses_a_change() {
     for run in runs.iter().filter(|run| run.system == System::Ccw) {
         let words = run.words("", "", true);
         run.sandbox.piton(words).real_clock().run().expect_code(0);
-        run.done.lock().expect("nobody else is here").insert("silent_0".to_owned());
+        run.done.lock().expect("no other thread is left").insert("silent_0".to_owned());
     }
     let tally = Tally::default();
     let writer = |writer: usize| {
         let mut dice = Dice::new(1_000 + writer as u64);
         for change in 0..changes() {
-            // A change that was killed is made again, as another one: nobody knows whether it was made.
+            // A change that was killed is made again as a new one, since it is unknown whether it took effect.
             for attempt in 0.. {
                 let (run, is_begin) = (&runs[dice.below(runs.len())], dice.below(3) == 0);
                 let silent = is_begin && !run.begin_marks();
@@ -466,7 +466,7 @@ fn of_sixteen_writers_at_fifty_runs_none_loses_a_change() {
     side_by_side(writer, reader);
     tally.say("fifty runs");
     for run in &runs {
-        // The next change tidies up after the last one that was killed.
+        // The next change cleans up after the last kill.
         run.killed.lock().expect("no writer failed").insert("mark_end".to_owned());
         let words = run.words("mark_end", "mark_end=1", false);
         run.sandbox.piton(words).real_clock().env("PITON_HOME", home(run.sandbox).as_str()).run().expect_code(0);

@@ -1,4 +1,4 @@
-//! Several at once: writers, readers beside them, sessions that meet, locks that are not to be had. Nothing is lost, mixed, done
+//! Concurrency: writers, readers, several sessions, locks that cannot be taken. Nothing is lost, mixed, done
 //! twice, or refused without need.
 
 mod locks;

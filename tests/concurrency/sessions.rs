@@ -1,4 +1,4 @@
-//! Sessions that meet at one run.
+//! Several sessions at one run.
 
 use std::io::BufRead as _;
 use std::io::BufReader;
@@ -9,14 +9,14 @@ use crate::cli::projects;
 use crate::cli::projects::NINE_STEP;
 use crate::support::Sandbox;
 
-/// Is a session with a process of its own, which lives until it is told to end.
+/// A session with its own process, which runs until it is told to end.
 struct Session {
     process: Child,
     answers: BufReader<std::process::ChildStdout>,
 }
 
 impl Session {
-    /// Starts a process that looks like a client of its own: anything but a shell by name.
+    /// Starts a process that looks like a client: any program that is not a shell.
     fn new(sandbox: &Sandbox, id: &str) -> Self {
         let agent = sandbox.top().join("bin/agent");
         if !agent.exists() {
@@ -95,7 +95,7 @@ fn a_session_that_comes_back_in_a_new_process_is_itself() {
 }
 
 #[test]
-fn a_writer_that_looked_before_somebody_else_wrote_is_told() {
+fn a_writer_that_planned_before_another_write_is_refused() {
     let sandbox = projects::nine_step();
     let revision = sandbox.piton(["plan"]).run().at("/data/run/revision").as_str().unwrap().to_owned();
     sandbox.piton(["begin", "2:3", "--if-revision", &revision]).run().expect_code(0);

@@ -1,4 +1,4 @@
-//! A refusal by the system at every call that writes: a clear error and the old state, or the new state where the call did not
+//! A failing system call at every write: a clear error and the old state, or the new state if the call did not
 //! matter.
 
 use super::Scene;
@@ -18,7 +18,7 @@ use crate::support::takes_all;
 
 stories::each!(refuse_everywhere);
 
-/// Has the system refuse writes of the command. Each gets one of the errors that it may have, in turn; with `PITON_FAULTS=all` every
+/// Makes writes of the command fail. Each gets one of its possible errors in turn; with `PITON_FAULTS=all` every
 /// write gets all of them.
 fn refuse_everywhere(story: Story) {
     let Some(strace) = Strace::find() else { return };
@@ -38,14 +38,14 @@ fn refuse_everywhere(story: Story) {
     scene.conclude("faults", tried, &problems);
 }
 
-/// Returns what the system may answer to a call (the manual pages, and what file systems with late allocation, quotas or a server
+/// Returns the possible errors of a call (from the manual pages, and those that file systems with late allocation, quotas or a server
 /// behind them add).
 fn errors_of(call: &Call) -> &'static [&'static str] {
     match call.name.as_str() {
         "open" | "openat" => &["ENOSPC", "EIO", "EDQUOT", "EROFS", "EINTR"],
         "write" | "writev" | "pwrite64" if is_print(call) => &["ENOSPC", "EIO", "EINTR"],
         "write" | "writev" | "pwrite64" => &["ENOSPC", "EIO", "EDQUOT", "EINTR"],
-        // A file system that cannot do that to a folder says so.
+        // A file system that cannot flush a folder returns this.
         "fsync" if is_of_folder(call) => &["EIO", "EINVAL", "ENOSPC", "EDQUOT", "EINTR"],
         "fsync" | "fdatasync" => &["EIO", "ENOSPC", "EDQUOT", "EINTR"],
         "ftruncate" | "fallocate" => &["EIO", "ENOSPC", "EINTR"],
@@ -65,7 +65,7 @@ fn is_of_folder(call: &Call) -> bool {
     std::path::Path::new(path).is_dir()
 }
 
-/// Checks that an error left the old state and says what to do, and that success is the new state.
+/// Checks that an error keeps the old state and says what to do, and that success is the new state.
 pub(super) fn check(scene: &Scene, is_print: bool, output: &Output) -> Result<(), String> {
     ensure(is_answer(output), || "no answer".to_owned())?;
     let state = state_of(&scene.sandbox);
@@ -73,13 +73,13 @@ pub(super) fn check(scene: &Scene, is_print: bool, output: &Output) -> Result<()
     let from_after = scene.after.state.changes(&state);
     let left = leftovers(&scene.sandbox);
     match (scene.story.shape, output.code) {
-        // The work is done, and only nobody heard of it.
+        // The work is done; only its result could not be printed.
         (Shape::Whole, code) if code == 0 || is_print => {
             ensure(from_after.is_empty(), || format!("done, it says: {from_after:?}"))
         }
         (Shape::Whole, _) => {
             ensure(from_before.is_empty(), || format!("refused, it says: {from_before:?}"))?;
-            ensure(left.is_empty(), || format!("left behind: {left:?}"))?;
+            ensure(left.is_empty(), || format!("leftover: {left:?}"))?;
             check_words(output)
         }
         (Shape::InTurn, 0) => ensure(from_after.is_empty(), || format!("done, it says: {from_after:?}")),

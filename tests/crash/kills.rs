@@ -1,4 +1,4 @@
-//! SIGKILL at every call of the system that writes.
+//! SIGKILL at every system call that writes.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ fn rollback_in_git() {
     kill_everywhere(stories::rollback_in_git());
 }
 
-/// Kills the command at its writes, at each with `PITON_FAULTS=all`, each time in the same project set back to its beginning.
+/// Kills the command at its writes, at each with `PITON_FAULTS=all`, each time in the same project after a reset.
 fn kill_everywhere(story: Story) {
     let Some(strace) = Strace::find() else { return };
     let scene = Scene::new(story);
@@ -40,7 +40,7 @@ pub(super) fn moments(scene: &Scene, strace: Strace) -> Vec<Call> {
     writes_of(scene.set_back().story.cut.on(&scene.sandbox), strace)
 }
 
-/// A change to three files is cut off, and so is the command that brings it to its end, at writes of its own.
+/// A change to three files is cut off, and so is the command that completes it.
 #[test]
 fn a_recovery_that_is_cut_off_is_recovered() {
     const PLAN: Command = Command::new(&["plan"]);

@@ -1,4 +1,4 @@
-//! A kill at any moment, and any refusal of the system: the state is the old one or the new one, and work goes on at once.
+//! A kill at any moment, and any failing system call: the state is the old one or the new one, and work continues at once.
 
 mod faults;
 mod kills;
@@ -19,45 +19,45 @@ use crate::support::Tree;
 use crate::support::say;
 use crate::support::takes_all;
 
-/// Is a command that is cut off in all its moments, in a project where it has something to do.
+/// A command to be interrupted at every call, in a project where it has work to do.
 struct Story {
-    /// What the table calls it.
+    /// Its name in the table.
     name: &'static str,
     /// Makes the project.
     project: fn() -> Sandbox,
     /// Happens before.
     before: Vec<Command>,
     cut: Command,
-    /// What one would call next; the first that finds something to do counts.
+    /// The commands to call next; the first one with work to do counts.
     then: Vec<Command>,
     shape: Shape,
 }
 
 impl Story {
-    /// Is the story of a command that writes one checkpoint in a project as it was made, and is called again afterwards.
+    /// Returns the story of a command that writes one checkpoint in a new project, and is called again afterwards.
     fn of(name: &'static str, project: fn() -> Sandbox, cut: Command) -> Self {
         Self { name, project, before: Vec::new(), cut, then: vec![cut], shape: Shape::Whole }
     }
 }
 
-/// Says what a command leaves behind when it is cut off.
+/// What a command leaves when it is cut off.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
     /// The state before, or the state after.
     Whole,
-    /// One checkpoint after the other, each of them whole: what is missing, the next command does.
+    /// One complete checkpoint after the other; the next command writes the missing ones.
     InTurn,
-    /// The state before: it only takes notes.
+    /// The state before: it writes only logs.
     Notes,
 }
 
-/// Is a call of piton.
+/// A call of piton.
 #[derive(Clone, Copy)]
 struct Command {
     words: &'static [&'static str],
     /// The session of the client that calls.
     session: Option<&'static str>,
-    /// What comes on the standard input, with `ROOT` for the project.
+    /// The standard input, with `ROOT` for the project.
     input: Option<&'static str>,
 }
 
@@ -82,13 +82,13 @@ impl Command {
     }
 }
 
-/// Is what others see of a run at one moment, and what comes of the next command.
-struct Sight {
-    /// The files that hold the state; all others are Piton's own notes.
+/// A run as other processes see it at one moment, and the result of the next command.
+struct Snapshot {
+    /// The files of the state, without Piton's own records.
     state: Tree,
     /// Copies of an earlier state beside it.
     backups: Tree,
-    /// What rollbacks kept of what they gave up.
+    /// The backups of rollbacks.
     kept: Tree,
     plan: (i32, Value),
     validate: i32,
@@ -96,17 +96,17 @@ struct Sight {
     then: (i32, Tree),
 }
 
-/// Is a story in a sandbox that can be set back to its beginning.
+/// A story in a sandbox that can be reset.
 struct Scene {
     story: Story,
     sandbox: Sandbox,
     beginning: Tree,
-    before: Sight,
-    after: Sight,
+    before: Snapshot,
+    after: Snapshot,
 }
 
 impl Scene {
-    /// Prepares the project, and lives through the story twice: without the command, and with the whole of it.
+    /// Prepares the project, and runs the story twice: without the command, and with all of it.
     fn new(story: Story) -> Self {
         let sandbox = (story.project)();
         for command in &story.before {
@@ -129,14 +129,14 @@ impl Scene {
         self
     }
 
-    /// Checks that everybody sees the state before or the state after, that the next command works from there, and that nothing is
-    /// left lying about.
+    /// Checks that every reader sees the state before or the state after, that the next command works from there, and that no temporary
+    /// files remain.
     fn check(&self) -> Result<(), String> {
         let seen = see(&self.story, &self.sandbox);
         let sides = [&self.before, &self.after];
         match self.story.shape {
-            Shape::Whole => self.check_sight(&seen, &sides)?,
-            Shape::Notes => self.check_sight(&seen, &sides[..1])?,
+            Shape::Whole => self.check_snapshot(&seen, &sides)?,
+            Shape::Notes => self.check_snapshot(&seen, &sides[..1])?,
             Shape::InTurn => {
                 let ends = sides.map(|side| side.then.1.changes(&seen.then.1));
                 let is_known = sides.iter().any(|side| side.then.0 == seen.then.0);
@@ -145,16 +145,16 @@ impl Scene {
             }
         }
         let left = leftovers(&self.sandbox);
-        ensure(left.is_empty(), || format!("left behind: {left:?}"))
+        ensure(left.is_empty(), || format!("leftover: {left:?}"))
     }
 
-    fn check_sight(&self, seen: &Sight, sides: &[&Sight]) -> Result<(), String> {
+    fn check_snapshot(&self, seen: &Snapshot, sides: &[&Snapshot]) -> Result<(), String> {
         let differs: Vec<_> = sides.iter().map(|side| side.state.changes(&seen.state)).collect();
         let side = differs.iter().position(Vec::is_empty).map(|at| sides[at]);
         let side = side.ok_or_else(|| format!("a mixture: {differs:?}"))?;
         let is_copy = [&self.before, &self.after].iter().any(|side| side.backups == seen.backups);
         ensure(is_copy, || "the copy beside the state is neither of the two".to_owned())?;
-        // Before the state, all of it or nothing.
+        // A record is complete before the state changes.
         let is_before = differs[0].is_empty();
         let is_kept = seen.kept == self.after.kept || (is_before && seen.kept == self.before.kept);
         ensure(is_kept, || format!("what a rollback keeps: {:?}", self.after.kept.changes(&seen.kept)))?;
@@ -166,7 +166,7 @@ impl Scene {
         ensure(end.is_empty(), || format!("after the next command: {end:?}"))
     }
 
-    /// Fails the test with all that went wrong, or says how much was tried.
+    /// Fails the test with all problems, or prints how much was tried.
     fn conclude(&self, what: &str, tried: usize, problems: &[String]) {
         let name = self.story.name;
         assert!(problems.is_empty(), "{name}: {} of {tried} {what}\n{}", problems.len(), problems.join("\n"));
@@ -186,9 +186,9 @@ fn ensure(holds: bool, problem: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(problem()) }
 }
 
-/// Looks at the run as others would, and then goes on.
-fn see(story: &Story, sandbox: &Sandbox) -> Sight {
-    // Reading finishes or drops what was left.
+/// Reads the run as other processes would, and then runs the next command.
+fn see(story: &Story, sandbox: &Sandbox) -> Snapshot {
+    // Reading completes or drops an unfinished change.
     let plan = sandbox.piton(["plan"]).run();
     let document = projects::document(&plan);
     let steps: Vec<&Value> =
@@ -205,10 +205,10 @@ fn see(story: &Story, sandbox: &Sandbox) -> Sight {
             break;
         }
     }
-    Sight { state, backups, kept, plan: (plan.code, answer), validate, then }
+    Snapshot { state, backups, kept, plan: (plan.code, answer), validate, then }
 }
 
-/// Takes down the state: all files of the project but for temporary ones, copies and Piton's own; what it put away is state too.
+/// Lists the state: all files of the project except temporary ones, copies and Piton's own; archived files are state too.
 fn state_of(sandbox: &Sandbox) -> Tree {
     sandbox.tree().without_folders().only(|path| {
         let own = path.as_str().rsplit_once(".piton/").map(|(_, own)| own);
@@ -223,8 +223,8 @@ fn is_backup(path: &Utf8Path) -> bool {
     matches!(path.extension(), Some("backup" | "bak")) && !is_kept
 }
 
-/// Lists what a command that was cut off leaves and the next one has to clear away. The folder of a session that never began is not
-/// looked into: nobody comes back to it.
+/// Lists leftovers of an interrupted command, which the next one must remove. The folder of a session that never began is not
+/// read: it is never used again.
 fn leftovers(sandbox: &Sandbox) -> Vec<String> {
     let has_begun = |path: &Utf8Path| {
         let session = path.ancestors().find(|folder| folder.parent().is_some_and(|above| above.ends_with("sessions")));

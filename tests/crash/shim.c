@@ -1,5 +1,5 @@
 /* Stands between the program and libc: has one write or flush of the process fall short, fail or be the last, whichever thread makes
-   it. SHIM_CALL: write or fsync. SHIM_AT: which of them. SHIM_DOES: short, torn, full, fail or kill. SHIM_HIT: a file that is made when
+   it. SHIM_CALL: write or fsync. SHIM_AT: which of them. SHIM_DOES: short, truncated, full, fail or kill. SHIM_HIT: a file that is made when
    it happens. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -50,7 +50,7 @@ ssize_t write(int file, const void *bytes, size_t length) {
   }
   if (!is_hit("write")) return next(file, bytes, length);
   ssize_t half = next(file, bytes, (length + 1) / 2);
-  if (strcmp(does, "torn") == 0) end();
+  if (strcmp(does, "truncated") == 0) end();
   is_full = strcmp(does, "full") == 0;
   return half;
 }

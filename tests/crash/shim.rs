@@ -1,5 +1,5 @@
-//! What strace cannot do: a write that really falls short, and a flush that is one of several side by side. A small library between the
-//! program and libc does it, where there is a compiler to make one.
+//! Faults that strace cannot inject: short writes, and one of several concurrent flushes. A small library between the
+//! program and libc injects them, if there is a C compiler.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::support;
 use crate::support::Output;
 use crate::support::say;
 
-/// The system takes the first half of a write and the rest with the next one: nobody notices.
+/// The system takes the first half of a write and the rest with the next one: the result is the same.
 #[test]
 fn short_writes_are_gone_on_with() {
     everywhere("short writes", "write", "short", |scene, output| {
@@ -23,11 +23,11 @@ fn short_writes_are_gone_on_with() {
 }
 
 #[test]
-fn torn_writes_are_no_state() {
-    everywhere("torn writes", "write", "torn", |_, output| is_killed(output));
+fn truncated_writes_are_not_a_state() {
+    everywhere("truncated writes", "write", "truncated", |_, output| is_killed(output));
 }
 
-/// The disk takes half of a write and nothing more.
+/// The disk is full after half of a write.
 #[test]
 fn a_disk_that_is_full_keeps_the_old_state() {
     everywhere("full disks", "write", "full", |scene, output| faults::check(scene, false, output));
@@ -47,7 +47,7 @@ fn is_killed(output: &Output) -> Result<(), String> {
     ensure(output.code == 137, || "not killed".to_owned())
 }
 
-/// Does something to each call of a kind in stories that write in different ways.
+/// Injects a fault into each call of a kind in stories that write in different ways.
 fn everywhere(what: &str, call: &str, does: &str, check: fn(&Scene, &Output) -> Result<(), String>) {
     for story in [stories::finish_ccw, stories::begin_in_a_session, stories::aios, stories::run] {
         let scene = Scene::new(story());
@@ -70,7 +70,7 @@ fn everywhere(what: &str, call: &str, does: &str, check: fn(&Scene, &Output) -> 
     }
 }
 
-/// Makes the library; says so where nothing can.
+/// Compiles the library; prints a message without a compiler.
 fn library(scene: &Scene) -> Option<Utf8PathBuf> {
     if cfg!(target_feature = "crt-static") {
         say("skipped: nothing comes between a program and the libc that is part of it");

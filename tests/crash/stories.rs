@@ -1,4 +1,4 @@
-//! The commands that are cut off, one for every way of writing.
+//! The commands under test, one for every way of writing.
 
 use serde_json::json;
 
@@ -59,7 +59,7 @@ pub(super) fn begin() -> Story {
     Story::of("begin, nine-step", nine_step, Command::new(&["begin", "2:3"]))
 }
 
-/// Takes the lease, and notes in the log of the session that it drives the run.
+/// Takes the lease, and records in the session's log that it drives the run.
 pub(super) fn begin_in_a_session() -> Story {
     Story::of("begin in a session, nine-step", nine_step, Command::of_session(&["begin", "2:3"], None))
 }
@@ -83,7 +83,7 @@ pub(super) fn skip() -> Story {
 }
 
 pub(super) fn approve() -> Story {
-    Story::of("approve, workflow of one's own", waiting, Command::new(&["approve", "look", "--by", "Ann"]))
+    Story::of("approve, custom workflow", waiting, Command::new(&["approve", "look", "--by", "Ann"]))
 }
 
 const FLOW: &str = "name: flow\nsteps:\n  - {id: draft, agent: writer}\n  - {id: look, gate: Ann, depends_on: draft}\n  - {id: ship, agent: shipper, depends_on: look}\n";
@@ -125,7 +125,7 @@ pub(super) fn archive() -> Story {
     }
 }
 
-/// The session, the list of archived sessions and the place of the folder change one after the other.
+/// The session, the list of archived sessions and the location of the folder change in order.
 pub(super) fn archive_ccw() -> Story {
     Story {
         shape: Shape::InTurn,
@@ -142,21 +142,21 @@ pub(super) fn restore() -> Story {
 }
 
 pub(super) fn repair() -> Story {
-    Story::of("repair, nine-step", torn, Command::new(&["repair", "--yes"]))
+    Story::of("repair, nine-step", truncated, Command::new(&["repair", "--yes"]))
 }
 
-/// The copy of what is given up comes first; the same command works afterwards.
+/// The backup comes first; the same command works afterwards.
 pub(super) fn rollback() -> Story {
     let cut = Command::new(&["rollback", "--to", "1", "--yes"]);
     Story { before: vec![Command::new(&["begin", "2:3"])], ..Story::of("rollback, nine-step", nine_step, cut) }
 }
 
-/// Asks git on the way what is given up, and hides the copy from it.
+/// Asks git what is lost, and hides the backup from git.
 pub(super) fn rollback_in_git() -> Story {
     Story { name: "rollback in a repository, nine-step", project: with_work, ..rollback() }
 }
 
-/// Makes a run on a branch of its own, with a commit of phase 2.
+/// Makes a run on its own branch, with a commit of phase 2.
 fn with_work() -> Sandbox {
     let sandbox = in_git();
     sandbox.git(["switch", "--quiet", "--create", "feature/user-auth"]);
@@ -174,8 +174,8 @@ pub(super) fn rollback_ccw() -> Story {
     }
 }
 
-/// Makes a run whose state somebody else cut off.
-fn torn() -> Sandbox {
+/// Makes a run whose state another tool truncated.
+fn truncated() -> Sandbox {
     let sandbox = nine_step();
     sandbox.piton(["begin", "2:3"]).run().expect_code(0);
     let text = sandbox.read(projects::NINE_STEP);
@@ -188,14 +188,14 @@ pub(super) fn start() -> Story {
 }
 
 pub(super) fn start_own() -> Story {
-    Story::of("start, workflow of one's own", with_flow, Command::new(&["start", "flow.yaml", "--feature", "demo"]))
+    Story::of("start, custom workflow", with_flow, Command::new(&["start", "flow.yaml", "--feature", "demo"]))
 }
 
 pub(super) fn own_workflow() -> Story {
     Story {
         before: vec![Command::new(&["begin", "draft"])],
         ..Story::of(
-            "finish, workflow of one's own",
+            "finish, custom workflow",
             || {
                 let sandbox = with_flow();
                 sandbox.piton(["start", "flow.yaml", "--feature", "demo"]).run().expect_code(0);
@@ -231,7 +231,7 @@ pub(super) fn aios() -> Story {
     }
 }
 
-/// Two steps of the runner, which leave a file each; the next call goes on with the session, or makes one.
+/// Two steps of the runner, with one output file each; the next call resumes the session, or makes one.
 pub(super) fn run() -> Story {
     Story {
         then: vec![Command::new(&["resume", "--yes"]), Command::new(&["run", "w.yml"])],
@@ -261,7 +261,7 @@ pub(super) fn hook_start() -> Story {
     }
 }
 
-/// Gives the lease back and notes why.
+/// Releases the lease and records why.
 pub(super) fn hook_failure() -> Story {
     Story {
         before: vec![

@@ -1,4 +1,4 @@
-//! A `.git` that came with the project: everything in it that git would start, and every way in which it could stand for another.
+//! A `.git` that came with the project: everything in it that git would start, and every way to pose as another repository.
 
 use camino::Utf8Path;
 
@@ -110,7 +110,7 @@ fn write(path: &Utf8Path, text: &str) {
     std::fs::write(path, text).expect("a file in the sandbox");
 }
 
-/// Lists the traps that were sprung since it was asked last.
+/// Lists the traps sprung since the last call.
 fn sprung(sandbox: &Sandbox) -> Vec<String> {
     let mut found = Vec::new();
     for entry in sandbox.top().read_dir_utf8().expect("a folder of our own") {
@@ -124,8 +124,8 @@ fn sprung(sandbox: &Sandbox) -> Vec<String> {
     found
 }
 
-/// Puts an example into a repository full of traps, such that git has to look at the content of every file: what the index knows of
-/// them is older.
+/// Puts an example into a repository full of traps, such that git must read the content of every file: the index entries
+/// are older.
 fn trapped(kind: &Kind) -> Sandbox {
     let sandbox = kind.project();
     sandbox
@@ -152,7 +152,7 @@ fn trapped(kind: &Kind) -> Sandbox {
     sandbox
 }
 
-/// Is what a state can make Piton ask git for besides uncommitted changes: a commit that the repository does not have, which a partial
+/// What a state can make Piton ask git for besides uncommitted changes: a commit that the repository does not have, which a partial
 /// clone would fetch, and the time of the commit of a state without a stamp, which may be signed.
 fn more_questions(sandbox: &Sandbox) {
     let state = sandbox.read(projects::NINE_STEP);
@@ -162,7 +162,7 @@ fn more_questions(sandbox: &Sandbox) {
     sandbox.file(projects::NINE_STEP, &state.join("\"at_some_time\""));
 }
 
-/// Puts a commit on top that says that it is signed.
+/// Adds a commit that claims to be signed.
 fn sign(sandbox: &Sandbox) {
     let commit = sandbox.git(["cat-file", "commit", "HEAD"]);
     let (head, message) = commit.split_once("\n\n").expect("a commit has a message");
@@ -177,7 +177,7 @@ fn sign(sandbox: &Sandbox) {
     sandbox.git(["update-ref", "HEAD", &sha]);
 }
 
-/// Lets git do what a person would ask it for, to know that the traps are set: each of these is sprung there.
+/// Runs git as a person would, to prove that each trap is set.
 #[test]
 fn the_traps_are_set() {
     let sandbox = trapped(&KINDS[0]);
@@ -217,7 +217,7 @@ fn changes_are_counted_without_the_filters_of_the_repository() {
     assert_eq!(sprung(&sandbox), [""; 0]);
 }
 
-/// Filters in the user's own configuration are the user's: Git LFS works as ever.
+/// Filters of the user's own configuration still run: Git LFS works as usual.
 #[test]
 fn filters_of_the_user_still_run() {
     let sandbox = trapped(&KINDS[0]);
@@ -230,9 +230,9 @@ fn filters_of_the_user_still_run() {
     assert_eq!(sprung(&sandbox), ["own"]);
 }
 
-/// A folder of the project that is laid out like a repository is none: nobody asked for its configuration.
+/// A folder of the project that looks like a bare repository is not treated as one: its configuration is not read.
 #[test]
-fn a_bare_repository_in_the_project_is_none() {
+fn a_bare_repository_in_the_project_is_not_used() {
     let sandbox = trapped(&KINDS[0]);
     sandbox.git(["-c", "safe.bareRepository=all", "clone", "--quiet", "--bare", ".", "planted"]);
     let planted = sandbox.root().join("planted/config");
@@ -250,9 +250,9 @@ fn a_bare_repository_in_the_project_is_none() {
     }
 }
 
-/// Files that lie elsewhere are not looked at: `core.worktree` of a repository that came with the project is no place of it.
+/// Files elsewhere are not read: `core.worktree` of an untrusted repository is not part of the project.
 #[test]
-fn a_work_tree_that_lies_elsewhere_is_not_counted() {
+fn a_work_tree_elsewhere_is_not_counted() {
     let sandbox = trapped(&KINDS[1]);
     let outside = super::Outside::of(&sandbox);
     sandbox.git(["config", "core.worktree", outside.folder.as_str()]);
@@ -265,7 +265,7 @@ fn a_work_tree_that_lies_elsewhere_is_not_counted() {
     assert_eq!(sprung(&sandbox), [""; 0]);
 }
 
-/// A repository that belongs to somebody else is git's to refuse (`safe.directory`): there is no answer, and nothing runs.
+/// Git refuses a repository of another user (`safe.directory`): there is no answer, and nothing runs.
 #[test]
 fn a_repository_of_another_user_is_not_asked() {
     if !rustix::process::geteuid().is_root() {

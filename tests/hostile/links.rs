@@ -1,4 +1,4 @@
-//! Links, other names of one file, and what is no file at all, in every place that a path of Piton's can lead through.
+//! Links, hard links and special files, anywhere in a path that Piton uses.
 
 use std::os::unix::fs::symlink;
 
@@ -16,7 +16,7 @@ use super::write_all;
 use crate::support::Output;
 use crate::support::Sandbox;
 
-/// Puts a link where something was, and what was there into the folder that it leads to.
+/// Replaces a file or folder by a link to it.
 fn lead_out(sandbox: &Sandbox, path: &str, target: &Utf8Path) {
     let there = sandbox.root().join(path);
     if there.symlink_metadata().is_ok() {
@@ -26,7 +26,7 @@ fn lead_out(sandbox: &Sandbox, path: &str, target: &Utf8Path) {
     symlink(target, there).expect("a link in the sandbox");
 }
 
-/// Runs everything, and checks that what lies outside is neither told nor touched.
+/// Runs everything, and checks that files outside are neither revealed nor changed.
 fn hold(sandbox: &Sandbox, step: &str, outside: &Outside, what: &str) {
     let mut check = |line: &str, output: &Output| {
         check_answer(line, output);
@@ -44,7 +44,7 @@ fn a_state_or_a_folder_that_is_a_link_out_is_neither_read_nor_written() {
         for (path, target) in [(kind.state, "state.json"), (kind.folder, ""), (top, "")] {
             let sandbox = kind.project();
             let outside = Outside::of(&sandbox);
-            // What is outside looks like what is wanted, so that only its place speaks against it.
+            // The files outside are valid state, so that only their location is wrong.
             let name = Utf8Path::new(kind.state).strip_prefix(path).unwrap_or(Utf8Path::new(""));
             let place = if name.as_str().is_empty() {
                 outside.folder.join(target)
@@ -65,7 +65,7 @@ fn a_state_or_a_folder_that_is_a_link_out_is_neither_read_nor_written() {
     }
 }
 
-/// Everything that Piton keeps for itself, and that a project may have brought along as a link.
+/// All of Piton's own files; a project may contain any of them as a link.
 const OWN: [&str; 11] = [
     "",
     "lock",
@@ -81,10 +81,10 @@ const OWN: [&str; 11] = [
 ];
 
 #[test]
-fn links_in_place_of_what_piton_keeps_lead_nowhere() {
+fn links_in_place_of_pitons_files_are_not_followed() {
     let ccw = &KINDS[1];
     for name in OWN {
-        // At the top of the project there are only logs of sessions.
+        // The top of the project has only logs of sessions.
         let has_top = matches!(name, "" | "sessions");
         for folder in [ccw.folder, ""].into_iter().filter(|folder| has_top || !folder.is_empty()) {
             let sandbox = ccw.project();
@@ -123,12 +123,12 @@ fn a_second_name_of_a_file_outside_keeps_its_content() {
     }
 }
 
-/// Puts something that is no file where one is expected.
+/// Puts a special file where a regular file is expected.
 type Put = Box<dyn Fn(&Utf8Path)>;
 
 /// Sockets, devices, and files without an end.
 #[test]
-fn what_has_no_end_is_not_read_to_it() {
+fn endless_files_are_not_read_to_their_end() {
     for kind in &KINDS {
         let mut ways: Vec<(&str, Put)> = vec![
             ("a link to a device", Box::new(|path| symlink("/dev/zero", path).expect("a link in the sandbox"))),
@@ -176,7 +176,7 @@ fn short(path: &Utf8Path) -> std::path::PathBuf {
 fn make_device(path: &Utf8Path) {
     use rustix::fs::FileType;
     use rustix::fs::Mode;
-    // The device of /dev/zero; a machine that gives none leaves the place empty.
+    // The device of /dev/zero, if the machine allows it.
     let _ = rustix::fs::mknodat(
         rustix::fs::CWD,
         path.as_std_path(),
@@ -186,7 +186,7 @@ fn make_device(path: &Utf8Path) {
     );
 }
 
-/// Somebody swaps a folder for a link while Piton is at work: between any check and any use.
+/// A folder is swapped for a link while Piton runs: between any check and any use.
 #[test]
 fn a_folder_that_becomes_a_link_meanwhile_leads_nowhere() {
     use std::sync::atomic::AtomicBool;
@@ -200,7 +200,7 @@ fn a_folder_that_becomes_a_link_meanwhile_leads_nowhere() {
         let text = crate::support::read(&file).replace("Sign in with JWT", SECRET).replace("Implement JWT", SECRET);
         std::fs::write(file, text).expect("a file in the sandbox");
     }
-    // Piton's own folder is there, so that one could be written.
+    // Piton's own folder exists, so that it could be written.
     std::fs::create_dir_all(twin.join(".piton/history")).expect("a folder in the sandbox");
     std::fs::write(twin.join(".piton/lock"), "").expect("a file in the sandbox");
     sandbox.piton(["begin", kind.step]).run().expect_code(0);

@@ -1,7 +1,7 @@
-//! A project, a state or a repository made by somebody who means harm: whatever it holds, nothing of it is executed, nothing outside
+//! A project, a state or a repository made by an attacker: nothing in it is executed, nothing outside
 //! of the project is read into an answer or changed, and every call ends in time with one clean document.
 //!
-//! `SECURITY.md` names the test behind each of its promises; `threats.rs` holds the two together.
+//! `SECURITY.md` names the test behind each of its guarantees; `threats.rs` compares the two.
 
 mod git;
 mod links;
@@ -27,11 +27,11 @@ use crate::support::Program;
 use crate::support::Sandbox;
 use crate::support::Tree;
 
-/// Is one kind of run, as its example has it.
+/// One kind of run, taken from its example.
 pub(super) struct Kind {
     /// The folder below `examples/`.
     pub(super) name: &'static str,
-    /// The file that the run is known by.
+    /// The file that identifies the run.
     pub(super) state: &'static str,
     /// The folder that holds `.piton`.
     pub(super) folder: &'static str,
@@ -53,7 +53,7 @@ pub(super) const KINDS: [Kind; 5] = [
 ];
 
 impl Kind {
-    /// Puts the example into a project of its own.
+    /// Copies the example into a new project.
     pub(super) fn project(&self) -> Sandbox {
         let sandbox = Sandbox::new();
         Tree::of(&support::repository().join("examples").join(self.name)).write_to(&sandbox.root());
@@ -61,7 +61,7 @@ impl Kind {
     }
 }
 
-/// Every verb that only reads, in the forms that show most.
+/// Every read-only verb, with its most detailed options.
 pub(super) const READS: [&[&str]; 15] = [
     &["list", "--all"],
     &["plan"],
@@ -115,7 +115,7 @@ pub(super) fn write_all(sandbox: &Sandbox, step: &str, check: &mut dyn FnMut(&st
     }
 }
 
-/// Checks what every answer keeps to, whatever was read: an exit code of the contract, and one document where JSON was asked for.
+/// Checks the guarantees of every answer: an exit code of the contract, and one document if JSON was requested.
 #[track_caller]
 pub(super) fn check_answer(line: &str, output: &Output) {
     assert!((0..=9).contains(&output.code), "{line}: exit {}\n{output}", output.code);
@@ -126,14 +126,14 @@ pub(super) fn check_answer(line: &str, output: &Output) {
     }
 }
 
-/// Tells whether a character could drive a terminal, turn text around or hide in it.
+/// Tells whether a character could control a terminal, reverse text or hide in it.
 pub(super) fn is_harmful(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t'))
         || matches!(c, '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
         || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Runs it, and fails when it hangs.
+/// Runs it, and fails if it hangs.
 #[track_caller]
 pub(super) fn within(program: Program<'_>) -> Output {
     let started = Instant::now();
@@ -141,13 +141,13 @@ pub(super) fn within(program: Program<'_>) -> Output {
     output.unwrap_or_else(|| panic!("still running after {:?}", started.elapsed()))
 }
 
-/// Is a folder outside of the project with things that no call may touch or tell.
+/// A folder outside the project with files that no call may touch or reveal.
 pub(super) struct Outside {
     pub(super) folder: Utf8PathBuf,
     before: Tree,
 }
 
-/// What no answer may hold.
+/// The secret that no answer may contain.
 pub(super) const SECRET: &str = "CANARY-5f2b";
 
 impl Outside {
@@ -164,12 +164,12 @@ impl Outside {
         Self { before: Tree::of(&folder), folder }
     }
 
-    /// Takes what is there by now for what has to stay.
+    /// Records the current files as those that must stay.
     pub(super) fn seen(folder: &Utf8Path) -> Self {
         Self { before: Tree::of(folder), folder: folder.to_owned() }
     }
 
-    /// Checks that whatever was there is there still, byte for byte.
+    /// Checks that every file is unchanged, byte for byte.
     #[track_caller]
     pub(super) fn is_kept(&self, what: &str) {
         let changes = self.before.changes(&Tree::of(&self.folder));
@@ -177,14 +177,14 @@ impl Outside {
         assert!(lost.is_empty(), "{what}: {lost:?}");
     }
 
-    /// Checks that nothing of it was changed.
+    /// Checks that nothing was changed.
     #[track_caller]
     pub(super) fn is_untouched(&self, what: &str) {
         assert_eq!(self.before.changes(&Tree::of(&self.folder)), [""; 0], "{what}");
     }
 }
 
-/// Checks that an answer tells nothing of what lies outside.
+/// Checks that an answer reveals nothing from outside.
 #[track_caller]
 pub(super) fn check_silent(line: &str, output: &Output) {
     assert!(

@@ -1,4 +1,4 @@
-//! Ids, branches and paths in state that are made to be something else: a path, an option, a second command, a second line.
+//! Ids, branches and paths in state that pose as something else: a path, an option, a second command, a second line.
 
 use camino::Utf8Path;
 use serde_json::Value;
@@ -14,7 +14,7 @@ use crate::support::Output;
 use crate::support::Sandbox;
 use crate::support::files_below;
 
-/// What stands in the text of an id where it may not begin a line, open a file or run.
+/// Ids that must not begin a line, open a file or run.
 const NASTY: [(&str, &str); 6] = [
     ("a path", "../../../../outside"),
     ("a command", "x$(touch pwned)`touch pwned`;touch pwned|touch pwned&"),
@@ -24,7 +24,7 @@ const NASTY: [(&str, &str); 6] = [
     ("marks", "x\0\u{1b}[2J\u{202e}\u{2066}\u{e0041}\u{200b}\u{9b}y"),
 ];
 
-/// Puts a text in the place of a word, wherever the files of the project quote it. In JSON and YAML alike.
+/// Replaces a word wherever the files of the project quote it, in JSON and YAML.
 fn put(sandbox: &Sandbox, word: &str, text: &str) {
     let quoted = Value::String(text.to_owned()).to_string();
     for extension in ["json", "yaml"] {
@@ -38,7 +38,7 @@ fn put(sandbox: &Sandbox, word: &str, text: &str) {
     }
 }
 
-/// Which words of an example are ids: of its run, and of the step that can begin.
+/// The ids in an example: of its run, and of the step that can begin.
 fn ids(kind: &Kind) -> [&'static str; 2] {
     match kind.name {
         "nine-step" => ["user-auth", "backend-developer"],
@@ -95,11 +95,11 @@ fn no_id_is_a_path_an_option_or_a_second_line() {
     }
 }
 
-/// Stands for every program that an answer may name: notes what it was called with, and does nothing.
+/// A stub for every program that an answer may name: it records its arguments.
 const RECORDER: &str =
     "#!/bin/sh\nprintf '%s\\0' \"${0##*/}\" \"$@\" >> \"$RECORD\"\nprintf '\\001\\0' >> \"$RECORD\"\n";
 
-/// Lets a shell run a command that an answer printed, and returns the calls that it made.
+/// Runs a printed command in a shell and returns the calls that it made.
 fn calls(sandbox: &Sandbox, command: &str) -> Vec<Vec<String>> {
     let tools = sandbox.top().join("tools");
     if !tools.exists() {
@@ -121,12 +121,12 @@ fn calls(sandbox: &Sandbox, command: &str) -> Vec<Vec<String>> {
     words.split(|word| word == "\u{1}").filter(|call| !call.is_empty()).map(<[String]>::to_vec).collect()
 }
 
-/// Collects what a document tells its reader to run.
+/// Collects the commands in a document.
 fn commands(document: &Value, found: &mut Vec<String>) {
     match document {
         Value::String(text) => {
             let is_command = ["piton ", "git ", "chmod "].iter().any(|name| text.starts_with(name));
-            // A sentence that begins with a command goes on behind it.
+            // A sentence that begins with a command continues after it.
             if is_command && !text.contains(", ") && !text.contains(" (") {
                 found.push(text.clone());
             }
@@ -175,7 +175,7 @@ fn every_command_that_is_printed_is_one_call_with_the_name_as_one_word() {
                         kind.name
                     );
                 }
-                // What a name looks like must not make it an option: behind `--` nothing is one.
+                // A name must not become an option: nothing after `--` is one.
                 let may_be_options = call.iter().take_while(|word| word.as_str() != "--");
                 let options = may_be_options.filter(|word| word.as_str() == *text && text.starts_with('-')).count();
                 assert_eq!(options, 0, "{} {what}: {command} is {call:?}", kind.name);
@@ -184,9 +184,9 @@ fn every_command_that_is_printed_is_one_call_with_the_name_as_one_word() {
     }
 }
 
-/// Names of files are bytes: what is not UTF-8, or no path of a run, is left out, and the rest is found.
+/// File names are bytes: names that are not UTF-8 or not valid paths are ignored, and the rest is found.
 #[test]
-fn names_of_files_that_are_no_text_are_left_out() {
+fn file_names_that_are_not_text_are_ignored() {
     use std::os::unix::ffi::OsStrExt as _;
     for kind in &KINDS {
         let sandbox = kind.project();

@@ -1,5 +1,5 @@
-//! Folders that others may write, and what another user left there. The tests need two users, so they do nothing unless they run as the
-//! superuser; the rules that need one are held by tests of the store as well.
+//! Shared folders, and files of another user. The tests need two users, so they do nothing unless they run as the
+//! superuser; unit tests of the store check the rules that need one user.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::fs::lchown;
@@ -18,7 +18,7 @@ use crate::support::Output;
 use crate::support::Sandbox;
 use crate::support::read;
 
-/// Is somebody else.
+/// Another user.
 const OTHER: u32 = 4_242;
 
 fn is_superuser() -> bool {
@@ -33,7 +33,7 @@ fn digest(bytes: &[u8]) -> String {
     sha2::Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns where the only run keeps its own data: there, or in a folder of its own below.
+/// Returns the data folder of the only run.
 fn own_folder(own: &Utf8Path) -> camino::Utf8PathBuf {
     if own.join("lock").exists() {
         return own.to_owned();
@@ -42,7 +42,7 @@ fn own_folder(own: &Utf8Path) -> camino::Utf8PathBuf {
     below.find(|path| path.join("lock").exists()).expect("something was written")
 }
 
-/// Writes a roll-forward record as Piton would have left it: whole, sound, and for its owner only.
+/// Writes a roll-forward record as Piton writes it: complete, valid, and private to its owner.
 fn record(sandbox: &Sandbox, kind: &Kind, files: &[(&str, Option<&str>, &str)]) -> camino::Utf8PathBuf {
     let lines: Vec<serde_json::Value> = files
         .iter()
@@ -66,7 +66,7 @@ fn record(sandbox: &Sandbox, kind: &Kind, files: &[(&str, Option<&str>, &str)]) 
     sandbox.root().join(pending)
 }
 
-/// The control: a record of this user is followed, so that those below are refused for what they are.
+/// The control: a record of this user is followed, so the others are refused for the right reason.
 #[test]
 fn a_sound_record_of_this_user_is_followed() {
     let kind = &KINDS[1];
@@ -98,7 +98,7 @@ fn a_record_that_names_a_place_outside_is_not_followed() {
 }
 
 #[test]
-fn a_record_that_anybody_could_have_written_is_not_followed() {
+fn a_record_that_any_user_could_have_written_is_not_followed() {
     for mode in [0o644, 0o666, 0o660] {
         let kind = &KINDS[1];
         let sandbox = kind.project();
@@ -128,10 +128,10 @@ fn a_record_of_another_user_is_not_followed_but_named() {
     }
 }
 
-/// A folder that everybody may write, with somebody else's `.piton` in it: nothing of it is believed that could move a file, and the
-/// calls answer or say whose it is.
+/// A world-writable folder with another user's `.piton` in it: nothing in it is believed that could move a file, and the
+/// calls answer or name its owner.
 #[test]
-fn what_another_user_keeps_in_a_shared_folder_leads_nowhere() {
+fn files_of_another_user_in_a_shared_folder_are_not_trusted() {
     if !is_superuser() {
         return;
     }
@@ -162,16 +162,16 @@ fn what_another_user_keeps_in_a_shared_folder_leads_nowhere() {
         };
         check("plan", &within(sandbox.piton(["plan"])));
         write_all(&sandbox, kind.step, &mut check);
-        // As a user who owns nothing here: refused or answered, never more.
+        // As a user without files here: refused or answered, nothing else.
         for words in [&["plan"][..], &["begin", kind.step], &["history"]] {
             check(words[0], &within(sandbox.piton(words.iter().copied()).unprivileged()));
         }
     }
 }
 
-/// Bits that lend somebody's rights are not handed on to a new content, and the other permissions are kept.
+/// Set-user-id and set-group-id bits are not passed on to new content; the other permissions are kept.
 #[test]
-fn a_replaced_file_keeps_its_mode_but_for_what_lends_rights() {
+fn a_replaced_file_keeps_its_mode_without_set_id_bits() {
     for (mode, kept) in [(0o4755, 0o755), (0o2664, 0o664), (0o1640, 0o640), (0o600, 0o600), (0o444, 0o444)] {
         let kind = &KINDS[0];
         let sandbox = kind.project();
@@ -182,9 +182,9 @@ fn a_replaced_file_keeps_its_mode_but_for_what_lends_rights() {
     }
 }
 
-/// What Piton keeps for itself is closed to everybody else, whatever the umask says.
+/// Piton's own files are private to their owner under any umask.
 #[test]
-fn what_piton_keeps_is_for_its_owner_only() {
+fn pitons_files_are_private_to_their_owner() {
     for kind in &KINDS {
         let sandbox = kind.project();
         let program = env!("CARGO_BIN_EXE_piton");
@@ -197,7 +197,7 @@ fn what_piton_keeps_is_for_its_owner_only() {
         let mut open = vec![sandbox.root().join(kind.folder).join(".piton")];
         while let Some(path) = open.pop() {
             let metadata = path.symlink_metadata().expect("it is there");
-            // A version in the history is the state file itself, under one more name.
+            // A version in the history is a hard link to the state file.
             let is_version = path.parent().is_some_and(|parent| parent.ends_with("history")) && metadata.is_file();
             assert!(metadata.mode() & 0o077 == 0 || is_version, "{path} is {:o}", metadata.mode());
             if metadata.is_dir() {

@@ -1,4 +1,4 @@
-//! What is shaped like a secret, in the error texts that agents hand in and in those that state files hold.
+//! Texts shaped like secrets, in errors passed in by agents and in state files.
 
 use super::KINDS;
 use super::check_answer;
@@ -8,7 +8,7 @@ use crate::cli::projects;
 use crate::support::Output;
 use crate::support::Sandbox;
 
-/// Is a text as a program prints it, and the part of it that nobody else may see.
+/// A text as a program prints it, and the secret part of it.
 const LEAKS: [(&str, &str); 12] = [
     ("denied for AKIAIOSFODNN7EXAMPLE", "AKIAIOSFODNN7EXAMPLE"),
     ("push with ghp_0123456789abcdefghijABCDEFGHIJ456789", "ghp_0123456789"),
@@ -35,7 +35,7 @@ fn check_masked(what: &str, text: &str) {
     }
 }
 
-/// What an agent hands in with a failure is masked before it becomes part of anything: state, history, logs, answers.
+/// The error of a failed step is masked before it reaches state, history, logs or answers.
 #[test]
 fn secrets_in_an_error_that_is_handed_in_are_written_nowhere() {
     for kind in &KINDS {
@@ -65,7 +65,7 @@ fn secrets_in_an_error_that_is_handed_in_are_written_nowhere() {
     }
 }
 
-/// What a state file holds already is masked in everything that is handed on.
+/// Secrets already in a state file are masked in every answer.
 #[test]
 fn secrets_in_a_state_reach_no_answer() {
     let errors = LEAKS.map(|(text, _)| text).join("; ");
@@ -79,7 +79,7 @@ fn secrets_in_a_state_reach_no_answer() {
     }
 }
 
-/// Puts a text where each system keeps what went wrong.
+/// Puts a text where each system keeps errors.
 fn poison(sandbox: &Sandbox, name: &str, text: &str) {
     let failed = format!("\"status\": \"failed\", \"last_error\": \"{text}\"");
     let (path, from, to) = match name {
@@ -114,11 +114,11 @@ fn files(sandbox: &Sandbox) -> Vec<camino::Utf8PathBuf> {
     found
 }
 
-/// What the steps of a workflow file print is masked where it is kept.
+/// The output of workflow steps is masked where it is recorded.
 #[test]
-fn what_the_steps_of_a_workflow_print_is_masked_where_it_is_kept() {
+fn the_output_of_steps_is_masked_where_it_is_recorded() {
     let sandbox = Sandbox::with_git();
-    // The workflow file does not hold what its step prints.
+    // The workflow file does not contain the output of its step.
     let step = "echo denied for AKIA''IOSFODNN7EXAMPLE; echo denied for AKIA''IOSFODNN7EXAMPLE >&2; exit 3";
     sandbox.file("w.yaml", &format!("name: w\ncommands:\n  - shell: \"{step}\"\n"));
     sandbox.commit("workflow");

@@ -1,4 +1,4 @@
-//! Files that are made to take time or memory. Every call gets a bounded address space and bounded processor time from the system, so
+//! Files that cost time or memory. Every call gets a bounded address space and bounded processor time from the system, so
 //! that a test does not depend on how busy the machine is.
 
 use std::fs::File;
@@ -9,10 +9,10 @@ use super::within;
 use crate::support::Output;
 use crate::support::Sandbox;
 
-/// What one call may take: 1 GiB of addresses, 20 seconds of the processor.
+/// The limits of one call: 1 GiB of address space, 20 seconds of processor time.
 const LIMITS: &str = "ulimit -v 1048576; ulimit -t 20; exec \"$0\" \"$@\"";
 
-/// Runs piton within the limits: one that it exceeds ends it with a signal.
+/// Runs piton within the limits; exceeding one ends it with a signal.
 fn bounded(sandbox: &Sandbox, words: &[&str]) -> Output {
     let program = sandbox.tool("/bin/sh", ["-c", LIMITS, env!("CARGO_BIN_EXE_piton"), "--now", crate::support::NOW]);
     within(program.arguments(words.iter().copied()))
@@ -37,7 +37,7 @@ fn check_all(sandbox: &Sandbox, step: &str, what: &str) {
     }
 }
 
-/// Makes a file of that size that takes no room on the disk.
+/// Makes a sparse file of that size.
 fn sparse(sandbox: &Sandbox, path: &str, bytes: u64) {
     let path = sandbox.root().join(path);
     std::fs::create_dir_all(path.parent().expect("it is in a folder")).expect("a folder in the sandbox");
@@ -89,7 +89,7 @@ fn huge_documents_beside_a_state_do_not_take_it_down() {
     }
 }
 
-/// Just below what is read: many values cost more than their bytes.
+/// Just below the size limit: many values cost more than their bytes.
 #[test]
 fn many_small_values_take_bounded_memory() {
     for kind in KINDS.iter().filter(|kind| kind.state.ends_with(".json")) {
@@ -103,7 +103,7 @@ fn many_small_values_take_bounded_memory() {
     }
 }
 
-/// Aliases that stand for aliases, and anchors that hold themselves.
+/// Aliases of aliases, and anchors that contain themselves.
 #[test]
 fn aliases_do_not_multiply() {
     let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x]\n");

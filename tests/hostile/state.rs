@@ -1,4 +1,4 @@
-//! State from strangers: whatever a file holds, the answer names it, the exit code fits, nothing hangs and nothing is written.
+//! Untrusted state: for any content the answer names the file, the exit code fits, nothing hangs and nothing is written.
 
 use std::time::Duration;
 use std::time::Instant;
@@ -15,7 +15,7 @@ use crate::support::Output;
 use crate::support::Program;
 use crate::support::Sandbox;
 
-/// Is a way to break a state file, and what the answer has to say about it.
+/// A way to break a state file, and what the answer must say about it.
 struct Bad {
     what: &'static str,
     bytes: fn(&str) -> Vec<u8>,
@@ -174,11 +174,11 @@ fn line_ends_and_marks_of_other_editors_are_no_problem() {
     }
 }
 
-/// Puts something that is no file where one is expected.
+/// Puts a special file where a regular file is expected.
 type Put<'a> = &'a dyn Fn(&Sandbox, &str);
 
 #[test]
-fn what_is_no_file_is_never_waited_for() {
+fn special_files_are_never_waited_for() {
     let make_pipe = |sandbox: &Sandbox, path: &str| {
         let path = sandbox.root().join(path).into_string();
         sandbox.tool("/usr/bin/mkfifo", [path.as_str()]).run().expect_code(0);
@@ -295,7 +295,7 @@ fn ids_with_dots_and_slashes_reach_no_file() {
 }
 
 #[test]
-fn nothing_in_state_drives_a_terminal() {
+fn no_state_controls_a_terminal() {
     for sandbox in [projects::nine_step(), projects::ccw()] {
         poison_all(&sandbox);
         for format in ["text", "json", "markdown"] {
@@ -324,7 +324,7 @@ fn nothing_in_state_drives_a_terminal() {
 }
 
 #[test]
-fn no_single_string_of_state_drives_a_terminal() {
+fn no_single_string_of_state_controls_a_terminal() {
     for (project, path) in [
         (projects::nine_step as fn() -> Sandbox, NINE_STEP),
         (projects::ccw, ".workflow/active/WFS-user-auth/workflow-session.json"),
@@ -346,7 +346,7 @@ fn no_single_string_of_state_drives_a_terminal() {
 
 const POISON: &str = "\u{1b}[31m\u{1b}]0;own\u{7}\u{202e}\u{2066}\u{200b}\u{9b}\u{8}\r";
 
-/// Puts poison into every string below the project's state, and into one more key.
+/// Puts poison into every string of the project's state, and adds one more key.
 fn poison_all(sandbox: &Sandbox) {
     let session = sandbox.root().join(SESSION);
     let state = sandbox.root().join(NINE_STEP);
@@ -433,7 +433,7 @@ fn commands_survive_a_shell() {
     check_commands(&sandbox);
 }
 
-/// Lets a shell take every command of the plan apart: each is one call of piton, and nothing else happens.
+/// Runs every command of the plan in a shell: each is one call of piton, and nothing else happens.
 fn check_commands(sandbox: &Sandbox) {
     let output = sandbox.piton(["plan"]).run();
     let plan = document(&output);
@@ -452,7 +452,7 @@ fn check_commands(sandbox: &Sandbox) {
     }
 }
 
-/// Runs it, and fails when it hangs.
+/// Runs it, and fails if it hangs.
 #[track_caller]
 fn within(program: Program<'_>) -> Output {
     let started = Instant::now();

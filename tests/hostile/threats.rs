@@ -1,4 +1,4 @@
-//! SECURITY.md says which test holds each of its promises. A name that leads nowhere would be a promise that nobody keeps.
+//! SECURITY.md names the test behind each of its guarantees; every name must exist.
 
 use crate::support;
 
@@ -46,7 +46,7 @@ fn every_line_of_the_threat_model_names_tests_that_exist() {
 #[test]
 fn a_test_that_is_not_there_is_noticed() {
     assert!(exists("hostile::git::no_verb_starts_what_a_repository_names"));
-    assert!(!exists("hostile::git::no_verb_starts_what_nobody_names"));
+    assert!(!exists("hostile::git::no_verb_starts_what_is_not_named"));
     assert!(!exists("hostile::state::no_verb_starts_what_a_repository_names"));
     assert_eq!(named_tests("a `b` and `hostile::git::x`, `Foo::bar`"), ["hostile::git::x"]);
 }

@@ -1,7 +1,7 @@
-//! A disk of which only that survives a power loss what was flushed, as POSIX words it.
+//! A disk on which only flushed data survives a power loss, as POSIX defines it.
 //!
 //! The content of a file is durable after a flush of the file, a name after a flush of its folder. Of what was not flushed, each
-//! part may have reached the disk or not, whatever came before or after it; only a rename does not lose the file: the new name is
+//! part may have reached the disk or not, independent of the others; only a rename does not lose the file: the new name is
 //! there before the old one goes.
 
 use std::collections::BTreeMap;
@@ -14,10 +14,10 @@ use camino::Utf8PathBuf;
 use super::trace::Call;
 use crate::support::Dice;
 
-/// What new files and folders lose of their mode.
+/// The umask of new files and folders.
 const UMASK: u32 = 0o022;
 
-/// Is everything below a folder: what is durable, and what waits for it.
+/// Everything below a folder: what is durable, and what is not yet flushed.
 #[derive(Clone)]
 pub(super) struct Disk {
     top: Utf8PathBuf,
@@ -37,7 +37,7 @@ enum Node {
 struct Naming {
     name: String,
     node: Option<usize>,
-    /// Which rename this is one half of.
+    /// The rename that this is one half of.
     rename: Option<usize>,
 }
 
@@ -49,7 +49,7 @@ struct Content {
 
 #[derive(Clone)]
 enum Edit {
-    /// At the end, where there is no place.
+    /// At the end if there is no offset.
     Write {
         at: Option<u64>,
         bytes: Vec<u8>,
@@ -58,7 +58,7 @@ enum Edit {
     Mode(u32),
 }
 
-/// Is one thing that may or may not have reached the disk. The last option is that all of it did, the first that nothing did.
+/// One operation that may or may not have reached the disk. The first option is that none of it did, the last that all of it did.
 enum Choice {
     Naming {
         folder: usize,
@@ -76,7 +76,7 @@ enum Choice {
     },
 }
 
-/// Is what a disk holds after the power came back.
+/// The content of a disk after a power loss.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Picture(pub(super) BTreeMap<Utf8PathBuf, Shown>);
 
@@ -95,13 +95,13 @@ pub(super) enum Shown {
 }
 
 impl Disk {
-    /// Returns a disk that holds nothing but an empty folder.
+    /// Returns a disk with an empty folder.
     pub(super) fn empty(top: &Utf8Path) -> Self {
         let nodes = vec![Node::Folder { mode: 0o755, durable: BTreeMap::new(), waiting: Vec::new() }];
         Self { top: top.to_owned(), nodes, renames: 0 }
     }
 
-    /// Takes down what is below a folder; all of it is durable.
+    /// Copies a folder; all of it is durable.
     pub(super) fn of(top: &Utf8Path) -> Self {
         let mut disk = Self::empty(top);
         let mut numbers = BTreeMap::new();
@@ -137,7 +137,7 @@ impl Disk {
         self.nodes.len() - 1
     }
 
-    /// Lets a call happen.
+    /// Applies a call.
     pub(super) fn apply(&mut self, call: &Call) {
         match call {
             Call::Open { path, mode, truncates } => match self.find(path) {
@@ -193,7 +193,7 @@ impl Disk {
         self.find(path).unwrap_or_else(|| panic!("{path} is not there"))
     }
 
-    /// Finds what has this name now, durable or not.
+    /// Finds the node with this name now, durable or not.
     fn find(&self, path: &Utf8Path) -> Option<usize> {
         let below = path.strip_prefix(&self.top).unwrap_or_else(|_| panic!("{path} is elsewhere"));
         below.components().try_fold(0, |folder, part| self.names(folder).get(part.as_str()).copied())
@@ -255,7 +255,7 @@ impl Disk {
         }
     }
 
-    /// Returns what is there as long as the power stays.
+    /// Returns the content without a power loss.
     pub(super) fn now(&self) -> Picture {
         let choices = self.choices();
         let all: Vec<usize> = choices.iter().map(|choice| choice.options() - 1).collect();
@@ -305,7 +305,7 @@ impl Disk {
         })
     }
 
-    /// Returns what a power loss at this moment can leave, with how far each is from the ordinary: first that everything reached
+    /// Returns what a power loss at this moment can leave, with its distance from the normal case: first that everything reached
     /// the disk, or nothing that was not flushed, then each part alone, then mixtures, as far as `limit` goes.
     pub(super) fn after_power_loss(&self, limit: usize, dice: &mut Dice) -> Vec<(usize, Picture)> {
         let choices = self.choices();
@@ -454,7 +454,7 @@ fn assignments(options: &[usize], limit: usize, dice: &mut Dice) -> Vec<(usize, 
     found
 }
 
-/// Reads a number as one option of each choice.
+/// Decodes a number into one option of each choice.
 fn digits(mut number: usize, options: &[usize]) -> Vec<usize> {
     let digit = |count: &usize| {
         let digit = number % count;

@@ -1,4 +1,4 @@
-//! The model by itself: what a disk may hold, written by hand.
+//! Unit tests of the disk model, with expected results written by hand.
 
 use camino::Utf8PathBuf;
 
@@ -37,7 +37,7 @@ fn remove(path: &str) -> Call {
     Call::Remove { path: at(path) }
 }
 
-/// Says what is there in one line.
+/// Shows the content in one line.
 fn said(picture: &Picture) -> String {
     let entry = |(path, shown): (&Utf8PathBuf, &Shown)| match shown {
         Shown::Folder { .. } => format!("{path}/"),
@@ -61,7 +61,7 @@ fn outcomes(calls: &[Call]) -> Vec<String> {
 
 /// Every allowed result of some calls, in the order of the alphabet.
 #[test]
-fn only_what_was_flushed_is_sure() {
+fn only_flushed_data_is_certain() {
     let durable = |text: &str| vec![open("a"), write("a", text), sync("a"), sync("")];
     let with = |first: Vec<Call>, more: &[Call]| [first, more.to_vec()].concat();
     let new = [open("t"), write("t", "new")];
@@ -136,7 +136,7 @@ fn a_folder_that_moves_has_one_name() {
 }
 
 #[test]
-fn what_strace_says_is_read() {
+fn the_output_of_strace_is_parsed() {
     let hex = |text: &str| text.bytes().map(|byte| format!("\\x{byte:02x}")).collect::<String>();
     let (top, file) = (hex("/d"), hex("/d/.a.77.c0ffee.piton-tmp"));
     let log = [

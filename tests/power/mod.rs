@@ -1,5 +1,5 @@
 //! A power loss at any moment: the recorded calls of a command are replayed on a disk that keeps only what was flushed, and for
-//! everything that such a disk may hold, the state is the old one or the new one, and work goes on.
+//! everything that such a disk may hold, the state is the old one or the new one, and work continues.
 
 mod disk;
 mod disk_tests;
@@ -25,35 +25,35 @@ use crate::support::Sandbox;
 use crate::support::Strace;
 use crate::support::takes_all;
 
-/// How many mixtures of what was not flushed are tried at each moment, where there are more.
+/// How many combinations of unflushed writes are tried at each moment, at most.
 const MIXTURES: usize = 24;
-/// How many different disks of one command are looked at; `PITON_POWER=all` looks at every one.
+/// How many different disks of one command are checked; `PITON_POWER=all` checks every one.
 const DISKS: usize = 20;
 
-/// Is a command during which the power goes, and what surrounds it.
+/// A command during which the power fails, with its context.
 struct Story {
     name: &'static str,
     project: fn() -> Sandbox,
     /// Happens before.
     before: &'static [&'static [&'static str]],
     command: &'static [&'static str],
-    /// Works afterwards, whatever was there.
+    /// Works afterwards with either state.
     then: &'static [&'static str],
     shape: Shape,
 }
 
-/// Says what a command may leave when it is cut off.
+/// What a command may leave when it is cut off.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
     /// The old state or the new one.
     Whole,
-    /// It does one thing after the other, and the next command does the rest.
+    /// It works in stages, and the next command completes them.
     Stages,
-    /// It adds to the journal of a session, and acts on what is in there.
+    /// It appends to the journal of a session, and acts on its records.
     Journal,
 }
 
-/// Is what one command did to a disk.
+/// The disk operations of one command.
 #[derive(Clone)]
 struct Recording {
     sandbox: Rc<Sandbox>,
@@ -62,18 +62,18 @@ struct Recording {
     calls: Vec<Call>,
 }
 
-/// Is a disk on which the power came back.
+/// A disk after a power loss.
 struct Case {
     picture: Picture,
-    /// How many calls had come to their end, at most.
+    /// How many calls had completed, at most.
     after: usize,
-    /// The command had said that it was done, or a process had been started that was to do something.
+    /// The command had reported success, or had started a process.
     is_said: bool,
-    /// What the journal held at that time.
+    /// The journal at that time.
     journal: Vec<u8>,
 }
 
-/// Is what was found out about a command.
+/// The result of testing a command.
 struct Findings {
     moments: usize,
     disks: usize,
@@ -81,7 +81,7 @@ struct Findings {
     problems: Vec<String>,
 }
 
-/// Runs the command on a disk that is watched. Nothing where there is no strace.
+/// Runs the command and records its disk operations; `None` without strace.
 fn record(story: &Story) -> Option<Recording> {
     let strace = Strace::find()?;
     let sandbox = (story.project)();
@@ -98,12 +98,12 @@ fn record(story: &Story) -> Option<Recording> {
     Some(Recording { sandbox: Rc::new(sandbox), disk, calls })
 }
 
-/// Lets the runner keep its sessions in the project, so that all of them lie on the disk that loses its power.
+/// Keeps the runner's sessions in the project, so that they are on the disk under test.
 fn in_home<'a>(program: Program<'a>, sandbox: &Sandbox) -> Program<'a> {
     program.env("PITON_HOME", sandbox.root().join("state").as_str())
 }
 
-/// Takes the power away after every call and looks at what it left, the extremes first. Stops at `most` disks, or, where that is
+/// Cuts the power after every call and checks the result, the extremes first. Stops at `most` disks or, if that is
 /// enough, at the first problem.
 fn explore(story: &Story, recording: &Recording, most: usize, is_one_enough: bool) -> Findings {
     let mut dice = Dice::new(7);
@@ -125,7 +125,7 @@ fn explore(story: &Story, recording: &Recording, most: usize, is_one_enough: boo
     findings
 }
 
-/// Lists every different disk that a power loss may leave, and returns what is there when nothing is lost.
+/// Lists every different disk that a power loss may leave, and returns the one without losses.
 fn cases(recording: &Recording, dice: &mut Dice) -> (Vec<Case>, Picture) {
     let mut disk = recording.disk.clone();
     let mut seen: BTreeMap<Picture, (usize, Case)> = BTreeMap::new();
@@ -141,7 +141,7 @@ fn cases(recording: &Recording, dice: &mut Dice) -> (Vec<Case>, Picture) {
         for (rank, picture) in disk.after_power_loss(MIXTURES, dice) {
             let case = || Case { picture: picture.clone(), after, is_said, journal: journal.clone() };
             let known = seen.entry(picture.clone()).or_insert_with(|| (rank, case()));
-            // The same disk at a later time: more was said.
+            // The same disk at a later time: more was reported.
             *known = (known.0.min(rank), case());
         }
     }
@@ -160,7 +160,7 @@ fn cases(recording: &Recording, dice: &mut Dice) -> (Vec<Case>, Picture) {
     (rounds.into_iter().map(|(_, case)| case).collect(), disk.now())
 }
 
-/// Leaves out of a picture what no state depends on.
+/// Removes files that no state depends on.
 fn what_counts(picture: &Picture) -> Picture {
     let is_aside = |path: &Utf8PathBuf| {
         let name = path.file_name().unwrap_or_default();
@@ -194,7 +194,7 @@ fn is_complete(journal: &[u8]) -> bool {
     String::from_utf8_lossy(journal).contains(r#""change":"complete""#)
 }
 
-/// Puts the disk in place and asks piton about it.
+/// Writes the disk to the sandbox and runs piton on it.
 fn look(story: &Story, sandbox: &Sandbox, case: &Case, states: [&Picture; 2]) -> Result<(), String> {
     let root = sandbox.root();
     case.picture.write_to(&root);
@@ -212,7 +212,7 @@ fn look(story: &Story, sandbox: &Sandbox, case: &Case, states: [&Picture; 2]) ->
     let next = call(story.then);
     let again = match story.shape {
         Shape::Whole if [0, 1].contains(&next.code) => None,
-        // What has stages may be at its end: then the run is not there any more.
+        // A command with stages may be complete: then the run is archived.
         Shape::Stages if [0, 1, 3].contains(&next.code) => None,
         Shape::Journal if [0, 1].contains(&next.code) => None,
         // It never began.
@@ -235,7 +235,7 @@ fn look(story: &Story, sandbox: &Sandbox, case: &Case, states: [&Picture; 2]) ->
     check_history(&root)
 }
 
-/// Checks that the state is one that the command may leave.
+/// Checks that the command may leave this state.
 fn check_state(story: &Story, case: &Case, [old, new]: [&Picture; 2], now: &Picture) -> Result<(), String> {
     if story.shape == Shape::Journal {
         let (all, now) = (journal_of(new), journal_of(now));
@@ -264,7 +264,7 @@ fn check_state(story: &Story, case: &Case, [old, new]: [&Picture; 2], now: &Pict
     Err(format!("is neither:\n{:?}\n{:?}", differences(old, now), differences(new, now)))
 }
 
-/// Checks that each earlier version has the content that its name says, if its checkpoint is one that is listed.
+/// Checks that each earlier version of a listed checkpoint has the content that its name says.
 fn check_history(root: &Utf8Path) -> Result<(), String> {
     use sha2::Digest as _;
     let mut entries: BTreeMap<String, Vec<(bool, String, String)>> = BTreeMap::new();
@@ -286,7 +286,7 @@ fn check_history(root: &Utf8Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns what rollbacks kept of what they gave up.
+/// Returns the backups of rollbacks.
 fn kept(picture: &Picture) -> BTreeMap<&Utf8Path, &[u8]> {
     let files = picture.0.iter().filter_map(|(path, shown)| match shown {
         Shown::File { bytes, .. } => Some((path.as_path(), bytes.as_slice())),
@@ -299,7 +299,7 @@ fn is_unfinished(path: &Utf8PathBuf) -> bool {
     path.as_str().ends_with(".piton-tmp") || path.ends_with("txn/pending")
 }
 
-/// Lists the files of the state that are not as they were; what Piton notes for itself is none of it, what it keeps is.
+/// Lists the changed files of the state; Piton's logs do not belong to it, its backups do.
 fn differences(wanted: &Picture, now: &Picture) -> Vec<String> {
     let state = |picture: &Picture| -> BTreeMap<Utf8PathBuf, Vec<u8>> {
         let files = picture.0.iter().filter_map(|(path, shown)| match shown {
@@ -327,7 +327,7 @@ fn is_backup(path: &Utf8PathBuf) -> bool {
     matches!(path.extension(), Some("bak" | "backup"))
 }
 
-/// Tells how many disks of one command are looked at.
+/// Returns how many disks of one command are checked.
 fn most() -> usize {
     if takes_all("PITON_POWER") { usize::MAX } else { DISKS }
 }

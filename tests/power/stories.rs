@@ -1,4 +1,4 @@
-//! The commands during which the power goes.
+//! The commands during which the power fails.
 
 use super::Recording;
 use super::Shape;
@@ -13,14 +13,14 @@ use crate::support::Tree;
 use crate::support::repository;
 use crate::support::say;
 
-/// Puts one of the examples where a flush costs nothing: only the order of the calls counts.
+/// Copies an example to a place where a flush is free: only the order of the calls counts.
 fn example(name: &str) -> Sandbox {
     let sandbox = Sandbox::in_memory();
     Tree::of(&repository().join("examples").join(name)).write_to(&sandbox.root());
     sandbox
 }
 
-/// Loses the power everywhere in a command; nothing may be lost of the state.
+/// Cuts the power at every point of a command; the state must not be lost.
 fn survives(story: &Story) {
     let Some(recording) = record(story) else { return };
     let found = explore(story, &recording, most(), false);
@@ -218,7 +218,7 @@ const RUN: Story = Story {
     shape: Shape::Journal,
 };
 
-/// Nothing is started before its record is durable, and all that the record is in.
+/// No step is started before its record, and every folder above it, is durable.
 #[test]
 fn a_session_of_the_runner() {
     survives(&RUN);
@@ -242,21 +242,21 @@ fn a_record_in_a_journal() {
     });
 }
 
-/// Takes a flush out of what was recorded, or puts a call elsewhere, and demands that the model sees what is lost then.
+/// Removes a recorded flush, or moves a call, and requires that the model reports the loss.
 fn is_missed(story: &Story, recording: &Recording, what: &str, change: &dyn Fn(&mut Vec<Call>)) {
     let mut calls = recording.calls.clone();
     change(&mut calls);
     assert_ne!(calls, recording.calls, "{}: {what} changes nothing", story.name);
     let recording = Recording { calls, ..recording.clone() };
     let found = explore(story, &recording, usize::MAX, true);
-    assert!(!found.problems.is_empty(), "{}: nobody misses {what} on {} disks", story.name, found.looked_at);
+    assert!(!found.problems.is_empty(), "{}: no check misses {what} on {} disks", story.name, found.looked_at);
 }
 
 fn drop_sync(calls: &mut Vec<Call>, of: &str) {
     calls.retain(|call| !matches!(call, Call::Sync { path } if path.as_str().contains(of)));
 }
 
-/// Puts the first call that a test picks before the first other one.
+/// Moves the first call chosen by one test before the first chosen by another.
 fn hurry(calls: &mut Vec<Call>, early: impl Fn(&Call) -> bool, before: impl Fn(&Call) -> bool) {
     let from = calls.iter().position(early).expect("a call to hurry");
     let to = calls.iter().position(before).expect("a call to overtake");

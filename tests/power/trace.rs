@@ -1,20 +1,20 @@
-//! What a call of piton did to the disk, in order, as the kernel saw it.
+//! The disk operations of a call of piton, in the kernel's order.
 
 use std::collections::BTreeMap;
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
-/// Is one thing that happened. Calls that the kernel refused did not.
+/// One successful call. Calls that failed are ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Call {
-    /// Makes the file when there is none.
+    /// Creates the file if it does not exist.
     Open {
         path: Utf8PathBuf,
         mode: u32,
         truncates: bool,
     },
-    /// Writes at a place, or at the end.
+    /// Writes at an offset, or at the end.
     Write {
         path: Utf8PathBuf,
         at: Option<u64>,
@@ -47,16 +47,16 @@ pub(super) enum Call {
     Sync {
         path: Utf8PathBuf,
     },
-    /// Something came out of the program that cannot be taken back: its answer, or a process that works for it.
+    /// Visible output that cannot be undone: the answer, or a child process.
     Said,
 }
 
-/// Calls that change something, and those that say what they change.
+/// Calls that change something, and calls that open what they change.
 pub(super) const CALLS: &str = "open,openat,creat,write,pwrite64,writev,pwritev,lseek,rename,renameat,renameat2,link,linkat,\
     symlink,symlinkat,unlink,unlinkat,rmdir,mkdir,mkdirat,fsync,fdatasync,fchmod,fchmodat,chmod,ftruncate,truncate,fallocate,\
     copy_file_range,sendfile,sync_file_range,execve";
 
-/// Reads what `strace -f -y -xx` wrote. What lies outside of `top` is left out.
+/// Parses the output of `strace -f -y -xx`. Paths outside `top` are ignored.
 pub(super) fn parse(text: &str, top: &Utf8Path) -> Vec<Call> {
     let mut reading = Reading {
         top,
@@ -72,10 +72,10 @@ pub(super) fn parse(text: &str, top: &Utf8Path) -> Vec<Call> {
     reading.calls
 }
 
-/// Is how an open file is written.
+/// How an open file is written.
 struct Opened {
     path: Utf8PathBuf,
-    /// `None` for a file that only grows.
+    /// `None` for a file opened for appending.
     at: Option<u64>,
 }
 
@@ -83,14 +83,14 @@ struct Reading<'a> {
     top: &'a Utf8Path,
     unfinished: BTreeMap<&'a str, String>,
     opened: BTreeMap<String, Opened>,
-    /// What makes the names of temporary files unique.
+    /// The unique part of the names of temporary files.
     tokens: Vec<String>,
     calls: Vec<Call>,
     started: usize,
 }
 
 impl<'a> Reading<'a> {
-    /// Joins a call that another thread interrupted; it counts where it ended.
+    /// Joins a call that another thread interrupted; its end is its position.
     fn line(&mut self, line: &'a str) {
         let Some((thread, rest)) = line.split_once(' ') else { return };
         let rest = rest.trim_start();
@@ -122,7 +122,7 @@ impl<'a> Reading<'a> {
         let opened = || descriptor(arguments[0]);
         let call = match name {
             "creat" => panic!("the model does not know `{name}`"),
-            // As libraries without `openat` say it.
+            // Form of libraries without `openat`.
             "open" => return self.open(plain(0), &arguments[1..], result),
             "openat" => return self.open(at(0, 1), &arguments[2..], result),
             "lseek" => {
@@ -157,7 +157,7 @@ impl<'a> Reading<'a> {
         self.keep(call);
     }
 
-    /// Keeps what happened below the top; a rename across its border is unknown to the model.
+    /// Keeps operations below the top; the model has no renames across its border.
     fn keep(&mut self, call: Option<Call>) {
         let Some(mut call) = call else { return };
         let mut paths = match &mut call {
@@ -215,7 +215,7 @@ impl<'a> Reading<'a> {
         let mut bytes = hex(arguments[1]).expect("bytes as numbers");
         bytes.truncate(result.trim().parse().expect("a count"));
         let open = self.opened.get_mut(number(arguments[0])).filter(|open| open.path == path);
-        let open = open.unwrap_or_else(|| panic!("{path} is written, and nobody opened it"));
+        let open = open.unwrap_or_else(|| panic!("{path} is written but was never opened"));
         let at = open.at;
         open.at = open.at.map(|at| at + bytes.len() as u64);
         self.keep(Some(Call::Write { path, at, bytes }));

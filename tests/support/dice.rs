@@ -1,6 +1,6 @@
-//! Chance that is the same in every test run.
+//! Random numbers that are the same in every test run.
 
-/// Throws numbers (splitmix64).
+/// A random number generator (splitmix64).
 pub(crate) struct Dice(u64);
 
 impl Dice {

@@ -1,4 +1,4 @@
-//! What the tests stand on: a sealed-off project, the program run in it, and the bytes on disk before and after.
+//! Shared test support: an isolated project, calls of the program, and the bytes on disk before and after.
 #![expect(dead_code, reason = "the tests of the verbs use the rest")]
 
 mod dice;
@@ -25,7 +25,7 @@ pub(crate) use terminal::END_OF_INPUT;
 pub(crate) use tree::Tree;
 pub(crate) use tree::changed_lines;
 
-/// The moment at which every test takes place, unless it says otherwise.
+/// The default time of every test.
 pub(crate) const NOW: &str = "2026-01-31T12:00:00Z";
 
 /// Returns the root of this repository.
@@ -33,12 +33,12 @@ pub(crate) fn repository() -> &'static Utf8Path {
     Utf8Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Tells whether a test takes everything that it has, not only its sample: `.ci/prove` sets such variables to `all`.
+/// Tells whether a test runs in full, not only its sample: `.ci/prove` sets such variables to `all`.
 pub(crate) fn takes_all(variable: &str) -> bool {
     std::env::var_os(variable).is_some_and(|wanted| wanted == "all")
 }
 
-/// Reads a text file; a test cannot go on without it.
+/// Reads a text file, or fails the test.
 pub(crate) fn read(path: &Utf8Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }

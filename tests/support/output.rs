@@ -1,4 +1,4 @@
-//! What a program left behind: exit code and text, with the paths of the sandbox replaced.
+//! The result of a program: exit code and text, with the paths of the sandbox replaced.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Sandbox;
 
-/// Is the result of one call. Its `Display` form is what snapshots hold.
+/// The result of one call. Snapshots hold its `Display` form.
 #[derive(Clone, Debug)]
 pub(crate) struct Output {
     /// The exit code; 128 and the number of the signal for a program that was killed.

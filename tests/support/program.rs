@@ -16,10 +16,10 @@ use super::Output;
 use super::Sandbox;
 use super::terminal::Terminal;
 
-/// Is a user who owns nothing and may do nothing.
+/// A user without files and permissions.
 const NOBODY: u32 = 65_534;
 
-/// Is a call that is being prepared. Nothing of the environment of the tests reaches it.
+/// A call under construction. It does not inherit the environment of the tests.
 #[must_use = "nothing runs before `run` or `spawn`"]
 pub(crate) struct Program<'a> {
     sandbox: &'a Sandbox,
@@ -65,7 +65,7 @@ impl<'a> Program<'a> {
         self
     }
 
-    /// Runs it as from a session of the client with this id.
+    /// Runs it as part of the client's session with this id.
     pub(crate) fn session(self, id: &str) -> Self {
         self.env("CLAUDE_CODE_SESSION_ID", id)
     }
@@ -75,7 +75,7 @@ impl<'a> Program<'a> {
         self
     }
 
-    /// Runs it as a user whom permissions bind. The sandbox is theirs from then on, when the tests are the superuser's.
+    /// Runs it as an unprivileged user. If the tests run as the superuser, the sandbox belongs to that user from then on.
     pub(crate) fn unprivileged(mut self) -> Self {
         if rustix::process::geteuid().is_root() {
             self.program = self.sandbox.give_to(NOBODY, &self.program);
@@ -84,13 +84,13 @@ impl<'a> Program<'a> {
         self
     }
 
-    /// Runs it with a PATH on which nothing is found.
+    /// Runs it with an empty PATH.
     pub(crate) fn without_git(self) -> Self {
         let empty = self.sandbox.top().join("empty").into_string();
         self.env("PATH", &empty)
     }
 
-    /// Runs it under another program of the machine, which gets these arguments before it.
+    /// Runs it under another program, which gets these arguments first.
     pub(super) fn under(mut self, tool: &str, arguments: &[&str]) -> Self {
         let program = self.program.to_str().expect("a path in UTF-8").to_owned();
         let now = self.now.take().into_iter().flat_map(|now| ["--now".to_owned(), now]);
@@ -132,8 +132,8 @@ impl<'a> Program<'a> {
         Output::new(sandbox, &output)
     }
 
-    /// Runs it to its end with a person at a terminal who types this; stdout goes elsewhere. Nothing where the machine has no
-    /// terminal to give: the test says so and ends.
+    /// Runs it to its end at a terminal with this input; stdout goes elsewhere. `None` if the machine has no
+    /// terminal: the test prints a message and ends.
     pub(crate) fn on_terminal(self, typed: &str) -> Option<Output> {
         let (mut terminal, child) = self.spawn_on_terminal()?;
         terminal.type_in(typed);
@@ -143,7 +143,7 @@ impl<'a> Program<'a> {
         Some(Output::new(self.sandbox, &output))
     }
 
-    /// Runs it to its end with a person at a terminal who presses Ctrl-C when this is shown.
+    /// Runs it to its end at a terminal, and presses Ctrl-C when this is shown.
     pub(crate) fn interrupted_at(self, question: &str) -> Option<Output> {
         let (terminal, child) = self.spawn_on_terminal()?;
         let (id, mut shown, mut is_pressed) = (child.id(), Vec::new(), false);
@@ -159,7 +159,7 @@ impl<'a> Program<'a> {
         Some(Output::new(self.sandbox, &output))
     }
 
-    /// Runs it to its end; kills it and returns nothing when that takes longer.
+    /// Runs it to its end; kills it and returns `None` after a timeout.
     pub(crate) fn run_within(self, limit: std::time::Duration) -> Option<Output> {
         let sandbox = self.sandbox;
         let mut child = self.spawn();
@@ -168,21 +168,21 @@ impl<'a> Program<'a> {
         let (ended, wait) = std::sync::mpsc::channel();
         let reader = std::thread::spawn(move || {
             let output = child.wait_with_output().expect("a child of our own");
-            // Nobody listens any more when it took too long.
+            // After a timeout the receiver is gone.
             let _ = ended.send(());
             output
         });
         let is_in_time = wait.recv_timeout(limit).is_ok();
         if !is_in_time {
             let id = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw).expect("the id of a child");
-            // It may have come to its end by itself meanwhile.
+            // It may have ended meanwhile.
             let _ = rustix::process::kill_process(id, rustix::process::Signal::KILL);
         }
         let output = reader.join().expect("a reader without assertions");
         is_in_time.then(|| Output::new(sandbox, &output))
     }
 
-    /// Starts it and lets it run; for tests that kill it or run several at once.
+    /// Starts it without waiting; for tests that kill it or run several at once.
     pub(crate) fn spawn(self) -> Child {
         self.command().spawn().unwrap_or_else(|error| panic!("{}: {error}", self.program.display()))
     }
@@ -193,7 +193,7 @@ impl<'a> Program<'a> {
             return None;
         };
         let end = || Stdio::from(terminal.program.try_clone().expect("a terminal of our own"));
-        // The command, which holds the program's end as well, is gone when this returns.
+        // The command, which also holds the program's end, is dropped here.
         let child = self.command().stdin(end()).stderr(end()).spawn().expect("the program is there");
         Some((terminal, child))
     }
@@ -218,7 +218,7 @@ impl<'a> Program<'a> {
     }
 }
 
-/// Runs a tool of the machine, such as `sh`, with nothing in its environment but the variables given.
+/// Runs a tool of the machine, such as `sh`, with only these variables in its environment.
 pub(crate) fn run_tool(tool: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> std::process::Output {
     Command::new(tool)
         .args(arguments)

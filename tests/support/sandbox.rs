@@ -1,4 +1,4 @@
-//! A project of its own in a temporary folder, with its own home and an environment that is the same everywhere.
+//! A project in a temporary folder, with its own home and a fixed environment.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -16,7 +16,7 @@ use super::Tree;
 /// The folders that programs in the sandbox write to.
 const WRITABLE: [&str; 3] = ["project", "home", "tmp"];
 
-/// Is a temporary project. Everything in it goes when it is dropped.
+/// A temporary project. It is deleted when dropped.
 pub(crate) struct Sandbox {
     /// Holds the folder; dropping it removes the folder.
     _folder: TempDir,
@@ -29,8 +29,8 @@ impl Sandbox {
         Self::in_folder(tempfile::Builder::new().prefix("piton-test-").tempdir())
     }
 
-    /// Makes one where a flush costs nothing, as far as the machine has such a place; for tests to which only the order of the calls
-    /// of the system matters.
+    /// Makes one where a flush is free, if the machine has such a place; for tests in which only the order of system calls
+    /// matters.
     pub(crate) fn in_memory() -> Self {
         let mut builder = tempfile::Builder::new();
         let builder = builder.prefix("piton-test-");
@@ -136,17 +136,17 @@ impl Sandbox {
         self.root().join(path).exists()
     }
 
-    /// Takes down every byte of the project as it is now.
+    /// Reads every byte of the project.
     pub(crate) fn tree(&self) -> Tree {
         Tree::of(&self.root())
     }
 
-    /// Takes down every byte of the project, of the home and of the temporary folder.
+    /// Reads every byte of the project, the home and the temporary folder.
     pub(crate) fn everything(&self) -> Tree {
         Tree::of(&self.top).only(|path| WRITABLE.iter().any(|folder| path.starts_with(folder)))
     }
 
-    /// Makes everything what it was when it was taken down, here or in another sandbox.
+    /// Restores an earlier tree, from this or another sandbox.
     pub(crate) fn put_back(&self, everything: &Tree) -> &Self {
         for folder in WRITABLE {
             std::fs::remove_dir_all(self.top.join(folder)).expect("a folder of the sandbox");
@@ -252,7 +252,7 @@ impl Sandbox {
         variables
     }
 
-    /// Puts `$ROOT`, `$HOME` and `$TOP` for the paths of this sandbox.
+    /// Replaces the paths of this sandbox by `$ROOT`, `$HOME` and `$TOP`.
     pub(super) fn normalise(&self, text: &str) -> String {
         text.replace(self.root().as_str(), "$ROOT")
             .replace(self.home().as_str(), "$HOME")

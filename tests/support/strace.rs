@@ -1,4 +1,4 @@
-//! The calls of the system that a program makes: to list them, and to make one of them the last, or fail.
+//! The system calls of a program: lists them, and makes one of them fail or the last.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::path::Path;
 use super::Output;
 use super::Program;
 
-/// Calls that change something, wait for the disk or take a lock. Opening a file is one when it is opened to be written.
+/// Calls that change something, wait for the disk or take a lock. Opening a file counts if it is opened for writing.
 const WRITES: &[&str] = &[
     "open",
     "openat",
@@ -45,24 +45,24 @@ const WRITES: &[&str] = &[
     "flock",
 ];
 
-/// Is the tool that follows a program from call to call.
+/// The tool that traces the system calls of a program.
 #[derive(Clone, Copy)]
 pub(crate) struct Strace(&'static str);
 
-/// Is one call of the system.
+/// One system call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Call {
-    /// Counts the threads in the order in which they were first heard of; 0 is the first of the program.
+    /// The number of the thread, in order of appearance; 0 is the main thread.
     pub(crate) thread: usize,
     pub(crate) name: String,
-    /// How many of this name its thread had made with it, which is what `when=` means to strace.
+    /// How many calls of this name its thread had made, this one included, as for strace's `when=`.
     pub(crate) count: usize,
-    /// What stands behind the opening bracket: arguments and result, or that it was not finished at once.
+    /// The text after the opening bracket: arguments and result, or that the call was unfinished.
     pub(crate) rest: String,
 }
 
 impl Strace {
-    /// Finds it; says so where there is none.
+    /// Finds strace; prints a message if it is missing.
     pub(crate) fn find() -> Option<Self> {
         let found = ["/usr/bin/strace", "/bin/strace"].into_iter().find(|path| Path::new(path).exists());
         if found.is_none() {
@@ -71,13 +71,13 @@ impl Strace {
         found.map(Self)
     }
 
-    /// Runs the program to its end and returns what it did, in its order. `options` go to strace as well.
+    /// Runs the program to its end and returns its calls in order. `options` are passed to strace.
     pub(crate) fn record(self, program: Program<'_>, options: &[&str]) -> (Output, Vec<Call>) {
         let (output, text) = self.follow(program, &WRITES.join(","), &[&["-b", "execve"], options].concat());
         (output, calls(&text))
     }
 
-    /// Runs the program to its end and returns what strace wrote of these calls.
+    /// Runs the program to its end and returns strace's output for these calls.
     pub(crate) fn follow(self, program: Program<'_>, calls: &str, options: &[&str]) -> (Output, String) {
         let log = program.sandbox().top().join("calls");
         let trace = format!("trace={calls}");
@@ -88,7 +88,7 @@ impl Strace {
         (output, text)
     }
 
-    /// Runs the program and does something to one of its calls: `signal=SIGKILL`, `error=EIO`. Every thread whose own count is
+    /// Runs the program and injects a fault into one of its calls: `signal=SIGKILL`, `error=EIO`. Every thread whose own count is
     /// reached is hit.
     pub(crate) fn inject(self, program: Program<'_>, call: &Call, effect: &str) -> Output {
         let trace = format!("trace={}", call.name);
@@ -112,13 +112,13 @@ impl fmt::Display for Call {
     }
 }
 
-/// Says something beside the result of the test.
+/// Prints a message beside the test's result.
 pub(crate) fn say(text: &str) {
-    // A test without a place to say it is a test all the same.
+    // A closed stderr must not fail a test.
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// Reads what strace wrote: a thread, a name, and what it was called with.
+/// Parses a line of strace: thread, name and arguments.
 fn calls(text: &str) -> Vec<Call> {
     let mut threads: Vec<&str> = Vec::new();
     let mut counts: BTreeMap<(usize, &str), usize> = BTreeMap::new();
@@ -126,7 +126,7 @@ fn calls(text: &str) -> Vec<Call> {
     for line in text.lines() {
         let Some((thread, call)) = line.split_once(' ') else { continue };
         let Some((name, rest)) = call.trim_start().split_once('(') else { continue };
-        // The other half of a call that was not finished at once.
+        // The second half of an unfinished call.
         if name.starts_with('<') {
             continue;
         }
@@ -147,7 +147,7 @@ mod tests {
     use super::calls;
 
     #[test]
-    fn calls_are_counted_for_each_thread_by_itself() {
+    fn calls_are_counted_per_thread() {
         let log = "7 fsync(3) = 0\n7 write(1, \"a(b\", 3) = 3\n8  fsync(4 <unfinished ...>\n7 fsync(5) = 0\n8  <... fsync resumed>) = 0\n";
         let expected = [
             (0, "fsync", 1, "3) = 0"),

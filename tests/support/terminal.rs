@@ -1,4 +1,4 @@
-//! A terminal with a person at it, whose answers are typed beforehand.
+//! A terminal with scripted input.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -16,14 +16,14 @@ use rustix::pty::unlockpt;
 /// What a person types to end the input.
 pub(crate) const END_OF_INPUT: &str = "\u{4}";
 
-/// Is both ends of a terminal: the one that the person has, and the one that the program has.
+/// Both ends of a terminal: the person's and the program's.
 pub(super) struct Terminal {
     person: File,
     pub(super) program: OwnedFd,
 }
 
 impl Terminal {
-    /// Opens one; `None` on a machine that has none to give.
+    /// Opens a terminal; `None` if the machine has none.
     pub(super) fn open() -> Option<Self> {
         let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).ok()?;
         grantpt(&person).ok()?;
@@ -38,7 +38,7 @@ impl Terminal {
         self.person.write_all(text.as_bytes()).expect("a terminal of our own");
     }
 
-    /// Hands over what the program shows, piece by piece, until nobody has the other end any more.
+    /// Passes on the program's output, piece by piece, until the other end is closed.
     pub(super) fn watch(self, mut see: impl FnMut(&[u8])) {
         let Self { mut person, program } = self;
         drop(program);
@@ -49,7 +49,7 @@ impl Terminal {
         }
     }
 
-    /// Returns what the program showed, once nobody has the other end any more.
+    /// Returns the program's output, once the other end is closed.
     pub(super) fn into_reader(self) -> impl FnOnce() -> Vec<u8> + Send + 'static {
         let Self { mut person, program } = self;
         drop(program);

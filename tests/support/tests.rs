@@ -1,4 +1,4 @@
-//! The sandbox itself keeps its promises.
+//! Tests of the sandbox itself.
 
 use super::Output;
 use super::Sandbox;
@@ -41,7 +41,7 @@ fn changes_on_disk_are_listed_by_path() {
 }
 
 #[test]
-fn changed_lines_name_only_what_moved() {
+fn changed_lines_name_only_changes() {
     assert_eq!(changed_lines("a\r\nb\r\nc", "a\r\nB\r\nc"), [r"-2 b\r\n", r"+2 B\r\n"]);
     assert_eq!(changed_lines("a\nc\n", "a\nb\nc\n"), [r"+2 b\n"]);
     assert_eq!(changed_lines("a\n", "a"), [r"-1 a\n", "+1 a"]);

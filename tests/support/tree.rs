@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
-/// Is what was below a folder.
+/// The content of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tree {
     entries: BTreeMap<Utf8PathBuf, Entry>,
@@ -25,7 +25,7 @@ enum Entry {
 }
 
 impl Tree {
-    /// Takes down everything below a folder. Links are not followed.
+    /// Reads everything below a folder. Links are not followed.
     pub(crate) fn of(folder: &Utf8Path) -> Self {
         let mut entries = BTreeMap::new();
         let mut open = vec![folder.to_owned()];
@@ -50,13 +50,13 @@ impl Tree {
         Self { entries }
     }
 
-    /// Leaves out what lies in folders of this name, at any depth: `.git`, `.piton`.
+    /// Removes files in folders of this name, at any depth: `.git`, `.piton`.
     pub(crate) fn without(mut self, folder: &str) -> Self {
         self.entries.retain(|path, _| path.components().all(|part| part.as_str() != folder));
         self
     }
 
-    /// Keeps what `wanted` says of the path.
+    /// Keeps the paths for which `wanted` is true.
     pub(crate) fn only(mut self, wanted: impl Fn(&Utf8Path) -> bool) -> Self {
         self.entries.retain(|path, _| wanted(path));
         self
@@ -73,7 +73,7 @@ impl Tree {
     }
 
     /// Lists what is different in `after`, in the order of the paths: `+ new`, `- gone`, `~ changed`,
-    /// `m mode 644 -> 600`. Empty when not a byte moved.
+    /// `m mode 644 -> 600`. Empty if no byte changed.
     pub(crate) fn changes(&self, after: &Self) -> Vec<String> {
         let mut paths: Vec<&Utf8PathBuf> = self.entries.keys().chain(after.entries.keys()).collect();
         paths.sort();

@@ -1,4 +1,4 @@
-//! The coordination list (docs/formats/ccw.md#context-for-the-agent): a check list that an agent can keep while it works.
+//! The coordination list (docs/formats/ccw.md#context-for-the-agent): a check list that the agent keeps up to date while it works.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ pub(in crate::cli) fn markdown(report: &Report) -> String {
     }
 }
 
-/// Puts a text with lines of strangers into a block that none of them can end.
+/// Puts untrusted text into a code block that it cannot close.
 fn fenced(language: &str, text: Text) -> String {
     let text = text.into_plain();
     let text = clean(&text);
@@ -52,12 +52,12 @@ fn plan(report: &PlanReport) -> String {
     let done: BTreeSet<&StepId> = plan.steps.completed.iter().collect();
     let skipped: BTreeSet<&StepId> = plan.steps.skipped.iter().collect();
     for (at, step) in run.steps.iter().enumerate() {
-        let standing = StepLine {
+        let line = StepLine {
             next: plan.next.iter().find(|next| next.step == step.id),
             is_done: done.contains(&step.id),
             is_skipped: skipped.contains(&step.id),
         };
-        text.line(row(at + 1, step, standing));
+        text.line(row(at + 1, step, line));
     }
     let last = if run.steps.is_empty() { "nothing to do" } else { "Update session state and mark workflow complete" };
     text.line(format!("- [ ] **TASK-{:03}**: {last}", run.steps.len() + 1));
@@ -68,7 +68,7 @@ fn plan(report: &PlanReport) -> String {
     text.into_plain()
 }
 
-/// Is what the plan says about a step.
+/// What the plan says about a step.
 #[derive(Clone, Copy)]
 struct StepLine<'a> {
     next: Option<&'a Next>,
@@ -76,11 +76,11 @@ struct StepLine<'a> {
     is_skipped: bool,
 }
 
-fn row(number: usize, step: &Step, standing: StepLine<'_>) -> String {
-    let StepLine { next, is_done, is_skipped } = standing;
-    // What is in brackets is a mark, and a link would lead somewhere.
-    let word = |text: &str| clean_line(text, 120).replace(['[', ']'], "");
-    let title = word(&step.title);
+fn row(number: usize, step: &Step, line: StepLine<'_>) -> String {
+    let StepLine { next, is_done, is_skipped } = line;
+    // Brackets would look like a marker or become a link.
+    let unbracketed = |text: &str| clean_line(text, 120).replace(['[', ']'], "");
+    let title = unbracketed(&step.title);
     let mark = match next.map(|next| next.action) {
         _ if is_skipped => "[SKIP] ",
         Some(Action::Retry | Action::Return) if next.is_some_and(|next| next.rule == "3.interrupted") => "[RESUME] ",
@@ -91,9 +91,12 @@ fn row(number: usize, step: &Step, standing: StepLine<'_>) -> String {
         Some(Action::Merge | Action::Archive) | None if is_done => "[Completed] ",
         Some(Action::Merge | Action::Archive) | None => "[Pending] ",
     };
-    let agent =
-        step.agent.as_ref().filter(|_| !is_done).map_or_else(String::new, |agent| format!("[Agent: {}] ", word(agent)));
+    let agent = step
+        .agent
+        .as_ref()
+        .filter(|_| !is_done)
+        .map_or_else(String::new, |agent| format!("[Agent: {}] ", unbracketed(agent)));
     let flow = if !is_done && !step.detail.parts.is_empty() { "[FLOW_CONTROL] " } else { "" };
     let checked = if is_done || is_skipped { "x" } else { " " };
-    format!("- [{checked}] **TASK-{number:03}**: {mark}{agent}{flow}{title} ({})", word(step.id.as_str()))
+    format!("- [{checked}] **TASK-{number:03}**: {mark}{agent}{flow}{title} ({})", unbracketed(step.id.as_str()))
 }

@@ -1,4 +1,4 @@
-//! From reports to text: one function per report, no decisions.
+//! Reports as text, Markdown and YAML: one function per report, no decisions.
 
 mod markdown;
 mod patch;
@@ -19,7 +19,7 @@ pub(super) use text::context;
 pub(super) use text::text;
 pub(super) use yaml::yaml;
 
-/// Wraps a report into its document; a schema or a script is printed as it is and comes back as an error.
+/// Wraps a report into its document. A schema or a script has none: its text is the error.
 pub(super) fn json(report: &Report) -> Result<Document<&Body>, &str> {
     if let Body::Document(text) = &report.body {
         return Err(text);
@@ -32,7 +32,7 @@ pub(super) fn json(report: &Report) -> Result<Document<&Body>, &str> {
     })
 }
 
-/// Is a text under construction that knows how much its reader wants.
+/// A text under construction, with how much detail the reader wants.
 pub(super) struct Page {
     pub(super) text: Text,
     pub(super) verbose: bool,

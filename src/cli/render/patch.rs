@@ -1,4 +1,4 @@
-//! A patch: the diff byte for byte, and around it comments that no program takes for a part of it.
+//! A patch: the exact bytes of the diff, between comments that `git apply` ignores.
 
 use super::Page;
 use crate::cli::output::Tone;

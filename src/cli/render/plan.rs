@@ -1,4 +1,4 @@
-//! The plan for people: a person agrees with it after one look.
+//! The plan for people, short enough to agree with at a glance.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -40,17 +40,17 @@ pub(super) fn plan(page: &mut Page, report: &PlanReport, findings: &[Finding]) {
         comparison(page, plan);
         dependencies(page, plan, &report.run);
     }
-    // Of a run with nothing in it, the notes are the answer.
-    let tells_all = page.verbose || plan.verdict == Verdict::Nothing;
+    // If there is nothing to resume, the notes are the answer.
+    let shows_all = page.verbose || plan.verdict == Verdict::Nothing;
     let (shown, hidden): (Vec<&Finding>, Vec<&Finding>) =
-        findings.iter().partition(|finding| tells_all || finding.severity != Severity::Info);
+        findings.iter().partition(|finding| shows_all || finding.severity != Severity::Info);
     if !shown.is_empty() {
         page.text.end().bold("Findings").end();
         let shown: Vec<Finding> = shown.into_iter().cloned().collect();
         page.findings(&shown);
     }
     if !hidden.is_empty() && !page.quiet {
-        page.text.dim(format!("  {} more to note; -v shows them", hidden.len())).end();
+        page.text.dim(format!("  {}; -v shows them", plural(hidden.len(), "more note"))).end();
     }
     if !page.quiet {
         commands(page, plan);
@@ -77,7 +77,7 @@ fn head(page: &mut Page, plan: &Plan, notices: &[Notice]) {
     }
     page.text.plain("  Verdict      ").put(tone_of(plan.verdict), plan.verdict.as_str()).plain(match plan.verdict {
         Verdict::Resume => ": go on",
-        Verdict::Confirm => ": look at the findings, then go on",
+        Verdict::Confirm => ": check the findings, then go on",
         Verdict::Blocked => ": not until something is resolved",
         Verdict::Complete => ": every step is done",
         Verdict::Nothing => ": there is nothing to resume",
@@ -114,7 +114,7 @@ fn head(page: &mut Page, plan: &Plan, notices: &[Notice]) {
     }
 }
 
-/// Shows what the run's own system says, word for word.
+/// Shows the messages of the run's own system verbatim.
 fn said(page: &mut Page, plan: &Plan) {
     if let Some(lines) = plan.native.get("messages") {
         lines_of(page, lines);
@@ -185,7 +185,7 @@ fn one_next(page: &mut Page, next: &Next) {
         (steps, minutes) => {
             let (steps, minutes) =
                 (plural(steps, "step"), plural(usize::try_from(minutes).unwrap_or(usize::MAX), "minute"));
-            extra.push(format!("{steps} and {minutes} are paid again"));
+            extra.push(format!("{steps} and {minutes} are spent again"));
         }
     }
     if page.verbose {
@@ -214,7 +214,7 @@ fn comparison(page: &mut Page, plan: &Plan) {
     }
 }
 
-/// Shows every step up to the end with what it waits for.
+/// Shows every open step with the steps it waits for.
 fn dependencies(page: &mut Page, plan: &Plan, run: &Run) {
     let over: BTreeSet<&str> = plan.steps.completed.iter().chain(&plan.steps.skipped).map(StepId::as_str).collect();
     let open: Vec<&Step> = run.steps.iter().filter(|step| !over.contains(step.id.as_str())).collect();
@@ -242,7 +242,7 @@ fn commands(page: &mut Page, plan: &Plan) {
     }
 }
 
-/// Says in a few lines what a resume took up.
+/// Shows in a few lines what was resumed.
 pub(super) fn resumed(page: &mut Page, plan: &Plan) {
     if let Some(lines) = plan.native.get("confirmation") {
         lines_of(page, lines);

@@ -1,4 +1,4 @@
-//! A repair for people: what is broken, what would take its place, and who says so.
+//! A repair for people: what is broken, the proposed state, and the source of each value.
 
 use super::Page;
 use crate::cli::output::Tone;
@@ -13,7 +13,7 @@ pub(super) fn repair(page: &mut Page, repair: &RepairReport) {
             .plain(format!("{} is written from {}", repair.state, repair.proposal.source))
             .end();
         for kept in &repair.kept {
-            page.text.line(format!("   what was there is kept as {kept}"));
+            page.text.line(format!("   the replaced state is kept as {kept}"));
         }
     } else {
         proposed(page, repair);

@@ -1,4 +1,4 @@
-//! A rollback for people: what opens again, what goes in git, what stands in the way, and what was done.
+//! A rollback for people: which steps open again, the git commands, the obstacles, and what was done.
 
 use super::Page;
 use crate::cli::output::Tone;
@@ -9,7 +9,7 @@ use crate::model::plural;
 use crate::ops::GitMethod;
 use crate::ops::RollbackReport;
 
-/// How many commits and files are named; `--verbose` names all.
+/// How many commits and files are shown without `--verbose`.
 const SHOWN: usize = 10;
 
 pub(super) fn rollback(page: &mut Page, back: &RollbackReport) {
@@ -31,7 +31,7 @@ pub(super) fn rollback(page: &mut Page, back: &RollbackReport) {
         page.text.line(format!("              → {}", obstacle.command));
     }
     if let Some(backup) = back.backup.as_ref().filter(|_| back.written) {
-        page.text.line(format!("A copy of what is given up lies in {backup}"));
+        page.text.line(format!("A backup is in {backup}"));
     }
     if !back.left_out.is_empty() {
         page.text.put(Tone::Warn, format!("Not copied: {}", plural(back.left_out.len(), "file"))).end();
@@ -47,7 +47,7 @@ pub(super) fn rollback(page: &mut Page, back: &RollbackReport) {
 fn targets(page: &mut Page, back: &RollbackReport) {
     if back.targets.is_empty() {
         page.text
-            .line(format!("{} has nothing to go back to: no phase was begun, and no checkpoint is kept.", back.run));
+            .line(format!("{} has nothing to go back to: no phase was begun, and there is no checkpoint.", back.run));
         return;
     }
     page.text.bold(format!("{} can be rolled back to", back.run)).end();
@@ -79,7 +79,7 @@ fn impact(page: &mut Page, back: &RollbackReport) {
         page.text.line(format!("  To be approved again: {}", ids(&impact.approvals)));
     }
     if let Some(lost) = impact.lost_seconds.filter(|lost| *lost > 0) {
-        page.text.line(format!("  Work of {} is given up", human_age(lost)));
+        page.text.line(format!("  Work of {} is lost", human_age(lost)));
     }
     let shown = if page.verbose { usize::MAX } else { SHOWN };
     for commit in back.commits.iter().take(shown) {

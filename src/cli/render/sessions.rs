@@ -78,7 +78,7 @@ pub(super) fn show(page: &mut Page, detail: &SessionDetail) {
 }
 
 pub(super) fn clean(page: &mut Page, report: &CleanReport) {
-    let (mark, verb) = if report.dry_run { ("", "would be put away") } else { ("✅ ", "is put away") };
+    let (mark, verb) = if report.dry_run { ("", "would be archived") } else { ("✅ ", "is archived") };
     for over in &report.cleaned {
         page.text.put(Tone::Good, mark).bold(over.id.as_str()).line(format!(" {verb}: records in {}", over.records));
         if let (Some(worktree), Some(branch)) = (&over.worktree, &over.branch) {
@@ -87,22 +87,22 @@ pub(super) fn clean(page: &mut Page, report: &CleanReport) {
         }
     }
     for kept in &report.kept {
-        page.text.bold(kept.id.as_str()).line(format!(" stays: {}", kept.reason));
+        page.text.bold(kept.id.as_str()).line(format!(" is kept: {}", kept.reason));
         if let Some(fix) = kept.fix.as_ref().filter(|_| !page.quiet) {
             page.text.line(format!("   → {fix}"));
         }
     }
     if report.cleaned.is_empty() && report.kept.is_empty() {
-        page.text.line("No session is over: there is nothing to put away.");
+        page.text.line("No session has ended: there is nothing to archive.");
     }
     if report.dry_run && !report.cleaned.is_empty() && !page.quiet {
-        page.text.line(format!("→ piton sessions clean --yes puts {} away", plural(report.cleaned.len(), "session")));
+        page.text.line(format!("→ piton sessions clean --yes archives {}", plural(report.cleaned.len(), "session")));
     }
 }
 
 pub(super) fn import(page: &mut Page, report: &ImportReport) {
     let progress = format!("{} of {} steps done", report.progress.done, report.progress.total);
-    page.text.put(Tone::Good, "✅ ").plain(format!("{} goes on as ", report.from)).bold(report.session.as_str());
+    page.text.put(Tone::Good, "✅ ").plain(format!("{} continues as ", report.from)).bold(report.session.as_str());
     page.text.line(format!(": {progress}, in {}", report.folder));
     if !page.quiet {
         page.text.line(format!("→ {}", report.resume));

@@ -33,28 +33,28 @@ use crate::ops::SetupReport;
 use crate::ops::StatusReport;
 use crate::ops::ValidateReport;
 
-/// How much of a digest the marks around a text show: more than anybody finds a text for that has its own in it.
+/// Length of the digest in the marks around a text: too long to find a text that contains its own digest.
 const FENCE_CHARS: usize = 12;
 
 /// Renders a report for a person.
 pub(in crate::cli) fn text(report: &Report, verbose: bool, quiet: bool) -> Text {
     let mut page = Page { text: Text::default(), verbose, quiet };
-    let mut tell = true;
+    let mut list_findings = true;
     match &report.body {
         Body::List(list) => page.list(list),
         Body::Plan(body) if body.plan.patch.is_some() => {
             patch::patch(&mut page, &body.plan);
-            tell = false;
+            list_findings = false;
         }
         Body::Plan(body) => {
             page.verbose |= body.plan.mode == Mode::Preflight;
             plan::plan(&mut page, body, &report.findings);
-            tell = false;
+            list_findings = false;
         }
         Body::Context(body) => page.context(&body.context),
         Body::Status(status) => {
             page.status(status);
-            tell = false;
+            list_findings = false;
         }
         Body::Validate(validate) => page.validate(validate),
         Body::SchemaList(list) => page.schemas(list),
@@ -83,21 +83,21 @@ pub(in crate::cli) fn text(report: &Report, verbose: bool, quiet: bool) -> Text 
         Body::Clean(report) => sessions::clean(&mut page, report),
         Body::Import(report) => sessions::import(&mut page, report),
     }
-    if tell && !report.findings.is_empty() {
+    if list_findings && !report.findings.is_empty() {
         page.text.end();
         page.findings(&report.findings);
     }
     page.text
 }
 
-/// Renders a context for somebody who reads it as plain text.
+/// Renders a context as plain text.
 pub(in crate::cli) fn context(context: &Context) -> String {
     let mut page = Page { text: Text::default(), verbose: false, quiet: true };
     page.context(context);
     page.text.into_plain()
 }
 
-/// Returns how loudly a verdict is shown.
+/// Returns the tone of a verdict.
 pub(super) const fn tone_of(verdict: Verdict) -> Tone {
     match verdict {
         Verdict::Resume | Verdict::Complete => Tone::Good,
@@ -217,15 +217,17 @@ impl Page {
 
     fn cleanup(&mut self, cleanup: &CleanupReport) {
         if cleanup.items.is_empty() {
-            self.text
-                .line(format!("Nothing that is over is older than {}.", plural(cleanup.after_days as usize, "day")));
+            self.text.line(format!(
+                "No finished run or leftover file is older than {}.",
+                plural(cleanup.after_days as usize, "day")
+            ));
         }
         for item in &cleanup.items {
             let age = human_age(item.age_seconds);
             match (&item.to, &item.problem) {
                 (Some(to), _) => self.text.put(Tone::Good, "✅ ").line(format!("{} is in {to}", item.path)),
                 (None, Some(problem)) => {
-                    self.text.put(Tone::Bad, "✗  ").line(format!("{} stays: {problem}", item.path))
+                    self.text.put(Tone::Bad, "✗  ").line(format!("{} is kept: {problem}", item.path))
                 }
                 (None, None) => self.text.plain("   ").line(format!("{}: {}, {age} old", item.path, item.why)),
             };
@@ -257,13 +259,11 @@ impl Page {
         let program = setup.program.as_deref().unwrap_or("of unknown path");
         self.text.put(Tone::Good, "✅ ").plain(format!("piton {}: {program}", setup.version)).end();
         if let (Some(cache), false) = (&setup.cache, setup.in_cache) {
-            self.text.line(format!(
-                "   it is not the one in {cache}, which the plugin looks for first after a prebuilt one"
-            ));
+            self.text.line(format!("   not the one in {cache}, where the plugin looks first, after a prebuilt one"));
         }
         let Some(settings) = &setup.settings else { return };
         match (settings.needed, settings.written) {
-            (false, _) => self.text.line(format!("   {} says so already", settings.file)),
+            (false, _) => self.text.line(format!("   {} has these settings already", settings.file)),
             (true, true) => self.text.put(Tone::Good, "✅ ").line(format!("{} is changed:", settings.file)),
             (true, false) => self.text.line(format!("   {} would change:", settings.file)),
         };
@@ -303,11 +303,11 @@ impl Page {
             Some(place) => self.text.line(format!("The scratch project is kept in {place}")),
             None => self
                 .text
-                .line("The scratch project is gone again. Begin your own: piton start nine-step --feature NAME"),
+                .line("The scratch project is removed. Start your own run: piton start nine-step --feature NAME"),
         };
     }
 
-    /// Shows the context the way a prompt would hold it: what comes from state files is fenced.
+    /// Shows the context as a prompt would contain it: text from state files is fenced.
     pub(super) fn context(&mut self, context: &Context) {
         self.text.bold(format!("{} — {}", context.step, context.title)).end();
         self.text.line(format!("Position: {}", context.position));
@@ -316,19 +316,17 @@ impl Page {
             self.text.line(format!("Agent: {agent} (attempt {})", context.attempt));
         }
         self.text.line(&context.untrusted).end();
-        self.fenced("untrusted text from state files", &told(context));
+        self.fenced("untrusted text from state files", &untrusted(context));
         if !context.prompt.is_empty() {
             self.text.end();
             self.fenced("the prompt of this system, which quotes state files", &context.prompt);
         }
         for omitted in &context.omitted {
-            self.text
-                .dim(format!("WorktreeOutcome out for want of room: {} ({} bytes)", omitted.what, omitted.bytes))
-                .end();
+            self.text.dim(format!("Left out for lack of space: {} ({} bytes)", omitted.what, omitted.bytes)).end();
         }
     }
 
-    /// Puts a text between two lines that it cannot hold itself, since they have its digest in them.
+    /// Puts a text between two lines that it cannot contain itself, since they carry its digest.
     fn fenced(&mut self, what: &str, text: &str) {
         let mark = &sha256_hex(text.as_bytes())[..FENCE_CHARS];
         self.text.line(format!("--- begin of {what} ({mark}) ---")).block(text);
@@ -351,8 +349,8 @@ impl Page {
     }
 }
 
-/// Returns what a context tells in the words of state files.
-fn told(context: &Context) -> String {
+/// Returns the untrusted part of a context: text from state files.
+fn untrusted(context: &Context) -> String {
     let mut text = context.goal.as_ref().map_or_else(String::new, |goal| format!("Goal: {goal}\n"));
     bullets(&mut text, "Read first", &readings(&context.required_reading));
     bullets(&mut text, "Touch", &context.files_to_touch);
@@ -367,7 +365,7 @@ fn told(context: &Context) -> String {
     text
 }
 
-/// Adds a list; the further lines of an item stay below its first.
+/// Adds a list; continuation lines of an item are indented below its first.
 fn bullets(text: &mut String, head: &str, items: &[String]) {
     if !items.is_empty() {
         text.push_str(&format!("{head}:\n"));

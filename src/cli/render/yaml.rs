@@ -1,12 +1,12 @@
 //! The context as YAML (docs/formats/nine-step.md#context-for-the-agent). Strings are written as JSON strings, which every YAML
-//! reader takes as text.
+//! parser reads as text.
 
 use serde_json::Value;
 
 use crate::ops::Body;
 use crate::ops::Report;
 
-/// Renders the data of a report as one YAML document; a resume as the context in it.
+/// Renders the data of a report as one YAML document; of a resume, its context.
 pub(in crate::cli) fn yaml(report: &Report) -> String {
     let data = match &report.body {
         Body::Resume(resume) => serde_json::to_value(&resume.context),

@@ -1,4 +1,4 @@
-//! Where fuzzers start from: the examples and the fixtures below `fuzz/seeds`, with every kind of change made to each.
+//! The seeds of the fuzzers: the examples and the fixtures in `fuzz/seeds`, each with every kind of change.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use super::files_in;
 use super::repository;
 use crate::dialect::BUILT_IN;
 
-/// Every kind of change, at the step that the plan names and by force at the first one, alone and one after the other.
+/// Every kind of change, to the planned step and forced to the first one, alone and in sequence.
 const CHANGES: [&str; 20] = [
     "",
     "b! agent",
@@ -88,7 +88,7 @@ fn jobs(texts: &[Vec<u8>], jobs: &[&str]) -> Vec<Vec<u8>> {
     texts.iter().flat_map(with).collect()
 }
 
-/// Puts the files of a folder into one text.
+/// Bundles the files of a folder into one text.
 fn bundle(folder: &Path) -> Vec<u8> {
     let mut text = Vec::new();
     let mut waiting = vec![folder.to_owned()];

@@ -1,4 +1,4 @@
-//! The six phases of a story: where a cycle goes on after its last saved result.
+//! The six phases of a story: where a cycle continues after its last saved result.
 
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ fn story(sandbox: &Sandbox, id: &str, status: &str) {
 }
 
 #[test]
-fn a_cycle_goes_on_after_the_phase_that_was_saved_last() {
+fn a_cycle_continues_after_the_last_saved_phase() {
     let (done, skipped, failed) = ("completed", "skipped", "failed");
     for (current, results, expected) in [
         ("1_validation", vec![("1_validation", done)], Some(("2_development", "run", "dev"))),
@@ -39,7 +39,7 @@ fn a_cycle_goes_on_after_the_phase_that_was_saved_last() {
         ),
         // It was begun but never finished.
         ("2_development", vec![("1_validation", done)], Some(("2_development", "retry", "dev"))),
-        // A result of a later phase is of an earlier lap.
+        // A result of a later phase belongs to an earlier round.
         ("1_validation", vec![("1_validation", done), ("2_development", done)], None),
     ] {
         let sandbox = Sandbox::new();

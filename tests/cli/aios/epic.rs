@@ -1,4 +1,4 @@
-//! Waves of stories behind gates: where an epic goes on, and what its stories say against it.
+//! Waves of stories behind gates: where an epic continues, and what its stories say against it.
 
 use serde_json::Value;
 use serde_json::json;
@@ -62,19 +62,19 @@ fn next(plan: &Value) -> Vec<String> {
 }
 
 #[test]
-fn an_epic_goes_on_in_the_first_wave_that_is_not_completed() {
+fn an_epic_continues_in_the_first_open_wave() {
     let approved = "{ 1: { status: approved, agent: architect } }";
     for (statuses, waves, gates, code, expected) in [
         (["completed", "pending", "pending"], ["in_progress", "pending"], "{}", 0, vec!["run 5.2"]),
-        // Side by side where the plan says so, and in its order.
+        // Parallel where the plan says so, and in its order.
         (["pending", "pending", "pending"], ["pending", "pending"], "{}", 0, vec!["run 5.2", "run 5.1"]),
         (["completed", "in_progress", "pending"], ["in_progress", "pending"], "{}", 0, vec!["retry 5.2"]),
         (["completed", "skipped", "pending"], ["in_progress", "pending"], "{}", 0, vec!["run gate-1"]),
         (["completed", "completed", "pending"], ["completed", "pending"], approved, 0, vec!["run 5.10"]),
-        // Approved, and whether the branches were merged nobody knows.
+        // Approved, and it is unknown whether the branches were merged.
         (["completed", "completed", "pending"], ["gate_review", "pending"], approved, 0, vec!["run merge-1"]),
         (["completed", "completed", "completed"], ["completed", "completed"], "{}", 0, vec!["run final-gate"]),
-        // The gate spoke before a story was opened again: nothing behind it is begun, and nothing is merged.
+        // The gate decided before a story was reopened: nothing after it is begun, and nothing is merged.
         (["completed", "in_progress", "pending"], ["in_progress", "pending"], approved, 9, vec!["retry 5.2"]),
         (["completed", "pending", "pending"], ["completed", "pending"], "{}", 9, vec!["run 5.2"]),
         (["completed", "odd", "pending"], ["in_progress", "pending"], "{}", 9, vec![]),
@@ -90,7 +90,7 @@ fn an_epic_goes_on_in_the_first_wave_that_is_not_completed() {
 }
 
 #[test]
-fn a_story_of_which_nothing_but_the_status_is_written_has_that_status() {
+fn a_story_with_only_a_status_has_that_status() {
     let sandbox = sandbox(["completed", "in_progress", "pending"], ["in_progress", "pending"], "{}");
     let state = sandbox.read(STATE);
     sandbox.file(STATE, &state.replace("5.1: { status: completed }", "5.1: completed"));
@@ -106,7 +106,7 @@ fn an_active_state_is_out_of_date_beside_a_newer_one_that_is_over() {
     sandbox.file(".aiox/epic-5-state.yaml", &over.replace("T11:30", "T11:40"));
     let list = sandbox.piton(["list"]).run().expect_code(3);
     assert!(list.findings().iter().any(|finding| finding.contains("state-leftover")), "{list}");
-    // An older one that is over says nothing against a newer one that goes on.
+    // An older finished one says nothing against a newer open one.
     sandbox.file(".aiox/epic-5-state.yaml", &over.replace("T11:30", "T11:20"));
     assert_eq!(sandbox.piton(["plan"]).run().expect_code(0).at("/data/run/state_files/0"), STATE);
 }
@@ -141,7 +141,7 @@ fn stories_are_compared_with_the_state() {
 }
 
 #[test]
-fn a_status_that_nobody_knows_is_not_compared_with_a_story() {
+fn an_unknown_status_is_not_compared_with_a_story() {
     let sandbox = sandbox(["completed", "odd", "pending"], ["in_progress", "pending"], "{}");
     story(&sandbox, "5.2", "InProgress");
     let findings = sandbox.piton(["plan"]).run().expect_code(9).findings();
@@ -150,7 +150,7 @@ fn a_status_that_nobody_knows_is_not_compared_with_a_story() {
 }
 
 #[test]
-fn what_an_epic_needs_and_is_gone_stops_it() {
+fn a_missing_file_that_an_epic_needs_blocks_it() {
     for path in [PLAN, "docs/stories/epics/five/5.10.story.md"] {
         let sandbox = sandbox(["completed", "pending", "pending"], ["in_progress", "pending"], "{}");
         sandbox.remove(path);
@@ -211,7 +211,7 @@ fn a_wave_that_only_the_plan_has_comes_in_its_turn() {
 }
 
 #[test]
-fn what_only_the_state_has_stays_and_is_said() {
+fn stories_only_in_the_state_are_kept_and_reported() {
     let sandbox = sandbox(["completed", "completed", "pending"], ["completed", "in_progress"], "{}");
     // Wave 2 is gone from the plan, and its story with it.
     let (head, tail) = EXECUTION.split_once("    - { wave: 2").unwrap();

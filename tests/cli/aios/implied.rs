@@ -1,4 +1,4 @@
-//! Runs of which nothing is saved: what stories and the artifacts of spec pipelines imply, and what beats it.
+//! Runs without a saved state: what stories and the artifacts of spec pipelines imply, and what takes precedence.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ fn ids(list: &Output) -> Vec<String> {
 }
 
 #[test]
-fn a_story_implies_a_cycle_only_while_somebody_works_on_it() {
+fn a_story_implies_a_cycle_only_while_it_is_in_progress() {
     for (status, tasks, expected) in [
         ("InProgress", "- [x] a\n- [ ] b\n", Some(("3_implement", "dev"))),
         ("InProgress", "- [x] a\n- [x] b\n", Some(("4_qa", "qa"))),
@@ -58,7 +58,7 @@ fn a_failed_gate_sends_a_story_in_review_back_to_its_fixes() {
 }
 
 #[test]
-fn a_spec_pipeline_goes_on_with_the_first_artifact_that_is_missing() {
+fn a_spec_pipeline_continues_with_the_first_missing_artifact() {
     let aios = "docs/stories/5.1/spec";
     let nexos = "docs/stories/login/spec";
     let requirements = "{\"title\": \"x\"}\n";
@@ -116,7 +116,7 @@ const LOOP: &str = "{\"storyId\":\"2.1\",\"currentIteration\":3,\"maxIterations\
                     \"updatedAt\":\"2026-01-30T12:00:00Z\",\"history\":[]}";
 
 #[test]
-fn what_is_implied_is_listed_and_never_taken_beside_what_is_saved() {
+fn implied_runs_are_listed_and_never_chosen_over_saved_ones() {
     let sandbox = Sandbox::new();
     story(&sandbox, "docs/stories/4.2.story.md", "4.2", "InProgress", "- [ ] a\n");
     sandbox.file("docs/stories/5.1/spec/requirements.json", "{}\n").file("qa/2.1/loop-status.json", LOOP);
@@ -127,12 +127,12 @@ fn what_is_implied_is_listed_and_never_taken_beside_what_is_saved() {
         let plan = sandbox.piton(["--mode", mode, "plan"]).run();
         assert_eq!(plan.at("/data/run/id"), "qa-2.1", "{mode}: {plan}");
     }
-    // Whoever names it gets it.
+    // It is found by name.
     assert_eq!(sandbox.piton(["plan", "sdc-4.2"]).run().at("/data/run/id"), "sdc-4.2");
 }
 
 #[test]
-fn a_saved_state_beats_what_the_story_of_the_same_subject_implies() {
+fn a_saved_state_takes_precedence_over_its_story() {
     let cycle = "workflowId: development-cycle\ncurrentPhase: 1_validation\ncurrentStory: /home/x/docs/stories/2.1.story.md\n\
                  lastUpdated: 2026-01-31T11:00:00Z\nphaseResults: { 1_validation: { status: completed } }\n";
     let build = "{\"storyId\":\"2.1\",\"status\":\"paused\",\"checkpoints\":[],\"completedSubtasks\":[]}";
@@ -170,7 +170,7 @@ fn different_subjects_come_newest_first_and_autopilot_takes_the_first() {
 }
 
 #[test]
-fn no_command_is_offered_that_what_is_implied_cannot_take() {
+fn only_valid_commands_are_offered_for_implied_runs() {
     let sandbox = Sandbox::new();
     story(&sandbox, "docs/stories/4.2.story.md", "4.2", "InProgress", "- [ ] a\n");
     let spec = "docs/stories/5.1/spec";
@@ -193,7 +193,7 @@ fn no_command_is_offered_that_what_is_implied_cannot_take() {
 }
 
 #[test]
-fn whoever_has_to_choose_sees_what_is_implied_too() {
+fn a_choice_lists_implied_runs_too() {
     let sandbox = Sandbox::new();
     story(&sandbox, "docs/stories/4.2.story.md", "4.2", "InProgress", "- [ ] a\n");
     for story in ["2.1", "3.1"] {
@@ -203,7 +203,7 @@ fn whoever_has_to_choose_sees_what_is_implied_too() {
     for title in ["SDC for story 4.2", "QA Loop for story 2.1", "QA Loop for story 3.1"] {
         assert!(asked.contains(title), "{asked}");
     }
-    // Of those that were saved autopilot takes one, and never what is only implied.
+    // Autopilot selects a saved run, never an implied one.
     let id = sandbox.piton(["--mode", "autopilot", "plan"]).run().at("/data/run/id");
     assert!(id.as_str().unwrap().starts_with("qa-"), "{id}");
 }
@@ -222,7 +222,7 @@ fn an_artifact_that_cannot_be_used_is_the_one_to_make_again() {
 }
 
 #[test]
-fn a_spec_is_not_judged_before_what_it_was_to_be_made_of_is_there() {
+fn a_spec_is_not_reviewed_before_its_inputs_exist() {
     let sandbox = Sandbox::new();
     sandbox.file("docs/stories/5.1/spec/spec.md", "# Spec\n");
     let plan = sandbox.piton(["plan"]).run();
@@ -231,7 +231,7 @@ fn a_spec_is_not_judged_before_what_it_was_to_be_made_of_is_there() {
 }
 
 #[test]
-fn two_files_of_one_story_are_told() {
+fn two_files_of_one_story_are_reported() {
     let sandbox = Sandbox::new();
     story(&sandbox, "docs/stories/4.2.story.md", "4.2", "InProgress", "- [ ] a\n");
     story(&sandbox, "docs/stories/active/4.2.login.story.md", "4.2", "Done", "- [x] a\n");
@@ -242,7 +242,7 @@ fn two_files_of_one_story_are_told() {
 }
 
 #[test]
-fn a_saved_state_with_nothing_to_do_gives_way_to_a_story_that_somebody_works_on() {
+fn a_saved_state_with_nothing_to_do_gives_way_to_a_story_in_progress() {
     let bob = "session_state:\n  version: '1.2'\n  last_updated: '2026-01-31T11:45:00Z'\n  epic: { id: 12, total_stories: 0 }\n  \
                progress: { stories_done: [], stories_pending: [] }\n  workflow: { phase_results: {} }\n  last_action: { type: EPIC_STARTED }\n";
     let guided = "instance_id: wf-1\nworkflow_id: x\nstatus: active\nsteps: []\nupdated_at: '2026-01-31T11:45:00Z'\n";
@@ -299,7 +299,7 @@ fn a_record_that_names_a_story_speaks_for_it() {
 }
 
 #[test]
-fn a_plan_says_that_another_state_of_the_run_lies_beside_it() {
+fn a_plan_names_another_state_of_the_run() {
     let sandbox = Sandbox::new();
     let state = |at: &str| {
         format!(

@@ -1,4 +1,4 @@
-//! Every kind of saved state beside epics, QA loops and development cycles: what it is called and where it goes on.
+//! Every kind of saved state beside epics, QA loops and development cycles: what it is called and where it continues.
 
 use serde_json::Value;
 
@@ -102,7 +102,7 @@ const PIPELINE: Case = Case {
 const CASES: [&Case; 9] = [&GUIDED, &PAUSED, &ENGINE, &ADE, &PHASES, &BOB, &BUILD, &RECORD, &PIPELINE];
 
 #[test]
-fn every_kind_goes_on_where_its_state_says() {
+fn every_kind_continues_where_its_state_says() {
     for case in CASES {
         let sandbox = Sandbox::new();
         sandbox.file(case.path, case.text);
@@ -146,7 +146,7 @@ fn a_kind_is_known_by_its_content_under_the_name_of_any_other() {
 }
 
 #[test]
-fn what_is_aborted_or_over_is_not_taken_up_by_itself() {
+fn an_aborted_or_finished_run_is_not_resumed_automatically() {
     for (case, from, to) in [
         (&GUIDED, "status: active", "status: aborted"),
         (&ENGINE, "status: active", "status: aborted"),
@@ -186,7 +186,7 @@ fn of_two_states_of_one_run_the_newer_counts_and_the_other_is_named() {
     assert_eq!(list.at("/data/runs/1"), Value::Null);
     assert_eq!(list.findings(), ["state-superseded"]);
     assert_eq!(list.at("/findings/0/file"), "qa/2.1/loop-status.json");
-    // In YAML the epic counts, whatever its stamp.
+    // In YAML the epic counts, for any timestamp.
     let sandbox = Sandbox::new();
     sandbox.file("docs/stories/7.1.story.md", "# Story 7.1: x\n\n**Status:** Draft\n");
     let yaml = "epic_state:\n  epicId: 7\n  status: active\n  updated_at: \"2026-01-31T08:00:00Z\"\n  waves:\n    1: { status: pending, stories: { 7.1: { status: pending } } }\n";
@@ -214,7 +214,7 @@ fn a_state_of_a_newer_version_is_read_and_never_written() {
 }
 
 #[test]
-fn what_became_of_an_artifact_after_the_end_does_not_open_a_workflow_again() {
+fn a_changed_artifact_does_not_reopen_a_finished_workflow() {
     let sandbox = Sandbox::new();
     let artifacts = "artifacts:\n  - { name: brief, created_by_step: 0, path: docs/brief.md, status: created }\n";
     let over =

@@ -1,4 +1,4 @@
-//! Who says that it drives a project now: a living process blocks, a dead one and an old lock do not.
+//! Locks of a project: a living process blocks, a dead one and an old lock do not.
 
 use std::process::Child;
 use std::process::Command;
@@ -9,7 +9,7 @@ use crate::support::Sandbox;
 const STATE: &str = ".aiox/workflow-state/1.1-state.yaml";
 const LOCK: &str = ".aiox/locks/bob-orchestration.lock";
 
-/// Is a process that is none of the caller's; it ends with the test.
+/// A process unrelated to the caller; it ends with the test.
 struct Other(Child);
 
 impl Other {
@@ -53,7 +53,7 @@ fn a_lock_blocks_while_its_time_and_its_process_last() {
         (alive, "2026-01-31T11:54:59Z", 0, "owner-gone"),
         (dead, "2026-01-31T11:59:00Z", 0, "owner-gone"),
         (dead, "2026-01-31T11:00:00Z", 0, "owner-gone"),
-        // The caller itself, or what started it, does not stand in its own way.
+        // The caller, or its parent process, does not block itself.
         (std::process::id(), "2026-01-31T11:59:00Z", 0, ""),
     ] {
         let sandbox = sandbox();
@@ -76,7 +76,7 @@ fn a_lock_blocks_while_its_time_and_its_process_last() {
 }
 
 #[test]
-fn what_a_story_implies_waits_for_a_living_orchestrator_too() {
+fn an_implied_run_waits_for_a_living_orchestrator_too() {
     let other = Other::new();
     let sandbox = Sandbox::new();
     sandbox.file("docs/stories/1.1.story.md", "# Story 1.1: x\n\n**Status:** InProgress\n\n## Tasks\n- [ ] a\n");
@@ -86,7 +86,7 @@ fn what_a_story_implies_waits_for_a_living_orchestrator_too() {
 }
 
 #[test]
-fn the_lock_of_another_project_below_the_root_holds_nobody_back_here() {
+fn the_lock_of_another_project_below_the_root_does_not_block() {
     let other = Other::new();
     let sandbox = sandbox();
     sandbox.file(&format!("packages/a/{LOCK}"), &lock(other.0.id(), "2026-01-31T11:59:00Z"));
@@ -94,7 +94,7 @@ fn the_lock_of_another_project_below_the_root_holds_nobody_back_here() {
 }
 
 #[test]
-fn an_empty_or_broken_lock_is_told_about() {
+fn an_empty_or_broken_lock_is_reported() {
     for text in ["", "{\"pid\": null}", "pid: [\n"] {
         let sandbox = sandbox();
         sandbox.file(LOCK, text);

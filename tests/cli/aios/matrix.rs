@@ -1,4 +1,4 @@
-//! The table of modes and situations, ages on every boundary, and the texts of `orchestrate-resume`, word for word
+//! The table of modes and situations, ages on every boundary, and the exact texts of `orchestrate-resume`
 //! (docs/formats/aios.md#modes, docs/formats/aios.md#age, docs/formats/aios.md#messages).
 
 use std::ops::Deref;
@@ -50,7 +50,7 @@ fn epic(mode: &str) -> String {
     )
 }
 
-/// Says what a project holds.
+/// The content of a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Situation {
     Clean,
@@ -61,7 +61,7 @@ enum Situation {
     Live,
 }
 
-/// Is a project in a situation, with the process that drives it where one does.
+/// A project in a situation, with the process that drives it, if any.
 struct Project {
     sandbox: Sandbox,
     driver: Option<Child>,
@@ -133,7 +133,7 @@ fn every_mode_meets_every_situation() {
             let document = plan.json();
             let asked = document["data"]["question"]["text"].as_str();
             match question {
-                // In preflight a conflict is looked at, and nothing is asked that the word could answer.
+                // In preflight a conflict is shown without a question that "proceed" could answer.
                 Some("Which would you prefer?") if mode == "preflight" => assert_eq!(asked, None, "{plan}"),
                 Some(text) => assert!(asked.is_some_and(|asked| asked.contains(text)), "{situation:?} {mode}\n{plan}"),
                 None => assert_eq!(asked, None, "{situation:?} {mode}\n{plan}"),
@@ -146,7 +146,7 @@ fn every_mode_meets_every_situation() {
 }
 
 #[test]
-fn what_stops_a_plan_stops_a_resume_in_every_mode() {
+fn a_blocked_plan_blocks_a_resume_in_every_mode() {
     for (situation, code) in
         [(Situation::Blocking, 9), (Situation::Corrupt, 4), (Situation::Live, 6), (Situation::Warnings, 9)]
     {
@@ -164,7 +164,7 @@ fn what_stops_a_plan_stops_a_resume_in_every_mode() {
 }
 
 #[test]
-fn ages_change_exactly_on_their_boundaries_and_autopilot_goes_on_below_a_day() {
+fn ages_change_exactly_on_their_boundaries_and_autopilot_continues_below_a_day() {
     for (now, band, unattended, code, finding) in [
         ("2026-01-31T12:29:59Z", Some("fresh"), true, 0, None),
         ("2026-01-31T12:30:00Z", Some("recent"), true, 0, None),
@@ -192,7 +192,7 @@ fn ages_change_exactly_on_their_boundaries_and_autopilot_goes_on_below_a_day() {
 }
 
 #[test]
-fn without_a_stamp_the_commit_counts_and_then_the_file_and_it_is_said_which() {
+fn without_a_timestamp_the_commit_counts_and_then_the_file() {
     let noon = 1_769_860_800;
     let sandbox = Sandbox::new();
     let text = qa_loop("").replace("2026-01-31T10:00:00Z", "");
@@ -213,7 +213,7 @@ fn a_run_keeps_the_mode_it_was_started_in_unless_the_caller_says_otherwise() {
         ("interactive", None, None, "interactive"),
         ("preflight", None, None, "preflight"),
         ("Pre-Flight", None, None, "preflight"),
-        // Of an unknown word nothing is taken: the setting of the project counts.
+        // An unknown value is ignored: the project's setting counts.
         ("odd", None, None, "preflight"),
         ("preflight", Some("interactive"), None, "interactive"),
         ("preflight", Some("interactive"), Some("autopilot"), "autopilot"),
@@ -233,7 +233,7 @@ fn a_run_keeps_the_mode_it_was_started_in_unless_the_caller_says_otherwise() {
 }
 
 #[test]
-fn a_state_that_is_found_is_told_word_for_word() {
+fn a_found_state_is_reported_verbatim() {
     let text = Situation::Warnings.build().piton(["plan", "--format", "text"]).run().expect_code(9).stdout;
     let (block, rest) = text.split_once("Workflow resume plan:").unwrap();
     assert_eq!(
@@ -264,7 +264,7 @@ Warnings:
 }
 
 #[test]
-fn several_states_are_told_word_for_word_with_numbers_that_work() {
+fn several_states_are_reported_verbatim_with_numbers_that_work() {
     let sandbox = Situation::Several.build();
     let output = sandbox.piton(["plan", "--format", "text"]).run().expect_code(8);
     assert!(
@@ -280,13 +280,13 @@ Which would you like to resume? (1-2, or \"none\" to start fresh)
         "{output}"
     );
     assert_eq!(sandbox.piton(["plan", "2"]).run().at("/data/run/id"), "qa-2.1");
-    // For a program it is the same document as for every other system.
+    // For programs the document is the same as for every other system.
     let document = sandbox.piton(["plan"]).run().expect_code(8).json();
     assert_eq!((&document["schema"], &document["error"]["code"]), (&"error/1".into(), &"ambiguous".into()));
 }
 
 #[test]
-fn what_cannot_be_resumed_is_told_word_for_word_with_the_commands_behind_the_options() {
+fn a_state_that_cannot_be_resumed_is_reported_verbatim_with_commands() {
     let sandbox = Situation::Blocking.build();
     for verb in ["plan", "resume"] {
         let text = sandbox.piton([verb, "--format", "text"]).run().expect_code(9).stdout;
@@ -312,7 +312,7 @@ Options:
 }
 
 #[test]
-fn a_resume_that_comes_to_nothing_is_told_word_for_word() {
+fn a_failed_resume_is_reported_verbatim() {
     let sandbox = Situation::Corrupt.build();
     let output = sandbox.piton(["resume", "--format", "text"]).run().expect_code(4);
     let lines: Vec<&str> = output.stderr.lines().collect();
@@ -323,7 +323,7 @@ fn a_resume_that_comes_to_nothing_is_told_word_for_word() {
 }
 
 #[test]
-fn nothing_saved_is_told_with_the_alternatives() {
+fn a_missing_state_is_reported_with_alternatives() {
     let sandbox = Sandbox::new();
     sandbox.file(".aios/config.yaml", "stories: {}\n").file(STORY, &story("2.1", "Done"));
     let output = sandbox.piton(["plan", "--format", "text"]).run().expect_code(3);
@@ -332,7 +332,7 @@ fn nothing_saved_is_told_with_the_alternatives() {
 }
 
 #[test]
-fn preflight_compares_file_by_file_and_checks_what_waits_for_what() {
+fn preflight_compares_files_and_checks_dependencies() {
     let sandbox = Situation::Clean.build();
     sandbox.git_init();
     sandbox.file(STORY, &story("2.1", "InProgress").replace("none", "see the log")).commit("notes");
@@ -352,7 +352,7 @@ fn preflight_compares_file_by_file_and_checks_what_waits_for_what() {
 }
 
 #[test]
-fn what_git_says_was_changed_since_the_state_was_saved_is_weighed() {
+fn changes_in_git_since_the_state_was_saved_are_considered() {
     for (path, from, to, code, severity) in [
         (STORY, "It works", "It works twice", "story-changed", "warning"),
         (STORY, "none", "see the log", "story-changed", "warning"),
@@ -372,7 +372,7 @@ fn what_git_says_was_changed_since_the_state_was_saved_is_weighed() {
 }
 
 #[test]
-fn a_review_is_not_resumed_over_criteria_that_changed_under_it() {
+fn a_review_is_not_resumed_after_its_criteria_changed() {
     let sandbox = Sandbox::new();
     let review = updated()
         .replace("\"2026-01-31T10:00:00Z\"", "\"2026-01-31T10:00:00Z\", \"fixedAt\": \"2026-01-31T11:00:00Z\"");
@@ -400,7 +400,7 @@ fn a_workflow_begun_for_the_same_story_since_stops_the_older_one() {
 }
 
 #[test]
-fn what_was_never_saved_is_never_put_away() {
+fn an_implied_run_is_never_archived() {
     let sandbox = Sandbox::new();
     sandbox.file(STORY, &story("2.1", "InProgress")).file("docs/stories/3.1/spec/requirements.json", "{}\n");
     let before = sandbox.tree();
@@ -417,7 +417,7 @@ fn what_was_never_saved_is_never_put_away() {
 }
 
 #[test]
-fn what_is_partly_valid_is_told_word_for_word() {
+fn a_partly_valid_state_is_reported_verbatim() {
     let sandbox = Sandbox::new();
     sandbox.file(
         ".aiox/w-20260131-abc123-state.yaml",
@@ -448,7 +448,7 @@ Suggestion: Resume from Phase 2, using Phase 1 outputs.
 }
 
 #[test]
-fn what_may_go_on_goes_on_in_every_mode_after_its_consent() {
+fn a_resumable_run_continues_in_every_mode_after_consent() {
     for (situation, mode, answer, code) in [
         (Situation::Clean, "autopilot", "", 0),
         (Situation::Clean, "interactive", "", 0),
@@ -476,7 +476,7 @@ fn what_may_go_on_goes_on_in_every_mode_after_its_consent() {
 }
 
 #[test]
-fn autopilot_logs_what_it_decided_where_the_framework_looks_for_it() {
+fn autopilot_logs_its_decision_where_the_framework_expects_it() {
     let sandbox = Situation::Warnings.build();
     sandbox.file("qa/2.1/orchestration-log-20260131T090000Z.md", "# Orchestration\n");
     sandbox.piton(["resume", "--mode", "autopilot"]).run().expect_code(0);
@@ -489,7 +489,7 @@ fn autopilot_logs_what_it_decided_where_the_framework_looks_for_it() {
     let line = own.into_iter().find(|line| line["decision"] == "resumed").unwrap();
     assert_eq!((&line["said"], &line["validation"]), (&block.into(), &"warnings".into()));
     assert!(line["warnings"][0].as_str().unwrap().contains("`Ready`"), "{line}");
-    // In the other modes somebody was there.
+    // In the other modes a person was present.
     let sandbox = Situation::Clean.build();
     sandbox.piton(["resume"]).run().expect_code(0);
     assert!(!sandbox.exists("qa/2.1/orchestration-log-20260131T090000Z.md"));
@@ -497,7 +497,7 @@ fn autopilot_logs_what_it_decided_where_the_framework_looks_for_it() {
 }
 
 #[test]
-fn what_nobody_saved_is_resumed_without_a_word_in_any_file_of_the_project() {
+fn an_implied_run_is_resumed_without_a_write_to_the_project() {
     let sandbox = Sandbox::new();
     sandbox.file(STORY, &story("2.1", "InProgress")).git_init();
     let before = sandbox.tree();

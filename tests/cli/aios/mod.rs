@@ -16,7 +16,7 @@ mod yaml;
 use crate::support::Output;
 use crate::support::Sandbox;
 
-/// Runs one command that has to succeed.
+/// Runs one command that must succeed.
 fn run(sandbox: &Sandbox, command: &str) -> Output {
     sandbox.piton(command.split(' ')).run().expect_code(0)
 }
@@ -32,7 +32,7 @@ fn refused(sandbox: &Sandbox, command: &str) -> String {
     output.at("/error/message").as_str().unwrap_or_default().to_owned()
 }
 
-/// Returns action and step of what comes next, else the verdict.
+/// Returns action and id of the next step, else the verdict.
 fn next(sandbox: &Sandbox) -> String {
     let plan = sandbox.piton(["plan"]).run();
     let next = plan.at("/data/next/0");

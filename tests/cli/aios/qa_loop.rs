@@ -24,7 +24,7 @@ fn entry(reviewed: bool, verdict: &str, fixed: bool) -> String {
 }
 
 #[test]
-fn a_loop_goes_on_with_the_review_or_the_fix_that_is_missing() {
+fn a_loop_continues_with_the_missing_review_or_fix() {
     for (status, entry, expected) in [
         ("pending", String::new(), ("review-1", "run", "qa")),
         ("in_progress", entry(false, "", false), ("review-1", "retry", "qa")),
@@ -37,7 +37,7 @@ fn a_loop_goes_on_with_the_review_or_the_fix_that_is_missing() {
         sandbox.file(STATE, &state(status, 1, 5, &entry));
         let before = sandbox.tree();
         let (step, action, agent) = expected;
-        // An approval that the loop does not know of is looked at and recorded, by somebody.
+        // An approval missing in the loop is checked and recorded by a person.
         let code = if action == "verify" { 9 } else { 0 };
         let plan = sandbox.piton(["plan"]).run().expect_code(code);
         assert_eq!(plan.at("/data/run/id"), "qa-2.1");
@@ -76,7 +76,7 @@ fn a_person_decides_where_reviews_are_used_up_blocked_or_escalated() {
 }
 
 #[test]
-fn a_loop_that_went_silent_is_said_to_be_and_goes_on() {
+fn a_silent_loop_is_reported_and_continues() {
     let sandbox = Sandbox::new();
     let text = state("in_progress", 1, 5, &entry(true, "REJECT", false));
     sandbox.file(STATE, &text.replace("11:30", "10:30"));
@@ -87,7 +87,7 @@ fn a_loop_that_went_silent_is_said_to_be_and_goes_on() {
 }
 
 #[test]
-fn a_loop_of_nexos_is_read_in_every_place_it_may_lie() {
+fn a_loop_of_nexos_is_found_in_every_location() {
     let entry = "  - { iteration: 1, date: 2026-01-31T11:10:00Z, verdict: REJECT, findings_count: { high: 1 } }\n";
     let text = format!("story_id: 2.10\ncurrent_iteration: 1\nmax_iterations: 5\nhistory:\n{entry}");
     for path in [

@@ -1,4 +1,4 @@
-//! States that public projects committed, where they lie beside the repository; elsewhere there is nothing to test.
+//! States that public projects committed, if they are present beside the repository.
 
 use crate::support::Sandbox;
 use crate::support::Tree;
@@ -23,7 +23,7 @@ fn killed_cycles_that_went_round_are_for_a_person() {
 }
 
 #[test]
-fn an_epic_that_is_completed_shows_the_stories_that_lag_and_goes_on_where_it_is_reopened() {
+fn a_completed_epic_shows_outdated_stories_and_continues_where_it_is_reopened() {
     let places = ["../shared/real/aios", "../../shared/real/aios"].map(|place| repository().join(place));
     let Some(place) = places.into_iter().find(|place| place.is_dir()) else { return };
     let sandbox = Sandbox::new();
@@ -50,13 +50,13 @@ fn an_epic_that_is_completed_shows_the_stories_that_lag_and_goes_on_where_it_is_
     write_and_compare(&sandbox, state);
 }
 
-/// What the second gate said of the story goes with it; everything else in the file keeps its bytes.
+/// The second gate's result for the story is removed; everything else in the file keeps its bytes.
 fn write_and_compare(sandbox: &Sandbox, state: &str) {
     let before = sandbox.read(state);
     sandbox.piton(["begin", "ACT-6"]).run().expect_code(0);
     assert_eq!(sandbox.read(&format!("{state}.bak")), before);
     let at = "2026-01-31T12:00:00Z";
-    // The stamp of the file is later than the clock of the test, and stamps never run backwards.
+    // The file's timestamp is later than the test's clock, and timestamps never go backwards.
     let later = "2026-02-06T16:00:00Z";
     assert!(before.contains(&format!("updated_at: \"{later}\"")) && !before.contains(at));
     let (head, tail) = before.split_once("    2:\n      status: approved\n").expect("the verdict of wave 2");

@@ -1,4 +1,4 @@
-//! What lies beside the saved states and is none: each file is listed with the reason, and none vanishes.
+//! Files beside the saved states that are not states: each is listed with the reason.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ const CYCLE: &str =
     "workflowId: development-cycle\ncurrentPhase: null\ncurrentStory: docs/stories/1.1.story.md\nphaseResults: {}\n";
 const EPIC: &str = "epic_state:\n  epicId: 5\n  status: active\n  waves: { 1: { status: pending, stories: {} } }\n";
 
-/// A file, its content, and what is said of it: code, words of the message, line and column.
+/// A file, its content, and the finding about it: code, part of the message, line and column.
 type Case = (&'static str, &'static str, &'static str, &'static str, Option<(u64, u64)>);
 
 const CASES: [Case; 16] = [
@@ -124,7 +124,7 @@ fn a_state_that_cannot_be_parsed_is_a_run_that_says_where() {
 }
 
 #[test]
-fn what_the_framework_keeps_beside_its_states_is_nothing_to_tell() {
+fn other_files_of_the_framework_are_not_reported() {
     let sandbox = Sandbox::new();
     for (path, text) in [
         (".aios/session.json", "{}"),

@@ -1,4 +1,4 @@
-//! What is written into the states of AIOS: whole journeys, and the bytes on disk.
+//! Writes to the states of AIOS: whole runs, and the bytes on disk.
 
 use serde_json::Value;
 use serde_json::json;
@@ -57,7 +57,7 @@ epic_state:\r
       status: pending
       stories:
         5.1:
-          status: pending # nobody yet
+          status: pending # no owner yet
           started_at: null
           completed_at: null
     2:
@@ -134,7 +134,7 @@ epic_state:\r
       status: completed
       stories:
         5.1:
-          status: completed # nobody yet
+          status: completed # no owner yet
           started_at: {at}
           completed_at: {at}
           note: 12_tests
@@ -174,7 +174,7 @@ epic_state:\r
         run(&sandbox, "finish gate-1 --verdict REJECTED --summary slow");
         assert!(sandbox.read(STATE).contains("    1:\n      status: rejected\n      agent: architect\n"));
         assert_eq!(verdict(&sandbox), "blocked");
-        // Either a person accepts it, or the work is done again and judged anew.
+        // Either a person accepts it, or the work is repeated and reviewed again.
         let accepted = self::sandbox(&sandbox.read(STATE));
         run(&accepted, "approve gate-1 --by ada --note fine");
         assert!(accepted.read(STATE).contains("    1:\n      status: approved\n      agent: ada\n"));
@@ -188,11 +188,11 @@ epic_state:\r
     }
 
     #[test]
-    fn failures_skips_and_the_end_of_an_epic_have_their_words() {
+    fn failures_skips_and_the_end_of_an_epic_are_recorded() {
         let sandbox = sandbox(BLOCK);
         run(&sandbox, "begin 5.1");
         sandbox.piton(["finish", "5.1", "--status", "failed", "--error", "no: network\nat all"]).run().expect_code(0);
-        assert!(sandbox.read(STATE).contains("status: failed # nobody yet"));
+        assert!(sandbox.read(STATE).contains("status: failed # no owner yet"));
         assert!(sandbox.read(STATE).contains("          note: \"no: network\\nat all\"\n"));
         run(&sandbox, "begin 5.1");
         run(&sandbox, "finish 5.1");
@@ -234,7 +234,7 @@ epic_state:\r
     }
 
     #[test]
-    fn what_cannot_be_edited_alone_is_refused_with_its_line() {
+    fn an_ambiguous_edit_is_refused_with_its_line() {
         let shared = FLOW
             .replace("5.1: { status: pending", "5.1: { status: &s pending")
             .replace("5.2: { status: pending", "5.2: { status: *s");
@@ -312,7 +312,7 @@ mod loops {
     }
 
     #[test]
-    fn a_loop_of_nexos_keeps_its_words_and_its_layout() {
+    fn a_loop_of_nexos_keeps_its_vocabulary_and_layout() {
         let sandbox = Sandbox::new();
         let state = "docs/qa/2.1/loop-status.yaml";
         let text = "story_id: 2.1\ncurrent_iteration: 1 # of the review\nmax_iterations: 5\nhistory:\n  - iteration: 1\n    date: \
@@ -331,7 +331,7 @@ mod loops {
     }
 
     #[test]
-    fn what_a_loop_has_no_word_for_is_refused() {
+    fn a_change_that_a_loop_cannot_express_is_refused() {
         let sandbox = Sandbox::new();
         sandbox.file(STATE, FRESH);
         for (command, said) in [
@@ -370,7 +370,7 @@ mod cycles {
             ("run 5_push", "pause"),
             ("run 5_push", "resume --yes"),
             ("run 5_push", "begin 5_push"),
-            // Whether it took effect nobody knows.
+            // It is unknown whether it took effect.
             ("verify 5_push", "finish 5_push --commit 0123456789abcdef0123456789abcdef01234567"),
             ("run 6_checkpoint", "finish 6_checkpoint --status waiting_approval"),
             ("approve 6_checkpoint", "approve 6_checkpoint"),
@@ -406,7 +406,7 @@ mod cycles {
     }
 
     #[test]
-    fn a_push_that_runs_is_not_put_to_rest() {
+    fn a_running_push_is_not_paused() {
         let sandbox = Sandbox::new();
         sandbox.file(STATE, FRESH);
         for phase in ["1_validation", "2_development", "3_self_healing", "4_quality_gate"] {
@@ -474,7 +474,7 @@ mod others {
     }
 
     #[test]
-    fn a_guided_step_cannot_fail_in_its_own_words() {
+    fn a_guided_step_cannot_record_a_failure() {
         let sandbox = Sandbox::new();
         sandbox.file(GUIDED, STEPS);
         run(&sandbox, "begin step-0");

@@ -1,4 +1,4 @@
-//! What is written into the other states: one journey for each kind, and what it has no word for.
+//! What is written into the other states: one run of each kind, and the changes it cannot express.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use super::refused;
 use super::run;
 use crate::support::Sandbox;
 
-/// Runs commands, each after a look at what comes next.
+/// Runs commands, with a plan before each.
 fn journey(path: &str, text: &str, commands: &[(&str, &str)]) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.file(path, text);
@@ -49,7 +49,7 @@ fn a_master_orchestration_goes_through_its_epics() {
     assert_eq!(epic["errors"], json!([{ "message": "tests", "timestamp": at }]));
     assert_eq!(state["retryCount"], json!({ "4": 1 }));
     assert_eq!(next(&sandbox), "complete");
-    // One line it was, and one line it is.
+    // It stays on one line.
     assert!(!sandbox.read(path).contains('\n'));
 }
 
@@ -83,7 +83,7 @@ fn a_build_checks_its_subtasks_in() {
     assert!(parts[2].len() == 8 && parts[2].bytes().all(|byte| byte.is_ascii_hexdigit()), "{id}");
     assert_eq!(next(&sandbox), "run next");
     assert!(refused(&sandbox, "begin next").contains("currentSubtask"));
-    // One that turns out to have failed is done no more.
+    // A step that turns out to have failed is no longer done.
     run(&sandbox, "finish 1.1 --status failed --error late --force");
     assert_eq!(sandbox.read_json(path)["completedSubtasks"], json!(["1.10"]));
     assert_eq!(next(&sandbox), "retry 1.1");
@@ -171,7 +171,7 @@ fn a_session_of_bob_goes_through_the_phases_of_its_stories() {
 }
 
 #[test]
-fn of_a_workflow_engine_only_the_word_for_the_whole_is_written() {
+fn of_a_workflow_engine_only_the_overall_status_is_written() {
     let path = ".aiox/release-engine-state.yaml";
     let text = "engine_state:\n  mode: engine\n  workflow_name: Release\n  instance_id: release\n  status: active # on\n  updated_at: '2026-01-31T11:30:00Z'\n  \
                 current_step_index: 1\n  action_steps_completed: 1\n  action_steps_total: 3\n  step_results:\n    brief: { status: completed }\n";

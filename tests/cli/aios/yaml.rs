@@ -47,7 +47,7 @@ fn ids_keep_their_spelling_however_they_are_written() {
 }
 
 #[test]
-fn what_nobody_could_read_alike_is_refused_with_its_place() {
+fn ambiguous_yaml_is_refused_with_its_position() {
     let twice = epic("        1.1: { status: completed }\n        \"1.1\": { status: pending }\n");
     let bomb = "a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n\
                 d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]\n";

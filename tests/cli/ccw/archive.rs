@@ -1,4 +1,4 @@
-//! The list of archived sessions: what `archive` enters in it, and what of it stays as it was
+//! The list of archived sessions: the entry added by `archive`, and the rest unchanged
 //! (docs/formats/ccw.md#archiving-a-session).
 
 use serde_json::Value;

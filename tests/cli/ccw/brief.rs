@@ -1,11 +1,11 @@
-//! What the next agent is handed (docs/formats/ccw.md#context-for-the-agent), and the coordination list of the resume command.
+//! The context for the next agent (docs/formats/ccw.md#context-for-the-agent), and the coordination list of the resume command.
 
 use serde_json::Value;
 use serde_json::json;
 
 use super::session::Session;
 
-/// The documented example: one task done, one cut off in the middle of its analysis, one that waits.
+/// The documented example: one task done, one cut off in the middle of its analysis, one pending.
 fn session() -> Session {
     let session = Session::at(".workflow/WFS-user-auth");
     session.task("impl-1.1", &json!({"title": "Design auth schema", "status": "completed"}));

@@ -1,4 +1,4 @@
-//! The decision table (docs/formats/ccw.md#decision-table), and what follows from it: kinds, strategies, the analysis of the
+//! The decision table (docs/formats/ccw.md#decision-table), and its consequences: kinds, strategies, the analysis of the
 //! resume command.
 
 use serde_json::Value;
@@ -8,7 +8,7 @@ use super::session::Session;
 use super::session::next;
 use super::session::told;
 
-/// Is one row: status, has a summary, mark in the checklist (`-` none) → what is next and how it is called when the
+/// One row: status, has a summary, mark in the checklist (`-` none) → the next step and its kind when the
 /// dependency is done, and when it is not and never will be.
 type Row = (&'static str, bool, char, (&'static str, &'static str), (&'static str, &'static str));
 

@@ -1,4 +1,4 @@
-//! Where sessions lie, era by era, and how one of several is meant (docs/formats/ccw.md#finding-sessions).
+//! Where sessions are, era by era, and how one of several is selected (docs/formats/ccw.md#finding-sessions).
 
 use camino::Utf8Path;
 use serde_json::Value;
@@ -62,7 +62,7 @@ fn a_session_without_a_session_file_is_one_by_its_tasks() {
 }
 
 #[test]
-fn several_sessions_are_listed_and_none_is_taken() {
+fn several_sessions_are_listed_without_a_choice() {
     let sandbox = Sandbox::new();
     open_session(&sandbox, ".workflow/active/WFS-one");
     open_session(&sandbox, ".workflow/active/WFS-two");
@@ -103,7 +103,7 @@ fn the_only_open_session_is_meant_where_the_others_are_over() {
     assert_eq!(listed(&sandbox.piton(["list", "--all"]).run()).len(), 3);
 }
 
-/// Markers are gone since era F; where there are some they choose, and nothing of them is ever deleted.
+/// Markers are gone since era F; where they exist they select the session, and they are never deleted.
 #[test]
 fn a_marker_chooses_its_session_and_an_orphan_is_left_alone() {
     let sandbox = Sandbox::new();
@@ -130,7 +130,7 @@ fn pausing_takes_no_marker_away_and_a_paused_session_is_planned() {
 }
 
 #[test]
-fn other_tools_states_are_told_apart() {
+fn states_of_other_tools_are_distinguished() {
     let sandbox = Sandbox::new();
     sandbox.file(".workflow/state.json", r#"{"current_step": 3}"#);
     sandbox.file(".workflow/.maestro/m1/status.json", "{}");
@@ -158,7 +158,7 @@ fn other_tools_states_are_told_apart() {
 }
 
 #[test]
-fn nothing_of_a_session_outside_of_the_project_is_followed() {
+fn a_session_outside_of_the_project_is_not_followed() {
     let session = Session::new();
     session.tasks(&[("IMPL-1", "pending", &[])]).todo(&[("IMPL-1", ' ')]);
     session.task("IMPL-2", &json!({"id": "../../../etc/passwd", "status": "pending"}));

@@ -107,7 +107,7 @@ fn retry_takes_the_named_or_the_first_failed_task() {
 }
 
 #[test]
-fn skip_lets_what_depends_on_it_go_on_and_says_so() {
+fn skip_unblocks_dependents_and_says_so() {
     let session = session();
     session.tasks(&[("IMPL-2", "blocked", &["IMPL-9"])]);
     let plan = session.plan("--skip impl-2").expect_code(0);
@@ -121,7 +121,7 @@ fn skip_lets_what_depends_on_it_go_on_and_says_so() {
 }
 
 #[test]
-fn resume_records_what_was_skipped_and_what_is_taken_up() {
+fn resume_records_skipped_and_resumed_steps() {
     let session = session();
     let execution =
         json!({"attempts": 1, "last_attempt": "2026-01-31T10:00:00Z", "interruption_reason": "agent_timeout"});
@@ -160,7 +160,7 @@ fn an_unknown_id_is_named_with_those_there_are() {
     assert_eq!(unknown.at("/error/hints/0"), "there are IMPL-1, IMPL-2, IMPL-3, IMPL-4, IMPL-5");
 }
 
-/// An id is what it is: a comma in it parts nothing where a step has just that name.
+/// An id with a comma is not split if a step has that name.
 #[test]
 fn ids_with_a_comma_are_chosen_by_repeating_the_flag() {
     let session = Session::new();

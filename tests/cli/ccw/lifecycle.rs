@@ -43,7 +43,7 @@ fn a_paused_session_is_found_planned_and_taken_up_again() {
 }
 
 #[test]
-fn a_session_that_was_given_up_goes_on_only_by_force() {
+fn an_aborted_session_resumes_only_by_force() {
     let session = session();
     session.ok("abort");
     assert_eq!(session.json("workflow-session.json")["status"], "cancelled");
@@ -99,7 +99,7 @@ fn skip_is_recorded_with_its_reason() {
     session.sandbox.piton(["skip", "IMPL-1", "--reason", "r"]).run().expect_code(1);
 }
 
-/// Begun, cut off, taken up, finished, completed: with nothing but the program.
+/// Begun, cut off, resumed, finished, completed: with the program alone.
 #[test]
 fn a_session_goes_from_the_first_task_to_the_archive() {
     let session = session();

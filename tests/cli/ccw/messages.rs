@@ -1,4 +1,4 @@
-//! The messages of CCW, word for word, at the head of what a person reads (docs/formats/ccw.md#messages).
+//! The messages of CCW, verbatim, at the top of the text output (docs/formats/ccw.md#messages).
 
 use serde_json::json;
 
@@ -91,7 +91,7 @@ fn an_agent_context_that_cannot_be_rebuilt() {
 }
 
 #[test]
-fn nothing_is_said_where_nothing_is_wrong() {
+fn a_valid_session_has_no_findings() {
     let session = Session::new();
     session.tasks(&[("IMPL-1", "pending", &[])]).todo(&[("IMPL-1", ' ')]);
     insta::assert_snapshot!(session.call("--format text plan").run(), @r"

@@ -1,4 +1,4 @@
-//! Inside a task: flow-control steps and subtasks, begun, finished, skipped, and what they leave for later ones.
+//! Inside a task: flow-control steps and subtasks, begun, finished, skipped, and the variables they set for later ones.
 
 use serde_json::Value;
 use serde_json::json;
@@ -39,7 +39,7 @@ fn parts(plan: &Output) -> Vec<String> {
 }
 
 #[test]
-fn part_flags_choose_where_inside_a_task_to_go_on() {
+fn part_flags_choose_where_inside_a_task_to_continue() {
     let session = session();
     session.ok("begin IMPL-1");
     session.ok("finish IMPL-1 --part gather_context");
@@ -102,7 +102,7 @@ fn a_part_that_failed_is_tried_again_and_a_skipped_one_is_not() {
 }
 
 #[test]
-fn a_resume_at_a_part_leaves_out_what_comes_before_it() {
+fn a_resume_at_a_part_skips_the_parts_before_it() {
     let session = session();
     session.ok("begin IMPL-1");
     let resumed = session.ok("resume --yes --from-step 1 IMPL-1");

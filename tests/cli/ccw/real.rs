@@ -1,4 +1,4 @@
-//! Sessions that public projects committed, where they lie beside the repository; elsewhere there is nothing to test.
+//! Sessions that public projects committed, if they are present beside the repository.
 
 use super::session::next;
 use crate::support::Sandbox;

@@ -1,4 +1,4 @@
-//! Builds session folders in the shapes that real projects leave behind.
+//! Builds session folders in the shapes found in real projects.
 
 use serde_json::Value;
 use serde_json::json;
@@ -10,7 +10,7 @@ use crate::support::Sandbox;
 /// Where [`Session::new`] puts its session.
 pub(super) const DIR: &str = ".workflow/active/WFS-x";
 
-/// Is a project with one session in it.
+/// A project with one session in it.
 pub(super) struct Session {
     pub(super) sandbox: Sandbox,
     dir: String,
@@ -66,7 +66,7 @@ impl Session {
         self.file("TODO_LIST.md", &format!("# Tasks\n\n{lines}"))
     }
 
-    /// Leaves summaries of these tasks.
+    /// Writes summaries of these tasks.
     pub(super) fn summaries(&self, ids: &[&str]) -> &Self {
         for id in ids {
             self.file(&format!(".summaries/{id}-summary.md"), &format!("# What {id} did\n"));
@@ -74,7 +74,7 @@ impl Session {
         self
     }
 
-    /// Prepares a call with the words of a command line; for arguments with spaces there is `sandbox.piton`.
+    /// Prepares a call with the arguments of a command line; for arguments with spaces there is `sandbox.piton`.
     pub(super) fn call(&self, line: &str) -> Program<'_> {
         self.sandbox.piton([]).arguments(line.split_whitespace())
     }
@@ -84,7 +84,7 @@ impl Session {
         self.call(&format!("plan {flags}")).run()
     }
 
-    /// Runs a verb that has to work.
+    /// Runs a verb that must succeed.
     #[track_caller]
     pub(super) fn ok(&self, line: &str) -> Output {
         self.call(line).run().expect_code(0)

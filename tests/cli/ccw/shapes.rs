@@ -126,7 +126,7 @@ fn a_directory_in_place_of_a_task_file_is_no_crash() {
 }
 
 #[test]
-fn a_circle_is_told_with_its_path() {
+fn a_cycle_is_reported_with_its_path() {
     let session = Session::new();
     session.tasks(&[
         ("IMPL-1", "pending", &["IMPL-3"]),
@@ -176,7 +176,7 @@ fn of_two_tasks_with_one_id_the_one_named_so_counts() {
 }
 
 #[test]
-fn plain_words_beyond_the_vocabulary_are_read_and_said_and_others_stop() {
+fn known_synonyms_of_a_status_are_accepted_and_others_block() {
     for (word, expected) in [
         ("done", Some("archive IMPL-1")),
         ("Complete", Some("archive IMPL-1")),

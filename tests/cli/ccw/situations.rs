@@ -9,7 +9,7 @@ use super::session::told;
 
 /// Four of eleven task files stayed behind; checklist and summaries say that everything is done.
 #[test]
-fn files_that_lag_behind_are_listed_to_verify_and_nothing_is_run() {
+fn outdated_files_are_listed_to_verify_and_nothing_is_run() {
     let session = Session::new();
     let ids: Vec<String> = (1..=11).map(|number| format!("IMPL-{number:03}")).collect();
     for id in &ids {
@@ -40,7 +40,7 @@ fn files_that_lag_behind_are_listed_to_verify_and_nothing_is_run() {
     assert_eq!(before.changes(&session.sandbox.tree()), [""; 0], "a plan reads only");
 }
 
-/// Only the checklist says done: one witness is no proof, and no reason to do it all again.
+/// Only the checklist says done: one witness is not a proof, and not a reason to repeat the task.
 #[test]
 fn ticks_alone_are_verified_and_nothing_is_run() {
     let session = Session::new();
@@ -77,7 +77,7 @@ fn a_session_of_which_all_witnesses_agree_is_complete() {
     session.ok("list --all");
 }
 
-/// CCW's archive says completed of everything, done or not: what is open in there is still open.
+/// CCW's archive marks everything completed, done or not: an open task in it is still open.
 #[test]
 fn the_open_task_of_an_archived_session_is_next_and_the_drift_of_the_others_is_listed() {
     let session = Session::at(".workflow/archives/WFS-all");
@@ -121,7 +121,7 @@ fn a_broken_session_file_is_reported_by_line_and_column_and_the_tasks_are_planne
 }
 
 #[test]
-fn a_session_is_complete_by_its_tasks_whatever_its_own_status_says() {
+fn a_session_is_complete_by_its_tasks_not_by_its_own_status() {
     let session = Session::new();
     session
         .file("workflow-session.json", r#"{"session_id": "WFS-x", "status": "planning", "created_at": "2026-01-30"}"#);

@@ -1,4 +1,4 @@
-//! What recording leaves on disk: only the values that are named, in the order task, checklist, session
+//! The writes of recording: only the named values, in the order task, checklist, session
 //! (docs/formats/ccw.md#what-is-written).
 
 use serde_json::Value;
@@ -18,7 +18,7 @@ fn with_task(text: &str) -> Session {
     session
 }
 
-/// Two spaces, a key order of its own, unknown fields, names in other scripts.
+/// Two spaces, another key order, unknown fields, names in other scripts.
 const PLAIN: &str = "{\n  \"title\": \"Anmeldung für Ünï\",\n  \"id\": \"IMPL-1\",\n  \"status\": \"pending\",\n  \"沉淀位置\": [1.50, 2e3],\n  \"execution\": {\"attempts\": 1}\n}\n";
 
 #[test]
@@ -205,7 +205,7 @@ fn a_failure_is_recorded_with_its_error_and_counted() {
 }
 
 #[test]
-fn a_broken_session_file_keeps_nothing_from_being_recorded() {
+fn a_broken_session_file_does_not_block_recording() {
     let session = with_task(PLAIN);
     session.file("workflow-session.json", "{\"lines\": 9,166}");
     session.ok("begin IMPL-1");
@@ -256,7 +256,7 @@ fn a_drifted_task_is_brought_up_to_date_by_finish() {
 }
 
 #[test]
-fn a_tick_alone_is_settled_by_finish() {
+fn a_tick_alone_is_resolved_by_finish() {
     let session = with_task(PLAIN);
     session.todo(&[("IMPL-1", 'x'), ("IMPL-2", ' ')]);
     session.ok("finish IMPL-1 --status completed");
@@ -264,11 +264,11 @@ fn a_tick_alone_is_settled_by_finish() {
 }
 
 #[test]
-fn resume_settles_what_all_witnesses_call_done() {
+fn resume_records_what_all_witnesses_call_done() {
     let session = with_task(PLAIN);
     session.todo(&[("IMPL-1", 'x'), ("IMPL-2", ' ')]).summaries(&["IMPL-1"]);
     session.call("resume").run().expect_code(9);
-    assert_eq!(session.read(".task/IMPL-1.json"), PLAIN, "nobody agreed");
+    assert_eq!(session.read(".task/IMPL-1.json"), PLAIN, "there was no consent");
     let resumed = session.ok("resume --yes");
     assert_eq!(resumed.at("/data/context/step"), "IMPL-2", "{resumed}");
     let task = session.json(".task/IMPL-1.json");
@@ -279,7 +279,7 @@ fn resume_settles_what_all_witnesses_call_done() {
 }
 
 #[test]
-fn the_words_of_the_session_are_kept() {
+fn the_wording_of_the_session_is_kept() {
     let session = with_task(PLAIN);
     session.task("IMPL-2", &json!({"status": "active"}));
     session.ok("begin IMPL-1");

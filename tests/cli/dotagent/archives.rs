@@ -41,14 +41,14 @@ fn the_newest_five_of_this_workflow_stay() {
     {
         let sandbox = project(&phase("ARCHITECTURE", "in_progress"));
         sandbox.file(EXECUTION, r#"{"tasks":[]}"#);
-        let strangers = ["other_20200101T000000Z", "user-auth_notes", "user-auth_2020", "user-auth-2_20200101T000000Z"];
+        let foreign = ["other_20200101T000000Z", "user-auth_notes", "user-auth_2020", "user-auth-2_20200101T000000Z"];
         fill(&sandbox, before);
-        fill(&sandbox, &strangers);
+        fill(&sandbox, &foreign);
         let (old_phase, old_execution) = (sandbox.read(PHASE), sandbox.read(EXECUTION));
         sandbox.piton(["archive"]).run().expect_code(9);
         let output = sandbox.piton(["archive", "--yes"]).run().expect_code(0);
         assert_eq!(output.at("/data/to"), format!("{FOLDER}/{NEW}"));
-        let mut expected: Vec<&str> = kept.iter().chain(&strangers).copied().chain([NEW]).collect();
+        let mut expected: Vec<&str> = kept.iter().chain(&foreign).copied().chain([NEW]).collect();
         expected.sort_unstable();
         assert_eq!(archives(&sandbox), expected, "{} before", before.len());
         assert_eq!(sandbox.read(&format!("{FOLDER}/{NEW}/phase.json")), old_phase);
@@ -83,7 +83,7 @@ fn an_id_that_leaves_its_folder_archives_nothing() {
 }
 
 #[test]
-fn the_new_archive_stays_whatever_the_clock_says() {
+fn the_new_archive_stays_for_any_clock() {
     for (now, new) in
         [("2027-01-31T12:00:00Z", "user-auth_20270131T120000Z"), ("2025-01-31T12:00:00Z", "user-auth_20250131T120000Z")]
     {
@@ -97,7 +97,7 @@ fn the_new_archive_stays_whatever_the_clock_says() {
 }
 
 #[test]
-fn a_start_never_goes_over_what_is_there() {
+fn a_start_never_overwrites_a_state() {
     let sandbox = project(&phase("ARCHITECTURE", "in_progress"));
     let before = sandbox.read(PHASE);
     sandbox.piton(["start", "dotagent", "--feature", "billing"]).run().expect_code(1);
@@ -122,7 +122,7 @@ fn corrupt_state_is_archived_only_on_yes() {
     );
 }
 
-/// Answers the question of `resume` at a terminal, which `script` (a part of every Debian) plays.
+/// Answers the question of `resume` at a terminal, which `script` (part of every Debian) provides.
 fn answer_at_a_terminal(sandbox: &Sandbox, answer: &str) -> i32 {
     let command = format!("'{}' --now {} resume", env!("CARGO_BIN_EXE_piton"), crate::support::NOW);
     sandbox.tool("/usr/bin/script", ["-qec", &command, "/dev/null"]).stdin(answer).run().code

@@ -30,7 +30,7 @@ pub(super) fn old(sandbox: &Sandbox, path: &str, text: &str) {
     sandbox.file(path, text).modified(path, STARTED_UNIX - 30 * 86_400);
 }
 
-/// Makes a phase file at a phase with everything before it completed and, where that is asked for, approved.
+/// Makes a phase file at a phase with everything before it completed and, if requested, approved.
 pub(super) fn phase(current: &str, status: &str) -> Value {
     let before: Vec<&str> = PHASES.into_iter().take_while(|phase| *phase != current).collect();
     let completed: Vec<Value> = before
@@ -74,7 +74,7 @@ pub(super) fn output_of(phase: &str) -> Option<&'static str> {
     }
 }
 
-/// Makes a project that stands at a phase, with the outputs of the phases before it.
+/// Makes a project at a phase, with the outputs of the phases before it.
 pub(super) fn project(phase: &Value) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.file(PHASE, &phase.to_string());
@@ -108,8 +108,8 @@ pub(super) fn plan(sandbox: &Sandbox) -> Output {
     sandbox.piton(["plan"]).run()
 }
 
-/// Returns the verdict and what is next, such as `resume: retry REQUIREMENTS pm`.
-pub(super) fn gist(output: &Output) -> String {
+/// Returns the verdict and the next step, such as `resume: retry REQUIREMENTS pm`.
+pub(super) fn outcome(output: &Output) -> String {
     let next = output.at("/data/next");
     let next = next.as_array().into_iter().flatten().map(|next| {
         let agent = next["agent"].as_str().map_or_else(String::new, |agent| format!(" {agent}"));

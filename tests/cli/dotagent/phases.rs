@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::approve;
 use super::fresh;
-use super::gist;
 use super::old;
+use super::outcome;
 use super::output_of;
 use super::phase;
 use super::plan;
@@ -27,7 +27,7 @@ const STATES: [(&str, Put, &str); 7] = [
     ("older", old, GOOD),
 ];
 
-/// Checks one phase in all states of its output: `valid` is the plan where it fits, `otherwise` everywhere else.
+/// Checks one phase in all states of its output: `valid` is the plan with a valid output, `otherwise` with any other.
 fn check(name: &str, output: &str, approved: &[&str], valid: &str, otherwise: &str) {
     for (state, put, text) in STATES {
         let mut phase = phase(name, "in_progress");
@@ -38,7 +38,7 @@ fn check(name: &str, output: &str, approved: &[&str], valid: &str, otherwise: &s
         put(&sandbox, output, text);
         let expected = if state == "valid" { valid } else { otherwise };
         let output = plan(&sandbox);
-        assert_eq!(gist(&output), expected, "{name}, output {state}\n{output}");
+        assert_eq!(outcome(&output), expected, "{name}, output {state}\n{output}");
     }
 }
 
@@ -78,12 +78,12 @@ fn the_final_design_leads_to_implementation() {
             "resume: retry ARCHITECTURE:final roundtable"
         };
         let output = plan(&sandbox);
-        assert_eq!(gist(&output), expected, "{state}\n{output}");
+        assert_eq!(outcome(&output), expected, "{state}\n{output}");
     }
     // A final design without designs and without an approval still waits for the user.
     let sandbox = project(&phase("ARCHITECTURE", "in_progress"));
     fresh(&sandbox, output, GOOD);
-    assert_eq!(gist(&plan(&sandbox)), "blocked: approve ARCHITECTURE:approval");
+    assert_eq!(outcome(&plan(&sandbox)), "blocked: approve ARCHITECTURE:approval");
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn verification_leads_to_reflection() {
         let expected =
             if state == "valid" { "resume: run REFLECTION reflector" } else { "resume: retry VERIFICATION qa" };
         let output = plan(&sandbox);
-        assert_eq!(gist(&output), expected, "{state}\n{output}");
+        assert_eq!(outcome(&output), expected, "{state}\n{output}");
     }
 }
 
@@ -110,7 +110,7 @@ fn reflection_ends_the_workflow() {
         put(&sandbox, "memory/reflections/new.json", text);
         let output = plan(&sandbox);
         let expected = if state == "valid" { "complete: archive " } else { "resume: retry REFLECTION reflector" };
-        assert!(gist(&output).starts_with(expected), "{state}\n{output}");
+        assert!(outcome(&output).starts_with(expected), "{state}\n{output}");
     }
 }
 
@@ -118,7 +118,7 @@ fn reflection_ends_the_workflow() {
 fn implementation_without_tasks_goes_to_the_executor() {
     let sandbox = project(&phase("IMPLEMENTATION", "in_progress"));
     sandbox.file(super::EXECUTION, r#"{"tasks":[]}"#);
-    assert_eq!(gist(&plan(&sandbox)), "resume: retry IMPLEMENTATION executor");
+    assert_eq!(outcome(&plan(&sandbox)), "resume: retry IMPLEMENTATION executor");
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn a_completed_phase_is_proved_again() {
         sandbox.remove(at.as_str().expect("text"));
         put(&sandbox, at.as_str().expect("text"), text);
         let output = plan(&sandbox).expect_code(9);
-        assert!(gist(&output).starts_with("confirm: retry REQUIREMENTS pm"), "{state}\n{output}");
+        assert!(outcome(&output).starts_with("confirm: retry REQUIREMENTS pm"), "{state}\n{output}");
         assert!(output.findings().contains(&code.to_owned()), "{state}\n{output}");
         assert_eq!(output.at("/data/question/text"), "State appears corrupted. Start fresh? [y/N]", "{state}");
         assert_eq!(output.at("/data/question/default"), "no", "{state}");
@@ -168,7 +168,7 @@ fn no_status_of_a_phase_makes_a_run_vanish() {
             sandbox.file(super::EXECUTION, r#"{"tasks":[]}"#);
         }
         let output = plan(&sandbox).expect_code(code);
-        assert_eq!(gist(&output), expected, "{current} {status}, member: {is_member}\n{output}");
+        assert_eq!(outcome(&output), expected, "{current} {status}, member: {is_member}\n{output}");
     }
 }
 
@@ -176,7 +176,7 @@ fn no_status_of_a_phase_makes_a_run_vanish() {
 fn requirements_that_are_complete_wait_for_the_user_until_the_next_phase_has_begun() {
     let mut between = phase("ARCHITECTURE", "complete");
     between["user_checkpoints"] = json!([]);
-    assert_eq!(gist(&plan(&project(&between))), "blocked: approve REQUIREMENTS:approval");
+    assert_eq!(outcome(&plan(&project(&between))), "blocked: approve REQUIREMENTS:approval");
     between["phase_status"] = json!("in_progress");
-    assert_eq!(gist(&plan(&project(&between))), "resume: retry ARCHITECTURE:designs architect");
+    assert_eq!(outcome(&plan(&project(&between))), "resume: retry ARCHITECTURE:designs architect");
 }

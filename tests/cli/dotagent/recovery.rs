@@ -5,9 +5,9 @@ use serde_json::json;
 
 use super::EXECUTION;
 use super::fresh;
-use super::gist;
 use super::implementing;
 use super::old;
+use super::outcome;
 use super::plan;
 use super::task_output;
 use crate::support::Sandbox;
@@ -192,7 +192,7 @@ fn stuck() -> Vec<Row> {
             "resume: run VERIFICATION qa",
         ),
         row("verified, absent", task("verified", 0), &|_| {}, "confirm: retry task-001 implementer"),
-        row("a word nobody knows", task("resting", 0), &|_| {}, "blocked: "),
+        row("an unknown word", task("resting", 0), &|_| {}, "blocked: "),
         row(
             "an output elsewhere",
             json!({ "id": "task-001", "status": "running", "output_path": "out/one.json" }),
@@ -208,10 +208,10 @@ fn every_row_has_its_plan() {
         let sandbox = implementing(&json!([row.task]));
         (row.files)(&sandbox);
         let output = plan(&sandbox);
-        assert_eq!(gist(&output), row.plan, "{}\n{output}", row.name);
+        assert_eq!(outcome(&output), row.plan, "{}\n{output}", row.name);
         let as_object = json!({ "tasks": { row.task["id"].as_str().expect("text"): row.task } });
         sandbox.file(EXECUTION, &as_object.to_string());
-        assert_eq!(gist(&plan(&sandbox)), row.plan, "{}, tasks as an object", row.name);
+        assert_eq!(outcome(&plan(&sandbox)), row.plan, "{}, tasks as an object", row.name);
     }
 }
 
@@ -224,7 +224,7 @@ fn tasks_wait_for_the_verification_of_what_they_depend_on() {
         { "id": "task-004", "status": "pending" },
     ]));
     fresh(&sandbox, OUTPUT, &task_output("task-001", "pre_complete"));
-    assert_eq!(gist(&plan(&sandbox)), "resume: run task-001:verify verifier, run task-004 implementer");
+    assert_eq!(outcome(&plan(&sandbox)), "resume: run task-001:verify verifier, run task-004 implementer");
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn a_leftover_of_an_earlier_workflow_is_asked_about_and_never_adopted() {
         { "id": "task-001", "status": "verified", "started_at": "2026-01-02T10:00:00Z", "completed_at": "2026-01-02T11:00:00Z" },
     ]));
     let output = plan(&sandbox).expect_code(9);
-    assert_eq!(gist(&output), "confirm: run task-001 implementer", "{output}");
+    assert_eq!(outcome(&output), "confirm: run task-001 implementer", "{output}");
     assert!(output.findings().contains(&"state-leftover".to_owned()), "{output}");
 }
 
@@ -257,7 +257,7 @@ fn a_lost_execution_file_is_proposed_and_written_only_with_consent() {
         r#"{"tasks":[{"id":"task-001"},{"id":"task-002","depends_on":["task-001"]}]}"#,
     );
     let output = plan(&sandbox).expect_code(9);
-    assert_eq!(gist(&output), "confirm: run task-001:verify verifier", "{output}");
+    assert_eq!(outcome(&output), "confirm: run task-001:verify verifier", "{output}");
     assert!(output.findings().contains(&"part-missing".to_owned()), "{output}");
     assert_eq!(output.at("/data/native/proposed_execution/tasks/0/status"), "pre_complete");
     sandbox.piton(["resume"]).run().expect_code(9);

@@ -1,4 +1,4 @@
-//! What is wrong with a state, and what it looks like to a person (docs/formats/dotagent.md#validation, docs/formats/dotagent.md#messages).
+//! Problems of a state, and their text output (docs/formats/dotagent.md#validation, docs/formats/dotagent.md#messages).
 
 use serde_json::Value;
 use serde_json::json;
@@ -10,7 +10,7 @@ use super::project;
 use crate::support::Sandbox;
 
 #[test]
-fn what_contradicts_itself_is_called_corrupted() {
+fn a_contradictory_state_is_called_corrupted() {
     let entry = |phase: &str| json!({ "phase": phase, "completed_at": "2026-01-31T11:00:00Z" });
     let cases: [(&str, &str, Value); 8] = [
         ("a gap", "/completed_phases", json!([entry("ARCHITECTURE")])),
@@ -74,7 +74,7 @@ fn old_state_is_looked_at_first() {
 }
 
 #[test]
-fn a_clock_a_year_off_changes_no_byte_by_itself() {
+fn a_clock_a_year_off_changes_no_byte() {
     for now in ["2027-01-31T12:00:00Z", "2025-01-31T12:00:00Z"] {
         let sandbox = project(&phase("ARCHITECTURE", "in_progress"));
         let before = sandbox.tree();
@@ -112,7 +112,7 @@ fn projects_below_the_root_are_found_and_look_alikes_named() {
     assert_eq!(output.at("/data/runs/0/state"), "apps/web/memory/state/phase.json");
     assert!(output.findings().contains(&"look-alike".to_owned()), "{output}");
     let output = plan(&sandbox);
-    assert_eq!(super::gist(&output), "blocked: approve REQUIREMENTS:approval");
+    assert_eq!(super::outcome(&output), "blocked: approve REQUIREMENTS:approval");
     sandbox.piton(["approve", "requirements"]).run().expect_code(0);
-    assert_eq!(super::gist(&plan(&sandbox)), "resume: run ARCHITECTURE:designs architect");
+    assert_eq!(super::outcome(&plan(&sandbox)), "resume: run ARCHITECTURE:designs architect");
 }

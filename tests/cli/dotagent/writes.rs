@@ -1,12 +1,12 @@
-//! A whole workflow, checkpoint by checkpoint, and what each leaves in the two files.
+//! A whole workflow, checkpoint by checkpoint, and the content of the two files after each.
 
 use serde_json::json;
 
 use super::EXECUTION;
 use super::PHASE;
 use super::fresh;
-use super::gist;
 use super::implementing;
+use super::outcome;
 use super::plan;
 use super::task_output;
 use crate::support::Sandbox;
@@ -30,7 +30,7 @@ fn a_phase_that_was_complete_and_failed_is_the_current_one_again() {
     let state = s.read_json(PHASE);
     assert_eq!((&state["current_phase"], &state["phase_status"]), (&json!("REQUIREMENTS"), &json!("failed")));
     assert_eq!(state["completed_phases"], json!([]));
-    assert_eq!(gist(&plan(s)), "confirm: retry REQUIREMENTS pm");
+    assert_eq!(outcome(&plan(s)), "confirm: retry REQUIREMENTS pm");
     let before = s.read(PHASE);
     s.piton(["finish", "REFLECTION", "--status", "failed", "--force"]).run().expect_code(9);
     assert_eq!(s.read(PHASE), before);
@@ -41,7 +41,7 @@ fn a_workflow_from_start_to_archive() {
     let sandbox = Sandbox::new();
     let s = &sandbox;
     run(s, &["start", "dotagent", "--feature", "user-auth"]);
-    assert_eq!(gist(&plan(s)), "resume: run REQUIREMENTS pm");
+    assert_eq!(outcome(&plan(s)), "resume: run REQUIREMENTS pm");
     run(s, &["begin", "REQUIREMENTS", "--agent", "pm"]);
     s.piton(["finish", "REQUIREMENTS"]).run().expect_code(1);
     s.file("memory/reports/demand.json", r#"{"title":"x"}"#);
@@ -54,7 +54,7 @@ fn a_workflow_from_start_to_archive() {
     run(s, &["begin", "ARCHITECTURE:designs"]);
     s.file("memory/reports/designs/a.json", r#"{"title":"a"}"#);
     run(s, &["finish", "ARCHITECTURE:designs"]);
-    assert_eq!(gist(&plan(s)), "blocked: approve ARCHITECTURE:approval");
+    assert_eq!(outcome(&plan(s)), "blocked: approve ARCHITECTURE:approval");
     s.piton(["begin", "ARCHITECTURE:final"]).run().expect_code(9);
     run(s, &["approve", "ARCHITECTURE"]);
     run(s, &["begin", "ARCHITECTURE:final"]);
@@ -82,7 +82,7 @@ fn a_workflow_from_start_to_archive() {
     assert_eq!((&state["current_phase"], &state["phase_status"]), (&json!("REFLECTION"), &json!("complete")));
     assert_eq!(state["completed_phases"].as_array().expect("a list").len(), 5);
     assert_eq!(s.piton(["validate"]).run().expect_code(0).findings(), Vec::<String>::new());
-    assert_eq!(gist(&plan(s)), "complete: ");
+    assert_eq!(outcome(&plan(s)), "complete: ");
     s.piton(["archive"]).run().expect_code(0);
     assert!(!s.exists(PHASE));
 }
@@ -100,10 +100,10 @@ fn a_failed_verification_sends_the_task_back_and_counts() {
     let expected =
         json!({ "id": "task-001", "status": "failed", "attempts": 1, "note": "kept", "last_error": "no test" });
     assert_eq!(task, expected);
-    assert_eq!(gist(&plan(&sandbox)), "resume: retry task-001 implementer");
+    assert_eq!(outcome(&plan(&sandbox)), "resume: retry task-001 implementer");
     sandbox.piton(["begin", "task-001"]).run().expect_code(0);
     // The output of the first attempt proves nothing about the second.
-    assert_eq!(gist(&plan(&sandbox)), "resume: retry task-001 implementer");
+    assert_eq!(outcome(&plan(&sandbox)), "resume: retry task-001 implementer");
 }
 
 #[test]
@@ -111,10 +111,10 @@ fn a_blocked_task_goes_through_the_resolver() {
     let sandbox = implementing(&json!([{ "id": "task-001", "status": "blocked" }]));
     fresh(&sandbox, "memory/tasks/task-001/output.json", &task_output("task-001", "blocked"));
     sandbox.piton(["begin", "task-001:resolve"]).run().expect_code(0);
-    assert_eq!(gist(&plan(&sandbox)), "resume: retry task-001:resolve contract-resolver");
+    assert_eq!(outcome(&plan(&sandbox)), "resume: retry task-001:resolve contract-resolver");
     sandbox.file("memory/contracts/resolution_task-001.json", r#"{"decision":"widen"}"#);
     sandbox.piton(["finish", "task-001:resolve"]).run().expect_code(0);
-    assert_eq!(gist(&plan(&sandbox)), "resume: run task-001 implementer");
+    assert_eq!(outcome(&plan(&sandbox)), "resume: run task-001 implementer");
 }
 
 #[test]

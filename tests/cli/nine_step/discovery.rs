@@ -71,7 +71,7 @@ fn a_linked_worktree_elsewhere_is_found_too() {
 }
 
 #[test]
-fn several_runs_are_listed_newest_first_and_none_is_guessed() {
+fn several_runs_are_listed_newest_first_without_a_guess() {
     let sandbox = project();
     sandbox.worktree(".worktree/old", "feature/old").worktree(".worktree/new", "feature/new");
     sandbox.file(STATE, &state(LAST));

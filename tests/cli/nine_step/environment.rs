@@ -1,4 +1,4 @@
-//! What git and the disk say before a run goes on (docs/formats/nine-step.md#environment-checks).
+//! What git and the disk say before a run continues (docs/formats/nine-step.md#environment-checks).
 
 use serde_json::json;
 
@@ -29,7 +29,7 @@ fn message(output: &Output, code: &str) -> String {
 }
 
 #[test]
-fn a_worktree_in_order_leaves_nothing_to_say() {
+fn a_valid_worktree_has_no_findings() {
     let plan = piton(&recorded(), 0, ["plan"]);
     assert_eq!(plan.findings(), [] as [&str; 0]);
     assert_eq!(plan.at("/data/run/branch"), "feature/quotes");
@@ -73,13 +73,13 @@ fn a_worktree_that_is_gone_blocks() {
     assert_eq!(refused.at("/error/message"), "the worktree .worktree/quotes does not exist");
 }
 
-/// As the plan blocks: whoever begins without having asked for it works in the wrong place.
+/// The plan blocks: a step begun without it would work in the wrong place.
 #[test]
 fn nothing_is_begun_in_the_wrong_place_unless_forced() {
     let sandbox = recorded();
     sandbox.git_in(".worktree/quotes", ["checkout", "--quiet", "-b", "other"]);
     let before = sandbox.tree().without(".piton");
-    // Without git on the PATH: it takes no process to see it.
+    // Without git on the PATH: no process is needed to see it.
     let refused = sandbox.piton(["begin", "4"]).without_git().run().expect_code(9);
     let text = "Worktree state doesn't match workflow state. Expected branch: feature/quotes. Actual branch: other (in .worktree/quotes)";
     assert_eq!(refused.at("/error/message"), text);
@@ -189,7 +189,7 @@ fn a_commit_that_is_no_object_name_never_reaches_git() {
 }
 
 #[test]
-fn uncommitted_changes_are_noted_and_hold_nothing_up() {
+fn uncommitted_changes_are_noted_and_do_not_block() {
     let sandbox = recorded();
     sandbox.file(".worktree/quotes/new.txt", "").file(".worktree/quotes/.plan/quotes_plan.md", "edited\n");
     let plan = piton(&sandbox, 0, ["plan"]);
@@ -210,7 +210,7 @@ fn without_git_on_the_path_the_branch_is_checked_all_the_same() {
 }
 
 #[test]
-fn outside_of_a_repository_nothing_of_git_is_claimed() {
+fn outside_of_a_repository_there_are_no_git_findings() {
     let sandbox = Sandbox::new();
     sandbox.file(".plan/quotes_plan.md", "").file(STATE, &with_fields(LAST, PLACES));
     let plan = piton(&sandbox, 0, ["plan"]);

@@ -1,4 +1,4 @@
-//! What a review found stays in sight until the step it sent the run back to is finished.
+//! The findings of a review are kept until the step it sent the run back to is finished.
 
 use serde_json::json;
 
@@ -64,7 +64,7 @@ fn findings_stay_until_the_step_they_go_back_to_is_finished() {
 }
 
 #[test]
-fn a_failed_attempt_at_the_rework_is_told_beside_the_findings() {
+fn a_failed_rework_is_reported_with_the_findings() {
     let sandbox = project();
     let clock = &mut Clock(0);
     sandbox.file(STATE, &state(FOUND));
@@ -81,7 +81,7 @@ fn a_failed_attempt_at_the_rework_is_told_beside_the_findings() {
 }
 
 #[test]
-fn findings_of_another_writer_are_kept_in_whatever_field_they_came() {
+fn findings_of_another_writer_are_kept_in_the_field_they_came_in() {
     for (name, value) in [
         ("error_message", json!("no test")),
         ("findings", json!(["no test"])),

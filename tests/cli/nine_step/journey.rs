@@ -30,7 +30,7 @@ fn pass(sandbox: &Sandbox, clock: &mut Clock, steps: &[&str]) {
     }
 }
 
-/// Lets step 9 commit something in the worktree.
+/// Makes the commit of step 9 in the worktree.
 #[track_caller]
 fn commit(sandbox: &Sandbox, clock: &mut Clock, phase: u32) {
     let step = format!("{phase}:9");
@@ -103,7 +103,7 @@ fn a_run_goes_from_start_over_a_failed_review_to_the_merge_gate() {
     assert_eq!(sandbox.git(["status", "--porcelain"]), "");
 }
 
-/// The state moves into the worktree; what was recorded before it did is still the past of this run.
+/// The state moves into the worktree; earlier checkpoints still belong to this run.
 #[test]
 fn the_time_before_the_worktree_is_in_the_history_and_can_come_back() {
     let sandbox = Sandbox::with_git();
@@ -142,7 +142,7 @@ fn the_time_before_the_worktree_is_in_the_history_and_can_come_back() {
 
     // Where the worktree has no checkpoint of its own yet, the newest from before it is the one to go back to.
     std::fs::remove_dir_all(sandbox.root().join(".worktree/quotes/.piton/history")).unwrap();
-    sandbox.file(STATE, "{ torn").remove(&format!("{STATE}.backup"));
+    sandbox.file(STATE, "{ truncated").remove(&format!("{STATE}.backup"));
     let shown = clock.piton(&sandbox, 4, ["plan"]);
     assert!(shown.findings().contains(&"restored-from-history".to_owned()), "{shown}");
     let restored = clock.piton(&sandbox, 0, ["restore", "--yes"]);

@@ -74,7 +74,7 @@ fn the_text_says_so_with_the_question_and_its_answers() {
 }
 
 #[test]
-fn a_persons_decision_lets_the_run_go_on_and_the_count_begins_again() {
+fn a_persons_decision_continues_the_run_and_resets_the_count() {
     let sandbox = reviewed();
     let clock = &mut Clock(0);
     fail(&sandbox, clock, 3);
@@ -155,7 +155,7 @@ fn attempts_that_another_tool_counted_are_counted() {
 }
 
 #[test]
-fn a_rejection_is_never_run_by_itself() {
+fn a_rejection_is_never_repeated_automatically() {
     let sandbox = reviewed();
     let clock = &mut Clock(0);
     clock.piton(&sandbox, 0, ["begin", "4"]);

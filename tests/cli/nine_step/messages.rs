@@ -1,4 +1,4 @@
-//! The messages of the plugin (docs/formats/nine-step.md#messages) as a person sees them, and what brings a damaged state back.
+//! The messages of the plugin (docs/formats/nine-step.md#messages) as a person sees them, and the recovery of a damaged state.
 
 use super::Clock;
 use super::STATE;
@@ -84,7 +84,7 @@ fn a_corrupted_state_comes_back_from_the_history() {
 }
 
 #[test]
-fn a_corrupted_state_can_be_put_away_for_a_new_run() {
+fn a_corrupted_state_can_be_archived_for_a_new_run() {
     let sandbox = Sandbox::with_git();
     sandbox.file(".plan/quotes.workflow-state.json", "{\"feature_name\": \"quo");
     let error = piton(&sandbox, 4, ["plan"]);

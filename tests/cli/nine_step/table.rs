@@ -1,4 +1,4 @@
-//! Every row of the decision table (docs/formats/nine-step.md#decision-table): what `plan` says for each status at each step.
+//! Every row of the decision table (docs/formats/nine-step.md#decision-table): the plan for each status at each step.
 
 use serde_json::Value;
 use serde_json::json;
@@ -8,7 +8,7 @@ use super::state;
 use super::with_fields;
 use crate::support::Sandbox;
 
-/// Is one row: the members of `last_execution`, and what is planned.
+/// One row: the members of `last_execution`, and the planned action.
 struct Row {
     last: &'static str,
     verdict: &'static str,
@@ -22,7 +22,7 @@ fn row(last: &'static str, verdict: &'static str, next: &'static str, agent: &st
     Row { last, verdict, next, agent, reason }
 }
 
-/// Plans a state in a project without git: what git would say has tests of its own.
+/// Plans a state in a project without git, which has its own tests.
 fn plan(sandbox: &Sandbox, text: &str) -> (Value, i32) {
     sandbox.file(STATE, text);
     let output = sandbox.piton(["plan"]).run();

@@ -1,4 +1,4 @@
-//! What is written and what survives (docs/formats/nine-step.md#what-is-written): only what a change names moves, byte for byte.
+//! What is written and what survives (docs/formats/nine-step.md#what-is-written): only values named by a change differ.
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ use super::state;
 use crate::support::Sandbox;
 use crate::support::changed_lines;
 
-/// A state as somebody else might have written it: four spaces, an order of its own, fields nobody knows.
+/// A state as another tool might have written it: four spaces, another key order, unknown fields.
 const ODD: &str = r#"{
     "x-owner": {"team": "quotes", "é": [1.10, 1e3]},
     "total_phases": 3,
@@ -30,7 +30,7 @@ const ODD: &str = r#"{
 }
 "#;
 
-/// What `finish 3` makes of the empty list.
+/// The list after `finish 3`.
 const COMPLETED: &str = r#""completed_steps": [
         {
             "phase": 1,
@@ -243,7 +243,7 @@ fn an_approval_with_conditions_records_them_and_approving_meets_them() {
 }
 
 #[test]
-fn a_pause_keeps_its_reason_until_the_run_goes_on() {
+fn a_pause_keeps_its_reason_until_the_run_is_resumed() {
     let sandbox = project();
     sandbox.file(STATE, &state(r#""phase": 2, "step": 3, "status": "completed""#));
     let clock = &mut Clock(0);

@@ -1,4 +1,4 @@
-//! Wrong states: each is named with file, line and cause, nothing is written, and nothing is taken as done.
+//! Invalid states: each is reported with file, line and cause, nothing is written, and no step counts as done.
 
 use serde_json::json;
 
@@ -231,7 +231,7 @@ fn an_unknown_step_is_named_with_those_there_are() {
 }
 
 #[test]
-fn arrays_full_of_nonsense_are_ignored_and_said_so() {
+fn invalid_arrays_are_ignored_and_reported() {
     let sandbox = project();
     let more = r#""total_phases": 3, "completed_steps": [1, null, {"phase": "x"}, {}, []], "history": "text", "related_issues": {"a": 1}, "phases": 7"#;
     sandbox.file(STATE, &with_fields(LAST, more));
@@ -279,7 +279,7 @@ fn a_gate_or_review_that_the_list_leaves_out_is_named() {
 }
 
 #[test]
-fn a_result_is_recorded_beside_a_list_of_completed_steps_that_is_none() {
+fn a_result_is_recorded_beside_an_invalid_list_of_completed_steps() {
     let sandbox = project();
     let kept = r#""completed_steps": {"2": [1, 2, 2.5, 3]}"#;
     sandbox.file(STATE, &with_fields(LAST, &format!(r#""total_phases": 3, {kept}"#)));

@@ -1,4 +1,4 @@
-//! The states of AIOS that have words for steps that are open again, with their comments and their layout kept.
+//! The states of AIOS that can express reopened steps; comments and layout are kept.
 
 use super::rollback;
 use super::texts;
@@ -6,15 +6,15 @@ use super::undo::states;
 use super::undo::take_back;
 use crate::support::Sandbox;
 
-/// Is one state, and what going back in it comes to.
+/// One state, and the result of a rollback in it.
 struct Case {
     path: &'static str,
     before: &'static str,
     to: &'static str,
     opened: &'static [&'static str],
-    /// Texts of the state before, and what is in their place after.
+    /// Texts in the state before, and their replacements.
     changed: &'static [(&'static str, &'static str)],
-    /// Action and step of what comes next.
+    /// Action and id of the next step.
     next: &'static str,
 }
 
@@ -144,7 +144,7 @@ const CASES: [Case; 4] = [
 ];
 
 #[test]
-fn states_of_aios_go_back_in_their_own_words() {
+fn states_of_aios_go_back_in_their_own_vocabulary() {
     for case in CASES {
         let sandbox = Sandbox::new();
         sandbox.file(case.path, case.before);

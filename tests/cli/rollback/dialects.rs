@@ -1,4 +1,4 @@
-//! The same verb for every system: in its own words where it has them, else by a checkpoint; and all of it can be taken back.
+//! The same verb for every system: with the system's own records if it has them, else by a checkpoint; and all of it can be undone.
 
 use serde_json::json;
 
@@ -10,10 +10,10 @@ use crate::cli::projects;
 use crate::cli::projects::document;
 use crate::support::Sandbox;
 
-/// An hour before the moment of the tests.
+/// An hour before the time of the tests.
 const EARLIER: u64 = 1_769_857_200;
 
-/// Returns action and step of what comes next, else the verdict.
+/// Returns action and id of the next step, else the verdict.
 fn next(sandbox: &Sandbox) -> String {
     let plan = sandbox.piton(["plan"]).now("2026-01-31T13:00:00Z").run();
     let next = plan.at("/data/next/0");
@@ -56,7 +56,7 @@ fn ccw() -> Sandbox {
 }
 
 #[test]
-fn a_task_of_ccw_opens_again_with_what_depends_on_it() {
+fn a_task_of_ccw_reopens_with_its_dependents() {
     let sandbox = ccw();
     let before = states(&sandbox);
     let arguments = ["--to", "IMPL-1", "--reason", "wrong key", "--yes"];
@@ -75,7 +75,7 @@ fn a_task_of_ccw_opens_again_with_what_depends_on_it() {
     );
     let session = sandbox.read_json(&format!("{SESSION}/workflow-session.json"));
     assert_eq!((&session["status"], &session["current_phase"]), (&json!("active"), &json!("EXECUTE")));
-    // Its summary is older than the rollback: it proves nothing, and nobody took it away.
+    // Its summary is older than the rollback: it proves nothing, and it was not removed.
     assert_eq!(next(&sandbox), "run IMPL-1");
     assert!(sandbox.exists(&format!("{SESSION}/.summaries/IMPL-1-summary.md")));
     let backup = answer["data"]["backup"].as_str().unwrap();
@@ -234,7 +234,7 @@ fn a_session_of_the_runner_gets_a_record_and_loses_none() {
 }
 
 #[test]
-fn a_state_without_words_for_it_comes_back_as_a_checkpoint() {
+fn a_state_that_cannot_express_it_is_restored_from_a_checkpoint() {
     let sandbox = Sandbox::new();
     let state = "plan/build-state.json";
     let build = json!({"storyId": "2.1", "status": "in_progress", "startedAt": "2026-01-31T10:00:00Z", "currentSubtask": "s2",

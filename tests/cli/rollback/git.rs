@@ -1,4 +1,4 @@
-//! What git says about a rollback: reset or revert, what stands in the way, and that none of it is run.
+//! What git says about a rollback: reset or revert, the obstacles, and that no command is run.
 
 use super::FOLDER;
 use super::STATE;
@@ -8,7 +8,7 @@ use super::texts;
 use super::work;
 
 #[test]
-fn commits_that_nobody_else_has_are_taken_back_with_the_branch() {
+fn unpublished_commits_are_removed_with_a_reset() {
     let sandbox = project();
     let (head, first) =
         (sandbox.git_in(FOLDER, ["rev-parse", "HEAD"]), sandbox.git_in(FOLDER, ["rev-parse", "HEAD~1"]));
@@ -78,7 +78,7 @@ fn commits_that_were_merged_or_pushed_are_reverted() {
 }
 
 #[test]
-fn a_merge_of_the_main_branch_is_taken_back_as_one() {
+fn a_merge_of_the_main_branch_is_undone_as_one() {
     let sandbox = project();
     sandbox.file("main.txt", "x");
     sandbox.commit("on main");
@@ -106,7 +106,7 @@ fn a_merge_of_last_month_is_pointed_out() {
 }
 
 #[test]
-fn uncommitted_work_stands_in_the_way_and_the_state_does_not() {
+fn uncommitted_work_blocks_and_the_state_does_not() {
     let sandbox = project();
     // As where nothing hides the state from git.
     sandbox.file(".git/info/exclude", "");

@@ -1,4 +1,4 @@
-//! `rollback`: what a target means, what going back gives up, what is refused, and that all of it can be taken back.
+//! `rollback`: what a target means, what is lost, what is refused, and that all of it can be undone.
 
 mod aios;
 mod dialects;

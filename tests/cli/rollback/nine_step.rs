@@ -10,7 +10,7 @@ use super::texts;
 use crate::cli::projects::document;
 
 #[test]
-fn nothing_is_written_before_somebody_agrees() {
+fn nothing_is_written_without_consent() {
     let sandbox = project();
     let before = sandbox.tree().without(".piton");
     let proposed = rollback(&sandbox, 9, &["--to", "1"]);
@@ -42,7 +42,7 @@ fn the_state_goes_back_to_the_end_of_the_phase() {
             "next_phase": 2, "next_step": 1, "next_agent": "agent-1", "reason": "Continue from Phase 1 after rollback",
         })
     );
-    assert!(sandbox.read(STATE).contains("\"own\": 1.50"), "what nobody named keeps its spelling");
+    assert!(sandbox.read(STATE).contains("\"own\": 1.50"), "an unknown field keeps its spelling");
     let plan = sandbox.piton(["plan"]).run();
     assert_eq!(plan.at("/data/next/0/step"), "2:1");
     assert_eq!(plan.at("/data/next/0/action"), "run");
@@ -73,7 +73,7 @@ fn every_point_of_the_run_can_be_gone_back_to() {
 }
 
 #[test]
-fn the_impact_is_told_by_phase() {
+fn the_impact_is_shown_by_phase() {
     let sandbox = project();
     let data = rollback(&sandbox, 9, &["--to", "1"])["data"].clone();
     let sha = sandbox.git_in(FOLDER, ["rev-parse", "HEAD"]);
@@ -95,7 +95,7 @@ fn the_impact_is_told_by_phase() {
 }
 
 #[test]
-fn what_is_given_up_is_copied_first_and_every_rollback_is_logged() {
+fn discarded_work_is_copied_first_and_every_rollback_is_logged() {
     let sandbox = project();
     let before = sandbox.read(STATE);
     let data = rollback(&sandbox, 0, &["--to", "1", "--reason", "no\u{1b}[31m\nluck", "--yes"])["data"].clone();
@@ -124,7 +124,7 @@ fn sha256(sandbox: &crate::support::Sandbox, path: &str) -> String {
 }
 
 #[test]
-fn a_failure_that_was_rolled_back_counts_no_more() {
+fn a_failure_that_was_rolled_back_no_longer_counts() {
     let sandbox = project();
     for step in ["3:1", "3:2"] {
         sandbox.piton(["begin", step, "--force"]).run().expect_code(0);
@@ -156,7 +156,7 @@ fn a_step_that_was_skipped_is_open_again() {
 }
 
 #[test]
-fn a_run_that_rests_goes_on_after_it_and_one_that_was_given_up_only_by_force() {
+fn a_paused_run_continues_after_it_and_an_aborted_one_only_by_force() {
     for (verb, more) in [("pause", &[][..]), ("abort", &["--force"])] {
         let sandbox = project();
         sandbox.piton([verb]).run().expect_code(0);

@@ -50,7 +50,7 @@ fn a_commit_is_the_phase_that_it_closed() {
 }
 
 #[test]
-fn what_is_no_target_is_refused_with_what_there_is() {
+fn an_unknown_target_is_refused_with_the_known_ones() {
     let sandbox = project();
     let before = sandbox.read(STATE);
     for (to, code, said) in [
@@ -75,7 +75,7 @@ fn what_is_no_target_is_refused_with_what_there_is() {
 }
 
 #[test]
-fn what_can_be_two_things_is_listed_with_the_exact_commands() {
+fn an_ambiguous_target_is_listed_with_the_exact_commands() {
     let sandbox = Sandbox::new();
     let task = |id: &str, status: &str| {
         format!("{{\"id\": \"{id}\", \"title\": \"x\", \"status\": \"{status}\", \"context\": {{\"depends_on\": []}}}}")
@@ -86,7 +86,7 @@ fn what_can_be_two_things_is_listed_with_the_exact_commands() {
     );
     sandbox.file(".workflow/active/WFS-a/.task/IMPL-1.json", &task("IMPL-1", "completed"));
     sandbox.file(".workflow/active/WFS-a/.task/last.json", &task("last", "completed"));
-    // Without a checkpoint, only the step can be meant.
+    // Without a checkpoint, only the step matches.
     assert_eq!(rollback(&sandbox, 9, &["--to", "last"])["data"]["to"], "step:last");
     sandbox.piton(["begin", "IMPL-1", "--force"]).run().expect_code(0);
     let refused = rollback(&sandbox, 8, &["--to", "last"]);

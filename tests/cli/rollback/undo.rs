@@ -1,4 +1,4 @@
-//! Every way back can be taken back: afterwards each state file has the bytes that it had before.
+//! Every rollback can be undone: afterwards each state file has its earlier bytes.
 
 use serde_json::Value;
 
@@ -8,12 +8,12 @@ use crate::cli::projects;
 use crate::support::Sandbox;
 use crate::support::Tree;
 
-/// Returns what is in the project but for Piton's own data and the copies of the state.
+/// Returns the project's files without Piton's own data and the backups.
 pub(super) fn states(sandbox: &Sandbox) -> Tree {
     projects::foreign(sandbox).without(".workflow-backups").without(".workflow-state.json.backup")
 }
 
-/// Runs the command that an answer names.
+/// Runs a command from an answer.
 #[track_caller]
 pub(super) fn take_back(sandbox: &Sandbox, answer: &Value) {
     let undo = answer["data"]["undo"].as_str().unwrap_or_else(|| panic!("no way back: {answer}"));

@@ -13,7 +13,7 @@ const FIVE: &str = "
 - shell: echo 5 >> LOG
 ";
 
-/// Answers once with an error of the service for each try that is left, and then well.
+/// Answers with a service error for each remaining attempt, and then with success.
 const FAILING: &str = r#"echo 3 >> LOG
 if [ -e TMP/repaired ]; then echo '{"type":"result","is_error":false,"result":"fine"}'; exit 0; fi
 echo '{"type":"result","is_error":true,"result":"API Error: 500 Internal Server Error"}'; exit 1"#;
@@ -102,7 +102,7 @@ fn ac8_a_resume_completes_the_workflow() {
     let output = stage.resume(&id).expect_code(0);
     assert!(output.stderr.contains(&format!("Session {id} is complete: 3/3 steps")), "{output}");
     assert!(output.stderr.contains(&format!("Merge piton/{id} into main and remove the worktree? [y/N]")), "{output}");
-    assert!(output.stderr.contains("The worktree is kept"), "nobody was there to agree\n{output}");
+    assert!(output.stderr.contains("The worktree is kept"), "there was no consent\n{output}");
     assert_eq!(stage.checkpoint(&id)["run"]["status"], "completed");
     assert_eq!(stage.checkpoint(&id)["run"]["worktree"], "kept");
 }
@@ -137,7 +137,7 @@ fn ac11_a_forced_restart_asks_and_begins_again() {
     let (_, id) = stage.run(&[]);
     let output = stage.piton(["resume", &id, "--force"]).stdin("y\n").run().expect_code(9);
     assert!(output.stderr.contains("Force restart will lose 2 completed steps. Continue? [y/N]"), "{output}");
-    assert!(output.stderr.contains("nobody agreed; nothing was changed"), "a pipe is no person\n{output}");
+    assert!(output.stderr.contains("nobody agreed; nothing was changed"), "a pipe is not a person\n{output}");
     assert_eq!(stage.executions(), ["1", "2"]);
     std::fs::write(stage.worktree(&id).join("repaired"), "").unwrap();
     let output = stage.piton(["resume", &id, "--force", "--yes"]).run().expect_code(0);

@@ -1,4 +1,4 @@
-//! What else a run does: parts, tries, handlers, what must not run twice, and the ways to go on from elsewhere.
+//! Other behaviour of a run: parts, attempts, handlers, steps that must not run twice, and resuming from elsewhere.
 
 use serde_json::json;
 
@@ -16,7 +16,7 @@ fn kill(pid: u32) {
 }
 
 #[test]
-fn a_foreach_goes_on_with_the_item_that_did_not_finish() {
+fn a_foreach_resumes_with_the_unfinished_item() {
     let stage = Stage::new(
         "
 - foreach:
@@ -151,7 +151,7 @@ fn a_step_that_must_not_run_twice_waits_for_a_person() {
     let cut_off = || {
         let stage = Stage::new(workflow);
         let mut child = stage.piton(["run", "w.yml"]).spawn();
-        until("the step is at work", || stage.executions() == ["push"]);
+        until("the step is running", || stage.executions() == ["push"]);
         kill(child.id());
         child.wait().unwrap();
         let refused = stage.piton(["resume"]).run().expect_code(9);
@@ -178,7 +178,7 @@ const THREE: &str = "
 ";
 
 #[test]
-fn a_person_says_where_to_go_on() {
+fn a_person_says_where_to_continue() {
     let stage = Stage::new(THREE);
     let (_, id) = stage.run(&[]);
     stage.piton(["resume", &id, "--from", "3"]).run().expect_code(1);
@@ -198,7 +198,7 @@ fn a_person_says_where_to_go_on() {
 }
 
 #[test]
-fn a_merge_in_conflict_is_taken_back_and_tried_again() {
+fn a_merge_conflict_is_aborted_and_retried() {
     let stage = Stage::new("- shell: echo theirs > f; git add f; git commit -qm theirs\n");
     stage.sandbox.file("f", "base\n").commit("base");
     stage.workflow(
@@ -300,7 +300,7 @@ fn in_place_there_is_no_worktree() {
 }
 
 #[test]
-fn what_a_step_prints_is_kept_in_its_log_and_where_it_says() {
+fn the_output_of_a_step_is_kept_in_its_log_and_its_output_file() {
     let stage = Stage::new("- id: talk\n  shell: echo out; echo err >&2\n  output_file: said\n");
     let (output, id) = stage.run(&[]);
     let output = output.expect_code(0);

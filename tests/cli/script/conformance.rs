@@ -22,7 +22,7 @@ const THREE: &str = "
 - shell: echo 3 >> LOG
 ";
 
-/// Is where a step waits until a test lets it go on.
+/// A file that a step waits for until the test creates it.
 const WAITS: &str = "
 - shell: echo 1 >> LOG
 - shell: echo 2 >> LOG; while [ ! -e LOG.repaired ]; do sleep 0.01; done; echo 2 done >> LOG
@@ -37,7 +37,7 @@ fn kill(pid: u32, signal: &str) {
     run_tool("/bin/sh".as_ref(), &["-c", &format!("kill -{signal} {pid}")], &[]);
 }
 
-/// Starts the workflow, waits until it has counted so much, and ends its runner.
+/// Starts the workflow, waits for a number of executions, and kills its runner.
 fn cut_off(stage: &Stage, executions: usize, signal: &str) -> (i32, String) {
     let mut child = stage.piton(["run", "w.yml"]).spawn();
     until("the workflow comes that far", || stage.executions().len() >= executions);
@@ -210,7 +210,7 @@ fn c9_sigterm_and_sigkill_are_survived_as_well() {
 fn c10_a_resume_of_a_living_run_is_refused() {
     let stage = Stage::new(WAITS);
     let mut child = stage.piton(["run", "w.yml"]).spawn();
-    until("the workflow is at work", || stage.executions().len() >= 2);
+    until("the workflow is running", || stage.executions().len() >= 2);
     let output = stage.piton(["resume"]).run().expect_code(6);
     assert!(output.stderr.contains(&format!("is at work already: process {}", child.id())), "{output}");
     assert!(output.stderr.contains(" on host "), "{output}");
@@ -222,12 +222,12 @@ fn c10_a_resume_of_a_living_run_is_refused() {
 }
 
 #[test]
-fn c11_of_two_resumes_one_is_refused_and_what_is_stale_blocks_nobody() {
+fn c11_of_two_resumes_one_is_refused_and_a_stale_lock_does_not_block() {
     let stage = Stage::new(WAITS);
     let (_, id) = cut_off(&stage, 2, "KILL");
     let lease = stage.folder(&id).join("lease.json");
     let mut text: Value = serde_json::from_str(&read(&lease)).unwrap();
-    // A recycled number: a living process that started at another time.
+    // A recycled process id: a living process that started at another time.
     text["pid"] = json!(std::process::id());
     std::fs::write(&lease, text.to_string()).unwrap();
     let mut child = stage.piton(["resume", &id]).spawn();
@@ -244,7 +244,7 @@ fn c11_of_two_resumes_one_is_refused_and_what_is_stale_blocks_nobody() {
 }
 
 #[test]
-fn c12_what_is_complete_or_unknown_is_said_so() {
+fn c12_complete_and_unknown_sessions_are_reported() {
     let stage = Stage::new("- shell: echo 1 >> LOG\n");
     let (_, id) = stage.run(&[]);
     let output = stage.resume(&id).expect_code(1);
@@ -252,8 +252,8 @@ fn c12_what_is_complete_or_unknown_is_said_so() {
         output.stderr.contains(&format!("session {id} is complete already; there is nothing to resume")),
         "{output}"
     );
-    let output = stage.resume("session-nobody").expect_code(3);
-    assert!(output.stderr.contains(&format!("there are {id}")), "{output}");
+    let output = stage.resume("session-unknown").expect_code(3);
+    assert!(output.stderr.contains(&format!("known sessions: {id}")), "{output}");
     assert_eq!(stage.executions(), ["1"]);
 }
 
@@ -305,7 +305,7 @@ fn c14_damage_is_found_and_never_taken_for_state() {
 }
 
 #[test]
-fn c15_a_deleted_worktree_is_said_so_and_a_restart_makes_a_new_one() {
+fn c15_a_deleted_worktree_is_reported_and_a_restart_makes_a_new_one() {
     let stage = Stage::new(THREE);
     let (_, id) = stage.run(&[]);
     std::fs::remove_dir_all(stage.worktree(&id)).unwrap();
@@ -391,7 +391,7 @@ fn c20_repositories_of_one_name_do_not_mix() {
     }
 }
 
-/// Answers twice that the service is down, then well.
+/// Answers twice that the service is down, then with success.
 const FLAKY: &str = r#"echo claude >> LOG
 if [ -e TMP/2 ]; then echo '{"type":"result","is_error":false,"result":"fine"}'; exit 0; fi
 if [ -e TMP/1 ]; then : > TMP/2; else : > TMP/1; fi
@@ -519,7 +519,7 @@ fn c28_unknown_keys_are_errors_that_name_them() {
 }
 
 #[test]
-fn c29_sessions_are_listed_with_their_progress_and_how_to_go_on() {
+fn c29_sessions_are_listed_with_their_progress_and_how_to_resume() {
     let stage = Stage::new(THREE);
     let (_, id) = stage.run(&[]);
     let list = stage.piton(["--format", "json", "list"]).run().expect_code(0);

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::support;
 use crate::support::Sandbox;
 
-/// What both accept.
+/// Files that both accept.
 const GOOD: &[&str] = &[
     "- shell: make",
     "- /review",
@@ -31,7 +31,7 @@ const GOOD: &[&str] = &[
     "- validate: [{shell: v}]",
 ];
 
-/// What both refuse.
+/// Files that both refuse.
 const BAD: &[&str] = &[
     "commands: []",
     "- {shell: a, tiemout: 3}",

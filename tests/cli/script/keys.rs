@@ -1,4 +1,4 @@
-//! Every key of a workflow file does what it says: what a workflow leaves behind would be something else without it.
+//! Every key of a workflow file works: the result of each workflow would differ without it.
 
 use super::support::Stage;
 use super::support::until;

@@ -1,4 +1,4 @@
-//! SIGKILL of the runner at random moments: nothing that is recorded as done is done again, and nothing is left out.
+//! SIGKILL of the runner at random moments: no recorded step is repeated, and none is skipped.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,10 +11,10 @@ const STEPS: usize = 30;
 /// How many kills there are; `PITON_FAULTS=all` makes it [`ALL`].
 const SOME: usize = 40;
 const ALL: usize = 200;
-/// The longest time that a runner lives, in milliseconds: most are killed before they are done.
+/// The longest time before a kill, in milliseconds: most runners are killed before they finish.
 const LONGEST: u64 = 90;
 
-/// Is a source of chance that is the same every time.
+/// A random number generator with a fixed seed.
 struct Chance(u64);
 
 impl Chance {

@@ -1,4 +1,4 @@
-//! What must not run twice: what its probe settles, and what is left for a person.
+//! Steps that must not run twice: what their probe decides, and what is left for a person.
 
 use super::support::Stage;
 use super::support::session_of;
@@ -23,7 +23,7 @@ commands:
         .replace("PROBE", &serde_json::to_string(probe).expect("text")),
     );
     let child = stage.piton(["run", "w.yml"]).spawn();
-    until("the step is at work", || stage.executions() == ["push"]);
+    until("the step is running", || stage.executions() == ["push"]);
     run_tool("/bin/sh".as_ref(), &["-c", &format!("kill -KILL {}", child.id())], &[]);
     let output = child.wait_with_output().expect("a child of our own");
     std::fs::write(format!("{}.repaired", stage.log()), "").expect("the sandbox is ours");
@@ -32,7 +32,7 @@ commands:
 }
 
 #[test]
-fn the_exit_code_of_the_probe_settles_whether_the_step_took_effect() {
+fn the_exit_code_of_the_probe_says_whether_the_step_took_effect() {
     for (probe, code, executions, said) in [
         (
             "echo probed >> LOG",
@@ -59,7 +59,7 @@ fn the_exit_code_of_the_probe_settles_whether_the_step_took_effect() {
 }
 
 #[test]
-fn a_probe_runs_only_when_somebody_agreed() {
+fn a_probe_runs_only_after_consent() {
     let (stage, id) = cut_off("echo probed >> LOG");
     for arguments in [&["resume", &id][..], &["resume", &id, "--dry-run"], &["resume", &id, "--yes", "--dry-run"]] {
         let output = stage.piton(arguments.iter().copied()).run().expect_code(9);
@@ -93,7 +93,7 @@ fn a_probe_sees_what_its_step_sees() {
 fn a_probe_that_is_interrupted_changes_nothing() {
     let (stage, id) = cut_off("echo probed >> LOG; sleep 60");
     let child = stage.piton(["resume", &id, "--yes"]).spawn();
-    until("the probe is at work", || stage.executions() == ["push", "probed"]);
+    until("the probe is running", || stage.executions() == ["push", "probed"]);
     run_tool("/bin/sh".as_ref(), &["-c", &format!("kill -INT {}", child.id())], &[]);
     let output = child.wait_with_output().expect("a child of our own");
     assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));

@@ -1,4 +1,4 @@
-//! The sessions of Prodigy: seen, planned, taken over; and never written.
+//! The sessions of Prodigy: listed, planned, imported; never written.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -90,7 +90,7 @@ fn a_session_of_prodigy_is_listed_and_planned() {
     json_list(&stage).expect_code(3);
 }
 
-/// Lists runs as somebody who did not ask for those of Prodigy.
+/// Lists runs without Prodigy's sessions.
 fn json_list(stage: &Stage) -> Output {
     stage.piton(["--format", "json", "list"]).run()
 }
@@ -153,7 +153,7 @@ fn a_resume_says_whose_it_is_and_names_the_import() {
 }
 
 #[test]
-fn what_is_taken_over_goes_on_in_the_same_worktree_without_repeating_anything() {
+fn an_imported_session_resumes_in_the_same_worktree_without_repeating_anything() {
     let stage = stage();
     let taken = seen(&stage, &["sessions", "import", ID]).expect_code(0);
     assert_eq!(taken.at("/schema"), json!("session-import/1"));
@@ -170,7 +170,7 @@ fn what_is_taken_over_goes_on_in_the_same_worktree_without_repeating_anything() 
 }
 
 #[test]
-fn what_is_taken_over_on_another_branch_says_so_when_it_goes_on() {
+fn an_import_from_another_branch_says_so_on_resume() {
     let stage = stage();
     let taken = seen(&stage, &["sessions", "import", ID]).expect_code(0);
     let id = taken.at("/data/session").as_str().unwrap().to_owned();
@@ -181,7 +181,7 @@ fn what_is_taken_over_on_another_branch_says_so_when_it_goes_on() {
 }
 
 #[test]
-fn no_secret_of_its_environment_is_taken_over_and_what_is_written_is_private() {
+fn an_import_copies_no_secret_and_its_files_are_private() {
     let stage = stage();
     seen(&stage, &["sessions", "import", ID]).expect_code(0);
     let mut folders = vec![stage.state()];
@@ -211,7 +211,7 @@ fn the_home_is_where_prodigy_itself_looks_for_it() {
         let arguments = ["--format", "json", "sessions", "import", ID];
         stage.piton(arguments.into_iter().chain(more.iter().copied())).env("PRODIGY_HOME", moved.as_str()).run()
     };
-    // Its worktrees stay in ~/.prodigy whatever PRODIGY_HOME says, so the worktree is not found from there
+    // Its worktrees stay in ~/.prodigy for any PRODIGY_HOME, so the worktree is not found from there
     // (docs/formats/prodigy.md#where-prodigy-keeps-a-session).
     let refused = import(&[]).expect_code(1);
     assert!(refused.stdout.contains("the worktree of"), "{refused}");
@@ -220,7 +220,7 @@ fn the_home_is_where_prodigy_itself_looks_for_it() {
 }
 
 #[test]
-fn what_cannot_be_gone_on_with_is_refused_with_what_to_do() {
+fn a_session_that_cannot_be_resumed_is_refused_with_a_hint() {
     let with = |change: &dyn Fn(&Stage)| {
         let stage = stage();
         change(&stage);
@@ -232,18 +232,18 @@ fn what_cannot_be_gone_on_with_is_refused_with_what_to_do() {
         std::fs::remove_dir_all(home(stage).join("worktrees/project").join(ID)).unwrap();
     });
     assert!(lost.expect_code(1).stdout.contains("is gone, and with it what its steps left"));
-    let torn = with(&|stage| {
+    let truncated = with(&|stage| {
         let path = home(stage).join(format!("state/{ID}/checkpoints/workflow-1769857200007.checkpoint.json"));
         std::fs::write(path, "{\"workflow_id\": \"workflow").unwrap();
     });
-    assert!(torn.clone().expect_code(4).stdout.contains("says nothing"), "{torn}");
+    assert!(truncated.clone().expect_code(4).stdout.contains("says nothing"), "{truncated}");
     let stage = stage();
     seen(&stage, &["sessions", "import", "workflow-2"]).expect_code(3);
     stage.piton(["--prodigy-home", "/nowhere", "list"]).run().expect_code(2);
 }
 
 #[test]
-fn what_session_and_checkpoint_say_against_each_other_is_for_a_person() {
+fn contradictions_of_session_and_checkpoint_are_for_a_person() {
     let stage = stage();
     put(&stage, &format!("sessions/{ID}.json"), &json!({"id": ID, "status": "Completed"}));
     let plan = seen(&stage, &["plan", ID]).expect_code(9);

@@ -1,4 +1,4 @@
-//! Sessions as runs like any other: found from everywhere, listed, planned, gone back in, and put away.
+//! Sessions as runs like any other: found from everywhere, listed, planned, rolled back, and archived.
 
 use std::os::unix::fs::symlink;
 
@@ -46,7 +46,7 @@ fn in_folder(stage: &Stage, folder: &Utf8Path, arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn a_session_is_listed_with_its_status_its_progress_and_the_command_that_goes_on() {
+fn a_session_is_listed_with_its_status_its_progress_and_the_command_to_resume() {
     let (stage, id) = failed();
     let list = text(&stage, &["sessions"]).expect_code(0).stdout;
     assert!(list.starts_with(&format!("{id}  failed  1/3  release  retry check (")), "{list}");
@@ -114,7 +114,7 @@ fn the_plan_of_a_session_says_what_spec_186_says() {
 }
 
 #[test]
-fn what_lies_in_the_worktree_of_a_session_is_no_run_of_the_project() {
+fn states_in_a_sessions_worktree_are_not_runs_of_the_project() {
     let stage = Stage::new(FLOW);
     let state = r#"{"feature_name": "x", "current_phase": 1, "current_step": 1, "last_execution": {"phase": 1, "step": 1,
         "agent": "a", "status": "failed", "timestamp": "2026-01-31T11:00:00Z"}, "total_phases": 1}"#;
@@ -142,7 +142,7 @@ fn a_person_can_record_what_became_of_a_step() {
 }
 
 #[test]
-fn nobody_begins_a_step_of_a_session_but_the_runner() {
+fn only_the_runner_begins_a_step_of_a_session() {
     let (stage, id) = failed();
     let journal = stage.folder(&id).join("journal.jsonl");
     let before = std::fs::read(&journal).unwrap();
@@ -152,7 +152,7 @@ fn nobody_begins_a_step_of_a_session_but_the_runner() {
 }
 
 #[test]
-fn a_torn_record_is_set_aside_by_the_next_write() {
+fn a_truncated_record_is_set_aside_by_the_next_write() {
     let (stage, id) = failed();
     let journal = stage.folder(&id).join("journal.jsonl");
     let whole = std::fs::read(&journal).unwrap();
@@ -214,7 +214,7 @@ fn every_record_is_a_checkpoint_that_can_be_gone_back_to() {
 }
 
 #[test]
-fn only_what_is_merged_and_committed_is_put_away_and_only_when_somebody_agreed() {
+fn only_what_is_merged_and_committed_is_archived_and_only_after_consent() {
     let (stage, id) = completed();
     let worktree = stage.worktree(&id);
     let kept = json(&stage, &["sessions", "clean", "--yes"]).expect_code(0);
@@ -230,7 +230,7 @@ fn only_what_is_merged_and_committed_is_put_away_and_only_when_somebody_agreed()
     assert_eq!((would.at("/data/dry_run"), would.at("/data/cleaned/0/id")), (json!(true), json!(id)));
     json(&stage, &["sessions", "clean"]).expect_code(9);
     stage.piton(["--format", "text", "sessions", "clean"]).stdin("y\n").run().expect_code(9);
-    assert!(worktree.is_dir() && stage.folder(&id).is_dir(), "nobody agreed");
+    assert!(worktree.is_dir() && stage.folder(&id).is_dir(), "there was no consent");
 
     let records = json(&stage, &["sessions", "clean", "--yes"]).expect_code(0).at("/data/cleaned/0/records");
     assert!(records.as_str().unwrap().ends_with(&format!("archive/{id}")), "{records}");
@@ -242,7 +242,7 @@ fn only_what_is_merged_and_committed_is_put_away_and_only_when_somebody_agreed()
 }
 
 #[test]
-fn what_is_not_over_is_never_put_away() {
+fn an_open_session_is_never_archived() {
     let (stage, id) = failed();
     let kept = json(&stage, &["sessions", "clean", &id, "--yes"]).expect_code(0);
     assert_eq!(kept.at("/data/kept/0/reason"), json!("it is failed"));

@@ -7,7 +7,7 @@ use crate::support::Output;
 use crate::support::Program;
 use crate::support::Sandbox;
 
-/// Is a sandbox with a workflow in it.
+/// A sandbox with a workflow in it.
 pub(super) struct Stage {
     pub(super) sandbox: Sandbox,
 }
@@ -52,7 +52,7 @@ impl Stage {
         text.lines().map(str::to_owned).collect()
     }
 
-    /// Takes away all sessions, and what was counted.
+    /// Removes all sessions and the counts.
     pub(super) fn forget(&self) {
         if self.state().exists() {
             std::fs::remove_dir_all(self.state()).expect("the sandbox is ours");
@@ -60,12 +60,12 @@ impl Stage {
         std::fs::write(self.log(), "").expect("the sandbox is ours");
     }
 
-    /// Tells how often a step counted.
+    /// Returns how often a step was executed.
     pub(super) fn count(&self, step: &str) -> usize {
         self.executions().iter().filter(|line| *line == step).count()
     }
 
-    /// Calls piton as a user would, whose state is in the sandbox.
+    /// Calls piton with its state home in the sandbox.
     pub(super) fn piton<'a>(&'a self, arguments: impl IntoIterator<Item = &'a str>) -> Program<'a> {
         self.sandbox.piton(arguments).real_clock().env("PITON_HOME", self.state().as_str())
     }
@@ -111,7 +111,7 @@ impl Stage {
         serde_json::from_str(&text).expect("JSON")
     }
 
-    /// Puts a program in the way of the real one.
+    /// Puts a program on the PATH before the real one.
     pub(super) fn program(&self, name: &str, script: &str) -> &Self {
         use std::os::unix::fs::PermissionsExt as _;
         let path = self.sandbox.top().join("bin").join(name);
@@ -136,7 +136,7 @@ pub(super) fn session_of(text: &str) -> String {
     text[at..end].to_owned()
 }
 
-/// Waits until something is true; a test that would wait for ever fails.
+/// Waits for a condition; fails the test after a timeout.
 pub(super) fn until(what: &str, is_true: impl Fn() -> bool) {
     let started = std::time::Instant::now();
     while !is_true() {

@@ -1,4 +1,4 @@
-//! The questions, asked where a person is there to answer them.
+//! The questions at a terminal.
 
 use super::support::Stage;
 use super::support::until;
@@ -63,7 +63,7 @@ fn ctrl_c_at_a_question_is_no_consent_and_loses_nothing() {
     let stage = Stage::in_place("- shell: 'true'\n");
     let (_, id) = stage.run(&[]);
     let clean = stage.piton(["--format", "text", "sessions", "clean"]);
-    let output = clean.interrupted_at("Put 1 session away? [y/N]").expect("there was one").expect_code(130);
+    let output = clean.interrupted_at("Archive 1 session? [y/N]").expect("there was one").expect_code(130);
     assert!(stage.folder(&id).exists(), "{output}");
 }
 
@@ -94,7 +94,7 @@ fn c13_a_restart_says_what_is_lost_and_only_a_yes_loses_it() {
         assert!(output.stderr.contains("Force restart will lose 1 completed step. Continue? [y/N]"), "{output}");
         assert_eq!(stage.executions(), executions, "{typed:?}\n{output}");
         let after = std::fs::read(stage.folder(&id).join("journal.jsonl")).unwrap();
-        assert_eq!(before == after, code == 9, "{typed:?}: a restart that nobody agreed to leaves no trace");
+        assert_eq!(before == after, code == 9, "{typed:?}: a restart without consent leaves no trace");
     }
 }
 
@@ -114,7 +114,7 @@ fn a_person_says_whether_a_step_took_effect() {
     ] {
         let stage = Stage::in_place(workflow);
         let mut child = stage.piton(["run", "w.yml"]).spawn();
-        until("the step is at work", || stage.executions() == ["push"]);
+        until("the step is running", || stage.executions() == ["push"]);
         run_tool("/bin/sh".as_ref(), &["-c", &format!("kill -KILL {}", child.id())], &[]);
         child.wait().unwrap();
         repair(&stage);
@@ -126,14 +126,14 @@ fn a_person_says_whether_a_step_took_effect() {
 }
 
 #[test]
-fn sessions_are_put_away_when_a_person_says_yes() {
+fn sessions_are_archived_after_a_yes() {
     for (typed, code) in [("y\n", 0), ("n\n", 9), (END_OF_INPUT, 9)] {
         let stage = Stage::in_place("- shell: 'true'\n");
         let (_, id) = stage.run(&[]);
         let folder = stage.folder(&id);
         let Some(output) = stage.piton(["--format", "text", "sessions", "clean"]).on_terminal(typed) else { return };
         let output = output.expect_code(code);
-        assert!(output.stderr.contains("Put 1 session away? [y/N]"), "{output}");
+        assert!(output.stderr.contains("Archive 1 session? [y/N]"), "{output}");
         assert_eq!(folder.exists(), code != 0, "{typed:?}\n{output}");
     }
 }

@@ -1,4 +1,4 @@
-//! Sessions as projects keep them that never read the format: what can be understood is, and what cannot is said.
+//! Sessions of projects that do not follow the format: what can be understood is read, and the rest is reported.
 
 use std::os::unix::fs::symlink;
 
@@ -62,7 +62,7 @@ fn tasks_that_share_one_file_are_read_and_written_there() {
 }
 
 #[test]
-fn an_index_beside_task_files_and_what_failed_writes_leave_are_no_tasks() {
+fn an_index_and_leftovers_of_failed_writes_are_not_tasks() {
     let session = Session::new();
     session.tasks(&[("IMPL-1", "pending", &[])]);
     session.file(".task/index.json", r#"{"tasks": [{"id": "IMPL-1"}, {"id": "IMPL-2"}]}"#);
@@ -105,7 +105,7 @@ fn validate_says_where_tasks_contradict_each_other() {
 }
 
 #[test]
-fn why_a_session_without_tasks_has_no_plan_is_told_first() {
+fn the_reason_for_a_missing_plan_comes_first() {
     let session = Session::new();
     let plan = session.call("plan --format text").run().expect_code(3);
     let told = "the session has no tasks, neither in .task nor in a checklist: /workflow:plan writes them";
@@ -132,7 +132,7 @@ fn a_dependency_that_was_skipped_is_not_called_done() {
 }
 
 #[test]
-fn what_cut_an_attempt_off_outlives_the_next_one() {
+fn the_cause_of_an_interruption_is_kept_after_the_next_attempt() {
     let session = Session::new();
     let execution =
         json!({"attempts": 1, "last_attempt": "2026-01-31T09:30:00Z", "interruption_reason": "agent_timeout"});
