@@ -14,8 +14,8 @@ use super::data_file;
 use super::error::StoreError;
 use super::history;
 use super::lock::RunLock;
+use super::nofollow::OpenMode;
 use super::platform;
-use super::straight::Use;
 use crate::model::RelPath;
 use crate::model::Timestamp;
 
@@ -50,7 +50,7 @@ pub(crate) fn set_tail_aside(
 ) -> Result<Utf8PathBuf, StoreError> {
     let real = lock.root().target(path)?;
     let failed = |source| StoreError::io(&real, source);
-    let mut file = data_file::open(&real, Use::Edit, platform::DATA_FILE_MODE).map_err(failed)?;
+    let mut file = data_file::open(&real, OpenMode::Edit, platform::DATA_FILE_MODE).map_err(failed)?;
     let mut tail = Vec::new();
     file.seek(SeekFrom::Start(sound_len)).and_then(|_| file.read_to_end(&mut tail)).map_err(failed)?;
     let kept = history::keep_corrupt(lock, path, at, &tail)?;
@@ -59,7 +59,7 @@ pub(crate) fn set_tail_aside(
 }
 
 fn open(real: &Utf8Path) -> Result<File, StoreError> {
-    data_file::open(real, Use::Append, platform::DATA_FILE_MODE).map_err(|source| match source.kind() {
+    data_file::open(real, OpenMode::Append, platform::DATA_FILE_MODE).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => StoreError::Conflict { path: real.to_owned(), what: "was removed" },
         _ => StoreError::io(real, source),
     })

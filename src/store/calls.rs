@@ -1,4 +1,4 @@
-//! The calls of the system with which a checkpoint is written, one function for each, along paths without links (see `straight`).
+//! The calls of the system with which a checkpoint is written, one function for each, along paths without links (see `nofollow`).
 //! A test makes any of them the last that the process makes, or has the system refuse it.
 
 use std::fs;
@@ -8,14 +8,14 @@ use std::io::Write as _;
 
 use camino::Utf8Path;
 
+use super::nofollow;
+use super::nofollow::OpenMode;
 use super::platform;
 use super::platform::Attributes;
-use super::straight;
-use super::straight::Use;
 
 pub(super) fn create_new(path: &Utf8Path, mode: u32) -> io::Result<File> {
     fault_point()?;
-    straight::open(path.as_std_path(), Use::Create, mode)
+    nofollow::open(path.as_std_path(), OpenMode::Create, mode)
 }
 
 pub(super) fn write(file: &mut File, bytes: &[u8]) -> io::Result<()> {
@@ -50,22 +50,22 @@ pub(super) fn set_len(file: &File, length: u64) -> io::Result<()> {
 
 pub(super) fn rename(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
     fault_point()?;
-    straight::rename(from, to)
+    nofollow::rename(from, to)
 }
 
 pub(super) fn hard_link(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
     fault_point()?;
-    straight::hard_link(from, to)
+    nofollow::hard_link(from, to)
 }
 
 pub(super) fn remove_file(path: &Utf8Path) -> io::Result<()> {
     fault_point()?;
-    straight::remove_file(path)
+    nofollow::remove_file(path)
 }
 
 pub(super) fn create_private_dir(path: &Utf8Path) -> io::Result<()> {
     fault_point()?;
-    straight::create_private_dir(path.as_std_path())
+    nofollow::create_private_dir(path.as_std_path())
 }
 
 pub(super) fn create_dir_all(path: &Utf8Path) -> io::Result<()> {

@@ -15,11 +15,11 @@ use serde::de::DeserializeOwned;
 use super::data_file;
 use super::error::StoreError;
 use super::lock::RunLock;
+use super::nofollow;
+use super::nofollow::OpenMode;
 use super::path::Root;
 use super::platform;
 use super::stage;
-use super::straight;
-use super::straight::Use;
 use crate::model::RelPath;
 use crate::model::StepId;
 use crate::model::Timestamp;
@@ -77,7 +77,7 @@ pub(crate) fn append_block(root: &Utf8Path, path: &RelPath, block: &str) -> Resu
 }
 
 fn try_append_block(path: &Utf8Path, block: &str) -> io::Result<()> {
-    let mut file = data_file::open(path, Use::Log, platform::FOREIGN_FILE)?;
+    let mut file = data_file::open(path, OpenMode::Log, platform::FOREIGN_FILE)?;
     let size = file.metadata()?.len();
     let gap = match size {
         0 => "",
@@ -100,7 +100,7 @@ fn try_append<T: Serialize>(path: &Utf8Path, line: &T, limit: u64) -> io::Result
     let mut file = open(path)?;
     let size = file.metadata()?.len();
     if size > 0 && size + bytes.len() as u64 > limit {
-        straight::rename(path, previous(path))?;
+        nofollow::rename(path, previous(path))?;
         file = open(path)?;
     } else if size > 0 && !ends_a_line(&mut file, size)? {
         bytes.insert(0, b'\n');
@@ -109,7 +109,7 @@ fn try_append<T: Serialize>(path: &Utf8Path, line: &T, limit: u64) -> io::Result
 }
 
 fn open(path: &Utf8Path) -> io::Result<File> {
-    data_file::open(path, Use::Log, platform::DATA_FILE_MODE)
+    data_file::open(path, OpenMode::Log, platform::DATA_FILE_MODE)
 }
 
 fn ends_a_line(file: &mut File, size: u64) -> io::Result<bool> {

@@ -13,13 +13,13 @@ use super::data_file;
 use super::environment::Environment;
 use super::error::StoreError;
 use super::lock::RunLock;
+use super::nofollow;
+use super::nofollow::OpenMode;
 use super::path::Root;
 use super::platform;
 use super::process;
 use super::process::Caller;
 use super::process::Process;
-use super::straight;
-use super::straight::Use;
 use crate::model::Clock;
 use crate::model::Owner;
 use crate::model::OwnerProcess;
@@ -252,7 +252,7 @@ pub(crate) fn release(lock: &RunLock, clock: Clock, caller: &Caller) -> Result<(
     match read(lock.own_dir()) {
         StoredLease::Lease(lease) if judge(&lease, clock, caller) == Owner::Ours => {
             let path = lock.own_dir().join(FILE);
-            straight::remove_file(&path).map_err(|source| StoreError::io(&path, source))
+            nofollow::remove_file(&path).map_err(|source| StoreError::io(&path, source))
         }
         StoredLease::Lease(_) | StoredLease::Nothing | StoredLease::Torn => Ok(()),
     }
@@ -281,7 +281,7 @@ fn try_write(path: &Utf8Path, lease: &Lease) -> io::Result<()> {
     let mut bytes = serde_json::to_vec(lease)?;
     bytes.resize(bytes.len().max(SIZE - 1), b' ');
     bytes.push(b'\n');
-    let mut file = data_file::open(path, Use::Overwrite, platform::DATA_FILE_MODE)?;
+    let mut file = data_file::open(path, OpenMode::Overwrite, platform::DATA_FILE_MODE)?;
     file.write_all(&bytes)?;
     if file.metadata()?.len() == bytes.len() as u64 { Ok(()) } else { file.set_len(bytes.len() as u64) }
 }

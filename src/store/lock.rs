@@ -17,13 +17,13 @@ use camino::Utf8PathBuf;
 use super::backup;
 use super::calls;
 use super::error::StoreError;
+use super::nofollow;
+use super::nofollow::OpenMode;
 use super::path::Root;
 use super::platform;
 #[cfg(target_os = "linux")]
 use super::process;
 use super::stage;
-use super::straight;
-use super::straight::Use;
 use super::txn;
 use crate::model::RelPath;
 #[cfg(target_os = "linux")]
@@ -105,12 +105,12 @@ pub(super) fn folder(own_dir: &Utf8Path, name: &str) -> Result<Utf8PathBuf, Stor
 }
 
 fn open_or_create(own_dir: &Utf8Path, path: &Utf8Path) -> Result<File, StoreError> {
-    match straight::open(path.as_std_path(), Use::Edit, platform::DATA_FILE_MODE) {
+    match nofollow::open(path.as_std_path(), OpenMode::Edit, platform::DATA_FILE_MODE) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         opened => return opened.map_err(|source| StoreError::io(path, source)),
     }
     prepare(own_dir)?;
-    straight::open(path.as_std_path(), Use::Lock, platform::DATA_FILE_MODE)
+    nofollow::open(path.as_std_path(), OpenMode::Lock, platform::DATA_FILE_MODE)
         .map_err(|source| StoreError::io(path, source))
 }
 
@@ -119,7 +119,7 @@ pub(super) fn prepare(own_dir: &Utf8Path) -> Result<(), StoreError> {
     if let Some(parent) = own_dir.parent() {
         stage::make_durable_folders(parent)?;
     }
-    match straight::create_private_dir(own_dir.as_std_path()) {
+    match nofollow::create_private_dir(own_dir.as_std_path()) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io(own_dir, error)),
         Ok(()) | Err(_) => {}
     }
@@ -133,9 +133,9 @@ fn hide(ignore: &Utf8Path) -> io::Result<()> {
     if fs::symlink_metadata(ignore).is_ok_and(|metadata| !metadata.is_file() || metadata.len() > 0) {
         return Ok(());
     }
-    let mut file = straight::open(ignore.as_std_path(), Use::Log, platform::DATA_FILE_MODE)?;
+    let mut file = nofollow::open(ignore.as_std_path(), OpenMode::Log, platform::DATA_FILE_MODE)?;
     io::Write::write_all(&mut file, b"*\n").inspect_err(|_| {
-        let _ = straight::remove_file(ignore);
+        let _ = nofollow::remove_file(ignore);
     })
 }
 

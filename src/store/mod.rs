@@ -25,6 +25,7 @@ pub(crate) mod history;
 pub(crate) mod journal;
 pub(crate) mod lease;
 mod lock;
+mod nofollow;
 mod past;
 mod path;
 mod platform;
@@ -38,7 +39,6 @@ pub(crate) mod session;
 pub(crate) mod sessions;
 pub(crate) mod settings;
 mod stage;
-mod straight;
 #[cfg(test)]
 mod testing;
 mod txn;

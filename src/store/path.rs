@@ -3,8 +3,8 @@
 //! A link may lead to another place below the root. One that leaves it is refused, and so is every way into a `.git` folder
 //! for writing: a planted record or link must not reach a hook.
 //!
-//! `cap-std` (4.0) was considered for the folders that are held open, here and in `straight`, and not taken. It opens its root
-//! along links (`open_ambient_dir`) and has no way to ask for `RESOLVE_NO_SYMLINKS`, on which [`Root::target`] and all of `straight`
+//! `cap-std` (4.0) was considered for the folders that are held open, here and in `nofollow`, and not taken. It opens its root
+//! along links (`open_ambient_dir`) and has no way to ask for `RESOLVE_NO_SYMLINKS`, on which [`Root::target`] and all of `nofollow`
 //! rest; opening every folder of a path with `open_dir_nofollow` would replace one call of the system by one for each part. It holds
 //! folders with `O_PATH`, which cannot be flushed. A link that leaves the root is `PermissionDenied` like a folder that may not be
 //! entered, and the two are different findings. It would bring ten crates and leave nearly all of this code.
@@ -36,7 +36,7 @@ pub(super) struct Root {
 impl Root {
     pub(super) fn open(path: &Utf8Path) -> Result<Self, StoreError> {
         #[cfg(target_os = "linux")]
-        if let Some(opened) = Self::open_at_once(path)? {
+        if let Some(opened) = Self::open_nofollow(path)? {
             return Ok(opened);
         }
         let real = path.canonicalize_utf8().map_err(|source| StoreError::io(path, source))?;
@@ -49,11 +49,11 @@ impl Root {
 
     /// Lets the kernel say that there is no link on the way, instead of asking about every part of it.
     #[cfg(target_os = "linux")]
-    fn open_at_once(path: &Utf8Path) -> Result<Option<Self>, StoreError> {
+    fn open_nofollow(path: &Utf8Path) -> Result<Option<Self>, StoreError> {
         if !path.is_absolute() || path.components().any(|part| part == Utf8Component::ParentDir) {
             return Ok(None);
         }
-        match platform::hold(path.as_std_path()) {
+        match platform::open_dir_nofollow(path.as_std_path()) {
             Ok(Some(held)) => Ok(Some(Self { path: path.components().collect(), handle: Some(held.into_handle()) })),
             Err(source) if source.kind() == io::ErrorKind::NotFound => Err(StoreError::io(path, source)),
             Ok(None) | Err(_) => Ok(None),
@@ -66,7 +66,7 @@ impl Root {
 
     /// Returns where a path really leads, for reading: a place below the root, or the reason against it.
     pub(super) fn locate(&self, path: &RelPath) -> Result<Utf8PathBuf, ReadProblem> {
-        match self.is_straight(path) {
+        match self.has_no_symlink(path) {
             Some(true) => return Ok(path.under(&self.path)),
             Some(false) => return Err(ReadProblem::Missing),
             None => {}
@@ -78,7 +78,7 @@ impl Root {
     /// Returns where a path really leads, for writing. It need not exist; its missing folders neither.
     pub(super) fn target(&self, path: &RelPath) -> Result<Utf8PathBuf, StoreError> {
         let full = path.under(&self.path);
-        let target = if self.is_straight(path) == Some(true) { full.clone() } else { self.target_of(&full)? };
+        let target = if self.has_no_symlink(path) == Some(true) { full.clone() } else { self.target_of(&full)? };
         let below = target.strip_prefix(&self.path).unwrap_or(&target);
         if below.components().any(|part| part.as_str().eq_ignore_ascii_case(".git")) {
             let problem = "nothing is ever written into a `.git` folder";
@@ -118,7 +118,7 @@ impl Root {
 
     /// Tells whether a path is there, and leads there through no link; `None` where only a closer look can tell.
     #[cfg(target_os = "linux")]
-    fn is_straight(&self, path: &RelPath) -> Option<bool> {
+    fn has_no_symlink(&self, path: &RelPath) -> Option<bool> {
         use rustix::fs::Mode;
         use rustix::fs::OFlags;
         use rustix::fs::ResolveFlags;
@@ -133,26 +133,26 @@ impl Root {
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn is_straight(&self, _path: &RelPath) -> Option<bool> {
+    fn has_no_symlink(&self, _path: &RelPath) -> Option<bool> {
         None
     }
 
     /// Opens a regular file below the root. Never hangs and never leaves the root, not even when links change meanwhile.
     pub(super) fn open_file(&self, path: &RelPath) -> Result<(File, Metadata), ReadProblem> {
         let file = match self.open_beneath(path.as_str(), false) {
-            Way::Open(file) => file,
-            Way::Shut(error) => return Err(problem_of(&error)),
-            Way::Crossed => {
+            Lookup::Opened(file) => file,
+            Lookup::Failed(error) => return Err(problem_of(&error)),
+            Lookup::ThroughLink => {
                 // Why, and where an absolute link leads to that stays below the root; that place is opened through no link at all.
                 let real = self.locate(path)?;
                 let below = real.strip_prefix(&self.path).map_err(|_| ReadProblem::LinkLeavesRoot)?;
                 match self.open_beneath(below.as_str(), true) {
-                    Way::Open(file) => file,
-                    Way::Shut(error) => return Err(problem_of(&error)),
-                    Way::Crossed | Way::Unknown => return Err(ReadProblem::LinkLeavesRoot),
+                    Lookup::Opened(file) => file,
+                    Lookup::Failed(error) => return Err(problem_of(&error)),
+                    Lookup::ThroughLink | Lookup::Unsupported => return Err(ReadProblem::LinkLeavesRoot),
                 }
             }
-            Way::Unknown => {
+            Lookup::Unsupported => {
                 let real = self.locate(path)?;
                 let mut options = platform::careful();
                 options.read(true).open(&real).map_err(|error| problem_of(&error))?
@@ -170,39 +170,39 @@ impl Root {
 
     /// Lets the kernel check the way, in one call.
     #[cfg(target_os = "linux")]
-    fn open_beneath(&self, path: &str, is_straight: bool) -> Way {
+    fn open_beneath(&self, path: &str, no_symlinks: bool) -> Lookup {
         use rustix::fs::Mode;
         use rustix::fs::OFlags;
         use rustix::fs::ResolveFlags;
         use rustix::io::Errno;
         let flags = OFlags::RDONLY | (platform::careful_flags() - OFlags::NOFOLLOW);
-        let straight = if is_straight { ResolveFlags::NO_SYMLINKS } else { ResolveFlags::empty() };
-        let Some(handle) = self.handle.as_ref() else { return Way::Unknown };
-        match rustix::fs::openat2(handle, path, flags, Mode::empty(), ResolveFlags::BENEATH | straight) {
-            Ok(file) => Way::Open(File::from(file)),
-            Err(Errno::XDEV | Errno::LOOP | Errno::AGAIN) => Way::Crossed,
+        let symlinks = if no_symlinks { ResolveFlags::NO_SYMLINKS } else { ResolveFlags::empty() };
+        let Some(handle) = self.handle.as_ref() else { return Lookup::Unsupported };
+        match rustix::fs::openat2(handle, path, flags, Mode::empty(), ResolveFlags::BENEATH | symlinks) {
+            Ok(file) => Lookup::Opened(File::from(file)),
+            Err(Errno::XDEV | Errno::LOOP | Errno::AGAIN) => Lookup::ThroughLink,
             // An older kernel, or one that is told to refuse what it does not know.
-            Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => Way::Unknown,
-            Err(errno) => Way::Shut(errno.into()),
+            Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => Lookup::Unsupported,
+            Err(errno) => Lookup::Failed(errno.into()),
         }
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn open_beneath(&self, _path: &str, _is_straight: bool) -> Way {
-        Way::Unknown
+    fn open_beneath(&self, _path: &str, _no_symlinks: bool) -> Lookup {
+        Lookup::Unsupported
     }
 }
 
 /// Is what the kernel says of a way below a root.
-enum Way {
+enum Lookup {
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "other systems cannot tell"))]
-    Open(File),
+    Opened(File),
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "other systems cannot tell"))]
-    Shut(io::Error),
+    Failed(io::Error),
     /// It goes through a link that is absolute, or that leaves the root.
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "other systems cannot tell"))]
-    Crossed,
-    Unknown,
+    ThroughLink,
+    Unsupported,
 }
 
 /// Says in the words of the model why a file could not be opened or read.

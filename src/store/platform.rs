@@ -199,7 +199,7 @@ pub(super) fn owner(_metadata: &Metadata) -> u32 {
 /// Is a folder that is held open, with no link on the way to it: a name in it means the same until it is let go.
 #[cfg(target_os = "linux")]
 #[derive(Debug)]
-pub(super) struct Held(std::os::fd::OwnedFd);
+pub(super) struct DirHandle(std::os::fd::OwnedFd);
 
 /// Holds a folder. `None` where the system cannot tell whether there is a link on the way.
 ///
@@ -207,7 +207,7 @@ pub(super) struct Held(std::os::fd::OwnedFd);
 ///
 /// When there is one, or nothing is there.
 #[cfg(target_os = "linux")]
-pub(super) fn hold(folder: &Path) -> io::Result<Option<Held>> {
+pub(super) fn open_dir_nofollow(folder: &Path) -> io::Result<Option<DirHandle>> {
     use rustix::fs::CWD;
     use rustix::fs::Mode;
     use rustix::fs::OFlags;
@@ -215,14 +215,14 @@ pub(super) fn hold(folder: &Path) -> io::Result<Option<Held>> {
     use rustix::io::Errno;
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     match rustix::fs::openat2(CWD, folder, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-        Ok(handle) => Ok(Some(Held(handle))),
+        Ok(handle) => Ok(Some(DirHandle(handle))),
         Err(errno @ (Errno::LOOP | Errno::NOENT)) => Err(errno.into()),
         Err(_) => Ok(None),
     }
 }
 
 #[cfg(target_os = "linux")]
-impl Held {
+impl DirHandle {
     /// Opens a file in it, or makes one with a mode, neither following a link nor waiting for a pipe.
     pub(super) fn open(&self, name: &std::ffi::OsStr, access: Access, made: Option<u32>) -> io::Result<File> {
         use rustix::fs::Mode;
@@ -242,15 +242,15 @@ impl Held {
 
 #[cfg(not(target_os = "linux"))]
 #[derive(Debug)]
-pub(super) enum Held {}
+pub(super) enum DirHandle {}
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn hold(_folder: &Path) -> io::Result<Option<Held>> {
+pub(super) fn open_dir_nofollow(_folder: &Path) -> io::Result<Option<DirHandle>> {
     Ok(None)
 }
 
 #[cfg(not(target_os = "linux"))]
-impl Held {
+impl DirHandle {
     pub(super) fn open(&self, _name: &std::ffi::OsStr, _access: Access, _made: Option<u32>) -> io::Result<File> {
         match *self {}
     }
@@ -266,14 +266,14 @@ pub(super) struct Access {
 /// Returns where an open file lies if that is not the folder of its path: a link has taken the place of one of the folders above it.
 /// `None` where the system does not tell.
 #[cfg(target_os = "linux")]
-pub(super) fn strayed(file: &File, path: &Path) -> Option<std::path::PathBuf> {
+pub(super) fn misplaced(file: &File, path: &Path) -> Option<std::path::PathBuf> {
     use std::os::fd::AsRawFd as _;
     let place = std::fs::read_link(Path::new("/proc/self/fd").join(file.as_raw_fd().to_string())).ok()?;
     (place.parent() != path.parent()).then_some(place)
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn strayed(_file: &File, _path: &Path) -> Option<std::path::PathBuf> {
+pub(super) fn misplaced(_file: &File, _path: &Path) -> Option<std::path::PathBuf> {
     None
 }
 

@@ -11,11 +11,11 @@ use std::path::Path;
 
 use super::platform;
 use super::platform::Access;
-use super::platform::Held;
+use super::platform::DirHandle;
 
 /// Says what a file is opened for. Neither a link in its place is followed, nor a pipe waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Use {
+pub(super) enum OpenMode {
     /// Writing; it must not be there yet.
     Create,
     /// Adding to what is there.
@@ -30,7 +30,7 @@ pub(super) enum Use {
     Lock,
 }
 
-impl Use {
+impl OpenMode {
     fn access(self) -> Access {
         Access {
             reads: matches!(self, Self::Log | Self::Edit | Self::Lock),
@@ -40,13 +40,14 @@ impl Use {
 }
 
 /// Opens a file; `mode` is that of one that is made.
-pub(super) fn open(path: &Path, used: Use, mode: u32) -> io::Result<File> {
-    let way = Way { path, held: path.parent().map(hold).transpose()?.flatten(), access: used.access() };
-    let may_make = matches!(used, Use::Log | Use::Overwrite | Use::Lock);
-    match way.open((used == Use::Create).then_some(mode)) {
-        Err(error) if may_make && error.kind() == io::ErrorKind::NotFound => match way.open(Some(mode)) {
+pub(super) fn open(path: &Path, open_mode: OpenMode, mode: u32) -> io::Result<File> {
+    let target =
+        OpenTarget { path, dir: path.parent().map(open_dir).transpose()?.flatten(), access: open_mode.access() };
+    let may_make = matches!(open_mode, OpenMode::Log | OpenMode::Overwrite | OpenMode::Lock);
+    match target.open((open_mode == OpenMode::Create).then_some(mode)) {
+        Err(error) if may_make && error.kind() == io::ErrorKind::NotFound => match target.open(Some(mode)) {
             // Somebody else was faster.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => way.open(None),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => target.open(None),
             made => made,
         },
         opened => opened,
@@ -54,22 +55,22 @@ pub(super) fn open(path: &Path, used: Use, mode: u32) -> io::Result<File> {
 }
 
 /// Is the way to a file: by the folder that is held, or, where the system holds none, by its path.
-struct Way<'a> {
+struct OpenTarget<'a> {
     path: &'a Path,
-    held: Option<Held>,
+    dir: Option<DirHandle>,
     access: Access,
 }
 
-impl Way<'_> {
+impl OpenTarget<'_> {
     /// Opens the file, or makes one with a mode.
     fn open(&self, made: Option<u32>) -> io::Result<File> {
-        if let (Some(held), Some(name)) = (&self.held, self.path.file_name()) {
-            return held.open(name, self.access, made);
+        if let (Some(dir), Some(name)) = (&self.dir, self.path.file_name()) {
+            return dir.open(name, self.access, made);
         }
         let mut options = platform::careful();
         options.read(self.access.reads).write(true).append(self.access.appends).create_new(made.is_some());
         let file = platform::with_mode(&mut options, made.unwrap_or_default()).open(self.path)?;
-        let Some(place) = platform::strayed(&file, self.path) else { return Ok(file) };
+        let Some(place) = platform::misplaced(&file, self.path) else { return Ok(file) };
         if made.is_some() {
             // It is where it was just made, and empty.
             let _ = fs::remove_file(place);
@@ -109,18 +110,19 @@ fn check_both(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 fn check(path: &Path) -> io::Result<()> {
-    path.parent().map_or(Ok(()), |folder| hold(folder).map(drop))
+    path.parent().map_or(Ok(()), |folder| open_dir(folder).map(drop))
 }
 
 /// Holds a folder that no link leads to.
-fn hold(folder: &Path) -> io::Result<Option<Held>> {
-    platform::hold(folder).map_err(|error| if error.kind() == io::ErrorKind::NotFound { error } else { refusal() })
+fn open_dir(folder: &Path) -> io::Result<Option<DirHandle>> {
+    platform::open_dir_nofollow(folder)
+        .map_err(|error| if error.kind() == io::ErrorKind::NotFound { error } else { refusal() })
 }
 
 fn refusal() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "a link stands in the way to it")
+    io::Error::new(io::ErrorKind::InvalidInput, "the path goes through a symbolic link")
 }
 
 #[cfg(test)]
-#[path = "straight_tests.rs"]
+#[path = "nofollow_tests.rs"]
 mod tests;
