@@ -91,7 +91,7 @@ pub(crate) fn keep(
     backup: &Backup,
     texts: impl FnOnce(&RelPath, &[Copied]) -> Vec<(RelPath, String)>,
 ) -> Result<RelPath, StoreError> {
-    drop_partial(lock.own_dir())?;
+    drop_partial(lock.data_path())?;
     let partial = lock.folder(PARTIAL)?;
     let filled = fill(lock, backup, &partial, texts);
     let kept = filled.and_then(|folder| give_name(lock, &partial, &folder).map(|()| folder));
@@ -130,7 +130,7 @@ fn give_name(lock: &RunLock, partial: &Utf8Path, folder: &RelPath) -> Result<(),
         stage::make_durable_folders(parent)?;
     }
     calls::rename(partial, &real).map_err(|source| StoreError::io(&real, source))?;
-    let synced = stage::sync_dirs(real.parent().into_iter().chain([lock.own_dir()]));
+    let synced = stage::sync_dirs(real.parent().into_iter().chain([lock.data_path()]));
     if synced.is_err() {
         // In one step: a kill while a named folder is emptied would leave a part of a backup that looks like one. Where not even that
         // is done, the whole of it stays.
@@ -181,8 +181,8 @@ fn check(partial: &Utf8Path, copied: &[Copied]) -> Result<(), StoreError> {
 }
 
 /// Removes a backup that was cut off while it was made. The caller holds the lock.
-pub(super) fn drop_partial(own_dir: &Utf8Path) -> Result<(), StoreError> {
-    let partial = own_dir.join(PARTIAL);
+pub(super) fn drop_partial(data_path: &Utf8Path) -> Result<(), StoreError> {
+    let partial = data_path.join(PARTIAL);
     match fs::symlink_metadata(&partial) {
         Ok(metadata) if metadata.is_dir() => {
             calls::remove_dir_all(&partial).map_err(|source| StoreError::io(&partial, source))

@@ -188,7 +188,7 @@ impl Writing<'_> {
         }
         if self.record.is_some() {
             // One that stays finds everything done, and the next command drops it.
-            let _ = txn::drop_record(self.lock.own_dir());
+            let _ = txn::drop_record(self.lock.data_path());
         }
         keeper.prune(self.meta.history_limit, replaced.is_some());
         Ok(Checkpoint { replaced, files: self.targets.iter().map(|target| target.path.clone()).collect() })
@@ -212,7 +212,7 @@ impl Writing<'_> {
                 after: target.after.map(<[u8]>::to_vec),
                 mode: target.mode,
             });
-            self.record = Some(txn::stage(self.lock.own_dir(), &Record { files: files.collect() })?);
+            self.record = Some(txn::stage(self.lock.data_path(), &Record { files: files.collect() })?);
         }
         for target in &mut self.targets {
             if let Some(after) = target.after {
@@ -280,7 +280,7 @@ impl Writing<'_> {
     /// Lets the change happen: the record first, then the files.
     fn take_effect(&mut self, backups: &[(usize, Utf8PathBuf)], new_dirs: &[Utf8PathBuf]) -> Result<(), StoreError> {
         if let Some(record) = &self.record {
-            txn::publish(self.lock.own_dir(), record)?;
+            txn::publish(self.lock.data_path(), record)?;
         }
         for (from, to) in backups {
             self.back_up(*from, to)?;
@@ -338,8 +338,8 @@ impl Writing<'_> {
         // What failed may be this very flush; the names are back all the same.
         let _ = stage::sync_dirs(self.targets.iter().filter_map(|target| target.real.parent()));
         if self.record.is_some() {
-            txn::drop_record(self.lock.own_dir())?;
-            let _ = stage::sync_dirs(std::iter::once(txn::folder(self.lock.own_dir()).as_path()));
+            txn::drop_record(self.lock.data_path())?;
+            let _ = stage::sync_dirs(std::iter::once(txn::folder(self.lock.data_path()).as_path()));
         }
         Ok(())
     }

@@ -12,6 +12,7 @@ use super::nofollow::OpenMode;
 use super::platform;
 use super::stage;
 
+/// The largest file that is copied, in bytes.
 const COPY_LIMIT: u64 = 64 << 20;
 
 /// Opens a regular file for writing where it lies. One that has other names is replaced by a copy first, so that what they stand for

@@ -10,6 +10,7 @@ use camino::Utf8PathBuf;
 use walkdir::DirEntry;
 use walkdir::WalkDir;
 
+use super::stage::DATA_DIR;
 use super::error::StoreError;
 use super::path::Root;
 use super::platform;
@@ -27,14 +28,12 @@ const ENTRY_LIMIT: usize = 200_000;
 const QUICK_DEPTH_LIMIT: usize = 7;
 const QUICK_ENTRY_LIMIT: usize = 20_000;
 const CLOSED_LIMIT: usize = 100;
-/// Is the folder of Piton's own data.
-const OWN: &str = ".piton";
 const LOOK_LIMIT: u64 = 4 << 20;
 
 /// Holds no state of anybody, and often very many files.
 const PRUNED: [&str; 21] = [
     ".git",
-    OWN,
+    DATA_DIR,
     "node_modules",
     "bower_components",
     "target",
@@ -216,7 +215,7 @@ fn walk(walk_root: WalkRoot<'_>, depth: usize, entry_limit: usize) -> Option<Lis
             entries.truncate(before_content[found.depth() - 1]);
             continue;
         }
-        if is_dir && name == Some(OWN) {
+        if is_dir && name == Some(DATA_DIR) {
             pending
                 .extend(unfinished(found.path()).iter().filter_map(|data_dir| relative(data_dir.as_std_path(), root)));
         }

@@ -43,14 +43,14 @@ const TIME_STEP: i64 = 2;
 /// that HEAD alone does not settle, or for uncommitted changes where a workspace is wanted.
 pub(crate) fn gather(project: &Project, files: &FileSet, wanted: &Wanted, environment: &Environment) -> Evidence {
     let root = Root::open(&files.root).ok();
-    let own_dir = root.as_ref().and_then(|root| root.locate(&files.data_dir).ok());
-    let records: Vec<EvidenceRecord> = own_dir.as_deref().map(records_in).unwrap_or_default();
-    let owner = own_dir.as_deref().map_or(Owner::None, |own_dir| lease::inspect_in(own_dir, files.clock, environment));
+    let data_path = root.as_ref().and_then(|root| root.locate(&files.data_dir).ok());
+    let records: Vec<EvidenceRecord> = data_path.as_deref().map(records_in).unwrap_or_default();
+    let owner = data_path.as_deref().map_or(Owner::None, |data_path| lease::inspect_in(data_path, files.clock, environment));
     let owner = lease::merge_owners(owner, &wanted.owner_processes, environment);
     let session = match owner {
         Owner::Ours | Owner::Dead { .. } => {
             let run = session::driven(project, &files.root, &files.data_dir, &files.state);
-            own_dir.as_deref().and_then(|own_dir| session::behind(project, own_dir, &run))
+            data_path.as_deref().and_then(|data_path| session::behind(project, data_path, &run))
         }
         Owner::None | Owner::Live { .. } => None,
     };
@@ -95,7 +95,7 @@ pub(crate) fn gather(project: &Project, files: &FileSet, wanted: &Wanted, enviro
         evidence.workspace = Some(Workspace { exists, ..Workspace::default() });
     }
     evidence.records = records;
-    evidence.rollbacks = own_dir.as_deref().map(rollbacks::rollbacks_in).unwrap_or_default();
+    evidence.rollbacks = data_path.as_deref().map(rollbacks::rollbacks_in).unwrap_or_default();
     evidence
 }
 
@@ -220,17 +220,17 @@ pub(crate) fn describe(root: &Utf8Path, outputs: &[RelPath]) -> Vec<OutputRecord
 ///
 /// When it cannot be written.
 pub(crate) fn record(lock: &RunLock, record: &EvidenceRecord, limit: u64) -> Result<(), StoreError> {
-    journal::append(lock.own_dir(), LOG, record, limit)
+    journal::append(lock.data_path(), LOG, record, limit)
 }
 
 /// Reads the evidence log, oldest first. Torn and foreign lines are left out.
 pub(crate) fn records(root: &Utf8Path, data_dir: &RelPath) -> Vec<EvidenceRecord> {
-    let own_dir = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
-    own_dir.as_deref().map(records_in).unwrap_or_default()
+    let data_path = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
+    data_path.as_deref().map(records_in).unwrap_or_default()
 }
 
-fn records_in(own_dir: &Utf8Path) -> Vec<EvidenceRecord> {
-    journal::read(own_dir, LOG)
+fn records_in(data_path: &Utf8Path) -> Vec<EvidenceRecord> {
+    journal::read(data_path, LOG)
 }
 
 #[cfg(test)]

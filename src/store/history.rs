@@ -139,7 +139,7 @@ pub(crate) fn keep_corrupt(
         Ok(()) | Err(_) => {}
     }
     // The only copy of what is replaced next: its name has to be as durable as its content.
-    stage::sync_dirs([folder.as_path(), parent.as_path(), lock.own_dir()].into_iter().chain(lock.own_dir().parent()))?;
+    stage::sync_dirs([folder.as_path(), parent.as_path(), lock.data_path()].into_iter().chain(lock.data_path().parent()))?;
     let mut kept = file_names(&folder)?;
     kept.sort_unstable();
     for oldest in &kept[..kept.len().saturating_sub(CORRUPT_LIMIT)] {

@@ -33,7 +33,7 @@ const READ_LIMIT: u64 = 64 << 20;
 ///
 /// When it cannot be written; callers go on all the same.
 pub(crate) fn log<T: Serialize>(lock: &RunLock, line: &T, limit: u64) -> Result<(), StoreError> {
-    append(lock.own_dir(), LOG, line, limit)
+    append(lock.data_path(), LOG, line, limit)
 }
 
 /// Is what a line of the log of a run says.
@@ -49,8 +49,8 @@ pub(crate) struct LogEntry {
 
 /// Reads the log of a run, oldest first. Torn and foreign lines are left out.
 pub(crate) fn log_entries(root: &Utf8Path, data_dir: &RelPath) -> Vec<LogEntry> {
-    let own_dir = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
-    own_dir.map_or_else(Vec::new, |own_dir| read(&own_dir, LOG))
+    let data_path = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
+    data_path.map_or_else(Vec::new, |data_path| read(&data_path, LOG))
 }
 
 /// Does the same and returns when the line is on disk: the caller acts on it.
@@ -60,9 +60,9 @@ pub(crate) fn log_entries(root: &Utf8Path, data_dir: &RelPath) -> Vec<LogEntry> 
 /// When it cannot be written.
 pub(crate) fn log_durably<T: Serialize>(lock: &RunLock, line: &T, limit: u64) -> Result<(), StoreError> {
     log(lock, line, limit)?;
-    let path = lock.own_dir().join(LOG);
+    let path = lock.data_path().join(LOG);
     open(&path).and_then(|file| file.sync_data()).map_err(|source| StoreError::io(&path, source))?;
-    stage::sync_dirs(std::iter::once(lock.own_dir()))
+    stage::sync_dirs(std::iter::once(lock.data_path()))
 }
 
 /// Adds a block of text to a log that people read, made where it is missing, and returns when it is on disk.
@@ -89,8 +89,8 @@ fn try_append_block(path: &Utf8Path, block: &str) -> io::Result<()> {
 }
 
 /// Adds a line. Before the file grows beyond `limit` it becomes the previous one, which is then forgotten.
-pub(super) fn append<T: Serialize>(own_dir: &Utf8Path, name: &str, line: &T, limit: u64) -> Result<(), StoreError> {
-    let path = own_dir.join(name);
+pub(super) fn append<T: Serialize>(data_path: &Utf8Path, name: &str, line: &T, limit: u64) -> Result<(), StoreError> {
+    let path = data_path.join(name);
     try_append(&path, line, limit).map_err(|source| StoreError::io(&path, source))
 }
 
@@ -124,8 +124,8 @@ fn previous(path: &Utf8Path) -> camino::Utf8PathBuf {
 }
 
 /// Reads all lines that parse, oldest first. What is missing or cannot be read is no line.
-pub(super) fn read<T: DeserializeOwned>(own_dir: &Utf8Path, name: &str) -> Vec<T> {
-    let path = own_dir.join(name);
+pub(super) fn read<T: DeserializeOwned>(data_path: &Utf8Path, name: &str) -> Vec<T> {
+    let path = data_path.join(name);
     let mut lines = Vec::new();
     for file in [previous(&path), path] {
         let bytes = platform::read_data_file(file.as_std_path(), READ_LIMIT).ok().flatten().unwrap_or_default();

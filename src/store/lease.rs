@@ -67,8 +67,8 @@ pub(crate) struct Holder {
 
 /// Says who drives the run, as seen by this process.
 pub(crate) fn inspect(root: &Utf8Path, data_dir: &RelPath, clock: Clock, environment: &Environment) -> Owner {
-    let own_dir = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
-    own_dir.map_or(Owner::None, |own_dir| inspect_in(&own_dir, clock, environment))
+    let data_path = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
+    data_path.map_or(Owner::None, |data_path| inspect_in(&data_path, clock, environment))
 }
 
 /// Adds to what the lease says who else is named as the driver: a living process other than the caller's own line wins.
@@ -95,20 +95,20 @@ pub(crate) fn merge_owners(owner: Owner, owner_processes: &[OwnerProcess], envir
 
 /// Does the same for a run that the caller has locked.
 pub(crate) fn inspect_locked(lock: &RunLock, clock: Clock, environment: &Environment) -> Owner {
-    inspect_in(lock.own_dir(), clock, environment)
+    inspect_in(lock.data_path(), clock, environment)
 }
 
 /// Does the same for a caller who drives runs by itself.
 pub(crate) fn inspect_by(lock: &RunLock, clock: Clock, caller: &Caller) -> Owner {
-    seen_by(lock.own_dir(), clock, || caller.clone())
+    seen_by(lock.data_path(), clock, || caller.clone())
 }
 
-pub(super) fn inspect_in(own_dir: &Utf8Path, clock: Clock, environment: &Environment) -> Owner {
-    seen_by(own_dir, clock, || Caller::find(environment))
+pub(super) fn inspect_in(data_path: &Utf8Path, clock: Clock, environment: &Environment) -> Owner {
+    seen_by(data_path, clock, || Caller::find(environment))
 }
 
-fn seen_by(own_dir: &Utf8Path, clock: Clock, caller: impl FnOnce() -> Caller) -> Owner {
-    match read(own_dir) {
+fn seen_by(data_path: &Utf8Path, clock: Clock, caller: impl FnOnce() -> Caller) -> Owner {
+    match read(data_path) {
         StoredLease::Nothing => Owner::None,
         StoredLease::Torn => Owner::Dead { since: None, session: None },
         StoredLease::Lease(lease) => judge(&lease, clock, &caller()),
@@ -175,8 +175,8 @@ fn is_other_client(lease: &Lease, caller: &Caller) -> bool {
 }
 
 /// Returns which session holds the lease, alive or not; `None` where there is none with a name.
-pub(super) fn holder_in(own_dir: &Utf8Path) -> Option<Holder> {
-    match read(own_dir) {
+pub(super) fn holder_in(data_path: &Utf8Path) -> Option<Holder> {
+    match read(data_path) {
         StoredLease::Lease(Lease { session: Some(session), taken_at, .. }) => Some(Holder { session, taken_at }),
         StoredLease::Lease(_) | StoredLease::Nothing | StoredLease::Torn => None,
     }
@@ -188,7 +188,7 @@ pub(super) fn holder_in(own_dir: &Utf8Path) -> Option<Holder> {
 ///
 /// When the lease cannot be written.
 pub(crate) fn mark_idle(lock: &RunLock, session: &str) -> Result<(), StoreError> {
-    match read(lock.own_dir()) {
+    match read(lock.data_path()) {
         StoredLease::Lease(lease) if lease.session.as_deref() == Some(session) && !lease.is_idle => {
             write(lock, &Lease { is_idle: true, ..lease })
         }
@@ -225,7 +225,7 @@ pub(crate) fn take(lock: &RunLock, clock: Clock, caller: &Caller, command: &str)
 ///
 /// When the lease cannot be written.
 pub(crate) fn refresh(lock: &RunLock, clock: Clock, caller: &Caller) -> Result<bool, StoreError> {
-    let StoredLease::Lease(mut lease) = read(lock.own_dir()) else { return Ok(false) };
+    let StoredLease::Lease(mut lease) = read(lock.data_path()) else { return Ok(false) };
     if judge(&lease, clock, caller) != Owner::Ours {
         return Ok(false);
     }
@@ -249,9 +249,9 @@ pub(crate) fn refresh(lock: &RunLock, clock: Clock, caller: &Caller) -> Result<b
 ///
 /// When the lease cannot be removed.
 pub(crate) fn release(lock: &RunLock, clock: Clock, caller: &Caller) -> Result<(), StoreError> {
-    match read(lock.own_dir()) {
+    match read(lock.data_path()) {
         StoredLease::Lease(lease) if judge(&lease, clock, caller) == Owner::Ours => {
-            let path = lock.own_dir().join(FILE);
+            let path = lock.data_path().join(FILE);
             nofollow::remove_file(&path).map_err(|source| StoreError::io(&path, source))
         }
         StoredLease::Lease(_) | StoredLease::Nothing | StoredLease::Torn => Ok(()),
@@ -264,8 +264,8 @@ enum StoredLease {
     Lease(Lease),
 }
 
-fn read(own_dir: &Utf8Path) -> StoredLease {
-    match platform::read_data_file(own_dir.join(FILE).as_std_path(), READ_LIMIT) {
+fn read(data_path: &Utf8Path) -> StoredLease {
+    match platform::read_data_file(data_path.join(FILE).as_std_path(), READ_LIMIT) {
         Ok(None) => StoredLease::Nothing,
         Ok(Some(bytes)) => serde_json::from_slice(&bytes).map_or(StoredLease::Torn, StoredLease::Lease),
         Err(_) => StoredLease::Torn,
@@ -273,7 +273,7 @@ fn read(own_dir: &Utf8Path) -> StoredLease {
 }
 
 fn write(lock: &RunLock, lease: &Lease) -> Result<(), StoreError> {
-    let path = lock.own_dir().join(FILE);
+    let path = lock.data_path().join(FILE);
     try_write(&path, lease).map_err(|source| StoreError::io(&path, source))
 }
 

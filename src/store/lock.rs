@@ -41,7 +41,8 @@ pub(crate) struct RunLock {
     _file: File,
     root: Root,
     data_dir: RelPath,
-    own_dir: Utf8PathBuf,
+    /// `data_dir` resolved: absolute, without symlinks.
+    data_path: Utf8PathBuf,
 }
 
 impl RunLock {
@@ -52,21 +53,21 @@ impl RunLock {
     /// When somebody else holds it for longer than `timeout`, or the folder cannot be written.
     pub(crate) fn acquire(root: &Utf8Path, data_dir: &RelPath, timeout: Duration) -> Result<Self, StoreError> {
         let root = Root::open(root)?;
-        let own_dir = root.target(data_dir)?;
-        let path = own_dir.join(LOCK_FILE);
+        let data_path = root.target(data_dir)?;
+        let path = data_path.join(LOCK_FILE);
         let started = Instant::now();
         let file = loop {
-            let file = open_or_create(&own_dir, &path)?;
+            let file = open_or_create(&data_path, &path)?;
             wait(&path, timeout.saturating_sub(started.elapsed()), timeout, || file.try_lock())?;
             // Somebody may have removed the whole folder while we waited.
             if !platform::is_unlinked(&file) {
                 break file;
             }
         };
-        let lock = Self { _file: file, root, data_dir: data_dir.clone(), own_dir };
-        stage::remove_own_leftovers(&lock.own_dir);
-        txn::recover(&lock.root, &lock.own_dir)?;
-        backup::drop_partial(&lock.own_dir)?;
+        let lock = Self { _file: file, root, data_dir: data_dir.clone(), data_path };
+        stage::remove_data_leftovers(&lock.data_path);
+        txn::recover(&lock.root, &lock.data_path)?;
+        backup::drop_partial(&lock.data_path)?;
         Ok(lock)
     }
 
@@ -78,18 +79,18 @@ impl RunLock {
         &self.data_dir
     }
 
-    pub(super) fn own_dir(&self) -> &Utf8Path {
-        &self.own_dir
+    pub(super) fn data_path(&self) -> &Utf8Path {
+        &self.data_path
     }
 
     /// Returns a folder below Piton's own, made when needed. A link in its place is refused.
     pub(super) fn folder(&self, name: &str) -> Result<Utf8PathBuf, StoreError> {
-        folder(&self.own_dir, name)
+        folder(&self.data_path, name)
     }
 }
 
-pub(super) fn folder(own_dir: &Utf8Path, name: &str) -> Result<Utf8PathBuf, StoreError> {
-    let path = own_dir.join(name);
+pub(super) fn folder(data_path: &Utf8Path, name: &str) -> Result<Utf8PathBuf, StoreError> {
+    let path = data_path.join(name);
     let found = match fs::symlink_metadata(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => match calls::create_private_dir(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => fs::symlink_metadata(&path),
@@ -104,27 +105,27 @@ pub(super) fn folder(own_dir: &Utf8Path, name: &str) -> Result<Utf8PathBuf, Stor
     }
 }
 
-fn open_or_create(own_dir: &Utf8Path, path: &Utf8Path) -> Result<File, StoreError> {
+fn open_or_create(data_path: &Utf8Path, path: &Utf8Path) -> Result<File, StoreError> {
     match nofollow::open(path.as_std_path(), OpenMode::Edit, platform::DATA_FILE_MODE) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         opened => return opened.map_err(|source| StoreError::io(path, source)),
     }
-    prepare(own_dir)?;
+    prepare(data_path)?;
     nofollow::open(path.as_std_path(), OpenMode::Lock, platform::DATA_FILE_MODE)
         .map_err(|source| StoreError::io(path, source))
 }
 
 /// Makes Piton's own folder where there is none, and hides it from git.
-pub(super) fn prepare(own_dir: &Utf8Path) -> Result<(), StoreError> {
-    if let Some(parent) = own_dir.parent() {
+pub(super) fn prepare(data_path: &Utf8Path) -> Result<(), StoreError> {
+    if let Some(parent) = data_path.parent() {
         stage::make_durable_folders(parent)?;
     }
-    match nofollow::create_private_dir(own_dir.as_std_path()) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io(own_dir, error)),
+    match nofollow::create_private_dir(data_path.as_std_path()) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io(data_path, error)),
         Ok(()) | Err(_) => {}
     }
     // Before the lock file, so that where there is a lock, there is the other.
-    let ignore = own_dir.join(".gitignore");
+    let ignore = data_path.join(".gitignore");
     hide(&ignore).map_err(|source| StoreError::io(&ignore, source))
 }
 
@@ -145,14 +146,14 @@ fn hide(ignore: &Utf8Path) -> io::Result<()> {
 ///
 /// When somebody holds it, or the file system does not support locks.
 pub(crate) fn try_lock(root: &Utf8Path, data_dir: &RelPath) -> Result<(), StoreError> {
-    let own_dir = data_dir.under(root);
-    share(&own_dir, Duration::from_millis(200)).map(drop)
+    let data_path = data_dir.under(root);
+    share(&data_path, Duration::from_millis(200)).map(drop)
 }
 
 /// Waits until no writer is at work and keeps writers out while the result lives. `None` where nobody ever wrote, or where this
 /// user may not look.
-pub(super) fn share(own_dir: &Utf8Path, timeout: Duration) -> Result<Option<File>, StoreError> {
-    let path = own_dir.join(LOCK_FILE);
+pub(super) fn share(data_path: &Utf8Path, timeout: Duration) -> Result<Option<File>, StoreError> {
+    let path = data_path.join(LOCK_FILE);
     let file = match platform::careful().read(true).open(&path) {
         Ok(file) => file,
         Err(_) => return Ok(None),
@@ -162,8 +163,8 @@ pub(super) fn share(own_dir: &Utf8Path, timeout: Duration) -> Result<Option<File
 }
 
 /// Tells whether somebody ever wrote this run.
-pub(super) fn exists(own_dir: &Utf8Path) -> bool {
-    own_dir.join(LOCK_FILE).symlink_metadata().is_ok()
+pub(super) fn exists(data_path: &Utf8Path) -> bool {
+    data_path.join(LOCK_FILE).symlink_metadata().is_ok()
 }
 
 /// Polls, since a wait in the kernel has no end.

@@ -50,7 +50,7 @@ pub(crate) fn file_set(
     clock: Clock,
 ) -> Result<FileSet, StoreError> {
     let checked = Root::open(root)?;
-    let has_writers = || checked.locate(&candidate.data_dir).is_ok_and(|own_dir| lock::exists(&own_dir));
+    let has_writers = || checked.locate(&candidate.data_dir).is_ok_and(|data_path| lock::exists(&data_path));
     let files = if has_writers() {
         read_locked(project, &checked, candidate)?
     } else {
@@ -67,8 +67,8 @@ pub(crate) fn finish_pending(project: &Project, root: &Utf8Path, data_dir: &RelP
     if !txn::is_pending(&data_dir.under(root)) {
         return false;
     }
-    let own_dir = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
-    own_dir.is_some_and(|own_dir| txn::is_pending(&own_dir))
+    let data_path = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
+    data_path.is_some_and(|data_path| txn::is_pending(&data_path))
         && RunLock::acquire(root, data_dir, project.lock_timeout).is_ok()
 }
 
@@ -147,11 +147,11 @@ fn read_locked(
     root: &Root,
     candidate: &Candidate,
 ) -> Result<BTreeMap<RelPath, FileEntry>, StoreError> {
-    let own_dir = match root.locate(&candidate.data_dir) {
-        Ok(own_dir) => own_dir,
+    let data_path = match root.locate(&candidate.data_dir) {
+        Ok(data_path) => data_path,
         Err(_) => return Ok(read_all(root, &candidate.reads, None)),
     };
-    if txn::is_pending(&own_dir) {
+    if txn::is_pending(&data_path) {
         // Taking the lock finishes it. Where that is refused, the record is laid over the files below.
         match RunLock::acquire(root.path(), &candidate.data_dir, project.lock_timeout) {
             Ok(_) => {}
@@ -159,8 +159,8 @@ fn read_locked(
             Err(error) => return Err(error),
         }
     }
-    let _shared = lock::share(&own_dir, project.lock_timeout)?;
-    let pending = if txn::is_pending(&own_dir) { txn::pending(root, &own_dir) } else { None };
+    let _shared = lock::share(&data_path, project.lock_timeout)?;
+    let pending = if txn::is_pending(&data_path) { txn::pending(root, &data_path) } else { None };
     Ok(read_all(root, &candidate.reads, pending.as_ref()))
 }
 

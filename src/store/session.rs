@@ -8,6 +8,7 @@ use std::fs;
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
+use super::stage::DATA_DIR;
 use super::environment::Environment;
 use super::error::StoreError;
 use super::journal;
@@ -26,7 +27,6 @@ use crate::model::Timestamp;
 use crate::model::clean_line;
 use crate::model::sha256_hex;
 
-const OWN: &str = ".piton";
 const FOLDER: &str = "sessions";
 /// Before a log grows beyond this it becomes the previous one.
 const LOG_LIMIT: u64 = 128 << 10;
@@ -48,7 +48,7 @@ impl SessionLog {
         // A session is named by whoever starts it: no name becomes a path.
         let mut name = sha256_hex(clean_line(session, SESSION_CHARS).as_bytes());
         name.truncate(24);
-        Self { folder: project.root.join(OWN).join(FOLDER), name: format!("{name}.jsonl") }
+        Self { folder: project.root.join(DATA_DIR).join(FOLDER), name: format!("{name}.jsonl") }
     }
 
     pub(crate) fn exists(&self) -> bool {
@@ -74,10 +74,10 @@ impl SessionLog {
     /// When it cannot be written.
     pub(crate) fn begin(&self, project: &Project, at: Timestamp, event: SessionEvent) -> Result<(), StoreError> {
         if !self.exists() {
-            let data_dir = RelPath::parse(OWN).expect("a constant");
-            let own_dir = Root::open(&project.root)?.target(&data_dir)?;
-            lock::prepare(&own_dir)?;
-            lock::folder(&own_dir, FOLDER)?;
+            let data_dir = RelPath::parse(DATA_DIR).expect("a constant");
+            let data_path = Root::open(&project.root)?.target(&data_dir)?;
+            lock::prepare(&data_path)?;
+            lock::folder(&data_path, FOLDER)?;
             forget_old(&self.folder);
         }
         journal::append(&self.folder, &self.name, &SessionLine { at, event }, LOG_LIMIT)
@@ -116,8 +116,8 @@ fn forget_old(folder: &Utf8Path) {
 }
 
 /// Returns what the session that holds the lease of a run, dead or alive, told since it wrote to the run last.
-pub(super) fn behind(project: &Project, own_dir: &Utf8Path, run: &DrivenRun) -> Option<Vec<SessionLine>> {
-    let Holder { session, taken_at } = lease::holder_in(own_dir)?;
+pub(super) fn behind(project: &Project, data_path: &Utf8Path, run: &DrivenRun) -> Option<Vec<SessionLine>> {
+    let Holder { session, taken_at } = lease::holder_in(data_path)?;
     let mut events = SessionLog::of(project, &session).events();
     let last_write = events.iter().rposition(|line| matches!(&line.event, SessionEvent::Drives(it) if it == run));
     match last_write {
@@ -174,8 +174,8 @@ pub(crate) fn held(project: &Project, session: &str, events: &[SessionLine]) -> 
             Some(name) => project.worktrees().iter().filter(|path| path.file_name() == Some(name)).collect(),
         };
         let holds = |root: &&&Utf8PathBuf| {
-            let own_dir = Root::open(root).ok().and_then(|root| root.locate(&run.data_dir).ok());
-            own_dir.and_then(|own_dir| lease::holder_in(&own_dir)).is_some_and(|holder| holder.session == session)
+            let data_path = Root::open(root).ok().and_then(|root| root.locate(&run.data_dir).ok());
+            data_path.and_then(|data_path| lease::holder_in(&data_path)).is_some_and(|holder| holder.session == session)
         };
         held.extend(roots.iter().find(holds).map(|root| ((*root).clone(), run.clone())));
     }

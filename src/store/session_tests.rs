@@ -123,8 +123,8 @@ fn what_was_told_before_the_last_write_is_settled() {
     let lock = scratch.lock();
     lease::take(&lock, clock(), &caller(&project, &environment("s")), "begin").unwrap();
     let run = driven(&project, &scratch.root, &data_dir(), &rel("run/state.json"));
-    let own_dir = scratch.root.join(data_dir().as_str());
-    let told = || behind(&project, &own_dir, &run).unwrap().len();
+    let data_path = scratch.root.join(data_dir().as_str());
+    let told = || behind(&project, &data_path, &run).unwrap().len();
     log.begin(&project, clock().now, prompt()).unwrap();
     assert_eq!(told(), 1, "by the time of the lease, where no write is noted");
     log.note(clock().now, drives(&project, &scratch.root)).unwrap();

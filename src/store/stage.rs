@@ -16,8 +16,8 @@ use super::platform::Attributes;
 use super::platform::DirEntry;
 use super::process;
 
-/// What the folder of Piton's own data is called, wherever it lies.
-const OWN: &str = ".piton";
+/// The name of the folder that holds Piton's own data.
+pub(super) const DATA_DIR: &str = ".piton";
 const SUFFIX: &str = ".piton-tmp";
 /// Leaves room in 255 bytes for the process, the random part and the suffix.
 const NAME_LIMIT: usize = 180;
@@ -117,12 +117,12 @@ fn lost_thread() -> StoreError {
 /// is not durable yet.
 pub(super) fn make_folders(folder: &Utf8Path) -> Result<Vec<Utf8PathBuf>, StoreError> {
     let missing: Vec<&Utf8Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
-    for own in missing.iter().rev().filter(|folder| folder.components().any(|part| part.as_str() == OWN)) {
-        if let Some(parent) = own.parent() {
+    for private in missing.iter().rev().filter(|folder| folder.components().any(|part| part.as_str() == DATA_DIR)) {
+        if let Some(parent) = private.parent() {
             calls::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
         }
-        match calls::create_private_dir(own) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io(own, error)),
+        match calls::create_private_dir(private) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io(private, error)),
             Ok(()) | Err(_) => {}
         }
     }
@@ -143,10 +143,10 @@ pub(super) fn sync_dirs<'a>(dirs: impl Iterator<Item = &'a Utf8Path>) -> Result<
 }
 
 /// Removes what earlier writes to Piton's own files left when they were cut off. The caller holds the lock.
-pub(super) fn remove_own_leftovers(own_dir: &Utf8Path) {
-    let Ok(names) = platform::names(own_dir) else { return };
+pub(super) fn remove_data_leftovers(data_path: &Utf8Path) {
+    let Ok(names) = platform::names(data_path) else { return };
     for named in names.iter().filter(|named| is_temporary(named.name.as_ref())) {
-        let _ = calls::remove_file(&own_dir.join(&named.name));
+        let _ = calls::remove_file(&data_path.join(&named.name));
     }
 }
 

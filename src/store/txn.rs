@@ -103,31 +103,31 @@ impl Record {
 }
 
 /// Writes the record under a temporary name; [`publish`] makes it count.
-pub(super) fn stage(own_dir: &Utf8Path, record: &Record) -> Result<Staged, StoreError> {
-    let is_new = own_dir.join(FOLDER).symlink_metadata().is_err();
-    let folder = lock::folder(own_dir, FOLDER)?;
+pub(super) fn stage(data_path: &Utf8Path, record: &Record) -> Result<Staged, StoreError> {
+    let is_new = data_path.join(FOLDER).symlink_metadata().is_err();
+    let folder = lock::folder(data_path, FOLDER)?;
     if is_new {
-        stage::sync_dirs([Some(own_dir), own_dir.parent()].into_iter().flatten())?;
+        stage::sync_dirs([Some(data_path), data_path.parent()].into_iter().flatten())?;
     }
     stage::write(&folder.join(PENDING), &record.encode(), platform::DATA_FILE_MODE, None)
 }
 
 /// Makes a durable record count, durably.
-pub(super) fn publish(own_dir: &Utf8Path, staged: &Staged) -> Result<(), StoreError> {
-    let folder = own_dir.join(FOLDER);
+pub(super) fn publish(data_path: &Utf8Path, staged: &Staged) -> Result<(), StoreError> {
+    let folder = data_path.join(FOLDER);
     let pending = folder.join(PENDING);
     calls::rename(&staged.path, &pending).map_err(|source| StoreError::io(&pending, source))?;
     stage::sync_dirs(std::iter::once(folder.as_path()))
 }
 
 /// Returns where the records of a run lie.
-pub(super) fn folder(own_dir: &Utf8Path) -> Utf8PathBuf {
-    own_dir.join(FOLDER)
+pub(super) fn folder(data_path: &Utf8Path) -> Utf8PathBuf {
+    data_path.join(FOLDER)
 }
 
 /// Drops the record. Its end need not be durable: see the top of this file.
-pub(super) fn drop_record(own_dir: &Utf8Path) -> Result<(), StoreError> {
-    let pending = own_dir.join(FOLDER).join(PENDING);
+pub(super) fn drop_record(data_path: &Utf8Path) -> Result<(), StoreError> {
+    let pending = data_path.join(FOLDER).join(PENDING);
     match calls::remove_file(&pending) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => Err(StoreError::io(&pending, source)),
         Ok(()) | Err(_) => Ok(()),
@@ -135,13 +135,13 @@ pub(super) fn drop_record(own_dir: &Utf8Path) -> Result<(), StoreError> {
 }
 
 /// Tells whether some change is not at its end.
-pub(super) fn is_pending(own_dir: &Utf8Path) -> bool {
-    own_dir.join(FOLDER).join(PENDING).symlink_metadata().is_ok()
+pub(super) fn is_pending(data_path: &Utf8Path) -> bool {
+    data_path.join(FOLDER).join(PENDING).symlink_metadata().is_ok()
 }
 
 /// Reads the pending record, for those who may not finish it. `None` when there is none that fits the files as they are.
-pub(super) fn pending(root: &Root, own_dir: &Utf8Path) -> Option<Record> {
-    let record = read(root, &own_dir.join(FOLDER).join(PENDING)).ok()??;
+pub(super) fn pending(root: &Root, data_path: &Utf8Path) -> Option<Record> {
+    let record = read(root, &data_path.join(FOLDER).join(PENDING)).ok()??;
     standings(root, &record).map(|_| record)
 }
 
@@ -185,16 +185,16 @@ fn standings(root: &Root, record: &Record) -> Option<Vec<FileProgress>> {
 }
 
 /// Finishes the change that a killed writer left, or drops what is left of one that never counted. The caller holds the lock.
-pub(super) fn recover(root: &Root, own_dir: &Utf8Path) -> Result<(), StoreError> {
-    let Ok(entries) = own_dir.join(FOLDER).read_dir_utf8() else { return Ok(()) };
-    let folder = lock::folder(own_dir, FOLDER)?;
+pub(super) fn recover(root: &Root, data_path: &Utf8Path) -> Result<(), StoreError> {
+    let Ok(entries) = data_path.join(FOLDER).read_dir_utf8() else { return Ok(()) };
+    let folder = lock::folder(data_path, FOLDER)?;
     for entry in entries.filter_map(Result::ok).filter(|entry| stage::is_temporary(entry.file_name().as_ref())) {
         if let Some(record) = read(root, entry.path())? {
             remove_temporaries(root, &record);
         }
         calls::remove_file(entry.path()).map_err(|source| StoreError::io(entry.path(), source))?;
     }
-    if !is_pending(own_dir) {
+    if !is_pending(data_path) {
         return Ok(());
     }
     if let Some(record) = read(root, &folder.join(PENDING))? {
@@ -203,7 +203,7 @@ pub(super) fn recover(root: &Root, own_dir: &Utf8Path) -> Result<(), StoreError>
             roll_forward(&record, &standings)?;
         }
     }
-    drop_record(own_dir)
+    drop_record(data_path)
 }
 
 fn remove_temporaries(root: &Root, record: &Record) {
