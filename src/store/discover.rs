@@ -10,7 +10,6 @@ use camino::Utf8PathBuf;
 use walkdir::DirEntry;
 use walkdir::WalkDir;
 
-use super::stage::DATA_DIR;
 use super::error::StoreError;
 use super::path::Root;
 use super::platform;
@@ -18,6 +17,7 @@ use super::project::Project;
 use super::repository;
 use super::sessions::SessionHome;
 use super::stage;
+use super::stage::DATA_DIR;
 use super::txn;
 use crate::model::Listing;
 use crate::model::ListingEntry;

@@ -45,7 +45,8 @@ pub(crate) fn gather(project: &Project, files: &FileSet, wanted: &Wanted, enviro
     let root = Root::open(&files.root).ok();
     let data_path = root.as_ref().and_then(|root| root.locate(&files.data_dir).ok());
     let records: Vec<EvidenceRecord> = data_path.as_deref().map(records_in).unwrap_or_default();
-    let owner = data_path.as_deref().map_or(Owner::None, |data_path| lease::inspect_in(data_path, files.clock, environment));
+    let owner =
+        data_path.as_deref().map_or(Owner::None, |data_path| lease::inspect_in(data_path, files.clock, environment));
     let owner = lease::merge_owners(owner, &wanted.owner_processes, environment);
     let session = match owner {
         Owner::Ours | Owner::Dead { .. } => {

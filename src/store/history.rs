@@ -131,7 +131,7 @@ pub(crate) fn keep_corrupt(
     bytes: &[u8],
 ) -> Result<Utf8PathBuf, StoreError> {
     let parent = lock.folder(FOLDER)?;
-    let folder = lock::folder(&parent, CORRUPT)?;
+    let folder = lock::subfolder(&parent, CORRUPT)?;
     let name: String = path.name().chars().take(60).collect();
     let file = folder.join(format!("{}-{}-{name}", at.compact(), &sha256_hex(bytes)[..16]));
     match write_new(&file, bytes) {
@@ -139,7 +139,9 @@ pub(crate) fn keep_corrupt(
         Ok(()) | Err(_) => {}
     }
     // The only copy of what is replaced next: its name has to be as durable as its content.
-    stage::sync_dirs([folder.as_path(), parent.as_path(), lock.data_path()].into_iter().chain(lock.data_path().parent()))?;
+    stage::sync_dirs(
+        [folder.as_path(), parent.as_path(), lock.data_path()].into_iter().chain(lock.data_path().parent()),
+    )?;
     let mut kept = file_names(&folder)?;
     kept.sort_unstable();
     for oldest in &kept[..kept.len().saturating_sub(CORRUPT_LIMIT)] {
@@ -240,7 +242,7 @@ impl HistoryWriter {
             return Ok(head + &path);
         }
         let digest = sha256_hex(one.path.as_str().as_bytes())[..16].to_owned();
-        let file = lock::folder(&self.folder, PATHS)?.join(&digest);
+        let file = lock::subfolder(&self.folder, PATHS)?.join(&digest);
         if platform::read_data_file(file.as_std_path(), 8 << 10).ok().flatten().as_deref()
             != Some(one.path.as_str().as_bytes())
         {

@@ -58,7 +58,7 @@ impl RunLock {
         let started = Instant::now();
         let file = loop {
             let file = open_or_create(&data_path, &path)?;
-            wait(&path, timeout.saturating_sub(started.elapsed()), timeout, || file.try_lock())?;
+            poll(&path, timeout.saturating_sub(started.elapsed()), timeout, || file.try_lock())?;
             // Somebody may have removed the whole folder while we waited.
             if !platform::is_unlinked(&file) {
                 break file;
@@ -85,11 +85,11 @@ impl RunLock {
 
     /// Returns a folder below Piton's own, made when needed. A link in its place is refused.
     pub(super) fn folder(&self, name: &str) -> Result<Utf8PathBuf, StoreError> {
-        folder(&self.data_path, name)
+        subfolder(&self.data_path, name)
     }
 }
 
-pub(super) fn folder(data_path: &Utf8Path, name: &str) -> Result<Utf8PathBuf, StoreError> {
+pub(super) fn subfolder(data_path: &Utf8Path, name: &str) -> Result<Utf8PathBuf, StoreError> {
     let path = data_path.join(name);
     let found = match fs::symlink_metadata(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => match calls::create_private_dir(&path) {
@@ -110,13 +110,13 @@ fn open_or_create(data_path: &Utf8Path, path: &Utf8Path) -> Result<File, StoreEr
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         opened => return opened.map_err(|source| StoreError::io(path, source)),
     }
-    prepare(data_path)?;
+    create_data_dir(data_path)?;
     nofollow::open(path.as_std_path(), OpenMode::Lock, platform::DATA_FILE_MODE)
         .map_err(|source| StoreError::io(path, source))
 }
 
 /// Makes Piton's own folder where there is none, and hides it from git.
-pub(super) fn prepare(data_path: &Utf8Path) -> Result<(), StoreError> {
+pub(super) fn create_data_dir(data_path: &Utf8Path) -> Result<(), StoreError> {
     if let Some(parent) = data_path.parent() {
         stage::make_durable_folders(parent)?;
     }
@@ -126,11 +126,11 @@ pub(super) fn prepare(data_path: &Utf8Path) -> Result<(), StoreError> {
     }
     // Before the lock file, so that where there is a lock, there is the other.
     let ignore = data_path.join(".gitignore");
-    hide(&ignore).map_err(|source| StoreError::io(&ignore, source))
+    write_gitignore(&ignore).map_err(|source| StoreError::io(&ignore, source))
 }
 
 /// Writes the file that hides a folder from git. An empty one is what a kill or a full disk left of it.
-fn hide(ignore: &Utf8Path) -> io::Result<()> {
+fn write_gitignore(ignore: &Utf8Path) -> io::Result<()> {
     if fs::symlink_metadata(ignore).is_ok_and(|metadata| !metadata.is_file() || metadata.len() > 0) {
         return Ok(());
     }
@@ -147,28 +147,28 @@ fn hide(ignore: &Utf8Path) -> io::Result<()> {
 /// When somebody holds it, or the file system does not support locks.
 pub(crate) fn try_lock(root: &Utf8Path, data_dir: &RelPath) -> Result<(), StoreError> {
     let data_path = data_dir.under(root);
-    share(&data_path, Duration::from_millis(200)).map(drop)
+    lock_shared(&data_path, Duration::from_millis(200)).map(drop)
 }
 
 /// Waits until no writer is at work and keeps writers out while the result lives. `None` where nobody ever wrote, or where this
 /// user may not look.
-pub(super) fn share(data_path: &Utf8Path, timeout: Duration) -> Result<Option<File>, StoreError> {
+pub(super) fn lock_shared(data_path: &Utf8Path, timeout: Duration) -> Result<Option<File>, StoreError> {
     let path = data_path.join(LOCK_FILE);
     let file = match platform::careful().read(true).open(&path) {
         Ok(file) => file,
         Err(_) => return Ok(None),
     };
-    wait(&path, timeout, timeout, || file.try_lock_shared())?;
+    poll(&path, timeout, timeout, || file.try_lock_shared())?;
     Ok(Some(file))
 }
 
 /// Tells whether somebody ever wrote this run.
-pub(super) fn exists(data_path: &Utf8Path) -> bool {
+pub(super) fn has_lock_file(data_path: &Utf8Path) -> bool {
     data_path.join(LOCK_FILE).symlink_metadata().is_ok()
 }
 
 /// Polls, since a wait in the kernel has no end.
-fn wait(
+fn poll(
     path: &Utf8Path,
     left: Duration,
     timeout: Duration,

@@ -50,7 +50,7 @@ pub(crate) fn file_set(
     clock: Clock,
 ) -> Result<FileSet, StoreError> {
     let checked = Root::open(root)?;
-    let has_writers = || checked.locate(&candidate.data_dir).is_ok_and(|data_path| lock::exists(&data_path));
+    let has_writers = || checked.locate(&candidate.data_dir).is_ok_and(|data_path| lock::has_lock_file(&data_path));
     let files = if has_writers() {
         read_locked(project, &checked, candidate)?
     } else {
@@ -159,7 +159,7 @@ fn read_locked(
             Err(error) => return Err(error),
         }
     }
-    let _shared = lock::share(&data_path, project.lock_timeout)?;
+    let _shared = lock::lock_shared(&data_path, project.lock_timeout)?;
     let pending = if txn::is_pending(&data_path) { txn::pending(root, &data_path) } else { None };
     Ok(read_all(root, &candidate.reads, pending.as_ref()))
 }

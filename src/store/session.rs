@@ -8,7 +8,6 @@ use std::fs;
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
-use super::stage::DATA_DIR;
 use super::environment::Environment;
 use super::error::StoreError;
 use super::journal;
@@ -19,6 +18,7 @@ use super::path::Root;
 use super::process::Caller;
 use super::process::Process;
 use super::project::Project;
+use super::stage::DATA_DIR;
 use crate::model::DrivenRun;
 use crate::model::RelPath;
 use crate::model::SessionEvent;
@@ -76,8 +76,8 @@ impl SessionLog {
         if !self.exists() {
             let data_dir = RelPath::parse(DATA_DIR).expect("a constant");
             let data_path = Root::open(&project.root)?.target(&data_dir)?;
-            lock::prepare(&data_path)?;
-            lock::folder(&data_path, FOLDER)?;
+            lock::create_data_dir(&data_path)?;
+            lock::subfolder(&data_path, FOLDER)?;
             forget_old(&self.folder);
         }
         journal::append(&self.folder, &self.name, &SessionLine { at, event }, LOG_LIMIT)

@@ -105,7 +105,7 @@ impl Record {
 /// Writes the record under a temporary name; [`publish`] makes it count.
 pub(super) fn stage(data_path: &Utf8Path, record: &Record) -> Result<Staged, StoreError> {
     let is_new = data_path.join(FOLDER).symlink_metadata().is_err();
-    let folder = lock::folder(data_path, FOLDER)?;
+    let folder = lock::subfolder(data_path, FOLDER)?;
     if is_new {
         stage::sync_dirs([Some(data_path), data_path.parent()].into_iter().flatten())?;
     }
@@ -187,7 +187,7 @@ fn standings(root: &Root, record: &Record) -> Option<Vec<FileProgress>> {
 /// Finishes the change that a killed writer left, or drops what is left of one that never counted. The caller holds the lock.
 pub(super) fn recover(root: &Root, data_path: &Utf8Path) -> Result<(), StoreError> {
     let Ok(entries) = data_path.join(FOLDER).read_dir_utf8() else { return Ok(()) };
-    let folder = lock::folder(data_path, FOLDER)?;
+    let folder = lock::subfolder(data_path, FOLDER)?;
     for entry in entries.filter_map(Result::ok).filter(|entry| stage::is_temporary(entry.file_name().as_ref())) {
         if let Some(record) = read(root, entry.path())? {
             remove_temporaries(root, &record);
