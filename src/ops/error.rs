@@ -130,7 +130,7 @@ const fn exit_of_store(error: &StoreError) -> Exit {
         | StoreError::NoSpace { .. }
         | StoreError::ReadOnly { .. }
         | StoreError::NoLock { .. }
-        | StoreError::NotTakenBack { .. }
+        | StoreError::NotRolledBack { .. }
         | StoreError::UnsafePath { .. }
         | StoreError::Io { .. }
         | StoreError::HistoryCorrupt { .. }
@@ -168,7 +168,7 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
             | StoreError::UnsafePath { .. }
             | StoreError::ReadOnly { .. },
         ) => one("piton doctor".to_owned()),
-        OpError::Store(StoreError::NoSpace { .. } | StoreError::Io { .. } | StoreError::NotTakenBack { .. }) => {
+        OpError::Store(StoreError::NoSpace { .. } | StoreError::Io { .. } | StoreError::NotRolledBack { .. }) => {
             vec!["piton plan shows where the run stands now".to_owned(), "piton doctor".to_owned()]
         }
         OpError::Store(StoreError::Config { .. }) => one("piton schema config".to_owned()),

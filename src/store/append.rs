@@ -31,7 +31,7 @@ pub(super) fn append(lock: &RunLock, path: &RelPath, before_len: u64, bytes: &[u
         let cause = StoreError::io(&real, source);
         match calls::set_len(&file, before_len).and_then(|()| calls::sync_data(&file)) {
             Ok(()) => cause,
-            Err(_) => StoreError::NotTakenBack { cause: Box::new(cause) },
+            Err(_) => StoreError::NotRolledBack { cause: Box::new(cause) },
         }
     })
 }

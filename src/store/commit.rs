@@ -65,15 +65,15 @@ pub(crate) struct Checkpoint {
 /// # Errors
 ///
 /// When a file is not what its edit was computed from ([`StoreError::Conflict`]), a path may not be written, or the system
-/// refuses. The old state is then intact and no temporary file is left, but for [`StoreError::NotTakenBack`].
+/// refuses. The old state is then intact and no temporary file is left, but for [`StoreError::NotRolledBack`].
 pub(crate) fn commit(lock: &RunLock, edits: &[Edit], meta: &CheckpointMeta) -> Result<Checkpoint, StoreError> {
     if let [Edit { path, kind: EditKind::Append { before_len, bytes } }] = edits {
         append::append(lock, path, *before_len, bytes)?;
         return Ok(Checkpoint { replaced: None, files: vec![path.clone()] });
     }
-    let mut writing = Writing { lock, meta, targets: check(lock, edits)?, record: None, is_armed: true };
-    let result = writing.run();
-    writing.is_armed = result.is_err();
+    let mut writer = CheckpointWriter { lock, meta, targets: check(lock, edits)?, record: None, is_armed: true };
+    let result = writer.run();
+    writer.is_armed = result.is_err();
     result
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn move_folder(lock: RunLock, from: &RelPath, to: &RelPath) -> Result
         calls::rename(&real_from, &real_to).map_err(|source| StoreError::io(&real_from, source))?;
         if let Err(error) = stage::sync_dirs([old_parent, new_parent].into_iter()) {
             let is_back = calls::rename(&real_to, &real_from).is_ok();
-            return Err(if is_back { error } else { StoreError::NotTakenBack { cause: Box::new(error) } });
+            return Err(if is_back { error } else { StoreError::NotRolledBack { cause: Box::new(error) } });
         }
     }
     Ok(())
@@ -110,7 +110,7 @@ struct Target<'a> {
 }
 
 /// Is a checkpoint being written. Dropping it armed removes what was staged.
-struct Writing<'a> {
+struct CheckpointWriter<'a> {
     lock: &'a RunLock,
     meta: &'a CheckpointMeta,
     targets: Vec<Target<'a>>,
@@ -171,7 +171,7 @@ fn check<'a>(lock: &RunLock, edits: &'a [Edit]) -> Result<Vec<Target<'a>>, Store
     Ok(targets)
 }
 
-impl Writing<'_> {
+impl CheckpointWriter<'_> {
     fn run(&mut self) -> Result<Checkpoint, StoreError> {
         let backups = self.backups()?;
         let new_dirs = self.make_folders()?;
@@ -181,26 +181,26 @@ impl Writing<'_> {
         self.stage()?;
         let staged: Vec<&Staged> = self.targets.iter().filter_map(|target| target.staged.as_ref()).collect();
         stage::sync_files(&staged.into_iter().chain(&self.record).collect::<Vec<_>>())?;
-        let (keeper, replaced) = self.keep()?;
+        let (history, replaced) = self.keep_replaced()?;
         // What is not known to be durable is no checkpoint: after a failed flush, another one proves nothing.
-        if let Err(error) = self.take_effect(&backups, &new_dirs).and_then(|()| self.sync_names(&new_dirs)) {
-            return Err(self.undo(error));
+        if let Err(error) = self.apply(&backups, &new_dirs).and_then(|()| self.sync_names(&new_dirs)) {
+            return Err(self.roll_back(error));
         }
         if self.record.is_some() {
             // One that stays finds everything done, and the next command drops it.
             let _ = txn::drop_record(self.lock.data_path());
         }
-        keeper.prune(self.meta.history_limit, replaced.is_some());
+        history.prune(self.meta.history_limit, replaced.is_some());
         Ok(Checkpoint { replaced, files: self.targets.iter().map(|target| target.path.clone()).collect() })
     }
 
     /// Makes missing folders of new files. Returns those whose names are new in them.
     fn make_folders(&self) -> Result<Vec<Utf8PathBuf>, StoreError> {
-        let mut grown = Vec::new();
+        let mut changed_dirs = Vec::new();
         for parent in self.targets.iter().filter(|target| target.before.is_none()).filter_map(|t| t.real.parent()) {
-            grown.extend(stage::make_folders(parent)?);
+            changed_dirs.extend(stage::make_folders(parent)?);
         }
-        Ok(grown)
+        Ok(changed_dirs)
     }
 
     /// Writes all new contents under temporary names; the record first, since it says where the others are.
@@ -222,8 +222,8 @@ impl Writing<'_> {
         Ok(())
     }
 
-    fn keep(&self) -> Result<(HistoryWriter, Option<String>), StoreError> {
-        let mut keeper = HistoryWriter::open(self.lock)?;
+    fn keep_replaced(&self) -> Result<(HistoryWriter, Option<String>), StoreError> {
+        let mut history = HistoryWriter::open(self.lock)?;
         let replaced: Vec<ReplacedFile<'_>> = self
             .targets
             .iter()
@@ -238,12 +238,12 @@ impl Writing<'_> {
             })
             .collect();
         if replaced.is_empty() || self.meta.history_limit == 0 {
-            return Ok((keeper, None));
+            return Ok((history, None));
         }
         let label = HistoryLabel { at: self.meta.at, change: &self.meta.change, step: self.meta.step.as_ref() };
-        keeper.keep(&label, &replaced)?;
-        let id = keeper.id();
-        Ok((keeper, Some(id)))
+        history.keep(&label, &replaced)?;
+        let id = history.id();
+        Ok((history, Some(id)))
     }
 
     /// Resolves the backups of files that are about to be replaced: which target, and where to.
@@ -278,7 +278,7 @@ impl Writing<'_> {
     }
 
     /// Lets the change happen: the record first, then the files.
-    fn take_effect(&mut self, backups: &[(usize, Utf8PathBuf)], new_dirs: &[Utf8PathBuf]) -> Result<(), StoreError> {
+    fn apply(&mut self, backups: &[(usize, Utf8PathBuf)], new_dirs: &[Utf8PathBuf]) -> Result<(), StoreError> {
         if let Some(record) = &self.record {
             txn::publish(self.lock.data_path(), record)?;
         }
@@ -287,16 +287,16 @@ impl Writing<'_> {
         }
         let (put, gone): (Vec<usize>, Vec<usize>) =
             (0..self.targets.len()).partition(|at| self.targets[*at].after.is_some());
-        self.switch(&put)?;
+        self.replace_targets(&put)?;
         if !gone.is_empty() {
             // What is moved lies durably where it belongs before it goes from where it was.
             self.sync_names(new_dirs)?;
         }
-        self.switch(&gone)
+        self.replace_targets(&gone)
     }
 
     /// Lets some of the files change. A failure leaves the place in the list where it happened to `undo`.
-    fn switch(&mut self, places: &[usize]) -> Result<(), StoreError> {
+    fn replace_targets(&mut self, places: &[usize]) -> Result<(), StoreError> {
         for at in places {
             let target = &mut self.targets[*at];
             match &target.staged {
@@ -316,18 +316,18 @@ impl Writing<'_> {
 
     /// Takes back what was switched already, after the system refused the rest. Where even that fails, the record stays and the
     /// next command goes forward instead.
-    fn undo(&self, error: StoreError) -> StoreError {
-        match self.take_back() {
+    fn roll_back(&self, error: StoreError) -> StoreError {
+        match self.restore_targets() {
             Ok(()) => error,
-            Err(_) => StoreError::NotTakenBack { cause: Box::new(error) },
+            Err(_) => StoreError::NotRolledBack { cause: Box::new(error) },
         }
     }
 
-    fn take_back(&self) -> Result<(), StoreError> {
+    fn restore_targets(&self) -> Result<(), StoreError> {
         for target in &self.targets {
             match target.before {
                 Some(before) if !is_at(&target.real, before) => {
-                    txn::put_like(&target.real, before, target.mode, target.like)?;
+                    txn::replace_file_as(&target.real, before, target.mode, target.like)?;
                 }
                 None if target.staged.is_none() => {
                     calls::remove_file(&target.real).map_err(|source| StoreError::io(&target.real, source))?;
@@ -349,7 +349,7 @@ fn is_at(real: &Utf8Path, bytes: &[u8]) -> bool {
     fs::read(real).is_ok_and(|now| now == bytes)
 }
 
-impl Drop for Writing<'_> {
+impl Drop for CheckpointWriter<'_> {
     fn drop(&mut self) {
         if self.is_armed {
             for staged in self.targets.iter().filter_map(|target| target.staged.as_ref()).chain(&self.record) {

@@ -281,7 +281,7 @@ fn a_disk_that_refuses_everything_leaves_all_old_or_all_new_files_and_says_so() 
             let is_new = check_whole(&scratch, new, &format!("refused from call {at}"));
             match result {
                 Ok(_) => assert!(is_new, "call {at}"),
-                Err(StoreError::NotTakenBack { .. }) => {}
+                Err(StoreError::NotRolledBack { .. }) => {}
                 Err(_) => assert!(!is_new, "call {at}"),
             }
         }

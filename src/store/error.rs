@@ -37,7 +37,7 @@ pub(crate) enum StoreError {
     ReadOnly { path: Utf8PathBuf, cause: io::Error },
     /// The system refused in the middle of a change, and then to take the first half of it back.
     #[error("{cause}; what was written before that could not be taken back")]
-    NotTakenBack { cause: Box<StoreError> },
+    NotRolledBack { cause: Box<StoreError> },
     /// The path leaves its root, or leads to where nothing is ever written.
     #[error("{path} is refused: {problem}")]
     UnsafePath { path: Utf8PathBuf, problem: &'static str },

@@ -388,7 +388,7 @@ pub(crate) fn info_exclude(common_dir: &Utf8Path, lines: &[&str]) -> Result<bool
         new.push(b'\n');
     }
     stage::remove_orphans(&path);
-    txn::put(&path, &new, platform::FOREIGN_FILE)?;
+    txn::replace_file(&path, &new, platform::FOREIGN_FILE)?;
     stage::sync_dirs(path.parent().into_iter())?;
     Ok(true)
 }

@@ -132,8 +132,8 @@ pub(super) fn make_folders(folder: &Utf8Path) -> Result<Vec<Utf8PathBuf>, StoreE
 
 /// Does the same and returns when their names are durable: what lies in a folder whose name is lost is lost with it.
 pub(super) fn make_durable_folders(folder: &Utf8Path) -> Result<(), StoreError> {
-    let grown = make_folders(folder)?;
-    sync_dirs(grown.iter().map(Utf8PathBuf::as_path))
+    let changed_dirs = make_folders(folder)?;
+    sync_dirs(changed_dirs.iter().map(Utf8PathBuf::as_path))
 }
 
 /// Makes names durable, each folder once.

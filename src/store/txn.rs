@@ -142,7 +142,7 @@ pub(super) fn is_pending(data_path: &Utf8Path) -> bool {
 /// Reads the pending record, for those who may not finish it. `None` when there is none that fits the files as they are.
 pub(super) fn pending(root: &Root, data_path: &Utf8Path) -> Option<Record> {
     let record = read(root, &data_path.join(FOLDER).join(PENDING)).ok()??;
-    standings(root, &record).map(|_| record)
+    progress(root, &record).map(|_| record)
 }
 
 /// Returns `Ok(None)` for a missing, torn or shipped record; that of another user is an error.
@@ -171,8 +171,8 @@ enum FileProgress {
 }
 
 /// Looks where each file stands; `None` when one of them is neither old nor new, or lies where nothing may be written.
-fn standings(root: &Root, record: &Record) -> Option<Vec<FileProgress>> {
-    let standing = |file: &RecordedFile| {
+fn progress(root: &Root, record: &Record) -> Option<Vec<FileProgress>> {
+    let state = |file: &RecordedFile| {
         let real = root.target(&file.path).ok()?;
         let now = platform::read_data_file(real.as_std_path(), SIZE_LIMIT).ok()?.map(|bytes| sha256_hex(&bytes));
         if now == file.after.as_deref().map(sha256_hex) {
@@ -181,7 +181,7 @@ fn standings(root: &Root, record: &Record) -> Option<Vec<FileProgress>> {
             (now == file.before).then_some(FileProgress::Old(real))
         }
     };
-    record.files.iter().map(standing).collect()
+    record.files.iter().map(state).collect()
 }
 
 /// Finishes the change that a killed writer left, or drops what is left of one that never counted. The caller holds the lock.
@@ -199,8 +199,8 @@ pub(super) fn recover(root: &Root, data_path: &Utf8Path) -> Result<(), StoreErro
     }
     if let Some(record) = read(root, &folder.join(PENDING))? {
         remove_temporaries(root, &record);
-        if let Some(standings) = standings(root, &record) {
-            roll_forward(&record, &standings)?;
+        if let Some(progress) = progress(root, &record) {
+            roll_forward(&record, &progress)?;
         }
     }
     drop_record(data_path)
@@ -211,16 +211,16 @@ fn remove_temporaries(root: &Root, record: &Record) {
     stage::remove_leftovers(targets.iter().map(Utf8PathBuf::as_path));
 }
 
-fn roll_forward(record: &Record, standings: &[FileProgress]) -> Result<(), StoreError> {
+fn roll_forward(record: &Record, progress: &[FileProgress]) -> Result<(), StoreError> {
     let mut reached = Vec::new();
-    for (file, standing) in record.files.iter().zip(standings) {
-        let (real, is_old) = match standing {
+    for (file, state) in record.files.iter().zip(progress) {
+        let (real, is_old) = match state {
             FileProgress::Old(real) => (real, true),
             FileProgress::New(real) => (real, false),
         };
         reached.push(real.as_path());
         match &file.after {
-            Some(bytes) if is_old => put(real, bytes, file.mode)?,
+            Some(bytes) if is_old => replace_file(real, bytes, file.mode)?,
             None if is_old => calls::remove_file(real).map_err(|source| StoreError::io(real, source))?,
             Some(_) | None => {}
         }
@@ -230,12 +230,17 @@ fn roll_forward(record: &Record, standings: &[FileProgress]) -> Result<(), Store
 }
 
 /// Replaces one file by itself, durably but for its name.
-pub(super) fn put(real: &Utf8Path, bytes: &[u8], mode: u32) -> Result<(), StoreError> {
-    put_like(real, bytes, mode, fs::metadata(real).ok().map(|metadata| platform::attributes(&metadata)))
+pub(super) fn replace_file(real: &Utf8Path, bytes: &[u8], mode: u32) -> Result<(), StoreError> {
+    replace_file_as(real, bytes, mode, fs::metadata(real).ok().map(|metadata| platform::attributes(&metadata)))
 }
 
 /// Does the same with the attributes that are given.
-pub(super) fn put_like(real: &Utf8Path, bytes: &[u8], mode: u32, like: Option<Attributes>) -> Result<(), StoreError> {
+pub(super) fn replace_file_as(
+    real: &Utf8Path,
+    bytes: &[u8],
+    mode: u32,
+    like: Option<Attributes>,
+) -> Result<(), StoreError> {
     if let Some(parent) = real.parent() {
         stage::make_durable_folders(parent)?;
     }
