@@ -60,7 +60,7 @@ struct HistoryLink {
     at: Timestamp,
     change: String,
     step: Option<StepId>,
-    of: usize,
+    file_count: usize,
     sha256: String,
     path: String,
 }
@@ -73,9 +73,9 @@ struct HistoryLink {
 pub(crate) fn list(root: &Utf8Path, data_dir: &RelPath) -> Result<Vec<HistoryEntry>, StoreError> {
     let Some(folder) = existing_folder(root, data_dir)? else { return Ok(Vec::new()) };
     let mut entries = Vec::new();
-    for (_, kept) in complete(names(&folder)?).into_iter().rev() {
+    for (_, kept) in complete_entries(links(&folder)?).into_iter().rev() {
         let Some(first) = kept.first() else { continue };
-        let files: Option<Vec<HistoryFile>> = kept.iter().map(|one| described(&folder, one)).collect();
+        let files: Option<Vec<HistoryFile>> = kept.iter().map(|one| history_file(&folder, one)).collect();
         let Some(files) = files else { continue };
         let (id, at) = (id(first.sequence), first.at);
         entries.push(HistoryEntry { id, at, change: first.change.clone(), step: first.step.clone(), files });
@@ -83,7 +83,7 @@ pub(crate) fn list(root: &Utf8Path, data_dir: &RelPath) -> Result<Vec<HistoryEnt
     Ok(entries)
 }
 
-fn described(folder: &Utf8Path, kept: &HistoryLink) -> Option<HistoryFile> {
+fn history_file(folder: &Utf8Path, kept: &HistoryLink) -> Option<HistoryFile> {
     let metadata = fs::symlink_metadata(folder.join(&kept.name)).ok().filter(fs::Metadata::is_file)?;
     Some(HistoryFile { path: path_of(folder, kept)?, sha256: kept.sha256.clone(), bytes: metadata.len() })
 }
@@ -98,7 +98,7 @@ pub(crate) fn read(root: &Utf8Path, data_dir: &RelPath, id: &str) -> Result<Vec<
         |path: &Utf8Path| StoreError::HistoryMissing { path: path.to_owned(), id: id.chars().take(80).collect() };
     let Some(folder) = existing_folder(root, data_dir)? else { return Err(missing(&data_dir.under(root))) };
     let wanted = id.parse::<u64>().map_err(|_| missing(&folder))?;
-    let mut since = complete(names(&folder)?).split_off(&wanted);
+    let mut since = complete_entries(links(&folder)?).split_off(&wanted);
     if !since.contains_key(&wanted) {
         return Err(missing(&folder));
     }
@@ -179,7 +179,7 @@ impl HistoryWriter {
         let folder = lock.folder(FOLDER)?;
         let mut names: BTreeMap<u64, Vec<String>> = BTreeMap::new();
         for name in file_names(&folder)? {
-            if let Some([sequence, ..]) = fields(&name)
+            if let Some([sequence, ..]) = split_name(&name)
                 && let Ok(sequence) = sequence.parse()
             {
                 names.entry(sequence).or_default().push(name);
@@ -233,10 +233,10 @@ impl HistoryWriter {
         }
     }
 
-    fn name(&self, label: &HistoryLabel<'_>, of: usize, one: &ReplacedFile<'_>) -> Result<String, StoreError> {
+    fn name(&self, label: &HistoryLabel<'_>, file_count: usize, one: &ReplacedFile<'_>) -> Result<String, StoreError> {
         let step = label.step.map(|step| escape(step.as_str(), STEP_LIMIT)).unwrap_or_default();
         let change = escape(label.change, STEP_LIMIT);
-        let head = format!("{:06}-{}-{change}-{step}-{of}-{}-", self.sequence, label.at.compact(), one.sha256);
+        let head = format!("{:06}-{}-{change}-{step}-{file_count}-{}-", self.sequence, label.at.compact(), one.sha256);
         let path = escape(one.path.as_str(), usize::MAX);
         if head.len() + path.len() <= NAME_LIMIT {
             return Ok(head + &path);
@@ -282,16 +282,16 @@ fn file_names(folder: &Utf8Path) -> Result<Vec<String>, StoreError> {
     Ok(names.into_iter().map(|named| named.name).collect())
 }
 
-fn names(folder: &Utf8Path) -> Result<Vec<HistoryLink>, StoreError> {
+fn links(folder: &Utf8Path) -> Result<Vec<HistoryLink>, StoreError> {
     Ok(file_names(folder)?.into_iter().filter_map(parse).collect())
 }
 
-fn complete(names: Vec<HistoryLink>) -> BTreeMap<u64, Vec<HistoryLink>> {
+fn complete_entries(names: Vec<HistoryLink>) -> BTreeMap<u64, Vec<HistoryLink>> {
     let mut entries: BTreeMap<u64, Vec<HistoryLink>> = BTreeMap::new();
     for one in names {
         entries.entry(one.sequence).or_default().push(one);
     }
-    entries.retain(|_, kept| kept.iter().all(|one| one.of == kept.len()));
+    entries.retain(|_, kept| kept.iter().all(|one| one.file_count == kept.len()));
     for kept in entries.values_mut() {
         kept.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     }
@@ -299,7 +299,7 @@ fn complete(names: Vec<HistoryLink>) -> BTreeMap<u64, Vec<HistoryLink>> {
 }
 
 /// Takes the name of a link apart; `None` when it is none.
-fn fields(name: &str) -> Option<[&str; 7]> {
+fn split_name(name: &str) -> Option<[&str; 7]> {
     let mut rest = name.splitn(7, '-');
     let fields: [&str; 7] = std::array::from_fn(|_| rest.next().unwrap_or_default());
     let [.., sha256, path] = fields;
@@ -308,13 +308,13 @@ fn fields(name: &str) -> Option<[&str; 7]> {
 }
 
 fn parse(name: String) -> Option<HistoryLink> {
-    let [sequence, at, change, step, of, sha256, path] = fields(&name)?;
+    let [sequence, at, change, step, file_count, sha256, path] = split_name(&name)?;
     Some(HistoryLink {
         sequence: sequence.parse().ok()?,
-        at: stamp(at)?,
+        at: parse_compact(at)?,
         change: unescape(change)?,
         step: Some(unescape(step)?).filter(|step| !step.is_empty()).map(StepId::new),
-        of: of.parse().ok()?,
+        file_count: file_count.parse().ok()?,
         sha256: sha256.to_owned(),
         path: path.to_owned(),
         name,
@@ -322,7 +322,7 @@ fn parse(name: String) -> Option<HistoryLink> {
 }
 
 /// Reads what `Timestamp::compact` writes.
-fn stamp(text: &str) -> Option<Timestamp> {
+fn parse_compact(text: &str) -> Option<Timestamp> {
     if text.len() != 16 || !text.is_ascii() {
         return None;
     }
