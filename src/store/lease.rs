@@ -28,12 +28,12 @@ use crate::model::Timestamp;
 use crate::model::clean_line;
 
 const FILE: &str = "lease.json";
-const SIZE: usize = 1_024;
+const LEASE_BYTES: usize = 1_024;
 const READ_LIMIT: u64 = 64 << 10;
 /// For how long the word of a process that cannot be looked at counts, in seconds.
-const HEARTBEAT_WINDOW: i64 = 900;
+const HEARTBEAT_WINDOW_SECONDS: i64 = 900;
 /// A younger heartbeat is not renewed, in seconds.
-const HEARTBEAT_STEP: i64 = 60;
+const HEARTBEAT_INTERVAL_SECONDS: i64 = 60;
 
 /// Is the content of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,22 +100,22 @@ pub(crate) fn inspect_locked(lock: &RunLock, clock: Clock, environment: &Environ
 
 /// Does the same for a caller who drives runs by itself.
 pub(crate) fn inspect_by(lock: &RunLock, clock: Clock, caller: &Caller) -> Owner {
-    seen_by(lock.data_path(), clock, || caller.clone())
+    inspect_as(lock.data_path(), clock, || caller.clone())
 }
 
 pub(super) fn inspect_in(data_path: &Utf8Path, clock: Clock, environment: &Environment) -> Owner {
-    seen_by(data_path, clock, || Caller::find(environment))
+    inspect_as(data_path, clock, || Caller::find(environment))
 }
 
-fn seen_by(data_path: &Utf8Path, clock: Clock, caller: impl FnOnce() -> Caller) -> Owner {
+fn inspect_as(data_path: &Utf8Path, clock: Clock, caller: impl FnOnce() -> Caller) -> Owner {
     match read(data_path) {
         StoredLease::Nothing => Owner::None,
         StoredLease::Torn => Owner::Dead { since: None, session: None },
-        StoredLease::Lease(lease) => judge(&lease, clock, &caller()),
+        StoredLease::Lease(lease) => owner_by_lease(&lease, clock, &caller()),
     }
 }
 
-fn judge(lease: &Lease, clock: Clock, caller: &Caller) -> Owner {
+fn owner_by_lease(lease: &Lease, clock: Clock, caller: &Caller) -> Owner {
     let holder = Process { pid: lease.pid, start: lease.process_start };
     let is_this_machine = lease.host == caller.host && lease.boot_id == caller.boot_id;
     let descends = is_this_machine && holder.start.is_some() && caller.ancestors.contains(&holder);
@@ -136,7 +136,7 @@ fn judge(lease: &Lease, clock: Clock, caller: &Caller) -> Owner {
         return Owner::Ours;
     }
     let age = clock.now.seconds_since(lease.heartbeat);
-    let is_fresh = (-HEARTBEAT_WINDOW..=HEARTBEAT_WINDOW).contains(&age);
+    let is_fresh = (-HEARTBEAT_WINDOW_SECONDS..=HEARTBEAT_WINDOW_SECONDS).contains(&age);
     let is_alive = if lease.host != caller.host {
         is_fresh
     } else if !is_this_machine {
@@ -175,7 +175,7 @@ fn is_other_client(lease: &Lease, caller: &Caller) -> bool {
 }
 
 /// Returns which session holds the lease, alive or not; `None` where there is none with a name.
-pub(super) fn holder_in(data_path: &Utf8Path) -> Option<Holder> {
+pub(super) fn lease_holder(data_path: &Utf8Path) -> Option<Holder> {
     match read(data_path) {
         StoredLease::Lease(Lease { session: Some(session), taken_at, .. }) => Some(Holder { session, taken_at }),
         StoredLease::Lease(_) | StoredLease::Nothing | StoredLease::Torn => None,
@@ -226,11 +226,11 @@ pub(crate) fn take(lock: &RunLock, clock: Clock, caller: &Caller, command: &str)
 /// When the lease cannot be written.
 pub(crate) fn refresh(lock: &RunLock, clock: Clock, caller: &Caller) -> Result<bool, StoreError> {
     let StoredLease::Lease(mut lease) = read(lock.data_path()) else { return Ok(false) };
-    if judge(&lease, clock, caller) != Owner::Ours {
+    if owner_by_lease(&lease, clock, caller) != Owner::Ours {
         return Ok(false);
     }
     let is_current = lease.pid == caller.owner.pid && !lease.is_idle;
-    if is_current && (0..HEARTBEAT_STEP).contains(&clock.now.seconds_since(lease.heartbeat)) {
+    if is_current && (0..HEARTBEAT_INTERVAL_SECONDS).contains(&clock.now.seconds_since(lease.heartbeat)) {
         return Ok(true);
     }
     lease.is_idle = false;
@@ -250,7 +250,7 @@ pub(crate) fn refresh(lock: &RunLock, clock: Clock, caller: &Caller) -> Result<b
 /// When the lease cannot be removed.
 pub(crate) fn release(lock: &RunLock, clock: Clock, caller: &Caller) -> Result<(), StoreError> {
     match read(lock.data_path()) {
-        StoredLease::Lease(lease) if judge(&lease, clock, caller) == Owner::Ours => {
+        StoredLease::Lease(lease) if owner_by_lease(&lease, clock, caller) == Owner::Ours => {
             let path = lock.data_path().join(FILE);
             nofollow::remove_file(&path).map_err(|source| StoreError::io(&path, source))
         }
@@ -279,7 +279,7 @@ fn write(lock: &RunLock, lease: &Lease) -> Result<(), StoreError> {
 
 fn try_write(path: &Utf8Path, lease: &Lease) -> io::Result<()> {
     let mut bytes = serde_json::to_vec(lease)?;
-    bytes.resize(bytes.len().max(SIZE - 1), b' ');
+    bytes.resize(bytes.len().max(LEASE_BYTES - 1), b' ');
     bytes.push(b'\n');
     let mut file = data_file::open(path, OpenMode::Overwrite, platform::DATA_FILE_MODE)?;
     file.write_all(&bytes)?;

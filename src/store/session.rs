@@ -117,7 +117,7 @@ fn forget_old(folder: &Utf8Path) {
 
 /// Returns what the session that holds the lease of a run, dead or alive, told since it wrote to the run last.
 pub(super) fn behind(project: &Project, data_path: &Utf8Path, run: &DrivenRun) -> Option<Vec<SessionLine>> {
-    let Holder { session, taken_at } = lease::holder_in(data_path)?;
+    let Holder { session, taken_at } = lease::lease_holder(data_path)?;
     let mut events = SessionLog::of(project, &session).events();
     let last_write = events.iter().rposition(|line| matches!(&line.event, SessionEvent::Drives(it) if it == run));
     match last_write {
@@ -175,7 +175,9 @@ pub(crate) fn held(project: &Project, session: &str, events: &[SessionLine]) -> 
         };
         let holds = |root: &&&Utf8PathBuf| {
             let data_path = Root::open(root).ok().and_then(|root| root.locate(&run.data_dir).ok());
-            data_path.and_then(|data_path| lease::holder_in(&data_path)).is_some_and(|holder| holder.session == session)
+            data_path
+                .and_then(|data_path| lease::lease_holder(&data_path))
+                .is_some_and(|holder| holder.session == session)
         };
         held.extend(roots.iter().find(holds).map(|root| ((*root).clone(), run.clone())));
     }
