@@ -228,7 +228,7 @@ impl<'a> LockedRun<'a> {
         let run = self.opened.run()?;
         let mut evidence = self.ctx.evidence(&self.opened, false);
         if matches!(kind, ChangeKind::Begin { .. }) {
-            self.ctx.look_at_workspace(&self.opened, &mut evidence);
+            self.ctx.inspect_workspace(&self.opened, &mut evidence);
         }
         let guard = ChangeLimits { force, attempt_limit: self.ctx.project.config.limits.attempts };
         let change = Change { at: self.clock().now, kind: kind.without_secrets() };

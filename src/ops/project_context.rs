@@ -234,7 +234,7 @@ impl ProjectContext {
         for listing in &mut listings {
             let further: Vec<RelPath> =
                 on(StateHome::Project).flat_map(|dialect| dialect.extra_probe_paths(listing)).collect();
-            store::look_further(listing, &further);
+            store::probe_files(listing, &further);
         }
         listings
     }
@@ -247,7 +247,7 @@ impl ProjectContext {
             findings.extend(listing.closed.iter().filter_map(|folder| self.closed(listing, folder)));
             pending.extend(listing.pending.iter().map(|own| (listing.root.clone(), own.clone())));
         }
-        if let Some(home) = self.home.as_ref().filter(|home| scope.may_mean(home)) {
+        if let Some(home) = self.home.as_ref().filter(|home| scope.includes(home)) {
             let sessions = home.listing(&self.project.config);
             probe(StateHome::Home, &sessions.listing, locations, findings);
             findings.extend(sessions.foreign.iter().map(|folder| foreign(folder)));
@@ -302,28 +302,28 @@ impl ProjectContext {
                 evidence.committed_at = store::git::committed_at(&opened.files.root, opened.files.state.as_str());
             }
             workflow::check_outputs(opened, &mut evidence);
-            look_at_witnesses(opened, &mut evidence);
-            self.look_for_branch(opened, &mut evidence);
+            inspect_witnesses(opened, &mut evidence);
+            self.inspect_branch(opened, &mut evidence);
             return evidence;
         }
         let (outputs, owner_processes) = (wanted.outputs.clone(), wanted.owner_processes.clone());
         let without = Wanted { outputs, owner_processes, ..Wanted::default() };
         let mut evidence = store::gather(&self.project, &opened.files, &without, &self.environment);
         workflow::check_outputs(opened, &mut evidence);
-        look_at_witnesses(opened, &mut evidence);
+        inspect_witnesses(opened, &mut evidence);
         evidence
     }
 
     /// Adds to evidence gathered without git where the work would happen now; that takes files only.
-    pub(crate) fn look_at_workspace(&self, opened: &OpenedRun, evidence: &mut Evidence) {
+    pub(crate) fn inspect_workspace(&self, opened: &OpenedRun, evidence: &mut Evidence) {
         if self.project.git.is_some() {
             evidence.workspace = store::workspace(&opened.files, &opened.loaded.wanted);
-            self.look_for_branch(opened, evidence);
+            self.inspect_branch(opened, evidence);
         }
     }
 
     /// Finds out whether the branch that the run wants exists, where another one is checked out.
-    fn look_for_branch(&self, opened: &OpenedRun, evidence: &mut Evidence) {
+    fn inspect_branch(&self, opened: &OpenedRun, evidence: &mut Evidence) {
         let branch = opened.loaded.run.as_ref().and_then(|run| run.workspace.branch.as_deref());
         if let (Some(found), Some(branch)) = (&mut evidence.workspace, branch)
             && found.is_git
@@ -335,12 +335,12 @@ impl ProjectContext {
 }
 
 /// Finds out when the witnesses of steps that a rollback opened again were written: what they say of the work before counts no more.
-fn look_at_witnesses(opened: &OpenedRun, evidence: &mut Evidence) {
+fn inspect_witnesses(opened: &OpenedRun, evidence: &mut Evidence) {
     let Some(run) = opened.loaded.run.as_ref().filter(|_| !evidence.rollbacks.is_empty()) else { return };
     let reopened: BTreeSet<&StepId> = evidence.rollbacks.iter().flat_map(|rollback| &rollback.reopened).collect();
     let steps = run.steps.iter().filter(|step| reopened.contains(&step.id));
     let files: Vec<RelPath> = steps.flat_map(|step| &step.proof.witnesses).filter_map(|one| one.file.clone()).collect();
-    store::look_at(&opened.files.root, &files, evidence);
+    store::inspect_files(&opened.files.root, &files, evidence);
 }
 
 fn prodigy_listing(folder: &Utf8Path, marks: &dyn Fn(&str) -> bool) -> Result<Listing, OpError> {

@@ -69,7 +69,7 @@ pub(crate) enum Scope<'a> {
 
 impl Scope<'_> {
     /// Tells whether a session of a home can be meant.
-    pub(crate) fn may_mean(self, home: &SessionHome) -> bool {
+    pub(crate) fn includes(self, home: &SessionHome) -> bool {
         match self {
             Self::Whole | Self::Quick => true,
             Self::Around(path) | Self::Above(path) => path.starts_with(home.root()),
@@ -131,7 +131,7 @@ pub(crate) fn tree(folder: &Utf8Path, marks: &dyn Fn(&str) -> bool) -> Result<Li
 }
 
 /// Takes a first look into more files of a listing.
-pub(crate) fn look_further(listing: &mut Listing, paths: &[RelPath]) {
+pub(crate) fn probe_files(listing: &mut Listing, paths: &[RelPath]) {
     if paths.is_empty() {
         return;
     }
@@ -140,7 +140,7 @@ pub(crate) fn look_further(listing: &mut Listing, paths: &[RelPath]) {
         if let Ok(at) = listing.entries.binary_search_by(|entry| entry.path.cmp(path)) {
             let entry = &mut listing.entries[at];
             if !entry.is_dir && entry.look.is_none() {
-                entry.look = look(&root, path);
+                entry.look = read_for_probe(&root, path);
             }
         }
     }
@@ -176,7 +176,7 @@ fn listing(walk_root: WalkRoot<'_>, marks: &dyn Fn(&str) -> bool, limits: Limits
     entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     if let Ok(root) = Root::open(walk_root.root) {
         for entry in entries.iter_mut().filter(|entry| !entry.is_dir && marks(entry.path.as_str())) {
-            entry.look = look(&root, &entry.path);
+            entry.look = read_for_probe(&root, &entry.path);
         }
     }
     listing.closed.sort_unstable();
@@ -206,7 +206,7 @@ fn walk(walk_root: WalkRoot<'_>, depth: usize, entry_limit: usize) -> Option<Lis
         };
         let is_dir = found.file_type().is_dir();
         let name = found.file_name().to_str();
-        if name == Some(".git") && found.depth() > 1 && !is_own_worktree(&found, walk_root) {
+        if name == Some(".git") && found.depth() > 1 && !is_project_worktree(&found, walk_root) {
             // Another repository: nothing of what is beside its `.git` belongs to this project.
             if is_dir {
                 walk.skip_current_dir();
@@ -259,7 +259,7 @@ fn closed_folder(error: &walkdir::Error, root: &Utf8Path) -> Option<RelPath> {
     relative(error.path().filter(|_| is_closed)?, root)
 }
 
-fn is_own_worktree(dot_git: &DirEntry, walk_root: WalkRoot<'_>) -> bool {
+fn is_project_worktree(dot_git: &DirEntry, walk_root: WalkRoot<'_>) -> bool {
     let Some(top) = dot_git.path().parent().and_then(Utf8Path::from_path) else { return false };
     walk_root.worktrees.iter().any(|worktree| worktree == top)
         || repository::is_stray_worktree(top, walk_root.root, walk_root.common_dir)
@@ -275,7 +275,7 @@ fn relative(found: &Path, root: &Utf8Path) -> Option<RelPath> {
     RelPath::parse(path.strip_prefix('/').unwrap_or(path)).ok()
 }
 
-pub(super) fn look(root: &Root, path: &RelPath) -> Option<Arc<[u8]>> {
+pub(super) fn read_for_probe(root: &Root, path: &RelPath) -> Option<Arc<[u8]>> {
     let (file, metadata) = root.open_file(path).ok()?;
     if metadata.len() > LOOK_LIMIT {
         return None;

@@ -7,13 +7,13 @@ use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
 use super::clock;
+use super::committed_state;
 use super::environment::Environment;
 use super::error::StoreError;
 use super::git;
 use super::journal;
 use super::lease;
 use super::lock::RunLock;
-use super::past;
 use super::path::Root;
 use super::project::Project;
 use super::read;
@@ -67,21 +67,21 @@ pub(crate) fn gather(project: &Project, files: &FileSet, wanted: &Wanted, enviro
             latest.extend(record.outputs.iter().map(|output| (&output.path, (output, record.at))));
         }
         if files.main_root.is_none() {
-            look_at_documents(&root, wanted, &mut evidence);
+            inspect_documents(&root, wanted, &mut evidence);
         }
         for path in wanted.outputs.iter().map(|output| &output.path).chain(latest.keys().copied()) {
             if !evidence.files.contains_key(path) {
-                let fact = look(&root, path, latest.get(path).copied());
+                let fact = inspect_file(&root, path, latest.get(path).copied());
                 evidence.files.insert(path.clone(), fact);
             }
         }
     }
     if let Some(Ok(main)) = files.main_root.as_deref().map(Root::open) {
-        look_at_documents(&main, wanted, &mut evidence);
+        inspect_documents(&main, wanted, &mut evidence);
     }
     if project.git.is_some() {
-        let saved = past::StateOnDisk { path: &files.state, bytes: files.bytes(&files.state) };
-        evidence.past = wanted.past.as_ref().and_then(|wanted| past::look(&files.root, wanted, &saved));
+        let saved = committed_state::StateOnDisk { path: &files.state, bytes: files.bytes(&files.state) };
+        evidence.past = wanted.past.as_ref().and_then(|wanted| committed_state::compare(&files.root, wanted, &saved));
         let found = wanted.branches.iter().map(|branch| (branch, repository::branch_exists(&project.root, branch)));
         evidence.branches = found.filter_map(|(branch, exists)| Some((branch.clone(), exists?))).collect();
         if !wanted.branches.is_empty() {
@@ -89,8 +89,8 @@ pub(crate) fn gather(project: &Project, files: &FileSet, wanted: &Wanted, enviro
         }
         let folder =
             wanted.workspace.iter().flatten().map(|folder| folder.under(&files.root)).find(|folder| folder.is_dir());
-        let is_settled = look_at_commits(folder.as_deref().unwrap_or(&files.root), wanted, &mut evidence);
-        look_at_workspace(files, wanted, is_settled, &mut evidence);
+        let is_settled = inspect_commits(folder.as_deref().unwrap_or(&files.root), wanted, &mut evidence);
+        inspect_workspace(files, wanted, is_settled, &mut evidence);
     } else if wanted.workspace.is_some() {
         let exists = workspace_folder(&files.root, wanted).is_dir();
         evidence.workspace = Some(Workspace { exists, ..Workspace::default() });
@@ -100,9 +100,9 @@ pub(crate) fn gather(project: &Project, files: &FileSet, wanted: &Wanted, enviro
     evidence
 }
 
-fn look_at_documents(root: &Root, wanted: &Wanted, evidence: &mut Evidence) {
+fn inspect_documents(root: &Root, wanted: &Wanted, evidence: &mut Evidence) {
     for path in &wanted.documents {
-        evidence.files.entry(path.clone()).or_insert_with(|| look(root, path, None));
+        evidence.files.entry(path.clone()).or_insert_with(|| inspect_file(root, path, None));
     }
 }
 
@@ -111,7 +111,7 @@ fn workspace_folder(root: &Utf8Path, wanted: &Wanted) -> Utf8PathBuf {
 }
 
 /// Asks where the work happens, since a linked worktree has a HEAD of its own. Returns false when git had to be started.
-fn look_at_commits(root: &Utf8Path, wanted: &Wanted, evidence: &mut Evidence) -> bool {
+fn inspect_commits(root: &Utf8Path, wanted: &Wanted, evidence: &mut Evidence) -> bool {
     if wanted.commits.is_empty() {
         return true;
     }
@@ -128,7 +128,7 @@ fn look_at_commits(root: &Utf8Path, wanted: &Wanted, evidence: &mut Evidence) ->
     false
 }
 
-fn look_at_workspace(files: &FileSet, wanted: &Wanted, may_start_git: bool, evidence: &mut Evidence) {
+fn inspect_workspace(files: &FileSet, wanted: &Wanted, may_start_git: bool, evidence: &mut Evidence) {
     evidence.workspace = workspace(files, wanted);
     if let Some(found) = evidence.workspace.as_mut().filter(|found| may_start_git && found.is_git) {
         found.dirty = git::dirty(&workspace_folder(&files.root, wanted));
@@ -152,7 +152,7 @@ fn modified_at(files: &FileSet) -> Option<Timestamp> {
     state.or_else(|| files.files.values().filter_map(|entry| entry.modified).max())
 }
 
-fn look(root: &Root, path: &RelPath, record: Option<(&OutputRecord, Timestamp)>) -> FileFact {
+fn inspect_file(root: &Root, path: &RelPath, record: Option<(&OutputRecord, Timestamp)>) -> FileFact {
     let (file, metadata) = match root.open_file(path) {
         Ok(opened) => opened,
         Err(ReadProblem::Missing) => return FileFact::Missing,
@@ -197,10 +197,10 @@ fn is_json_text(bytes: &[u8]) -> bool {
 }
 
 /// Looks at files that were not looked at yet.
-pub(crate) fn look_at(root: &Utf8Path, paths: &[RelPath], evidence: &mut Evidence) {
+pub(crate) fn inspect_files(root: &Utf8Path, paths: &[RelPath], evidence: &mut Evidence) {
     let Ok(root) = Root::open(root) else { return };
     for path in paths {
-        evidence.files.entry(path.clone()).or_insert_with(|| look(&root, path, None));
+        evidence.files.entry(path.clone()).or_insert_with(|| inspect_file(&root, path, None));
     }
 }
 

@@ -121,7 +121,7 @@ impl SessionHome {
             if root.open_file(&path).is_err_and(|problem| problem == ReadProblem::Missing) {
                 continue;
             }
-            let look = discover::look(&root, &path);
+            let look = discover::read_for_probe(&root, &path);
             found.listing.entries.push(ListingEntry { path, is_dir: false, look });
         }
         found.listing.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));

@@ -20,7 +20,11 @@ pub(super) struct StateOnDisk<'a> {
 }
 
 /// Compares with the commit in which the state became what it is, else with the last one from before its stamp.
-pub(super) fn look(root: &Utf8Path, wanted: &CommittedStateQuery, saved: &StateOnDisk<'_>) -> Option<CommittedState> {
+pub(super) fn compare(
+    root: &Utf8Path,
+    wanted: &CommittedStateQuery,
+    saved: &StateOnDisk<'_>,
+) -> Option<CommittedState> {
     if wanted.files.is_empty() {
         return None;
     }
@@ -61,5 +65,5 @@ fn base(objects: &mut Objects, since: Timestamp, path: &RelPath, bytes: Option<&
 }
 
 #[cfg(test)]
-#[path = "past_tests.rs"]
+#[path = "committed_state_tests.rs"]
 mod tests;
