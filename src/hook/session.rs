@@ -54,13 +54,13 @@ impl Session {
     /// Begins the log where there is none yet: from here on the session has to do with runs.
     pub(super) fn begin(&self, source: &str) {
         let caller = Caller::find(&self.ctx.environment);
-        let event = store::session::start(&caller, source);
+        let event = store::session::start_event(&caller, source);
         let _ = self.log.begin(&self.ctx.project, self.ctx.clock.now, event);
     }
 
     /// Returns the runs that the session drives, each with its root.
     pub(super) fn held(&self, events: &[SessionLine]) -> Vec<(Utf8PathBuf, DrivenRun)> {
-        store::session::held(&self.ctx.project, &self.id, events)
+        store::session::held_runs(&self.ctx.project, &self.id, events)
     }
 
     /// Returns the project as seen by somebody who names one run.

@@ -93,7 +93,7 @@ impl LockedRun<'_> {
         let project = &self.ctx().project;
         let files = &self.opened.files;
         let log = SessionLog::of(project, session);
-        let run = store::session::driven(project, &files.root, &files.data_dir, &files.state);
+        let run = store::session::driven_run(project, &files.root, &files.data_dir, &files.state);
         let _ = log.begin(project, self.clock().now, SessionEvent::Drives(run));
     }
 

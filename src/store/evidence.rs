@@ -50,8 +50,8 @@ pub(crate) fn gather(project: &Project, files: &FileSet, wanted: &Wanted, enviro
     let owner = lease::merge_owners(owner, &wanted.owner_processes, environment);
     let session = match owner {
         Owner::Ours | Owner::Dead { .. } => {
-            let run = session::driven(project, &files.root, &files.data_dir, &files.state);
-            data_path.as_deref().and_then(|data_path| session::behind(project, data_path, &run))
+            let run = session::driven_run(project, &files.root, &files.data_dir, &files.state);
+            data_path.as_deref().and_then(|data_path| session::events_since_write(project, data_path, &run))
         }
         Owner::None | Owner::Live { .. } => None,
     };

@@ -61,7 +61,7 @@ impl SessionLog {
     ///
     /// When it cannot be written.
     pub(crate) fn note(&self, at: Timestamp, event: SessionEvent) -> Result<(), StoreError> {
-        if !self.exists() || !is_own_folder(&self.folder) {
+        if !self.exists() || !is_real_folder(&self.folder) {
             return Ok(());
         }
         journal::append(&self.folder, &self.name, &SessionLine { at, event }, LOG_LIMIT)
@@ -78,14 +78,14 @@ impl SessionLog {
             let data_path = Root::open(&project.root)?.target(&data_dir)?;
             lock::create_data_dir(&data_path)?;
             lock::subfolder(&data_path, FOLDER)?;
-            forget_old(&self.folder);
+            remove_old_logs(&self.folder);
         }
         journal::append(&self.folder, &self.name, &SessionLine { at, event }, LOG_LIMIT)
     }
 
     /// Returns the last events, oldest first.
     pub(crate) fn events(&self) -> Vec<SessionLine> {
-        if !is_own_folder(&self.folder) {
+        if !is_real_folder(&self.folder) {
             return Vec::new();
         }
         let mut events: Vec<SessionLine> = journal::read(&self.folder, &self.name);
@@ -94,13 +94,13 @@ impl SessionLog {
 }
 
 /// A repository may ship such a folder; a link in its place leads nowhere.
-fn is_own_folder(folder: &Utf8Path) -> bool {
+fn is_real_folder(folder: &Utf8Path) -> bool {
     let is_dir = |path: &Utf8Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
     is_dir(folder) && folder.parent().is_some_and(is_dir)
 }
 
 /// Removes the oldest logs beyond what is kept.
-fn forget_old(folder: &Utf8Path) {
+fn remove_old_logs(folder: &Utf8Path) {
     let Ok(entries) = folder.read_dir_utf8() else { return };
     let mut logs: Vec<(std::time::SystemTime, Utf8PathBuf)> = entries
         .flatten()
@@ -116,7 +116,7 @@ fn forget_old(folder: &Utf8Path) {
 }
 
 /// Returns what the session that holds the lease of a run, dead or alive, told since it wrote to the run last.
-pub(super) fn behind(project: &Project, data_path: &Utf8Path, run: &DrivenRun) -> Option<Vec<SessionLine>> {
+pub(super) fn events_since_write(project: &Project, data_path: &Utf8Path, run: &DrivenRun) -> Option<Vec<SessionLine>> {
     let Holder { session, taken_at } = lease::lease_holder(data_path)?;
     let mut events = SessionLog::of(project, &session).events();
     let last_write = events.iter().rposition(|line| matches!(&line.event, SessionEvent::Drives(it) if it == run));
@@ -132,11 +132,11 @@ pub(crate) fn caller(project: &Project, environment: &Environment) -> Caller {
     let caller = Caller::find(environment);
     match &caller.session {
         None => caller,
-        Some(session) => known(caller.clone(), &SessionLog::of(project, session).events()),
+        Some(session) => with_client_process(caller.clone(), &SessionLog::of(project, session).events()),
     }
 }
 
-fn known(caller: Caller, events: &[SessionLine]) -> Caller {
+fn with_client_process(caller: Caller, events: &[SessionLine]) -> Caller {
     let is_ancestor = |process: &Process| process.start.is_some() && caller.ancestors.contains(process);
     let client = |line: &SessionLine| {
         let SessionEvent::Start { pid, process_start, .. } = line.event else { return None };
@@ -149,19 +149,19 @@ fn known(caller: Caller, events: &[SessionLine]) -> Caller {
 }
 
 /// Returns the event that says that the client of this caller began.
-pub(crate) fn start(caller: &Caller, source: &str) -> SessionEvent {
+pub(crate) fn start_event(caller: &Caller, source: &str) -> SessionEvent {
     let Process { pid, start } = caller.owner;
     SessionEvent::Start { source: clean_line(source, 20), pid, process_start: start }
 }
 
 /// Says where a run lies, for [`SessionEvent::Drives`].
-pub(crate) fn driven(project: &Project, root: &Utf8Path, data_dir: &RelPath, state: &RelPath) -> DrivenRun {
+pub(crate) fn driven_run(project: &Project, root: &Utf8Path, data_dir: &RelPath, state: &RelPath) -> DrivenRun {
     let worktree = (root != project.root).then(|| root.file_name().unwrap_or_default().to_owned());
     DrivenRun { worktree, data_dir: data_dir.clone(), state: state.clone() }
 }
 
 /// Returns the runs of the events whose lease the session still holds, each with its root, without a walk through the project.
-pub(crate) fn held(project: &Project, session: &str, events: &[SessionLine]) -> Vec<(Utf8PathBuf, DrivenRun)> {
+pub(crate) fn held_runs(project: &Project, session: &str, events: &[SessionLine]) -> Vec<(Utf8PathBuf, DrivenRun)> {
     let session = clean_line(session, SESSION_CHARS);
     let mut held: Vec<(Utf8PathBuf, DrivenRun)> = Vec::new();
     for line in events {
