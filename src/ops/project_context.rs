@@ -142,7 +142,7 @@ impl ProjectContext {
             None => store::current_dir()?,
         };
         let run_path = request.run.as_deref().and_then(|run| store::existing_path(&start, run));
-        let session = run_path.as_deref().and_then(|path| SessionHome::around(path, &environment));
+        let session = run_path.as_deref().and_then(|path| SessionHome::containing(path, &environment));
         // The records of a session lie in no project, and it may have lost its worktree.
         let root = session.as_ref().and_then(|(home, id)| root_of(home, id));
         let marks = |path: &str| on(StateHome::Home).any(|dialect| dialect.marks(path));
@@ -152,9 +152,9 @@ impl ProjectContext {
         let mut project = Project::open(root.as_deref().or(run_path.as_deref()).unwrap_or(&start), &environment)?;
         let home = match session {
             Some((home, _)) => Some(home),
-            None => SessionHome::of(&project, &environment),
+            None => SessionHome::for_project(&project, &environment),
         };
-        home.iter().for_each(|home| project.leave_out(home));
+        home.iter().for_each(|home| project.exclude_session_worktrees(home));
         let asked_mode = match (request.mode, &environment.mode) {
             (Some(mode), _) => Some(mode),
             (None, text) => text.as_deref().map(parse_mode).transpose()?,

@@ -111,7 +111,7 @@ fn an_ancestor_is_ours_even_without_a_session() {
 #[test]
 fn a_strict_lease_is_that_of_one_process_only() {
     let environment = Environment { session: Some("mine".to_owned()), ..Environment::default() };
-    let me = Caller::itself(&environment);
+    let me = Caller::this_process(&environment);
     let scratch = Scratch::new();
     let lock = scratch.lock();
     take(&lock, clock(), &me, "run").unwrap();

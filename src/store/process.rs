@@ -58,7 +58,7 @@ impl Caller {
 
     /// Returns this process as one that drives a run by itself, from its first step to its last: a call that it starts, or another
     /// one of the same session, does not.
-    pub(crate) fn itself(environment: &Environment) -> Self {
+    pub(crate) fn this_process(environment: &Environment) -> Self {
         let pid = std::process::id();
         Self { owner: identify(pid), strict: true, ..Self::find(environment) }
     }
@@ -66,7 +66,7 @@ impl Caller {
 
 impl Process {
     /// Tells whether exactly this process is at work.
-    pub(crate) fn is_at_work(self) -> bool {
+    pub(crate) fn is_running(self) -> bool {
         is_alive(self) == Some(true)
     }
 }
@@ -74,7 +74,7 @@ impl Process {
 /// Finds the processes of this user that were given one of these variables, each as `NAME=value`; the caller is none of them.
 /// Empty where the system does not tell.
 #[cfg(target_os = "linux")]
-pub(crate) fn marked(variables: &[String]) -> Vec<Process> {
+pub(crate) fn processes_with_variable(variables: &[String]) -> Vec<Process> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     let is_marked = |pid: &u32| {
@@ -86,7 +86,7 @@ pub(crate) fn marked(variables: &[String]) -> Vec<Process> {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn marked(_variables: &[String]) -> Vec<Process> {
+pub(crate) fn processes_with_variable(_variables: &[String]) -> Vec<Process> {
     Vec::new()
 }
 

@@ -64,7 +64,7 @@ impl Project {
 
     /// Leaves the worktrees of sessions out of what is looked at: what lies in them is the work of a session and no project. The one
     /// that the caller stands in stays.
-    pub(crate) fn leave_out(&mut self, home: &SessionHome) {
+    pub(crate) fn exclude_session_worktrees(&mut self, home: &SessionHome) {
         let (folder, cwd) = (home.worktrees(), &self.cwd);
         if let Some(git) = &mut self.git {
             git.worktrees.retain(|worktree| !worktree.starts_with(&folder) || cwd.starts_with(worktree));

@@ -42,12 +42,12 @@ pub(crate) struct SessionHome {
 
 impl SessionHome {
     /// Returns it; `None` where the environment names no place for state.
-    pub(crate) fn of(project: &Project, environment: &Environment) -> Option<Self> {
+    pub(crate) fn for_project(project: &Project, environment: &Environment) -> Option<Self> {
         let common_dir = project.git.as_ref().map(|git| &git.common_dir);
         let common_dir = common_dir.map(|common| common.canonicalize_utf8().unwrap_or_else(|_| common.clone()));
         // A root has no links in it.
         let identity = common_dir.as_ref().unwrap_or(&project.root);
-        Some(Self { root: without_links(environment.state_home.as_ref()?).join(key(&project.root, identity)) })
+        Some(Self { root: resolve_links(environment.state_home.as_ref()?).join(folder_name(&project.root, identity)) })
     }
 
     pub(crate) fn root(&self) -> &Utf8Path {
@@ -66,7 +66,7 @@ impl SessionHome {
     /// When it cannot be made.
     pub(crate) fn create(&self, id: &str) -> Result<Utf8PathBuf, StoreError> {
         let folder = self.session(id);
-        make_private(&folder)?;
+        create_private_dirs(&folder)?;
         Ok(folder)
     }
 
@@ -81,11 +81,11 @@ impl SessionHome {
     }
 
     /// Returns the session whose records or worktree a path leads to, with the home that it is in.
-    pub(crate) fn around(path: &Utf8Path, environment: &Environment) -> Option<(Self, String)> {
-        let state_home = without_links(environment.state_home.as_ref()?);
+    pub(crate) fn containing(path: &Utf8Path, environment: &Environment) -> Option<(Self, String)> {
+        let state_home = resolve_links(environment.state_home.as_ref()?);
         let mut parts = path.strip_prefix(&state_home).ok()?.components().map(|part| part.as_str());
         let (key, folder, id) = (parts.next()?, parts.next()?, parts.next()?);
-        let is_session = matches!(folder, SESSIONS | WORKTREES) && is_id(id);
+        let is_session = matches!(folder, SESSIONS | WORKTREES) && is_session_id(id);
         is_session.then(|| (Self { root: state_home.join(key) }, id.to_owned()))
     }
 
@@ -107,7 +107,8 @@ impl SessionHome {
             }
         }
         let Ok(entries) = folder.read_dir_utf8() else { return found };
-        for entry in entries.filter_map(Result::ok).filter(|entry| is_id(entry.file_name())).take(SESSION_LIMIT) {
+        for entry in entries.filter_map(Result::ok).filter(|entry| is_session_id(entry.file_name())).take(SESSION_LIMIT)
+        {
             let Ok(metadata) = fs::symlink_metadata(entry.path()) else { continue };
             if !metadata.is_dir() {
                 continue;
@@ -139,13 +140,13 @@ pub(crate) struct Sessions {
 }
 
 /// Tells whether a name can be that of a session: nothing that leads elsewhere, and nothing that a command line takes for an option.
-fn is_id(name: &str) -> bool {
+fn is_session_id(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     name.len() <= ID_LIMIT && name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(plain)
 }
 
 /// Resolves the links in the part of a path that is there, as git does for the worktrees that it is told to make.
-fn without_links(path: &Utf8Path) -> Utf8PathBuf {
+fn resolve_links(path: &Utf8Path) -> Utf8PathBuf {
     let resolved = path.ancestors().find_map(|there| Some((there, there.canonicalize_utf8().ok()?)));
     let below = resolved.and_then(|(there, real)| Some(real.join(path.strip_prefix(there).ok()?)));
     below.unwrap_or_else(|| path.to_owned())
@@ -156,7 +157,7 @@ fn without_links(path: &Utf8Path) -> Utf8PathBuf {
 /// # Errors
 ///
 /// When it cannot be made.
-pub(crate) fn make_private(folder: &Utf8Path) -> Result<(), StoreError> {
+pub(crate) fn create_private_dirs(folder: &Utf8Path) -> Result<(), StoreError> {
     let missing: Vec<&Utf8Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
     for folder in missing.iter().rev() {
         match platform::create_private_dir(folder.as_std_path()) {
@@ -170,7 +171,7 @@ pub(crate) fn make_private(folder: &Utf8Path) -> Result<(), StoreError> {
 }
 
 /// Puts a name that people recognise before a digest of the whole path, since two repositories may have one name.
-fn key(root: &Utf8Path, identity: &Utf8Path) -> String {
+fn folder_name(root: &Utf8Path, identity: &Utf8Path) -> String {
     let name = root.file_name().unwrap_or_default();
     let readable = name.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' });
     let readable: String = readable.take(READABLE_LIMIT).collect();
