@@ -91,14 +91,14 @@ pub(super) fn keep(
     context: &RollbackContext<'_>,
     change: &Change,
     backup: Backup,
-    undoing: Option<&GitImpact>,
+    git_impact: Option<&GitImpact>,
     report: &mut RollbackReport,
 ) -> Result<(), OpError> {
     let ChangeKind::RollBack(back) = &change.kind else { return Ok(()) };
     if let (Some(git), Some(pattern)) = (&context.ctx.project.git, rollback_backup(context, back).unversioned) {
         store::git::info_exclude(&git.common_dir, &[&pattern])?;
     }
-    let commits = commit_info(report, undoing);
+    let commits = commit_info(report, git_impact);
     let mut digest = String::new();
     let kept = store::backup::keep(context.locked.lock(), &backup, |folder, copied| {
         let listed = listing(copied);
@@ -117,11 +117,11 @@ fn listing(copied: &[Copied]) -> String {
     copied.iter().map(|one| format!("{}  {}\n", one.sha256, one.name)).collect()
 }
 
-fn commit_info(report: &RollbackReport, undoing: Option<&GitImpact>) -> String {
+fn commit_info(report: &RollbackReport, git_impact: Option<&GitImpact>) -> String {
     let mut text = String::new();
-    let Some(undoing) = undoing else { return "no commit belongs to these steps\n".to_owned() };
-    let _ = writeln!(text, "branch: {}", undoing.branch.as_deref().unwrap_or("(detached)"));
-    let _ = writeln!(text, "back to: {}", undoing.base.as_deref().unwrap_or("(not recorded)"));
+    let Some(git_impact) = git_impact else { return "no commit belongs to these steps\n".to_owned() };
+    let _ = writeln!(text, "branch: {}", git_impact.branch.as_deref().unwrap_or("(detached)"));
+    let _ = writeln!(text, "back to: {}", git_impact.base.as_deref().unwrap_or("(not recorded)"));
     for commit in &report.commits {
         let at = commit.at.map_or_else(String::new, |at| at.to_string());
         let _ = writeln!(text, "{} {at} {}", commit.sha, clean_line(&commit.subject, 200));

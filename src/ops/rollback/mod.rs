@@ -140,17 +140,18 @@ impl<'a> RollbackContext<'a> {
         if let Some(commit) = target.commit {
             report.impact.base = Some(commit);
         }
-        let undoing = self.undoing(report);
-        if let Some(undoing) = &undoing {
-            report.commits.clone_from(&undoing.commits);
-            report.git = Some(rollback::git_plan(self.run, undoing, self.locked.clock().now));
+        let git_impact = self.git_impact(report);
+        if let Some(git_impact) = &git_impact {
+            report.commits.clone_from(&git_impact.commits);
+            report.git = Some(rollback::git_plan(self.run, git_impact, self.locked.clock().now));
         }
         report.tracker = self.locked.opened.dialect.tracker(self.run, back);
         let times = self.evidence.rollbacks.iter().filter(|one| one.run == self.run.id.as_str() && one.to == exact);
         let times = if request.force { 0 } else { times.count() };
-        report.obstacles = rollback::obstacles(self.run, undoing.as_ref(), times, &again);
+        report.obstacles = rollback::obstacles(self.run, git_impact.as_ref(), times, &again);
         let backup = keep::plan(self, back, report);
-        let doubts = undoing.iter().flat_map(|undoing| [self.merged_long_ago(undoing), self.unanswered(undoing)]);
+        let doubts =
+            git_impact.iter().flat_map(|git_impact| [self.merged_long_ago(git_impact), self.unanswered(git_impact)]);
         let mut findings: Vec<Finding> = doubts.flatten().collect();
         if !request.yes {
             report.next = match report.obstacles.first() {
@@ -160,7 +161,7 @@ impl<'a> RollbackContext<'a> {
             return Ok(findings);
         }
         refuse_over(&report.obstacles, &again)?;
-        keep::keep(self, &change, backup, undoing.as_ref(), report)?;
+        keep::keep(self, &change, backup, git_impact.as_ref(), report)?;
         findings.extend(self.write(&change, &edits, report)?);
         Ok(findings)
     }
@@ -193,7 +194,7 @@ impl<'a> RollbackContext<'a> {
     }
 
     /// Asks git what the steps that open again left in it; nothing where no step does.
-    fn undoing(&self, report: &RollbackReport) -> Option<GitImpact> {
+    fn git_impact(&self, report: &RollbackReport) -> Option<GitImpact> {
         if self.ctx.project.git.is_none() || report.impact.reopened.is_empty() {
             return None;
         }
@@ -202,7 +203,7 @@ impl<'a> RollbackContext<'a> {
         let config = &self.ctx.project.config.nine_step;
         let ours = self.ours();
         let first = report.impact.reopened.iter().find_map(|id| self.run.step(id)?.commit.as_deref());
-        let undone = AbandonedWork {
+        let work = AbandonedWork {
             folder: &self.folder,
             base: report.impact.base.as_deref(),
             since: report.impact.since.filter(|_| has_own_branch),
@@ -210,9 +211,9 @@ impl<'a> RollbackContext<'a> {
             main: workspace.base_branch.as_deref().or(config.main_branch.as_deref()),
             ours: &ours,
         };
-        let undoing = store::undoing(&undone)?;
+        let git_impact = store::git_impact(&work)?;
         let main_folder = shown(self.ctx, &self.ctx.project.root);
-        Some(GitImpact { folder: self.shown_folder.clone(), main_folder, ..undoing })
+        Some(GitImpact { folder: self.shown_folder.clone(), main_folder, ..git_impact })
     }
 
     /// Returns the files and folders that the state and Piton's own data lie in.
@@ -229,19 +230,20 @@ impl<'a> RollbackContext<'a> {
         ours
     }
 
-    fn merged_long_ago(&self, undoing: &GitImpact) -> Option<Finding> {
-        rollback::is_settled(undoing, self.locked.clock().now).then(|| {
-            let main = undoing.main.as_deref().unwrap_or("the main branch");
+    fn merged_long_ago(&self, git_impact: &GitImpact) -> Option<Finding> {
+        rollback::is_settled(git_impact, self.locked.clock().now).then(|| {
+            let main = git_impact.main.as_deref().unwrap_or("the main branch");
             let message = format!("the work was merged into {main} more than 7 days ago: much may stand on it by now");
-            let log = format!("git -C {} log --oneline {}", engine::quoted(&undoing.main_folder), engine::quoted(main));
+            let log =
+                format!("git -C {} log --oneline {}", engine::quoted(&git_impact.main_folder), engine::quoted(main));
             Finding::new(FindingCode::RollbackLate, message).fix(log)
         })
     }
 
     /// Says that nothing is known of commits, for the state goes back without them.
-    fn unanswered(&self, undoing: &GitImpact) -> Option<Finding> {
-        undoing.dirty.is_none().then(|| {
-            let folder = engine::quoted(&undoing.folder);
+    fn unanswered(&self, git_impact: &GitImpact) -> Option<Finding> {
+        git_impact.dirty.is_none().then(|| {
+            let folder = engine::quoted(&git_impact.folder);
             let message =
                 format!("git does not answer in {folder}: what was committed is not shown and no git command is");
             Finding::new(FindingCode::GitSilent, message).fix(format!("git -C {folder} status --short"))

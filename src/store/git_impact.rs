@@ -33,36 +33,36 @@ pub(crate) struct AbandonedWork<'a> {
 }
 
 /// Asks git; `None` outside of a repository. The folders are left for the caller to name.
-pub(crate) fn undoing(undone: &AbandonedWork<'_>) -> Option<GitImpact> {
-    let head = repository::head_above(undone.folder)?;
-    let has = |branch: &str| repository::branch_exists(&top_of(undone.folder), branch) == Some(true);
-    let main = undone.main.into_iter().chain(["main", "master"]).find(|branch| has(branch)).map(str::to_owned);
-    let mut undoing =
-        GitImpact { branch: head.branch, main, dirty: dirty(undone.folder, undone.ours), ..GitImpact::default() };
-    let Some(sha) = head.sha else { return Some(undoing) };
-    match (undone.base, undone.since) {
-        (Some(base), _) => (undoing.base, undoing.commits) = since_commit(undone.folder, base, &sha),
+pub(crate) fn git_impact(work: &AbandonedWork<'_>) -> Option<GitImpact> {
+    let head = repository::head_above(work.folder)?;
+    let has = |branch: &str| repository::branch_exists(&top_of(work.folder), branch) == Some(true);
+    let main = work.main.into_iter().chain(["main", "master"]).find(|branch| has(branch)).map(str::to_owned);
+    let mut impact =
+        GitImpact { branch: head.branch, main, dirty: dirty(work.folder, work.ours), ..GitImpact::default() };
+    let Some(sha) = head.sha else { return Some(impact) };
+    match (work.base, work.since) {
+        (Some(base), _) => (impact.base, impact.commits) = since_commit(work.folder, base, &sha),
         (None, Some(since)) => {
-            let elsewhere = undoing.main.as_deref().filter(|main| undoing.branch.as_deref() != Some(main));
-            (undoing.base, undoing.commits) = since_moment(undone.folder, since, elsewhere);
-            if let (true, Some(first)) = (undoing.commits.is_empty(), undone.first) {
+            let elsewhere = impact.main.as_deref().filter(|main| impact.branch.as_deref() != Some(main));
+            (impact.base, impact.commits) = since_moment(work.folder, since, elsewhere);
+            if let (true, Some(first)) = (impact.commits.is_empty(), work.first) {
                 // Merged already: the main branch has all of it.
-                (undoing.base, undoing.commits) = from_commit(undone.folder, first);
+                (impact.base, impact.commits) = from_commit(work.folder, first);
             }
         }
         (None, None) => {}
     }
-    let Some(oldest) = undoing.commits.last() else { return Some(undoing) };
-    let holders = git::holders(undone.folder, &oldest.sha);
+    let Some(oldest) = impact.commits.last() else { return Some(impact) };
+    let holders = git::holders(work.folder, &oldest.sha);
     let is_main =
-        |name: &String| undoing.main.as_ref().is_some_and(|main| name.strip_prefix("refs/heads/") == Some(main));
-    undoing.is_merged = holders.iter().any(is_main);
-    undoing.pushed = holders.iter().filter_map(|name| name.strip_prefix("refs/remotes/")).map(str::to_owned).collect();
-    if let (true, Some(main)) = (undoing.is_merged, &undoing.main) {
-        let newest = undoing.commits.first().and_then(|commit| commit.at);
-        undoing.merged_at = git::merged_at(undone.folder, &oldest.sha, main).or(newest);
+        |name: &String| impact.main.as_ref().is_some_and(|main| name.strip_prefix("refs/heads/") == Some(main));
+    impact.is_merged = holders.iter().any(is_main);
+    impact.pushed = holders.iter().filter_map(|name| name.strip_prefix("refs/remotes/")).map(str::to_owned).collect();
+    if let (true, Some(main)) = (impact.is_merged, &impact.main) {
+        let newest = impact.commits.first().and_then(|commit| commit.at);
+        impact.merged_at = git::merged_at(work.folder, &oldest.sha, main).or(newest);
     }
-    Some(undoing)
+    Some(impact)
 }
 
 /// Lists the commits from HEAD back to a commit, if HEAD comes from it.
@@ -160,5 +160,5 @@ pub(crate) fn history_of(folder: &Utf8Path, sha: &str) -> Option<(Timestamp, Vec
 }
 
 #[cfg(test)]
-#[path = "undoing_tests.rs"]
+#[path = "git_impact_tests.rs"]
 mod tests;
