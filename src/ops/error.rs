@@ -144,7 +144,8 @@ pub(crate) fn said(error: &OpError) -> Vec<String> {
         return said.clone();
     }
     let OpError::Ambiguous { runs } = error else { return Vec::new() };
-    let rows: Option<Vec<(usize, &str)>> = runs.iter().map(|run| Some((run.number, run.said.as_deref()?))).collect();
+    let rows: Option<Vec<(usize, &str)>> =
+        runs.iter().map(|run| Some((run.number, run.native_row.as_deref()?))).collect();
     let dialect = runs.first().map(|first| first.dialect).filter(|first| runs.iter().all(|run| run.dialect == *first));
     rows.zip(dialect).map_or_else(Vec::new, |(rows, dialect)| dialect::by_id(dialect).choice_prompt(&rows))
 }

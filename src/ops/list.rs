@@ -119,7 +119,7 @@ fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -> En
         progress: Progress::default(),
         state,
         path,
-        said: None,
+        native_row: None,
     };
     let Some(run) = &opened.loaded.run else {
         row.position = unreadable(&opened.loaded.findings);
@@ -141,7 +141,7 @@ fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -> En
     } else if planned.plan.next.is_empty() && !over {
         row.position = planned.findings.first().map_or_else(|| "blocked".to_owned(), |finding| finding.message.clone());
     }
-    row.said = opened.dialect.list_row(run, &planned.plan);
+    row.native_row = opened.dialect.list_row(run, &planned.plan);
     row.verdict = planned.plan.verdict;
     row.cause = planned.plan.interruption.and_then(|interruption| interruption.cause);
     row.age_seconds = planned.plan.age.seconds;

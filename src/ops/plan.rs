@@ -64,7 +64,7 @@ pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, optio
     let weighed = opened.dialect.compare_with_git(&opened.files, run, evidence);
     let findings = opened.loaded.findings.iter().cloned().chain(weighed.findings).collect();
     let mut planned = engine::plan(run, opened.header(run, opened.revision()), evidence, findings, options);
-    planned.plan.native = opened.dialect.native(&opened.loaded.said, run, &planned.plan, &planned.findings);
+    planned.plan.native = opened.dialect.native(&opened.loaded.native, run, &planned.plan, &planned.findings);
     if !weighed.compared.is_empty()
         && let Some(native) = planned.plan.native.as_object_mut()
     {

@@ -117,7 +117,7 @@ pub(crate) struct ListedRun {
     /// The same in the words of the run's own system, for people.
     #[serde(skip)]
     #[schemars(skip)]
-    pub(crate) said: Option<String>,
+    pub(crate) native_row: Option<String>,
 }
 
 /// Says in three lines where a run is (`status/1`).
