@@ -38,7 +38,7 @@ pub(crate) enum OpError {
     TargetAmbiguous { message: String, hints: Vec<String> },
     /// A resume came to nothing, and the run's own system has words for that.
     #[error("{error}")]
-    Resume { said: Vec<String>, error: Box<OpError> },
+    Resume { messages: Vec<String>, error: Box<OpError> },
     /// The state says nothing that could be changed or planned.
     #[error("{message}")]
     Unreadable { message: String, findings: Vec<Finding> },
@@ -139,9 +139,9 @@ const fn exit_of_store(error: &StoreError) -> Exit {
 }
 
 /// Returns what the run's own system says in place of the message, for people.
-pub(crate) fn said(error: &OpError) -> Vec<String> {
-    if let OpError::Resume { said, .. } = error {
-        return said.clone();
+pub(crate) fn native_messages(error: &OpError) -> Vec<String> {
+    if let OpError::Resume { messages, .. } = error {
+        return messages.clone();
     }
     let OpError::Ambiguous { runs } = error else { return Vec::new() };
     let rows: Option<Vec<(usize, &str)>> =

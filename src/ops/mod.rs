@@ -49,7 +49,7 @@ pub(crate) use draft::PreparedChange;
 pub(crate) use error::OpError;
 pub(crate) use error::exit_of_error;
 pub(crate) use error::hints;
-pub(crate) use error::said;
+pub(crate) use error::native_messages;
 pub(crate) use exit::Exit;
 pub(crate) use history::history;
 pub(crate) use list::list;

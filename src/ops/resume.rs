@@ -68,8 +68,8 @@ pub(crate) fn resume(
 fn failed(opened: &OpenedRun, error: OpError) -> OpError {
     let title = opened.loaded.run.as_ref().map_or(opened.candidate.name.as_str(), |run| run.title.as_str());
     let action = super::hints(&error).into_iter().next().unwrap_or_else(|| "piton plan".to_owned());
-    let said = opened.dialect.failure(title, &opened.candidate.state, &error.to_string(), &action);
-    if said.is_empty() { error } else { OpError::Resume { said, error: Box::new(error) } }
+    let messages = opened.dialect.failure(title, &opened.candidate.state, &error.to_string(), &action);
+    if messages.is_empty() { error } else { OpError::Resume { messages, error: Box::new(error) } }
 }
 
 enum Consent {
