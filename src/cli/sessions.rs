@@ -104,5 +104,5 @@ fn clean_up(ctx: &ProjectContext, clean: &Clean, format: Format) -> Result<Repor
     }
     let hints =
         vec!["piton sessions clean --dry-run".to_owned(), "when you agree: piton sessions clean --yes".to_owned()];
-    Err(OpError::NeedsConsent { message: format!("nobody agreed to put {count} away; nothing was done"), hints }.into())
+    Err(OpError::NotConfirmed { message: format!("nobody agreed to put {count} away; nothing was done"), hints }.into())
 }

@@ -30,7 +30,7 @@ pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report, OpError
         if planned.plan.verdict != Verdict::Complete {
             let open = planned.plan.progress.total - planned.plan.progress.done;
             let id = engine::quoted(run.id.as_str());
-            return Err(OpError::NeedsConsent {
+            return Err(OpError::NotConfirmed {
                 message: format!("{} still has {open} open steps", run.id),
                 hints: vec![format!("piton archive {id} --yes"), format!("piton plan {id}")],
             });
@@ -38,7 +38,7 @@ pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report, OpError
     }
     if opened.loaded.run.is_none() && !yes {
         let path = engine::quoted(location.candidate.state.as_str());
-        return Err(OpError::NeedsConsent {
+        return Err(OpError::NotConfirmed {
             message: format!(
                 "{} cannot be read; archiving it may lose work that `restore` could bring back",
                 location.candidate.state

@@ -69,7 +69,7 @@ pub(crate) enum OpError {
     InTheWay { message: String, hints: Vec<String> },
     /// A person has to agree, and nobody was there to ask.
     #[error("{message}")]
-    NeedsConsent { message: String, hints: Vec<String> },
+    NotConfirmed { message: String, hints: Vec<String> },
     /// What was to be written does not satisfy its own schema: a bug, caught before it reached the disk.
     #[error("the new state of {file} does not satisfy its schema: {problem}")]
     SelfCheck { file: String, problem: String },
@@ -110,7 +110,7 @@ pub(crate) fn exit_of_error(error: &OpError) -> Exit {
         }
         OpError::Usage { .. } | OpError::Path(_) => Exit::Usage,
         OpError::Moved { .. } | OpError::LiveOwner(_) => Exit::Conflict,
-        OpError::NeedsConsent { .. } => Exit::Person,
+        OpError::NotConfirmed { .. } => Exit::Person,
         OpError::SelfCheck { .. } => Exit::Bug,
     }
 }
@@ -209,7 +209,7 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
         | OpError::InTheWay { hints, .. }
         | OpError::Irreparable { hints, .. }
         | OpError::TargetAmbiguous { hints, .. }
-        | OpError::NeedsConsent { hints, .. } => hints.clone(),
+        | OpError::NotConfirmed { hints, .. } => hints.clone(),
         OpError::DefinitionInvalid { file, .. } => {
             vec![format!("piton validate {}", quoted(file)), "piton schema workflow".to_owned()]
         }

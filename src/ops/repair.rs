@@ -41,19 +41,19 @@ use crate::store;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RepairRequest {
     pub(crate) from_evidence: bool,
-    pub(crate) consent: Consent,
+    pub(crate) confirmation: Confirmation,
 }
 
 /// Says whether the proposal may be written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Consent {
+pub(crate) enum Confirmation {
     /// Nobody agreed to anything yet.
     #[default]
     None,
     /// To whatever is proposed.
     Any,
     /// To the proposal that was shown, by its digest.
-    To(String),
+    Digest(String),
 }
 
 /// Proposes, and with consent writes.
@@ -82,7 +82,7 @@ pub(crate) fn repair(ctx: &ProjectContext, request: &RepairRequest) -> Result<Re
 }
 
 /// Returns the question to ask about a proposal, and the digest that a yes is about.
-pub(crate) fn to_ask(report: &Report) -> Option<(String, String)> {
+pub(crate) fn repair_prompt(report: &Report) -> Option<(String, String)> {
     let Body::Repair(repair) = &report.body else { return None };
     let question = format!("Write this in the place of {}? [y/N]", repair.state);
     (!repair.written).then(|| (question, repair.proposal.digest.clone()))
@@ -242,11 +242,11 @@ fn propose(files: &[(RelPath, Vec<u8>)]) -> Proposal {
 
 /// Tells whether what is proposed now is what somebody agreed to.
 fn agreed(request: &RepairRequest, report: &RepairReport) -> Result<bool, OpError> {
-    match &request.consent {
-        Consent::None => Ok(false),
-        Consent::Any => Ok(true),
-        Consent::To(digest) if *digest == report.proposal.digest => Ok(true),
-        Consent::To(digest) => Err(OpError::Moved {
+    match &request.confirmation {
+        Confirmation::None => Ok(false),
+        Confirmation::Any => Ok(true),
+        Confirmation::Digest(digest) if *digest == report.proposal.digest => Ok(true),
+        Confirmation::Digest(digest) => Err(OpError::Moved {
             expected: digest.clone(),
             found: report.proposal.digest.clone(),
             run: report.run.clone(),

@@ -106,7 +106,7 @@ fn agreed(run: &str, version: &str, repeats: &[StepId], yes: bool) -> Result<(),
         return Ok(());
     }
     let shown = repeats.iter().take(8).map(StepId::as_str).collect::<Vec<_>>().join(", ");
-    Err(OpError::NeedsConsent {
+    Err(OpError::NotConfirmed {
         message: format!("going back to {version} means that {} are done again: {shown}", repeats.len()),
         hints: vec![format!("piton restore {} --to {} --yes", engine::quoted(run), engine::quoted(version))],
     })

@@ -52,10 +52,10 @@ pub(crate) fn resume(
     let opened = ctx.read(location)?;
     let run = opened.run().map_err(|error| failed(&opened, error))?;
     let planned = plan::planned(ctx, &opened, run, &request.plan)?;
-    match consent(&planned, request.yes, can_ask) {
-        Consent::Given => {}
-        Consent::NothingToDo => return Ok(ResumeOutcome::Report(Box::new(plan::report(opened, planned)))),
-        Consent::Ask(question) => {
+    match decide(&planned, request.yes, can_ask) {
+        Decision::Proceed => {}
+        Decision::NothingToDo => return Ok(ResumeOutcome::Report(Box::new(plan::report(opened, planned)))),
+        Decision::Ask(question) => {
             let mode = planned.plan.mode;
             return Ok(ResumeOutcome::Ask(Box::new(plan::report(opened, planned)), question, mode));
         }
@@ -72,8 +72,8 @@ fn failed(opened: &OpenedRun, error: OpError) -> OpError {
     if messages.is_empty() { error } else { OpError::Resume { messages, error: Box::new(error) } }
 }
 
-enum Consent {
-    Given,
+enum Decision {
+    Proceed,
     /// The plan itself is the answer: nothing is next, or something has to be resolved first.
     NothingToDo,
     Ask(Question),
@@ -81,25 +81,25 @@ enum Consent {
 
 /// Rule 9. In interactive mode the verdict `resume` needs no person unless one is there; `confirm` always does. What autopilot
 /// may not take up by itself somebody has to agree to.
-fn consent(planned: &Planned, yes: bool, can_ask: bool) -> Consent {
+fn decide(planned: &Planned, yes: bool, can_ask: bool) -> Decision {
     let plan = &planned.plan;
     match plan.verdict {
         Verdict::Blocked if can_ask => match plan.question.as_ref().filter(|question| question.on_yes.is_some()) {
-            Some(question) => Consent::Ask(question.clone()),
-            None => Consent::NothingToDo,
+            Some(question) => Decision::Ask(question.clone()),
+            None => Decision::NothingToDo,
         },
-        Verdict::Complete | Verdict::Blocked | Verdict::Nothing => Consent::NothingToDo,
-        Verdict::Resume | Verdict::Confirm if yes => Consent::Given,
+        Verdict::Complete | Verdict::Blocked | Verdict::Nothing => Decision::NothingToDo,
+        Verdict::Resume | Verdict::Confirm if yes => Decision::Proceed,
         // Where a yes means to start afresh, silence does not mean to go on.
         Verdict::Resume | Verdict::Confirm
             if planned.unattended && plan.question.as_ref().is_none_or(|question| question.on_yes.is_none()) =>
         {
-            Consent::Given
+            Decision::Proceed
         }
-        Verdict::Resume if plan.mode == Mode::Interactive && !can_ask => Consent::Given,
+        Verdict::Resume if plan.mode == Mode::Interactive && !can_ask => Decision::Proceed,
         Verdict::Resume | Verdict::Confirm => match &plan.question {
-            Some(question) => Consent::Ask(question.clone()),
-            None => Consent::Given,
+            Some(question) => Decision::Ask(question.clone()),
+            None => Decision::Proceed,
         },
     }
 }
@@ -180,16 +180,16 @@ fn interruption(plan: &Plan) -> Option<Interruption> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// The run goes on.
-    GoOn,
+    Continue,
     /// The run is put away, so that a new one can begin.
     StartFresh,
     /// Everything stays as it is.
-    Leave,
+    Cancel,
 }
 
 /// Says what an answer to a question means. End of input is never consent, and only a spoken answer puts anything away.
-pub(crate) fn answered(question: &Question, mode: Mode, answer: Option<&str>) -> Answer {
-    let Some(answer) = answer.map(|answer| answer.trim().to_lowercase()) else { return Answer::Leave };
+pub(crate) fn parse_answer(question: &Question, mode: Mode, answer: Option<&str>) -> Answer {
+    let Some(answer) = answer.map(|answer| answer.trim().to_lowercase()) else { return Answer::Cancel };
     let says_yes = match (mode, answer.as_str()) {
         (Mode::Preflight, word) => word == "proceed",
         (Mode::Autopilot | Mode::Interactive, "") => question.default.as_deref() == Some("yes"),
@@ -200,23 +200,23 @@ pub(crate) fn answered(question: &Question, mode: Mode, answer: Option<&str>) ->
         return Answer::StartFresh;
     }
     match (says_yes, &question.on_yes, &question.on_no) {
-        (true, None, _) => Answer::GoOn,
+        (true, None, _) => Answer::Continue,
         (true, Some(_), _) => Answer::StartFresh,
         (false, _, Some(_)) if says_no => Answer::StartFresh,
-        (false, _, _) => Answer::Leave,
+        (false, _, _) => Answer::Cancel,
     }
 }
 
 /// Says how a resume ends that a person declined.
-pub(crate) fn needs_consent(report: &Report) -> OpError {
-    OpError::NeedsConsent {
+pub(crate) fn declined(report: &Report) -> OpError {
+    OpError::NotConfirmed {
         message: "nobody agreed to go on; nothing was changed".to_owned(),
         hints: vec![format!("when you do: {}", with_yes(report))],
     }
 }
 
 /// Returns the plan as the answer where nobody could be asked: exit 9, and the command that says yes.
-pub(crate) fn without_consent(mut report: Report) -> Report {
+pub(crate) fn unconfirmed(mut report: Report) -> Report {
     report.exit = super::Exit::Person;
     let yes = with_yes(&report);
     if let Body::Plan(plan) = &mut report.body {
@@ -235,7 +235,7 @@ fn with_yes(report: &Report) -> String {
 #[cfg(test)]
 mod tests {
     use super::Answer;
-    use super::answered;
+    use super::parse_answer;
     use crate::model::Mode;
     use crate::model::Question;
 
@@ -253,30 +253,30 @@ mod tests {
         let resume = question("yes", false, true);
         let corrupt = question("no", true, false);
         for (question, answer, expected) in [
-            (&plain, Some(""), Answer::GoOn),
-            (&plain, Some("n"), Answer::Leave),
-            (&resume, Some("\n"), Answer::GoOn),
+            (&plain, Some(""), Answer::Continue),
+            (&plain, Some("n"), Answer::Cancel),
+            (&resume, Some("\n"), Answer::Continue),
             (&resume, Some("No"), Answer::StartFresh),
-            (&resume, Some("what"), Answer::Leave),
-            (&resume, None, Answer::Leave),
-            (&corrupt, Some(""), Answer::Leave),
-            (&corrupt, Some("n"), Answer::Leave),
+            (&resume, Some("what"), Answer::Cancel),
+            (&resume, None, Answer::Cancel),
+            (&corrupt, Some(""), Answer::Cancel),
+            (&corrupt, Some("n"), Answer::Cancel),
             (&corrupt, Some("y"), Answer::StartFresh),
-            (&corrupt, None, Answer::Leave),
+            (&corrupt, None, Answer::Cancel),
         ] {
-            assert_eq!(answered(question, Mode::Interactive, answer), expected, "{answer:?}");
+            assert_eq!(parse_answer(question, Mode::Interactive, answer), expected, "{answer:?}");
         }
         let restart = Question { on_restart: Some(String::new()), ..question("yes", false, false) };
         for (answer, expected) in [
             ("restart from scratch", Answer::StartFresh),
             ("Restart", Answer::StartFresh),
-            ("cancel", Answer::Leave),
-            ("yes", Answer::GoOn),
+            ("cancel", Answer::Cancel),
+            ("yes", Answer::Continue),
         ] {
-            assert_eq!(answered(&restart, Mode::Interactive, Some(answer)), expected, "{answer}");
-            assert_ne!(answered(&plain, Mode::Interactive, Some(answer)), Answer::StartFresh, "{answer}");
+            assert_eq!(parse_answer(&restart, Mode::Interactive, Some(answer)), expected, "{answer}");
+            assert_ne!(parse_answer(&plain, Mode::Interactive, Some(answer)), Answer::StartFresh, "{answer}");
         }
-        assert_eq!(answered(&plain, Mode::Preflight, Some("y")), Answer::Leave);
-        assert_eq!(answered(&plain, Mode::Preflight, Some("proceed")), Answer::GoOn);
+        assert_eq!(parse_answer(&plain, Mode::Preflight, Some("y")), Answer::Cancel);
+        assert_eq!(parse_answer(&plain, Mode::Preflight, Some("proceed")), Answer::Continue);
     }
 }

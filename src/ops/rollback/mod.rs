@@ -91,7 +91,7 @@ pub(crate) fn rollback(ctx: &ProjectContext, request: &RollbackRequest) -> Resul
 }
 
 /// Returns the question to ask about a proposal; `None` where there is nothing to agree to.
-pub(crate) fn to_agree(report: &Report) -> Option<(String, String)> {
+pub(crate) fn rollback_prompt(report: &Report) -> Option<(String, String)> {
     let Body::Rollback(rollback) = &report.body else { return None };
     let what = rollback.what.as_ref().filter(|_| !rollback.written && rollback.obstacles.is_empty())?;
     Some((format!("Roll {} back to {what}? [y/N]", rollback.run), rollback.revision.clone()))
