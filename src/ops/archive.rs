@@ -46,12 +46,12 @@ pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report, OpError
             hints: vec![format!("piton restore {path}"), format!("piton archive {path} --yes")],
         });
     }
-    let to = put_away(ctx, &location)?;
+    let to = archive_run(ctx, &location)?;
     Ok(Report::ok(Body::Archive(ArchiveReport { run: RunId::new(&location.candidate.name), to })))
 }
 
 /// Moves the state away, in the system's own manner where it has one, else below Piton's own folder.
-pub(crate) fn put_away(ctx: &ProjectContext, location: &RunLocation) -> Result<RelPath, OpError> {
+pub(crate) fn archive_run(ctx: &ProjectContext, location: &RunLocation) -> Result<RelPath, OpError> {
     let locked = LockedRun::open(ctx, location)?;
     locked.drive_check()?;
     let opened = &locked.opened;

@@ -147,8 +147,8 @@ fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -> En
     row.age_seconds = planned.plan.age.seconds;
     row.age_band = planned.plan.age.band;
     row.progress = planned.plan.progress;
-    let put_away = matches!(run.status, RunStatus::Aborted | RunStatus::Archived);
-    Entry { location: location.clone(), row, shown: !over && !put_away, is_driven: planned.live_owner }
+    let is_archived = matches!(run.status, RunStatus::Aborted | RunStatus::Archived);
+    Entry { location: location.clone(), row, shown: !over && !is_archived, is_driven: planned.live_owner }
 }
 
 fn position(group: Option<&str>, next: &Next) -> String {

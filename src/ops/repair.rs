@@ -145,11 +145,11 @@ fn from_checkpoint(
 fn no_version(ctx: &ProjectContext, opened: &OpenedRun, error: OpError) -> OpError {
     let OpError::Unreadable { message, findings } = error else { return error };
     let path = run_word(&opened.candidate);
-    let put_away = format!("correct the file by hand, or put it away: piton archive {path} --yes");
+    let archive_hint = format!("correct the file by hand, or put it away: piton archive {path} --yes");
     let rebuilt = opened.dialect.reconstruct(&opened.files, &traces(ctx, opened), ctx.clock.now);
     let hints = match rebuilt {
-        Ok(_) => vec![format!("piton repair {path} --from-evidence"), put_away],
-        Err(_) => vec![put_away],
+        Ok(_) => vec![format!("piton repair {path} --from-evidence"), archive_hint],
+        Err(_) => vec![archive_hint],
     };
     OpError::Irreparable { message, hints, findings }
 }

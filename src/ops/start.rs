@@ -33,15 +33,15 @@ use crate::model::StartSpec;
 use crate::store;
 use crate::store::RunLock;
 
-/// Begins a run. `put_away`: an unfinished run of the same name is archived first instead of being in the way.
-pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, put_away: bool) -> Result<Report, OpError> {
-    part_of_a_path(&spec.feature)?;
-    let (dialect, own) = match starter(&spec.workflow) {
+/// Begins a run. `archive_existing`: an unfinished run of the same name is archived first instead of being in the way.
+pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, archive_existing: bool) -> Result<Report, OpError> {
+    check_feature_name(&spec.feature)?;
+    let (dialect, own) = match startable(&spec.workflow) {
         Some(dialect) => (dialect, None),
         None => (by_id(DialectId::Dotagent), Some(own_workflow(ctx, &spec)?)),
     };
     if let Some(found) = own {
-        clear_namesakes(ctx, dialect, &spec, put_away)?;
+        clear_namesakes(ctx, dialect, &spec, archive_existing)?;
         let folder = state_folder(ctx, &spec.feature)?;
         spec.definition =
             Some(Definition { value: found.definition, source: found.source, sha256: found.sha256, folder });
@@ -51,7 +51,7 @@ pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, put_away: bool) -
     let change = Change { at: ctx.clock.now, kind: ChangeKind::Start(Box::new(spec.clone())) };
     let edits = dialect.edit(&empty(ctx, &feature)?, &change)?;
     let location = location_of(ctx, dialect, &edits)?;
-    clear_the_way(ctx, &location, &spec, put_away)?;
+    clear_path(ctx, &location, &spec, archive_existing)?;
     let lock = RunLock::acquire(&location.root, &location.candidate.data_dir, ctx.project.lock_timeout)?;
     hide_from_git(ctx, dialect)?;
     store::commit(&lock, &edits, &ctx.checkpoint(change.kind.as_str()))?;
@@ -84,7 +84,7 @@ pub(crate) fn hide_from_git(ctx: &ProjectContext, dialect: &dyn Dialect) -> Resu
 }
 
 /// Returns the system that has this name; its own workflow is begun rather than one of the project.
-fn starter(workflow: &str) -> Option<&'static dyn Dialect> {
+fn startable(workflow: &str) -> Option<&'static dyn Dialect> {
     DIALECTS.iter().find(|dialect| dialect.can_start() && dialect.id().as_str() == workflow).copied()
 }
 
@@ -109,7 +109,7 @@ fn state_folder(ctx: &ProjectContext, feature: &str) -> Result<RelPath, OpError>
     Ok(if is_free("phase.json")? && is_free("execution.json")? { shared } else { shared.join(feature)? })
 }
 
-fn part_of_a_path(feature: &str) -> Result<(), OpError> {
+fn check_feature_name(feature: &str) -> Result<(), OpError> {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     let fits = RelPath::parse(feature).is_ok()
         && feature.chars().all(plain)
@@ -132,15 +132,20 @@ fn clear_namesakes(
     ctx: &ProjectContext,
     dialect: &dyn Dialect,
     spec: &StartSpec,
-    put_away: bool,
+    archive_existing: bool,
 ) -> Result<(), OpError> {
     let (locations, _) = ctx.locations();
     let is_namesake =
         |location: &RunLocation| location.candidate.dialect == dialect.id() && location.candidate.name == spec.feature;
-    clear(ctx, &locations.into_iter().filter(is_namesake).collect::<Vec<_>>(), spec, put_away)
+    clear(ctx, &locations.into_iter().filter(is_namesake).collect::<Vec<_>>(), spec, archive_existing)
 }
 
-fn clear_the_way(ctx: &ProjectContext, new: &RunLocation, spec: &StartSpec, put_away: bool) -> Result<(), OpError> {
+fn clear_path(
+    ctx: &ProjectContext,
+    new: &RunLocation,
+    spec: &StartSpec,
+    archive_existing: bool,
+) -> Result<(), OpError> {
     let (locations, _) = ctx.locations();
     let same: Vec<RunLocation> = locations
         .into_iter()
@@ -150,13 +155,13 @@ fn clear_the_way(ctx: &ProjectContext, new: &RunLocation, spec: &StartSpec, put_
             is_there || location.candidate.name == spec.feature
         })
         .collect();
-    clear(ctx, &same, spec, put_away)
+    clear(ctx, &same, spec, archive_existing)
 }
 
-fn clear(ctx: &ProjectContext, same: &[RunLocation], spec: &StartSpec, put_away: bool) -> Result<(), OpError> {
+fn clear(ctx: &ProjectContext, same: &[RunLocation], spec: &StartSpec, archive_existing: bool) -> Result<(), OpError> {
     for entry in list::entries(ctx, same)? {
-        if put_away {
-            archive::put_away(ctx, &entry.location)?;
+        if archive_existing {
+            archive::archive_run(ctx, &entry.location)?;
             continue;
         }
         let what = if entry.shown { "an unfinished run" } else { "the state of a finished run" };

@@ -39,7 +39,7 @@ pub(crate) fn clean(ctx: &ProjectContext, request: &CleanRequest) -> Result<Repo
     };
     let mut report = CleanReport { dry_run: request.dry_run, cleaned: Vec::new(), kept: Vec::new() };
     for location in &locations {
-        match judge(ctx, location)? {
+        match removable(ctx, location)? {
             Err(kept) => {
                 // Nobody asked for those that are not over.
                 if !request.ids.is_empty() || kept.fix.is_some() {
@@ -47,7 +47,7 @@ pub(crate) fn clean(ctx: &ProjectContext, request: &CleanRequest) -> Result<Repo
                 }
             }
             Ok(over) if request.dry_run => report.cleaned.push(over),
-            Ok(over) => match put_away(ctx, location, over) {
+            Ok(over) => match archive_session(ctx, location, over) {
                 Ok(cleaned) => report.cleaned.push(cleaned),
                 Err(kept) => report.kept.push(kept),
             },
@@ -57,7 +57,7 @@ pub(crate) fn clean(ctx: &ProjectContext, request: &CleanRequest) -> Result<Repo
 }
 
 /// Returns what would go with a session, or why it stays. It has a fix where the session is over and stays all the same.
-fn judge(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Cleaned, KeptSession>, OpError> {
+fn removable(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Cleaned, KeptSession>, OpError> {
     let InspectedSession { opened, row, .. } = look(ctx, location)?;
     let kept = |reason: String, fix: Option<String>| Ok(Err(KeptSession { id: row.id.clone(), reason, fix }));
     match row.status {
@@ -108,7 +108,7 @@ fn judge(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Cleaned,
 }
 
 /// Removes worktree and branch, then moves the records. Each of these can be the last: the next clean-up does what is left.
-fn put_away(ctx: &ProjectContext, location: &RunLocation, mut over: Cleaned) -> Result<Cleaned, KeptSession> {
+fn archive_session(ctx: &ProjectContext, location: &RunLocation, mut over: Cleaned) -> Result<Cleaned, KeptSession> {
     let kept = |id: &RunId, reason: String, fix: String| KeptSession { id: id.clone(), reason, fix: Some(fix) };
     if let (Some(folder), Some(branch)) = (&over.worktree, &over.branch)
         && let Err(refusal) = worktree::remove(&ctx.project.root, folder.as_str().into(), branch)
@@ -116,7 +116,7 @@ fn put_away(ctx: &ProjectContext, location: &RunLocation, mut over: Cleaned) -> 
         let fix = format!("git worktree remove {}", quoted(folder));
         return Err(kept(&over.id, refusal.to_string(), fix));
     }
-    match archive::put_away(ctx, location) {
+    match archive::archive_run(ctx, location) {
         Ok(to) => {
             over.records = to.under(&location.root).into_string();
             Ok(over)
