@@ -222,7 +222,7 @@ fn resume_run(
         Err(error) => return Err(error.into()),
     };
     if !resume.dry_run {
-        location.check_ours()?;
+        location.check_writable()?;
     }
     if let Some(session) = location.session() {
         return Ok(Outcome::Ran(script::resume(global, resume, session)));
@@ -243,7 +243,7 @@ fn refuse_guest(global: &Global, ctx: &ProjectContext) -> Result<(), OpError> {
     let wider = Request { prodigy_home: Some(prodigy_home), ..request(global, ctx.run.as_ref()) };
     // Where its home cannot be looked into, there is no guest to speak of.
     match ProjectContext::open(&wider).and_then(|wider| ops::location(&wider)) {
-        Ok(location) => location.check_ours(),
+        Ok(location) => location.check_writable(),
         Err(_) => Ok(()),
     }
 }

@@ -131,7 +131,7 @@ pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Rep
     }
     // Reading in another place takes the lock there.
     drop(locked);
-    let now = ctx.found_again(&location, &written.files);
+    let now = ctx.relocated(&location, &written.files);
     written.findings.extend(record::carry_evidence(ctx, &location, &now));
     Ok(report(ctx, &ctx.read(&now)?, written))
 }
@@ -163,7 +163,7 @@ pub(crate) struct LockedRun<'a> {
 impl<'a> LockedRun<'a> {
     /// Takes the run's lock and reads the run under it.
     pub(crate) fn open(ctx: &'a ProjectContext, location: &RunLocation) -> Result<Self, OpError> {
-        location.check_ours()?;
+        location.check_writable()?;
         let lock = RunLock::acquire(&location.root, &location.candidate.data_dir, ctx.project.lock_timeout)?;
         // Who waited for the lock writes after those who held it, and says so.
         let clock = ctx.later();

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::OpError;
 use super::project_context::OpenedRun;
-use super::project_context::located;
+use super::project_context::located_message;
 use crate::dialect::news;
 use crate::engine;
 use crate::engine::Admitted;
@@ -67,7 +67,7 @@ impl OpenedRun {
         match self.loaded.findings.iter().find(is_of_edit) {
             None => Ok(()),
             Some(finding) => Err(OpError::Unreadable {
-                message: format!("{}; nothing was written", located(finding)),
+                message: format!("{}; nothing was written", located_message(finding)),
                 findings: self.loaded.findings.clone(),
             }),
         }

@@ -1,7 +1,7 @@
 //! Why a verb did not do what was asked. The command line turns it into an exit code and hints.
 
 use super::exit::Exit;
-use super::project_context::open_up;
+use super::project_context::permission_fix;
 use super::report::ListedRun;
 use crate::dialect;
 use crate::dialect::EditError;
@@ -158,7 +158,7 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
         OpError::Store(StoreError::Conflict { .. }) => one("piton plan shows where the run stands now".to_owned()),
         OpError::Store(
             StoreError::Permission { path, .. } | StoreError::Unreadable { path, problem: ReadProblem::Permission },
-        ) => vec![open_up(path), "piton doctor".to_owned()],
+        ) => vec![permission_fix(path), "piton doctor".to_owned()],
         OpError::Store(StoreError::HistoryMissing { .. }) => one("piton history".to_owned()),
         OpError::Store(StoreError::HistoryCorrupt { .. }) => {
             one("piton restore, without --to, takes the newest checkpoint that is sound".to_owned())

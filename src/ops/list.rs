@@ -36,7 +36,7 @@ pub(crate) struct Entry {
 
 /// Lists the runs of a project.
 pub(crate) fn list(ctx: &ProjectContext, all: bool) -> Result<Report, OpError> {
-    let (locations, findings) = ctx.all_told();
+    let (locations, findings) = ctx.locations_with_findings();
     let entries = entries(ctx, &locations)?;
     let hidden = entries.iter().filter(|entry| !entry.shown).count();
     let runs: Vec<ListedRun> = entries.into_iter().filter(|entry| all || entry.shown).map(|entry| entry.row).collect();

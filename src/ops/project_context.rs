@@ -85,18 +85,18 @@ pub(crate) struct RunLocation {
 impl RunLocation {
     /// Returns the session of the runner that the run is: the folder of all sessions, and its name.
     pub(crate) fn session(&self) -> Option<(&Utf8Path, &str)> {
-        let is_ours = self.candidate.dialect == DialectId::Script && self.take_over().is_none();
+        let is_ours = self.candidate.dialect == DialectId::Script && self.takeover_command().is_none();
         is_ours.then(|| (self.root.as_path(), self.candidate.name.as_str()))
     }
 
     /// Returns the command that takes the run over when it is another program's.
-    pub(crate) fn take_over(&self) -> Option<String> {
+    pub(crate) fn takeover_command(&self) -> Option<String> {
         by_id(self.candidate.dialect).takeover_command(&self.root, &self.candidate)
     }
 
     /// Refuses to go on with, or to write, what is another program's.
-    pub(crate) fn check_ours(&self) -> Result<(), OpError> {
-        let Some(take_over) = self.take_over() else { return Ok(()) };
+    pub(crate) fn check_writable(&self) -> Result<(), OpError> {
+        let Some(take_over) = self.takeover_command() else { return Ok(()) };
         let message = format!("{} is another program's: it is read here, never written", self.candidate.name);
         Err(OpError::InTheWay { message, hints: vec![take_over] })
     }
@@ -145,7 +145,7 @@ impl ProjectContext {
         let session = run_path.as_deref().and_then(|path| SessionHome::containing(path, &environment));
         // The records of a session lie in no project, and it may have lost its worktree.
         let root = session.as_ref().and_then(|(home, id)| root_of(home, id));
-        let marks = |path: &str| on(StateHome::Home).any(|dialect| dialect.marks(path));
+        let marks = |path: &str| dialects_in(StateHome::Home).any(|dialect| dialect.marks(path));
         let named = request.prodigy_home.as_ref().map(|folder| start.join(folder));
         let prodigy = named.or_else(|| prodigy::home_of(run_path.as_deref()?).map(Utf8Path::to_owned));
         let prodigy = prodigy.map(|folder| prodigy_listing(&folder, &marks)).transpose()?;
@@ -194,7 +194,7 @@ impl ProjectContext {
     }
 
     /// Does the same for a caller who reads none of the runs: what discovery found out about each is among the findings.
-    pub(crate) fn all_told(&self) -> (Vec<RunLocation>, Vec<Finding>) {
+    pub(crate) fn locations_with_findings(&self) -> (Vec<RunLocation>, Vec<Finding>) {
         let (locations, mut findings) = self.locations();
         findings.extend(locations.iter().flat_map(|location| location.candidate.findings.iter().cloned()));
         (locations, findings)
@@ -215,25 +215,25 @@ impl ProjectContext {
 
     /// Returns what is left of runs that are over, besides [`ProjectContext::locations`].
     pub(crate) fn ended_runs(&self) -> EndedRuns {
-        let mut remains = EndedRuns::default();
+        let mut ended = EndedRuns::default();
         for listing in self.listings(Scope::Whole) {
             let location = |candidate| RunLocation { root: listing.root.clone(), candidate };
-            remains
-                .ended
-                .extend(on(StateHome::Project).flat_map(|dialect| dialect.probe(&listing).ended).map(location));
-            let leftovers = on(StateHome::Project).flat_map(|dialect| dialect.leftovers(&listing));
-            remains.leftovers.extend(leftovers.map(|leftover| (listing.root.clone(), leftover)));
+            ended.ended.extend(
+                dialects_in(StateHome::Project).flat_map(|dialect| dialect.probe(&listing).ended).map(location),
+            );
+            let leftovers = dialects_in(StateHome::Project).flat_map(|dialect| dialect.leftovers(&listing));
+            ended.leftovers.extend(leftovers.map(|leftover| (listing.root.clone(), leftover)));
         }
-        remains
+        ended
     }
 
     /// Walks over the project, looking into every file that a dialect marks.
     fn listings(&self, scope: Scope<'_>) -> Vec<Listing> {
-        let marks = |path: &str| on(StateHome::Project).any(|dialect| dialect.marks(path));
+        let marks = |path: &str| dialects_in(StateHome::Project).any(|dialect| dialect.marks(path));
         let mut listings = store::listings(&self.project, scope, &marks);
         for listing in &mut listings {
             let further: Vec<RelPath> =
-                on(StateHome::Project).flat_map(|dialect| dialect.extra_probe_paths(listing)).collect();
+                dialects_in(StateHome::Project).flat_map(|dialect| dialect.extra_probe_paths(listing)).collect();
             store::probe_files(listing, &further);
         }
         listings
@@ -244,13 +244,13 @@ impl ProjectContext {
         let Walked { locations, findings, pending } = &mut walked;
         for listing in &self.listings(scope) {
             probe(StateHome::Project, listing, locations, findings);
-            findings.extend(listing.closed.iter().filter_map(|folder| self.closed(listing, folder)));
+            findings.extend(listing.closed.iter().filter_map(|folder| self.closed_folder(listing, folder)));
             pending.extend(listing.pending.iter().map(|own| (listing.root.clone(), own.clone())));
         }
         if let Some(home) = self.home.as_ref().filter(|home| scope.includes(home)) {
             let sessions = home.listing(&self.project.config);
             probe(StateHome::Home, &sessions.listing, locations, findings);
-            findings.extend(sessions.foreign.iter().map(|folder| foreign(folder)));
+            findings.extend(sessions.foreign.iter().map(|folder| foreign_folder(folder)));
         }
         if let (Scope::Whole, Some(listing)) = (scope, &self.prodigy) {
             probe(StateHome::Home, listing, locations, findings);
@@ -259,11 +259,11 @@ impl ProjectContext {
     }
 
     /// Says that a folder in which runs would be could not be looked into.
-    fn closed(&self, listing: &Listing, folder: &RelPath) -> Option<Finding> {
+    fn closed_folder(&self, listing: &Listing, folder: &RelPath) -> Option<Finding> {
         let keeps_state = DIALECTS.iter().any(|dialect| dialect.keeps_state_in(folder, &listing.config));
         keeps_state.then(|| {
             let message = format!("{folder} cannot be looked into: permission denied; runs in it are not seen");
-            let fix = open_up(&folder.under(&listing.root));
+            let fix = permission_fix(&folder.under(&listing.root));
             Finding::new(FindingCode::FolderClosed, message).at(folder).fix(fix)
         })
     }
@@ -276,7 +276,7 @@ impl ProjectContext {
     }
 
     /// Returns where a run is after files were written: a change may have moved its state.
-    pub(crate) fn found_again(&self, location: &RunLocation, written: &[RelPath]) -> RunLocation {
+    pub(crate) fn relocated(&self, location: &RunLocation, written: &[RelPath]) -> RunLocation {
         let is_gone = |location: &RunLocation| {
             matches!(
                 store::read_file(&location.root, &location.candidate.state),
@@ -369,18 +369,18 @@ pub(crate) fn wanted_format() -> Option<String> {
 }
 
 /// Returns the dialects whose runs are there.
-fn on(ground: StateHome) -> impl Iterator<Item = &'static dyn Dialect> {
-    DIALECTS.iter().copied().filter(move |dialect| dialect.state_home() == ground)
+fn dialects_in(state_home: StateHome) -> impl Iterator<Item = &'static dyn Dialect> {
+    DIALECTS.iter().copied().filter(move |dialect| dialect.state_home() == state_home)
 }
 
-fn foreign(folder: &Utf8Path) -> Finding {
+fn foreign_folder(folder: &Utf8Path) -> Finding {
     let message = format!("{folder} belongs to another user, or is a link: no session in it is read");
     let fix = format!("look whose it is: ls -ld {}", engine::quoted(folder.as_str()));
     Finding::new(FindingCode::SessionForeign, message).fix(fix)
 }
 
-fn probe(ground: StateHome, listing: &Listing, locations: &mut Vec<RunLocation>, findings: &mut Vec<Finding>) {
-    for dialect in on(ground) {
+fn probe(state_home: StateHome, listing: &Listing, locations: &mut Vec<RunLocation>, findings: &mut Vec<Finding>) {
+    for dialect in dialects_in(state_home) {
         let mut probed = dialect.probe(listing);
         findings.append(&mut probed.findings);
         let found = probed.candidates.into_iter();
@@ -411,14 +411,16 @@ impl OpenedRun {
     pub(crate) fn run(&self) -> Result<&Run, OpError> {
         self.loaded.run.as_ref().ok_or_else(|| {
             let why = self.loaded.findings.iter().min_by_key(|finding| finding.severity);
-            let message = why.map_or_else(|| format!("{}: nothing could be read", self.candidate.state), located);
+            let message =
+                why.map_or_else(|| format!("{}: nothing could be read", self.candidate.state), located_message);
             OpError::Unreadable { message, findings: self.loaded.findings.clone() }
         })
     }
 
     /// Returns a short digest that changes with every change of the state files.
     pub(crate) fn revision(&self) -> String {
-        let pieces = self.state_files().iter().flat_map(|path| [path.as_str().as_bytes(), &[0], self.told(path), &[0]]);
+        let pieces =
+            self.state_files().iter().flat_map(|path| [path.as_str().as_bytes(), &[0], self.digest_input(path), &[0]]);
         let mut digest = sha256_hex_of(pieces);
         digest.truncate(16);
         digest
@@ -429,7 +431,7 @@ impl OpenedRun {
     }
 
     /// Returns what the revision is made of for one file: its bytes, or the proof of them that reading left.
-    fn told(&self, path: &RelPath) -> &[u8] {
+    fn digest_input(&self, path: &RelPath) -> &[u8] {
         let proof = self.loaded.proofs.get(path).map(String::as_bytes);
         proof.or_else(|| self.files.bytes(path)).unwrap_or_default()
     }
@@ -460,7 +462,7 @@ fn load(dialect: &dyn Dialect, candidate: &Candidate, files: &FileSet) -> Loaded
         // A file that may not be read is none to restore, and none to correct by hand.
         let is_closed = |path: &&RelPath| files.problem(path) == Some(ReadProblem::Permission);
         if let Some(path) = finding.file.as_ref().filter(is_closed) {
-            finding.fix = Some(open_up(&path.under(&files.root)));
+            finding.fix = Some(permission_fix(&path.under(&files.root)));
         }
         if finding.code == FindingCode::StateUnreadable && finding.fix.is_none() {
             finding.fix = Some(format!("piton repair {}", engine::quoted(&format!("./{}", candidate.state))));
@@ -470,13 +472,13 @@ fn load(dialect: &dyn Dialect, candidate: &Candidate, files: &FileSet) -> Loaded
 }
 
 /// Returns the command that gives this user the permission that a path lacks.
-pub(crate) fn open_up(path: &Utf8Path) -> String {
+pub(crate) fn permission_fix(path: &Utf8Path) -> String {
     let denied = store::denied(path).unwrap_or_else(|| path.to_owned());
     format!("chmod u+rwX {}", engine::quoted(denied.as_str()))
 }
 
 /// Says what a finding says, with the file, line and column that it is about.
-pub(crate) fn located(finding: &Finding) -> String {
+pub(crate) fn located_message(finding: &Finding) -> String {
     let message = match &finding.file {
         Some(file) if !finding.message.contains(file.as_str()) => format!("{file}: {}", finding.message),
         Some(_) | None => finding.message.clone(),

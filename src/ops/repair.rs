@@ -8,7 +8,7 @@ use super::draft::check_change;
 use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
-use super::project_context::located;
+use super::project_context::located_message;
 use super::report::Body;
 use super::report::KnownVersion;
 use super::report::Proposal;
@@ -92,7 +92,7 @@ pub(crate) fn repair_prompt(report: &Report) -> Option<(String, String)> {
 fn problems(opened: &OpenedRun) -> Result<Vec<String>, OpError> {
     if opened.loaded.run.as_ref().is_none_or(|run| run.degraded) {
         let unreadable = opened.loaded.findings.iter().filter(|finding| restore::says_unreadable(finding.code));
-        return Ok(unreadable.map(located).collect());
+        return Ok(unreadable.map(located_message).collect());
     }
     let name = run_word(&opened.candidate);
     Err(OpError::Refused(Refusal {
@@ -206,7 +206,7 @@ fn rebuild(ctx: &ProjectContext, locked: &LockedRun<'_>, run: &Run, traces: Trac
 fn sound(rebuilt: &OpenedRun) -> Result<&Run, OpError> {
     rebuilt.loaded.run.as_ref().filter(|run| !run.degraded).ok_or_else(|| OpError::SelfCheck {
         file: rebuilt.candidate.state.as_str().to_owned(),
-        problem: rebuilt.loaded.findings.first().map_or_else(|| "it tells no run".to_owned(), located),
+        problem: rebuilt.loaded.findings.first().map_or_else(|| "it tells no run".to_owned(), located_message),
     })
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn resume(
     request: &ResumeRequest,
     can_ask: bool,
 ) -> Result<ResumeOutcome, OpError> {
-    location.check_ours()?;
+    location.check_writable()?;
     let opened = ctx.read(location)?;
     let run = opened.run().map_err(|error| failed(&opened, error))?;
     let planned = plan::planned(ctx, &opened, run, &request.plan)?;

@@ -33,7 +33,8 @@ use crate::store::sessions;
 /// Takes a session of Prodigy over. `in_place`: it works in the repository itself, not in its worktree.
 pub(crate) fn import(ctx: &ProjectContext, id: &str, in_place: bool) -> Result<Report, OpError> {
     let (locations, findings) = ctx.sessions();
-    let guests: Vec<&super::RunLocation> = locations.iter().filter(|location| location.take_over().is_some()).collect();
+    let guests: Vec<&super::RunLocation> =
+        locations.iter().filter(|location| location.takeover_command().is_some()).collect();
     let Some(location) = guests.iter().find(|location| location.candidate.name == id) else {
         let known = guests.iter().map(|location| location.candidate.name.clone()).collect();
         let searched = ctx.prodigy_home().map_or_else(|| "no home of Prodigy".to_owned(), ToString::to_string);
