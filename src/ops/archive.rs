@@ -53,10 +53,10 @@ pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report, OpError
 /// Moves the state away, in the system's own manner where it has one, else below Piton's own folder.
 pub(crate) fn archive_run(ctx: &ProjectContext, location: &RunLocation) -> Result<RelPath, OpError> {
     let locked = LockedRun::open(ctx, location)?;
-    locked.drive_check()?;
+    locked.check_not_driven()?;
     let opened = &locked.opened;
     let Some(archival) = opened.dialect.archive(&opened.files, opened.loaded.run.as_ref(), ctx.clock.now)? else {
-        return locked.move_aside(&location.candidate.name);
+        return locked.archive_in_data_dir(&location.candidate.name);
     };
     match archival.moved {
         Moved::Folder(from) if from == archival.to => Ok(archival.to),

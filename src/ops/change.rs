@@ -118,15 +118,15 @@ pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Rep
     let location = select::location(ctx)?;
     let locked = LockedRun::open(ctx, &location)?;
     check_begin(&location, &request.kind)?;
-    locked.drive_check()?;
+    locked.check_not_driven()?;
     let run = locked.opened.run()?;
     locked.check_revision(run, request.if_revision.as_deref())?;
     let kind = resolve_ids(ctx, &locked.opened, run, request.kind)?;
     let mut written = locked.apply(kind, request.force)?;
-    written.findings.extend(locked.hold_lease(written.change));
+    written.findings.extend(locked.renew_lease(written.change));
     if !written.moves_files {
         // Still under the lock: the revision that is reported is that of this change.
-        let locked = locked.read_again();
+        let locked = locked.reload();
         return Ok(report(ctx, &locked.opened, written));
     }
     // Reading in another place takes the lock there.
@@ -178,7 +178,7 @@ impl<'a> LockedRun<'a> {
 
     /// Reads the run again, after a change was written. What was read before is dropped first, so that a large run is never in
     /// memory twice.
-    pub(crate) fn read_again(self) -> Self {
+    pub(crate) fn reload(self) -> Self {
         let Self { ctx, lock, opened } = self;
         let (candidate, root, clock) = (opened.candidate.clone(), opened.files.root.clone(), opened.files.clock);
         drop(opened);
@@ -204,7 +204,7 @@ impl<'a> LockedRun<'a> {
     }
 
     /// Refuses when a living process other than the caller drives the run.
-    pub(crate) fn drive_check(&self) -> Result<(), OpError> {
+    pub(crate) fn check_not_driven(&self) -> Result<(), OpError> {
         let environment = &self.ctx.environment;
         let owner = store::lease::inspect_locked(&self.lock, self.clock(), environment);
         match store::lease::merge_owners(owner, &self.opened.loaded.wanted.owner_processes, environment) {
@@ -282,7 +282,7 @@ impl<'a> LockedRun<'a> {
     }
 
     /// Returns the edit that makes a file have these bytes, whatever it has now.
-    pub(crate) fn put_back(&self, path: &RelPath, after: Vec<u8>) -> Edit {
+    pub(crate) fn edit_to_content(&self, path: &RelPath, after: Vec<u8>) -> Edit {
         let kind = match self.opened.files.files.get(path).map(|entry| &entry.content) {
             Some(Content::Bytes(before)) => EditKind::Replace { before: before.clone(), after },
             Some(Content::NameOnly | Content::Problem(_)) | None => EditKind::Create { after },
@@ -291,7 +291,7 @@ impl<'a> LockedRun<'a> {
     }
 
     /// Moves every file of the state below Piton's own folder and returns that folder.
-    pub(crate) fn move_aside(&self, name: &str) -> Result<RelPath, OpError> {
+    pub(crate) fn archive_in_data_dir(&self, name: &str) -> Result<RelPath, OpError> {
         let folder = self.opened.files.data_dir.join(&format!("archive/{name}_{}", self.clock().now.compact()))?;
         let state = match &self.opened.loaded.run {
             Some(run) => run.state_files.clone(),
@@ -343,7 +343,8 @@ fn resolve_ids(ctx: &ProjectContext, opened: &OpenedRun, run: &Run, kind: Change
         }
         ChangeKind::Finish(outcome) => {
             let (step, part) = find(&outcome.step, outcome.part.clone())?;
-            let outputs = outcome.outputs.iter().map(|path| output(ctx, opened, path)).collect::<Result<_, _>>()?;
+            let outputs =
+                outcome.outputs.iter().map(|path| resolve_output(ctx, opened, path)).collect::<Result<_, _>>()?;
             // A reviewer's summary is what the next agent has to address when nothing else was said.
             let findings = outcome.summary.clone().filter(|_| outcome.status == Status::Failed);
             let error = outcome.error.clone().or(findings);
@@ -376,7 +377,7 @@ fn gate_of(run: &Run, step: StepId) -> StepId {
 
 /// Finds an output that a caller names: relative to where they stand, else to the root. One that is not there is refused, since
 /// nothing could be proved by it later.
-fn output(ctx: &ProjectContext, opened: &OpenedRun, path: &RelPath) -> Result<RelPath, OpError> {
+fn resolve_output(ctx: &ProjectContext, opened: &OpenedRun, path: &RelPath) -> Result<RelPath, OpError> {
     let root = &opened.files.root;
     let here = ctx.project.cwd.strip_prefix(root).ok().filter(|here| !here.as_str().is_empty());
     let from_here = here.and_then(|here| RelPath::parse(here.as_str()).ok()?.join(path.as_str()).ok());

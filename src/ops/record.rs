@@ -57,7 +57,7 @@ fn try_carry(ctx: &ProjectContext, from: &RunLocation, to: &RunLocation) -> Resu
 impl LockedRun<'_> {
     /// Says who drives the run from now on, when the caller is a session that can be told from others; nobody does once the run
     /// rests or is over.
-    pub(crate) fn hold_lease(&self, command: &str) -> Option<Finding> {
+    pub(crate) fn renew_lease(&self, command: &str) -> Option<Finding> {
         self.ctx().environment.session.as_ref()?;
         let caller = self.caller();
         if matches!(command, "pause" | "abort" | "complete") {
@@ -65,7 +65,7 @@ impl LockedRun<'_> {
         }
         match store::lease::refresh(self.lock(), self.clock(), &caller) {
             Ok(true) => {
-                self.tell_session(&caller);
+                self.log_to_session(&caller);
                 None
             }
             Ok(false) => self.take_lease(command),
@@ -78,7 +78,7 @@ impl LockedRun<'_> {
         let caller = self.caller();
         let taken = store::lease::take(self.lock(), self.clock(), &caller, command);
         if taken.is_ok() {
-            self.tell_session(&caller);
+            self.log_to_session(&caller);
         }
         unwritten(LEASE, taken)
     }
@@ -88,7 +88,7 @@ impl LockedRun<'_> {
     }
 
     /// Notes in the log of the client's session that it wrote to this run. A log that cannot be written changes nothing.
-    fn tell_session(&self, caller: &Caller) {
+    fn log_to_session(&self, caller: &Caller) {
         let Some(session) = caller.session.as_deref().filter(|_| caller.is_agent) else { return };
         let project = &self.ctx().project;
         let files = &self.opened.files;
@@ -132,7 +132,7 @@ impl LockedRun<'_> {
     }
 
     /// Adds a block to the log of rollbacks for people.
-    pub(super) fn tell_rollback(&self, log: &RelPath, block: &str) -> Option<Finding> {
+    pub(super) fn append_rollback_log(&self, log: &RelPath, block: &str) -> Option<Finding> {
         unwritten(log.as_str(), store::journal::append_block(&self.opened.files.root, log, block))
     }
 

@@ -174,7 +174,7 @@ fn from_evidence(
     if !agreed(request, report)? {
         return Ok(());
     }
-    locked.drive_check()?;
+    locked.check_not_driven()?;
     report.kept = rebuild(ctx, &locked, run, traces)?;
     written(location, report);
     Ok(())

@@ -69,7 +69,7 @@ pub(super) fn known(opened: &OpenedRun) -> Vec<RestorableVersion> {
 pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Result<Report, OpError> {
     let location = select::location(ctx)?;
     let locked = LockedRun::open(ctx, &location)?;
-    locked.drive_check()?;
+    locked.check_not_driven()?;
     locked.check_readable(&location.candidate.state)?;
     if let Some(past) = locked.opened.dialect.journal_checkpoints(&locked.opened.files) {
         let id = to.unwrap_or_default();
@@ -88,7 +88,8 @@ pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Resu
     agreed(&location.candidate.name, &version.name, &repeats, yes)?;
     version.files.iter().try_for_each(|(path, _)| locked.check_readable(path))?;
     let kept = keep_unreadable(&locked, &version)?;
-    let edits: Vec<Edit> = version.files.iter().map(|(path, bytes)| locked.put_back(path, bytes.clone())).collect();
+    let edits: Vec<Edit> =
+        version.files.iter().map(|(path, bytes)| locked.edit_to_content(path, bytes.clone())).collect();
     let edits: Vec<Edit> = edits.into_iter().filter(Edit::changes_something).collect();
     locked.commit_as("restore", None, &edits)?;
     Ok(Report::ok(Body::Restore(RestoreReport {

@@ -112,13 +112,13 @@ fn take(
     request: &ResumeRequest,
 ) -> Result<Report, OpError> {
     let mut locked = LockedRun::open(ctx, location)?;
-    locked.drive_check()?;
+    locked.check_not_driven()?;
     let run = locked.opened.run()?;
     locked.check_revision(run, Some(&seen.revision()))?;
     let mut findings = Vec::new();
     for kind in bookkeeping(run, &planned, request) {
         locked.apply(kind, request.plan.force)?;
-        locked = locked.read_again();
+        locked = locked.reload();
     }
     findings.extend(locked.take_lease("resume"));
     findings.extend(super::log::note(ctx, &locked, locked.opened.run()?, &planned, request.yes));

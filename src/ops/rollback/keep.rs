@@ -180,5 +180,5 @@ pub(super) fn log(context: &RollbackContext<'_>, change: &Change, report: &Rollb
     if let Some(undo) = &report.undo {
         let _ = writeln!(block, "- To take it back: `{undo}`");
     }
-    context.locked.tell_rollback(&rollback_backup(context, back).log, &block)
+    context.locked.append_rollback_log(&rollback_backup(context, back).log, &block)
 }

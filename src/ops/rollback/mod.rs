@@ -69,7 +69,7 @@ struct RollbackContext<'a> {
 pub(crate) fn rollback(ctx: &ProjectContext, request: &RollbackRequest) -> Result<Report, OpError> {
     let location = select::location(ctx)?;
     let locked = LockedRun::open(ctx, &location)?;
-    locked.drive_check()?;
+    locked.check_not_driven()?;
     locked.check_readable(&location.candidate.state)?;
     let context = RollbackContext::of(ctx, &location, &locked)?;
     locked.check_revision(context.run, request.if_revision.as_deref())?;

@@ -173,6 +173,6 @@ fn brought_back(context: &RollbackContext<'_>, id: &str) -> Result<(Vec<Edit>, O
         let path = opened.candidate.state.under(&opened.files.root);
         return Err(StoreError::HistoryCorrupt { path }.into());
     }
-    let edits = version.files.iter().map(|(path, bytes)| context.locked.put_back(path, bytes.clone()));
+    let edits = version.files.iter().map(|(path, bytes)| context.locked.edit_to_content(path, bytes.clone()));
     Ok((edits.filter(Edit::changes_something).collect(), after))
 }
