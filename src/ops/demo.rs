@@ -25,7 +25,7 @@ const fn step(say: &'static str, command: &'static [&'static str]) -> DemoStep {
     DemoStep { say, command, writes: None }
 }
 
-/// Is a small interrupted project and its story.
+/// A small interrupted project and the commands that are run in it.
 struct DemoScenario {
     dialect: DialectId,
     folder: &'static str,
@@ -41,7 +41,7 @@ macro_rules! example {
     };
 }
 
-const STORIES: [DemoScenario; 5] = [
+const SCENARIOS: [DemoScenario; 5] = [
     DemoScenario {
         dialect: DialectId::NineStep,
         folder: "nine-step",
@@ -166,15 +166,15 @@ const STORIES: [DemoScenario; 5] = [
 pub(crate) fn demo(keep: bool) -> Result<Report, OpError> {
     let scratch = Scratch::new()?;
     let mut scenes = Vec::new();
-    for story in &STORIES {
-        lay_out(story, &scratch)?;
-        for step in story.steps {
+    for scenario in &SCENARIOS {
+        lay_out(scenario, &scratch)?;
+        for step in scenario.steps {
             if let Some((path, text)) = step.writes {
-                scratch.write(&format!("{}/{path}", story.folder), text)?;
+                scratch.write(&format!("{}/{path}", scenario.folder), text)?;
             }
-            let outcome = scratch.run_self(story.folder, NOW, step.command)?;
+            let outcome = scratch.run_self(scenario.folder, NOW, step.command)?;
             scenes.push(DemoScene {
-                dialect: story.dialect,
+                dialect: scenario.dialect,
                 say: step.say.to_owned(),
                 command: Some(format!(
                     "piton {}",
@@ -190,16 +190,16 @@ pub(crate) fn demo(keep: bool) -> Result<Report, OpError> {
 }
 
 /// Writes the project of a story as it is committed, adds the worktree, and writes what belongs into that.
-fn lay_out(story: &DemoScenario, scratch: &Scratch) -> Result<(), OpError> {
-    let in_worktree = |path: &str| story.worktree.is_some_and(|(worktree, _)| path.starts_with(worktree));
+fn lay_out(scenario: &DemoScenario, scratch: &Scratch) -> Result<(), OpError> {
+    let in_worktree = |path: &str| scenario.worktree.is_some_and(|(worktree, _)| path.starts_with(worktree));
     let write = |is_wanted: &dyn Fn(&str) -> bool| -> Result<(), OpError> {
-        for (path, text) in story.files.iter().filter(|(path, _)| is_wanted(path)) {
-            scratch.write(&format!("{}/{path}", story.folder), text)?;
+        for (path, text) in scenario.files.iter().filter(|(path, _)| is_wanted(path)) {
+            scratch.write(&format!("{}/{path}", scenario.folder), text)?;
         }
         Ok(())
     };
     write(&|path| !in_worktree(path))?;
-    scratch.make_repository(story.folder, COMMITTED, story.worktree)?;
+    scratch.make_repository(scenario.folder, COMMITTED, scenario.worktree)?;
     write(&in_worktree)
 }
 

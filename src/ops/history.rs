@@ -24,14 +24,14 @@ use crate::store::journal::LogEntry;
 /// Lists the earlier checkpoints of a run, newest first. `with_changes`: with what each change did to the steps.
 pub(crate) fn history(ctx: &ProjectContext, with_changes: bool) -> Result<Report, OpError> {
     let location = select::location(ctx)?;
-    if let Some(checkpoints) = kept_by_itself(ctx, &location)? {
+    if let Some(checkpoints) = journal_items(ctx, &location)? {
         return Ok(Report::ok(Body::History(HistoryReport { run: RunId::new(&location.candidate.name), checkpoints })));
     }
     let entries = RunHistory::of(&location.root, &location.candidate, &ctx.project.config).entries()?;
     let logged = store::journal::log_entries(&location.root, &location.candidate.data_dir);
     let mut checkpoints: Vec<HistoryItem> = entries.into_iter().map(|entry| item(entry, &logged)).collect();
     if with_changes {
-        tell_changes(ctx, &location, &mut checkpoints)?;
+        add_changes(ctx, &location, &mut checkpoints)?;
     }
     Ok(Report::ok(Body::History(HistoryReport { run: RunId::new(&location.candidate.name), checkpoints })))
 }
@@ -55,7 +55,7 @@ fn item(entry: HistoryEntry, logged: &[LogEntry]) -> HistoryItem {
 }
 
 /// Compares each state with the one that came after it.
-fn tell_changes(ctx: &ProjectContext, location: &RunLocation, checkpoints: &mut [HistoryItem]) -> Result<(), OpError> {
+fn add_changes(ctx: &ProjectContext, location: &RunLocation, checkpoints: &mut [HistoryItem]) -> Result<(), OpError> {
     let opened = ctx.read(location)?;
     let past = RunHistory::of(&location.root, &location.candidate, &ctx.project.config);
     let mut after = opened.loaded.run.clone();
@@ -115,7 +115,7 @@ fn fields(before: &Step, after: &Step) -> Vec<&'static str> {
 }
 
 /// Lists the checkpoints that the state of a run holds itself.
-fn kept_by_itself(ctx: &ProjectContext, location: &RunLocation) -> Result<Option<Vec<HistoryItem>>, OpError> {
+fn journal_items(ctx: &ProjectContext, location: &RunLocation) -> Result<Option<Vec<HistoryItem>>, OpError> {
     if by_id(location.candidate.dialect).state_home() != StateHome::Home {
         return Ok(None);
     }

@@ -105,7 +105,7 @@ fn problems(opened: &OpenedRun) -> Result<Vec<String>, OpError> {
 /// Lists what could be brought back, newest first.
 fn versions(opened: &OpenedRun) -> Vec<KnownVersion> {
     let is_sound = |version: &Version| restore::is_sound(&restore::with_files(opened, version));
-    let known = restore::known(opened).into_iter().map(|known| KnownVersion {
+    let known = restore::known_versions(opened).into_iter().map(|known| KnownVersion {
         readable: known.version.as_ref().is_some_and(is_sound),
         name: known.name,
         at: known.at,

@@ -42,7 +42,7 @@ pub(super) struct RestorableVersion {
 }
 
 /// Lists every earlier version, newest first, and then the copy beside the state.
-pub(super) fn known(opened: &OpenedRun) -> Vec<RestorableVersion> {
+pub(super) fn known_versions(opened: &OpenedRun) -> Vec<RestorableVersion> {
     let past = history_of(opened);
     let entries = past.entries().unwrap_or_default().into_iter();
     let mut known: Vec<RestorableVersion> = entries
@@ -77,15 +77,15 @@ pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Resu
             let path = location.candidate.state.under(&location.root);
             return Err(store::StoreError::HistoryMissing { path, id: id.chars().take(80).collect() }.into());
         }
-        return go_back(ctx, &locked, id, yes);
+        return restore_from_journal(ctx, &locked, id, yes);
     }
     let version = match to {
-        Some(id) => named(&locked.opened, id)?,
+        Some(id) => version_by_name(&locked.opened, id)?,
         None => newest_readable(&locked.opened)?,
     };
     let restored = with_files(&locked.opened, &version);
     let repeats = repeats(ctx, &locked.opened, &restored);
-    agreed(&location.candidate.name, &version.name, &repeats, yes)?;
+    check_confirmed(&location.candidate.name, &version.name, &repeats, yes)?;
     version.files.iter().try_for_each(|(path, _)| locked.check_readable(path))?;
     let kept = keep_unreadable(&locked, &version)?;
     let edits: Vec<Edit> =
@@ -102,7 +102,7 @@ pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Resu
 }
 
 /// Refuses to let steps be done again that nobody agreed to.
-fn agreed(run: &str, version: &str, repeats: &[StepId], yes: bool) -> Result<(), OpError> {
+fn check_confirmed(run: &str, version: &str, repeats: &[StepId], yes: bool) -> Result<(), OpError> {
     if yes || repeats.is_empty() {
         return Ok(());
     }
@@ -114,13 +114,13 @@ fn agreed(run: &str, version: &str, repeats: &[StepId], yes: bool) -> Result<(),
 }
 
 /// Brings a checkpoint back that the state itself keeps.
-fn go_back(ctx: &ProjectContext, locked: &LockedRun<'_>, id: &str, yes: bool) -> Result<Report, OpError> {
+fn restore_from_journal(ctx: &ProjectContext, locked: &LockedRun<'_>, id: &str, yes: bool) -> Result<Report, OpError> {
     let opened = &locked.opened;
     let edits = opened.dialect.restore_checkpoint(&opened.files, id)?;
     let mut files = opened.files.clone();
     store::lay_edits_over(&mut files, &opened.candidate.reads, &edits);
     let repeats = repeats(ctx, opened, &OpenedRun::new(opened.candidate.clone(), files));
-    agreed(&opened.candidate.name, id, &repeats, yes)?;
+    check_confirmed(&opened.candidate.name, id, &repeats, yes)?;
     locked.commit_as("restore", None, &edits)?;
     Ok(Report::ok(Body::Restore(RestoreReport {
         run: opened.candidate.name.clone(),
@@ -151,7 +151,7 @@ fn keep_unreadable(locked: &LockedRun<'_>, version: &Version) -> Result<Vec<Stri
     Ok(kept)
 }
 
-pub(super) fn named(opened: &OpenedRun, id: &str) -> Result<Version, OpError> {
+pub(super) fn version_by_name(opened: &OpenedRun, id: &str) -> Result<Version, OpError> {
     if id == BACKUP
         && let Some(version) = backup(opened)
     {
@@ -236,8 +236,8 @@ pub(super) fn with_files(opened: &OpenedRun, version: &Version) -> OpenedRun {
 pub(super) fn repeats(ctx: &ProjectContext, now: &OpenedRun, restored: &OpenedRun) -> Vec<StepId> {
     let done = |opened: &OpenedRun, run: &Run| -> BTreeSet<StepId> {
         let evidence = ctx.evidence(opened, false);
-        let standings = engine::effective_statuses(run, &evidence, &opened.loaded.findings);
-        let done = run.steps.iter().zip(standings).filter(|(_, standing)| *standing == EffectiveStatus::Done);
+        let statuses = engine::effective_statuses(run, &evidence, &opened.loaded.findings);
+        let done = run.steps.iter().zip(statuses).filter(|(_, status)| *status == EffectiveStatus::Done);
         done.map(|(step, _)| step.id.clone()).collect()
     };
     let before = match &now.loaded.run {

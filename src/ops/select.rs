@@ -24,13 +24,13 @@ pub(crate) fn select(ctx: &ProjectContext) -> Result<OpenedRun, OpError> {
 /// Finds the run that a request means without holding on to what was read.
 pub(crate) fn location(ctx: &ProjectContext) -> Result<RunLocation, OpError> {
     match open_location(ctx) {
-        Err(error @ (OpError::NoRun { .. } | OpError::UnknownRun { .. })) => ended(ctx).ok_or(error),
+        Err(error @ (OpError::NoRun { .. } | OpError::UnknownRun { .. })) => ended_run(ctx).ok_or(error),
         found => found,
     }
 }
 
 /// Finds a run that is over and that somebody names, by its id or its state file.
-fn ended(ctx: &ProjectContext) -> Option<RunLocation> {
+fn ended_run(ctx: &ProjectContext) -> Option<RunLocation> {
     let is_named = |location: &RunLocation| match (&ctx.run_path, &ctx.run) {
         (Some(path), _) => location.candidate.state.under(&location.root) == *path,
         (None, Some(name)) => location.candidate.name == *name,
@@ -43,9 +43,9 @@ fn ended(ctx: &ProjectContext) -> Option<RunLocation> {
 }
 
 fn open_location(ctx: &ProjectContext) -> Result<RunLocation, OpError> {
-    let close_by = close_by(ctx);
-    if !close_by.is_empty() {
-        return only(ctx, close_by);
+    let nearby = nearby(ctx);
+    if !nearby.is_empty() {
+        return single(ctx, nearby);
     }
     let (locations, findings) = ctx.locations();
     let searched = ctx.project.root.as_str().to_owned();
@@ -58,34 +58,34 @@ fn open_location(ctx: &ProjectContext) -> Result<RunLocation, OpError> {
             found => found,
         };
     }
-    let meant = meant(ctx, &locations);
-    let locations = if meant.is_empty() && ctx.run_path.is_none() { locations } else { meant };
+    let requested = requested(ctx, &locations);
+    let locations = if requested.is_empty() && ctx.run_path.is_none() { locations } else { requested };
     if locations.is_empty() {
         return Err(OpError::NoRun { searched, findings });
     }
-    only(ctx, locations)
+    single(ctx, locations)
 }
 
-fn only(ctx: &ProjectContext, mut locations: Vec<RunLocation>) -> Result<RunLocation, OpError> {
-    if locations.len() == 1 { Ok(locations.remove(0)) } else { only_open(ctx, locations) }
+fn single(ctx: &ProjectContext, mut locations: Vec<RunLocation>) -> Result<RunLocation, OpError> {
+    if locations.len() == 1 { Ok(locations.remove(0)) } else { single_open(ctx, locations) }
 }
 
 /// Finds the runs that are meant without a walk through the whole project, where a path or the caller's folder settles it:
 /// whatever lies elsewhere would not change the answer. Empty where it might.
-fn close_by(ctx: &ProjectContext) -> Vec<RunLocation> {
+fn nearby(ctx: &ProjectContext) -> Vec<RunLocation> {
     let root = &ctx.project.root;
     let scope = match &ctx.run_path {
         Some(path) if !root.starts_with(path) => Scope::Around(path),
         None if ctx.run.is_none() && ctx.project.cwd != *root => Scope::Above(&ctx.project.cwd),
         Some(_) | None => return Vec::new(),
     };
-    let meant = meant(ctx, &ctx.locations_in(scope).0);
-    if meant.iter().any(|location| location.candidate.may_be_replaced) { Vec::new() } else { meant }
+    let requested = requested(ctx, &ctx.locations_in(scope).0);
+    if requested.iter().any(|location| location.candidate.may_be_replaced) { Vec::new() } else { requested }
 }
 
 /// Returns the runs that a path on the command line means; without one, the run whose folder the caller stands in, if there is
 /// one (docs/formats/nine-step.md#finding-runs).
-fn meant(ctx: &ProjectContext, locations: &[RunLocation]) -> Vec<RunLocation> {
+fn requested(ctx: &ProjectContext, locations: &[RunLocation]) -> Vec<RunLocation> {
     let place = |location: &RunLocation| {
         let folder = location.candidate.state.parent().filter(|_| is_session(location));
         folder.as_ref().unwrap_or(&location.candidate.state).under(&location.root)
@@ -94,8 +94,8 @@ fn meant(ctx: &ProjectContext, locations: &[RunLocation]) -> Vec<RunLocation> {
         let home = ctx.home.as_ref().filter(|_| is_session(location));
         home.is_some_and(|home| path.starts_with(home.worktree(&location.candidate.name)))
     };
-    let these = |is_meant: &dyn Fn(&RunLocation) -> bool| -> Vec<RunLocation> {
-        locations.iter().filter(|location| is_meant(location)).cloned().collect()
+    let these = |is_requested: &dyn Fn(&RunLocation) -> bool| -> Vec<RunLocation> {
+        locations.iter().filter(|location| is_requested(location)).cloned().collect()
     };
     if let Some(path) = &ctx.run_path {
         let exact = these(&|location| place(location) == *path);
@@ -157,7 +157,7 @@ fn named(ctx: &ProjectContext, locations: Vec<RunLocation>, wanted: &str) -> Res
 
 /// Of several runs takes the only one that is not over and has something left to do, else the only one that its system ranks
 /// before the others.
-fn only_open(ctx: &ProjectContext, locations: Vec<RunLocation>) -> Result<RunLocation, OpError> {
+fn single_open(ctx: &ProjectContext, locations: Vec<RunLocation>) -> Result<RunLocation, OpError> {
     let listed = list::entries(ctx, &locations)?;
     let mut open: Vec<&list::Entry> = listed.iter().filter(|entry| entry.shown).collect();
     let has_work = |entry: &&list::Entry| entry.row.verdict != Verdict::Nothing;

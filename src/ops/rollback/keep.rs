@@ -38,7 +38,7 @@ fn rollback_backup(context: &RollbackContext<'_>, back: &RollBack) -> RollbackBa
 }
 
 /// Returns the folder of one rollback.
-pub(super) fn place(context: &RollbackContext<'_>, back: &RollBack) -> RelPath {
+pub(super) fn backup_folder(context: &RollbackContext<'_>, back: &RollBack) -> RelPath {
     rollback_backup(context, back).folder
 }
 
@@ -77,7 +77,7 @@ pub(super) fn plan(context: &RollbackContext<'_>, back: &RollBack, report: &mut 
         });
     }
     report.left_out = extent.left_out;
-    let folder = place(context, back);
+    let folder = backup_folder(context, back);
     report.backup = Some(folder.clone());
     Backup { folder, files: extent.files }
 }
@@ -138,7 +138,7 @@ fn info(
 ) -> String {
     let run = context.run.id.as_str();
     let mut text = format!("# Backup before a rollback\n\n- Run: {}\n- At: {}\n", clean_line(run, 200), change.at);
-    text.push_str(&lines(change));
+    text.push_str(&change_lines(change));
     let _ = writeln!(text, "- Digest of the list below: {digest}");
     let quoted = engine::quoted(run);
     let _ = write!(
@@ -158,7 +158,7 @@ fn info(
 }
 
 /// Says what happened, one line for each thing.
-fn lines(change: &Change) -> String {
+fn change_lines(change: &Change) -> String {
     let ChangeKind::RollBack(back) = &change.kind else { return String::new() };
     let from = back.from.as_ref().map_or("(unknown)", StepId::as_str);
     let reopened: Vec<&str> = back.reopened.iter().map(StepId::as_str).collect();
@@ -173,7 +173,7 @@ fn lines(change: &Change) -> String {
 /// Adds the rollback to the log for people, which only grows.
 pub(super) fn log(context: &RollbackContext<'_>, change: &Change, report: &RollbackReport) -> Option<Finding> {
     let ChangeKind::RollBack(back) = &change.kind else { return None };
-    let mut block = format!("## {}\n\n{}", change.at, lines(change));
+    let mut block = format!("## {}\n\n{}", change.at, change_lines(change));
     if let Some(backup) = &report.backup {
         let _ = writeln!(block, "- Backup: {backup}");
     }

@@ -58,7 +58,7 @@ struct RollbackContext<'a> {
     ctx: &'a ProjectContext,
     locked: &'a LockedRun<'a>,
     run: &'a Run,
-    standings: Vec<EffectiveStatus>,
+    statuses: Vec<EffectiveStatus>,
     evidence: Evidence,
     /// Where the work happens, absolute, and as a command names it.
     folder: Utf8PathBuf,
@@ -71,7 +71,7 @@ pub(crate) fn rollback(ctx: &ProjectContext, request: &RollbackRequest) -> Resul
     let locked = LockedRun::open(ctx, &location)?;
     locked.check_not_driven()?;
     locked.check_readable(&location.candidate.state)?;
-    let context = RollbackContext::of(ctx, &location, &locked)?;
+    let context = RollbackContext::new(ctx, &location, &locked)?;
     locked.check_revision(context.run, request.if_revision.as_deref())?;
     let mut report = RollbackReport {
         run: context.run.id.as_str().to_owned(),
@@ -98,7 +98,7 @@ pub(crate) fn rollback_prompt(report: &Report) -> Option<(String, String)> {
 }
 
 impl<'a> RollbackContext<'a> {
-    fn of(ctx: &'a ProjectContext, location: &RunLocation, locked: &'a LockedRun<'a>) -> Result<Self, OpError> {
+    fn new(ctx: &'a ProjectContext, location: &RunLocation, locked: &'a LockedRun<'a>) -> Result<Self, OpError> {
         let run = locked.opened.run()?;
         let evidence = ctx.evidence(&locked.opened, false);
         let worktree = run.workspace.worktree.as_ref().map(|path| path.under(&location.root));
@@ -109,7 +109,7 @@ impl<'a> RollbackContext<'a> {
             ctx,
             locked,
             run,
-            standings: engine::effective_statuses(run, &evidence, &locked.opened.loaded.findings),
+            statuses: engine::effective_statuses(run, &evidence, &locked.opened.loaded.findings),
             evidence,
             shown_folder: shown(ctx, &folder),
             folder,
@@ -151,7 +151,7 @@ impl<'a> RollbackContext<'a> {
         report.obstacles = rollback::obstacles(self.run, git_impact.as_ref(), times, &again);
         let backup = keep::plan(self, back, report);
         let doubts =
-            git_impact.iter().flat_map(|git_impact| [self.merged_long_ago(git_impact), self.unanswered(git_impact)]);
+            git_impact.iter().flat_map(|git_impact| [self.merged_long_ago(git_impact), self.git_silent(git_impact)]);
         let mut findings: Vec<Finding> = doubts.flatten().collect();
         if !request.yes {
             report.next = match report.obstacles.first() {
@@ -160,7 +160,7 @@ impl<'a> RollbackContext<'a> {
             };
             return Ok(findings);
         }
-        refuse_over(&report.obstacles, &again)?;
+        refuse_obstacles(&report.obstacles, &again)?;
         keep::keep(self, &change, backup, git_impact.as_ref(), report)?;
         findings.extend(self.write(&change, &edits, report)?);
         Ok(findings)
@@ -224,7 +224,7 @@ impl<'a> RollbackContext<'a> {
         let copies = state.clone().filter_map(|path| opened.dialect.backup_of(path));
         let mut ours: Vec<Utf8PathBuf> = state.cloned().chain(copies).map(|path| path.under(&files.root)).collect();
         ours.push(files.data_dir.under(&files.root));
-        if let Some(place) = keep::place(self, &RollBack::default()).parent() {
+        if let Some(place) = keep::backup_folder(self, &RollBack::default()).parent() {
             ours.push(place.under(&files.root));
         }
         ours
@@ -241,7 +241,7 @@ impl<'a> RollbackContext<'a> {
     }
 
     /// Says that nothing is known of commits, for the state goes back without them.
-    fn unanswered(&self, git_impact: &GitImpact) -> Option<Finding> {
+    fn git_silent(&self, git_impact: &GitImpact) -> Option<Finding> {
         git_impact.dirty.is_none().then(|| {
             let folder = engine::quoted(&git_impact.folder);
             let message =
@@ -263,7 +263,7 @@ impl<'a> RollbackContext<'a> {
         report.written = true;
         report.state_files = edits.iter().map(|edit| edit.path.clone()).collect();
         let run = engine::quoted(&self.locked.opened.candidate.name);
-        let id = replaced.or_else(|| self.newest_of_its_own(edits));
+        let id = replaced.or_else(|| self.newest_journal_checkpoint(edits));
         report.undo = id.map(|id| format!("piton restore {run} --to {id} --yes"));
         report.next = Some(format!("piton plan {run}"));
         let mut findings = Vec::new();
@@ -275,7 +275,7 @@ impl<'a> RollbackContext<'a> {
     }
 
     /// Returns the checkpoint before this one, of a run that keeps its history itself.
-    fn newest_of_its_own(&self, edits: &[Edit]) -> Option<String> {
+    fn newest_journal_checkpoint(&self, edits: &[Edit]) -> Option<String> {
         let opened = &self.locked.opened;
         let mut files = opened.files.clone();
         store::lay_edits_over(&mut files, &opened.candidate.reads, edits);
@@ -292,7 +292,7 @@ fn shown(ctx: &ProjectContext, folder: &camino::Utf8Path) -> String {
     }
 }
 
-fn refuse_over(obstacles: &[rollback::Obstacle], again: &str) -> Result<(), OpError> {
+fn refuse_obstacles(obstacles: &[rollback::Obstacle], again: &str) -> Result<(), OpError> {
     let Some(first) = obstacles.first() else { return Ok(()) };
     let message = obstacles.iter().map(|obstacle| obstacle.message.as_str()).collect::<Vec<_>>().join("; ");
     let mut hints: Vec<String> = obstacles.iter().map(|obstacle| obstacle.command.clone()).collect();

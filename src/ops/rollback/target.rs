@@ -35,7 +35,7 @@ pub(super) struct ResolvedTarget {
 
 /// Lists where a run can go back to, phases first.
 pub(super) fn targets(context: &RollbackContext<'_>) -> Vec<RollbackTarget> {
-    let (run, standings) = (context.run, &context.standings);
+    let (run, statuses) = (context.run, &context.statuses);
     let command = |to: &str| rollback::again(run, to);
     let target = |to: String, what: String, at: Option<Timestamp>| {
         let command = command(&to);
@@ -45,7 +45,7 @@ pub(super) fn targets(context: &RollbackContext<'_>) -> Vec<RollbackTarget> {
     let phases = rollback::phases(run);
     for place in (0..=phases.len()).rev() {
         let reading = TargetMeaning::Phase(place);
-        if rollback::reopens(run, standings, &reading).is_ok_and(|reopened| !reopened.is_empty()) {
+        if rollback::reopens(run, statuses, &reading).is_ok_and(|reopened| !reopened.is_empty()) {
             let steps = place.checked_sub(1).and_then(|at| phases.get(at)).map(|phase| &phase.steps);
             let at = steps.into_iter().flatten().filter_map(|at| run.steps[*at].finished_at).max();
             let number = place.checked_sub(1).and_then(|at| phases.get(at)?.number).map(|number| number.to_string());
@@ -121,7 +121,7 @@ fn concrete(context: &RollbackContext<'_>, reading: TargetMeaning, known: &[Stri
     match reading {
         TargetMeaning::Last => {
             let newest = || known.first().cloned().map(TargetMeaning::Checkpoint);
-            rollback::last(context.run, &context.standings).or_else(newest)
+            rollback::last(context.run, &context.statuses).or_else(newest)
         }
         TargetMeaning::Phase(_) | TargetMeaning::Step(_) | TargetMeaning::Checkpoint(_) | TargetMeaning::Commit(_) => {
             Some(reading)
@@ -134,11 +134,11 @@ fn resolve_reading(context: &RollbackContext<'_>, reading: TargetMeaning) -> Res
     let plain = |reading, reopened| ResolvedTarget { reading, reopened, edits: None, commit: None };
     match reading {
         TargetMeaning::Last | TargetMeaning::Phase(_) | TargetMeaning::Step(_) => {
-            let reopened = rollback::reopens(run, &context.standings, &reading).map_err(OpError::Refused)?;
+            let reopened = rollback::reopens(run, &context.statuses, &reading).map_err(OpError::Refused)?;
             Ok(plain(reading, reopened))
         }
         TargetMeaning::Checkpoint(id) => {
-            let (edits, after) = brought_back(context, &id)?;
+            let (edits, after) = restoring_edits(context, &id)?;
             let reopened = restore::repeats(context.ctx, &context.locked.opened, &after);
             Ok(ResolvedTarget { edits: Some(edits), ..plain(TargetMeaning::Checkpoint(id), reopened) })
         }
@@ -152,14 +152,14 @@ fn resolve_reading(context: &RollbackContext<'_>, reading: TargetMeaning) -> Res
             };
             let commit = history.first().cloned();
             let history: BTreeSet<String> = history.into_iter().collect();
-            let reopened = rollback::kept_at(run, &context.standings, &context.evidence.records, &history);
+            let reopened = rollback::kept_at(run, &context.statuses, &context.evidence.records, &history);
             Ok(ResolvedTarget { commit, ..plain(TargetMeaning::Commit(sha), reopened) })
         }
     }
 }
 
 /// Returns the edits that bring a checkpoint back, and the run as it is then.
-fn brought_back(context: &RollbackContext<'_>, id: &str) -> Result<(Vec<Edit>, OpenedRun), OpError> {
+fn restoring_edits(context: &RollbackContext<'_>, id: &str) -> Result<(Vec<Edit>, OpenedRun), OpError> {
     let opened = &context.locked.opened;
     if opened.dialect.journal_checkpoints(&opened.files).is_some() {
         let edits = opened.dialect.restore_checkpoint(&opened.files, id)?;
@@ -167,7 +167,7 @@ fn brought_back(context: &RollbackContext<'_>, id: &str) -> Result<(Vec<Edit>, O
         store::lay_edits_over(&mut files, &opened.candidate.reads, &edits);
         return Ok((edits, OpenedRun::new(opened.candidate.clone(), files)));
     }
-    let version = restore::named(opened, id)?;
+    let version = restore::version_by_name(opened, id)?;
     let after = restore::with_files(opened, &version);
     if !restore::is_sound(&after) {
         let path = opened.candidate.state.under(&opened.files.root);

@@ -3,7 +3,7 @@
 
 use super::InspectedSession;
 use super::SessionStatus;
-use super::look;
+use super::inspect;
 use super::named;
 use super::report::CleanReport;
 use super::report::Cleaned;
@@ -58,7 +58,7 @@ pub(crate) fn clean(ctx: &ProjectContext, request: &CleanRequest) -> Result<Repo
 
 /// Returns what would go with a session, or why it stays. It has a fix where the session is over and stays all the same.
 fn removable(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Cleaned, KeptSession>, OpError> {
-    let InspectedSession { opened, row, .. } = look(ctx, location)?;
+    let InspectedSession { opened, row, .. } = inspect(ctx, location)?;
     let kept = |reason: String, fix: Option<String>| Ok(Err(KeptSession { id: row.id.clone(), reason, fix }));
     match row.status {
         SessionStatus::Completed | SessionStatus::Merged => {}

@@ -46,7 +46,7 @@ pub(crate) fn list(ctx: &ProjectContext) -> Result<Report, OpError> {
     let (found, findings) = ctx.sessions();
     let mut sessions: Vec<SessionRow> = Vec::new();
     for location in &found {
-        sessions.push(look(ctx, location)?.row);
+        sessions.push(inspect(ctx, location)?.row);
     }
     if sessions.is_empty() {
         let searched = ctx.home.as_ref().map_or_else(|| "no state home".to_owned(), |home| home.root().to_string());
@@ -59,7 +59,7 @@ pub(crate) fn list(ctx: &ProjectContext) -> Result<Report, OpError> {
 /// Shows one session with its steps.
 pub(crate) fn show(ctx: &ProjectContext, id: Option<&str>) -> Result<Report, OpError> {
     let location = named(ctx, id)?;
-    let InspectedSession { opened, row, .. } = look(ctx, &location)?;
+    let InspectedSession { opened, row, .. } = inspect(ctx, &location)?;
     let session = Session::of(&opened.files).ok();
     let steps = opened.loaded.run.as_ref().map(|run| run.steps.as_slice()).unwrap_or_default();
     let detail = SessionDetail {
@@ -124,7 +124,7 @@ struct InspectedSession {
     row: SessionRow,
 }
 
-fn look(ctx: &ProjectContext, location: &RunLocation) -> Result<InspectedSession, OpError> {
+fn inspect(ctx: &ProjectContext, location: &RunLocation) -> Result<InspectedSession, OpError> {
     let opened = ctx.read(location)?;
     let evidence = ctx.evidence(&opened, false);
     let row = row(ctx, location, &opened, &evidence);
