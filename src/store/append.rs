@@ -1,4 +1,4 @@
-//! Adds to a journal: one write and one flush. What was there before is never touched, so nothing has to be kept of it.
+//! Appends to a journal: one write and one flush. Earlier records are never changed, so no history of them is kept.
 
 use std::fs::File;
 use std::io;
@@ -19,7 +19,7 @@ use super::platform;
 use crate::model::RelPath;
 use crate::model::Timestamp;
 
-/// Adds the bytes behind the first `before_len` ones. A write that the system cuts short is taken back.
+/// Appends `bytes` to a file of `before_len` bytes. A partial write is undone.
 pub(super) fn append(lock: &RunLock, path: &RelPath, before_len: u64, bytes: &[u8]) -> Result<(), StoreError> {
     let real = lock.root().target(path)?;
     let mut file = open(&real)?;
@@ -36,12 +36,11 @@ pub(super) fn append(lock: &RunLock, path: &RelPath, before_len: u64, bytes: &[u
     })
 }
 
-/// Cuts a journal after its last sound record. What is cut off, torn by a kill or a power loss, is kept with the corrupt states;
-/// returns where.
+/// Truncates a journal after its last intact record. The torn rest is kept with the corrupt states; returns its path.
 ///
 /// # Errors
 ///
-/// When it cannot be read, kept or cut.
+/// If the journal cannot be read or truncated, or the rest cannot be kept.
 pub(crate) fn set_tail_aside(
     lock: &RunLock,
     path: &RelPath,

@@ -1,5 +1,5 @@
-//! The calls of the system with which a checkpoint is written, one function for each, along paths without links (see `nofollow`).
-//! A test makes any of them the last that the process makes, or has the system refuse it.
+//! The system calls that write a checkpoint, one function each, along paths without symlinks (see `nofollow`). Tests let any of
+//! them fail or be the last one before a crash.
 
 use std::fs;
 use std::fs::File;
@@ -73,13 +73,13 @@ pub(super) fn create_dir_all(path: &Utf8Path) -> io::Result<()> {
     fs::create_dir_all(path)
 }
 
-/// Removes a folder with all that is in it.
+/// Removes a folder and its content.
 pub(super) fn remove_dir_all(path: &Utf8Path) -> io::Result<()> {
     fault_point()?;
     fs::remove_dir_all(path)
 }
 
-/// Comes before every call; outside of tests nothing does.
+/// Runs before every call; does nothing outside of tests.
 #[cfg(not(test))]
 pub(super) const fn fault_point() -> io::Result<()> {
     Ok(())
@@ -97,10 +97,10 @@ mod failing {
     use std::cell::Cell;
     use std::io;
 
-    /// Is what happens to a call.
+    /// What happens to a call in a test.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(in crate::store) enum Fault {
-        /// The process ends before it: neither this call nor any later one is made.
+        /// The process ends first: neither this call nor any later one is made.
         Kill,
         /// The system refuses it once.
         Once,
@@ -130,7 +130,7 @@ mod failing {
         if is_hit { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
     }
 
-    /// Does some work with a fault at the N-th call that this thread makes in it. `None` when it ended before that.
+    /// Runs `work` with a fault at the `at`-th call of this thread. `None` if it made fewer calls.
     pub(in crate::store) fn with_fault<T>(at: usize, fault: Fault, work: impl FnOnce() -> T) -> Option<T> {
         PLAN.set(Some(Plan { at, made: 0, fault }));
         let result = work();

@@ -1,4 +1,5 @@
-//! What git held of some files when a state was saved: one process, first parents only, no further back than it takes.
+//! Reads the committed content of files at the time a state was saved: one process, first parents only, no further back than
+//! necessary.
 
 use camino::Utf8Path;
 
@@ -13,13 +14,13 @@ use crate::model::Timestamp;
 const COMMITS: usize = 2_000;
 const FILES: usize = 500;
 
-/// Is a state as it is on disk.
+/// A state file on disk.
 pub(super) struct StateOnDisk<'a> {
     pub(super) path: &'a RelPath,
     pub(super) bytes: Option<&'a [u8]>,
 }
 
-/// Compares with the commit in which the state became what it is, else with the last one from before its stamp.
+/// Compares with the commit that introduced the current state, else with the last one before its timestamp.
 pub(super) fn compare(
     root: &Utf8Path,
     wanted: &CommittedStateQuery,
@@ -46,11 +47,11 @@ fn base(objects: &mut Objects, since: Timestamp, path: &RelPath, bytes: Option<&
     let mut name = "HEAD".to_owned();
     let mut with_state: Option<String> = None;
     for _ in 0..COMMITS {
-        // A shallow clone ends before its history does.
+        // The history of a shallow clone ends early.
         let Some(commit) = objects.commit(&name)? else { return with_state };
         let has_state = bytes.is_some() && objects.file(&commit.sha, path)?.as_deref() == bytes;
         match (has_state, &with_state) {
-            // Further back the state was another one.
+            // Further back the state was different.
             (false, Some(_)) => return with_state,
             (false, None) if commit.time <= since.unix_seconds() => return Some(commit.sha),
             (false, None) => {}

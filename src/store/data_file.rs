@@ -1,4 +1,4 @@
-//! Piton's own files that are written in place: a lease, logs, journals. What lies there may have been put there by somebody else.
+//! Piton's own files that are written in place: a lease, logs, journals. What is there may be untrusted.
 
 use std::fs::File;
 use std::io;
@@ -15,8 +15,8 @@ use super::stage;
 /// The largest file that is copied, in bytes.
 const COPY_LIMIT: u64 = 64 << 20;
 
-/// Opens a regular file for writing where it lies. One that has other names is replaced by a copy first, so that what they stand for
-/// stays as it is.
+/// Opens a regular file for writing in place. A file with other hard links is first replaced by a copy, so that the other names
+/// keep their content.
 pub(super) fn open(path: &Utf8Path, open_mode: OpenMode, mode: u32) -> io::Result<File> {
     let file = nofollow::open(path.as_std_path(), open_mode, mode)?;
     let metadata = file.metadata()?;
@@ -30,7 +30,7 @@ pub(super) fn open(path: &Utf8Path, open_mode: OpenMode, mode: u32) -> io::Resul
     nofollow::open(path.as_std_path(), open_mode, mode)
 }
 
-/// Gives the name to a copy.
+/// Replaces a file with a copy of itself.
 fn replace_with_copy(path: &Utf8Path) -> io::Result<()> {
     let temporary = stage::temporary_name(path);
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! What lies in a project, by name. Links are never followed, other repositories never entered, and the work is bounded.
+//! Lists the files of a project. Symlinks are never followed, other repositories never entered, and the work is bounded.
 
 use std::io;
 use std::io::Read as _;
@@ -30,7 +30,7 @@ const QUICK_ENTRY_LIMIT: usize = 20_000;
 const CLOSED_LIMIT: usize = 100;
 const LOOK_LIMIT: u64 = 4 << 20;
 
-/// Holds no state of anybody, and often very many files.
+/// Folders that hold no run state, and often very many files.
 const PRUNED: [&str; 21] = [
     ".git",
     DATA_DIR,
@@ -55,20 +55,20 @@ const PRUNED: [&str; 21] = [
     ".direnv",
 ];
 
-/// Says how much of a project is walked. Paths are absolute and without links.
+/// How much of a project is walked. Paths are absolute and without symlinks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Scope<'a> {
     Whole,
-    /// The same, for somebody who waits: not as deep, and not as many names.
+    /// The whole project with lower limits on depth and entries, for interactive callers.
     Quick,
-    /// What lies below a path, and what lies directly in the folders that lead to it.
+    /// Everything below a path, and the direct content of its parent folders.
     Around(&'a Utf8Path),
-    /// What lies directly in a folder and in those that lead to it.
+    /// The direct content of a folder and of its parent folders.
     Above(&'a Utf8Path),
 }
 
 impl Scope<'_> {
-    /// Tells whether a session of a home can be meant.
+    /// Tells whether the sessions of a home are in scope.
     pub(crate) fn includes(self, home: &SessionHome) -> bool {
         match self {
             Self::Whole | Self::Quick => true,
@@ -92,16 +92,17 @@ impl Scope<'_> {
     }
 }
 
-/// Bounds a walk.
+/// Limits of a walk.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     depth: usize,
     entries: usize,
 }
 
-/// Lists the project's root and every linked worktree that this walk does not pass, as far as they are in the scope.
+/// Lists the project's root and every linked worktree outside of it, as far as they are in scope.
 ///
-/// Names that are not UTF-8, or that no path of a run can have, are left out. `marks` says which files deserve a first look.
+/// Names that are not UTF-8, or not valid as a [`RelPath`], are left out. The content of files for which `marks` is true is
+/// read.
 pub(crate) fn listings(project: &Project, scope: Scope<'_>, marks: &dyn Fn(&str) -> bool) -> Vec<Listing> {
     let outside = project.worktrees().iter().filter(|worktree| !is_walked(&project.root, worktree));
     let roots = std::iter::once(&project.root).chain(outside.filter(|worktree| **worktree != project.root));
@@ -119,18 +120,18 @@ pub(crate) fn listings(project: &Project, scope: Scope<'_>, marks: &dyn Fn(&str)
         .collect()
 }
 
-/// Lists a folder that is no project, on its own.
+/// Lists a folder that is not a project.
 ///
 /// # Errors
 ///
-/// When it is not there.
+/// If it does not exist.
 pub(crate) fn tree(folder: &Utf8Path, marks: &dyn Fn(&str) -> bool) -> Result<Listing, StoreError> {
     let root = folder.canonicalize_utf8().map_err(|source| StoreError::io(folder, source))?;
     let walk_root = WalkRoot { root: &root, worktrees: &[], common_dir: None, scope: Scope::Whole };
     Ok(Listing { root: root.clone(), ..listing(walk_root, marks, Scope::Whole.limits()) })
 }
 
-/// Takes a first look into more files of a listing.
+/// Reads the content of more files of a listing.
 pub(crate) fn probe_files(listing: &mut Listing, paths: &[RelPath]) {
     if paths.is_empty() {
         return;
@@ -152,7 +153,7 @@ fn is_walked(root: &Utf8Path, worktree: &Utf8Path) -> bool {
     })
 }
 
-/// Is one tree to walk.
+/// A tree to walk.
 #[derive(Clone, Copy)]
 struct WalkRoot<'a> {
     root: &'a Utf8Path,
@@ -161,8 +162,8 @@ struct WalkRoot<'a> {
     scope: Scope<'a>,
 }
 
-/// Walks as deep as the limit of entries allows: where there is too much, whole levels are left out, the deepest first, so that
-/// the answer does not depend on the order in which the file system tells its names.
+/// Walks as deep as the limit of entries allows. Above the limit, whole levels are left out, deepest first, so that the result
+/// does not depend on the order in which the file system lists names.
 fn listing(walk_root: WalkRoot<'_>, marks: &dyn Fn(&str) -> bool, limits: Limits) -> Listing {
     let mut depth = limits.depth;
     let mut listing = loop {
@@ -184,13 +185,13 @@ fn listing(walk_root: WalkRoot<'_>, marks: &dyn Fn(&str) -> bool, limits: Limits
     listing
 }
 
-/// Returns `None` when there are more entries than allowed.
+/// Walks a tree; `None` if it has more than `entry_limit` entries.
 fn walk(walk_root: WalkRoot<'_>, depth: usize, entry_limit: usize) -> Option<Listing> {
     let WalkRoot { root, scope, .. } = walk_root;
     let mut entries: Vec<ListingEntry> = Vec::new();
     let mut closed: Vec<RelPath> = Vec::new();
     let mut pending: Vec<RelPath> = Vec::new();
-    // For each folder on the way down: how many entries there were before its content.
+    // For each level: the number of entries before the content of its current folder.
     let mut before_content = vec![0; depth + 1];
     let mut walk =
         WalkDir::new(root).follow_links(false).same_file_system(true).max_depth(depth).min_depth(1).into_iter();
@@ -207,7 +208,7 @@ fn walk(walk_root: WalkRoot<'_>, depth: usize, entry_limit: usize) -> Option<Lis
         let is_dir = found.file_type().is_dir();
         let name = found.file_name().to_str();
         if name == Some(".git") && found.depth() > 1 && !is_project_worktree(&found, walk_root) {
-            // Another repository: nothing of what is beside its `.git` belongs to this project.
+            // Another repository: nothing beside its `.git` belongs to this project.
             if is_dir {
                 walk.skip_current_dir();
             }
@@ -243,8 +244,8 @@ fn walk(walk_root: WalkRoot<'_>, depth: usize, entry_limit: usize) -> Option<Lis
     Some(Listing { entries, closed, pending, ..Listing::default() })
 }
 
-/// Returns those of Piton's own folders, this one or directly in it, in which a change has not come to its end: the state of its run
-/// may not be there yet, or not any more.
+/// Returns the data folders, this one or directly in it, with an unfinished change: the state of the run may not exist yet, or
+/// not any more.
 fn unfinished(data_dir: &Path) -> Vec<Utf8PathBuf> {
     let Some(data_dir) = Utf8Path::from_path(data_dir) else { return Vec::new() };
     let Ok(names) = platform::names(data_dir) else { return Vec::new() };

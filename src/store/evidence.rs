@@ -1,4 +1,4 @@
-//! What disk and git say now, gathered for `engine` to judge.
+//! The current facts on disk and in git, gathered for `engine`.
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
@@ -36,11 +36,11 @@ use crate::model::sha256_hex;
 
 const LOG: &str = "evidence.jsonl";
 const FILE_LIMIT: u64 = 64 << 20;
-/// Some file systems keep times in steps of two seconds.
+/// Resolution of file timestamps in seconds; some file systems store two-second steps.
 const TIME_STEP: i64 = 2;
 
-/// Looks at everything a run wants looked at. Starts git at most once: for what files held when the state was saved, for commits
-/// that HEAD alone does not settle, or for uncommitted changes where a workspace is wanted.
+/// Gathers the evidence a run asks for. Starts git at most once: for the committed content of files, for commits other than
+/// HEAD, or for uncommitted changes if the workspace is wanted.
 pub(crate) fn gather(project: &Project, files: &FileSet, wanted: &Wanted, environment: &Environment) -> Evidence {
     let root = Root::open(&files.root).ok();
     let data_path = root.as_ref().and_then(|root| root.locate(&files.data_dir).ok());
@@ -110,7 +110,7 @@ fn workspace_folder(root: &Utf8Path, wanted: &Wanted) -> Utf8PathBuf {
     wanted.workspace.as_ref().and_then(Option::as_ref).map_or_else(|| root.to_owned(), |folder| folder.under(root))
 }
 
-/// Asks where the work happens, since a linked worktree has a HEAD of its own. Returns false when git had to be started.
+/// Checks commits in the working folder, because a linked worktree has its own HEAD. Returns false if git was started.
 fn inspect_commits(root: &Utf8Path, wanted: &Wanted, evidence: &mut Evidence) -> bool {
     if wanted.commits.is_empty() {
         return true;
@@ -135,7 +135,7 @@ fn inspect_workspace(files: &FileSet, wanted: &Wanted, may_start_git: bool, evid
     }
 }
 
-/// Looks where the work happens, if a run wants that looked at, without starting git: uncommitted changes are not counted.
+/// Inspects the working folder if the run asks for it, without starting git: uncommitted changes are not counted.
 pub(crate) fn workspace(files: &FileSet, wanted: &Wanted) -> Option<Workspace> {
     wanted.workspace.as_ref()?;
     let top = workspace_folder(&files.root, wanted);
@@ -146,7 +146,7 @@ pub(crate) fn workspace(files: &FileSet, wanted: &Wanted) -> Option<Workspace> {
     Some(Workspace { exists, branch: head.branch, head: head.sha, is_git, branch_exists: None, dirty: None })
 }
 
-/// Returns when the state was changed on disk: its file, or the newest file where the state is a folder.
+/// Returns when the state was last modified on disk: its file, or the newest file if the state is a folder.
 fn modified_at(files: &FileSet) -> Option<Timestamp> {
     let state = files.files.get(&files.state).and_then(|entry| entry.modified);
     state.or_else(|| files.files.values().filter_map(|entry| entry.modified).max())
@@ -182,7 +182,8 @@ fn inspect_file(root: &Root, path: &RelPath, record: Option<(&OutputRecord, Time
     }
 }
 
-/// A file of the same size that was last written well before it was recorded is what was recorded.
+/// Tells whether a file may differ from its record. One of the same size that was last written well before it was recorded is
+/// unchanged.
 fn may_have_changed(record: &OutputRecord, recorded_at: Timestamp, bytes: u64, modified: Option<Timestamp>) -> bool {
     record.bytes != bytes || modified.is_none_or(|modified| recorded_at.seconds_since(modified) <= TIME_STEP)
 }
@@ -196,7 +197,7 @@ fn is_json_text(bytes: &[u8]) -> bool {
     serde_json::from_slice::<serde::de::IgnoredAny>(text).is_ok()
 }
 
-/// Looks at files that were not looked at yet.
+/// Inspects files that are not in the evidence yet.
 pub(crate) fn inspect_files(root: &Utf8Path, paths: &[RelPath], evidence: &mut Evidence) {
     let Ok(root) = Root::open(root) else { return };
     for path in paths {
@@ -204,7 +205,7 @@ pub(crate) fn inspect_files(root: &Utf8Path, paths: &[RelPath], evidence: &mut E
     }
 }
 
-/// Describes outputs as they are now, for a record. Those that are missing or no files are left out.
+/// Describes the current outputs for a record. Missing ones and folders are left out.
 pub(crate) fn describe(root: &Utf8Path, outputs: &[RelPath]) -> Vec<OutputRecord> {
     let Ok(root) = Root::open(root) else { return Vec::new() };
     let describe = |path: &RelPath| {
@@ -215,7 +216,7 @@ pub(crate) fn describe(root: &Utf8Path, outputs: &[RelPath]) -> Vec<OutputRecord
     outputs.iter().filter_map(describe).collect()
 }
 
-/// Adds what `finish` saw to the evidence log.
+/// Appends to the evidence log what `finish` saw.
 ///
 /// # Errors
 ///
@@ -224,7 +225,7 @@ pub(crate) fn record(lock: &RunLock, record: &EvidenceRecord, limit: u64) -> Res
     journal::append(lock.data_path(), LOG, record, limit)
 }
 
-/// Reads the evidence log, oldest first. Torn and foreign lines are left out.
+/// Reads the evidence log, oldest first. Lines that do not parse are left out.
 pub(crate) fn records(root: &Utf8Path, data_dir: &RelPath) -> Vec<EvidenceRecord> {
     let data_path = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
     data_path.as_deref().map(records_in).unwrap_or_default()

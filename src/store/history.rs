@@ -1,7 +1,7 @@
-//! Earlier versions. Each replaced file costs one link; all there is to know of it is in the name of that link.
+//! Earlier versions of the state files. Each replaced file is kept as one hard link whose name holds all its metadata.
 //!
-//! `000012-20260131T120000Z-begin-<step>-<files>-<sha256>-<path>`: an entry is complete when it has as many files as its names
-//! say, and an incomplete one counts for nothing. A path that does not fit into a name is kept once under `paths/` by its digest.
+//! `000012-20260131T120000Z-begin-<step>-<files>-<sha256>-<path>`: an entry is complete if it has as many files as its names
+//! say; incomplete entries are ignored. A path that does not fit into a name is stored once under `paths/` by its digest.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -31,21 +31,21 @@ const NAME_LIMIT: usize = 255;
 const STEP_LIMIT: usize = 60;
 const SIZE_LIMIT: u64 = 64 << 20;
 const CORRUPT_LIMIT: usize = 20;
-/// Begins the field of a path that is kept elsewhere; no escaped path has it.
+/// Prefix of a path field that refers to `paths/`; no escaped path has it.
 const BY_DIGEST: &str = "@";
 
-/// Is one earlier checkpoint: the files as they were before it was written.
+/// An earlier checkpoint: the files as they were before a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HistoryEntry {
     pub(crate) id: String,
     pub(crate) at: Timestamp,
-    /// The word for the change that replaced these versions.
+    /// The kind of the change that replaced these versions.
     pub(crate) change: String,
     pub(crate) step: Option<StepId>,
     pub(crate) files: Vec<HistoryFile>,
 }
 
-/// Is one kept version.
+/// A kept version of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HistoryFile {
     pub(crate) path: RelPath,
@@ -53,7 +53,7 @@ pub(crate) struct HistoryFile {
     pub(crate) bytes: u64,
 }
 
-/// Is one link, by its name alone.
+/// A kept version as described by the name of its link.
 struct HistoryLink {
     name: String,
     sequence: u64,
@@ -65,11 +65,11 @@ struct HistoryLink {
     path: String,
 }
 
-/// Lists the checkpoints that can be gone back to, newest first.
+/// Lists the checkpoints that can be restored, newest first.
 ///
 /// # Errors
 ///
-/// When the folder is there and cannot be read.
+/// If the history exists and cannot be read.
 pub(crate) fn list(root: &Utf8Path, data_dir: &RelPath) -> Result<Vec<HistoryEntry>, StoreError> {
     let Some(folder) = existing_folder(root, data_dir)? else { return Ok(Vec::new()) };
     let mut entries = Vec::new();
@@ -88,11 +88,11 @@ fn history_file(folder: &Utf8Path, kept: &HistoryLink) -> Option<HistoryFile> {
     Some(HistoryFile { path: path_of(folder, kept)?, sha256: kept.sha256.clone(), bytes: metadata.len() })
 }
 
-/// Reads the state as it was before one checkpoint: of every file that it or a later one replaced, the first version that was kept.
+/// Reads the state as it was before a checkpoint: for each file, the first version kept by this checkpoint or a later one.
 ///
 /// # Errors
 ///
-/// When there is no such checkpoint, or a kept version is not what it was.
+/// If there is no such checkpoint, or a kept version was changed since.
 pub(crate) fn read(root: &Utf8Path, data_dir: &RelPath, id: &str) -> Result<Vec<(RelPath, Vec<u8>)>, StoreError> {
     let missing =
         |path: &Utf8Path| StoreError::HistoryMissing { path: path.to_owned(), id: id.chars().take(80).collect() };
@@ -119,7 +119,7 @@ pub(crate) fn read(root: &Utf8Path, data_dir: &RelPath, id: &str) -> Result<Vec<
     Ok(files)
 }
 
-/// Sets a content aside that does not parse, before it is replaced. Returns where it is.
+/// Keeps a copy of content that does not parse, before it is replaced. Returns its path.
 ///
 /// # Errors
 ///
@@ -138,7 +138,7 @@ pub(crate) fn keep_corrupt(
         Err(source) if source.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io(&file, source)),
         Ok(()) | Err(_) => {}
     }
-    // The only copy of what is replaced next: its name has to be as durable as its content.
+    // The only copy of what is replaced next, so its name has to be durable too.
     stage::sync_dirs(
         [folder.as_path(), parent.as_path(), lock.data_path()].into_iter().chain(lock.data_path().parent()),
     )?;
@@ -150,24 +150,24 @@ pub(crate) fn keep_corrupt(
     Ok(file)
 }
 
-/// Is a version about to be replaced.
+/// A version that is about to be replaced.
 pub(super) struct ReplacedFile<'a> {
     pub(super) path: &'a RelPath,
     pub(super) real: &'a Utf8Path,
     pub(super) bytes: &'a [u8],
     pub(super) sha256: &'a str,
-    /// Whether a link is as good as a copy: nobody else has the file under another name.
+    /// Whether a link is as good as a copy: the file has no other hard link.
     pub(super) may_link: bool,
 }
 
-/// Says what the replaced versions are kept as.
+/// What the names of the kept versions say about the change.
 pub(super) struct HistoryLabel<'a> {
     pub(super) at: Timestamp,
     pub(super) change: &'a str,
     pub(super) step: Option<&'a StepId>,
 }
 
-/// Is the history while a checkpoint is being written. Of most of it only the order counts, so that a long one costs little.
+/// The history while a checkpoint is written. Only sequence numbers are parsed up front, so a long history costs little.
 pub(super) struct HistoryWriter {
     folder: Utf8PathBuf,
     names: BTreeMap<u64, Vec<String>>,
@@ -193,11 +193,11 @@ impl HistoryWriter {
         id(self.sequence)
     }
 
-    /// Keeps the versions under the next number. An entry of a checkpoint that never came to be is replaced.
+    /// Keeps the versions under the next number. The entry of a checkpoint that never took effect is replaced.
     pub(super) fn keep(&mut self, label: &HistoryLabel<'_>, replaced: &[ReplacedFile<'_>]) -> Result<(), StoreError> {
         let folder = &self.folder;
         let stale = self.names.last_entry().filter(|newest| {
-            // A backup that goes with its state has the bytes of the version before, and is another file.
+            // The backup beside the state may have the same bytes, so the path has to match too.
             let is_current = |one: &HistoryLink| {
                 let same = |now: &&ReplacedFile<'_>| now.sha256 == one.sha256;
                 replaced.iter().filter(same).any(|now| path_of(folder, one).as_ref() == Some(now.path))
@@ -222,7 +222,7 @@ impl HistoryWriter {
         Ok(())
     }
 
-    /// Forgets all but the newest; the one being written counts. What only looks like a name of ours is left where it is.
+    /// Removes all but the newest entries, counting the one being written. Files whose names do not parse stay.
     pub(super) fn prune(mut self, limit: usize, has_new: bool) {
         let keep = limit.saturating_sub(usize::from(has_new));
         while self.names.len() > keep {
@@ -257,7 +257,7 @@ fn id(sequence: u64) -> String {
     format!("{sequence:06}")
 }
 
-/// Writes a file that is not there yet, and returns when its content is durable: a copy that is empty after a power loss is none.
+/// Creates a file and returns when its content is durable, so that a power loss cannot leave an empty copy.
 fn write_new(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = calls::create_new(path, platform::DATA_FILE_MODE)?;
     calls::write(&mut file, bytes).and_then(|()| calls::sync_all(&file)).inspect_err(|_| {
@@ -298,7 +298,7 @@ fn complete_entries(names: Vec<HistoryLink>) -> BTreeMap<u64, Vec<HistoryLink>> 
     entries
 }
 
-/// Takes the name of a link apart; `None` when it is none.
+/// Splits the name of a link into its fields; `None` for other names.
 fn split_name(name: &str) -> Option<[&str; 7]> {
     let mut rest = name.splitn(7, '-');
     let fields: [&str; 7] = std::array::from_fn(|_| rest.next().unwrap_or_default());
@@ -321,7 +321,7 @@ fn parse(name: String) -> Option<HistoryLink> {
     })
 }
 
-/// Reads what `Timestamp::compact` writes.
+/// Parses the output of `Timestamp::compact`.
 fn parse_compact(text: &str) -> Option<Timestamp> {
     if text.len() != 16 || !text.is_ascii() {
         return None;
@@ -342,7 +342,7 @@ fn path_of(folder: &Utf8Path, kept: &HistoryLink) -> Option<RelPath> {
     is_it.then(|| RelPath::parse(std::str::from_utf8(&bytes).ok()?).ok()).flatten()
 }
 
-/// Leaves letters, digits, `.` and `_`; everything else becomes `%` and two digits. Stops before it gets longer than `limit`.
+/// Percent-encodes everything but ASCII letters, digits, `.` and `_`. Stops before the result exceeds `limit` bytes.
 fn escape(text: &str, limit: usize) -> String {
     let mut escaped = String::new();
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! Files that only grow: one JSON value in each line. A line torn by a kill is skipped by its readers and closed by the next writer.
+//! Append-only files with one JSON value per line. Readers skip a torn line; the next writer terminates it.
 
 use std::fs::File;
 use std::io;
@@ -27,16 +27,16 @@ use crate::model::Timestamp;
 const LOG: &str = "log.jsonl";
 const READ_LIMIT: u64 = 64 << 20;
 
-/// Notes what was done, for people who look for a reason later. Keep environment, secrets and home paths out of it.
+/// Adds a line about a change to the log of a run, for diagnosis. Keep environment, secrets and home paths out of it.
 ///
 /// # Errors
 ///
-/// When it cannot be written; callers go on all the same.
+/// If it cannot be written; callers continue regardless.
 pub(crate) fn log<T: Serialize>(lock: &RunLock, line: &T, limit: u64) -> Result<(), StoreError> {
     append(lock.data_path(), LOG, line, limit)
 }
 
-/// Is what a line of the log of a run says.
+/// A line of the log of a run.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct LogEntry {
     pub(crate) at: Timestamp,
@@ -47,13 +47,13 @@ pub(crate) struct LogEntry {
     pub(crate) session: Option<String>,
 }
 
-/// Reads the log of a run, oldest first. Torn and foreign lines are left out.
+/// Reads the log of a run, oldest first. Lines that do not parse are left out.
 pub(crate) fn log_entries(root: &Utf8Path, data_dir: &RelPath) -> Vec<LogEntry> {
     let data_path = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
     data_path.map_or_else(Vec::new, |data_path| read(&data_path, LOG))
 }
 
-/// Does the same and returns when the line is on disk: the caller acts on it.
+/// [`log`] that returns when the line is durable, because the caller acts on it.
 ///
 /// # Errors
 ///
@@ -65,11 +65,11 @@ pub(crate) fn log_durably<T: Serialize>(lock: &RunLock, line: &T, limit: u64) ->
     stage::sync_dirs(std::iter::once(lock.data_path()))
 }
 
-/// Adds a block of text to a log that people read, made where it is missing, and returns when it is on disk.
+/// Appends a block of text to a log for people, created if missing, and returns when it is durable.
 ///
 /// # Errors
 ///
-/// When the path leaves the root, or it cannot be written.
+/// If the path leaves the root, or the file cannot be written.
 pub(crate) fn append_block(root: &Utf8Path, path: &RelPath, block: &str) -> Result<(), StoreError> {
     let path = Root::open(root)?.target(path)?;
     try_append_block(&path, block).map_err(|source| StoreError::io(&path, source))?;
@@ -88,7 +88,7 @@ fn try_append_block(path: &Utf8Path, block: &str) -> io::Result<()> {
     file.sync_data()
 }
 
-/// Adds a line. Before the file grows beyond `limit` it becomes the previous one, which is then forgotten.
+/// Appends a line. Before the file exceeds `limit` bytes it is renamed over the previous file.
 pub(super) fn append<T: Serialize>(data_path: &Utf8Path, name: &str, line: &T, limit: u64) -> Result<(), StoreError> {
     let path = data_path.join(name);
     try_append(&path, line, limit).map_err(|source| StoreError::io(&path, source))
@@ -123,7 +123,7 @@ fn previous(path: &Utf8Path) -> camino::Utf8PathBuf {
     path.with_extension("previous.jsonl")
 }
 
-/// Reads all lines that parse, oldest first. What is missing or cannot be read is no line.
+/// Reads all lines that parse, oldest first. A missing or unreadable file has none.
 pub(super) fn read<T: DeserializeOwned>(data_path: &Utf8Path, name: &str) -> Vec<T> {
     let path = data_path.join(name);
     let mut lines = Vec::new();

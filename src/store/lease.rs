@@ -1,6 +1,6 @@
-//! Who drives a run now. A lease informs; it never locks anybody out for longer than its holder lives.
+//! Which process or session is driving a run. A lease informs; it never locks others out for longer than its holder lives.
 //!
-//! It has one fixed size and is overwritten in place, which costs a checkpoint next to nothing. Torn, it counts for nothing.
+//! It has a fixed size and is overwritten in place, which costs a checkpoint next to nothing. A torn lease is ignored.
 
 use std::io;
 use std::io::Write as _;
@@ -30,12 +30,12 @@ use crate::model::clean_line;
 const FILE: &str = "lease.json";
 const LEASE_BYTES: usize = 1_024;
 const READ_LIMIT: u64 = 64 << 10;
-/// For how long the word of a process that cannot be looked at counts, in seconds.
+/// How long a heartbeat counts as proof of life for a process that cannot be inspected.
 const HEARTBEAT_WINDOW_SECONDS: i64 = 900;
-/// A younger heartbeat is not renewed, in seconds.
+/// A younger heartbeat is not renewed.
 const HEARTBEAT_INTERVAL_SECONDS: i64 = 60;
 
-/// Is the content of the file.
+/// Content of the lease file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Lease {
     session: Option<String>,
@@ -43,42 +43,43 @@ struct Lease {
     process_start: Option<u64>,
     boot_id: Option<String>,
     host: String,
-    /// The holder is one process and nobody else: not what it starts, and no other call of the same session.
+    /// Held by exactly one process: not by its children, and not by other calls of the same session.
     #[serde(default)]
     strict: bool,
     /// The verb that took it, for people.
     command: String,
     taken_at: Timestamp,
     heartbeat: Timestamp,
-    /// The client itself said that this is its process.
+    /// `pid` was reported by the client itself.
     #[serde(default)]
     is_client: bool,
-    /// The holder is at rest: anybody may take over.
+    /// The holder is idle: others may take over.
     #[serde(default, rename = "rests")]
     is_idle: bool,
 }
 
-/// Says whose a lease is.
+/// The session that holds a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Holder {
     pub(crate) session: String,
     pub(crate) taken_at: Timestamp,
 }
 
-/// Says who drives the run, as seen by this process.
+/// Returns who is driving the run, as seen by this process.
 pub(crate) fn inspect(root: &Utf8Path, data_dir: &RelPath, clock: Clock, environment: &Environment) -> Owner {
     let data_path = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
     data_path.map_or(Owner::None, |data_path| inspect_in(&data_path, clock, environment))
 }
 
-/// Adds to what the lease says who else is named as the driver: a living process other than the caller's own line wins.
+/// Combines the lease with the processes that the state names as owners: a living one that is not an ancestor of the caller
+/// wins.
 pub(crate) fn merge_owners(owner: Owner, owner_processes: &[OwnerProcess], environment: &Environment) -> Owner {
     if owner_processes.is_empty() || matches!(owner, Owner::Live { .. }) {
         return owner;
     }
     let caller = Caller::find(environment);
     let is_own = |driver: &OwnerProcess| caller.ancestors.iter().any(|process| process.pid == driver.pid);
-    // Only the number is known: some process that has it is taken for the one that is meant.
+    // Only the pid is known: any process that has it counts.
     let is_alive = |driver: &OwnerProcess| process::is_alive(Process { pid: driver.pid, start: None }) != Some(false);
     let (living, gone): (Vec<&OwnerProcess>, Vec<&OwnerProcess>) =
         owner_processes.iter().partition(|driver| is_alive(driver));
@@ -93,12 +94,12 @@ pub(crate) fn merge_owners(owner: Owner, owner_processes: &[OwnerProcess], envir
     }
 }
 
-/// Does the same for a run that the caller has locked.
+/// [`inspect`] for a run that the caller has locked.
 pub(crate) fn inspect_locked(lock: &RunLock, clock: Clock, environment: &Environment) -> Owner {
     inspect_in(lock.data_path(), clock, environment)
 }
 
-/// Does the same for a caller who drives runs by itself.
+/// [`inspect`] for a caller that drives runs itself.
 pub(crate) fn inspect_by(lock: &RunLock, clock: Clock, caller: &Caller) -> Owner {
     inspect_as(lock.data_path(), clock, || caller.clone())
 }
@@ -163,7 +164,7 @@ fn dead(lease: &Lease) -> Owner {
     Owner::Dead { since: Some(lease.heartbeat), session: lease.session.as_deref().map(|id| clean_line(id, 80)) }
 }
 
-/// Tells whether a living client other than the caller's has the session: one that was forked, or opened twice, keeps its name.
+/// Tells whether another living client has the same session id: a forked session, or one that was opened twice.
 fn is_other_client(lease: &Lease, caller: &Caller) -> bool {
     let holder = Process { pid: lease.pid, start: lease.process_start };
     lease.is_client
@@ -174,7 +175,7 @@ fn is_other_client(lease: &Lease, caller: &Caller) -> bool {
         && process::is_alive(holder) == Some(true)
 }
 
-/// Returns which session holds the lease, alive or not; `None` where there is none with a name.
+/// Returns the session that holds the lease, alive or not; `None` if there is no lease or it names no session.
 pub(super) fn lease_holder(data_path: &Utf8Path) -> Option<Holder> {
     match read(data_path) {
         StoredLease::Lease(Lease { session: Some(session), taken_at, .. }) => Some(Holder { session, taken_at }),
@@ -182,7 +183,7 @@ pub(super) fn lease_holder(data_path: &Utf8Path) -> Option<Holder> {
     }
 }
 
-/// Says that the holder is at rest. The lease stays, so that one knows who drove the run; it keeps nobody out any more.
+/// Marks the holder as idle. The lease stays as a record of the last driver but no longer keeps others out.
 ///
 /// # Errors
 ///
@@ -196,7 +197,7 @@ pub(crate) fn mark_idle(lock: &RunLock, session: &str) -> Result<(), StoreError>
     }
 }
 
-/// Makes the caller the one who drives. Whether that is fair is the planner's question.
+/// Makes the caller the holder. The planner decides whether that is allowed.
 ///
 /// # Errors
 ///
@@ -218,8 +219,7 @@ pub(crate) fn take(lock: &RunLock, clock: Clock, caller: &Caller, command: &str)
     write(lock, &lease)
 }
 
-/// Says that the caller is still at work. Does nothing when it said so a moment ago, or when the lease is somebody else's.
-/// Returns whether the caller holds it.
+/// Renews the caller's heartbeat, unless it is recent. Returns whether the caller holds the lease.
 ///
 /// # Errors
 ///
@@ -243,7 +243,7 @@ pub(crate) fn refresh(lock: &RunLock, clock: Clock, caller: &Caller) -> Result<b
     write(lock, &lease).map(|()| true)
 }
 
-/// Ends the caller's lease; one that is somebody else's stays.
+/// Removes the caller's lease; the lease of another holder stays.
 ///
 /// # Errors
 ///

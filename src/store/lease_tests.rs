@@ -23,7 +23,7 @@ fn caller() -> Caller {
     Caller::find(&Environment { session: Some("mine".to_owned()), ..Environment::default() })
 }
 
-/// Is held by process 1, which lives as long as this machine and is nobody's session here.
+/// Held by process 1, which lives as long as this machine and is nobody's session here.
 fn foreign(caller: &Caller) -> Lease {
     Lease {
         session: Some("theirs".to_owned()),

@@ -1,7 +1,7 @@
 //! One writer at a time for each run. Holding a [`RunLock`] is the permission to write.
 //!
-//! The lock file is never deleted: a lock on a file that has lost its name would exclude nobody. The operating system drops the
-//! lock with its holder, so a killed process leaves nothing to clean up.
+//! The lock file is never deleted: a lock on a deleted file would not exclude anyone. The operating system releases the lock
+//! when its holder ends, so a killed process leaves nothing to clean up.
 
 use std::fs;
 use std::fs::File;
@@ -31,13 +31,13 @@ use crate::model::clean_line;
 
 const LOCK_FILE: &str = "lock";
 const FIRST_PAUSE: Duration = Duration::from_micros(500);
-/// Short, so that who has waited for long asks as often as who has just come: of many writers none waits in vain.
+/// Short, so that a long-waiting writer polls as often as a new one and does not starve.
 const LONGEST_PAUSE: Duration = Duration::from_millis(2);
 
-/// Is the right to change one run, held until it is dropped.
+/// The exclusive right to change one run, held until dropped.
 #[derive(Debug)]
 pub(crate) struct RunLock {
-    /// The operating system unlocks it when it is closed.
+    /// Closing it releases the lock.
     _file: File,
     root: Root,
     data_dir: RelPath,
@@ -46,11 +46,12 @@ pub(crate) struct RunLock {
 }
 
 impl RunLock {
-    /// Waits for the run to be free, then brings to its end what a killed writer left. Makes Piton's own folder when needed.
+    /// Waits for the run to be free, then finishes what a killed writer began. Creates the data folder if needed.
     ///
     /// # Errors
     ///
-    /// When somebody else holds it for longer than `timeout`, or the folder cannot be written.
+    /// If another process holds it for longer than `timeout`, the file system has no locks, the folder cannot be written, or
+    /// the change of a killed writer cannot be finished.
     pub(crate) fn acquire(root: &Utf8Path, data_dir: &RelPath, timeout: Duration) -> Result<Self, StoreError> {
         let root = Root::open(root)?;
         let data_path = root.target(data_dir)?;
@@ -59,7 +60,7 @@ impl RunLock {
         let file = loop {
             let file = open_or_create(&data_path, &path)?;
             poll(&path, timeout.saturating_sub(started.elapsed()), timeout, || file.try_lock())?;
-            // Somebody may have removed the whole folder while we waited.
+            // The whole folder may have been removed while we waited.
             if !platform::is_unlinked(&file) {
                 break file;
             }
@@ -83,7 +84,7 @@ impl RunLock {
         &self.data_path
     }
 
-    /// Returns a folder below Piton's own, made when needed. A link in its place is refused.
+    /// Returns a subfolder of the data folder, created if needed. A symlink in its place is refused.
     pub(super) fn folder(&self, name: &str) -> Result<Utf8PathBuf, StoreError> {
         subfolder(&self.data_path, name)
     }
@@ -115,7 +116,7 @@ fn open_or_create(data_path: &Utf8Path, path: &Utf8Path) -> Result<File, StoreEr
         .map_err(|source| StoreError::io(path, source))
 }
 
-/// Makes Piton's own folder where there is none, and hides it from git.
+/// Creates the data folder if it is missing, and hides it from git.
 pub(super) fn create_data_dir(data_path: &Utf8Path) -> Result<(), StoreError> {
     if let Some(parent) = data_path.parent() {
         stage::make_durable_folders(parent)?;
@@ -124,12 +125,12 @@ pub(super) fn create_data_dir(data_path: &Utf8Path) -> Result<(), StoreError> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io(data_path, error)),
         Ok(()) | Err(_) => {}
     }
-    // Before the lock file, so that where there is a lock, there is the other.
+    // Before the lock file, so that a locked folder always has it.
     let ignore = data_path.join(".gitignore");
     write_gitignore(&ignore).map_err(|source| StoreError::io(&ignore, source))
 }
 
-/// Writes the file that hides a folder from git. An empty one is what a kill or a full disk left of it.
+/// Writes the `.gitignore` of the data folder. An empty one is the rest of a write that was cut off.
 fn write_gitignore(ignore: &Utf8Path) -> io::Result<()> {
     if fs::symlink_metadata(ignore).is_ok_and(|metadata| !metadata.is_file() || metadata.len() > 0) {
         return Ok(());
@@ -140,18 +141,18 @@ fn write_gitignore(ignore: &Utf8Path) -> io::Result<()> {
     })
 }
 
-/// Finds out whether a run could be locked now, without making anything that is not there.
+/// Tests whether a run could be locked now, without creating anything.
 ///
 /// # Errors
 ///
-/// When somebody holds it, or the file system does not support locks.
+/// If another process holds it, or the file system does not support locks.
 pub(crate) fn try_lock(root: &Utf8Path, data_dir: &RelPath) -> Result<(), StoreError> {
     let data_path = data_dir.under(root);
     lock_shared(&data_path, Duration::from_millis(200)).map(drop)
 }
 
-/// Waits until no writer is at work and keeps writers out while the result lives. `None` where nobody ever wrote, or where this
-/// user may not look.
+/// Waits for the writer to finish and keeps writers out while the result lives. `None` if the run was never written or the lock
+/// file cannot be read.
 pub(super) fn lock_shared(data_path: &Utf8Path, timeout: Duration) -> Result<Option<File>, StoreError> {
     let path = data_path.join(LOCK_FILE);
     let file = match platform::careful().read(true).open(&path) {
@@ -162,12 +163,12 @@ pub(super) fn lock_shared(data_path: &Utf8Path, timeout: Duration) -> Result<Opt
     Ok(Some(file))
 }
 
-/// Tells whether somebody ever wrote this run.
+/// Tells whether this run was ever written by Piton.
 pub(super) fn has_lock_file(data_path: &Utf8Path) -> bool {
     data_path.join(LOCK_FILE).symlink_metadata().is_ok()
 }
 
-/// Polls, since a wait in the kernel has no end.
+/// Polls, because a blocking lock call has no timeout.
 fn poll(
     path: &Utf8Path,
     left: Duration,
@@ -193,7 +194,7 @@ fn poll(
     }
 }
 
-/// Says which process holds the lock, where the system tells.
+/// Returns the process that holds the lock, where the system tells.
 #[cfg(target_os = "linux")]
 fn holder_of(path: &Utf8Path) -> Option<String> {
     use std::os::unix::fs::MetadataExt as _;
@@ -205,7 +206,8 @@ fn holder_of(path: &Utf8Path) -> Option<String> {
     Some(format!("process {pid}{name}"))
 }
 
-/// Reads a line of proc_locks(5): `1: FLOCK  ADVISORY  WRITE 4242 fe:00:8899 0 EOF`. Those who wait have an arrow before the kind.
+/// Reads a line of proc_locks(5): `1: FLOCK ADVISORY WRITE 4242 fe:00:8899 0 EOF`. Waiting processes have an arrow before the
+/// kind.
 #[cfg(target_os = "linux")]
 fn holder_in(line: &str, file: &str) -> Option<u32> {
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();

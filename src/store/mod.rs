@@ -1,11 +1,25 @@
-//! The only room that touches files, locks, the clock, the environment and git. It knows bytes and paths, not formats.
+//! Files, locks, the clock, the environment and git: the only module besides `runner/exec` that touches them. It knows bytes and
+//! paths, not formats.
 //!
-//! It trusts nothing that it reads: a path is checked against its root before it is opened, sizes and depths are bounded, and
-//! what lies in Piton's own folder is treated like any other stranger's file, because a repository may ship one.
+//! Everything it reads is untrusted: a path is checked against its root before it is opened, sizes and depths are bounded, and even
+//! the content of Piton's data folder is checked, because a repository may ship one.
 //!
-//! Reading leads from [`Project`] over [`listings`] to [`file_set`] and [`gather`]; writing from [`RunLock`] to [`commit()`].
+//! Reading starts at [`Project`] and goes through [`listings`] to [`file_set`] and [`gather`]; writing starts at [`RunLock`] and goes
+//! to [`commit()`].
+//!
+//! - Where we are: `project`, `repository`, `environment`, `config`, `clock`, `process` (the caller), `sessions` (the runner's
+//!   sessions in the state home).
+//! - Reading: `discover` lists names, `read` returns bytes. `path` resolves every path below its root.
+//! - Writing: `lock`, `commit`, `append`, `stage` and `txn`, along paths without symlinks (`nofollow`). Every system call goes through
+//!   `calls`, where a test can make it fail. `archive` and `settings` write the few files outside of checkpoints.
+//! - Piton's own data: `history`, `evidence`, `journal`, `lease`, `session` (logs of the client's sessions) and `rollbacks`, written in
+//!   place by `data_file`.
+//! - Git: `git` and `worktree` run it, `git_filters` keeps it from starting programs that a repository configures, `committed_state`
+//!   compares a state with its commit.
+//! - Rollback only: `git_impact` lists the work that is discarded, `backup` copies it.
+//! - `platform` is what differs between operating systems; `scratch` serves the demonstration.
 
-#![expect(clippy::disallowed_methods, reason = "this is the room that touches files, the clock and processes")]
+#![expect(clippy::disallowed_methods, reason = "this module touches files, the clock and processes")]
 
 mod append;
 pub(crate) mod archive;

@@ -1,8 +1,9 @@
-//! Writing along a path in which no folder is a link. Paths are checked when they are resolved (see `path`); here it is made sure that
-//! nobody put a link in the place of one of their folders since.
+//! Writes along paths without symlinks. `path` checks a path when it is resolved; this module makes sure that none of its
+//! folders has become a symlink since.
 //!
-//! The content of a file is only ever written through a descriptor that is known to lie where the path says. Between a look and a call
-//! that only moves names a swap is still possible; it finds no file there that the call could replace.
+//! Content is only written through a descriptor that is known to be at the expected path. Calls that only move names (rename,
+//! link, remove) check first, and a folder can still be swapped between the check and the call. They can then affect a name
+//! elsewhere, but never overwrite the content of a file.
 
 use std::fs;
 use std::fs::File;
@@ -13,20 +14,20 @@ use super::platform;
 use super::platform::Access;
 use super::platform::DirHandle;
 
-/// Says what a file is opened for. Neither a link in its place is followed, nor a pipe waited for.
+/// What a file is opened for. No mode follows a symlink or blocks on a pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OpenMode {
-    /// Writing; it must not be there yet.
+    /// Write a new file; fails if it exists.
     Create,
-    /// Adding to what is there.
+    /// Append to an existing file.
     Append,
-    /// Adding to it and reading it; made where it is missing.
+    /// Append and read; created if missing.
     Log,
-    /// Writing over it, without making it shorter; made where it is missing.
+    /// Overwrite without truncating; created if missing.
     Overwrite,
-    /// Reading and writing what is there.
+    /// Read and write an existing file.
     Edit,
-    /// The same; made where it is missing.
+    /// Read and write; created if missing.
     Lock,
 }
 
@@ -39,14 +40,14 @@ impl OpenMode {
     }
 }
 
-/// Opens a file; `mode` is that of one that is made.
+/// Opens a file; `mode` is the permission mode of a created one.
 pub(super) fn open(path: &Path, open_mode: OpenMode, mode: u32) -> io::Result<File> {
     let target =
         OpenTarget { path, dir: path.parent().map(open_dir).transpose()?.flatten(), access: open_mode.access() };
     let may_make = matches!(open_mode, OpenMode::Log | OpenMode::Overwrite | OpenMode::Lock);
     match target.open((open_mode == OpenMode::Create).then_some(mode)) {
         Err(error) if may_make && error.kind() == io::ErrorKind::NotFound => match target.open(Some(mode)) {
-            // Somebody else was faster.
+            // Another process created it first.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => target.open(None),
             made => made,
         },
@@ -54,7 +55,7 @@ pub(super) fn open(path: &Path, open_mode: OpenMode, mode: u32) -> io::Result<Fi
     }
 }
 
-/// Is the way to a file: by the folder that is held, or, where the system holds none, by its path.
+/// A file to open: by name in its open folder, or by path where the system cannot open folders this way.
 struct OpenTarget<'a> {
     path: &'a Path,
     dir: Option<DirHandle>,
@@ -62,7 +63,7 @@ struct OpenTarget<'a> {
 }
 
 impl OpenTarget<'_> {
-    /// Opens the file, or makes one with a mode.
+    /// Opens the file, or creates it with the mode `made`.
     fn open(&self, made: Option<u32>) -> io::Result<File> {
         if let (Some(dir), Some(name)) = (&self.dir, self.path.file_name()) {
             return dir.open(name, self.access, made);
@@ -72,38 +73,38 @@ impl OpenTarget<'_> {
         let file = platform::with_mode(&mut options, made.unwrap_or_default()).open(self.path)?;
         let Some(place) = platform::misplaced(&file, self.path) else { return Ok(file) };
         if made.is_some() {
-            // It is where it was just made, and empty.
+            // It was just created there and is empty.
             let _ = fs::remove_file(place);
         }
         Err(refusal())
     }
 }
 
-/// Gives a file another name in place of what has that name.
+/// Renames a file, replacing the target.
 pub(super) fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
     check_both(from.as_ref(), to.as_ref())?;
     fs::rename(from, to)
 }
 
-/// Gives a file one more name.
+/// Creates a hard link.
 pub(super) fn hard_link(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
     check_both(from.as_ref(), to.as_ref())?;
     fs::hard_link(from, to)
 }
 
-/// Takes a name away from a file.
+/// Removes a file.
 pub(super) fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
     check(path.as_ref())?;
     fs::remove_file(path)
 }
 
-/// Makes a folder that only its owner may enter.
+/// Creates a folder that only its owner may enter.
 pub(super) fn create_private_dir(path: &Path) -> io::Result<()> {
     check(path)?;
     platform::create_private_dir(path)
 }
 
-/// Looks at a folder that both are in once.
+/// Checks the folders of both paths; a shared folder once.
 fn check_both(from: &Path, to: &Path) -> io::Result<()> {
     check(to)?;
     if from.parent() == to.parent() { Ok(()) } else { check(from) }
@@ -113,7 +114,7 @@ fn check(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), |folder| open_dir(folder).map(drop))
 }
 
-/// Holds a folder that no link leads to.
+/// Opens a folder whose path has no symlink.
 fn open_dir(folder: &Path) -> io::Result<Option<DirHandle>> {
     platform::open_dir_nofollow(folder)
         .map_err(|error| if error.kind() == io::ErrorKind::NotFound { error } else { refusal() })

@@ -1,4 +1,4 @@
-//! The log of rollbacks: how often a run went back to a point, and since when what was done before proves nothing.
+//! The log of rollbacks: how often a run went back to a point, and which evidence is outdated since.
 
 use camino::Utf8Path;
 
@@ -11,7 +11,7 @@ use crate::model::RollBackRecord;
 
 const LOG: &str = "rollbacks.jsonl";
 
-/// Adds a rollback.
+/// Appends a rollback.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
 //! The logs of the client's sessions: one file per session, in Piton's folder at the top of the project, one line per event.
 //!
-//! They only say more about an interruption; nothing is decided by what is missing in them. A project has none before a run is
-//! found in it, and whatever cannot be written is left out.
+//! They only help to explain an interruption; nothing depends on a missing entry. A project has none before a run is found in
+//! it, and write errors are ignored.
 
 use std::fs;
 
@@ -28,14 +28,14 @@ use crate::model::clean_line;
 use crate::model::sha256_hex;
 
 const FOLDER: &str = "sessions";
-/// Before a log grows beyond this it becomes the previous one.
+/// Size in bytes at which a log is rotated.
 const LOG_LIMIT: u64 = 128 << 10;
-/// How many logs stay, the newest.
+/// Number of logs that are kept, the newest.
 const LOGS_LIMIT: usize = 40;
 const EVENTS_LIMIT: usize = 1_000;
 const SESSION_CHARS: usize = 128;
 
-/// Is the log of one session. It need not be there.
+/// The log of one session. It need not exist.
 #[derive(Debug)]
 pub(crate) struct SessionLog {
     folder: Utf8PathBuf,
@@ -43,9 +43,9 @@ pub(crate) struct SessionLog {
 }
 
 impl SessionLog {
-    /// Returns the log of a session, whether there is one or not.
+    /// Returns the log of a session; it need not exist.
     pub(crate) fn of(project: &Project, session: &str) -> Self {
-        // A session is named by whoever starts it: no name becomes a path.
+        // A session id is untrusted input, so it is hashed and never becomes a path.
         let mut name = sha256_hex(clean_line(session, SESSION_CHARS).as_bytes());
         name.truncate(24);
         Self { folder: project.root.join(DATA_DIR).join(FOLDER), name: format!("{name}.jsonl") }
@@ -55,7 +55,7 @@ impl SessionLog {
         self.folder.join(&self.name).symlink_metadata().is_ok_and(|metadata| metadata.is_file())
     }
 
-    /// Adds an event to a log that is there; does nothing otherwise.
+    /// Appends an event to an existing log; does nothing without one.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ impl SessionLog {
         journal::append(&self.folder, &self.name, &SessionLine { at, event }, LOG_LIMIT)
     }
 
-    /// Does the same, and begins the log where there is none.
+    /// Appends an event, creating the log if needed.
     ///
     /// # Errors
     ///
@@ -93,7 +93,7 @@ impl SessionLog {
     }
 }
 
-/// A repository may ship such a folder; a link in its place leads nowhere.
+/// Tells whether the folder and its parent are real folders: a repository may ship symlinks in their place.
 fn is_real_folder(folder: &Utf8Path) -> bool {
     let is_dir = |path: &Utf8Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
     is_dir(folder) && folder.parent().is_some_and(is_dir)
@@ -110,12 +110,12 @@ fn remove_old_logs(folder: &Utf8Path) {
     logs.sort();
     let surplus = (logs.len() + 1).saturating_sub(LOGS_LIMIT);
     for (_, path) in logs.into_iter().take(surplus) {
-        // It is tried again when the next session begins.
+        // The next session tries again.
         let _ = fs::remove_file(path);
     }
 }
 
-/// Returns what the session that holds the lease of a run, dead or alive, told since it wrote to the run last.
+/// Returns the events of the session that holds the run's lease, alive or not, since its last write to the run.
 pub(super) fn events_since_write(project: &Project, data_path: &Utf8Path, run: &DrivenRun) -> Option<Vec<SessionLine>> {
     let Holder { session, taken_at } = lease::lease_holder(data_path)?;
     let mut events = SessionLog::of(project, &session).events();
@@ -127,7 +127,7 @@ pub(super) fn events_since_write(project: &Project, data_path: &Utf8Path, run: &
     Some(events)
 }
 
-/// Returns the caller, with the client's own process as the owner where the client said which one it is.
+/// Returns the caller, with the client's process as the owner if the client reported it.
 pub(crate) fn caller(project: &Project, environment: &Environment) -> Caller {
     let caller = Caller::find(environment);
     match &caller.session {
@@ -148,19 +148,19 @@ fn with_client_process(caller: Caller, events: &[SessionLine]) -> Caller {
     }
 }
 
-/// Returns the event that says that the client of this caller began.
+/// Returns the event that records the start of the caller's client.
 pub(crate) fn start_event(caller: &Caller, source: &str) -> SessionEvent {
     let Process { pid, start } = caller.owner;
     SessionEvent::Start { source: clean_line(source, 20), pid, process_start: start }
 }
 
-/// Says where a run lies, for [`SessionEvent::Drives`].
+/// Returns the location of a run, for [`SessionEvent::Drives`].
 pub(crate) fn driven_run(project: &Project, root: &Utf8Path, data_dir: &RelPath, state: &RelPath) -> DrivenRun {
     let worktree = (root != project.root).then(|| root.file_name().unwrap_or_default().to_owned());
     DrivenRun { worktree, data_dir: data_dir.clone(), state: state.clone() }
 }
 
-/// Returns the runs of the events whose lease the session still holds, each with its root, without a walk through the project.
+/// Returns the runs in the events whose lease the session still holds, each with its root, without walking the project.
 pub(crate) fn held_runs(project: &Project, session: &str, events: &[SessionLine]) -> Vec<(Utf8PathBuf, DrivenRun)> {
     let session = clean_line(session, SESSION_CHARS);
     let mut held: Vec<(Utf8PathBuf, DrivenRun)> = Vec::new();

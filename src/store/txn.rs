@@ -1,8 +1,8 @@
-//! The roll-forward record of a change to several files. Once it is durable, the change has happened.
+//! The roll-forward record of a change to several files. Once it is durable, the change is committed.
 //!
-//! It carries the new contents, so that finishing needs nothing else, and the digests of the old ones, so that it never
-//! overwrites what somebody else wrote in the meantime. A record that lost its way back from a power loss is harmless: it
-//! fits no file any more and is dropped.
+//! It holds the new contents, so that finishing needs nothing else, and the digests of the old ones, so that it never
+//! overwrites what another program wrote meanwhile. A stale record that reappears after a power loss is harmless: it matches no
+//! file any more and is dropped.
 
 use std::fs;
 use std::io;
@@ -28,24 +28,24 @@ const PENDING: &str = "pending";
 const MAGIC: &str = "piton-transaction/1";
 const SIZE_LIMIT: u64 = 256 << 20;
 
-/// Is the whole of a change to several files.
+/// A change to several files.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) files: Vec<RecordedFile>,
 }
 
-/// Is what happens to one file.
+/// The change to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RecordedFile {
     pub(super) path: RelPath,
-    /// The digest of the old content; `None` for a file that must not be there.
+    /// Digest of the old content; `None` for a file that must not exist.
     pub(super) before: Option<String>,
-    /// The new content; `None` for a file that goes.
+    /// The new content; `None` for a file that is removed.
     pub(super) after: Option<Vec<u8>>,
     pub(super) mode: u32,
 }
 
-/// Precedes the contents, which follow each other without separator.
+/// The header entry of one file. The contents follow the header without separator.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
@@ -77,7 +77,7 @@ impl Record {
         bytes
     }
 
-    /// Returns `None` for what is torn or was written by somebody else.
+    /// Parses a record; `None` if it is torn or not a record.
     fn decode(bytes: &[u8]) -> Option<Self> {
         let mut parts = bytes.splitn(3, |byte| *byte == b'\n');
         let first = std::str::from_utf8(parts.next()?).ok()?;
@@ -102,7 +102,7 @@ impl Record {
     }
 }
 
-/// Writes the record under a temporary name; [`publish`] makes it count.
+/// Writes the record under a temporary name; [`publish`] commits it.
 pub(super) fn stage(data_path: &Utf8Path, record: &Record) -> Result<Staged, StoreError> {
     let is_new = data_path.join(FOLDER).symlink_metadata().is_err();
     let folder = lock::subfolder(data_path, FOLDER)?;
@@ -112,7 +112,7 @@ pub(super) fn stage(data_path: &Utf8Path, record: &Record) -> Result<Staged, Sto
     stage::write(&folder.join(PENDING), &record.encode(), platform::DATA_FILE_MODE, None)
 }
 
-/// Makes a durable record count, durably.
+/// Commits a durable record, durably.
 pub(super) fn publish(data_path: &Utf8Path, staged: &Staged) -> Result<(), StoreError> {
     let folder = data_path.join(FOLDER);
     let pending = folder.join(PENDING);
@@ -120,12 +120,12 @@ pub(super) fn publish(data_path: &Utf8Path, staged: &Staged) -> Result<(), Store
     stage::sync_dirs(std::iter::once(folder.as_path()))
 }
 
-/// Returns where the records of a run lie.
+/// Returns the folder of a run's records.
 pub(super) fn folder(data_path: &Utf8Path) -> Utf8PathBuf {
     data_path.join(FOLDER)
 }
 
-/// Drops the record. Its end need not be durable: see the top of this file.
+/// Removes the record. This need not be durable: see the module documentation.
 pub(super) fn drop_record(data_path: &Utf8Path) -> Result<(), StoreError> {
     let pending = data_path.join(FOLDER).join(PENDING);
     match calls::remove_file(&pending) {
@@ -134,25 +134,25 @@ pub(super) fn drop_record(data_path: &Utf8Path) -> Result<(), StoreError> {
     }
 }
 
-/// Tells whether some change is not at its end.
+/// Tells whether a change is unfinished.
 pub(super) fn is_pending(data_path: &Utf8Path) -> bool {
     data_path.join(FOLDER).join(PENDING).symlink_metadata().is_ok()
 }
 
-/// Reads the pending record, for those who may not finish it. `None` when there is none that fits the files as they are.
+/// Reads the pending record, for callers that may not finish it. `None` if there is none that matches the files.
 pub(super) fn pending(root: &Root, data_path: &Utf8Path) -> Option<Record> {
     let record = read(root, &data_path.join(FOLDER).join(PENDING)).ok()??;
     progress(root, &record).map(|_| record)
 }
 
-/// Returns `Ok(None)` for a missing, torn or shipped record; that of another user is an error.
+/// Reads a record. `Ok(None)` if it is missing, torn, or came with the repository; one of another user is an error.
 fn read(root: &Root, path: &Utf8Path) -> Result<Option<Record>, StoreError> {
     let Ok(metadata) = fs::symlink_metadata(path) else { return Ok(None) };
     // A repository can ship a record, but not one that only its owner may read.
     if !metadata.is_file() || !platform::is_private(&metadata) {
         return Ok(None);
     }
-    // Who owns the project could have written its files without a record. Nobody else's word counts here.
+    // The owner of the project could have written its files without a record; records of other users are not trusted.
     let is_of_owner = || fs::metadata(root.path()).is_ok_and(|top| platform::owner(&top) == platform::owner(&metadata));
     if !platform::is_ours(&metadata) && !is_of_owner() {
         let problem =
@@ -164,13 +164,13 @@ fn read(root: &Root, path: &Utf8Path) -> Result<Option<Record>, StoreError> {
     Ok(bytes.as_deref().and_then(Record::decode))
 }
 
-/// Is how far one file has come.
+/// Whether a file has its old or its new content, with its resolved path.
 enum FileProgress {
     Old(Utf8PathBuf),
     New(Utf8PathBuf),
 }
 
-/// Looks where each file stands; `None` when one of them is neither old nor new, or lies where nothing may be written.
+/// Returns the progress of each file; `None` if one is neither old nor new, or is where nothing may be written.
 fn progress(root: &Root, record: &Record) -> Option<Vec<FileProgress>> {
     let state = |file: &RecordedFile| {
         let real = root.target(&file.path).ok()?;
@@ -184,7 +184,8 @@ fn progress(root: &Root, record: &Record) -> Option<Vec<FileProgress>> {
     record.files.iter().map(state).collect()
 }
 
-/// Finishes the change that a killed writer left, or drops what is left of one that never counted. The caller holds the lock.
+/// Finishes a change that was interrupted after its commit, or removes the leftovers of an uncommitted one. The caller holds
+/// the lock.
 pub(super) fn recover(root: &Root, data_path: &Utf8Path) -> Result<(), StoreError> {
     let Ok(entries) = data_path.join(FOLDER).read_dir_utf8() else { return Ok(()) };
     let folder = lock::subfolder(data_path, FOLDER)?;
@@ -229,12 +230,12 @@ fn roll_forward(record: &Record, progress: &[FileProgress]) -> Result<(), StoreE
     stage::sync_dirs(dirs)
 }
 
-/// Replaces one file by itself, durably but for its name.
+/// Replaces one file. The content is durable, the name not yet.
 pub(super) fn replace_file(real: &Utf8Path, bytes: &[u8], mode: u32) -> Result<(), StoreError> {
     replace_file_as(real, bytes, mode, fs::metadata(real).ok().map(|metadata| platform::attributes(&metadata)))
 }
 
-/// Does the same with the attributes that are given.
+/// [`replace_file`] with the given attributes.
 pub(super) fn replace_file_as(
     real: &Utf8Path,
     bytes: &[u8],
