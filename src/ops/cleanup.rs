@@ -1,5 +1,5 @@
-//! `archive --all`: runs that are over and what was left behind are put away after a while. Nothing is deleted, and nothing is
-//! moved before a person said so.
+//! `archive --all`: archives finished runs and leftover files after some days. Nothing is deleted, and nothing is moved without
+//! confirmation.
 
 use camino::Utf8Path;
 
@@ -25,10 +25,10 @@ use crate::store::RunLock;
 
 const DAY_SECONDS: i64 = 86_400;
 
-/// Somebody may still be writing what is younger.
+/// Younger files may still be written.
 const MIN_AGE_SECONDS: i64 = 3_600;
 
-/// Is one thing to put away.
+/// A finished run or a file to archive.
 struct CleanupCandidate {
     item: CleanupItem,
     subject: CleanupSubject,
@@ -39,7 +39,7 @@ enum CleanupSubject {
     File { root: camino::Utf8PathBuf, leftover: Leftover },
 }
 
-/// Lists what is older than `days`; puts it away with `yes`.
+/// Lists what is older than `days`; archives it with `yes`.
 pub(crate) fn cleanup(ctx: &ProjectContext, days: u32, yes: bool) -> Result<Report, OpError> {
     let limit = i64::from(days) * DAY_SECONDS;
     let ended_runs = ctx.ended_runs();
@@ -77,7 +77,7 @@ pub(crate) fn cleanup(ctx: &ProjectContext, days: u32, yes: bool) -> Result<Repo
     Ok(Report { exit, body, findings: Vec::new() })
 }
 
-/// Returns the runs that are over and not put away yet.
+/// Returns the finished runs that are not archived yet.
 fn finished_candidates(ctx: &ProjectContext, limit: i64) -> Result<Vec<CleanupCandidate>, OpError> {
     let (locations, _) = ctx.locations();
     let mut candidates = Vec::new();
@@ -147,7 +147,7 @@ fn archive_candidate(ctx: &ProjectContext, subject: &CleanupSubject) -> Result<R
     }
 }
 
-/// Moves one file into Piton's own folder beside it: a kill leaves it in one of the two places.
+/// Moves one file into the data folder beside it. After a kill it is in one of the two places.
 fn move_file(ctx: &ProjectContext, root: &Utf8Path, file: &RelPath) -> Result<RelPath, OpError> {
     let folder = file.parent().map_or_else(String::new, |folder| format!("{folder}/"));
     let own = RelPath::parse(&format!("{folder}.piton/leftovers"))?;

@@ -1,4 +1,4 @@
-//! `context`: what the agent of the next step, or of a given one, needs to know.
+//! `context`: what the agent of a step needs to know.
 
 use super::Exit;
 use super::OpError;
@@ -39,7 +39,7 @@ pub(crate) fn assemble(opened: &OpenedRun, run: &Run, planned: &Planned, next: &
     engine::assemble(run, &planned.plan, next, brief, budget)
 }
 
-/// Returns the plan's own entry for a step, else one as if the caller had chosen the step.
+/// Returns the plan's entry for a step, else the one of a plan that starts at the step.
 fn next_for(
     ctx: &ProjectContext,
     opened: &OpenedRun,

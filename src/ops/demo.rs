@@ -8,16 +8,16 @@ use super::report::Report;
 use crate::model::DialectId;
 use crate::store::Scratch;
 
-/// The time of the demonstration, so that it reads the same on every day.
+/// The time of the demonstration, fixed so that its output is always the same.
 const NOW: &str = "2026-01-31T12:00:00Z";
-/// When the work that the stories go on with was committed.
+/// When the interrupted work was committed.
 const COMMITTED: &str = "2026-01-31T09:00:00Z";
 
-/// Is one thing that happens: words, and a command.
+/// One scene: an explanation and a command.
 struct DemoStep {
     say: &'static str,
     command: &'static [&'static str],
-    /// The file that somebody writes before it.
+    /// A file that is written before the command.
     writes: Option<(&'static str, &'static str)>,
 }
 
@@ -162,7 +162,7 @@ const SCENARIOS: [DemoScenario; 5] = [
     },
 ];
 
-/// Runs the stories with this very program. The scratch project is removed afterwards unless `keep`.
+/// Runs the scenarios with this program. The scratch project is removed afterwards unless `keep`.
 pub(crate) fn demo(keep: bool) -> Result<Report, OpError> {
     let scratch = Scratch::new()?;
     let mut scenes = Vec::new();
@@ -189,7 +189,7 @@ pub(crate) fn demo(keep: bool) -> Result<Report, OpError> {
     Ok(Report::ok(Body::Demo(DemoReport { scenes, kept: kept.map(camino::Utf8PathBuf::into_string) })))
 }
 
-/// Writes the project of a story as it is committed, adds the worktree, and writes what belongs into that.
+/// Writes and commits the project of a scenario, adds the worktree, and writes the files in it.
 fn lay_out(scenario: &DemoScenario, scratch: &Scratch) -> Result<(), OpError> {
     let in_worktree = |path: &str| scenario.worktree.is_some_and(|(worktree, _)| path.starts_with(worktree));
     let write = |is_wanted: &dyn Fn(&str) -> bool| -> Result<(), OpError> {
@@ -203,7 +203,7 @@ fn lay_out(scenario: &DemoScenario, scratch: &Scratch) -> Result<(), OpError> {
     write(&in_worktree)
 }
 
-/// Quotes what a shell would take apart; our own flags stay as everybody types them.
+/// Quotes a word for a shell; flags stay unquoted.
 fn shown(word: &str) -> String {
     if word.starts_with("--") { word.to_owned() } else { crate::engine::quoted(word) }
 }

@@ -1,4 +1,4 @@
-//! `doctor`: what is wrong with this installation and this project. Works with no project, no git and broken state.
+//! `doctor`: checks this installation and this project. Works without a project, without git and with a broken state.
 
 use super::Exit;
 use super::project_context::ProjectContext;

@@ -1,4 +1,4 @@
-//! Why a verb did not do what was asked. The command line turns it into an exit code and hints.
+//! Errors of the verbs, with their exit codes and hints.
 
 use super::exit::Exit;
 use super::project_context::permission_fix;
@@ -16,7 +16,7 @@ use crate::model::human_age;
 use crate::model::mistakes;
 use crate::store::StoreError;
 
-/// Is why a verb stopped.
+/// Why a verb failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OpError {
     #[error(transparent)]
@@ -30,19 +30,19 @@ pub(crate) enum OpError {
     /// No run by that name.
     #[error("no run `{wanted}` in {searched}")]
     UnknownRun { wanted: String, searched: String, known: Vec<String> },
-    /// Several runs, and nobody said which.
+    /// Several runs match, and none was chosen.
     #[error("Found interrupted workflows: {}. Choose one", runs.len())]
     Ambiguous { runs: Vec<ListedRun> },
-    /// What a rollback was to go back to can be several things.
+    /// The target of a rollback is ambiguous.
     #[error("{message}")]
     TargetAmbiguous { message: String, hints: Vec<String> },
-    /// A resume came to nothing, and the run's own system has words for that.
+    /// A resume failed, with the messages of the run's own system.
     #[error("{error}")]
     Resume { messages: Vec<String>, error: Box<OpError> },
-    /// The state says nothing that could be changed or planned.
+    /// The state cannot be read.
     #[error("{message}")]
     Unreadable { message: String, findings: Vec<Finding> },
-    /// Nothing brings a state back that cannot be read.
+    /// An unreadable state cannot be repaired.
     #[error("{message}")]
     Irreparable { message: String, hints: Vec<String>, findings: Vec<Finding> },
     /// The run has no such step.
@@ -52,25 +52,25 @@ pub(crate) enum OpError {
     Refused(Refusal),
     #[error(transparent)]
     Edit(#[from] EditError),
-    /// The command line asked for something that makes no sense.
+    /// The command line is invalid.
     #[error("{message}")]
     Usage { message: String, hints: Vec<String> },
-    /// A workflow file has mistakes; there is one finding for each.
+    /// A workflow file is invalid; one finding per mistake.
     #[error("{file} has {}", mistakes(findings.len()))]
     DefinitionInvalid { file: String, findings: Vec<Finding> },
-    /// The state moved on since the caller looked (`--if-revision`).
+    /// The state changed since the caller read it (`--if-revision`).
     #[error("the state is at revision {found}, not {expected}")]
     Moved { expected: String, found: String, run: String },
-    /// Somebody else drives the run.
+    /// Another living process drives the run.
     #[error("another process is driving this run: {0}")]
     LiveOwner(String),
-    /// There is something in the way that must not be overwritten.
+    /// Something exists that must not be overwritten.
     #[error("{message}")]
     InTheWay { message: String, hints: Vec<String> },
-    /// A person has to agree, and nobody was there to ask.
+    /// A person has to confirm, and has not.
     #[error("{message}")]
     NotConfirmed { message: String, hints: Vec<String> },
-    /// What was to be written does not satisfy its own schema: a bug, caught before it reached the disk.
+    /// The new content violates its own schema: a bug, detected before anything was written.
     #[error("the new state of {file} does not satisfy its schema: {problem}")]
     SelfCheck { file: String, problem: String },
     #[error("there is no schema `{name}`")]
@@ -85,7 +85,7 @@ pub(crate) fn exit_of_error(error: &OpError) -> Exit {
     match error {
         OpError::Store(error) => exit_of_store(error),
         OpError::Resume { error, .. } => exit_of_error(error),
-        // Where a folder of runs is closed, nobody knows that there is none.
+        // A run may be in a folder that cannot be read.
         OpError::NoRun { findings, .. } if findings.iter().any(is_closed) => Exit::Unreadable,
         OpError::NoRun { .. }
         | OpError::NoSession { .. }
@@ -115,7 +115,7 @@ pub(crate) fn exit_of_error(error: &OpError) -> Exit {
     }
 }
 
-/// Tells whether a finding says that runs may be where nobody could look.
+/// Tells whether a finding is about a folder that cannot be read.
 pub(super) fn is_closed(finding: &Finding) -> bool {
     finding.code == FindingCode::FolderClosed
 }
@@ -138,7 +138,7 @@ const fn exit_of_store(error: &StoreError) -> Exit {
     }
 }
 
-/// Returns what the run's own system says in place of the message, for people.
+/// Returns the messages of the run's own system that replace ours, for people.
 pub(crate) fn native_messages(error: &OpError) -> Vec<String> {
     if let OpError::Resume { messages, .. } = error {
         return messages.clone();
@@ -150,7 +150,7 @@ pub(crate) fn native_messages(error: &OpError) -> Vec<String> {
     rows.zip(dialect).map_or_else(Vec::new, |(rows, dialect)| dialect::by_id(dialect).choice_prompt(&rows))
 }
 
-/// Returns what to do about an error: exact commands where there are any.
+/// Returns what to do about an error, as exact commands if possible.
 pub(crate) fn hints(error: &OpError) -> Vec<String> {
     let one = |hint: String| vec![hint];
     match error {

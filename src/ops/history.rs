@@ -1,4 +1,4 @@
-//! `history`: the checkpoints that can be gone back to, who wrote over them, and what that changed.
+//! `history`: the checkpoints that can be restored, who replaced them, and what that changed.
 
 use super::OpError;
 use super::project_context::ProjectContext;
@@ -37,7 +37,7 @@ pub(crate) fn history(ctx: &ProjectContext, with_changes: bool) -> Result<Report
 }
 
 fn item(entry: HistoryEntry, logged: &[LogEntry]) -> HistoryItem {
-    // The name of an entry keeps whole seconds.
+    // The name of an entry has whole seconds.
     let is_it = |line: &&LogEntry| {
         line.change == entry.change && line.step == entry.step && line.at.compact() == entry.at.compact()
     };
@@ -72,7 +72,7 @@ fn add_changes(ctx: &ProjectContext, location: &RunLocation, checkpoints: &mut [
     Ok(())
 }
 
-/// Says what of the steps is not as it was: their status, else the names of what else changed.
+/// Describes the changed steps: their status, else the names of other changed fields.
 fn differences(before: &Run, after: &Run) -> Vec<String> {
     let mut all = Vec::new();
     for step in &after.steps {
@@ -114,7 +114,7 @@ fn fields(before: &Step, after: &Step) -> Vec<&'static str> {
     .collect()
 }
 
-/// Lists the checkpoints that the state of a run holds itself.
+/// Lists the checkpoints of a run whose state is a journal.
 fn journal_items(ctx: &ProjectContext, location: &RunLocation) -> Result<Option<Vec<HistoryItem>>, OpError> {
     if by_id(location.candidate.dialect).state_home() != StateHome::Home {
         return Ok(None);

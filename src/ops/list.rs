@@ -23,14 +23,14 @@ use crate::model::StepId;
 use crate::model::Verdict;
 use crate::store::Scope;
 
-/// Is a run of the list with what is needed to open it.
+/// A row of the list with the location of its run.
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) location: RunLocation,
     pub(crate) row: ListedRun,
-    /// False for a run that is over.
+    /// False for a finished, aborted or archived run.
     pub(crate) shown: bool,
-    /// Somebody else is at work on it.
+    /// Another living process drives it.
     pub(crate) is_driven: bool,
 }
 
@@ -47,15 +47,15 @@ pub(crate) fn list(ctx: &ProjectContext, all: bool) -> Result<Report, OpError> {
     Ok(Report { exit: Exit::Ok, body: Body::List(ListReport { runs, hidden }), findings })
 }
 
-/// Is a run at a summary: no process is started for it.
+/// A summary of one run, computed without starting a process.
 #[derive(Debug)]
 pub(crate) struct RunSummary {
     pub(crate) row: ListedRun,
-    /// What the state says is being worked on.
+    /// The steps in progress, according to the state.
     pub(crate) in_progress: Vec<StepId>,
 }
 
-/// Looks at the run that is meant.
+/// Summarizes the requested run.
 pub(crate) fn summary(ctx: &ProjectContext) -> Result<RunSummary, OpError> {
     let location = select::location(ctx)?;
     let opened = ctx.read(&location)?;
@@ -64,8 +64,7 @@ pub(crate) fn summary(ctx: &ProjectContext) -> Result<RunSummary, OpError> {
     Ok(RunSummary { row: entry(ctx, &location, &opened).row, in_progress })
 }
 
-/// Returns the runs that wait for somebody to take them up, newest first, and how many runs there are in all; what would take
-/// long to find is left out.
+/// Returns the runs that can be resumed, newest first, and the number of all runs, from a quick scan of the project.
 pub(crate) fn waiting(ctx: &ProjectContext) -> Result<(Vec<ListedRun>, usize), OpError> {
     let (locations, _) = ctx.locations_in(Scope::Quick);
     let waits = |entry: &Entry| entry.shown && !entry.is_driven && !entry.location.candidate.claim.is_implied();
@@ -73,7 +72,7 @@ pub(crate) fn waiting(ctx: &ProjectContext) -> Result<(Vec<ListedRun>, usize), O
     Ok((entries.into_iter().filter(waits).map(|entry| entry.row).collect(), locations.len()))
 }
 
-/// Says where was looked, and how many runs were found there that are over.
+/// Describes the searched folder and the number of finished runs in it.
 pub(crate) fn searched(ctx: &ProjectContext, hidden: usize) -> String {
     let root = &ctx.project.root;
     match hidden {
@@ -83,7 +82,7 @@ pub(crate) fn searched(ctx: &ProjectContext, hidden: usize) -> String {
     }
 }
 
-/// Reads and plans every run, newest first, those that are over last. The number of a run is the same with and without `--all`.
+/// Loads and plans every run, newest first, finished ones last. The number of a run is the same with and without `--all`.
 pub(crate) fn entries(ctx: &ProjectContext, locations: &[RunLocation]) -> Result<Vec<Entry>, OpError> {
     let mut entries = Vec::new();
     for location in locations {

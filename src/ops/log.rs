@@ -1,4 +1,4 @@
-//! The log of a resume: what was decided, and why that was safe.
+//! The log entry of a resume: what was decided, and why that was safe.
 
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ use crate::model::Timestamp;
 use crate::model::human_age;
 use crate::store;
 
-/// Is the line that `log.jsonl` gets.
+/// The line in `log.jsonl`.
 #[derive(Serialize)]
 struct Line<'a> {
     at: Timestamp,
@@ -31,13 +31,13 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<&'a str>,
     why: String,
-    /// The same in the words of the run's own system.
+    /// The log entry in the format of the run's own system.
     #[serde(skip_serializing_if = "Option::is_none")]
     said: Option<&'a str>,
 }
 
-/// Notes durably that a run goes on: in Piton's own log, and in autopilot in the log of the run's own system as well. The resume
-/// is recorded already, so a log that cannot be written is a finding.
+/// Records a resume durably in Piton's log, and in autopilot also in the log of the run's own system. The state is already
+/// written, so a failure to log is a finding.
 pub(super) fn note(
     ctx: &ProjectContext,
     locked: &LockedRun<'_>,

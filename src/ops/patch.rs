@@ -1,4 +1,4 @@
-//! `plan --patch`: what a person could change in files that Piton never writes, as a unified diff.
+//! `plan --patch`: suggested changes to files that Piton never writes, as a unified diff.
 
 use super::Exit;
 use super::OpError;
@@ -14,7 +14,7 @@ use crate::model::PatchedFile;
 use crate::model::Suggestions;
 use crate::model::unified_diff;
 
-/// Plans the run that is meant and adds the suggested edits. Without any the answer is no.
+/// Plans the requested run and adds the suggested edits. Exits with "no" if there are none.
 pub(crate) fn patch(ctx: &ProjectContext, request: &PlanRequest) -> Result<Report, OpError> {
     let opened = select::select(ctx)?;
     let run = opened.run()?;

@@ -1,5 +1,5 @@
-//! `repair`: a state that cannot be read. Proposes the newest checkpoint that can be, or the state rebuilt from evidence, and
-//! writes neither before a person agreed.
+//! `repair`: repairs an unreadable state. Proposes the newest readable checkpoint, or the state rebuilt from evidence, and
+//! writes either only with confirmation.
 
 use super::Exit;
 use super::OpError;
@@ -37,7 +37,7 @@ use crate::model::Traces;
 use crate::model::sha256_hex_of;
 use crate::store;
 
-/// Is what a person asked for.
+/// Options of a repair.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RepairRequest {
     pub(crate) from_evidence: bool,
@@ -47,16 +47,16 @@ pub(crate) struct RepairRequest {
 /// Says whether the proposal may be written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Confirmation {
-    /// Nobody agreed to anything yet.
+    /// Not confirmed.
     #[default]
     None,
-    /// To whatever is proposed.
+    /// Any proposal is confirmed.
     Any,
-    /// To the proposal that was shown, by its digest.
+    /// The proposal with this digest is confirmed.
     Digest(String),
 }
 
-/// Proposes, and with consent writes.
+/// Proposes a repair, and writes it if confirmed.
 pub(crate) fn repair(ctx: &ProjectContext, request: &RepairRequest) -> Result<Report, OpError> {
     let location = select::location(ctx)?;
     let locked = LockedRun::open(ctx, &location)?;
@@ -81,14 +81,14 @@ pub(crate) fn repair(ctx: &ProjectContext, request: &RepairRequest) -> Result<Re
     Ok(Report { exit, body: Body::Repair(Box::new(report)), findings: Vec::new() })
 }
 
-/// Returns the question to ask about a proposal, and the digest that a yes is about.
+/// Returns the question about a proposal, and the digest that a yes confirms.
 pub(crate) fn repair_prompt(report: &Report) -> Option<(String, String)> {
     let Body::Repair(repair) = &report.body else { return None };
     let question = format!("Write this in the place of {}? [y/N]", repair.state);
     (!repair.written).then(|| (question, repair.proposal.digest.clone()))
 }
 
-/// Says what cannot be read; a run in which everything can is not repaired.
+/// Lists what cannot be read; refuses a run that is readable.
 fn problems(opened: &OpenedRun) -> Result<Vec<String>, OpError> {
     if opened.loaded.run.as_ref().is_none_or(|run| run.degraded) {
         let unreadable = opened.loaded.findings.iter().filter(|finding| restore::says_unreadable(finding.code));
@@ -102,7 +102,7 @@ fn problems(opened: &OpenedRun) -> Result<Vec<String>, OpError> {
     }))
 }
 
-/// Lists what could be brought back, newest first.
+/// Lists the versions that could be restored, newest first.
 fn versions(opened: &OpenedRun) -> Vec<KnownVersion> {
     let is_sound = |version: &Version| restore::is_sound(&restore::with_files(opened, version));
     let known = restore::known_versions(opened).into_iter().map(|known| KnownVersion {
@@ -132,7 +132,7 @@ fn from_checkpoint(
     if !agreed(request, report)? {
         return Ok(());
     }
-    // Restoring takes the lock for itself.
+    // `restore` takes the lock itself.
     drop(locked);
     if let Body::Restore(done) = restore(ctx, Some(&version.name), true)?.body {
         report.kept = done.kept;
@@ -141,7 +141,7 @@ fn from_checkpoint(
     Ok(())
 }
 
-/// Says how to go on where the history has nothing.
+/// Returns the error with hints if the history has no readable version.
 fn no_version(ctx: &ProjectContext, opened: &OpenedRun, error: OpError) -> OpError {
     let OpError::Unreadable { message, findings } = error else { return error };
     let path = run_word(&opened.candidate);
@@ -180,7 +180,7 @@ fn from_evidence(
     Ok(())
 }
 
-/// Writes a rebuilt state; `run` is the run that it tells. Returns where the bytes that it takes the place of are kept.
+/// Writes a rebuilt state that describes `run`. Returns where the replaced bytes are kept.
 fn rebuild(ctx: &ProjectContext, locked: &LockedRun<'_>, run: &Run, traces: Traces) -> Result<Vec<String>, OpError> {
     let guard = ChangeLimits { force: false, attempt_limit: ctx.project.config.limits.attempts };
     let change = Change { at: ctx.clock.now, kind: ChangeKind::Repair(Box::new(traces)) };
@@ -202,7 +202,7 @@ fn rebuild(ctx: &ProjectContext, locked: &LockedRun<'_>, run: &Run, traces: Trac
     Ok(kept)
 }
 
-/// Returns the run that a rebuilt state tells; one that is not sound is a bug that never reaches the disk.
+/// Returns the run of a rebuilt state; an invalid one is a bug and is never written.
 fn sound(rebuilt: &OpenedRun) -> Result<&Run, OpError> {
     rebuilt.loaded.run.as_ref().filter(|run| !run.degraded).ok_or_else(|| OpError::SelfCheck {
         file: rebuilt.candidate.state.as_str().to_owned(),
@@ -210,7 +210,7 @@ fn sound(rebuilt: &OpenedRun) -> Result<&Run, OpError> {
     })
 }
 
-/// Gathers what speaks for the steps outside of the files of the run.
+/// Gathers evidence of finished steps from outside the run's files.
 fn traces(ctx: &ProjectContext, opened: &OpenedRun) -> Traces {
     let files = &opened.files;
     let records = store::records(&files.root, &files.data_dir);
@@ -240,7 +240,7 @@ fn propose(files: &[(RelPath, Vec<u8>)]) -> Proposal {
     Proposal { digest: sha256_hex_of(pieces), files: shown.collect(), ..Proposal::default() }
 }
 
-/// Tells whether what is proposed now is what somebody agreed to.
+/// Tells whether the current proposal is confirmed.
 fn agreed(request: &RepairRequest, report: &RepairReport) -> Result<bool, OpError> {
     match &request.confirmation {
         Confirmation::None => Ok(false),
@@ -259,7 +259,7 @@ fn written(location: &RunLocation, report: &mut RepairReport) {
     report.next = Some(format!("piton plan {}", run_word(&location.candidate)));
 }
 
-/// Returns the word that names the run to a command, even where nothing tells its id any more.
+/// Returns the argument that names the run in a command, even if its id is unreadable.
 fn run_word(candidate: &Candidate) -> String {
     engine::quoted(&format!("./{}", candidate.state))
 }

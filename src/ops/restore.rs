@@ -1,4 +1,4 @@
-//! `restore`: an earlier checkpoint comes back. What it replaces goes into the history, an unreadable state is kept aside.
+//! `restore`: restores an earlier checkpoint. What it replaces goes into the history; a copy of an unreadable state is kept.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,19 +25,19 @@ use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::store;
 
-/// Is one version that could come back.
+/// A version that could be restored.
 pub(super) struct Version {
     pub(super) name: String,
     pub(super) files: Vec<(RelPath, Vec<u8>)>,
 }
 
-/// Is one version that is known of.
+/// A known version, readable or not.
 pub(super) struct RestorableVersion {
     pub(super) name: String,
     pub(super) at: Option<Timestamp>,
     /// What it is, for people.
     pub(super) what: String,
-    /// `None` when it cannot be read from the history any more.
+    /// `None` if it cannot be read from the history.
     pub(super) version: Option<Version>,
 }
 
@@ -65,7 +65,7 @@ pub(super) fn known_versions(opened: &OpenedRun) -> Vec<RestorableVersion> {
     known
 }
 
-/// Brings a checkpoint back: the named one, else the newest that can be read.
+/// Restores a checkpoint: the named one, else the newest readable one.
 pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Result<Report, OpError> {
     let location = select::location(ctx)?;
     let locked = LockedRun::open(ctx, &location)?;
@@ -101,7 +101,7 @@ pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Resu
     })))
 }
 
-/// Refuses to let steps be done again that nobody agreed to.
+/// Refuses to repeat steps without confirmation.
 fn check_confirmed(run: &str, version: &str, repeats: &[StepId], yes: bool) -> Result<(), OpError> {
     if yes || repeats.is_empty() {
         return Ok(());
@@ -113,7 +113,7 @@ fn check_confirmed(run: &str, version: &str, repeats: &[StepId], yes: bool) -> R
     })
 }
 
-/// Brings a checkpoint back that the state itself keeps.
+/// Restores a checkpoint of a run whose state is a journal.
 fn restore_from_journal(ctx: &ProjectContext, locked: &LockedRun<'_>, id: &str, yes: bool) -> Result<Report, OpError> {
     let opened = &locked.opened;
     let edits = opened.dialect.restore_checkpoint(&opened.files, id)?;
@@ -136,7 +136,7 @@ pub(super) const fn says_unreadable(code: FindingCode) -> bool {
     matches!(code, FindingCode::StateUnreadable | FindingCode::PartUnreadable | FindingCode::SessionUnreadable)
 }
 
-/// Sets what cannot be read aside before it is replaced.
+/// Keeps copies of unreadable files before they are replaced.
 fn keep_unreadable(locked: &LockedRun<'_>, version: &Version) -> Result<Vec<String>, OpError> {
     let mut kept = Vec::new();
     let findings = &locked.opened.loaded.findings;
@@ -161,7 +161,7 @@ pub(super) fn version_by_name(opened: &OpenedRun, id: &str) -> Result<Version, O
     Ok(Version { name: id.to_owned(), files })
 }
 
-/// Names the copy that the system itself keeps beside the state.
+/// Name of the backup that the system itself keeps beside the state.
 const BACKUP: &str = "backup";
 
 pub(super) fn newest_readable(opened: &OpenedRun) -> Result<Version, OpError> {
@@ -176,7 +176,7 @@ pub(super) fn newest_readable(opened: &OpenedRun) -> Result<Version, OpError> {
     backup(opened).filter(|version| is_sound(&with_files(opened, version))).ok_or_else(|| {
         let path = engine::quoted(opened.candidate.state.as_str());
         let instead = format!("correct the file by hand, or put it away: `piton archive {path} --yes`");
-        // What is wrong with the file itself says to restore it, which is what just failed.
+        // The fix of these findings is to restore the file, which just failed.
         let findings = opened.loaded.findings.iter().cloned().map(|finding| finding.fix(instead.clone()));
         OpError::Unreadable {
             message: format!("{} has no earlier checkpoint that can be read", opened.candidate.state),
@@ -185,8 +185,8 @@ pub(super) fn newest_readable(opened: &OpenedRun) -> Result<Version, OpError> {
     })
 }
 
-/// Shows a run whose state is unreadable as its newest readable checkpoint, with the finding that says so: the plan stays
-/// blocked, and a person sees what `restore` would bring back.
+/// Loads the newest readable checkpoint of a run whose state is unreadable, with a finding that says so: the plan stays
+/// blocked, and shows what `restore` would bring back.
 pub(super) fn shown_from_history(opened: OpenedRun) -> OpenedRun {
     let past = history_of(&opened);
     for entry in past.entries().unwrap_or_default() {
@@ -221,7 +221,7 @@ fn backup(opened: &OpenedRun) -> Option<Version> {
     Some(Version { name: BACKUP.to_owned(), files: vec![(state.clone(), bytes.to_vec())] })
 }
 
-/// Reads the run as it would be with these files.
+/// Loads the run as it would be with these files.
 pub(super) fn with_files(opened: &OpenedRun, version: &Version) -> OpenedRun {
     let mut files = opened.files.clone();
     for (path, bytes) in &version.files {
@@ -231,8 +231,8 @@ pub(super) fn with_files(opened: &OpenedRun, version: &Version) -> OpenedRun {
     OpenedRun::new(opened.candidate.clone(), files)
 }
 
-/// Returns the steps that are done now and would not be any more; where the state is unreadable, the evidence log says which
-/// steps were done.
+/// Returns the steps that are done now and would not be after restoring. If the state is unreadable, the evidence log tells
+/// which steps were done.
 pub(super) fn repeats(ctx: &ProjectContext, now: &OpenedRun, restored: &OpenedRun) -> Vec<StepId> {
     let done = |opened: &OpenedRun, run: &Run| -> BTreeSet<StepId> {
         let evidence = ctx.evidence(opened, false);

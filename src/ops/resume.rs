@@ -25,7 +25,7 @@ use crate::model::Run;
 use crate::model::Status;
 use crate::model::Verdict;
 
-/// Is what a caller says about a resume.
+/// Options of a resume.
 #[derive(Debug)]
 pub(crate) struct ResumeRequest {
     pub(crate) plan: PlanRequest,
@@ -33,15 +33,15 @@ pub(crate) struct ResumeRequest {
     pub(crate) budget: usize,
 }
 
-/// Is what became of a resume.
+/// The outcome of a resume.
 #[derive(Debug)]
 pub(crate) enum ResumeOutcome {
     Report(Box<Report>),
-    /// A person is to be asked this, about this plan; call again with `yes` when they agree.
+    /// A question about this plan that a person has to answer; after a yes, call again with `yes`.
     Ask(Box<Report>, Question, Mode),
 }
 
-/// Resumes a run. `can_ask`: a person sits at the terminal.
+/// Resumes a run. `can_ask`: a person is at the terminal.
 pub(crate) fn resume(
     ctx: &ProjectContext,
     location: &RunLocation,
@@ -64,7 +64,7 @@ pub(crate) fn resume(
     Ok(ResumeOutcome::Report(Box::new(taken)))
 }
 
-/// Puts a failure into the words of the run's own system, where it has any.
+/// Adds the messages of the run's own system to a failure, if it has any.
 fn failed(opened: &OpenedRun, error: OpError) -> OpError {
     let title = opened.loaded.run.as_ref().map_or(opened.candidate.name.as_str(), |run| run.title.as_str());
     let action = super::hints(&error).into_iter().next().unwrap_or_else(|| "piton plan".to_owned());
@@ -74,13 +74,13 @@ fn failed(opened: &OpenedRun, error: OpError) -> OpError {
 
 enum Decision {
     Proceed,
-    /// The plan itself is the answer: nothing is next, or something has to be resolved first.
+    /// The plan is the answer: nothing is next, or something has to be resolved first.
     NothingToDo,
     Ask(Question),
 }
 
-/// Rule 9. In interactive mode the verdict `resume` needs no person unless one is there; `confirm` always does. What autopilot
-/// may not take up by itself somebody has to agree to.
+/// Rule 9. In interactive mode the verdict `resume` is only confirmed if a person is present; `confirm` always is. A person
+/// also has to confirm what autopilot may not resume by itself.
 fn decide(planned: &Planned, yes: bool, can_ask: bool) -> Decision {
     let plan = &planned.plan;
     match plan.verdict {
@@ -90,7 +90,7 @@ fn decide(planned: &Planned, yes: bool, can_ask: bool) -> Decision {
         },
         Verdict::Complete | Verdict::Blocked | Verdict::Nothing => Decision::NothingToDo,
         Verdict::Resume | Verdict::Confirm if yes => Decision::Proceed,
-        // Where a yes means to start afresh, silence does not mean to go on.
+        // If a yes means to start over, no answer does not mean to continue.
         Verdict::Resume | Verdict::Confirm
             if planned.unattended && plan.question.as_ref().is_none_or(|question| question.on_yes.is_none()) =>
         {
@@ -132,7 +132,7 @@ fn take(
     Ok(Report { exit, body, findings: planned.findings.into_iter().chain(findings).collect() })
 }
 
-/// Returns the changes that one resume records: what the caller skips, then the resume itself.
+/// Returns the changes that a resume records: skipped steps, then the resume itself.
 fn bookkeeping(run: &Run, planned: &Planned, request: &ResumeRequest) -> Vec<ChangeKind> {
     let mut kinds: Vec<ChangeKind> = Vec::new();
     for text in plan::named(run, &request.plan.skip) {
@@ -157,7 +157,7 @@ fn bookkeeping(run: &Run, planned: &Planned, request: &ResumeRequest) -> Vec<Cha
     kinds
 }
 
-/// Returns what was interrupted; nothing was when the run just stood between two steps.
+/// Returns the interruption; `None` if the run stopped between two steps.
 fn interruption(plan: &Plan) -> Option<Interruption> {
     let report = plan.interruption.as_ref()?;
     match report.kind {
@@ -176,18 +176,18 @@ fn interruption(plan: &Plan) -> Option<Interruption> {
     }
 }
 
-/// Is what an answer means.
+/// The meaning of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// The run goes on.
+    /// The run continues.
     Continue,
-    /// The run is put away, so that a new one can begin.
+    /// The run is archived, so that a new one can begin.
     StartFresh,
-    /// Everything stays as it is.
+    /// Nothing changes.
     Cancel,
 }
 
-/// Says what an answer to a question means. End of input is never consent, and only a spoken answer puts anything away.
+/// Interprets an answer. End of input is never consent, and only an explicit answer archives a run.
 pub(crate) fn parse_answer(question: &Question, mode: Mode, answer: Option<&str>) -> Answer {
     let Some(answer) = answer.map(|answer| answer.trim().to_lowercase()) else { return Answer::Cancel };
     let says_yes = match (mode, answer.as_str()) {
@@ -207,7 +207,7 @@ pub(crate) fn parse_answer(question: &Question, mode: Mode, answer: Option<&str>
     }
 }
 
-/// Says how a resume ends that a person declined.
+/// Returns the error of a resume that a person declined.
 pub(crate) fn declined(report: &Report) -> OpError {
     OpError::NotConfirmed {
         message: "nobody agreed to go on; nothing was changed".to_owned(),
@@ -215,7 +215,7 @@ pub(crate) fn declined(report: &Report) -> OpError {
     }
 }
 
-/// Returns the plan as the answer where nobody could be asked: exit 9, and the command that says yes.
+/// Returns the plan if no person could be asked: exit 9, with the command that confirms.
 pub(crate) fn unconfirmed(mut report: Report) -> Report {
     report.exit = super::Exit::Person;
     let yes = with_yes(&report);

@@ -1,4 +1,4 @@
-//! `start`: a new run, never over an unfinished one.
+//! `start`: starts a new run, never over an unfinished one.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ use crate::model::StartSpec;
 use crate::store;
 use crate::store::RunLock;
 
-/// Begins a run. `archive_existing`: an unfinished run of the same name is archived first instead of being in the way.
+/// Starts a run. `archive_existing`: an existing run of the same name is archived first instead of being refused.
 pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, archive_existing: bool) -> Result<Report, OpError> {
     check_feature_name(&spec.feature)?;
     let (dialect, own) = match startable(&spec.workflow) {
@@ -55,7 +55,7 @@ pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, archive_existing:
     let lock = RunLock::acquire(&location.root, &location.candidate.data_dir, ctx.project.lock_timeout)?;
     hide_from_git(ctx, dialect)?;
     store::commit(&lock, &edits, &ctx.checkpoint(change.kind.as_str()))?;
-    // Under the same lock: the run has begun, and no other one may be in the way of saying so.
+    // Under the same lock, so that the report is about this run.
     let files = store::file_set_locked(&ctx.project, &lock, &location.root, &location.candidate, ctx.clock);
     let opened = OpenedRun::new(location.candidate.clone(), files);
     drop(lock);
@@ -72,7 +72,7 @@ pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, archive_existing:
     Ok(Report { exit: Exit::Ok, body, findings: opened.loaded.findings })
 }
 
-/// Keeps the state out of git where its system wants that; a state file that git sees breaks clean-up and rollback
+/// Makes git ignore the state files if their system requires it; a state file in git breaks clean-up and rollback
 /// (docs/formats/nine-step.md#state-and-git).
 pub(crate) fn hide_from_git(ctx: &ProjectContext, dialect: &dyn Dialect) -> Result<(), OpError> {
     let patterns = dialect.unversioned(&ctx.project.config);
@@ -83,7 +83,7 @@ pub(crate) fn hide_from_git(ctx: &ProjectContext, dialect: &dyn Dialect) -> Resu
     Ok(())
 }
 
-/// Returns the system that has this name; its own workflow is begun rather than one of the project.
+/// Returns the built-in workflow of this name, which takes precedence over one of the project.
 fn startable(workflow: &str) -> Option<&'static dyn Dialect> {
     DIALECTS.iter().find(|dialect| dialect.can_start() && dialect.id().as_str() == workflow).copied()
 }
@@ -100,7 +100,7 @@ fn own_workflow(ctx: &ProjectContext, spec: &StartSpec) -> Result<workflow::Load
     Ok(found)
 }
 
-/// The first run has `memory/state` itself, any other one a folder of its own below it.
+/// Returns the folder of a new run: `memory/state` for the first one, a folder below it for others.
 fn state_folder(ctx: &ProjectContext, feature: &str) -> Result<RelPath, OpError> {
     let shared = RelPath::parse("memory/state")?;
     let is_free = |name: &str| -> Result<bool, OpError> {
@@ -126,8 +126,7 @@ fn check_feature_name(feature: &str) -> Result<(), OpError> {
     })
 }
 
-/// A run of the same name is in the way, and so is any other where the new state would lie.
-/// Clears the way for a run whose folder depends on what is there.
+/// Archives or refuses runs of the same name. Runs before the folder of the new run is chosen.
 fn clear_namesakes(
     ctx: &ProjectContext,
     dialect: &dyn Dialect,
@@ -195,7 +194,7 @@ fn empty(ctx: &ProjectContext, feature: &str) -> Result<FileSet, OpError> {
     })
 }
 
-/// Asks the dialect where it would find the files that are about to be written.
+/// Returns the location where the dialect will find the files that are about to be written.
 fn location_of(ctx: &ProjectContext, dialect: &dyn Dialect, edits: &[Edit]) -> Result<RunLocation, OpError> {
     let entries = edits.iter().filter_map(|edit| {
         Some(ListingEntry { path: edit.path.clone(), is_dir: false, look: Some(edit.after()?.into()) })

@@ -1,4 +1,4 @@
-//! The copy of what a rollback gives up, with what there is to say about it (docs/formats/nine-step.md#rollback).
+//! The backup of what a rollback discards, with its description (docs/formats/nine-step.md#rollback).
 
 use std::fmt::Write as _;
 
@@ -25,7 +25,7 @@ const INFO: &str = "BACKUP_INFO.md";
 const COMMITS: &str = "commit_info.txt";
 const LOG: &str = "ROLLBACK_LOG.md";
 
-/// Returns where copies go: the system's own place, else a folder beside the history.
+/// Returns where backups go: the system's own folder, else one in the data folder.
 fn rollback_backup(context: &RollbackContext<'_>, back: &RollBack) -> RollbackBackup {
     let opened = &context.locked.opened;
     let at = context.locked.clock().now;
@@ -37,12 +37,12 @@ fn rollback_backup(context: &RollbackContext<'_>, back: &RollBack) -> RollbackBa
     })
 }
 
-/// Returns the folder of one rollback.
+/// Returns the backup folder of one rollback.
 pub(super) fn backup_folder(context: &RollbackContext<'_>, back: &RollBack) -> RelPath {
     rollback_backup(context, back).folder
 }
 
-/// Finds out what there is to copy, and says in the report what stands in the way.
+/// Finds out what to copy, and adds obstacles to the report.
 pub(super) fn plan(context: &RollbackContext<'_>, back: &RollBack, report: &mut RollbackReport) -> Backup {
     let opened = &context.locked.opened;
     let root = &opened.files.root;
@@ -60,7 +60,7 @@ pub(super) fn plan(context: &RollbackContext<'_>, back: &RollBack, report: &mut 
     wanted.extend(touched.iter().filter_map(|path| Some((work(path)?, within("files", path)?))));
     let mut extent = store::backup::extent(root, &wanted);
     if extent.is_too_much {
-        // Nothing of it is uncommitted, so the commits have it.
+        // These files are committed, so git still has them.
         let is_state = |(_, name): &(RelPath, RelPath)| name.as_str().starts_with("state/");
         let (state, files): (Vec<_>, Vec<_>) = extent.files.into_iter().partition(is_state);
         extent.left_out.extend(files.into_iter().map(|(path, _)| path));
@@ -86,7 +86,7 @@ fn within(folder: &str, path: &RelPath) -> Option<RelPath> {
     RelPath::parse(folder).ok()?.join(path.as_str()).ok()
 }
 
-/// Makes the copy. Nothing is written to the state before it is durable.
+/// Makes the backup. The state is only written after the backup is durable.
 pub(super) fn keep(
     context: &RollbackContext<'_>,
     change: &Change,
@@ -112,7 +112,7 @@ pub(super) fn keep(
     Ok(())
 }
 
-/// Lists what was copied as `sha256sum --check` reads it.
+/// Lists the copied files in the format of `sha256sum --check`.
 fn listing(copied: &[Copied]) -> String {
     copied.iter().map(|one| format!("{}  {}\n", one.sha256, one.name)).collect()
 }
@@ -157,7 +157,7 @@ fn info(
     text
 }
 
-/// Says what happened, one line for each thing.
+/// Describes the rollback, one line per fact.
 fn change_lines(change: &Change) -> String {
     let ChangeKind::RollBack(back) = &change.kind else { return String::new() };
     let from = back.from.as_ref().map_or("(unknown)", StepId::as_str);
@@ -170,7 +170,7 @@ fn change_lines(change: &Change) -> String {
     text
 }
 
-/// Adds the rollback to the log for people, which only grows.
+/// Appends the rollback to the log for people.
 pub(super) fn log(context: &RollbackContext<'_>, change: &Change, report: &RollbackReport) -> Option<Finding> {
     let ChangeKind::RollBack(back) = &change.kind else { return None };
     let mut block = format!("## {}\n\n{}", change.at, change_lines(change));

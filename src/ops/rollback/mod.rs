@@ -1,5 +1,5 @@
-//! `rollback`: a run goes back to an earlier point. Says first what that gives up and which git commands belong to it, keeps a copy
-//! of all of it, and writes once a person agreed. Git commands are printed, never run.
+//! `rollback`: takes a run back to an earlier point. Reports first what that discards and which git commands belong to it,
+//! then, with confirmation, backs it up and writes. Git commands are printed, never run.
 
 mod keep;
 mod report;
@@ -40,32 +40,32 @@ use crate::store;
 use crate::store::AbandonedWork;
 use target::ResolvedTarget;
 
-/// Is what somebody asked for.
+/// Options of a rollback.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RollbackRequest {
-    /// Without one, the points to choose from are listed.
+    /// Without a target, the possible ones are listed.
     pub(crate) to: Option<String>,
     pub(crate) reason: Option<String>,
-    /// A person agreed.
+    /// A person confirmed.
     pub(crate) yes: bool,
-    /// Even after three rollbacks to the same point.
+    /// Allow more than three rollbacks to the same point.
     pub(crate) force: bool,
     pub(crate) if_revision: Option<String>,
 }
 
-/// Is a run that may go back, with everything that bears on it.
+/// A run with everything that a rollback depends on.
 struct RollbackContext<'a> {
     ctx: &'a ProjectContext,
     locked: &'a LockedRun<'a>,
     run: &'a Run,
     statuses: Vec<EffectiveStatus>,
     evidence: Evidence,
-    /// Where the work happens, absolute, and as a command names it.
+    /// The working folder, absolute; `shown_folder` is the same as written in commands.
     folder: Utf8PathBuf,
     shown_folder: String,
 }
 
-/// Proposes, and with consent writes.
+/// Proposes a rollback, and writes it if confirmed.
 pub(crate) fn rollback(ctx: &ProjectContext, request: &RollbackRequest) -> Result<Report, OpError> {
     let location = select::location(ctx)?;
     let locked = LockedRun::open(ctx, &location)?;
@@ -90,7 +90,7 @@ pub(crate) fn rollback(ctx: &ProjectContext, request: &RollbackRequest) -> Resul
     Ok(Report { exit, body: Body::Rollback(Box::new(report)), findings })
 }
 
-/// Returns the question to ask about a proposal; `None` where there is nothing to agree to.
+/// Returns the question about a proposal; `None` if there is nothing to confirm.
 pub(crate) fn rollback_prompt(report: &Report) -> Option<(String, String)> {
     let Body::Rollback(rollback) = &report.body else { return None };
     let what = rollback.what.as_ref().filter(|_| !rollback.written && rollback.obstacles.is_empty())?;
@@ -116,7 +116,7 @@ impl<'a> RollbackContext<'a> {
         })
     }
 
-    /// Fills the report in and, with consent, writes.
+    /// Fills in the report and, if confirmed, writes.
     fn go_back(
         &self,
         to: &str,
@@ -166,8 +166,7 @@ impl<'a> RollbackContext<'a> {
         Ok(findings)
     }
 
-    /// Admits the change and computes what it does to the bytes. What an earlier checkpoint brings back was written once, and
-    /// needs no words of the system for it.
+    /// Admits the change and computes its edits. A checkpoint is restored byte for byte, without the dialect.
     fn admitted(&self, back: RollBack, target: &ResolvedTarget, force: bool) -> Result<(Change, Vec<Edit>), OpError> {
         let at = self.locked.clock().now;
         if let Some(edits) = &target.edits {
@@ -193,7 +192,7 @@ impl<'a> RollbackContext<'a> {
         }
     }
 
-    /// Asks git what the steps that open again left in it; nothing where no step does.
+    /// Asks git for the work of the reopened steps; `None` if no step is reopened.
     fn git_impact(&self, report: &RollbackReport) -> Option<GitImpact> {
         if self.ctx.project.git.is_none() || report.impact.reopened.is_empty() {
             return None;
@@ -216,7 +215,7 @@ impl<'a> RollbackContext<'a> {
         Some(GitImpact { folder: self.shown_folder.clone(), main_folder, ..git_impact })
     }
 
-    /// Returns the files and folders that the state and Piton's own data lie in.
+    /// Returns the files and folders of the state and of Piton's data.
     fn ours(&self) -> Vec<Utf8PathBuf> {
         let opened = &self.locked.opened;
         let files = &opened.files;
@@ -240,7 +239,7 @@ impl<'a> RollbackContext<'a> {
         })
     }
 
-    /// Says that nothing is known of commits, for the state goes back without them.
+    /// Returns a finding if git does not answer, because the state is rolled back regardless.
     fn git_silent(&self, git_impact: &GitImpact) -> Option<Finding> {
         git_impact.dirty.is_none().then(|| {
             let folder = engine::quoted(&git_impact.folder);
@@ -250,7 +249,7 @@ impl<'a> RollbackContext<'a> {
         })
     }
 
-    /// Writes the state and what is to be known of it later. Reports what could not be written beside the checkpoint.
+    /// Writes the state and the records of the rollback. Returns findings about records that could not be written.
     fn write(
         &self,
         change: &Change,
@@ -274,7 +273,7 @@ impl<'a> RollbackContext<'a> {
         Ok(findings.into_iter())
     }
 
-    /// Returns the checkpoint before this one, of a run that keeps its history itself.
+    /// Returns the checkpoint before this one, for a run whose state is a journal.
     fn newest_journal_checkpoint(&self, edits: &[Edit]) -> Option<String> {
         let opened = &self.locked.opened;
         let mut files = opened.files.clone();
@@ -283,7 +282,7 @@ impl<'a> RollbackContext<'a> {
     }
 }
 
-/// Names a folder as a command in the project does.
+/// Returns a folder as written in commands: relative to the project if possible.
 fn shown(ctx: &ProjectContext, folder: &camino::Utf8Path) -> String {
     match folder.strip_prefix(&ctx.project.root) {
         Ok(below) if below.as_str().is_empty() => ".".to_owned(),

@@ -1,4 +1,4 @@
-//! From what somebody typed to the steps that open again.
+//! Resolves a typed target to the steps that are reopened.
 
 use std::collections::BTreeSet;
 
@@ -19,21 +19,21 @@ use crate::ops::restore;
 use crate::store;
 use crate::store::StoreError;
 
-/// How many checkpoints are offered.
+/// How many checkpoints are listed as targets.
 const OFFERED: usize = 10;
 
-/// Is what a rollback aims at.
+/// The target of a rollback.
 #[derive(Debug)]
 pub(super) struct ResolvedTarget {
     pub(super) reading: TargetMeaning,
     pub(super) reopened: Vec<StepId>,
-    /// What brings an earlier checkpoint back; `None` where the system's own words say which steps are open.
+    /// The edits that restore a checkpoint; `None` if the dialect reopens the steps.
     pub(super) edits: Option<Vec<Edit>>,
-    /// The commit that was named, in full.
+    /// The full hash of a given commit.
     pub(super) commit: Option<String>,
 }
 
-/// Lists where a run can go back to, phases first.
+/// Lists the possible targets, phases first.
 pub(super) fn targets(context: &RollbackContext<'_>) -> Vec<RollbackTarget> {
     let (run, statuses) = (context.run, &context.statuses);
     let command = |to: &str| rollback::again(run, to);
@@ -71,7 +71,7 @@ fn checkpoints(opened: &OpenedRun) -> Vec<Checkpoint> {
     entries.map(|entry| (entry.id, entry.change, entry.step, Some(entry.at))).collect()
 }
 
-/// Finds out what a target means. Of several possibilities nobody chooses but the caller.
+/// Resolves a target. An ambiguous one is refused with the possible meanings.
 pub(super) fn resolve(context: &RollbackContext<'_>, to: &str) -> Result<ResolvedTarget, OpError> {
     let run = context.run;
     let known: Vec<String> = checkpoints(&context.locked.opened).into_iter().map(|(id, ..)| id).collect();
@@ -80,7 +80,7 @@ pub(super) fn resolve(context: &RollbackContext<'_>, to: &str) -> Result<Resolve
     let mut readings: Vec<TargetMeaning> =
         found.into_iter().filter_map(|reading| concrete(context, reading, &known)).collect();
     if readings.len() > 1 {
-        // A name that git does not know means something else.
+        // A hash that git does not know is not a commit.
         readings.retain(|reading| match reading {
             TargetMeaning::Commit(sha) => store::history_of(&context.folder, sha).is_some(),
             TargetMeaning::Last | TargetMeaning::Phase(_) | TargetMeaning::Step(_) | TargetMeaning::Checkpoint(_) => {
@@ -116,7 +116,7 @@ pub(super) fn resolve(context: &RollbackContext<'_>, to: &str) -> Result<Resolve
     }
 }
 
-/// Says which phase or checkpoint is the last; every other reading is what it is.
+/// Resolves `Last` to a phase or checkpoint; other meanings are unchanged.
 fn concrete(context: &RollbackContext<'_>, reading: TargetMeaning, known: &[String]) -> Option<TargetMeaning> {
     match reading {
         TargetMeaning::Last => {
@@ -158,7 +158,7 @@ fn resolve_reading(context: &RollbackContext<'_>, reading: TargetMeaning) -> Res
     }
 }
 
-/// Returns the edits that bring a checkpoint back, and the run as it is then.
+/// Returns the edits that restore a checkpoint, and the restored run.
 fn restoring_edits(context: &RollbackContext<'_>, id: &str) -> Result<(Vec<Edit>, OpenedRun), OpError> {
     let opened = &context.locked.opened;
     if opened.dialect.journal_checkpoints(&opened.files).is_some() {

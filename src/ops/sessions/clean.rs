@@ -1,5 +1,5 @@
-//! `sessions clean`: what is over goes, after a person agreed. The records of a session are kept in the archive; its worktree and
-//! branch go only where git has everything of them in the branch they came from.
+//! `sessions clean`: removes finished sessions, with confirmation. The records of a session move to the archive; its worktree
+//! and branch are only removed if everything is committed and merged.
 
 use super::InspectedSession;
 use super::SessionStatus;
@@ -21,16 +21,16 @@ use crate::ops::report::Report;
 use crate::store;
 use crate::store::worktree;
 
-/// Is what a caller says about a clean-up.
+/// Options of a clean-up.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CleanRequest {
-    /// Which sessions; none means all that are over.
+    /// The sessions; empty for all finished ones.
     pub(crate) ids: Vec<String>,
-    /// Only say what would be done.
+    /// Only report what would be done.
     pub(crate) dry_run: bool,
 }
 
-/// Puts sessions away that are over. Whether anybody agreed is the caller's to know.
+/// Archives finished sessions. The caller asks for confirmation.
 pub(crate) fn clean(ctx: &ProjectContext, request: &CleanRequest) -> Result<Report, OpError> {
     let locations = if request.ids.is_empty() {
         ctx.sessions().0
@@ -41,7 +41,7 @@ pub(crate) fn clean(ctx: &ProjectContext, request: &CleanRequest) -> Result<Repo
     for location in &locations {
         match removable(ctx, location)? {
             Err(kept) => {
-                // Nobody asked for those that are not over.
+                // Unfinished sessions are only reported if they were named.
                 if !request.ids.is_empty() || kept.fix.is_some() {
                     report.kept.push(kept);
                 }
@@ -56,7 +56,7 @@ pub(crate) fn clean(ctx: &ProjectContext, request: &CleanRequest) -> Result<Repo
     Ok(Report::ok(Body::Clean(report)))
 }
 
-/// Returns what would go with a session, or why it stays. It has a fix where the session is over and stays all the same.
+/// Returns what would be removed with a session, or why it stays; a finished session that stays has a fix.
 fn removable(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Cleaned, KeptSession>, OpError> {
     let InspectedSession { opened, row, .. } = inspect(ctx, location)?;
     let kept = |reason: String, fix: Option<String>| Ok(Err(KeptSession { id: row.id.clone(), reason, fix }));
@@ -107,7 +107,7 @@ fn removable(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Clea
     Ok(Ok(over))
 }
 
-/// Removes worktree and branch, then moves the records. Each of these can be the last: the next clean-up does what is left.
+/// Removes worktree and branch, then moves the records. If the process ends in between, the next clean-up does the rest.
 fn archive_session(ctx: &ProjectContext, location: &RunLocation, mut over: Cleaned) -> Result<Cleaned, KeptSession> {
     let kept = |id: &RunId, reason: String, fix: String| KeptSession { id: id.clone(), reason, fix: Some(fix) };
     if let (Some(folder), Some(branch)) = (&over.worktree, &over.branch)

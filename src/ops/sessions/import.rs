@@ -1,4 +1,4 @@
-//! `sessions import`: a session of Prodigy goes on as one of our own. Its files stay as they are.
+//! `sessions import`: imports a session of Prodigy. Its original files stay unchanged.
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
@@ -30,7 +30,7 @@ use crate::store::Project;
 use crate::store::RunLock;
 use crate::store::sessions;
 
-/// Takes a session of Prodigy over. `in_place`: it works in the repository itself, not in its worktree.
+/// Imports a session of Prodigy. `in_place`: it continues in the repository itself, not in its worktree.
 pub(crate) fn import(ctx: &ProjectContext, id: &str, in_place: bool) -> Result<Report, OpError> {
     let (locations, findings) = ctx.sessions();
     let guests: Vec<&super::RunLocation> =
@@ -67,7 +67,7 @@ pub(crate) fn import(ctx: &ProjectContext, id: &str, in_place: bool) -> Result<R
     Ok(Report { findings, ..Report::ok(body) })
 }
 
-/// Two sessions would work in one worktree.
+/// Refuses a second import: two sessions would work in one worktree.
 fn refuse_twice(ctx: &ProjectContext, locations: &[super::RunLocation], id: &str) -> Result<(), OpError> {
     for location in locations {
         let opened = ctx.read(location)?;
@@ -81,7 +81,7 @@ fn refuse_twice(ctx: &ProjectContext, locations: &[super::RunLocation], id: &str
     Ok(())
 }
 
-/// Returns the worktree that the work so far is in. It has to belong to this repository.
+/// Returns the worktree of the session, which has to belong to this repository.
 fn worktree(ctx: &ProjectContext, opened: &OpenedRun, run: &Run, id: &str) -> Result<Utf8PathBuf, OpError> {
     let folder = run.workspace.worktree.as_ref().map(|path| path.under(&opened.files.root));
     let Some(folder) = folder.filter(|folder| store::is_folder(folder)) else {
@@ -133,7 +133,7 @@ fn header(
     })
 }
 
-/// Names a workflow file relative to the repository, when it lies there.
+/// Returns a workflow file relative to the repository, if it is inside.
 fn below(root: &Utf8Path, folder: &Utf8Path, file: &RelPath) -> Option<Source> {
     let below = file.under(folder);
     let file = RelPath::parse(below.strip_prefix(root).ok()?.as_str()).ok()?;

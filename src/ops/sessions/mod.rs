@@ -1,4 +1,4 @@
-//! `sessions`: the runs of the runner, what became of them, and how they go on.
+//! `sessions`: lists, shows, imports and cleans the runs of the runner.
 
 mod clean;
 mod import;
@@ -41,7 +41,7 @@ use crate::model::clean_line;
 use crate::model::mask_secrets;
 use crate::model::quoted;
 
-/// Lists the sessions of the repository, and those of Prodigy where they were asked for.
+/// Lists the sessions of the repository, and of Prodigy if requested.
 pub(crate) fn list(ctx: &ProjectContext) -> Result<Report, OpError> {
     let (found, findings) = ctx.sessions();
     let mut sessions: Vec<SessionRow> = Vec::new();
@@ -87,7 +87,7 @@ pub(crate) fn show(ctx: &ProjectContext, id: Option<&str>) -> Result<Report, OpE
 }
 
 impl ProjectContext {
-    /// Returns the sessions of this repository with what is to say about their home.
+    /// Returns the sessions of this repository with findings about their home.
     fn sessions(&self) -> (Vec<RunLocation>, Vec<crate::model::Finding>) {
         let (mut locations, mut findings) = self.locations();
         locations.retain(|location| by_id(location.candidate.dialect).state_home() == StateHome::Home);
@@ -96,7 +96,7 @@ impl ProjectContext {
     }
 }
 
-/// Finds a session by its id or by the only part of one that fits; without either the one that was changed last.
+/// Finds a session by its id or an unambiguous part of it; without an id, the newest one.
 fn named(ctx: &ProjectContext, id: Option<&str>) -> Result<RunLocation, OpError> {
     let (mut found, findings) = ctx.sessions();
     let known = |found: &[RunLocation]| {
@@ -118,7 +118,7 @@ fn named(ctx: &ProjectContext, id: Option<&str>) -> Result<RunLocation, OpError>
     }
 }
 
-/// Is a session that was looked at.
+/// A loaded session with its row.
 struct InspectedSession {
     opened: OpenedRun,
     row: SessionRow,
