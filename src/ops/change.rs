@@ -383,7 +383,7 @@ fn resolve_output(ctx: &ProjectContext, opened: &OpenedRun, path: &RelPath) -> R
     let is_there = |path: &RelPath| !store::describe(root, std::slice::from_ref(path)).is_empty();
     let found = from_here.into_iter().chain([path.clone()]).find(is_there);
     found.ok_or_else(|| OpError::Usage {
-        message: format!("the output {path} is not there; nothing was recorded"),
+        message: format!("the output {path} does not exist; nothing was recorded"),
         hints: vec!["name files below the project, relative to the current folder or to its root".to_owned()],
     })
 }
@@ -399,13 +399,13 @@ fn message(run: &Run, kind: &ChangeKind) -> String {
             None => format!("{}{} is {}", of(&outcome.part), outcome.step, outcome.status),
         },
         ChangeKind::Approve { step, .. } => match run.step(step).map(|step| (step.kind, step.status)) {
-            Some((StepKind::Review, Status::Failed)) => format!("{step} failed, and a person lets the run go on"),
+            Some((StepKind::Review, Status::Failed)) => format!("{step} failed, and a person lets the run continue"),
             Some(_) | None => format!("{step} is approved"),
         },
         ChangeKind::Skip { step, part, .. } => format!("{}{step} is skipped", of(part)),
         ChangeKind::Pause { .. } => "the run is paused".to_owned(),
-        ChangeKind::Abort { .. } => "the run is given up; its state stays".to_owned(),
-        ChangeKind::Resume { .. } => "the run goes on".to_owned(),
+        ChangeKind::Abort { .. } => "the run is aborted; its state is kept".to_owned(),
+        ChangeKind::Resume { .. } => "the run continues".to_owned(),
         ChangeKind::Complete { .. } => "the run is complete".to_owned(),
         ChangeKind::Repair(_) => "the state is rebuilt from evidence".to_owned(),
         ChangeKind::RollBack(back) => format!("the run is rolled back to {}", back.to),

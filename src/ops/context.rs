@@ -54,7 +54,7 @@ fn next_for(
     let request = PlanRequest { from: vec![step.as_str().to_owned()], force: true, ..PlanRequest::default() };
     let forced = plan::planned(ctx, opened, run, &request)?;
     forced.plan.next.into_iter().find(|next| next.step == step).ok_or_else(|| {
-        let message = format!("{step} lies behind a gate that nobody has approved");
+        let message = format!("{step} is behind a gate that is not approved");
         let hints = vec![format!("piton plan {}", engine::quoted(run.id.as_str()))];
         OpError::Refused(engine::Refusal { kind: engine::RefusalKind::Person, message, hints })
     })

@@ -17,7 +17,7 @@ pub(crate) fn doctor(request: &Request) -> Report {
     let mut checks = vec![program(), git()];
     match ProjectContext::open(request) {
         Ok(ctx) => project(&ctx, &mut checks),
-        Err(error) => checks.push(problem("project", error.to_string(), "mend it, then run piton doctor again")),
+        Err(error) => checks.push(problem("project", error.to_string(), "correct it, then run piton doctor again")),
     }
     let healthy = checks.iter().all(|check| check.result != "problem");
     let version = env!("CARGO_PKG_VERSION").to_owned();
@@ -38,7 +38,7 @@ fn git() -> DoctorCheck {
         None => warning(
             "git",
             "not found: uncommitted changes and phase commits cannot be checked".to_owned(),
-            "install git, or go on without",
+            "install git, or continue without it",
         ),
     }
 }

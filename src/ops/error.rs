@@ -155,7 +155,7 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
     let one = |hint: String| vec![hint];
     match error {
         OpError::Resume { error, .. } => hints(error),
-        OpError::Store(StoreError::Conflict { .. }) => one("piton plan shows where the run stands now".to_owned()),
+        OpError::Store(StoreError::Conflict { .. }) => one("piton plan shows the current state of the run".to_owned()),
         OpError::Store(
             StoreError::Permission { path, .. } | StoreError::Unreadable { path, problem: ReadProblem::Permission },
         ) => vec![permission_fix(path), "piton doctor".to_owned()],
@@ -170,17 +170,17 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
             | StoreError::ReadOnly { .. },
         ) => one("piton doctor".to_owned()),
         OpError::Store(StoreError::NoSpace { .. } | StoreError::Io { .. } | StoreError::NotRolledBack { .. }) => {
-            vec!["piton plan shows where the run stands now".to_owned(), "piton doctor".to_owned()]
+            vec!["piton plan shows the current state of the run".to_owned(), "piton doctor".to_owned()]
         }
         OpError::Store(StoreError::Config { .. }) => one("piton schema config".to_owned()),
         OpError::Store(StoreError::Unreadable { .. } | StoreError::NotText { .. }) | OpError::Path(_) => Vec::new(),
         OpError::NoRun { searched, .. } => vec![
             format!("searched {searched}"),
             "to look elsewhere: piton --project DIR list".to_owned(),
-            "to begin one: piton start nine-step --feature NAME, or /workflow-exec".to_owned(),
+            "to start one: piton start nine-step --feature NAME, or /workflow-exec".to_owned(),
         ],
         OpError::NoSession { searched, .. } => {
-            vec![format!("searched {searched}"), "to begin one: piton run FILE".to_owned()]
+            vec![format!("searched {searched}"), "to start one: piton run FILE".to_owned()]
         }
         OpError::UnknownRun { known, .. } if known.is_empty() => one("piton list --all".to_owned()),
         OpError::UnknownRun { known, .. } => {
@@ -199,7 +199,7 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
         OpError::UnknownStep { known, .. } => one(format!("there are {}", known.join(", "))),
         OpError::Refused(refusal) => refusal.hints.clone(),
         OpError::Edit(EditError::Unreadable { .. }) => {
-            one("piton validate, then mend the file or piton restore".to_owned())
+            one("run piton validate, then correct the file or run piton restore".to_owned())
         }
         OpError::Edit(EditError::Register { file, .. }) => {
             one(format!("correct {} or move it away, then: piton archive", quoted(file)))
@@ -213,7 +213,7 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
         OpError::DefinitionInvalid { file, .. } => {
             vec![format!("piton validate {}", quoted(file)), "piton schema workflow".to_owned()]
         }
-        OpError::Moved { run, .. } => one(format!("piton plan {} shows the state as it is now", quoted(run))),
+        OpError::Moved { run, .. } => one(format!("piton plan {} shows the current state", quoted(run))),
         OpError::LiveOwner(_) => one("wait for it, or end it; then try again".to_owned()),
         OpError::SelfCheck { .. } => one("nothing was written; please report this as a bug in piton".to_owned()),
         OpError::UnknownSchema { known, .. } => one(format!("there are {known}")),

@@ -75,7 +75,7 @@ pub(super) fn note(
         }
     });
     let error = written.err()?;
-    let message = format!("the run goes on, and the log of it could not be written: {error}");
+    let message = format!("the run continues, but its log could not be written: {error}");
     Some(Finding::new(FindingCode::LogUnwritten, message).fix("piton doctor"))
 }
 
@@ -83,7 +83,7 @@ fn why(planned: &Planned, agreed: bool) -> String {
     let age =
         planned.plan.age.seconds.map_or_else(|| "of unknown age".to_owned(), |age| format!("{} old", human_age(age)));
     match (agreed, planned.unattended) {
-        (true, _) => format!("somebody agreed; the state is {age}"),
+        (true, _) => format!("confirmed; the state is {age}"),
         (false, true) => format!("nothing blocks, no gate waits, and the state is {age}"),
         (false, false) => format!("the caller asked for it, nothing needs a person, and the state is {age}"),
     }

@@ -34,7 +34,7 @@ fn assemble(opened: &OpenedRun, suggestions: Suggestions) -> Patch {
     for suggestion in suggestions.files {
         let before = opened.files.bytes(&suggestion.file).unwrap_or_default();
         let (Ok(before), Ok(after)) = (std::str::from_utf8(before), std::str::from_utf8(&suggestion.after)) else {
-            patch.notes.push(format!("{} is no UTF-8; nothing is suggested for it", suggestion.file));
+            patch.notes.push(format!("{} is not UTF-8; nothing is suggested for it", suggestion.file));
             continue;
         };
         let diff = unified_diff(suggestion.file.as_str(), before, after);

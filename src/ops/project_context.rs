@@ -97,7 +97,7 @@ impl RunLocation {
     /// Refuses a run of another program, which is never written.
     pub(crate) fn check_writable(&self) -> Result<(), OpError> {
         let Some(take_over) = self.takeover_command() else { return Ok(()) };
-        let message = format!("{} is another program's: it is read here, never written", self.candidate.name);
+        let message = format!("{} belongs to another program: piton reads it and never writes it", self.candidate.name);
         Err(OpError::InTheWay { message, hints: vec![take_over] })
     }
 }
@@ -262,7 +262,7 @@ impl ProjectContext {
     fn closed_folder(&self, listing: &Listing, folder: &RelPath) -> Option<Finding> {
         let keeps_state = DIALECTS.iter().any(|dialect| dialect.keeps_state_in(folder, &listing.config));
         keeps_state.then(|| {
-            let message = format!("{folder} cannot be looked into: permission denied; runs in it are not seen");
+            let message = format!("{folder} cannot be read: permission denied; runs in it are not listed");
             let fix = permission_fix(&folder.under(&listing.root));
             Finding::new(FindingCode::FolderClosed, message).at(folder).fix(fix)
         })
@@ -374,8 +374,8 @@ fn dialects_in(state_home: StateHome) -> impl Iterator<Item = &'static dyn Diale
 }
 
 fn foreign_folder(folder: &Utf8Path) -> Finding {
-    let message = format!("{folder} belongs to another user, or is a link: no session in it is read");
-    let fix = format!("look whose it is: ls -ld {}", engine::quoted(folder.as_str()));
+    let message = format!("{folder} belongs to another user, or is a link: its sessions are not read");
+    let fix = format!("check its owner: ls -ld {}", engine::quoted(folder.as_str()));
     Finding::new(FindingCode::SessionForeign, message).fix(fix)
 }
 

@@ -145,7 +145,7 @@ fn from_checkpoint(
 fn no_version(ctx: &ProjectContext, opened: &OpenedRun, error: OpError) -> OpError {
     let OpError::Unreadable { message, findings } = error else { return error };
     let path = run_word(&opened.candidate);
-    let archive_hint = format!("correct the file by hand, or put it away: piton archive {path} --yes");
+    let archive_hint = format!("correct the file by hand, or archive it: piton archive {path} --yes");
     let rebuilt = opened.dialect.reconstruct(&opened.files, &traces(ctx, opened), ctx.clock.now);
     let hints = match rebuilt {
         Ok(_) => vec![format!("piton repair {path} --from-evidence"), archive_hint],
@@ -206,7 +206,7 @@ fn rebuild(ctx: &ProjectContext, locked: &LockedRun<'_>, run: &Run, traces: Trac
 fn sound(rebuilt: &OpenedRun) -> Result<&Run, OpError> {
     rebuilt.loaded.run.as_ref().filter(|run| !run.degraded).ok_or_else(|| OpError::SelfCheck {
         file: rebuilt.candidate.state.as_str().to_owned(),
-        problem: rebuilt.loaded.findings.first().map_or_else(|| "it tells no run".to_owned(), located_message),
+        problem: rebuilt.loaded.findings.first().map_or_else(|| "it contains no run".to_owned(), located_message),
     })
 }
 
@@ -224,7 +224,7 @@ fn not_rebuilt(opened: &OpenedRun, error: &EditError, report: &RepairReport) -> 
     let path = run_word(&opened.candidate);
     let restore = report.versions.iter().find(|version| version.readable);
     let mut hints: Vec<String> = restore.map(|_| format!("piton restore {path}")).into_iter().collect();
-    hints.push(format!("correct the file by hand, or put it away: piton archive {path} --yes"));
+    hints.push(format!("correct the file by hand, or archive it: piton archive {path} --yes"));
     OpError::Irreparable {
         message: format!("{} cannot be rebuilt from evidence: {error}", opened.candidate.state),
         hints,

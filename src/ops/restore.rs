@@ -175,7 +175,7 @@ pub(super) fn newest_readable(opened: &OpenedRun) -> Result<Version, OpError> {
     }
     backup(opened).filter(|version| is_sound(&with_files(opened, version))).ok_or_else(|| {
         let path = engine::quoted(opened.candidate.state.as_str());
-        let instead = format!("correct the file by hand, or put it away: `piton archive {path} --yes`");
+        let instead = format!("correct the file by hand, or archive it: `piton archive {path} --yes`");
         // The fix of these findings is to restore the file, which just failed.
         let findings = opened.loaded.findings.iter().cloned().map(|finding| finding.fix(instead.clone()));
         OpError::Unreadable {

@@ -210,7 +210,7 @@ pub(crate) fn parse_answer(question: &Question, mode: Mode, answer: Option<&str>
 /// Returns the error of a resume that a person declined.
 pub(crate) fn declined(report: &Report) -> OpError {
     OpError::NotConfirmed {
-        message: "nobody agreed to go on; nothing was changed".to_owned(),
+        message: "not confirmed; nothing was changed".to_owned(),
         hints: vec![format!("when you do: {}", with_yes(report))],
     }
 }

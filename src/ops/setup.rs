@@ -87,7 +87,7 @@ fn change(file: &Utf8Path, settings: &[Setting], write: bool) -> Result<Settings
     let mut after = before.clone().unwrap_or_default();
     for setting in settings {
         after = with_setting(&after, setting).map_err(|error| OpError::InTheWay {
-            message: format!("{file} is left alone: {error}"),
+            message: format!("{file} was not changed: {error}"),
             hints: vec![format!("add it by hand: {}", by_hand(setting))],
         })?;
     }

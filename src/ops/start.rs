@@ -166,10 +166,7 @@ fn clear(ctx: &ProjectContext, same: &[RunLocation], spec: &StartSpec, archive_e
         let what = if entry.shown { "an unfinished run" } else { "the state of a finished run" };
         let path = engine::quoted(&entry.row.path);
         return Err(OpError::InTheWay {
-            message: format!(
-                "{what} of {} is here already: {} ({})",
-                entry.row.id, entry.row.state, entry.row.position
-            ),
+            message: format!("{what} of {} already exists: {} ({})", entry.row.id, entry.row.state, entry.row.position),
             hints: vec![
                 format!("piton resume {path}"),
                 format!("piton start {} --feature {} --archive", spec.workflow, engine::quoted(&spec.feature)),

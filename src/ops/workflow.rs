@@ -81,10 +81,10 @@ pub(crate) fn unknown<'a>(ctx: &ProjectContext, workflow: &str, known: impl Iter
     let mut hints = vec![format!("known workflows: {}", known.join(", "))];
     let own: Vec<String> = own_names(ctx);
     match own.as_slice() {
-        [] => hints.push(format!("one of your own: {FOLDER}/NAME.yaml, or piton start FILE.yaml --feature NAME")),
+        [] => hints.push(format!("a custom one: {FOLDER}/NAME.yaml, or piton start FILE.yaml --feature NAME")),
         own => hints.push(format!("in {FOLDER}: {}", own.join(", "))),
     }
-    hints.push("to begin one from: piton start --print nine-step".to_owned());
+    hints.push("a template: piton start --print nine-step".to_owned());
     OpError::Usage { message: format!("there is no workflow `{workflow}`"), hints }
 }
 
@@ -141,7 +141,7 @@ pub(crate) fn check(root: &Utf8Path, file: &RelPath, bytes: &[u8]) -> (Option<Va
     let mut checked = dialect::check_definition(file, bytes);
     for declared in &checked.schemas {
         let problem = match schema_value(root, &declared.schema) {
-            Ok(value) => schema::problem_of_schema(&value).map(|problem| format!("is no JSON Schema: {problem}")),
+            Ok(value) => schema::problem_of_schema(&value).map(|problem| format!("is not a JSON Schema: {problem}")),
             Err(problem) => Some(problem),
         };
         if let Some(problem) = problem {
@@ -197,7 +197,7 @@ pub(crate) fn check_outputs(opened: &OpenedRun, evidence: &mut Evidence) {
         }
         let found = schema_value(root, schema).map_err(|problem| format!("the schema {problem}")).and_then(|schema| {
             let value = json(root, &wanted.path).map_err(|problem| format!("it {problem}"))?;
-            schema::violation(&schema, &value).map_err(|problem| format!("the schema is none: {problem}"))
+            schema::violation(&schema, &value).map_err(|problem| format!("the schema is invalid: {problem}"))
         });
         *violation = found.unwrap_or_else(Some);
     }

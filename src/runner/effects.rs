@@ -128,7 +128,7 @@ impl StepExecutor<'_> {
                 Ok(Some(problem)) => {
                     return Err(said_no(format!("the result does not fit `expected_schema`: {problem}")));
                 }
-                Err(problem) => return Err(refused(format!("`expected_schema` is no JSON Schema: {problem}"))),
+                Err(problem) => return Err(refused(format!("`expected_schema` is not a JSON Schema: {problem}"))),
             }
         }
         let percent = result.get("completion_percentage").and_then(Value::as_f64);

@@ -24,7 +24,7 @@ pub(crate) fn not_schemas<'a>(
     let mut findings = Vec::new();
     for (step, schema, (line, column)) in declared {
         if let Some(problem) = problem_of_schema(schema) {
-            let message = format!("the `expected_schema` of {step} is no JSON Schema: {problem}");
+            let message = format!("the `expected_schema` of {step} is not a JSON Schema: {problem}");
             let finding = Finding::new(FindingCode::DefinitionInvalid, message).on(step).at(file);
             findings.push(finding.line(line, Some(column)).fix("correct the schema"));
         }

@@ -25,7 +25,7 @@ pub(super) fn append(lock: &RunLock, path: &RelPath, before_len: u64, bytes: &[u
     let mut file = open(&real)?;
     let found = file.metadata().map_err(|source| StoreError::io(&real, source))?;
     if found.len() != before_len {
-        return Err(StoreError::Conflict { path: real, what: "was written by somebody else" });
+        return Err(StoreError::Conflict { path: real, what: "was written by another program" });
     }
     calls::write(&mut file, bytes).and_then(|()| calls::sync_data(&file)).map_err(|source| {
         let cause = StoreError::io(&real, source);

@@ -145,7 +145,7 @@ fn check<'a>(lock: &RunLock, edits: &'a [Edit]) -> Result<Vec<Target<'a>>, Store
         };
         let conflict = match (before, &metadata) {
             (None, None) => None,
-            (None, Some(_)) => Some("was created by somebody else"),
+            (None, Some(_)) => Some("was created by another program"),
             (Some(_), None) => Some("was removed"),
             (Some(before), Some(metadata)) if metadata.len() != before.len() as u64 => Some("was changed"),
             (Some(before), Some(_)) => {

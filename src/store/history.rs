@@ -269,9 +269,10 @@ fn existing_folder(root: &Utf8Path, data_dir: &RelPath) -> Result<Option<Utf8Pat
     let folder = Root::open(root)?.target(data_dir)?.join(FOLDER);
     match fs::symlink_metadata(&folder) {
         Ok(metadata) if metadata.is_dir() => Ok(Some(folder)),
-        Ok(_) => {
-            Err(StoreError::UnsafePath { path: folder, problem: "a link or a file stands where Piton keeps a folder" })
-        }
+        Ok(_) => Err(StoreError::UnsafePath {
+            path: folder,
+            problem: "Piton keeps a folder here, but found a link or a file",
+        }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(StoreError::io(&folder, source)),
     }

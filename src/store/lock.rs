@@ -101,7 +101,7 @@ pub(super) fn subfolder(data_path: &Utf8Path, name: &str) -> Result<Utf8PathBuf,
     };
     match found {
         Ok(metadata) if metadata.is_dir() => Ok(path),
-        Ok(_) => Err(StoreError::UnsafePath { path, problem: "a link or a file stands where Piton keeps a folder" }),
+        Ok(_) => Err(StoreError::UnsafePath { path, problem: "Piton keeps a folder here, but found a link or a file" }),
         Err(source) => Err(StoreError::io(&path, source)),
     }
 }

@@ -106,7 +106,7 @@ pub(crate) fn git(folder: &Utf8Path, verb: &'static str, arguments: &[&str]) -> 
     let telling = |line: &&str| ["fatal:", "error:", "CONFLICT"].iter().any(|word| line.starts_with(word));
     let mut lines = why.lines().chain(said.lines()).map(str::trim).filter(|line| !line.is_empty());
     let first = lines.clone().find(telling).or_else(|| lines.next());
-    Err(refusal(first.unwrap_or("it says nothing about why")))
+    Err(refusal(first.unwrap_or("it gave no reason")))
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ pub(super) fn plan(context: &RollbackContext<'_>, back: &RollBack, report: &mut 
         report.obstacles.push(Obstacle {
             code: "no_space".to_owned(),
             message: format!(
-                "the copy takes {} bytes, and only {free} are free; twice as much is wanted",
+                "the backup has {} bytes, and only {free} are free; it needs twice its size",
                 extent.bytes
             ),
             command: format!("df -h {}", engine::quoted(root.as_str())),

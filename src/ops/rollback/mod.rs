@@ -232,7 +232,7 @@ impl<'a> RollbackContext<'a> {
     fn merged_long_ago(&self, git_impact: &GitImpact) -> Option<Finding> {
         rollback::is_settled(git_impact, self.locked.clock().now).then(|| {
             let main = git_impact.main.as_deref().unwrap_or("the main branch");
-            let message = format!("the work was merged into {main} more than 7 days ago: much may stand on it by now");
+            let message = format!("the work was merged into {main} more than 7 days ago: other work may depend on it");
             let log =
                 format!("git -C {} log --oneline {}", engine::quoted(&git_impact.main_folder), engine::quoted(main));
             Finding::new(FindingCode::RollbackLate, message).fix(log)
@@ -243,8 +243,7 @@ impl<'a> RollbackContext<'a> {
     fn git_silent(&self, git_impact: &GitImpact) -> Option<Finding> {
         git_impact.dirty.is_none().then(|| {
             let folder = engine::quoted(&git_impact.folder);
-            let message =
-                format!("git does not answer in {folder}: what was committed is not shown and no git command is");
+            let message = format!("git does not answer in {folder}: neither commits nor git commands are shown");
             Finding::new(FindingCode::GitSilent, message).fix(format!("git -C {folder} status --short"))
         })
     }

@@ -146,7 +146,7 @@ fn resolve_reading(context: &RollbackContext<'_>, reading: TargetMeaning) -> Res
             let Some((_, history)) = store::history_of(&context.folder, &sha) else {
                 return Err(OpError::Refused(Refusal {
                     kind: RefusalKind::NotFound,
-                    message: format!("git knows no commit {sha} in {}", context.shown_folder),
+                    message: format!("there is no commit {sha} in {}", context.shown_folder),
                     hints: vec![format!("git -C {} log --oneline", engine::quoted(&context.shown_folder))],
                 }));
             };

@@ -70,7 +70,7 @@ fn removable(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Clea
         | SessionStatus::Unreadable => return kept(format!("it is {}", row.status.as_str()), None),
     }
     let Ok(session) = Session::of(&opened.files) else {
-        return kept("it is another program's".to_owned(), None);
+        return kept("it belongs to another program".to_owned(), None);
     };
     let header = &session.header;
     let records = location.root.join("archive").join(&header.session).into_string();

@@ -44,7 +44,7 @@ pub(crate) fn import(ctx: &ProjectContext, id: &str, in_place: bool) -> Result<R
     let opened = ctx.read(location)?;
     let run = opened.run()?;
     if run.status == RunStatus::Completed {
-        let message = format!("{id} is complete: nothing is left to go on with");
+        let message = format!("{id} is complete: there is nothing to resume");
         return Err(OpError::InTheWay {
             message,
             hints: vec![format!("piton plan {} --prodigy-home {}", quoted(id), quoted(location.root.as_str()))],
@@ -74,7 +74,7 @@ fn refuse_twice(ctx: &ProjectContext, locations: &[super::RunLocation], id: &str
         let Ok(session) = Session::of(&opened.files) else { continue };
         if session.header.imported_from.as_deref() == Some(id) {
             let name = &session.header.session;
-            let message = format!("{id} was taken over already, as {name}");
+            let message = format!("{id} was already imported as {name}");
             return Err(OpError::InTheWay { message, hints: vec![format!("piton resume {}", quoted(name))] });
         }
     }
@@ -85,7 +85,7 @@ fn refuse_twice(ctx: &ProjectContext, locations: &[super::RunLocation], id: &str
 fn worktree(ctx: &ProjectContext, opened: &OpenedRun, run: &Run, id: &str) -> Result<Utf8PathBuf, OpError> {
     let folder = run.workspace.worktree.as_ref().map(|path| path.under(&opened.files.root));
     let Some(folder) = folder.filter(|folder| store::is_folder(folder)) else {
-        let message = format!("the worktree of {id} is gone, and with it what its steps left");
+        let message = format!("the worktree of {id} is gone, and with it the results of its steps");
         let again = format!("{} --no-worktree, when that is in the repository itself", take_over(opened));
         return Err(OpError::InTheWay { message, hints: vec![again] });
     };
@@ -115,7 +115,7 @@ fn header(
     });
     let Some((folder, file)) = source else {
         let message = format!("{} does not say where its workflow file is", run.id);
-        return Err(OpError::InTheWay { message, hints: vec!["run the workflow anew: piton run FILE".to_owned()] });
+        return Err(OpError::InTheWay { message, hints: vec!["run the workflow again: piton run FILE".to_owned()] });
     };
     let root = ctx.project.root.clone();
     Ok(Header {

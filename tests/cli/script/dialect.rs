@@ -97,7 +97,7 @@ fn every_mistake_of_a_workflow_file_has_its_place() {
     assert_eq!(places, ["2:16 \"definition-invalid\"", "4:12 \"definition-invalid\""]);
     sandbox.file("w.yaml", "commands:\n  - validate: {shell: v, expected_schema: {type: objekt}}\n");
     let output = sandbox.piton(["--format", "json", "validate", "w.yaml"]).run().expect_code(1);
-    assert!(output.stdout.contains("the `expected_schema` of 1 is no JSON Schema"), "{output}");
+    assert!(output.stdout.contains("the `expected_schema` of 1 is not a JSON Schema"), "{output}");
     assert_eq!(output.at("/findings/0/line"), 2);
 }
 
