@@ -22,7 +22,9 @@ use crate::model::RelPath;
 use crate::model::sha256_hex;
 
 const PARTIAL: &str = "backup";
+/// Number of files in a backup.
 const FILES: usize = 10_000;
+/// Bytes in a backup.
 const BYTES: u64 = 256 << 20;
 
 /// What is copied, and where to.

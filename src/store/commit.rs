@@ -164,7 +164,7 @@ fn check<'a>(lock: &RunLock, edits: &'a [Edit]) -> Result<Vec<Target<'a>>, Store
             before_sha256: before.map(sha256_hex),
             after: edit.after(),
             like: metadata.as_ref().map(platform::attributes),
-            mode: if is_own { platform::DATA_FILE_MODE } else { platform::FOREIGN_FILE },
+            mode: if is_own { platform::DATA_FILE_MODE } else { platform::PROJECT_FILE_MODE },
             staged: None,
         });
     }

@@ -11,7 +11,9 @@ use crate::model::CommittedStateQuery;
 use crate::model::RelPath;
 use crate::model::Timestamp;
 
+/// Number of commits that are searched for the state.
 const COMMITS: usize = 2_000;
+/// Number of files that are compared.
 const FILES: usize = 500;
 
 /// A state file on disk.

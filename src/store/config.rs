@@ -13,6 +13,7 @@ use crate::model::Config;
 use crate::model::edit_distance;
 
 pub(super) const FILE_NAME: &str = "piton.toml";
+/// Bytes.
 const SIZE_LIMIT: u64 = 1 << 20;
 /// The table with arbitrary keys.
 const FREE_TABLE: &str = "nine-step.agents";

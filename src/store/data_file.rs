@@ -34,7 +34,7 @@ pub(super) fn open(path: &Utf8Path, open_mode: OpenMode, mode: u32) -> io::Resul
 fn replace_with_copy(path: &Utf8Path) -> io::Result<()> {
     let temporary = stage::temporary_name(path);
     let mut bytes = Vec::new();
-    platform::careful().read(true).open(path)?.take(COPY_LIMIT).read_to_end(&mut bytes)?;
+    platform::nofollow_options().read(true).open(path)?.take(COPY_LIMIT).read_to_end(&mut bytes)?;
     let mut copy = nofollow::open(temporary.as_std_path(), OpenMode::Create, platform::DATA_FILE_MODE)?;
     let done = copy.write_all(&bytes).and_then(|()| nofollow::rename(&temporary, path));
     done.inspect_err(|_| {

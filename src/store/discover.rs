@@ -23,11 +23,17 @@ use crate::model::Listing;
 use crate::model::ListingEntry;
 use crate::model::RelPath;
 
+/// Levels of folders in a full walk.
 const DEPTH_LIMIT: usize = 12;
+/// Entries in a full walk.
 const ENTRY_LIMIT: usize = 200_000;
+/// Levels of folders in a quick walk.
 const QUICK_DEPTH_LIMIT: usize = 7;
+/// Entries in a quick walk.
 const QUICK_ENTRY_LIMIT: usize = 20_000;
+/// Number of unreadable folders that are reported.
 const CLOSED_LIMIT: usize = 100;
+/// Bytes of a file whose content is read while listing.
 const LOOK_LIMIT: u64 = 4 << 20;
 
 /// Folders that hold no run state, and often very many files.

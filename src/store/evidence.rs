@@ -35,6 +35,7 @@ use crate::model::Workspace;
 use crate::model::sha256_hex;
 
 const LOG: &str = "evidence.jsonl";
+/// Bytes of a file that is digested or parsed.
 const FILE_LIMIT: u64 = 64 << 20;
 /// Resolution of file timestamps in seconds; some file systems store two-second steps.
 const TIME_STEP: i64 = 2;

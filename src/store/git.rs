@@ -33,10 +33,15 @@ use crate::model::CommitTrace;
 use crate::model::RelPath;
 use crate::model::Timestamp;
 
+/// Time after which a git process is killed.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
+/// Bytes of output that are read.
 const OUTPUT_LIMIT: u64 = 64 << 20;
+/// Bytes of an object that is read.
 const OBJECT_LIMIT: u64 = 4 << 20;
+/// Bytes of `info/exclude`.
 const EXCLUDE_LIMIT: u64 = 16 << 20;
+/// Number of commits that are visited from HEAD.
 const WALK_LIMIT: usize = 100_000;
 /// Assumed maximal difference between the clocks of committers, in seconds.
 const CLOCK_SLOP: i64 = 7 * 86_400;
@@ -388,7 +393,7 @@ pub(crate) fn info_exclude(common_dir: &Utf8Path, lines: &[&str]) -> Result<bool
         new.push(b'\n');
     }
     stage::remove_orphans(&path);
-    txn::replace_file(&path, &new, platform::FOREIGN_FILE)?;
+    txn::replace_file(&path, &new, platform::PROJECT_FILE_MODE)?;
     stage::sync_dirs(path.parent().into_iter())?;
     Ok(true)
 }

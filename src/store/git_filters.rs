@@ -13,8 +13,11 @@ use super::git;
 use super::platform;
 use super::repository;
 
+/// Bytes of a configuration file that is read.
 const CONFIG_LIMIT: u64 = 1 << 20;
+/// Bytes of the output of `git config --list`.
 const LIST_LIMIT: u64 = 4 << 20;
+/// Number of filters that are disabled.
 const DRIVERS_LIMIT: usize = 200;
 /// Words in a configuration, in any case, that require a closer look: sections that name filters or include other files, or a
 /// work tree elsewhere.

@@ -27,9 +27,13 @@ use crate::model::sha256_hex;
 const FOLDER: &str = "history";
 const PATHS: &str = "paths";
 const CORRUPT: &str = "corrupt";
+/// Bytes of a file name on common file systems.
 const NAME_LIMIT: usize = 255;
+/// Bytes of the step or change in a name.
 const STEP_LIMIT: usize = 60;
+/// Bytes of a kept version.
 const SIZE_LIMIT: u64 = 64 << 20;
+/// Number of unreadable states that are kept, the newest.
 const CORRUPT_LIMIT: usize = 20;
 /// Prefix of a path field that refers to `paths/`; no escaped path has it.
 const BY_DIGEST: &str = "@";

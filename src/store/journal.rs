@@ -25,6 +25,7 @@ use crate::model::StepId;
 use crate::model::Timestamp;
 
 const LOG: &str = "log.jsonl";
+/// Bytes of a log that is read.
 const READ_LIMIT: u64 = 64 << 20;
 
 /// Adds a line about a change to the log of a run, for diagnosis. Keep environment, secrets and home paths out of it.
@@ -77,7 +78,7 @@ pub(crate) fn append_block(root: &Utf8Path, path: &RelPath, block: &str) -> Resu
 }
 
 fn try_append_block(path: &Utf8Path, block: &str) -> io::Result<()> {
-    let mut file = data_file::open(path, OpenMode::Log, platform::FOREIGN_FILE)?;
+    let mut file = data_file::open(path, OpenMode::Log, platform::PROJECT_FILE_MODE)?;
     let size = file.metadata()?.len();
     let gap = match size {
         0 => "",

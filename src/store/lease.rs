@@ -28,7 +28,9 @@ use crate::model::Timestamp;
 use crate::model::clean_line;
 
 const FILE: &str = "lease.json";
+/// Size of the file, padded with blanks.
 const LEASE_BYTES: usize = 1_024;
+/// Bytes; a larger file is not a lease.
 const READ_LIMIT: u64 = 64 << 10;
 /// How long a heartbeat counts as proof of life for a process that cannot be inspected.
 const HEARTBEAT_WINDOW_SECONDS: i64 = 900;

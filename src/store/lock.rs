@@ -30,6 +30,7 @@ use crate::model::RelPath;
 use crate::model::clean_line;
 
 const LOCK_FILE: &str = "lock";
+/// Pause after the first failed attempt; doubled after each further one.
 const FIRST_PAUSE: Duration = Duration::from_micros(500);
 /// Short, so that a long-waiting writer polls as often as a new one and does not starve.
 const LONGEST_PAUSE: Duration = Duration::from_millis(2);
@@ -155,7 +156,7 @@ pub(crate) fn try_lock(root: &Utf8Path, data_dir: &RelPath) -> Result<(), StoreE
 /// file cannot be read.
 pub(super) fn lock_shared(data_path: &Utf8Path, timeout: Duration) -> Result<Option<File>, StoreError> {
     let path = data_path.join(LOCK_FILE);
-    let file = match platform::careful().read(true).open(&path) {
+    let file = match platform::nofollow_options().read(true).open(&path) {
         Ok(file) => file,
         Err(_) => return Ok(None),
     };

@@ -68,7 +68,7 @@ impl OpenTarget<'_> {
         if let (Some(dir), Some(name)) = (&self.dir, self.path.file_name()) {
             return dir.open(name, self.access, made);
         }
-        let mut options = platform::careful();
+        let mut options = platform::nofollow_options();
         options.read(self.access.reads).write(true).append(self.access.appends).create_new(made.is_some());
         let file = platform::with_mode(&mut options, made.unwrap_or_default()).open(self.path)?;
         let Some(place) = platform::misplaced(&file, self.path) else { return Ok(file) };

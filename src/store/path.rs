@@ -155,7 +155,7 @@ impl Root {
             }
             Lookup::Unsupported => {
                 let real = self.locate(path)?;
-                let mut options = platform::careful();
+                let mut options = platform::nofollow_options();
                 options.read(true).open(&real).map_err(|error| problem_of(&error))?
             }
         };
@@ -176,7 +176,7 @@ impl Root {
         use rustix::fs::OFlags;
         use rustix::fs::ResolveFlags;
         use rustix::io::Errno;
-        let flags = OFlags::RDONLY | (platform::careful_flags() - OFlags::NOFOLLOW);
+        let flags = OFlags::RDONLY | (platform::nofollow_flags() - OFlags::NOFOLLOW);
         let symlinks = if no_symlinks { ResolveFlags::NO_SYMLINKS } else { ResolveFlags::empty() };
         let Some(handle) = self.handle.as_ref() else { return Lookup::Unsupported };
         match rustix::fs::openat2(handle, path, flags, Mode::empty(), ResolveFlags::BENEATH | symlinks) {

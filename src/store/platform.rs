@@ -19,19 +19,19 @@ use std::os::unix::fs::PermissionsExt as _;
 /// Permission mode of Piton's own files.
 pub(super) const DATA_FILE_MODE: u32 = 0o600;
 /// Permission mode of new files in the project, before the umask.
-pub(super) const FOREIGN_FILE: u32 = 0o644;
+pub(super) const PROJECT_FILE_MODE: u32 = 0o644;
 
 /// Returns options that do not follow a symlink in the last part of the path and do not block on a pipe.
-pub(super) fn careful() -> OpenOptions {
+pub(super) fn nofollow_options() -> OpenOptions {
     #[cfg_attr(not(unix), expect(unused_mut, reason = "other systems have no such flags"))]
     let mut options = OpenOptions::new();
     #[cfg(unix)]
-    options.custom_flags(careful_flags().bits().cast_signed());
+    options.custom_flags(nofollow_flags().bits().cast_signed());
     options
 }
 
 #[cfg(unix)]
-pub(super) fn careful_flags() -> rustix::fs::OFlags {
+pub(super) fn nofollow_flags() -> rustix::fs::OFlags {
     use rustix::fs::OFlags;
     OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC
 }
@@ -57,7 +57,7 @@ pub(super) fn create_private_dir(path: &Path) -> io::Result<()> {
 
 /// Reads one of Piton's own files; `None` if it is missing, an error above `limit` bytes.
 pub(super) fn read_data_file(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
-    let file = match careful().read(true).open(path) {
+    let file = match nofollow_options().read(true).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
@@ -227,7 +227,7 @@ impl DirHandle {
     pub(super) fn open(&self, name: &std::ffi::OsStr, access: Access, made: Option<u32>) -> io::Result<File> {
         use rustix::fs::Mode;
         use rustix::fs::OFlags;
-        let mut flags = careful_flags() | if access.reads { OFlags::RDWR } else { OFlags::WRONLY };
+        let mut flags = nofollow_flags() | if access.reads { OFlags::RDWR } else { OFlags::WRONLY };
         flags.set(OFlags::APPEND, access.appends);
         flags.set(OFlags::CREATE | OFlags::EXCL, made.is_some());
         let mode = made.map_or(Mode::empty(), Mode::from_raw_mode);

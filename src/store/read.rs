@@ -33,9 +33,13 @@ use crate::model::ReadSpec;
 use crate::model::RelPath;
 use crate::model::Timestamp;
 
+/// Bytes of one file.
 const FILE_LIMIT: u64 = 64 << 20;
+/// Bytes of all files of a run.
 const SET_LIMIT: u64 = 256 << 20;
+/// Number of files of a run.
 const FILES_LIMIT: usize = 20_000;
+/// Bytes of text input.
 const INPUT_LIMIT: u64 = 16 << 20;
 
 /// Reads the files of a run as one consistent whole.

@@ -5,8 +5,11 @@ use camino::Utf8PathBuf;
 
 use super::platform;
 
+/// Bytes of a file that holds a path, reference or hash.
 const POINTER_LIMIT: u64 = 64 << 10;
+/// Bytes of `packed-refs`.
 const PACKED_REFS_LIMIT: u64 = 64 << 20;
+/// Number of linked worktrees that are considered.
 const WORKTREES_LIMIT: usize = 1_000;
 
 /// The folders of a repository.

@@ -32,7 +32,9 @@ const FOLDER: &str = "sessions";
 const LOG_LIMIT: u64 = 128 << 10;
 /// Number of logs that are kept, the newest.
 const LOGS_LIMIT: usize = 40;
+/// Number of events that are read, the newest.
 const EVENTS_LIMIT: usize = 1_000;
+/// Characters of a session id that count.
 const SESSION_CHARS: usize = 128;
 
 /// The log of one session. It need not exist.

@@ -30,8 +30,11 @@ use crate::model::sha256_hex;
 const SESSIONS: &str = "sessions";
 const WORKTREES: &str = "worktrees";
 const HEADER: &str = "session.json";
+/// Characters of the readable part of a folder name.
 const READABLE_LIMIT: usize = 40;
+/// Number of sessions that are listed.
 const SESSION_LIMIT: usize = 10_000;
+/// Bytes of a session id.
 const ID_LIMIT: usize = 100;
 
 /// The folder of one repository's sessions and their worktrees. It need not exist yet.

@@ -11,6 +11,7 @@ use super::platform;
 use super::stage;
 use crate::model::ReadProblem;
 
+/// Bytes of a settings file.
 const LIMIT: u64 = 4 << 20;
 
 /// Reads a settings file; `None` if it does not exist.
@@ -47,7 +48,7 @@ pub(crate) fn replace(path: &Utf8Path, before: Option<&[u8]>, after: &[u8]) -> R
     // A symlink stays; its target is replaced.
     let target = path.canonicalize_utf8().unwrap_or_else(|_| path.to_owned());
     let like = fs::metadata(&target).ok().map(|metadata| platform::attributes(&metadata));
-    let staged = stage::write_durably(&target, after, platform::FOREIGN_FILE, like)?;
+    let staged = stage::write_durably(&target, after, platform::PROJECT_FILE_MODE, like)?;
     fs::rename(&staged, &target).map_err(|source| {
         let _ = fs::remove_file(&staged);
         StoreError::io(&target, source)

@@ -21,6 +21,7 @@ pub(super) const DATA_DIR: &str = ".piton";
 const SUFFIX: &str = ".piton-tmp";
 /// Bytes of the target's name in a temporary name: leaves room in 255 bytes for process id, random part and suffix.
 const NAME_LIMIT: usize = 180;
+/// Number of threads that flush files.
 const SYNC_THREADS: usize = 8;
 
 /// A complete file under a temporary name.

@@ -26,6 +26,7 @@ use crate::model::sha256_hex;
 pub(super) const FOLDER: &str = "txn";
 const PENDING: &str = "pending";
 const MAGIC: &str = "piton-transaction/1";
+/// Bytes of a record or of a file that it changes.
 const SIZE_LIMIT: u64 = 256 << 20;
 
 /// A change to several files.
