@@ -17,7 +17,7 @@ use super::script;
 use crate::model::Mode;
 use crate::model::StartSpec;
 use crate::ops;
-use crate::ops::Consent;
+use crate::ops::Confirmation;
 use crate::ops::Exit;
 use crate::ops::OpError;
 use crate::ops::PlanRequest;
@@ -222,7 +222,7 @@ fn resume_run(
         Err(error) => return Err(error.into()),
     };
     if !resume.dry_run {
-        location.check_ours()?;
+        location.check_writable()?;
     }
     if let Some(session) = location.session() {
         return Ok(Outcome::Ran(script::resume(global, resume, session)));
@@ -243,7 +243,7 @@ fn refuse_prodigy(global: &Global, ctx: &ProjectContext) -> Result<(), OpError> 
     let wider = Request { prodigy_home: Some(prodigy_home), ..request(global, ctx.run.as_ref()) };
     // If Prodigy's folder cannot be read, the name is simply unknown.
     match ProjectContext::open(&wider).and_then(|wider| ops::location(&wider)) {
-        Ok(location) => location.check_ours(),
+        Ok(location) => location.check_writable(),
         Err(_) => Ok(()),
     }
 }
@@ -262,19 +262,19 @@ fn hand_over(
         ResumeOutcome::Ask(report, question, mode) => {
             let reads_answer = can_ask || mode == Mode::Preflight;
             if !reads_answer {
-                return Ok(ops::without_consent(*report));
+                return Ok(ops::unconfirmed(*report));
             }
             output::say(&render::text(&report, false, false))?;
             let answer = output::ask(&question.text)?;
-            match ops::answered(&question, mode, answer.as_deref()) {
-                ops::Answer::GoOn => {}
+            match ops::parse_answer(&question, mode, answer.as_deref()) {
+                ops::Answer::Continue => {}
                 ops::Answer::StartFresh => return Ok(ops::archive(ctx, true)?),
-                ops::Answer::Leave => return Err(ops::needs_consent(&report).into()),
+                ops::Answer::Cancel => return Err(ops::declined(&report).into()),
             }
             request.yes = true;
             match ops::resume(ctx, location, &request, false)? {
                 ResumeOutcome::Report(report) => Ok(*report),
-                ResumeOutcome::Ask(report, ..) => Ok(ops::without_consent(*report)),
+                ResumeOutcome::Ask(report, ..) => Ok(ops::unconfirmed(*report)),
             }
         }
     }
@@ -288,10 +288,11 @@ impl From<Report> for Outcome {
 
 /// Proposes a repair, and asks for consent when a person is at the terminal. End of input is never consent.
 fn repair_run(ctx: &ProjectContext, repair: &args::Repair, format: Format) -> Result<Report, CliError> {
-    let consent = if repair.yes { Consent::Any } else { Consent::None };
-    let mut request = RepairRequest { from_evidence: repair.from_evidence, consent };
+    let confirmation = if repair.yes { Confirmation::Any } else { Confirmation::None };
+    let mut request = RepairRequest { from_evidence: repair.from_evidence, confirmation };
     let report = ops::repair(ctx, &request)?;
-    let Some((question, digest)) = ops::to_ask(&report).filter(|_| output::can_ask() && format == Format::Text) else {
+    let Some((question, digest)) = ops::repair_prompt(&report).filter(|_| output::can_ask() && format == Format::Text)
+    else {
         return Ok(report);
     };
     output::say(&render::text(&report, false, false))?;
@@ -299,7 +300,7 @@ fn repair_run(ctx: &ProjectContext, repair: &args::Repair, format: Format) -> Re
     if !matches!(answer.as_deref(), Some("y" | "yes")) {
         return Ok(report);
     }
-    request.consent = Consent::To(digest);
+    request.confirmation = Confirmation::Digest(digest);
     Ok(ops::repair(ctx, &request)?)
 }
 

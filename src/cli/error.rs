@@ -21,7 +21,7 @@ pub(super) struct CliError {
     exit: Exit,
     error: anyhow::Error,
     /// The message of the run's own system, shown to people in place of ours.
-    said: Vec<String>,
+    native_messages: Vec<String>,
     hints: Vec<String>,
     findings: Vec<Finding>,
 }
@@ -29,7 +29,13 @@ pub(super) struct CliError {
 impl CliError {
     pub(super) fn usage(message: String) -> Self {
         let hints = vec!["piton --help, or piton VERB --help".to_owned()];
-        Self { exit: Exit::Usage, error: anyhow::Error::msg(message), hints, findings: Vec::new(), said: Vec::new() }
+        Self {
+            exit: Exit::Usage,
+            error: anyhow::Error::msg(message),
+            hints,
+            findings: Vec::new(),
+            native_messages: Vec::new(),
+        }
     }
 
     /// Splits clap's output into the message and the hints (tips and usage).
@@ -64,7 +70,7 @@ impl CliError {
                     ProblemKind::Stopped(Stop::Terminate) => Exit::Terminated,
                 };
                 let error = anyhow::Error::msg(problem.message);
-                Self { exit, error, hints: problem.hints, findings: problem.findings, said: Vec::new() }
+                Self { exit, error, hints: problem.hints, findings: problem.findings, native_messages: Vec::new() }
             }
         }
     }
@@ -78,19 +84,19 @@ impl CliError {
             hints.push(format!("known sessions: {}", sessions.join(", ")));
         }
         hints.push("piton list --all".to_owned());
-        Self { exit: Exit::NotFound, error, hints, findings: Vec::new(), said: Vec::new() }
+        Self { exit: Exit::NotFound, error, hints, findings: Vec::new(), native_messages: Vec::new() }
     }
 
     /// Returns the error for a result that could not be printed although the work is done.
     pub(super) fn unprinted(error: std::io::Error) -> Self {
         let error = anyhow::Error::new(error).context("the result could not be printed");
-        Self { exit: Exit::Unreadable, error, hints: Vec::new(), findings: Vec::new(), said: Vec::new() }
+        Self { exit: Exit::Unreadable, error, hints: Vec::new(), findings: Vec::new(), native_messages: Vec::new() }
     }
 
     pub(super) fn of(error: OpError) -> Self {
         let exit = ops::exit_of_error(&error);
         let hints = ops::hints(&error);
-        let said = ops::said(&error);
+        let native_messages = ops::native_messages(&error);
         let findings = match &error {
             OpError::NoRun { findings, .. }
             | OpError::NoSession { findings, .. }
@@ -104,22 +110,34 @@ impl CliError {
         match own {
             Some(own) => {
                 let hints = own.fix.into_iter().chain(hints).collect();
-                Self { exit, error: anyhow::Error::msg(own.message), hints, findings, said }
+                Self { exit, error: anyhow::Error::msg(own.message), hints, findings, native_messages }
             }
-            None => Self { exit, error: error.into(), hints, findings, said },
+            None => Self { exit, error: error.into(), hints, findings, native_messages },
         }
     }
 }
 
 impl From<anyhow::Error> for CliError {
     fn from(error: anyhow::Error) -> Self {
-        Self { exit: Exit::Bug, error, hints: vec![REPORT.to_owned()], findings: Vec::new(), said: Vec::new() }
+        Self {
+            exit: Exit::Bug,
+            error,
+            hints: vec![REPORT.to_owned()],
+            findings: Vec::new(),
+            native_messages: Vec::new(),
+        }
     }
 }
 
 impl From<std::io::Error> for CliError {
     fn from(error: std::io::Error) -> Self {
-        Self { exit: Exit::Unreadable, error: error.into(), hints: Vec::new(), findings: Vec::new(), said: Vec::new() }
+        Self {
+            exit: Exit::Unreadable,
+            error: error.into(),
+            hints: Vec::new(),
+            findings: Vec::new(),
+            native_messages: Vec::new(),
+        }
     }
 }
 
@@ -158,10 +176,10 @@ fn text(error: &CliError, message: &str) -> Text {
         | Exit::Terminated => ("⚠️  ", Tone::Warn),
         Exit::Ok | Exit::Usage | Exit::NotFound | Exit::Unreadable | Exit::Newer | Exit::Bug => ("❌ ", Tone::Bad),
     };
-    if error.said.is_empty() {
+    if error.native_messages.is_empty() {
         text.put(tone, format!("{mark}{message}")).end();
     }
-    for line in &error.said {
+    for line in &error.native_messages {
         text.line(line);
     }
     for finding in error.findings.iter().filter(|finding| !message.contains(&finding.message)) {

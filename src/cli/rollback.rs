@@ -26,7 +26,7 @@ pub(super) fn rollback(ctx: &ProjectContext, back: &args::Rollback, format: Form
         }
         report = ops::rollback(ctx, &request)?;
     }
-    let Some((question, revision)) = ops::to_agree(&report).filter(|_| can_ask) else { return Ok(report) };
+    let Some((question, revision)) = ops::rollback_prompt(&report).filter(|_| can_ask) else { return Ok(report) };
     output::say(&render::text(&report, false, true))?;
     let answer = output::ask(&question)?.map(|answer| answer.to_lowercase());
     if !matches!(answer.as_deref(), Some("y" | "yes")) {

@@ -103,5 +103,5 @@ fn clean_up(ctx: &ProjectContext, clean: &Clean, format: Format) -> Result<Repor
         return Ok(ops::clean_sessions(ctx, &request)?);
     }
     let hints = vec!["piton sessions clean --dry-run".to_owned(), "to agree: piton sessions clean --yes".to_owned()];
-    Err(OpError::NeedsConsent { message: format!("not confirmed to archive {count}; nothing was done"), hints }.into())
+    Err(OpError::NotConfirmed { message: format!("not confirmed to archive {count}; nothing was done"), hints }.into())
 }

@@ -212,8 +212,8 @@ pub(crate) trait Dialect: Sync {
         None
     }
 
-    /// Returns the plan in the system's own format. `said` is what [`Dialect::load`] returned in addition to the run.
-    fn native(&self, said: &Value, run: &Run, plan: &Plan, findings: &[Finding]) -> Value;
+    /// Returns the plan in the system's own format. `native` is [`Loaded::native`].
+    fn native(&self, native: &Value, run: &Run, plan: &Plan, findings: &[Finding]) -> Value;
 
     /// Returns a list row for a run in the system's wording; `None` keeps the default row.
     fn list_row(&self, _run: &Run, _plan: &Plan) -> Option<String> {
@@ -354,7 +354,7 @@ pub(crate) struct Loaded {
     pub(crate) findings: Vec<Finding>,
     pub(crate) wanted: EvidenceRequest,
     /// Data of the state that no field of the run holds, for [`Dialect::native`].
-    pub(crate) said: Value,
+    pub(crate) native: Value,
     /// Digests that represent state files in the revision, if reading verified every byte; other files are represented by their
     /// content. The dialect never replaces these files.
     pub(crate) proofs: BTreeMap<RelPath, String>,

@@ -54,13 +54,13 @@ impl Session {
     /// Starts the log if there is none: from here on, events of this session are recorded.
     pub(super) fn begin(&self, source: &str) {
         let caller = Caller::find(&self.ctx.environment);
-        let event = store::session::start(&caller, source);
+        let event = store::session::start_event(&caller, source);
         let _ = self.log.begin(&self.ctx.project, self.ctx.clock.now, event);
     }
 
     /// Returns the runs driven by the session, each with its root.
     pub(super) fn held(&self, events: &[SessionLine]) -> Vec<(Utf8PathBuf, DrivenRun)> {
-        store::session::held(&self.ctx.project, &self.id, events)
+        store::session::held_runs(&self.ctx.project, &self.id, events)
     }
 
     /// Returns the project with one run selected.

@@ -1,5 +1,5 @@
-//! `archive`: the state of a finished or declined run is put away. Nothing is deleted but the oldest archives
-//! of a system that keeps only so many.
+//! `archive`: moves the state of a run into an archive. Only the oldest archives are deleted, of systems that limit their
+//! number.
 
 use super::OpError;
 use super::change::LockedRun;
@@ -21,7 +21,7 @@ use crate::model::Verdict;
 use crate::store;
 use crate::store::RunLock;
 
-/// Archives the run that is meant; one with open steps only with `yes`.
+/// Archives the requested run; one with open steps only with `yes`.
 pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report, OpError> {
     let location = select::location(ctx)?;
     let opened = ctx.read(&location)?;
@@ -30,7 +30,7 @@ pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report, OpError
         if planned.plan.verdict != Verdict::Complete {
             let open = planned.plan.progress.total - planned.plan.progress.done;
             let id = engine::quoted(run.id.as_str());
-            return Err(OpError::NeedsConsent {
+            return Err(OpError::NotConfirmed {
                 message: format!("{} still has {open} open steps", run.id),
                 hints: vec![format!("piton archive {id} --yes"), format!("piton plan {id}")],
             });
@@ -38,7 +38,7 @@ pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report, OpError
     }
     if opened.loaded.run.is_none() && !yes {
         let path = engine::quoted(location.candidate.state.as_str());
-        return Err(OpError::NeedsConsent {
+        return Err(OpError::NotConfirmed {
             message: format!(
                 "{} cannot be read; archiving it may lose work that `restore` could bring back",
                 location.candidate.state
@@ -46,24 +46,24 @@ pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report, OpError
             hints: vec![format!("piton restore {path}"), format!("piton archive {path} --yes")],
         });
     }
-    let to = put_away(ctx, &location)?;
+    let to = archive_run(ctx, &location)?;
     Ok(Report::ok(Body::Archive(ArchiveReport { run: RunId::new(&location.candidate.name), to })))
 }
 
-/// Moves the state away, in the system's own manner where it has one, else below Piton's own folder.
-pub(crate) fn put_away(ctx: &ProjectContext, location: &RunLocation) -> Result<RelPath, OpError> {
+/// Moves the state into the archive of its system, if it has one, else into the data folder.
+pub(crate) fn archive_run(ctx: &ProjectContext, location: &RunLocation) -> Result<RelPath, OpError> {
     let locked = LockedRun::open(ctx, location)?;
-    locked.drive_check()?;
+    locked.check_not_driven()?;
     let opened = &locked.opened;
     let Some(archival) = opened.dialect.archive(&opened.files, opened.loaded.run.as_ref(), ctx.clock.now)? else {
-        return locked.move_aside(&location.candidate.name);
+        return locked.archive_in_data_dir(&location.candidate.name);
     };
     match archival.moved {
         Moved::Folder(from) if from == archival.to => Ok(archival.to),
         Moved::Folder(from) => {
             let to = store::archive::free_folder(locked.lock(), &archival.to)?;
             let entered = archival.register.map(|register| Entry::open(ctx, &locked, &register, &to)).transpose()?;
-            // Each of these can be the last: the next archive does what is left.
+            // The process may end after any of these; the next `archive` does the rest.
             locked.commit_as("archive", None, &archival.edits)?;
             entered.map_or(Ok(()), |entry| entry.write(ctx))?;
             store::move_folder(locked.into_lock(), &from, &to)?;
@@ -78,15 +78,15 @@ pub(crate) fn put_away(ctx: &ProjectContext, location: &RunLocation) -> Result<R
     }
 }
 
-/// Is an entry in a system's list of what was put away. The list belongs to several runs, so it has a lock and a history of its
-/// own: restoring one run never takes back what others entered.
+/// A new entry in a system's register of archives. The register is shared by several runs, so it has its own lock and history:
+/// restoring one run never removes the entries of others.
 struct Entry {
     lock: RunLock,
     edit: Vec<Edit>,
 }
 
 impl Entry {
-    /// Locks and reads the list, so that one which takes no entry is found out before anything is written.
+    /// Locks and reads the register, so that an unusable one is detected before anything is written.
     fn open(ctx: &ProjectContext, locked: &LockedRun<'_>, register: &Register, to: &RelPath) -> Result<Self, OpError> {
         let root = &locked.opened.files.root;
         let lock = RunLock::acquire(root, &register.data_dir, ctx.project.lock_timeout)?;

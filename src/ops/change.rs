@@ -1,4 +1,4 @@
-//! `begin`, `finish`, `approve`, `skip`, `pause`, `abort`, `complete`: one change, admitted, written, and nothing else.
+//! `begin`, `finish`, `approve`, `skip`, `pause`, `abort`, `complete`: admits one change and writes it.
 
 use serde_json::Value;
 
@@ -44,7 +44,7 @@ use crate::store::CheckpointMeta;
 use crate::store::RunLock;
 use crate::store::StoreError;
 
-/// Is a change as typed; ids and parts are resolved against the run.
+/// A change as typed; ids and parts are not yet resolved against the run.
 #[derive(Clone, Debug)]
 pub(crate) struct ChangeRequest {
     pub(crate) kind: ChangeKind,
@@ -53,7 +53,7 @@ pub(crate) struct ChangeRequest {
 }
 
 impl ChangeRequest {
-    /// Reads a change that a program wrote (`--json -`), of the kind that the verb says.
+    /// Parses a change from JSON (`--json`), of the kind that matches the verb.
     pub(crate) fn from_json(text: &str, verb: &str) -> Result<ChangeKind, OpError> {
         let usage = |message: String| OpError::Usage { message, hints: vec!["piton schema change".to_owned()] };
         let mut value: Value =
@@ -61,13 +61,13 @@ impl ChangeRequest {
         let Some(object) = value.as_object_mut() else {
             return Err(usage("the change is not a JSON object".to_owned()));
         };
-        // The clock of the one who records counts, so that stamps never run backwards.
+        // The recording process sets the time, so that timestamps never run backwards.
         object.insert("at".to_owned(), Value::String("1970-01-01T00:00:00Z".to_owned()));
         let kind = object.entry("change").or_insert_with(|| Value::String(verb.to_owned()));
         if kind.as_str() != Some(verb) {
             return Err(usage(format!("the change says {kind} and the command says {verb}")));
         }
-        // A verdict implies its status; only a status that was written may contradict it.
+        // A verdict implies its status, unless a status is given.
         let verdict =
             object.get("verdict").cloned().and_then(|verdict| serde_json::from_value::<ReviewVerdict>(verdict).ok());
         if let Some(verdict) = verdict
@@ -84,12 +84,12 @@ impl ChangeRequest {
     }
 }
 
-/// Reads what `--json` names: a file, or the standard input for `-`.
+/// Reads the argument of `--json`: a file, or the standard input for `-`.
 pub(crate) fn input(source: &str) -> Result<String, OpError> {
     Ok(store::text_input(source)?)
 }
 
-/// Returns the status that a verdict means.
+/// Returns the status that a verdict implies.
 pub(crate) const fn status_of(verdict: ReviewVerdict) -> Status {
     match verdict {
         ReviewVerdict::Approved | ReviewVerdict::ApprovedWithConditions => Status::Completed,
@@ -97,7 +97,7 @@ pub(crate) const fn status_of(verdict: ReviewVerdict) -> Status {
     }
 }
 
-/// Refuses to begin what nobody would do: the steps of a session are run by the runner, which begins each itself.
+/// Refuses to begin a step of a session by hand: the runner begins each of its steps itself.
 fn check_begin(location: &RunLocation, kind: &ChangeKind) -> Result<(), OpError> {
     if !matches!(kind, ChangeKind::Begin { .. }) || by_id(location.candidate.dialect).state_home() != StateHome::Home {
         return Ok(());
@@ -118,41 +118,41 @@ pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Rep
     let location = select::location(ctx)?;
     let locked = LockedRun::open(ctx, &location)?;
     check_begin(&location, &request.kind)?;
-    locked.drive_check()?;
+    locked.check_not_driven()?;
     let run = locked.opened.run()?;
     locked.check_revision(run, request.if_revision.as_deref())?;
     let kind = resolve_ids(ctx, &locked.opened, run, request.kind)?;
     let mut written = locked.apply(kind, request.force)?;
-    written.findings.extend(locked.hold_lease(written.change));
+    written.findings.extend(locked.renew_lease(written.change));
     if !written.moves_files {
-        // Still under the lock: the revision that is reported is that of this change.
-        let locked = locked.read_again();
+        // Still under the lock, so that the reported revision is that of this change.
+        let locked = locked.reload();
         return Ok(report(ctx, &locked.opened, written));
     }
-    // Reading in another place takes the lock there.
+    // Reading at another path takes the lock there.
     drop(locked);
-    let now = ctx.found_again(&location, &written.files);
+    let now = ctx.relocated(&location, &written.files);
     written.findings.extend(record::carry_evidence(ctx, &location, &now));
     Ok(report(ctx, &ctx.read(&now)?, written))
 }
 
-/// Is what one change did.
+/// The result of one change.
 #[derive(Debug)]
 pub(crate) struct Written {
     pub(crate) run: String,
     pub(crate) change: &'static str,
     pub(crate) step: Option<StepId>,
     pub(crate) files: Vec<RelPath>,
-    /// The state may lie elsewhere now.
+    /// The state may have moved.
     moves_files: bool,
-    /// Says that the state said so already.
+    /// The message if the state had the change already.
     pub(crate) already: Option<String>,
     pub(crate) message: String,
-    /// What the caller's force went over.
+    /// Findings that `--force` overrode.
     findings: Vec<Finding>,
 }
 
-/// Is a run that is locked and read: the only place from which changes are written.
+/// A run that is locked and loaded: the only way to write changes.
 #[derive(Debug)]
 pub(crate) struct LockedRun<'a> {
     ctx: &'a ProjectContext,
@@ -161,11 +161,11 @@ pub(crate) struct LockedRun<'a> {
 }
 
 impl<'a> LockedRun<'a> {
-    /// Takes the run's lock and reads the run under it.
+    /// Locks the run and loads it under the lock.
     pub(crate) fn open(ctx: &'a ProjectContext, location: &RunLocation) -> Result<Self, OpError> {
-        location.check_ours()?;
+        location.check_writable()?;
         let lock = RunLock::acquire(&location.root, &location.candidate.data_dir, ctx.project.lock_timeout)?;
-        // Who waited for the lock writes after those who held it, and says so.
+        // After waiting for the lock, the time is read again.
         let clock = ctx.later();
         let read = || store::file_set_locked(&ctx.project, &lock, &location.root, &location.candidate, clock);
         let mut files = read();
@@ -176,9 +176,9 @@ impl<'a> LockedRun<'a> {
         Ok(Self { ctx, lock, opened: OpenedRun::new(location.candidate.clone(), files) })
     }
 
-    /// Reads the run again, after a change was written. What was read before is dropped first, so that a large run is never in
-    /// memory twice.
-    pub(crate) fn read_again(self) -> Self {
+    /// Loads the run again, after a change was written. The old data is dropped first, so that a large run is never in memory
+    /// twice.
+    pub(crate) fn reload(self) -> Self {
         let Self { ctx, lock, opened } = self;
         let (candidate, root, clock) = (opened.candidate.clone(), opened.files.root.clone(), opened.files.clock);
         drop(opened);
@@ -194,7 +194,7 @@ impl<'a> LockedRun<'a> {
         self.ctx
     }
 
-    /// Returns the time at which the run was locked: whatever is written from here is written at that moment.
+    /// Returns the time at which the run was locked, the timestamp of everything written under the lock.
     pub(crate) const fn clock(&self) -> Clock {
         self.opened.files.clock
     }
@@ -203,8 +203,8 @@ impl<'a> LockedRun<'a> {
         &self.lock
     }
 
-    /// Refuses when a living process other than the caller drives the run.
-    pub(crate) fn drive_check(&self) -> Result<(), OpError> {
+    /// Refuses if another living process drives the run.
+    pub(crate) fn check_not_driven(&self) -> Result<(), OpError> {
         let environment = &self.ctx.environment;
         let owner = store::lease::inspect_locked(&self.lock, self.clock(), environment);
         match store::lease::merge_owners(owner, &self.opened.loaded.wanted.owner_processes, environment) {
@@ -214,7 +214,7 @@ impl<'a> LockedRun<'a> {
     }
 
     pub(crate) fn check_revision(&self, run: &Run, expected: Option<&str>) -> Result<(), OpError> {
-        // The revision is a digest of every state file: computed only for a caller who named one.
+        // The revision is a digest of every state file, so it is only computed on request.
         let Some(expected) = expected else { return Ok(()) };
         let found = self.opened.revision();
         if found == expected {
@@ -228,7 +228,7 @@ impl<'a> LockedRun<'a> {
         let run = self.opened.run()?;
         let mut evidence = self.ctx.evidence(&self.opened, false);
         if matches!(kind, ChangeKind::Begin { .. }) {
-            self.ctx.look_at_workspace(&self.opened, &mut evidence);
+            self.ctx.inspect_workspace(&self.opened, &mut evidence);
         }
         let guard = ChangeLimits { force, attempt_limit: self.ctx.project.config.limits.attempts };
         let change = Change { at: self.clock().now, kind: kind.without_secrets() };
@@ -258,8 +258,7 @@ impl<'a> LockedRun<'a> {
         Ok(written)
     }
 
-    /// Writes edits as one checkpoint under the name of what made them, and returns the one in the history that they replace. The
-    /// only way into a state file.
+    /// Writes edits as one checkpoint and returns the history id of what they replaced. The only way to write a state file.
     pub(crate) fn commit_as(
         &self,
         change: &str,
@@ -281,8 +280,8 @@ impl<'a> LockedRun<'a> {
         Ok(store::commit(&self.lock, edits, &meta)?.replaced)
     }
 
-    /// Returns the edit that makes a file have these bytes, whatever it has now.
-    pub(crate) fn put_back(&self, path: &RelPath, after: Vec<u8>) -> Edit {
+    /// Returns the edit that gives a file this content, whatever it has now.
+    pub(crate) fn edit_to_content(&self, path: &RelPath, after: Vec<u8>) -> Edit {
         let kind = match self.opened.files.files.get(path).map(|entry| &entry.content) {
             Some(Content::Bytes(before)) => EditKind::Replace { before: before.clone(), after },
             Some(Content::NameOnly | Content::Problem(_)) | None => EditKind::Create { after },
@@ -290,21 +289,21 @@ impl<'a> LockedRun<'a> {
         Edit { path: path.clone(), kind }
     }
 
-    /// Moves every file of the state below Piton's own folder and returns that folder.
-    pub(crate) fn move_aside(&self, name: &str) -> Result<RelPath, OpError> {
+    /// Moves every state file into an archive in the data folder and returns its path.
+    pub(crate) fn archive_in_data_dir(&self, name: &str) -> Result<RelPath, OpError> {
         let folder = self.opened.files.data_dir.join(&format!("archive/{name}_{}", self.clock().now.compact()))?;
         let state = match &self.opened.loaded.run {
             Some(run) => run.state_files.clone(),
             None => vec![self.opened.files.state.clone()],
         };
-        // A copy that stays behind would be taken for a state that lost its original.
+        // A remaining copy would look like a state whose original was lost.
         let copies = state.iter().filter_map(|path| self.opened.dialect.backup_of(path));
         let files: Vec<RelPath> = state.iter().cloned().chain(copies).collect();
         self.move_files(&files, &folder)?;
         Ok(folder)
     }
 
-    /// Moves files, as far as they are there, into a folder: all of them or none.
+    /// Moves existing files into a folder: all of them or none.
     pub(crate) fn move_files(&self, files: &[RelPath], folder: &RelPath) -> Result<(), OpError> {
         let mut edits = Vec::new();
         for path in files {
@@ -317,7 +316,7 @@ impl<'a> LockedRun<'a> {
         self.commit_as("archive", None, &edits).map(drop)
     }
 
-    /// Refuses what needs the bytes of a file that is there and cannot be read.
+    /// Refuses if a file exists but cannot be read.
     pub(crate) fn check_readable(&self, path: &RelPath) -> Result<(), OpError> {
         match self.opened.files.files.get(path).map(|entry| &entry.content) {
             Some(Content::Problem(problem)) => Err(OpError::Store(StoreError::Unreadable {
@@ -329,7 +328,7 @@ impl<'a> LockedRun<'a> {
     }
 }
 
-/// Resolves what a person typed to the ids of the run.
+/// Resolves typed ids to the ids of the run.
 fn resolve_ids(ctx: &ProjectContext, opened: &OpenedRun, run: &Run, kind: ChangeKind) -> Result<ChangeKind, OpError> {
     let find = |step: &StepId, part: Option<String>| -> Result<(StepId, Option<String>), OpError> {
         let step = plan::resolve(run, step.as_str())?;
@@ -343,8 +342,9 @@ fn resolve_ids(ctx: &ProjectContext, opened: &OpenedRun, run: &Run, kind: Change
         }
         ChangeKind::Finish(outcome) => {
             let (step, part) = find(&outcome.step, outcome.part.clone())?;
-            let outputs = outcome.outputs.iter().map(|path| output(ctx, opened, path)).collect::<Result<_, _>>()?;
-            // A reviewer's summary is what the next agent has to address when nothing else was said.
+            let outputs =
+                outcome.outputs.iter().map(|path| resolve_output(ctx, opened, path)).collect::<Result<_, _>>()?;
+            // Without an error, a failed reviewer's summary is what the next agent has to address.
             let findings = outcome.summary.clone().filter(|_| outcome.status == Status::Failed);
             let error = outcome.error.clone().or(findings);
             ChangeKind::Finish(Box::new(Outcome { step, part, outputs, error, ..*outcome }))
@@ -366,7 +366,7 @@ fn resolve_ids(ctx: &ProjectContext, opened: &OpenedRun, run: &Run, kind: Change
     })
 }
 
-/// A group that is named after one of its steps is approved by its gate: `approve ARCHITECTURE`.
+/// Returns the gate of a group that is named after one of its steps, for `approve ARCHITECTURE`.
 fn gate_of(run: &Run, step: StepId) -> StepId {
     let group = run.step(&step).and_then(|step| step.group.as_deref()).filter(|group| *group == step.as_str());
     let in_group = |gate: &&Step| gate.kind == StepKind::Gate && gate.group.as_deref() == group;
@@ -374,16 +374,16 @@ fn gate_of(run: &Run, step: StepId) -> StepId {
     gate.map_or_else(|| step.clone(), |gate| gate.id.clone())
 }
 
-/// Finds an output that a caller names: relative to where they stand, else to the root. One that is not there is refused, since
-/// nothing could be proved by it later.
-fn output(ctx: &ProjectContext, opened: &OpenedRun, path: &RelPath) -> Result<RelPath, OpError> {
+/// Resolves an output path: relative to the current folder, else to the root. A missing output is refused, because it could not
+/// serve as evidence later.
+fn resolve_output(ctx: &ProjectContext, opened: &OpenedRun, path: &RelPath) -> Result<RelPath, OpError> {
     let root = &opened.files.root;
     let here = ctx.project.cwd.strip_prefix(root).ok().filter(|here| !here.as_str().is_empty());
     let from_here = here.and_then(|here| RelPath::parse(here.as_str()).ok()?.join(path.as_str()).ok());
     let is_there = |path: &RelPath| !store::describe(root, std::slice::from_ref(path)).is_empty();
     let found = from_here.into_iter().chain([path.clone()]).find(is_there);
     found.ok_or_else(|| OpError::Usage {
-        message: format!("the output {path} is not there; nothing was recorded"),
+        message: format!("the output {path} does not exist; nothing was recorded"),
         hints: vec!["name files below the project, relative to the current folder or to its root".to_owned()],
     })
 }
@@ -399,13 +399,13 @@ fn message(run: &Run, kind: &ChangeKind) -> String {
             None => format!("{}{} is {}", of(&outcome.part), outcome.step, outcome.status),
         },
         ChangeKind::Approve { step, .. } => match run.step(step).map(|step| (step.kind, step.status)) {
-            Some((StepKind::Review, Status::Failed)) => format!("{step} failed, and a person lets the run go on"),
+            Some((StepKind::Review, Status::Failed)) => format!("{step} failed, and a person lets the run continue"),
             Some(_) | None => format!("{step} is approved"),
         },
         ChangeKind::Skip { step, part, .. } => format!("{}{step} is skipped", of(part)),
         ChangeKind::Pause { .. } => "the run is paused".to_owned(),
-        ChangeKind::Abort { .. } => "the run is given up; its state stays".to_owned(),
-        ChangeKind::Resume { .. } => "the run goes on".to_owned(),
+        ChangeKind::Abort { .. } => "the run is aborted; its state is kept".to_owned(),
+        ChangeKind::Resume { .. } => "the run continues".to_owned(),
         ChangeKind::Complete { .. } => "the run is complete".to_owned(),
         ChangeKind::Repair(_) => "the state is rebuilt from evidence".to_owned(),
         ChangeKind::RollBack(back) => format!("the run is rolled back to {}", back.to),
@@ -413,7 +413,7 @@ fn message(run: &Run, kind: &ChangeKind) -> String {
     }
 }
 
-/// Reports what was written and what comes next in the run as it is now.
+/// Reports what was written and the next command.
 fn report(ctx: &ProjectContext, opened: &OpenedRun, written: Written) -> Report {
     let revision = opened.revision();
     let next = match written.step.as_ref().filter(|_| written.change == "begin") {
@@ -441,7 +441,7 @@ fn next_command(ctx: &ProjectContext, opened: &OpenedRun, revision: &str) -> Opt
     let options = Options { attempt_limit: ctx.project.config.limits.attempts, ..Options::at(ctx.clock.now) };
     let header = opened.header(run, revision.to_owned());
     let planned = engine::plan(run, header, &evidence, opened.loaded.findings.clone(), &options);
-    // The state may name another subject than before.
+    // The state may name another run id than before.
     let plan = || format!("piton plan {}", engine::quoted(run.id.as_str()));
     if opened.dialect.state_home() == StateHome::Home {
         // Its steps are run by a resume.

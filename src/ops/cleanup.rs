@@ -1,5 +1,5 @@
-//! `archive --all`: runs that are over and what was left behind are put away after a while. Nothing is deleted, and nothing is
-//! moved before a person said so.
+//! `archive --all`: archives finished runs and leftover files after some days. Nothing is deleted, and nothing is moved without
+//! confirmation.
 
 use camino::Utf8Path;
 
@@ -23,15 +23,15 @@ use crate::model::RunStatus;
 use crate::store;
 use crate::store::RunLock;
 
-const DAY: i64 = 86_400;
+const DAY_SECONDS: i64 = 86_400;
 
-/// Somebody may still be writing what is younger.
-const SETTLED_SECONDS: i64 = 3_600;
+/// Younger files may still be written.
+const MIN_AGE_SECONDS: i64 = 3_600;
 
-/// Is one thing to put away.
+/// A finished run or a file to archive.
 struct CleanupCandidate {
     item: CleanupItem,
-    of: CleanupSubject,
+    subject: CleanupSubject,
 }
 
 enum CleanupSubject {
@@ -39,51 +39,54 @@ enum CleanupSubject {
     File { root: camino::Utf8PathBuf, leftover: Leftover },
 }
 
-/// Lists what is older than `days`; puts it away with `yes`.
+/// Lists what is older than `days`; archives it with `yes`.
 pub(crate) fn cleanup(ctx: &ProjectContext, days: u32, yes: bool) -> Result<Report, OpError> {
-    let limit = i64::from(days) * DAY;
+    let limit = i64::from(days) * DAY_SECONDS;
     let ended_runs = ctx.ended_runs();
-    let mut finds = over(ctx, limit)?;
+    let mut candidates = finished_candidates(ctx, limit)?;
     for location in ended_runs.ended {
         let opened = ctx.read(&location)?;
-        finds.extend(ended(ctx, location, &opened, limit));
+        candidates.extend(ended_candidate(ctx, location, &opened, limit));
     }
-    finds.extend(
-        ended_runs.leftovers.into_iter().filter_map(|(root, leftover)| left(ctx, root.as_path(), leftover, limit)),
+    candidates.extend(
+        ended_runs
+            .leftovers
+            .into_iter()
+            .filter_map(|(root, leftover)| leftover_candidate(ctx, root.as_path(), leftover, limit)),
     );
-    finds.sort_by(|left, right| left.item.path.cmp(&right.item.path));
-    let mut exit = match (finds.is_empty(), yes) {
+    candidates.sort_by(|left, right| left.item.path.cmp(&right.item.path));
+    let mut exit = match (candidates.is_empty(), yes) {
         (true, _) => Exit::No,
         (false, true) => Exit::Ok,
         (false, false) => Exit::Person,
     };
-    for find in finds.iter_mut().filter(|_| yes) {
-        match put_away(ctx, &find.of) {
-            Ok(to) => find.item.to = Some(to),
+    for candidate in candidates.iter_mut().filter(|_| yes) {
+        match archive_candidate(ctx, &candidate.subject) {
+            Ok(to) => candidate.item.to = Some(to),
             Err(error) => {
-                find.item.problem = Some(error.to_string());
+                candidate.item.problem = Some(error.to_string());
                 exit = super::exit_of_error(&error);
             }
         }
     }
-    let is_open = !yes && !finds.is_empty();
+    let is_open = !yes && !candidates.is_empty();
     let next = is_open.then(|| format!("piton archive --all --after {days} --yes"));
-    let written = yes && !finds.is_empty();
-    let items = finds.into_iter().map(|find| find.item).collect();
+    let written = yes && !candidates.is_empty();
+    let items = candidates.into_iter().map(|candidate| candidate.item).collect();
     let body = Body::Cleanup(CleanupReport { after_days: days, items, written, next });
     Ok(Report { exit, body, findings: Vec::new() })
 }
 
-/// Returns the runs that are over and not put away yet.
-fn over(ctx: &ProjectContext, limit: i64) -> Result<Vec<CleanupCandidate>, OpError> {
+/// Returns the finished runs that are not archived yet.
+fn finished_candidates(ctx: &ProjectContext, limit: i64) -> Result<Vec<CleanupCandidate>, OpError> {
     let (locations, _) = ctx.locations();
-    let mut finds = Vec::new();
+    let mut candidates = Vec::new();
     for entry in list::entries(ctx, &locations)?.into_iter().filter(|entry| !entry.shown) {
         let opened = ctx.read(&entry.location)?;
-        let is_put_away = opened.loaded.run.as_ref().is_none_or(|run| run.status == RunStatus::Archived);
-        if let Some(age) = entry.row.age_seconds.filter(|age| *age >= limit && !is_put_away) {
+        let is_archived = opened.loaded.run.as_ref().is_none_or(|run| run.status == RunStatus::Archived);
+        if let Some(age) = entry.row.age_seconds.filter(|age| *age >= limit && !is_archived) {
             let why = format!("{} is over", entry.row.id);
-            finds.push(find(
+            candidates.push(new_candidate(
                 ctx,
                 &entry.location.root,
                 &entry.location.candidate.state,
@@ -93,48 +96,58 @@ fn over(ctx: &ProjectContext, limit: i64) -> Result<Vec<CleanupCandidate>, OpErr
             ));
         }
     }
-    Ok(finds)
+    Ok(candidates)
 }
 
-fn ended(ctx: &ProjectContext, location: RunLocation, opened: &OpenedRun, limit: i64) -> Option<CleanupCandidate> {
+fn ended_candidate(
+    ctx: &ProjectContext,
+    location: RunLocation,
+    opened: &OpenedRun,
+    limit: i64,
+) -> Option<CleanupCandidate> {
     let run = opened.loaded.run.as_ref()?;
     let stamp = run.stamp.or_else(|| opened.files.files.get(&location.candidate.state)?.modified)?;
     let age = ctx.clock.now.seconds_since(stamp);
     let why = format!("{} is over", run.id);
     let (root, state) = (location.root.clone(), location.candidate.state.clone());
-    (age >= limit).then(|| find(ctx, &root, &state, why, age, CleanupSubject::Run(Box::new(location))))
+    (age >= limit).then(|| new_candidate(ctx, &root, &state, why, age, CleanupSubject::Run(Box::new(location))))
 }
 
-fn left(ctx: &ProjectContext, root: &Utf8Path, leftover: Leftover, limit: i64) -> Option<CleanupCandidate> {
+fn leftover_candidate(
+    ctx: &ProjectContext,
+    root: &Utf8Path,
+    leftover: Leftover,
+    limit: i64,
+) -> Option<CleanupCandidate> {
     let modified = store::read_one(root, &leftover.file).modified?;
     let age = ctx.clock.now.seconds_since(modified);
     let is_free = leftover.holder.is_none_or(store::is_gone);
     let (file, why) = (leftover.file.clone(), leftover.why.to_owned());
-    let of = CleanupSubject::File { root: root.to_owned(), leftover };
-    (is_free && age >= limit.max(SETTLED_SECONDS)).then(|| find(ctx, root, &file, why, age, of))
+    let subject = CleanupSubject::File { root: root.to_owned(), leftover };
+    (is_free && age >= limit.max(MIN_AGE_SECONDS)).then(|| new_candidate(ctx, root, &file, why, age, subject))
 }
 
-fn find(
+fn new_candidate(
     ctx: &ProjectContext,
     root: &Utf8Path,
     path: &RelPath,
     why: String,
     age_seconds: i64,
-    of: CleanupSubject,
+    subject: CleanupSubject,
 ) -> CleanupCandidate {
     let is_here = root == ctx.project.root;
     let path = if is_here { path.as_str().to_owned() } else { path.under(root).into_string() };
-    CleanupCandidate { item: CleanupItem { path, why, age_seconds, to: None, problem: None }, of }
+    CleanupCandidate { item: CleanupItem { path, why, age_seconds, to: None, problem: None }, subject }
 }
 
-fn put_away(ctx: &ProjectContext, of: &CleanupSubject) -> Result<RelPath, OpError> {
-    match of {
-        CleanupSubject::Run(location) => archive::put_away(ctx, location),
+fn archive_candidate(ctx: &ProjectContext, subject: &CleanupSubject) -> Result<RelPath, OpError> {
+    match subject {
+        CleanupSubject::Run(location) => archive::archive_run(ctx, location),
         CleanupSubject::File { root, leftover } => move_file(ctx, root, &leftover.file),
     }
 }
 
-/// Moves one file into Piton's own folder beside it: a kill leaves it in one of the two places.
+/// Moves one file into the data folder beside it. After a kill it is in one of the two places.
 fn move_file(ctx: &ProjectContext, root: &Utf8Path, file: &RelPath) -> Result<RelPath, OpError> {
     let folder = file.parent().map_or_else(String::new, |folder| format!("{folder}/"));
     let own = RelPath::parse(&format!("{folder}.piton/leftovers"))?;

@@ -1,4 +1,4 @@
-//! `context`: what the agent of the next step, or of a given one, needs to know.
+//! `context`: what the agent of a step needs to know.
 
 use super::Exit;
 use super::OpError;
@@ -39,7 +39,7 @@ pub(crate) fn assemble(opened: &OpenedRun, run: &Run, planned: &Planned, next: &
     engine::assemble(run, &planned.plan, next, brief, budget)
 }
 
-/// Returns the plan's own entry for a step, else one as if the caller had chosen the step.
+/// Returns the plan's entry for a step, else the one of a plan that starts at the step.
 fn next_for(
     ctx: &ProjectContext,
     opened: &OpenedRun,
@@ -54,7 +54,7 @@ fn next_for(
     let request = PlanRequest { from: vec![step.as_str().to_owned()], force: true, ..PlanRequest::default() };
     let forced = plan::planned(ctx, opened, run, &request)?;
     forced.plan.next.into_iter().find(|next| next.step == step).ok_or_else(|| {
-        let message = format!("{step} lies behind a gate that nobody has approved");
+        let message = format!("{step} is behind a gate that is not approved");
         let hints = vec![format!("piton plan {}", engine::quoted(run.id.as_str()))];
         OpError::Refused(engine::Refusal { kind: engine::RefusalKind::Person, message, hints })
     })

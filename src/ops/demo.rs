@@ -8,16 +8,16 @@ use super::report::Report;
 use crate::model::DialectId;
 use crate::store::Scratch;
 
-/// The time of the demonstration, so that it reads the same on every day.
+/// The time of the demonstration, fixed so that its output is always the same.
 const NOW: &str = "2026-01-31T12:00:00Z";
-/// When the work that the stories go on with was committed.
+/// When the interrupted work was committed.
 const COMMITTED: &str = "2026-01-31T09:00:00Z";
 
-/// Is one thing that happens: words, and a command.
+/// One scene: an explanation and a command.
 struct DemoStep {
     say: &'static str,
     command: &'static [&'static str],
-    /// The file that somebody writes before it.
+    /// A file that is written before the command.
     writes: Option<(&'static str, &'static str)>,
 }
 
@@ -25,7 +25,7 @@ const fn step(say: &'static str, command: &'static [&'static str]) -> DemoStep {
     DemoStep { say, command, writes: None }
 }
 
-/// Is a small interrupted project and its story.
+/// A small interrupted project and the commands that are run in it.
 struct DemoScenario {
     dialect: DialectId,
     folder: &'static str,
@@ -41,7 +41,7 @@ macro_rules! example {
     };
 }
 
-const STORIES: [DemoScenario; 5] = [
+const SCENARIOS: [DemoScenario; 5] = [
     DemoScenario {
         dialect: DialectId::NineStep,
         folder: "nine-step",
@@ -53,17 +53,14 @@ const STORIES: [DemoScenario; 5] = [
         ),
         steps: &[
             step("A review sent the work back, then the session ended. What is there to resume?", &["list"]),
-            step("Where does it go on, and why?", &["plan"]),
-            step("Take it up: the developer gets the findings of the review.", &["resume", "--yes"]),
+            step("Where does it resume, and why?", &["plan"]),
+            step("Resume: the developer gets the findings of the review.", &["resume", "--yes"]),
             step(
                 "Record that the step starts, before the agent does.",
                 &["begin", "3", "--agent", "backend-developer"],
             ),
             step("The agent is killed in the middle of it. Nothing has to be unlocked or repaired:", &["plan"]),
-            step(
-                "Take it up again: the second interruption is known, and the attempts are counted.",
-                &["resume", "--yes"],
-            ),
+            step("Resume again: the second interruption is known, and the attempts are counted.", &["resume", "--yes"]),
             step("This time it ends well.", &["finish", "3", "--summary", "validated, constant-time"]),
             step("And the review comes next.", &["status"]),
         ],
@@ -84,11 +81,11 @@ const STORIES: [DemoScenario; 5] = [
         ),
         steps: &[
             step("A usage limit ended the session in the middle of a task.", &["list"]),
-            step("Where does it go on, and why?", &["plan"]),
-            step("Take it up.", &["resume", "--yes"]),
+            step("Where does it resume, and why?", &["plan"]),
+            step("Resume.", &["resume", "--yes"]),
             step("Record that the task starts.", &["begin", "IMPL-002", "--agent", "code-developer"]),
             step("The agent is killed. The next call simply knows:", &["plan", "--format", "markdown"]),
-            step("Take it up again.", &["resume", "--yes"]),
+            step("Resume again.", &["resume", "--yes"]),
             step("Done: task file, check list and session agree.", &["finish", "IMPL-002", "--summary", "tokens"]),
             step("And the review comes next.", &["status"]),
         ],
@@ -107,14 +104,14 @@ const STORIES: [DemoScenario; 5] = [
             "memory/tasks/task-001/output.json",
         ),
         steps: &[
-            step("Two agents were at work when the machine went down.", &["list"]),
+            step("Two agents were working when the machine went down.", &["list"]),
             step("One had left its result, the other had not:", &["plan"]),
-            step("Take it up: the result is recorded, the lost attempt is counted.", &["resume", "--yes"]),
+            step("Resume: the result is recorded, the lost attempt is counted.", &["resume", "--yes"]),
             step("Record that the verifier starts.", &["begin", "task-001:verify", "--agent", "verifier"]),
             step("It is killed as well. The next call simply knows:", &["plan"]),
             step("This time it ends well.", &["finish", "task-001:verify", "--verdict", "APPROVED"]),
             step("And the lost task comes next.", &["status"]),
-            step("Done with this one: put it away, and begin another.", &["archive", "--yes"]),
+            step("Done with this one: archive it, to start another.", &["archive", "--yes"]),
         ],
     },
     DemoScenario {
@@ -131,11 +128,11 @@ const STORIES: [DemoScenario; 5] = [
             "docs/qa/gates/7.1-keep-a-cart.yml",
         ),
         steps: &[
-            step("An epic of two waves stood still.", &["list"]),
-            step("Which of its stories goes on, in the words of its own system?", &["plan"]),
-            step("Take it up.", &["resume", "--yes"]),
+            step("An epic of two waves was interrupted.", &["list"]),
+            step("Which story is next, in the words of its own system?", &["plan"]),
+            step("Resume.", &["resume", "--yes"]),
             step("Record that the developer starts.", &["begin", "7.2", "--agent", "dev"]),
-            step("The developer is killed. Take it up again.", &["resume", "--yes"]),
+            step("The developer is killed. Resume again.", &["resume", "--yes"]),
             step("This time it ends well.", &["finish", "7.2", "--summary", "quantities"]),
             step("Two stories lag behind now. Stories are never written, so this is a patch:", &["plan", "--patch"]),
         ],
@@ -150,10 +147,10 @@ const STORIES: [DemoScenario; 5] = [
                 "Not only agents: a workflow file of shell steps runs unattended.",
                 &["run", "release.yaml", "--no-worktree"],
             ),
-            step("Its third step failed. How far did it come?", &["sessions"]),
-            step("Where does it go on, and why?", &["plan"]),
+            step("Its third step failed. How far did it get?", &["sessions"]),
+            step("Where does it resume, and why?", &["plan"]),
             DemoStep {
-                say: "Somebody writes notes.md. It goes on at the step that failed, with its variables, and repeats nothing.",
+                say: "With notes.md written, it resumes at the failed step, with its variables, and repeats nothing.",
                 command: &["resume"],
                 writes: Some(("notes.md", "Faster, and fewer surprises.\n")),
             },
@@ -162,19 +159,19 @@ const STORIES: [DemoScenario; 5] = [
     },
 ];
 
-/// Runs the stories with this very program. The scratch project is removed afterwards unless `keep`.
+/// Runs the scenarios with this program. The scratch project is removed afterwards unless `keep`.
 pub(crate) fn demo(keep: bool) -> Result<Report, OpError> {
     let scratch = Scratch::new()?;
     let mut scenes = Vec::new();
-    for story in &STORIES {
-        lay_out(story, &scratch)?;
-        for step in story.steps {
+    for scenario in &SCENARIOS {
+        lay_out(scenario, &scratch)?;
+        for step in scenario.steps {
             if let Some((path, text)) = step.writes {
-                scratch.write(&format!("{}/{path}", story.folder), text)?;
+                scratch.write(&format!("{}/{path}", scenario.folder), text)?;
             }
-            let outcome = scratch.run_self(story.folder, NOW, step.command)?;
+            let outcome = scratch.run_self(scenario.folder, NOW, step.command)?;
             scenes.push(DemoScene {
-                dialect: story.dialect,
+                dialect: scenario.dialect,
                 say: step.say.to_owned(),
                 command: Some(format!(
                     "piton {}",
@@ -189,21 +186,21 @@ pub(crate) fn demo(keep: bool) -> Result<Report, OpError> {
     Ok(Report::ok(Body::Demo(DemoReport { scenes, kept: kept.map(camino::Utf8PathBuf::into_string) })))
 }
 
-/// Writes the project of a story as it is committed, adds the worktree, and writes what belongs into that.
-fn lay_out(story: &DemoScenario, scratch: &Scratch) -> Result<(), OpError> {
-    let in_worktree = |path: &str| story.worktree.is_some_and(|(worktree, _)| path.starts_with(worktree));
+/// Writes and commits the project of a scenario, adds the worktree, and writes the files in it.
+fn lay_out(scenario: &DemoScenario, scratch: &Scratch) -> Result<(), OpError> {
+    let in_worktree = |path: &str| scenario.worktree.is_some_and(|(worktree, _)| path.starts_with(worktree));
     let write = |is_wanted: &dyn Fn(&str) -> bool| -> Result<(), OpError> {
-        for (path, text) in story.files.iter().filter(|(path, _)| is_wanted(path)) {
-            scratch.write(&format!("{}/{path}", story.folder), text)?;
+        for (path, text) in scenario.files.iter().filter(|(path, _)| is_wanted(path)) {
+            scratch.write(&format!("{}/{path}", scenario.folder), text)?;
         }
         Ok(())
     };
     write(&|path| !in_worktree(path))?;
-    scratch.make_repository(story.folder, COMMITTED, story.worktree)?;
+    scratch.make_repository(scenario.folder, COMMITTED, scenario.worktree)?;
     write(&in_worktree)
 }
 
-/// Quotes what a shell would take apart; our own flags stay as everybody types them.
+/// Quotes a word for a shell; flags stay unquoted.
 fn shown(word: &str) -> String {
     if word.starts_with("--") { word.to_owned() } else { crate::engine::quoted(word) }
 }

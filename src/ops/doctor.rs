@@ -1,9 +1,9 @@
-//! `doctor`: what is wrong with this installation and this project. Works with no project, no git and broken state.
+//! `doctor`: checks this installation and this project. Works without a project, without git and with a broken state.
 
 use super::Exit;
 use super::project_context::ProjectContext;
 use super::project_context::Request;
-use super::project_context::open_up;
+use super::project_context::permission_fix;
 use super::report::Body;
 use super::report::DoctorCheck;
 use super::report::DoctorReport;
@@ -17,7 +17,7 @@ pub(crate) fn doctor(request: &Request) -> Report {
     let mut checks = vec![program(), git()];
     match ProjectContext::open(request) {
         Ok(ctx) => project(&ctx, &mut checks),
-        Err(error) => checks.push(problem("project", error.to_string(), "mend it, then run piton doctor again")),
+        Err(error) => checks.push(problem("project", error.to_string(), "correct it, then run piton doctor again")),
     }
     let healthy = checks.iter().all(|check| check.result != "problem");
     let version = env!("CARGO_PKG_VERSION").to_owned();
@@ -38,7 +38,7 @@ fn git() -> DoctorCheck {
         None => warning(
             "git",
             "not found: uncommitted changes and phase commits cannot be checked".to_owned(),
-            "install git, or go on without",
+            "install git, or continue without it",
         ),
     }
 }
@@ -54,7 +54,7 @@ fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
         "session",
         ctx.environment.session.clone().unwrap_or_else(|| "none: leases name the parent process".to_owned()),
     ));
-    let (locations, findings) = ctx.all_told();
+    let (locations, findings) = ctx.locations_with_findings();
     checks.push(good("runs", format!("{} found", locations.len())));
     for finding in findings {
         let file = finding.file.as_ref().map_or_else(String::new, |file| format!("{file}: "));
@@ -87,9 +87,11 @@ fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
                     (Some(finding), _) => {
                         problem(&name, finding.message.clone(), finding.fix.as_deref().unwrap_or("piton restore"))
                     }
-                    (None, Some(path)) => {
-                        problem(&name, format!("{path}: nothing can be recorded: permission denied"), &open_up(&path))
-                    }
+                    (None, Some(path)) => problem(
+                        &name,
+                        format!("{path}: nothing can be recorded: permission denied"),
+                        &permission_fix(&path),
+                    ),
                     (None, None) => good(&name, format!("{}{live}", location.candidate.state)),
                 });
             }

@@ -1,10 +1,10 @@
-//! What a change comes to before anything is written: admitted, turned into edits, every byte of them checked. Pure.
+//! Prepares a change before anything is written: admits it, computes its edits, and checks them. Pure.
 
 use serde_json::Value;
 
 use super::OpError;
 use super::project_context::OpenedRun;
-use super::project_context::located;
+use super::project_context::located_message;
 use crate::dialect::news;
 use crate::engine;
 use crate::engine::Admitted;
@@ -17,21 +17,21 @@ use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::schema;
 
-/// Is what comes of a change that nobody refused.
+/// A change that was admitted.
 #[derive(Debug)]
 pub(crate) enum ChangeDraft {
     Checkpoint(PreparedChange),
-    /// The state says so already.
+    /// The state has the change already.
     Already(String),
 }
 
-/// Is a checkpoint that may be committed.
+/// A checkpoint that may be committed.
 #[derive(Debug)]
 pub(crate) struct PreparedChange {
     /// The change as it was admitted.
     pub(crate) change: Change,
     pub(crate) edits: Vec<Edit>,
-    /// What the caller's force went over.
+    /// Findings that `--force` overrode.
     pub(crate) findings: Vec<Finding>,
 }
 
@@ -59,7 +59,7 @@ impl OpenedRun {
         Ok(ChangeDraft::Checkpoint(PreparedChange { change, edits, findings }))
     }
 
-    /// Refuses to write over a field that could not be read: what it meant would be lost to all but the history.
+    /// Refuses to overwrite a field that could not be understood: its value would only survive in the history.
     fn check_understood(&self, edit: &Edit) -> Result<(), OpError> {
         let is_of_edit = |finding: &&Finding| {
             finding.code == FindingCode::StateWrongType && finding.file.as_ref() == Some(&edit.path)
@@ -67,18 +67,18 @@ impl OpenedRun {
         match self.loaded.findings.iter().find(is_of_edit) {
             None => Ok(()),
             Some(finding) => Err(OpError::Unreadable {
-                message: format!("{}; nothing was written", located(finding)),
+                message: format!("{}; nothing was written", located_message(finding)),
                 findings: self.loaded.findings.clone(),
             }),
         }
     }
 
-    /// Refuses to write what would break the schema of its file. What violated it before may go on doing so: foreign files are
-    /// guests.
+    /// Refuses an edit that would violate the schema of its file. Violations that existed before are allowed, because the files
+    /// belong to other programs.
     pub(super) fn check_schema(&self, edit: &Edit) -> Result<(), OpError> {
         let subject = self.dialect.schema_of(&edit.path).and_then(schema::Subject::named);
         let (Some(subject), Some(after)) = (subject, edit.after()) else { return Ok(()) };
-        // A schema judges the entries of a list one by one: those that stand there as before were judged before.
+        // A schema checks the entries of a list one by one, so unchanged entries need no second check.
         if let EditKind::Replace { before, after } = &edit.kind
             && news(before, after).is_some_and(|news| schema::is_valid(subject, &news))
         {
@@ -101,7 +101,7 @@ impl OpenedRun {
     }
 }
 
-/// Holds an admitted change against its own published schema before anything is written.
+/// Checks an admitted change against its published schema before anything is written.
 pub(super) fn check_change(change: &Change) -> Result<(), OpError> {
     let failed = |problem: String| OpError::SelfCheck { file: "the change".to_owned(), problem };
     let value = serde_json::to_value(change).map_err(|error| failed(error.to_string()))?;

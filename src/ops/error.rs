@@ -1,7 +1,7 @@
-//! Why a verb did not do what was asked. The command line turns it into an exit code and hints.
+//! Errors of the verbs, with their exit codes and hints.
 
 use super::exit::Exit;
-use super::project_context::open_up;
+use super::project_context::permission_fix;
 use super::report::ListedRun;
 use crate::dialect;
 use crate::dialect::EditError;
@@ -16,7 +16,7 @@ use crate::model::human_age;
 use crate::model::mistakes;
 use crate::store::StoreError;
 
-/// Is why a verb stopped.
+/// Why a verb failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OpError {
     #[error(transparent)]
@@ -30,19 +30,19 @@ pub(crate) enum OpError {
     /// No run by that name.
     #[error("no run `{wanted}` in {searched}")]
     UnknownRun { wanted: String, searched: String, known: Vec<String> },
-    /// Several runs, and nobody said which.
+    /// Several runs match, and none was chosen.
     #[error("Found interrupted workflows: {}. Choose one", runs.len())]
     Ambiguous { runs: Vec<ListedRun> },
-    /// What a rollback was to go back to can be several things.
+    /// The target of a rollback is ambiguous.
     #[error("{message}")]
     TargetAmbiguous { message: String, hints: Vec<String> },
-    /// A resume came to nothing, and the run's own system has words for that.
+    /// A resume failed, with the messages of the run's own system.
     #[error("{error}")]
-    Resume { said: Vec<String>, error: Box<OpError> },
-    /// The state says nothing that could be changed or planned.
+    Resume { messages: Vec<String>, error: Box<OpError> },
+    /// The state cannot be read.
     #[error("{message}")]
     Unreadable { message: String, findings: Vec<Finding> },
-    /// Nothing brings a state back that cannot be read.
+    /// An unreadable state cannot be repaired.
     #[error("{message}")]
     Irreparable { message: String, hints: Vec<String>, findings: Vec<Finding> },
     /// The run has no such step.
@@ -52,25 +52,25 @@ pub(crate) enum OpError {
     Refused(Refusal),
     #[error(transparent)]
     Edit(#[from] EditError),
-    /// The command line asked for something that makes no sense.
+    /// The command line is invalid.
     #[error("{message}")]
     Usage { message: String, hints: Vec<String> },
-    /// A workflow file has mistakes; there is one finding for each.
+    /// A workflow file is invalid; one finding per mistake.
     #[error("{file} has {}", mistakes(findings.len()))]
     DefinitionInvalid { file: String, findings: Vec<Finding> },
-    /// The state moved on since the caller looked (`--if-revision`).
+    /// The state changed since the caller read it (`--if-revision`).
     #[error("the state is at revision {found}, not {expected}")]
     Moved { expected: String, found: String, run: String },
-    /// Somebody else drives the run.
+    /// Another living process drives the run.
     #[error("another process is driving this run: {0}")]
     LiveOwner(String),
-    /// There is something in the way that must not be overwritten.
+    /// Something exists that must not be overwritten.
     #[error("{message}")]
     InTheWay { message: String, hints: Vec<String> },
-    /// A person has to agree, and nobody was there to ask.
+    /// A person has to confirm, and has not.
     #[error("{message}")]
-    NeedsConsent { message: String, hints: Vec<String> },
-    /// What was to be written does not satisfy its own schema: a bug, caught before it reached the disk.
+    NotConfirmed { message: String, hints: Vec<String> },
+    /// The new content violates its own schema: a bug, detected before anything was written.
     #[error("the new state of {file} does not satisfy its schema: {problem}")]
     SelfCheck { file: String, problem: String },
     #[error("there is no schema `{name}`")]
@@ -85,7 +85,7 @@ pub(crate) fn exit_of_error(error: &OpError) -> Exit {
     match error {
         OpError::Store(error) => exit_of_store(error),
         OpError::Resume { error, .. } => exit_of_error(error),
-        // Where a folder of runs is closed, nobody knows that there is none.
+        // A run may be in a folder that cannot be read.
         OpError::NoRun { findings, .. } if findings.iter().any(is_closed) => Exit::Unreadable,
         OpError::NoRun { .. }
         | OpError::NoSession { .. }
@@ -110,12 +110,12 @@ pub(crate) fn exit_of_error(error: &OpError) -> Exit {
         }
         OpError::Usage { .. } | OpError::Path(_) => Exit::Usage,
         OpError::Moved { .. } | OpError::LiveOwner(_) => Exit::Conflict,
-        OpError::NeedsConsent { .. } => Exit::Person,
+        OpError::NotConfirmed { .. } => Exit::Person,
         OpError::SelfCheck { .. } => Exit::Bug,
     }
 }
 
-/// Tells whether a finding says that runs may be where nobody could look.
+/// Tells whether a finding is about a folder that cannot be read.
 pub(super) fn is_closed(finding: &Finding) -> bool {
     finding.code == FindingCode::FolderClosed
 }
@@ -130,7 +130,7 @@ const fn exit_of_store(error: &StoreError) -> Exit {
         | StoreError::NoSpace { .. }
         | StoreError::ReadOnly { .. }
         | StoreError::NoLock { .. }
-        | StoreError::NotTakenBack { .. }
+        | StoreError::NotRolledBack { .. }
         | StoreError::UnsafePath { .. }
         | StoreError::Io { .. }
         | StoreError::HistoryCorrupt { .. }
@@ -138,26 +138,27 @@ const fn exit_of_store(error: &StoreError) -> Exit {
     }
 }
 
-/// Returns what the run's own system says in place of the message, for people.
-pub(crate) fn said(error: &OpError) -> Vec<String> {
-    if let OpError::Resume { said, .. } = error {
-        return said.clone();
+/// Returns the messages of the run's own system that replace ours, for people.
+pub(crate) fn native_messages(error: &OpError) -> Vec<String> {
+    if let OpError::Resume { messages, .. } = error {
+        return messages.clone();
     }
     let OpError::Ambiguous { runs } = error else { return Vec::new() };
-    let rows: Option<Vec<(usize, &str)>> = runs.iter().map(|run| Some((run.number, run.said.as_deref()?))).collect();
+    let rows: Option<Vec<(usize, &str)>> =
+        runs.iter().map(|run| Some((run.number, run.native_row.as_deref()?))).collect();
     let dialect = runs.first().map(|first| first.dialect).filter(|first| runs.iter().all(|run| run.dialect == *first));
     rows.zip(dialect).map_or_else(Vec::new, |(rows, dialect)| dialect::by_id(dialect).choice_prompt(&rows))
 }
 
-/// Returns what to do about an error: exact commands where there are any.
+/// Returns what to do about an error, as exact commands if possible.
 pub(crate) fn hints(error: &OpError) -> Vec<String> {
     let one = |hint: String| vec![hint];
     match error {
         OpError::Resume { error, .. } => hints(error),
-        OpError::Store(StoreError::Conflict { .. }) => one("piton plan shows where the run stands now".to_owned()),
+        OpError::Store(StoreError::Conflict { .. }) => one("piton plan shows the current state of the run".to_owned()),
         OpError::Store(
             StoreError::Permission { path, .. } | StoreError::Unreadable { path, problem: ReadProblem::Permission },
-        ) => vec![open_up(path), "piton doctor".to_owned()],
+        ) => vec![permission_fix(path), "piton doctor".to_owned()],
         OpError::Store(StoreError::HistoryMissing { .. }) => one("piton history".to_owned()),
         OpError::Store(StoreError::HistoryCorrupt { .. }) => {
             one("piton restore, without --to, takes the newest checkpoint that is sound".to_owned())
@@ -168,18 +169,18 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
             | StoreError::UnsafePath { .. }
             | StoreError::ReadOnly { .. },
         ) => one("piton doctor".to_owned()),
-        OpError::Store(StoreError::NoSpace { .. } | StoreError::Io { .. } | StoreError::NotTakenBack { .. }) => {
-            vec!["piton plan shows where the run stands now".to_owned(), "piton doctor".to_owned()]
+        OpError::Store(StoreError::NoSpace { .. } | StoreError::Io { .. } | StoreError::NotRolledBack { .. }) => {
+            vec!["piton plan shows the current state of the run".to_owned(), "piton doctor".to_owned()]
         }
         OpError::Store(StoreError::Config { .. }) => one("piton schema config".to_owned()),
         OpError::Store(StoreError::Unreadable { .. } | StoreError::NotText { .. }) | OpError::Path(_) => Vec::new(),
         OpError::NoRun { searched, .. } => vec![
             format!("searched {searched}"),
             "to look elsewhere: piton --project DIR list".to_owned(),
-            "to begin one: piton start nine-step --feature NAME, or /workflow-exec".to_owned(),
+            "to start one: piton start nine-step --feature NAME, or /workflow-exec".to_owned(),
         ],
         OpError::NoSession { searched, .. } => {
-            vec![format!("searched {searched}"), "to begin one: piton run FILE".to_owned()]
+            vec![format!("searched {searched}"), "to start one: piton run FILE".to_owned()]
         }
         OpError::UnknownRun { known, .. } if known.is_empty() => one("piton list --all".to_owned()),
         OpError::UnknownRun { known, .. } => {
@@ -198,7 +199,7 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
         OpError::UnknownStep { known, .. } => one(format!("there are {}", known.join(", "))),
         OpError::Refused(refusal) => refusal.hints.clone(),
         OpError::Edit(EditError::Unreadable { .. }) => {
-            one("piton validate, then mend the file or piton restore".to_owned())
+            one("run piton validate, then correct the file or run piton restore".to_owned())
         }
         OpError::Edit(EditError::Register { file, .. }) => {
             one(format!("correct {} or move it away, then: piton archive", quoted(file)))
@@ -208,11 +209,11 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
         | OpError::InTheWay { hints, .. }
         | OpError::Irreparable { hints, .. }
         | OpError::TargetAmbiguous { hints, .. }
-        | OpError::NeedsConsent { hints, .. } => hints.clone(),
+        | OpError::NotConfirmed { hints, .. } => hints.clone(),
         OpError::DefinitionInvalid { file, .. } => {
             vec![format!("piton validate {}", quoted(file)), "piton schema workflow".to_owned()]
         }
-        OpError::Moved { run, .. } => one(format!("piton plan {} shows the state as it is now", quoted(run))),
+        OpError::Moved { run, .. } => one(format!("piton plan {} shows the current state", quoted(run))),
         OpError::LiveOwner(_) => one("wait for it, or end it; then try again".to_owned()),
         OpError::SelfCheck { .. } => one("nothing was written; please report this as a bug in piton".to_owned()),
         OpError::UnknownSchema { known, .. } => one(format!("there are {known}")),

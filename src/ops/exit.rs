@@ -1,6 +1,6 @@
-//! Exit codes, in one place.
+//! Exit codes.
 
-/// Is the exit code of the program.
+/// The exit code of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     Ok = 0,
@@ -58,7 +58,7 @@ impl Exit {
         }
     }
 
-    /// Returns what it means, for the README.
+    /// Returns the meaning, for the README.
     pub(crate) const fn meaning(self) -> &'static str {
         match self {
             Self::Ok => "done, or go on",

@@ -1,4 +1,4 @@
-//! `history`: the checkpoints that can be gone back to, who wrote over them, and what that changed.
+//! `history`: the checkpoints that can be restored, who replaced them, and what that changed.
 
 use super::OpError;
 use super::project_context::ProjectContext;
@@ -24,20 +24,20 @@ use crate::store::journal::LogEntry;
 /// Lists the earlier checkpoints of a run, newest first. `with_changes`: with what each change did to the steps.
 pub(crate) fn history(ctx: &ProjectContext, with_changes: bool) -> Result<Report, OpError> {
     let location = select::location(ctx)?;
-    if let Some(checkpoints) = kept_by_itself(ctx, &location)? {
+    if let Some(checkpoints) = journal_items(ctx, &location)? {
         return Ok(Report::ok(Body::History(HistoryReport { run: RunId::new(&location.candidate.name), checkpoints })));
     }
     let entries = RunHistory::of(&location.root, &location.candidate, &ctx.project.config).entries()?;
     let logged = store::journal::log_entries(&location.root, &location.candidate.data_dir);
     let mut checkpoints: Vec<HistoryItem> = entries.into_iter().map(|entry| item(entry, &logged)).collect();
     if with_changes {
-        tell_changes(ctx, &location, &mut checkpoints)?;
+        add_changes(ctx, &location, &mut checkpoints)?;
     }
     Ok(Report::ok(Body::History(HistoryReport { run: RunId::new(&location.candidate.name), checkpoints })))
 }
 
 fn item(entry: HistoryEntry, logged: &[LogEntry]) -> HistoryItem {
-    // The name of an entry keeps whole seconds.
+    // The name of an entry has whole seconds.
     let is_it = |line: &&LogEntry| {
         line.change == entry.change && line.step == entry.step && line.at.compact() == entry.at.compact()
     };
@@ -55,7 +55,7 @@ fn item(entry: HistoryEntry, logged: &[LogEntry]) -> HistoryItem {
 }
 
 /// Compares each state with the one that came after it.
-fn tell_changes(ctx: &ProjectContext, location: &RunLocation, checkpoints: &mut [HistoryItem]) -> Result<(), OpError> {
+fn add_changes(ctx: &ProjectContext, location: &RunLocation, checkpoints: &mut [HistoryItem]) -> Result<(), OpError> {
     let opened = ctx.read(location)?;
     let past = RunHistory::of(&location.root, &location.candidate, &ctx.project.config);
     let mut after = opened.loaded.run.clone();
@@ -72,7 +72,7 @@ fn tell_changes(ctx: &ProjectContext, location: &RunLocation, checkpoints: &mut 
     Ok(())
 }
 
-/// Says what of the steps is not as it was: their status, else the names of what else changed.
+/// Describes the changed steps: their status, else the names of other changed fields.
 fn differences(before: &Run, after: &Run) -> Vec<String> {
     let mut all = Vec::new();
     for step in &after.steps {
@@ -114,8 +114,8 @@ fn fields(before: &Step, after: &Step) -> Vec<&'static str> {
     .collect()
 }
 
-/// Lists the checkpoints that the state of a run holds itself.
-fn kept_by_itself(ctx: &ProjectContext, location: &RunLocation) -> Result<Option<Vec<HistoryItem>>, OpError> {
+/// Lists the checkpoints of a run whose state is a journal.
+fn journal_items(ctx: &ProjectContext, location: &RunLocation) -> Result<Option<Vec<HistoryItem>>, OpError> {
     if by_id(location.candidate.dialect).state_home() != StateHome::Home {
         return Ok(None);
     }

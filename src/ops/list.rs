@@ -23,20 +23,20 @@ use crate::model::StepId;
 use crate::model::Verdict;
 use crate::store::Scope;
 
-/// Is a run of the list with what is needed to open it.
+/// A row of the list with the location of its run.
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) location: RunLocation,
     pub(crate) row: ListedRun,
-    /// False for a run that is over.
+    /// False for a finished, aborted or archived run.
     pub(crate) shown: bool,
-    /// Somebody else is at work on it.
+    /// Another living process drives it.
     pub(crate) is_driven: bool,
 }
 
 /// Lists the runs of a project.
 pub(crate) fn list(ctx: &ProjectContext, all: bool) -> Result<Report, OpError> {
-    let (locations, findings) = ctx.all_told();
+    let (locations, findings) = ctx.locations_with_findings();
     let entries = entries(ctx, &locations)?;
     let hidden = entries.iter().filter(|entry| !entry.shown).count();
     let runs: Vec<ListedRun> = entries.into_iter().filter(|entry| all || entry.shown).map(|entry| entry.row).collect();
@@ -47,15 +47,15 @@ pub(crate) fn list(ctx: &ProjectContext, all: bool) -> Result<Report, OpError> {
     Ok(Report { exit: Exit::Ok, body: Body::List(ListReport { runs, hidden }), findings })
 }
 
-/// Is a run at a summary: no process is started for it.
+/// A summary of one run, computed without starting a process.
 #[derive(Debug)]
 pub(crate) struct RunSummary {
     pub(crate) row: ListedRun,
-    /// What the state says is being worked on.
+    /// The steps in progress, according to the state.
     pub(crate) in_progress: Vec<StepId>,
 }
 
-/// Looks at the run that is meant.
+/// Summarizes the requested run.
 pub(crate) fn summary(ctx: &ProjectContext) -> Result<RunSummary, OpError> {
     let location = select::location(ctx)?;
     let opened = ctx.read(&location)?;
@@ -64,8 +64,7 @@ pub(crate) fn summary(ctx: &ProjectContext) -> Result<RunSummary, OpError> {
     Ok(RunSummary { row: entry(ctx, &location, &opened).row, in_progress })
 }
 
-/// Returns the runs that wait for somebody to take them up, newest first, and how many runs there are in all; what would take
-/// long to find is left out.
+/// Returns the runs that can be resumed, newest first, and the number of all runs, from a quick scan of the project.
 pub(crate) fn waiting(ctx: &ProjectContext) -> Result<(Vec<ListedRun>, usize), OpError> {
     let (locations, _) = ctx.locations_in(Scope::Quick);
     let waits = |entry: &Entry| entry.shown && !entry.is_driven && !entry.location.candidate.claim.is_implied();
@@ -73,17 +72,17 @@ pub(crate) fn waiting(ctx: &ProjectContext) -> Result<(Vec<ListedRun>, usize), O
     Ok((entries.into_iter().filter(waits).map(|entry| entry.row).collect(), locations.len()))
 }
 
-/// Says where was looked, and how many runs were found there that are over.
+/// Describes the searched folder and the number of finished runs in it.
 pub(crate) fn searched(ctx: &ProjectContext, hidden: usize) -> String {
     let root = &ctx.project.root;
     match hidden {
         0 => root.as_str().to_owned(),
-        1 => format!("{root} (1 run that is over is left out: piton list --all)"),
-        _ => format!("{root} ({hidden} runs that are over are left out: piton list --all)"),
+        1 => format!("{root} (1 finished run left out: piton list --all)"),
+        _ => format!("{root} ({hidden} finished runs left out: piton list --all)"),
     }
 }
 
-/// Reads and plans every run, newest first, those that are over last. The number of a run is the same with and without `--all`.
+/// Loads and plans every run, newest first, finished ones last. The number of a run is the same with and without `--all`.
 pub(crate) fn entries(ctx: &ProjectContext, locations: &[RunLocation]) -> Result<Vec<Entry>, OpError> {
     let mut entries = Vec::new();
     for location in locations {
@@ -119,7 +118,7 @@ fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -> En
         progress: Progress::default(),
         state,
         path,
-        said: None,
+        native_row: None,
     };
     let Some(run) = &opened.loaded.run else {
         row.position = unreadable(&opened.loaded.findings);
@@ -141,14 +140,14 @@ fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -> En
     } else if planned.plan.next.is_empty() && !over {
         row.position = planned.findings.first().map_or_else(|| "blocked".to_owned(), |finding| finding.message.clone());
     }
-    row.said = opened.dialect.list_row(run, &planned.plan);
+    row.native_row = opened.dialect.list_row(run, &planned.plan);
     row.verdict = planned.plan.verdict;
     row.cause = planned.plan.interruption.and_then(|interruption| interruption.cause);
     row.age_seconds = planned.plan.age.seconds;
     row.age_band = planned.plan.age.band;
     row.progress = planned.plan.progress;
-    let put_away = matches!(run.status, RunStatus::Aborted | RunStatus::Archived);
-    Entry { location: location.clone(), row, shown: !over && !put_away, is_driven: planned.live_owner }
+    let is_archived = matches!(run.status, RunStatus::Aborted | RunStatus::Archived);
+    Entry { location: location.clone(), row, shown: !over && !is_archived, is_driven: planned.live_owner }
 }
 
 fn position(group: Option<&str>, next: &Next) -> String {

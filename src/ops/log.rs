@@ -1,4 +1,4 @@
-//! The log of a resume: what was decided, and why that was safe.
+//! The log entry of a resume: what was decided, and why that was safe.
 
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ use crate::model::Timestamp;
 use crate::model::human_age;
 use crate::store;
 
-/// Is the line that `log.jsonl` gets.
+/// The line in `log.jsonl`.
 #[derive(Serialize)]
 struct Line<'a> {
     at: Timestamp,
@@ -31,13 +31,13 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<&'a str>,
     why: String,
-    /// The same in the words of the run's own system.
+    /// The log entry in the format of the run's own system.
     #[serde(skip_serializing_if = "Option::is_none")]
     said: Option<&'a str>,
 }
 
-/// Notes durably that a run goes on: in Piton's own log, and in autopilot in the log of the run's own system as well. The resume
-/// is recorded already, so a log that cannot be written is a finding.
+/// Records a resume durably in Piton's log, and in autopilot also in the log of the run's own system. The state is already
+/// written, so a failure to log is a finding.
 pub(super) fn note(
     ctx: &ProjectContext,
     locked: &LockedRun<'_>,
@@ -75,7 +75,7 @@ pub(super) fn note(
         }
     });
     let error = written.err()?;
-    let message = format!("the run goes on, and the log of it could not be written: {error}");
+    let message = format!("the run continues, but its log could not be written: {error}");
     Some(Finding::new(FindingCode::LogUnwritten, message).fix("piton doctor"))
 }
 
@@ -83,7 +83,7 @@ fn why(planned: &Planned, agreed: bool) -> String {
     let age =
         planned.plan.age.seconds.map_or_else(|| "of unknown age".to_owned(), |age| format!("{} old", human_age(age)));
     match (agreed, planned.unattended) {
-        (true, _) => format!("somebody agreed; the state is {age}"),
+        (true, _) => format!("confirmed; the state is {age}"),
         (false, true) => format!("nothing blocks, no gate waits, and the state is {age}"),
         (false, false) => format!("the caller asked for it, nothing needs a person, and the state is {age}"),
     }

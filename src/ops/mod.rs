@@ -1,4 +1,11 @@
-//! Use cases, one file per verb. They return reports and never print.
+//! The use cases, one file per verb. They return reports and never print.
+//!
+//! - `project_context` is the opened project; `select` finds the requested run in it, `run_history` its earlier checkpoints.
+//! - `change` has the locked run, the only way to write a state: `draft` admits a change and computes its edits, `record` writes what
+//!   is kept beside a checkpoint, `log` the entry of a resume.
+//! - `report` is what the verbs return (`rollback` and `sessions` have their own), `error` and `exit` are how they fail.
+//! - `workflow` finds and checks workflow files for `start` and `validate`.
+//! - Every other file is the verb of its name; `cleanup` is `archive --all`, `patch` is `plan --patch`.
 
 mod archive;
 mod change;
@@ -49,7 +56,7 @@ pub(crate) use draft::PreparedChange;
 pub(crate) use error::OpError;
 pub(crate) use error::exit_of_error;
 pub(crate) use error::hints;
-pub(crate) use error::said;
+pub(crate) use error::native_messages;
 pub(crate) use exit::Exit;
 pub(crate) use history::history;
 pub(crate) use list::list;
@@ -67,10 +74,10 @@ pub(crate) use project_context::Request;
 pub(crate) use project_context::RunLocation;
 pub(crate) use project_context::usual_prodigy_home;
 pub(crate) use project_context::wanted_format;
-pub(crate) use repair::Consent;
+pub(crate) use repair::Confirmation;
 pub(crate) use repair::RepairRequest;
 pub(crate) use repair::repair;
-pub(crate) use repair::to_ask;
+pub(crate) use repair::repair_prompt;
 pub(crate) use report::ArchiveReport;
 pub(crate) use report::Body;
 pub(crate) use report::CheckpointReport;
@@ -94,15 +101,15 @@ pub(crate) use restore::restore;
 pub(crate) use resume::Answer;
 pub(crate) use resume::ResumeOutcome;
 pub(crate) use resume::ResumeRequest;
-pub(crate) use resume::answered;
-pub(crate) use resume::needs_consent;
+pub(crate) use resume::declined;
+pub(crate) use resume::parse_answer;
 pub(crate) use resume::resume;
-pub(crate) use resume::without_consent;
+pub(crate) use resume::unconfirmed;
 pub(crate) use rollback::GitMethod;
 pub(crate) use rollback::RollbackReport;
 pub(crate) use rollback::RollbackRequest;
 pub(crate) use rollback::rollback;
-pub(crate) use rollback::to_agree;
+pub(crate) use rollback::rollback_prompt;
 pub(crate) use schema::schema;
 pub(crate) use select::location;
 pub(crate) use sessions::CleanReport;

@@ -1,4 +1,4 @@
-//! `plan --patch`: what a person could change in files that Piton never writes, as a unified diff.
+//! `plan --patch`: suggested changes to files that Piton never writes, as a unified diff.
 
 use super::Exit;
 use super::OpError;
@@ -14,7 +14,7 @@ use crate::model::PatchedFile;
 use crate::model::Suggestions;
 use crate::model::unified_diff;
 
-/// Plans the run that is meant and adds the suggested edits. Without any the answer is no.
+/// Plans the requested run and adds the suggested edits. Exits with "no" if there are none.
 pub(crate) fn patch(ctx: &ProjectContext, request: &PlanRequest) -> Result<Report, OpError> {
     let opened = select::select(ctx)?;
     let run = opened.run()?;
@@ -34,7 +34,7 @@ fn assemble(opened: &OpenedRun, suggestions: Suggestions) -> Patch {
     for suggestion in suggestions.files {
         let before = opened.files.bytes(&suggestion.file).unwrap_or_default();
         let (Ok(before), Ok(after)) = (std::str::from_utf8(before), std::str::from_utf8(&suggestion.after)) else {
-            patch.notes.push(format!("{} is no UTF-8; nothing is suggested for it", suggestion.file));
+            patch.notes.push(format!("{} is not UTF-8; nothing is suggested for it", suggestion.file));
             continue;
         };
         let diff = unified_diff(suggestion.file.as_str(), before, after);

@@ -1,4 +1,4 @@
-//! `plan`: reads, weighs, decides, and changes nothing.
+//! `plan`: computes the plan of a run. Changes nothing.
 
 use super::Exit;
 use super::OpError;
@@ -21,7 +21,7 @@ use crate::model::Run;
 use crate::model::StepId;
 use crate::model::Verdict;
 
-/// Is what a caller asks of the planner, as typed.
+/// Options of the planner, as typed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PlanRequest {
     pub(crate) from: Vec<String>,
@@ -40,14 +40,14 @@ pub(crate) struct PlanRequest {
     pub(crate) skip_part: Option<(String, String)>,
 }
 
-/// Plans the run that is meant.
+/// Plans the requested run.
 pub(crate) fn plan(ctx: &ProjectContext, request: &PlanRequest) -> Result<Report, OpError> {
     let opened = select::select(ctx)?;
     let planned = planned(ctx, &opened, opened.run()?, request)?;
     Ok(report(opened, planned))
 }
 
-/// Plans a run that was opened, evidence from git included.
+/// Plans a loaded run, with evidence from git.
 pub(crate) fn planned(
     ctx: &ProjectContext,
     opened: &OpenedRun,
@@ -59,12 +59,12 @@ pub(crate) fn planned(
     Ok(evaluate(opened, run, &evidence, &options))
 }
 
-/// Plans a run by the evidence that was gathered. Pure.
+/// Plans a loaded run from gathered evidence. Pure.
 pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, options: &Options) -> Planned {
     let weighed = opened.dialect.compare_with_git(&opened.files, run, evidence);
     let findings = opened.loaded.findings.iter().cloned().chain(weighed.findings).collect();
     let mut planned = engine::plan(run, opened.header(run, opened.revision()), evidence, findings, options);
-    planned.plan.native = opened.dialect.native(&opened.loaded.said, run, &planned.plan, &planned.findings);
+    planned.plan.native = opened.dialect.native(&opened.loaded.native, run, &planned.plan, &planned.findings);
     if !weighed.compared.is_empty()
         && let Some(native) = planned.plan.native.as_object_mut()
     {
@@ -74,11 +74,11 @@ pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, optio
         let resume = planned.plan.commands.resume.take().map(|_| take_over);
         planned.plan.commands = Commands { begin: None, context: planned.plan.commands.context, resume };
     }
-    // Nobody but `resume` begins the steps of a session.
+    // Only `resume` begins the steps of a session.
     if opened.dialect.state_home() == StateHome::Home {
         planned.plan.commands.begin = None;
     }
-    // The word that a preflight wants is the same everywhere.
+    // The question of a preflight is the same for all systems.
     if options.mode != Mode::Preflight
         && let Some(question) = opened.dialect.question(run, &planned.plan, &planned.findings)
     {
@@ -87,7 +87,7 @@ pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, optio
     planned
 }
 
-/// Reports the plan of a run that was opened.
+/// Builds the report of a plan.
 pub(crate) fn report(opened: OpenedRun, planned: Planned) -> Report {
     let exit = exit_of(&planned);
     let run = opened.loaded.run.expect("a run was planned");
@@ -111,7 +111,7 @@ pub(crate) fn exit_of(planned: &Planned) -> Exit {
     }
 }
 
-/// Turns what was typed into options, with every id resolved to a step there is.
+/// Resolves typed options, with every id checked against the run.
 pub(crate) fn options(ctx: &ProjectContext, run: &Run, request: &PlanRequest) -> Result<Options, OpError> {
     let step = |text: &String| resolve(run, text);
     let part = |pair: &Option<(String, String)>| -> Result<Option<PartRef>, OpError> {
@@ -124,7 +124,7 @@ pub(crate) fn options(ctx: &ProjectContext, run: &Run, request: &PlanRequest) ->
     let (from_part, retry_part, skip_part) =
         (part(&request.from_part)?, part(&request.retry_part)?, part(&request.skip_part)?);
     if from.is_empty() {
-        // A part-level option names its step too: that is where to go on.
+        // A part-level option names its step too, which is where the plan starts.
         from.extend([&from_part, &retry_part, &skip_part].into_iter().flatten().map(|part| part.step.clone()));
         from.dedup();
     }
@@ -152,7 +152,7 @@ pub(crate) fn options(ctx: &ProjectContext, run: &Run, request: &PlanRequest) ->
     })
 }
 
-/// Finds the step a person means.
+/// Resolves a typed step id.
 pub(crate) fn resolve(run: &Run, text: &str) -> Result<StepId, OpError> {
     run.resolve(text).map(|step| step.id.clone()).ok_or_else(|| OpError::UnknownStep {
         run: run.id.as_str().to_owned(),
@@ -161,7 +161,7 @@ pub(crate) fn resolve(run: &Run, text: &str) -> Result<StepId, OpError> {
     })
 }
 
-/// Takes lists of ids apart at their commas; a text that is the id of a step is that step, whatever it has in it.
+/// Splits lists of ids at commas; a text that is the id of a step is not split.
 pub(crate) fn named<'a>(run: &Run, texts: &'a [String]) -> impl Iterator<Item = &'a str> {
     texts.iter().flat_map(|text| {
         let is_id = run.steps.iter().any(|step| step.id.as_str() == text);
@@ -169,7 +169,7 @@ pub(crate) fn named<'a>(run: &Run, texts: &'a [String]) -> impl Iterator<Item = 
     })
 }
 
-/// Finds the part a person means, in any case.
+/// Resolves a typed part name, ignoring case.
 pub(crate) fn resolve_part(run: &Run, step: &StepId, text: &str) -> Result<String, OpError> {
     let parts = run.step(step).map(|step| step.detail.parts.as_slice()).unwrap_or_default();
     let found = parts.iter().find(|part| part.name == text);

@@ -43,7 +43,7 @@ use crate::store::Project;
 use crate::store::Scope;
 use crate::store::SessionHome;
 
-/// Is what the command line says about every verb.
+/// Options that every verb has.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Request {
     pub(crate) project: Option<String>,
@@ -51,31 +51,31 @@ pub(crate) struct Request {
     pub(crate) mode: Option<Mode>,
     /// RUN: id, number, or path.
     pub(crate) run: Option<String>,
-    /// Where Prodigy keeps sessions that are to be seen too.
+    /// Prodigy's folder, if its sessions are to be included.
     pub(crate) prodigy_home: Option<String>,
 }
 
-/// Is the project, the clock and the settings.
+/// The project, the clock and the settings of one command.
 #[derive(Debug)]
 pub(crate) struct ProjectContext {
     pub(crate) project: Project,
     pub(crate) environment: Environment,
-    /// Where the sessions of this repository are; `None` where the environment names no place for state.
+    /// The home of this repository's sessions; `None` if the environment names no state folder.
     pub(crate) home: Option<SessionHome>,
     pub(crate) clock: Clock,
-    /// The caller says what time it is.
+    /// The time was given by the caller.
     is_time_given: bool,
-    /// What the caller asked for, by flag or environment.
+    /// The mode given by flag or environment.
     asked_mode: Option<Mode>,
-    /// RUN, when it was given and is no path that `project` was opened at.
+    /// RUN, if it is not a path.
     pub(crate) run: Option<String>,
-    /// The path RUN named, absolute: only candidates at or below it, or around it, are meant.
+    /// RUN as an absolute path: only candidates at, below or around it match.
     pub(crate) run_path: Option<Utf8PathBuf>,
-    /// What Prodigy keeps, when it is to be seen.
+    /// Prodigy's files, if included.
     prodigy: Option<Listing>,
 }
 
-/// Is a run found but not read.
+/// A run that was located but not loaded.
 #[derive(Clone, Debug)]
 pub(crate) struct RunLocation {
     pub(crate) root: Utf8PathBuf,
@@ -83,44 +83,44 @@ pub(crate) struct RunLocation {
 }
 
 impl RunLocation {
-    /// Returns the session of the runner that the run is: the folder of all sessions, and its name.
+    /// Returns the session id of a run of the runner, with the home of its sessions.
     pub(crate) fn session(&self) -> Option<(&Utf8Path, &str)> {
-        let is_ours = self.candidate.dialect == DialectId::Script && self.take_over().is_none();
+        let is_ours = self.candidate.dialect == DialectId::Script && self.takeover_command().is_none();
         is_ours.then(|| (self.root.as_path(), self.candidate.name.as_str()))
     }
 
-    /// Returns the command that takes the run over when it is another program's.
-    pub(crate) fn take_over(&self) -> Option<String> {
+    /// Returns the command that imports the run if it belongs to another program.
+    pub(crate) fn takeover_command(&self) -> Option<String> {
         by_id(self.candidate.dialect).takeover_command(&self.root, &self.candidate)
     }
 
-    /// Refuses to go on with, or to write, what is another program's.
-    pub(crate) fn check_ours(&self) -> Result<(), OpError> {
-        let Some(take_over) = self.take_over() else { return Ok(()) };
-        let message = format!("{} is another program's: it is read here, never written", self.candidate.name);
+    /// Refuses a run of another program, which is never written.
+    pub(crate) fn check_writable(&self) -> Result<(), OpError> {
+        let Some(take_over) = self.takeover_command() else { return Ok(()) };
+        let message = format!("{} belongs to another program: piton reads it and never writes it", self.candidate.name);
         Err(OpError::InTheWay { message, hints: vec![take_over] })
     }
 }
 
-/// Is what one walk through the project found.
+/// The result of one walk through the project.
 #[derive(Debug, Default)]
 struct Walked {
     locations: Vec<RunLocation>,
     findings: Vec<Finding>,
-    /// Where a change to several files was cut off, with the root that each folder lies below.
+    /// Data folders with an interrupted change, each with its root.
     pending: Vec<(Utf8PathBuf, RelPath)>,
 }
 
-/// Is what is left of runs that are over.
+/// Finished runs and leftover files.
 #[derive(Debug, Default)]
 pub(crate) struct EndedRuns {
-    /// States that are evidence and no runs.
+    /// States of finished runs, which other runs use as evidence.
     pub(crate) ended: Vec<RunLocation>,
-    /// Files that no run needs, each with the root that it lies below.
+    /// Files that no run needs, each with its root.
     pub(crate) leftovers: Vec<(Utf8PathBuf, Leftover)>,
 }
 
-/// Is a run with everything that was read of it.
+/// A loaded run with its files.
 #[derive(Debug)]
 pub(crate) struct OpenedRun {
     pub(crate) dialect: &'static dyn Dialect,
@@ -142,19 +142,19 @@ impl ProjectContext {
             None => store::current_dir()?,
         };
         let run_path = request.run.as_deref().and_then(|run| store::existing_path(&start, run));
-        let session = run_path.as_deref().and_then(|path| SessionHome::around(path, &environment));
-        // The records of a session lie in no project, and it may have lost its worktree.
+        let session = run_path.as_deref().and_then(|path| SessionHome::containing(path, &environment));
+        // The records of a session are outside of any project, and its worktree may be gone.
         let root = session.as_ref().and_then(|(home, id)| root_of(home, id));
-        let marks = |path: &str| on(StateHome::Home).any(|dialect| dialect.marks(path));
+        let marks = |path: &str| dialects_in(StateHome::Home).any(|dialect| dialect.marks(path));
         let named = request.prodigy_home.as_ref().map(|folder| start.join(folder));
         let prodigy = named.or_else(|| prodigy::home_of(run_path.as_deref()?).map(Utf8Path::to_owned));
         let prodigy = prodigy.map(|folder| prodigy_listing(&folder, &marks)).transpose()?;
         let mut project = Project::open(root.as_deref().or(run_path.as_deref()).unwrap_or(&start), &environment)?;
         let home = match session {
             Some((home, _)) => Some(home),
-            None => SessionHome::of(&project, &environment),
+            None => SessionHome::for_project(&project, &environment),
         };
-        home.iter().for_each(|home| project.leave_out(home));
+        home.iter().for_each(|home| project.exclude_session_worktrees(home));
         let asked_mode = match (request.mode, &environment.mode) {
             (Some(mode), _) => Some(mode),
             (None, text) => text.as_deref().map(parse_mode).transpose()?,
@@ -163,44 +163,44 @@ impl ProjectContext {
         Ok(Self { project, environment, home, clock, is_time_given, asked_mode, run, run_path, prodigy })
     }
 
-    /// Returns what time it is by now, unless the caller says what it is.
+    /// Returns the current time, or the time that the caller gave.
     pub(crate) fn later(&self) -> Clock {
         if self.is_time_given { self.clock } else { store::later(self.clock) }
     }
 
-    /// Names a checkpoint that is written now and is about a run as a whole.
+    /// Returns the metadata of a checkpoint of a run as a whole, at the current time.
     pub(crate) fn checkpoint(&self, change: &str) -> CheckpointMeta {
         CheckpointMeta::new(change, self.clock.now, self.project.config.limits.history)
     }
 
-    /// Returns the home of Prodigy that is looked into.
+    /// Returns Prodigy's folder, if included.
     pub(crate) fn prodigy_home(&self) -> Option<&Utf8Path> {
         self.prodigy.as_ref().map(|listing| listing.root.as_path())
     }
 
-    /// Returns the mode where no run is spoken of.
+    /// Returns the mode for commands without a run.
     pub(crate) fn mode(&self) -> Mode {
         self.asked_mode.or(self.project.config.mode).unwrap_or_default()
     }
 
-    /// Returns the mode of a run: what the caller asked for, else the one it was started in.
+    /// Returns the mode of a run: the one the caller gave, else the one it was started in.
     pub(crate) fn mode_of(&self, run: &Run) -> Mode {
         self.asked_mode.or(run.mode).unwrap_or_else(|| self.mode())
     }
 
-    /// Walks the project once and returns every run in it, with what only looks like one.
+    /// Walks the project once and returns every run in it, with findings about files that are not runs.
     pub(crate) fn locations(&self) -> (Vec<RunLocation>, Vec<Finding>) {
         self.locations_in(Scope::Whole)
     }
 
-    /// Does the same for a caller who reads none of the runs: what discovery found out about each is among the findings.
-    pub(crate) fn all_told(&self) -> (Vec<RunLocation>, Vec<Finding>) {
+    /// [`ProjectContext::locations`] for a caller that does not load the runs: includes the findings about each run.
+    pub(crate) fn locations_with_findings(&self) -> (Vec<RunLocation>, Vec<Finding>) {
         let (locations, mut findings) = self.locations();
         findings.extend(locations.iter().flat_map(|location| location.candidate.findings.iter().cloned()));
         (locations, findings)
     }
 
-    /// Does the same as [`ProjectContext::locations`] in a part of the project.
+    /// [`ProjectContext::locations`] in a part of the project.
     pub(crate) fn locations_in(&self, scope: Scope<'_>) -> (Vec<RunLocation>, Vec<Finding>) {
         let Walked { locations, findings, pending } = self.walk(scope);
         let of_locations = locations.iter().map(|location| (&location.root, &location.candidate.data_dir));
@@ -213,28 +213,28 @@ impl ProjectContext {
         (locations, findings)
     }
 
-    /// Returns what is left of runs that are over, besides [`ProjectContext::locations`].
+    /// Returns finished runs and leftovers that are not in [`ProjectContext::locations`].
     pub(crate) fn ended_runs(&self) -> EndedRuns {
-        let mut remains = EndedRuns::default();
+        let mut ended = EndedRuns::default();
         for listing in self.listings(Scope::Whole) {
             let location = |candidate| RunLocation { root: listing.root.clone(), candidate };
-            remains
-                .ended
-                .extend(on(StateHome::Project).flat_map(|dialect| dialect.probe(&listing).ended).map(location));
-            let leftovers = on(StateHome::Project).flat_map(|dialect| dialect.leftovers(&listing));
-            remains.leftovers.extend(leftovers.map(|leftover| (listing.root.clone(), leftover)));
+            ended.ended.extend(
+                dialects_in(StateHome::Project).flat_map(|dialect| dialect.probe(&listing).ended).map(location),
+            );
+            let leftovers = dialects_in(StateHome::Project).flat_map(|dialect| dialect.leftovers(&listing));
+            ended.leftovers.extend(leftovers.map(|leftover| (listing.root.clone(), leftover)));
         }
-        remains
+        ended
     }
 
-    /// Walks over the project, looking into every file that a dialect marks.
+    /// Walks the project and reads every file that a dialect marks.
     fn listings(&self, scope: Scope<'_>) -> Vec<Listing> {
-        let marks = |path: &str| on(StateHome::Project).any(|dialect| dialect.marks(path));
+        let marks = |path: &str| dialects_in(StateHome::Project).any(|dialect| dialect.marks(path));
         let mut listings = store::listings(&self.project, scope, &marks);
         for listing in &mut listings {
             let further: Vec<RelPath> =
-                on(StateHome::Project).flat_map(|dialect| dialect.extra_probe_paths(listing)).collect();
-            store::look_further(listing, &further);
+                dialects_in(StateHome::Project).flat_map(|dialect| dialect.extra_probe_paths(listing)).collect();
+            store::probe_files(listing, &further);
         }
         listings
     }
@@ -244,13 +244,13 @@ impl ProjectContext {
         let Walked { locations, findings, pending } = &mut walked;
         for listing in &self.listings(scope) {
             probe(StateHome::Project, listing, locations, findings);
-            findings.extend(listing.closed.iter().filter_map(|folder| self.closed(listing, folder)));
+            findings.extend(listing.closed.iter().filter_map(|folder| self.closed_folder(listing, folder)));
             pending.extend(listing.pending.iter().map(|own| (listing.root.clone(), own.clone())));
         }
-        if let Some(home) = self.home.as_ref().filter(|home| scope.may_mean(home)) {
+        if let Some(home) = self.home.as_ref().filter(|home| scope.includes(home)) {
             let sessions = home.listing(&self.project.config);
             probe(StateHome::Home, &sessions.listing, locations, findings);
-            findings.extend(sessions.foreign.iter().map(|folder| foreign(folder)));
+            findings.extend(sessions.foreign.iter().map(|folder| foreign_folder(folder)));
         }
         if let (Scope::Whole, Some(listing)) = (scope, &self.prodigy) {
             probe(StateHome::Home, listing, locations, findings);
@@ -258,25 +258,25 @@ impl ProjectContext {
         walked
     }
 
-    /// Says that a folder in which runs would be could not be looked into.
-    fn closed(&self, listing: &Listing, folder: &RelPath) -> Option<Finding> {
+    /// Returns a finding if runs could be in a folder that cannot be read.
+    fn closed_folder(&self, listing: &Listing, folder: &RelPath) -> Option<Finding> {
         let keeps_state = DIALECTS.iter().any(|dialect| dialect.keeps_state_in(folder, &listing.config));
         keeps_state.then(|| {
-            let message = format!("{folder} cannot be looked into: permission denied; runs in it are not seen");
-            let fix = open_up(&folder.under(&listing.root));
+            let message = format!("{folder} cannot be read: permission denied; runs in it are not listed");
+            let fix = permission_fix(&folder.under(&listing.root));
             Finding::new(FindingCode::FolderClosed, message).at(folder).fix(fix)
         })
     }
 
-    /// Reads a run, waiting for a writer that is in the middle of a checkpoint.
+    /// Loads a run, after waiting for a writer to finish its checkpoint.
     pub(crate) fn read(&self, location: &RunLocation) -> Result<OpenedRun, OpError> {
         let files = store::file_set(&self.project, &location.root, &location.candidate, self.clock)?;
         let opened = OpenedRun::new(location.candidate.clone(), files);
         Ok(if opened.loaded.run.is_none() { restore::shown_from_history(opened) } else { opened })
     }
 
-    /// Returns where a run is after files were written: a change may have moved its state.
-    pub(crate) fn found_again(&self, location: &RunLocation, written: &[RelPath]) -> RunLocation {
+    /// Returns the location of a run after a change, which may have moved its state.
+    pub(crate) fn relocated(&self, location: &RunLocation, written: &[RelPath]) -> RunLocation {
         let is_gone = |location: &RunLocation| {
             matches!(
                 store::read_file(&location.root, &location.candidate.state),
@@ -292,7 +292,7 @@ impl ProjectContext {
         moved.unwrap_or_else(|| location.clone())
     }
 
-    /// Gathers the evidence a run wants. `with_git` is false where a process must not be started.
+    /// Gathers the evidence a run asks for. `with_git` is false if no process may be started.
     pub(crate) fn evidence(&self, opened: &OpenedRun, with_git: bool) -> Evidence {
         let wanted = &opened.loaded.wanted;
         if with_git {
@@ -302,28 +302,28 @@ impl ProjectContext {
                 evidence.committed_at = store::git::committed_at(&opened.files.root, opened.files.state.as_str());
             }
             workflow::check_outputs(opened, &mut evidence);
-            look_at_witnesses(opened, &mut evidence);
-            self.look_for_branch(opened, &mut evidence);
+            inspect_witnesses(opened, &mut evidence);
+            self.inspect_branch(opened, &mut evidence);
             return evidence;
         }
         let (outputs, owner_processes) = (wanted.outputs.clone(), wanted.owner_processes.clone());
         let without = EvidenceRequest { outputs, owner_processes, ..EvidenceRequest::default() };
         let mut evidence = store::gather(&self.project, &opened.files, &without, &self.environment);
         workflow::check_outputs(opened, &mut evidence);
-        look_at_witnesses(opened, &mut evidence);
+        inspect_witnesses(opened, &mut evidence);
         evidence
     }
 
-    /// Adds to evidence gathered without git where the work would happen now; that takes files only.
-    pub(crate) fn look_at_workspace(&self, opened: &OpenedRun, evidence: &mut Evidence) {
+    /// Adds the state of the working folder to evidence gathered without git; this reads files only.
+    pub(crate) fn inspect_workspace(&self, opened: &OpenedRun, evidence: &mut Evidence) {
         if self.project.git.is_some() {
             evidence.workspace = store::workspace(&opened.files, &opened.loaded.wanted);
-            self.look_for_branch(opened, evidence);
+            self.inspect_branch(opened, evidence);
         }
     }
 
-    /// Finds out whether the branch that the run wants exists, where another one is checked out.
-    fn look_for_branch(&self, opened: &OpenedRun, evidence: &mut Evidence) {
+    /// Finds out whether the run's branch exists, if another one is checked out.
+    fn inspect_branch(&self, opened: &OpenedRun, evidence: &mut Evidence) {
         let branch = opened.loaded.run.as_ref().and_then(|run| run.workspace.branch.as_deref());
         if let (Some(found), Some(branch)) = (&mut evidence.workspace, branch)
             && found.is_git
@@ -334,13 +334,13 @@ impl ProjectContext {
     }
 }
 
-/// Finds out when the witnesses of steps that a rollback opened again were written: what they say of the work before counts no more.
-fn look_at_witnesses(opened: &OpenedRun, evidence: &mut Evidence) {
+/// Inspects the witness files of steps that a rollback reopened: older ones no longer count.
+fn inspect_witnesses(opened: &OpenedRun, evidence: &mut Evidence) {
     let Some(run) = opened.loaded.run.as_ref().filter(|_| !evidence.rollbacks.is_empty()) else { return };
     let reopened: BTreeSet<&StepId> = evidence.rollbacks.iter().flat_map(|rollback| &rollback.reopened).collect();
     let steps = run.steps.iter().filter(|step| reopened.contains(&step.id));
     let files: Vec<RelPath> = steps.flat_map(|step| &step.proof.witnesses).filter_map(|one| one.file.clone()).collect();
-    store::look_at(&opened.files.root, &files, evidence);
+    store::inspect_files(&opened.files.root, &files, evidence);
 }
 
 fn prodigy_listing(folder: &Utf8Path, marks: &dyn Fn(&str) -> bool) -> Result<Listing, OpError> {
@@ -350,7 +350,7 @@ fn prodigy_listing(folder: &Utf8Path, marks: &dyn Fn(&str) -> bool) -> Result<Li
     })
 }
 
-/// Returns the folder that a session was started in, when it says so and is still there.
+/// Returns the folder that a session was started in, if it is known and still exists.
 fn root_of(home: &SessionHome, id: &str) -> Option<Utf8PathBuf> {
     let header = candidate(id, None)?.data_dir.join(HEADER).ok()?;
     let Content::Bytes(bytes) = store::read_file(home.root(), &header) else { return None };
@@ -358,29 +358,29 @@ fn root_of(home: &SessionHome, id: &str) -> Option<Utf8PathBuf> {
     store::existing_path(&header.root, ".")
 }
 
-/// Returns where Prodigy keeps its sessions when nobody says where.
+/// Returns the default folder of Prodigy's sessions.
 pub(crate) fn usual_prodigy_home() -> Option<String> {
     Environment::read().prodigy_home.map(Utf8PathBuf::into_string)
 }
 
-/// Returns the format that the environment asks for.
+/// Returns the output format from the environment.
 pub(crate) fn wanted_format() -> Option<String> {
     store::variable("PITON_FORMAT").filter(|format| !format.is_empty())
 }
 
-/// Returns the dialects whose runs are there.
-fn on(ground: StateHome) -> impl Iterator<Item = &'static dyn Dialect> {
-    DIALECTS.iter().copied().filter(move |dialect| dialect.state_home() == ground)
+/// Returns the dialects that keep their runs there.
+fn dialects_in(state_home: StateHome) -> impl Iterator<Item = &'static dyn Dialect> {
+    DIALECTS.iter().copied().filter(move |dialect| dialect.state_home() == state_home)
 }
 
-fn foreign(folder: &Utf8Path) -> Finding {
-    let message = format!("{folder} belongs to another user, or is a link: no session in it is read");
-    let fix = format!("look whose it is: ls -ld {}", engine::quoted(folder.as_str()));
+fn foreign_folder(folder: &Utf8Path) -> Finding {
+    let message = format!("{folder} belongs to another user, or is a link: its sessions are not read");
+    let fix = format!("check its owner: ls -ld {}", engine::quoted(folder.as_str()));
     Finding::new(FindingCode::SessionForeign, message).fix(fix)
 }
 
-fn probe(ground: StateHome, listing: &Listing, locations: &mut Vec<RunLocation>, findings: &mut Vec<Finding>) {
-    for dialect in on(ground) {
+fn probe(state_home: StateHome, listing: &Listing, locations: &mut Vec<RunLocation>, findings: &mut Vec<Finding>) {
+    for dialect in dialects_in(state_home) {
         let mut probed = dialect.probe(listing);
         findings.append(&mut probed.findings);
         let found = probed.candidates.into_iter();
@@ -407,18 +407,20 @@ impl OpenedRun {
         Self { dialect, candidate, files, loaded }
     }
 
-    /// Returns the run, or why there is none to speak of.
+    /// Returns the run, or an error that says why it could not be loaded.
     pub(crate) fn run(&self) -> Result<&Run, OpError> {
         self.loaded.run.as_ref().ok_or_else(|| {
             let why = self.loaded.findings.iter().min_by_key(|finding| finding.severity);
-            let message = why.map_or_else(|| format!("{}: nothing could be read", self.candidate.state), located);
+            let message =
+                why.map_or_else(|| format!("{}: nothing could be read", self.candidate.state), located_message);
             OpError::Unreadable { message, findings: self.loaded.findings.clone() }
         })
     }
 
     /// Returns a short digest that changes with every change of the state files.
     pub(crate) fn revision(&self) -> String {
-        let pieces = self.state_files().iter().flat_map(|path| [path.as_str().as_bytes(), &[0], self.told(path), &[0]]);
+        let pieces =
+            self.state_files().iter().flat_map(|path| [path.as_str().as_bytes(), &[0], self.digest_input(path), &[0]]);
         let mut digest = sha256_hex_of(pieces);
         digest.truncate(16);
         digest
@@ -428,8 +430,8 @@ impl OpenedRun {
         self.loaded.run.as_ref().map(|run| run.state_files.as_slice()).unwrap_or_default()
     }
 
-    /// Returns what the revision is made of for one file: its bytes, or the proof of them that reading left.
-    fn told(&self, path: &RelPath) -> &[u8] {
+    /// Returns the revision input of one file: its bytes, or the digest that loading verified.
+    fn digest_input(&self, path: &RelPath) -> &[u8] {
         let proof = self.loaded.proofs.get(path).map(String::as_bytes);
         proof.or_else(|| self.files.bytes(path)).unwrap_or_default()
     }
@@ -457,10 +459,10 @@ fn load(dialect: &dyn Dialect, candidate: &Candidate, files: &FileSet) -> Loaded
     let mut loaded = dialect.load(files);
     loaded.findings.extend(candidate.findings.iter().cloned());
     for finding in &mut loaded.findings {
-        // A file that may not be read is none to restore, and none to correct by hand.
+        // Restoring or correcting a file does not help without permission to read it.
         let is_closed = |path: &&RelPath| files.problem(path) == Some(ReadProblem::Permission);
         if let Some(path) = finding.file.as_ref().filter(is_closed) {
-            finding.fix = Some(open_up(&path.under(&files.root)));
+            finding.fix = Some(permission_fix(&path.under(&files.root)));
         }
         if finding.code == FindingCode::StateUnreadable && finding.fix.is_none() {
             finding.fix = Some(format!("piton repair {}", engine::quoted(&format!("./{}", candidate.state))));
@@ -469,14 +471,14 @@ fn load(dialect: &dyn Dialect, candidate: &Candidate, files: &FileSet) -> Loaded
     loaded
 }
 
-/// Returns the command that gives this user the permission that a path lacks.
-pub(crate) fn open_up(path: &Utf8Path) -> String {
+/// Returns the command that gives this user access to a path.
+pub(crate) fn permission_fix(path: &Utf8Path) -> String {
     let denied = store::denied(path).unwrap_or_else(|| path.to_owned());
     format!("chmod u+rwX {}", engine::quoted(denied.as_str()))
 }
 
-/// Says what a finding says, with the file, line and column that it is about.
-pub(crate) fn located(finding: &Finding) -> String {
+/// Returns the message of a finding with its file, line and column.
+pub(crate) fn located_message(finding: &Finding) -> String {
     let message = match &finding.file {
         Some(file) if !finding.message.contains(file.as_str()) => format!("{file}: {}", finding.message),
         Some(_) | None => finding.message.clone(),

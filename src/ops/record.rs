@@ -1,5 +1,5 @@
-//! What is kept beside a checkpoint: a line in the log, digests of what a step left, and who drives the run. The checkpoint is on disk by
-//! then, so that what cannot be written here is a finding and no error.
+//! What is recorded beside a checkpoint: a log line, digests of a step's outputs, and the lease. The checkpoint is already
+//! durable, so a failure to write here is a finding, not an error.
 
 use serde::Serialize;
 
@@ -26,16 +26,16 @@ use crate::store::RunLock;
 use crate::store::SessionLog;
 use crate::store::StoreError;
 
-/// What a finding calls the lease.
+/// The lease, in messages.
 const LEASE: &str = "who drives the run";
 
-/// Reports what could not be written.
+/// Returns a finding if something could not be written.
 fn unwritten(what: &str, written: Result<(), StoreError>) -> Option<Finding> {
     let message = format!("the checkpoint is written, but not {what}: {}", written.err()?);
     Some(Finding::new(FindingCode::RecordUnwritten, message).fix("piton doctor"))
 }
 
-/// Takes the evidence log along when a change moved the state: what was proved stays proved.
+/// Copies the evidence log when a change moved the state, so that its evidence still counts.
 pub(super) fn carry_evidence(ctx: &ProjectContext, from: &RunLocation, to: &RunLocation) -> Option<Finding> {
     unwritten("the log of evidence", try_carry(ctx, from, to))
 }
@@ -55,9 +55,8 @@ fn try_carry(ctx: &ProjectContext, from: &RunLocation, to: &RunLocation) -> Resu
 }
 
 impl LockedRun<'_> {
-    /// Says who drives the run from now on, when the caller is a session that can be told from others; nobody does once the run
-    /// rests or is over.
-    pub(crate) fn hold_lease(&self, command: &str) -> Option<Finding> {
+    /// Takes or renews the lease if the caller has a session id; releases it when the run is paused or over.
+    pub(crate) fn renew_lease(&self, command: &str) -> Option<Finding> {
         self.ctx().environment.session.as_ref()?;
         let caller = self.caller();
         if matches!(command, "pause" | "abort" | "complete") {
@@ -65,7 +64,7 @@ impl LockedRun<'_> {
         }
         match store::lease::refresh(self.lock(), self.clock(), &caller) {
             Ok(true) => {
-                self.tell_session(&caller);
+                self.log_to_session(&caller);
                 None
             }
             Ok(false) => self.take_lease(command),
@@ -73,12 +72,12 @@ impl LockedRun<'_> {
         }
     }
 
-    /// Makes the caller the one who drives the run.
+    /// Takes the lease for the caller.
     pub(crate) fn take_lease(&self, command: &str) -> Option<Finding> {
         let caller = self.caller();
         let taken = store::lease::take(self.lock(), self.clock(), &caller, command);
         if taken.is_ok() {
-            self.tell_session(&caller);
+            self.log_to_session(&caller);
         }
         unwritten(LEASE, taken)
     }
@@ -87,17 +86,17 @@ impl LockedRun<'_> {
         store::session::caller(&self.ctx().project, &self.ctx().environment)
     }
 
-    /// Notes in the log of the client's session that it wrote to this run. A log that cannot be written changes nothing.
-    fn tell_session(&self, caller: &Caller) {
+    /// Records in the log of the client's session that it wrote to this run. Write errors are ignored.
+    fn log_to_session(&self, caller: &Caller) {
         let Some(session) = caller.session.as_deref().filter(|_| caller.is_agent) else { return };
         let project = &self.ctx().project;
         let files = &self.opened.files;
         let log = SessionLog::of(project, session);
-        let run = store::session::driven(project, &files.root, &files.data_dir, &files.state);
+        let run = store::session::driven_run(project, &files.root, &files.data_dir, &files.state);
         let _ = log.begin(project, self.clock().now, SessionEvent::Drives(run));
     }
 
-    /// Keeps digests of what a finished step left, so that a later plan can tell "changed since" from "as I left it".
+    /// Records digests of a finished step's outputs, so that a later plan can tell whether they changed.
     pub(super) fn record(&self, run: &Run, change: &Change) -> Option<Finding> {
         let ChangeKind::Finish(outcome) = &change.kind else { return None };
         if outcome.status != Status::Completed || outcome.part.is_some() {
@@ -123,7 +122,7 @@ impl LockedRun<'_> {
         unwritten("the digests of what the step left", store::record(self.lock(), &record, limit))
     }
 
-    /// Notes since when what was done of steps proves nothing about them, and how often the run went back.
+    /// Records a rollback: older evidence of the reopened steps no longer counts, and repeated rollbacks are limited.
     pub(super) fn record_rollback(&self, run: &Run, at: Timestamp, back: &RollBack) -> Option<Finding> {
         let (to, reopened) = (back.to.clone(), back.reopened.clone());
         let record = RollBackRecord { at, run: run.id.as_str().to_owned(), to, reopened };
@@ -131,22 +130,22 @@ impl LockedRun<'_> {
         unwritten("the log of rollbacks", store::record_rollback(self.lock(), &record, limit))
     }
 
-    /// Adds a block to the log of rollbacks for people.
-    pub(super) fn tell_rollback(&self, log: &RelPath, block: &str) -> Option<Finding> {
+    /// Appends a block to the log of rollbacks for people.
+    pub(super) fn append_rollback_log(&self, log: &RelPath, block: &str) -> Option<Finding> {
         unwritten(log.as_str(), store::journal::append_block(&self.opened.files.root, log, block))
     }
 
-    /// Notes a change in the log of the run.
+    /// Records a change in the log of the run.
     pub(super) fn log(&self, change: &Change) {
         let limit = self.ctx().project.config.limits.log_bytes;
         let (kind, step) = (change.kind.as_str(), change.kind.step());
         let line = LogLine { at: change.at, change: kind, step, session: self.ctx().environment.session.as_deref() };
-        // The checkpoint is on disk; a log that cannot be written is no reason to say otherwise.
+        // The checkpoint is durable; a failure to log does not change that.
         let _ = store::journal::log(self.lock(), &line, limit);
     }
 }
 
-/// Is one line of the log of a run.
+/// A line of the log of a run.
 #[derive(Debug, Serialize)]
 struct LogLine<'a> {
     at: Timestamp,

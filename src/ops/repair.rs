@@ -1,5 +1,5 @@
-//! `repair`: a state that cannot be read. Proposes the newest checkpoint that can be, or the state rebuilt from evidence, and
-//! writes neither before a person agreed.
+//! `repair`: repairs an unreadable state. Proposes the newest readable checkpoint, or the state rebuilt from evidence, and
+//! writes either only with confirmation.
 
 use super::Exit;
 use super::OpError;
@@ -8,7 +8,7 @@ use super::draft::check_change;
 use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
-use super::project_context::located;
+use super::project_context::located_message;
 use super::report::Body;
 use super::report::KnownVersion;
 use super::report::Proposal;
@@ -37,26 +37,26 @@ use crate::model::Traces;
 use crate::model::sha256_hex_of;
 use crate::store;
 
-/// Is what a person asked for.
+/// Options of a repair.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RepairRequest {
     pub(crate) from_evidence: bool,
-    pub(crate) consent: Consent,
+    pub(crate) confirmation: Confirmation,
 }
 
 /// Says whether the proposal may be written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Consent {
-    /// Nobody agreed to anything yet.
+pub(crate) enum Confirmation {
+    /// Not confirmed.
     #[default]
     None,
-    /// To whatever is proposed.
+    /// Any proposal is confirmed.
     Any,
-    /// To the proposal that was shown, by its digest.
-    To(String),
+    /// The proposal with this digest is confirmed.
+    Digest(String),
 }
 
-/// Proposes, and with consent writes.
+/// Proposes a repair, and writes it if confirmed.
 pub(crate) fn repair(ctx: &ProjectContext, request: &RepairRequest) -> Result<Report, OpError> {
     let location = select::location(ctx)?;
     let locked = LockedRun::open(ctx, &location)?;
@@ -81,18 +81,18 @@ pub(crate) fn repair(ctx: &ProjectContext, request: &RepairRequest) -> Result<Re
     Ok(Report { exit, body: Body::Repair(Box::new(report)), findings: Vec::new() })
 }
 
-/// Returns the question to ask about a proposal, and the digest that a yes is about.
-pub(crate) fn to_ask(report: &Report) -> Option<(String, String)> {
+/// Returns the question about a proposal, and the digest that a yes confirms.
+pub(crate) fn repair_prompt(report: &Report) -> Option<(String, String)> {
     let Body::Repair(repair) = &report.body else { return None };
     let question = format!("Write this in the place of {}? [y/N]", repair.state);
     (!repair.written).then(|| (question, repair.proposal.digest.clone()))
 }
 
-/// Says what cannot be read; a run in which everything can is not repaired.
+/// Lists what cannot be read; refuses a run that is readable.
 fn problems(opened: &OpenedRun) -> Result<Vec<String>, OpError> {
     if opened.loaded.run.as_ref().is_none_or(|run| run.degraded) {
         let unreadable = opened.loaded.findings.iter().filter(|finding| restore::says_unreadable(finding.code));
-        return Ok(unreadable.map(located).collect());
+        return Ok(unreadable.map(located_message).collect());
     }
     let name = run_word(&opened.candidate);
     Err(OpError::Refused(Refusal {
@@ -102,10 +102,10 @@ fn problems(opened: &OpenedRun) -> Result<Vec<String>, OpError> {
     }))
 }
 
-/// Lists what could be brought back, newest first.
+/// Lists the versions that could be restored, newest first.
 fn versions(opened: &OpenedRun) -> Vec<KnownVersion> {
     let is_sound = |version: &Version| restore::is_sound(&restore::with_files(opened, version));
-    let known = restore::known(opened).into_iter().map(|known| KnownVersion {
+    let known = restore::known_versions(opened).into_iter().map(|known| KnownVersion {
         readable: known.version.as_ref().is_some_and(is_sound),
         name: known.name,
         at: known.at,
@@ -132,7 +132,7 @@ fn from_checkpoint(
     if !agreed(request, report)? {
         return Ok(());
     }
-    // Restoring takes the lock for itself.
+    // `restore` takes the lock itself.
     drop(locked);
     if let Body::Restore(done) = restore(ctx, Some(&version.name), true)?.body {
         report.kept = done.kept;
@@ -141,15 +141,15 @@ fn from_checkpoint(
     Ok(())
 }
 
-/// Says how to go on where the history has nothing.
+/// Returns the error with hints if the history has no readable version.
 fn no_version(ctx: &ProjectContext, opened: &OpenedRun, error: OpError) -> OpError {
     let OpError::Unreadable { message, findings } = error else { return error };
     let path = run_word(&opened.candidate);
-    let put_away = format!("correct the file by hand, or put it away: piton archive {path} --yes");
+    let archive_hint = format!("correct the file by hand, or archive it: piton archive {path} --yes");
     let rebuilt = opened.dialect.reconstruct(&opened.files, &traces(ctx, opened), ctx.clock.now);
     let hints = match rebuilt {
-        Ok(_) => vec![format!("piton repair {path} --from-evidence"), put_away],
-        Err(_) => vec![put_away],
+        Ok(_) => vec![format!("piton repair {path} --from-evidence"), archive_hint],
+        Err(_) => vec![archive_hint],
     };
     OpError::Irreparable { message, hints, findings }
 }
@@ -174,13 +174,13 @@ fn from_evidence(
     if !agreed(request, report)? {
         return Ok(());
     }
-    locked.drive_check()?;
+    locked.check_not_driven()?;
     report.kept = rebuild(ctx, &locked, run, traces)?;
     written(location, report);
     Ok(())
 }
 
-/// Writes a rebuilt state; `run` is the run that it tells. Returns where the bytes that it takes the place of are kept.
+/// Writes a rebuilt state that describes `run`. Returns where the replaced bytes are kept.
 fn rebuild(ctx: &ProjectContext, locked: &LockedRun<'_>, run: &Run, traces: Traces) -> Result<Vec<String>, OpError> {
     let guard = ChangeLimits { force: false, attempt_limit: ctx.project.config.limits.attempts };
     let change = Change { at: ctx.clock.now, kind: ChangeKind::Repair(Box::new(traces)) };
@@ -202,15 +202,15 @@ fn rebuild(ctx: &ProjectContext, locked: &LockedRun<'_>, run: &Run, traces: Trac
     Ok(kept)
 }
 
-/// Returns the run that a rebuilt state tells; one that is not sound is a bug that never reaches the disk.
+/// Returns the run of a rebuilt state; an invalid one is a bug and is never written.
 fn sound(rebuilt: &OpenedRun) -> Result<&Run, OpError> {
     rebuilt.loaded.run.as_ref().filter(|run| !run.degraded).ok_or_else(|| OpError::SelfCheck {
         file: rebuilt.candidate.state.as_str().to_owned(),
-        problem: rebuilt.loaded.findings.first().map_or_else(|| "it tells no run".to_owned(), located),
+        problem: rebuilt.loaded.findings.first().map_or_else(|| "it contains no run".to_owned(), located_message),
     })
 }
 
-/// Gathers what speaks for the steps outside of the files of the run.
+/// Gathers evidence of finished steps from outside the run's files.
 fn traces(ctx: &ProjectContext, opened: &OpenedRun) -> Traces {
     let files = &opened.files;
     let records = store::records(&files.root, &files.data_dir);
@@ -224,7 +224,7 @@ fn not_rebuilt(opened: &OpenedRun, error: &EditError, report: &RepairReport) -> 
     let path = run_word(&opened.candidate);
     let restore = report.versions.iter().find(|version| version.readable);
     let mut hints: Vec<String> = restore.map(|_| format!("piton restore {path}")).into_iter().collect();
-    hints.push(format!("correct the file by hand, or put it away: piton archive {path} --yes"));
+    hints.push(format!("correct the file by hand, or archive it: piton archive {path} --yes"));
     OpError::Irreparable {
         message: format!("{} cannot be rebuilt from evidence: {error}", opened.candidate.state),
         hints,
@@ -240,13 +240,13 @@ fn propose(files: &[(RelPath, Vec<u8>)]) -> Proposal {
     Proposal { digest: sha256_hex_of(pieces), files: shown.collect(), ..Proposal::default() }
 }
 
-/// Tells whether what is proposed now is what somebody agreed to.
+/// Tells whether the current proposal is confirmed.
 fn agreed(request: &RepairRequest, report: &RepairReport) -> Result<bool, OpError> {
-    match &request.consent {
-        Consent::None => Ok(false),
-        Consent::Any => Ok(true),
-        Consent::To(digest) if *digest == report.proposal.digest => Ok(true),
-        Consent::To(digest) => Err(OpError::Moved {
+    match &request.confirmation {
+        Confirmation::None => Ok(false),
+        Confirmation::Any => Ok(true),
+        Confirmation::Digest(digest) if *digest == report.proposal.digest => Ok(true),
+        Confirmation::Digest(digest) => Err(OpError::Moved {
             expected: digest.clone(),
             found: report.proposal.digest.clone(),
             run: report.run.clone(),
@@ -259,7 +259,7 @@ fn written(location: &RunLocation, report: &mut RepairReport) {
     report.next = Some(format!("piton plan {}", run_word(&location.candidate)));
 }
 
-/// Returns the word that names the run to a command, even where nothing tells its id any more.
+/// Returns the argument that names the run in a command, even if its id is unreadable.
 fn run_word(candidate: &Candidate) -> String {
     engine::quoted(&format!("./{}", candidate.state))
 }

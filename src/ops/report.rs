@@ -1,4 +1,4 @@
-//! What the verbs answer, as published under `schemas/`. Rendering is the command line's.
+//! The reports of the verbs, as published under `schemas/`. The command line renders them.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -26,7 +26,7 @@ use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::model::Verdict;
 
-/// Is the answer of one verb.
+/// The result of a verb.
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) exit: Exit,
@@ -34,7 +34,7 @@ pub(crate) struct Report {
     pub(crate) findings: Vec<Finding>,
 }
 
-/// Holds the data of an answer, by kind.
+/// The data of a report, by kind.
 #[derive(Debug)]
 pub(crate) enum Body {
     List(ListReport),
@@ -43,7 +43,7 @@ pub(crate) enum Body {
     Status(StatusReport),
     Validate(ValidateReport),
     SchemaList(SchemaList),
-    /// Printed as it is, outside of the envelope.
+    /// Printed verbatim, without the envelope.
     Document(String),
     Checkpoint(CheckpointReport),
     Resume(Box<ResumeReport>),
@@ -68,40 +68,40 @@ impl Report {
     }
 }
 
-/// Is a plan with what only the renderings for people need.
+/// A plan with what its renderings for people need.
 #[derive(Debug)]
 pub(crate) struct PlanReport {
     pub(crate) plan: Plan,
-    /// What was planned: titles, groups and agents of its steps.
+    /// The planned run: titles, groups and agents of its steps.
     pub(crate) run: Run,
-    /// What the system's own messages say about the situation.
+    /// Messages of the run's own system.
     pub(crate) notices: Vec<Notice>,
 }
 
-/// Is the context of a step.
+/// The context of a step.
 #[derive(Debug)]
 pub(crate) struct ContextReport {
     pub(crate) context: Context,
 }
 
-/// Lists runs (`list/1`).
+/// A list of runs (`list/1`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ListReport {
     /// Newest first.
     pub(crate) runs: Vec<ListedRun>,
-    /// Runs that are over and were left out; `--all` shows them.
+    /// Number of finished runs that were left out; `--all` shows them.
     pub(crate) hidden: usize,
 }
 
-/// Is one run of a list.
+/// One run of a list.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct ListedRun {
-    /// Good as RUN for other verbs, as long as nothing changes.
+    /// Can be used as RUN in other verbs, as long as no run changes.
     pub(crate) number: usize,
     pub(crate) id: RunId,
     pub(crate) dialect: DialectId,
     pub(crate) title: String,
-    /// Where it stands, for people.
+    /// Current position, for people.
     pub(crate) position: String,
     pub(crate) verdict: Verdict,
     /// What cut it off, as far as the client and the processes tell.
@@ -112,15 +112,15 @@ pub(crate) struct ListedRun {
     pub(crate) progress: Progress,
     /// The state, relative to the project; absolute when it lies elsewhere.
     pub(crate) state: String,
-    /// Good as RUN for other verbs, at any time.
+    /// Can be used as RUN in other verbs, at any time.
     pub(crate) path: String,
-    /// The same in the words of the run's own system, for people.
+    /// The row in the format of the run's own system, for people.
     #[serde(skip)]
     #[schemars(skip)]
-    pub(crate) said: Option<String>,
+    pub(crate) native_row: Option<String>,
 }
 
-/// Says in three lines where a run is (`status/1`).
+/// A three-line summary of a run (`status/1`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct StatusReport {
     pub(crate) run: RunId,
@@ -133,14 +133,14 @@ pub(crate) struct StatusReport {
     pub(crate) next_command: String,
 }
 
-/// Says which files are sound (`validate/1`).
+/// The result of validating files (`validate/1`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ValidateReport {
     pub(crate) valid: bool,
     pub(crate) files: Vec<ValidatedFile>,
 }
 
-/// Is one file that was checked.
+/// A checked file.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ValidatedFile {
     pub(crate) file: String,
@@ -148,27 +148,27 @@ pub(crate) struct ValidatedFile {
     pub(crate) problems: usize,
 }
 
-/// Lists the published schemas (`schema-list/1`).
+/// The published schemas (`schema-list/1`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SchemaList {
     pub(crate) schemas: Vec<SchemaName>,
 }
 
-/// Is the name of a schema and what it describes.
+/// The name of a schema and what it describes.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SchemaName {
     pub(crate) name: String,
     pub(crate) about: String,
 }
 
-/// Says what was recorded (`checkpoint/1`).
+/// A recorded change (`checkpoint/1`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct CheckpointReport {
     pub(crate) run: RunId,
     /// `begin`, `finish`, `approve`, ...
     pub(crate) change: String,
     pub(crate) step: Option<StepId>,
-    /// False when the state said so already and nothing was written.
+    /// False if the state had the change already and nothing was written.
     pub(crate) recorded: bool,
     pub(crate) message: String,
     /// The revision after the change, for `--if-revision`.
@@ -179,17 +179,17 @@ pub(crate) struct CheckpointReport {
     pub(crate) next: Option<String>,
 }
 
-/// Is the start of the next piece of work (`resume/1`).
+/// The start of the next step of work (`resume/1`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ResumeReport {
     pub(crate) plan: Plan,
-    /// What the agent of the first next step is handed; `null` when no step is next.
+    /// The context for the agent of the first next step; `null` if no step is next.
     pub(crate) context: Option<Context>,
     /// The revision after the bookkeeping, for `--if-revision`.
     pub(crate) revision: String,
 }
 
-/// Lists earlier checkpoints (`history/1`).
+/// Earlier checkpoints (`history/1`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct HistoryReport {
     pub(crate) run: RunId,
@@ -197,7 +197,7 @@ pub(crate) struct HistoryReport {
     pub(crate) checkpoints: Vec<HistoryItem>,
 }
 
-/// Is one earlier checkpoint: the state as it was before a change.
+/// An earlier checkpoint: the state before a change.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct HistoryItem {
     pub(crate) id: String,
@@ -205,50 +205,50 @@ pub(crate) struct HistoryItem {
     /// The change that replaced it.
     pub(crate) replaced_by: String,
     pub(crate) step: Option<String>,
-    /// The client's session that made that change; left out where none is known.
+    /// The client's session that made that change; left out if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) session: Option<String>,
-    /// Who did the step; only with `--changes`, and left out where nobody is known.
+    /// The agent of the step; only with `--changes`, and left out if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) agent: Option<String>,
-    /// What that change did to the steps; only with `--changes`, and left out where one of the two states cannot be read.
+    /// What that change did to the steps; only with `--changes`, and left out if one of the two states cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) changes: Option<Vec<String>>,
     pub(crate) files: Vec<RelPath>,
     pub(crate) bytes: u64,
 }
 
-/// Says what was brought back (`restore/1`).
+/// A restored checkpoint (`restore/1`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct RestoreReport {
     pub(crate) run: String,
     pub(crate) from: String,
     pub(crate) files: Vec<RelPath>,
-    /// Steps that would be done again because the restored state is older.
+    /// Steps that are done again because the restored state is older.
     pub(crate) repeats: Vec<StepId>,
     /// Where an unreadable state was kept.
     pub(crate) kept: Vec<String>,
 }
 
-/// Is what can be done about a state that cannot be read (`repair/1`).
+/// A proposed or written repair of an unreadable state (`repair/1`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct RepairReport {
     pub(crate) run: String,
     pub(crate) state: RelPath,
     /// What cannot be read, and where.
     pub(crate) problems: Vec<String>,
-    /// Every earlier version that is known of, newest first.
+    /// Every known earlier version, newest first.
     pub(crate) versions: Vec<KnownVersion>,
     pub(crate) proposal: Proposal,
-    /// False while nobody agreed: then nothing was written.
+    /// False if not confirmed: nothing was written.
     pub(crate) written: bool,
-    /// Where the bytes that were replaced are kept.
+    /// Where the replaced bytes are kept.
     pub(crate) kept: Vec<String>,
     /// The most useful next command.
     pub(crate) next: Option<String>,
 }
 
-/// Is an earlier version of a state.
+/// An earlier version of a state.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct KnownVersion {
     /// What `restore --to` takes.
@@ -258,69 +258,69 @@ pub(crate) struct KnownVersion {
     pub(crate) readable: bool,
 }
 
-/// Is what would be written.
+/// The proposed content.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct Proposal {
-    /// `evidence`, or the checkpoint it comes from.
+    /// `evidence`, or the name of the checkpoint.
     pub(crate) source: String,
-    /// Changes with every byte of `files`.
+    /// Digest of `files`.
     pub(crate) digest: String,
     pub(crate) files: Vec<ProposedFile>,
-    /// Which value comes from where; only for a state that is rebuilt.
+    /// The source of each value; only for a rebuilt state.
     pub(crate) values: Vec<RebuiltValue>,
-    /// What nothing tells, and what is written instead.
+    /// Values without evidence, and what is written instead.
     pub(crate) unknown: Vec<String>,
-    /// Steps that would be done again.
+    /// Steps that are done again.
     pub(crate) repeats: Vec<StepId>,
 }
 
-/// Is one file that would be written.
+/// A proposed file.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ProposedFile {
     pub(crate) file: RelPath,
     pub(crate) content: String,
 }
 
-/// Says where the state went (`archive/1`).
+/// An archived run (`archive/1`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ArchiveReport {
     pub(crate) run: RunId,
     pub(crate) to: RelPath,
 }
 
-/// Lists what is put away of runs that are over (`cleanup/1`).
+/// The finished runs and leftover files that are archived (`cleanup/1`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct CleanupReport {
-    /// What is younger stays.
+    /// Younger ones stay.
     pub(crate) after_days: u32,
     pub(crate) items: Vec<CleanupItem>,
-    /// False while nobody agreed: then nothing was moved.
+    /// False if not confirmed: nothing was moved.
     pub(crate) written: bool,
     /// The most useful next command.
     pub(crate) next: Option<String>,
 }
 
-/// Is one state or file that is put away.
+/// A state or file to archive.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct CleanupItem {
     /// Relative to the project; absolute when it lies elsewhere.
     pub(crate) path: String,
     pub(crate) why: String,
     pub(crate) age_seconds: i64,
-    /// Where it was put; `null` while it is only proposed, and where that failed.
+    /// Where it was moved; `null` if it is only proposed, or if moving failed.
     pub(crate) to: Option<RelPath>,
     /// Why it stays.
     pub(crate) problem: Option<String>,
 }
 
-/// Lists what was checked (`doctor/1`).
+/// The result of the checks (`doctor/1`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct DoctorReport {
     pub(crate) version: String,
     pub(crate) checks: Vec<DoctorCheck>,
 }
 
-/// Is one check.
+/// The result of one check.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct DoctorCheck {
     pub(crate) name: String,
@@ -331,38 +331,38 @@ pub(crate) struct DoctorCheck {
     pub(crate) fix: Option<String>,
 }
 
-/// Says which program runs, and what changes in the client's settings (`setup/1`).
+/// The installed program, and the changes of the client's settings (`setup/1`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SetupReport {
     pub(crate) version: String,
     pub(crate) program: Option<String>,
-    /// It lies where `setup` builds it.
+    /// The program is in the folder where `setup` builds it.
     pub(crate) in_cache: bool,
     /// Where hooks and the agent look for a program of this version.
     pub(crate) cache: Option<String>,
     pub(crate) settings: Option<SettingsChange>,
 }
 
-/// Is a change of a settings file of the client, made or to be made.
+/// A proposed or written change of a settings file of the client.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SettingsChange {
     pub(crate) file: String,
-    /// False when the file says so already.
+    /// False if the file has the settings already.
     pub(crate) needed: bool,
     pub(crate) written: bool,
     /// Lines with `-`, `+` or a blank before them.
     pub(crate) diff: Vec<String>,
 }
 
-/// Is the transcript of the demonstration (`demo/1`).
+/// The transcript of the demonstration (`demo/1`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct DemoReport {
     pub(crate) scenes: Vec<DemoScene>,
-    /// Where the scratch project is, when it was kept.
+    /// Path of the scratch project, if it was kept.
     pub(crate) kept: Option<String>,
 }
 
-/// Is one command of the demonstration with what it printed.
+/// One command of the demonstration with its output.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct DemoScene {
     pub(crate) dialect: DialectId,
@@ -402,7 +402,6 @@ impl Body {
     }
 }
 
-/// Is the data of the document.
 impl Serialize for Body {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {

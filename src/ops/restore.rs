@@ -1,4 +1,4 @@
-//! `restore`: an earlier checkpoint comes back. What it replaces goes into the history, an unreadable state is kept aside.
+//! `restore`: restores an earlier checkpoint. What it replaces goes into the history; a copy of an unreadable state is kept.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,24 +25,24 @@ use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::store;
 
-/// Is one version that could come back.
+/// A version that could be restored.
 pub(super) struct Version {
     pub(super) name: String,
     pub(super) files: Vec<(RelPath, Vec<u8>)>,
 }
 
-/// Is one version that is known of.
+/// A known version, readable or not.
 pub(super) struct RestorableVersion {
     pub(super) name: String,
     pub(super) at: Option<Timestamp>,
     /// What it is, for people.
     pub(super) what: String,
-    /// `None` when it cannot be read from the history any more.
+    /// `None` if it cannot be read from the history.
     pub(super) version: Option<Version>,
 }
 
 /// Lists every earlier version, newest first, and then the copy beside the state.
-pub(super) fn known(opened: &OpenedRun) -> Vec<RestorableVersion> {
+pub(super) fn known_versions(opened: &OpenedRun) -> Vec<RestorableVersion> {
     let past = history_of(opened);
     let entries = past.entries().unwrap_or_default().into_iter();
     let mut known: Vec<RestorableVersion> = entries
@@ -65,11 +65,11 @@ pub(super) fn known(opened: &OpenedRun) -> Vec<RestorableVersion> {
     known
 }
 
-/// Brings a checkpoint back: the named one, else the newest that can be read.
+/// Restores a checkpoint: the named one, else the newest readable one.
 pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Result<Report, OpError> {
     let location = select::location(ctx)?;
     let locked = LockedRun::open(ctx, &location)?;
-    locked.drive_check()?;
+    locked.check_not_driven()?;
     locked.check_readable(&location.candidate.state)?;
     if let Some(past) = locked.opened.dialect.journal_checkpoints(&locked.opened.files) {
         let id = to.unwrap_or_default();
@@ -77,18 +77,19 @@ pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Resu
             let path = location.candidate.state.under(&location.root);
             return Err(store::StoreError::HistoryMissing { path, id: id.chars().take(80).collect() }.into());
         }
-        return go_back(ctx, &locked, id, yes);
+        return restore_from_journal(ctx, &locked, id, yes);
     }
     let version = match to {
-        Some(id) => named(&locked.opened, id)?,
+        Some(id) => version_by_name(&locked.opened, id)?,
         None => newest_readable(&locked.opened)?,
     };
     let restored = with_files(&locked.opened, &version);
     let repeats = repeats(ctx, &locked.opened, &restored);
-    agreed(&location.candidate.name, &version.name, &repeats, yes)?;
+    check_confirmed(&location.candidate.name, &version.name, &repeats, yes)?;
     version.files.iter().try_for_each(|(path, _)| locked.check_readable(path))?;
     let kept = keep_unreadable(&locked, &version)?;
-    let edits: Vec<Edit> = version.files.iter().map(|(path, bytes)| locked.put_back(path, bytes.clone())).collect();
+    let edits: Vec<Edit> =
+        version.files.iter().map(|(path, bytes)| locked.edit_to_content(path, bytes.clone())).collect();
     let edits: Vec<Edit> = edits.into_iter().filter(Edit::changes_something).collect();
     locked.commit_as("restore", None, &edits)?;
     Ok(Report::ok(Body::Restore(RestoreReport {
@@ -100,26 +101,26 @@ pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Resu
     })))
 }
 
-/// Refuses to let steps be done again that nobody agreed to.
-fn agreed(run: &str, version: &str, repeats: &[StepId], yes: bool) -> Result<(), OpError> {
+/// Refuses to repeat steps without confirmation.
+fn check_confirmed(run: &str, version: &str, repeats: &[StepId], yes: bool) -> Result<(), OpError> {
     if yes || repeats.is_empty() {
         return Ok(());
     }
     let shown = repeats.iter().take(8).map(StepId::as_str).collect::<Vec<_>>().join(", ");
-    Err(OpError::NeedsConsent {
+    Err(OpError::NotConfirmed {
         message: format!("going back to {version} means that {} are done again: {shown}", repeats.len()),
         hints: vec![format!("piton restore {} --to {} --yes", engine::quoted(run), engine::quoted(version))],
     })
 }
 
-/// Brings a checkpoint back that the state itself keeps.
-fn go_back(ctx: &ProjectContext, locked: &LockedRun<'_>, id: &str, yes: bool) -> Result<Report, OpError> {
+/// Restores a checkpoint of a run whose state is a journal.
+fn restore_from_journal(ctx: &ProjectContext, locked: &LockedRun<'_>, id: &str, yes: bool) -> Result<Report, OpError> {
     let opened = &locked.opened;
     let edits = opened.dialect.restore_checkpoint(&opened.files, id)?;
     let mut files = opened.files.clone();
     store::lay_edits_over(&mut files, &opened.candidate.reads, &edits);
     let repeats = repeats(ctx, opened, &OpenedRun::new(opened.candidate.clone(), files));
-    agreed(&opened.candidate.name, id, &repeats, yes)?;
+    check_confirmed(&opened.candidate.name, id, &repeats, yes)?;
     locked.commit_as("restore", None, &edits)?;
     Ok(Report::ok(Body::Restore(RestoreReport {
         run: opened.candidate.name.clone(),
@@ -135,7 +136,7 @@ pub(super) const fn says_unreadable(code: FindingCode) -> bool {
     matches!(code, FindingCode::StateUnreadable | FindingCode::PartUnreadable | FindingCode::SessionUnreadable)
 }
 
-/// Sets what cannot be read aside before it is replaced.
+/// Keeps copies of unreadable files before they are replaced.
 fn keep_unreadable(locked: &LockedRun<'_>, version: &Version) -> Result<Vec<String>, OpError> {
     let mut kept = Vec::new();
     let findings = &locked.opened.loaded.findings;
@@ -150,7 +151,7 @@ fn keep_unreadable(locked: &LockedRun<'_>, version: &Version) -> Result<Vec<Stri
     Ok(kept)
 }
 
-pub(super) fn named(opened: &OpenedRun, id: &str) -> Result<Version, OpError> {
+pub(super) fn version_by_name(opened: &OpenedRun, id: &str) -> Result<Version, OpError> {
     if id == BACKUP
         && let Some(version) = backup(opened)
     {
@@ -160,7 +161,7 @@ pub(super) fn named(opened: &OpenedRun, id: &str) -> Result<Version, OpError> {
     Ok(Version { name: id.to_owned(), files })
 }
 
-/// Names the copy that the system itself keeps beside the state.
+/// Name of the backup that the system itself keeps beside the state.
 const BACKUP: &str = "backup";
 
 pub(super) fn newest_readable(opened: &OpenedRun) -> Result<Version, OpError> {
@@ -174,8 +175,8 @@ pub(super) fn newest_readable(opened: &OpenedRun) -> Result<Version, OpError> {
     }
     backup(opened).filter(|version| is_sound(&with_files(opened, version))).ok_or_else(|| {
         let path = engine::quoted(opened.candidate.state.as_str());
-        let instead = format!("correct the file by hand, or put it away: `piton archive {path} --yes`");
-        // What is wrong with the file itself says to restore it, which is what just failed.
+        let instead = format!("correct the file by hand, or archive it: `piton archive {path} --yes`");
+        // The fix of these findings is to restore the file, which just failed.
         let findings = opened.loaded.findings.iter().cloned().map(|finding| finding.fix(instead.clone()));
         OpError::Unreadable {
             message: format!("{} has no earlier checkpoint that can be read", opened.candidate.state),
@@ -184,8 +185,8 @@ pub(super) fn newest_readable(opened: &OpenedRun) -> Result<Version, OpError> {
     })
 }
 
-/// Shows a run whose state is unreadable as its newest readable checkpoint, with the finding that says so: the plan stays
-/// blocked, and a person sees what `restore` would bring back.
+/// Loads the newest readable checkpoint of a run whose state is unreadable, with a finding that says so: the plan stays
+/// blocked, and shows what `restore` would bring back.
 pub(super) fn shown_from_history(opened: OpenedRun) -> OpenedRun {
     let past = history_of(&opened);
     for entry in past.entries().unwrap_or_default() {
@@ -220,7 +221,7 @@ fn backup(opened: &OpenedRun) -> Option<Version> {
     Some(Version { name: BACKUP.to_owned(), files: vec![(state.clone(), bytes.to_vec())] })
 }
 
-/// Reads the run as it would be with these files.
+/// Loads the run as it would be with these files.
 pub(super) fn with_files(opened: &OpenedRun, version: &Version) -> OpenedRun {
     let mut files = opened.files.clone();
     for (path, bytes) in &version.files {
@@ -230,13 +231,13 @@ pub(super) fn with_files(opened: &OpenedRun, version: &Version) -> OpenedRun {
     OpenedRun::new(opened.candidate.clone(), files)
 }
 
-/// Returns the steps that are done now and would not be any more; where the state is unreadable, the evidence log says which
-/// steps were done.
+/// Returns the steps that are done now and would not be after restoring. If the state is unreadable, the evidence log tells
+/// which steps were done.
 pub(super) fn repeats(ctx: &ProjectContext, now: &OpenedRun, restored: &OpenedRun) -> Vec<StepId> {
     let done = |opened: &OpenedRun, run: &Run| -> BTreeSet<StepId> {
         let evidence = ctx.evidence(opened, false);
-        let standings = engine::effective_statuses(run, &evidence, &opened.loaded.findings);
-        let done = run.steps.iter().zip(standings).filter(|(_, standing)| *standing == EffectiveStatus::Done);
+        let statuses = engine::effective_statuses(run, &evidence, &opened.loaded.findings);
+        let done = run.steps.iter().zip(statuses).filter(|(_, status)| *status == EffectiveStatus::Done);
         done.map(|(step, _)| step.id.clone()).collect()
     };
     let before = match &now.loaded.run {

@@ -25,7 +25,7 @@ use crate::model::Run;
 use crate::model::Status;
 use crate::model::Verdict;
 
-/// Is what a caller says about a resume.
+/// Options of a resume.
 #[derive(Debug)]
 pub(crate) struct ResumeRequest {
     pub(crate) plan: PlanRequest,
@@ -33,29 +33,29 @@ pub(crate) struct ResumeRequest {
     pub(crate) budget: usize,
 }
 
-/// Is what became of a resume.
+/// The outcome of a resume.
 #[derive(Debug)]
 pub(crate) enum ResumeOutcome {
     Report(Box<Report>),
-    /// A person is to be asked this, about this plan; call again with `yes` when they agree.
+    /// A question about this plan that a person has to answer; after a yes, call again with `yes`.
     Ask(Box<Report>, Question, Mode),
 }
 
-/// Resumes a run. `can_ask`: a person sits at the terminal.
+/// Resumes a run. `can_ask`: a person is at the terminal.
 pub(crate) fn resume(
     ctx: &ProjectContext,
     location: &RunLocation,
     request: &ResumeRequest,
     can_ask: bool,
 ) -> Result<ResumeOutcome, OpError> {
-    location.check_ours()?;
+    location.check_writable()?;
     let opened = ctx.read(location)?;
     let run = opened.run().map_err(|error| failed(&opened, error))?;
     let planned = plan::planned(ctx, &opened, run, &request.plan)?;
-    match consent(&planned, request.yes, can_ask) {
-        Consent::Given => {}
-        Consent::NothingToDo => return Ok(ResumeOutcome::Report(Box::new(plan::report(opened, planned)))),
-        Consent::Ask(question) => {
+    match decide(&planned, request.yes, can_ask) {
+        Decision::Proceed => {}
+        Decision::NothingToDo => return Ok(ResumeOutcome::Report(Box::new(plan::report(opened, planned)))),
+        Decision::Ask(question) => {
             let mode = planned.plan.mode;
             return Ok(ResumeOutcome::Ask(Box::new(plan::report(opened, planned)), question, mode));
         }
@@ -64,42 +64,42 @@ pub(crate) fn resume(
     Ok(ResumeOutcome::Report(Box::new(taken)))
 }
 
-/// Puts a failure into the words of the run's own system, where it has any.
+/// Adds the messages of the run's own system to a failure, if it has any.
 fn failed(opened: &OpenedRun, error: OpError) -> OpError {
     let title = opened.loaded.run.as_ref().map_or(opened.candidate.name.as_str(), |run| run.title.as_str());
     let action = super::hints(&error).into_iter().next().unwrap_or_else(|| "piton plan".to_owned());
-    let said = opened.dialect.failure(title, &opened.candidate.state, &error.to_string(), &action);
-    if said.is_empty() { error } else { OpError::Resume { said, error: Box::new(error) } }
+    let messages = opened.dialect.failure(title, &opened.candidate.state, &error.to_string(), &action);
+    if messages.is_empty() { error } else { OpError::Resume { messages, error: Box::new(error) } }
 }
 
-enum Consent {
-    Given,
-    /// The plan itself is the answer: nothing is next, or something has to be resolved first.
+enum Decision {
+    Proceed,
+    /// The plan is the answer: nothing is next, or something has to be resolved first.
     NothingToDo,
     Ask(Question),
 }
 
-/// Rule 9. In interactive mode the verdict `resume` needs no person unless one is there; `confirm` always does. What autopilot
-/// may not take up by itself somebody has to agree to.
-fn consent(planned: &Planned, yes: bool, can_ask: bool) -> Consent {
+/// Rule 9. In interactive mode the verdict `resume` is only confirmed if a person is present; `confirm` always is. A person
+/// also has to confirm what autopilot may not resume by itself.
+fn decide(planned: &Planned, yes: bool, can_ask: bool) -> Decision {
     let plan = &planned.plan;
     match plan.verdict {
         Verdict::Blocked if can_ask => match plan.question.as_ref().filter(|question| question.on_yes.is_some()) {
-            Some(question) => Consent::Ask(question.clone()),
-            None => Consent::NothingToDo,
+            Some(question) => Decision::Ask(question.clone()),
+            None => Decision::NothingToDo,
         },
-        Verdict::Complete | Verdict::Blocked | Verdict::Nothing => Consent::NothingToDo,
-        Verdict::Resume | Verdict::Confirm if yes => Consent::Given,
-        // Where a yes means to start afresh, silence does not mean to go on.
+        Verdict::Complete | Verdict::Blocked | Verdict::Nothing => Decision::NothingToDo,
+        Verdict::Resume | Verdict::Confirm if yes => Decision::Proceed,
+        // If a yes means to start over, no answer does not mean to continue.
         Verdict::Resume | Verdict::Confirm
             if planned.unattended && plan.question.as_ref().is_none_or(|question| question.on_yes.is_none()) =>
         {
-            Consent::Given
+            Decision::Proceed
         }
-        Verdict::Resume if plan.mode == Mode::Interactive && !can_ask => Consent::Given,
+        Verdict::Resume if plan.mode == Mode::Interactive && !can_ask => Decision::Proceed,
         Verdict::Resume | Verdict::Confirm => match &plan.question {
-            Some(question) => Consent::Ask(question.clone()),
-            None => Consent::Given,
+            Some(question) => Decision::Ask(question.clone()),
+            None => Decision::Proceed,
         },
     }
 }
@@ -112,13 +112,13 @@ fn take(
     request: &ResumeRequest,
 ) -> Result<Report, OpError> {
     let mut locked = LockedRun::open(ctx, location)?;
-    locked.drive_check()?;
+    locked.check_not_driven()?;
     let run = locked.opened.run()?;
     locked.check_revision(run, Some(&seen.revision()))?;
     let mut findings = Vec::new();
     for kind in bookkeeping(run, &planned, request) {
         locked.apply(kind, request.plan.force)?;
-        locked = locked.read_again();
+        locked = locked.reload();
     }
     findings.extend(locked.take_lease("resume"));
     findings.extend(super::log::note(ctx, &locked, locked.opened.run()?, &planned, request.yes));
@@ -132,7 +132,7 @@ fn take(
     Ok(Report { exit, body, findings: planned.findings.into_iter().chain(findings).collect() })
 }
 
-/// Returns the changes that one resume records: what the caller skips, then the resume itself.
+/// Returns the changes that a resume records: skipped steps, then the resume itself.
 fn bookkeeping(run: &Run, planned: &Planned, request: &ResumeRequest) -> Vec<ChangeKind> {
     let mut kinds: Vec<ChangeKind> = Vec::new();
     for text in plan::named(run, &request.plan.skip) {
@@ -157,7 +157,7 @@ fn bookkeeping(run: &Run, planned: &Planned, request: &ResumeRequest) -> Vec<Cha
     kinds
 }
 
-/// Returns what was interrupted; nothing was when the run just stood between two steps.
+/// Returns the interruption; `None` if the run stopped between two steps.
 fn interruption(plan: &Plan) -> Option<Interruption> {
     let report = plan.interruption.as_ref()?;
     match report.kind {
@@ -176,20 +176,20 @@ fn interruption(plan: &Plan) -> Option<Interruption> {
     }
 }
 
-/// Is what an answer means.
+/// The meaning of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// The run goes on.
-    GoOn,
-    /// The run is put away, so that a new one can begin.
+    /// The run continues.
+    Continue,
+    /// The run is archived, so that a new one can begin.
     StartFresh,
-    /// Everything stays as it is.
-    Leave,
+    /// Nothing changes.
+    Cancel,
 }
 
-/// Says what an answer to a question means. End of input is never consent, and only a spoken answer puts anything away.
-pub(crate) fn answered(question: &Question, mode: Mode, answer: Option<&str>) -> Answer {
-    let Some(answer) = answer.map(|answer| answer.trim().to_lowercase()) else { return Answer::Leave };
+/// Interprets an answer. End of input is never consent, and only an explicit answer archives a run.
+pub(crate) fn parse_answer(question: &Question, mode: Mode, answer: Option<&str>) -> Answer {
+    let Some(answer) = answer.map(|answer| answer.trim().to_lowercase()) else { return Answer::Cancel };
     let says_yes = match (mode, answer.as_str()) {
         (Mode::Preflight, word) => word == "proceed",
         (Mode::Autopilot | Mode::Interactive, "") => question.default.as_deref() == Some("yes"),
@@ -200,23 +200,23 @@ pub(crate) fn answered(question: &Question, mode: Mode, answer: Option<&str>) ->
         return Answer::StartFresh;
     }
     match (says_yes, &question.on_yes, &question.on_no) {
-        (true, None, _) => Answer::GoOn,
+        (true, None, _) => Answer::Continue,
         (true, Some(_), _) => Answer::StartFresh,
         (false, _, Some(_)) if says_no => Answer::StartFresh,
-        (false, _, _) => Answer::Leave,
+        (false, _, _) => Answer::Cancel,
     }
 }
 
-/// Says how a resume ends that a person declined.
-pub(crate) fn needs_consent(report: &Report) -> OpError {
-    OpError::NeedsConsent {
-        message: "nobody agreed to go on; nothing was changed".to_owned(),
+/// Returns the error of a resume that a person declined.
+pub(crate) fn declined(report: &Report) -> OpError {
+    OpError::NotConfirmed {
+        message: "not confirmed; nothing was changed".to_owned(),
         hints: vec![format!("when you do: {}", with_yes(report))],
     }
 }
 
-/// Returns the plan as the answer where nobody could be asked: exit 9, and the command that says yes.
-pub(crate) fn without_consent(mut report: Report) -> Report {
+/// Returns the plan if no person could be asked: exit 9, with the command that confirms.
+pub(crate) fn unconfirmed(mut report: Report) -> Report {
     report.exit = super::Exit::Person;
     let yes = with_yes(&report);
     if let Body::Plan(plan) = &mut report.body {
@@ -235,7 +235,7 @@ fn with_yes(report: &Report) -> String {
 #[cfg(test)]
 mod tests {
     use super::Answer;
-    use super::answered;
+    use super::parse_answer;
     use crate::model::Mode;
     use crate::model::Question;
 
@@ -253,30 +253,30 @@ mod tests {
         let resume = question("yes", false, true);
         let corrupt = question("no", true, false);
         for (question, answer, expected) in [
-            (&plain, Some(""), Answer::GoOn),
-            (&plain, Some("n"), Answer::Leave),
-            (&resume, Some("\n"), Answer::GoOn),
+            (&plain, Some(""), Answer::Continue),
+            (&plain, Some("n"), Answer::Cancel),
+            (&resume, Some("\n"), Answer::Continue),
             (&resume, Some("No"), Answer::StartFresh),
-            (&resume, Some("what"), Answer::Leave),
-            (&resume, None, Answer::Leave),
-            (&corrupt, Some(""), Answer::Leave),
-            (&corrupt, Some("n"), Answer::Leave),
+            (&resume, Some("what"), Answer::Cancel),
+            (&resume, None, Answer::Cancel),
+            (&corrupt, Some(""), Answer::Cancel),
+            (&corrupt, Some("n"), Answer::Cancel),
             (&corrupt, Some("y"), Answer::StartFresh),
-            (&corrupt, None, Answer::Leave),
+            (&corrupt, None, Answer::Cancel),
         ] {
-            assert_eq!(answered(question, Mode::Interactive, answer), expected, "{answer:?}");
+            assert_eq!(parse_answer(question, Mode::Interactive, answer), expected, "{answer:?}");
         }
         let restart = Question { on_restart: Some(String::new()), ..question("yes", false, false) };
         for (answer, expected) in [
             ("restart from scratch", Answer::StartFresh),
             ("Restart", Answer::StartFresh),
-            ("cancel", Answer::Leave),
-            ("yes", Answer::GoOn),
+            ("cancel", Answer::Cancel),
+            ("yes", Answer::Continue),
         ] {
-            assert_eq!(answered(&restart, Mode::Interactive, Some(answer)), expected, "{answer}");
-            assert_ne!(answered(&plain, Mode::Interactive, Some(answer)), Answer::StartFresh, "{answer}");
+            assert_eq!(parse_answer(&restart, Mode::Interactive, Some(answer)), expected, "{answer}");
+            assert_ne!(parse_answer(&plain, Mode::Interactive, Some(answer)), Answer::StartFresh, "{answer}");
         }
-        assert_eq!(answered(&plain, Mode::Preflight, Some("y")), Answer::Leave);
-        assert_eq!(answered(&plain, Mode::Preflight, Some("proceed")), Answer::GoOn);
+        assert_eq!(parse_answer(&plain, Mode::Preflight, Some("y")), Answer::Cancel);
+        assert_eq!(parse_answer(&plain, Mode::Preflight, Some("proceed")), Answer::Continue);
     }
 }

@@ -1,4 +1,4 @@
-//! The earlier checkpoints of a run, those from before its state was moved included.
+//! The earlier checkpoints of a run, including those from before its state was moved.
 
 use camino::Utf8Path;
 
@@ -11,10 +11,10 @@ use crate::model::RelPath;
 use crate::store::history;
 use crate::store::history::HistoryEntry;
 
-/// Begins the ids of checkpoints from before the move: both places count from one.
+/// Prefix for ids of checkpoints from before the move, because both histories count from one.
 const EARLY: &str = "early-";
 
-/// Is the past of one run.
+/// The history of one run.
 pub(super) struct RunHistory<'a> {
     root: &'a Utf8Path,
     candidate: &'a Candidate,
@@ -36,7 +36,7 @@ impl<'a> RunHistory<'a> {
         Ok(entries)
     }
 
-    /// Reads the files of a checkpoint, each under the path that it has now.
+    /// Reads the files of a checkpoint, each under its current path.
     pub(super) fn read(&self, id: &str) -> Result<Vec<(RelPath, Vec<u8>)>, OpError> {
         let (Some(former), Some(early)) = (&self.former, id.strip_prefix(EARLY)) else {
             return Ok(history::read(self.root, &self.candidate.data_dir, id)?);
@@ -49,7 +49,7 @@ impl<'a> RunHistory<'a> {
         Ok(files)
     }
 
-    /// What else was kept at the old place, such as its backup, has no place now.
+    /// Maps an entry from before the move to the current path. Other files of the entry, such as a backup, are left out.
     fn moved_entry(&self, former: &PreviousLocation, mut entry: HistoryEntry) -> Option<HistoryEntry> {
         entry.files.retain(|file| file.path == former.state);
         entry.files.first_mut()?.path.clone_from(&self.candidate.state);

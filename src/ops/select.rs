@@ -1,4 +1,4 @@
-//! Which run is meant: by id, by number, by path, or the only one there is. Nothing is guessed.
+//! Selects the requested run: by id, by number, by path, or the only one. Never guesses.
 
 use camino::Utf8Path;
 
@@ -15,22 +15,22 @@ use crate::model::Mode;
 use crate::model::Verdict;
 use crate::store::Scope;
 
-/// Finds and reads the run that a request means.
+/// Locates and loads the requested run.
 pub(crate) fn select(ctx: &ProjectContext) -> Result<OpenedRun, OpError> {
     let location = location(ctx)?;
     ctx.read(&location)
 }
 
-/// Finds the run that a request means without holding on to what was read.
+/// Locates the requested run.
 pub(crate) fn location(ctx: &ProjectContext) -> Result<RunLocation, OpError> {
     match open_location(ctx) {
-        Err(error @ (OpError::NoRun { .. } | OpError::UnknownRun { .. })) => ended(ctx).ok_or(error),
+        Err(error @ (OpError::NoRun { .. } | OpError::UnknownRun { .. })) => ended_run(ctx).ok_or(error),
         found => found,
     }
 }
 
-/// Finds a run that is over and that somebody names, by its id or its state file.
-fn ended(ctx: &ProjectContext) -> Option<RunLocation> {
+/// Finds a finished run that is named by its id or its state file.
+fn ended_run(ctx: &ProjectContext) -> Option<RunLocation> {
     let is_named = |location: &RunLocation| match (&ctx.run_path, &ctx.run) {
         (Some(path), _) => location.candidate.state.under(&location.root) == *path,
         (None, Some(name)) => location.candidate.name == *name,
@@ -43,49 +43,49 @@ fn ended(ctx: &ProjectContext) -> Option<RunLocation> {
 }
 
 fn open_location(ctx: &ProjectContext) -> Result<RunLocation, OpError> {
-    let close_by = close_by(ctx);
-    if !close_by.is_empty() {
-        return only(ctx, close_by);
+    let nearby = nearby(ctx);
+    if !nearby.is_empty() {
+        return single(ctx, nearby);
     }
     let (locations, findings) = ctx.locations();
     let searched = ctx.project.root.as_str().to_owned();
     if let Some(wanted) = &ctx.run {
         return match named(ctx, locations, wanted) {
-            // It may be where nobody could look.
+            // It may be in a folder that cannot be read.
             Err(OpError::UnknownRun { .. }) if findings.iter().any(is_closed) => {
                 Err(OpError::NoRun { searched, findings })
             }
             found => found,
         };
     }
-    let meant = meant(ctx, &locations);
-    let locations = if meant.is_empty() && ctx.run_path.is_none() { locations } else { meant };
+    let requested = requested(ctx, &locations);
+    let locations = if requested.is_empty() && ctx.run_path.is_none() { locations } else { requested };
     if locations.is_empty() {
         return Err(OpError::NoRun { searched, findings });
     }
-    only(ctx, locations)
+    single(ctx, locations)
 }
 
-fn only(ctx: &ProjectContext, mut locations: Vec<RunLocation>) -> Result<RunLocation, OpError> {
-    if locations.len() == 1 { Ok(locations.remove(0)) } else { only_open(ctx, locations) }
+fn single(ctx: &ProjectContext, mut locations: Vec<RunLocation>) -> Result<RunLocation, OpError> {
+    if locations.len() == 1 { Ok(locations.remove(0)) } else { single_open(ctx, locations) }
 }
 
-/// Finds the runs that are meant without a walk through the whole project, where a path or the caller's folder settles it:
-/// whatever lies elsewhere would not change the answer. Empty where it might.
-fn close_by(ctx: &ProjectContext) -> Vec<RunLocation> {
+/// Finds the requested runs without walking the whole project, if a path or the current folder decides. Empty if runs elsewhere
+/// could change the answer.
+fn nearby(ctx: &ProjectContext) -> Vec<RunLocation> {
     let root = &ctx.project.root;
     let scope = match &ctx.run_path {
         Some(path) if !root.starts_with(path) => Scope::Around(path),
         None if ctx.run.is_none() && ctx.project.cwd != *root => Scope::Above(&ctx.project.cwd),
         Some(_) | None => return Vec::new(),
     };
-    let meant = meant(ctx, &ctx.locations_in(scope).0);
-    if meant.iter().any(|location| location.candidate.may_be_replaced) { Vec::new() } else { meant }
+    let requested = requested(ctx, &ctx.locations_in(scope).0);
+    if requested.iter().any(|location| location.candidate.may_be_replaced) { Vec::new() } else { requested }
 }
 
-/// Returns the runs that a path on the command line means; without one, the run whose folder the caller stands in, if there is
-/// one (docs/formats/nine-step.md#finding-runs).
-fn meant(ctx: &ProjectContext, locations: &[RunLocation]) -> Vec<RunLocation> {
+/// Returns the runs at the given path; without one, the run whose folder contains the current folder, if there is exactly one
+/// (docs/formats/nine-step.md#finding-runs).
+fn requested(ctx: &ProjectContext, locations: &[RunLocation]) -> Vec<RunLocation> {
     let place = |location: &RunLocation| {
         let folder = location.candidate.state.parent().filter(|_| is_session(location));
         folder.as_ref().unwrap_or(&location.candidate.state).under(&location.root)
@@ -94,8 +94,8 @@ fn meant(ctx: &ProjectContext, locations: &[RunLocation]) -> Vec<RunLocation> {
         let home = ctx.home.as_ref().filter(|_| is_session(location));
         home.is_some_and(|home| path.starts_with(home.worktree(&location.candidate.name)))
     };
-    let these = |is_meant: &dyn Fn(&RunLocation) -> bool| -> Vec<RunLocation> {
-        locations.iter().filter(|location| is_meant(location)).cloned().collect()
+    let these = |is_requested: &dyn Fn(&RunLocation) -> bool| -> Vec<RunLocation> {
+        locations.iter().filter(|location| is_requested(location)).cloned().collect()
     };
     if let Some(path) = &ctx.run_path {
         let exact = these(&|location| place(location) == *path);
@@ -116,12 +116,12 @@ fn meant(ctx: &ProjectContext, locations: &[RunLocation]) -> Vec<RunLocation> {
     if here.len() == 1 { here } else { Vec::new() }
 }
 
-/// Tells whether a run is a session of the runner, which lies outside of the project.
+/// Tells whether a run is a session of the runner, which is stored outside of the project.
 fn is_session(location: &RunLocation) -> bool {
     by_id(location.candidate.dialect).state_home() == StateHome::Home
 }
 
-/// Tells whether the state is a folder of its own: then its own data lies inside.
+/// Tells whether the state is a folder that contains its data folder.
 fn owns_its_folder(location: &RunLocation) -> bool {
     location.candidate.data_dir.starts_with(&location.candidate.state)
 }
@@ -155,9 +155,8 @@ fn named(ctx: &ProjectContext, locations: Vec<RunLocation>, wanted: &str) -> Res
     Err(OpError::UnknownRun { wanted: wanted.to_owned(), searched: ctx.project.root.as_str().to_owned(), known })
 }
 
-/// Of several runs takes the only one that is not over and has something left to do, else the only one that its system ranks
-/// before the others.
-fn only_open(ctx: &ProjectContext, locations: Vec<RunLocation>) -> Result<RunLocation, OpError> {
+/// Selects among several runs: the only unfinished one with work left, else the only one that its system ranks first.
+fn single_open(ctx: &ProjectContext, locations: Vec<RunLocation>) -> Result<RunLocation, OpError> {
     let listed = list::entries(ctx, &locations)?;
     let mut open: Vec<&list::Entry> = listed.iter().filter(|entry| entry.shown).collect();
     let has_work = |entry: &&list::Entry| entry.row.verdict != Verdict::Nothing;
@@ -197,7 +196,7 @@ fn is_implied(entry: &list::Entry) -> bool {
     entry.location.candidate.claim.is_implied()
 }
 
-/// Returns the run that was updated last, where the system of every one of them lets autopilot choose so.
+/// Returns the run that was updated last, if the systems of all runs let autopilot choose.
 fn newest<'a>(open: &[&'a list::Entry]) -> Option<&'a list::Entry> {
     let mut ranked = Vec::new();
     for entry in open {

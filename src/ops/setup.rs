@@ -1,4 +1,4 @@
-//! `setup`: says which program runs and where hooks look for it, and adds to the client's settings what a person agrees to.
+//! `setup`: reports the installed program and where hooks look for it, and changes the client's settings with confirmation.
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
@@ -17,10 +17,10 @@ use crate::engine;
 use crate::store;
 use crate::store::Environment;
 
-/// Lets every call of the program go through; it is one name, and no other command begins with it.
+/// The permission rule that allows every call of the program.
 const RULE: &str = "Bash(piton:*)";
 
-/// Says whose settings are meant.
+/// Which settings file is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
     User,
@@ -28,7 +28,7 @@ pub(crate) enum Scope {
     Local,
 }
 
-/// Is what a caller wants set up.
+/// Options of `setup`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SetupRequest {
     pub(crate) permissions: bool,
@@ -38,7 +38,7 @@ pub(crate) struct SetupRequest {
     pub(crate) yes: bool,
 }
 
-/// Reports on the program, and shows or makes the changes that were asked for.
+/// Reports on the program, and shows or makes the requested changes.
 pub(crate) fn setup(request: &Request, wanted: SetupRequest) -> Result<Report, OpError> {
     let environment = Environment::read();
     let version = env!("CARGO_PKG_VERSION").to_owned();
@@ -66,7 +66,7 @@ fn settings_of(wanted: &SetupRequest, program: Option<&Utf8Path>) -> Vec<Setting
     allow.into_iter().chain(line).collect()
 }
 
-/// Returns the settings file that is meant.
+/// Returns the settings file of a scope.
 fn file(request: &Request, environment: &Environment, scope: Scope) -> Result<Utf8PathBuf, OpError> {
     let name = match scope {
         Scope::User => {
@@ -87,7 +87,7 @@ fn change(file: &Utf8Path, settings: &[Setting], write: bool) -> Result<Settings
     let mut after = before.clone().unwrap_or_default();
     for setting in settings {
         after = with_setting(&after, setting).map_err(|error| OpError::InTheWay {
-            message: format!("{file} is left alone: {error}"),
+            message: format!("{file} was not changed: {error}"),
             hints: vec![format!("add it by hand: {}", by_hand(setting))],
         })?;
     }
@@ -111,7 +111,7 @@ fn by_hand(setting: &Setting) -> String {
     }
 }
 
-/// Shows the lines that go and those that come, with what stays around them.
+/// Returns the removed and added lines with two lines of context.
 fn diff(before: &str, after: &str) -> Vec<String> {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let head = old.iter().zip(&new).take_while(|(old, new)| old == new).count();

@@ -1,4 +1,4 @@
-//! `start`: a new run, never over an unfinished one.
+//! `start`: starts a new run, never over an unfinished one.
 
 use std::sync::Arc;
 
@@ -33,15 +33,15 @@ use crate::model::StartSpec;
 use crate::store;
 use crate::store::RunLock;
 
-/// Begins a run. `put_away`: an unfinished run of the same name is archived first instead of being in the way.
-pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, put_away: bool) -> Result<Report, OpError> {
-    part_of_a_path(&spec.feature)?;
-    let (dialect, own) = match starter(&spec.workflow) {
+/// Starts a run. `archive_existing`: an existing run of the same name is archived first instead of being refused.
+pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, archive_existing: bool) -> Result<Report, OpError> {
+    check_feature_name(&spec.feature)?;
+    let (dialect, own) = match startable(&spec.workflow) {
         Some(dialect) => (dialect, None),
         None => (by_id(DialectId::Dotagent), Some(own_workflow(ctx, &spec)?)),
     };
     if let Some(found) = own {
-        clear_namesakes(ctx, dialect, &spec, put_away)?;
+        clear_namesakes(ctx, dialect, &spec, archive_existing)?;
         let folder = state_folder(ctx, &spec.feature)?;
         spec.definition =
             Some(Definition { value: found.definition, source: found.source, sha256: found.sha256, folder });
@@ -51,11 +51,11 @@ pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, put_away: bool) -
     let change = Change { at: ctx.clock.now, kind: ChangeKind::Start(Box::new(spec.clone())) };
     let edits = dialect.edit(&empty(ctx, &feature)?, &change)?;
     let location = location_of(ctx, dialect, &edits)?;
-    clear_the_way(ctx, &location, &spec, put_away)?;
+    clear_path(ctx, &location, &spec, archive_existing)?;
     let lock = RunLock::acquire(&location.root, &location.candidate.data_dir, ctx.project.lock_timeout)?;
     hide_from_git(ctx, dialect)?;
     store::commit(&lock, &edits, &ctx.checkpoint(change.kind.as_str()))?;
-    // Under the same lock: the run has begun, and no other one may be in the way of saying so.
+    // Under the same lock, so that the report is about this run.
     let files = store::file_set_locked(&ctx.project, &lock, &location.root, &location.candidate, ctx.clock);
     let opened = OpenedRun::new(location.candidate.clone(), files);
     drop(lock);
@@ -72,7 +72,7 @@ pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, put_away: bool) -
     Ok(Report { exit: Exit::Ok, body, findings: opened.loaded.findings })
 }
 
-/// Keeps the state out of git where its system wants that; a state file that git sees breaks clean-up and rollback
+/// Makes git ignore the state files if their system requires it; a state file in git breaks clean-up and rollback
 /// (docs/formats/nine-step.md#state-and-git).
 pub(crate) fn hide_from_git(ctx: &ProjectContext, dialect: &dyn Dialect) -> Result<(), OpError> {
     let patterns = dialect.unversioned(&ctx.project.config);
@@ -83,8 +83,8 @@ pub(crate) fn hide_from_git(ctx: &ProjectContext, dialect: &dyn Dialect) -> Resu
     Ok(())
 }
 
-/// Returns the system that has this name; its own workflow is begun rather than one of the project.
-fn starter(workflow: &str) -> Option<&'static dyn Dialect> {
+/// Returns the built-in workflow of this name, which takes precedence over one of the project.
+fn startable(workflow: &str) -> Option<&'static dyn Dialect> {
     DIALECTS.iter().find(|dialect| dialect.can_start() && dialect.id().as_str() == workflow).copied()
 }
 
@@ -100,7 +100,7 @@ fn own_workflow(ctx: &ProjectContext, spec: &StartSpec) -> Result<workflow::Load
     Ok(found)
 }
 
-/// The first run has `memory/state` itself, any other one a folder of its own below it.
+/// Returns the folder of a new run: `memory/state` for the first one, a folder below it for others.
 fn state_folder(ctx: &ProjectContext, feature: &str) -> Result<RelPath, OpError> {
     let shared = RelPath::parse("memory/state")?;
     let is_free = |name: &str| -> Result<bool, OpError> {
@@ -109,7 +109,7 @@ fn state_folder(ctx: &ProjectContext, feature: &str) -> Result<RelPath, OpError>
     Ok(if is_free("phase.json")? && is_free("execution.json")? { shared } else { shared.join(feature)? })
 }
 
-fn part_of_a_path(feature: &str) -> Result<(), OpError> {
+fn check_feature_name(feature: &str) -> Result<(), OpError> {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     let fits = RelPath::parse(feature).is_ok()
         && feature.chars().all(plain)
@@ -126,21 +126,25 @@ fn part_of_a_path(feature: &str) -> Result<(), OpError> {
     })
 }
 
-/// A run of the same name is in the way, and so is any other where the new state would lie.
-/// Clears the way for a run whose folder depends on what is there.
+/// Archives or refuses runs of the same name. Runs before the folder of the new run is chosen.
 fn clear_namesakes(
     ctx: &ProjectContext,
     dialect: &dyn Dialect,
     spec: &StartSpec,
-    put_away: bool,
+    archive_existing: bool,
 ) -> Result<(), OpError> {
     let (locations, _) = ctx.locations();
     let is_namesake =
         |location: &RunLocation| location.candidate.dialect == dialect.id() && location.candidate.name == spec.feature;
-    clear(ctx, &locations.into_iter().filter(is_namesake).collect::<Vec<_>>(), spec, put_away)
+    clear(ctx, &locations.into_iter().filter(is_namesake).collect::<Vec<_>>(), spec, archive_existing)
 }
 
-fn clear_the_way(ctx: &ProjectContext, new: &RunLocation, spec: &StartSpec, put_away: bool) -> Result<(), OpError> {
+fn clear_path(
+    ctx: &ProjectContext,
+    new: &RunLocation,
+    spec: &StartSpec,
+    archive_existing: bool,
+) -> Result<(), OpError> {
     let (locations, _) = ctx.locations();
     let same: Vec<RunLocation> = locations
         .into_iter()
@@ -150,22 +154,19 @@ fn clear_the_way(ctx: &ProjectContext, new: &RunLocation, spec: &StartSpec, put_
             is_there || location.candidate.name == spec.feature
         })
         .collect();
-    clear(ctx, &same, spec, put_away)
+    clear(ctx, &same, spec, archive_existing)
 }
 
-fn clear(ctx: &ProjectContext, same: &[RunLocation], spec: &StartSpec, put_away: bool) -> Result<(), OpError> {
+fn clear(ctx: &ProjectContext, same: &[RunLocation], spec: &StartSpec, archive_existing: bool) -> Result<(), OpError> {
     for entry in list::entries(ctx, same)? {
-        if put_away {
-            archive::put_away(ctx, &entry.location)?;
+        if archive_existing {
+            archive::archive_run(ctx, &entry.location)?;
             continue;
         }
         let what = if entry.shown { "an unfinished run" } else { "the state of a finished run" };
         let path = engine::quoted(&entry.row.path);
         return Err(OpError::InTheWay {
-            message: format!(
-                "{what} of {} is here already: {} ({})",
-                entry.row.id, entry.row.state, entry.row.position
-            ),
+            message: format!("{what} of {} already exists: {} ({})", entry.row.id, entry.row.state, entry.row.position),
             hints: vec![
                 format!("piton resume {path}"),
                 format!("piton start {} --feature {} --archive", spec.workflow, engine::quoted(&spec.feature)),
@@ -190,7 +191,7 @@ fn empty(ctx: &ProjectContext, feature: &str) -> Result<FileSet, OpError> {
     })
 }
 
-/// Asks the dialect where it would find the files that are about to be written.
+/// Returns the location where the dialect will find the files that are about to be written.
 fn location_of(ctx: &ProjectContext, dialect: &dyn Dialect, edits: &[Edit]) -> Result<RunLocation, OpError> {
     let entries = edits.iter().filter_map(|edit| {
         Some(ListingEntry { path: edit.path.clone(), is_dir: false, content: Some(edit.after()?.into()) })

@@ -13,7 +13,7 @@ use crate::model::Severity;
 use crate::model::Verdict;
 use crate::model::human_age;
 
-/// Says where a run is, what is stale, and the one most useful next command.
+/// Summarizes a run: position, what is stale, and the most useful next command.
 pub(crate) fn status(ctx: &ProjectContext) -> Result<Report, OpError> {
     let opened = select::select(ctx)?;
     let run = opened.run()?;

@@ -1,4 +1,4 @@
-//! `validate`: every state file against its schema, and what reading it says.
+//! `validate`: checks every state file against its schema and reports the findings of loading it.
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
@@ -26,7 +26,7 @@ use crate::model::Severity;
 use crate::schema;
 use crate::store;
 
-/// Validates what is named, else every run of the project.
+/// Validates the given targets, else every run of the project.
 pub(crate) fn validate(request: &Request, targets: &[String]) -> Result<Report, OpError> {
     let mut files = Vec::new();
     let mut findings = Vec::new();
@@ -96,7 +96,7 @@ fn check_run(ctx: &ProjectContext, opened: &OpenedRun, files: &mut Vec<Validated
     }
 }
 
-/// Returns where the steps of a run contradict each other or their witnesses: what only weighing them together shows.
+/// Returns where the steps of a run contradict each other or their witnesses, which only planning shows.
 fn contradictions(ctx: &ProjectContext, opened: &OpenedRun) -> Vec<Finding> {
     let Some(run) = &opened.loaded.run else { return Vec::new() };
     let known = &opened.loaded.findings;
@@ -131,14 +131,14 @@ fn against_schema(name: &str, path: &RelPath, bytes: &[u8]) -> Vec<Finding> {
     placed.collect()
 }
 
-/// Checks a file that belongs to no run: by the schema of the dialect that would own it.
+/// Checks a file that belongs to no run, by the schema of the dialect that would own it.
 fn check_file(
     ctx: &ProjectContext,
     path: &Utf8Path,
     files: &mut Vec<ValidatedFile>,
     findings: &mut Vec<Finding>,
 ) -> Result<(), OpError> {
-    // What a workflow file names is relative to the project it lies in.
+    // Paths in a workflow file are relative to its project.
     let below = path.strip_prefix(&ctx.project.root).ok().and_then(|below| RelPath::parse(below.as_str()).ok());
     let parent = path.parent().map_or_else(|| Utf8PathBuf::from("/"), Utf8Path::to_owned);
     let name = RelPath::parse(path.file_name().unwrap_or_default())?;

@@ -1,4 +1,4 @@
-//! Workflow files: found by path or by name, read, checked, and the schemas they declare held against what steps left.
+//! Workflow files: finds them by path or name, checks them, and validates outputs against the schemas they declare.
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
@@ -27,11 +27,11 @@ use crate::schema;
 use crate::store;
 use crate::store::Scope;
 
-/// Where a project keeps the workflows that `start NAME` finds.
+/// The folder of a project's workflows, searched by `start NAME`.
 const FOLDER: &str = ".claude/piton";
 const SUFFIXES: [&str; 3] = [".yaml", ".yml", ".json"];
 
-/// Is a workflow file without mistakes.
+/// A valid workflow file.
 #[derive(Debug)]
 pub(crate) struct LoadedWorkflow {
     pub(crate) definition: Value,
@@ -40,18 +40,18 @@ pub(crate) struct LoadedWorkflow {
     pub(crate) sha256: String,
 }
 
-/// Is a workflow file as text.
+/// The text of a workflow file.
 struct Text {
     folder: Utf8PathBuf,
     name: RelPath,
     bytes: Vec<u8>,
 }
 
-/// Finds the workflow file that a text means; `None` when the text is a name and no file of the project has it.
+/// Finds a workflow file by path or name; `None` if the project has no workflow of that name.
 ///
 /// # Errors
 ///
-/// When a path leads nowhere, the file cannot be read, or it has mistakes: all of them, each with line and column.
+/// If the path does not exist, the file cannot be read, or it has mistakes: all of them, each with line and column.
 pub(crate) fn find(ctx: &ProjectContext, workflow: &str) -> Result<Option<LoadedWorkflow>, OpError> {
     let Some(text) = locate(ctx, workflow)? else { return Ok(None) };
     let (definition, findings) = check(&text.folder, &text.name, &text.bytes);
@@ -64,7 +64,7 @@ pub(crate) fn find(ctx: &ProjectContext, workflow: &str) -> Result<Option<Loaded
     }
 }
 
-/// Prints a workflow: of the project, else one that comes with the program.
+/// Prints a workflow: a built-in one, else one of the project.
 pub(crate) fn print(ctx: &ProjectContext, workflow: &str) -> Result<Report, OpError> {
     let built_in = BUILT_IN.iter().find(|one| one.name == workflow).map(|one| one.text.to_owned());
     let text = match built_in {
@@ -75,16 +75,16 @@ pub(crate) fn print(ctx: &ProjectContext, workflow: &str) -> Result<Report, OpEr
         .ok_or_else(|| unknown(ctx, workflow, BUILT_IN.iter().map(|one| one.name)))
 }
 
-/// Says that no workflow has this name, and which there are.
+/// Returns the error for an unknown workflow, with the known ones.
 pub(crate) fn unknown<'a>(ctx: &ProjectContext, workflow: &str, known: impl Iterator<Item = &'a str>) -> OpError {
     let known: Vec<&str> = known.collect();
     let mut hints = vec![format!("known workflows: {}", known.join(", "))];
     let own: Vec<String> = own_names(ctx);
     match own.as_slice() {
-        [] => hints.push(format!("one of your own: {FOLDER}/NAME.yaml, or piton start FILE.yaml --feature NAME")),
+        [] => hints.push(format!("a custom one: {FOLDER}/NAME.yaml, or piton start FILE.yaml --feature NAME")),
         own => hints.push(format!("in {FOLDER}: {}", own.join(", "))),
     }
-    hints.push("to begin one from: piton start --print nine-step".to_owned());
+    hints.push("a template: piton start --print nine-step".to_owned());
     OpError::Usage { message: format!("there is no workflow `{workflow}`"), hints }
 }
 
@@ -136,7 +136,7 @@ fn read(folder: Utf8PathBuf, name: RelPath) -> Result<Text, OpError> {
     Err(OpError::Unreadable { message, findings: Vec::new() })
 }
 
-/// Checks a workflow file and the schemas it declares. There is a definition exactly when there are no findings.
+/// Checks a workflow file and the schemas it declares. Returns a definition if and only if there are no findings.
 pub(crate) fn check(root: &Utf8Path, file: &RelPath, bytes: &[u8]) -> (Option<Value>, Vec<Finding>) {
     let mut checked = dialect::check_definition(file, bytes);
     for declared in &checked.schemas {
@@ -187,7 +187,7 @@ fn json(root: &Utf8Path, path: &RelPath) -> Result<Value, String> {
     }
 }
 
-/// Holds the outputs that are there against the schemas their steps declare.
+/// Validates existing outputs against the schemas their steps declare.
 pub(crate) fn check_outputs(opened: &OpenedRun, evidence: &mut Evidence) {
     let root = &opened.files.root;
     for wanted in &opened.loaded.wanted.outputs {
@@ -200,7 +200,7 @@ pub(crate) fn check_outputs(opened: &OpenedRun, evidence: &mut Evidence) {
         }
         let found = schema_value(root, schema).map_err(|problem| format!("the schema {problem}")).and_then(|schema| {
             let value = json(root, &wanted.path).map_err(|problem| format!("it {problem}"))?;
-            schema::violation(&schema, &value).map_err(|problem| format!("the schema is none: {problem}"))
+            schema::violation(&schema, &value).map_err(|problem| format!("the schema is invalid: {problem}"))
         });
         *violation = found.unwrap_or_else(Some);
     }

@@ -97,7 +97,7 @@ impl RunEnvironment {
     }
 
     fn caller(&self) -> Caller {
-        Caller::itself(&self.environment)
+        Caller::this_process(&self.environment)
     }
 }
 
@@ -145,7 +145,7 @@ fn begin(
     bytes: &[u8],
 ) -> Result<(SessionHome, Header), RunError> {
     let project = &run_environment.project;
-    let home = SessionHome::of(project, &run_environment.environment).ok_or_else(|| {
+    let home = SessionHome::for_project(project, &run_environment.environment).ok_or_else(|| {
         let message = "there is no place for the session: neither PITON_HOME nor HOME is set";
         RunError::new(ProblemKind::Usage, message, ["export PITON_HOME=DIR, then run the command again".to_owned()])
     })?;
@@ -435,7 +435,7 @@ fn folder(header: &Header, ledger: &Ledger, asked: &ResumeOptions) -> Result<Utf
         return Err(RunError::new(ProblemKind::Person, message, ["git worktree list".to_owned(), again]));
     }
     if let Some(parent) = folder.parent() {
-        store::sessions::make_private(parent)?;
+        store::sessions::create_private_dirs(parent)?;
     }
     let base = header.base_commit.as_deref().or(header.base_branch.as_deref()).unwrap_or("HEAD");
     worktree::add(&header.root, folder, branch, base).map_err(|refusal| {

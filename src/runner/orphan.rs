@@ -34,9 +34,9 @@ pub(super) fn end_all(ledger: &Ledger) -> Vec<u32> {
     if marks.is_empty() {
         return Vec::new();
     }
-    let found = store::marked(&marks);
+    let found = store::processes_with_variable(&marks);
     exec::end_processes(&found.iter().map(|process| process.pid).collect::<Vec<_>>(), GRACE, &|at| {
-        found[at].is_at_work()
+        found[at].is_running()
     });
     found.into_iter().map(|process| process.pid).collect()
 }

@@ -1,4 +1,4 @@
-//! Adds to a journal: one write and one flush. What was there before is never touched, so nothing has to be kept of it.
+//! Appends to a journal: one write and one flush. Earlier records are never changed, so no history of them is kept.
 
 use std::fs::File;
 use std::io;
@@ -14,34 +14,33 @@ use super::data_file;
 use super::error::StoreError;
 use super::history;
 use super::lock::RunLock;
+use super::nofollow::OpenMode;
 use super::platform;
-use super::straight::Use;
 use crate::model::RelPath;
 use crate::model::Timestamp;
 
-/// Adds the bytes behind the first `before_len` ones. A write that the system cuts short is taken back.
+/// Appends `bytes` to a file of `before_len` bytes. A partial write is undone.
 pub(super) fn append(lock: &RunLock, path: &RelPath, before_len: u64, bytes: &[u8]) -> Result<(), StoreError> {
     let real = lock.root().target(path)?;
     let mut file = open(&real)?;
     let found = file.metadata().map_err(|source| StoreError::io(&real, source))?;
     if found.len() != before_len {
-        return Err(StoreError::Conflict { path: real, what: "was written by somebody else" });
+        return Err(StoreError::Conflict { path: real, what: "was written by another program" });
     }
     calls::write(&mut file, bytes).and_then(|()| calls::sync_data(&file)).map_err(|source| {
         let cause = StoreError::io(&real, source);
         match calls::set_len(&file, before_len).and_then(|()| calls::sync_data(&file)) {
             Ok(()) => cause,
-            Err(_) => StoreError::NotTakenBack { cause: Box::new(cause) },
+            Err(_) => StoreError::NotRolledBack { cause: Box::new(cause) },
         }
     })
 }
 
-/// Cuts a journal after its last sound record. What is cut off, torn by a kill or a power loss, is kept with the corrupt states;
-/// returns where.
+/// Truncates a journal after its last intact record. The torn rest is kept with the corrupt states; returns its path.
 ///
 /// # Errors
 ///
-/// When it cannot be read, kept or cut.
+/// If the journal cannot be read or truncated, or the rest cannot be kept.
 pub(crate) fn set_tail_aside(
     lock: &RunLock,
     path: &RelPath,
@@ -50,7 +49,7 @@ pub(crate) fn set_tail_aside(
 ) -> Result<Utf8PathBuf, StoreError> {
     let real = lock.root().target(path)?;
     let failed = |source| StoreError::io(&real, source);
-    let mut file = data_file::open(&real, Use::Edit, platform::DATA_FILE_MODE).map_err(failed)?;
+    let mut file = data_file::open(&real, OpenMode::Edit, platform::DATA_FILE_MODE).map_err(failed)?;
     let mut tail = Vec::new();
     file.seek(SeekFrom::Start(sound_len)).and_then(|_| file.read_to_end(&mut tail)).map_err(failed)?;
     let kept = history::keep_corrupt(lock, path, at, &tail)?;
@@ -59,7 +58,7 @@ pub(crate) fn set_tail_aside(
 }
 
 fn open(real: &Utf8Path) -> Result<File, StoreError> {
-    data_file::open(real, Use::Append, platform::DATA_FILE_MODE).map_err(|source| match source.kind() {
+    data_file::open(real, OpenMode::Append, platform::DATA_FILE_MODE).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => StoreError::Conflict { path: real.to_owned(), what: "was removed" },
         _ => StoreError::io(real, source),
     })

@@ -1,4 +1,4 @@
-//! Folders that hold what was put away: a free name for a new one, and an end for the oldest.
+//! Archive folders: finds a free name for a new one, and removes the oldest.
 
 use std::fs;
 
@@ -7,11 +7,11 @@ use super::lock::RunLock;
 use super::stage;
 use crate::model::RelPath;
 
-/// Returns the first free name: the one that is wanted, else with a counter.
+/// Returns the first free name: `wanted`, or `wanted` with a counter.
 ///
 /// # Errors
 ///
-/// When nothing may be written there, or a thousand names are taken.
+/// If the path may not be written, or 999 names are taken.
 pub(crate) fn free_folder(lock: &RunLock, wanted: &RelPath) -> Result<RelPath, StoreError> {
     for attempt in 1..=999 {
         let name = if attempt == 1 { wanted.as_str().to_owned() } else { format!("{wanted}-{attempt}") };
@@ -23,12 +23,12 @@ pub(crate) fn free_folder(lock: &RunLock, wanted: &RelPath) -> Result<RelPath, S
     Err(StoreError::UnsafePath { path: lock.root().target(wanted)?, problem: "there is no free name to move it to" })
 }
 
-/// Removes the oldest archives of a series until `keep` are left. `newest` was just made and stays, whatever the clock says; only
-/// folders beside it that are named `{series}_{stamp}` are looked at.
+/// Removes the oldest archives of a series until `keep` are left. `newest` was just created and stays, regardless of
+/// timestamps; only folders beside it that are named `{series}_{stamp}` are considered.
 ///
 /// # Errors
 ///
-/// When an old one cannot be removed. The new one is durable by then.
+/// If an old one cannot be removed. The new one is durable by then.
 pub(crate) fn prune(lock: &RunLock, newest: &RelPath, series: &str, keep: usize) -> Result<(), StoreError> {
     let real = lock.root().target(newest)?;
     let Some(dir) = real.parent() else { return Ok(()) };

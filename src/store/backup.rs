@@ -1,7 +1,7 @@
-//! A copy of what a rollback gives up: complete, checked file by file and durable before anything is changed.
+//! The backup of what a rollback discards: complete, verified file by file, and durable before anything is changed.
 //!
-//! It is put together in Piton's own folder and gets its name at the end, so that what has a name is whole. What a kill left
-//! half made is removed by the next who locks the run.
+//! It is assembled in the data folder and renamed to its final name at the end, so a named backup is always complete. The next
+//! lock of the run removes an incomplete one.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,19 +22,21 @@ use crate::model::RelPath;
 use crate::model::sha256_hex;
 
 const PARTIAL: &str = "backup";
+/// Number of files in a backup.
 const FILES: usize = 10_000;
+/// Bytes in a backup.
 const BYTES: u64 = 256 << 20;
 
-/// Says what is copied, and where to.
+/// What is copied, and where to.
 #[derive(Debug)]
 pub(crate) struct Backup {
-    /// The folder that it becomes, below the root; a counter is added where that is taken.
+    /// The folder of the backup, below the root; a counter is added if it exists.
     pub(crate) folder: RelPath,
-    /// What is copied, with the name that it has in the backup.
+    /// The files to copy, each with its name in the backup.
     pub(crate) files: Vec<(RelPath, RelPath)>,
 }
 
-/// Is a file that was copied.
+/// A copied file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Copied {
     pub(crate) name: RelPath,
@@ -42,19 +44,19 @@ pub(crate) struct Copied {
     pub(crate) sha256: String,
 }
 
-/// Says how much there is to copy, and what is left out because it is no regular file of the project, or is gone.
+/// What there is to copy, and what is left out because it is not a regular file of the project, or missing.
 #[derive(Debug, Default)]
 pub(crate) struct Extent {
     pub(crate) files: Vec<(RelPath, RelPath)>,
     pub(crate) bytes: u64,
     pub(crate) left_out: Vec<RelPath>,
-    /// There is more than a backup holds.
+    /// True above the limits of a backup: 10,000 files or 256 MiB.
     pub(crate) is_too_much: bool,
-    /// What the file system has room for; `None` where nobody knows.
+    /// Free bytes on the file system; `None` if unknown.
     pub(crate) free: Option<u64>,
 }
 
-/// Measures what would be copied. Links are not followed.
+/// Measures what would be copied. Symlinks are not followed.
 pub(crate) fn extent(root: &Utf8Path, wanted: &[(RelPath, RelPath)]) -> Extent {
     let mut extent = Extent { free: platform::free_bytes(root), ..Extent::default() };
     for (path, name) in wanted {
@@ -71,7 +73,7 @@ pub(crate) fn extent(root: &Utf8Path, wanted: &[(RelPath, RelPath)]) -> Extent {
     extent
 }
 
-/// Tells whether no part of the way is a link.
+/// Tells whether no part of the path is a symlink.
 fn is_plain(root: &Utf8Path, path: &RelPath) -> bool {
     let mut way = root.to_owned();
     path.as_str().split('/').all(|part| {
@@ -80,23 +82,23 @@ fn is_plain(root: &Utf8Path, path: &RelPath) -> bool {
     })
 }
 
-/// Copies files, adds texts, checks every copy, makes all of it durable, and returns the folder that it became. `texts` gets to
-/// see what was copied.
+/// Copies files, adds texts, verifies every copy, makes everything durable, and returns the folder of the backup. `texts`
+/// receives the folder and the copied files.
 ///
 /// # Errors
 ///
-/// When a file cannot be read or written, or a copy is not what it was made of. Nothing has a name then.
+/// If a file cannot be read or written, or a copy differs. There is no backup then.
 pub(crate) fn keep(
     lock: &RunLock,
     backup: &Backup,
     texts: impl FnOnce(&RelPath, &[Copied]) -> Vec<(RelPath, String)>,
 ) -> Result<RelPath, StoreError> {
-    drop_partial(lock.own_dir())?;
+    drop_partial(lock.data_path())?;
     let partial = lock.folder(PARTIAL)?;
     let filled = fill(lock, backup, &partial, texts);
     let kept = filled.and_then(|folder| give_name(lock, &partial, &folder).map(|()| folder));
     if kept.is_err() {
-        // What cannot be removed goes with the next lock.
+        // Otherwise the next lock removes it.
         let _ = calls::remove_dir_all(&partial);
     }
     kept
@@ -123,17 +125,17 @@ fn fill(
     Ok(folder)
 }
 
-/// Gives the backup its name, and takes it away again where it cannot be made durable.
+/// Renames the backup to its final name, and back if that cannot be made durable.
 fn give_name(lock: &RunLock, partial: &Utf8Path, folder: &RelPath) -> Result<(), StoreError> {
     let real = lock.root().target(folder)?;
     if let Some(parent) = real.parent() {
         stage::make_durable_folders(parent)?;
     }
     calls::rename(partial, &real).map_err(|source| StoreError::io(&real, source))?;
-    let synced = stage::sync_dirs(real.parent().into_iter().chain([lock.own_dir()]));
+    let synced = stage::sync_dirs(real.parent().into_iter().chain([lock.data_path()]));
     if synced.is_err() {
-        // In one step: a kill while a named folder is emptied would leave a part of a backup that looks like one. Where not even that
-        // is done, the whole of it stays.
+        // In one step: emptying a named folder could be interrupted and leave an incomplete backup. If the rename fails too,
+        // the complete backup stays.
         let _ = calls::rename(&real, partial);
     }
     synced
@@ -167,22 +169,22 @@ fn put(
     Ok(Copied { name: name.clone(), bytes: bytes.len() as u64, sha256: sha256_hex(bytes) })
 }
 
-/// Reads every copy again.
+/// Verifies every copy by reading it.
 fn check(partial: &Utf8Path, copied: &[Copied]) -> Result<(), StoreError> {
     for one in copied {
         let path = one.name.under(partial);
         let bytes =
             platform::read_data_file(path.as_std_path(), BYTES).map_err(|source| StoreError::io(&path, source))?;
         if bytes.is_none_or(|bytes| sha256_hex(&bytes) != one.sha256) {
-            return Err(StoreError::io(&path, io::Error::other("the copy is not what it was made of")));
+            return Err(StoreError::io(&path, io::Error::other("the copy differs from its original")));
         }
     }
     Ok(())
 }
 
-/// Removes a backup that was cut off while it was made. The caller holds the lock.
-pub(super) fn drop_partial(own_dir: &Utf8Path) -> Result<(), StoreError> {
-    let partial = own_dir.join(PARTIAL);
+/// Removes an incomplete backup. The caller holds the lock.
+pub(super) fn drop_partial(data_path: &Utf8Path) -> Result<(), StoreError> {
+    let partial = data_path.join(PARTIAL);
     match fs::symlink_metadata(&partial) {
         Ok(metadata) if metadata.is_dir() => {
             calls::remove_dir_all(&partial).map_err(|source| StoreError::io(&partial, source))

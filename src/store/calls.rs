@@ -1,5 +1,5 @@
-//! The calls of the system with which a checkpoint is written, one function for each, along paths without links (see `straight`).
-//! A test makes any of them the last that the process makes, or has the system refuse it.
+//! The system calls that write a checkpoint, one function each, along paths without symlinks (see `nofollow`). Tests let any of
+//! them fail or be the last one before a crash.
 
 use std::fs;
 use std::fs::File;
@@ -8,14 +8,14 @@ use std::io::Write as _;
 
 use camino::Utf8Path;
 
+use super::nofollow;
+use super::nofollow::OpenMode;
 use super::platform;
 use super::platform::Attributes;
-use super::straight;
-use super::straight::Use;
 
 pub(super) fn create_new(path: &Utf8Path, mode: u32) -> io::Result<File> {
     fault_point()?;
-    straight::open(path.as_std_path(), Use::Create, mode)
+    nofollow::open(path.as_std_path(), OpenMode::Create, mode)
 }
 
 pub(super) fn write(file: &mut File, bytes: &[u8]) -> io::Result<()> {
@@ -50,22 +50,22 @@ pub(super) fn set_len(file: &File, length: u64) -> io::Result<()> {
 
 pub(super) fn rename(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
     fault_point()?;
-    straight::rename(from, to)
+    nofollow::rename(from, to)
 }
 
 pub(super) fn hard_link(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
     fault_point()?;
-    straight::hard_link(from, to)
+    nofollow::hard_link(from, to)
 }
 
 pub(super) fn remove_file(path: &Utf8Path) -> io::Result<()> {
     fault_point()?;
-    straight::remove_file(path)
+    nofollow::remove_file(path)
 }
 
 pub(super) fn create_private_dir(path: &Utf8Path) -> io::Result<()> {
     fault_point()?;
-    straight::create_private_dir(path.as_std_path())
+    nofollow::create_private_dir(path.as_std_path())
 }
 
 pub(super) fn create_dir_all(path: &Utf8Path) -> io::Result<()> {
@@ -73,13 +73,13 @@ pub(super) fn create_dir_all(path: &Utf8Path) -> io::Result<()> {
     fs::create_dir_all(path)
 }
 
-/// Removes a folder with all that is in it.
+/// Removes a folder and its content.
 pub(super) fn remove_dir_all(path: &Utf8Path) -> io::Result<()> {
     fault_point()?;
     fs::remove_dir_all(path)
 }
 
-/// Comes before every call; outside of tests nothing does.
+/// Runs before every call; does nothing outside of tests.
 #[cfg(not(test))]
 pub(super) const fn fault_point() -> io::Result<()> {
     Ok(())
@@ -97,10 +97,10 @@ mod failing {
     use std::cell::Cell;
     use std::io;
 
-    /// Is what happens to a call.
+    /// What happens to a call in a test.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(in crate::store) enum Fault {
-        /// The process ends before it: neither this call nor any later one is made.
+        /// The process ends first: neither this call nor any later one is made.
         Kill,
         /// The system refuses it once.
         Once,
@@ -130,7 +130,7 @@ mod failing {
         if is_hit { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
     }
 
-    /// Does some work with a fault at the N-th call that this thread makes in it. `None` when it ended before that.
+    /// Runs `work` with a fault at the `at`-th call of this thread. `None` if it made fewer calls.
     pub(in crate::store) fn with_fault<T>(at: usize, fault: Fault, work: impl FnOnce() -> T) -> Option<T> {
         PLAN.set(Some(Plan { at, made: 0, fault }));
         let result = work();

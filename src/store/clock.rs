@@ -1,4 +1,4 @@
-//! The clock. Everything else is handed the time.
+//! The clock. All other code receives the time as an argument.
 
 use std::time::Instant;
 use std::time::SystemTime;
@@ -12,11 +12,11 @@ use crate::model::Clock;
 use crate::model::Timestamp;
 use crate::model::TimestampError;
 
-/// Reads the clock, or takes what the caller says instead, and asks how far local time is from UTC at that moment.
+/// Reads the clock, or takes the given time instead, with the UTC offset of local time at that moment.
 ///
 /// # Errors
 ///
-/// When the caller's text is no time.
+/// If the given text is not a time.
 pub(crate) fn now(override_rfc3339: Option<&str>) -> Result<Clock, TimestampError> {
     let now = match override_rfc3339 {
         Some(text) => Timestamp::parse(text, 0)?,
@@ -27,13 +27,13 @@ pub(crate) fn now(override_rfc3339: Option<&str>) -> Result<Clock, TimestampErro
     Ok(Clock { now, utc_offset_seconds: offset })
 }
 
-/// Reads the clock again. Time does not run backwards, even where somebody sets the clock.
+/// Reads the clock again. Never returns an earlier time, even if the clock was set back.
 pub(crate) fn later(than: Clock) -> Clock {
     let now = from_system(SystemTime::now()).unwrap_or_else(epoch);
     Clock { now: now.max(than.now), ..than }
 }
 
-/// Tells the time again and again, for work that lasts. A pretended time goes on from where it was set.
+/// A clock for long-running work. A given time advances from where it was set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticker {
     pretended: Option<(Timestamp, Instant)>,
@@ -41,11 +41,11 @@ pub(crate) struct Ticker {
 }
 
 impl Ticker {
-    /// Begins with what [`now`] says.
+    /// Starts at the time of [`now`].
     ///
     /// # Errors
     ///
-    /// When the caller's text is no time.
+    /// If the given text is not a time.
     pub(crate) fn new(override_rfc3339: Option<&str>) -> Result<Self, TimestampError> {
         let clock = now(override_rfc3339)?;
         let pretended = override_rfc3339.map(|_| (clock.now, Instant::now()));
@@ -61,7 +61,7 @@ impl Ticker {
     }
 }
 
-/// Converts the stamp of a file.
+/// Converts a file timestamp.
 pub(super) fn from_system(time: SystemTime) -> Option<Timestamp> {
     match time.duration_since(UNIX_EPOCH) {
         Ok(since) => Timestamp::from_unix(i64::try_from(since.as_secs()).ok()?, since.subsec_nanos()),

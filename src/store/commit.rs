@@ -1,7 +1,7 @@
-//! Writes one checkpoint: all edits or none, durable, never over somebody else's change.
+//! Writes one checkpoint: all edits or none, durable, never over the change of another program.
 //!
-//! One file costs one flush of the file and one of its folder. Several files first become durable as a record (see `txn`), which
-//! is the moment when the change has happened; what a kill leaves undone after it, the next command does.
+//! One file costs one flush of the file and one of its folder. Several files are first made durable as a record (see `txn`),
+//! which commits the change; if the process is killed after that, the next command finishes it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -31,57 +31,57 @@ use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::model::sha256_hex;
 
-/// Says what a checkpoint is called in the history.
+/// What the history says about a checkpoint.
 #[derive(Clone, Debug)]
 pub(crate) struct CheckpointMeta {
     pub(crate) at: Timestamp,
-    /// The word for the change (`ChangeKind::as_str`).
+    /// The kind of the change (`ChangeKind::as_str`).
     pub(crate) change: String,
     pub(crate) step: Option<StepId>,
     /// How many earlier checkpoints are kept.
     pub(crate) history_limit: usize,
-    /// State files whose old version is also kept as a sibling, with the path of that sibling. List only those whose old bytes
-    /// are valid: a good backup is never replaced by a broken state.
+    /// State files whose old version is also kept as a sibling, with the path of that sibling. List only files whose old bytes
+    /// are valid, so that a broken state never replaces a good backup.
     pub(crate) backup: Vec<(RelPath, RelPath)>,
 }
 
 impl CheckpointMeta {
-    /// Names a checkpoint that is about the run as a whole and leaves no sibling behind.
+    /// Describes a checkpoint of the run as a whole, without sibling copies.
     pub(crate) fn new(change: &str, at: Timestamp, history_limit: usize) -> Self {
         Self { at, change: change.to_owned(), step: None, history_limit, backup: Vec::new() }
     }
 }
 
-/// Is one committed set of edits.
+/// A committed set of edits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Checkpoint {
-    /// Names the entry in the history that holds what was replaced; `None` when nothing was.
+    /// Id of the history entry that holds what was replaced; `None` if nothing was.
     pub(crate) replaced: Option<String>,
     pub(crate) files: Vec<RelPath>,
 }
 
-/// Carries out the edits of one change as one checkpoint.
+/// Commits the edits of one change as one checkpoint.
 ///
 /// # Errors
 ///
-/// When a file is not what its edit was computed from ([`StoreError::Conflict`]), a path may not be written, or the system
-/// refuses. The old state is then intact and no temporary file is left, but for [`StoreError::NotTakenBack`].
+/// If a file is not what its edit was computed from ([`StoreError::Conflict`]), a path may not be written, or a system call
+/// fails. The old state is then intact and no temporary file is left, except after [`StoreError::NotRolledBack`].
 pub(crate) fn commit(lock: &RunLock, edits: &[Edit], meta: &CheckpointMeta) -> Result<Checkpoint, StoreError> {
     if let [Edit { path, kind: EditKind::Append { before_len, bytes } }] = edits {
         append::append(lock, path, *before_len, bytes)?;
         return Ok(Checkpoint { replaced: None, files: vec![path.clone()] });
     }
-    let mut writing = Writing { lock, meta, targets: check(lock, edits)?, record: None, is_armed: true };
-    let result = writing.run();
-    writing.is_armed = result.is_err();
+    let mut writer = CheckpointWriter { lock, meta, targets: check(lock, edits)?, record: None, is_armed: true };
+    let result = writer.run();
+    writer.is_armed = result.is_err();
     result
 }
 
-/// Moves the folder of a run, durably, to a name that is free. Its own data moves with it.
+/// Moves the folder of a run, with its data folder, durably to an unused name.
 ///
 /// # Errors
 ///
-/// When a path may not be written, or the system refuses. Nothing has moved then.
+/// If a path may not be written, or a system call fails. Nothing is moved then.
 pub(crate) fn move_folder(lock: RunLock, from: &RelPath, to: &RelPath) -> Result<(), StoreError> {
     let real_from = lock.root().target(from)?;
     let real_to = lock.root().target(to)?;
@@ -90,16 +90,16 @@ pub(crate) fn move_folder(lock: RunLock, from: &RelPath, to: &RelPath) -> Result
         calls::rename(&real_from, &real_to).map_err(|source| StoreError::io(&real_from, source))?;
         if let Err(error) = stage::sync_dirs([old_parent, new_parent].into_iter()) {
             let is_back = calls::rename(&real_to, &real_from).is_ok();
-            return Err(if is_back { error } else { StoreError::NotTakenBack { cause: Box::new(error) } });
+            return Err(if is_back { error } else { StoreError::NotRolledBack { cause: Box::new(error) } });
         }
     }
     Ok(())
 }
 
-/// Is one edit on its way.
+/// An edit that is being written.
 struct Target<'a> {
     path: &'a RelPath,
-    /// Where it really lies, links followed.
+    /// The resolved path.
     real: Utf8PathBuf,
     before: Option<&'a [u8]>,
     before_sha256: Option<String>,
@@ -109,8 +109,8 @@ struct Target<'a> {
     staged: Option<Staged>,
 }
 
-/// Is a checkpoint being written. Dropping it armed removes what was staged.
-struct Writing<'a> {
+/// A checkpoint that is being written. Dropping it while armed removes the staged files.
+struct CheckpointWriter<'a> {
     lock: &'a RunLock,
     meta: &'a CheckpointMeta,
     targets: Vec<Target<'a>>,
@@ -145,7 +145,7 @@ fn check<'a>(lock: &RunLock, edits: &'a [Edit]) -> Result<Vec<Target<'a>>, Store
         };
         let conflict = match (before, &metadata) {
             (None, None) => None,
-            (None, Some(_)) => Some("was created by somebody else"),
+            (None, Some(_)) => Some("was created by another program"),
             (Some(_), None) => Some("was removed"),
             (Some(before), Some(metadata)) if metadata.len() != before.len() as u64 => Some("was changed"),
             (Some(before), Some(_)) => {
@@ -164,14 +164,14 @@ fn check<'a>(lock: &RunLock, edits: &'a [Edit]) -> Result<Vec<Target<'a>>, Store
             before_sha256: before.map(sha256_hex),
             after: edit.after(),
             like: metadata.as_ref().map(platform::attributes),
-            mode: if is_own { platform::DATA_FILE_MODE } else { platform::FOREIGN_FILE },
+            mode: if is_own { platform::DATA_FILE_MODE } else { platform::PROJECT_FILE_MODE },
             staged: None,
         });
     }
     Ok(targets)
 }
 
-impl Writing<'_> {
+impl CheckpointWriter<'_> {
     fn run(&mut self) -> Result<Checkpoint, StoreError> {
         let backups = self.backups()?;
         let new_dirs = self.make_folders()?;
@@ -181,29 +181,29 @@ impl Writing<'_> {
         self.stage()?;
         let staged: Vec<&Staged> = self.targets.iter().filter_map(|target| target.staged.as_ref()).collect();
         stage::sync_files(&staged.into_iter().chain(&self.record).collect::<Vec<_>>())?;
-        let (keeper, replaced) = self.keep()?;
-        // What is not known to be durable is no checkpoint: after a failed flush, another one proves nothing.
-        if let Err(error) = self.take_effect(&backups, &new_dirs).and_then(|()| self.sync_names(&new_dirs)) {
-            return Err(self.undo(error));
+        let (history, replaced) = self.keep_replaced()?;
+        // A checkpoint that may not be durable is undone: after a failed flush, a second one proves nothing.
+        if let Err(error) = self.apply(&backups, &new_dirs).and_then(|()| self.sync_names(&new_dirs)) {
+            return Err(self.roll_back(error));
         }
         if self.record.is_some() {
-            // One that stays finds everything done, and the next command drops it.
-            let _ = txn::drop_record(self.lock.own_dir());
+            // If it stays, everything is done already, and the next command drops it.
+            let _ = txn::drop_record(self.lock.data_path());
         }
-        keeper.prune(self.meta.history_limit, replaced.is_some());
+        history.prune(self.meta.history_limit, replaced.is_some());
         Ok(Checkpoint { replaced, files: self.targets.iter().map(|target| target.path.clone()).collect() })
     }
 
-    /// Makes missing folders of new files. Returns those whose names are new in them.
+    /// Creates missing folders of new files. Returns the folders with new names in them.
     fn make_folders(&self) -> Result<Vec<Utf8PathBuf>, StoreError> {
-        let mut grown = Vec::new();
+        let mut changed_dirs = Vec::new();
         for parent in self.targets.iter().filter(|target| target.before.is_none()).filter_map(|t| t.real.parent()) {
-            grown.extend(stage::make_folders(parent)?);
+            changed_dirs.extend(stage::make_folders(parent)?);
         }
-        Ok(grown)
+        Ok(changed_dirs)
     }
 
-    /// Writes all new contents under temporary names; the record first, since it says where the others are.
+    /// Writes all new contents under temporary names; the record first, because it lists the others.
     fn stage(&mut self) -> Result<(), StoreError> {
         if self.targets.len() > 1 {
             let files = self.targets.iter().map(|target| RecordedFile {
@@ -212,7 +212,7 @@ impl Writing<'_> {
                 after: target.after.map(<[u8]>::to_vec),
                 mode: target.mode,
             });
-            self.record = Some(txn::stage(self.lock.own_dir(), &Record { files: files.collect() })?);
+            self.record = Some(txn::stage(self.lock.data_path(), &Record { files: files.collect() })?);
         }
         for target in &mut self.targets {
             if let Some(after) = target.after {
@@ -222,8 +222,8 @@ impl Writing<'_> {
         Ok(())
     }
 
-    fn keep(&self) -> Result<(HistoryWriter, Option<String>), StoreError> {
-        let mut keeper = HistoryWriter::open(self.lock)?;
+    fn keep_replaced(&self) -> Result<(HistoryWriter, Option<String>), StoreError> {
+        let mut history = HistoryWriter::open(self.lock)?;
         let replaced: Vec<ReplacedFile<'_>> = self
             .targets
             .iter()
@@ -238,15 +238,15 @@ impl Writing<'_> {
             })
             .collect();
         if replaced.is_empty() || self.meta.history_limit == 0 {
-            return Ok((keeper, None));
+            return Ok((history, None));
         }
         let label = HistoryLabel { at: self.meta.at, change: &self.meta.change, step: self.meta.step.as_ref() };
-        keeper.keep(&label, &replaced)?;
-        let id = keeper.id();
-        Ok((keeper, Some(id)))
+        history.keep(&label, &replaced)?;
+        let id = history.id();
+        Ok((history, Some(id)))
     }
 
-    /// Resolves the backups of files that are about to be replaced: which target, and where to.
+    /// Resolves the backups of files that are about to be replaced: index of the target, and path of the backup.
     fn backups(&self) -> Result<Vec<(usize, Utf8PathBuf)>, StoreError> {
         let mut backups = Vec::new();
         for (state, backup) in &self.meta.backup {
@@ -265,38 +265,38 @@ impl Writing<'_> {
         let temporary = if like.links == 1 && calls::hard_link(&target.real, &temporary).is_ok() {
             temporary
         } else {
-            // A good backup is not replaced by one that a power loss empties.
+            // Durable, so that a power loss cannot replace a good backup with an empty one.
             stage::write_durably(to, before, target.mode, Some(like))?
         };
         calls::rename(&temporary, to).map_err(|source| {
             let _ = calls::remove_file(&temporary);
             StoreError::io(to, source)
         })?;
-        // Renaming a link over another link to the same file does nothing at all (rename(2)).
+        // Renaming a hard link over another one of the same file does nothing (rename(2)), so it may still be there.
         let _ = calls::remove_file(&temporary);
         Ok(())
     }
 
-    /// Lets the change happen: the record first, then the files.
-    fn take_effect(&mut self, backups: &[(usize, Utf8PathBuf)], new_dirs: &[Utf8PathBuf]) -> Result<(), StoreError> {
+    /// Applies the change: the record first, then the files.
+    fn apply(&mut self, backups: &[(usize, Utf8PathBuf)], new_dirs: &[Utf8PathBuf]) -> Result<(), StoreError> {
         if let Some(record) = &self.record {
-            txn::publish(self.lock.own_dir(), record)?;
+            txn::publish(self.lock.data_path(), record)?;
         }
         for (from, to) in backups {
             self.back_up(*from, to)?;
         }
         let (put, gone): (Vec<usize>, Vec<usize>) =
             (0..self.targets.len()).partition(|at| self.targets[*at].after.is_some());
-        self.switch(&put)?;
+        self.replace_targets(&put)?;
         if !gone.is_empty() {
-            // What is moved lies durably where it belongs before it goes from where it was.
+            // Moved files are durable at their new place before they are removed from the old one.
             self.sync_names(new_dirs)?;
         }
-        self.switch(&gone)
+        self.replace_targets(&gone)
     }
 
-    /// Lets some of the files change. A failure leaves the place in the list where it happened to `undo`.
-    fn switch(&mut self, places: &[usize]) -> Result<(), StoreError> {
+    /// Replaces or removes some of the targets. Stops at the first failure; `roll_back` undoes the ones before it.
+    fn replace_targets(&mut self, places: &[usize]) -> Result<(), StoreError> {
         for at in places {
             let target = &mut self.targets[*at];
             match &target.staged {
@@ -314,20 +314,20 @@ impl Writing<'_> {
         stage::sync_dirs(parents.chain(new_dirs.iter().map(Utf8PathBuf::as_path)))
     }
 
-    /// Takes back what was switched already, after the system refused the rest. Where even that fails, the record stays and the
-    /// next command goes forward instead.
-    fn undo(&self, error: StoreError) -> StoreError {
-        match self.take_back() {
+    /// Restores the targets that were already replaced, after a system call failed. If that fails too, the record stays and the
+    /// next command finishes the change.
+    fn roll_back(&self, error: StoreError) -> StoreError {
+        match self.restore_targets() {
             Ok(()) => error,
-            Err(_) => StoreError::NotTakenBack { cause: Box::new(error) },
+            Err(_) => StoreError::NotRolledBack { cause: Box::new(error) },
         }
     }
 
-    fn take_back(&self) -> Result<(), StoreError> {
+    fn restore_targets(&self) -> Result<(), StoreError> {
         for target in &self.targets {
             match target.before {
                 Some(before) if !is_at(&target.real, before) => {
-                    txn::put_like(&target.real, before, target.mode, target.like)?;
+                    txn::replace_file_as(&target.real, before, target.mode, target.like)?;
                 }
                 None if target.staged.is_none() => {
                     calls::remove_file(&target.real).map_err(|source| StoreError::io(&target.real, source))?;
@@ -335,11 +335,11 @@ impl Writing<'_> {
                 Some(_) | None => {}
             }
         }
-        // What failed may be this very flush; the names are back all the same.
+        // This flush may be what failed before; the names are restored anyway.
         let _ = stage::sync_dirs(self.targets.iter().filter_map(|target| target.real.parent()));
         if self.record.is_some() {
-            txn::drop_record(self.lock.own_dir())?;
-            let _ = stage::sync_dirs(std::iter::once(txn::folder(self.lock.own_dir()).as_path()));
+            txn::drop_record(self.lock.data_path())?;
+            let _ = stage::sync_dirs(std::iter::once(txn::folder(self.lock.data_path()).as_path()));
         }
         Ok(())
     }
@@ -349,7 +349,7 @@ fn is_at(real: &Utf8Path, bytes: &[u8]) -> bool {
     fs::read(real).is_ok_and(|now| now == bytes)
 }
 
-impl Drop for Writing<'_> {
+impl Drop for CheckpointWriter<'_> {
     fn drop(&mut self) {
         if self.is_armed {
             for staged in self.targets.iter().filter_map(|target| target.staged.as_ref()).chain(&self.record) {

@@ -56,7 +56,7 @@ fn a_file_that_moved_is_a_conflict_and_nothing_is_written() {
         (replace("run/a", "old", "new"), "was changed"),
         (replace("run/a", "CHANGED", "new"), "was changed"),
         (remove("run/a", "old"), "was changed"),
-        (create("run/a", "new"), "was created by somebody else"),
+        (create("run/a", "new"), "was created by another program"),
         (replace("run/missing", "old", "new"), "was removed"),
     ] {
         let error = commit(&lock, &[replace("run/b", "old", "new"), edit], &meta()).unwrap_err();
@@ -281,7 +281,7 @@ fn a_disk_that_refuses_everything_leaves_all_old_or_all_new_files_and_says_so() 
             let is_new = check_whole(&scratch, new, &format!("refused from call {at}"));
             match result {
                 Ok(_) => assert!(is_new, "call {at}"),
-                Err(StoreError::NotTakenBack { .. }) => {}
+                Err(StoreError::NotRolledBack { .. }) => {}
                 Err(_) => assert!(!is_new, "call {at}"),
             }
         }
@@ -333,8 +333,8 @@ fn a_journal_grows_by_exactly_what_is_added() {
     commit(&lock, &[append("run/journal.jsonl", 4, "two\n")], &meta()).unwrap();
     assert_eq!(scratch.text("run/journal.jsonl").as_deref(), Some("one\ntwo\n"));
     for (path, len, what) in [
-        ("run/journal.jsonl", 4, "was written by somebody else"),
-        ("run/journal.jsonl", 9, "was written by somebody else"),
+        ("run/journal.jsonl", 4, "was written by another program"),
+        ("run/journal.jsonl", 9, "was written by another program"),
         ("run/other.jsonl", 0, "was removed"),
     ] {
         let refused = commit(&lock, &[append(path, len, "three\n")], &meta());

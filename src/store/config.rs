@@ -13,11 +13,12 @@ use crate::model::Config;
 use crate::model::edit_distance;
 
 pub(super) const FILE_NAME: &str = "piton.toml";
+/// Bytes.
 const SIZE_LIMIT: u64 = 1 << 20;
-/// Holds free keys, so that none of them is unknown.
+/// The table with arbitrary keys.
 const FREE_TABLE: &str = "nine-step.agents";
 
-/// Reads the configuration at a root; a missing file is an empty one.
+/// Reads the configuration of a root; a missing file counts as empty.
 pub(super) fn load(root: &Utf8Path, overrides: &BTreeMap<String, String>) -> Result<Config, StoreError> {
     let path = root.join(FILE_NAME);
     let bytes =
@@ -32,7 +33,7 @@ pub(super) fn load(root: &Utf8Path, overrides: &BTreeMap<String, String>) -> Res
     if overrides.is_empty() { Ok(config) } else { overridden(&config, overrides) }
 }
 
-/// Reads the text of a configuration.
+/// Parses a configuration.
 pub(crate) fn parse(text: &str) -> Result<Config, StoreError> {
     let table = DeTable::parse(text).map_err(|error| invalid(text, error.span(), error.message()))?;
     if table.get_ref().is_empty() {
@@ -100,7 +101,7 @@ fn nearest<'a>(wrong: &str, keys: impl Iterator<Item = &'a str>) -> &'a str {
     keys.min_by_key(score).unwrap_or_default()
 }
 
-/// Applies `PITON_LIMITS_ATTEMPTS=5` and the like. A variable that names no key belongs to somebody else.
+/// Applies `PITON_LIMITS_ATTEMPTS=5` and the like. Variables that match no key are ignored.
 fn overridden(config: &Config, overrides: &BTreeMap<String, String>) -> Result<Config, StoreError> {
     let mut value = serde_json::to_value(config).expect("a configuration is plain data");
     let defaults = known_keys(&Config::default());

@@ -1,4 +1,4 @@
-//! Piton's own files that are written in place: a lease, logs, journals. What lies there may have been put there by somebody else.
+//! Piton's own files that are written in place: a lease, logs, journals. What is there may be untrusted.
 
 use std::fs::File;
 use std::io;
@@ -7,17 +7,18 @@ use std::io::Write as _;
 
 use camino::Utf8Path;
 
+use super::nofollow;
+use super::nofollow::OpenMode;
 use super::platform;
 use super::stage;
-use super::straight;
-use super::straight::Use;
 
+/// The largest file that is copied, in bytes.
 const COPY_LIMIT: u64 = 64 << 20;
 
-/// Opens a regular file for writing where it lies. One that has other names is replaced by a copy first, so that what they stand for
-/// stays as it is.
-pub(super) fn open(path: &Utf8Path, used: Use, mode: u32) -> io::Result<File> {
-    let file = straight::open(path.as_std_path(), used, mode)?;
+/// Opens a regular file for writing in place. A file with other hard links is first replaced by a copy, so that the other names
+/// keep their content.
+pub(super) fn open(path: &Utf8Path, open_mode: OpenMode, mode: u32) -> io::Result<File> {
+    let file = nofollow::open(path.as_std_path(), open_mode, mode)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
@@ -25,19 +26,19 @@ pub(super) fn open(path: &Utf8Path, used: Use, mode: u32) -> io::Result<File> {
     if !platform::has_other_names(&metadata) {
         return Ok(file);
     }
-    part(path)?;
-    straight::open(path.as_std_path(), used, mode)
+    replace_with_copy(path)?;
+    nofollow::open(path.as_std_path(), open_mode, mode)
 }
 
-/// Gives the name to a copy.
-fn part(path: &Utf8Path) -> io::Result<()> {
+/// Replaces a file with a copy of itself.
+fn replace_with_copy(path: &Utf8Path) -> io::Result<()> {
     let temporary = stage::temporary_name(path);
     let mut bytes = Vec::new();
-    platform::careful().read(true).open(path)?.take(COPY_LIMIT).read_to_end(&mut bytes)?;
-    let mut copy = straight::open(temporary.as_std_path(), Use::Create, platform::DATA_FILE_MODE)?;
-    let done = copy.write_all(&bytes).and_then(|()| straight::rename(&temporary, path));
+    platform::nofollow_options().read(true).open(path)?.take(COPY_LIMIT).read_to_end(&mut bytes)?;
+    let mut copy = nofollow::open(temporary.as_std_path(), OpenMode::Create, platform::DATA_FILE_MODE)?;
+    let done = copy.write_all(&bytes).and_then(|()| nofollow::rename(&temporary, path));
     done.inspect_err(|_| {
-        let _ = straight::remove_file(&temporary);
+        let _ = nofollow::remove_file(&temporary);
     })
 }
 

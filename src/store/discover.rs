@@ -1,4 +1,4 @@
-//! What lies in a project, by name. Links are never followed, other repositories never entered, and the work is bounded.
+//! Lists the files of a project. Symlinks are never followed, other repositories never entered, and the work is bounded.
 
 use std::io;
 use std::io::Read as _;
@@ -17,24 +17,29 @@ use super::project::Project;
 use super::repository;
 use super::sessions::SessionHome;
 use super::stage;
+use super::stage::DATA_DIR;
 use super::txn;
 use crate::model::Listing;
 use crate::model::ListingEntry;
 use crate::model::RelPath;
 
+/// Levels of folders in a full walk.
 const DEPTH_LIMIT: usize = 12;
+/// Entries in a full walk.
 const ENTRY_LIMIT: usize = 200_000;
+/// Levels of folders in a quick walk.
 const QUICK_DEPTH_LIMIT: usize = 7;
+/// Entries in a quick walk.
 const QUICK_ENTRY_LIMIT: usize = 20_000;
+/// Number of unreadable folders that are reported.
 const CLOSED_LIMIT: usize = 100;
-/// Is the folder of Piton's own data.
-const OWN: &str = ".piton";
+/// Bytes of a file whose content is read while listing.
 const LOOK_LIMIT: u64 = 4 << 20;
 
-/// Holds no state of anybody, and often very many files.
+/// Folders that hold no run state, and often very many files.
 const PRUNED: [&str; 21] = [
     ".git",
-    OWN,
+    DATA_DIR,
     "node_modules",
     "bower_components",
     "target",
@@ -56,21 +61,21 @@ const PRUNED: [&str; 21] = [
     ".direnv",
 ];
 
-/// Says how much of a project is walked. Paths are absolute and without links.
+/// How much of a project is walked. Paths are absolute and without symlinks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Scope<'a> {
     Whole,
-    /// The same, for somebody who waits: not as deep, and not as many names.
+    /// The whole project with lower limits on depth and entries, for interactive callers.
     Quick,
-    /// What lies below a path, and what lies directly in the folders that lead to it.
+    /// Everything below a path, and the direct content of its parent folders.
     Around(&'a Utf8Path),
-    /// What lies directly in a folder and in those that lead to it.
+    /// The direct content of a folder and of its parent folders.
     Above(&'a Utf8Path),
 }
 
 impl Scope<'_> {
-    /// Tells whether a session of a home can be meant.
-    pub(crate) fn may_mean(self, home: &SessionHome) -> bool {
+    /// Tells whether the sessions of a home are in scope.
+    pub(crate) fn includes(self, home: &SessionHome) -> bool {
         match self {
             Self::Whole | Self::Quick => true,
             Self::Around(path) | Self::Above(path) => path.starts_with(home.root()),
@@ -93,16 +98,17 @@ impl Scope<'_> {
     }
 }
 
-/// Bounds a walk.
+/// Limits of a walk.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     depth: usize,
     entries: usize,
 }
 
-/// Lists the project's root and every linked worktree that this walk does not pass, as far as they are in the scope.
+/// Lists the project's root and every linked worktree outside of it, as far as they are in scope.
 ///
-/// Names that are not UTF-8, or that no path of a run can have, are left out. `marks` says which files deserve a first look.
+/// Names that are not UTF-8, or not valid as a [`RelPath`], are left out. The content of files for which `marks` is true is
+/// read.
 pub(crate) fn listings(project: &Project, scope: Scope<'_>, marks: &dyn Fn(&str) -> bool) -> Vec<Listing> {
     let outside = project.worktrees().iter().filter(|worktree| !is_walked(&project.root, worktree));
     let roots = std::iter::once(&project.root).chain(outside.filter(|worktree| **worktree != project.root));
@@ -120,19 +126,19 @@ pub(crate) fn listings(project: &Project, scope: Scope<'_>, marks: &dyn Fn(&str)
         .collect()
 }
 
-/// Lists a folder that is no project, on its own.
+/// Lists a folder that is not a project.
 ///
 /// # Errors
 ///
-/// When it is not there.
+/// If it does not exist.
 pub(crate) fn tree(folder: &Utf8Path, marks: &dyn Fn(&str) -> bool) -> Result<Listing, StoreError> {
     let root = folder.canonicalize_utf8().map_err(|source| StoreError::io(folder, source))?;
     let walk_root = WalkRoot { root: &root, worktrees: &[], common_dir: None, scope: Scope::Whole };
     Ok(Listing { root: root.clone(), ..listing(walk_root, marks, Scope::Whole.limits()) })
 }
 
-/// Takes a first look into more files of a listing.
-pub(crate) fn look_further(listing: &mut Listing, paths: &[RelPath]) {
+/// Reads the content of more files of a listing.
+pub(crate) fn probe_files(listing: &mut Listing, paths: &[RelPath]) {
     if paths.is_empty() {
         return;
     }
@@ -141,7 +147,7 @@ pub(crate) fn look_further(listing: &mut Listing, paths: &[RelPath]) {
         if let Ok(at) = listing.entries.binary_search_by(|entry| entry.path.cmp(path)) {
             let entry = &mut listing.entries[at];
             if !entry.is_dir && entry.content.is_none() {
-                entry.content = look(&root, path);
+                entry.content = read_for_probe(&root, path);
             }
         }
     }
@@ -153,7 +159,7 @@ fn is_walked(root: &Utf8Path, worktree: &Utf8Path) -> bool {
     })
 }
 
-/// Is one tree to walk.
+/// A tree to walk.
 #[derive(Clone, Copy)]
 struct WalkRoot<'a> {
     root: &'a Utf8Path,
@@ -162,8 +168,8 @@ struct WalkRoot<'a> {
     scope: Scope<'a>,
 }
 
-/// Walks as deep as the limit of entries allows: where there is too much, whole levels are left out, the deepest first, so that
-/// the answer does not depend on the order in which the file system tells its names.
+/// Walks as deep as the limit of entries allows. Above the limit, whole levels are left out, deepest first, so that the result
+/// does not depend on the order in which the file system lists names.
 fn listing(walk_root: WalkRoot<'_>, marks: &dyn Fn(&str) -> bool, limits: Limits) -> Listing {
     let mut depth = limits.depth;
     let mut listing = loop {
@@ -177,7 +183,7 @@ fn listing(walk_root: WalkRoot<'_>, marks: &dyn Fn(&str) -> bool, limits: Limits
     entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     if let Ok(root) = Root::open(walk_root.root) {
         for entry in entries.iter_mut().filter(|entry| !entry.is_dir && marks(entry.path.as_str())) {
-            entry.content = look(&root, &entry.path);
+            entry.content = read_for_probe(&root, &entry.path);
         }
     }
     listing.closed.sort_unstable();
@@ -185,13 +191,13 @@ fn listing(walk_root: WalkRoot<'_>, marks: &dyn Fn(&str) -> bool, limits: Limits
     listing
 }
 
-/// Returns `None` when there are more entries than allowed.
+/// Walks a tree; `None` if it has more than `entry_limit` entries.
 fn walk(walk_root: WalkRoot<'_>, depth: usize, entry_limit: usize) -> Option<Listing> {
     let WalkRoot { root, scope, .. } = walk_root;
     let mut entries: Vec<ListingEntry> = Vec::new();
     let mut closed: Vec<RelPath> = Vec::new();
     let mut pending: Vec<RelPath> = Vec::new();
-    // For each folder on the way down: how many entries there were before its content.
+    // For each level: the number of entries before the content of its current folder.
     let mut before_content = vec![0; depth + 1];
     let mut walk =
         WalkDir::new(root).follow_links(false).same_file_system(true).max_depth(depth).min_depth(1).into_iter();
@@ -207,8 +213,8 @@ fn walk(walk_root: WalkRoot<'_>, depth: usize, entry_limit: usize) -> Option<Lis
         };
         let is_dir = found.file_type().is_dir();
         let name = found.file_name().to_str();
-        if name == Some(".git") && found.depth() > 1 && !is_own_worktree(&found, walk_root) {
-            // Another repository: nothing of what is beside its `.git` belongs to this project.
+        if name == Some(".git") && found.depth() > 1 && !is_project_worktree(&found, walk_root) {
+            // Another repository: nothing beside its `.git` belongs to this project.
             if is_dir {
                 walk.skip_current_dir();
             }
@@ -216,7 +222,7 @@ fn walk(walk_root: WalkRoot<'_>, depth: usize, entry_limit: usize) -> Option<Lis
             entries.truncate(before_content[found.depth() - 1]);
             continue;
         }
-        if is_dir && name == Some(OWN) {
+        if is_dir && name == Some(DATA_DIR) {
             pending
                 .extend(unfinished(found.path()).iter().filter_map(|data_dir| relative(data_dir.as_std_path(), root)));
         }
@@ -244,8 +250,8 @@ fn walk(walk_root: WalkRoot<'_>, depth: usize, entry_limit: usize) -> Option<Lis
     Some(Listing { entries, closed, pending, ..Listing::default() })
 }
 
-/// Returns those of Piton's own folders, this one or directly in it, in which a change has not come to its end: the state of its run
-/// may not be there yet, or not any more.
+/// Returns the data folders, this one or directly in it, with an unfinished change: the state of the run may not exist yet, or
+/// not any more.
 fn unfinished(data_dir: &Path) -> Vec<Utf8PathBuf> {
     let Some(data_dir) = Utf8Path::from_path(data_dir) else { return Vec::new() };
     let Ok(names) = platform::names(data_dir) else { return Vec::new() };
@@ -260,7 +266,7 @@ fn closed_folder(error: &walkdir::Error, root: &Utf8Path) -> Option<RelPath> {
     relative(error.path().filter(|_| is_closed)?, root)
 }
 
-fn is_own_worktree(dot_git: &DirEntry, walk_root: WalkRoot<'_>) -> bool {
+fn is_project_worktree(dot_git: &DirEntry, walk_root: WalkRoot<'_>) -> bool {
     let Some(top) = dot_git.path().parent().and_then(Utf8Path::from_path) else { return false };
     walk_root.worktrees.iter().any(|worktree| worktree == top)
         || repository::is_stray_worktree(top, walk_root.root, walk_root.common_dir)
@@ -276,7 +282,7 @@ fn relative(found: &Path, root: &Utf8Path) -> Option<RelPath> {
     RelPath::parse(path.strip_prefix('/').unwrap_or(path)).ok()
 }
 
-pub(super) fn look(root: &Root, path: &RelPath) -> Option<Arc<[u8]>> {
+pub(super) fn read_for_probe(root: &Root, path: &RelPath) -> Option<Arc<[u8]>> {
     let (file, metadata) = root.open_file(path).ok()?;
     if metadata.len() > LOOK_LIMIT {
         return None;

@@ -1,14 +1,14 @@
-//! The environment, read once. Nothing of it is ever written to a state, a history, a log or a context.
+//! The environment variables, read once. They are never written to a state, a history, a log or a context.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use camino::Utf8PathBuf;
 
-/// Is what Piton wants to know of the environment.
+/// The settings that Piton takes from the environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Environment {
-    /// The name of the session that drives: `PITON_SESSION`, else that of Claude Code.
+    /// Id of the caller's session: `PITON_SESSION`, else that of Claude Code.
     pub(crate) session: Option<String>,
     /// Whether Claude Code started this process.
     pub(crate) is_agent: bool,
@@ -16,13 +16,13 @@ pub(crate) struct Environment {
     pub(crate) mode: Option<String>,
     /// `PITON_NOW`, for tests and demonstrations.
     pub(crate) now: Option<String>,
-    /// `PITON_HOME`, else the folder for state of this user.
+    /// `PITON_HOME`, else this user's XDG state folder.
     pub(crate) state_home: Option<Utf8PathBuf>,
     /// `PRODIGY_HOME`, else where Prodigy keeps its sessions.
     pub(crate) prodigy_home: Option<Utf8PathBuf>,
-    /// Where the client keeps its own files: `CLAUDE_CONFIG_DIR`, else in the home.
+    /// Configuration folder of the client: `CLAUDE_CONFIG_DIR`, else `~/.claude`.
     pub(crate) client_home: Option<Utf8PathBuf>,
-    /// Where programs built for the plugin lie, as `bin/piton` finds them.
+    /// Folder of the programs built for the plugin, as in `bin/piton`.
     pub(crate) cache_home: Option<Utf8PathBuf>,
     /// How long to wait for a lock (`PITON_LOCK_TIMEOUT_MS`).
     pub(crate) lock_timeout: Duration,
@@ -68,7 +68,7 @@ impl Environment {
                     environment.is_agent = true;
                 }
                 "CLAUDECODE" => environment.is_agent = true,
-                // How to print is asked before anything else is looked at, and alone.
+                // The output format is read separately, before anything else.
                 "PITON_FORMAT" => {}
                 "PITON_NOW" => environment.now = Some(value),
                 "PITON_HOME" => piton_home = Some(Utf8PathBuf::from(value)),
@@ -111,7 +111,7 @@ pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// Returns all that are text.
+/// Returns all environment variables that are UTF-8.
 pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }

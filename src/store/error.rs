@@ -1,4 +1,4 @@
-//! Why the store could not do what was asked. Problems in what files contain are findings, not errors.
+//! Errors of the store. Problems in the content of files are findings, not errors.
 
 use std::io;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use camino::Utf8PathBuf;
 
 use crate::model::ReadProblem;
 
-/// Says what went wrong and where, for people; the command line maps the variants to exit codes.
+/// What went wrong and where, for people; the command line maps the variants to exit codes.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StoreError {
     /// The file is not what the change was computed from: plan again.
@@ -21,10 +21,10 @@ pub(crate) enum StoreError {
         waited.as_millis()
     )]
     LockTimeout { path: Utf8PathBuf, waited: Duration, holder: Option<String> },
-    /// The system has no lock to give: nobody could tell who else writes.
+    /// The file system has no locks, so concurrent writers could not be excluded.
     #[error(
-        "{path} cannot be locked: {cause}; nothing was written. The file system that it lies on has to support locks, which some \
-         network shares do not"
+        "{path} cannot be locked: {cause}; nothing was written. Its file system has to support locks, which some network \
+         shares do not"
     )]
     NoLock { path: Utf8PathBuf, cause: io::Error },
     #[error("{path} cannot be read: {problem}")]
@@ -35,10 +35,10 @@ pub(crate) enum StoreError {
     NoSpace { path: Utf8PathBuf, cause: io::Error },
     #[error("{path}: the file system is read-only")]
     ReadOnly { path: Utf8PathBuf, cause: io::Error },
-    /// The system refused in the middle of a change, and then to take the first half of it back.
-    #[error("{cause}; what was written before that could not be taken back")]
-    NotTakenBack { cause: Box<StoreError> },
-    /// The path leaves its root, or leads to where nothing is ever written.
+    /// A change failed halfway, and so did undoing its first half.
+    #[error("{cause}; what was written before that could not be undone")]
+    NotRolledBack { cause: Box<StoreError> },
+    /// The path leaves its root, or is one that is never written.
     #[error("{path} is refused: {problem}")]
     UnsafePath { path: Utf8PathBuf, problem: &'static str },
     #[error("{path}: {cause}")]
@@ -55,7 +55,7 @@ pub(crate) enum StoreError {
 }
 
 impl StoreError {
-    /// Sorts an error of the operating system by what a person can do about it.
+    /// Classifies an error of the operating system by what a person can do about it.
     pub(super) fn io(path: impl AsRef<Utf8Path>, cause: io::Error) -> Self {
         let path = path.as_ref().to_owned();
         match cause.kind() {
@@ -66,7 +66,7 @@ impl StoreError {
         }
     }
 
-    /// Tells whether the cause is that this user may not write here.
+    /// Tells whether the cause is that nothing can be written here.
     pub(super) const fn is_write_refused(&self) -> bool {
         matches!(self, Self::Permission { .. } | Self::ReadOnly { .. } | Self::NoSpace { .. })
     }

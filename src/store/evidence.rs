@@ -1,4 +1,4 @@
-//! What disk and git say now, gathered for `engine` to judge.
+//! The current facts on disk and in git, gathered for `engine`.
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
@@ -7,13 +7,13 @@ use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
 use super::clock;
+use super::committed_state;
 use super::environment::Environment;
 use super::error::StoreError;
 use super::git;
 use super::journal;
 use super::lease;
 use super::lock::RunLock;
-use super::past;
 use super::path::Root;
 use super::project::Project;
 use super::read;
@@ -35,12 +35,13 @@ use crate::model::Workspace;
 use crate::model::sha256_hex;
 
 const LOG: &str = "evidence.jsonl";
+/// Bytes of a file that is digested or parsed.
 const FILE_LIMIT: u64 = 64 << 20;
-/// Some file systems keep times in steps of two seconds.
+/// Resolution of file timestamps in seconds; some file systems store two-second steps.
 const TIME_STEP: i64 = 2;
 
-/// Looks at everything a run wants looked at. Starts git at most once: for what files held when the state was saved, for commits
-/// that HEAD alone does not settle, or for uncommitted changes where a workspace is wanted.
+/// Gathers the evidence a run asks for. Starts git at most once: for the committed content of files, for commits other than
+/// HEAD, or for uncommitted changes if the workspace is wanted.
 pub(crate) fn gather(
     project: &Project,
     files: &FileSet,
@@ -48,14 +49,15 @@ pub(crate) fn gather(
     environment: &Environment,
 ) -> Evidence {
     let root = Root::open(&files.root).ok();
-    let own_dir = root.as_ref().and_then(|root| root.locate(&files.data_dir).ok());
-    let records: Vec<EvidenceRecord> = own_dir.as_deref().map(records_in).unwrap_or_default();
-    let owner = own_dir.as_deref().map_or(Owner::None, |own_dir| lease::inspect_in(own_dir, files.clock, environment));
+    let data_path = root.as_ref().and_then(|root| root.locate(&files.data_dir).ok());
+    let records: Vec<EvidenceRecord> = data_path.as_deref().map(records_in).unwrap_or_default();
+    let owner =
+        data_path.as_deref().map_or(Owner::None, |data_path| lease::inspect_in(data_path, files.clock, environment));
     let owner = lease::merge_owners(owner, &wanted.owner_processes, environment);
     let session = match owner {
         Owner::Ours | Owner::Dead { .. } => {
-            let run = session::driven(project, &files.root, &files.data_dir, &files.state);
-            own_dir.as_deref().and_then(|own_dir| session::behind(project, own_dir, &run))
+            let run = session::driven_run(project, &files.root, &files.data_dir, &files.state);
+            data_path.as_deref().and_then(|data_path| session::events_since_write(project, data_path, &run))
         }
         Owner::None | Owner::Live { .. } => None,
     };
@@ -71,21 +73,21 @@ pub(crate) fn gather(
             latest.extend(record.outputs.iter().map(|output| (&output.path, (output, record.at))));
         }
         if files.main_root.is_none() {
-            look_at_documents(&root, wanted, &mut evidence);
+            inspect_documents(&root, wanted, &mut evidence);
         }
         for path in wanted.outputs.iter().map(|output| &output.path).chain(latest.keys().copied()) {
             if !evidence.files.contains_key(path) {
-                let fact = look(&root, path, latest.get(path).copied());
+                let fact = inspect_file(&root, path, latest.get(path).copied());
                 evidence.files.insert(path.clone(), fact);
             }
         }
     }
     if let Some(Ok(main)) = files.main_root.as_deref().map(Root::open) {
-        look_at_documents(&main, wanted, &mut evidence);
+        inspect_documents(&main, wanted, &mut evidence);
     }
     if project.git.is_some() {
-        let saved = past::StateOnDisk { path: &files.state, bytes: files.bytes(&files.state) };
-        evidence.past = wanted.past.as_ref().and_then(|wanted| past::look(&files.root, wanted, &saved));
+        let saved = committed_state::StateOnDisk { path: &files.state, bytes: files.bytes(&files.state) };
+        evidence.past = wanted.past.as_ref().and_then(|wanted| committed_state::compare(&files.root, wanted, &saved));
         let found = wanted.branches.iter().map(|branch| (branch, repository::branch_exists(&project.root, branch)));
         evidence.branches = found.filter_map(|(branch, exists)| Some((branch.clone(), exists?))).collect();
         if !wanted.branches.is_empty() {
@@ -93,20 +95,20 @@ pub(crate) fn gather(
         }
         let folder =
             wanted.workspace.iter().flatten().map(|folder| folder.under(&files.root)).find(|folder| folder.is_dir());
-        let is_settled = look_at_commits(folder.as_deref().unwrap_or(&files.root), wanted, &mut evidence);
-        look_at_workspace(files, wanted, is_settled, &mut evidence);
+        let is_settled = inspect_commits(folder.as_deref().unwrap_or(&files.root), wanted, &mut evidence);
+        inspect_workspace(files, wanted, is_settled, &mut evidence);
     } else if wanted.workspace.is_some() {
         let exists = workspace_folder(&files.root, wanted).is_dir();
         evidence.workspace = Some(Workspace { exists, ..Workspace::default() });
     }
     evidence.records = records;
-    evidence.rollbacks = own_dir.as_deref().map(rollbacks::rollbacks_in).unwrap_or_default();
+    evidence.rollbacks = data_path.as_deref().map(rollbacks::rollbacks_in).unwrap_or_default();
     evidence
 }
 
-fn look_at_documents(root: &Root, wanted: &EvidenceRequest, evidence: &mut Evidence) {
+fn inspect_documents(root: &Root, wanted: &EvidenceRequest, evidence: &mut Evidence) {
     for path in &wanted.documents {
-        evidence.files.entry(path.clone()).or_insert_with(|| look(root, path, None));
+        evidence.files.entry(path.clone()).or_insert_with(|| inspect_file(root, path, None));
     }
 }
 
@@ -114,8 +116,8 @@ fn workspace_folder(root: &Utf8Path, wanted: &EvidenceRequest) -> Utf8PathBuf {
     wanted.workspace.as_ref().and_then(Option::as_ref).map_or_else(|| root.to_owned(), |folder| folder.under(root))
 }
 
-/// Asks where the work happens, since a linked worktree has a HEAD of its own. Returns false when git had to be started.
-fn look_at_commits(root: &Utf8Path, wanted: &EvidenceRequest, evidence: &mut Evidence) -> bool {
+/// Checks commits in the working folder, because a linked worktree has its own HEAD. Returns false if git was started.
+fn inspect_commits(root: &Utf8Path, wanted: &EvidenceRequest, evidence: &mut Evidence) -> bool {
     if wanted.commits.is_empty() {
         return true;
     }
@@ -132,14 +134,14 @@ fn look_at_commits(root: &Utf8Path, wanted: &EvidenceRequest, evidence: &mut Evi
     false
 }
 
-fn look_at_workspace(files: &FileSet, wanted: &EvidenceRequest, may_start_git: bool, evidence: &mut Evidence) {
+fn inspect_workspace(files: &FileSet, wanted: &EvidenceRequest, may_start_git: bool, evidence: &mut Evidence) {
     evidence.workspace = workspace(files, wanted);
     if let Some(found) = evidence.workspace.as_mut().filter(|found| may_start_git && found.is_git) {
         found.dirty = git::dirty(&workspace_folder(&files.root, wanted));
     }
 }
 
-/// Looks where the work happens, if a run wants that looked at, without starting git: uncommitted changes are not counted.
+/// Inspects the working folder if the run asks for it, without starting git: uncommitted changes are not counted.
 pub(crate) fn workspace(files: &FileSet, wanted: &EvidenceRequest) -> Option<Workspace> {
     wanted.workspace.as_ref()?;
     let top = workspace_folder(&files.root, wanted);
@@ -150,13 +152,13 @@ pub(crate) fn workspace(files: &FileSet, wanted: &EvidenceRequest) -> Option<Wor
     Some(Workspace { exists, branch: head.branch, head: head.sha, is_git, branch_exists: None, dirty: None })
 }
 
-/// Returns when the state was changed on disk: its file, or the newest file where the state is a folder.
+/// Returns when the state was last modified on disk: its file, or the newest file if the state is a folder.
 fn modified_at(files: &FileSet) -> Option<Timestamp> {
     let state = files.files.get(&files.state).and_then(|entry| entry.modified);
     state.or_else(|| files.files.values().filter_map(|entry| entry.modified).max())
 }
 
-fn look(root: &Root, path: &RelPath, record: Option<(&OutputRecord, Timestamp)>) -> FileFact {
+fn inspect_file(root: &Root, path: &RelPath, record: Option<(&OutputRecord, Timestamp)>) -> FileFact {
     let (file, metadata) = match root.open_file(path) {
         Ok(opened) => opened,
         Err(ReadProblem::Missing) => return FileFact::Missing,
@@ -186,7 +188,8 @@ fn look(root: &Root, path: &RelPath, record: Option<(&OutputRecord, Timestamp)>)
     }
 }
 
-/// A file of the same size that was last written well before it was recorded is what was recorded.
+/// Tells whether a file may differ from its record. One of the same size that was last written well before it was recorded is
+/// unchanged.
 fn may_have_changed(record: &OutputRecord, recorded_at: Timestamp, bytes: u64, modified: Option<Timestamp>) -> bool {
     record.bytes != bytes || modified.is_none_or(|modified| recorded_at.seconds_since(modified) <= TIME_STEP)
 }
@@ -200,15 +203,15 @@ fn is_json_text(bytes: &[u8]) -> bool {
     serde_json::from_slice::<serde::de::IgnoredAny>(text).is_ok()
 }
 
-/// Looks at files that were not looked at yet.
-pub(crate) fn look_at(root: &Utf8Path, paths: &[RelPath], evidence: &mut Evidence) {
+/// Inspects files that are not in the evidence yet.
+pub(crate) fn inspect_files(root: &Utf8Path, paths: &[RelPath], evidence: &mut Evidence) {
     let Ok(root) = Root::open(root) else { return };
     for path in paths {
-        evidence.files.entry(path.clone()).or_insert_with(|| look(&root, path, None));
+        evidence.files.entry(path.clone()).or_insert_with(|| inspect_file(&root, path, None));
     }
 }
 
-/// Describes outputs as they are now, for a record. Those that are missing or no files are left out.
+/// Describes the current outputs for a record. Missing ones and folders are left out.
 pub(crate) fn describe(root: &Utf8Path, outputs: &[RelPath]) -> Vec<OutputRecord> {
     let Ok(root) = Root::open(root) else { return Vec::new() };
     let describe = |path: &RelPath| {
@@ -219,23 +222,23 @@ pub(crate) fn describe(root: &Utf8Path, outputs: &[RelPath]) -> Vec<OutputRecord
     outputs.iter().filter_map(describe).collect()
 }
 
-/// Adds what `finish` saw to the evidence log.
+/// Appends to the evidence log what `finish` saw.
 ///
 /// # Errors
 ///
 /// When it cannot be written.
 pub(crate) fn record(lock: &RunLock, record: &EvidenceRecord, limit: u64) -> Result<(), StoreError> {
-    journal::append(lock.own_dir(), LOG, record, limit)
+    journal::append(lock.data_path(), LOG, record, limit)
 }
 
-/// Reads the evidence log, oldest first. Torn and foreign lines are left out.
+/// Reads the evidence log, oldest first. Lines that do not parse are left out.
 pub(crate) fn records(root: &Utf8Path, data_dir: &RelPath) -> Vec<EvidenceRecord> {
-    let own_dir = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
-    own_dir.as_deref().map(records_in).unwrap_or_default()
+    let data_path = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
+    data_path.as_deref().map(records_in).unwrap_or_default()
 }
 
-fn records_in(own_dir: &Utf8Path) -> Vec<EvidenceRecord> {
-    journal::read(own_dir, LOG)
+fn records_in(data_path: &Utf8Path) -> Vec<EvidenceRecord> {
+    journal::read(data_path, LOG)
 }
 
 #[cfg(test)]

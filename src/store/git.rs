@@ -1,6 +1,6 @@
-//! Questions that only git itself can answer, each with one process, five seconds and no way to run anything else.
+//! Queries that only git can answer: one process each, limited to five seconds, and prevented from running other programs.
 //!
-//! No answer is an answer: without git, outside of a repository or after the time is over there is simply nothing to say.
+//! Without git, outside of a repository or after a timeout there is no answer, which is not an error.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -33,15 +33,20 @@ use crate::model::CommitTrace;
 use crate::model::RelPath;
 use crate::model::Timestamp;
 
+/// Time after which a git process is killed.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
+/// Bytes of output that are read.
 const OUTPUT_LIMIT: u64 = 64 << 20;
+/// Bytes of an object that is read.
 const OBJECT_LIMIT: u64 = 4 << 20;
+/// Bytes of `info/exclude`.
 const EXCLUDE_LIMIT: u64 = 16 << 20;
+/// Number of commits that are visited from HEAD.
 const WALK_LIMIT: usize = 100_000;
-/// How far the clocks of those who commit may be apart, in seconds.
+/// Assumed maximal difference between the clocks of committers, in seconds.
 const CLOCK_SLOP: i64 = 7 * 86_400;
 
-/// What a hook or an alias of git sets would lead the questions astray.
+/// Variables that a git hook or alias may set and that would change the queries.
 pub(super) const REMOVED: [&str; 9] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -54,14 +59,14 @@ pub(super) const REMOVED: [&str; 9] = [
     "GIT_TRACE",
 ];
 
-/// What a repository may set that would make one of the questions below start a program, or ask another repository instead.
-/// Drivers have names of the repository's choice: see [`super::git_filters`].
+/// Overrides settings of a repository that would make a query start a program, or query another repository. Filters have
+/// arbitrary names: see [`super::git_filters`].
 const SETTINGS: [&str; 5] = [
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
     "log.showSignature=false",
     "protocol.allow=never",
-    // A folder of the project that is laid out like a repository is none (git-config(1), safe.bareRepository).
+    // A folder of the project that looks like a bare repository is not one (git-config(1), safe.bareRepository).
     "safe.bareRepository=explicit",
 ];
 
@@ -78,7 +83,7 @@ pub(super) fn command(worktree: &Utf8Path) -> Command {
         .env("GIT_TERMINAL_PROMPT", "0")
         .env("GIT_OPTIONAL_LOCKS", "0")
         .env("GIT_NO_LAZY_FETCH", "1")
-        // Outranks every `protocol.*.allow` of a repository, in a git that knows no better way to fetch nothing.
+        // Overrides every `protocol.*.allow` of a repository, for versions of git without GIT_NO_LAZY_FETCH.
         .env("GIT_ALLOW_PROTOCOL", "none")
         .env("GIT_NO_REPLACE_OBJECTS", "1")
         .env("LC_ALL", "C")
@@ -88,7 +93,7 @@ pub(super) fn command(worktree: &Utf8Path) -> Command {
     command
 }
 
-/// Lets a child be asked on a thread of its own and ends it when it takes too long.
+/// Talks to a child process on a separate thread and kills it after the time limit.
 pub(super) fn ask<T: Send + 'static>(
     mut child: Child,
     question: impl FnOnce(Option<ChildStdin>, ChildStdout) -> T + Send + 'static,
@@ -104,7 +109,7 @@ pub(super) fn ask<T: Send + 'static>(
     answer.map(|answer| (answer, is_success))
 }
 
-/// Returns what git says of its own version; `None` where there is none.
+/// Returns the output of `git --version`; `None` without git.
 pub(crate) fn version() -> Option<String> {
     let mut command = Command::new("git");
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -115,7 +120,7 @@ pub(crate) fn version() -> Option<String> {
     if is_success { output.ok().map(|text| text.trim().to_owned()) } else { None }
 }
 
-/// Returns when a file was last committed, for a state without a stamp of its own.
+/// Returns when a file was last committed, for a state without a timestamp.
 pub(crate) fn committed_at(worktree: &Utf8Path, path: &str) -> Option<Timestamp> {
     let mut command = command(worktree);
     command.args(["log", "-1", "--format=%ct", "--"]).arg(format!(":(literal){path}"));
@@ -149,7 +154,7 @@ pub(crate) fn branch_log(worktree: &Utf8Path) -> Vec<CommitTrace> {
     text.lines().filter_map(commit).collect()
 }
 
-/// Returns what git prints for a question; `None` where it has no answer.
+/// Runs a git command and returns its output; `None` if it fails.
 pub(super) fn answer(worktree: &Utf8Path, arguments: &[&str]) -> Option<Vec<u8>> {
     let mut command = command(worktree);
     command.args(arguments);
@@ -172,7 +177,7 @@ pub(super) fn holders(worktree: &Utf8Path, sha: &str) -> Vec<String> {
     String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
 }
 
-/// Returns when a commit came to a branch by a merge.
+/// Returns when a commit was merged into a branch.
 pub(super) fn merged_at(worktree: &Utf8Path, sha: &str, branch: &str) -> Option<Timestamp> {
     let range = format!("{sha}..refs/heads/{branch}");
     let asked = ["log", "--merges", "--ancestry-path", "--max-count=10000", "--format=%ct", &range, "--"];
@@ -181,14 +186,14 @@ pub(super) fn merged_at(worktree: &Utf8Path, sha: &str, branch: &str) -> Option<
     Timestamp::from_unix(text.lines().last()?.trim().parse().ok()?, 0)
 }
 
-/// Is the question for [`changed`].
+/// Arguments of `git status` whose output [`changed`] parses.
 pub(super) const STATUS: [&str; 4] = ["--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=all"];
 
-/// Lists the files with uncommitted changes, those git does not know included, relative to the top of the worktree. `None` where git
-/// says nothing, or could not be asked without starting what the repository names.
+/// Lists the files with uncommitted changes, untracked ones included, relative to the top of the worktree. `None` if git fails,
+/// or cannot be run without starting programs that the repository configures.
 ///
-/// What the repository itself names as a filter does not run: a file that only such a filter makes equal to what is committed counts
-/// as changed once its times are. Filters of the user's own settings, such as Git LFS, do run.
+/// Filters that the repository configures do not run: a file that only such a filter makes equal to the committed one counts as
+/// changed once its timestamps differ. Filters of the user's settings, such as Git LFS, do run.
 pub(super) fn changes(worktree: &Utf8Path) -> Option<Vec<String>> {
     let drivers = git_filters::arguments_without_filters(worktree)?;
     let mut command = command(worktree);
@@ -196,7 +201,7 @@ pub(super) fn changes(worktree: &Utf8Path) -> Option<Vec<String>> {
     read(&mut command).map(|bytes| changed(&bytes))
 }
 
-/// Counts the same.
+/// Counts the files with uncommitted changes, as [`changes`] does.
 pub(crate) fn dirty(worktree: &Utf8Path) -> Option<usize> {
     changes(worktree).map(|changes| changes.len())
 }
@@ -215,17 +220,17 @@ pub(super) fn changed(porcelain: &[u8]) -> Vec<String> {
     changes
 }
 
-/// Tells whether a text can be the name of a commit. Nothing else is ever handed to git.
+/// Tells whether a text can be a commit hash. Nothing else is ever passed to git as a commit.
 pub(super) fn is_sha(text: &str) -> bool {
     (4..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Tells whether a full or shortened name stands for this commit.
+/// Tells whether a full or shortened hash names this commit.
 pub(super) fn names(text: &str, sha: &str) -> bool {
     is_sha(text) && sha.starts_with(&text.to_ascii_lowercase())
 }
 
-/// Tells for each name whether it is in the history of HEAD. A name that git did not get to answer for is left out.
+/// Tells for each hash whether it is in the history of HEAD. Hashes without an answer are left out.
 pub(crate) fn commits<S: AsRef<str>>(worktree: &Utf8Path, shas: &[S]) -> BTreeMap<String, CommitFact> {
     let (asked, nonsense): (BTreeSet<&str>, BTreeSet<&str>) =
         shas.iter().map(AsRef::as_ref).partition(|sha| is_sha(sha));
@@ -239,7 +244,7 @@ pub(crate) fn commits<S: AsRef<str>>(worktree: &Utf8Path, shas: &[S]) -> BTreeMa
     facts
 }
 
-/// Lets questions about objects be asked of one process; `None` without an answer.
+/// Runs queries about objects against one `git cat-file` process; `None` without an answer.
 pub(super) fn with_objects<T: Send + 'static>(
     worktree: &Utf8Path,
     question: impl FnOnce(&mut Objects) -> Option<T> + Send + 'static,
@@ -252,20 +257,20 @@ pub(super) fn with_objects<T: Send + 'static>(
     answer
 }
 
-/// Is a running `git cat-file --batch`.
+/// A running `git cat-file --batch`.
 pub(super) struct Objects {
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
 }
 
-/// Is one object as git has it.
+/// A git object.
 struct Object {
     sha: String,
     kind: String,
     body: Vec<u8>,
 }
 
-/// Is what matters of a commit.
+/// The parts of a commit that are used here.
 pub(super) struct Commit {
     pub(super) sha: String,
     pub(super) time: i64,
@@ -273,14 +278,14 @@ pub(super) struct Commit {
 }
 
 impl Objects {
-    /// Reads a commit by any of its names: the outer `None` when git is gone, the inner one when there is no such commit.
+    /// Reads a commit by any of its names: the outer `None` if git ended, the inner one if there is no such commit.
     pub(super) fn commit(&mut self, name: &str) -> Option<Option<Commit>> {
         let object = self.object(&format!("{name}^{{commit}}"))?;
         let commit = object.filter(|object| object.kind == "commit");
         Some(commit.map(|commit| parse_commit(&commit.sha, &String::from_utf8_lossy(&commit.body))))
     }
 
-    /// Reads a file as a commit has it: the inner `None` when it has no such file.
+    /// Reads a file of a commit: the inner `None` if it has no such file.
     pub(super) fn file(&mut self, commit: &str, path: &RelPath) -> Option<Option<Vec<u8>>> {
         let object = self.object(&format!("{commit}:./{path}"))?;
         Some(object.filter(|object| object.kind == "blob").map(|object| object.body))
@@ -292,7 +297,7 @@ impl Objects {
         if self.stdout.read_line(&mut header).ok()? == 0 {
             return None;
         }
-        // What is not found is repeated word for word, and a name may have spaces in it.
+        // A name that is not found is echoed, and it may contain spaces.
         let mut fields = header.trim_end().rsplit(' ');
         let (Some(size), Some(kind), Some(sha), None) = (fields.next(), fields.next(), fields.next(), fields.next())
         else {
@@ -305,7 +310,7 @@ impl Objects {
         Some(Some(Object { sha: sha.to_owned(), kind: kind.to_owned(), body }))
     }
 
-    /// Walks back from HEAD, newest first, until every name is found or all that is left is older.
+    /// Walks back from HEAD, newest first, until every commit is found or all remaining ones are older.
     fn facts(&mut self, asked: Vec<String>) -> Option<BTreeMap<String, CommitFact>> {
         let mut facts = BTreeMap::new();
         let mut wanted: BTreeMap<String, (Vec<String>, i64)> = BTreeMap::new();
@@ -363,7 +368,7 @@ fn parse_commit(sha: &str, body: &str) -> Commit {
     commit
 }
 
-/// Makes git ignore more paths in this clone only. Lines that are there already are not repeated. Returns whether it wrote.
+/// Makes git ignore paths in this clone only (`info/exclude`). Existing lines are not repeated. Returns whether it wrote.
 ///
 /// # Errors
 ///
@@ -388,7 +393,7 @@ pub(crate) fn info_exclude(common_dir: &Utf8Path, lines: &[&str]) -> Result<bool
         new.push(b'\n');
     }
     stage::remove_orphans(&path);
-    txn::put(&path, &new, platform::FOREIGN_FILE)?;
+    txn::replace_file(&path, &new, platform::PROJECT_FILE_MODE)?;
     stage::sync_dirs(path.parent().into_iter())?;
     Ok(true)
 }

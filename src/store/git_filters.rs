@@ -1,7 +1,7 @@
-//! Programs that the configuration of a repository names under names of its own choice, and how git is kept from starting them.
+//! Keeps git from starting filter programs that the configuration of a repository names.
 //!
-//! A repository comes from a stranger, `.git` included: it may have been unpacked with the project. To compare a file with what is
-//! committed, git first runs it through the filter that the attributes name (gitattributes(5)).
+//! A repository is untrusted, `.git` included: it may have been unpacked with the project. To compare a file with the committed
+//! one, git first runs the filter that the attributes name (gitattributes(5)).
 
 use std::collections::BTreeSet;
 use std::io::Read as _;
@@ -13,15 +13,18 @@ use super::git;
 use super::platform;
 use super::repository;
 
+/// Bytes of a configuration file that is read.
 const CONFIG_LIMIT: u64 = 1 << 20;
+/// Bytes of the output of `git config --list`.
 const LIST_LIMIT: u64 = 4 << 20;
+/// Number of filters that are disabled.
 const DRIVERS_LIMIT: usize = 200;
-/// What the text of a configuration has in it when more has to be asked, in any case: sections that name filters, that read other
-/// files, or a work tree that lies elsewhere.
+/// Words in a configuration, in any case, that require a closer look: sections that name filters or include other files, or a
+/// work tree elsewhere.
 const TELLING: [&[u8]; 3] = [b"filter", b"include", b"worktree"];
 
-/// Returns the arguments before git's verb with which no filter of the repository around a folder is started. `None` where that cannot
-/// be had, or where the repository says that its files are elsewhere.
+/// Returns the arguments before git's verb that disable all filters of the repository around a folder. `None` if that is not
+/// possible, or if the repository has its work tree elsewhere.
 pub(super) fn arguments_without_filters(folder: &Utf8Path) -> Option<Vec<String>> {
     let folder = folder.canonicalize_utf8().ok()?;
     let files = repository::config_files(&folder);
@@ -49,7 +52,7 @@ fn has_nothing_to_tell(file: &Utf8Path) -> bool {
     }
 }
 
-/// Reads what `git config --list -z --show-scope` says: the scope, then the key and its value with a line end between them.
+/// Parses the output of `git config --list -z --show-scope`: the scope, then key and value separated by a newline.
 fn arguments(listed: &[u8], is_here: impl Fn(&str) -> bool) -> Option<Vec<String>> {
     let listed = std::str::from_utf8(listed).ok()?;
     let mut names = BTreeSet::new();
@@ -65,7 +68,7 @@ fn arguments(listed: &[u8], is_here: impl Fn(&str) -> bool) -> Option<Vec<String
         let filter = key.strip_prefix("filter.").and_then(|rest| rest.rsplit_once('.'));
         names.extend(filter.map(|(name, _)| name));
     }
-    // An argument ends its key at the first `=`.
+    // In a `-c` argument the key ends at the first `=`.
     if names.len() > DRIVERS_LIMIT || names.iter().any(|name| name.contains('=')) {
         return None;
     }
@@ -73,7 +76,7 @@ fn arguments(listed: &[u8], is_here: impl Fn(&str) -> bool) -> Option<Vec<String
     Some(names.into_iter().flat_map(off).flat_map(|setting| ["-c".to_owned(), setting]).collect())
 }
 
-/// Tells whether a work tree, as a configuration names it, has the folder in it.
+/// Tells whether a configured work tree contains the folder.
 fn is_around(folder: &Utf8Path, configs: &[Utf8PathBuf], work_tree: &str) -> bool {
     let mut git_dirs = configs.iter().filter_map(|file| file.parent());
     !work_tree.is_empty()

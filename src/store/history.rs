@@ -1,7 +1,7 @@
-//! Earlier versions. Each replaced file costs one link; all there is to know of it is in the name of that link.
+//! Earlier versions of the state files. Each replaced file is kept as one hard link whose name holds all its metadata.
 //!
-//! `000012-20260131T120000Z-begin-<step>-<files>-<sha256>-<path>`: an entry is complete when it has as many files as its names
-//! say, and an incomplete one counts for nothing. A path that does not fit into a name is kept once under `paths/` by its digest.
+//! `000012-20260131T120000Z-begin-<step>-<files>-<sha256>-<path>`: an entry is complete if it has as many files as its names
+//! say; incomplete entries are ignored. A path that does not fit into a name is stored once under `paths/` by its digest.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -27,25 +27,29 @@ use crate::model::sha256_hex;
 const FOLDER: &str = "history";
 const PATHS: &str = "paths";
 const CORRUPT: &str = "corrupt";
+/// Bytes of a file name on common file systems.
 const NAME_LIMIT: usize = 255;
+/// Bytes of the step or change in a name.
 const STEP_LIMIT: usize = 60;
+/// Bytes of a kept version.
 const SIZE_LIMIT: u64 = 64 << 20;
+/// Number of unreadable states that are kept, the newest.
 const CORRUPT_LIMIT: usize = 20;
-/// Begins the field of a path that is kept elsewhere; no escaped path has it.
+/// Prefix of a path field that refers to `paths/`; no escaped path has it.
 const BY_DIGEST: &str = "@";
 
-/// Is one earlier checkpoint: the files as they were before it was written.
+/// An earlier checkpoint: the files as they were before a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HistoryEntry {
     pub(crate) id: String,
     pub(crate) at: Timestamp,
-    /// The word for the change that replaced these versions.
+    /// The kind of the change that replaced these versions.
     pub(crate) change: String,
     pub(crate) step: Option<StepId>,
     pub(crate) files: Vec<HistoryFile>,
 }
 
-/// Is one kept version.
+/// A kept version of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HistoryFile {
     pub(crate) path: RelPath,
@@ -53,29 +57,29 @@ pub(crate) struct HistoryFile {
     pub(crate) bytes: u64,
 }
 
-/// Is one link, by its name alone.
+/// A kept version as described by the name of its link.
 struct HistoryLink {
     name: String,
     sequence: u64,
     at: Timestamp,
     change: String,
     step: Option<StepId>,
-    of: usize,
+    file_count: usize,
     sha256: String,
     path: String,
 }
 
-/// Lists the checkpoints that can be gone back to, newest first.
+/// Lists the checkpoints that can be restored, newest first.
 ///
 /// # Errors
 ///
-/// When the folder is there and cannot be read.
+/// If the history exists and cannot be read.
 pub(crate) fn list(root: &Utf8Path, data_dir: &RelPath) -> Result<Vec<HistoryEntry>, StoreError> {
     let Some(folder) = existing_folder(root, data_dir)? else { return Ok(Vec::new()) };
     let mut entries = Vec::new();
-    for (_, kept) in complete(names(&folder)?).into_iter().rev() {
+    for (_, kept) in complete_entries(links(&folder)?).into_iter().rev() {
         let Some(first) = kept.first() else { continue };
-        let files: Option<Vec<HistoryFile>> = kept.iter().map(|one| described(&folder, one)).collect();
+        let files: Option<Vec<HistoryFile>> = kept.iter().map(|one| history_file(&folder, one)).collect();
         let Some(files) = files else { continue };
         let (id, at) = (id(first.sequence), first.at);
         entries.push(HistoryEntry { id, at, change: first.change.clone(), step: first.step.clone(), files });
@@ -83,22 +87,22 @@ pub(crate) fn list(root: &Utf8Path, data_dir: &RelPath) -> Result<Vec<HistoryEnt
     Ok(entries)
 }
 
-fn described(folder: &Utf8Path, kept: &HistoryLink) -> Option<HistoryFile> {
+fn history_file(folder: &Utf8Path, kept: &HistoryLink) -> Option<HistoryFile> {
     let metadata = fs::symlink_metadata(folder.join(&kept.name)).ok().filter(fs::Metadata::is_file)?;
     Some(HistoryFile { path: path_of(folder, kept)?, sha256: kept.sha256.clone(), bytes: metadata.len() })
 }
 
-/// Reads the state as it was before one checkpoint: of every file that it or a later one replaced, the first version that was kept.
+/// Reads the state as it was before a checkpoint: for each file, the first version kept by this checkpoint or a later one.
 ///
 /// # Errors
 ///
-/// When there is no such checkpoint, or a kept version is not what it was.
+/// If there is no such checkpoint, or a kept version was changed since.
 pub(crate) fn read(root: &Utf8Path, data_dir: &RelPath, id: &str) -> Result<Vec<(RelPath, Vec<u8>)>, StoreError> {
     let missing =
         |path: &Utf8Path| StoreError::HistoryMissing { path: path.to_owned(), id: id.chars().take(80).collect() };
     let Some(folder) = existing_folder(root, data_dir)? else { return Err(missing(&data_dir.under(root))) };
     let wanted = id.parse::<u64>().map_err(|_| missing(&folder))?;
-    let mut since = complete(names(&folder)?).split_off(&wanted);
+    let mut since = complete_entries(links(&folder)?).split_off(&wanted);
     if !since.contains_key(&wanted) {
         return Err(missing(&folder));
     }
@@ -119,7 +123,7 @@ pub(crate) fn read(root: &Utf8Path, data_dir: &RelPath, id: &str) -> Result<Vec<
     Ok(files)
 }
 
-/// Sets a content aside that does not parse, before it is replaced. Returns where it is.
+/// Keeps a copy of content that does not parse, before it is replaced. Returns its path.
 ///
 /// # Errors
 ///
@@ -131,15 +135,17 @@ pub(crate) fn keep_corrupt(
     bytes: &[u8],
 ) -> Result<Utf8PathBuf, StoreError> {
     let parent = lock.folder(FOLDER)?;
-    let folder = lock::folder(&parent, CORRUPT)?;
+    let folder = lock::subfolder(&parent, CORRUPT)?;
     let name: String = path.name().chars().take(60).collect();
     let file = folder.join(format!("{}-{}-{name}", at.compact(), &sha256_hex(bytes)[..16]));
     match write_new(&file, bytes) {
         Err(source) if source.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io(&file, source)),
         Ok(()) | Err(_) => {}
     }
-    // The only copy of what is replaced next: its name has to be as durable as its content.
-    stage::sync_dirs([folder.as_path(), parent.as_path(), lock.own_dir()].into_iter().chain(lock.own_dir().parent()))?;
+    // The only copy of what is replaced next, so its name has to be durable too.
+    stage::sync_dirs(
+        [folder.as_path(), parent.as_path(), lock.data_path()].into_iter().chain(lock.data_path().parent()),
+    )?;
     let mut kept = file_names(&folder)?;
     kept.sort_unstable();
     for oldest in &kept[..kept.len().saturating_sub(CORRUPT_LIMIT)] {
@@ -148,24 +154,24 @@ pub(crate) fn keep_corrupt(
     Ok(file)
 }
 
-/// Is a version about to be replaced.
+/// A version that is about to be replaced.
 pub(super) struct ReplacedFile<'a> {
     pub(super) path: &'a RelPath,
     pub(super) real: &'a Utf8Path,
     pub(super) bytes: &'a [u8],
     pub(super) sha256: &'a str,
-    /// Whether a link is as good as a copy: nobody else has the file under another name.
+    /// Whether a link is as good as a copy: the file has no other hard link.
     pub(super) may_link: bool,
 }
 
-/// Says what the replaced versions are kept as.
+/// What the names of the kept versions say about the change.
 pub(super) struct HistoryLabel<'a> {
     pub(super) at: Timestamp,
     pub(super) change: &'a str,
     pub(super) step: Option<&'a StepId>,
 }
 
-/// Is the history while a checkpoint is being written. Of most of it only the order counts, so that a long one costs little.
+/// The history while a checkpoint is written. Only sequence numbers are parsed up front, so a long history costs little.
 pub(super) struct HistoryWriter {
     folder: Utf8PathBuf,
     names: BTreeMap<u64, Vec<String>>,
@@ -177,7 +183,7 @@ impl HistoryWriter {
         let folder = lock.folder(FOLDER)?;
         let mut names: BTreeMap<u64, Vec<String>> = BTreeMap::new();
         for name in file_names(&folder)? {
-            if let Some([sequence, ..]) = fields(&name)
+            if let Some([sequence, ..]) = split_name(&name)
                 && let Ok(sequence) = sequence.parse()
             {
                 names.entry(sequence).or_default().push(name);
@@ -191,11 +197,11 @@ impl HistoryWriter {
         id(self.sequence)
     }
 
-    /// Keeps the versions under the next number. An entry of a checkpoint that never came to be is replaced.
+    /// Keeps the versions under the next number. The entry of a checkpoint that never took effect is replaced.
     pub(super) fn keep(&mut self, label: &HistoryLabel<'_>, replaced: &[ReplacedFile<'_>]) -> Result<(), StoreError> {
         let folder = &self.folder;
         let stale = self.names.last_entry().filter(|newest| {
-            // A backup that goes with its state has the bytes of the version before, and is another file.
+            // The backup beside the state may have the same bytes, so the path has to match too.
             let is_current = |one: &HistoryLink| {
                 let same = |now: &&ReplacedFile<'_>| now.sha256 == one.sha256;
                 replaced.iter().filter(same).any(|now| path_of(folder, one).as_ref() == Some(now.path))
@@ -220,7 +226,7 @@ impl HistoryWriter {
         Ok(())
     }
 
-    /// Forgets all but the newest; the one being written counts. What only looks like a name of ours is left where it is.
+    /// Removes all but the newest entries, counting the one being written. Files whose names do not parse stay.
     pub(super) fn prune(mut self, limit: usize, has_new: bool) {
         let keep = limit.saturating_sub(usize::from(has_new));
         while self.names.len() > keep {
@@ -231,16 +237,16 @@ impl HistoryWriter {
         }
     }
 
-    fn name(&self, label: &HistoryLabel<'_>, of: usize, one: &ReplacedFile<'_>) -> Result<String, StoreError> {
+    fn name(&self, label: &HistoryLabel<'_>, file_count: usize, one: &ReplacedFile<'_>) -> Result<String, StoreError> {
         let step = label.step.map(|step| escape(step.as_str(), STEP_LIMIT)).unwrap_or_default();
         let change = escape(label.change, STEP_LIMIT);
-        let head = format!("{:06}-{}-{change}-{step}-{of}-{}-", self.sequence, label.at.compact(), one.sha256);
+        let head = format!("{:06}-{}-{change}-{step}-{file_count}-{}-", self.sequence, label.at.compact(), one.sha256);
         let path = escape(one.path.as_str(), usize::MAX);
         if head.len() + path.len() <= NAME_LIMIT {
             return Ok(head + &path);
         }
         let digest = sha256_hex(one.path.as_str().as_bytes())[..16].to_owned();
-        let file = lock::folder(&self.folder, PATHS)?.join(&digest);
+        let file = lock::subfolder(&self.folder, PATHS)?.join(&digest);
         if platform::read_data_file(file.as_std_path(), 8 << 10).ok().flatten().as_deref()
             != Some(one.path.as_str().as_bytes())
         {
@@ -255,7 +261,7 @@ fn id(sequence: u64) -> String {
     format!("{sequence:06}")
 }
 
-/// Writes a file that is not there yet, and returns when its content is durable: a copy that is empty after a power loss is none.
+/// Creates a file and returns when its content is durable, so that a power loss cannot leave an empty copy.
 fn write_new(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = calls::create_new(path, platform::DATA_FILE_MODE)?;
     calls::write(&mut file, bytes).and_then(|()| calls::sync_all(&file)).inspect_err(|_| {
@@ -267,9 +273,10 @@ fn existing_folder(root: &Utf8Path, data_dir: &RelPath) -> Result<Option<Utf8Pat
     let folder = Root::open(root)?.target(data_dir)?.join(FOLDER);
     match fs::symlink_metadata(&folder) {
         Ok(metadata) if metadata.is_dir() => Ok(Some(folder)),
-        Ok(_) => {
-            Err(StoreError::UnsafePath { path: folder, problem: "a link or a file stands where Piton keeps a folder" })
-        }
+        Ok(_) => Err(StoreError::UnsafePath {
+            path: folder,
+            problem: "Piton keeps a folder here, but found a link or a file",
+        }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(StoreError::io(&folder, source)),
     }
@@ -280,24 +287,24 @@ fn file_names(folder: &Utf8Path) -> Result<Vec<String>, StoreError> {
     Ok(names.into_iter().map(|named| named.name).collect())
 }
 
-fn names(folder: &Utf8Path) -> Result<Vec<HistoryLink>, StoreError> {
+fn links(folder: &Utf8Path) -> Result<Vec<HistoryLink>, StoreError> {
     Ok(file_names(folder)?.into_iter().filter_map(parse).collect())
 }
 
-fn complete(names: Vec<HistoryLink>) -> BTreeMap<u64, Vec<HistoryLink>> {
+fn complete_entries(names: Vec<HistoryLink>) -> BTreeMap<u64, Vec<HistoryLink>> {
     let mut entries: BTreeMap<u64, Vec<HistoryLink>> = BTreeMap::new();
     for one in names {
         entries.entry(one.sequence).or_default().push(one);
     }
-    entries.retain(|_, kept| kept.iter().all(|one| one.of == kept.len()));
+    entries.retain(|_, kept| kept.iter().all(|one| one.file_count == kept.len()));
     for kept in entries.values_mut() {
         kept.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     }
     entries
 }
 
-/// Takes the name of a link apart; `None` when it is none.
-fn fields(name: &str) -> Option<[&str; 7]> {
+/// Splits the name of a link into its fields; `None` for other names.
+fn split_name(name: &str) -> Option<[&str; 7]> {
     let mut rest = name.splitn(7, '-');
     let fields: [&str; 7] = std::array::from_fn(|_| rest.next().unwrap_or_default());
     let [.., sha256, path] = fields;
@@ -306,21 +313,21 @@ fn fields(name: &str) -> Option<[&str; 7]> {
 }
 
 fn parse(name: String) -> Option<HistoryLink> {
-    let [sequence, at, change, step, of, sha256, path] = fields(&name)?;
+    let [sequence, at, change, step, file_count, sha256, path] = split_name(&name)?;
     Some(HistoryLink {
         sequence: sequence.parse().ok()?,
-        at: stamp(at)?,
+        at: parse_compact(at)?,
         change: unescape(change)?,
         step: Some(unescape(step)?).filter(|step| !step.is_empty()).map(StepId::new),
-        of: of.parse().ok()?,
+        file_count: file_count.parse().ok()?,
         sha256: sha256.to_owned(),
         path: path.to_owned(),
         name,
     })
 }
 
-/// Reads what `Timestamp::compact` writes.
-fn stamp(text: &str) -> Option<Timestamp> {
+/// Parses the output of `Timestamp::compact`.
+fn parse_compact(text: &str) -> Option<Timestamp> {
     if text.len() != 16 || !text.is_ascii() {
         return None;
     }
@@ -340,7 +347,7 @@ fn path_of(folder: &Utf8Path, kept: &HistoryLink) -> Option<RelPath> {
     is_it.then(|| RelPath::parse(std::str::from_utf8(&bytes).ok()?).ok()).flatten()
 }
 
-/// Leaves letters, digits, `.` and `_`; everything else becomes `%` and two digits. Stops before it gets longer than `limit`.
+/// Percent-encodes everything but ASCII letters, digits, `.` and `_`. Stops before the result exceeds `limit` bytes.
 fn escape(text: &str, limit: usize) -> String {
     let mut escaped = String::new();
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! Files that only grow: one JSON value in each line. A line torn by a kill is skipped by its readers and closed by the next writer.
+//! Append-only files with one JSON value per line. Readers skip a torn line; the next writer terminates it.
 
 use std::fs::File;
 use std::io;
@@ -15,28 +15,29 @@ use serde::de::DeserializeOwned;
 use super::data_file;
 use super::error::StoreError;
 use super::lock::RunLock;
+use super::nofollow;
+use super::nofollow::OpenMode;
 use super::path::Root;
 use super::platform;
 use super::stage;
-use super::straight;
-use super::straight::Use;
 use crate::model::RelPath;
 use crate::model::StepId;
 use crate::model::Timestamp;
 
 const LOG: &str = "log.jsonl";
+/// Bytes of a log that is read.
 const READ_LIMIT: u64 = 64 << 20;
 
-/// Notes what was done, for people who look for a reason later. Keep environment, secrets and home paths out of it.
+/// Adds a line about a change to the log of a run, for diagnosis. Keep environment, secrets and home paths out of it.
 ///
 /// # Errors
 ///
-/// When it cannot be written; callers go on all the same.
+/// If it cannot be written; callers continue regardless.
 pub(crate) fn log<T: Serialize>(lock: &RunLock, line: &T, limit: u64) -> Result<(), StoreError> {
-    append(lock.own_dir(), LOG, line, limit)
+    append(lock.data_path(), LOG, line, limit)
 }
 
-/// Is what a line of the log of a run says.
+/// A line of the log of a run.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct LogEntry {
     pub(crate) at: Timestamp,
@@ -47,29 +48,29 @@ pub(crate) struct LogEntry {
     pub(crate) session: Option<String>,
 }
 
-/// Reads the log of a run, oldest first. Torn and foreign lines are left out.
+/// Reads the log of a run, oldest first. Lines that do not parse are left out.
 pub(crate) fn log_entries(root: &Utf8Path, data_dir: &RelPath) -> Vec<LogEntry> {
-    let own_dir = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
-    own_dir.map_or_else(Vec::new, |own_dir| read(&own_dir, LOG))
+    let data_path = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
+    data_path.map_or_else(Vec::new, |data_path| read(&data_path, LOG))
 }
 
-/// Does the same and returns when the line is on disk: the caller acts on it.
+/// [`log`] that returns when the line is durable, because the caller acts on it.
 ///
 /// # Errors
 ///
 /// When it cannot be written.
 pub(crate) fn log_durably<T: Serialize>(lock: &RunLock, line: &T, limit: u64) -> Result<(), StoreError> {
     log(lock, line, limit)?;
-    let path = lock.own_dir().join(LOG);
+    let path = lock.data_path().join(LOG);
     open(&path).and_then(|file| file.sync_data()).map_err(|source| StoreError::io(&path, source))?;
-    stage::sync_dirs(std::iter::once(lock.own_dir()))
+    stage::sync_dirs(std::iter::once(lock.data_path()))
 }
 
-/// Adds a block of text to a log that people read, made where it is missing, and returns when it is on disk.
+/// Appends a block of text to a log for people, created if missing, and returns when it is durable.
 ///
 /// # Errors
 ///
-/// When the path leaves the root, or it cannot be written.
+/// If the path leaves the root, or the file cannot be written.
 pub(crate) fn append_block(root: &Utf8Path, path: &RelPath, block: &str) -> Result<(), StoreError> {
     let path = Root::open(root)?.target(path)?;
     try_append_block(&path, block).map_err(|source| StoreError::io(&path, source))?;
@@ -77,7 +78,7 @@ pub(crate) fn append_block(root: &Utf8Path, path: &RelPath, block: &str) -> Resu
 }
 
 fn try_append_block(path: &Utf8Path, block: &str) -> io::Result<()> {
-    let mut file = data_file::open(path, Use::Log, platform::FOREIGN_FILE)?;
+    let mut file = data_file::open(path, OpenMode::Log, platform::PROJECT_FILE_MODE)?;
     let size = file.metadata()?.len();
     let gap = match size {
         0 => "",
@@ -88,9 +89,9 @@ fn try_append_block(path: &Utf8Path, block: &str) -> io::Result<()> {
     file.sync_data()
 }
 
-/// Adds a line. Before the file grows beyond `limit` it becomes the previous one, which is then forgotten.
-pub(super) fn append<T: Serialize>(own_dir: &Utf8Path, name: &str, line: &T, limit: u64) -> Result<(), StoreError> {
-    let path = own_dir.join(name);
+/// Appends a line. Before the file exceeds `limit` bytes it is renamed over the previous file.
+pub(super) fn append<T: Serialize>(data_path: &Utf8Path, name: &str, line: &T, limit: u64) -> Result<(), StoreError> {
+    let path = data_path.join(name);
     try_append(&path, line, limit).map_err(|source| StoreError::io(&path, source))
 }
 
@@ -100,7 +101,7 @@ fn try_append<T: Serialize>(path: &Utf8Path, line: &T, limit: u64) -> io::Result
     let mut file = open(path)?;
     let size = file.metadata()?.len();
     if size > 0 && size + bytes.len() as u64 > limit {
-        straight::rename(path, previous(path))?;
+        nofollow::rename(path, previous(path))?;
         file = open(path)?;
     } else if size > 0 && !ends_a_line(&mut file, size)? {
         bytes.insert(0, b'\n');
@@ -109,7 +110,7 @@ fn try_append<T: Serialize>(path: &Utf8Path, line: &T, limit: u64) -> io::Result
 }
 
 fn open(path: &Utf8Path) -> io::Result<File> {
-    data_file::open(path, Use::Log, platform::DATA_FILE_MODE)
+    data_file::open(path, OpenMode::Log, platform::DATA_FILE_MODE)
 }
 
 fn ends_a_line(file: &mut File, size: u64) -> io::Result<bool> {
@@ -123,9 +124,9 @@ fn previous(path: &Utf8Path) -> camino::Utf8PathBuf {
     path.with_extension("previous.jsonl")
 }
 
-/// Reads all lines that parse, oldest first. What is missing or cannot be read is no line.
-pub(super) fn read<T: DeserializeOwned>(own_dir: &Utf8Path, name: &str) -> Vec<T> {
-    let path = own_dir.join(name);
+/// Reads all lines that parse, oldest first. A missing or unreadable file has none.
+pub(super) fn read<T: DeserializeOwned>(data_path: &Utf8Path, name: &str) -> Vec<T> {
+    let path = data_path.join(name);
     let mut lines = Vec::new();
     for file in [previous(&path), path] {
         let bytes = platform::read_data_file(file.as_std_path(), READ_LIMIT).ok().flatten().unwrap_or_default();

@@ -1,6 +1,6 @@
-//! Who drives a run now. A lease informs; it never locks anybody out for longer than its holder lives.
+//! Which process or session is driving a run. A lease informs; it never locks others out for longer than its holder lives.
 //!
-//! It has one fixed size and is overwritten in place, which costs a checkpoint next to nothing. Torn, it counts for nothing.
+//! It has a fixed size and is overwritten in place, which costs a checkpoint next to nothing. A torn lease is ignored.
 
 use std::io;
 use std::io::Write as _;
@@ -13,13 +13,13 @@ use super::data_file;
 use super::environment::Environment;
 use super::error::StoreError;
 use super::lock::RunLock;
+use super::nofollow;
+use super::nofollow::OpenMode;
 use super::path::Root;
 use super::platform;
 use super::process;
 use super::process::Caller;
 use super::process::Process;
-use super::straight;
-use super::straight::Use;
 use crate::model::Clock;
 use crate::model::Owner;
 use crate::model::OwnerProcess;
@@ -28,14 +28,16 @@ use crate::model::Timestamp;
 use crate::model::clean_line;
 
 const FILE: &str = "lease.json";
-const SIZE: usize = 1_024;
+/// Size of the file, padded with blanks.
+const LEASE_BYTES: usize = 1_024;
+/// Bytes; a larger file is not a lease.
 const READ_LIMIT: u64 = 64 << 10;
-/// For how long the word of a process that cannot be looked at counts, in seconds.
-const HEARTBEAT_WINDOW: i64 = 900;
-/// A younger heartbeat is not renewed, in seconds.
-const HEARTBEAT_STEP: i64 = 60;
+/// How long a heartbeat counts as proof of life for a process that cannot be inspected.
+const HEARTBEAT_WINDOW_SECONDS: i64 = 900;
+/// A younger heartbeat is not renewed.
+const HEARTBEAT_INTERVAL_SECONDS: i64 = 60;
 
-/// Is the content of the file.
+/// Content of the lease file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Lease {
     session: Option<String>,
@@ -43,42 +45,43 @@ struct Lease {
     process_start: Option<u64>,
     boot_id: Option<String>,
     host: String,
-    /// The holder is one process and nobody else: not what it starts, and no other call of the same session.
+    /// Held by exactly one process: not by its children, and not by other calls of the same session.
     #[serde(default)]
     strict: bool,
     /// The verb that took it, for people.
     command: String,
     taken_at: Timestamp,
     heartbeat: Timestamp,
-    /// The client itself said that this is its process.
+    /// `pid` was reported by the client itself.
     #[serde(default)]
     is_client: bool,
-    /// The holder is at rest: anybody may take over.
+    /// The holder is idle: others may take over.
     #[serde(default, rename = "rests")]
     is_idle: bool,
 }
 
-/// Says whose a lease is.
+/// The session that holds a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Holder {
     pub(crate) session: String,
     pub(crate) taken_at: Timestamp,
 }
 
-/// Says who drives the run, as seen by this process.
+/// Returns who is driving the run, as seen by this process.
 pub(crate) fn inspect(root: &Utf8Path, data_dir: &RelPath, clock: Clock, environment: &Environment) -> Owner {
-    let own_dir = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
-    own_dir.map_or(Owner::None, |own_dir| inspect_in(&own_dir, clock, environment))
+    let data_path = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
+    data_path.map_or(Owner::None, |data_path| inspect_in(&data_path, clock, environment))
 }
 
-/// Adds to what the lease says who else is named as the driver: a living process other than the caller's own line wins.
+/// Combines the lease with the processes that the state names as owners: a living one that is not an ancestor of the caller
+/// wins.
 pub(crate) fn merge_owners(owner: Owner, owner_processes: &[OwnerProcess], environment: &Environment) -> Owner {
     if owner_processes.is_empty() || matches!(owner, Owner::Live { .. }) {
         return owner;
     }
     let caller = Caller::find(environment);
     let is_own = |driver: &OwnerProcess| caller.ancestors.iter().any(|process| process.pid == driver.pid);
-    // Only the number is known: some process that has it is taken for the one that is meant.
+    // Only the pid is known: any process that has it counts.
     let is_alive = |driver: &OwnerProcess| process::is_alive(Process { pid: driver.pid, start: None }) != Some(false);
     let (living, gone): (Vec<&OwnerProcess>, Vec<&OwnerProcess>) =
         owner_processes.iter().partition(|driver| is_alive(driver));
@@ -93,29 +96,29 @@ pub(crate) fn merge_owners(owner: Owner, owner_processes: &[OwnerProcess], envir
     }
 }
 
-/// Does the same for a run that the caller has locked.
+/// [`inspect`] for a run that the caller has locked.
 pub(crate) fn inspect_locked(lock: &RunLock, clock: Clock, environment: &Environment) -> Owner {
-    inspect_in(lock.own_dir(), clock, environment)
+    inspect_in(lock.data_path(), clock, environment)
 }
 
-/// Does the same for a caller who drives runs by itself.
+/// [`inspect`] for a caller that drives runs itself.
 pub(crate) fn inspect_by(lock: &RunLock, clock: Clock, caller: &Caller) -> Owner {
-    seen_by(lock.own_dir(), clock, || caller.clone())
+    inspect_as(lock.data_path(), clock, || caller.clone())
 }
 
-pub(super) fn inspect_in(own_dir: &Utf8Path, clock: Clock, environment: &Environment) -> Owner {
-    seen_by(own_dir, clock, || Caller::find(environment))
+pub(super) fn inspect_in(data_path: &Utf8Path, clock: Clock, environment: &Environment) -> Owner {
+    inspect_as(data_path, clock, || Caller::find(environment))
 }
 
-fn seen_by(own_dir: &Utf8Path, clock: Clock, caller: impl FnOnce() -> Caller) -> Owner {
-    match read(own_dir) {
+fn inspect_as(data_path: &Utf8Path, clock: Clock, caller: impl FnOnce() -> Caller) -> Owner {
+    match read(data_path) {
         StoredLease::Nothing => Owner::None,
         StoredLease::Torn => Owner::Dead { since: None, session: None },
-        StoredLease::Lease(lease) => judge(&lease, clock, &caller()),
+        StoredLease::Lease(lease) => owner_by_lease(&lease, clock, &caller()),
     }
 }
 
-fn judge(lease: &Lease, clock: Clock, caller: &Caller) -> Owner {
+fn owner_by_lease(lease: &Lease, clock: Clock, caller: &Caller) -> Owner {
     let holder = Process { pid: lease.pid, start: lease.process_start };
     let is_this_machine = lease.host == caller.host && lease.boot_id == caller.boot_id;
     let descends = is_this_machine && holder.start.is_some() && caller.ancestors.contains(&holder);
@@ -136,7 +139,7 @@ fn judge(lease: &Lease, clock: Clock, caller: &Caller) -> Owner {
         return Owner::Ours;
     }
     let age = clock.now.seconds_since(lease.heartbeat);
-    let is_fresh = (-HEARTBEAT_WINDOW..=HEARTBEAT_WINDOW).contains(&age);
+    let is_fresh = (-HEARTBEAT_WINDOW_SECONDS..=HEARTBEAT_WINDOW_SECONDS).contains(&age);
     let is_alive = if lease.host != caller.host {
         is_fresh
     } else if !is_this_machine {
@@ -163,7 +166,7 @@ fn dead(lease: &Lease) -> Owner {
     Owner::Dead { since: Some(lease.heartbeat), session: lease.session.as_deref().map(|id| clean_line(id, 80)) }
 }
 
-/// Tells whether a living client other than the caller's has the session: one that was forked, or opened twice, keeps its name.
+/// Tells whether another living client has the same session id: a forked session, or one that was opened twice.
 fn is_other_client(lease: &Lease, caller: &Caller) -> bool {
     let holder = Process { pid: lease.pid, start: lease.process_start };
     lease.is_client
@@ -174,21 +177,21 @@ fn is_other_client(lease: &Lease, caller: &Caller) -> bool {
         && process::is_alive(holder) == Some(true)
 }
 
-/// Returns which session holds the lease, alive or not; `None` where there is none with a name.
-pub(super) fn holder_in(own_dir: &Utf8Path) -> Option<Holder> {
-    match read(own_dir) {
+/// Returns the session that holds the lease, alive or not; `None` if there is no lease or it names no session.
+pub(super) fn lease_holder(data_path: &Utf8Path) -> Option<Holder> {
+    match read(data_path) {
         StoredLease::Lease(Lease { session: Some(session), taken_at, .. }) => Some(Holder { session, taken_at }),
         StoredLease::Lease(_) | StoredLease::Nothing | StoredLease::Torn => None,
     }
 }
 
-/// Says that the holder is at rest. The lease stays, so that one knows who drove the run; it keeps nobody out any more.
+/// Marks the holder as idle. The lease stays as a record of the last driver but no longer keeps others out.
 ///
 /// # Errors
 ///
 /// When the lease cannot be written.
 pub(crate) fn mark_idle(lock: &RunLock, session: &str) -> Result<(), StoreError> {
-    match read(lock.own_dir()) {
+    match read(lock.data_path()) {
         StoredLease::Lease(lease) if lease.session.as_deref() == Some(session) && !lease.is_idle => {
             write(lock, &Lease { is_idle: true, ..lease })
         }
@@ -196,7 +199,7 @@ pub(crate) fn mark_idle(lock: &RunLock, session: &str) -> Result<(), StoreError>
     }
 }
 
-/// Makes the caller the one who drives. Whether that is fair is the planner's question.
+/// Makes the caller the holder. The planner decides whether that is allowed.
 ///
 /// # Errors
 ///
@@ -218,19 +221,18 @@ pub(crate) fn take(lock: &RunLock, clock: Clock, caller: &Caller, command: &str)
     write(lock, &lease)
 }
 
-/// Says that the caller is still at work. Does nothing when it said so a moment ago, or when the lease is somebody else's.
-/// Returns whether the caller holds it.
+/// Renews the caller's heartbeat, unless it is recent. Returns whether the caller holds the lease.
 ///
 /// # Errors
 ///
 /// When the lease cannot be written.
 pub(crate) fn refresh(lock: &RunLock, clock: Clock, caller: &Caller) -> Result<bool, StoreError> {
-    let StoredLease::Lease(mut lease) = read(lock.own_dir()) else { return Ok(false) };
-    if judge(&lease, clock, caller) != Owner::Ours {
+    let StoredLease::Lease(mut lease) = read(lock.data_path()) else { return Ok(false) };
+    if owner_by_lease(&lease, clock, caller) != Owner::Ours {
         return Ok(false);
     }
     let is_current = lease.pid == caller.owner.pid && !lease.is_idle;
-    if is_current && (0..HEARTBEAT_STEP).contains(&clock.now.seconds_since(lease.heartbeat)) {
+    if is_current && (0..HEARTBEAT_INTERVAL_SECONDS).contains(&clock.now.seconds_since(lease.heartbeat)) {
         return Ok(true);
     }
     lease.is_idle = false;
@@ -243,16 +245,16 @@ pub(crate) fn refresh(lock: &RunLock, clock: Clock, caller: &Caller) -> Result<b
     write(lock, &lease).map(|()| true)
 }
 
-/// Ends the caller's lease; one that is somebody else's stays.
+/// Removes the caller's lease; the lease of another holder stays.
 ///
 /// # Errors
 ///
 /// When the lease cannot be removed.
 pub(crate) fn release(lock: &RunLock, clock: Clock, caller: &Caller) -> Result<(), StoreError> {
-    match read(lock.own_dir()) {
-        StoredLease::Lease(lease) if judge(&lease, clock, caller) == Owner::Ours => {
-            let path = lock.own_dir().join(FILE);
-            straight::remove_file(&path).map_err(|source| StoreError::io(&path, source))
+    match read(lock.data_path()) {
+        StoredLease::Lease(lease) if owner_by_lease(&lease, clock, caller) == Owner::Ours => {
+            let path = lock.data_path().join(FILE);
+            nofollow::remove_file(&path).map_err(|source| StoreError::io(&path, source))
         }
         StoredLease::Lease(_) | StoredLease::Nothing | StoredLease::Torn => Ok(()),
     }
@@ -264,8 +266,8 @@ enum StoredLease {
     Lease(Lease),
 }
 
-fn read(own_dir: &Utf8Path) -> StoredLease {
-    match platform::read_data_file(own_dir.join(FILE).as_std_path(), READ_LIMIT) {
+fn read(data_path: &Utf8Path) -> StoredLease {
+    match platform::read_data_file(data_path.join(FILE).as_std_path(), READ_LIMIT) {
         Ok(None) => StoredLease::Nothing,
         Ok(Some(bytes)) => serde_json::from_slice(&bytes).map_or(StoredLease::Torn, StoredLease::Lease),
         Err(_) => StoredLease::Torn,
@@ -273,15 +275,15 @@ fn read(own_dir: &Utf8Path) -> StoredLease {
 }
 
 fn write(lock: &RunLock, lease: &Lease) -> Result<(), StoreError> {
-    let path = lock.own_dir().join(FILE);
+    let path = lock.data_path().join(FILE);
     try_write(&path, lease).map_err(|source| StoreError::io(&path, source))
 }
 
 fn try_write(path: &Utf8Path, lease: &Lease) -> io::Result<()> {
     let mut bytes = serde_json::to_vec(lease)?;
-    bytes.resize(bytes.len().max(SIZE - 1), b' ');
+    bytes.resize(bytes.len().max(LEASE_BYTES - 1), b' ');
     bytes.push(b'\n');
-    let mut file = data_file::open(path, Use::Overwrite, platform::DATA_FILE_MODE)?;
+    let mut file = data_file::open(path, OpenMode::Overwrite, platform::DATA_FILE_MODE)?;
     file.write_all(&bytes)?;
     if file.metadata()?.len() == bytes.len() as u64 { Ok(()) } else { file.set_len(bytes.len() as u64) }
 }

@@ -3,8 +3,8 @@ use std::fs;
 use super::Lease;
 use super::inspect;
 use super::inspect_by;
-use super::judge;
 use super::merge_owners;
+use super::owner_by_lease;
 use super::refresh;
 use super::release;
 use super::take;
@@ -23,7 +23,7 @@ fn caller() -> Caller {
     Caller::find(&Environment { session: Some("mine".to_owned()), ..Environment::default() })
 }
 
-/// Is held by process 1, which lives as long as this machine and is nobody's session here.
+/// Held by process 1, which lives as long as this machine and is nobody's session here.
 fn foreign(caller: &Caller) -> Lease {
     Lease {
         session: Some("theirs".to_owned()),
@@ -80,7 +80,7 @@ fn leases_are_judged_by_who_and_whether_alive() {
     for (name, alter, seconds, expected) in cases {
         let mut lease = foreign(&me);
         alter(&mut lease);
-        assert_eq!(judge(&lease, later(seconds), &me), *expected, "{name}");
+        assert_eq!(owner_by_lease(&lease, later(seconds), &me), *expected, "{name}");
     }
 }
 
@@ -89,13 +89,13 @@ fn a_session_that_is_open_twice_is_two() {
     let mut me = caller();
     me.ancestors.retain(|ancestor| ancestor.pid != 1);
     let mut lease = Lease { session: Some("mine".to_owned()), is_client: true, ..foreign(&me) };
-    assert_eq!(judge(&lease, clock(), &me), Owner::Ours, "the caller is no client");
+    assert_eq!(owner_by_lease(&lease, clock(), &me), Owner::Ours, "the caller is no client");
     me.is_agent = true;
-    assert!(matches!(judge(&lease, clock(), &me), Owner::Live { .. }), "the other client lives");
+    assert!(matches!(owner_by_lease(&lease, clock(), &me), Owner::Live { .. }), "the other client lives");
     lease.is_idle = true;
-    assert_eq!(judge(&lease, clock(), &me), Owner::Ours, "it is_idle");
+    assert_eq!(owner_by_lease(&lease, clock(), &me), Owner::Ours, "it is idle");
     lease = Lease { is_idle: false, pid: 4_194_305, ..lease };
-    assert_eq!(judge(&lease, clock(), &me), Owner::Ours, "it is gone, and the session was taken up again");
+    assert_eq!(owner_by_lease(&lease, clock(), &me), Owner::Ours, "it is gone, and the session was taken up again");
 }
 
 #[test]
@@ -105,13 +105,13 @@ fn an_ancestor_is_ours_even_without_a_session() {
     lease.session = None;
     let Process { pid, start } = me.owner;
     (lease.pid, lease.process_start) = (pid, start);
-    assert_eq!(judge(&lease, clock(), &me), Owner::Ours);
+    assert_eq!(owner_by_lease(&lease, clock(), &me), Owner::Ours);
 }
 
 #[test]
 fn a_strict_lease_is_that_of_one_process_only() {
     let environment = Environment { session: Some("mine".to_owned()), ..Environment::default() };
-    let me = Caller::itself(&environment);
+    let me = Caller::this_process(&environment);
     let scratch = Scratch::new();
     let lock = scratch.lock();
     take(&lock, clock(), &me, "run").unwrap();

@@ -1,7 +1,7 @@
 //! One writer at a time for each run. Holding a [`RunLock`] is the permission to write.
 //!
-//! The lock file is never deleted: a lock on a file that has lost its name would exclude nobody. The operating system drops the
-//! lock with its holder, so a killed process leaves nothing to clean up.
+//! The lock file is never deleted: a lock on a deleted file would not exclude anyone. The operating system releases the lock
+//! when its holder ends, so a killed process leaves nothing to clean up.
 
 use std::fs;
 use std::fs::File;
@@ -17,56 +17,59 @@ use camino::Utf8PathBuf;
 use super::backup;
 use super::calls;
 use super::error::StoreError;
+use super::nofollow;
+use super::nofollow::OpenMode;
 use super::path::Root;
 use super::platform;
 #[cfg(target_os = "linux")]
 use super::process;
 use super::stage;
-use super::straight;
-use super::straight::Use;
 use super::txn;
 use crate::model::RelPath;
 #[cfg(target_os = "linux")]
 use crate::model::clean_line;
 
 const LOCK_FILE: &str = "lock";
+/// Pause after the first failed attempt; doubled after each further one.
 const FIRST_PAUSE: Duration = Duration::from_micros(500);
-/// Short, so that who has waited for long asks as often as who has just come: of many writers none waits in vain.
+/// Short, so that a long-waiting writer polls as often as a new one and does not starve.
 const LONGEST_PAUSE: Duration = Duration::from_millis(2);
 
-/// Is the right to change one run, held until it is dropped.
+/// The exclusive right to change one run, held until dropped.
 #[derive(Debug)]
 pub(crate) struct RunLock {
-    /// The operating system unlocks it when it is closed.
+    /// Closing it releases the lock.
     _file: File,
     root: Root,
     data_dir: RelPath,
-    own_dir: Utf8PathBuf,
+    /// `data_dir` resolved: absolute, without symlinks.
+    data_path: Utf8PathBuf,
 }
 
 impl RunLock {
-    /// Waits for the run to be free, then brings to its end what a killed writer left. Makes Piton's own folder when needed.
+    /// Waits for the run to be free, then finishes what a killed writer began. Creates the data folder if needed.
     ///
     /// # Errors
     ///
-    /// When somebody else holds it for longer than `timeout`, or the folder cannot be written.
+    /// If another process holds it for longer than `timeout`, the file system has no locks, the folder cannot be written, or
+    /// the change of a killed writer cannot be finished.
     pub(crate) fn acquire(root: &Utf8Path, data_dir: &RelPath, timeout: Duration) -> Result<Self, StoreError> {
         let root = Root::open(root)?;
-        let own_dir = root.target(data_dir)?;
-        let path = own_dir.join(LOCK_FILE);
+        let data_path = root.target(data_dir)?;
+        let path = data_path.join(LOCK_FILE);
         let started = Instant::now();
         let file = loop {
-            let file = open_or_create(&own_dir, &path)?;
-            wait(&path, timeout.saturating_sub(started.elapsed()), timeout, || file.try_lock())?;
-            // Somebody may have removed the whole folder while we waited.
+            let file = open_or_create(&data_path, &path)?;
+            poll(&path, timeout.saturating_sub(started.elapsed()), timeout, || file.try_lock())?;
+            // The whole folder may have been removed while we waited.
             if !platform::is_unlinked(&file) {
                 break file;
             }
         };
-        let lock = Self { _file: file, root, data_dir: data_dir.clone(), own_dir };
-        stage::remove_own_leftovers(&lock.own_dir);
-        txn::recover(&lock.root, &lock.own_dir)?;
-        backup::drop_partial(&lock.own_dir)?;
+        let lock = Self { _file: file, root, data_dir: data_dir.clone(), data_path };
+        stage::remove_data_leftovers(&lock.data_path);
+        txn::recover(&lock.root, &lock.data_path)?;
+        backup::drop_partial(&lock.data_path)?;
         Ok(lock)
     }
 
@@ -78,18 +81,18 @@ impl RunLock {
         &self.data_dir
     }
 
-    pub(super) fn own_dir(&self) -> &Utf8Path {
-        &self.own_dir
+    pub(super) fn data_path(&self) -> &Utf8Path {
+        &self.data_path
     }
 
-    /// Returns a folder below Piton's own, made when needed. A link in its place is refused.
+    /// Returns a subfolder of the data folder, created if needed. A symlink in its place is refused.
     pub(super) fn folder(&self, name: &str) -> Result<Utf8PathBuf, StoreError> {
-        folder(&self.own_dir, name)
+        subfolder(&self.data_path, name)
     }
 }
 
-pub(super) fn folder(own_dir: &Utf8Path, name: &str) -> Result<Utf8PathBuf, StoreError> {
-    let path = own_dir.join(name);
+pub(super) fn subfolder(data_path: &Utf8Path, name: &str) -> Result<Utf8PathBuf, StoreError> {
+    let path = data_path.join(name);
     let found = match fs::symlink_metadata(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => match calls::create_private_dir(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => fs::symlink_metadata(&path),
@@ -99,75 +102,75 @@ pub(super) fn folder(own_dir: &Utf8Path, name: &str) -> Result<Utf8PathBuf, Stor
     };
     match found {
         Ok(metadata) if metadata.is_dir() => Ok(path),
-        Ok(_) => Err(StoreError::UnsafePath { path, problem: "a link or a file stands where Piton keeps a folder" }),
+        Ok(_) => Err(StoreError::UnsafePath { path, problem: "Piton keeps a folder here, but found a link or a file" }),
         Err(source) => Err(StoreError::io(&path, source)),
     }
 }
 
-fn open_or_create(own_dir: &Utf8Path, path: &Utf8Path) -> Result<File, StoreError> {
-    match straight::open(path.as_std_path(), Use::Edit, platform::DATA_FILE_MODE) {
+fn open_or_create(data_path: &Utf8Path, path: &Utf8Path) -> Result<File, StoreError> {
+    match nofollow::open(path.as_std_path(), OpenMode::Edit, platform::DATA_FILE_MODE) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         opened => return opened.map_err(|source| StoreError::io(path, source)),
     }
-    prepare(own_dir)?;
-    straight::open(path.as_std_path(), Use::Lock, platform::DATA_FILE_MODE)
+    create_data_dir(data_path)?;
+    nofollow::open(path.as_std_path(), OpenMode::Lock, platform::DATA_FILE_MODE)
         .map_err(|source| StoreError::io(path, source))
 }
 
-/// Makes Piton's own folder where there is none, and hides it from git.
-pub(super) fn prepare(own_dir: &Utf8Path) -> Result<(), StoreError> {
-    if let Some(parent) = own_dir.parent() {
+/// Creates the data folder if it is missing, and hides it from git.
+pub(super) fn create_data_dir(data_path: &Utf8Path) -> Result<(), StoreError> {
+    if let Some(parent) = data_path.parent() {
         stage::make_durable_folders(parent)?;
     }
-    match straight::create_private_dir(own_dir.as_std_path()) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io(own_dir, error)),
+    match nofollow::create_private_dir(data_path.as_std_path()) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io(data_path, error)),
         Ok(()) | Err(_) => {}
     }
-    // Before the lock file, so that where there is a lock, there is the other.
-    let ignore = own_dir.join(".gitignore");
-    hide(&ignore).map_err(|source| StoreError::io(&ignore, source))
+    // Before the lock file, so that a locked folder always has it.
+    let ignore = data_path.join(".gitignore");
+    write_gitignore(&ignore).map_err(|source| StoreError::io(&ignore, source))
 }
 
-/// Writes the file that hides a folder from git. An empty one is what a kill or a full disk left of it.
-fn hide(ignore: &Utf8Path) -> io::Result<()> {
+/// Writes the `.gitignore` of the data folder. An empty one is the rest of a write that was cut off.
+fn write_gitignore(ignore: &Utf8Path) -> io::Result<()> {
     if fs::symlink_metadata(ignore).is_ok_and(|metadata| !metadata.is_file() || metadata.len() > 0) {
         return Ok(());
     }
-    let mut file = straight::open(ignore.as_std_path(), Use::Log, platform::DATA_FILE_MODE)?;
+    let mut file = nofollow::open(ignore.as_std_path(), OpenMode::Log, platform::DATA_FILE_MODE)?;
     io::Write::write_all(&mut file, b"*\n").inspect_err(|_| {
-        let _ = straight::remove_file(ignore);
+        let _ = nofollow::remove_file(ignore);
     })
 }
 
-/// Finds out whether a run could be locked now, without making anything that is not there.
+/// Tests whether a run could be locked now, without creating anything.
 ///
 /// # Errors
 ///
-/// When somebody holds it, or the file system does not support locks.
+/// If another process holds it, or the file system does not support locks.
 pub(crate) fn try_lock(root: &Utf8Path, data_dir: &RelPath) -> Result<(), StoreError> {
-    let own_dir = data_dir.under(root);
-    share(&own_dir, Duration::from_millis(200)).map(drop)
+    let data_path = data_dir.under(root);
+    lock_shared(&data_path, Duration::from_millis(200)).map(drop)
 }
 
-/// Waits until no writer is at work and keeps writers out while the result lives. `None` where nobody ever wrote, or where this
-/// user may not look.
-pub(super) fn share(own_dir: &Utf8Path, timeout: Duration) -> Result<Option<File>, StoreError> {
-    let path = own_dir.join(LOCK_FILE);
-    let file = match platform::careful().read(true).open(&path) {
+/// Waits for the writer to finish and keeps writers out while the result lives. `None` if the run was never written or the lock
+/// file cannot be read.
+pub(super) fn lock_shared(data_path: &Utf8Path, timeout: Duration) -> Result<Option<File>, StoreError> {
+    let path = data_path.join(LOCK_FILE);
+    let file = match platform::nofollow_options().read(true).open(&path) {
         Ok(file) => file,
         Err(_) => return Ok(None),
     };
-    wait(&path, timeout, timeout, || file.try_lock_shared())?;
+    poll(&path, timeout, timeout, || file.try_lock_shared())?;
     Ok(Some(file))
 }
 
-/// Tells whether somebody ever wrote this run.
-pub(super) fn exists(own_dir: &Utf8Path) -> bool {
-    own_dir.join(LOCK_FILE).symlink_metadata().is_ok()
+/// Tells whether this run was ever written by Piton.
+pub(super) fn has_lock_file(data_path: &Utf8Path) -> bool {
+    data_path.join(LOCK_FILE).symlink_metadata().is_ok()
 }
 
-/// Polls, since a wait in the kernel has no end.
-fn wait(
+/// Polls, because a blocking lock call has no timeout.
+fn poll(
     path: &Utf8Path,
     left: Duration,
     timeout: Duration,
@@ -192,7 +195,7 @@ fn wait(
     }
 }
 
-/// Says which process holds the lock, where the system tells.
+/// Returns the process that holds the lock, where the system tells.
 #[cfg(target_os = "linux")]
 fn holder_of(path: &Utf8Path) -> Option<String> {
     use std::os::unix::fs::MetadataExt as _;
@@ -204,7 +207,8 @@ fn holder_of(path: &Utf8Path) -> Option<String> {
     Some(format!("process {pid}{name}"))
 }
 
-/// Reads a line of proc_locks(5): `1: FLOCK  ADVISORY  WRITE 4242 fe:00:8899 0 EOF`. Those who wait have an arrow before the kind.
+/// Reads a line of proc_locks(5): `1: FLOCK ADVISORY WRITE 4242 fe:00:8899 0 EOF`. Waiting processes have an arrow before the
+/// kind.
 #[cfg(target_os = "linux")]
 fn holder_in(line: &str, file: &str) -> Option<u32> {
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();

@@ -1,11 +1,25 @@
-//! The only room that touches files, locks, the clock, the environment and git. It knows bytes and paths, not formats.
+//! Files, locks, the clock, the environment and git: the only module besides `runner/exec` that touches them. It knows bytes and
+//! paths, not formats.
 //!
-//! It trusts nothing that it reads: a path is checked against its root before it is opened, sizes and depths are bounded, and
-//! what lies in Piton's own folder is treated like any other stranger's file, because a repository may ship one.
+//! Everything it reads is untrusted: a path is checked against its root before it is opened, sizes and depths are bounded, and even
+//! the content of Piton's data folder is checked, because a repository may ship one.
 //!
-//! Reading leads from [`Project`] over [`listings`] to [`file_set`] and [`gather`]; writing from [`RunLock`] to [`commit()`].
+//! Reading starts at [`Project`] and goes through [`listings`] to [`file_set`] and [`gather`]; writing starts at [`RunLock`] and goes
+//! to [`commit()`].
+//!
+//! - Where we are: `project`, `repository`, `environment`, `config`, `clock`, `process` (the caller), `sessions` (the runner's
+//!   sessions in the state home).
+//! - Reading: `discover` lists names, `read` returns bytes. `path` resolves every path below its root.
+//! - Writing: `lock`, `commit`, `append`, `stage` and `txn`, along paths without symlinks (`nofollow`). Every system call goes through
+//!   `calls`, where a test can make it fail. `archive` and `settings` write the few files outside of checkpoints.
+//! - Piton's own data: `history`, `evidence`, `journal`, `lease`, `session` (logs of the client's sessions) and `rollbacks`, written in
+//!   place by `data_file`.
+//! - Git: `git` and `worktree` run it, `git_filters` keeps it from starting programs that a repository configures, `committed_state`
+//!   compares a state with its commit.
+//! - Rollback only: `git_impact` lists the work that is discarded, `backup` copies it.
+//! - `platform` is what differs between operating systems; `scratch` serves the demonstration.
 
-#![expect(clippy::disallowed_methods, reason = "this is the room that touches files, the clock and processes")]
+#![expect(clippy::disallowed_methods, reason = "this module touches files, the clock and processes")]
 
 mod append;
 pub(crate) mod archive;
@@ -13,6 +27,7 @@ pub(crate) mod backup;
 mod calls;
 mod clock;
 mod commit;
+mod committed_state;
 mod config;
 mod data_file;
 mod discover;
@@ -21,11 +36,12 @@ mod error;
 pub(crate) mod evidence;
 pub(crate) mod git;
 mod git_filters;
+mod git_impact;
 pub(crate) mod history;
 pub(crate) mod journal;
 pub(crate) mod lease;
 mod lock;
-mod past;
+mod nofollow;
 mod path;
 mod platform;
 mod process;
@@ -38,11 +54,9 @@ pub(crate) mod session;
 pub(crate) mod sessions;
 pub(crate) mod settings;
 mod stage;
-mod straight;
 #[cfg(test)]
 mod testing;
 mod txn;
-mod undoing;
 pub(crate) mod worktree;
 
 pub(crate) use append::set_tail_aside;
@@ -56,7 +70,7 @@ pub(crate) use commit::move_folder;
 pub(crate) use config::parse as parse_config;
 pub(crate) use discover::Scope;
 pub(crate) use discover::listings;
-pub(crate) use discover::look_further;
+pub(crate) use discover::probe_files;
 pub(crate) use discover::tree;
 pub(crate) use environment::Environment;
 pub(crate) use environment::variable;
@@ -64,16 +78,19 @@ pub(crate) use environment::variables;
 pub(crate) use error::StoreError;
 pub(crate) use evidence::describe;
 pub(crate) use evidence::gather;
-pub(crate) use evidence::look_at;
+pub(crate) use evidence::inspect_files;
 pub(crate) use evidence::record;
 pub(crate) use evidence::records;
 pub(crate) use evidence::workspace;
+pub(crate) use git_impact::AbandonedWork;
+pub(crate) use git_impact::git_impact;
+pub(crate) use git_impact::history_of;
 pub(crate) use lock::RunLock;
 pub(crate) use lock::try_lock;
 pub(crate) use platform::denied;
 pub(crate) use process::Caller;
 pub(crate) use process::is_gone;
-pub(crate) use process::marked;
+pub(crate) use process::processes_with_variable;
 pub(crate) use project::Project;
 pub(crate) use read::file_set;
 pub(crate) use read::file_set_locked;
@@ -91,6 +108,3 @@ pub(crate) use scratch::existing_path;
 pub(crate) use scratch::is_folder;
 pub(crate) use session::SessionLog;
 pub(crate) use sessions::SessionHome;
-pub(crate) use undoing::AbandonedWork;
-pub(crate) use undoing::history_of;
-pub(crate) use undoing::undoing;

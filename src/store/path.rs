@@ -1,13 +1,13 @@
-//! From checked relative paths to files below a root, whatever links lie in between.
+//! Resolves checked relative paths to files below a root, through any symlinks.
 //!
-//! A link may lead to another place below the root. One that leaves it is refused, and so is every way into a `.git` folder
-//! for writing: a planted record or link must not reach a hook.
+//! A symlink may lead elsewhere below the root. One that leaves the root is refused, and so is every write into a `.git`
+//! folder: a planted record or symlink must not reach a git hook.
 //!
-//! `cap-std` (4.0) was considered for the folders that are held open, here and in `straight`, and not taken. It opens its root
-//! along links (`open_ambient_dir`) and has no way to ask for `RESOLVE_NO_SYMLINKS`, on which [`Root::target`] and all of `straight`
-//! rest; opening every folder of a path with `open_dir_nofollow` would replace one call of the system by one for each part. It holds
-//! folders with `O_PATH`, which cannot be flushed. A link that leaves the root is `PermissionDenied` like a folder that may not be
-//! entered, and the two are different findings. It would bring ten crates and leave nearly all of this code.
+//! `cap-std` (4.0) was considered for open folders, here and in `nofollow`, and rejected. It opens its root through symlinks
+//! (`open_ambient_dir`) and cannot ask for `RESOLVE_NO_SYMLINKS`, which [`Root::target`] and `nofollow` depend on; opening
+//! every folder of a path with `open_dir_nofollow` would need one system call per part instead of one per path. It opens
+//! folders with `O_PATH`, which cannot be flushed. A symlink that leaves the root is `PermissionDenied`, like a folder that may
+//! not be entered, but the two are different findings. It would add ten crates and keep nearly all of this code.
 
 use std::fs;
 use std::fs::File;
@@ -24,10 +24,10 @@ use super::platform;
 use crate::model::ReadProblem;
 use crate::model::RelPath;
 
-/// Is a folder that nothing leaves.
+/// A folder that paths resolved by it never leave.
 #[derive(Debug)]
 pub(super) struct Root {
-    /// Absolute, without links.
+    /// Absolute, without symlinks.
     path: Utf8PathBuf,
     #[cfg(target_os = "linux")]
     handle: Option<File>,
@@ -36,7 +36,7 @@ pub(super) struct Root {
 impl Root {
     pub(super) fn open(path: &Utf8Path) -> Result<Self, StoreError> {
         #[cfg(target_os = "linux")]
-        if let Some(opened) = Self::open_at_once(path)? {
+        if let Some(opened) = Self::open_nofollow(path)? {
             return Ok(opened);
         }
         let real = path.canonicalize_utf8().map_err(|source| StoreError::io(path, source))?;
@@ -47,13 +47,13 @@ impl Root {
         })
     }
 
-    /// Lets the kernel say that there is no link on the way, instead of asking about every part of it.
+    /// Opens the folder in one call that fails if its path has a symlink, instead of checking every part.
     #[cfg(target_os = "linux")]
-    fn open_at_once(path: &Utf8Path) -> Result<Option<Self>, StoreError> {
+    fn open_nofollow(path: &Utf8Path) -> Result<Option<Self>, StoreError> {
         if !path.is_absolute() || path.components().any(|part| part == Utf8Component::ParentDir) {
             return Ok(None);
         }
-        match platform::hold(path.as_std_path()) {
+        match platform::open_dir_nofollow(path.as_std_path()) {
             Ok(Some(held)) => Ok(Some(Self { path: path.components().collect(), handle: Some(held.into_handle()) })),
             Err(source) if source.kind() == io::ErrorKind::NotFound => Err(StoreError::io(path, source)),
             Ok(None) | Err(_) => Ok(None),
@@ -64,9 +64,9 @@ impl Root {
         &self.path
     }
 
-    /// Returns where a path really leads, for reading: a place below the root, or the reason against it.
+    /// Resolves a path for reading: a place below the root, or why it cannot be read.
     pub(super) fn locate(&self, path: &RelPath) -> Result<Utf8PathBuf, ReadProblem> {
-        match self.is_straight(path) {
+        match self.has_no_symlink(path) {
             Some(true) => return Ok(path.under(&self.path)),
             Some(false) => return Err(ReadProblem::Missing),
             None => {}
@@ -75,10 +75,10 @@ impl Root {
         if real.starts_with(&self.path) { Ok(real) } else { Err(ReadProblem::LinkLeavesRoot) }
     }
 
-    /// Returns where a path really leads, for writing. It need not exist; its missing folders neither.
+    /// Resolves a path for writing. Neither the file nor its folders need to exist.
     pub(super) fn target(&self, path: &RelPath) -> Result<Utf8PathBuf, StoreError> {
         let full = path.under(&self.path);
-        let target = if self.is_straight(path) == Some(true) { full.clone() } else { self.target_of(&full)? };
+        let target = if self.has_no_symlink(path) == Some(true) { full.clone() } else { self.target_of(&full)? };
         let below = target.strip_prefix(&self.path).unwrap_or(&target);
         if below.components().any(|part| part.as_str().eq_ignore_ascii_case(".git")) {
             let problem = "nothing is ever written into a `.git` folder";
@@ -98,7 +98,7 @@ impl Root {
                         Ok(found) if found.is_symlink() => {
                             return Err(refuse("it goes through a link that leads nowhere"));
                         }
-                        // Somebody made it meanwhile: the first writers of a run make its folder at the same time.
+                        // Another process created it meanwhile: the first writers of a run create its folder at the same time.
                         Ok(_) => {}
                         Err(_) => existing = existing.parent().ok_or_else(|| refuse("its root is gone"))?,
                     }
@@ -116,9 +116,9 @@ impl Root {
         Ok(if missing.as_str().is_empty() { real } else { real.join(missing) })
     }
 
-    /// Tells whether a path is there, and leads there through no link; `None` where only a closer look can tell.
+    /// Tells whether a path exists and has no symlink; `None` if the kernel cannot tell in one call.
     #[cfg(target_os = "linux")]
-    fn is_straight(&self, path: &RelPath) -> Option<bool> {
+    fn has_no_symlink(&self, path: &RelPath) -> Option<bool> {
         use rustix::fs::Mode;
         use rustix::fs::OFlags;
         use rustix::fs::ResolveFlags;
@@ -133,28 +133,29 @@ impl Root {
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn is_straight(&self, _path: &RelPath) -> Option<bool> {
+    fn has_no_symlink(&self, _path: &RelPath) -> Option<bool> {
         None
     }
 
-    /// Opens a regular file below the root. Never hangs and never leaves the root, not even when links change meanwhile.
+    /// Opens a regular file below the root. Never blocks and never leaves the root, even if symlinks change meanwhile.
     pub(super) fn open_file(&self, path: &RelPath) -> Result<(File, Metadata), ReadProblem> {
         let file = match self.open_beneath(path.as_str(), false) {
-            Way::Open(file) => file,
-            Way::Shut(error) => return Err(problem_of(&error)),
-            Way::Crossed => {
-                // Why, and where an absolute link leads to that stays below the root; that place is opened through no link at all.
+            Lookup::Opened(file) => file,
+            Lookup::Failed(error) => return Err(problem_of(&error)),
+            Lookup::ThroughLink => {
+                // Finds out why, or where an absolute symlink leads that stays below the root. That place is opened without
+                // following any symlink.
                 let real = self.locate(path)?;
                 let below = real.strip_prefix(&self.path).map_err(|_| ReadProblem::LinkLeavesRoot)?;
                 match self.open_beneath(below.as_str(), true) {
-                    Way::Open(file) => file,
-                    Way::Shut(error) => return Err(problem_of(&error)),
-                    Way::Crossed | Way::Unknown => return Err(ReadProblem::LinkLeavesRoot),
+                    Lookup::Opened(file) => file,
+                    Lookup::Failed(error) => return Err(problem_of(&error)),
+                    Lookup::ThroughLink | Lookup::Unsupported => return Err(ReadProblem::LinkLeavesRoot),
                 }
             }
-            Way::Unknown => {
+            Lookup::Unsupported => {
                 let real = self.locate(path)?;
-                let mut options = platform::careful();
+                let mut options = platform::nofollow_options();
                 options.read(true).open(&real).map_err(|error| problem_of(&error))?
             }
         };
@@ -168,51 +169,51 @@ impl Root {
         }
     }
 
-    /// Lets the kernel check the way, in one call.
+    /// Lets the kernel check the path, in one call.
     #[cfg(target_os = "linux")]
-    fn open_beneath(&self, path: &str, is_straight: bool) -> Way {
+    fn open_beneath(&self, path: &str, no_symlinks: bool) -> Lookup {
         use rustix::fs::Mode;
         use rustix::fs::OFlags;
         use rustix::fs::ResolveFlags;
         use rustix::io::Errno;
-        let flags = OFlags::RDONLY | (platform::careful_flags() - OFlags::NOFOLLOW);
-        let straight = if is_straight { ResolveFlags::NO_SYMLINKS } else { ResolveFlags::empty() };
-        let Some(handle) = self.handle.as_ref() else { return Way::Unknown };
-        match rustix::fs::openat2(handle, path, flags, Mode::empty(), ResolveFlags::BENEATH | straight) {
-            Ok(file) => Way::Open(File::from(file)),
-            Err(Errno::XDEV | Errno::LOOP | Errno::AGAIN) => Way::Crossed,
-            // An older kernel, or one that is told to refuse what it does not know.
-            Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => Way::Unknown,
-            Err(errno) => Way::Shut(errno.into()),
+        let flags = OFlags::RDONLY | (platform::nofollow_flags() - OFlags::NOFOLLOW);
+        let symlinks = if no_symlinks { ResolveFlags::NO_SYMLINKS } else { ResolveFlags::empty() };
+        let Some(handle) = self.handle.as_ref() else { return Lookup::Unsupported };
+        match rustix::fs::openat2(handle, path, flags, Mode::empty(), ResolveFlags::BENEATH | symlinks) {
+            Ok(file) => Lookup::Opened(File::from(file)),
+            Err(Errno::XDEV | Errno::LOOP | Errno::AGAIN) => Lookup::ThroughLink,
+            // An older kernel, or a sandbox that refuses unknown calls.
+            Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => Lookup::Unsupported,
+            Err(errno) => Lookup::Failed(errno.into()),
         }
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn open_beneath(&self, _path: &str, _is_straight: bool) -> Way {
-        Way::Unknown
+    fn open_beneath(&self, _path: &str, _no_symlinks: bool) -> Lookup {
+        Lookup::Unsupported
     }
 }
 
-/// Is what the kernel says of a way below a root.
-enum Way {
+/// The kernel's answer to opening a path below a root.
+enum Lookup {
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "other systems cannot tell"))]
-    Open(File),
+    Opened(File),
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "other systems cannot tell"))]
-    Shut(io::Error),
-    /// It goes through a link that is absolute, or that leaves the root.
+    Failed(io::Error),
+    /// It goes through a symlink that is absolute or leaves the root.
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "other systems cannot tell"))]
-    Crossed,
-    Unknown,
+    ThroughLink,
+    Unsupported,
 }
 
-/// Says in the words of the model why a file could not be opened or read.
+/// Converts an I/O error to the problem the model knows.
 pub(super) fn problem_of(error: &io::Error) -> ReadProblem {
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => ReadProblem::Missing,
         io::ErrorKind::PermissionDenied => ReadProblem::Permission,
         io::ErrorKind::IsADirectory => ReadProblem::Directory,
         io::ErrorKind::InvalidData => ReadProblem::Other("its path has a name that is not UTF-8".to_owned()),
-        // Opening a socket, or a device without a driver.
+        // ENXIO and ENODEV: a socket, or a device without a driver.
         _ if matches!(error.raw_os_error(), Some(6 | 19)) => ReadProblem::NotRegular,
         _ => ReadProblem::Other(error.to_string()),
     }

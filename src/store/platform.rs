@@ -1,4 +1,4 @@
-//! What differs between operating systems: modes, links that must not be followed, flushing a folder.
+//! What differs between operating systems: permission modes, opening without following symlinks, flushing a folder.
 
 use std::fs::File;
 use std::fs::Metadata;
@@ -16,22 +16,22 @@ use std::os::unix::fs::OpenOptionsExt as _;
 #[cfg(unix)]
 use std::os::unix::fs::PermissionsExt as _;
 
-/// Is the mode of Piton's own files.
+/// Permission mode of Piton's own files.
 pub(super) const DATA_FILE_MODE: u32 = 0o600;
-/// Is the mode of a new file among foreign ones, before the umask.
-pub(super) const FOREIGN_FILE: u32 = 0o644;
+/// Permission mode of new files in the project, before the umask.
+pub(super) const PROJECT_FILE_MODE: u32 = 0o644;
 
-/// Returns options that neither follow a link in the last place nor hang on a pipe.
-pub(super) fn careful() -> OpenOptions {
+/// Returns options that do not follow a symlink in the last part of the path and do not block on a pipe.
+pub(super) fn nofollow_options() -> OpenOptions {
     #[cfg_attr(not(unix), expect(unused_mut, reason = "other systems have no such flags"))]
     let mut options = OpenOptions::new();
     #[cfg(unix)]
-    options.custom_flags(careful_flags().bits().cast_signed());
+    options.custom_flags(nofollow_flags().bits().cast_signed());
     options
 }
 
 #[cfg(unix)]
-pub(super) fn careful_flags() -> rustix::fs::OFlags {
+pub(super) fn nofollow_flags() -> rustix::fs::OFlags {
     use rustix::fs::OFlags;
     OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC
 }
@@ -46,7 +46,7 @@ pub(super) fn with_mode(options: &mut OpenOptions, _mode: u32) -> &mut OpenOptio
     options
 }
 
-/// Makes a folder that only its owner may enter.
+/// Creates a folder that only its owner may enter.
 pub(super) fn create_private_dir(path: &Path) -> io::Result<()> {
     #[cfg_attr(not(unix), expect(unused_mut, reason = "other systems have no modes"))]
     let mut builder = std::fs::DirBuilder::new();
@@ -55,9 +55,9 @@ pub(super) fn create_private_dir(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Reads one of Piton's own files; `None` when it is missing. More than `limit` bytes are an error.
+/// Reads one of Piton's own files; `None` if it is missing, an error above `limit` bytes.
 pub(super) fn read_data_file(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
-    let file = match careful().read(true).open(path) {
+    let file = match nofollow_options().read(true).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
@@ -93,15 +93,15 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// Is a name in a folder.
+/// An entry of a folder.
 #[derive(Debug)]
 pub(super) struct DirEntry {
     pub(super) name: String,
-    /// It is a folder itself, and no link to one.
+    /// A folder itself, not a symlink to one.
     pub(super) is_dir: bool,
 }
 
-/// Lists the names in a folder, as far as they are UTF-8.
+/// Lists the entries of a folder whose names are UTF-8.
 #[cfg(unix)]
 pub(super) fn names(folder: &Utf8Path) -> io::Result<Vec<DirEntry>> {
     use rustix::fs::FileType;
@@ -131,7 +131,7 @@ pub(super) fn names(folder: &Utf8Path) -> io::Result<Vec<DirEntry>> {
     Ok(entries.map(named).collect())
 }
 
-/// Makes the names in a folder durable, on file systems that can do that to a folder (fsync(2): `EINVAL` on others).
+/// Makes the names in a folder durable, on file systems that can flush a folder (fsync(2): `EINVAL` on others).
 pub(super) fn sync_dir(path: &Path) -> io::Result<()> {
     if !cfg!(unix) {
         return Ok(());
@@ -142,7 +142,7 @@ pub(super) fn sync_dir(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Is what a replacement keeps of the file it replaces.
+/// What a replacement takes over from the file it replaces.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attributes {
     pub(super) mode: Option<u32>,
@@ -153,7 +153,7 @@ pub(super) struct Attributes {
 #[cfg(unix)]
 pub(super) fn attributes(metadata: &Metadata) -> Attributes {
     Attributes {
-        // Bits that lend somebody's rights were given to the old content, and by its owner.
+        // Set-uid and set-gid bits were granted to the old content.
         mode: Some(metadata.mode() & 0o777),
         owner: Some((metadata.uid(), metadata.gid())),
         links: metadata.nlink(),
@@ -165,7 +165,7 @@ pub(super) fn attributes(_metadata: &Metadata) -> Attributes {
     Attributes { mode: None, owner: None, links: 1 }
 }
 
-/// Gives a file the mode of another and, where this user may, its owner.
+/// Applies mode and, if this user may, owner to a file.
 #[cfg(unix)]
 pub(super) fn apply(file: &File, attributes: Attributes) -> io::Result<()> {
     let now = file.metadata()?;
@@ -185,7 +185,7 @@ pub(super) fn apply(_file: &File, _attributes: Attributes) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns whose a file or folder is.
+/// Returns the user id of the owner.
 #[cfg(unix)]
 pub(super) fn owner(metadata: &Metadata) -> u32 {
     metadata.uid()
@@ -196,18 +196,18 @@ pub(super) fn owner(_metadata: &Metadata) -> u32 {
     0
 }
 
-/// Is a folder that is held open, with no link on the way to it: a name in it means the same until it is let go.
+/// An open folder whose path has no symlink. Names in it keep their meaning while it is open.
 #[cfg(target_os = "linux")]
 #[derive(Debug)]
-pub(super) struct Held(std::os::fd::OwnedFd);
+pub(super) struct DirHandle(std::os::fd::OwnedFd);
 
-/// Holds a folder. `None` where the system cannot tell whether there is a link on the way.
+/// Opens a folder. `None` if the system cannot tell whether its path has a symlink.
 ///
 /// # Errors
 ///
-/// When there is one, or nothing is there.
+/// If the path has a symlink, or the folder does not exist.
 #[cfg(target_os = "linux")]
-pub(super) fn hold(folder: &Path) -> io::Result<Option<Held>> {
+pub(super) fn open_dir_nofollow(folder: &Path) -> io::Result<Option<DirHandle>> {
     use rustix::fs::CWD;
     use rustix::fs::Mode;
     use rustix::fs::OFlags;
@@ -215,26 +215,25 @@ pub(super) fn hold(folder: &Path) -> io::Result<Option<Held>> {
     use rustix::io::Errno;
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     match rustix::fs::openat2(CWD, folder, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-        Ok(handle) => Ok(Some(Held(handle))),
+        Ok(handle) => Ok(Some(DirHandle(handle))),
         Err(errno @ (Errno::LOOP | Errno::NOENT)) => Err(errno.into()),
         Err(_) => Ok(None),
     }
 }
 
 #[cfg(target_os = "linux")]
-impl Held {
-    /// Opens a file in it, or makes one with a mode, neither following a link nor waiting for a pipe.
+impl DirHandle {
+    /// Opens a file in it, or creates one with the mode `made`, without following a symlink or blocking on a pipe.
     pub(super) fn open(&self, name: &std::ffi::OsStr, access: Access, made: Option<u32>) -> io::Result<File> {
         use rustix::fs::Mode;
         use rustix::fs::OFlags;
-        let mut flags = careful_flags() | if access.reads { OFlags::RDWR } else { OFlags::WRONLY };
+        let mut flags = nofollow_flags() | if access.reads { OFlags::RDWR } else { OFlags::WRONLY };
         flags.set(OFlags::APPEND, access.appends);
         flags.set(OFlags::CREATE | OFlags::EXCL, made.is_some());
         let mode = made.map_or(Mode::empty(), Mode::from_raw_mode);
         Ok(rustix::io::retry_on_intr(|| rustix::fs::openat(&self.0, name, flags, mode))?.into())
     }
 
-    /// Returns its handle.
     pub(super) fn into_handle(self) -> File {
         self.0.into()
     }
@@ -242,42 +241,42 @@ impl Held {
 
 #[cfg(not(target_os = "linux"))]
 #[derive(Debug)]
-pub(super) enum Held {}
+pub(super) enum DirHandle {}
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn hold(_folder: &Path) -> io::Result<Option<Held>> {
+pub(super) fn open_dir_nofollow(_folder: &Path) -> io::Result<Option<DirHandle>> {
     Ok(None)
 }
 
 #[cfg(not(target_os = "linux"))]
-impl Held {
+impl DirHandle {
     pub(super) fn open(&self, _name: &std::ffi::OsStr, _access: Access, _made: Option<u32>) -> io::Result<File> {
         match *self {}
     }
 }
 
-/// Says what a file that is written is opened for besides.
+/// What a file is opened for besides writing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
     pub(super) reads: bool,
     pub(super) appends: bool,
 }
 
-/// Returns where an open file lies if that is not the folder of its path: a link has taken the place of one of the folders above it.
-/// `None` where the system does not tell.
+/// Returns where an open file is if that is not the folder of its path, because a folder above it became a symlink. `None` if
+/// the system does not tell.
 #[cfg(target_os = "linux")]
-pub(super) fn strayed(file: &File, path: &Path) -> Option<std::path::PathBuf> {
+pub(super) fn misplaced(file: &File, path: &Path) -> Option<std::path::PathBuf> {
     use std::os::fd::AsRawFd as _;
     let place = std::fs::read_link(Path::new("/proc/self/fd").join(file.as_raw_fd().to_string())).ok()?;
     (place.parent() != path.parent()).then_some(place)
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn strayed(_file: &File, _path: &Path) -> Option<std::path::PathBuf> {
+pub(super) fn misplaced(_file: &File, _path: &Path) -> Option<std::path::PathBuf> {
     None
 }
 
-/// Tells whether a file has more names than one.
+/// Tells whether a file has more than one hard link.
 #[cfg(unix)]
 pub(super) fn has_other_names(metadata: &Metadata) -> bool {
     metadata.nlink() > 1
@@ -299,7 +298,7 @@ pub(super) fn is_ours(_metadata: &Metadata) -> bool {
     true
 }
 
-/// Tells whether only the owner may touch the file, as is so for all that Piton writes for itself.
+/// Tells whether only the owner may access the file, as with all of Piton's own files.
 #[cfg(unix)]
 pub(super) fn is_private(metadata: &Metadata) -> bool {
     metadata.mode() & 0o077 == 0
@@ -310,7 +309,7 @@ pub(super) fn is_private(_metadata: &Metadata) -> bool {
     true
 }
 
-/// Tells whether the open file has no name any more.
+/// Tells whether an open file was deleted.
 #[cfg(unix)]
 pub(super) fn is_unlinked(file: &File) -> bool {
     file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
@@ -321,8 +320,8 @@ pub(super) fn is_unlinked(_file: &File) -> bool {
     false
 }
 
-/// Returns what keeps this user from working with a path: the first folder on the way that may not be entered, the path itself, or,
-/// where it is to be made, the folder that it would be in. `None` when nothing does.
+/// Returns what denies this user access to a path: the first folder that may not be entered, the path itself, or, if it does
+/// not exist, the folder it would be created in. `None` if access is allowed.
 #[cfg(unix)]
 pub(crate) fn denied(path: &Utf8Path) -> Option<camino::Utf8PathBuf> {
     use rustix::fs::Access;
@@ -344,7 +343,7 @@ pub(crate) fn denied(_path: &Utf8Path) -> Option<camino::Utf8PathBuf> {
     None
 }
 
-/// Returns how many bytes this user may still write where a path lies; `None` where nobody knows.
+/// Returns how many bytes are free for this user on the file system of a path; `None` if unknown.
 #[cfg(unix)]
 pub(super) fn free_bytes(path: &Utf8Path) -> Option<u64> {
     let room = rustix::fs::statvfs(path.as_std_path()).ok()?;
@@ -356,7 +355,7 @@ pub(super) fn free_bytes(_path: &Utf8Path) -> Option<u64> {
     None
 }
 
-/// Returns a token that no other process and no other call has.
+/// Returns a token that is unique across processes and calls.
 pub(super) fn unique() -> String {
     use std::hash::BuildHasher as _;
     use std::sync::atomic::AtomicU64;

@@ -1,45 +1,45 @@
-//! Who calls, and who is still alive. A process is known by its number and the moment it started, since numbers come back.
+//! The calling process, and which processes are alive. A process is identified by pid and start time, because pids are reused.
 
 use super::environment::Environment;
 
-/// How far up the caller's ancestors are looked at.
+/// How many ancestors of the caller are inspected.
 const ANCESTORS_LIMIT: usize = 32;
 
-/// Starts others and ends with them: no owner of a run.
+/// Programs that start others and end with them, and so do not own a run.
 #[cfg(target_os = "linux")]
 const SHELLS: [&str; 15] = [
     "sh", "bash", "dash", "ash", "zsh", "fish", "ksh", "mksh", "tcsh", "csh", "busybox", "env", "timeout", "nohup",
     "sudo",
 ];
 
-/// Is one process, for as long as it lives.
+/// A process, identified beyond the reuse of its pid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Process {
     pub(crate) pid: u32,
-    /// In ticks since the machine was started; `None` where the system does not tell.
+    /// Start time in clock ticks since boot; `None` if the system does not tell.
     pub(crate) start: Option<u64>,
 }
 
-/// Is who runs this command, and where.
+/// The caller of this command: session, process and host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Caller {
     pub(crate) session: Option<String>,
-    /// The process whose end means that nobody drives the run any more.
+    /// The process that owns the run: when it ends, the run has no driver.
     pub(crate) owner: Process,
     /// Claude Code started it.
     pub(crate) is_agent: bool,
-    /// The client itself said that the owner is its process.
+    /// `owner` was reported by the client itself.
     pub(crate) is_client: bool,
     /// All processes that this one descends from, nearest first.
     pub(crate) ancestors: Vec<Process>,
     pub(crate) boot_id: Option<String>,
     pub(crate) host: String,
-    /// The owner is this very process, and the lease it takes is nobody else's.
+    /// `owner` is this process, and its lease is not shared with the session.
     pub(crate) strict: bool,
 }
 
 impl Caller {
-    /// Looks it up. Under an agent the owner is the nearest ancestor that is no shell, else the parent process.
+    /// Finds the caller. Under an agent the owner is the nearest ancestor that is not a shell, else the parent process.
     pub(crate) fn find(environment: &Environment) -> Self {
         let lineage = lineage();
         let parent = lineage.first().map_or(Process { pid: std::process::id(), start: None }, |(process, _)| *process);
@@ -56,25 +56,25 @@ impl Caller {
         }
     }
 
-    /// Returns this process as one that drives a run by itself, from its first step to its last: a call that it starts, or another
-    /// one of the same session, does not.
-    pub(crate) fn itself(environment: &Environment) -> Self {
+    /// Returns this process as the owner of a run that it drives from the first step to the last: neither its child processes
+    /// nor other calls of the same session share the lease.
+    pub(crate) fn this_process(environment: &Environment) -> Self {
         let pid = std::process::id();
         Self { owner: identify(pid), strict: true, ..Self::find(environment) }
     }
 }
 
 impl Process {
-    /// Tells whether exactly this process is at work.
-    pub(crate) fn is_at_work(self) -> bool {
+    /// Tells whether exactly this process is running.
+    pub(crate) fn is_running(self) -> bool {
         is_alive(self) == Some(true)
     }
 }
 
-/// Finds the processes of this user that were given one of these variables, each as `NAME=value`; the caller is none of them.
-/// Empty where the system does not tell.
+/// Finds processes with one of these environment variables, each as `NAME=value`, except this process. Empty if the system does
+/// not tell.
 #[cfg(target_os = "linux")]
-pub(crate) fn marked(variables: &[String]) -> Vec<Process> {
+pub(crate) fn processes_with_variable(variables: &[String]) -> Vec<Process> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     let is_marked = |pid: &u32| {
@@ -86,11 +86,11 @@ pub(crate) fn marked(variables: &[String]) -> Vec<Process> {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn marked(_variables: &[String]) -> Vec<Process> {
+pub(crate) fn processes_with_variable(_variables: &[String]) -> Vec<Process> {
     Vec::new()
 }
 
-/// Returns which process has this number now.
+/// Returns the process that has this pid now.
 fn identify(pid: u32) -> Process {
     Process { pid, start: start_of(pid) }
 }
@@ -105,7 +105,7 @@ fn is_shell(_name: &str) -> bool {
     false
 }
 
-/// Is what `/proc` says of a process.
+/// The fields of `/proc/PID/stat` that are used.
 #[cfg(target_os = "linux")]
 struct ProcStat {
     name: String,
@@ -120,7 +120,7 @@ fn stat(pid: u32) -> Option<ProcStat> {
     parse_stat(&String::from_utf8_lossy(&bytes))
 }
 
-/// The name stands in brackets and may hold brackets and spaces itself, so the last closing one ends it.
+/// Parses `/proc/PID/stat`. The name is in parentheses and may contain parentheses and spaces, so the last closing one ends it.
 #[cfg(target_os = "linux")]
 fn parse_stat(text: &str) -> Option<ProcStat> {
     let (head, tail) = text.rsplit_once(')')?;
@@ -133,13 +133,13 @@ fn parse_stat(text: &str) -> Option<ProcStat> {
     Some(ProcStat { name: name.to_owned(), state, parent, start })
 }
 
-/// Returns what a process is called.
+/// Returns the name of a process.
 #[cfg(target_os = "linux")]
 pub(super) fn name_of(pid: u32) -> Option<String> {
     stat(pid).map(|found| found.name)
 }
 
-/// Returns when a process started.
+/// Returns the start time of a process in clock ticks since boot.
 #[cfg(target_os = "linux")]
 pub(super) fn start_of(pid: u32) -> Option<u64> {
     stat(pid).map(|found| found.start)
@@ -175,13 +175,13 @@ pub(super) fn start_of(_pid: u32) -> Option<u64> {
     None
 }
 
-/// Tells whether no process of this machine has the number.
+/// Tells whether no process of this machine has the pid.
 pub(crate) fn is_gone(pid: u32) -> bool {
     is_alive(Process { pid, start: None }) == Some(false)
 }
 
-/// Tells whether exactly this process runs on this machine; one that ended and was not collected does not. `None` where only
-/// the number is known, and some process has it.
+/// Tells whether exactly this process is running on this machine; a zombie is not. `None` if only the pid is known and some
+/// process has it.
 #[cfg(target_os = "linux")]
 pub(super) fn is_alive(process: Process) -> Option<bool> {
     let Some(found) = stat(process.pid) else { return Some(false) };

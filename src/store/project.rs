@@ -1,4 +1,4 @@
-//! Which project the caller stands in. Found by looking upwards, without starting git.
+//! The project of the current folder, found by looking upwards, without starting git.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::repository::GitPaths;
 use super::sessions::SessionHome;
 use crate::model::Config;
 
-/// Marks the top of a project that is not in git.
+/// Names that mark the top of a project that is not in git.
 const MARKERS: [&str; 8] =
     [".workflow", ".worktree", ".plan", "memory/state", ".aios", ".aiox", ".nexos", config::FILE_NAME];
 
@@ -22,12 +22,12 @@ pub(super) fn is_marked(folder: &Utf8Path) -> bool {
     MARKERS.iter().chain(&[".git"]).any(|marker| folder.join(marker).exists())
 }
 
-/// Is the folder that everything is looked for in.
+/// A project: the folder that is searched for runs, with its repository and configuration.
 #[derive(Clone, Debug)]
 pub(crate) struct Project {
-    /// Absolute and without links: the main worktree, also for a caller in a linked one.
+    /// Absolute, without symlinks: the main worktree, also for a caller in a linked one.
     pub(crate) root: Utf8PathBuf,
-    /// Where the caller stands.
+    /// The caller's current folder.
     pub(crate) cwd: Utf8PathBuf,
     pub(crate) git: Option<GitPaths>,
     pub(crate) config: Arc<Config>,
@@ -39,7 +39,7 @@ impl Project {
     ///
     /// # Errors
     ///
-    /// When the folder does not exist or the configuration is wrong. Never because of git.
+    /// If the folder does not exist or the configuration is invalid. Never because of git.
     pub(crate) fn open(start: &Utf8Path, environment: &Environment) -> Result<Self, StoreError> {
         let cwd = start.canonicalize_utf8().map_err(|source| StoreError::io(start, source))?;
         let cwd = if cwd.is_dir() { cwd } else { cwd.parent().map_or_else(|| cwd.clone(), Utf8Path::to_owned) };
@@ -62,21 +62,21 @@ impl Project {
         Ok(Self { root, cwd, git, config, lock_timeout: environment.lock_timeout })
     }
 
-    /// Leaves the worktrees of sessions out of what is looked at: what lies in them is the work of a session and no project. The one
-    /// that the caller stands in stays.
-    pub(crate) fn leave_out(&mut self, home: &SessionHome) {
+    /// Excludes the worktrees of sessions: they hold the work of a session, not a project. The one around the current folder
+    /// stays.
+    pub(crate) fn exclude_session_worktrees(&mut self, home: &SessionHome) {
         let (folder, cwd) = (home.worktrees(), &self.cwd);
         if let Some(git) = &mut self.git {
             git.worktrees.retain(|worktree| !worktree.starts_with(&folder) || cwd.starts_with(worktree));
         }
     }
 
-    /// Tells whether anything says that this is a project, and not just any folder that somebody stands in.
+    /// Tells whether this is a project: a repository, or a folder with a marker.
     pub(crate) fn is_marked(&self) -> bool {
         self.git.is_some() || is_marked(&self.root)
     }
 
-    /// Returns what the repository's worktrees share.
+    /// Returns the git folder that all worktrees of the repository share.
     pub(super) fn common_dir(&self) -> Option<&Utf8Path> {
         self.git.as_ref().map(|git| git.common_dir.as_path())
     }

@@ -1,7 +1,7 @@
-//! Reads what a run is made of. Whatever is wrong with a file becomes a value; only the store's own troubles are errors.
+//! Reads the files of a run. Problems of a file become values; only problems of the store are errors.
 //!
-//! Nobody sees half of a change to several files: where a writer of Piton ever was, reading takes the shared lock and first
-//! finishes what a killed writer left. Where this user may not finish it, the pending contents are shown instead.
+//! Readers never see half of a change to several files. If the run was ever written by Piton, reading takes the shared lock and
+//! first finishes an interrupted change. If this user may not finish it, the pending contents are returned instead.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,16 +33,20 @@ use crate::model::ReadSpec;
 use crate::model::RelPath;
 use crate::model::Timestamp;
 
+/// Bytes of one file.
 const FILE_LIMIT: u64 = 64 << 20;
+/// Bytes of all files of a run.
 const SET_LIMIT: u64 = 256 << 20;
+/// Number of files of a run.
 const FILES_LIMIT: usize = 20_000;
+/// Bytes of text input.
 const INPUT_LIMIT: u64 = 16 << 20;
 
 /// Reads the files of a run as one consistent whole.
 ///
 /// # Errors
 ///
-/// When a writer holds the run for too long, or the root itself cannot be read.
+/// If a writer holds the run for too long, or the root cannot be read.
 pub(crate) fn file_set(
     project: &Project,
     root: &Utf8Path,
@@ -50,25 +54,25 @@ pub(crate) fn file_set(
     clock: Clock,
 ) -> Result<FileSet, StoreError> {
     let checked = Root::open(root)?;
-    let has_writers = || checked.locate(&candidate.data_dir).is_ok_and(|own_dir| lock::exists(&own_dir));
+    let has_writers = || checked.locate(&candidate.data_dir).is_ok_and(|data_path| lock::has_lock_file(&data_path));
     let files = if has_writers() {
         read_locked(project, &checked, candidate)?
     } else {
         let files = read_all(&checked, &candidate.reads, None);
-        // The first writer may have come while we read.
+        // The first writer may have started while we read.
         if has_writers() { read_locked(project, &checked, candidate)? } else { files }
     };
     Ok(set_of(project, root, candidate, files, clock))
 }
 
-/// Finishes what a killed writer left of a change to a run, and tells whether there was anything: files may have appeared, moved
-/// or gone since they were listed. Where this user may not write, or somebody is at work, nothing happens.
+/// Finishes an interrupted change to a run. Returns true if there was one, because files may then have appeared, moved or gone
+/// since they were listed. Does nothing if this user may not write, or another process holds the run.
 pub(crate) fn finish_pending(project: &Project, root: &Utf8Path, data_dir: &RelPath) -> bool {
     if !txn::is_pending(&data_dir.under(root)) {
         return false;
     }
-    let own_dir = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
-    own_dir.is_some_and(|own_dir| txn::is_pending(&own_dir))
+    let data_path = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
+    data_path.is_some_and(|data_path| txn::is_pending(&data_path))
         && RunLock::acquire(root, data_dir, project.lock_timeout).is_ok()
 }
 
@@ -113,7 +117,7 @@ pub(crate) fn read_file(root: &Utf8Path, path: &RelPath) -> Content {
     read_one(root, path).content
 }
 
-/// Does the same and says when the file was changed last.
+/// Reads one file below a root, with its modification time.
 pub(crate) fn read_one(root: &Utf8Path, path: &RelPath) -> FileEntry {
     match Root::open(root) {
         Ok(root) => read_entry(&root, path, FILE_LIMIT),
@@ -121,11 +125,11 @@ pub(crate) fn read_one(root: &Utf8Path, path: &RelPath) -> FileEntry {
     }
 }
 
-/// Reads text that the caller names: a file, or the standard input for `-`.
+/// Reads text input: a file, or the standard input for `-`.
 ///
 /// # Errors
 ///
-/// When it cannot be read, is larger than 16 MiB or not UTF-8.
+/// If it cannot be read, is larger than 16 MiB, or is not UTF-8.
 pub(crate) fn text_input(path: &str) -> Result<String, StoreError> {
     let shown = Utf8PathBuf::from(if path == "-" { "the standard input" } else { path });
     let mut bytes = Vec::new();
@@ -147,20 +151,20 @@ fn read_locked(
     root: &Root,
     candidate: &Candidate,
 ) -> Result<BTreeMap<RelPath, FileEntry>, StoreError> {
-    let own_dir = match root.locate(&candidate.data_dir) {
-        Ok(own_dir) => own_dir,
+    let data_path = match root.locate(&candidate.data_dir) {
+        Ok(data_path) => data_path,
         Err(_) => return Ok(read_all(root, &candidate.reads, None)),
     };
-    if txn::is_pending(&own_dir) {
-        // Taking the lock finishes it. Where that is refused, the record is laid over the files below.
+    if txn::is_pending(&data_path) {
+        // Taking the lock finishes it. If that is refused, the record is applied to the files below.
         match RunLock::acquire(root.path(), &candidate.data_dir, project.lock_timeout) {
             Ok(_) => {}
             Err(error) if error.is_write_refused() => {}
             Err(error) => return Err(error),
         }
     }
-    let _shared = lock::share(&own_dir, project.lock_timeout)?;
-    let pending = if txn::is_pending(&own_dir) { txn::pending(root, &own_dir) } else { None };
+    let _shared = lock::lock_shared(&data_path, project.lock_timeout)?;
+    let pending = if txn::is_pending(&data_path) { txn::pending(root, &data_path) } else { None };
     Ok(read_all(root, &candidate.reads, pending.as_ref()))
 }
 
@@ -194,7 +198,7 @@ fn read_all(root: &Root, reads: &[ReadSpec], pending: Option<&Record>) -> BTreeM
     set.files
 }
 
-/// Lays edits over a set: it is then what would be read once they are committed.
+/// Applies edits to a file set: the result is what would be read after committing them.
 pub(crate) fn lay_edits_over(files: &mut FileSet, reads: &[ReadSpec], edits: &[Edit]) {
     let modified = Some(files.clock.now);
     for edit in edits {
@@ -208,7 +212,7 @@ pub(crate) fn lay_edits_over(files: &mut FileSet, reads: &[ReadSpec], edits: &[E
     }
 }
 
-/// Shows a file as it will be, or is by now: with these bytes, or gone.
+/// Replaces the content of a file in the set, or removes it.
 fn lay_over(
     files: &mut BTreeMap<RelPath, FileEntry>,
     reads: &[ReadSpec],
@@ -230,7 +234,7 @@ fn lay_over(
     }
 }
 
-/// Tells whether a spec asks for a path, and if so whether with its content.
+/// Tells whether a spec includes a path, and if so, whether with its content.
 fn is_wanted(read: &ReadSpec, path: &RelPath) -> Option<bool> {
     match read {
         ReadSpec::File(wanted) => (wanted == path).then_some(true),
@@ -246,11 +250,11 @@ fn is_wanted(read: &ReadSpec, path: &RelPath) -> Option<bool> {
     }
 }
 
-/// Is a set being read.
+/// A file set that is being read.
 struct Reading<'a> {
     root: &'a Root,
     files: BTreeMap<RelPath, FileEntry>,
-    /// How many bytes may still be read.
+    /// Bytes that may still be read.
     left: u64,
 }
 
@@ -263,14 +267,14 @@ impl Reading<'_> {
     }
 
     fn read_elsewhere(&mut self, root: &Utf8Path, file: &RelPath, shown: &RelPath) {
-        // A root that is gone takes the file with it.
+        // If the root is gone, so is the file.
         if let Ok(root) = Root::open(root) {
             let entry = read_entry(&root, file, FILE_LIMIT.min(self.left));
             self.add(shown.clone(), entry);
         }
     }
 
-    /// Adds what was read; of a file that is not there nothing is said.
+    /// Adds what was read; a missing file is left out.
     fn add(&mut self, path: RelPath, entry: FileEntry) {
         match &entry.content {
             Content::Problem(ReadProblem::Missing) => return,
@@ -280,7 +284,7 @@ impl Reading<'_> {
         self.files.insert(path, entry);
     }
 
-    /// Reads the files of a folder whose names end so, and notes the names of the others.
+    /// Reads the files of a folder whose names end in `suffix`, and lists the names of the others.
     fn read_some(&mut self, dir: &RelPath, suffix: &str) {
         for path in self.names(dir, "") {
             if self.files.len() >= FILES_LIMIT {
@@ -295,7 +299,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Returns the folders directly in a folder; links are not followed.
+    /// Returns the folders directly in a folder; symlinks are not followed.
     fn folders(&mut self, dir: &RelPath) -> Vec<RelPath> {
         let entries = self.root.locate(dir).and_then(|real| fs::read_dir(real).map_err(|error| problem_of(&error)));
         let mut folders: Vec<RelPath> = entries
@@ -310,7 +314,7 @@ impl Reading<'_> {
         folders
     }
 
-    /// Returns the files directly in a folder; what is wrong with the folder itself is noted under its own path.
+    /// Returns the files directly in a folder; a problem of the folder is recorded under its path.
     fn names(&mut self, dir: &RelPath, suffix: &str) -> Vec<RelPath> {
         let entries = self.root.locate(dir).and_then(|real| fs::read_dir(real).map_err(|error| problem_of(&error)));
         let entries = match entries {

@@ -1,28 +1,31 @@
-//! What the files in `.git` say, read without starting git. A broken repository is no repository; it is never an error.
+//! Reads the files in `.git` without starting git. A broken repository counts as none and is never an error.
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
 use super::platform;
 
+/// Bytes of a file that holds a path, reference or hash.
 const POINTER_LIMIT: u64 = 64 << 10;
+/// Bytes of `packed-refs`.
 const PACKED_REFS_LIMIT: u64 = 64 << 20;
+/// Number of linked worktrees that are considered.
 const WORKTREES_LIMIT: usize = 1_000;
 
-/// Says where a repository keeps what.
+/// The folders of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GitPaths {
     /// Shared by all worktrees.
     pub(crate) common_dir: Utf8PathBuf,
-    /// Of the worktree that the caller stands in.
+    /// The git folder of the current worktree.
     pub(crate) git_dir: Utf8PathBuf,
-    /// The main worktree, or the worktree itself where the repository is bare.
+    /// The main worktree, or the worktree itself if the repository is bare.
     pub(crate) main_root: Utf8PathBuf,
-    /// Linked worktrees that are there, in the order of their paths.
+    /// Existing linked worktrees, sorted by path.
     pub(crate) worktrees: Vec<Utf8PathBuf>,
 }
 
-/// Is what HEAD of one worktree says.
+/// The HEAD of one worktree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Head {
     /// `None` when detached.
@@ -45,7 +48,7 @@ impl GitPaths {
         Some(Self { common_dir, git_dir, main_root, worktrees })
     }
 
-    /// Leaves out the worktrees that are not below a folder: those of the repository around a project of its own are not its.
+    /// Keeps only the worktrees below `root`: a nested project does not own those of the repository around it.
     pub(super) fn below(mut self, root: &Utf8Path) -> Self {
         self.worktrees.retain(|worktree| worktree.starts_with(root));
         self
@@ -86,7 +89,7 @@ fn worktrees(common_dir: &Utf8Path) -> Vec<Utf8PathBuf> {
         .take(WORKTREES_LIMIT)
         .filter_map(|entry| {
             let admin = entry.ok()?.path().to_owned();
-            // The way back must lead here, else the folder was moved away or belongs to another repository by now.
+            // The worktree must point back here, or it was moved or belongs to another repository.
             let dot_git = pointer(&admin.join("gitdir"), "", &admin)?;
             let top = dot_git.parent()?.to_owned();
             (git_dir(&top)? == admin.canonicalize_utf8().ok()?).then_some(top)
@@ -97,8 +100,8 @@ fn worktrees(common_dir: &Utf8Path) -> Vec<Utf8PathBuf> {
     worktrees
 }
 
-/// Tells whether a folder below `root` is a linked worktree of its repository to which git has lost the way: it was renamed, or
-/// the repository was moved or copied with it. What lies in it still belongs to the project.
+/// Tells whether a folder below `root` is a linked worktree that git no longer finds: it was renamed, or moved or copied
+/// together with its repository. Its content still belongs to the project.
 pub(super) fn is_stray_worktree(top: &Utf8Path, root: &Utf8Path, common_dir: Option<&Utf8Path>) -> bool {
     let text = read_text(&top.join(".git"), POINTER_LIMIT);
     let Some(target) = text.as_deref().and_then(|text| text.strip_prefix("gitdir:")).map(str::trim) else {
@@ -122,7 +125,7 @@ fn read_text(path: &Utf8Path, limit: u64) -> Option<String> {
     String::from_utf8(platform::read_data_file(path.as_std_path(), limit).ok()??).ok()
 }
 
-/// Reads which branch and commit a worktree stands on; `None` outside of git.
+/// Reads the current branch and commit of a worktree; `None` outside of git.
 pub(crate) fn head(worktree: &Utf8Path) -> Option<Head> {
     let git_dir = git_dir(worktree)?;
     let common_dir = common_dir(&git_dir);
@@ -135,13 +138,13 @@ pub(crate) fn head(worktree: &Utf8Path) -> Option<Head> {
     Some(Head { branch, sha })
 }
 
-/// Does the same for a folder anywhere in a worktree. One whose way to its repository is broken has no HEAD: that of the
-/// repository around it is another's.
+/// [`head`] for any folder in a worktree. A worktree whose link to its repository is broken has no HEAD; the HEAD of a
+/// repository around it does not count.
 pub(super) fn head_above(folder: &Utf8Path) -> Option<Head> {
     folder.ancestors().find(|top| git_dir(top).is_some() || top.join(".git").is_file()).and_then(head)
 }
 
-/// Tells whether the repository of a worktree has a branch; `None` outside of git or for a name no branch can have.
+/// Tells whether the repository of a worktree has a branch; `None` outside of git or for an invalid name.
 pub(crate) fn branch_exists(worktree: &Utf8Path, branch: &str) -> Option<bool> {
     let git_dir = git_dir(worktree)?;
     let reference = format!("refs/heads/{branch}");
@@ -170,7 +173,7 @@ fn packed(common_dir: &Utf8Path, reference: &str) -> Option<String> {
     })
 }
 
-/// Is strict enough that the name can be joined to a path.
+/// Tells whether a reference name is valid. Strict enough to join the name to a path.
 fn is_ref_name(name: &str) -> bool {
     name.len() < 1_000
         && name.split('/').all(|part| !part.is_empty() && !part.starts_with('.') && !part.contains(".."))

@@ -1,4 +1,4 @@
-//! The log of rollbacks: how often a run went back to a point, and since when what was done before proves nothing.
+//! The log of rollbacks: how often a run went back to a point, and which evidence is outdated since.
 
 use camino::Utf8Path;
 
@@ -11,21 +11,21 @@ use crate::model::RollBackRecord;
 
 const LOG: &str = "rollbacks.jsonl";
 
-/// Adds a rollback.
+/// Appends a rollback.
 ///
 /// # Errors
 ///
 /// When it cannot be written.
 pub(crate) fn record_rollback(lock: &RunLock, record: &RollBackRecord, limit: u64) -> Result<(), StoreError> {
-    journal::append(lock.own_dir(), LOG, record, limit)
+    journal::append(lock.data_path(), LOG, record, limit)
 }
 
 /// Reads the rollbacks, oldest first.
 pub(crate) fn rollbacks(root: &Utf8Path, data_dir: &RelPath) -> Vec<RollBackRecord> {
-    let own_dir = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
-    own_dir.as_deref().map(rollbacks_in).unwrap_or_default()
+    let data_path = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
+    data_path.as_deref().map(rollbacks_in).unwrap_or_default()
 }
 
-pub(super) fn rollbacks_in(own_dir: &Utf8Path) -> Vec<RollBackRecord> {
-    journal::read(own_dir, LOG)
+pub(super) fn rollbacks_in(data_path: &Utf8Path) -> Vec<RollBackRecord> {
+    journal::read(data_path, LOG)
 }

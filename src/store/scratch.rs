@@ -1,4 +1,4 @@
-//! A project for a demonstration: a folder that goes away again, and this very program run in it.
+//! A temporary project for the demonstration, and this program run in it. Also paths of the process.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -13,23 +13,23 @@ use super::error::StoreError;
 use super::project;
 use crate::model::RelPath;
 
-/// Is a folder that is removed when this is dropped.
+/// A temporary folder that is removed on drop.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     folder: TempDir,
     path: Utf8PathBuf,
 }
 
-/// Is what one command printed, on both streams.
+/// The output and exit code of one command.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) output: String,
-    /// `None` when a signal ended it.
+    /// `None` if a signal ended it.
     pub(crate) exit: Option<i32>,
 }
 
 impl Scratch {
-    /// Makes one in the folder for temporary files.
+    /// Creates a folder in the system's temporary folder.
     ///
     /// # Errors
     ///
@@ -42,11 +42,11 @@ impl Scratch {
         Ok(Self { folder, path })
     }
 
-    /// Writes a file, with the folders that it needs.
+    /// Writes a file and creates its folders.
     ///
     /// # Errors
     ///
-    /// When the path leaves the folder or cannot be written.
+    /// If the path leaves the folder, or cannot be written.
     pub(crate) fn write(&self, path: &str, text: &str) -> Result<(), StoreError> {
         let checked = RelPath::parse(path)
             .map_err(|_| StoreError::UnsafePath { path: path.into(), problem: "it leaves the scratch folder" })?;
@@ -55,12 +55,12 @@ impl Scratch {
         fs::create_dir_all(parent).and_then(|()| fs::write(&full, text)).map_err(|source| StoreError::io(&full, source))
     }
 
-    /// Makes a folder of the scratch project a git repository of one commit, with a linked worktree on a branch of its own where one
-    /// is named. Without git there is none, and the demonstration goes on as it would there.
+    /// Makes a folder of the scratch project a git repository with one commit and, if named, a linked worktree on its own
+    /// branch. Does nothing without git.
     ///
     /// # Errors
     ///
-    /// When git is there and does not do it.
+    /// If git is installed and fails.
     pub(crate) fn make_repository(
         &self,
         folder: &str,
@@ -88,7 +88,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// Runs this program in a folder of the scratch project, at a time, for a person, in an environment without any session.
+    /// Runs this program in a folder of the scratch project, at a given time, with text output and in a clean environment.
     ///
     /// # Errors
     ///
@@ -116,7 +116,7 @@ impl Scratch {
         Ok(Outcome { output: text(&output.stdout) + &text(&output.stderr), exit: output.status.code() })
     }
 
-    /// Lets the folder stay and returns where it is.
+    /// Keeps the folder and returns its path.
     pub(crate) fn keep(self) -> Utf8PathBuf {
         let Self { folder, path } = self;
         let _ = folder.keep();
@@ -124,8 +124,7 @@ impl Scratch {
     }
 }
 
-/// Prepares git with nothing of the environment but its path: no configuration of the user or of the system says who commits, what is
-/// signed or which hooks run.
+/// Prepares git with a clean environment: no configuration of the user or the system affects committer, signing or hooks.
 fn git(place: &Utf8Path, date: &str) -> Command {
     let mut command = Command::new("git");
     command
@@ -147,26 +146,26 @@ pub(crate) fn current_exe() -> Option<Utf8PathBuf> {
     Utf8PathBuf::from_path_buf(std::env::current_exe().ok()?).ok()
 }
 
-/// Returns the folder the caller stands in.
+/// Returns the current folder.
 ///
 /// # Errors
 ///
-/// When it is gone, or its path is not UTF-8.
+/// If it does not exist any more, or its path is not UTF-8.
 pub(crate) fn current_dir() -> Result<Utf8PathBuf, StoreError> {
     let dir = std::env::current_dir().map_err(|source| StoreError::io("the current folder", source))?;
     Utf8PathBuf::from_path_buf(dir)
         .map_err(|path| StoreError::NotText { path: path.to_string_lossy().into_owned().into() })
 }
 
-/// Tells whether a folder is there.
+/// Tells whether a folder exists.
 pub(crate) fn is_folder(path: &Utf8Path) -> bool {
     path.is_dir()
 }
 
-/// Returns the absolute path, without links, of what a person named, when there is such a file or folder.
+/// Returns the absolute path, without symlinks, of an argument that names an existing file or folder.
 pub(crate) fn existing_path(start: &Utf8Path, text: &str) -> Option<Utf8PathBuf> {
     let path = start.join(text);
-    // A bare word names a run, unless a project of that name lies here.
+    // A bare word names a run, unless it is a project in this folder.
     let looks_like_path = text.contains('/')
         || text == "."
         || text == ".."

@@ -1,7 +1,7 @@
 //! The logs of the client's sessions: one file per session, in Piton's folder at the top of the project, one line per event.
 //!
-//! They only say more about an interruption; nothing is decided by what is missing in them. A project has none before a run is
-//! found in it, and whatever cannot be written is left out.
+//! They only help to explain an interruption; nothing depends on a missing entry. A project has none before a run is found in
+//! it, and write errors are ignored.
 
 use std::fs;
 
@@ -18,6 +18,7 @@ use super::path::Root;
 use super::process::Caller;
 use super::process::Process;
 use super::project::Project;
+use super::stage::DATA_DIR;
 use crate::model::DrivenRun;
 use crate::model::RelPath;
 use crate::model::SessionEvent;
@@ -26,16 +27,17 @@ use crate::model::Timestamp;
 use crate::model::clean_line;
 use crate::model::sha256_hex;
 
-const OWN: &str = ".piton";
 const FOLDER: &str = "sessions";
-/// Before a log grows beyond this it becomes the previous one.
+/// Size in bytes at which a log is rotated.
 const LOG_LIMIT: u64 = 128 << 10;
-/// How many logs stay, the newest.
+/// Number of logs that are kept, the newest.
 const LOGS_LIMIT: usize = 40;
+/// Number of events that are read, the newest.
 const EVENTS_LIMIT: usize = 1_000;
+/// Characters of a session id that count.
 const SESSION_CHARS: usize = 128;
 
-/// Is the log of one session. It need not be there.
+/// The log of one session. It need not exist.
 #[derive(Debug)]
 pub(crate) struct SessionLog {
     folder: Utf8PathBuf,
@@ -43,49 +45,49 @@ pub(crate) struct SessionLog {
 }
 
 impl SessionLog {
-    /// Returns the log of a session, whether there is one or not.
+    /// Returns the log of a session; it need not exist.
     pub(crate) fn of(project: &Project, session: &str) -> Self {
-        // A session is named by whoever starts it: no name becomes a path.
+        // A session id is untrusted input, so it is hashed and never becomes a path.
         let mut name = sha256_hex(clean_line(session, SESSION_CHARS).as_bytes());
         name.truncate(24);
-        Self { folder: project.root.join(OWN).join(FOLDER), name: format!("{name}.jsonl") }
+        Self { folder: project.root.join(DATA_DIR).join(FOLDER), name: format!("{name}.jsonl") }
     }
 
     pub(crate) fn exists(&self) -> bool {
         self.folder.join(&self.name).symlink_metadata().is_ok_and(|metadata| metadata.is_file())
     }
 
-    /// Adds an event to a log that is there; does nothing otherwise.
+    /// Appends an event to an existing log; does nothing without one.
     ///
     /// # Errors
     ///
     /// When it cannot be written.
     pub(crate) fn note(&self, at: Timestamp, event: SessionEvent) -> Result<(), StoreError> {
-        if !self.exists() || !is_own_folder(&self.folder) {
+        if !self.exists() || !is_real_folder(&self.folder) {
             return Ok(());
         }
         journal::append(&self.folder, &self.name, &SessionLine { at, event }, LOG_LIMIT)
     }
 
-    /// Does the same, and begins the log where there is none.
+    /// Appends an event, creating the log if needed.
     ///
     /// # Errors
     ///
     /// When it cannot be written.
     pub(crate) fn begin(&self, project: &Project, at: Timestamp, event: SessionEvent) -> Result<(), StoreError> {
         if !self.exists() {
-            let data_dir = RelPath::parse(OWN).expect("a constant");
-            let own_dir = Root::open(&project.root)?.target(&data_dir)?;
-            lock::prepare(&own_dir)?;
-            lock::folder(&own_dir, FOLDER)?;
-            forget_old(&self.folder);
+            let data_dir = RelPath::parse(DATA_DIR).expect("a constant");
+            let data_path = Root::open(&project.root)?.target(&data_dir)?;
+            lock::create_data_dir(&data_path)?;
+            lock::subfolder(&data_path, FOLDER)?;
+            remove_old_logs(&self.folder);
         }
         journal::append(&self.folder, &self.name, &SessionLine { at, event }, LOG_LIMIT)
     }
 
     /// Returns the last events, oldest first.
     pub(crate) fn events(&self) -> Vec<SessionLine> {
-        if !is_own_folder(&self.folder) {
+        if !is_real_folder(&self.folder) {
             return Vec::new();
         }
         let mut events: Vec<SessionLine> = journal::read(&self.folder, &self.name);
@@ -93,14 +95,14 @@ impl SessionLog {
     }
 }
 
-/// A repository may ship such a folder; a link in its place leads nowhere.
-fn is_own_folder(folder: &Utf8Path) -> bool {
+/// Tells whether the folder and its parent are real folders: a repository may ship symlinks in their place.
+fn is_real_folder(folder: &Utf8Path) -> bool {
     let is_dir = |path: &Utf8Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
     is_dir(folder) && folder.parent().is_some_and(is_dir)
 }
 
 /// Removes the oldest logs beyond what is kept.
-fn forget_old(folder: &Utf8Path) {
+fn remove_old_logs(folder: &Utf8Path) {
     let Ok(entries) = folder.read_dir_utf8() else { return };
     let mut logs: Vec<(std::time::SystemTime, Utf8PathBuf)> = entries
         .flatten()
@@ -110,14 +112,14 @@ fn forget_old(folder: &Utf8Path) {
     logs.sort();
     let surplus = (logs.len() + 1).saturating_sub(LOGS_LIMIT);
     for (_, path) in logs.into_iter().take(surplus) {
-        // It is tried again when the next session begins.
+        // The next session tries again.
         let _ = fs::remove_file(path);
     }
 }
 
-/// Returns what the session that holds the lease of a run, dead or alive, told since it wrote to the run last.
-pub(super) fn behind(project: &Project, own_dir: &Utf8Path, run: &DrivenRun) -> Option<Vec<SessionLine>> {
-    let Holder { session, taken_at } = lease::holder_in(own_dir)?;
+/// Returns the events of the session that holds the run's lease, alive or not, since its last write to the run.
+pub(super) fn events_since_write(project: &Project, data_path: &Utf8Path, run: &DrivenRun) -> Option<Vec<SessionLine>> {
+    let Holder { session, taken_at } = lease::lease_holder(data_path)?;
     let mut events = SessionLog::of(project, &session).events();
     let last_write = events.iter().rposition(|line| matches!(&line.event, SessionEvent::Drives(it) if it == run));
     match last_write {
@@ -127,16 +129,16 @@ pub(super) fn behind(project: &Project, own_dir: &Utf8Path, run: &DrivenRun) -> 
     Some(events)
 }
 
-/// Returns the caller, with the client's own process as the owner where the client said which one it is.
+/// Returns the caller, with the client's process as the owner if the client reported it.
 pub(crate) fn caller(project: &Project, environment: &Environment) -> Caller {
     let caller = Caller::find(environment);
     match &caller.session {
         None => caller,
-        Some(session) => known(caller.clone(), &SessionLog::of(project, session).events()),
+        Some(session) => with_client_process(caller.clone(), &SessionLog::of(project, session).events()),
     }
 }
 
-fn known(caller: Caller, events: &[SessionLine]) -> Caller {
+fn with_client_process(caller: Caller, events: &[SessionLine]) -> Caller {
     let is_ancestor = |process: &Process| process.start.is_some() && caller.ancestors.contains(process);
     let client = |line: &SessionLine| {
         let SessionEvent::Start { pid, process_start, .. } = line.event else { return None };
@@ -148,20 +150,20 @@ fn known(caller: Caller, events: &[SessionLine]) -> Caller {
     }
 }
 
-/// Returns the event that says that the client of this caller began.
-pub(crate) fn start(caller: &Caller, source: &str) -> SessionEvent {
+/// Returns the event that records the start of the caller's client.
+pub(crate) fn start_event(caller: &Caller, source: &str) -> SessionEvent {
     let Process { pid, start } = caller.owner;
     SessionEvent::Start { source: clean_line(source, 20), pid, process_start: start }
 }
 
-/// Says where a run lies, for [`SessionEvent::Drives`].
-pub(crate) fn driven(project: &Project, root: &Utf8Path, data_dir: &RelPath, state: &RelPath) -> DrivenRun {
+/// Returns the location of a run, for [`SessionEvent::Drives`].
+pub(crate) fn driven_run(project: &Project, root: &Utf8Path, data_dir: &RelPath, state: &RelPath) -> DrivenRun {
     let worktree = (root != project.root).then(|| root.file_name().unwrap_or_default().to_owned());
     DrivenRun { worktree, data_dir: data_dir.clone(), state: state.clone() }
 }
 
-/// Returns the runs of the events whose lease the session still holds, each with its root, without a walk through the project.
-pub(crate) fn held(project: &Project, session: &str, events: &[SessionLine]) -> Vec<(Utf8PathBuf, DrivenRun)> {
+/// Returns the runs in the events whose lease the session still holds, each with its root, without walking the project.
+pub(crate) fn held_runs(project: &Project, session: &str, events: &[SessionLine]) -> Vec<(Utf8PathBuf, DrivenRun)> {
     let session = clean_line(session, SESSION_CHARS);
     let mut held: Vec<(Utf8PathBuf, DrivenRun)> = Vec::new();
     for line in events {
@@ -174,8 +176,10 @@ pub(crate) fn held(project: &Project, session: &str, events: &[SessionLine]) -> 
             Some(name) => project.worktrees().iter().filter(|path| path.file_name() == Some(name)).collect(),
         };
         let holds = |root: &&&Utf8PathBuf| {
-            let own_dir = Root::open(root).ok().and_then(|root| root.locate(&run.data_dir).ok());
-            own_dir.and_then(|own_dir| lease::holder_in(&own_dir)).is_some_and(|holder| holder.session == session)
+            let data_path = Root::open(root).ok().and_then(|root| root.locate(&run.data_dir).ok());
+            data_path
+                .and_then(|data_path| lease::lease_holder(&data_path))
+                .is_some_and(|holder| holder.session == session)
         };
         held.extend(roots.iter().find(holds).map(|root| ((*root).clone(), run.clone())));
     }

@@ -4,11 +4,11 @@ use camino::Utf8Path;
 
 use super::LOGS_LIMIT;
 use super::SessionLog;
-use super::behind;
 use super::caller;
-use super::driven;
-use super::held;
-use super::start;
+use super::driven_run;
+use super::events_since_write;
+use super::held_runs;
+use super::start_event;
 use crate::model::SessionEvent;
 use crate::store::Caller;
 use crate::store::Environment;
@@ -28,7 +28,7 @@ fn prompt() -> SessionEvent {
 }
 
 fn drives(project: &Project, root: &Utf8Path) -> SessionEvent {
-    SessionEvent::Drives(driven(project, root, &data_dir(), &rel("run/state.json")))
+    SessionEvent::Drives(driven_run(project, root, &data_dir(), &rel("run/state.json")))
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn the_owner_is_the_process_that_the_client_named() {
     let log = SessionLog::of(&project, "s");
     let mut client = plain.clone();
     client.owner = *plain.ancestors.last().unwrap();
-    log.begin(&project, clock().now, start(&client, "startup")).unwrap();
+    log.begin(&project, clock().now, start_event(&client, "startup")).unwrap();
     let gone = SessionEvent::Start { source: "resume".to_owned(), pid: 4_194_305, process_start: Some(1) };
     log.note(clock().now, gone).unwrap();
     let found = caller(&project, &environment);
@@ -104,15 +104,15 @@ fn a_session_holds_what_its_leases_say() {
     lease::take(&lock, clock(), &me, "begin").unwrap();
     log.begin(&project, clock().now, drives(&project, &scratch.root)).unwrap();
     log.note(clock().now, drives(&project, &scratch.root)).unwrap();
-    let mut elsewhere = driven(&project, Utf8Path::new("/elsewhere/wt"), &data_dir(), &rel("run/state.json"));
+    let mut elsewhere = driven_run(&project, Utf8Path::new("/elsewhere/wt"), &data_dir(), &rel("run/state.json"));
     assert_eq!(elsewhere.worktree.as_deref(), Some("wt"));
     log.note(clock().now, SessionEvent::Drives(elsewhere.clone())).unwrap();
     elsewhere.data_dir = rel("other/.piton");
     log.note(clock().now, SessionEvent::Drives(elsewhere)).unwrap();
 
-    let runs = held(&project, "s", &log.events());
+    let runs = held_runs(&project, "s", &log.events());
     assert_eq!(runs.len(), 1, "each once, and only where the lease is: {runs:?}");
-    assert_eq!(held(&project, "another", &log.events()), []);
+    assert_eq!(held_runs(&project, "another", &log.events()), []);
 }
 
 #[test]
@@ -122,13 +122,13 @@ fn what_was_told_before_the_last_write_is_settled() {
     let log = SessionLog::of(&project, "s");
     let lock = scratch.lock();
     lease::take(&lock, clock(), &caller(&project, &environment("s")), "begin").unwrap();
-    let run = driven(&project, &scratch.root, &data_dir(), &rel("run/state.json"));
-    let own_dir = scratch.root.join(data_dir().as_str());
-    let told = || behind(&project, &own_dir, &run).unwrap().len();
+    let run = driven_run(&project, &scratch.root, &data_dir(), &rel("run/state.json"));
+    let data_path = scratch.root.join(data_dir().as_str());
+    let unseen = || events_since_write(&project, &data_path, &run).unwrap().len();
     log.begin(&project, clock().now, prompt()).unwrap();
-    assert_eq!(told(), 1, "by the time of the lease, where no write is noted");
+    assert_eq!(unseen(), 1, "by the time of the lease, where no write is noted");
     log.note(clock().now, drives(&project, &scratch.root)).unwrap();
-    assert_eq!(told(), 0);
+    assert_eq!(unseen(), 0);
     log.note(clock().now, prompt()).unwrap();
-    assert_eq!(told(), 1);
+    assert_eq!(unseen(), 1);
 }

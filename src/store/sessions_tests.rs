@@ -5,7 +5,7 @@ use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
 use super::SessionHome;
-use super::key;
+use super::folder_name;
 use super::new_id;
 use crate::model::Config;
 use crate::store::Environment;
@@ -14,7 +14,7 @@ use crate::store::testing::time;
 
 #[test]
 fn repositories_of_one_name_do_not_share_a_folder() {
-    let key = |root: &str| key(Utf8Path::new(root), &Utf8Path::new(root).join(".git"));
+    let key = |root: &str| folder_name(Utf8Path::new(root), &Utf8Path::new(root).join(".git"));
     assert_ne!(key("/a/app"), key("/b/app"));
     assert_eq!(key("/a/app"), key("/a/app"));
     assert!(key("/a/my app; rm").starts_with("my-app--rm-"), "{}", key("/a/my app; rm"));
@@ -26,11 +26,11 @@ fn sessions_and_worktrees_lie_below_the_state_home() {
     let scratch = Scratch::new();
     let project = scratch.project();
     let environment = Environment { state_home: Some(Utf8PathBuf::from("/state")), ..Environment::default() };
-    let home = SessionHome::of(&project, &environment).unwrap();
+    let home = SessionHome::for_project(&project, &environment).unwrap();
     assert_eq!(home.root().parent(), Some(Utf8Path::new("/state")));
     assert_eq!(home.session("s"), home.root().join("sessions/s"));
     assert_eq!(home.worktree("s"), home.root().join("worktrees/s"));
-    assert_eq!(SessionHome::of(&project, &Environment::default()), None);
+    assert_eq!(SessionHome::for_project(&project, &Environment::default()), None);
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn ids_sort_by_time_and_never_meet() {
 /// Makes a home with one session in it.
 fn home(scratch: &Scratch) -> SessionHome {
     let environment = Environment { state_home: Some(scratch.root.join("state")), ..Environment::default() };
-    let home = SessionHome::of(&scratch.project(), &environment).unwrap();
+    let home = SessionHome::for_project(&scratch.project(), &environment).unwrap();
     std::fs::create_dir_all(home.session("session-1")).unwrap();
     std::fs::write(home.session("session-1").join("session.json"), "{}").unwrap();
     home
@@ -71,7 +71,7 @@ fn folders_that_can_be_no_session_are_not_listed() {
     }
     assert_eq!(found(&home), (vec!["sessions/session-1/session.json".to_owned()], 0));
     let nobody = Environment { state_home: Some(scratch.root.join("none")), ..Environment::default() };
-    assert_eq!(found(&SessionHome::of(&scratch.project(), &nobody).unwrap()), (vec![], 0));
+    assert_eq!(found(&SessionHome::for_project(&scratch.project(), &nobody).unwrap()), (vec![], 0));
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn paths_lead_to_their_session() {
     let scratch = Scratch::new();
     let home = home(&scratch);
     let environment = Environment { state_home: Some(scratch.root.join("state")), ..Environment::default() };
-    let around = |path: Utf8PathBuf| SessionHome::around(&path, &environment).map(|(_, id)| id);
+    let around = |path: Utf8PathBuf| SessionHome::containing(&path, &environment).map(|(_, id)| id);
     for (path, id) in [
         (home.session("session-1"), Some("session-1")),
         (home.session("session-1").join("journal.jsonl"), Some("session-1")),

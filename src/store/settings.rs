@@ -1,4 +1,5 @@
-//! Files of the client that a person lets Piton change: read whole, replaced whole, through a link if there is one.
+//! Settings files of the client, changed only with a person's consent: read and replaced as a whole, through a symlink if there
+//! is one.
 
 use std::fs;
 use std::io;
@@ -10,13 +11,14 @@ use super::platform;
 use super::stage;
 use crate::model::ReadProblem;
 
+/// Bytes of a settings file.
 const LIMIT: u64 = 4 << 20;
 
-/// Reads such a file; `None` when there is none.
+/// Reads a settings file; `None` if it does not exist.
 ///
 /// # Errors
 ///
-/// When it cannot be read, or is larger than any settings file.
+/// If it cannot be read, is not a regular file, or is larger than 4 MiB.
 pub(crate) fn read(path: &Utf8Path) -> Result<Option<Vec<u8>>, StoreError> {
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
@@ -30,11 +32,11 @@ pub(crate) fn read(path: &Utf8Path) -> Result<Option<Vec<u8>>, StoreError> {
     fs::read(path).map(Some).map_err(|source| StoreError::io(path, source))
 }
 
-/// Replaces it durably, when it still is what it was; makes it, and its folder, when there is none.
+/// Replaces a settings file durably if it is still `before`; creates the file and its folder if needed.
 ///
 /// # Errors
 ///
-/// When it changed meanwhile, or cannot be written. Then it is as it was.
+/// If it changed meanwhile, or cannot be written. The file is then unchanged.
 pub(crate) fn replace(path: &Utf8Path, before: Option<&[u8]>, after: &[u8]) -> Result<(), StoreError> {
     if let Some(parent) = path.parent() {
         stage::make_durable_folders(parent)?;
@@ -43,10 +45,10 @@ pub(crate) fn replace(path: &Utf8Path, before: Option<&[u8]>, after: &[u8]) -> R
         let changed = io::Error::new(io::ErrorKind::WouldBlock, "it changed meanwhile; nothing was written");
         return Err(StoreError::io(path, changed));
     }
-    // Who keeps settings behind a link keeps the link.
+    // A symlink stays; its target is replaced.
     let target = path.canonicalize_utf8().unwrap_or_else(|_| path.to_owned());
     let like = fs::metadata(&target).ok().map(|metadata| platform::attributes(&metadata));
-    let staged = stage::write_durably(&target, after, platform::FOREIGN_FILE, like)?;
+    let staged = stage::write_durably(&target, after, platform::PROJECT_FILE_MODE, like)?;
     fs::rename(&staged, &target).map_err(|source| {
         let _ = fs::remove_file(&staged);
         StoreError::io(&target, source)

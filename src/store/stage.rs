@@ -1,4 +1,4 @@
-//! New content on its way: temporary files beside their target, which nobody but the rename ever makes visible.
+//! New content under temporary names beside the target, made visible only by the final rename.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -16,21 +16,22 @@ use super::platform::Attributes;
 use super::platform::DirEntry;
 use super::process;
 
-/// What the folder of Piton's own data is called, wherever it lies.
-const OWN: &str = ".piton";
+/// The name of the folder that holds Piton's own data.
+pub(super) const DATA_DIR: &str = ".piton";
 const SUFFIX: &str = ".piton-tmp";
-/// Leaves room in 255 bytes for the process, the random part and the suffix.
+/// Bytes of the target's name in a temporary name: leaves room in 255 bytes for process id, random part and suffix.
 const NAME_LIMIT: usize = 180;
+/// Number of threads that flush files.
 const SYNC_THREADS: usize = 8;
 
-/// Is one complete file under a temporary name.
+/// A complete file under a temporary name.
 #[derive(Debug)]
 pub(super) struct Staged {
     pub(super) path: Utf8PathBuf,
     file: File,
 }
 
-/// Tells whether a name is that of a temporary file of a write that may have been cut off.
+/// Tells whether a name is that of a temporary file, possibly of a write that was cut off.
 pub(super) fn is_temporary(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".") && name.as_encoded_bytes().ends_with(SUFFIX.as_bytes())
 }
@@ -41,19 +42,19 @@ fn prefix(target: &Utf8Path) -> String {
     format!(".{}.", &name[..end])
 }
 
-/// Tells whether this is what comes after the name of the target, so that `.a.` does not stand for `a.json` as well.
+/// Tells whether `rest` is exactly the process, random part and suffix, so that `.a.` does not match `a.json` as well.
 fn is_token(rest: &str) -> bool {
     let parts: Vec<&str> = rest.strip_suffix(SUFFIX).unwrap_or_default().split('.').collect();
     matches!(parts[..], [process, random]
         if process.bytes().all(|byte| byte.is_ascii_digit()) && random.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Returns a name beside the target that nobody else uses.
+/// Returns an unused name beside the target.
 pub(super) fn temporary_name(target: &Utf8Path) -> Utf8PathBuf {
     target.with_file_name(format!("{}{}{SUFFIX}", prefix(target), platform::unique()))
 }
 
-/// Writes the content under a temporary name, with the mode and owner of the file it is to replace. Leaves nothing on failure.
+/// Writes the content under a temporary name, with the mode and owner of the file it replaces. Leaves nothing on failure.
 pub(super) fn write(
     target: &Utf8Path,
     bytes: &[u8],
@@ -73,7 +74,7 @@ pub(super) fn write(
     }
 }
 
-/// Does the same and returns the path when the content is durable.
+/// [`write`] that returns the path when the content is durable.
 pub(super) fn write_durably(
     target: &Utf8Path,
     bytes: &[u8],
@@ -90,7 +91,7 @@ pub(super) fn write_durably(
     }
 }
 
-/// Makes the content of all files durable. Several are flushed side by side: the file system does it in one go.
+/// Makes the content of all files durable. Files are flushed in parallel, which file systems combine.
 pub(super) fn sync_files(staged: &[&Staged]) -> Result<(), StoreError> {
     let sync = |files: &[&Staged]| {
         let mut files = files.iter();
@@ -100,7 +101,7 @@ pub(super) fn sync_files(staged: &[&Staged]) -> Result<(), StoreError> {
         calls::fault_point().map_err(|source| StoreError::io(&one.path, source))?;
     }
     let mut chunks = staged.chunks(staged.len().div_ceil(SYNC_THREADS).max(1));
-    // This thread would only wait for the others.
+    // This thread takes a share instead of only waiting for the others.
     let own = chunks.next().unwrap_or_default();
     thread::scope(|scope| {
         let threads: Vec<_> = chunks.map(|chunk| scope.spawn(move || sync(chunk))).collect();
@@ -113,16 +114,16 @@ fn lost_thread() -> StoreError {
     StoreError::io("fsync", io::Error::other("a thread ended early"))
 }
 
-/// Makes a folder and those above it that are missing, Piton's own for nobody else. Returns those that have a new name in them, which
-/// is not durable yet.
+/// Creates a folder and its missing parents; data folders are private. Returns the folders with new names in them, which are
+/// not durable yet.
 pub(super) fn make_folders(folder: &Utf8Path) -> Result<Vec<Utf8PathBuf>, StoreError> {
     let missing: Vec<&Utf8Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
-    for own in missing.iter().rev().filter(|folder| folder.components().any(|part| part.as_str() == OWN)) {
-        if let Some(parent) = own.parent() {
+    for private in missing.iter().rev().filter(|folder| folder.components().any(|part| part.as_str() == DATA_DIR)) {
+        if let Some(parent) = private.parent() {
             calls::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
         }
-        match calls::create_private_dir(own) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io(own, error)),
+        match calls::create_private_dir(private) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io(private, error)),
             Ok(()) | Err(_) => {}
         }
     }
@@ -130,27 +131,27 @@ pub(super) fn make_folders(folder: &Utf8Path) -> Result<Vec<Utf8PathBuf>, StoreE
     Ok(missing.iter().filter_map(|folder| folder.parent()).map(Utf8Path::to_owned).collect())
 }
 
-/// Does the same and returns when their names are durable: what lies in a folder whose name is lost is lost with it.
+/// [`make_folders`] that returns when the names are durable: a folder whose name is lost takes its content with it.
 pub(super) fn make_durable_folders(folder: &Utf8Path) -> Result<(), StoreError> {
-    let grown = make_folders(folder)?;
-    sync_dirs(grown.iter().map(Utf8PathBuf::as_path))
+    let changed_dirs = make_folders(folder)?;
+    sync_dirs(changed_dirs.iter().map(Utf8PathBuf::as_path))
 }
 
-/// Makes names durable, each folder once.
+/// Flushes the names in folders, each folder once.
 pub(super) fn sync_dirs<'a>(dirs: impl Iterator<Item = &'a Utf8Path>) -> Result<(), StoreError> {
     let dirs: BTreeSet<&Utf8Path> = dirs.collect();
     dirs.into_iter().try_for_each(|dir| calls::sync_dir(dir).map_err(|source| StoreError::io(dir, source)))
 }
 
-/// Removes what earlier writes to Piton's own files left when they were cut off. The caller holds the lock.
-pub(super) fn remove_own_leftovers(own_dir: &Utf8Path) {
-    let Ok(names) = platform::names(own_dir) else { return };
+/// Removes leftovers of interrupted writes to Piton's own files. The caller holds the lock.
+pub(super) fn remove_data_leftovers(data_path: &Utf8Path) {
+    let Ok(names) = platform::names(data_path) else { return };
     for named in names.iter().filter(|named| is_temporary(named.name.as_ref())) {
-        let _ = calls::remove_file(&own_dir.join(&named.name));
+        let _ = calls::remove_file(&data_path.join(&named.name));
     }
 }
 
-/// Removes what earlier writes to these targets left when they were cut off. The caller holds the lock, so none of it is in use.
+/// Removes leftovers of interrupted writes to these targets. The caller holds the lock, so none of them is in use.
 pub(super) fn remove_leftovers<'a>(targets: impl Iterator<Item = &'a Utf8Path>) {
     let mut wanted: Vec<(&Utf8Path, String)> =
         targets.filter_map(|target| Some((target.parent()?, prefix(target)))).collect();
@@ -169,7 +170,7 @@ pub(super) fn remove_leftovers<'a>(targets: impl Iterator<Item = &'a Utf8Path>) 
     }
 }
 
-/// Does the same to one target that no lock guards: what belongs to a living process stays.
+/// Removes the leftovers of one target without a lock: those of living processes stay.
 pub(super) fn remove_orphans(target: &Utf8Path) {
     let Some((folder, Ok(names))) = target.parent().map(|folder| (folder, platform::names(folder))) else { return };
     let prefix = prefix(target);

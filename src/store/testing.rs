@@ -1,4 +1,4 @@
-//! A scratch folder for the tests of this room.
+//! A scratch folder for the tests of the store.
 
 use std::fs;
 use std::process::Command;
@@ -46,7 +46,7 @@ impl Scratch {
         fs::read_to_string(self.root.join(path)).ok()
     }
 
-    /// Runs git in the folder as it would run at a moment, for a stranger to this machine.
+    /// Runs git in the folder at a given time, without the configuration of this machine.
     pub(super) fn git(&self, at: &str, arguments: &[&str]) -> String {
         let output = Command::new("git")
             .current_dir(&self.root)

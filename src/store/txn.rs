@@ -1,8 +1,8 @@
-//! The roll-forward record of a change to several files. Once it is durable, the change has happened.
+//! The roll-forward record of a change to several files. Once it is durable, the change is committed.
 //!
-//! It carries the new contents, so that finishing needs nothing else, and the digests of the old ones, so that it never
-//! overwrites what somebody else wrote in the meantime. A record that lost its way back from a power loss is harmless: it
-//! fits no file any more and is dropped.
+//! It holds the new contents, so that finishing needs nothing else, and the digests of the old ones, so that it never
+//! overwrites what another program wrote meanwhile. A stale record that reappears after a power loss is harmless: it matches no
+//! file any more and is dropped.
 
 use std::fs;
 use std::io;
@@ -26,26 +26,27 @@ use crate::model::sha256_hex;
 pub(super) const FOLDER: &str = "txn";
 const PENDING: &str = "pending";
 const MAGIC: &str = "piton-transaction/1";
+/// Bytes of a record or of a file that it changes.
 const SIZE_LIMIT: u64 = 256 << 20;
 
-/// Is the whole of a change to several files.
+/// A change to several files.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) files: Vec<RecordedFile>,
 }
 
-/// Is what happens to one file.
+/// The change to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RecordedFile {
     pub(super) path: RelPath,
-    /// The digest of the old content; `None` for a file that must not be there.
+    /// Digest of the old content; `None` for a file that must not exist.
     pub(super) before: Option<String>,
-    /// The new content; `None` for a file that goes.
+    /// The new content; `None` for a file that is removed.
     pub(super) after: Option<Vec<u8>>,
     pub(super) mode: u32,
 }
 
-/// Precedes the contents, which follow each other without separator.
+/// The header entry of one file. The contents follow the header without separator.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
@@ -77,7 +78,7 @@ impl Record {
         bytes
     }
 
-    /// Returns `None` for what is torn or was written by somebody else.
+    /// Parses a record; `None` if it is torn or not a record.
     fn decode(bytes: &[u8]) -> Option<Self> {
         let mut parts = bytes.splitn(3, |byte| *byte == b'\n');
         let first = std::str::from_utf8(parts.next()?).ok()?;
@@ -102,57 +103,57 @@ impl Record {
     }
 }
 
-/// Writes the record under a temporary name; [`publish`] makes it count.
-pub(super) fn stage(own_dir: &Utf8Path, record: &Record) -> Result<Staged, StoreError> {
-    let is_new = own_dir.join(FOLDER).symlink_metadata().is_err();
-    let folder = lock::folder(own_dir, FOLDER)?;
+/// Writes the record under a temporary name; [`publish`] commits it.
+pub(super) fn stage(data_path: &Utf8Path, record: &Record) -> Result<Staged, StoreError> {
+    let is_new = data_path.join(FOLDER).symlink_metadata().is_err();
+    let folder = lock::subfolder(data_path, FOLDER)?;
     if is_new {
-        stage::sync_dirs([Some(own_dir), own_dir.parent()].into_iter().flatten())?;
+        stage::sync_dirs([Some(data_path), data_path.parent()].into_iter().flatten())?;
     }
     stage::write(&folder.join(PENDING), &record.encode(), platform::DATA_FILE_MODE, None)
 }
 
-/// Makes a durable record count, durably.
-pub(super) fn publish(own_dir: &Utf8Path, staged: &Staged) -> Result<(), StoreError> {
-    let folder = own_dir.join(FOLDER);
+/// Commits a durable record, durably.
+pub(super) fn publish(data_path: &Utf8Path, staged: &Staged) -> Result<(), StoreError> {
+    let folder = data_path.join(FOLDER);
     let pending = folder.join(PENDING);
     calls::rename(&staged.path, &pending).map_err(|source| StoreError::io(&pending, source))?;
     stage::sync_dirs(std::iter::once(folder.as_path()))
 }
 
-/// Returns where the records of a run lie.
-pub(super) fn folder(own_dir: &Utf8Path) -> Utf8PathBuf {
-    own_dir.join(FOLDER)
+/// Returns the folder of a run's records.
+pub(super) fn folder(data_path: &Utf8Path) -> Utf8PathBuf {
+    data_path.join(FOLDER)
 }
 
-/// Drops the record. Its end need not be durable: see the top of this file.
-pub(super) fn drop_record(own_dir: &Utf8Path) -> Result<(), StoreError> {
-    let pending = own_dir.join(FOLDER).join(PENDING);
+/// Removes the record. This need not be durable: see the module documentation.
+pub(super) fn drop_record(data_path: &Utf8Path) -> Result<(), StoreError> {
+    let pending = data_path.join(FOLDER).join(PENDING);
     match calls::remove_file(&pending) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => Err(StoreError::io(&pending, source)),
         Ok(()) | Err(_) => Ok(()),
     }
 }
 
-/// Tells whether some change is not at its end.
-pub(super) fn is_pending(own_dir: &Utf8Path) -> bool {
-    own_dir.join(FOLDER).join(PENDING).symlink_metadata().is_ok()
+/// Tells whether a change is unfinished.
+pub(super) fn is_pending(data_path: &Utf8Path) -> bool {
+    data_path.join(FOLDER).join(PENDING).symlink_metadata().is_ok()
 }
 
-/// Reads the pending record, for those who may not finish it. `None` when there is none that fits the files as they are.
-pub(super) fn pending(root: &Root, own_dir: &Utf8Path) -> Option<Record> {
-    let record = read(root, &own_dir.join(FOLDER).join(PENDING)).ok()??;
-    standings(root, &record).map(|_| record)
+/// Reads the pending record, for callers that may not finish it. `None` if there is none that matches the files.
+pub(super) fn pending(root: &Root, data_path: &Utf8Path) -> Option<Record> {
+    let record = read(root, &data_path.join(FOLDER).join(PENDING)).ok()??;
+    progress(root, &record).map(|_| record)
 }
 
-/// Returns `Ok(None)` for a missing, torn or shipped record; that of another user is an error.
+/// Reads a record. `Ok(None)` if it is missing, torn, or came with the repository; one of another user is an error.
 fn read(root: &Root, path: &Utf8Path) -> Result<Option<Record>, StoreError> {
     let Ok(metadata) = fs::symlink_metadata(path) else { return Ok(None) };
     // A repository can ship a record, but not one that only its owner may read.
     if !metadata.is_file() || !platform::is_private(&metadata) {
         return Ok(None);
     }
-    // Who owns the project could have written its files without a record. Nobody else's word counts here.
+    // The owner of the project could have written its files without a record; records of other users are not trusted.
     let is_of_owner = || fs::metadata(root.path()).is_ok_and(|top| platform::owner(&top) == platform::owner(&metadata));
     if !platform::is_ours(&metadata) && !is_of_owner() {
         let problem =
@@ -164,15 +165,15 @@ fn read(root: &Root, path: &Utf8Path) -> Result<Option<Record>, StoreError> {
     Ok(bytes.as_deref().and_then(Record::decode))
 }
 
-/// Is how far one file has come.
+/// Whether a file has its old or its new content, with its resolved path.
 enum FileProgress {
     Old(Utf8PathBuf),
     New(Utf8PathBuf),
 }
 
-/// Looks where each file stands; `None` when one of them is neither old nor new, or lies where nothing may be written.
-fn standings(root: &Root, record: &Record) -> Option<Vec<FileProgress>> {
-    let standing = |file: &RecordedFile| {
+/// Returns the progress of each file; `None` if one is neither old nor new, or is where nothing may be written.
+fn progress(root: &Root, record: &Record) -> Option<Vec<FileProgress>> {
+    let state = |file: &RecordedFile| {
         let real = root.target(&file.path).ok()?;
         let now = platform::read_data_file(real.as_std_path(), SIZE_LIMIT).ok()?.map(|bytes| sha256_hex(&bytes));
         if now == file.after.as_deref().map(sha256_hex) {
@@ -181,29 +182,30 @@ fn standings(root: &Root, record: &Record) -> Option<Vec<FileProgress>> {
             (now == file.before).then_some(FileProgress::Old(real))
         }
     };
-    record.files.iter().map(standing).collect()
+    record.files.iter().map(state).collect()
 }
 
-/// Finishes the change that a killed writer left, or drops what is left of one that never counted. The caller holds the lock.
-pub(super) fn recover(root: &Root, own_dir: &Utf8Path) -> Result<(), StoreError> {
-    let Ok(entries) = own_dir.join(FOLDER).read_dir_utf8() else { return Ok(()) };
-    let folder = lock::folder(own_dir, FOLDER)?;
+/// Finishes a change that was interrupted after its commit, or removes the leftovers of an uncommitted one. The caller holds
+/// the lock.
+pub(super) fn recover(root: &Root, data_path: &Utf8Path) -> Result<(), StoreError> {
+    let Ok(entries) = data_path.join(FOLDER).read_dir_utf8() else { return Ok(()) };
+    let folder = lock::subfolder(data_path, FOLDER)?;
     for entry in entries.filter_map(Result::ok).filter(|entry| stage::is_temporary(entry.file_name().as_ref())) {
         if let Some(record) = read(root, entry.path())? {
             remove_temporaries(root, &record);
         }
         calls::remove_file(entry.path()).map_err(|source| StoreError::io(entry.path(), source))?;
     }
-    if !is_pending(own_dir) {
+    if !is_pending(data_path) {
         return Ok(());
     }
     if let Some(record) = read(root, &folder.join(PENDING))? {
         remove_temporaries(root, &record);
-        if let Some(standings) = standings(root, &record) {
-            roll_forward(&record, &standings)?;
+        if let Some(progress) = progress(root, &record) {
+            roll_forward(&record, &progress)?;
         }
     }
-    drop_record(own_dir)
+    drop_record(data_path)
 }
 
 fn remove_temporaries(root: &Root, record: &Record) {
@@ -211,16 +213,16 @@ fn remove_temporaries(root: &Root, record: &Record) {
     stage::remove_leftovers(targets.iter().map(Utf8PathBuf::as_path));
 }
 
-fn roll_forward(record: &Record, standings: &[FileProgress]) -> Result<(), StoreError> {
+fn roll_forward(record: &Record, progress: &[FileProgress]) -> Result<(), StoreError> {
     let mut reached = Vec::new();
-    for (file, standing) in record.files.iter().zip(standings) {
-        let (real, is_old) = match standing {
+    for (file, state) in record.files.iter().zip(progress) {
+        let (real, is_old) = match state {
             FileProgress::Old(real) => (real, true),
             FileProgress::New(real) => (real, false),
         };
         reached.push(real.as_path());
         match &file.after {
-            Some(bytes) if is_old => put(real, bytes, file.mode)?,
+            Some(bytes) if is_old => replace_file(real, bytes, file.mode)?,
             None if is_old => calls::remove_file(real).map_err(|source| StoreError::io(real, source))?,
             Some(_) | None => {}
         }
@@ -229,13 +231,18 @@ fn roll_forward(record: &Record, standings: &[FileProgress]) -> Result<(), Store
     stage::sync_dirs(dirs)
 }
 
-/// Replaces one file by itself, durably but for its name.
-pub(super) fn put(real: &Utf8Path, bytes: &[u8], mode: u32) -> Result<(), StoreError> {
-    put_like(real, bytes, mode, fs::metadata(real).ok().map(|metadata| platform::attributes(&metadata)))
+/// Replaces one file. The content is durable, the name not yet.
+pub(super) fn replace_file(real: &Utf8Path, bytes: &[u8], mode: u32) -> Result<(), StoreError> {
+    replace_file_as(real, bytes, mode, fs::metadata(real).ok().map(|metadata| platform::attributes(&metadata)))
 }
 
-/// Does the same with the attributes that are given.
-pub(super) fn put_like(real: &Utf8Path, bytes: &[u8], mode: u32, like: Option<Attributes>) -> Result<(), StoreError> {
+/// [`replace_file`] with the given attributes.
+pub(super) fn replace_file_as(
+    real: &Utf8Path,
+    bytes: &[u8],
+    mode: u32,
+    like: Option<Attributes>,
+) -> Result<(), StoreError> {
     if let Some(parent) = real.parent() {
         stage::make_durable_folders(parent)?;
     }

@@ -75,8 +75,8 @@ fn a_pending_record_can_be_looked_at_without_finishing_it() {
     scratch.write("run/a", "old");
     plant(&scratch, &record("run/a", Some("old"), Some("new")).encode(), 0o600);
     let root = Root::open(&scratch.root).unwrap();
-    let own_dir = scratch.root.join("run/.piton");
-    assert_eq!(pending(&root, &own_dir).unwrap().files[0].after.as_deref(), Some(&b"new"[..]));
+    let data_path = scratch.root.join("run/.piton");
+    assert_eq!(pending(&root, &data_path).unwrap().files[0].after.as_deref(), Some(&b"new"[..]));
     scratch.write("run/a", "foreign");
-    assert_eq!(pending(&root, &own_dir), None);
+    assert_eq!(pending(&root, &data_path), None);
 }

@@ -1,5 +1,5 @@
-//! The worktrees of sessions: made, merged and removed by git, one process each. Git itself refuses to lose anything here: no
-//! command is ever given `--force`.
+//! Creates, merges and removes the worktrees of sessions with git, one process each. No command uses `--force`, so git refuses
+//! to lose work.
 
 use std::process::Command;
 use std::process::Stdio;
@@ -14,30 +14,30 @@ use super::project::Project;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
 
-/// Says what git answered to something that it would not do.
+/// A command that git refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("git {verb}: {message}")]
 pub(crate) struct GitRefusal {
     pub(crate) verb: &'static str,
-    /// The first line that says why.
+    /// The first line of its output that gives a reason.
     pub(crate) message: String,
 }
 
-/// Says how a merge ended.
+/// How a merge ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum MergeOutcome {
     Yes,
-    /// The merge was taken back; both branches are as they were.
+    /// The merge was aborted; both branches are unchanged.
     No(GitRefusal),
 }
 
-/// Makes a worktree on a branch: a new one at `start`, or the one of that name where there is one already.
+/// Creates a worktree on a branch: an existing one of that name, or a new one at `start`.
 ///
 /// # Errors
 ///
-/// When git will not.
+/// If git refuses.
 pub(crate) fn add(repository: &Utf8Path, folder: &Utf8Path, branch: &str, start: &str) -> Result<(), GitRefusal> {
-    // A folder that was deleted by hand is still in git's list.
+    // A worktree that was deleted by hand is still registered.
     let _ = git(repository, "worktree", &["prune"]);
     let folder = folder.as_str();
     if super::git::branch_exists(repository, branch) == Some(true) {
@@ -47,37 +47,36 @@ pub(crate) fn add(repository: &Utf8Path, folder: &Utf8Path, branch: &str, start:
     }
 }
 
-/// Removes a worktree and its branch. Git refuses where something is not committed, or not merged into what is checked out in
+/// Removes a worktree and its branch. Git refuses if something is uncommitted, or not merged into the branch checked out in
 /// `repository`.
 ///
 /// # Errors
 ///
-/// When git will not; what it kept is still there.
+/// If git refuses. What it did not remove still exists.
 pub(crate) fn remove(repository: &Utf8Path, folder: &Utf8Path, branch: &str) -> Result<(), GitRefusal> {
     git(repository, "worktree", &["remove", folder.as_str()])?;
     git(repository, "branch", &["--quiet", "--delete", branch]).map(drop)
 }
 
-/// Merges a branch into the one that is checked out in `folder`; takes the merge back when it does not go through.
+/// Merges a branch into the one that is checked out in `folder`; aborts the merge if it fails.
 pub(crate) fn merge(folder: &Utf8Path, branch: &str) -> MergeOutcome {
     match git(folder, "merge", &["--no-edit", branch]) {
         Ok(_) => MergeOutcome::Yes,
         Err(refusal) => {
-            // Nothing is under way where git refused to begin.
+            // There is nothing to abort if git refused to begin.
             let _ = git(folder, "merge", &["--abort"]);
             MergeOutcome::No(refusal)
         }
     }
 }
 
-/// Counts the files with uncommitted changes, as git does with everything that the repository names: a person asked for the run
-/// that works here.
+/// Counts the files with uncommitted changes, with all filters of the repository: a person started the run that works here.
 pub(crate) fn dirty(folder: &Utf8Path) -> Option<usize> {
     let listed = git(folder, "status", &STATUS).ok()?;
     Some(changed(listed.as_bytes()).len())
 }
 
-/// Counts the commits of a branch that another one does not have; `None` where git cannot tell.
+/// Counts the commits of `branch` that `base` does not have; `None` if git fails.
 pub(crate) fn commits_ahead(folder: &Utf8Path, base: &str, branch: &str) -> Option<usize> {
     let counted = git(folder, "rev-list", &["--count", &format!("{base}..{branch}"), "--"]).ok()?;
     counted.trim().parse().ok()
@@ -107,7 +106,7 @@ pub(crate) fn git(folder: &Utf8Path, verb: &'static str, arguments: &[&str]) -> 
     let telling = |line: &&str| ["fatal:", "error:", "CONFLICT"].iter().any(|word| line.starts_with(word));
     let mut lines = why.lines().chain(said.lines()).map(str::trim).filter(|line| !line.is_empty());
     let first = lines.clone().find(telling).or_else(|| lines.next());
-    Err(refusal(first.unwrap_or("it says nothing about why")))
+    Err(refusal(first.unwrap_or("it gave no reason")))
 }
 
 #[cfg(test)]

@@ -24,7 +24,10 @@ fn a_sound_project_is_sound() {
 fn without_git_it_says_what_is_not_checked() {
     let output = Sandbox::new().piton(["doctor"]).without_git().run().expect_code(0);
     let git = check(&output, "git");
-    assert_eq!((git["result"].as_str(), git["fix"].as_str()), (Some("warning"), Some("install git, or go on without")));
+    assert_eq!(
+        (git["result"].as_str(), git["fix"].as_str()),
+        (Some("warning"), Some("install git, or continue without it"))
+    );
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn no_run_is_an_answer_with_the_next_command() {
     ❌ No interrupted workflow found.
     → searched $ROOT
     → to look elsewhere: piton --project DIR list
-    → to begin one: piton start nine-step --feature NAME, or /workflow-exec
+    → to start one: piton start nine-step --feature NAME, or /workflow-exec
     ");
     document(&sandbox.piton(["list"]).run().expect_code(3));
 }

@@ -126,7 +126,7 @@ fn a_resume_is_logged_with_its_mode_and_why_it_was_safe() {
     for (words, mode, why) in [
         (&["resume", "--mode", "autopilot"][..], "autopilot", "nothing blocks"),
         (&["resume"], "interactive", "nothing needs a person"),
-        (&["resume", "--yes"], "interactive", "somebody agreed"),
+        (&["resume", "--yes"], "interactive", "confirmed"),
     ] {
         let sandbox = projects::nine_step();
         sandbox.piton(words.iter().copied()).run().expect_code(0);

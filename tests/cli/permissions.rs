@@ -71,7 +71,7 @@ fn a_folder_that_may_not_be_entered_is_not_an_empty_one() {
                 let output = refused(&sandbox, line, 4, folder);
                 assert_eq!(
                     output.at("/error/message"),
-                    format!("{folder} cannot be looked into: permission denied; runs in it are not seen"),
+                    format!("{folder} cannot be read: permission denied; runs in it are not listed"),
                     "{line}"
                 );
                 assert_eq!(first_hint(&output), format!("chmod u+rwX $ROOT/{folder}"), "{line}");

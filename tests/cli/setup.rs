@@ -73,7 +73,7 @@ fn settings_that_are_not_understood_are_left_alone() {
         let sandbox = Sandbox::new();
         put(&sandbox, SETTINGS, text);
         let refused = sandbox.piton(["setup", "--permissions", "--yes", "--format", "text"]).run().expect_code(1);
-        assert!(refused.stderr.contains("is left alone"), "{refused}");
+        assert!(refused.stderr.contains("was not changed"), "{refused}");
         assert!(refused.stderr.contains("add it by hand: \"Bash(piton:*)\" to permissions.allow"), "{refused}");
         assert_eq!(read(&sandbox, SETTINGS).as_deref(), Some(text));
     }

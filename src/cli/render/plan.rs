@@ -69,7 +69,7 @@ pub(super) fn plan(page: &mut Page, report: &PlanReport, findings: &[Finding]) {
 
 fn head(page: &mut Page, plan: &Plan, notices: &[Notice]) {
     let run = &plan.run;
-    said(page, plan);
+    native_messages(page, plan);
     page.text.bold(format!("Workflow resume plan: {}", run.title)).dim(format!("  {} {}", run.dialect, run.id)).end();
     for notice in notices {
         page.text.bold(&notice.text).end();
@@ -115,7 +115,7 @@ fn head(page: &mut Page, plan: &Plan, notices: &[Notice]) {
 }
 
 /// Shows the messages of the run's own system verbatim.
-fn said(page: &mut Page, plan: &Plan) {
+fn native_messages(page: &mut Page, plan: &Plan) {
     if let Some(lines) = plan.native.get("messages") {
         lines_of(page, lines);
     }
@@ -247,7 +247,7 @@ pub(super) fn resumed(page: &mut Page, plan: &Plan) {
     if let Some(lines) = plan.native.get("confirmation") {
         lines_of(page, lines);
     } else {
-        said(page, plan);
+        native_messages(page, plan);
     }
     page.text.put(Tone::Good, "▶ ").bold(format!("Resuming {}", plan.run.id)).end();
     for next in &plan.next {

@@ -156,7 +156,7 @@ impl Dialect for Aios {
         write::check_archivable(files).map(|()| None)
     }
 
-    fn native(&self, _said: &serde_json::Value, run: &Run, plan: &Plan, findings: &[Finding]) -> serde_json::Value {
+    fn native(&self, _native: &serde_json::Value, run: &Run, plan: &Plan, findings: &[Finding]) -> serde_json::Value {
         native::native(run, plan, findings)
     }
 

@@ -107,7 +107,7 @@ impl Dialect for Ccw {
         manifest::add_to_register(register, file, to)
     }
 
-    fn native(&self, _said: &serde_json::Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
+    fn native(&self, _native: &serde_json::Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
         native::native(run, plan)
     }
 

@@ -108,7 +108,7 @@ impl Dialect for Dotagent {
         archive::archive(files, at)
     }
 
-    fn native(&self, _said: &serde_json::Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
+    fn native(&self, _native: &serde_json::Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
         if rules::is_built_in(run) { native::native(run, plan) } else { custom::native(run, plan) }
     }
 

@@ -108,7 +108,7 @@ impl Dialect for NineStep {
         ]
     }
 
-    fn native(&self, _said: &serde_json::Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
+    fn native(&self, _native: &serde_json::Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
         native::plan(run, plan)
     }
 

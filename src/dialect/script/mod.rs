@@ -117,8 +117,8 @@ impl Dialect for Script {
         None
     }
 
-    fn native(&self, said: &Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> Value {
-        native::native(said, run, plan)
+    fn native(&self, native: &Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> Value {
+        native::native(native, run, plan)
     }
 
     fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {

@@ -25,8 +25,8 @@ use crate::model::clean_line;
 use crate::model::mask_secrets;
 
 /// Returns the `ResumePlan` of Specification 186, counted from 0 as there, with the state that it was made from.
-/// `said` is the state as [`said`] told it.
-pub(super) fn native(said: &Value, run: &Run, plan: &Plan) -> Value {
+/// `state` is what [`state_fields`] returned.
+pub(super) fn native(state: &Value, run: &Run, plan: &Plan) -> Value {
     let positions: BTreeMap<&str, usize> =
         run.steps.iter().enumerate().rev().map(|(at, step)| (step.id.as_str(), at)).collect();
     let index = |id: &StepId| positions.get(id.as_str()).copied();
@@ -37,7 +37,7 @@ pub(super) fn native(said: &Value, run: &Run, plan: &Plan) -> Value {
     let variables = first.and_then(|next| run.step(&next.step)).map(|step| step.detail.variables.clone());
     json!({
         "session": run.id,
-        "state": said,
+        "state": state,
         "start_index": first.and_then(|next| index(&next.step)).unwrap_or(run.steps.len()),
         "retry_current": first.is_some_and(|next| next.action == Action::Retry),
         "skip_steps": skipped,
@@ -54,8 +54,8 @@ fn masked(value: Value) -> Value {
     }
 }
 
-/// Says in the words of Specification 186 (docs/formats/prodigy.md#the-four-states) which of its states a session is in.
-pub(super) fn said(state: &State, steps: &[Step]) -> Value {
+/// Returns the state of a session as Specification 186 writes it (docs/formats/prodigy.md#the-four-states).
+pub(super) fn state_fields(state: &State, steps: &[Step]) -> Value {
     let index = |id: &StepId| steps.iter().position(|step| step.id == *id);
     let retry = |step: &StepId| {
         let retry = state.steps.get(step.as_str()).and_then(|step| step.retry);

@@ -103,9 +103,9 @@ impl Reader<'_> {
             degraded: matches!(session.rest, Rest::Broken { .. } | Rest::Newer { .. }),
         };
         let wanted = EvidenceRequest { workspace: worktree.map(Some), ..EvidenceRequest::default() };
-        let said = native::said(state, &run.steps);
+        let native = native::state_fields(state, &run.steps);
         let proofs = self.session.proofs;
-        Loaded { run: Some(run), findings: self.findings, wanted, said, proofs }
+        Loaded { run: Some(run), findings: self.findings, wanted, native, proofs }
     }
 
     /// Says what is wrong with the files themselves.

@@ -255,16 +255,16 @@ fn plan(run: &Run, step: &str, action: Action, completed: &[&str]) -> Plan {
 #[test]
 fn the_native_plan_is_that_of_spec_186() {
     let files = session(THREE, &[begin("1", 1), done(THREE, "1"), begin("2", 1), failed("2")], Some(THREE));
-    let Loaded { run: Some(run), said, .. } = Script.load(&files) else { panic!("no run") };
+    let Loaded { run: Some(run), native, .. } = Script.load(&files) else { panic!("no run") };
     assert_eq!(
-        Script.native(&said, &run, &plan(&run, "2", Action::Retry, &["1"]), &[]),
+        Script.native(&native, &run, &plan(&run, "2", Action::Retry, &["1"]), &[]),
         json!({
             "session": "session-1",
             "state": {"Failed": {"step_index": 1, "error": "exit 1", "retryable": false, "retry": null}},
             "start_index": 1, "retry_current": true, "skip_steps": [0], "variables": {"out": "from 1"},
         })
     );
-    let over = Script.native(&said, &run, &plan(&run, "3", Action::Merge, &["1", "2", "3"]), &[]);
+    let over = Script.native(&native, &run, &plan(&run, "3", Action::Merge, &["1", "2", "3"]), &[]);
     assert_eq!((&over["start_index"], &over["retry_current"]), (&json!(3), &json!(false)));
 }
 

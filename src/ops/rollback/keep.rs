@@ -1,4 +1,4 @@
-//! The copy of what a rollback gives up, with what there is to say about it (docs/formats/nine-step.md#rollback).
+//! The backup of what a rollback discards, with its description (docs/formats/nine-step.md#rollback).
 
 use std::fmt::Write as _;
 
@@ -25,7 +25,7 @@ const INFO: &str = "BACKUP_INFO.md";
 const COMMITS: &str = "commit_info.txt";
 const LOG: &str = "ROLLBACK_LOG.md";
 
-/// Returns where copies go: the system's own place, else a folder beside the history.
+/// Returns where backups go: the system's own folder, else one in the data folder.
 fn rollback_backup(context: &RollbackContext<'_>, back: &RollBack) -> RollbackBackup {
     let opened = &context.locked.opened;
     let at = context.locked.clock().now;
@@ -37,12 +37,12 @@ fn rollback_backup(context: &RollbackContext<'_>, back: &RollBack) -> RollbackBa
     })
 }
 
-/// Returns the folder of one rollback.
-pub(super) fn place(context: &RollbackContext<'_>, back: &RollBack) -> RelPath {
+/// Returns the backup folder of one rollback.
+pub(super) fn backup_folder(context: &RollbackContext<'_>, back: &RollBack) -> RelPath {
     rollback_backup(context, back).folder
 }
 
-/// Finds out what there is to copy, and says in the report what stands in the way.
+/// Finds out what to copy, and adds obstacles to the report.
 pub(super) fn plan(context: &RollbackContext<'_>, back: &RollBack, report: &mut RollbackReport) -> Backup {
     let opened = &context.locked.opened;
     let root = &opened.files.root;
@@ -60,7 +60,7 @@ pub(super) fn plan(context: &RollbackContext<'_>, back: &RollBack, report: &mut 
     wanted.extend(touched.iter().filter_map(|path| Some((work(path)?, within("files", path)?))));
     let mut extent = store::backup::extent(root, &wanted);
     if extent.is_too_much {
-        // Nothing of it is uncommitted, so the commits have it.
+        // These files are committed, so git still has them.
         let is_state = |(_, name): &(RelPath, RelPath)| name.as_str().starts_with("state/");
         let (state, files): (Vec<_>, Vec<_>) = extent.files.into_iter().partition(is_state);
         extent.left_out.extend(files.into_iter().map(|(path, _)| path));
@@ -70,14 +70,14 @@ pub(super) fn plan(context: &RollbackContext<'_>, back: &RollBack, report: &mut 
         report.obstacles.push(Obstacle {
             code: "no_space".to_owned(),
             message: format!(
-                "the copy takes {} bytes, and only {free} are free; twice as much is wanted",
+                "the backup has {} bytes, and only {free} are free; it needs twice its size",
                 extent.bytes
             ),
             command: format!("df -h {}", engine::quoted(root.as_str())),
         });
     }
     report.left_out = extent.left_out;
-    let folder = place(context, back);
+    let folder = backup_folder(context, back);
     report.backup = Some(folder.clone());
     Backup { folder, files: extent.files }
 }
@@ -86,19 +86,19 @@ fn within(folder: &str, path: &RelPath) -> Option<RelPath> {
     RelPath::parse(folder).ok()?.join(path.as_str()).ok()
 }
 
-/// Makes the copy. Nothing is written to the state before it is durable.
+/// Makes the backup. The state is only written after the backup is durable.
 pub(super) fn keep(
     context: &RollbackContext<'_>,
     change: &Change,
     backup: Backup,
-    undoing: Option<&GitImpact>,
+    git_impact: Option<&GitImpact>,
     report: &mut RollbackReport,
 ) -> Result<(), OpError> {
     let ChangeKind::RollBack(back) = &change.kind else { return Ok(()) };
     if let (Some(git), Some(pattern)) = (&context.ctx.project.git, rollback_backup(context, back).unversioned) {
         store::git::info_exclude(&git.common_dir, &[&pattern])?;
     }
-    let commits = commit_info(report, undoing);
+    let commits = commit_info(report, git_impact);
     let mut digest = String::new();
     let kept = store::backup::keep(context.locked.lock(), &backup, |folder, copied| {
         let listed = listing(copied);
@@ -112,16 +112,16 @@ pub(super) fn keep(
     Ok(())
 }
 
-/// Lists what was copied as `sha256sum --check` reads it.
+/// Lists the copied files in the format of `sha256sum --check`.
 fn listing(copied: &[Copied]) -> String {
     copied.iter().map(|one| format!("{}  {}\n", one.sha256, one.name)).collect()
 }
 
-fn commit_info(report: &RollbackReport, undoing: Option<&GitImpact>) -> String {
+fn commit_info(report: &RollbackReport, git_impact: Option<&GitImpact>) -> String {
     let mut text = String::new();
-    let Some(undoing) = undoing else { return "no commit belongs to these steps\n".to_owned() };
-    let _ = writeln!(text, "branch: {}", undoing.branch.as_deref().unwrap_or("(detached)"));
-    let _ = writeln!(text, "back to: {}", undoing.base.as_deref().unwrap_or("(not recorded)"));
+    let Some(git_impact) = git_impact else { return "no commit belongs to these steps\n".to_owned() };
+    let _ = writeln!(text, "branch: {}", git_impact.branch.as_deref().unwrap_or("(detached)"));
+    let _ = writeln!(text, "back to: {}", git_impact.base.as_deref().unwrap_or("(not recorded)"));
     for commit in &report.commits {
         let at = commit.at.map_or_else(String::new, |at| at.to_string());
         let _ = writeln!(text, "{} {at} {}", commit.sha, clean_line(&commit.subject, 200));
@@ -138,7 +138,7 @@ fn info(
 ) -> String {
     let run = context.run.id.as_str();
     let mut text = format!("# Backup before a rollback\n\n- Run: {}\n- At: {}\n", clean_line(run, 200), change.at);
-    text.push_str(&lines(change));
+    text.push_str(&change_lines(change));
     let _ = writeln!(text, "- Digest of the list below: {digest}");
     let quoted = engine::quoted(run);
     let _ = write!(
@@ -157,8 +157,8 @@ fn info(
     text
 }
 
-/// Says what happened, one line for each thing.
-fn lines(change: &Change) -> String {
+/// Describes the rollback, one line per fact.
+fn change_lines(change: &Change) -> String {
     let ChangeKind::RollBack(back) = &change.kind else { return String::new() };
     let from = back.from.as_ref().map_or("(unknown)", StepId::as_str);
     let reopened: Vec<&str> = back.reopened.iter().map(StepId::as_str).collect();
@@ -170,15 +170,15 @@ fn lines(change: &Change) -> String {
     text
 }
 
-/// Adds the rollback to the log for people, which only grows.
+/// Appends the rollback to the log for people.
 pub(super) fn log(context: &RollbackContext<'_>, change: &Change, report: &RollbackReport) -> Option<Finding> {
     let ChangeKind::RollBack(back) = &change.kind else { return None };
-    let mut block = format!("## {}\n\n{}", change.at, lines(change));
+    let mut block = format!("## {}\n\n{}", change.at, change_lines(change));
     if let Some(backup) = &report.backup {
         let _ = writeln!(block, "- Backup: {backup}");
     }
     if let Some(undo) = &report.undo {
         let _ = writeln!(block, "- To take it back: `{undo}`");
     }
-    context.locked.tell_rollback(&rollback_backup(context, back).log, &block)
+    context.locked.append_rollback_log(&rollback_backup(context, back).log, &block)
 }

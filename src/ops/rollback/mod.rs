@@ -1,5 +1,5 @@
-//! `rollback`: a run goes back to an earlier point. Says first what that gives up and which git commands belong to it, keeps a copy
-//! of all of it, and writes once a person agreed. Git commands are printed, never run.
+//! `rollback`: takes a run back to an earlier point. Reports first what that discards and which git commands belong to it,
+//! then, with confirmation, backs it up and writes. Git commands are printed, never run.
 
 mod keep;
 mod report;
@@ -40,38 +40,38 @@ use crate::store;
 use crate::store::AbandonedWork;
 use target::ResolvedTarget;
 
-/// Is what somebody asked for.
+/// Options of a rollback.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RollbackRequest {
-    /// Without one, the points to choose from are listed.
+    /// Without a target, the possible ones are listed.
     pub(crate) to: Option<String>,
     pub(crate) reason: Option<String>,
-    /// A person agreed.
+    /// A person confirmed.
     pub(crate) yes: bool,
-    /// Even after three rollbacks to the same point.
+    /// Allow more than three rollbacks to the same point.
     pub(crate) force: bool,
     pub(crate) if_revision: Option<String>,
 }
 
-/// Is a run that may go back, with everything that bears on it.
+/// A run with everything that a rollback depends on.
 struct RollbackContext<'a> {
     ctx: &'a ProjectContext,
     locked: &'a LockedRun<'a>,
     run: &'a Run,
-    standings: Vec<EffectiveStatus>,
+    statuses: Vec<EffectiveStatus>,
     evidence: Evidence,
-    /// Where the work happens, absolute, and as a command names it.
+    /// The working folder, absolute; `shown_folder` is the same as written in commands.
     folder: Utf8PathBuf,
     shown_folder: String,
 }
 
-/// Proposes, and with consent writes.
+/// Proposes a rollback, and writes it if confirmed.
 pub(crate) fn rollback(ctx: &ProjectContext, request: &RollbackRequest) -> Result<Report, OpError> {
     let location = select::location(ctx)?;
     let locked = LockedRun::open(ctx, &location)?;
-    locked.drive_check()?;
+    locked.check_not_driven()?;
     locked.check_readable(&location.candidate.state)?;
-    let context = RollbackContext::of(ctx, &location, &locked)?;
+    let context = RollbackContext::new(ctx, &location, &locked)?;
     locked.check_revision(context.run, request.if_revision.as_deref())?;
     let mut report = RollbackReport {
         run: context.run.id.as_str().to_owned(),
@@ -90,15 +90,15 @@ pub(crate) fn rollback(ctx: &ProjectContext, request: &RollbackRequest) -> Resul
     Ok(Report { exit, body: Body::Rollback(Box::new(report)), findings })
 }
 
-/// Returns the question to ask about a proposal; `None` where there is nothing to agree to.
-pub(crate) fn to_agree(report: &Report) -> Option<(String, String)> {
+/// Returns the question about a proposal; `None` if there is nothing to confirm.
+pub(crate) fn rollback_prompt(report: &Report) -> Option<(String, String)> {
     let Body::Rollback(rollback) = &report.body else { return None };
     let what = rollback.what.as_ref().filter(|_| !rollback.written && rollback.obstacles.is_empty())?;
     Some((format!("Roll {} back to {what}? [y/N]", rollback.run), rollback.revision.clone()))
 }
 
 impl<'a> RollbackContext<'a> {
-    fn of(ctx: &'a ProjectContext, location: &RunLocation, locked: &'a LockedRun<'a>) -> Result<Self, OpError> {
+    fn new(ctx: &'a ProjectContext, location: &RunLocation, locked: &'a LockedRun<'a>) -> Result<Self, OpError> {
         let run = locked.opened.run()?;
         let evidence = ctx.evidence(&locked.opened, false);
         let worktree = run.workspace.worktree.as_ref().map(|path| path.under(&location.root));
@@ -109,14 +109,14 @@ impl<'a> RollbackContext<'a> {
             ctx,
             locked,
             run,
-            standings: engine::effective_statuses(run, &evidence, &locked.opened.loaded.findings),
+            statuses: engine::effective_statuses(run, &evidence, &locked.opened.loaded.findings),
             evidence,
             shown_folder: shown(ctx, &folder),
             folder,
         })
     }
 
-    /// Fills the report in and, with consent, writes.
+    /// Fills in the report and, if confirmed, writes.
     fn go_back(
         &self,
         to: &str,
@@ -140,17 +140,18 @@ impl<'a> RollbackContext<'a> {
         if let Some(commit) = target.commit {
             report.impact.base = Some(commit);
         }
-        let undoing = self.undoing(report);
-        if let Some(undoing) = &undoing {
-            report.commits.clone_from(&undoing.commits);
-            report.git = Some(rollback::git_plan(self.run, undoing, self.locked.clock().now));
+        let git_impact = self.git_impact(report);
+        if let Some(git_impact) = &git_impact {
+            report.commits.clone_from(&git_impact.commits);
+            report.git = Some(rollback::git_plan(self.run, git_impact, self.locked.clock().now));
         }
         report.tracker = self.locked.opened.dialect.tracker(self.run, back);
         let times = self.evidence.rollbacks.iter().filter(|one| one.run == self.run.id.as_str() && one.to == exact);
         let times = if request.force { 0 } else { times.count() };
-        report.obstacles = rollback::obstacles(self.run, undoing.as_ref(), times, &again);
+        report.obstacles = rollback::obstacles(self.run, git_impact.as_ref(), times, &again);
         let backup = keep::plan(self, back, report);
-        let doubts = undoing.iter().flat_map(|undoing| [self.merged_long_ago(undoing), self.unanswered(undoing)]);
+        let doubts =
+            git_impact.iter().flat_map(|git_impact| [self.merged_long_ago(git_impact), self.git_silent(git_impact)]);
         let mut findings: Vec<Finding> = doubts.flatten().collect();
         if !request.yes {
             report.next = match report.obstacles.first() {
@@ -159,14 +160,13 @@ impl<'a> RollbackContext<'a> {
             };
             return Ok(findings);
         }
-        refuse_over(&report.obstacles, &again)?;
-        keep::keep(self, &change, backup, undoing.as_ref(), report)?;
+        refuse_obstacles(&report.obstacles, &again)?;
+        keep::keep(self, &change, backup, git_impact.as_ref(), report)?;
         findings.extend(self.write(&change, &edits, report)?);
         Ok(findings)
     }
 
-    /// Admits the change and computes what it does to the bytes. What an earlier checkpoint brings back was written once, and
-    /// needs no words of the system for it.
+    /// Admits the change and computes its edits. A checkpoint is restored byte for byte, without the dialect.
     fn admitted(&self, back: RollBack, target: &ResolvedTarget, force: bool) -> Result<(Change, Vec<Edit>), OpError> {
         let at = self.locked.clock().now;
         if let Some(edits) = &target.edits {
@@ -192,8 +192,8 @@ impl<'a> RollbackContext<'a> {
         }
     }
 
-    /// Asks git what the steps that open again left in it; nothing where no step does.
-    fn undoing(&self, report: &RollbackReport) -> Option<GitImpact> {
+    /// Asks git for the work of the reopened steps; `None` if no step is reopened.
+    fn git_impact(&self, report: &RollbackReport) -> Option<GitImpact> {
         if self.ctx.project.git.is_none() || report.impact.reopened.is_empty() {
             return None;
         }
@@ -202,7 +202,7 @@ impl<'a> RollbackContext<'a> {
         let config = &self.ctx.project.config.nine_step;
         let ours = self.ours();
         let first = report.impact.reopened.iter().find_map(|id| self.run.step(id)?.commit.as_deref());
-        let undone = AbandonedWork {
+        let work = AbandonedWork {
             folder: &self.folder,
             base: report.impact.base.as_deref(),
             since: report.impact.since.filter(|_| has_own_branch),
@@ -210,12 +210,12 @@ impl<'a> RollbackContext<'a> {
             main: workspace.base_branch.as_deref().or(config.main_branch.as_deref()),
             ours: &ours,
         };
-        let undoing = store::undoing(&undone)?;
+        let git_impact = store::git_impact(&work)?;
         let main_folder = shown(self.ctx, &self.ctx.project.root);
-        Some(GitImpact { folder: self.shown_folder.clone(), main_folder, ..undoing })
+        Some(GitImpact { folder: self.shown_folder.clone(), main_folder, ..git_impact })
     }
 
-    /// Returns the files and folders that the state and Piton's own data lie in.
+    /// Returns the files and folders of the state and of Piton's data.
     fn ours(&self) -> Vec<Utf8PathBuf> {
         let opened = &self.locked.opened;
         let files = &opened.files;
@@ -223,32 +223,32 @@ impl<'a> RollbackContext<'a> {
         let copies = state.clone().filter_map(|path| opened.dialect.backup_of(path));
         let mut ours: Vec<Utf8PathBuf> = state.cloned().chain(copies).map(|path| path.under(&files.root)).collect();
         ours.push(files.data_dir.under(&files.root));
-        if let Some(place) = keep::place(self, &RollBack::default()).parent() {
+        if let Some(place) = keep::backup_folder(self, &RollBack::default()).parent() {
             ours.push(place.under(&files.root));
         }
         ours
     }
 
-    fn merged_long_ago(&self, undoing: &GitImpact) -> Option<Finding> {
-        rollback::is_old_merge(undoing, self.locked.clock().now).then(|| {
-            let main = undoing.main.as_deref().unwrap_or("the main branch");
-            let message = format!("the work was merged into {main} more than 7 days ago: much may stand on it by now");
-            let log = format!("git -C {} log --oneline {}", engine::quoted(&undoing.main_folder), engine::quoted(main));
+    fn merged_long_ago(&self, git_impact: &GitImpact) -> Option<Finding> {
+        rollback::is_old_merge(git_impact, self.locked.clock().now).then(|| {
+            let main = git_impact.main.as_deref().unwrap_or("the main branch");
+            let message = format!("the work was merged into {main} more than 7 days ago: other work may depend on it");
+            let log =
+                format!("git -C {} log --oneline {}", engine::quoted(&git_impact.main_folder), engine::quoted(main));
             Finding::new(FindingCode::RollbackLate, message).fix(log)
         })
     }
 
-    /// Says that nothing is known of commits, for the state goes back without them.
-    fn unanswered(&self, undoing: &GitImpact) -> Option<Finding> {
-        undoing.dirty.is_none().then(|| {
-            let folder = engine::quoted(&undoing.folder);
-            let message =
-                format!("git does not answer in {folder}: what was committed is not shown and no git command is");
+    /// Returns a finding if git does not answer, because the state is rolled back regardless.
+    fn git_silent(&self, git_impact: &GitImpact) -> Option<Finding> {
+        git_impact.dirty.is_none().then(|| {
+            let folder = engine::quoted(&git_impact.folder);
+            let message = format!("git does not answer in {folder}: neither commits nor git commands are shown");
             Finding::new(FindingCode::GitSilent, message).fix(format!("git -C {folder} status --short"))
         })
     }
 
-    /// Writes the state and what is to be known of it later. Reports what could not be written beside the checkpoint.
+    /// Writes the state and the records of the rollback. Returns findings about records that could not be written.
     fn write(
         &self,
         change: &Change,
@@ -261,7 +261,7 @@ impl<'a> RollbackContext<'a> {
         report.written = true;
         report.state_files = edits.iter().map(|edit| edit.path.clone()).collect();
         let run = engine::quoted(&self.locked.opened.candidate.name);
-        let id = replaced.or_else(|| self.newest_of_its_own(edits));
+        let id = replaced.or_else(|| self.newest_journal_checkpoint(edits));
         report.undo = id.map(|id| format!("piton restore {run} --to {id} --yes"));
         report.next = Some(format!("piton plan {run}"));
         let mut findings = Vec::new();
@@ -272,8 +272,8 @@ impl<'a> RollbackContext<'a> {
         Ok(findings.into_iter())
     }
 
-    /// Returns the checkpoint before this one, of a run that keeps its history itself.
-    fn newest_of_its_own(&self, edits: &[Edit]) -> Option<String> {
+    /// Returns the checkpoint before this one, for a run whose state is a journal.
+    fn newest_journal_checkpoint(&self, edits: &[Edit]) -> Option<String> {
         let opened = &self.locked.opened;
         let mut files = opened.files.clone();
         store::lay_edits_over(&mut files, &opened.candidate.reads, edits);
@@ -281,7 +281,7 @@ impl<'a> RollbackContext<'a> {
     }
 }
 
-/// Names a folder as a command in the project does.
+/// Returns a folder as written in commands: relative to the project if possible.
 fn shown(ctx: &ProjectContext, folder: &camino::Utf8Path) -> String {
     match folder.strip_prefix(&ctx.project.root) {
         Ok(below) if below.as_str().is_empty() => ".".to_owned(),
@@ -290,7 +290,7 @@ fn shown(ctx: &ProjectContext, folder: &camino::Utf8Path) -> String {
     }
 }
 
-fn refuse_over(obstacles: &[rollback::Obstacle], again: &str) -> Result<(), OpError> {
+fn refuse_obstacles(obstacles: &[rollback::Obstacle], again: &str) -> Result<(), OpError> {
     let Some(first) = obstacles.first() else { return Ok(()) };
     let message = obstacles.iter().map(|obstacle| obstacle.message.as_str()).collect::<Vec<_>>().join("; ");
     let mut hints: Vec<String> = obstacles.iter().map(|obstacle| obstacle.command.clone()).collect();

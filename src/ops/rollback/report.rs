@@ -1,4 +1,4 @@
-//! What `rollback` answers.
+//! The report of `rollback`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,46 +10,46 @@ use crate::model::AffectedCommit;
 use crate::model::RelPath;
 use crate::model::Timestamp;
 
-/// Is what going back to a point means, and what was done about it (`rollback/1`).
+/// A proposed or written rollback (`rollback/1`).
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct RollbackReport {
     pub(crate) run: String,
-    /// Where a run can go back to; empty once one was named.
+    /// Possible targets; empty if one was given.
     pub(crate) targets: Vec<RollbackTarget>,
-    /// The target that was named, spelled so that it means nothing else.
+    /// The given target in its unambiguous form.
     pub(crate) to: Option<String>,
-    /// What that is, for people.
+    /// Description of the target, for people.
     pub(crate) what: Option<String>,
     pub(crate) impact: Impact,
-    /// Commits that belong to the steps that open again, newest first.
+    /// Commits of the reopened steps, newest first.
     pub(crate) commits: Vec<AffectedCommit>,
-    /// Files that those commits touched.
+    /// Files that those commits changed.
     pub(crate) files: Vec<String>,
     /// `null` outside of git.
     pub(crate) git: Option<GitPlan>,
-    /// Commands for the tracker of issues, to be run by hand.
+    /// Commands for the issue tracker, to be run by hand.
     pub(crate) tracker: Vec<String>,
-    /// What has to be put right before anything is written.
+    /// What has to be resolved before anything is written.
     pub(crate) obstacles: Vec<Obstacle>,
-    /// The state as it was looked at, for `--if-revision`.
+    /// The revision of the state, for `--if-revision`.
     pub(crate) revision: String,
-    /// False while nobody agreed: then nothing was written.
+    /// False if not confirmed: nothing was written.
     pub(crate) written: bool,
-    /// Where a copy of what is given up lies, or would.
+    /// The folder of the backup, made or proposed.
     pub(crate) backup: Option<RelPath>,
-    /// Files of it that could not be copied: links, files that are gone, more than a backup holds.
+    /// Files that are not in the backup: symlinks, missing files, or more than its limits allow.
     pub(crate) left_out: Vec<RelPath>,
-    /// Changes with every byte of the backup.
+    /// Digest of the backup.
     pub(crate) digest: Option<String>,
     /// State files that were written.
     pub(crate) state_files: Vec<RelPath>,
-    /// The command that takes it back.
+    /// The command that undoes the rollback.
     pub(crate) undo: Option<String>,
     /// The most useful next command.
     pub(crate) next: Option<String>,
 }
 
-/// Is a point that a run can go back to.
+/// A point that a run can go back to.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct RollbackTarget {
     /// What `--to` takes.

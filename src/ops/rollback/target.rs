@@ -1,4 +1,4 @@
-//! From what somebody typed to the steps that open again.
+//! Resolves a typed target to the steps that are reopened.
 
 use std::collections::BTreeSet;
 
@@ -19,23 +19,23 @@ use crate::ops::restore;
 use crate::store;
 use crate::store::StoreError;
 
-/// How many checkpoints are offered.
+/// How many checkpoints are listed as targets.
 const OFFERED: usize = 10;
 
-/// Is what a rollback aims at.
+/// The target of a rollback.
 #[derive(Debug)]
 pub(super) struct ResolvedTarget {
     pub(super) meaning: TargetMeaning,
     pub(super) reopened: Vec<StepId>,
-    /// What brings an earlier checkpoint back; `None` where the system's own words say which steps are open.
+    /// The edits that restore a checkpoint; `None` if the dialect reopens the steps.
     pub(super) edits: Option<Vec<Edit>>,
-    /// The commit that was named, in full.
+    /// The full hash of a given commit.
     pub(super) commit: Option<String>,
 }
 
-/// Lists where a run can go back to, phases first.
+/// Lists the possible targets, phases first.
 pub(super) fn targets(context: &RollbackContext<'_>) -> Vec<RollbackTarget> {
-    let (run, standings) = (context.run, &context.standings);
+    let (run, statuses) = (context.run, &context.statuses);
     let command = |to: &str| rollback::command_to(run, to);
     let target = |to: String, what: String, at: Option<Timestamp>| {
         let command = command(&to);
@@ -45,7 +45,7 @@ pub(super) fn targets(context: &RollbackContext<'_>) -> Vec<RollbackTarget> {
     let phases = rollback::phases(run);
     for place in (0..=phases.len()).rev() {
         let meaning = TargetMeaning::Phase(place);
-        if rollback::reopens(run, standings, &meaning).is_ok_and(|reopened| !reopened.is_empty()) {
+        if rollback::reopens(run, statuses, &meaning).is_ok_and(|reopened| !reopened.is_empty()) {
             let steps = place.checked_sub(1).and_then(|at| phases.get(at)).map(|phase| &phase.steps);
             let at = steps.into_iter().flatten().filter_map(|at| run.steps[*at].finished_at).max();
             let number = place.checked_sub(1).and_then(|at| phases.get(at)?.number).map(|number| number.to_string());
@@ -71,7 +71,7 @@ fn checkpoints(opened: &OpenedRun) -> Vec<Checkpoint> {
     entries.map(|entry| (entry.id, entry.change, entry.step, Some(entry.at))).collect()
 }
 
-/// Finds out what a target means. Of several possibilities nobody chooses but the caller.
+/// Resolves a target. An ambiguous one is refused with the possible meanings.
 pub(super) fn resolve(context: &RollbackContext<'_>, to: &str) -> Result<ResolvedTarget, OpError> {
     let run = context.run;
     let known: Vec<String> = checkpoints(&context.locked.opened).into_iter().map(|(id, ..)| id).collect();
@@ -80,7 +80,7 @@ pub(super) fn resolve(context: &RollbackContext<'_>, to: &str) -> Result<Resolve
     let mut meanings: Vec<TargetMeaning> =
         found.into_iter().filter_map(|meaning| concrete(context, meaning, &known)).collect();
     if meanings.len() > 1 {
-        // A name that git does not know means something else.
+        // A hash that git does not know is not a commit.
         meanings.retain(|meaning| match meaning {
             TargetMeaning::Commit(sha) => store::history_of(&context.folder, sha).is_some(),
             TargetMeaning::Last | TargetMeaning::Phase(_) | TargetMeaning::Step(_) | TargetMeaning::Checkpoint(_) => {
@@ -116,12 +116,12 @@ pub(super) fn resolve(context: &RollbackContext<'_>, to: &str) -> Result<Resolve
     }
 }
 
-/// Says which phase or checkpoint is the last; every other meaning is what it is.
+/// Resolves `Last` to a phase or checkpoint; other meanings are unchanged.
 fn concrete(context: &RollbackContext<'_>, meaning: TargetMeaning, known: &[String]) -> Option<TargetMeaning> {
     match meaning {
         TargetMeaning::Last => {
             let newest = || known.first().cloned().map(TargetMeaning::Checkpoint);
-            rollback::last(context.run, &context.standings).or_else(newest)
+            rollback::last(context.run, &context.statuses).or_else(newest)
         }
         TargetMeaning::Phase(_) | TargetMeaning::Step(_) | TargetMeaning::Checkpoint(_) | TargetMeaning::Commit(_) => {
             Some(meaning)
@@ -134,11 +134,11 @@ fn resolve_reading(context: &RollbackContext<'_>, meaning: TargetMeaning) -> Res
     let plain = |meaning, reopened| ResolvedTarget { meaning, reopened, edits: None, commit: None };
     match meaning {
         TargetMeaning::Last | TargetMeaning::Phase(_) | TargetMeaning::Step(_) => {
-            let reopened = rollback::reopens(run, &context.standings, &meaning).map_err(OpError::Refused)?;
+            let reopened = rollback::reopens(run, &context.statuses, &meaning).map_err(OpError::Refused)?;
             Ok(plain(meaning, reopened))
         }
         TargetMeaning::Checkpoint(id) => {
-            let (edits, after) = brought_back(context, &id)?;
+            let (edits, after) = restoring_edits(context, &id)?;
             let reopened = restore::repeats(context.ctx, &context.locked.opened, &after);
             Ok(ResolvedTarget { edits: Some(edits), ..plain(TargetMeaning::Checkpoint(id), reopened) })
         }
@@ -146,20 +146,20 @@ fn resolve_reading(context: &RollbackContext<'_>, meaning: TargetMeaning) -> Res
             let Some((_, history)) = store::history_of(&context.folder, &sha) else {
                 return Err(OpError::Refused(Refusal {
                     kind: RefusalKind::NotFound,
-                    message: format!("git knows no commit {sha} in {}", context.shown_folder),
+                    message: format!("there is no commit {sha} in {}", context.shown_folder),
                     hints: vec![format!("git -C {} log --oneline", engine::quoted(&context.shown_folder))],
                 }));
             };
             let commit = history.first().cloned();
             let history: BTreeSet<String> = history.into_iter().collect();
-            let reopened = rollback::reopened_at_commit(run, &context.standings, &context.evidence.records, &history);
+            let reopened = rollback::reopened_at_commit(run, &context.statuses, &context.evidence.records, &history);
             Ok(ResolvedTarget { commit, ..plain(TargetMeaning::Commit(sha), reopened) })
         }
     }
 }
 
-/// Returns the edits that bring a checkpoint back, and the run as it is then.
-fn brought_back(context: &RollbackContext<'_>, id: &str) -> Result<(Vec<Edit>, OpenedRun), OpError> {
+/// Returns the edits that restore a checkpoint, and the restored run.
+fn restoring_edits(context: &RollbackContext<'_>, id: &str) -> Result<(Vec<Edit>, OpenedRun), OpError> {
     let opened = &context.locked.opened;
     if opened.dialect.journal_checkpoints(&opened.files).is_some() {
         let edits = opened.dialect.restore_checkpoint(&opened.files, id)?;
@@ -167,12 +167,12 @@ fn brought_back(context: &RollbackContext<'_>, id: &str) -> Result<(Vec<Edit>, O
         store::lay_edits_over(&mut files, &opened.candidate.reads, &edits);
         return Ok((edits, OpenedRun::new(opened.candidate.clone(), files)));
     }
-    let version = restore::named(opened, id)?;
+    let version = restore::version_by_name(opened, id)?;
     let after = restore::with_files(opened, &version);
     if !restore::is_sound(&after) {
         let path = opened.candidate.state.under(&opened.files.root);
         return Err(StoreError::HistoryCorrupt { path }.into());
     }
-    let edits = version.files.iter().map(|(path, bytes)| context.locked.put_back(path, bytes.clone()));
+    let edits = version.files.iter().map(|(path, bytes)| context.locked.edit_to_content(path, bytes.clone()));
     Ok((edits.filter(Edit::changes_something).collect(), after))
 }

@@ -1,9 +1,9 @@
-//! `sessions clean`: what is over goes, after a person agreed. The records of a session are kept in the archive; its worktree and
-//! branch go only where git has everything of them in the branch they came from.
+//! `sessions clean`: removes finished sessions, with confirmation. The records of a session move to the archive; its worktree
+//! and branch are only removed if everything is committed and merged.
 
 use super::InspectedSession;
 use super::SessionStatus;
-use super::look;
+use super::inspect;
 use super::named;
 use super::report::CleanReport;
 use super::report::Cleaned;
@@ -21,16 +21,16 @@ use crate::ops::report::Report;
 use crate::store;
 use crate::store::worktree;
 
-/// Is what a caller says about a clean-up.
+/// Options of a clean-up.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CleanRequest {
-    /// Which sessions; none means all that are over.
+    /// The sessions; empty for all finished ones.
     pub(crate) ids: Vec<String>,
-    /// Only say what would be done.
+    /// Only report what would be done.
     pub(crate) dry_run: bool,
 }
 
-/// Puts sessions away that are over. Whether anybody agreed is the caller's to know.
+/// Archives finished sessions. The caller asks for confirmation.
 pub(crate) fn clean(ctx: &ProjectContext, request: &CleanRequest) -> Result<Report, OpError> {
     let locations = if request.ids.is_empty() {
         ctx.sessions().0
@@ -39,15 +39,15 @@ pub(crate) fn clean(ctx: &ProjectContext, request: &CleanRequest) -> Result<Repo
     };
     let mut report = CleanReport { dry_run: request.dry_run, cleaned: Vec::new(), kept: Vec::new() };
     for location in &locations {
-        match judge(ctx, location)? {
+        match removable(ctx, location)? {
             Err(kept) => {
-                // Nobody asked for those that are not over.
+                // Unfinished sessions are only reported if they were named.
                 if !request.ids.is_empty() || kept.fix.is_some() {
                     report.kept.push(kept);
                 }
             }
             Ok(over) if request.dry_run => report.cleaned.push(over),
-            Ok(over) => match put_away(ctx, location, over) {
+            Ok(over) => match archive_session(ctx, location, over) {
                 Ok(cleaned) => report.cleaned.push(cleaned),
                 Err(kept) => report.kept.push(kept),
             },
@@ -56,9 +56,9 @@ pub(crate) fn clean(ctx: &ProjectContext, request: &CleanRequest) -> Result<Repo
     Ok(Report::ok(Body::Clean(report)))
 }
 
-/// Returns what would go with a session, or why it stays. It has a fix where the session is over and stays all the same.
-fn judge(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Cleaned, KeptSession>, OpError> {
-    let InspectedSession { opened, row, .. } = look(ctx, location)?;
+/// Returns what would be removed with a session, or why it stays; a finished session that stays has a fix.
+fn removable(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Cleaned, KeptSession>, OpError> {
+    let InspectedSession { opened, row, .. } = inspect(ctx, location)?;
     let kept = |reason: String, fix: Option<String>| Ok(Err(KeptSession { id: row.id.clone(), reason, fix }));
     match row.status {
         SessionStatus::Completed | SessionStatus::Merged => {}
@@ -70,7 +70,7 @@ fn judge(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Cleaned,
         | SessionStatus::Unreadable => return kept(format!("it is {}", row.status.as_str()), None),
     }
     let Ok(session) = Session::of(&opened.files) else {
-        return kept("it is another program's".to_owned(), None);
+        return kept("it belongs to another program".to_owned(), None);
     };
     let header = &session.header;
     let records = location.root.join("archive").join(&header.session).into_string();
@@ -107,8 +107,8 @@ fn judge(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Cleaned,
     Ok(Ok(over))
 }
 
-/// Removes worktree and branch, then moves the records. Each of these can be the last: the next clean-up does what is left.
-fn put_away(ctx: &ProjectContext, location: &RunLocation, mut over: Cleaned) -> Result<Cleaned, KeptSession> {
+/// Removes worktree and branch, then moves the records. If the process ends in between, the next clean-up does the rest.
+fn archive_session(ctx: &ProjectContext, location: &RunLocation, mut over: Cleaned) -> Result<Cleaned, KeptSession> {
     let kept = |id: &RunId, reason: String, fix: String| KeptSession { id: id.clone(), reason, fix: Some(fix) };
     if let (Some(folder), Some(branch)) = (&over.worktree, &over.branch)
         && let Err(refusal) = worktree::remove(&ctx.project.root, folder.as_str().into(), branch)
@@ -116,7 +116,7 @@ fn put_away(ctx: &ProjectContext, location: &RunLocation, mut over: Cleaned) -> 
         let fix = format!("git worktree remove {}", quoted(folder));
         return Err(kept(&over.id, refusal.to_string(), fix));
     }
-    match archive::put_away(ctx, location) {
+    match archive::archive_run(ctx, location) {
         Ok(to) => {
             over.records = to.under(&location.root).into_string();
             Ok(over)

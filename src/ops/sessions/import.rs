@@ -1,4 +1,4 @@
-//! `sessions import`: a session of Prodigy goes on as one of our own. Its files stay as they are.
+//! `sessions import`: imports a session of Prodigy. Its original files stay unchanged.
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
@@ -30,10 +30,11 @@ use crate::store::Project;
 use crate::store::RunLock;
 use crate::store::sessions;
 
-/// Takes a session of Prodigy over. `in_place`: it works in the repository itself, not in its worktree.
+/// Imports a session of Prodigy. `in_place`: it continues in the repository itself, not in its worktree.
 pub(crate) fn import(ctx: &ProjectContext, id: &str, in_place: bool) -> Result<Report, OpError> {
     let (locations, findings) = ctx.sessions();
-    let guests: Vec<&super::RunLocation> = locations.iter().filter(|location| location.take_over().is_some()).collect();
+    let guests: Vec<&super::RunLocation> =
+        locations.iter().filter(|location| location.takeover_command().is_some()).collect();
     let Some(location) = guests.iter().find(|location| location.candidate.name == id) else {
         let known = guests.iter().map(|location| location.candidate.name.clone()).collect();
         let searched = ctx.prodigy_home().map_or_else(|| "no home of Prodigy".to_owned(), ToString::to_string);
@@ -43,7 +44,7 @@ pub(crate) fn import(ctx: &ProjectContext, id: &str, in_place: bool) -> Result<R
     let opened = ctx.read(location)?;
     let run = opened.run()?;
     if run.status == RunStatus::Completed {
-        let message = format!("{id} is complete: nothing is left to go on with");
+        let message = format!("{id} is complete: there is nothing to resume");
         return Err(OpError::InTheWay {
             message,
             hints: vec![format!("piton plan {} --prodigy-home {}", quoted(id), quoted(location.root.as_str()))],
@@ -66,25 +67,25 @@ pub(crate) fn import(ctx: &ProjectContext, id: &str, in_place: bool) -> Result<R
     Ok(Report { findings, ..Report::ok(body) })
 }
 
-/// Two sessions would work in one worktree.
+/// Refuses a second import: two sessions would work in one worktree.
 fn refuse_twice(ctx: &ProjectContext, locations: &[super::RunLocation], id: &str) -> Result<(), OpError> {
     for location in locations {
         let opened = ctx.read(location)?;
         let Ok(session) = Session::of(&opened.files) else { continue };
         if session.header.imported_from.as_deref() == Some(id) {
             let name = &session.header.session;
-            let message = format!("{id} was taken over already, as {name}");
+            let message = format!("{id} was already imported as {name}");
             return Err(OpError::InTheWay { message, hints: vec![format!("piton resume {}", quoted(name))] });
         }
     }
     Ok(())
 }
 
-/// Returns the worktree that the work so far is in. It has to belong to this repository.
+/// Returns the worktree of the session, which has to belong to this repository.
 fn worktree(ctx: &ProjectContext, opened: &OpenedRun, run: &Run, id: &str) -> Result<Utf8PathBuf, OpError> {
     let folder = run.workspace.worktree.as_ref().map(|path| path.under(&opened.files.root));
     let Some(folder) = folder.filter(|folder| store::is_folder(folder)) else {
-        let message = format!("the worktree of {id} is gone, and with it what its steps left");
+        let message = format!("the worktree of {id} is gone, and with it the results of its steps");
         let again = format!("{} --no-worktree, when that is in the repository itself", take_over(opened));
         return Err(OpError::InTheWay { message, hints: vec![again] });
     };
@@ -114,7 +115,7 @@ fn header(
     });
     let Some((folder, file)) = source else {
         let message = format!("{} does not say where its workflow file is", run.id);
-        return Err(OpError::InTheWay { message, hints: vec!["run the workflow anew: piton run FILE".to_owned()] });
+        return Err(OpError::InTheWay { message, hints: vec!["run the workflow again: piton run FILE".to_owned()] });
     };
     let root = ctx.project.root.clone();
     Ok(Header {
@@ -132,7 +133,7 @@ fn header(
     })
 }
 
-/// Names a workflow file relative to the repository, when it lies there.
+/// Returns a workflow file relative to the repository, if it is inside.
 fn below(root: &Utf8Path, folder: &Utf8Path, file: &RelPath) -> Option<Source> {
     let below = file.under(folder);
     let file = RelPath::parse(below.strip_prefix(root).ok()?.as_str()).ok()?;

@@ -1,4 +1,4 @@
-//! `sessions`: the runs of the runner, what became of them, and how they go on.
+//! `sessions`: lists, shows, imports and cleans the runs of the runner.
 
 mod clean;
 mod import;
@@ -41,12 +41,12 @@ use crate::model::clean_line;
 use crate::model::mask_secrets;
 use crate::model::quoted;
 
-/// Lists the sessions of the repository, and those of Prodigy where they were asked for.
+/// Lists the sessions of the repository, and of Prodigy if requested.
 pub(crate) fn list(ctx: &ProjectContext) -> Result<Report, OpError> {
     let (found, findings) = ctx.sessions();
     let mut sessions: Vec<SessionRow> = Vec::new();
     for location in &found {
-        sessions.push(look(ctx, location)?.row);
+        sessions.push(inspect(ctx, location)?.row);
     }
     if sessions.is_empty() {
         let searched = ctx.home.as_ref().map_or_else(|| "no state home".to_owned(), |home| home.root().to_string());
@@ -59,7 +59,7 @@ pub(crate) fn list(ctx: &ProjectContext) -> Result<Report, OpError> {
 /// Shows one session with its steps.
 pub(crate) fn show(ctx: &ProjectContext, id: Option<&str>) -> Result<Report, OpError> {
     let location = named(ctx, id)?;
-    let InspectedSession { opened, row, .. } = look(ctx, &location)?;
+    let InspectedSession { opened, row, .. } = inspect(ctx, &location)?;
     let session = Session::of(&opened.files).ok();
     let steps = opened.loaded.run.as_ref().map(|run| run.steps.as_slice()).unwrap_or_default();
     let detail = SessionDetail {
@@ -87,7 +87,7 @@ pub(crate) fn show(ctx: &ProjectContext, id: Option<&str>) -> Result<Report, OpE
 }
 
 impl ProjectContext {
-    /// Returns the sessions of this repository with what is to say about their home.
+    /// Returns the sessions of this repository with findings about their home.
     fn sessions(&self) -> (Vec<RunLocation>, Vec<crate::model::Finding>) {
         let (mut locations, mut findings) = self.locations();
         locations.retain(|location| by_id(location.candidate.dialect).state_home() == StateHome::Home);
@@ -96,7 +96,7 @@ impl ProjectContext {
     }
 }
 
-/// Finds a session by its id or by the only part of one that fits; without either the one that was changed last.
+/// Finds a session by its id or an unambiguous part of it; without an id, the newest one.
 fn named(ctx: &ProjectContext, id: Option<&str>) -> Result<RunLocation, OpError> {
     let (mut found, findings) = ctx.sessions();
     let known = |found: &[RunLocation]| {
@@ -118,13 +118,13 @@ fn named(ctx: &ProjectContext, id: Option<&str>) -> Result<RunLocation, OpError>
     }
 }
 
-/// Is a session that was looked at.
+/// A loaded session with its row.
 struct InspectedSession {
     opened: OpenedRun,
     row: SessionRow,
 }
 
-fn look(ctx: &ProjectContext, location: &RunLocation) -> Result<InspectedSession, OpError> {
+fn inspect(ctx: &ProjectContext, location: &RunLocation) -> Result<InspectedSession, OpError> {
     let opened = ctx.read(location)?;
     let evidence = ctx.evidence(&opened, false);
     let row = row(ctx, location, &opened, &evidence);

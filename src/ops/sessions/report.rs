@@ -1,4 +1,4 @@
-//! What `sessions` answers, as published under `schemas/`.
+//! The reports of `sessions`, as published under `schemas/`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,22 +9,22 @@ use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Timestamp;
 
-/// Lists sessions (`sessions/1`).
+/// A list of sessions (`sessions/1`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SessionList {
     /// Newest first.
     pub(crate) sessions: Vec<SessionRow>,
 }
 
-/// Is one session.
+/// A session.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct SessionRow {
     pub(crate) id: RunId,
     pub(crate) status: SessionStatus,
-    /// The name of its workflow.
+    /// Name of its workflow.
     pub(crate) workflow: String,
     pub(crate) progress: Progress,
-    /// Where it stands, for people.
+    /// Current position, for people.
     pub(crate) position: String,
     pub(crate) started_at: Option<Timestamp>,
     pub(crate) changed_at: Option<Timestamp>,
@@ -32,31 +32,31 @@ pub(crate) struct SessionRow {
     /// The folder that it works in; absolute.
     pub(crate) folder: Option<String>,
     pub(crate) branch: Option<String>,
-    /// The branch that it is merged into.
+    /// The branch that it is merged into when done.
     pub(crate) base_branch: Option<String>,
-    /// The command that goes on with it; `null` where nothing is left to go on with.
+    /// The command that resumes it; `null` if there is nothing to resume.
     pub(crate) resume: Option<String>,
 }
 
-/// Says where a session is.
+/// The status of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum SessionStatus {
-    /// A living process is at work on it.
+    /// A living process is running it.
     Running,
     /// A step failed.
     Failed,
-    /// Whoever ran it is gone, in the middle of a step or between two.
+    /// Its process ended in a step or between two.
     Interrupted,
-    /// Somebody stopped it.
+    /// It was paused.
     Paused,
-    /// Every step is done, and its work is where it was done.
+    /// Every step is done, and its work is not merged.
     Completed,
     /// Every step is done, and its work is merged.
     Merged,
-    /// Somebody gave it up.
+    /// It was aborted.
     GivenUp,
-    /// Its files say nothing.
+    /// Its files cannot be read.
     Unreadable,
 }
 
@@ -75,7 +75,7 @@ impl SessionStatus {
     }
 }
 
-/// Is one session with its steps (`session/1`).
+/// A session with its steps (`session/1`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SessionDetail {
     #[serde(flatten)]
@@ -89,7 +89,7 @@ pub(crate) struct SessionDetail {
     pub(crate) variables: Vec<String>,
 }
 
-/// Is one step of a session.
+/// A step of a session.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SessionStep {
     pub(crate) id: StepId,
@@ -98,40 +98,40 @@ pub(crate) struct SessionStep {
     pub(crate) attempts: u32,
     pub(crate) started_at: Option<Timestamp>,
     pub(crate) finished_at: Option<Timestamp>,
-    /// What the last failure said.
+    /// Message of the last failure.
     pub(crate) error: Option<String>,
 }
 
-/// Says which sessions were put away (`sessions-clean/1`).
+/// The result of a clean-up of sessions (`sessions-clean/1`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct CleanReport {
-    /// Nothing was done yet: this is what would be.
+    /// True if nothing was done, only reported.
     pub(crate) dry_run: bool,
     pub(crate) cleaned: Vec<Cleaned>,
     pub(crate) kept: Vec<KeptSession>,
 }
 
-/// Is a session that is over, and what goes with it.
+/// A finished session, and what is removed with it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Cleaned {
     pub(crate) id: RunId,
-    /// The worktree that git removes, with its branch; absolute.
+    /// The worktree that is removed, with its branch; absolute.
     pub(crate) worktree: Option<String>,
     pub(crate) branch: Option<String>,
     /// Where its records are kept; absolute.
     pub(crate) records: String,
 }
 
-/// Is a session that stays, and why.
+/// A session that stays, and why.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct KeptSession {
     pub(crate) id: RunId,
     pub(crate) reason: String,
-    /// What to do about that.
+    /// What to do about it.
     pub(crate) fix: Option<String>,
 }
 
-/// Says what a session of Prodigy became (`session-import/1`).
+/// An imported session of Prodigy (`session-import/1`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ImportReport {
     pub(crate) from: String,

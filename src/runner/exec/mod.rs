@@ -113,17 +113,17 @@ pub(crate) fn pause(time: Duration, signals: &Signals) -> Option<Stop> {
 }
 
 /// Ends processes that are not our children: TERM, and KILL for whoever does not listen.
-pub(crate) fn end_processes(pids: &[u32], grace: Duration, is_at_work: &dyn Fn(usize) -> bool) {
+pub(crate) fn end_processes(pids: &[u32], grace: Duration, is_running: &dyn Fn(usize) -> bool) {
     const STEP: Duration = Duration::from_millis(5);
     for signal in [Signal::TERM, Signal::KILL] {
-        for at in (0..pids.len()).filter(|at| is_at_work(*at)) {
+        for at in (0..pids.len()).filter(|at| is_running(*at)) {
             if let Some(pid) = i32::try_from(pids[at]).ok().and_then(Pid::from_raw) {
                 // It may have ended this very moment.
                 let _ = kill_process(pid, signal);
             }
         }
         let until = Instant::now() + grace;
-        while (0..pids.len()).any(is_at_work) && Instant::now() < until {
+        while (0..pids.len()).any(is_running) && Instant::now() < until {
             std::thread::sleep(STEP);
         }
     }

@@ -79,7 +79,7 @@ fn a_persons_decision_continues_the_run_and_resets_the_count() {
     let clock = &mut Clock(0);
     fail(&sandbox, clock, 3);
     let decided = clock.piton(&sandbox, 0, ["approve", "4", "--by", "ana", "--note", "one more time"]);
-    assert_eq!(decided.at("/data/message"), "2:4 failed, and a person lets the run go on");
+    assert_eq!(decided.at("/data/message"), "2:4 failed, and a person lets the run continue");
     let approvals =
         json!([{"phase": 2, "step": 4, "by": "ana", "at": "2026-01-31T12:11:00Z", "note": "one more time"}]);
     assert_eq!(sandbox.read_json(STATE)["approvals"], approvals);

@@ -18,7 +18,7 @@ fn nothing_found_says_where_to_look_and_how_to_begin() {
     ❌ No interrupted workflow found.
     → searched $ROOT
     → to look elsewhere: piton --project DIR list
-    → to begin one: piton start nine-step --feature NAME, or /workflow-exec
+    → to start one: piton start nine-step --feature NAME, or /workflow-exec
     ");
 }
 

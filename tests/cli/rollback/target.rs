@@ -60,7 +60,7 @@ fn an_unknown_target_is_refused_with_the_known_ones() {
         ("abc123", 3, "at least seven digits"),
         ("HEAD~1", 3, "has no phase, step or checkpoint"),
         ("--upload-pack=x", 3, "has no phase, step or checkpoint"),
-        ("deadbeef0", 3, "git knows no commit deadbeef0"),
+        ("deadbeef0", 3, "there is no commit deadbeef0"),
         ("checkpoint:000001", 3, "has no phase, step or checkpoint"),
         ("3", 1, "the end of Phase 3 was not reached: 3:1, 3:2"),
         ("3:5", 1, "3:5 was not begun"),

@@ -145,7 +145,7 @@ fn a_resume_says_whose_it_is_and_names_the_import() {
         &["--prodigy-home", home.as_str(), "resume", ID, "--accept-edits"],
     ] {
         let output = stage.piton(arguments.iter().copied()).run().expect_code(1);
-        assert!(output.stdout.contains(&format!("{ID} is another program's")), "{arguments:?}\n{output}");
+        assert!(output.stdout.contains(&format!("{ID} belongs to another program")), "{arguments:?}\n{output}");
         let import = format!("piton sessions import {ID} --prodigy-home $HOME/.prodigy");
         assert!(output.stdout.contains(&import), "{arguments:?}\n{output}");
     }
@@ -166,7 +166,7 @@ fn an_imported_session_resumes_in_the_same_worktree_without_repeating_anything()
     assert_eq!(stage.executions(), ["two:captured", "3"], "{output}");
 
     let again = seen(&stage, &["sessions", "import", ID]).expect_code(1);
-    assert!(again.stdout.contains(&format!("was taken over already, as {id}")), "{again}");
+    assert!(again.stdout.contains(&format!("was already imported as {id}")), "{again}");
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn a_session_that_cannot_be_resumed_is_refused_with_a_hint() {
     let lost = with(&|stage| {
         std::fs::remove_dir_all(home(stage).join("worktrees/project").join(ID)).unwrap();
     });
-    assert!(lost.expect_code(1).stdout.contains("is gone, and with it what its steps left"));
+    assert!(lost.expect_code(1).stdout.contains("is gone, and with it the results of its steps"));
     let truncated = with(&|stage| {
         let path = home(stage).join(format!("state/{ID}/checkpoints/workflow-1769857200007.checkpoint.json"));
         std::fs::write(path, "{\"workflow_id\": \"workflow").unwrap();

@@ -1,7 +1,7 @@
 use super::AbandonedWork;
 use super::commit;
+use super::git_impact;
 use super::history_of;
-use super::undoing;
 use crate::model::RelPath;
 use crate::store::testing::Scratch;
 
@@ -14,7 +14,7 @@ fn only_the_name_of_a_commit_is_ever_handed_to_git() {
     for text in [format!("--output={created}"), "HEAD".to_owned(), "main".to_owned(), String::new(), "ab;c".to_owned()]
     {
         assert_eq!(history_of(&scratch.root, &text), None, "{text}");
-        let undone = AbandonedWork {
+        let work = AbandonedWork {
             folder: &scratch.root,
             base: Some(&text),
             since: None,
@@ -22,7 +22,7 @@ fn only_the_name_of_a_commit_is_ever_handed_to_git() {
             main: Some(&text),
             ours: &[],
         };
-        let found = undoing(&undone).unwrap();
+        let found = git_impact(&work).unwrap();
         assert!(found.commits.is_empty() && found.base.is_none() && found.main.is_none(), "{text}: {found:?}");
     }
     assert!(!created.exists());
@@ -31,8 +31,8 @@ fn only_the_name_of_a_commit_is_ever_handed_to_git() {
 #[test]
 fn outside_of_a_repository_there_is_nothing_to_say() {
     let scratch = Scratch::new();
-    let undone = AbandonedWork { folder: &scratch.root, base: None, since: None, first: None, main: None, ours: &[] };
-    assert!(undoing(&undone).is_none());
+    let work = AbandonedWork { folder: &scratch.root, base: None, since: None, first: None, main: None, ours: &[] };
+    assert!(git_impact(&work).is_none());
 }
 
 #[test]

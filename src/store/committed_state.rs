@@ -1,4 +1,5 @@
-//! What git held of some files when a state was saved: one process, first parents only, no further back than it takes.
+//! Reads the committed content of files at the time a state was saved: one process, first parents only, no further back than
+//! necessary.
 
 use camino::Utf8Path;
 
@@ -10,17 +11,23 @@ use crate::model::CommittedStateQuery;
 use crate::model::RelPath;
 use crate::model::Timestamp;
 
+/// Number of commits that are searched for the state.
 const COMMITS: usize = 2_000;
+/// Number of files that are compared.
 const FILES: usize = 500;
 
-/// Is a state as it is on disk.
+/// A state file on disk.
 pub(super) struct StateOnDisk<'a> {
     pub(super) path: &'a RelPath,
     pub(super) bytes: Option<&'a [u8]>,
 }
 
-/// Compares with the commit in which the state became what it is, else with the last one from before its stamp.
-pub(super) fn look(root: &Utf8Path, wanted: &CommittedStateQuery, saved: &StateOnDisk<'_>) -> Option<CommittedState> {
+/// Compares with the commit that introduced the current state, else with the last one before its timestamp.
+pub(super) fn compare(
+    root: &Utf8Path,
+    wanted: &CommittedStateQuery,
+    saved: &StateOnDisk<'_>,
+) -> Option<CommittedState> {
     if wanted.files.is_empty() {
         return None;
     }
@@ -42,11 +49,11 @@ fn base(objects: &mut Objects, since: Timestamp, path: &RelPath, bytes: Option<&
     let mut name = "HEAD".to_owned();
     let mut with_state: Option<String> = None;
     for _ in 0..COMMITS {
-        // A shallow clone ends before its history does.
+        // The history of a shallow clone ends early.
         let Some(commit) = objects.commit(&name)? else { return with_state };
         let has_state = bytes.is_some() && objects.file(&commit.sha, path)?.as_deref() == bytes;
         match (has_state, &with_state) {
-            // Further back the state was another one.
+            // Further back the state was different.
             (false, Some(_)) => return with_state,
             (false, None) if commit.time <= since.unix_seconds() => return Some(commit.sha),
             (false, None) => {}
@@ -61,5 +68,5 @@ fn base(objects: &mut Objects, since: Timestamp, path: &RelPath, bytes: Option<&
 }
 
 #[cfg(test)]
-#[path = "past_tests.rs"]
+#[path = "committed_state_tests.rs"]
 mod tests;

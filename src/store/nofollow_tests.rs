@@ -1,6 +1,6 @@
 use std::fs;
 
-use super::Use;
+use super::OpenMode;
 use super::create_private_dir;
 use super::hard_link;
 use super::open;
@@ -17,9 +17,11 @@ fn a_link_on_the_way_is_refused_by_everything_that_writes() {
         fs::write(at(folder).join("there"), "old").unwrap();
     }
     std::os::unix::fs::symlink("elsewhere", at("link")).unwrap();
-    for used in [Use::Create, Use::Append, Use::Log, Use::Overwrite, Use::Edit, Use::Lock] {
-        assert!(open(&at("link/there"), used, 0o600).is_err(), "{used:?}");
-        assert!(open(&at("link/new"), used, 0o600).is_err(), "{used:?}");
+    for open_mode in
+        [OpenMode::Create, OpenMode::Append, OpenMode::Log, OpenMode::Overwrite, OpenMode::Edit, OpenMode::Lock]
+    {
+        assert!(open(&at("link/there"), open_mode, 0o600).is_err(), "{open_mode:?}");
+        assert!(open(&at("link/new"), open_mode, 0o600).is_err(), "{open_mode:?}");
     }
     assert!(rename(at("real/there"), at("link/there")).is_err());
     assert!(rename(at("link/there"), at("real/there")).is_err());
@@ -28,9 +30,9 @@ fn a_link_on_the_way_is_refused_by_everything_that_writes() {
     assert!(create_private_dir(&at("link/folder")).is_err());
     assert_eq!(fs::read_dir(at("elsewhere")).unwrap().count(), 1);
 
-    open(&at("real/new"), Use::Create, 0o600).unwrap();
-    assert!(open(&at("real/new"), Use::Create, 0o600).is_err(), "it is there");
-    assert!(open(&at("real/missing"), Use::Edit, 0o600).is_err(), "it is not there");
+    open(&at("real/new"), OpenMode::Create, 0o600).unwrap();
+    assert!(open(&at("real/new"), OpenMode::Create, 0o600).is_err(), "it is there");
+    assert!(open(&at("real/missing"), OpenMode::Edit, 0o600).is_err(), "it is not there");
     hard_link(at("real/there"), at("real/other")).unwrap();
     rename(at("real/other"), at("real/new")).unwrap();
     remove_file(at("real/new")).unwrap();
@@ -44,8 +46,10 @@ fn a_link_or_a_pipe_in_the_place_itself_is_refused() {
     let at = |path: &str| scratch.root.join(path).into_std_path_buf();
     fs::write(at("there"), "old").unwrap();
     std::os::unix::fs::symlink("there", at("link")).unwrap();
-    for used in [Use::Create, Use::Append, Use::Log, Use::Overwrite, Use::Edit, Use::Lock] {
-        assert!(open(&at("link"), used, 0o600).is_err(), "{used:?}");
+    for open_mode in
+        [OpenMode::Create, OpenMode::Append, OpenMode::Log, OpenMode::Overwrite, OpenMode::Edit, OpenMode::Lock]
+    {
+        assert!(open(&at("link"), open_mode, 0o600).is_err(), "{open_mode:?}");
     }
     assert_eq!(fs::read(at("there")).unwrap(), b"old");
 }

@@ -1,5 +1,5 @@
 use super::StateOnDisk;
-use super::look;
+use super::compare;
 use crate::model::CommittedState;
 use crate::model::CommittedStateQuery;
 use crate::model::Timestamp;
@@ -20,7 +20,7 @@ fn past(scratch: &Scratch, since: &str, state: Option<&str>) -> Option<Committed
         since: Timestamp::parse(since, 0).unwrap(),
         files: vec![rel("a file.md"), rel("new.md")],
     };
-    look(&scratch.root, &wanted, &StateOnDisk { path: &rel("state.yaml"), bytes: state.map(str::as_bytes) })
+    compare(&scratch.root, &wanted, &StateOnDisk { path: &rel("state.yaml"), bytes: state.map(str::as_bytes) })
 }
 
 #[test]
@@ -67,6 +67,6 @@ fn a_project_below_the_top_of_its_repository_finds_its_files() {
         files: vec![rel("a file.md")],
     };
     let saved = StateOnDisk { path: &rel("state.yaml"), bytes: None };
-    let found = look(&scratch.root.join("sub"), &wanted, &saved).unwrap();
+    let found = compare(&scratch.root.join("sub"), &wanted, &saved).unwrap();
     assert_eq!(found.files[&rel("a file.md")].content.as_deref(), Some(&b"below"[..]));
 }

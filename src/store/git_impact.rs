@@ -1,4 +1,4 @@
-//! What git says about the work that a rollback gives up: a few questions, each with one process of its own and only for this verb.
+//! What git knows about the work that a rollback discards: a few queries, one process each.
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
@@ -10,62 +10,62 @@ use crate::model::GitImpact;
 use crate::model::RelPath;
 use crate::model::Timestamp;
 
-/// More commits than anybody takes back one by one.
+/// Limit of listed commits.
 const COMMITS: usize = 1_000;
-/// Begins each commit, and ends each field of it, in what git prints.
+/// Separators in git's output: the start of a commit, and the end of a field.
 const MARKS: [char; 2] = ['\u{1}', '\u{2}'];
 
-/// Says which work is given up, and where.
+/// The work that a rollback discards.
 #[derive(Debug)]
 pub(crate) struct AbandonedWork<'a> {
     /// The working folder of the run, absolute.
     pub(crate) folder: &'a Utf8Path,
-    /// The commit to go back to, as it is recorded.
+    /// The recorded commit to go back to.
     pub(crate) base: Option<&'a str>,
-    /// Where no commit is recorded, and the run has a branch of its own: since when its commits count.
+    /// Without a recorded commit, for a run on its own branch: commits since then belong to the run.
     pub(crate) since: Option<Timestamp>,
-    /// The first commit of the work that is recorded.
+    /// The first recorded commit of the work.
     pub(crate) first: Option<&'a str>,
-    /// The branch that the work goes to, where that is recorded.
+    /// The recorded branch that the work is merged into.
     pub(crate) main: Option<&'a str>,
-    /// State files and folders, absolute: that they changed says nothing.
+    /// State files and folders, absolute; changes to them are ignored.
     pub(crate) ours: &'a [Utf8PathBuf],
 }
 
-/// Asks git; `None` outside of a repository. The folders are left for the caller to name.
-pub(crate) fn undoing(undone: &AbandonedWork<'_>) -> Option<GitImpact> {
-    let head = repository::head_above(undone.folder)?;
-    let has = |branch: &str| repository::branch_exists(&top_of(undone.folder), branch) == Some(true);
-    let main = undone.main.into_iter().chain(["main", "master"]).find(|branch| has(branch)).map(str::to_owned);
-    let mut undoing =
-        GitImpact { branch: head.branch, main, dirty: dirty(undone.folder, undone.ours), ..GitImpact::default() };
-    let Some(sha) = head.sha else { return Some(undoing) };
-    match (undone.base, undone.since) {
-        (Some(base), _) => (undoing.base, undoing.commits) = since_commit(undone.folder, base, &sha),
+/// Queries git; `None` outside of a repository. The caller fills in the folder names.
+pub(crate) fn git_impact(work: &AbandonedWork<'_>) -> Option<GitImpact> {
+    let head = repository::head_above(work.folder)?;
+    let has = |branch: &str| repository::branch_exists(&top_of(work.folder), branch) == Some(true);
+    let main = work.main.into_iter().chain(["main", "master"]).find(|branch| has(branch)).map(str::to_owned);
+    let mut impact =
+        GitImpact { branch: head.branch, main, dirty: dirty(work.folder, work.ours), ..GitImpact::default() };
+    let Some(sha) = head.sha else { return Some(impact) };
+    match (work.base, work.since) {
+        (Some(base), _) => (impact.base, impact.commits) = since_commit(work.folder, base, &sha),
         (None, Some(since)) => {
-            let elsewhere = undoing.main.as_deref().filter(|main| undoing.branch.as_deref() != Some(main));
-            (undoing.base, undoing.commits) = since_moment(undone.folder, since, elsewhere);
-            if let (true, Some(first)) = (undoing.commits.is_empty(), undone.first) {
-                // Merged already: the main branch has all of it.
-                (undoing.base, undoing.commits) = from_commit(undone.folder, first);
+            let elsewhere = impact.main.as_deref().filter(|main| impact.branch.as_deref() != Some(main));
+            (impact.base, impact.commits) = since_moment(work.folder, since, elsewhere);
+            if let (true, Some(first)) = (impact.commits.is_empty(), work.first) {
+                // Already merged: the main branch has all commits.
+                (impact.base, impact.commits) = from_commit(work.folder, first);
             }
         }
         (None, None) => {}
     }
-    let Some(oldest) = undoing.commits.last() else { return Some(undoing) };
-    let holders = git::holders(undone.folder, &oldest.sha);
+    let Some(oldest) = impact.commits.last() else { return Some(impact) };
+    let holders = git::holders(work.folder, &oldest.sha);
     let is_main =
-        |name: &String| undoing.main.as_ref().is_some_and(|main| name.strip_prefix("refs/heads/") == Some(main));
-    undoing.is_merged = holders.iter().any(is_main);
-    undoing.pushed = holders.iter().filter_map(|name| name.strip_prefix("refs/remotes/")).map(str::to_owned).collect();
-    if let (true, Some(main)) = (undoing.is_merged, &undoing.main) {
-        let newest = undoing.commits.first().and_then(|commit| commit.at);
-        undoing.merged_at = git::merged_at(undone.folder, &oldest.sha, main).or(newest);
+        |name: &String| impact.main.as_ref().is_some_and(|main| name.strip_prefix("refs/heads/") == Some(main));
+    impact.is_merged = holders.iter().any(is_main);
+    impact.pushed = holders.iter().filter_map(|name| name.strip_prefix("refs/remotes/")).map(str::to_owned).collect();
+    if let (true, Some(main)) = (impact.is_merged, &impact.main) {
+        let newest = impact.commits.first().and_then(|commit| commit.at);
+        impact.merged_at = git::merged_at(work.folder, &oldest.sha, main).or(newest);
     }
-    Some(undoing)
+    Some(impact)
 }
 
-/// Lists the commits from HEAD back to a commit, if HEAD comes from it.
+/// Lists the commits after `base` up to HEAD, if HEAD descends from it.
 fn since_commit(folder: &Utf8Path, base: &str, head: &str) -> (Option<String>, Vec<AffectedCommit>) {
     if git::names(base, head) {
         return (Some(head.to_owned()), Vec::new());
@@ -79,7 +79,7 @@ fn since_commit(folder: &Utf8Path, base: &str, head: &str) -> (Option<String>, V
     }
 }
 
-/// Lists the commits from HEAD back to a commit and with it.
+/// Lists the commits from `first` up to HEAD, inclusive.
 fn from_commit(folder: &Utf8Path, first: &str) -> (Option<String>, Vec<AffectedCommit>) {
     let range = git::is_sha(first).then(|| format!("{first}^..HEAD"));
     let commits = range.and_then(|range| log(folder, &[&range])).unwrap_or_default();
@@ -90,19 +90,19 @@ fn from_commit(folder: &Utf8Path, first: &str) -> (Option<String>, Vec<AffectedC
     }
 }
 
-/// Lists the commits of a branch that were made since a moment.
+/// Lists the commits of a branch since a point in time.
 fn since_moment(folder: &Utf8Path, since: Timestamp, main: Option<&str>) -> (Option<String>, Vec<AffectedCommit>) {
     let without = main.map(|main| format!("^refs/heads/{main}"));
     let range: Vec<&str> = std::iter::once("HEAD").chain(without.as_deref()).collect();
     let commits = log(folder, &range).unwrap_or_default();
-    // Git keeps whole seconds.
+    // Git stores whole seconds.
     let is_since = |at: Option<Timestamp>| at.is_some_and(|at| at.unix_seconds() >= since.unix_seconds());
     let commits: Vec<_> = commits.into_iter().take_while(|(commit, _)| is_since(commit.at)).collect();
     let base = commits.last().and_then(|(_, parent)| parent.clone());
     (base, commits.into_iter().map(|(commit, _)| commit).collect())
 }
 
-/// Returns commits, newest first, each with its first parent; what a merge brought in belongs to the merge.
+/// Returns commits, newest first, each with its first parent; changes of merged commits are attributed to the merge.
 fn log(folder: &Utf8Path, range: &[&str]) -> Option<Vec<(AffectedCommit, Option<String>)>> {
     let [mark, end] = MARKS;
     let format = format!("--format={mark}%H{end}%P{end}%ct{end}%s{end}");
@@ -130,7 +130,7 @@ fn commit(text: &str) -> Option<(AffectedCommit, Option<String>)> {
     Some((commit, parents.first().map(|parent| (*parent).to_owned())))
 }
 
-/// Lists the files with uncommitted changes, those that git does not know included, without the state.
+/// Lists the files with uncommitted changes, untracked ones included, without state files.
 fn dirty(folder: &Utf8Path, ours: &[Utf8PathBuf]) -> Option<Vec<String>> {
     let top = top_of(folder);
     let changes = git::changes(folder)?;
@@ -146,7 +146,7 @@ fn top_of(folder: &Utf8Path) -> Utf8PathBuf {
     top.unwrap_or(folder).to_owned()
 }
 
-/// Returns the names of a commit and of all before it, with when it was made; `None` when git does not know it.
+/// Returns the time of a commit and the hashes of it and its ancestors; `None` if git does not know it.
 pub(crate) fn history_of(folder: &Utf8Path, sha: &str) -> Option<(Timestamp, Vec<String>)> {
     if !git::is_sha(sha) {
         return None;
@@ -160,5 +160,5 @@ pub(crate) fn history_of(folder: &Utf8Path, sha: &str) -> Option<(Timestamp, Vec
 }
 
 #[cfg(test)]
-#[path = "undoing_tests.rs"]
+#[path = "git_impact_tests.rs"]
 mod tests;
