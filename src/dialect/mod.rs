@@ -20,7 +20,7 @@ pub(crate) use dotagent::custom::BUILT_IN;
 pub(crate) use dotagent::custom::check as check_definition;
 pub(crate) use dotagent::custom::looks_like_definition;
 pub(crate) use json::Document;
-pub(crate) use json::news;
+pub(crate) use json::additions;
 
 #[cfg(any(test, fuzzing))]
 pub(crate) use aios::check_story;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::OpError;
 use super::project_context::OpenedRun;
 use super::project_context::located_message;
-use crate::dialect::news;
+use crate::dialect::additions;
 use crate::engine;
 use crate::engine::Admitted;
 use crate::engine::ChangeLimits;
@@ -80,7 +80,7 @@ impl OpenedRun {
         let (Some(subject), Some(after)) = (subject, edit.after()) else { return Ok(()) };
         // A schema checks the entries of a list one by one, so unchanged entries need no second check.
         if let EditKind::Replace { before, after } = &edit.kind
-            && news(before, after).is_some_and(|news| schema::is_valid(subject, &news))
+            && additions(before, after).is_some_and(|added| schema::is_valid(subject, &added))
         {
             return Ok(());
         }

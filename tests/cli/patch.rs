@@ -133,7 +133,7 @@ fn without_suggestions_the_answer_is_no_with_a_reason() {
     for (example, why) in [
         ("nine-step", "the status of such a run is only in its state"),
         ("dotagent", "the status of such a run is only in its state"),
-        ("ccw", "the checklist says of every task what the task itself says"),
+        ("ccw", "the checklist agrees with every task"),
     ] {
         let sandbox = Sandbox::new();
         crate::support::Tree::of(&crate::support::repository().join("examples").join(example))

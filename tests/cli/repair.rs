@@ -201,7 +201,7 @@ fn a_nine_step_run_is_rebuilt_from_records_and_commits() {
     let state = ".worktree/user-auth/.workflow-state.json";
     sandbox.file(state, "{\"feature_name\": \"user-auth\",\n");
     let refused = sandbox.piton(["repair", "--from-evidence"]).run().expect_code(4);
-    assert!(refused.stdout.contains("neither piton's own record nor a commit"), "{refused}");
+    assert!(refused.stdout.contains("neither Piton's record nor a commit"), "{refused}");
     assert!(refused.stdout.contains("piton archive ./.worktree/user-auth/.workflow-state.json --yes"), "{refused}");
     sandbox.remove(".worktree").git_init().worktree(".worktree/user-auth", "feature/user-auth");
     sandbox.file(".worktree/user-auth/a", "a");

@@ -1,6 +1,6 @@
-//! Putting a session away the way the system does since era F: its folder goes to `.workflow/archives`, and the list there says
-//! so (docs/formats/ccw.md#archiving-a-session). Unlike there, no task is marked as completed on the way: an archive is no evidence
-//! of completion (docs/formats/ccw.md#what-counts-as-evidence).
+//! Archives a session as the system does since era F: its folder moves to `.workflow/archives`, and the list of archives gets an
+//! entry (docs/formats/ccw.md#archiving-a-session). Unlike CCW, Piton does not mark tasks as completed: an archive does not prove
+//! completion (docs/formats/ccw.md#what-counts-as-evidence).
 
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ use crate::model::Run;
 use crate::model::Status;
 use crate::model::Timestamp;
 
-/// Returns where the session goes, and what its file says about that. One that is in the archive stays.
+/// Returns the destination of the session and the edit of its file. An archived session is not moved.
 pub(super) fn archive(files: &FileSet, run: &Run, at: Timestamp) -> Option<Archival> {
     let layout = Layout::of(&files.state);
     let from = layout.dir.clone();

@@ -1,4 +1,5 @@
-//! The prompt for the agent that takes a task over, in the shape of the resume command (docs/formats/ccw.md#context-for-the-agent).
+//! The prompt for the agent that takes over a task, in the form of the resume command
+//! (docs/formats/ccw.md#context-for-the-agent).
 
 use std::fmt::Write as _;
 
@@ -24,7 +25,7 @@ use crate::model::Step;
 use crate::model::clean;
 use crate::model::mask_secrets;
 
-/// Completed tasks that a prompt names; the rest is counted.
+/// Maximum number of completed tasks named in a prompt.
 const NAMED: usize = 20;
 
 /// Writes the hand-over for one step.
@@ -40,13 +41,13 @@ pub(super) fn brief(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Bri
     }
 }
 
-/// Is what prompt and context both tell.
+/// The facts shared by prompt and JSON context.
 struct Facts {
     kind: String,
     previous_attempt: Option<String>,
     completed: Vec<(String, String)>,
     strategy: Option<&'static str>,
-    /// The flow-control step to resume from; `None` when nothing says which was interrupted.
+    /// The flow-control step to resume from; `None` if the interrupted step is unknown.
     flow_step: Option<String>,
     summaries: Vec<RelPath>,
     failure_analysis: Option<RelPath>,
@@ -253,7 +254,7 @@ fn part_facts(part: &Part) -> Value {
     })
 }
 
-/// Returns the summaries of what the step depends on; a group's are those of its children.
+/// Returns the summaries of the dependencies; for a group, those of its children.
 fn dependency_summaries(run: &Run, step: &Step) -> Vec<RelPath> {
     let mut found: Vec<RelPath> = Vec::new();
     for dependency in step.depends_on.iter().filter_map(|id| run.step(id)) {
@@ -266,14 +267,14 @@ fn dependency_summaries(run: &Run, step: &Step) -> Vec<RelPath> {
     found
 }
 
-/// Finds what an earlier agent wrote about the failure (`.summaries/impl-1.2-failure-analysis.md`).
+/// Finds an earlier agent's analysis of the failure (`.summaries/impl-1.2-failure-analysis.md`).
 fn failure_analysis(files: &FileSet, layout: &Layout, step: &Step) -> Option<RelPath> {
     let wanted = format!("{}-failure-analysis", step.id.as_str().to_lowercase());
     let mut names = layout.summaries.iter().flat_map(|dir| files.in_dir(dir));
     names.find(|(path, _)| path.name().to_lowercase().starts_with(&wanted)).map(|(path, _)| path.clone())
 }
 
-/// Returns what the last attempt said, which is a stranger's text.
+/// Returns notes with untrusted text: the last error, and that commands are quoted.
 fn notes(step: &Step) -> Vec<String> {
     let error = step.error.as_deref().map(|error| format!("Last failure: {}", clean(error)));
     let has_commands = step.detail.parts.iter().any(|part| !part.commands.is_empty());

@@ -1,4 +1,4 @@
-//! Files being changed: opened when first touched, handed over as edits when their bytes differ.
+//! A set of files being changed: opened on first use, returned as edits if their bytes differ.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::parts;
 use super::raw;
 use super::session_files::SessionFiles;
-use super::task::Place;
+use super::task::TaskLocation;
 use super::todo;
 use super::write;
 use crate::dialect::EditError;
@@ -23,39 +23,39 @@ use crate::model::RelPath;
 use crate::model::Status;
 use crate::model::StepId;
 
-/// Is a session folder with changes on top.
+/// A session folder with pending changes.
 pub(super) struct Draft<'a> {
     pub(super) session_files: &'a SessionFiles<'a>,
-    /// Touched JSON files, in the order in which they were touched; the session file is moved to the end.
+    /// The opened JSON files, in order of first use; the session file is moved to the end.
     documents: Vec<(RelPath, Document)>,
     ticks: Vec<usize>,
-    /// Boxes that are open again.
-    emptied: Vec<usize>,
+    /// Checkboxes to clear.
+    unticked: Vec<usize>,
 }
 
-/// Is one task file being changed.
+/// A task file being changed.
 pub(super) struct TaskDraft<'a> {
     document: &'a mut Document,
-    /// Where in the file the task is.
+    /// Pointer of the task in the file.
     base: &'a str,
-    /// The task as it was.
+    /// The task before the change.
     was: Value,
 }
 
 impl<'a> Draft<'a> {
     pub(super) fn new(session_files: &'a SessionFiles<'a>) -> Self {
-        Self { session_files, documents: Vec::new(), ticks: Vec::new(), emptied: Vec::new() }
+        Self { session_files, documents: Vec::new(), ticks: Vec::new(), unticked: Vec::new() }
     }
 
-    /// Opens the file of a task; `None` for a task that only the checklist knows.
+    /// Opens the file of a task; `None` for a task that is only in the checklist.
     pub(super) fn task(&mut self, step: &StepId) -> Result<Option<TaskDraft<'_>>, EditError> {
-        let Some(place) = self.session_files.place(step) else {
+        let Some(location) = self.session_files.location(step) else {
             return Err(EditError::Missing { file: format!("the task file of {}", raw::line(step.as_str())) });
         };
-        let (path, base) = match place {
-            Place::Checklist { .. } => return Ok(None),
-            Place::File { path, pointer } => (path, pointer.as_str()),
-            Place::Unreadable { path } => (path, ""),
+        let (path, base) = match location {
+            TaskLocation::Checklist { .. } => return Ok(None),
+            TaskLocation::File { path, pointer } => (path, pointer.as_str()),
+            TaskLocation::Unreadable { path } => (path, ""),
         };
         let file = self.session_files.files.bytes(path).and_then(|bytes| parse_value(bytes).ok());
         let was = file.as_ref().and_then(|file| file.pointer(base)).cloned().unwrap_or_default();
@@ -68,7 +68,7 @@ impl<'a> Draft<'a> {
         self.document(&self.session_files.layout.session, "")
     }
 
-    /// Changes the session file when it can be: a broken one must not keep a task's result from being recorded.
+    /// Changes the session file if possible: a broken one must not prevent recording the result of a task.
     pub(super) fn session_if_readable(&mut self, change: impl FnOnce(&mut Document)) {
         if !self.session_files.session.value().is_null()
             && let Ok(session) = self.session_document()
@@ -77,14 +77,14 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Ticks the box of a task, where it has one of its own.
+    /// Ticks the checkbox of a task, if it has one.
     pub(super) fn tick(&mut self, step: &StepId) {
-        self.ticks.extend(self.session_files.box_of(step));
+        self.ticks.extend(self.session_files.checkbox_of(step));
     }
 
-    /// Empties the box of a task, where it has one of its own.
+    /// Clears the checkbox of a task, if it has one.
     pub(super) fn empty(&mut self, step: &StepId) {
-        self.emptied.extend(self.session_files.box_of(step));
+        self.unticked.extend(self.session_files.checkbox_of(step));
     }
 
     /// Opens a JSON file with an object at `base`.
@@ -103,13 +103,13 @@ impl<'a> Draft<'a> {
         let parsed = Document::parse(bytes)
             .map_err(|error| unreadable(format!("line {}, column {}: {}", error.line, error.column, error.message)))?;
         if !parsed.value().pointer(base).is_some_and(Value::is_object) {
-            return Err(unreadable("it holds no JSON object".to_owned()));
+            return Err(unreadable("it is not a JSON object".to_owned()));
         }
         self.documents.push((path.clone(), parsed));
         Ok(&mut self.documents.last_mut().expect("a document was just added").1)
     }
 
-    /// Returns what changed: task files, checklist, session file.
+    /// Returns the edits: task files, checklist, session file.
     pub(super) fn into_edits(self) -> Vec<Edit> {
         let (files, layout) = (self.session_files.files, &self.session_files.layout);
         let (session, tasks): (Vec<_>, Vec<_>) =
@@ -120,7 +120,7 @@ impl<'a> Draft<'a> {
         }
         if let Some(bytes) = files.bytes(&layout.todo) {
             let ticked = self.ticks.iter().fold(bytes.to_vec(), |bytes, at| todo::ticked(bytes, *at));
-            let after = self.emptied.iter().fold(ticked, |bytes, at| todo::emptied(bytes, *at));
+            let after = self.unticked.iter().fold(ticked, |bytes, at| todo::unticked(bytes, *at));
             edits.extend(replace(files, layout.todo.clone(), after));
         }
         for (path, document) in session {
@@ -140,7 +140,7 @@ fn replace(files: &FileSet, path: RelPath, after: Vec<u8>) -> Option<Edit> {
 }
 
 impl TaskDraft<'_> {
-    /// Returns the task as it was.
+    /// Returns the task before the change.
     pub(super) fn value(&self) -> &Value {
         &self.was
     }
@@ -154,7 +154,7 @@ impl TaskDraft<'_> {
         }
     }
 
-    /// Sets the status and notes the change in `status_history`, which CCW's own tools read.
+    /// Sets the status and adds an entry to `status_history`, which CCW's own tools read.
     pub(super) fn set_status(&mut self, word: &str, at: &str, note: Option<&str>) -> Result<(), EditError> {
         if self.value().get("status").is_some_and(|status| status == word) {
             return Ok(());
@@ -164,7 +164,7 @@ impl TaskDraft<'_> {
         Ok(())
     }
 
-    /// Appends an entry to `status_history`, from the status that the task had.
+    /// Appends an entry to `status_history`, from the previous status.
     pub(super) fn enter_history(&mut self, word: &str, at: &str, note: Option<&str>) {
         let mut entry = json!({
             "from": self.value().get("status").cloned().unwrap_or_default(),
@@ -177,7 +177,7 @@ impl TaskDraft<'_> {
         let history = format!("{}/status_history", self.base);
         match self.value().get("status_history") {
             Some(recorded) if recorded.is_null() => self.document.set(&history, &json!([entry])),
-            // Somebody's own use of the name is left alone.
+            // Another use of the name is left alone.
             Some(recorded) if !recorded.is_array() => true,
             Some(_) | None => self.document.push(&history, &entry),
         };
@@ -187,7 +187,7 @@ impl TaskDraft<'_> {
         self.set_in("execution", key, value);
     }
 
-    /// Sets a field of an object of the task, making the object. One that is something else is left alone.
+    /// Sets a field in an object of the task, creating the object. A value of another type is left alone.
     pub(super) fn set_in(&mut self, object: &str, key: &str, value: &Value) {
         let pointer = format!("{}/{object}", self.base);
         let field = format!("{pointer}/{}", escape(key));
@@ -211,13 +211,13 @@ impl TaskDraft<'_> {
         }
     }
 
-    /// Notes that a flow-control step runs now.
+    /// Records the running flow-control step.
     pub(super) fn enter_flow_step(&mut self, part: &str) {
         self.list_completed();
         self.set_execution("flow_step", &json!(part));
     }
 
-    /// Writes down which flow-control steps were taken as done, before what that was read from changes.
+    /// Records the flow-control steps that count as done, before the fields they were inferred from change.
     fn list_completed(&mut self) {
         if self.value().pointer("/execution/completed_flow_steps").is_some() {
             return;
@@ -228,7 +228,7 @@ impl TaskDraft<'_> {
         self.set_execution("completed_flow_steps", &json!(done));
     }
 
-    /// Notes that a flow-control step is over and nothing runs there any more.
+    /// Records the end of a flow-control step.
     pub(super) fn leave_flow_step(&mut self, part: &str, list: &str) {
         self.list_completed();
         let pointer = format!("/execution/{list}");
@@ -244,7 +244,7 @@ impl TaskDraft<'_> {
         }
     }
 
-    /// Returns the pointer of a subtask that stands in this file.
+    /// Returns the pointer of a subtask in this file.
     pub(super) fn subtask(&self, name: &str) -> Option<String> {
         write::subtask_pointer(self.value(), name)
     }

@@ -1,5 +1,4 @@
-//! What a task file tells about its past: `status_history` (format G on) and `execution` (format D)
-//! (docs/formats/ccw.md#task-file).
+//! The past of a task, from `status_history` (format G on) and `execution` (format D) (docs/formats/ccw.md#task-file).
 
 use serde_json::Value;
 
@@ -9,20 +8,20 @@ use crate::model::Clock;
 use crate::model::Status;
 use crate::model::Timestamp;
 
-/// Is the past of one task.
+/// The past of one task.
 #[derive(Debug, Default)]
 pub(super) struct History {
     pub(super) attempts: u32,
-    /// Failures since it was last completed, where the file tells of any.
+    /// Failures since the last completion, if the file records any.
     failures: Option<u32>,
     error: Option<String>,
-    /// What stands in the place of a result, which is why a task failed that says nothing else.
+    /// The text of `result`, which explains a failure if nothing else does.
     result: Option<String>,
     pub(super) started_at: Option<Timestamp>,
     finished_at: Option<Timestamp>,
-    /// The newest stamp of all.
+    /// The newest timestamp.
     pub(super) stamp: Option<Timestamp>,
-    /// Why the last attempt was cut off, where the file says so.
+    /// The recorded reason of the interruption of the last attempt.
     pub(super) interruption_reason: Option<String>,
     pub(super) last_attempt: Option<Timestamp>,
 }
@@ -73,21 +72,21 @@ impl History {
         }
     }
 
-    /// Counts the failures since the task was last completed. Where a file without history stands at failed, every attempt was
-    /// one (docs/formats/ccw.md#attempts-and-failures).
+    /// Returns the failures since the last completion. In a failed file without history, every attempt counts as a failure
+    /// (docs/formats/ccw.md#attempts-and-failures).
     pub(super) fn failures(&self, status: Status) -> u32 {
-        let untold = if status == Status::Failed { self.attempts.max(1) } else { 0 };
-        self.failures.unwrap_or(untold)
+        let default = if status == Status::Failed { self.attempts.max(1) } else { 0 };
+        self.failures.unwrap_or(default)
     }
 
-    /// Returns what went wrong, of a task that is not over or failed.
+    /// Returns the error of a task that is open or failed.
     pub(super) fn error(&self, status: Status) -> Option<&str> {
         let result = || self.result.as_deref().filter(|_| status == Status::Failed);
         let counts = matches!(status, Status::Failed | Status::InProgress | Status::Blocked | Status::Pending);
         self.error.as_deref().or_else(result).filter(|_| counts)
     }
 
-    /// Returns when the task was over, if it is.
+    /// Returns when the task ended.
     pub(super) fn finished_at(&self, status: Status) -> Option<Timestamp> {
         let ended = matches!(status, Status::Completed | Status::Failed | Status::Skipped | Status::Cancelled);
         self.finished_at.filter(|_| ended)
@@ -97,7 +96,7 @@ impl History {
 fn read_entry(entry: &Value, clock: Clock) -> Entry {
     let status = |pointers: &[&str]| {
         let word = raw::first_text(entry, pointers)?;
-        rules::status(&word).or_else(|| rules::meant(&word))
+        rules::status(&word).or_else(|| rules::status_from_alias(&word))
     };
     let at = raw::first_text(entry, &["/changed_at", "/at", "/timestamp"]);
     Entry {
@@ -108,7 +107,7 @@ fn read_entry(entry: &Value, clock: Clock) -> Entry {
     }
 }
 
-/// Counts failures in a row, where there are any. A history that begins at failed continues a file without one, in which every
+/// Counts consecutive failures, if there are any. A history that begins with failed continues a file without one, in which every
 /// attempt was a failure (docs/formats/ccw.md#attempts-and-failures).
 fn failures(entries: &[Entry], attempts: u32, starts: u32) -> Option<u32> {
     if entries.iter().all(|entry| entry.to != Some(Status::Failed) && entry.from != Some(Status::Failed)) {
@@ -118,7 +117,7 @@ fn failures(entries: &[Entry], attempts: u32, starts: u32) -> Option<u32> {
     let earlier = if began_failed { attempts.saturating_sub(starts).max(1) } else { 0 };
     Some(entries.iter().fold(earlier, |count, entry| match entry.to {
         Some(Status::Failed) => count.saturating_add(1),
-        // A task that was opened again begins anew.
+        // A reopened task begins anew.
         Some(Status::Completed | Status::Pending) => 0,
         Some(Status::InProgress | Status::WaitingApproval | Status::Blocked | Status::Skipped | Status::Cancelled)
         | None => count,
@@ -128,8 +127,8 @@ fn failures(entries: &[Entry], attempts: u32, starts: u32) -> Option<u32> {
 fn error(task: &Value, execution: Option<&Value>, entries: &[Entry]) -> Option<String> {
     let (result, error) = (task.get("result"), task.get("error"));
     let errors = [execution.and_then(|value| value.get("error")), result.and_then(|value| value.get("error")), error];
-    let told = |error: &Value| raw::text(Some(error)).or_else(|| raw::text(error.get("message")));
+    let stated = |error: &Value| raw::text(Some(error)).or_else(|| raw::text(error.get("message")));
     let reason = || raw::text(execution?.get("interruption_reason"));
     let last_failure = || entries.iter().rev().find(|entry| entry.to == Some(Status::Failed))?.note.clone();
-    errors.into_iter().flatten().find_map(told).or_else(reason).or_else(last_failure)
+    errors.into_iter().flatten().find_map(stated).or_else(reason).or_else(last_failure)
 }

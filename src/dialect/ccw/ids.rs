@@ -2,38 +2,38 @@
 
 use std::collections::BTreeMap;
 
-/// Finds tasks by what a dependency, a checklist line or a file name calls them.
+/// An index of tasks by the names that dependencies, checklist lines and file names use.
 #[derive(Debug)]
 pub(super) struct Index {
     exact: BTreeMap<String, usize>,
-    /// `None` where two tasks share the loose spelling, so that `IMPL-1` and `IMPL-001` are never taken for one another.
+    /// `None` if two tasks share the loose spelling, so that `IMPL-1` and `IMPL-001` are never confused.
     loose: BTreeMap<String, Option<usize>>,
 }
 
 impl Index {
-    /// Takes the id of every task, and the other names of tasks, which count where no task is called so already.
+    /// Creates an index of all task ids and aliases. An alias never overrides an id.
     pub(super) fn of<'n>(ids: impl Iterator<Item = &'n str>, aliases: impl Iterator<Item = (&'n str, usize)>) -> Self {
         let mut index = Self { exact: BTreeMap::new(), loose: BTreeMap::new() };
         for (at, id) in ids.enumerate() {
             index.exact.entry(id.to_lowercase()).or_insert(at);
-            index.loose.entry(loose(id)).and_modify(|known| *known = None).or_insert(Some(at));
+            index.loose.entry(loose_key(id)).and_modify(|known| *known = None).or_insert(Some(at));
         }
         for (name, at) in aliases {
             index.exact.entry(name.to_lowercase()).or_insert(at);
-            index.loose.entry(loose(name)).or_insert(Some(at));
+            index.loose.entry(loose_key(name)).or_insert(Some(at));
         }
         index
     }
 
-    /// Finds the one task of this name: in any case first, then with any number of leading zeros.
+    /// Finds the only task of this name: ignoring case, then also leading zeros.
     pub(super) fn find(&self, text: &str) -> Option<usize> {
         let text = text.trim().trim_matches(['*', '`', '[', ']', '"', '\'']).trim();
         let text = text.strip_suffix(".json").unwrap_or(text);
         let exact = self.exact.get(&text.to_lowercase()).copied();
-        exact.or_else(|| self.loose.get(&loose(text)).copied().flatten())
+        exact.or_else(|| self.loose.get(&loose_key(text)).copied().flatten())
     }
 
-    /// Finds the task of a longer text that begins with its id: `IMPL-001 (foundation)`, `IMPL-001-setup`.
+    /// Finds the task of a text that begins with its id: `IMPL-001 (foundation)`, `IMPL-001-setup`.
     pub(super) fn find_leading(&self, text: &str) -> Option<usize> {
         if let Some(at) = self.find(text) {
             return Some(at);
@@ -52,8 +52,8 @@ impl Index {
     }
 }
 
-/// Returns the spelling in which case and leading zeros of numbers do not count.
-pub(super) fn loose(id: &str) -> String {
+/// Returns a key that ignores case and leading zeros of numbers.
+pub(super) fn loose_key(id: &str) -> String {
     let mut key = String::with_capacity(id.len());
     let mut rest = id;
     while !rest.is_empty() {
@@ -77,24 +77,24 @@ pub(super) fn leading_token(text: &str) -> &str {
     text[..end].trim_end_matches(['-', '_', '.'])
 }
 
-/// Takes a text apart that may list several tasks: `IMPL-1 and IMPL-2`. What stands in brackets is a remark.
+/// Splits a text that may list several tasks: `IMPL-1 and IMPL-2`. Text in brackets is dropped.
 pub(super) fn pieces(text: &str) -> Vec<String> {
     let mut depth = 0_usize;
-    let mut told = String::with_capacity(text.len());
+    let mut outside = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
             '(' | '（' => depth += 1,
             ')' | '）' => depth = depth.saturating_sub(1),
-            _ if depth == 0 => told.push(c),
+            _ if depth == 0 => outside.push(c),
             _ => {}
         }
     }
-    let words = [" and ", " or ", " 和 "].iter().fold(told, |told, word| told.replace(word, ","));
+    let words = [" and ", " or ", " 和 "].iter().fold(outside, |outside, word| outside.replace(word, ","));
     let pieces = words.split([',', ';', '/', '&', '+', '、', '，']).map(str::trim);
     pieces.filter(|piece| !piece.is_empty()).map(str::to_owned).collect()
 }
 
-/// Spells out a range of tasks: `IMPL-1 to IMPL-3`, `IMPL-001..003`. Empty for any other text.
+/// Expands a range of tasks: `IMPL-1 to IMPL-3`, `IMPL-001..003`. Empty for any other text.
 pub(super) fn range(text: &str) -> Vec<String> {
     const JOINTS: [&str; 8] = [" to ", " through ", "..", " - ", "–", "~", "至", "到"];
     const LIMIT: u32 = 100;
@@ -112,8 +112,8 @@ pub(super) fn range(text: &str) -> Vec<String> {
     }
 }
 
-/// Tells whether a token has the shape of a task id: a word, a dash, a number (`IMPL-001`, `TEST-2.1`, `impl-1.2-docs`,
-/// `IMPL-FE-3`). Words of prose such as `utf-8` are not: a word in small letters has to be one that CCW uses.
+/// Tells whether a token has the form of a task id: a word, a dash, a number (`IMPL-001`, `TEST-2.1`, `impl-1.2-docs`,
+/// `IMPL-FE-3`). Words of prose such as `utf-8` are excluded: a lowercase word must be one that CCW uses.
 pub(super) fn is_task_shaped(token: &str) -> bool {
     let Some((prefix, rest)) = token.split_once('-') else { return false };
     let is_word = |word: &str| {
@@ -126,7 +126,7 @@ pub(super) fn is_task_shaped(token: &str) -> bool {
         && numbered.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Tells whether an id may stand in a file name and on a command line (docs/formats/ccw.md#task-ids).
+/// Tells whether an id is safe in a file name and on a command line (docs/formats/ccw.md#task-ids).
 pub(super) fn is_safe(id: &str) -> bool {
     let bytes = id.as_bytes();
     (1..=200).contains(&bytes.len())
@@ -135,8 +135,8 @@ pub(super) fn is_safe(id: &str) -> bool {
         && !id.chars().any(char::is_control)
 }
 
-/// Returns the beginnings of a file name that may be the id of the task it is about, the longest first: what is followed by
-/// `-`, `.` or the end (docs/formats/ccw.md#summaries). `IMPL-1.1-summary.md` is not about `IMPL-1`, `IMPL-10.md` not either.
+/// Returns the prefixes of a file name that may be a task id, the longest first; a prefix ends before `-`, `.` or the end
+/// (docs/formats/ccw.md#summaries). `IMPL-1.1-summary.md` and `IMPL-10.md` are not about `IMPL-1`.
 pub(super) fn named_in(file_name: &str) -> impl Iterator<Item = &str> {
     let ends = std::iter::once(file_name.len()).chain(file_name.rmatch_indices(['-', '.']).map(|(at, _)| at));
     ends.take(64).filter_map(move |end| {
@@ -147,12 +147,12 @@ pub(super) fn named_in(file_name: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the ids above one, in their loose spelling, the nearest first: `impl-1.2.3` lies below `impl-1.2` and `impl-1`.
+/// Returns the parent ids of an id, in loose spelling, the nearest first: `impl-1.2` and `impl-1` for `impl-1.2.3`.
 pub(super) fn ancestors(id: &str) -> Vec<String> {
     if !id.contains('.') {
         return Vec::new();
     }
-    let key = loose(id);
+    let key = loose_key(id);
     key.rmatch_indices('.').take(8).map(|(at, _)| key[..at].to_owned()).collect()
 }
 

@@ -10,7 +10,7 @@ pub(super) const MARKER: &str = ".active-";
 pub(super) const ARCHIVES: &str = "archives";
 pub(super) const OWN_DIR: &str = ".piton";
 
-/// Names the files of one session folder.
+/// The paths of the files in a session folder.
 pub(super) struct Layout {
     pub(super) dir: RelPath,
     pub(super) session: RelPath,
@@ -20,7 +20,7 @@ pub(super) struct Layout {
     pub(super) tasks: RelPath,
     /// Both spellings occur (docs/formats/ccw.md#summaries).
     pub(super) summaries: [RelPath; 2],
-    /// Whether the session lies where the first formats (A to E) put it: right below `.workflow`.
+    /// Whether the session is directly below `.workflow`, as in the first formats (A to E).
     pub(super) is_legacy: bool,
 }
 
@@ -38,12 +38,12 @@ impl Layout {
         }
     }
 
-    /// Returns the plan document that is there, the one for people first.
+    /// Returns the existing plan document, preferring the one for people.
     pub(super) fn plan_in(&self, files: &FileSet) -> Option<&RelPath> {
         [&self.plan, &self.machine_plan].into_iter().find(|path| files.files.contains_key(*path))
     }
 
-    /// Tells whether the session lies in the archive, which says nothing about what is done
+    /// Tells whether the session is in the archive, which does not prove completion
     /// (docs/formats/ccw.md#what-counts-as-evidence).
     pub(super) fn is_archived(&self) -> bool {
         parent_name(&self.dir) == Some(ARCHIVES)
@@ -54,7 +54,7 @@ fn parent_name(dir: &RelPath) -> Option<&str> {
     dir.as_str().rsplit('/').nth(1)
 }
 
-/// Appends a name that is a literal of ours.
+/// Appends a literal file name.
 pub(super) fn below(dir: &RelPath, name: &str) -> RelPath {
     dir.join(name).expect("a literal file name is a path")
 }

@@ -26,8 +26,8 @@ use crate::model::Timestamp;
 
 const FILE: &str = "manifest.json";
 
-/// Says what the list is to say about a session. What only a person can tell, tags and lessons, stays empty. Sessions of the first
-/// formats know no list: one that is there is kept up, none is made for them.
+/// Returns the archive entry of a session. Tags and lessons stay empty for the user to fill in. Sessions of the first formats
+/// have no list: an existing one is extended, a missing one is not created.
 pub(super) fn register(files: &FileSet, layout: &Layout, archives: &RelPath, run: &Run, at: Timestamp) -> Register {
     let session = Session::read(files, layout);
     let is_done = |step: &&Step| step.kind != StepKind::Container && step.status == Status::Completed;
@@ -61,12 +61,12 @@ fn hours(seconds: i64) -> f64 {
     f64::from(hundredths) / 100.0
 }
 
-/// Adds the entry of a session that goes to `to`. One for the same session and place is there when an archive was cut off, or when
-/// the session was taken out again: its stamp is renewed.
+/// Adds the entry of a session moved to `to`. If the same session and path is listed already, after an interrupted archive or a
+/// restored session, its timestamp is updated.
 ///
 /// # Errors
 ///
-/// When the file is no list that an entry can be added to.
+/// When the file is not a list that can be extended.
 pub(super) fn add_to_register(register: &Register, file: &Content, to: &RelPath) -> Result<Option<Edit>, EditError> {
     let refused = |problem: String| EditError::Register { file: register.file.as_str().to_owned(), problem };
     let mut entry = register.entry.clone();

@@ -1,7 +1,17 @@
 //! The session folders of Claude-Code-Workflow (docs/formats/ccw.md).
 //!
-//! A session is a folder with one JSON file per task, a checklist, summaries and a session file, none of which can be trusted
-//! to agree. This room says what each of them says; who is believed is the engine's business.
+//! A session is a folder with one JSON file per task, a checklist, summaries and a session file, which often disagree. This
+//! module reads all of them; the engine decides which to believe.
+//!
+//! - [`probe`] finds sessions, [`layout`] has the paths in a session folder.
+//! - [`session_files`] reads a folder: [`session`], [`task`] and [`todo`] (the checklist), with the summaries. A task file is
+//!   parsed into a [`parsed_task`], with its [`history`]; [`parts`] has its flow-control steps and subtasks.
+//! - [`read`] turns a session into a run. [`ids`] and [`rules`] know the spelling of ids and the vocabulary; [`raw`] is lenient
+//!   access to JSON.
+//! - [`mod@write`] edits a session through a [`draft`]; [`archive`] and [`manifest`] (the list of archives) archive it; [`rebuild`]
+//!   recreates unreadable files from other evidence.
+//! - [`suggest`] suggests ticks in the checklist.
+//! - [`brief`], [`native`] and [`notices`] write the hand-over, the plan and messages in the system's format.
 
 mod archive;
 mod brief;
@@ -58,7 +68,7 @@ use crate::model::Suggestions;
 use crate::model::Timestamp;
 use crate::model::Traces;
 
-/// Speaks the session folders of Claude-Code-Workflow.
+/// The dialect of Claude-Code-Workflow session folders.
 pub(crate) struct Ccw;
 
 impl Dialect for Ccw {

@@ -1,5 +1,4 @@
-//! The plan in the words of the resume command: what it calls its analysis
-//! (docs/formats/ccw.md#interruptions-and-strategies).
+//! The plan in the format of the resume command, which calls it analysis (docs/formats/ccw.md#interruptions-and-strategies).
 
 use std::collections::BTreeSet;
 
@@ -22,7 +21,7 @@ pub(super) fn native(run: &Run, plan: &Plan) -> Value {
         Some(report) if !report.affected.is_empty() => report.affected.clone(),
         Some(_) | None => task.iter().cloned().collect(),
     };
-    // What was recorded as done and is not believed has to be done.
+    // A completion that is recorded but not believed is work to do.
     let mut pending = plan.steps.pending.clone();
     pending.extend(plan.steps.invalid.iter().filter(|id| !plan.steps.pending.contains(id)).cloned());
     pending.sort();
@@ -56,13 +55,13 @@ fn last_active_task(plan: &Plan) -> Option<StepId> {
     interrupted.or_else(|| plan.next.first().map(|next| next.step.clone()))
 }
 
-/// Returns the strategy for what is next; when nothing can start, the one for that.
+/// Returns the strategy for the next step; if none can start, the one for that.
 fn recovery_strategy(plan: &Plan) -> Option<&'static str> {
     let blocked = plan.interruption.as_ref().filter(|_| plan.next.is_empty()).and_then(|report| report.strategy);
     plan.next.iter().find_map(|next| next.strategy).or(blocked).map(|strategy| strategy.as_str())
 }
 
-/// Returns the recorded word (`agent_timeout`) where the state has one about the same task, else the planner's.
+/// Returns the recorded interruption (`agent_timeout`) if the state has one for the same task, else the planner's.
 fn interruption_type(run: &Run, plan: &Plan) -> String {
     let recorded = run.interruption.as_ref().filter(|recorded| {
         let planned = plan.interruption.as_ref().and_then(|report| report.step.as_ref());
@@ -75,7 +74,8 @@ fn interruption_type(run: &Run, plan: &Plan) -> String {
     }
 }
 
-/// Returns the type of an `InterruptionPoint`, with the two that the resume command lacks (docs/formats/ccw.md#decision-table).
+/// Returns the type of an `InterruptionPoint`, including the two that the resume command lacks
+/// (docs/formats/ccw.md#decision-table).
 pub(super) fn point_type(plan: &Plan) -> String {
     let first = plan.next.first().map(|next| next.action);
     let word = match (plan.verdict, first, &plan.interruption) {
@@ -90,7 +90,7 @@ pub(super) fn point_type(plan: &Plan) -> String {
     word.to_owned()
 }
 
-/// Returns what the task waits for; when nothing can start, what everything waits for.
+/// Returns the pending dependencies of the task or, if nothing can start, of all tasks.
 fn pending_dependencies(run: &Run, plan: &Plan, task: Option<&StepId>) -> Vec<String> {
     let given_up: BTreeSet<&str> =
         run.steps.iter().filter(|step| step.status == Status::Cancelled).map(|step| step.id.as_str()).collect();

@@ -1,5 +1,5 @@
-//! The messages of `/workflow:resume` and `/workflow:execute`, word for word (docs/formats/ccw.md#messages). The hints name Piton's
-//! commands where there are some.
+//! The messages of `/workflow:resume` and `/workflow:execute`, verbatim (docs/formats/ccw.md#messages). Hints name Piton's
+//! commands where possible.
 
 use super::raw;
 use crate::model::Finding;
@@ -10,11 +10,11 @@ use crate::model::Run;
 use crate::model::StepId;
 use crate::model::Verdict;
 
-/// What is said when a project has the folder of the system and no session in it.
+/// Message for a project with the system's folder but no session.
 pub(super) const NO_SESSION: &str = "No active workflow session found";
 pub(super) const NO_SESSION_FIX: &str = "Use: /workflow:session:start or /workflow:plan first";
 
-/// Messages of one kind that are shown; more of them tell nothing new.
+/// Maximum number of messages of one kind.
 const SHOWN: usize = 3;
 
 /// Returns the messages that apply to a plan.
@@ -36,7 +36,7 @@ pub(super) fn notices(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notic
         notices.push(notice(format!("❌ Task {step} failed {failures} times"), hint));
     }
     for step in steps(FindingCode::PartUnreadable) {
-        let hint = "correct its file, or leave it out with --skip".to_owned();
+        let hint = "correct its file, or skip it with --skip".to_owned();
         notices.push(notice(format!("⚠️ Cannot rebuild agent context for {step}"), hint));
         if of(FindingCode::DependencyBlock).any(|block| block.step.as_ref() == Some(step)) {
             let hint = "Use: /workflow:plan to regenerate tasks or manual intervention required".to_owned();
@@ -46,7 +46,7 @@ pub(super) fn notices(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notic
     for step in steps(FindingCode::DependencyDangling) {
         let missing = run.step(step).map(|step| step.dangling.as_slice()).unwrap_or_default();
         for task in missing.iter().take(SHOWN) {
-            let hint = format!("write its file, or correct what {step} depends on");
+            let hint = format!("write its file, or correct the dependencies of {step}");
             notices.push(notice(format!("❌ Task {} referenced but JSON file missing", raw::line(task)), hint));
         }
     }
@@ -55,7 +55,7 @@ pub(super) fn notices(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notic
         let hint = format!("Use: piton resume {id} --skip {step} to bypass blockers");
         notices.push(notice("❌ Task dependency chain has conflicts".to_owned(), hint));
     } else if plan.verdict == Verdict::Blocked && of(FindingCode::DependencyBlock).next().is_some() {
-        let hint = "the findings name what is in the way".to_owned();
+        let hint = "the findings name the causes".to_owned();
         notices.push(notice("⚠️ All tasks completed or blocked".to_owned(), hint));
     }
     notices
@@ -65,7 +65,7 @@ fn notice(text: String, hint: String) -> Notice {
     Notice { text, hint }
 }
 
-/// Returns where an agent that failed leaves its analysis, beside the summaries of the session.
+/// Returns the path of the analysis that a failed agent writes, among the summaries of the session.
 fn failure_analysis(run: &Run, step: &StepId) -> String {
     let folder = run.state_files.first().and_then(|path| path.parent());
     let name = format!(".summaries/{}-failure-analysis.md", raw::line(step.as_str()));

@@ -1,4 +1,4 @@
-//! What a task file says by itself, whatever else there is in its session.
+//! What a task file says, independent of the rest of its session.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::history::History;
 use super::raw;
 use super::rules;
-use super::rules::Doer;
-use super::rules::Word;
+use super::rules::StatusWord;
+use super::rules::TaskExecutor;
 use super::task;
 use super::task::Dependency;
 use crate::dialect::json::JsonError;
@@ -16,50 +16,50 @@ use crate::dialect::json::parse_value;
 use crate::model::Clock;
 use crate::model::Status;
 
-/// What the object that defines a task says.
+/// The content of the object that defines a task.
 #[derive(Debug)]
 pub(super) struct ParsedTask {
     pub(super) shape: Shape,
     pub(super) own_id: Option<String>,
-    /// What its `status` says.
-    pub(super) word: Word,
-    pub(super) running: Running,
+    /// The meaning of its `status`.
+    pub(super) word: StatusWord,
+    pub(super) running: RunningWords,
     pub(super) title: Option<String>,
-    pub(super) doer: Doer,
+    pub(super) executor: TaskExecutor,
     pub(super) parent: Option<String>,
     pub(super) subtasks: Vec<Subtask>,
     pub(super) dependencies: Vec<Dependency>,
     pub(super) history: History,
     pub(super) commit: Option<String>,
-    /// What says that it is done while it counts as pending.
+    /// The field that says a pending task is done.
     pub(super) record: Option<&'static str>,
 }
 
-/// Says what the whole of a text is.
+/// The kind of content of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     Task,
-    /// Lists tasks, and is none.
+    /// A list of tasks.
     List,
-    /// JSON, and no object.
+    /// JSON, but not an object.
     Other,
     Broken(JsonError),
 }
 
-/// Says which words for a running task are in use.
+/// The status words for a running task that are in use.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Running {
+pub(super) struct RunningWords {
     pub(super) active: bool,
     pub(super) in_progress: bool,
 }
 
-/// Is one of the subtasks that a task lists.
+/// A subtask that a task lists.
 #[derive(Debug)]
 pub(super) struct Subtask {
-    /// The id that it has where it stands.
+    /// Its id in the list.
     pub(super) id: Option<String>,
     pub(super) name: String,
-    /// Nothing but its name stands there.
+    /// Whether the list has only its name.
     pub(super) is_name: bool,
 }
 
@@ -74,18 +74,18 @@ impl ParsedTask {
         }
     }
 
-    /// Parses an object that has no file to itself, and returns it with its text.
+    /// Parses an object inside a file, and returns it with its text.
     pub(super) fn with_text(object: &Value, clock: Clock) -> (Self, Arc<[u8]>) {
         (Self::of_task(object, clock), object.to_string().into_bytes().into())
     }
 
     fn of_task(value: &Value, clock: Clock) -> Self {
-        let word = rules::word(value);
-        let mut running = Running::default();
-        running.hear(value.get("status"));
+        let word = rules::status_word(value);
+        let mut running = RunningWords::default();
+        running.note(value.get("status"));
         for entry in raw::items(value.get("status_history")) {
-            running.hear(entry.get("to"));
-            running.hear(entry.get("from"));
+            running.note(entry.get("to"));
+            running.note(entry.get("from"));
         }
         let subtask = |(at, subtask): (usize, &Value)| Subtask {
             id: raw::first_text(subtask, &["/id", "/task_id"]),
@@ -97,7 +97,7 @@ impl ParsedTask {
             own_id: task::own_id(value),
             running,
             title: task::title(value),
-            doer: Doer::of(value),
+            executor: TaskExecutor::of(value),
             parent: task::parent(value),
             subtasks: task::subtasks(value).1.enumerate().map(subtask).collect(),
             dependencies: task::dependencies(value),
@@ -112,10 +112,10 @@ impl ParsedTask {
         Self {
             shape,
             own_id: None,
-            word: Word::Missing,
-            running: Running::default(),
+            word: StatusWord::Missing,
+            running: RunningWords::default(),
             title: None,
-            doer: Doer::default(),
+            executor: TaskExecutor::default(),
             parent: None,
             subtasks: Vec::new(),
             dependencies: Vec::new(),
@@ -126,10 +126,10 @@ impl ParsedTask {
     }
 }
 
-impl Running {
-    fn hear(&mut self, value: Option<&Value>) {
-        let said = value.and_then(Value::as_str).filter(|said| rules::status(said) == Some(Status::InProgress));
-        match said.map(rules::fold).as_deref() {
+impl RunningWords {
+    fn note(&mut self, value: Option<&Value>) {
+        let word = value.and_then(Value::as_str).filter(|word| rules::status(word) == Some(Status::InProgress));
+        match word.map(rules::fold).as_deref() {
             Some("active") => self.active = true,
             Some(_) => self.in_progress = true,
             None => {}

@@ -1,17 +1,17 @@
-//! What can be resumed inside a task: flow-control steps and subtasks without a file of their own
+//! The parts of a task that can be resumed: flow-control steps, and subtasks without a file
 //! (docs/formats/ccw.md#flow-steps-and-subtasks).
 
 use serde_json::Value;
 
 use super::raw;
 use super::rules;
-use super::rules::Word;
+use super::rules::StatusWord;
 use super::task;
 use crate::model::Part;
 use crate::model::PartKind;
 use crate::model::Status;
 
-/// Lists the parts of a task. `is_child` tells which subtasks are steps of their own.
+/// Returns the parts of a task. `is_child` tells whether a subtask is a step itself.
 pub(super) fn read(value: &Value, status: Status, is_child: impl Fn(&str) -> bool) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     for pointer in ["/flow_control/pre_analysis", "/pre_analysis", "/execution_config/pre_analysis"] {
@@ -21,7 +21,7 @@ pub(super) fn read(value: &Value, status: Status, is_child: impl Fn(&str) -> boo
         add_flow_steps(value, pointer, PartKind::Work, &mut parts);
     }
     let progress = Progress::read(value);
-    progress.settle(&mut parts);
+    progress.apply(&mut parts);
     for (at, subtask) in task::subtasks(value).1.take(raw::LIST_LIMIT).enumerate() {
         let name = task::subtask_name(subtask, at);
         if !is_child(&name) {
@@ -31,7 +31,7 @@ pub(super) fn read(value: &Value, status: Status, is_child: impl Fn(&str) -> boo
                 name: unique(name, PartKind::Work, &parts),
                 title,
                 kind: PartKind::Work,
-                status: word(subtask).unwrap_or_else(|| progress.of(&task::subtask_name(subtask, at))),
+                status: part_status(subtask).unwrap_or_else(|| progress.of(&task::subtask_name(subtask, at))),
                 output: None,
                 commands: Vec::new(),
             };
@@ -49,8 +49,8 @@ pub(super) fn read(value: &Value, status: Status, is_child: impl Fn(&str) -> boo
 
 fn add_flow_steps(task: &Value, pointer: &str, kind: PartKind, parts: &mut Vec<Part>) {
     for (at, step) in raw::items(raw::at(task, pointer)).take(raw::LIST_LIMIT).enumerate() {
-        let told = raw::first_text(step, &["/step", "/id", "/name"]);
-        let name = told.map_or_else(|| (at + 1).to_string(), |name| raw::line(&name));
+        let stated = raw::first_text(step, &["/step", "/id", "/name"]);
+        let name = stated.map_or_else(|| (at + 1).to_string(), |name| raw::line(&name));
         let title = raw::first_text(step, &["/title", "/action", "/description", "/purpose"]);
         let title = title.or_else(|| raw::text(Some(step))).map_or_else(|| name.clone(), |title| raw::line(&title));
         let variable = raw::first_text(step, &["/output_to", "/output"]).map(|variable| raw::line(&variable));
@@ -61,19 +61,19 @@ fn add_flow_steps(task: &Value, pointer: &str, kind: PartKind, parts: &mut Vec<P
         });
         let mut commands = raw::list(step.get("command"));
         commands.extend(raw::list(step.get("commands")));
-        let status = word(step).unwrap_or(Status::Pending);
+        let status = part_status(step).unwrap_or(Status::Pending);
         parts.push(Part { name: unique(name, kind, parts), title, kind, status, output, commands });
     }
 }
 
-fn word(value: &Value) -> Option<Status> {
-    match rules::word(value) {
-        Word::Known(status) | Word::Alias { status, .. } => Some(status),
-        Word::Container | Word::Missing | Word::Unknown(_) => None,
+fn part_status(value: &Value) -> Option<Status> {
+    match rules::status_word(value) {
+        StatusWord::Known(status) | StatusWord::Alias { status, .. } => Some(status),
+        StatusWord::Container | StatusWord::Missing | StatusWord::Unknown(_) => None,
     }
 }
 
-/// Makes a name that no earlier part has: analysis and implementation both count from 1.
+/// Returns a name that no earlier part has: analysis and implementation both count from 1.
 fn unique(name: String, kind: PartKind, parts: &[Part]) -> String {
     let is_taken = |name: &str| parts.iter().any(|part| part.name == name);
     if !is_taken(&name) {
@@ -88,7 +88,7 @@ fn unique(name: String, kind: PartKind, parts: &[Part]) -> String {
     longer.into_iter().find(|name| !is_taken(name)).unwrap_or(name)
 }
 
-/// Is what `execution` says about flow-control steps; format A had it as `current_attempt`.
+/// The content of `execution` about flow-control steps; `current_attempt` in format A.
 struct Progress {
     current: Option<String>,
     completed: Option<Vec<String>>,
@@ -118,9 +118,9 @@ impl Progress {
         }
     }
 
-    /// Gives each part its status. A file that names the interrupted step and keeps no list of completed ones has gone
-    /// through the steps before it, one after the other (the resume command: "Resume from step").
-    fn settle(&self, parts: &mut [Part]) {
+    /// Sets the status of each part. A file that names the interrupted step but lists no completed ones has passed all steps
+    /// before it (the resume command: "Resume from step").
+    fn apply(&self, parts: &mut [Part]) {
         let current = parts.iter().position(|part| self.current.as_deref() == Some(&part.name));
         for (at, part) in parts.iter_mut().enumerate() {
             let passed = self.completed.is_none() && current.is_some_and(|current| at < current);

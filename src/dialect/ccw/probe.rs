@@ -26,25 +26,25 @@ use crate::model::ReadSpec;
 use crate::model::RelPath;
 use crate::model::name_of;
 
-/// Look-alikes that are reported; more of them tell nothing new.
+/// Maximum number of look-alikes reported.
 const LOOK_ALIKES: usize = 20;
-/// Links that are reported.
+/// Maximum number of links reported.
 const LINKS: usize = 20;
 
-/// Tells whether a path is that of a session file in a place where sessions are.
+/// Tells whether a path is that of a session file in a folder where sessions are kept.
 pub(super) fn is_session_file(path: &str) -> bool {
-    Place::of(path).is_some_and(|place| place.rest == SESSION_FILE && place.area.is_some())
+    SessionPath::of(path).is_some_and(|parsed| parsed.rest == SESSION_FILE && parsed.area.is_some())
 }
 
-/// Tells whether a folder is a workflow folder, one of its areas or a session: what a session file in it would say.
+/// Tells whether a folder is a workflow folder, one of its areas or a session.
 pub(super) fn keeps_state_in(folder: &RelPath) -> bool {
     ["", "WFS-x/", "active/WFS-x/"].iter().any(|tail| is_session_file(&format!("{folder}/{tail}{SESSION_FILE}")))
 }
 
-/// Is the kind of folder a session lies in, in the order of discovery (docs/formats/ccw.md#finding-sessions).
+/// The kind of folder that contains a session, in discovery order (docs/formats/ccw.md#finding-sessions).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Area {
-    /// Any of the others, with an active marker.
+    /// Any of the other areas, with an active marker.
     Marked,
     Active,
     Sessions,
@@ -52,19 +52,19 @@ enum Area {
     Archives,
 }
 
-/// Is a path taken apart at its workflow folder.
-struct Place<'a> {
+/// A path split at its workflow folder.
+struct SessionPath<'a> {
     /// The path of `.workflow`.
     workflow: &'a str,
-    /// `None` for what lies beside the sessions.
+    /// `None` for entries outside the session areas.
     area: Option<Area>,
-    /// The path of the session folder; of something else, its first folder or file in `.workflow`.
+    /// The path of the session folder; otherwise of the first folder or file in `.workflow`.
     dir: &'a str,
-    /// What follows below `dir`.
+    /// The path below `dir`.
     rest: &'a str,
 }
 
-impl<'a> Place<'a> {
+impl<'a> SessionPath<'a> {
     fn of(path: &'a str) -> Option<Self> {
         let start = if path == WORKFLOW || path.starts_with(".workflow/") { 0 } else { path.find("/.workflow/")? + 1 };
         let end = start + WORKFLOW.len();
@@ -91,33 +91,33 @@ fn has_session_name(name: &str) -> bool {
     name.get(..4).is_some_and(|prefix| prefix.eq_ignore_ascii_case("WFS-"))
 }
 
-/// Is what was seen of one folder that may be a session.
+/// What discovery found in a folder that may be a session.
 #[derive(Default)]
-struct Seen {
+struct FolderContents {
     has_session_file: bool,
     has_tasks: bool,
-    /// The id inside the session file, when discovery had a look.
+    /// The id in the session file, if discovery read it.
     session_id: Option<String>,
 }
 
-/// Collects what belongs together and decides at the end.
+/// Collects folders, markers and look-alikes, then decides which folders are sessions.
 #[derive(Default)]
-struct Survey<'a> {
-    sessions: BTreeMap<(&'a str, Area, &'a str), Seen>,
+struct SessionScan<'a> {
+    sessions: BTreeMap<(&'a str, Area, &'a str), FolderContents>,
     markers: Vec<(&'a str, &'a RelPath)>,
     look_alikes: BTreeSet<&'a str>,
 }
 
 /// Finds the sessions of every workflow folder in the listing.
 pub(super) fn probe(listing: &Listing) -> Probed {
-    let mut survey = Survey::default();
+    let mut scan = SessionScan::default();
     for entry in &listing.entries {
-        if let Some(place) = Place::of(entry.path.as_str()) {
-            survey.visit(entry, &place);
+        if let Some(parsed) = SessionPath::of(entry.path.as_str()) {
+            scan.visit(entry, &parsed);
         }
     }
-    let mut probed = survey.conclude();
-    probed.findings.extend(listing.entries.iter().filter(|entry| hides_sessions(entry)).take(LINKS).map(unseen));
+    let mut probed = scan.conclude();
+    probed.findings.extend(listing.entries.iter().filter(|entry| is_session_link(entry)).take(LINKS).map(link_finding));
     let is_home = |entry: &&ListingEntry| entry.is_dir && entry.path.name() == WORKFLOW;
     if let (true, Some(home)) = (probed.candidates.is_empty(), listing.entries.iter().find(is_home)) {
         let finding = Finding::new(FindingCode::NoRunHere, notices::NO_SESSION).at(&home.path);
@@ -126,62 +126,67 @@ pub(super) fn probe(listing: &Listing) -> Probed {
     probed
 }
 
-/// Tells whether sessions would lie here, and it is a link: no folder is entered through one.
-fn hides_sessions(entry: &ListingEntry) -> bool {
+/// Tells whether an entry is a link where sessions would be; links are never followed.
+fn is_session_link(entry: &ListingEntry) -> bool {
     let path = entry.path.as_str();
     let is_home = entry.path.name() == WORKFLOW;
-    let is_area = |place: &Place<'_>| {
-        place.rest.is_empty() && ["active", "sessions", "archives"].contains(&entry.path.name()) && place.area.is_none()
+    let is_area = |parsed: &SessionPath<'_>| {
+        parsed.rest.is_empty()
+            && ["active", "sessions", "archives"].contains(&entry.path.name())
+            && parsed.area.is_none()
     };
-    let is_session = |place: &Place<'_>| place.rest.is_empty() && has_session_name(entry.path.name());
-    !entry.is_dir && (is_home || Place::of(path).is_some_and(|place| is_area(&place) || is_session(&place)))
+    let is_session = |parsed: &SessionPath<'_>| parsed.rest.is_empty() && has_session_name(entry.path.name());
+    !entry.is_dir && (is_home || SessionPath::of(path).is_some_and(|parsed| is_area(&parsed) || is_session(&parsed)))
 }
 
-fn unseen(entry: &ListingEntry) -> Finding {
-    let message =
-        format!("{} is a link or no folder; links are not followed, and sessions behind it are not seen", entry.path);
-    let fix = "name the project that the folder itself lies in: piton --project DIR list";
+fn link_finding(entry: &ListingEntry) -> Finding {
+    let message = format!(
+        "{} is a link or not a folder; links are not followed, so sessions behind it are not found",
+        entry.path
+    );
+    let fix = "name the project that contains the folder: piton --project DIR list";
     Finding::new(FindingCode::FolderClosed, message).at(&entry.path).fix(fix)
 }
 
-impl<'a> Survey<'a> {
-    fn visit(&mut self, entry: &'a ListingEntry, place: &Place<'a>) {
+impl<'a> SessionScan<'a> {
+    fn visit(&mut self, entry: &'a ListingEntry, parsed: &SessionPath<'a>) {
         let path = entry.path.as_str();
-        let Some(area) = place.area else {
-            self.visit_other(entry, place);
+        let Some(area) = parsed.area else {
+            self.visit_other(entry, parsed);
             return;
         };
-        let is_file = place.rest == SESSION_FILE && !entry.is_dir;
-        let is_task = (place.rest == TASK_DIR && entry.is_dir)
-            || place.rest.strip_prefix(".task/").is_some_and(|name| name.ends_with(".json") && !name.contains('/'));
-        let name = name_of(place.dir);
+        let is_file = parsed.rest == SESSION_FILE && !entry.is_dir;
+        let is_task = (parsed.rest == TASK_DIR && entry.is_dir)
+            || parsed.rest.strip_prefix(".task/").is_some_and(|name| name.ends_with(".json") && !name.contains('/'));
+        let name = name_of(parsed.dir);
         if area == Area::Sessions && !has_session_name(name) {
             // The folder also holds the sessions of Maestro Flow.
             if name.starts_with("maestro-") {
-                self.look_alikes.insert(place.dir);
+                self.look_alikes.insert(parsed.dir);
             }
         } else if is_file || is_task {
-            let seen = self.sessions.entry((place.workflow, area, place.dir)).or_default();
-            seen.has_tasks |= is_task;
-            seen.has_session_file |= is_file;
+            let contents = self.sessions.entry((parsed.workflow, area, parsed.dir)).or_default();
+            contents.has_tasks |= is_task;
+            contents.has_session_file |= is_file;
             if let (true, Some(look)) = (is_file, &entry.content) {
-                seen.session_id = parse_value(look).ok().and_then(|value| raw::first_text(&value, &["/session_id"]));
+                contents.session_id =
+                    parse_value(look).ok().and_then(|value| raw::first_text(&value, &["/session_id"]));
             }
-        } else if path.ends_with("/state.json") && place.rest == "state.json" {
+        } else if path.ends_with("/state.json") && parsed.rest == "state.json" {
             self.look_alikes.insert(path);
         }
     }
 
-    fn visit_other(&mut self, entry: &'a ListingEntry, place: &Place<'a>) {
+    fn visit_other(&mut self, entry: &'a ListingEntry, parsed: &SessionPath<'a>) {
         let path = entry.path.as_str();
-        let name = name_of(place.dir);
-        if name.starts_with(MARKER) && place.rest.is_empty() {
-            self.markers.push((place.workflow, &entry.path));
-        } else if (name == "state.json" && !entry.is_dir && place.rest.is_empty())
-            || (name == ".maestro" && entry.is_dir && place.rest.is_empty())
+        let name = name_of(parsed.dir);
+        if name.starts_with(MARKER) && parsed.rest.is_empty() {
+            self.markers.push((parsed.workflow, &entry.path));
+        } else if (name == "state.json" && !entry.is_dir && parsed.rest.is_empty())
+            || (name == ".maestro" && entry.is_dir && parsed.rest.is_empty())
         {
             self.look_alikes.insert(path);
-        } else if name == ".lite-plan" && entry.is_dir && place.rest.ends_with("/.task") {
+        } else if name == ".lite-plan" && entry.is_dir && parsed.rest.ends_with("/.task") {
             self.look_alikes.insert(path.strip_suffix("/.task").unwrap_or(path));
         }
     }
@@ -190,12 +195,13 @@ impl<'a> Survey<'a> {
         let mut probed = Probed::default();
         let mut ranked: Vec<(&str, Area, RelPath)> = Vec::new();
         let mut look_alikes: Vec<&str> = self.look_alikes.into_iter().collect();
-        for ((workflow, area, dir), seen) in &self.sessions {
+        for ((workflow, area, dir), contents) in &self.sessions {
             let name = name_of(dir);
-            let is_named = has_session_name(name) || seen.session_id.as_deref().is_some_and(has_session_name);
+            let is_named = has_session_name(name) || contents.session_id.as_deref().is_some_and(has_session_name);
             let Ok(path) = RelPath::parse(dir) else { continue };
-            if seen.has_tasks || (seen.has_session_file && is_named) {
-                let is_marked = self.markers.iter().any(|(root, marker)| root == workflow && marks(marker, name, seen));
+            if contents.has_tasks || (contents.has_session_file && is_named) {
+                let is_marked =
+                    self.markers.iter().any(|(root, marker)| root == workflow && marks(marker, name, contents));
                 ranked.push((*workflow, if is_marked { Area::Marked } else { *area }, path));
             } else {
                 look_alikes.push(*dir);
@@ -203,8 +209,8 @@ impl<'a> Survey<'a> {
         }
         for (workflow, marker) in &self.markers {
             let mut sessions = self.sessions.iter().filter(|((root, _, _), _)| root == workflow);
-            if !sessions.any(|((_, _, dir), seen)| marks(marker, name_of(dir), seen)) {
-                let message = "the marker names a session that is not there; Piton leaves it alone";
+            if !sessions.any(|((_, _, dir), contents)| marks(marker, name_of(dir), contents)) {
+                let message = "the marker names a session that does not exist; Piton does not change it";
                 probed.findings.push(Finding::new(FindingCode::MarkerOrphan, message).at(marker));
             }
         }
@@ -218,9 +224,9 @@ impl<'a> Survey<'a> {
     }
 }
 
-fn marks(marker: &RelPath, name: &str, seen: &Seen) -> bool {
+fn marks(marker: &RelPath, name: &str, contents: &FolderContents) -> bool {
     let id = marker.name().strip_prefix(MARKER).unwrap_or_default();
-    id.eq_ignore_ascii_case(name) || seen.session_id.as_deref().is_some_and(|known| known.eq_ignore_ascii_case(id))
+    id.eq_ignore_ascii_case(name) || contents.session_id.as_deref().is_some_and(|known| known.eq_ignore_ascii_case(id))
 }
 
 fn depth(path: &str) -> usize {

@@ -1,21 +1,21 @@
-//! Lenient looks into JSON that any tool, agent or person may have written.
+//! Lenient access to JSON written by any tool, agent or person.
 
 use serde_json::Value;
 
 use crate::model::clean;
 use crate::model::clean_line;
 
-/// Characters of one text that are kept.
+/// Maximum length kept of one text, in characters.
 const TEXT_LIMIT: usize = 4_000;
-/// Items of one list that are kept.
+/// Maximum number of items kept of one list.
 pub(super) const LIST_LIMIT: usize = 200;
 
-/// Returns what a JSON pointer finds.
+/// Returns the value at a JSON pointer.
 pub(super) fn at<'t>(value: &'t Value, pointer: &str) -> Option<&'t Value> {
     value.pointer(pointer)
 }
 
-/// Returns a text that is not empty; a number counts as its spelling.
+/// Returns a non-empty text; a number counts as its spelling.
 pub(super) fn text(value: Option<&Value>) -> Option<String> {
     let text = match value? {
         Value::String(text) => bounded(text),
@@ -25,17 +25,17 @@ pub(super) fn text(value: Option<&Value>) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Returns the first text that one of the pointers finds.
+/// Returns the first text found at one of the pointers.
 pub(super) fn first_text(value: &Value, pointers: &[&str]) -> Option<String> {
     pointers.iter().find_map(|pointer| text(at(value, pointer)))
 }
 
-/// Returns the first list with anything in it.
+/// Returns the first non-empty list.
 pub(super) fn first_list(value: &Value, pointers: &[&str]) -> Vec<String> {
     pointers.iter().map(|pointer| list(at(value, pointer))).find(|list| !list.is_empty()).unwrap_or_default()
 }
 
-/// Flattens a text, a list of anything or an object into texts.
+/// Converts a text, a list of any values or an object into texts.
 pub(super) fn list(value: Option<&Value>) -> Vec<String> {
     let Some(value) = value else { return Vec::new() };
     match value {
@@ -45,21 +45,21 @@ pub(super) fn list(value: Option<&Value>) -> Vec<String> {
     }
 }
 
-/// Describes one list item: a text, or the field of an object that says what it is.
+/// Describes a list item: a text, or the descriptive field of an object.
 pub(super) fn item(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
         Value::String(_) | Value::Number(_) => text(Some(value)),
         Value::Bool(flag) => Some(flag.to_string()),
         Value::Object(_) => {
-            let told = ["/path", "/file", "/description", "/criterion", "/requirement", "/title", "/text", "/name"];
-            first_text(value, &told).or_else(|| Some(bounded(&value.to_string())))
+            let stated = ["/path", "/file", "/description", "/criterion", "/requirement", "/title", "/text", "/name"];
+            first_text(value, &stated).or_else(|| Some(bounded(&value.to_string())))
         }
         Value::Array(_) => Some(bounded(&value.to_string())),
     }
 }
 
-/// Returns a number of times; numbers in quotes occur.
+/// Returns a count, which may be a quoted number.
 pub(super) fn count(value: Option<&Value>) -> Option<u32> {
     match value? {
         Value::Number(number) => number.as_u64().map(|number| u32::try_from(number).unwrap_or(u32::MAX)),
@@ -68,12 +68,12 @@ pub(super) fn count(value: Option<&Value>) -> Option<u32> {
     }
 }
 
-/// Returns the elements of an array; of anything else none.
+/// Returns the elements of an array; nothing for other values.
 pub(super) fn items(value: Option<&Value>) -> impl Iterator<Item = &Value> {
     value.and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Folds a stranger's text into one line.
+/// Converts untrusted text to a single line.
 pub(super) fn line(text: &str) -> String {
     clean_line(text, 200)
 }

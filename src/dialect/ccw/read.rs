@@ -1,4 +1,4 @@
-//! From a session folder to a run.
+//! Reads a run from a session folder.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -10,13 +10,13 @@ use super::ids;
 use super::parts;
 use super::raw;
 use super::rules;
-use super::rules::Word;
+use super::rules::StatusWord;
 use super::session_files::SessionFiles;
-use super::session_files::some_of;
+use super::session_files::first_of;
 use super::task;
-use super::task::Place;
 use super::task::Task;
-use super::todo::Mark;
+use super::task::TaskLocation;
+use super::todo::CheckboxMark;
 use crate::dialect::Loaded;
 use crate::dialect::json::parse_value;
 use crate::model::Action;
@@ -43,30 +43,31 @@ use crate::model::Witness;
 use crate::model::WorkspaceRecord;
 use crate::model::mask_secrets;
 
-/// How many tasks CCW allows; real sessions have more (docs/formats/ccw.md#groups).
+/// The number of tasks that CCW allows; real sessions have more (docs/formats/ccw.md#groups).
 const TASK_LIMIT: usize = 10;
 
-/// Reads a run from whatever of its folder can be read.
+/// Reads a run from all readable files of its folder.
 pub(super) fn load(files: &FileSet) -> Loaded {
     let mut session_files = SessionFiles::read(files);
     let mut findings = std::mem::take(&mut session_files.findings);
-    let kinship = Kinship::of(&session_files, &mut findings);
+    let hierarchy = TaskHierarchy::of(&session_files, &mut findings);
     let mut steps = Vec::with_capacity(session_files.tasks.len());
     let mut stamp = session_files.session.stamp(files);
     let mut interruption = None;
     for at in 0..session_files.tasks.len() {
         let task = &session_files.tasks[at];
-        let (status, kind) = standing(&session_files, at, &kinship, &mut findings);
+        let (status, kind) = status_and_kind(&session_files, at, &hierarchy, &mut findings);
         stamp = stamp.max(task.parsed.history.stamp);
         interruption = newer(interruption, recorded_interruption(task, status));
-        steps.push(step(&session_files, at, (status, kind), &kinship, &mut findings));
+        steps.push(step(&session_files, at, (status, kind), &hierarchy, &mut findings));
     }
     report_lost_summaries(&steps, &mut findings);
     report_groups(&steps, &mut findings);
     let (status, unknown) = session_files.session.status();
-    // A stamp means that it was put away on purpose; its place alone says nothing (docs/formats/ccw.md#archiving-a-session).
-    let put_away = session_files.layout.is_archived() && session_files.session.is_stamped_archived();
-    let status = if put_away { RunStatus::Archived } else { status };
+    // A timestamp means that it was archived on purpose; its location alone proves nothing
+    // (docs/formats/ccw.md#archiving-a-session).
+    let is_archived = session_files.layout.is_archived() && session_files.session.is_stamped_archived();
+    let status = if is_archived { RunStatus::Archived } else { status };
     report_session(&session_files, status, unknown, &steps, &mut findings);
     let interruption =
         interruption.map(|(interruption, _)| interruption).or_else(|| session_interruption(&session_files, &steps));
@@ -96,20 +97,20 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     Loaded { run: Some(run), findings, wanted, ..Loaded::default() }
 }
 
-/// Says which tasks are groups of which others (docs/formats/ccw.md#groups).
-struct Kinship {
+/// The groups of tasks (docs/formats/ccw.md#groups).
+struct TaskHierarchy {
     children: Vec<Vec<usize>>,
     parent: Vec<Option<usize>>,
-    /// Children that are named and have no file.
+    /// Named children without a file.
     missing: Vec<Vec<String>>,
-    /// The task that each subtask stands in, by the id of the subtask in small letters.
+    /// The task that lists each subtask, by lowercase id of the subtask.
     owners: BTreeMap<String, usize>,
 }
 
-impl Kinship {
+impl TaskHierarchy {
     fn of(session_files: &SessionFiles<'_>, findings: &mut Vec<Finding>) -> Self {
         let count = session_files.tasks.len();
-        let mut kin = Self {
+        let mut hierarchy = Self {
             children: vec![Vec::new(); count],
             parent: vec![None; count],
             missing: vec![Vec::new(); count],
@@ -118,12 +119,12 @@ impl Kinship {
         for (at, task) in session_files.tasks.iter().enumerate() {
             for (number, subtask) in task.parsed.subtasks.iter().enumerate() {
                 if let Some(id) = subtask.id.as_ref().filter(|_| number < raw::LIST_LIMIT) {
-                    kin.owners.entry(id.to_ascii_lowercase()).or_insert(at);
+                    hierarchy.owners.entry(id.to_ascii_lowercase()).or_insert(at);
                 }
                 match session_files.index.find(&subtask.name) {
-                    Some(child) => kin.adopt(at, child),
+                    Some(child) => hierarchy.add_child(at, child),
                     None if subtask.is_name && ids::is_task_shaped(&subtask.name) => {
-                        kin.missing[at].push(subtask.name.clone());
+                        hierarchy.missing[at].push(subtask.name.clone());
                     }
                     None => {}
                 }
@@ -134,30 +135,32 @@ impl Kinship {
             let declared = task.parsed.parent.as_ref().and_then(|parent| session_files.index.find(parent));
             if let Some(parent) = declared
                 && (is_group(&session_files.tasks[parent])
-                    || above.contains(&ids::loose(session_files.tasks[parent].id.as_str())))
+                    || above.contains(&ids::loose_key(session_files.tasks[parent].id.as_str())))
             {
-                kin.adopt(parent, at);
+                hierarchy.add_child(parent, at);
             }
             let nearest = above.iter().find_map(|id| session_files.index.find(id));
             if let Some(parent) = nearest.filter(|parent| is_group(&session_files.tasks[*parent])) {
-                kin.adopt(parent, at);
+                hierarchy.add_child(parent, at);
             }
         }
-        for (task, missing) in session_files.tasks.iter().zip(&kin.missing).filter(|(_, missing)| !missing.is_empty()) {
+        for (task, missing) in
+            session_files.tasks.iter().zip(&hierarchy.missing).filter(|(_, missing)| !missing.is_empty())
+        {
             let missing: Vec<&str> = missing.iter().map(String::as_str).collect();
-            let message = format!("{} names subtasks without a file: {}", task.id, some_of(&missing));
+            let message = format!("{} names subtasks without a file: {}", task.id, first_of(&missing));
             findings.push(Finding::new(FindingCode::FileMissing, message).on(&task.id));
         }
-        kin
+        hierarchy
     }
 
-    /// Tells whether a task is in a group, or in one that is in it.
+    /// Tells whether a group contains a task, directly or through other groups.
     fn is_around(&self, group: usize, task: usize) -> bool {
         std::iter::successors(self.parent[task], |above| self.parent[*above]).any(|above| above == group)
     }
 
-    /// Notes a child, unless it has a parent or that would close a circle.
-    fn adopt(&mut self, parent: usize, child: usize) {
+    /// Adds a child, unless it has a parent already or would close a cycle.
+    fn add_child(&mut self, parent: usize, child: usize) {
         let mut above = Some(parent);
         while let Some(at) = above {
             if at == child {
@@ -172,47 +175,47 @@ impl Kinship {
     }
 }
 
-/// Tells whether a task may be a group only because others have longer ids: it says so, or is a mere line of the checklist.
+/// Tells whether a task may be a group because other ids extend its own: it says so, or is only a checklist line.
 fn is_group(task: &Task) -> bool {
-    task.parsed.word == Word::Container || matches!(task.place, Place::Checklist { .. })
+    task.parsed.word == StatusWord::Container || matches!(task.location, TaskLocation::Checklist { .. })
 }
 
-/// Returns status and kind of a task, and reports words that are missing or unknown.
-fn standing(
+/// Returns status and kind of a task, and reports a missing or unknown status.
+fn status_and_kind(
     session_files: &SessionFiles<'_>,
     at: usize,
-    kinship: &Kinship,
+    hierarchy: &TaskHierarchy,
     findings: &mut Vec<Finding>,
 ) -> (Status, StepKind) {
     let task = &session_files.tasks[at];
-    if matches!(task.place, Place::Unreadable { .. }) {
+    if matches!(task.location, TaskLocation::Unreadable { .. }) {
         return (Status::Blocked, StepKind::Work);
     }
-    let is_container = !kinship.children[at].is_empty();
+    let is_container = !hierarchy.children[at].is_empty();
     let kind = if is_container { StepKind::Container } else { StepKind::Work };
     let mut report = |code, message: String| {
         let finding = Finding::new(code, message).on(&task.id);
-        let finding = if code == FindingCode::StatusUnknown { finding.fix(rules::CORRECT_WORD) } else { finding };
-        findings.push(match &task.place {
-            Place::File { path, pointer } => finding.at(path).pointer(format!("{pointer}/status")),
-            Place::Unreadable { path } => finding.at(path),
-            Place::Checklist { number, .. } => finding.at(&session_files.layout.todo).line(*number, None),
+        let finding = if code == FindingCode::StatusUnknown { finding.fix(rules::STATUS_FIX) } else { finding };
+        findings.push(match &task.location {
+            TaskLocation::File { path, pointer } => finding.at(path).pointer(format!("{pointer}/status")),
+            TaskLocation::Unreadable { path } => finding.at(path),
+            TaskLocation::Checklist { number, .. } => finding.at(&session_files.layout.todo).line(*number, None),
         });
     };
     match &task.parsed.word {
-        Word::Known(status) => (*status, kind),
-        Word::Container if is_container => (Status::Pending, kind),
-        Word::Container if !kinship.missing[at].is_empty() => {
-            report(FindingCode::FileMissing, format!("{} is a container and none of its subtasks has a file", task.id));
+        StatusWord::Known(status) => (*status, kind),
+        StatusWord::Container if is_container => (Status::Pending, kind),
+        StatusWord::Container if !hierarchy.missing[at].is_empty() => {
+            report(FindingCode::FileMissing, format!("no subtask of the container {} has a file", task.id));
             (Status::Blocked, StepKind::Work)
         }
-        Word::Container if task.parsed.subtasks.is_empty() => {
-            let message = format!("{} is a container without subtasks: nobody can tell what is left of it", task.id);
+        StatusWord::Container if task.parsed.subtasks.is_empty() => {
+            let message = format!("{} is a container without subtasks; its remaining work is unknown", task.id);
             report(FindingCode::StatusUnknown, message);
             (Status::Blocked, StepKind::Work)
         }
-        Word::Container => (status_of_subtasks(task), StepKind::Work),
-        Word::Missing => {
+        StatusWord::Container => (status_of_subtasks(task), StepKind::Work),
+        StatusWord::Missing => {
             if !is_container {
                 report(
                     FindingCode::StatusMissing,
@@ -221,19 +224,19 @@ fn standing(
             }
             (Status::Pending, kind)
         }
-        Word::Alias { word, status } => {
-            let message = format!("the status `{word}` of {} is none of CCW's words; it is read as {status}", task.id);
+        StatusWord::Alias { word, status } => {
+            let message = format!("the status `{word}` of {} is not a CCW status; it is read as {status}", task.id);
             report(FindingCode::StatusAlias, message);
             (*status, kind)
         }
-        Word::Unknown(word) => {
-            report(FindingCode::StatusUnknown, format!("the status `{word}` of {} is none that CCW knows", task.id));
+        StatusWord::Unknown(word) => {
+            report(FindingCode::StatusUnknown, format!("the status `{word}` of {} is unknown to CCW", task.id));
             (Status::Blocked, kind)
         }
     }
 }
 
-/// Derives the status of a container whose subtasks stand in its own file.
+/// Derives the status of a container with its subtasks in the same file.
 fn status_of_subtasks(task: &Task) -> Status {
     let task = parse_value(&task.text).unwrap_or_default();
     let parts = parts::read(&task, Status::Pending, |_| false);
@@ -253,24 +256,25 @@ fn step(
     session_files: &SessionFiles<'_>,
     at: usize,
     (status, kind): (Status, StepKind),
-    kinship: &Kinship,
+    hierarchy: &TaskHierarchy,
     findings: &mut Vec<Finding>,
 ) -> Step {
     let task = &session_files.tasks[at];
     let (parsed, history) = (&task.parsed, &task.parsed.history);
     let legacy = session_files.layout.is_legacy;
-    let agent = parsed.doer.agent(legacy);
-    let is_believable = !matches!(task.place, Place::Unreadable { .. }) && !matches!(parsed.word, Word::Unknown(_));
-    let (depends_on, mut dangling) = dependencies(session_files, at, kinship, findings);
-    if kind == StepKind::Container || parsed.word == Word::Container {
-        dangling.extend(kinship.missing[at].iter().cloned());
+    let agent = parsed.executor.agent(legacy);
+    let is_readable =
+        !matches!(task.location, TaskLocation::Unreadable { .. }) && !matches!(parsed.word, StatusWord::Unknown(_));
+    let (depends_on, mut dangling) = dependencies(session_files, at, hierarchy, findings);
+    if kind == StepKind::Container || parsed.word == StatusWord::Container {
+        dangling.extend(hierarchy.missing[at].iter().cloned());
     }
     let (detail, definition) = detail_and_definition(session_files, at, (status, kind));
     let ids_of = |tasks: &[usize]| tasks.iter().map(|at| session_files.tasks[*at].id.clone()).collect::<Vec<StepId>>();
     Step {
         kind,
         status,
-        group: kinship.parent[at].map(|parent| session_files.tasks[parent].id.as_str().to_owned()),
+        group: hierarchy.parent[at].map(|parent| session_files.tasks[parent].id.as_str().to_owned()),
         agent_candidates: if agent.is_some() { Vec::new() } else { rules::agent_candidates(legacy) },
         agent,
         depends_on,
@@ -278,32 +282,32 @@ fn step(
         attempts: history.attempts,
         failures: history.failures(status),
         error: history.error(status).map(|error| mask_secrets(error).into_owned()),
-        // A file that cannot be read or says something unknown is for a person; nothing else may close its step.
+        // An unreadable file or unknown status is for the user to resolve; witnesses must not close its step.
         proof: Proof {
-            witnesses: if is_believable { witnesses(session_files, at) } else { Vec::new() },
+            witnesses: if is_readable { witnesses(session_files, at) } else { Vec::new() },
             witnesses_needed: 2,
             summaries: session_files.summaries[at].clone(),
             ..Proof::default()
         },
         detail,
-        children: ids_of(&kinship.children[at]),
+        children: ids_of(&hierarchy.children[at]),
         started_at: history.started_at,
         finished_at: history.finished_at(status),
         commit: parsed.commit.clone(),
-        file: task.place.path().cloned().or_else(|| Some(session_files.layout.todo.clone())),
+        file: task.location.path().cloned().or_else(|| Some(session_files.layout.todo.clone())),
         definition,
         ..Step::new(task.id.clone(), parsed.title.clone().unwrap_or_else(|| raw::line(task.id.as_str())))
     }
 }
 
-/// Parses a task once more, for what depends on the other tasks of its session.
+/// Parses a task again, for the parts that depend on other tasks of its session.
 fn detail_and_definition(
     session_files: &SessionFiles<'_>,
     at: usize,
     (status, kind): (Status, StepKind),
 ) -> (Detail, Value) {
     let task = parse_value(&session_files.tasks[at].text).unwrap_or_default();
-    // Only the whole session tells which subtasks are steps of their own.
+    // Whether a subtask is a step itself depends on the whole session.
     let is_child = |name: &str| session_files.index.find(name).is_some_and(|child| child != at);
     let mut detail = detail_of(&task, status, is_child);
     if kind == StepKind::Container {
@@ -330,16 +334,16 @@ fn variables(task: &Value) -> Map<String, Value> {
     }
 }
 
-/// Resolves dependencies to steps. One on a subtask without a file of its own is one on the task it stands in.
+/// Resolves dependencies to steps. A dependency on a subtask without a file resolves to the task that lists it.
 fn dependencies(
     session_files: &SessionFiles<'_>,
     at: usize,
-    kinship: &Kinship,
+    hierarchy: &TaskHierarchy,
     findings: &mut Vec<Finding>,
 ) -> (Vec<StepId>, Vec<String>) {
     let (mut depends_on, mut dangling, mut ignored) = (Vec::new(), Vec::new(), Vec::new());
     let find = |text: &str| {
-        let owner = || kinship.owners.get(&text.to_ascii_lowercase()).copied();
+        let owner = || hierarchy.owners.get(&text.to_ascii_lowercase()).copied();
         session_files.index.find_leading(text).or_else(owner)
     };
     for dependency in &session_files.tasks[at].parsed.dependencies {
@@ -351,10 +355,10 @@ fn dependencies(
         for text in texts {
             match named.or_else(|| find(&text)).map(|found| (found, session_files.tasks[found].id.clone())) {
                 Some((_, id)) if depends_on.contains(&id) => {}
-                Some((found, id)) if kinship.is_around(found, at) => {
+                Some((found, id)) if hierarchy.is_around(found, at) => {
                     let own = &session_files.tasks[at].id;
                     let message =
-                        format!("{own} depends on {id}, the group it is in, which is over only after it: left out");
+                        format!("{own} depends on {id}, the group that contains it; the dependency is ignored");
                     findings.push(Finding::new(FindingCode::FieldIgnored, message).on(own));
                 }
                 Some((_, id)) => depends_on.push(id),
@@ -366,13 +370,13 @@ fn dependencies(
     if !ignored.is_empty() {
         let shown: Vec<&str> = ignored.iter().map(String::as_str).collect();
         let id = &session_files.tasks[at].id;
-        let message = format!("dependencies of {id} that are no tasks were left out: {}", some_of(&shown));
+        let message = format!("dependencies of {id} that are not tasks are ignored: {}", first_of(&shown));
         findings.push(Finding::new(FindingCode::FieldIgnored, message).on(id).pointer("/dependencies"));
     }
     (depends_on, dangling)
 }
 
-/// Takes `IMPL-1 and IMPL-2` and `IMPL-1 to IMPL-3` apart where every piece names a task, so that none of them is passed over.
+/// Splits `IMPL-1 and IMPL-2` and `IMPL-1 to IMPL-3` if every piece names a task, so that no dependency is lost.
 fn apart(text: &str, is_known: impl Fn(&str) -> bool) -> Vec<String> {
     let spelled_out = |piece: String| match ids::range(&piece) {
         range if range.is_empty() => vec![piece],
@@ -383,14 +387,14 @@ fn apart(text: &str, is_known: impl Fn(&str) -> bool) -> Vec<String> {
     if pieces.len() > 1 && pieces.iter().all(names_one) { pieces } else { vec![text.to_owned()] }
 }
 
-/// Returns what checklist and summaries say; a task that only the checklist knows has the summary as its only witness.
+/// Returns the witnesses from checklist and summaries; for a task that is only in the checklist, the summary is the only one.
 fn witnesses(session_files: &SessionFiles<'_>, at: usize) -> Vec<Witness> {
     let mut witnesses = Vec::new();
-    let is_file = !matches!(session_files.tasks[at].place, Place::Checklist { .. });
-    if let Some(mention) = session_files.mentions[at].as_ref().filter(|_| is_file) {
+    let is_file = !matches!(session_files.tasks[at].location, TaskLocation::Checklist { .. });
+    if let Some(mention) = session_files.checklist[at].as_ref().filter(|_| is_file) {
         witnesses.push(Witness {
             source: "TODO_LIST.md".into(),
-            done: mention.mark == Mark::Done,
+            done: mention.mark == CheckboxMark::Done,
             file: Some(session_files.layout.todo.clone()),
             line: Some(mention.number),
         });
@@ -398,7 +402,7 @@ fn witnesses(session_files: &SessionFiles<'_>, at: usize) -> Vec<Witness> {
     witnesses.extend(session_files.tasks[at].parsed.record.map(|source| Witness {
         source: source.into(),
         done: true,
-        file: session_files.tasks[at].place.path().cloned(),
+        file: session_files.tasks[at].location.path().cloned(),
         line: None,
     }));
     let summary = session_files.summaries[at].first();
@@ -406,7 +410,7 @@ fn witnesses(session_files: &SessionFiles<'_>, at: usize) -> Vec<Witness> {
     witnesses
 }
 
-/// Returns the interruption that a task records about its running or failed attempt (`execution` of format D).
+/// Returns the interruption recorded for a running or failed attempt of a task (`execution` of format D).
 fn recorded_interruption(task: &Task, status: Status) -> Option<(Interruption, Option<Timestamp>)> {
     let history = &task.parsed.history;
     let reason = history.interruption_reason.as_ref()?;
@@ -426,8 +430,8 @@ fn newer(
     }
 }
 
-/// Returns the last entry of `interruption_history` while nothing has been resumed or ended since: entries are written when
-/// a session is resumed (docs/formats/ccw.md#interruptions-and-strategies), so most tell of the past.
+/// Returns the last entry of `interruption_history` if nothing was resumed or ended since. Entries are written on resume
+/// (docs/formats/ccw.md#interruptions-and-strategies), so most describe the past.
 fn session_interruption(session_files: &SessionFiles<'_>, steps: &[Step]) -> Option<Interruption> {
     let entry = raw::items(session_files.session.value().get("interruption_history")).last()?;
     let at = session_files.files.time(&raw::first_text(entry, &["/timestamp"])?)?;
@@ -451,17 +455,17 @@ fn session_interruption(session_files: &SessionFiles<'_>, steps: &[Step]) -> Opt
     Some(Interruption { kind, step: step.map(|step| step.id.clone()), at: Some(at), reason })
 }
 
-/// Reports dependencies without the summary that agents have to read first (docs/formats/ccw.md#checks-before-a-resume).
+/// Reports dependencies without the summary that agents must read first (docs/formats/ccw.md#checks-before-a-resume).
 fn report_lost_summaries(steps: &[Step], findings: &mut Vec<Finding>) {
     let is_open = |step: &&Step| {
         let is_over = matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled);
         step.kind == StepKind::Work && !is_over
     };
     let places: BTreeMap<&str, &Step> = steps.iter().map(|step| (step.id.as_str(), step)).collect();
-    let mut told: BTreeSet<&str> = BTreeSet::new();
+    let mut reported: BTreeSet<&str> = BTreeSet::new();
     for step in steps.iter().filter(is_open) {
         for on in step.depends_on.iter().filter_map(|id| places.get(id.as_str())) {
-            if on.status == Status::Completed && on.proof.summaries.is_empty() && told.insert(on.id.as_str()) {
+            if on.status == Status::Completed && on.proof.summaries.is_empty() && reported.insert(on.id.as_str()) {
                 let message = format!("{} left no summary for {} to read", on.id, step.id);
                 findings.push(Finding::new(FindingCode::SummaryMissing, message).on(&on.id));
             }
@@ -469,7 +473,7 @@ fn report_lost_summaries(steps: &[Step], findings: &mut Vec<Finding>) {
     }
 }
 
-/// Reports groups that say completed over open tasks; the tasks decide (docs/formats/ccw.md#groups).
+/// Reports completed groups with open tasks; the tasks decide (docs/formats/ccw.md#groups).
 fn report_groups(steps: &[Step], findings: &mut Vec<Finding>) {
     let is_over = |step: &Step| matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled);
     let groups = steps.iter().filter(|step| step.kind == StepKind::Container && step.status == Status::Completed);
@@ -478,15 +482,19 @@ fn report_groups(steps: &[Step], findings: &mut Vec<Finding>) {
         let below = steps.iter().filter(|step| step.group.as_deref() == name && !is_over(step));
         let open: Vec<&str> = below.map(|step| step.id.as_str()).collect();
         if !open.is_empty() {
-            let message =
-                format!("{} says completed and its subtasks do not; they decide: {}", group.id, some_of(&open));
+            let message = format!(
+                "{} is marked completed but these subtasks are not, and they decide: {}",
+                group.id,
+                first_of(&open)
+            );
             let finding = Finding::new(FindingCode::StatusOptimistic, message).on(&group.id);
             findings.push(group.file.iter().fold(finding, |finding, file| finding.at(file)));
         }
     }
 }
 
-/// Reports where the session's own word and its tasks disagree; the word decides nothing (docs/formats/ccw.md#session-file).
+/// Reports differences between the status of the session and its tasks; the session status decides nothing
+/// (docs/formats/ccw.md#session-file).
 fn report_session(
     session_files: &SessionFiles<'_>,
     status: RunStatus,
@@ -497,29 +505,29 @@ fn report_session(
     let path = &session_files.layout.session;
     let stale = |message: String| Finding::new(FindingCode::SessionStatusStale, message).at(path).pointer("/status");
     if steps.is_empty() {
-        let message = "the session has no tasks, neither in .task nor in a checklist: /workflow:plan writes them";
+        let message = "the session has no tasks in .task or a checklist; /workflow:plan writes them";
         findings.push(Finding::new(FindingCode::FileMissing, message).at(&session_files.layout.tasks));
     }
     if let Some(id) = session_files.session.unsafe_id() {
-        let message = format!("`{id}` cannot be used as the id of a session; the name of its folder is used");
+        let message = format!("`{id}` cannot be used as a session id; the folder name is used instead");
         findings.push(Finding::new(FindingCode::IdUnsafe, message).at(path).pointer("/session_id"));
     }
     if let Some(word) = unknown {
-        findings.push(stale(format!("the session's status `{word}` is none that CCW knows; it counts as active")));
+        findings.push(stale(format!("the session's status `{word}` is unknown to CCW; it counts as active")));
     }
     let work = || steps.iter().filter(|step| step.kind == StepKind::Work);
     let is_over = |step: &Step| matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled);
     let open: Vec<&str> = work().filter(|step| !is_over(step)).map(|step| step.id.as_str()).collect();
     if session_files.session.status().0 == RunStatus::Completed && !open.is_empty() {
-        findings.push(stale(format!("the session says completed and the task files do not: {}", some_of(&open))));
+        findings.push(stale(format!("the session is marked completed but these tasks are not: {}", first_of(&open))));
     }
     let word = session_files.session.value().get("status").and_then(Value::as_str).map(rules::fold).unwrap_or_default();
     let has_begun = work().any(|step| matches!(step.status, Status::Completed | Status::InProgress | Status::Failed));
     if ["planning", "initialized", "ready"].contains(&word.as_str()) && has_begun {
-        findings.push(stale(format!("the session says {word} although tasks have begun")));
+        findings.push(stale(format!("the session status is {word} although tasks have begun")));
     }
     if status == RunStatus::Archived || session_files.layout.is_archived() {
-        let message = "the session is archived; CCW's archive marks tasks completed whether they are or not";
+        let message = "the session is archived; CCW marks all tasks completed when it archives a session";
         findings.push(Finding::new(FindingCode::SessionArchived, message).at(&session_files.layout.dir));
     }
     if session_files.layout.plan_in(session_files.files).is_none() {
@@ -534,10 +542,11 @@ fn report_session(
 
 fn state_files(session_files: &SessionFiles<'_>) -> Vec<RelPath> {
     let own = [&session_files.layout.session, &session_files.layout.todo];
-    // Several tasks may stand in one file.
-    let mut told: BTreeSet<&RelPath> = own.into_iter().collect();
-    let places = session_files.tasks.iter().filter_map(|task| Some((task.place.path()?, task.place.is_whole_file())));
-    let tasks = places.filter(|(path, is_alone)| *is_alone || told.insert(path)).map(|(path, _)| path);
+    // A file may have several tasks.
+    let mut listed: BTreeSet<&RelPath> = own.into_iter().collect();
+    let places =
+        session_files.tasks.iter().filter_map(|task| Some((task.location.path()?, task.location.is_whole_file())));
+    let tasks = places.filter(|(path, is_alone)| *is_alone || listed.insert(path)).map(|(path, _)| path);
     own.into_iter().filter(|path| session_files.files.files.contains_key(*path)).chain(tasks).cloned().collect()
 }
 
@@ -574,7 +583,7 @@ fn workspace(session_files: &SessionFiles<'_>) -> WorkspaceRecord {
     }
 }
 
-/// Asks for git only where the state recorded something to compare.
+/// Requests git evidence only if the state recorded something to compare.
 fn wanted(run: &Run) -> EvidenceRequest {
     let has_record = run.workspace.branch.is_some() || run.workspace.worktree.is_some();
     EvidenceRequest {

@@ -1,13 +1,13 @@
-//! Task and session files that cannot be read, from the checklist and the summaries. Of the two the lower counts: a task is
-//! completed when its box is ticked and a summary is there.
+//! Rebuilds unreadable task and session files from checklist and summaries. If the two disagree, the less advanced status wins: a
+//! task is completed if its box is ticked and it has a summary.
 
 use serde_json::Value;
 use serde_json::json;
 
 use super::layout::Layout;
 use super::session_files::SessionFiles;
-use super::task::Place;
-use super::todo::Mark;
+use super::task::TaskLocation;
+use super::todo::CheckboxMark;
 use super::todo::Todo;
 use crate::dialect::EditError;
 use crate::dialect::salvage;
@@ -16,7 +16,7 @@ use crate::model::Reconstruction;
 use crate::model::StepId;
 use crate::model::Traces;
 
-/// Rebuilds what of a session cannot be read.
+/// Rebuilds the unreadable files of a session.
 ///
 /// # Errors
 ///
@@ -26,7 +26,7 @@ pub(super) fn reconstruct(files: &FileSet, traces: &Traces) -> Result<Reconstruc
     let mut rebuilt = Reconstruction::default();
     let todo = files.bytes(&session_files.layout.todo).map(Todo::parse);
     for at in 0..session_files.tasks.len() {
-        if let Place::Unreadable { path } = &session_files.tasks[at].place
+        if let TaskLocation::Unreadable { path } = &session_files.tasks[at].location
             && let Some(broken) = files.bytes(path)
         {
             let task = task(&session_files, at, todo.as_ref(), broken, traces, &mut rebuilt);
@@ -40,7 +40,7 @@ pub(super) fn reconstruct(files: &FileSet, traces: &Traces) -> Result<Reconstruc
         rebuilt.files.push((session_files.layout.session.clone(), text_of(&session)));
     }
     if rebuilt.files.is_empty() {
-        return Err(EditError::Unsupported("no task or session file is there that does not parse".to_owned()));
+        return Err(EditError::Unsupported("every task and session file parses".to_owned()));
     }
     Ok(rebuilt)
 }
@@ -60,7 +60,7 @@ fn task(
     rebuilt: &mut Reconstruction,
 ) -> Value {
     let id = session_files.tasks[at].id.as_str();
-    let line = session_files.mentions[at]
+    let line = session_files.checklist[at]
         .as_ref()
         .and_then(|mention| todo.and_then(|todo| todo.lines.iter().find(|line| line.number == mention.number)));
     let torn = salvage::text(broken, "title");
@@ -75,29 +75,27 @@ fn task(
             title
         }
         (None, None) => {
-            rebuilt.not_known(format!("the title of {id}: its id is written"));
+            rebuilt.not_known(format!("the title of {id}: its id is used"));
             id.to_owned()
         }
     };
     let (status, evidence) = status(session_files, at, traces);
     rebuilt.say(id, status, evidence);
-    rebuilt.not_known(format!(
-        "what {id} depends on, who does it, and its context and flow control: they are in IMPL_PLAN.md, if anywhere"
-    ));
+    rebuilt.not_known(format!("the dependencies, agent, context and flow control of {id}: look in IMPL_PLAN.md"));
     json!({ "id": id, "title": title, "status": status })
 }
 
 fn status(session_files: &SessionFiles<'_>, at: usize, traces: &Traces) -> (&'static str, Vec<String>) {
     let id: &StepId = &session_files.tasks[at].id;
-    let mention = session_files.mentions[at].as_ref();
+    let mention = session_files.checklist[at].as_ref();
     let mut evidence = Vec::new();
     if let Some(mention) = mention {
         let box_ = match mention.mark {
-            Mark::Open => "open",
-            Mark::Done => "ticked",
-            Mark::InProgress => "in progress",
-            Mark::Blocked => "blocked",
-            Mark::Cancelled => "cancelled",
+            CheckboxMark::Open => "open",
+            CheckboxMark::Done => "ticked",
+            CheckboxMark::InProgress => "in progress",
+            CheckboxMark::Blocked => "blocked",
+            CheckboxMark::Cancelled => "cancelled",
         };
         evidence.push(format!("its box is {box_} ({}:{})", session_files.layout.todo, mention.number));
     }
@@ -110,11 +108,11 @@ fn status(session_files: &SessionFiles<'_>, at: usize, traces: &Traces) -> (&'st
     }
     let is_told = !session_files.summaries[at].is_empty();
     let status = match mention.map(|mention| mention.mark) {
-        Some(Mark::Done) | None if is_told => "completed",
-        Some(Mark::InProgress) => "in_progress",
-        Some(Mark::Blocked) => "blocked",
-        Some(Mark::Cancelled) => "cancelled",
-        Some(Mark::Open | Mark::Done) | None => "pending",
+        Some(CheckboxMark::Done) | None if is_told => "completed",
+        Some(CheckboxMark::InProgress) => "in_progress",
+        Some(CheckboxMark::Blocked) => "blocked",
+        Some(CheckboxMark::Cancelled) => "cancelled",
+        Some(CheckboxMark::Open | CheckboxMark::Done) | None => "pending",
     };
     (status, evidence)
 }
@@ -129,9 +127,9 @@ fn session(layout: &Layout, broken: &[u8], rebuilt: &mut Reconstruction) -> Valu
                 rebuilt.say(key, &text, vec![format!("a line of the broken {}", layout.session)]);
                 session[key] = json!(text);
             }
-            None => rebuilt.not_known(format!("`{key}` of the session: it is left out")),
+            None => rebuilt.not_known(format!("`{key}` of the session: it is omitted")),
         }
     }
-    rebuilt.not_known("whether the session was paused or given up: it counts as active");
+    rebuilt.not_known("whether the session was paused or aborted: it counts as active");
     session
 }

@@ -1,4 +1,4 @@
-//! The words of CCW: statuses, agents, interruptions, strategies (docs/formats/ccw.md#status-words,
+//! The vocabulary of CCW: statuses, agents, interruptions, strategies (docs/formats/ccw.md#status-words,
 //! docs/formats/ccw.md#interruptions-and-strategies).
 
 use serde_json::Value;
@@ -7,11 +7,11 @@ use super::raw;
 use crate::model::InterruptionKind;
 use crate::model::Status;
 
-/// Is what a task's `status` says.
+/// The meaning of a task's `status`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum StatusWord {
     Known(Status),
-    /// In no version of the vocabulary, and still plain.
+    /// In no version of the vocabulary, but unambiguous.
     Alias {
         word: String,
         status: Status,
@@ -22,37 +22,37 @@ pub(super) enum Word {
     Unknown(String),
 }
 
-/// What to do about a status that nobody knows.
-pub(super) const CORRECT_WORD: &str =
-    "correct the word in the file: pending, in_progress, completed, failed, blocked, skipped or cancelled";
+/// The fix for an unknown status.
+pub(super) const STATUS_FIX: &str =
+    "correct the status in the file: pending, in_progress, completed, failed, blocked, skipped or cancelled";
 
 /// Reads the status of a task or subtask.
-pub(super) fn word(task: &Value) -> Word {
-    let Some(said) = task.get("status") else { return Word::Missing };
-    match said {
-        Value::Null => Word::Missing,
-        Value::String(text) if text.trim().is_empty() => Word::Missing,
+pub(super) fn status_word(task: &Value) -> StatusWord {
+    let Some(value) = task.get("status") else { return StatusWord::Missing };
+    match value {
+        Value::Null => StatusWord::Missing,
+        Value::String(text) if text.trim().is_empty() => StatusWord::Missing,
         Value::String(text) => match status(text) {
-            Some(status) => Word::Known(status),
-            None if fold(text) == "container" => Word::Container,
-            None => match meant(text) {
-                Some(status) => Word::Alias { word: raw::line(text), status },
-                None => Word::Unknown(raw::line(text)),
+            Some(status) => StatusWord::Known(status),
+            None if fold(text) == "container" => StatusWord::Container,
+            None => match status_from_alias(text) {
+                Some(status) => StatusWord::Alias { word: raw::line(text), status },
+                None => StatusWord::Unknown(raw::line(text)),
             },
         },
         Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-            Word::Unknown(raw::line(&said.to_string()))
+            StatusWord::Unknown(raw::line(&value.to_string()))
         }
     }
 }
 
-/// Reads a word of the union of all formats; `active` is `in_progress` (docs/formats/ccw.md#status-words).
+/// Parses a status word of any format; `active` is `in_progress` (docs/formats/ccw.md#status-words).
 pub(super) fn status(text: &str) -> Option<Status> {
-    // Most words are written as they are meant, and a status is asked for several times.
-    spelled(text).or_else(|| spelled(&fold(text)))
+    // Most files use the canonical spelling, and this is called several times per status.
+    exact_status(text).or_else(|| exact_status(&fold(text)))
 }
 
-fn spelled(word: &str) -> Option<Status> {
+fn exact_status(word: &str) -> Option<Status> {
     match word {
         "pending" => Some(Status::Pending),
         "in_progress" | "active" => Some(Status::InProgress),
@@ -65,11 +65,11 @@ fn spelled(word: &str) -> Option<Status> {
     }
 }
 
-/// Reads a word that is in no version of the vocabulary and can only mean one that is.
+/// Parses an unambiguous status word that is in no version of the vocabulary.
 ///
-/// Anything less plain stays unknown: a wrong guess here would run work twice, or call it done.
-pub(super) fn meant(text: &str) -> Option<Status> {
-    let word = fold(&apart(text.trim_matches(|c: char| !c.is_alphanumeric())));
+/// Any other word is unknown: a wrong guess would repeat work or report it as done.
+pub(super) fn status_from_alias(text: &str) -> Option<Status> {
+    let word = fold(&split_camel_case(text.trim_matches(|c: char| !c.is_alphanumeric())));
     status(&word).or(match word.as_str() {
         "todo" | "to_do" | "not_started" | "open" | "queued" | "ready" | "待处理" | "待办" | "待开始" | "待执行"
         | "未开始" | "未着手" => Some(Status::Pending),
@@ -85,8 +85,8 @@ pub(super) fn meant(text: &str) -> Option<Status> {
     })
 }
 
-/// Parts the words of `inProgress`.
-fn apart(text: &str) -> String {
+/// Splits `inProgress` into `in_Progress`.
+fn split_camel_case(text: &str) -> String {
     let mut parted = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_ascii_uppercase() && parted.ends_with(|before: char| before.is_ascii_lowercase()) {
@@ -101,17 +101,17 @@ pub(super) fn fold(text: &str) -> String {
     text.trim().to_lowercase().replace(['-', ' '], "_")
 }
 
-/// Is what a task says about who runs it.
+/// The agent that a task names, directly or by its type.
 #[derive(Debug, Default)]
-pub(super) enum Doer {
+pub(super) enum TaskExecutor {
     Named(String),
-    /// Somebody for work of this kind.
+    /// An agent for work of this type.
     ForKind(String),
     #[default]
-    Unsaid,
+    Unspecified,
 }
 
-impl Doer {
+impl TaskExecutor {
     pub(super) fn of(task: &Value) -> Self {
         let named = raw::first_text(task, &["/meta/agent", "/agent"]);
         let named = named.map(|agent| raw::line(agent.trim_start_matches('@'))).filter(|agent| !agent.is_empty());
@@ -119,13 +119,13 @@ impl Doer {
         named.map(Self::Named).or_else(|| kind().map(Self::ForKind)).unwrap_or_default()
     }
 
-    /// Chooses who runs the task: `meta.agent`, else by `meta.type` in the words of the time
+    /// Returns the agent of the task: `meta.agent`, else by `meta.type` in the vocabulary of its format
     /// (docs/formats/ccw.md#choosing-the-agent).
     pub(super) fn agent(&self, legacy: bool) -> Option<String> {
         let kind = match self {
             Self::Named(agent) => return Some(agent.clone()),
             Self::ForKind(kind) => kind.as_str(),
-            Self::Unsaid => return None,
+            Self::Unspecified => return None,
         };
         let agent = match (kind, legacy) {
             ("feature" | "bugfix" | "refactor" | "test-gen", _) | ("docs", true) => "code-developer",
@@ -140,15 +140,15 @@ impl Doer {
     }
 }
 
-/// Names who could run a task that does not say so.
+/// Returns the possible agents of a task that names none.
 pub(super) fn agent_candidates(legacy: bool) -> Vec<String> {
     let names: &[&str] =
         if legacy { &["code-developer", "code-review-agent"] } else { &["code-developer", "universal-executor"] };
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// Sorts a recorded reason into the kinds of interruption (docs/formats/ccw.md#interruptions-and-strategies); `None` when the word
-/// says nothing.
+/// Returns the interruption kind of a recorded reason (docs/formats/ccw.md#interruptions-and-strategies); `None` if the reason
+/// does not tell.
 pub(super) fn interruption_kind(reason: &str) -> Option<InterruptionKind> {
     let reason = fold(reason);
     let has = |words: &[&str]| words.iter().any(|word| reason.contains(word));
@@ -167,7 +167,7 @@ pub(super) fn interruption_kind(reason: &str) -> Option<InterruptionKind> {
     }
 }
 
-/// Returns the reason as a word for the state: the recorded one when it is a word, else the kind's.
+/// Returns the reason as an identifier for the state: the recorded reason if it is one, else that of the kind.
 pub(super) fn interruption_word(kind: InterruptionKind, reason: &str) -> String {
     let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     if (1..=60).contains(&reason.len()) && reason.contains('_') && reason.chars().all(is_word) {

@@ -1,16 +1,16 @@
 use serde_json::Value;
 use serde_json::json;
 
-use super::Doer;
-use super::Word;
+use super::StatusWord;
+use super::TaskExecutor;
 use super::interruption_kind;
 use super::interruption_word;
-use super::word;
+use super::status_word;
 use crate::model::InterruptionKind;
 use crate::model::Status;
 
-fn word_of(task: &Value) -> Word {
-    word(task)
+fn word_of(task: &Value) -> StatusWord {
+    status_word(task)
 }
 
 #[test]
@@ -26,13 +26,13 @@ fn the_union_of_all_statuses_is_read() {
         ("skipped", Status::Skipped),
         ("cancelled", Status::Cancelled),
     ] {
-        assert_eq!(word_of(&json!({"status": text})), Word::Known(status), "{text}");
+        assert_eq!(word_of(&json!({"status": text})), StatusWord::Known(status), "{text}");
     }
-    assert_eq!(word_of(&json!({"status": "container"})), Word::Container);
-    assert_eq!(word_of(&json!({"status": null})), Word::Missing);
-    assert_eq!(word_of(&json!({"status": " "})), Word::Missing);
-    assert_eq!(word_of(&json!({})), Word::Missing);
-    let alias = |word: &str, status| Word::Alias { word: word.to_owned(), status };
+    assert_eq!(word_of(&json!({"status": "container"})), StatusWord::Container);
+    assert_eq!(word_of(&json!({"status": null})), StatusWord::Missing);
+    assert_eq!(word_of(&json!({"status": " "})), StatusWord::Missing);
+    assert_eq!(word_of(&json!({})), StatusWord::Missing);
+    let alias = |word: &str, status| StatusWord::Alias { word: word.to_owned(), status };
     assert_eq!(word_of(&json!({"status": "Not Started"})), alias("Not Started", Status::Pending));
     assert_eq!(word_of(&json!({"status": "WIP"})), alias("WIP", Status::InProgress));
     assert_eq!(word_of(&json!({"status": "done"})), alias("done", Status::Completed));
@@ -48,10 +48,10 @@ fn the_union_of_all_statuses_is_read() {
         assert_eq!(word_of(&json!({"status": text})), alias(text, status));
     }
     for text in ["未完成", "completed?no", "blocked by IMPL-1", "needs_review", "🎉"] {
-        assert_eq!(word_of(&json!({"status": text})), Word::Unknown(text.to_owned()));
+        assert_eq!(word_of(&json!({"status": text})), StatusWord::Unknown(text.to_owned()));
     }
-    assert_eq!(word_of(&json!({"status": "almost done"})), Word::Unknown("almost done".to_owned()));
-    assert_eq!(word_of(&json!({"status": true})), Word::Unknown("true".to_owned()));
+    assert_eq!(word_of(&json!({"status": "almost done"})), StatusWord::Unknown("almost done".to_owned()));
+    assert_eq!(word_of(&json!({"status": true})), StatusWord::Unknown("true".to_owned()));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn agents_are_named_or_follow_from_the_type_and_the_time() {
         (json!({"meta": {"agent": "@"}}), false, None),
         (json!({"meta": 3}), false, None),
     ] {
-        assert_eq!(Doer::of(&task).agent(legacy).as_deref(), expected, "{task}");
+        assert_eq!(TaskExecutor::of(&task).agent(legacy).as_deref(), expected, "{task}");
     }
 }
 

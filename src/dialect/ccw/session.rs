@@ -1,4 +1,4 @@
-//! The session file, of which only `session_id` is ever needed (docs/formats/ccw.md#session-file).
+//! The session file. Only `session_id` is ever required (docs/formats/ccw.md#session-file).
 
 use serde_json::Value;
 
@@ -13,16 +13,16 @@ use crate::model::FindingCode;
 use crate::model::RunStatus;
 use crate::model::Timestamp;
 
-/// Is what the session file says; without one, everything is empty.
+/// The content of the session file; without one, everything is empty.
 #[derive(Debug)]
 pub(super) struct Session {
-    /// An object, or null when there is no readable file.
+    /// An object, or null without a readable file.
     value: Value,
     pub(super) is_unreadable: bool,
     pub(super) findings: Vec<Finding>,
 }
 
-/// Words seen in session files for one that is under way (docs/formats/ccw.md#session-file).
+/// Status words seen in session files for an active session (docs/formats/ccw.md#session-file).
 const ACTIVE: [&str; 13] = [
     "planning",
     "active",
@@ -39,7 +39,7 @@ const ACTIVE: [&str; 13] = [
     "interrupted",
 ];
 
-/// The order in which CCW's own scanner looks for the beginning.
+/// The fields for the start time, in the order of CCW's own scanner.
 const CREATED: [&str; 5] = ["/created_at", "/initialized_at", "/timestamp", "/created", "/meta/created"];
 const LATER: [&str; 8] = [
     "/execution_started_at",
@@ -65,7 +65,7 @@ impl Session {
         match parse_value(bytes) {
             Ok(value) if value.is_object() => Self { value, is_unreadable: false, findings: Vec::new() },
             Ok(_) => {
-                let finding = Finding::new(FindingCode::SessionUnreadable, "the session file holds no JSON object");
+                let finding = Finding::new(FindingCode::SessionUnreadable, "the session file is not a JSON object");
                 Self { value: Value::Null, is_unreadable: true, findings: vec![finding.at(path).line(1, Some(1))] }
             }
             Err(error) => {
@@ -84,32 +84,32 @@ impl Session {
     }
 
     pub(super) fn id(&self) -> Option<String> {
-        self.told_id().filter(|id| ids::is_safe(id))
+        self.raw_id().filter(|id| ids::is_safe(id))
     }
 
-    /// Returns the id that the file gives and nobody can use: it is a path, or longer than any id.
+    /// Returns an id that cannot be used: a path, or too long.
     pub(super) fn unsafe_id(&self) -> Option<String> {
-        self.told_id().filter(|id| !ids::is_safe(id)).map(|id| raw::line(&id))
+        self.raw_id().filter(|id| !ids::is_safe(id)).map(|id| raw::line(&id))
     }
 
-    fn told_id(&self) -> Option<String> {
+    fn raw_id(&self) -> Option<String> {
         raw::first_text(self.value(), &["/session_id", "/id"]).map(|id| id.trim().to_owned())
     }
 
-    /// Returns what the session is for; tools disagree about where that stands.
+    /// Returns the goal of the session, which tools record in different fields.
     pub(super) fn goal(&self) -> Option<String> {
         let fields = ["project", "description", "goal", "topic", "task_description"];
         fields.iter().find_map(|field| {
-            let told = self.value().get(field)?;
-            if !told.is_object() {
-                return raw::text(Some(told));
+            let stated = self.value().get(field)?;
+            if !stated.is_object() {
+                return raw::text(Some(stated));
             }
             let inside = ["/goal", "/description", "/title", "/name", "/summary", "/objective", "/text", "/topic"];
-            raw::first_text(told, &inside).or_else(|| raw::item(told))
+            raw::first_text(stated, &inside).or_else(|| raw::item(stated))
         })
     }
 
-    /// Returns the status and, for a word that nobody knows, the word.
+    /// Returns the status and, if it is unknown, its word.
     pub(super) fn status(&self) -> (RunStatus, Option<String>) {
         let Some(text) = self.value().get("status").filter(|status| !status.is_null()) else {
             return (RunStatus::Active, None);
@@ -125,7 +125,7 @@ impl Session {
         }
     }
 
-    /// Tells whether the file itself says that the session was archived.
+    /// Tells whether the file has an archive timestamp.
     pub(super) fn is_stamped_archived(&self) -> bool {
         raw::first_text(self.value(), &["/archived_at"]).is_some()
     }
@@ -134,7 +134,7 @@ impl Session {
         CREATED.iter().find_map(|pointer| self.time(files, pointer))
     }
 
-    /// Returns the newest stamp of the session file.
+    /// Returns the newest timestamp of the session file.
     pub(super) fn stamp(&self, files: &FileSet) -> Option<Timestamp> {
         let fields = CREATED.iter().chain(&LATER).filter_map(|pointer| self.time(files, pointer));
         let history = raw::items(self.value().get("interruption_history"));

@@ -1,4 +1,4 @@
-//! Everything a session folder says, side by side: tasks, checklist, summaries. Readers and writers both begin here.
+//! Everything in a session folder, matched up: tasks, checklist, summaries. Shared by readers and writers.
 
 use std::collections::BTreeSet;
 
@@ -8,14 +8,14 @@ use super::layout::Layout;
 use super::layout::TASK_DIR;
 use super::parsed_task::ParsedTask;
 use super::raw;
-use super::rules::Word;
+use super::rules::StatusWord;
 use super::session::Session;
 use super::task;
-use super::task::Place;
 use super::task::Task;
-use super::todo::Line;
-use super::todo::Mark;
-use super::todo::Mention;
+use super::task::TaskLocation;
+use super::todo::CheckboxMark;
+use super::todo::ChecklistLine;
+use super::todo::ChecklistStatus;
 use super::todo::Subject;
 use super::todo::Todo;
 use crate::model::Clock;
@@ -25,7 +25,7 @@ use crate::model::FindingCode;
 use crate::model::RelPath;
 use crate::model::StepId;
 
-/// Is a session folder as read.
+/// A session folder as read.
 pub(super) struct SessionFiles<'a> {
     pub(super) files: &'a FileSet,
     pub(super) layout: Layout,
@@ -33,11 +33,11 @@ pub(super) struct SessionFiles<'a> {
     /// In natural order of their ids.
     pub(super) tasks: Vec<Task>,
     pub(super) index: Index,
-    /// The word for a running task.
+    /// The status word for a running task.
     pub(super) running: &'static str,
     pub(super) has_todo: bool,
-    /// What the checklist says about each task.
-    pub(super) mentions: Vec<Option<Mention>>,
+    /// The checklist status of each task.
+    pub(super) checklist: Vec<Option<ChecklistStatus>>,
     /// The summaries of each task.
     pub(super) summaries: Vec<Vec<RelPath>>,
     pub(super) findings: Vec<Finding>,
@@ -55,14 +55,14 @@ impl<'a> SessionFiles<'a> {
         let running = task::running_word(&tasks);
         let todo = read_todo(files, &layout, &mut findings);
         let mut index = index_of(&tasks);
-        let mut mentions = vec![None; tasks.len()];
+        let mut checklist = vec![None; tasks.len()];
         if let Some(todo) = &todo {
             let mut subjects = todo.subjects(&index);
             if add_checklist_tasks(&layout, (todo, &subjects), &mut tasks, files.clock, &mut findings) {
                 index = index_of(&tasks);
                 subjects = todo.subjects(&index);
             }
-            mentions = todo.mentions(&subjects, &index, tasks.len());
+            checklist = todo.checklist(&subjects, &index, tasks.len());
         }
         let summaries = match_summaries(files, &layout, &index, tasks.len());
         let is_degraded = read.is_degraded || session.is_unreadable;
@@ -74,7 +74,7 @@ impl<'a> SessionFiles<'a> {
             index,
             running,
             has_todo: todo.is_some(),
-            mentions,
+            checklist,
             summaries,
             findings,
             is_degraded,
@@ -84,17 +84,19 @@ impl<'a> SessionFiles<'a> {
     }
 
     /// Returns where a task is recorded.
-    pub(super) fn place(&self, id: &StepId) -> Option<&Place> {
-        Some(&self.tasks[self.find(id)?].place)
+    pub(super) fn location(&self, id: &StepId) -> Option<&TaskLocation> {
+        Some(&self.tasks[self.find(id)?].location)
     }
 
-    /// Returns the byte of the checklist at which the box of a task is. The box of one that only the checklist knows is its
-    /// status, whatever other lines say of it.
-    pub(super) fn box_of(&self, id: &StepId) -> Option<usize> {
+    /// Returns the byte offset of the checkbox of a task. For a task that is only in the checklist, this checkbox is its status,
+    /// regardless of other lines about it.
+    pub(super) fn checkbox_of(&self, id: &StepId) -> Option<usize> {
         let at = self.find(id)?;
-        match self.tasks[at].place {
-            Place::Checklist { at, .. } => Some(at),
-            Place::File { .. } | Place::Unreadable { .. } => self.mentions[at].as_ref().and_then(|mention| mention.at),
+        match self.tasks[at].location {
+            TaskLocation::Checklist { at, .. } => Some(at),
+            TaskLocation::File { .. } | TaskLocation::Unreadable { .. } => {
+                self.checklist[at].as_ref().and_then(|mention| mention.at)
+            }
         }
     }
 
@@ -103,15 +105,15 @@ impl<'a> SessionFiles<'a> {
         exact.or_else(|| self.tasks.iter().position(|task| task.id.matches(id.as_str())))
     }
 
-    /// Reports where the checklist and the tasks do not name the same things (docs/formats/ccw.md#checks-before-a-resume).
+    /// Reports differences between the checklist and the tasks (docs/formats/ccw.md#checks-before-a-resume).
     fn compare_checklist(&mut self) {
         if !self.has_todo {
             return;
         }
         let mut found = Vec::new();
-        for (task, mention) in self.tasks.iter().zip(&self.mentions) {
+        for (task, mention) in self.tasks.iter().zip(&self.checklist) {
             if let Some(mention) = mention.as_ref().filter(|mention| mention.contradicts) {
-                let message = format!("{} has several lines that contradict each other; the last one counts", task.id);
+                let message = format!("{} has contradictory lines; the last one counts", task.id);
                 let finding = Finding::new(FindingCode::TodoMismatch, message).on(&task.id).at(&self.layout.todo);
                 found.push(finding.line(mention.number, None));
             }
@@ -119,13 +121,13 @@ impl<'a> SessionFiles<'a> {
         let silent: Vec<&str> = self
             .tasks
             .iter()
-            .zip(&self.mentions)
-            // A group stands in the list as a line without a box (docs/formats/ccw.md#checklist).
-            .filter(|(task, mention)| mention.is_none() && task.parsed.word != Word::Container)
+            .zip(&self.checklist)
+            // A group is in the list as a line without a checkbox (docs/formats/ccw.md#checklist).
+            .filter(|(task, mention)| mention.is_none() && task.parsed.word != StatusWord::Container)
             .map(|(task, _)| task.id.as_str())
             .collect();
         if !silent.is_empty() {
-            let message = format!("the checklist does not mention {}", some_of(&silent));
+            let message = format!("the checklist does not mention {}", first_of(&silent));
             found.push(Finding::new(FindingCode::TodoMismatch, message).at(&self.layout.todo));
         }
         self.findings.extend(found);
@@ -148,8 +150,8 @@ fn read_todo(files: &FileSet, layout: &Layout, findings: &mut Vec<Finding>) -> O
     None
 }
 
-/// Adds tasks that only the checklist knows, so that open work never vanishes because its file is missing, and tells whether
-/// there were any. Without any task with an id, each box at the margin is a task.
+/// Adds tasks that are only in the checklist, so that open work does not vanish when its file is missing. Returns whether there
+/// were any. If no task has an id, each unindented checkbox is a task.
 fn add_checklist_tasks(
     layout: &Layout,
     (todo, subjects): (&Todo, &[Option<Subject>]),
@@ -158,22 +160,22 @@ fn add_checklist_tasks(
     findings: &mut Vec<Finding>,
 ) -> bool {
     let count = tasks.len();
-    let strangers = todo.strangers(subjects);
-    let groups: BTreeSet<String> = match strangers.is_empty() {
+    let unknown_lines = todo.unknown_lines(subjects);
+    let groups: BTreeSet<String> = match unknown_lines.is_empty() {
         true => BTreeSet::new(),
         false => tasks.iter().flat_map(|task| ids::ancestors(task.id.as_str())).collect(),
     };
     let mut added: Vec<String> = Vec::new();
-    for (id, title, line) in strangers {
-        // A group line over tasks with files (`IMPL-1` over `IMPL-1.1`) stands for no work of its own.
-        if !groups.contains(&ids::loose(&id)) && ids::is_safe(&id) {
+    for (id, title, line) in unknown_lines {
+        // A group line above tasks with files (`IMPL-1` over `IMPL-1.1`) is not a task itself.
+        if !groups.contains(&ids::loose_key(&id)) && ids::is_safe(&id) {
             added.push(id.clone());
             tasks.push(from_line(line, &id, &title, clock));
         }
     }
     if count > 0 && !added.is_empty() {
         let shown: Vec<&str> = added.iter().map(String::as_str).collect();
-        let message = format!("{} stands in the checklist and has no file in {TASK_DIR}", some_of(&shown));
+        let message = format!("{} is in the checklist but has no file in {TASK_DIR}", first_of(&shown));
         findings.push(Finding::new(FindingCode::TodoMismatch, message).at(&layout.todo));
     }
     if tasks.is_empty() {
@@ -188,21 +190,21 @@ fn add_checklist_tasks(
     tasks.len() > count
 }
 
-/// Makes a task of a checklist line; its box is its status, since nothing else records one.
-fn from_line(line: &Line, id: &str, title: &str, clock: Clock) -> Task {
+/// Creates a task from a checklist line; its checkbox is its only status.
+fn from_line(line: &ChecklistLine, id: &str, title: &str, clock: Clock) -> Task {
     let status = match line.mark {
-        Mark::Open => "pending",
-        Mark::Done => "completed",
-        Mark::InProgress => "in_progress",
-        Mark::Blocked => "blocked",
-        Mark::Cancelled => "cancelled",
+        CheckboxMark::Open => "pending",
+        CheckboxMark::Done => "completed",
+        CheckboxMark::InProgress => "in_progress",
+        CheckboxMark::Blocked => "blocked",
+        CheckboxMark::Cancelled => "cancelled",
     };
     let (parsed, text) = ParsedTask::with_text(&serde_json::json!({"title": title, "status": status}), clock);
-    let place = Place::Checklist { number: line.number, at: line.at };
-    Task { id: StepId::new(id), aliases: Vec::new(), place, parsed, text }
+    let location = TaskLocation::Checklist { number: line.number, at: line.at };
+    Task { id: StepId::new(id), aliases: Vec::new(), location, parsed, text }
 }
 
-/// Gives each summary to the one task that its name begins with.
+/// Assigns each summary to the task whose id its name begins with.
 fn match_summaries(files: &FileSet, layout: &Layout, index: &Index, count: usize) -> Vec<Vec<RelPath>> {
     let mut summaries: Vec<Vec<RelPath>> = vec![Vec::new(); count];
     for dir in &layout.summaries {
@@ -218,7 +220,7 @@ fn match_summaries(files: &FileSet, layout: &Layout, index: &Index, count: usize
     summaries
 }
 
-/// Tells whether a file tells what was done, rather than why it failed (docs/formats/ccw.md#summaries).
+/// Tells whether a file describes what was done, rather than why it failed (docs/formats/ccw.md#summaries).
 fn is_summary(name: &str) -> bool {
     let name = name.to_lowercase();
     !name.starts_with('.')
@@ -227,8 +229,8 @@ fn is_summary(name: &str) -> bool {
         && !name.contains("failure_analysis")
 }
 
-/// Names a few ids and how many more there are.
-pub(super) fn some_of(ids: &[&str]) -> String {
+/// Lists the first ids and the number of the others.
+pub(super) fn first_of(ids: &[&str]) -> String {
     let shown: Vec<String> = ids.iter().take(10).map(|id| raw::line(id)).collect();
     let more = ids.len() - shown.len();
     if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }

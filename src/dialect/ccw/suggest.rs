@@ -1,13 +1,12 @@
-//! Where the checklist lags behind the tasks: a finished task whose box is open is suggested as ticked.
+//! Suggests ticks where the checklist lags behind the tasks.
 //!
-//! `finish` ticks the box of the step it is about and no other one, so what somebody else forgot stays as it is until a person
-//! takes the suggestion.
+//! `finish` ticks only the checkbox of its own step. Other omissions stay until the user applies a suggestion.
 
 use super::session_files::SessionFiles;
-use super::session_files::some_of;
-use super::task::Place;
+use super::session_files::first_of;
+use super::task::TaskLocation;
 use super::todo;
-use super::todo::Mark;
+use super::todo::CheckboxMark;
 use crate::model::FileSet;
 use crate::model::StepId;
 use crate::model::Suggestion;
@@ -24,39 +23,39 @@ pub(super) fn suggest(files: &FileSet, done: &[StepId]) -> Suggestions {
     let mut after = bytes.to_vec();
     let mut reasons = Vec::new();
     let mut silent = Vec::new();
-    for (task, mention) in session_files.tasks.iter().zip(&session_files.mentions) {
+    for (task, mention) in session_files.tasks.iter().zip(&session_files.checklist) {
         let is_done = done.contains(&task.id);
-        if matches!(task.place, Place::Checklist { .. }) {
+        if matches!(task.location, TaskLocation::Checklist { .. }) {
             continue;
         }
         let id = clean_line(task.id.as_str(), 100);
         match mention {
             None => silent.push(task.id.as_str()),
-            Some(mention) if is_done && mention.mark != Mark::Done => match mention.at {
+            Some(mention) if is_done && mention.mark != CheckboxMark::Done => match mention.at {
                 Some(at) => {
                     after = todo::ticked(after, at);
-                    reasons.push(format!("{id} is completed, and its box in line {} is open", mention.number));
+                    reasons.push(format!("{id} is completed but its box in line {} is open", mention.number));
                 }
                 None => suggestions.notes.push(format!(
-                    "{id} is completed, and several boxes below line {} speak for it: tick those that are done",
+                    "{id} is completed but has several boxes below line {}: tick the finished ones",
                     mention.number
                 )),
             },
-            Some(mention) if !is_done && mention.mark == Mark::Done => suggestions.notes.push(format!(
-                "the box of {id} in line {} is ticked, and the task is not proved to be done: a person decides",
+            Some(mention) if !is_done && mention.mark == CheckboxMark::Done => suggestions.notes.push(format!(
+                "the box of {id} in line {} is ticked but the task is not proved to be done: the user decides",
                 mention.number
             )),
             Some(_) => {}
         }
     }
     if !silent.is_empty() {
-        let message = format!("the checklist does not mention {}; a line for it is for its author", some_of(&silent));
+        let message = format!("the checklist does not mention {}; add a line by hand", first_of(&silent));
         suggestions.notes.push(message);
     }
     if !reasons.is_empty() {
         suggestions.files.push(Suggestion { file: session_files.layout.todo.clone(), after, reasons });
     }
-    suggestions.or("the checklist says of every task what the task itself says")
+    suggestions.or("the checklist agrees with every task")
 }
 
 #[cfg(test)]

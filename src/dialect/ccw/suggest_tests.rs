@@ -16,7 +16,7 @@ fn only_the_boxes_of_finished_tasks_are_ticked() {
     assert_eq!(found.files.len(), 1);
     let after = String::from_utf8(found.files[0].after.clone()).unwrap();
     assert_eq!(after, TODO.replace("[ ] **IMPL-1", "[x] **IMPL-1"));
-    assert_eq!(found.files[0].reasons, ["IMPL-1 is completed, and its box in line 2 is open"]);
+    assert_eq!(found.files[0].reasons, ["IMPL-1 is completed but its box in line 2 is open"]);
     assert!(found.notes[0].starts_with("the box of IMPL-3 in line 4 is ticked"), "{:?}", found.notes);
     assert!(found.notes[1].contains("does not mention IMPL-4"), "{:?}", found.notes);
 }

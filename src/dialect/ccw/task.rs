@@ -1,4 +1,5 @@
-//! Task files, read leniently: any era, any of the places where fields were put (docs/formats/ccw.md#task-file).
+//! Reads task files leniently: all format eras, and every position where a field has been written
+//! (docs/formats/ccw.md#task-file).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use super::parsed_task::ParsedTask;
 use super::parsed_task::Shape;
 use super::raw;
 use super::rules;
-use super::rules::Word;
+use super::rules::StatusWord;
 use super::session::Session;
 use crate::dialect::json::parse_value;
 use crate::model::Clock;
@@ -24,39 +25,39 @@ use crate::model::RelPath;
 use crate::model::Status;
 use crate::model::StepId;
 
-/// Is one task as found.
+/// A task as found.
 #[derive(Debug)]
 pub(super) struct Task {
     pub(super) id: StepId,
-    /// Other names under which dependencies and checklists may speak of it.
+    /// Other names that dependencies and checklists may use for it.
     pub(super) aliases: Vec<String>,
-    pub(super) place: Place,
+    pub(super) location: TaskLocation,
     pub(super) parsed: ParsedTask,
-    /// The object that defines it: the file that it has for itself, else what stands in another one; null when it could not be read.
+    /// The JSON object that defines it: its whole file, or part of a file with several tasks; null if it could not be read.
     pub(super) text: Arc<[u8]>,
 }
 
-/// Says where a task is recorded.
+/// Where a task is recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    /// In a JSON file: alone, or at a pointer into it.
+pub(super) enum TaskLocation {
+    /// In a JSON file: as the whole file, or at a pointer.
     File { path: RelPath, pointer: String },
-    /// In a file that cannot be read.
+    /// In an unreadable file.
     Unreadable { path: RelPath },
-    /// Nowhere but on this line of the checklist.
+    /// Only on this line of the checklist.
     Checklist { number: u32, at: usize },
 }
 
-/// Is every task of a session and what was wrong with them.
+/// All tasks of a session and their problems.
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
     pub(super) list: Vec<Task>,
     pub(super) findings: Vec<Finding>,
-    /// Some file could not be read.
+    /// Whether a file could not be read.
     pub(super) is_degraded: bool,
 }
 
-/// Reads the task files, else the tasks inside the session file, in natural order.
+/// Reads the task files or, without any, the tasks in the session file, in natural order.
 pub(super) fn read(files: &FileSet, layout: &Layout, session: &Session) -> Tasks {
     let mut tasks = Tasks::default();
     let mut found: Vec<(&RelPath, &FileEntry)> = Vec::new();
@@ -88,7 +89,7 @@ fn stem(path: &RelPath) -> &str {
 }
 
 impl Tasks {
-    /// Reads a file with a task of its own, and tells whether it is a list of tasks instead.
+    /// Reads a file with a single task. Returns whether it is a list of tasks instead.
     fn read_file(&mut self, path: &RelPath, entry: &FileEntry, clock: Clock) -> bool {
         let bytes = match &entry.content {
             Content::Bytes(bytes) => bytes,
@@ -105,14 +106,14 @@ impl Tasks {
         match &parsed.shape {
             Shape::List => return true,
             Shape::Task => {
-                let place = Place::File { path: path.clone(), pointer: String::new() };
-                self.add(path, stem(path), place, (parsed, Arc::clone(bytes)));
+                let location = TaskLocation::File { path: path.clone(), pointer: String::new() };
+                self.add(path, stem(path), location, (parsed, Arc::clone(bytes)));
             }
-            Shape::Other => self.unreadable(path, "it holds no JSON object", Some((1, 1))),
+            Shape::Other => self.unreadable(path, "it is not a JSON object", Some((1, 1))),
             Shape::Broken(_) if ["tmp", "temp"].contains(&stem(path)) => {
-                // Agents of CCW write through a file of this name, and leave it when that fails
+                // CCW agents write through a file of this name and leave it when that fails
                 // (docs/formats/ccw.md#files-left-by-failed-writes).
-                let message = "the file was left by a write that failed and is no task; it was left out";
+                let message = "the file is a leftover of a failed write, not a task; it is ignored";
                 self.findings.push(Finding::new(FindingCode::FieldIgnored, message).at(path));
             }
             Shape::Broken(error) => {
@@ -123,7 +124,7 @@ impl Tasks {
         false
     }
 
-    /// Reads a file that lists tasks, where no file describes a single one; else it is an index of those.
+    /// Reads a file that lists tasks, if no file has a single task; otherwise it is an index of them.
     fn read_list(&mut self, path: &RelPath, entry: &FileEntry, is_alone: bool, clock: Clock) {
         let before = self.list.len();
         if let Content::Bytes(bytes) = &entry.content
@@ -133,42 +134,42 @@ impl Tasks {
             self.read_embedded(path, pointer, Some(tasks), clock);
         }
         if self.list.len() == before {
-            let message = "the file lists tasks and is none itself; it was left out";
+            let message = "the file is a list of tasks, not a task; it is ignored";
             self.findings.push(Finding::new(FindingCode::FieldIgnored, message).at(path));
         }
     }
 
-    /// Reads the tasks of an array that stands at `pointer` in a file.
+    /// Reads the tasks of the array at `pointer` in a file.
     fn read_embedded(&mut self, path: &RelPath, pointer: &str, tasks: Option<&Value>, clock: Clock) {
         for (at, value) in raw::items(tasks).enumerate() {
             if !value.is_object() || own_id(value).is_none() {
                 continue;
             }
-            let place = Place::File { path: path.clone(), pointer: format!("{pointer}/{at}") };
+            let location = TaskLocation::File { path: path.clone(), pointer: format!("{pointer}/{at}") };
             let object = ParsedTask::with_text(value, clock);
-            self.add(path, &format!("task-{}", at + 1), place, object);
+            self.add(path, &format!("task-{}", at + 1), location, object);
         }
     }
 
-    fn add(&mut self, path: &RelPath, stem: &str, place: Place, (parsed, text): (ParsedTask, Arc<[u8]>)) {
+    fn add(&mut self, path: &RelPath, stem: &str, location: TaskLocation, (parsed, text): (ParsedTask, Arc<[u8]>)) {
         let own = parsed.own_id.as_deref();
         let id = match own {
             Some(id) if ids::is_safe(id) => id,
             Some(id) => {
-                let message = format!("`{}` cannot be used as an id; the name of the file is used", raw::line(id));
+                let message = format!("`{}` cannot be used as an id; the file name is used instead", raw::line(id));
                 self.findings.push(Finding::new(FindingCode::IdUnsafe, message).at(path).pointer("/id"));
                 stem
             }
             None => stem,
         };
-        if place.is_whole_file() && ids::is_safe(own.unwrap_or(stem)) && !id.eq_ignore_ascii_case(stem) {
+        if location.is_whole_file() && ids::is_safe(own.unwrap_or(stem)) && !id.eq_ignore_ascii_case(stem) {
             let message = format!("the file {} describes the task {}", raw::line(path.name()), raw::line(id));
             self.findings.push(Finding::new(FindingCode::IdMismatch, message).at(path).on(&StepId::new(id)));
         }
         let id = StepId::new(id);
         let names = own.into_iter().chain([stem]);
         let aliases = names.filter(|name| *name != id.as_str()).map(str::to_owned).collect();
-        self.list.push(Task { id, aliases, place, parsed, text });
+        self.list.push(Task { id, aliases, location, parsed, text });
     }
 
     fn unreadable(&mut self, path: &RelPath, problem: &str, position: Option<(u32, u32)>) {
@@ -182,12 +183,12 @@ impl Tasks {
             None => finding,
         });
         self.is_degraded = true;
-        let place = Place::Unreadable { path: path.clone() };
+        let location = TaskLocation::Unreadable { path: path.clone() };
         let (parsed, text) = (ParsedTask::empty(Shape::Other), Arc::from(&b"null"[..]));
-        self.list.push(Task { id, aliases: Vec::new(), place, parsed, text });
+        self.list.push(Task { id, aliases: Vec::new(), location, parsed, text });
     }
 
-    /// Keeps, of tasks with one id, the one whose file has that name, else the first.
+    /// Of tasks with the same id, keeps the one whose file has that name, else the first.
     fn drop_duplicates(&mut self) {
         let mut names: Vec<(String, usize)> =
             self.list.iter().enumerate().map(|(at, task)| (task.id.as_str().to_lowercase(), at)).collect();
@@ -196,17 +197,17 @@ impl Tasks {
         for alike in names.chunk_by(|left, right| left.0 == right.0).filter(|alike| alike.len() > 1) {
             let is_named = |at: usize| {
                 let task = &self.list[at];
-                task.place.path().is_some_and(|path| task.id.matches(stem(path)))
+                task.location.path().is_some_and(|path| task.id.matches(stem(path)))
             };
             let kept = alike.iter().find(|(_, at)| is_named(*at)).unwrap_or(&alike[0]).1;
             dropped.extend(alike.iter().map(|(_, at)| *at).filter(|at| *at != kept));
         }
         for at in &dropped {
             let task = &self.list[*at];
-            let message = format!("the id {} is used by more than one task; this one was left out", task.id);
+            let message = format!("the id {} is used by more than one task; this one is ignored", task.id);
             let finding = Finding::new(FindingCode::DuplicateId, message).on(&task.id);
-            self.findings.push(match task.place.path() {
-                Some(path) => finding.at(path).fix("give the task an id of its own"),
+            self.findings.push(match task.location.path() {
+                Some(path) => finding.at(path).fix("give the task a unique id"),
                 None => finding,
             });
         }
@@ -219,7 +220,7 @@ impl Tasks {
     }
 }
 
-impl Place {
+impl TaskLocation {
     pub(super) fn path(&self) -> Option<&RelPath> {
         match self {
             Self::File { path, .. } | Self::Unreadable { path } => Some(path),
@@ -227,13 +228,13 @@ impl Place {
         }
     }
 
-    /// Tells whether it is a file that holds the task and nothing else.
+    /// Tells whether it is a file with this task only.
     pub(super) fn is_whole_file(&self) -> bool {
         matches!(self, Self::File { pointer, .. } if pointer.is_empty())
     }
 }
 
-/// Returns the word for a running task: `active` where the files of this session use that, else `in_progress`.
+/// Returns the status word for a running task: `active` if the files of this session use it, else `in_progress`.
 pub(super) fn running_word(tasks: &[Task]) -> &'static str {
     let is_active = tasks.iter().any(|task| task.parsed.running.active);
     let is_in_progress = tasks.iter().any(|task| task.parsed.running.in_progress);
@@ -248,7 +249,7 @@ pub(super) fn own_id(value: &Value) -> Option<String> {
     }
 }
 
-/// Returns the list that a file among the task files is, with its pointer; of a task nothing.
+/// Returns the list in a file among the task files, with its pointer; `None` for a task.
 pub(super) fn listed(value: &Value) -> Option<(&'static str, &Value)> {
     if value.is_array() {
         return raw::items(Some(value)).any(|item| own_id(item).is_some()).then_some(("", value));
@@ -258,15 +259,15 @@ pub(super) fn listed(value: &Value) -> Option<(&'static str, &Value)> {
     (!has("id") && !has("task_id") && !has("title")).then_some(("/tasks", tasks))
 }
 
-/// Is a dependency as written.
+/// A dependency as written.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Dependency {
     pub(super) text: String,
-    /// Written where also other things than tasks are listed, packages for example.
+    /// Whether the field may also list other things than tasks, such as packages.
     pub(super) is_vague: bool,
 }
 
-/// Collects the dependencies from all the places where they are written (docs/formats/ccw.md#dependencies).
+/// Collects the dependencies from all fields in use (docs/formats/ccw.md#dependencies).
 pub(super) fn dependencies(task: &Value) -> Vec<Dependency> {
     let mut found = Vec::new();
     let strict = ["/depends_on", "/context/depends_on", "/relations/depends_on", "/meta/depends_on"];
@@ -287,7 +288,7 @@ pub(super) fn dependencies(task: &Value) -> Vec<Dependency> {
     unique
 }
 
-/// Collects from an object: lists under the names in use, else its keys are what it depends on (`{"IMPL-1": "for the API"}`).
+/// Collects from an object: its lists under the known keys, else its keys (`{"IMPL-1": "for the API"}`).
 fn collect_object(object: &Value, found: &mut Vec<Dependency>) {
     let lists = ["depends_on", "upstream", "requires", "blocked_by", "tasks"];
     let others = ["blocks", "downstream", "dependents", "required_by"];
@@ -318,7 +319,7 @@ fn collect(value: Option<&Value>, is_vague: bool, found: &mut Vec<Dependency>) {
             for item in flat.take(raw::LIST_LIMIT) {
                 let named = ["/id", "/task_id", "/task", "/depends_on", "/task/id", "/ref", "/name", "/title"];
                 let text = if item.is_object() || item.is_array() {
-                    // What nobody can read is a dependency that nobody can meet.
+                    // An unreadable dependency counts as one that cannot be met.
                     Some(raw::first_text(item, &named).unwrap_or_else(|| raw::line(&item.to_string())))
                 } else {
                     raw::text(Some(item))
@@ -333,17 +334,20 @@ fn collect(value: Option<&Value>, is_vague: bool, found: &mut Vec<Dependency>) {
     }
 }
 
-/// Names what in a task that counts as pending says that it is done: the log that CCW's tools keep of it, a result, or a status
-/// in another place than its own. It is one witness of several: `pending` may have been written after it.
-pub(super) fn record_of_success(task: &Value, word: &Word) -> Option<&'static str> {
+/// Returns the field that says a pending task is done: the log that CCW's tools keep, a result, or a status in another field. It
+/// is only one witness of several, because `pending` may have been written later.
+pub(super) fn record_of_success(task: &Value, word: &StatusWord) -> Option<&'static str> {
     let is_absent = match word {
-        Word::Missing => true,
-        Word::Known(Status::Pending) | Word::Alias { status: Status::Pending, .. } => false,
-        Word::Known(_) | Word::Alias { .. } | Word::Container | Word::Unknown(_) => return None,
+        StatusWord::Missing => true,
+        StatusWord::Known(Status::Pending) | StatusWord::Alias { status: Status::Pending, .. } => false,
+        StatusWord::Known(_) | StatusWord::Alias { .. } | StatusWord::Container | StatusWord::Unknown(_) => {
+            return None;
+        }
     };
     let completes = |pointers: &[&str]| {
         let word = raw::first_text(task, pointers);
-        word.and_then(|word| rules::status(&word).or_else(|| rules::meant(&word))) == Some(Status::Completed)
+        word.and_then(|word| rules::status(&word).or_else(|| rules::status_from_alias(&word)))
+            == Some(Status::Completed)
     };
     let last = raw::items(task.get("status_history")).last();
     let logged = last.and_then(|entry| raw::first_text(entry, &["/to", "/status"]));
@@ -358,31 +362,31 @@ pub(super) fn record_of_success(task: &Value, word: &Word) -> Option<&'static st
     }
 }
 
-/// Returns the task that this one says it belongs to.
+/// Returns the parent that the task names.
 pub(super) fn parent(task: &Value) -> Option<String> {
     raw::first_text(task, &["/context/parent", "/relations/parent", "/parent_id", "/parent"])
 }
 
-/// Returns the list of subtasks, wherever it is, with its pointer.
+/// Returns the list of subtasks with its pointer.
 pub(super) fn subtasks(task: &Value) -> (&'static str, impl Iterator<Item = &Value>) {
     let places = ["/subtasks", "/relations/subtasks", "/context/subtasks"];
     let found = places.into_iter().find(|pointer| raw::items(raw::at(task, pointer)).next().is_some());
     (found.unwrap_or("/subtasks"), raw::items(found.and_then(|pointer| raw::at(task, pointer))))
 }
 
-/// Returns the name by which a subtask is addressed: its id, its text, else its number.
+/// Returns the name of a subtask: its id, its text, else its number.
 pub(super) fn subtask_name(subtask: &Value, at: usize) -> String {
-    let told = raw::first_text(subtask, &["/id", "/task_id"]).or_else(|| raw::text(Some(subtask)));
-    told.map_or_else(|| (at + 1).to_string(), |name| raw::line(&name))
+    let stated = raw::first_text(subtask, &["/id", "/task_id"]).or_else(|| raw::text(Some(subtask)));
+    stated.map_or_else(|| (at + 1).to_string(), |name| raw::line(&name))
 }
 
-/// Returns the first lines of what the task is about, where it says so.
+/// Returns the title, or a description instead.
 pub(super) fn title(task: &Value) -> Option<String> {
-    let told = raw::first_text(task, &["/title", "/name", "/description", "/context/description"]);
-    told.map(|title| raw::line(&title))
+    let stated = raw::first_text(task, &["/title", "/name", "/description", "/context/description"]);
+    stated.map(|title| raw::line(&title))
 }
 
-/// Returns the commit that its result is.
+/// Returns the commit recorded as its result.
 pub(super) fn commit(task: &Value) -> Option<String> {
     let is_commit = |text: &String| (7..=64).contains(&text.len()) && text.chars().all(|c| c.is_ascii_hexdigit());
     raw::first_text(task, &["/result/commit_hash", "/result/commit"]).filter(is_commit)
@@ -396,7 +400,7 @@ pub(super) fn focus(task: &Value) -> Vec<String> {
     raw::first_list(task, &["/paths", "/context/paths"]).iter().flat_map(|path| split(path)).collect()
 }
 
-/// Splits the form `a;b;c` of format C.
+/// Splits `a;b;c`, as format C writes it.
 fn split(paths: &str) -> Vec<String> {
     paths.split(';').map(raw::line).filter(|path| !path.is_empty()).collect()
 }
@@ -407,22 +411,22 @@ pub(super) fn targets(task: &Value) -> Vec<String> {
 }
 
 pub(super) fn requirements(task: &Value) -> Vec<String> {
-    let mut told = raw::first_list(task, &["/context/requirements", "/requirements"]);
+    let mut stated = raw::first_list(task, &["/context/requirements", "/requirements"]);
     let whole = ["/description", "/context/description", "/flow_control/implementation_approach/task_description"];
-    if let Some(description) = raw::first_text(task, &whole).filter(|text| !told.contains(text)) {
-        told.insert(0, description);
+    if let Some(description) = raw::first_text(task, &whole).filter(|text| !stated.contains(text)) {
+        stated.insert(0, description);
     }
-    told
+    stated
 }
 
 pub(super) fn acceptance(task: &Value) -> Vec<String> {
     let places = ["/context/acceptance", "/acceptance", "/acceptance_criteria", "/convergence/criteria"];
-    let mut told = raw::first_list(task, &places);
-    told.extend(raw::text(raw::at(task, "/convergence/verification")));
-    told
+    let mut stated = raw::first_list(task, &places);
+    stated.extend(raw::text(raw::at(task, "/convergence/verification")));
+    stated
 }
 
-/// Returns the definition: the task without what changes while it runs.
+/// Returns the task without the fields that change while it runs.
 pub(super) fn definition(task: Value) -> Value {
     const VOLATILE: [&str; 12] = [
         "status",

@@ -1,4 +1,4 @@
-//! Builds file sets and listings from literals.
+//! Helpers that build file sets and listings from literals.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub(super) fn time(text: &str) -> Timestamp {
     Timestamp::parse(text, 0).unwrap()
 }
 
-/// Makes a session in `dir` of files named relative to it. What lies under `.summaries` has only a name.
+/// Creates a session in `dir` from files named relative to it. Files below `.summaries` have only a name.
 pub(super) fn files_in(dir: &str, files: &[(&str, &[u8])]) -> FileSet {
     let mut entries = BTreeMap::new();
     for (name, bytes) in files {
@@ -113,7 +113,7 @@ pub(super) fn texts(edits: &[Edit]) -> Vec<(String, String)> {
     edits.iter().map(|edit| (name(edit), String::from_utf8_lossy(edit.after().unwrap()).into_owned())).collect()
 }
 
-/// Returns the set as it is after the edits.
+/// Returns the set after the edits.
 pub(super) fn applied(set: &FileSet, edits: &[Edit]) -> FileSet {
     let mut set = set.clone();
     for edit in edits {

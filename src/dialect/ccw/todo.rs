@@ -1,5 +1,5 @@
-//! The checklist `TODO_LIST.md`, in every shape seen (docs/formats/ccw.md#checklist). Works on bytes, so that a tick changes one of
-//! them.
+//! The checklist `TODO_LIST.md`, in every observed shape (docs/formats/ccw.md#checklist). Works on bytes, so that a tick changes
+//! a single byte.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,9 +8,9 @@ use super::ids;
 use super::ids::Index;
 use super::raw;
 
-/// Is what stands in a box.
+/// The content of a checkbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(super) enum CheckboxMark {
     Open,
     Done,
     InProgress,
@@ -18,46 +18,46 @@ pub(super) enum Mark {
     Cancelled,
 }
 
-/// Is one line with a box.
+/// A line with a checkbox.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct ChecklistLine {
     /// From 1.
     pub(super) number: u32,
-    pub(super) mark: Mark,
-    /// Byte of the file at which the mark stands.
+    pub(super) mark: CheckboxMark,
+    /// Byte offset of the mark in the file.
     pub(super) at: usize,
     pub(super) is_indented: bool,
     /// The text after the box.
     text: String,
-    /// The task file or summary that the line links to, without folder and ending.
+    /// The task file or summary that the line links to, without folder and extension.
     link: Option<String>,
-    /// Index of the heading it stands under.
+    /// Index of the heading above it.
     heading: Option<usize>,
 }
 
-/// Is a checklist.
+/// A checklist.
 #[derive(Debug, Default)]
 pub(super) struct Todo {
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<ChecklistLine>,
     headings: Vec<(u32, String)>,
 }
 
-/// Is the task that a line is about.
+/// The task that a line is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Subject {
     task: usize,
-    /// The line is its entry, rather than a remark that names it.
+    /// Whether the line is the entry of the task, not a remark that names it.
     is_entry: bool,
 }
 
-/// Is what the checklist says about one task.
+/// The status of one task in the checklist.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Mention {
-    pub(super) mark: Mark,
+pub(super) struct ChecklistStatus {
+    pub(super) mark: CheckboxMark,
     pub(super) number: u32,
-    /// Where to tick; `None` when several boxes speak for it together.
+    /// Byte offset of the checkbox; `None` if several checkboxes together give the status.
     pub(super) at: Option<usize>,
-    /// Whether lines contradict each other; the last one counts.
+    /// Whether lines about the task contradict each other; the last one counts.
     pub(super) contradicts: bool,
 }
 
@@ -77,12 +77,12 @@ impl Todo {
             } else if let Some(heading) = heading(trimmed) {
                 todo.headings.push((number, heading.to_owned()));
             } else if let Some((mark, offset)) = checkbox(raw_line) {
-                todo.lines.push(Line {
+                todo.lines.push(ChecklistLine {
                     number,
                     mark,
                     at: line_start + offset,
                     is_indented: raw_line.starts_with(b" ") || raw_line.starts_with(b"\t"),
-                    // Up to the end of its box a line is the same as bytes and as text.
+                    // Up to the end of its checkbox, byte and text offsets of a line are equal.
                     text: text[offset + 2..].trim().to_owned(),
                     link: link(text),
                     heading: todo.headings.len().checked_sub(1),
@@ -92,15 +92,20 @@ impl Todo {
         todo
     }
 
-    /// Returns for each line the task that it is about, as far as `index` knows it.
+    /// Returns the known task that each line is about.
     pub(super) fn subjects(&self, index: &Index) -> Vec<Option<Subject>> {
         self.lines.iter().map(|line| line.subject(index)).collect()
     }
 
-    /// Returns, for each of `count` tasks, what the checklist says about it. `subjects` are those of the lines.
-    pub(super) fn mentions(&self, subjects: &[Option<Subject>], index: &Index, count: usize) -> Vec<Option<Mention>> {
-        let mut named: Vec<Vec<(&Line, bool)>> = vec![Vec::new(); count];
-        let mut sections: Vec<Vec<&Line>> = vec![Vec::new(); self.headings.len()];
+    /// Returns the checklist status of each of `count` tasks, given the subjects of the lines.
+    pub(super) fn checklist(
+        &self,
+        subjects: &[Option<Subject>],
+        index: &Index,
+        count: usize,
+    ) -> Vec<Option<ChecklistStatus>> {
+        let mut named: Vec<Vec<(&ChecklistLine, bool)>> = vec![Vec::new(); count];
+        let mut sections: Vec<Vec<&ChecklistLine>> = vec![Vec::new(); self.headings.len()];
         for (line, subject) in self.lines.iter().zip(subjects) {
             match subject {
                 Some(subject) => named[subject.task].push((line, subject.is_entry)),
@@ -111,23 +116,23 @@ impl Todo {
                 }
             }
         }
-        let mut mentions: Vec<Option<Mention>> = named.iter().map(|lines| last_word(lines)).collect();
+        let mut checklist: Vec<Option<ChecklistStatus>> = named.iter().map(|lines| combined_status(lines)).collect();
         for ((number, heading), boxes) in self.headings.iter().zip(&sections) {
             let task = index.find_leading(ids::leading_token(strip_decoration(heading)));
             if let (Some(task), false) = (task, boxes.is_empty())
-                && mentions[task].is_none()
+                && checklist[task].is_none()
             {
-                let is_done = boxes.iter().all(|line| line.mark == Mark::Done);
-                let mark = if is_done { Mark::Done } else { Mark::Open };
-                mentions[task] = Some(Mention { mark, number: *number, at: None, contradicts: false });
+                let is_done = boxes.iter().all(|line| line.mark == CheckboxMark::Done);
+                let mark = if is_done { CheckboxMark::Done } else { CheckboxMark::Open };
+                checklist[task] = Some(ChecklistStatus { mark, number: *number, at: None, contradicts: false });
             }
         }
-        mentions
+        checklist
     }
 
-    /// Returns the lines about no known task that name the id of one, with the id and the title, the last line of each.
-    pub(super) fn strangers(&self, subjects: &[Option<Subject>]) -> Vec<(String, String, &Line)> {
-        let mut found: Vec<(String, String, &Line)> = Vec::new();
+    /// Returns the lines that give an id to an unknown task, with id and title; for each id the last line.
+    pub(super) fn unknown_lines(&self, subjects: &[Option<Subject>]) -> Vec<(String, String, &ChecklistLine)> {
+        let mut found: Vec<(String, String, &ChecklistLine)> = Vec::new();
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         for (line, _) in self.lines.iter().zip(subjects).filter(|(_, subject)| subject.is_none()) {
             let Some(id) = line.own_id() else { continue };
@@ -144,7 +149,7 @@ impl Todo {
     }
 }
 
-impl Line {
+impl ChecklistLine {
     fn subject(&self, index: &Index) -> Option<Subject> {
         let linked = || self.link.as_deref().and_then(|link| index.find(link));
         let stripped = strip_decoration(&self.text);
@@ -162,14 +167,14 @@ impl Line {
         named.find_map(|word| index.find(word).map(|task| Subject { task, is_entry: self.is_entry(word) }))
     }
 
-    /// Tells whether the id is set off as in a list entry: bold, before a colon, or before an arrow to its file.
+    /// Tells whether the id is marked as a list entry: bold, before a colon, or before an arrow to its file.
     fn is_entry(&self, id: &str) -> bool {
         let Some(start) = self.text.find(id) else { return false };
         let rest = self.text[start + id.len()..].trim_start_matches(['*', '_', '`', ']', '~', ' ']);
         self.text[..start].ends_with("**") || rest.starts_with([':', '：']) || self.text.contains("→")
     }
 
-    /// Returns the id that the line itself gives to its task, for tasks without a file.
+    /// Returns the id that the line gives to its task, for tasks without a file.
     fn own_id(&self) -> Option<String> {
         let token = ids::leading_token(strip_decoration(&self.text));
         let is_set_off = |token: &str| self.is_entry(token) || self.text == token;
@@ -187,19 +192,20 @@ impl Line {
         if title.is_empty() { id.to_owned() } else { title }
     }
 
-    /// Tells whether the line explains a mark (`- [ ] = pending`) and stands for no work.
+    /// Tells whether the line explains a mark (`- [ ] = pending`) and is not a task.
     pub(super) fn is_legend(&self) -> bool {
         self.text.is_empty() || self.text.starts_with(['=', ':'])
     }
 }
 
-/// Weighs the lines about one task: entries before remarks, and of several the last (docs/formats/ccw.md#checklist).
-fn last_word(lines: &[(&Line, bool)]) -> Option<Mention> {
+/// Combines the lines about one task: entries take precedence over remarks, later lines over earlier ones
+/// (docs/formats/ccw.md#checklist).
+fn combined_status(lines: &[(&ChecklistLine, bool)]) -> Option<ChecklistStatus> {
     let has_entry = lines.iter().any(|(_, is_entry)| *is_entry);
     let counted = || lines.iter().filter(|(_, is_entry)| *is_entry || !has_entry).map(|(line, _)| *line);
     let last = counted().next_back()?;
-    let contradicts = counted().any(|line| (line.mark == Mark::Done) != (last.mark == Mark::Done));
-    Some(Mention { mark: last.mark, number: last.number, at: Some(last.at), contradicts })
+    let contradicts = counted().any(|line| (line.mark == CheckboxMark::Done) != (last.mark == CheckboxMark::Done));
+    Some(ChecklistStatus { mark: last.mark, number: last.number, at: Some(last.at), contradicts })
 }
 
 /// Tells whether a token is a short id such as `L0` or `T12`.
@@ -209,7 +215,7 @@ fn is_short_id(token: &str) -> bool {
     (1..=4).contains(&letters) && !number.is_empty() && number.chars().all(|c| c.is_ascii_digit() || c == '.')
 }
 
-/// Takes off what stands before an id: bold marks, brackets, emoji, arrows.
+/// Removes decoration before an id: bold marks, brackets, emoji, arrows.
 fn strip_decoration(text: &str) -> &str {
     text.trim_start_matches(|c: char| !c.is_alphanumeric())
 }
@@ -220,8 +226,8 @@ fn heading(line: &str) -> Option<&str> {
     ((1..=6).contains(&level) && rest.starts_with([' ', '\t'])).then(|| rest.trim())
 }
 
-/// Returns the mark of a line that begins with a list bullet and a box, and where in the line it is.
-fn checkbox(line: &[u8]) -> Option<(Mark, usize)> {
+/// Returns the mark of a line that begins with a list bullet and a checkbox, and its offset in the line.
+fn checkbox(line: &[u8]) -> Option<(CheckboxMark, usize)> {
     let bom = if line.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     let skip = |from: usize, wanted: &[u8]| from + line[from..].iter().take_while(|byte| wanted.contains(byte)).count();
     let bullet = skip(bom, b" \t>");
@@ -240,17 +246,17 @@ fn checkbox(line: &[u8]) -> Option<(Mark, usize)> {
         return None;
     }
     let mark = match line[open + 1] {
-        b' ' => Mark::Open,
-        b'x' | b'X' => Mark::Done,
-        b'~' => Mark::InProgress,
-        b'!' => Mark::Blocked,
-        b'-' => Mark::Cancelled,
+        b' ' => CheckboxMark::Open,
+        b'x' | b'X' => CheckboxMark::Done,
+        b'~' => CheckboxMark::InProgress,
+        b'!' => CheckboxMark::Blocked,
+        b'-' => CheckboxMark::Cancelled,
         _ => return None,
     };
     (!matches!(line.get(open + 3), Some(b'(' | b'['))).then_some((mark, open + 1))
 }
 
-/// Returns the name of the task file that a line links to, else of the summary.
+/// Returns the name of the task file that a line links to, or else of the summary.
 fn link(line: &str) -> Option<String> {
     let after = |folder: &str| {
         let rest = &line[line.find(folder)? + folder.len()..];
@@ -264,7 +270,7 @@ fn link(line: &str) -> Option<String> {
     ids::is_safe(name).then(|| name.to_owned())
 }
 
-/// Returns the bytes with the box at `at` ticked.
+/// Returns the bytes with the checkbox at `at` ticked.
 pub(super) fn ticked(mut bytes: Vec<u8>, at: usize) -> Vec<u8> {
     if let Some(mark) = bytes.get_mut(at).filter(|mark| !matches!(mark, b'x' | b'X')) {
         *mark = b'x';
@@ -272,15 +278,15 @@ pub(super) fn ticked(mut bytes: Vec<u8>, at: usize) -> Vec<u8> {
     bytes
 }
 
-/// Returns the bytes with the box at `at` empty.
-pub(super) fn emptied(mut bytes: Vec<u8>, at: usize) -> Vec<u8> {
+/// Returns the bytes with the checkbox at `at` cleared.
+pub(super) fn unticked(mut bytes: Vec<u8>, at: usize) -> Vec<u8> {
     if let Some(mark) = bytes.get_mut(at) {
         *mark = b' ';
     }
     bytes
 }
 
-/// Ticks every box of a checklist: each changes one byte at most, and what is ticked is read as done.
+/// Ticks every checkbox and checks that each tick changes at most one byte and is read as done.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn check(bytes: &[u8]) {
     let todo = Todo::parse(bytes);
@@ -291,13 +297,13 @@ pub(crate) fn check(bytes: &[u8]) {
         assert!(after.iter().zip(bytes).enumerate().all(|(at, (after, before))| at == line.at || after == before));
         let read = Todo::parse(&after);
         assert_eq!(places(&read), places(&todo), "a tick adds or hides a line");
-        assert!(read.lines.iter().any(|other| other.number == line.number && other.mark == Mark::Done));
+        assert!(read.lines.iter().any(|other| other.number == line.number && other.mark == CheckboxMark::Done));
     }
-    let ids: Vec<String> = todo.lines.iter().filter_map(Line::own_id).collect();
+    let ids: Vec<String> = todo.lines.iter().filter_map(ChecklistLine::own_id).collect();
     let index = Index::of(ids.iter().map(String::as_str), std::iter::empty());
     let subjects = todo.subjects(&index);
-    assert_eq!(todo.mentions(&subjects, &index, ids.len()).len(), ids.len());
-    todo.strangers(&subjects);
+    assert_eq!(todo.checklist(&subjects, &index, ids.len()).len(), ids.len());
+    todo.unknown_lines(&subjects);
 }
 
 #[cfg(test)]

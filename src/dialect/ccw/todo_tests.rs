@@ -1,45 +1,45 @@
-use super::Mark;
-use super::Mention;
+use super::CheckboxMark;
+use super::ChecklistStatus;
 use super::Todo;
 use super::ticked;
 use crate::dialect::ccw::ids::Index;
 
-fn mentions(ids: &[&str], text: &str) -> Vec<Option<Mention>> {
+fn checklist(ids: &[&str], text: &str) -> Vec<Option<ChecklistStatus>> {
     let index = Index::of(ids.iter().copied(), std::iter::empty());
     let todo = Todo::parse(text.as_bytes());
-    todo.mentions(&todo.subjects(&index), &index, ids.len())
+    todo.checklist(&todo.subjects(&index), &index, ids.len())
 }
 
 /// Returns mark and line of one id.
-fn mention(id: &str, text: &str) -> Option<(Mark, u32)> {
-    mentions(&[id], text)[0].as_ref().map(|mention| (mention.mark, mention.number))
+fn mention(id: &str, text: &str) -> Option<(CheckboxMark, u32)> {
+    checklist(&[id], text)[0].as_ref().map(|mention| (mention.mark, mention.number))
 }
 
 #[test]
 fn every_real_shape_of_a_line_is_read() {
     for (id, line, mark) in [
-        ("IMPL-001", "- [ ] **IMPL-001**: Title → [📋](./.task/IMPL-001.json)", Mark::Open),
+        ("IMPL-001", "- [ ] **IMPL-001**: Title → [📋](./.task/IMPL-001.json)", CheckboxMark::Open),
         (
             "IMPL-001",
             "- [x] **IMPL-001**: Title → [📋](./.task/IMPL-001.json) | [✅](./.summaries/IMPL-001-summary.md)",
-            Mark::Done,
+            CheckboxMark::Done,
         ),
-        ("IMPL-1", "- [x] **IMPL-1**: 标题 -> [file](.task/IMPL-1.json)", Mark::Done),
-        ("IMPL-001", "- [x] **IMPL-001** title without a colon", Mark::Done),
-        ("IMPL-1", "- [X] IMPL-1: not bold", Mark::Done),
-        ("IMPL-1.1", "- [x] **任务**: 标题 → [📋](./.task/IMPL-1.1.json)", Mark::Done),
-        ("IMPL-001.3-validation", "- [ ] **IMPL-001.3-validation**: title", Mark::Open),
-        ("IMPL-1.1.1", "  - [x] **IMPL-1.1.1**: third level", Mark::Done),
-        ("IMPL-1", "* [~] **IMPL-1: in bold to the end**", Mark::InProgress),
-        ("IMPL-1", "+ [!] `IMPL-1`: code", Mark::Blocked),
-        ("IMPL-1", "1. [-] [IMPL-1](./.task/IMPL-1.json) linked", Mark::Cancelled),
-        ("IMPL-1", "- [x] ✅ **IMPL-1**: with emoji", Mark::Done),
-        ("IMPL-1", "- [x] ~~**IMPL-1**: struck~~", Mark::Done),
-        ("IMPL-1", "- [x] Task IMPL-1: with a word before", Mark::Done),
-        ("IMPL-001", "- [x] **impl-1**: other case and zeros", Mark::Done),
-        ("T1", "- [x] **T1**: short id", Mark::Done),
-        ("IMPL-1", "\u{feff}- [x] **IMPL-1**: after a byte order mark", Mark::Done),
-        ("IMPL-1", "- [x] **IMPL-1**: carriage return\r", Mark::Done),
+        ("IMPL-1", "- [x] **IMPL-1**: 标题 -> [file](.task/IMPL-1.json)", CheckboxMark::Done),
+        ("IMPL-001", "- [x] **IMPL-001** title without a colon", CheckboxMark::Done),
+        ("IMPL-1", "- [X] IMPL-1: not bold", CheckboxMark::Done),
+        ("IMPL-1.1", "- [x] **任务**: 标题 → [📋](./.task/IMPL-1.1.json)", CheckboxMark::Done),
+        ("IMPL-001.3-validation", "- [ ] **IMPL-001.3-validation**: title", CheckboxMark::Open),
+        ("IMPL-1.1.1", "  - [x] **IMPL-1.1.1**: third level", CheckboxMark::Done),
+        ("IMPL-1", "* [~] **IMPL-1: in bold to the end**", CheckboxMark::InProgress),
+        ("IMPL-1", "+ [!] `IMPL-1`: code", CheckboxMark::Blocked),
+        ("IMPL-1", "1. [-] [IMPL-1](./.task/IMPL-1.json) linked", CheckboxMark::Cancelled),
+        ("IMPL-1", "- [x] ✅ **IMPL-1**: with emoji", CheckboxMark::Done),
+        ("IMPL-1", "- [x] ~~**IMPL-1**: struck~~", CheckboxMark::Done),
+        ("IMPL-1", "- [x] Task IMPL-1: with a word before", CheckboxMark::Done),
+        ("IMPL-001", "- [x] **impl-1**: other case and zeros", CheckboxMark::Done),
+        ("T1", "- [x] **T1**: short id", CheckboxMark::Done),
+        ("IMPL-1", "\u{feff}- [x] **IMPL-1**: after a byte order mark", CheckboxMark::Done),
+        ("IMPL-1", "- [x] **IMPL-1**: carriage return\r", CheckboxMark::Done),
     ] {
         assert_eq!(mention(id, line), Some((mark, 1)), "{line}");
     }
@@ -66,27 +66,27 @@ fn what_is_no_entry_is_not_read_as_one() {
 #[test]
 fn a_heading_speaks_through_the_link_below_it() {
     let text = "### IMPL-1.1: 标题\n- [x] **任务**: → [📋](./.task/IMPL-1.1.json)\n- [ ] a step\n";
-    assert_eq!(mention("IMPL-1.1", text), Some((Mark::Done, 2)));
+    assert_eq!(mention("IMPL-1.1", text), Some((CheckboxMark::Done, 2)));
 }
 
 #[test]
 fn a_heading_without_an_entry_speaks_through_its_boxes() {
-    assert_eq!(mention("IMPL-1", "### IMPL-1: a\n- [x] one\n- [x] two\n"), Some((Mark::Done, 1)));
-    assert_eq!(mention("IMPL-1", "### IMPL-1: a\n- [x] one\n- [ ] two\n"), Some((Mark::Open, 1)));
+    assert_eq!(mention("IMPL-1", "### IMPL-1: a\n- [x] one\n- [x] two\n"), Some((CheckboxMark::Done, 1)));
+    assert_eq!(mention("IMPL-1", "### IMPL-1: a\n- [x] one\n- [ ] two\n"), Some((CheckboxMark::Open, 1)));
     assert_eq!(mention("IMPL-1", "### IMPL-1: a\ntext\n## Other\n- [x] one\n"), None);
-    let mention = mentions(&["IMPL-1"], "### IMPL-1: a\n- [x] one\n").remove(0).unwrap();
+    let mention = checklist(&["IMPL-1"], "### IMPL-1: a\n- [x] one\n").remove(0).unwrap();
     assert_eq!(mention.at, None);
 }
 
 #[test]
 fn of_several_lines_the_last_entry_counts() {
     for (text, expected, contradicts) in [
-        ("- [ ] **IMPL-4**: a\n- [x] **IMPL-4**: a\n", (Mark::Done, 2), true),
-        ("- [x] **IMPL-4**: a\n- [ ] **IMPL-4**: a\n", (Mark::Open, 2), true),
-        ("- [x] **IMPL-4**: a\n- [x] **IMPL-4**: a\n", (Mark::Done, 2), false),
-        ("- [x] **IMPL-4**: a\n- [ ] IMPL-4 tests pass\n", (Mark::Done, 1), false),
+        ("- [ ] **IMPL-4**: a\n- [x] **IMPL-4**: a\n", (CheckboxMark::Done, 2), true),
+        ("- [x] **IMPL-4**: a\n- [ ] **IMPL-4**: a\n", (CheckboxMark::Open, 2), true),
+        ("- [x] **IMPL-4**: a\n- [x] **IMPL-4**: a\n", (CheckboxMark::Done, 2), false),
+        ("- [x] **IMPL-4**: a\n- [ ] IMPL-4 tests pass\n", (CheckboxMark::Done, 1), false),
     ] {
-        let mention = mentions(&["IMPL-4"], text).remove(0).unwrap();
+        let mention = checklist(&["IMPL-4"], text).remove(0).unwrap();
         assert_eq!((mention.mark, mention.number), expected, "{text}");
         assert_eq!(mention.contradicts, contradicts, "{text}");
     }
@@ -95,9 +95,9 @@ fn of_several_lines_the_last_entry_counts() {
 #[test]
 fn a_tick_changes_one_byte() {
     let text = "# Tasks\r\n- [ ] **IMPL-1**: 标题\r\n\t- [~] **IMPL-2**: b";
-    let mentions = mentions(&["IMPL-1", "IMPL-2"], text);
+    let checklist = checklist(&["IMPL-1", "IMPL-2"], text);
     let tick = |at: usize| {
-        let at = mentions[at].as_ref().unwrap().at.unwrap();
+        let at = checklist[at].as_ref().unwrap().at.unwrap();
         String::from_utf8(ticked(text.as_bytes().to_vec(), at)).unwrap()
     };
     assert_eq!(tick(0), text.replace("[ ]", "[x]"));
@@ -109,7 +109,7 @@ fn lines_without_a_task_file_give_id_and_title() {
     let text = "- [ ] **IMPL-7**: Left over → [📋](./.task/IMPL-7.json)\n- [ ] **Phase 3**: later\n- [x] T2: short\n- [ ] P0 is a remark\n";
     let todo = Todo::parse(text.as_bytes());
     let found: Vec<(String, String)> =
-        todo.strangers(&[None; 4]).into_iter().map(|(id, title, _)| (id, title)).collect();
+        todo.unknown_lines(&[None; 4]).into_iter().map(|(id, title, _)| (id, title)).collect();
     let expected = [("IMPL-7", "Left over"), ("T2", "short")];
     assert_eq!(found, expected.map(|(id, title)| (id.to_owned(), title.to_owned())));
 }

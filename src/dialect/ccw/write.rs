@@ -1,6 +1,6 @@
-//! What a change does to the files of a session (docs/formats/ccw.md#what-is-written).
+//! Computes the edits of a change to a session (docs/formats/ccw.md#what-is-written).
 //!
-//! Task file first, then the checklist, then the session file, so that a crash between them leaves the task the newest.
+//! Order: task file, checklist, session file. After a crash in between, the task file is the newest.
 
 use serde_json::Value;
 use serde_json::json;
@@ -10,7 +10,7 @@ use super::draft::TaskDraft;
 use super::raw;
 use super::rebuild;
 use super::rules;
-use super::rules::Word;
+use super::rules::StatusWord;
 use super::session_files::SessionFiles;
 use super::task;
 use crate::dialect::EditError;
@@ -55,7 +55,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     Ok(writer.draft.into_edits())
 }
 
-/// What `execution` notes of attempts that count no more.
+/// Keys of `execution` about attempts that no longer count.
 const OF_ATTEMPTS: [&str; 7] = [
     "interruption_reason",
     "error",
@@ -76,7 +76,7 @@ impl Writer<'_> {
         let at = self.at.to_string();
         let running = self.draft.session_files.running;
         let Some(mut task) = self.draft.task(step)? else { return Ok(()) };
-        let was = rules::word(task.value());
+        let was = rules::status_word(task.value());
         if let Some(part) = part
             && let Some(subtask) = task.subtask(part)
         {
@@ -84,12 +84,13 @@ impl Writer<'_> {
         } else if let Some(part) = part {
             task.enter_flow_step(part);
         }
-        if part.is_some() && was == Word::Known(Status::InProgress) {
+        if part.is_some() && was == StatusWord::Known(Status::InProgress) {
             return Ok(());
         }
         let note = raw::first_text(task.value(), &["/execution/interruption_reason"]);
         if let (Some(note), true) = (&note, task.value().get("status").is_some_and(|status| status == running)) {
-            // What cut the attempt before off leaves `execution` with it, and must not be lost (docs/formats/ccw.md#what-is-written).
+            // The interruption of the previous attempt is removed from `execution`, and must not be lost
+            // (docs/formats/ccw.md#what-is-written).
             task.enter_history(running, &at, Some(note));
         } else {
             task.set_status(running, &at, note.as_deref())?;
@@ -101,8 +102,8 @@ impl Writer<'_> {
         for passed in ["interruption_reason", "error"] {
             task.drop_execution(passed);
         }
-        if was == Word::Known(Status::Completed) {
-            // A step that is open again goes through all its parts again.
+        if was == StatusWord::Known(Status::Completed) {
+            // A reopened step goes through all its parts again.
             for done in ["completed_flow_steps", "skipped_flow_steps", "variables"] {
                 task.drop_execution(done);
             }
@@ -151,7 +152,7 @@ impl Writer<'_> {
         let interrupted = raw::first_text(task.value(), &["/execution/interruption_reason"]);
         let note = if outcome.status == Status::Completed { interrupted } else { error.clone() };
         task.set_status(word, &at, note.as_deref())?;
-        // Without an attempt nothing ran: the result was only verified.
+        // Without an attempt, the result was only verified.
         let recorded = raw::count(task.value().pointer("/execution/attempts")).unwrap_or(0);
         if outcome.attempt > recorded {
             task.set_execution("attempts", &json!(outcome.attempt));
@@ -257,14 +258,14 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Opens tasks again that were begun or done: the word, its entry in the history, the box, and what was noted of the attempts.
+    /// Reopens tasks that were begun or done: status, history entry, checkbox and recorded attempts.
     fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
         let at = self.at.to_string();
         let note = back.reason.as_deref().map_or_else(|| format!("rolled back to {}", back.to), str::to_owned);
         for step in &back.reopened {
             self.draft.empty(step);
             let Some(mut task) = self.draft.task(step)? else { continue };
-            if rules::word(task.value()) != Word::Known(Status::Pending) {
+            if rules::status_word(task.value()) != StatusWord::Known(Status::Pending) {
                 task.set_status("pending", &at, Some(&mask_secrets(&note)))?;
             }
             let (pointer, subtasks) = task::subtasks(task.value());
@@ -295,7 +296,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Sets the status of the session itself; without a readable session file that is impossible.
+    /// Sets the status of the session; fails without a readable session file.
     fn session_over(&mut self, word: &str, stamp: &str, more: &[(&str, Value)]) -> Result<(), EditError> {
         let at = json!(self.at.to_string());
         let session = self.draft.session_document()?;
@@ -323,7 +324,7 @@ impl Writer<'_> {
 
 fn checklist_only(step: &StepId, status: Status) -> EditError {
     let id = raw::line(step.as_str());
-    EditError::Unsupported(format!("{id} has no task file, and a line of the checklist cannot record `{status}`"))
+    EditError::Unsupported(format!("{id} has no task file, and a checklist line cannot record `{status}`"))
 }
 
 fn history_entry(interruption: &Interruption, strategy: Option<&str>, at: &str) -> Value {
@@ -336,7 +337,7 @@ fn history_entry(interruption: &Interruption, strategy: Option<&str>, at: &str) 
     })
 }
 
-/// Returns the default of the strategy matrix (docs/formats/ccw.md#interruptions-and-strategies).
+/// Returns the default strategy for an interruption (docs/formats/ccw.md#interruptions-and-strategies).
 fn default_strategy(kind: InterruptionKind) -> Option<&'static str> {
     match kind {
         InterruptionKind::AgentInterruption => Some("retry_with_enhanced_context"),
@@ -356,7 +357,7 @@ fn set_variables(task: &mut TaskDraft<'_>, outcome: &Outcome) {
     }
 }
 
-/// Fills in `result` where the format has one (format H), as its agents do.
+/// Fills in `result` if the format has it (format H), as CCW's agents do.
 fn set_result(task: &mut TaskDraft<'_>, outcome: &Outcome, error: Option<&str>) {
     let has_result = task.value().get("result").is_some_and(Value::is_object);
     if !has_result
@@ -380,7 +381,7 @@ fn set_result(task: &mut TaskDraft<'_>, outcome: &Outcome, error: Option<&str>) 
     }
 }
 
-/// Finds the pointer of a subtask that has no file of its own.
+/// Finds the pointer of a subtask without a file.
 pub(super) fn subtask_pointer(value: &Value, name: &str) -> Option<String> {
     let (pointer, subtasks) = task::subtasks(value);
     let mut named = subtasks.enumerate().filter(|(_, subtask)| subtask.is_object());

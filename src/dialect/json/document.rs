@@ -1,7 +1,7 @@
-//! A text being changed: one value at a time, every other byte left alone.
+//! Edits a JSON text one value at a time, preserving all other bytes.
 //!
-//! Key order, indentation, line ends, a BOM and a missing final newline survive. A number keeps its spelling unless it is
-//! the value that is set.
+//! Key order, indentation, line ends, a BOM and a missing final newline are preserved. A number keeps its spelling unless it is
+//! the value being set.
 
 use std::ops::Range;
 
@@ -17,21 +17,21 @@ use super::to_u32;
 use super::unescape;
 use super::utf8;
 
-/// A JSON text that is being changed.
+/// A JSON text being edited.
 #[derive(Debug)]
 pub(crate) struct Document {
     text: String,
-    /// Bytes of the BOM before the text.
+    /// Length of the BOM before the text, in bytes.
     bom: bool,
     newline: &'static str,
     /// One level of indentation; empty for a text on one line.
     indent: String,
 }
 
-/// As in `serde_json`, whose limit for values this is.
+/// The nesting limit of `serde_json` values.
 const MAX_DEPTH: u32 = 128;
 
-/// Refuses what nests deeper than `serde_json` reads into a value.
+/// Rejects a text that is nested deeper than `serde_json` reads.
 fn check_depth(text: &str) -> Result<(), JsonError> {
     let (mut depth, mut line, mut line_start, mut in_string, mut escaped) = (0_u32, 1, 0, false, false);
     for (at, byte) in text.bytes().enumerate() {
@@ -57,7 +57,7 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// As [`super::parse_value`].
+    /// When [`super::parse_value`] fails, or the text is nested too deeply.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, JsonError> {
         let checked = parse_value(bytes);
         let text = utf8(bytes)?;
@@ -76,18 +76,18 @@ impl Document {
         serde_json::from_str(&self.text).unwrap_or_default()
     }
 
-    /// Returns line and column, from 1, of the value that a JSON pointer names.
+    /// Returns line and column, from 1, of the value at a JSON pointer.
     pub(crate) fn position(&self, pointer: &str) -> Option<(u32, u32)> {
         span::position(&self.text, pointer)
     }
 
-    /// Tells whether the pointer names a value.
+    /// Tells whether there is a value at the pointer.
     pub(crate) fn has(&self, pointer: &str) -> bool {
         self.find(pointer).is_some()
     }
 
-    /// Sets the value at a pointer. A missing last key is added at the end of its object; missing objects on the way are made.
-    /// A pointer through something that is no object, or past the end of an array, changes nothing and returns false.
+    /// Sets the value at a pointer. A missing last key is added at the end of its object; missing objects on the way are created.
+    /// Returns false, without a change, if the pointer leads through a value that is not an object, or past the end of an array.
     pub(crate) fn set(&mut self, pointer: &str, value: &Value) -> bool {
         if let Some(found) = self.find(pointer) {
             let column_indent = self.line_indent(found.start).to_owned();
@@ -111,7 +111,7 @@ impl Document {
         }
     }
 
-    /// Appends a value to the array at a pointer, making the array when it is missing.
+    /// Appends a value to the array at a pointer, creating a missing array.
     pub(crate) fn push(&mut self, pointer: &str, value: &Value) -> bool {
         match self.find(pointer) {
             Some(found) if self.opens(&found) == Some('[') => {
@@ -123,8 +123,8 @@ impl Document {
         }
     }
 
-    /// Removes a key from its object, or an element from its array, with its comma. A missing one is no change. A key that is
-    /// there several times goes altogether: an older value of it would count again.
+    /// Removes a key from its object, or an element from its array, with its comma. Does nothing if it is missing. Of a duplicate
+    /// key every occurrence is removed; otherwise an older value would count again.
     pub(crate) fn remove(&mut self, pointer: &str) -> bool {
         let Some((parent, key)) = pointer.rsplit_once('/') else { return false };
         let key = unescape(key);
@@ -137,14 +137,14 @@ impl Document {
         self.cut(&members, &gone)
     }
 
-    /// Removes elements of the array at a pointer, which are named in ascending order.
+    /// Removes elements of the array at a pointer, given in ascending order.
     pub(crate) fn remove_elements(&mut self, pointer: &str, gone: &[usize]) -> bool {
         let Some(array) = self.find(pointer).filter(|found| self.opens(found) == Some('[')) else { return false };
         let elements = span::elements(&self.text, &array);
         gone.last().is_some_and(|last| *last < elements.len()) && self.cut(&elements, gone)
     }
 
-    /// Takes members of one container out of the text, each with its comma.
+    /// Removes members of one container from the text, each with its comma.
     fn cut(&mut self, members: &[Element], gone: &[usize]) -> bool {
         let first_kept = gone.iter().enumerate().take_while(|(count, at)| count == *at).count();
         let bytes_of = |at: usize| match members.get(at + 1) {
@@ -163,7 +163,7 @@ impl Document {
         if self.bom { [BOM, &self.text].concat().into_bytes() } else { self.text.into_bytes() }
     }
 
-    /// Tells whether values stand on lines of their own; a line end after the last of them says nothing about that.
+    /// Tells whether values are on separate lines; a line end after the last value does not count.
     fn has_lines(&self) -> bool {
         self.text.trim_end().contains('\n')
     }
@@ -172,12 +172,12 @@ impl Document {
         span::find(&self.text, pointer)
     }
 
-    /// Returns the bracket that a container begins with.
+    /// Returns the opening bracket of a container.
     fn opens(&self, value: &Range<usize>) -> Option<char> {
         self.text[value.clone()].chars().next().filter(|first| matches!(first, '{' | '['))
     }
 
-    /// Adds one element at the end of a container in the style of what is there.
+    /// Adds an element at the end of a container in the existing style.
     fn insert(&mut self, container: Range<usize>, key: Option<&str>, value: &Value) {
         let Range { start: open, end: after } = container;
         let elements = span::elements(&self.text, &container);
@@ -218,7 +218,7 @@ impl Document {
         }
     }
 
-    /// Renders a value at an indentation: over several lines, or on one in the spacing of this text.
+    /// Renders a value at an indentation: on several lines, or on one with the spacing of this text.
     fn render(&self, value: &Value, indent: &str, nested: bool) -> String {
         let spaced = self.text.contains("\": ") || !self.text.contains("\":");
         let inner = format!("{indent}{}", self.indent);
@@ -250,7 +250,7 @@ impl Document {
         }
     }
 
-    /// Returns the white space at the beginning of the line that holds this byte.
+    /// Returns the white space at the beginning of the line that contains this byte.
     fn line_indent(&self, at: usize) -> &str {
         let line = self.text[..at].rfind('\n').map_or(0, |newline| newline + 1);
         let rest = &self.text[line..];

@@ -1,18 +1,18 @@
-//! JSON that belongs to somebody else: read it leniently, change one value and leave every other byte alone.
+//! Reads and edits JSON files of other programs: lenient reading, and edits that preserve all other bytes.
 //!
-//! Values are `serde_json`'s. [`position`] says where a value stands in a text, for findings, and a [`Document`] is a text being
-//! changed; both look for the bytes of a value only when they are asked for.
+//! Values are those of `serde_json`. [`position`] locates a value in a text, for findings. A [`Document`] is a text being edited.
+//! [`additions()`] returns the parts of a text that are not in an earlier version. Byte offsets are computed on demand ([`span`]).
 
+mod additions;
 mod document;
-mod news;
 mod span;
 
+pub(crate) use additions::additions;
 pub(crate) use document::Document;
-pub(crate) use news::news;
 
 use serde_json::Value;
 
-/// Says where a text stops being JSON.
+/// The position and reason at which a text is not JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct JsonError {
     pub(crate) line: u32,
@@ -22,7 +22,7 @@ pub(crate) struct JsonError {
 
 const BOM: &str = "\u{feff}";
 
-/// Parses into a value, for readers that want the whole of it.
+/// Parses a text into a value.
 ///
 /// # Errors
 ///
@@ -32,13 +32,13 @@ pub(crate) fn parse_value(bytes: &[u8]) -> Result<Value, JsonError> {
     serde_json::from_str(text.strip_prefix(BOM).unwrap_or(text)).map_err(|error| describe(text, &error))
 }
 
-/// Returns line and column, from 1, of the value that a JSON pointer names in a text that [`parse_value`] takes.
+/// Returns line and column, from 1, of the value at a JSON pointer in a text that [`parse_value`] accepts.
 pub(crate) fn position(bytes: &[u8], pointer: &str) -> Option<(u32, u32)> {
     let text = utf8(bytes).ok()?;
     span::position(text.strip_prefix(BOM).unwrap_or(text), pointer)
 }
 
-/// Makes a key fit for a JSON pointer.
+/// Escapes a key for use in a JSON pointer.
 pub(crate) fn escape(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }

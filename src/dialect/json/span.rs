@@ -1,13 +1,13 @@
-//! Where the values of a JSON text stand. The text is one that `serde_json` takes.
+//! Locates the values of a JSON text that `serde_json` accepts.
 
 use std::ops::Range;
 
 use super::to_u32;
 use super::unescape;
 
-/// A member of an object or an element of an array, by bytes.
+/// The bytes of an object member or array element.
 pub(super) struct Element {
-    /// The literal of its key, with the quotes; `None` in an array.
+    /// The key literal with its quotes; `None` in an array.
     pub(super) key: Option<Range<usize>>,
     pub(super) value: Range<usize>,
 }
@@ -17,14 +17,14 @@ impl Element {
         self.key.as_ref().unwrap_or(&self.value).start
     }
 
-    /// Tells whether its key is this text, escapes resolved.
+    /// Tells whether its key equals this text, after resolving escapes.
     pub(super) fn has_key(&self, text: &str, key: &str) -> bool {
         let literal = self.key.clone().map(|key| &text[key]);
         literal.is_some_and(|literal| serde_json::from_str::<String>(literal).is_ok_and(|known| known == key))
     }
 }
 
-/// Returns the bytes of the value that a JSON pointer names; of doubled keys the last counts, as in `serde_json`.
+/// Returns the bytes of the value at a JSON pointer; of duplicate keys the last counts, as in `serde_json`.
 pub(super) fn find(text: &str, pointer: &str) -> Option<Range<usize>> {
     let start = skip(text.as_bytes(), 0, b" \n\r\t");
     let mut found = start..end_of_value(text.as_bytes(), start);
@@ -40,7 +40,7 @@ pub(super) fn find(text: &str, pointer: &str) -> Option<Range<usize>> {
     Some(found)
 }
 
-/// Lists what is in a container; in any other value there is nothing.
+/// Returns the elements of a container; none for other values.
 pub(super) fn elements(text: &str, value: &Range<usize>) -> Vec<Element> {
     let bytes = text.as_bytes();
     let is_object = bytes[value.start] == b'{';
@@ -59,7 +59,7 @@ pub(super) fn elements(text: &str, value: &Range<usize>) -> Vec<Element> {
     elements
 }
 
-/// Returns line and column, from 1, of the value that a JSON pointer names.
+/// Returns line and column, from 1, of the value at a JSON pointer.
 pub(super) fn position(text: &str, pointer: &str) -> Option<(u32, u32)> {
     let before = &text[..find(text, pointer)?.start];
     let line = before.matches('\n').count() + 1;
@@ -67,12 +67,12 @@ pub(super) fn position(text: &str, pointer: &str) -> Option<(u32, u32)> {
     Some((to_u32(line), to_u32(column)))
 }
 
-/// Returns where the first byte is, from here on, that is none of these.
+/// Returns the offset of the first byte, from here on, that is not in the set.
 fn skip(bytes: &[u8], from: usize, these: &[u8]) -> usize {
     bytes[from..].iter().position(|byte| !these.contains(byte)).map_or(bytes.len(), |length| from + length)
 }
 
-/// Returns where the value ends that begins here.
+/// Returns the end of the value that begins here.
 fn end_of_value(bytes: &[u8], start: usize) -> usize {
     let (mut at, mut depth) = (start, 0_u32);
     while let Some(byte) = bytes.get(at) {

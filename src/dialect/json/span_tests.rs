@@ -7,7 +7,7 @@ use crate::dialect::json::Document;
 use crate::dialect::json::escape;
 use crate::dialect::json::parse_value;
 
-/// Holds that the bytes of every value say what `serde_json` reads there.
+/// Checks that the bytes of every value have the meaning that `serde_json` reads there.
 fn agrees(text: &str) {
     let known = parse_value(text.as_bytes()).unwrap();
     let mut places = Vec::new();
@@ -77,7 +77,7 @@ fn any_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Returns the pointers of every value below one.
+/// Returns the pointers of all values below one.
 fn pointers(value: &Value, above: &str, found: &mut Vec<String>) {
     found.push(above.to_owned());
     match value {
@@ -108,7 +108,7 @@ fn any_change() -> impl Strategy<Value = Change> {
     ]
 }
 
-/// Does to a value what the document does to a text.
+/// Applies to a value what the document applies to a text.
 fn apply(value: &mut Value, pointer: &str, change: &Change, document: &mut Document) {
     let target = value.pointer_mut(pointer).unwrap();
     match change {

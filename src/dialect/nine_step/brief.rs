@@ -1,6 +1,6 @@
-//! The hand-over in the words that the plugin's agents ask for (docs/formats/nine-step.md#context-for-the-agent).
+//! The hand-over in the format that the plugin's agents expect (docs/formats/nine-step.md#context-for-the-agent).
 //!
-//! Phase and step come from the plan, never from the state. What the state quotes is masked, cleaned and marked as quoted.
+//! Phase and step come from the plan, never from the state. Text from the state is masked, cleaned and marked as quoted.
 
 use std::fmt::Write as _;
 
@@ -11,9 +11,9 @@ use super::raw::Entry;
 use super::raw::Source;
 use super::raw::State;
 use super::read;
-use super::rules::Place;
+use super::rules::StatusWord;
 use super::rules::StepNumber;
-use super::rules::Word;
+use super::rules::StepPosition;
 use super::sent_back::sent_back;
 use super::workspace;
 use crate::model::Action;
@@ -28,22 +28,22 @@ use crate::model::clean;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
 
-/// Is what the agent is told, before it takes one of the two forms.
+/// The facts for the agent, shared by prompt and JSON context.
 struct Facts {
     worktree: String,
     branch: Option<String>,
-    place: Option<Place>,
+    position: Option<StepPosition>,
     feature: String,
     plan: String,
     previous: Option<Previous>,
-    /// How the last attempt at the step itself ended, where `previous` speaks of another.
+    /// How the last attempt at the step ended, if `previous` is about another step.
     last_attempt: Option<Previous>,
     description: Option<String>,
     issues: Vec<String>,
 }
 
 struct Previous {
-    place: Option<Place>,
+    position: Option<StepPosition>,
     agent: Option<String>,
     status: String,
     verdict: Option<ReviewVerdict>,
@@ -65,11 +65,11 @@ pub(super) fn write(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Bri
 }
 
 fn facts(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Facts {
-    let place = Place::parse(next.step.as_str());
+    let position = StepPosition::parse(next.step.as_str());
     let mut facts = Facts {
         worktree: workspace::absolute(files, run.workspace.worktree.as_ref()).into_string(),
         branch: run.workspace.branch.clone().or_else(|| plan.run.branch.clone()),
-        place,
+        position,
         feature: run.title.clone(),
         plan: run
             .workspace
@@ -86,10 +86,11 @@ fn facts(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Facts {
         let source = Source { files, file: &opened.file, bytes: opened.bytes, value: &opened.value };
         let state = State::read(&source, &mut Vec::new());
         let last = state.last.get();
-        let cause = place.filter(|_| last.and_then(Entry::place) == place).and_then(|at| sent_back(&state, at));
+        let cause =
+            position.filter(|_| last.and_then(Entry::position) == position).and_then(|at| sent_back(&state, at));
         facts.previous = cause.or(last).map(previous);
         facts.last_attempt = last.filter(|last| cause.is_some() && !last.findings.is_empty()).map(previous);
-        facts.description = description(&state, place);
+        facts.description = description(&state, position);
     }
     facts
 }
@@ -97,9 +98,9 @@ fn facts(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Facts {
 fn previous(last: &Entry) -> Previous {
     let status = last.status.get().map_or_else(String::new, |status| clean_line(status, 60));
     let stated = last.verdict.get().and_then(|verdict| ReviewVerdict::parse(verdict));
-    let worded = Word::parse(&status).and_then(Word::verdict);
+    let worded = StatusWord::parse(&status).and_then(StatusWord::verdict);
     Previous {
-        place: last.place(),
+        position: last.position(),
         agent: last.agent.clone(),
         status,
         verdict: stated.or(worded),
@@ -107,9 +108,9 @@ fn previous(last: &Entry) -> Previous {
     }
 }
 
-/// Returns what the phase of the plan is about: `phase_description` describes the phase that the state is in, no other.
-fn description(state: &State, place: Option<Place>) -> Option<String> {
-    let phase = place?.phase;
+/// Returns the description of the phase; `phase_description` applies only to the current phase of the state.
+fn description(state: &State, position: Option<StepPosition>) -> Option<String> {
+    let phase = position?.phase;
     let current = state.last.get().and_then(|last| last.phase.get()).or_else(|| state.current_phase.get());
     let own = state.phases.get(&phase).cloned();
     own.or_else(|| state.phase_description.clone().filter(|_| current == Some(&phase))).map(|text| quoted(&text))
@@ -123,8 +124,8 @@ fn agent_context(facts: &Facts) -> Value {
     let mut context = json!({
         "worktree_path": facts.worktree,
         "branch_name": facts.branch,
-        "current_phase": facts.place.map(|place| place.phase),
-        "current_step": facts.place.map(|place| place.step.to_value()),
+        "current_phase": facts.position.map(|position| position.phase),
+        "current_step": facts.position.map(|position| position.step.to_value()),
         "feature_name": facts.feature,
         "plan_reference": facts.plan,
     });
@@ -155,9 +156,9 @@ fn prompt(facts: &Facts, next: &Next) -> String {
     };
     line("Worktree path", &facts.worktree);
     line("Branch", facts.branch.as_deref().unwrap_or("(not recorded)"));
-    if let Some(place) = facts.place {
-        line("Current Phase", &place.phase.to_string());
-        line("Current Step", place.step.as_str());
+    if let Some(position) = facts.position {
+        line("Current Phase", &position.phase.to_string());
+        line("Current Step", position.step.as_str());
     }
     line("Feature name", &facts.feature);
     line("Plan document", &facts.plan);
@@ -172,7 +173,7 @@ fn prompt(facts: &Facts, next: &Next) -> String {
 }
 
 fn who(previous: &Previous) -> String {
-    let step = previous.place.map_or_else(|| "?".to_owned(), |place| place.step.to_string());
+    let step = previous.position.map_or_else(|| "?".to_owned(), |position| position.step.to_string());
     format!("Step {step} - {}", previous.agent.as_deref().unwrap_or("unknown agent"))
 }
 
@@ -196,27 +197,32 @@ fn result(previous: &Previous) -> String {
 }
 
 fn scope(facts: &Facts, next: &Next) -> String {
-    let Some(place) = facts.place else { return clean_line(&next.reason, 400) };
-    let title = place.step.title();
+    let Some(position) = facts.position else { return clean_line(&next.reason, 400) };
+    let title = position.step.title();
     let about =
         facts.description.as_deref().map(|text| format!(" of \"{}\"", clean_line(text, 200))).unwrap_or_default();
     let reviewer = facts.previous.as_ref().and_then(|previous| previous.agent.as_deref()).unwrap_or("the reviewer");
     match next.action {
-        Action::Return => format!("Address {reviewer} feedback and redo step {} ({title}){about}.", place.step),
-        Action::Retry if place.step == StepNumber::Commit => {
+        Action::Return => format!("Address {reviewer} feedback and redo step {} ({title}){about}.", position.step),
+        Action::Retry if position.step == StepNumber::Commit => {
             format!(
                 "Retry step 9 ({title}){about}: first check whether HEAD already has the commit of phase {}.",
-                place.phase
+                position.phase
             )
         }
-        Action::Retry if facts.previous.as_ref().is_some_and(|previous| previous.place > facts.place) => {
-            format!("Address {reviewer} feedback and redo step {} ({title}){about}.", place.step)
+        Action::Retry if facts.previous.as_ref().is_some_and(|previous| previous.position > facts.position) => {
+            format!("Address {reviewer} feedback and redo step {} ({title}){about}.", position.step)
         }
-        Action::Retry => format!("Retry step {} ({title}){about}: the last attempt did not succeed.", place.step),
-        Action::Run => format!("Do step {} ({title}){about}, and nothing beyond it.", place.step),
-        Action::Verify => format!("Check whether step {} ({title}){about} is done, and record the result.", place.step),
+        Action::Retry => format!("Retry step {} ({title}){about}: the last attempt did not succeed.", position.step),
+        Action::Run => format!("Do step {} ({title}){about}, and nothing else.", position.step),
+        Action::Verify => {
+            format!("Check whether step {} ({title}){about} is done, and record the result.", position.step)
+        }
         Action::Approve => {
-            format!("Ask the user to decide on step {} ({title}){about}; do not go on without an answer.", place.step)
+            format!(
+                "Ask the user to decide on step {} ({title}){about}; do not continue without an answer.",
+                position.step
+            )
         }
         Action::Merge | Action::Archive => clean_line(&next.reason, 400),
     }

@@ -1,19 +1,19 @@
-//! Counts what the records of a state say about each step: how often it ran and failed, who ran it, what it left.
+//! Collects what the records of a state say about each step: attempts, failures, agent and results.
 
 use std::collections::BTreeMap;
 
 use super::raw::Entry;
 use super::raw::State;
-use super::rules::Place;
+use super::rules::StatusWord;
 use super::rules::StepNumber;
-use super::rules::Word;
+use super::rules::StepPosition;
 use super::rules::approves;
 use crate::model::ReviewVerdict;
 use crate::model::Timestamp;
 
-/// Is what is known of one step.
+/// What is known of one step.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct StepRecord {
     pub(super) agent: Option<String>,
     pub(super) attempts: u32,
     pub(super) failures: u32,
@@ -21,21 +21,21 @@ pub(super) struct Tally {
     pub(super) finished_at: Option<Timestamp>,
     pub(super) commit: Option<String>,
     pub(super) error: Option<String>,
-    /// What each failure since the last success said, oldest first.
+    /// The error of each failure since the last success, oldest first.
     pub(super) errors: Vec<String>,
     pub(super) verdict: Option<ReviewVerdict>,
-    /// It was left out.
+    /// Whether the step was skipped.
     pub(super) skipped: bool,
-    /// An attempt was begun and has no end yet.
+    /// Whether an attempt has begun and not ended.
     open: bool,
     in_history: bool,
 }
 
-/// Holds the tallies of all steps that any record names.
+/// The records of all steps that the state mentions.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    tallies: BTreeMap<Place, Tally>,
-    /// Who ran step 3 last, in whatever phase (docs/formats/nine-step.md#steps-and-agents).
+    records: BTreeMap<StepPosition, StepRecord>,
+    /// The agent that last ran step 3 in any phase (docs/formats/nine-step.md#steps-and-agents).
     pub(super) developer: Option<String>,
 }
 
@@ -43,176 +43,186 @@ impl Ledger {
     pub(super) fn of(state: &State) -> Self {
         let mut ledger = Self::default();
         for entry in &state.completed {
-            ledger.list(entry);
+            ledger.add_completed(entry);
         }
         for entry in &state.history {
-            ledger.run(entry);
+            ledger.add_history(entry);
         }
         if let Some(last) = unrecorded(state) {
-            ledger.run_unrecorded(last);
+            ledger.add_unrecorded(last);
         }
-        ledger.skips(state);
-        ledger.overrule(state);
+        ledger.add_skipped(state);
+        ledger.apply_counters(state);
         ledger
     }
 
-    pub(super) fn get(&self, place: Place) -> Option<&Tally> {
-        self.tallies.get(&place)
+    pub(super) fn get(&self, position: StepPosition) -> Option<&StepRecord> {
+        self.records.get(&position)
     }
 
-    /// Returns the places that some record names in a phase.
+    /// Returns the recorded steps of a phase.
     pub(super) fn steps_in(&self, phase: u32) -> impl Iterator<Item = StepNumber> {
-        let (from, to) = (Place::new(phase, StepNumber::Plan), Place::new(phase, StepNumber::Commit));
-        self.tallies.range(from..=to).map(|(place, _)| place.step)
+        let (from, to) = (StepPosition::new(phase, StepNumber::Plan), StepPosition::new(phase, StepNumber::Commit));
+        self.records.range(from..=to).map(|(position, _)| position.step)
     }
 
-    fn ran(&mut self, place: Place, entry: &Entry) -> &mut Tally {
-        if place.step == StepNumber::Implementation && entry.agent.is_some() {
+    fn record_run(&mut self, position: StepPosition, entry: &Entry) -> &mut StepRecord {
+        if position.step == StepNumber::Implementation && entry.agent.is_some() {
             self.developer.clone_from(&entry.agent);
         }
-        let tally = self.tallies.entry(place).or_default();
+        let record = self.records.entry(position).or_default();
         if entry.agent.is_some() {
-            tally.agent.clone_from(&entry.agent);
+            record.agent.clone_from(&entry.agent);
         }
         if entry.commit.is_some() {
-            tally.commit.clone_from(&entry.commit);
+            record.commit.clone_from(&entry.commit);
         }
-        tally
+        record
     }
 
-    /// Takes in a record of `completed_steps`: every one is a run, as far as anybody knows.
-    fn list(&mut self, entry: &Entry) {
-        let Some(place) = entry.place() else { return };
-        let word = word_of(entry);
-        let verdict =
-            word.and_then(Word::verdict).or_else(|| entry.verdict.get().and_then(|text| ReviewVerdict::parse(text)));
-        let tally = self.ran(place, entry);
-        tally.attempts = tally.attempts.saturating_add(1);
-        tally.finished_at = tally.finished_at.max(entry.timestamp);
-        tally.verdict = verdict.or(tally.verdict);
+    /// Adds an entry of `completed_steps`; each counts as one attempt.
+    fn add_completed(&mut self, entry: &Entry) {
+        let Some(position) = entry.position() else { return };
+        let word = status_word(entry);
+        let verdict = word
+            .and_then(StatusWord::verdict)
+            .or_else(|| entry.verdict.get().and_then(|text| ReviewVerdict::parse(text)));
+        let record = self.record_run(position, entry);
+        record.attempts = record.attempts.saturating_add(1);
+        record.finished_at = record.finished_at.max(entry.timestamp);
+        record.verdict = verdict.or(record.verdict);
     }
 
-    /// Takes in a record of `history`, or a `last_execution` that the history does not have.
-    fn run(&mut self, entry: &Entry) {
-        let Some(place) = entry.place() else { return };
-        let Some(word) = word_of(entry) else { return };
+    /// Adds an entry of `history`, or a `last_execution` that is missing there.
+    fn add_history(&mut self, entry: &Entry) {
+        let Some(position) = entry.position() else { return };
+        let Some(word) = status_word(entry) else { return };
         let verdict = entry.verdict.get().and_then(|text| ReviewVerdict::parse(text)).or(word.verdict());
         let passed = match word {
-            Word::Completed | Word::Verdict(_) => verdict.is_none_or(approves),
-            Word::Pending
-            | Word::InProgress
-            | Word::Failed
-            | Word::WaitingApproval
-            | Word::Skipped
-            | Word::Interrupted
-            | Word::Decided
-            | Word::RolledBack => false,
+            StatusWord::Completed | StatusWord::Verdict(_) => verdict.is_none_or(approves),
+            StatusWord::Pending
+            | StatusWord::InProgress
+            | StatusWord::Failed
+            | StatusWord::WaitingApproval
+            | StatusWord::Skipped
+            | StatusWord::Interrupted
+            | StatusWord::Decided
+            | StatusWord::RolledBack => false,
         };
-        if word == Word::RolledBack {
-            self.open_again(place);
+        if word == StatusWord::RolledBack {
+            self.reopen_from(position);
             return;
         }
-        let tally = match word {
-            Word::Skipped | Word::Interrupted | Word::Decided | Word::Pending | Word::RolledBack => {
-                self.tallies.entry(place).or_default()
-            }
-            Word::InProgress | Word::Completed | Word::Failed | Word::WaitingApproval | Word::Verdict(_) => {
-                self.ran(place, entry)
-            }
+        let record = match word {
+            StatusWord::Skipped
+            | StatusWord::Interrupted
+            | StatusWord::Decided
+            | StatusWord::Pending
+            | StatusWord::RolledBack => self.records.entry(position).or_default(),
+            StatusWord::InProgress
+            | StatusWord::Completed
+            | StatusWord::Failed
+            | StatusWord::WaitingApproval
+            | StatusWord::Verdict(_) => self.record_run(position, entry),
         };
-        tally.enter_history(word);
+        record.enter_history(word);
         match word {
-            Word::Pending | Word::RolledBack => {}
-            Word::InProgress => tally.begin(entry),
-            Word::WaitingApproval => tally.end(entry),
-            Word::Completed | Word::Failed | Word::Verdict(_) if passed => {
-                tally.end(entry);
-                (tally.failures, tally.error) = (0, None);
-                tally.errors.clear();
-                tally.verdict = verdict;
-                tally.finished_at = entry.timestamp.or(tally.finished_at);
+            StatusWord::Pending | StatusWord::RolledBack => {}
+            StatusWord::InProgress => record.begin(entry),
+            StatusWord::WaitingApproval => record.end(entry),
+            StatusWord::Completed | StatusWord::Failed | StatusWord::Verdict(_) if passed => {
+                record.end(entry);
+                (record.failures, record.error) = (0, None);
+                record.errors.clear();
+                record.verdict = verdict;
+                record.finished_at = entry.timestamp.or(record.finished_at);
             }
-            Word::Completed | Word::Failed | Word::Verdict(_) => {
-                tally.end(entry);
-                tally.failures = tally.failures.saturating_add(1).max(entry.failures.unwrap_or(0));
-                tally.error = (!entry.findings.is_empty()).then(|| entry.findings.join("\n"));
-                tally.errors.push(tally.error.clone().unwrap_or_default());
-                tally.verdict = verdict;
+            StatusWord::Completed | StatusWord::Failed | StatusWord::Verdict(_) => {
+                record.end(entry);
+                record.failures = record.failures.saturating_add(1).max(entry.failures.unwrap_or(0));
+                record.error = (!entry.findings.is_empty()).then(|| entry.findings.join("\n"));
+                record.errors.push(record.error.clone().unwrap_or_default());
+                record.verdict = verdict;
             }
-            Word::Skipped => tally.skipped = true,
-            Word::Interrupted => tally.open = false,
-            Word::Decided => {
-                tally.failures = 0;
-                tally.errors.clear();
+            StatusWord::Skipped => record.skipped = true,
+            StatusWord::Interrupted => record.open = false,
+            StatusWord::Decided => {
+                record.failures = 0;
+                record.errors.clear();
             }
         }
     }
 
-    /// Forgets what came of a step and of all behind it; who did it, and how often, stays known.
-    fn open_again(&mut self, first: Place) {
-        for (_, tally) in self.tallies.range_mut(first..) {
-            let (agent, attempts, in_history) = (tally.agent.take(), tally.attempts, tally.in_history);
-            *tally = Tally { agent, attempts, in_history, ..Tally::default() };
+    /// Clears the results of a step and all later ones; agent and attempts are kept.
+    fn reopen_from(&mut self, first: StepPosition) {
+        for (_, record) in self.records.range_mut(first..) {
+            let (agent, attempts, in_history) = (record.agent.take(), record.attempts, record.in_history);
+            *record = StepRecord { agent, attempts, in_history, ..StepRecord::default() };
         }
     }
 
-    /// Takes in a `last_execution` that the history does not have. A success of it is in `completed_steps` as well.
-    fn run_unrecorded(&mut self, last: &Entry) {
-        let Some(place) = last.place() else { return };
-        let before = self.tallies.get(&place).cloned().unwrap_or_default();
-        self.run(last);
-        let Some(tally) = self.tallies.get_mut(&place) else { return };
+    /// Adds a `last_execution` that is missing in the history. If it is a success, `completed_steps` has it too.
+    fn add_unrecorded(&mut self, last: &Entry) {
+        let Some(position) = last.position() else { return };
+        let before = self.records.get(&position).cloned().unwrap_or_default();
+        self.add_history(last);
+        let Some(record) = self.records.get_mut(&position) else { return };
         if !before.in_history {
-            tally.in_history = false;
-            let is_listed = before.attempts > 0 && tally.finished_at.is_some() && tally.failures == 0 && !tally.open;
-            tally.attempts = if is_listed { before.attempts } else { before.attempts.saturating_add(tally.attempts) };
+            record.in_history = false;
+            let is_listed = before.attempts > 0 && record.finished_at.is_some() && record.failures == 0 && !record.open;
+            record.attempts = if is_listed { before.attempts } else { before.attempts.saturating_add(record.attempts) };
         }
     }
 
-    /// Takes in `skipped_steps` for the steps that the history does not speak of.
-    fn skips(&mut self, state: &State) {
+    /// Adds `skipped_steps` for steps without history.
+    fn add_skipped(&mut self, state: &State) {
         for entry in &state.skipped {
-            let Some(place) = entry.place() else { continue };
-            let tally = self.tallies.entry(place).or_default();
-            if !tally.in_history {
-                tally.skipped = true;
+            let Some(position) = entry.position() else { continue };
+            let record = self.records.entry(position).or_default();
+            if !record.in_history {
+                record.skipped = true;
             }
         }
     }
 
-    /// Lets counters that the file states beat the counting, where there is no history to count.
-    fn overrule(&mut self, state: &State) {
-        let last = state.last.get().and_then(|last| Some((last.place()?, last)));
-        for (place, attempts) in &state.attempts {
-            self.state_attempts(*place, *attempts);
+    /// Applies the counters stated in the file, where there is no history to count.
+    fn apply_counters(&mut self, state: &State) {
+        let last = state.last.get().and_then(|last| Some((last.position()?, last)));
+        for (position, attempts) in &state.attempts {
+            self.raise_attempts(*position, *attempts);
         }
-        if let Some((place, entry)) = last {
+        if let Some((position, entry)) = last {
             if let Some(attempt) = entry.attempt {
-                self.state_attempts(place, attempt);
+                self.raise_attempts(position, attempt);
             }
             if entry.has_decision {
-                self.tallies.entry(place).or_default().failures = 0;
+                self.records.entry(position).or_default().failures = 0;
             }
         }
     }
 
-    fn state_attempts(&mut self, place: Place, attempts: u32) {
-        let tally = self.tallies.entry(place).or_default();
-        tally.attempts = tally.attempts.max(attempts);
-        if tally.failures > 0 && !tally.in_history {
-            tally.failures = tally.failures.max(attempts);
+    fn raise_attempts(&mut self, position: StepPosition, attempts: u32) {
+        let record = self.records.entry(position).or_default();
+        record.attempts = record.attempts.max(attempts);
+        if record.failures > 0 && !record.in_history {
+            record.failures = record.failures.max(attempts);
         }
     }
 }
 
-impl Tally {
-    /// Counts from the history alone once it speaks of the step.
-    fn enter_history(&mut self, word: Word) {
-        if !self.in_history && !matches!(word, Word::Skipped | Word::Interrupted | Word::Decided | Word::RolledBack) {
+impl StepRecord {
+    /// Counts from the history alone once it has an entry for the step.
+    fn enter_history(&mut self, word: StatusWord) {
+        if !self.in_history
+            && !matches!(
+                word,
+                StatusWord::Skipped | StatusWord::Interrupted | StatusWord::Decided | StatusWord::RolledBack
+            )
+        {
             self.in_history = true;
             self.attempts = 0;
         }
-        if !matches!(word, Word::Skipped | Word::Decided | Word::RolledBack) {
+        if !matches!(word, StatusWord::Skipped | StatusWord::Decided | StatusWord::RolledBack) {
             self.skipped = false;
         }
     }
@@ -232,38 +242,43 @@ impl Tally {
     }
 }
 
-/// Returns `last_execution` where it tells of an execution that the history does not have: another tool may have written the one
-/// and not the other.
+/// Returns `last_execution` if it is an execution that the history lacks: another tool may write only one of the two.
 pub(super) fn unrecorded(state: &State) -> Option<&Entry> {
-    state.last.get().filter(|last| last.place().is_some() && tells_of_execution(last) && !is_recorded(state, last))
+    state.last.get().filter(|last| last.position().is_some() && is_execution(last) && !is_recorded(state, last))
 }
 
-fn tells_of_execution(last: &Entry) -> bool {
-    let Some(word) = word_of(last) else { return false };
+fn is_execution(last: &Entry) -> bool {
+    let Some(word) = status_word(last) else { return false };
     match word {
-        Word::InProgress | Word::Completed | Word::Failed | Word::WaitingApproval | Word::Verdict(_) => true,
-        // Words of the history have no meaning here (docs/formats/nine-step.md#status-words-and-verdicts); they were reported as
+        StatusWord::InProgress
+        | StatusWord::Completed
+        | StatusWord::Failed
+        | StatusWord::WaitingApproval
+        | StatusWord::Verdict(_) => true,
+        // History-only statuses are invalid here (docs/formats/nine-step.md#status-words-and-verdicts) and were reported as
         // unknown.
-        Word::Skipped | Word::Interrupted | Word::Decided | Word::RolledBack => false,
-        Word::Pending => false,
+        StatusWord::Skipped | StatusWord::Interrupted | StatusWord::Decided | StatusWord::RolledBack => false,
+        StatusWord::Pending => false,
     }
 }
 
 fn is_recorded(state: &State, last: &Entry) -> bool {
     let Some(newest) = state.history.last() else { return false };
     match (newest.timestamp, last.timestamp) {
-        // What was taken into the history keeps its stamp, and what follows it there may have an earlier one: clocks differ, and
-        // a time without a zone means another moment to another machine.
+        // An imported execution keeps its timestamp, and later entries may have earlier ones: clocks differ, and a time without a
+        // zone means different moments on different machines.
         (Some(newest), Some(last_at)) => {
             let is_copy = |entry: &Entry| {
-                entry.timestamp == last.timestamp && entry.place() == last.place() && word_of(entry) == word_of(last)
+                entry.timestamp == last.timestamp
+                    && entry.position() == last.position()
+                    && status_word(entry) == status_word(last)
             };
             newest >= last_at || state.history.iter().any(is_copy)
         }
-        (None, _) | (_, None) => state.history.iter().any(|entry| entry.place() == last.place()),
+        (None, _) | (_, None) => state.history.iter().any(|entry| entry.position() == last.position()),
     }
 }
 
-fn word_of(entry: &Entry) -> Option<Word> {
-    entry.status.get().and_then(|status| Word::parse(status))
+fn status_word(entry: &Entry) -> Option<StatusWord> {
+    entry.status.get().and_then(|status| StatusWord::parse(status))
 }

@@ -1,10 +1,18 @@
 //! The nine-step workflow plugin (docs/formats/nine-step.md).
 //!
-//! One JSON file per feature; `last_execution` in it says where the run stands. Piton adds optional fields only
+//! One JSON file per feature; its `last_execution` gives the current step and status. Piton only adds optional fields
 //! (docs/formats/nine-step.md#fields-that-piton-adds): `history`, `approvals`, `skipped_steps`, `run_status`, `resume_count`,
 //! `interruption_history`.
+//!
+//! - [`probe`] finds state files, [`workspace`] the worktree and plan of a run.
+//! - [`read`] turns a state into a run: [`raw`] is a lenient view of the file, [`ledger`] collects its records by step,
+//!   [`last_step`] interprets `last_execution`, [`sent_back`] finds the failure to address, [`steps`] builds the steps.
+//! - [`rules`] has the plugin's step order, roles and status words.
+//! - [`mod@write`] edits a state, [`start`] creates one, [`rebuild`] recreates one from other evidence.
+//! - [`brief`] and [`native`] write the hand-over and the plan in the plugin's format.
 
 mod brief;
+mod last_step;
 mod ledger;
 mod native;
 mod probe;
@@ -13,7 +21,6 @@ mod read;
 mod rebuild;
 mod rules;
 mod sent_back;
-mod stand;
 mod start;
 mod steps;
 mod workspace;
@@ -43,7 +50,7 @@ use crate::model::Run;
 use crate::model::Timestamp;
 use crate::model::Traces;
 
-/// Speaks the state file of the nine-step workflow plugin.
+/// The dialect of the nine-step workflow plugin.
 pub(crate) struct NineStep;
 
 impl Dialect for NineStep {

@@ -1,10 +1,10 @@
-//! The plan in the words of `/workflow-resume` (docs/formats/nine-step.md#plan-in-the-words-of-the-plugin).
+//! The plan in the format of `/workflow-resume` (docs/formats/nine-step.md#plan-in-the-words-of-the-plugin).
 
 use serde_json::Value;
 use serde_json::json;
 
-use super::rules::Place;
 use super::rules::StepNumber;
+use super::rules::StepPosition;
 use crate::model::Action;
 use crate::model::Next;
 use crate::model::Plan;
@@ -15,7 +15,7 @@ use crate::model::Verdict;
 use crate::model::clean;
 use crate::model::mask_secrets;
 
-/// Returns `resume_plan` as the plugin's rollback writes it, and what `/workflow-resume` shows around it
+/// Returns `resume_plan` as the plugin's rollback writes it, with the other data that `/workflow-resume` shows
 /// (docs/formats/nine-step.md#plan-in-the-words-of-the-plugin).
 pub(super) fn plan(run: &Run, plan: &Plan) -> Value {
     let position = run.position.as_ref().and_then(|id| run.step(id));
@@ -26,10 +26,10 @@ pub(super) fn plan(run: &Run, plan: &Plan) -> Value {
         "branch_name": plan.run.branch,
         "plan_reference": run.workspace.plan_reference,
         "current_state": {
-            "current_phase": position.and_then(place_of).map(|place| place.phase),
+            "current_phase": position.and_then(position_of).map(|place| place.phase),
             "total_phases": total_phases(run),
             "phase_description": run.goal,
-            "last_step": position.and_then(place_of).map(|place| place.step.to_value()),
+            "last_step": position.and_then(position_of).map(|place| place.step.to_value()),
             "last_agent": position.and_then(|step| step.agent.clone()),
             "last_status": position.map(|step| step.status.as_str()),
             "interrupted": run.stamp,
@@ -45,7 +45,7 @@ fn resume_plan(run: &Run, next: Option<&Next>) -> Value {
     let place = match next.action {
         Action::Merge | Action::Archive => None,
         Action::Verify | Action::Approve | Action::Return | Action::Retry | Action::Run => {
-            Place::parse(next.step.as_str())
+            StepPosition::parse(next.step.as_str())
         }
     };
     let mut resume = json!({
@@ -60,11 +60,11 @@ fn resume_plan(run: &Run, next: Option<&Next>) -> Value {
     resume
 }
 
-/// Says why in the plugin's words where it has some, else in the planner's.
-fn reason(run: &Run, next: &Next, place: Option<Place>) -> String {
+/// Returns the reason in the plugin's wording if it has one, else the planner's.
+fn reason(run: &Run, next: &Next, place: Option<StepPosition>) -> String {
     let Some(place) = place else { return next.reason.clone() };
     let position = run.position.as_ref().and_then(|id| run.step(id));
-    let last = position.and_then(place_of);
+    let last = position.and_then(position_of);
     match (next.action, position, last) {
         (Action::Return, Some(step), Some(_)) => match &step.agent {
             Some(agent) => format!("Address {agent} feedback"),
@@ -88,22 +88,22 @@ fn reason(run: &Run, next: &Next, place: Option<Place>) -> String {
     }
 }
 
-fn place_of(step: &Step) -> Option<Place> {
-    Place::parse(step.id.as_str())
+fn position_of(step: &Step) -> Option<StepPosition> {
+    StepPosition::parse(step.id.as_str())
 }
 
-/// Returns the number of phases, when the state knows it: only then is there something after the last.
+/// Returns the number of phases if the state records it: only then is something planned after the last phase.
 fn total_phases(run: &Run) -> Option<u32> {
-    run.follow_up.as_ref().and_then(|_| run.steps.last()).and_then(place_of).map(|place| place.phase)
+    run.follow_up.as_ref().and_then(|_| run.steps.last()).and_then(position_of).map(|place| place.phase)
 }
 
-/// Groups what is done by phase: `Phase 1: Step 1-9 completed (commit: a1b2c3d)`
+/// Groups the completed work by phase: `Phase 1: Step 1-9 completed (commit: a1b2c3d)`
 /// (docs/formats/nine-step.md#plan-in-the-words-of-the-plugin).
 fn completed_work(run: &Run) -> Vec<String> {
     let mut lines = Vec::new();
     for phase in run.steps.chunk_by(|a, b| a.group == b.group) {
-        let done: Vec<Place> =
-            phase.iter().filter(|step| step.status == Status::Completed).filter_map(place_of).collect();
+        let done: Vec<StepPosition> =
+            phase.iter().filter(|step| step.status == Status::Completed).filter_map(position_of).collect();
         let (Some(first), Some(last)) = (done.first(), done.last()) else { continue };
         let range = if first == last { first.step.to_string() } else { format!("{}-{}", first.step, last.step) };
         let commit = phase.iter().filter_map(|step| step.commit.as_deref()).next_back();
@@ -113,7 +113,8 @@ fn completed_work(run: &Run) -> Vec<String> {
     lines
 }
 
-/// Returns the question with its default: yes to go on, no to go on all the same (docs/formats/nine-step.md#messages).
+/// Returns the question with its default answer: yes to resume, no to continue despite problems
+/// (docs/formats/nine-step.md#messages).
 fn prompt(plan: &Plan) -> &'static str {
     match plan.verdict {
         Verdict::Resume => "Proceed with resume? [Y/n]",

@@ -1,4 +1,4 @@
-//! Finds nine-step runs in a listing: state files at the root, in the worktrees and, before there is a worktree, beside the plans
+//! Finds nine-step runs in a listing: state files at the root, in the worktrees and, before a worktree exists, beside the plans
 //! (docs/formats/nine-step.md#finding-runs, docs/formats/nine-step.md#state-before-the-worktree).
 
 use serde_json::Value;
@@ -23,21 +23,21 @@ use crate::model::RelPath;
 use crate::model::clean_line;
 use crate::model::name_of;
 
-/// Tells whether a file may be a state: the names seen in the wild (docs/formats/nine-step.md#finding-runs). Backups and temporary
-/// files are none.
+/// Tells whether a file may be a state, by the names in use (docs/formats/nine-step.md#finding-runs). Backups and temporary files
+/// are excluded.
 pub(super) fn is_marked(path: &str) -> bool {
     let name = name_of(path);
     matches!(name, ".workflow_state.json" | "workflow-state.json") || name.ends_with(EARLY_SUFFIX)
 }
 
-/// Tells whether a folder is a worktree, or holds the worktrees or the early states.
+/// Tells whether a folder is a worktree, or contains worktrees or early states.
 pub(super) fn keeps_state_in(folder: &RelPath, config: &NineStepConfig) -> bool {
     let worktrees = RelPath::parse(&config.worktree_dir).ok();
     worktrees.is_some_and(|worktrees| *folder == worktrees || folder.parent() == Some(worktrees))
         || RelPath::parse(&config.plan_dir).is_ok_and(|plans| *folder == plans)
 }
 
-/// Returns where the state of a worktree was before there was one (docs/formats/nine-step.md#state-before-the-worktree).
+/// Returns where the state of a worktree was before the worktree existed (docs/formats/nine-step.md#state-before-the-worktree).
 pub(super) fn previous_location(candidate: &Candidate, config: &NineStepConfig) -> Option<PreviousLocation> {
     let worktrees = RelPath::parse(&config.worktree_dir).ok()?;
     let is_in_worktree = candidate.state.parent()?.parent()? == worktrees;
@@ -51,16 +51,16 @@ pub(super) fn previous_location(candidate: &Candidate, config: &NineStepConfig) 
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Where {
+enum StateKind {
     Root,
     Worktree,
-    /// Beside the plan, before there is a worktree.
+    /// Beside the plan, before a worktree exists.
     Early,
 }
 
-struct Found {
+struct FoundState {
     candidate: Candidate,
-    place: Where,
+    kind: StateKind,
 }
 
 struct Prober<'a> {
@@ -69,7 +69,7 @@ struct Prober<'a> {
     plans: Option<RelPath>,
 }
 
-/// Finds the runs of a listing and the files that only look like one.
+/// Finds the runs of a listing, and reports files that only look like one.
 pub(super) fn probe(listing: &Listing) -> Probed {
     let config = &listing.config.nine_step;
     let prober = Prober {
@@ -78,89 +78,89 @@ pub(super) fn probe(listing: &Listing) -> Probed {
         plans: RelPath::parse(&config.plan_dir).ok(),
     };
     let mut findings = Vec::new();
-    let mut found: Vec<Found> = Vec::new();
+    let mut found: Vec<FoundState> = Vec::new();
     for entry in listing.entries.iter().filter(|entry| !entry.is_dir) {
-        if let Some(place) = prober.locate(&entry.path) {
-            match prober.classify(entry, place) {
-                Ok(candidate) => found.push(Found { candidate, place }),
+        if let Some(kind) = prober.locate(&entry.path) {
+            match prober.classify(entry, kind) {
+                Ok(candidate) => found.push(FoundState { candidate, kind }),
                 Err(finding) => findings.push(*finding),
             }
         }
     }
-    let candidates = drop_left_behind(found, &mut findings);
+    let candidates = drop_superseded(found, &mut findings);
     Probed { candidates, findings, ..Probed::default() }
 }
 
 impl Prober<'_> {
-    fn locate(&self, path: &RelPath) -> Option<Where> {
+    fn locate(&self, path: &RelPath) -> Option<StateKind> {
         let name = path.name();
         let is_configured = name == self.config.state_file;
         if !(is_configured || is_marked(path.as_str())) || name.ends_with(BACKUP) {
             return None;
         }
         let Some(folder) = path.parent() else {
-            return (is_configured || !is_early_name(name)).then_some(Where::Root);
+            return (is_configured || !is_early_name(name)).then_some(StateKind::Root);
         };
         if self.plans.as_ref() == Some(&folder) && is_early_name(name) {
-            return Some(Where::Early);
+            return Some(StateKind::Early);
         }
         let is_worktree = self.worktrees.is_some() && folder.parent() == self.worktrees;
-        (is_worktree && (is_configured || !is_early_name(name))).then_some(Where::Worktree)
+        (is_worktree && (is_configured || !is_early_name(name))).then_some(StateKind::Worktree)
     }
 
-    /// Goes by the content; a file that cannot be looked into, or does not parse where only a state can be, is a candidate
-    /// whose `load` says what is wrong with it.
-    fn classify(&self, entry: &ListingEntry, place: Where) -> Result<Candidate, Box<Finding>> {
+    /// Classifies a file by its content. A file that was not read, or does not parse where only a state can be, is a candidate;
+    /// `load` reports its problem.
+    fn classify(&self, entry: &ListingEntry, kind: StateKind) -> Result<Candidate, Box<Finding>> {
         let look_alike = |reason: &str| {
             let message = format!("`{}` is not a nine-step state file: {reason}", entry.path);
             Box::new(Finding::new(FindingCode::LookAlike, message).at(&entry.path))
         };
-        let Some(bytes) = &entry.content else { return Ok(self.candidate(entry, place, None)) };
+        let Some(bytes) = &entry.content else { return Ok(self.candidate(entry, kind, None)) };
         match parse_value(bytes) {
             Ok(value) if is_ours(&value) => {
                 let name = value.get("feature_name").and_then(Value::as_str);
-                Ok(self.candidate(entry, place, name.map(|name| clean_line(name, 200))))
+                Ok(self.candidate(entry, kind, name.map(|name| clean_line(name, 200))))
             }
             Ok(_) => Err(look_alike("it has neither `last_execution.step` nor `feature_name` and `current_step`")),
-            Err(_) if self.is_suspect(entry, place, bytes) => Ok(self.candidate(entry, place, None)),
+            Err(_) if self.is_suspect(entry, kind, bytes) => Ok(self.candidate(entry, kind, None)),
             Err(error) => Err(look_alike(&format!("line {} is not JSON ({})", error.line, error.message))),
         }
     }
 
-    /// Tells whether an unparsable file is a damaged state rather than somebody else's file.
-    fn is_suspect(&self, entry: &ListingEntry, place: Where, bytes: &[u8]) -> bool {
+    /// Tells whether an unparsable file is a damaged state rather than an unrelated file.
+    fn is_suspect(&self, entry: &ListingEntry, kind: StateKind, bytes: &[u8]) -> bool {
         let is_configured = entry.path.name() == self.config.state_file;
         let speaks = ["last_execution", "feature_name"]
             .iter()
             .any(|word| bytes.windows(word.len()).any(|window| window == word.as_bytes()));
-        match place {
-            Where::Worktree => is_configured || speaks,
-            Where::Early => true,
-            Where::Root => {
+        match kind {
+            StateKind::Worktree => is_configured || speaks,
+            StateKind::Early => true,
+            StateKind::Root => {
                 speaks || (is_configured && bytes.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0))
             }
         }
     }
 
-    fn candidate(&self, entry: &ListingEntry, place: Where, name: Option<String>) -> Candidate {
+    fn candidate(&self, entry: &ListingEntry, kind: StateKind, name: Option<String>) -> Candidate {
         let state = entry.path.clone();
         let folder = state.parent();
         let stem = state.name().trim_end_matches(EARLY_SUFFIX).to_owned();
-        let inside = match (&folder, place) {
-            (Some(folder), Where::Early) => format!("{folder}/.piton/{stem}"),
-            (Some(folder), Where::Root | Where::Worktree) => format!("{folder}/.piton"),
+        let inside = match (&folder, kind) {
+            (Some(folder), StateKind::Early) => format!("{folder}/.piton/{stem}"),
+            (Some(folder), StateKind::Root | StateKind::Worktree) => format!("{folder}/.piton"),
             (None, _) => ".piton".to_owned(),
         };
-        let fallback = match place {
-            Where::Early => stem,
-            Where::Worktree => folder.as_ref().map_or_else(String::new, |folder| folder.name().to_owned()),
-            Where::Root => "nine-step".to_owned(),
+        let fallback = match kind {
+            StateKind::Early => stem,
+            StateKind::Worktree => folder.as_ref().map_or_else(String::new, |folder| folder.name().to_owned()),
+            StateKind::Root => "nine-step".to_owned(),
         };
         let data_dir = RelPath::parse(&inside).unwrap_or_else(|_| state.clone());
         let backup = super::read::backup_of(&state);
         let is_torn = name.is_none();
         let name = name.filter(|name| !name.is_empty()).unwrap_or(fallback);
-        // Of a state that does not parse the plan may tell how many phases there are.
+        // If the state does not parse, the plan may tell the number of phases.
         let plan = RelPath::parse(&plan_by_convention(&name, self.config)).ok().filter(|_| is_torn);
         Candidate {
             dialect: DialectId::NineStep,
@@ -170,7 +170,7 @@ impl Prober<'_> {
             data_dir,
             rank: None,
             claim: Claim::Stated,
-            may_be_replaced: place == Where::Early,
+            may_be_replaced: kind == StateKind::Early,
             findings: Vec::new(),
         }
     }
@@ -181,20 +181,20 @@ fn is_early_name(name: &str) -> bool {
     name.strip_suffix(EARLY_SUFFIX).is_some_and(|feature| !feature.is_empty())
 }
 
-/// Lets the state in the worktree win over the one from before it, which an interrupted move left behind.
-fn drop_left_behind(found: Vec<Found>, findings: &mut Vec<Finding>) -> Vec<Candidate> {
+/// Drops early states that have a successor in a worktree: leftovers of an interrupted move.
+fn drop_superseded(found: Vec<FoundState>, findings: &mut Vec<Finding>) -> Vec<Candidate> {
     let in_worktrees: Vec<(String, RelPath)> = found
         .iter()
-        .filter(|found| found.place == Where::Worktree)
+        .filter(|found| found.kind == StateKind::Worktree)
         .map(|found| (found.candidate.name.clone(), found.candidate.state.clone()))
         .collect();
     let mut kept = Vec::with_capacity(found.len());
-    for Found { candidate, place } in found {
-        let winner = in_worktrees.iter().find(|(name, _)| place == Where::Early && *name == candidate.name);
+    for FoundState { candidate, kind } in found {
+        let winner = in_worktrees.iter().find(|(name, _)| kind == StateKind::Early && *name == candidate.name);
         match winner {
             Some((_, winner)) => {
                 let message = format!(
-                    "`{}` is the state from before the worktree; `{winner}` of the same feature counts",
+                    "`{}` is the state from before the worktree; `{winner}` of the same feature is used",
                     candidate.state
                 );
                 let fix = format!("remove `{}` once you have compared the two", candidate.state);

@@ -1,13 +1,13 @@
-//! A lenient view of the state file: every field may be missing, be of another type, or be spelled another way.
+//! A lenient view of the state file: any field may be missing, have another type or another spelling.
 //!
-//! Nothing here decides where the run stands. What could not be used is reported with its pointer and line.
+//! Makes no decision about the run. Unusable fields are reported with pointer and line.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::rules::Place;
 use super::rules::StepNumber;
+use super::rules::StepPosition;
 use crate::dialect::json;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -16,10 +16,10 @@ use crate::model::RelPath;
 use crate::model::Timestamp;
 use crate::model::clean_line;
 
-/// The newest `schema_version` that is written.
+/// The newest supported `schema_version`, written to new states.
 pub(super) const SCHEMA_VERSION: u64 = 1;
 
-/// Is the file that is being read, for the places in findings.
+/// The file being read, to locate findings.
 pub(super) struct Source<'a> {
     pub(super) files: &'a FileSet,
     pub(super) file: &'a RelPath,
@@ -28,21 +28,21 @@ pub(super) struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Makes a finding about the value at a pointer, or about its nearest parent when there is no such value.
+    /// Creates a finding about the value at a pointer, or about its nearest existing parent.
     pub(super) fn finding(&self, code: FindingCode, pointer: &str, message: impl Into<String>) -> Finding {
-        let mut place = pointer;
-        while !place.is_empty() && self.value.pointer(place).is_none() {
-            place = place.rsplit_once('/').map_or("", |(parent, _)| parent);
+        let mut position = pointer;
+        while !position.is_empty() && self.value.pointer(position).is_none() {
+            position = position.rsplit_once('/').map_or("", |(parent, _)| parent);
         }
         let finding = Finding::new(code, message).at(self.file).pointer(pointer);
-        match json::position(self.bytes, place) {
+        match json::position(self.bytes, position) {
             Some((line, column)) => finding.line(line, Some(column)),
             None => finding,
         }
     }
 }
 
-/// Is a field that must be there: what it holds, or why it holds nothing usable.
+/// A required field: its value, or why there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Field<T> {
     Missing,
@@ -66,10 +66,10 @@ impl<T> Field<T> {
     }
 }
 
-/// Is one record of an execution: `last_execution`, or an element of one of the arrays.
+/// A record of an execution: `last_execution`, or an element of one of the arrays.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
-    /// The key of the file under which it stands, and its place there if that is a list.
+    /// The key of the record in the file, with its index if that is an array.
     at: (&'static str, Option<usize>),
     pub(super) phase: Field<u32>,
     pub(super) step: Field<StepNumber>,
@@ -80,7 +80,7 @@ pub(super) struct Entry {
     pub(super) commit: Option<String>,
     /// The findings of a review or the message of an error, one per element.
     pub(super) findings: Vec<String>,
-    /// Conditions of an approval that are not met yet; `None` when none are listed.
+    /// The unmet conditions of an approval; `None` if none are listed.
     pub(super) open_conditions: Option<Vec<String>>,
     pub(super) attempt: Option<u32>,
     pub(super) failures: Option<u32>,
@@ -88,8 +88,8 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    pub(super) fn place(&self) -> Option<Place> {
-        Some(Place::new(*self.phase.get()?, *self.step.get()?))
+    pub(super) fn position(&self) -> Option<StepPosition> {
+        Some(StepPosition::new(*self.phase.get()?, *self.step.get()?))
     }
 
     /// Returns its JSON pointer.
@@ -127,7 +127,7 @@ impl Entry {
     }
 }
 
-/// Is the file.
+/// The state file.
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) feature: Field<String>,
@@ -146,9 +146,9 @@ pub(super) struct State {
     pub(super) history: Vec<Entry>,
     pub(super) skipped: Vec<Entry>,
     pub(super) approvals: Vec<Entry>,
-    /// What each phase is about.
+    /// The description of each phase.
     pub(super) phases: BTreeMap<u32, String>,
-    pub(super) attempts: BTreeMap<Place, u32>,
+    pub(super) attempts: BTreeMap<StepPosition, u32>,
     pub(super) open_conditions: Option<Vec<String>>,
     pub(super) run_status: Option<String>,
     pub(super) run_status_reason: Option<String>,
@@ -156,12 +156,12 @@ pub(super) struct State {
     pub(super) started_at: Option<Timestamp>,
     pub(super) updated_at: Option<Timestamp>,
     pub(super) resumes: u32,
-    /// The version that the file states, when it is newer than ours.
+    /// The version of the file, if it is newer than [`SCHEMA_VERSION`].
     pub(super) newer: Option<u64>,
 }
 
 impl State {
-    /// Reads the file; findings go to `findings`.
+    /// Reads the file and adds problems to `findings`.
     pub(super) fn read(source: &Source<'_>, findings: &mut Vec<Finding>) -> Self {
         let value = source.value;
         let mut reader = Reader { value, source, findings };
@@ -169,7 +169,7 @@ impl State {
             last.is_object().then(|| Entry::read(last, ("last_execution", None), source.files))
         });
         reader.check_stamp("/last_execution/timestamp");
-        let at = last.get().and_then(Entry::place);
+        let at = last.get().and_then(Entry::position);
         Self {
             feature: Field::read(value.get("feature_name"), |name| {
                 name.as_str().map(|name| clean_line(name, 200)).filter(|name| !name.is_empty())
@@ -206,8 +206,8 @@ impl State {
     }
 }
 
-/// Tells whether an object is the state of a nine-step run: `last_execution.step`, or two of the fields that only it has
-/// (docs/formats/nine-step.md#finding-runs: 45 public repositories keep other things under the same names).
+/// Tells whether an object is the state of a nine-step run: it has `last_execution.step`, or two of its distinctive fields
+/// (docs/formats/nine-step.md#finding-runs: 45 public repositories use the same file names for other data).
 pub(super) fn is_ours(value: &Value) -> bool {
     let has = |key: &str| value.get(key).is_some();
     value.pointer("/last_execution/step").is_some()
@@ -294,7 +294,7 @@ impl<'a> Reader<'a, '_> {
         let mut unusable = 0;
         for (at, item) in items.iter().enumerate() {
             let entry = item.is_object().then(|| Entry::read(item, (key, Some(at)), self.source.files));
-            match entry.filter(|entry| entry.place().is_some()) {
+            match entry.filter(|entry| entry.position().is_some()) {
                 Some(entry) => entries.push(entry),
                 None => {
                     unusable += 1;
@@ -336,12 +336,12 @@ fn whole_float(number: f64) -> Option<u64> {
     is_whole.then(|| format!("{number:.0}").parse().ok()).flatten()
 }
 
-/// Reads the number of a phase, from 1.
+/// Reads a phase number, from 1.
 pub(super) fn phase(value: &Value) -> Option<u32> {
     whole(value).and_then(|number| u32::try_from(number).ok()).filter(|number| *number > 0)
 }
 
-/// Tells whether a text is an object name of git, so that it can be handed to git as one.
+/// Tells whether a text is a git object name, and so safe to pass to git.
 pub(super) fn is_commit(text: &str) -> bool {
     (7..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -355,7 +355,7 @@ fn short_text(value: &Value) -> Option<String> {
     }
 }
 
-/// Reads a text, or a list of texts or of objects that hold one.
+/// Reads a text, or a list of texts or of objects that contain one.
 fn texts(value: Option<&Value>) -> Vec<String> {
     let text = |value: &Value| match value {
         Value::Object(_) => ["message", "description", "text", "issue", "finding", "title"]
@@ -373,7 +373,7 @@ fn texts(value: Option<&Value>) -> Vec<String> {
     texts.into_iter().filter(|text| !text.trim().is_empty()).collect()
 }
 
-/// Reads the conditions that are not marked as met.
+/// Reads the conditions not marked as met.
 fn open_conditions(value: &Value) -> Option<Vec<String>> {
     let is_met = |item: &Value| {
         let is_true = |key: &str| item.get(key).and_then(Value::as_bool) == Some(true);
@@ -398,16 +398,17 @@ fn open_conditions(value: &Value) -> Option<Vec<String>> {
     }
 }
 
-/// Reads `attempts`: one number for the step that ran last, or numbers by `phase:step` or by step of the current phase.
-fn attempts(value: Option<&Value>, last: Option<Place>) -> BTreeMap<Place, u32> {
+/// Reads `attempts`: one number for the last step, or numbers by `phase:step` or by step of the current phase.
+fn attempts(value: Option<&Value>, last: Option<StepPosition>) -> BTreeMap<StepPosition, u32> {
     let count = |value: &Value| whole(value).and_then(|count| u32::try_from(count).ok());
     let Some(value) = value else { return BTreeMap::new() };
     match value {
         Value::Object(counts) => {
             let counts = counts.iter().map(|(key, value)| {
-                let place = Place::parse(key)
-                    .or_else(|| StepNumber::parse(key).zip(last).map(|(step, last)| Place::new(last.phase, step)));
-                Some((place?, count(value)?))
+                let position = StepPosition::parse(key).or_else(|| {
+                    StepNumber::parse(key).zip(last).map(|(step, last)| StepPosition::new(last.phase, step))
+                });
+                Some((position?, count(value)?))
             });
             counts.flatten().collect()
         }

@@ -1,20 +1,20 @@
-//! From the bytes to a run. The rules of the plugin leave here as data on the steps; nothing is decided.
+//! Reads a run from the bytes of its state. The plugin's rules become data on the steps; nothing is decided here.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::last_step::LastStep;
 use super::ledger::Ledger;
 use super::raw::Entry;
 use super::raw::Field;
 use super::raw::SCHEMA_VERSION;
 use super::raw::Source;
 use super::raw::State;
-use super::rules::Place;
 use super::rules::Role;
 use super::rules::StepNumber;
-use super::stand::Stand;
-use super::steps::Layout;
+use super::rules::StepPosition;
+use super::steps::StepBuilder;
 use super::workspace;
 use crate::dialect::Loaded;
 use crate::dialect::json::parse_value;
@@ -40,11 +40,11 @@ use crate::model::Timestamp;
 use crate::model::clean_line;
 use crate::model::quoted;
 
-/// The suffix of the one copy that the plugin keeps (docs/formats/nine-step.md#backup-of-the-state).
+/// The suffix of the single backup that the plugin keeps (docs/formats/nine-step.md#backup-of-the-state).
 pub(super) const BACKUP: &str = ".backup";
 
-/// Is a file that parses and holds an object.
-pub(super) struct Opened<'a> {
+/// A file that parses as a JSON object.
+pub(super) struct ParsedFile<'a> {
     pub(super) file: RelPath,
     pub(super) bytes: &'a Arc<[u8]>,
     pub(super) value: Value,
@@ -54,8 +54,8 @@ pub(super) struct Opened<'a> {
 ///
 /// # Errors
 ///
-/// With a finding that says why nothing can be read from it.
-pub(super) fn open<'a>(files: &'a FileSet, file: &RelPath) -> Result<Opened<'a>, Box<Finding>> {
+/// With the finding that says why the file cannot be read.
+pub(super) fn open<'a>(files: &'a FileSet, file: &RelPath) -> Result<ParsedFile<'a>, Box<Finding>> {
     let unreadable = |message: String| Finding::new(FindingCode::StateUnreadable, message).at(file);
     let load_failed = |problem: &ReadProblem| unreadable(format!("State file load failed: {problem}. File: {file}"));
     let bytes = match files.files.get(file).map(|entry| &entry.content) {
@@ -69,9 +69,9 @@ pub(super) fn open<'a>(files: &'a FileSet, file: &RelPath) -> Result<Opened<'a>,
         Box::new(unreadable(message).line(error.line, Some(error.column)))
     })?;
     if value.is_object() {
-        return Ok(Opened { file: file.clone(), bytes, value });
+        return Ok(ParsedFile { file: file.clone(), bytes, value });
     }
-    let message = format!("Workflow state file corrupted. File: {file}. Error: it holds no JSON object");
+    let message = format!("Workflow state file corrupted. File: {file}. Error: it is not a JSON object");
     let finding = Finding::new(FindingCode::StateWrongType, message).at(file).pointer("");
     Err(Box::new(finding.line(1, Some(1))))
 }
@@ -81,7 +81,7 @@ pub(super) fn backup_of(state: &RelPath) -> Option<RelPath> {
     RelPath::parse(&format!("{state}{BACKUP}")).ok()
 }
 
-/// Reads the run; from the backup, and marked degraded, when the state itself cannot be read.
+/// Reads the run. If the state is unreadable, reads its backup and marks the run degraded.
 pub(super) fn load(files: &FileSet) -> Loaded {
     let mut findings = Vec::new();
     let problem = match open(files, &files.state) {
@@ -91,7 +91,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let backup = backup_of(&files.state).and_then(|backup| open(files, &backup).ok());
     let Some(opened) = backup else {
         let fix = format!(
-            "restore the last checkpoint: `{}`; or begin anew: `piton start nine-step --feature {} --archive`; or edit the \
+            "restore the last checkpoint: `{}`; or start again: `piton start nine-step --feature {} --archive`; or edit the \
              file by hand",
             restore_command(files),
             quoted(&files.name),
@@ -108,7 +108,7 @@ fn restore_command(files: &FileSet) -> String {
     format!("piton restore {}", quoted(&files.name))
 }
 
-fn interpret(files: &FileSet, opened: Opened<'_>, degraded: bool, mut findings: Vec<Finding>) -> Loaded {
+fn interpret(files: &FileSet, opened: ParsedFile<'_>, degraded: bool, mut findings: Vec<Finding>) -> Loaded {
     let source = Source { files, file: &opened.file, bytes: opened.bytes, value: &opened.value };
     let state = State::read(&source, &mut findings);
     if let Some(version) = state.newer {
@@ -118,18 +118,19 @@ fn interpret(files: &FileSet, opened: Opened<'_>, degraded: bool, mut findings: 
     }
     require(&state, &source, &mut findings);
     let ledger = Ledger::of(&state);
-    let stand = Stand::read(&state, &source, &mut findings);
+    let last_step = LastStep::read(&state, &source, &mut findings);
     let status = run_status(&state, &source, &mut findings);
-    let Some(stand) = stand else { return Loaded { run: None, findings, ..Loaded::default() } };
-    let laid = Layout::new(&state, &ledger, &stand, status, &files.config.nine_step).lay_out(&source, &mut findings);
-    let place = workspace::find(&state, &stand, &source, &mut findings);
+    let Some(last_step) = last_step else { return Loaded { run: None, findings, ..Loaded::default() } };
+    let layout =
+        StepBuilder::new(&state, &ledger, &last_step, status, &files.config.nine_step).build(&source, &mut findings);
+    let workspace = workspace::find(&state, &last_step, &source, &mut findings);
     let (config, feature) = (&files.config.nine_step, state.feature.get().cloned());
     let name = feature.unwrap_or_else(|| clean_line(&files.name, 200));
     let wanted = EvidenceRequest {
         outputs: Vec::new(),
-        commits: commits(&laid.steps),
-        documents: place.plan.clone().into_iter().collect(),
-        workspace: place.is_checked.then(|| place.record.worktree.clone()),
+        commits: commits(&layout.steps),
+        documents: workspace.plan.clone().into_iter().collect(),
+        workspace: workspace.is_checked.then(|| workspace.record.worktree.clone()),
         ..EvidenceRequest::default()
     };
     let run = Run {
@@ -139,13 +140,13 @@ fn interpret(files: &FileSet, opened: Opened<'_>, degraded: bool, mut findings: 
         workflow: "nine-step".to_owned(),
         status,
         state_files: vec![files.state.clone()],
-        steps: laid.steps,
-        position: Some(stand.at.id()),
-        done_elsewhere: laid.done_elsewhere,
+        steps: layout.steps,
+        position: Some(last_step.at.id()),
+        done_elsewhere: layout.done_elsewhere,
         goal: state.phase_description.clone().or_else(|| state.description.clone()),
         started_at: state.started_at.or_else(|| first_stamp(&state)),
         stamp: state.last.get().and_then(|last| last.timestamp).max(state.updated_at),
-        workspace: place.record,
+        workspace: workspace.record,
         follow_up: state.total_phases.map(|_| merge(config)),
         interruption: paused(&state, status),
         mode: None,
@@ -160,7 +161,7 @@ fn first_stamp(state: &State) -> Option<Timestamp> {
     state.history.iter().chain(&state.completed).filter_map(|entry| entry.timestamp).min()
 }
 
-/// Reports each required field that is missing or unusable (docs/formats/nine-step.md#fields-of-the-state).
+/// Reports every required field that is missing or unusable (docs/formats/nine-step.md#fields-of-the-state).
 fn require(state: &State, source: &Source<'_>, findings: &mut Vec<Finding>) {
     let mut check = |pointer: &str, problem: Option<&str>| {
         let name = pointer.trim_start_matches('/').replace('/', ".");
@@ -170,9 +171,7 @@ fn require(state: &State, source: &Source<'_>, findings: &mut Vec<Finding>) {
                 pointer,
                 format!("Missing required field: {name} (in `{}`)", source.file),
             ),
-            Some(wanted) => {
-                source.finding(FindingCode::StateWrongType, pointer, format!("`{name}` has to be {wanted}"))
-            }
+            Some(wanted) => source.finding(FindingCode::StateWrongType, pointer, format!("`{name}` must be {wanted}")),
         };
         findings.push(finding.fix(format!("set `{name}`, or `{}`", restore_command(source.files))));
     };
@@ -206,7 +205,7 @@ fn run_status(state: &State, source: &Source<'_>, findings: &mut Vec<Finding>) -
         Some("aborted") => RunStatus::Aborted,
         Some(other) => {
             let message = format!(
-                "`run_status` is ignored: `{}` is none of active, paused, aborted, completed",
+                "`run_status` is ignored: `{}` is not active, paused, aborted or completed",
                 clean_line(other, 60)
             );
             findings.push(source.finding(FindingCode::FieldIgnored, "/run_status", message));
@@ -218,13 +217,13 @@ fn run_status(state: &State, source: &Source<'_>, findings: &mut Vec<Finding>) -
 fn paused(state: &State, status: RunStatus) -> Option<Interruption> {
     (status == RunStatus::Paused).then(|| Interruption {
         kind: InterruptionKind::Paused,
-        step: state.last.get().and_then(Entry::place).map(Place::id),
+        step: state.last.get().and_then(Entry::position).map(StepPosition::id),
         at: state.paused_at,
         reason: state.run_status_reason.clone().unwrap_or_else(|| "paused by the user".to_owned()),
     })
 }
 
-/// Returns the commits that finished phases recorded.
+/// Returns the recorded commits of finished phases.
 fn commits(steps: &[Step]) -> Vec<String> {
     let closing = StepNumber::Commit.as_str();
     let closed = steps
@@ -234,7 +233,7 @@ fn commits(steps: &[Step]) -> Vec<String> {
     closed.filter_map(|step| step.commit.clone()).collect()
 }
 
-/// Returns what comes after the last phase (docs/formats/nine-step.md#steps-and-agents).
+/// Returns the action after the last phase (docs/formats/nine-step.md#steps-and-agents).
 fn merge(config: &NineStepConfig) -> FollowUp {
     FollowUp {
         action: Action::Merge,

@@ -1,12 +1,12 @@
-//! A state from what speaks for it elsewhere: the steps whose end Piton recorded, the commits that name a phase, and the plan.
+//! Rebuilds a state from other evidence: steps whose end Piton recorded, commits that name a phase, and the plan.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 use serde_json::json;
 
-use super::rules::Place;
 use super::rules::StepNumber;
+use super::rules::StepPosition;
 use super::start;
 use super::workspace;
 use crate::dialect::EditError;
@@ -25,11 +25,11 @@ use crate::model::clean_line;
 ///
 /// # Errors
 ///
-/// When nothing says that a step ended.
+/// When there is no evidence of a finished step.
 pub(super) fn reconstruct(files: &FileSet, traces: &Traces, at: Timestamp) -> Result<Reconstruction, EditError> {
     let steps = steps(files, traces);
     let Some((last, newest)) = steps.last_key_value() else {
-        let message = "neither piton's own record nor a commit that names a phase says that a step ended";
+        let message = "no finished step is known: neither Piton's record nor a commit names one";
         return Err(EditError::Unsupported(message.to_owned()));
     };
     let broken = files.bytes(&files.state).unwrap_or_default();
@@ -42,7 +42,7 @@ pub(super) fn reconstruct(files: &FileSet, traces: &Traces, at: Timestamp) -> Re
             feature
         }
         None => {
-            rebuilt.say("feature_name", &files.name, vec![format!("the place of {}", files.state)]);
+            rebuilt.say("feature_name", &files.name, vec![format!("the location of {}", files.state)]);
             files.name.clone()
         }
     };
@@ -50,7 +50,7 @@ pub(super) fn reconstruct(files: &FileSet, traces: &Traces, at: Timestamp) -> Re
     let phases = plan.as_ref().and_then(|(path, bytes)| Some((path, phases_of(&String::from_utf8_lossy(bytes))?)));
     match phases {
         Some((path, count)) => rebuilt.say("total_phases", count.to_string(), vec![path.to_string()]),
-        None => rebuilt.not_known("how many phases there are: `total_phases` is left out"),
+        None => rebuilt.not_known("the number of phases: `total_phases` is omitted"),
     }
     let spec = StartSpec {
         phases: phases.map(|(_, count)| count),
@@ -63,13 +63,13 @@ pub(super) fn reconstruct(files: &FileSet, traces: &Traces, at: Timestamp) -> Re
     rebuilt.say("started_at", first.to_string(), vec!["the first step that is known to have ended".to_owned()]);
     if spec.branch.is_none() {
         state.as_object_mut().map(|state| state.remove("branch_name"));
-        rebuilt.not_known("the branch: `branch_name` is left out");
+        rebuilt.not_known("the branch: `branch_name` is omitted");
     }
     let config = &files.config.nine_step;
-    let entry = |place: &Place, proof: &Proof| {
-        let status = if place.step.kind() == StepKind::Review { "approved" } else { "completed" };
-        let mut entry = json!({ "phase": place.phase, "step": place.step.to_value() });
-        if let Some(role) = place.step.role() {
+    let entry = |position: &StepPosition, proof: &StepEvidence| {
+        let status = if position.step.kind() == StepKind::Review { "approved" } else { "completed" };
+        let mut entry = json!({ "phase": position.phase, "step": position.step.to_value() });
+        if let Some(role) = position.step.role() {
             entry["agent"] = json!(role.name(config));
         }
         entry["status"] = json!(status);
@@ -79,54 +79,55 @@ pub(super) fn reconstruct(files: &FileSet, traces: &Traces, at: Timestamp) -> Re
         }
         entry
     };
-    state["completed_steps"] = steps.iter().map(|(place, proof)| entry(place, proof)).collect::<Vec<Value>>().into();
+    state["completed_steps"] =
+        steps.iter().map(|(position, proof)| entry(position, proof)).collect::<Vec<Value>>().into();
     state["last_execution"] = entry(last, newest);
     state["current_phase"] = json!(last.phase);
     state["current_step"] = last.step.to_value();
-    for (place, proof) in &steps {
-        rebuilt.say(place.to_string(), "completed", proof.evidence.clone());
+    for (position, proof) in &steps {
+        rebuilt.say(position.to_string(), "completed", proof.evidence.clone());
     }
-    rebuilt.not_known("verdicts, findings and counted attempts: reviews of steps that are not listed are asked again");
+    rebuilt.not_known("verdicts, findings and attempt counts: reviews of unlisted steps are repeated");
     let mut text = serde_json::to_string_pretty(&state).unwrap_or_default();
     text.push('\n');
     rebuilt.files.push((files.state.clone(), text.into_bytes()));
     Ok(rebuilt)
 }
 
-/// Says that a step ended, and who says so.
-struct Proof {
+/// Evidence that a step ended.
+struct StepEvidence {
     at: Timestamp,
     sha: Option<String>,
     evidence: Vec<String>,
 }
 
-/// Returns the steps that are known to have ended, in order.
-fn steps(files: &FileSet, traces: &Traces) -> BTreeMap<Place, Proof> {
-    let mut steps: BTreeMap<Place, Proof> = BTreeMap::new();
+/// Returns the steps known to have ended, in order.
+fn steps(files: &FileSet, traces: &Traces) -> BTreeMap<StepPosition, StepEvidence> {
+    let mut steps: BTreeMap<StepPosition, StepEvidence> = BTreeMap::new();
     for trace in &traces.finished {
-        if let Some(place) = Place::parse(trace.step.as_str()) {
+        if let Some(position) = StepPosition::parse(trace.step.as_str()) {
             let evidence = vec![format!("piton recorded its end at {}", trace.at)];
-            steps.insert(place, Proof { at: trace.at, sha: None, evidence });
+            steps.insert(position, StepEvidence { at: trace.at, sha: None, evidence });
         }
     }
     for commit in traces.commits.iter().rev() {
         let Some(phase) = phase_in(&commit.subject) else { continue };
-        let said = said(commit);
-        let proof = steps.entry(Place::new(phase, StepNumber::Commit));
+        let commit_evidence = commit_evidence(commit);
+        let proof = steps.entry(StepPosition::new(phase, StepNumber::Commit));
         let at = commit.at.unwrap_or(files.clock.now);
-        let proof = proof.or_insert_with(|| Proof { at, sha: None, evidence: Vec::new() });
+        let proof = proof.or_insert_with(|| StepEvidence { at, sha: None, evidence: Vec::new() });
         proof.sha = Some(commit.sha.clone());
-        proof.evidence.push(said);
+        proof.evidence.push(commit_evidence);
     }
     steps
 }
 
-fn said(commit: &CommitTrace) -> String {
+fn commit_evidence(commit: &CommitTrace) -> String {
     let sha: String = commit.sha.chars().take(12).collect();
     format!("commit {sha}: {}", clean_line(&commit.subject, 80))
 }
 
-/// Returns the number behind the word `phase`.
+/// Returns the number after the word `phase`.
 fn phase_in(subject: &str) -> Option<u32> {
     let lower = subject.to_lowercase();
     lower.match_indices("phase").find_map(|(at, word)| {
@@ -142,7 +143,7 @@ fn plan<'a>(files: &'a FileSet, feature: &str) -> Option<(RelPath, &'a [u8])> {
     Some((path, bytes))
 }
 
-/// Counts the phases of a plan document: its headings that name one, else its numbered list.
+/// Counts the phases of a plan: headings that name one, else the items of a numbered list.
 fn phases_of(plan: &str) -> Option<u32> {
     let headings = plan.lines().filter(|line| line.starts_with('#')).filter_map(phase_in).max();
     let numbered = plan.lines().filter_map(|line| line.split_once(". ")?.0.parse().ok());

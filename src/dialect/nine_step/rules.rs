@@ -1,7 +1,7 @@
-//! What the nine-step plugin says of its steps: their order, their agents, where a failure goes back to.
+//! The rules of the nine-step plugin: step order, agents, and where a failure returns to.
 //!
-//! Pure data and the words of its vocabulary. The order is a list, never arithmetic: `2 + 1` would step over the approval gate
-//! and `2.5 + 1` is no step (docs/formats/nine-step.md#step-numbers).
+//! Pure data and the status vocabulary. The order is a list, never arithmetic: `2 + 1` would skip the approval gate, and `2.5 +
+//! 1` is not a step (docs/formats/nine-step.md#step-numbers).
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::model::ReviewVerdict;
 use crate::model::StepId;
 use crate::model::StepKind;
 
-/// Is the number of a step within its phase, in the order in which they run.
+/// The number of a step within its phase, in execution order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum StepNumber {
     Plan,
@@ -71,14 +71,14 @@ impl StepNumber {
         }
     }
 
-    /// Reads `4`, `2.5`, `4.0`; anything that is not exactly one of the ten is none (`2.4`,
-    /// docs/formats/nine-step.md#step-numbers).
+    /// Parses `4`, `2.5` or `4.0`. Only the ten exact numbers are accepted, so not `2.4`
+    /// (docs/formats/nine-step.md#step-numbers).
     pub(super) fn parse(text: &str) -> Option<Self> {
         let number: f64 = text.trim().parse().ok()?;
         Self::ALL.into_iter().find(|step| step.as_f64() == number)
     }
 
-    /// Reads a JSON number or the same as a string.
+    /// Reads a JSON number, or a string with the same content.
     pub(super) fn read(value: &Value) -> Option<Self> {
         match value {
             Value::Number(number) => {
@@ -90,12 +90,12 @@ impl StepNumber {
         }
     }
 
-    /// Returns the id of the step in the phase of this number.
+    /// Returns the id of the step in this phase.
     pub(super) fn in_phase(self, phase: &str) -> StepId {
         StepId::new(format!("{phase}:{}", self.as_str()))
     }
 
-    /// Returns the number as the files spell it: an integer, but for `2.5`.
+    /// Returns the number as the files spell it: an integer, except `2.5`.
     pub(super) fn to_value(self) -> Value {
         match self {
             Self::Approval => Value::from(2.5),
@@ -134,8 +134,8 @@ impl StepNumber {
         }
     }
 
-    /// Returns who runs it (docs/formats/nine-step.md#steps-and-agents); `None` for step 3, which has two developers to choose
-    /// from.
+    /// Returns the role that runs the step (docs/formats/nine-step.md#steps-and-agents); `None` for step 3, which has two
+    /// possible developers.
     pub(super) const fn role(self) -> Option<Role> {
         match self {
             Self::Plan => Some(Role::Planner),
@@ -151,8 +151,7 @@ impl StepNumber {
         }
     }
 
-    /// Returns the step whose work a review judges: where its failure goes back to
-    /// (docs/formats/nine-step.md#where-a-failure-goes-back-to).
+    /// Returns the step that a review judges and its failure returns to (docs/formats/nine-step.md#where-a-failure-goes-back-to).
     pub(super) const fn reviewed(self) -> Option<Self> {
         match self {
             Self::PlanReview => Some(Self::Plan),
@@ -172,19 +171,19 @@ impl fmt::Display for StepNumber {
     }
 }
 
-/// Is one step of one phase.
+/// A step of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct StepPosition {
     pub(super) phase: u32,
     pub(super) step: StepNumber,
 }
 
-impl Place {
+impl StepPosition {
     pub(super) const fn new(phase: u32, step: StepNumber) -> Self {
         Self { phase, step }
     }
 
-    /// Reads `2:2.5`.
+    /// Parses `2:2.5`.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (phase, step) = text.split_once(':')?;
         let phase: u32 = phase.trim().parse().ok().filter(|phase| *phase > 0)?;
@@ -196,13 +195,13 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for StepPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.phase, self.step)
     }
 }
 
-/// Is who does a step; the names can be replaced in `piton.toml` (docs/formats/nine-step.md#steps-and-agents).
+/// The role that runs a step; `piton.toml` can replace the agent names (docs/formats/nine-step.md#steps-and-agents).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Planner,
@@ -221,7 +220,7 @@ pub(super) enum Role {
 impl Role {
     pub(super) const DEVELOPERS: [Self; 2] = [Self::BackendDeveloper, Self::FrontendDeveloper];
 
-    /// Returns the keys in `agents`, the name of the plugin's placeholder without `AGENT_` among them.
+    /// Returns the keys in `agents`, including the plugin's placeholder name without `AGENT_`.
     const fn keys(self) -> &'static [&'static str] {
         match self {
             Self::Planner => &["planner", "project_planner"],
@@ -260,41 +259,41 @@ impl Role {
     }
 }
 
-/// Is what a `status` says, once spelling is out of the way (docs/formats/nine-step.md#status-words-and-verdicts).
+/// The meaning of a `status`, independent of spelling (docs/formats/nine-step.md#status-words-and-verdicts).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Word {
-    /// Not begun: ours, written by `start`.
+pub(super) enum StatusWord {
+    /// Not begun; written by Piton's `start`.
     Pending,
     InProgress,
     Completed,
     Failed,
     WaitingApproval,
-    /// Ours, in `history` only: left out for good.
+    /// Written by Piton to `history` only: skipped for good.
     Skipped,
-    /// Ours, in `history` only: the run was cut off here and went on.
+    /// Written by Piton to `history` only: the run was interrupted here and resumed.
     Interrupted,
-    /// Ours, in `history` only: a person looked at a failure and let the run go on.
+    /// Written by Piton to `history` only: the user reviewed a failure and let the run continue.
     Decided,
-    /// Ours, in `history` only: this step and what comes behind it were opened again.
+    /// Written by Piton to `history` only: this step and all later ones were reopened.
     RolledBack,
     Verdict(ReviewVerdict),
 }
 
-/// Names the words that `last_execution.status` may hold, for messages.
+/// The status words that `last_execution.status` may hold, for messages.
 pub(super) const ACCEPTED: &str = "in_progress, completed, failed, waiting_approval, approved, \
      approved_with_conditions, needs_revision, rejected (or a reviewer's wording of the last four)";
 
-impl Word {
-    /// Reads a status, case, separators and emoji aside; `None` for an unknown one, which is never taken as done.
+impl StatusWord {
+    /// Parses a status, ignoring case, separators and emoji; `None` for an unknown one, which never counts as done.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        // Most words are written as they are meant, and there are many of them.
-        Self::spelled(text).or_else(|| ReviewVerdict::parse(text).map(Self::Verdict)).or_else(|| {
+        // Most files use the canonical spelling: try it first.
+        Self::from_letters(text).or_else(|| ReviewVerdict::parse(text).map(Self::Verdict)).or_else(|| {
             let letters: String = text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-            Self::spelled(&letters)
+            Self::from_letters(&letters)
         })
     }
 
-    fn spelled(letters: &str) -> Option<Self> {
+    fn from_letters(letters: &str) -> Option<Self> {
         match letters {
             "pending" => Some(Self::Pending),
             "inprogress" => Some(Self::InProgress),
@@ -309,7 +308,7 @@ impl Word {
         }
     }
 
-    /// Returns the reviewer's word that a status may hold.
+    /// Returns the verdict that a status may hold.
     pub(super) const fn verdict(self) -> Option<ReviewVerdict> {
         match self {
             Self::Verdict(verdict) => Some(verdict),
@@ -326,7 +325,7 @@ impl Word {
     }
 }
 
-/// Tells whether a verdict lets the work pass.
+/// Tells whether a verdict approves the work.
 pub(super) const fn approves(verdict: ReviewVerdict) -> bool {
     match verdict {
         ReviewVerdict::Approved | ReviewVerdict::ApprovedWithConditions => true,
@@ -334,9 +333,9 @@ pub(super) const fn approves(verdict: ReviewVerdict) -> bool {
     }
 }
 
-/// Tells whether a failure of step 7 is one of the tests, so that the code has to change, and not one of the agent that ran them
+/// Tells whether step 7 failed because of the tests, so that the code has to change, and not because of the agent that ran them
 /// (docs/formats/nine-step.md#where-a-failure-goes-back-to).
-pub(super) fn says_tests_failed(text: &str) -> bool {
+pub(super) fn is_test_failure(text: &str) -> bool {
     let lower = text.to_lowercase();
     let words: Vec<&str> =
         lower.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()).collect();
@@ -363,9 +362,9 @@ pub(super) fn says_tests_failed(text: &str) -> bool {
 const TESTS: [&str; 9] =
     ["test", "tests", "testing", "testcase", "testcases", "spec", "specs", "assertion", "assertions"];
 
-/// Tells whether a failure at the gate is about making the worktree, not about the plan
+/// Tells whether the gate failed because the worktree could not be created, not because of the plan
 /// (docs/formats/nine-step.md#where-a-failure-goes-back-to).
-pub(super) fn says_worktree_failed(text: &str) -> bool {
+pub(super) fn is_worktree_failure(text: &str) -> bool {
     const SIGNS: [&str; 8] = [
         "worktree",
         "fatal:",

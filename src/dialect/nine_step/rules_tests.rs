@@ -1,8 +1,8 @@
-use super::Place;
+use super::StatusWord;
 use super::StepNumber;
-use super::Word;
-use super::says_tests_failed;
-use super::says_worktree_failed;
+use super::StepPosition;
+use super::is_test_failure;
+use super::is_worktree_failure;
 use crate::model::ReviewVerdict;
 
 #[test]
@@ -27,31 +27,31 @@ fn only_the_ten_steps_exist() {
 
 #[test]
 fn the_gate_lies_between_two_and_three() {
-    assert!(Place::parse("2:2").unwrap() < Place::parse("2:2.5").unwrap());
-    assert!(Place::parse("2:2.5").unwrap() < Place::parse("2:3").unwrap());
-    assert!(Place::parse("2:9").unwrap() < Place::parse("3:1").unwrap());
-    assert_eq!(Place::parse("2:2.5").unwrap().to_string(), "2:2.5");
+    assert!(StepPosition::parse("2:2").unwrap() < StepPosition::parse("2:2.5").unwrap());
+    assert!(StepPosition::parse("2:2.5").unwrap() < StepPosition::parse("2:3").unwrap());
+    assert!(StepPosition::parse("2:9").unwrap() < StepPosition::parse("3:1").unwrap());
+    assert_eq!(StepPosition::parse("2:2.5").unwrap().to_string(), "2:2.5");
     for text in ["", "2", "0:1", "a:1", "1:2.4", "1:1:1", "-1:3", "99999999999:1"] {
-        assert_eq!(Place::parse(text), None, "{text}");
+        assert_eq!(StepPosition::parse(text), None, "{text}");
     }
 }
 
 #[test]
 fn status_words_are_read_whatever_their_spelling() {
     for (text, word) in [
-        ("completed", Some(Word::Completed)),
-        ("In Progress", Some(Word::InProgress)),
-        ("IN-PROGRESS", Some(Word::InProgress)),
-        ("⏳ waiting_approval", Some(Word::WaitingApproval)),
-        ("✅ Approved", Some(Word::Verdict(ReviewVerdict::Approved))),
-        ("Valid with Caveats", Some(Word::Verdict(ReviewVerdict::ApprovedWithConditions))),
-        ("Testing Incomplete", Some(Word::Verdict(ReviewVerdict::NeedsRevision))),
-        ("INVALID", Some(Word::Verdict(ReviewVerdict::Rejected))),
+        ("completed", Some(StatusWord::Completed)),
+        ("In Progress", Some(StatusWord::InProgress)),
+        ("IN-PROGRESS", Some(StatusWord::InProgress)),
+        ("⏳ waiting_approval", Some(StatusWord::WaitingApproval)),
+        ("✅ Approved", Some(StatusWord::Verdict(ReviewVerdict::Approved))),
+        ("Valid with Caveats", Some(StatusWord::Verdict(ReviewVerdict::ApprovedWithConditions))),
+        ("Testing Incomplete", Some(StatusWord::Verdict(ReviewVerdict::NeedsRevision))),
+        ("INVALID", Some(StatusWord::Verdict(ReviewVerdict::Rejected))),
         ("done", None),
         ("complete", None),
         ("", None),
     ] {
-        assert_eq!(Word::parse(text), word, "{text}");
+        assert_eq!(StatusWord::parse(text), word, "{text}");
     }
 }
 
@@ -69,7 +69,7 @@ fn failing_tests_are_told_from_failing_agents() {
         "AssertionError: assertion failed",
         "the integration tests do not pass",
     ] {
-        assert!(says_tests_failed(text), "{text}");
+        assert!(is_test_failure(text), "{text}");
     }
     for text in [
         "",
@@ -81,12 +81,12 @@ fn failing_tests_are_told_from_failing_agents() {
         "no failing tests, the report was not written",
         "API error 529",
     ] {
-        assert!(!says_tests_failed(text), "{text}");
+        assert!(!is_test_failure(text), "{text}");
     }
 }
 
 #[test]
 fn a_worktree_that_cannot_be_made_is_no_objection_to_the_plan() {
-    assert!(says_worktree_failed("fatal: '.worktree/f' already exists"));
-    assert!(!says_worktree_failed("split phase 2, please"));
+    assert!(is_worktree_failure("fatal: '.worktree/f' already exists"));
+    assert!(!is_worktree_failure("split phase 2, please"));
 }

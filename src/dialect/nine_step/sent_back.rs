@@ -1,24 +1,24 @@
-//! Which failure sent the run back to the step it is at. Once that step has begun, `last_execution` no longer says; the history does.
+//! Finds the failure that sent the run back to its current step. Once that step has begun, only the history records it.
 
 use super::raw::Entry;
 use super::raw::State;
-use super::rules::Place;
-use super::rules::Word;
+use super::rules::StatusWord;
+use super::rules::StepPosition;
 use super::rules::approves;
 use crate::model::ReviewVerdict;
 
-/// Returns the failure of a later step of the phase that the step at `at` has to answer, until that step is completed.
-pub(super) fn sent_back(state: &State, at: Place) -> Option<&Entry> {
+/// Returns the failure of a later step in the phase that the step at `at` has to address, until that step is completed.
+pub(super) fn sent_back(state: &State, at: StepPosition) -> Option<&Entry> {
     for entry in state.history.iter().rev() {
-        // What was said of work that was given up since counts no more.
-        if word(entry) == Some(Word::RolledBack) {
+        // Failures before a rollback no longer count.
+        if status_word(entry) == Some(StatusWord::RolledBack) {
             return None;
         }
-        let (Some(place), Some(end)) = (entry.place(), end(entry)) else { continue };
-        match (place == at, end) {
+        let (Some(position), Some(end)) = (entry.position(), end(entry)) else { continue };
+        match (position == at, end) {
             (true, End::Failed) => {}
             (true, End::Passed) => return None,
-            (false, End::Failed) => return (place.phase == at.phase && place.step > at.step).then_some(entry),
+            (false, End::Failed) => return (position.phase == at.phase && position.step > at.step).then_some(entry),
             (false, End::Passed) => return None,
         }
     }
@@ -31,25 +31,25 @@ enum End {
     Failed,
 }
 
-fn word(entry: &Entry) -> Option<Word> {
-    entry.status.get().and_then(|status| Word::parse(status))
+fn status_word(entry: &Entry) -> Option<StatusWord> {
+    entry.status.get().and_then(|status| StatusWord::parse(status))
 }
 
-/// Returns how an execution ended; `None` for a record of something else.
+/// Returns how an execution ended; `None` for other records.
 fn end(entry: &Entry) -> Option<End> {
-    let word = word(entry)?;
+    let word = status_word(entry)?;
     let stated = entry.verdict.get().and_then(|verdict| ReviewVerdict::parse(verdict));
     let by_verdict = |verdict| if approves(verdict) { End::Passed } else { End::Failed };
     match word {
-        Word::Completed => Some(stated.map_or(End::Passed, by_verdict)),
-        Word::Failed => Some(End::Failed),
-        Word::Verdict(verdict) => Some(by_verdict(stated.map_or(verdict, |stated| stated.max(verdict)))),
-        Word::Pending
-        | Word::InProgress
-        | Word::WaitingApproval
-        | Word::Skipped
-        | Word::Interrupted
-        | Word::Decided
-        | Word::RolledBack => None,
+        StatusWord::Completed => Some(stated.map_or(End::Passed, by_verdict)),
+        StatusWord::Failed => Some(End::Failed),
+        StatusWord::Verdict(verdict) => Some(by_verdict(stated.map_or(verdict, |stated| stated.max(verdict)))),
+        StatusWord::Pending
+        | StatusWord::InProgress
+        | StatusWord::WaitingApproval
+        | StatusWord::Skipped
+        | StatusWord::Interrupted
+        | StatusWord::Decided
+        | StatusWord::RolledBack => None,
     }
 }

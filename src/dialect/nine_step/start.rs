@@ -1,4 +1,5 @@
-//! A new run: its state lies beside the plan until there is a worktree (docs/formats/nine-step.md#state-before-the-worktree).
+//! Creates a new run. Its state is beside the plan until the worktree exists
+//! (docs/formats/nine-step.md#state-before-the-worktree).
 
 use serde_json::Value;
 use serde_json::json;
@@ -20,7 +21,7 @@ use crate::model::Timestamp;
 ///
 /// # Errors
 ///
-/// When the feature cannot be a file name and a branch, or `plan_dir` is no path below the root.
+/// When the feature name is invalid as a file or branch name, or `plan_dir` is not below the root.
 pub(super) fn edit(files: &FileSet, spec: &StartSpec, at: Timestamp) -> Result<Vec<Edit>, EditError> {
     if let Some(problem) = problem_of(&spec.feature) {
         return Err(EditError::Unsupported(format!("the feature `{}` {problem}", spec.feature.escape_debug())));
@@ -31,7 +32,7 @@ pub(super) fn edit(files: &FileSet, spec: &StartSpec, at: Timestamp) -> Result<V
     Ok(vec![Edit { path, kind: EditKind::Create { after: text.into_bytes() } }])
 }
 
-/// Returns where the state goes: into the worktree when the root is one, else beside the plan.
+/// Returns the path of the state: in the worktree if the root is one, else beside the plan.
 fn path(files: &FileSet, feature: &str) -> Result<RelPath, EditError> {
     let config = &files.config.nine_step;
     let path = match files.main_root {
@@ -76,27 +77,27 @@ pub(super) fn state(files: &FileSet, spec: &StartSpec, at: Timestamp) -> Value {
     fields.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
 }
 
-/// Writes `12` and `#12` as numbers, which is what the plugin loops over (docs/formats/nine-step.md#fields-of-the-state).
+/// Writes `12` and `#12` as numbers, as the plugin expects (docs/formats/nine-step.md#fields-of-the-state).
 fn issue_value(issue: &str) -> Value {
     let number = issue.trim().trim_start_matches('#').parse::<u64>();
     number.map_or_else(|_| json!(issue), |number| json!(number))
 }
 
-/// Says why a feature cannot be named so: it becomes one part of a path and of a branch.
+/// Returns why a feature name is invalid as a path component and branch name.
 fn problem_of(feature: &str) -> Option<&'static str> {
     let has = |chars: &[char]| feature.contains(chars);
     if RelPath::parse(feature).is_err() || has(&['/', '\\']) {
-        Some("cannot be one part of a path")
+        Some("is not a single path component")
     } else if feature.len() > 100 {
         Some("is longer than 100 bytes")
     } else if feature.starts_with(['.', '-']) || feature.ends_with(['.', ' ']) || feature.ends_with(".lock") {
-        Some("begins or ends with what a file or branch name may not begin or end with")
+        Some("begins or ends with a character that a file or branch name must not begin or end with")
     } else if feature.chars().any(char::is_whitespace)
         || has(&['~', '^', ':', '?', '*', '[', '"', '<', '>', '|'])
         || feature.contains("..")
         || feature.contains("@{")
     {
-        Some("has a character that a file or branch name may not have")
+        Some("has a character that is not allowed in a file or branch name")
     } else {
         None
     }

@@ -48,7 +48,7 @@ fn step_id(text: &str) -> StepId {
     StepId::new(text)
 }
 
-/// Holds one state file at a path below `/project`.
+/// A file set with one state file at a path below `/project`.
 fn files_at(at: &str, state: &[u8]) -> FileSet {
     let state_path = path(at);
     let content = Content::Bytes(Arc::from(state));
@@ -101,7 +101,7 @@ fn finding(loaded: &Loaded, code: FindingCode) -> &Finding {
     found.unwrap_or_else(|| panic!("no {code} in {:?}", loaded.findings))
 }
 
-/// Computes the edits of a change, by reading the state anew and by what reading it has left.
+/// Computes the edits of a change.
 fn edit(files: &FileSet, kind: ChangeKind) -> Vec<Edit> {
     let change = change(kind);
     NineStep.edit(files, &change).unwrap()

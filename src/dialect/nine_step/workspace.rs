@@ -1,12 +1,12 @@
-//! Where the work of a run happens, told from where its state lies. Recorded absolute paths of other machines are only text.
+//! Finds the worktree and plan of a run from the location of its state. Recorded absolute paths of other machines are only text.
 
 use camino::Utf8PathBuf;
 
+use super::last_step::LastStep;
 use super::raw::Source;
 use super::raw::State;
-use super::rules::Place;
 use super::rules::StepNumber;
-use super::stand::Stand;
+use super::rules::StepPosition;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -16,44 +16,49 @@ use crate::model::Severity;
 use crate::model::Status;
 use crate::model::WorkspaceRecord;
 
-/// How a state that has no worktree yet is called, beside its plan (docs/formats/nine-step.md#state-before-the-worktree).
+/// File name suffix of a state beside its plan, before a worktree exists (docs/formats/nine-step.md#state-before-the-worktree).
 pub(super) const EARLY_SUFFIX: &str = ".workflow-state.json";
 
-/// Is what is known of the working folder.
-pub(super) struct Workplace {
+/// The working folder of a run.
+pub(super) struct ResolvedWorkspace {
     pub(super) record: WorkspaceRecord,
-    /// The plan document below the root, once it has to exist.
+    /// The plan document below the root, if it must exist by now.
     pub(super) plan: Option<RelPath>,
-    /// Whether git is to be asked about the folder: not before there is a worktree.
+    /// Whether git is asked about the folder; only if there is a worktree.
     pub(super) is_checked: bool,
 }
 
 /// Finds the worktree and the plan of a run.
-pub(super) fn find(state: &State, stand: &Stand, source: &Source<'_>, findings: &mut Vec<Finding>) -> Workplace {
+pub(super) fn find(
+    state: &State,
+    last_step: &LastStep,
+    source: &Source<'_>,
+    findings: &mut Vec<Finding>,
+) -> ResolvedWorkspace {
     let files = source.files;
     let is_early = is_early(files);
     let recorded = state.worktree_path.clone();
     let derived = if is_early { None } else { files.state.parent() };
-    let elsewhere = derived.is_none().then(|| early_worktree(state, stand, files, is_early)).flatten();
+    let elsewhere = derived.is_none().then(|| early_worktree(state, last_step, files, is_early)).flatten();
     let worktree = derived.or(elsewhere);
     if let Some(text) = &recorded
         && !(is_early && worktree.is_none())
         && !is_same(text, worktree.as_ref(), files)
     {
         let here = worktree.as_ref().map_or(".", RelPath::as_str);
-        let message = format!("`worktree_path` is not where the state lies; `{here}` counts");
+        let message = format!("`worktree_path` is not where the state is; `{here}` is used");
         let mut finding = source.finding(FindingCode::FieldIgnored, "/worktree_path", message);
         finding.severity = Severity::Warning;
         findings.push(finding);
     }
     let plan = plan_path(state, worktree.as_ref(), files);
     if state.plan_reference.is_some() && plan.is_none() {
-        let message = "`plan_reference` is ignored: it is no path below the project".to_owned();
+        let message = "`plan_reference` is ignored: it is not a path below the project".to_owned();
         findings.push(source.finding(FindingCode::FieldIgnored, "/plan_reference", message));
     }
-    let is_planned =
-        stand.at > Place::new(1, StepNumber::Plan) || matches!(stand.status, Status::Completed | Status::Skipped);
-    Workplace {
+    let is_planned = last_step.at > StepPosition::new(1, StepNumber::Plan)
+        || matches!(last_step.status, Status::Completed | Status::Skipped);
+    ResolvedWorkspace {
         is_checked: !is_early || worktree.is_some(),
         record: WorkspaceRecord {
             branch: state.branch.clone(),
@@ -66,15 +71,14 @@ pub(super) fn find(state: &State, stand: &Stand, source: &Source<'_>, findings: 
     }
 }
 
-/// Tells whether the state is the one from before the worktree: beside the plan.
+/// Tells whether the state is beside its plan, from before the worktree.
 pub(super) fn is_early(files: &FileSet) -> bool {
     let folder = RelPath::parse(&files.config.nine_step.plan_dir).ok();
     folder.is_some() && files.state.parent() == folder && files.state.name().ends_with(EARLY_SUFFIX)
 }
 
-/// Finds the worktree of a state that does not lie in one: a linked worktree of the feature, else the recorded path once the
-/// gate was passed.
-fn early_worktree(state: &State, stand: &Stand, files: &FileSet, is_early: bool) -> Option<RelPath> {
+/// Finds the worktree of a state outside of it: a linked worktree of the feature, else the recorded path once the gate is passed.
+fn early_worktree(state: &State, last_step: &LastStep, files: &FileSet, is_early: bool) -> Option<RelPath> {
     let recorded = state.worktree_path.as_deref().and_then(|text| recorded_below(text, files));
     if let Some(recorded) = &recorded
         && files.worktrees.contains(recorded)
@@ -82,7 +86,7 @@ fn early_worktree(state: &State, stand: &Stand, files: &FileSet, is_early: bool)
         return Some(recorded.clone());
     }
     let linked = is_early.then(|| linked_worktree(state.feature.get()?, files)).flatten();
-    linked.or_else(|| recorded.filter(|_| is_early && stand.at.step > StepNumber::Approval))
+    linked.or_else(|| recorded.filter(|_| is_early && last_step.at.step > StepNumber::Approval))
 }
 
 /// Finds the linked worktree of a feature: `<worktree_dir>/<feature>`, else the only one named `<feature>` or
@@ -108,7 +112,7 @@ fn is_word(text: &str) -> bool {
     !text.is_empty() && text.chars().all(char::is_alphanumeric)
 }
 
-/// Reads a recorded worktree path as one below the root: as it is, or from `worktree_dir` on.
+/// Reads a recorded worktree path as a path below the root: the whole path, or its part from `worktree_dir`.
 fn recorded_below(text: &str, files: &FileSet) -> Option<RelPath> {
     let text = text.trim().trim_end_matches('/');
     if let Ok(path) = RelPath::parse(text) {
@@ -120,7 +124,7 @@ fn recorded_below(text: &str, files: &FileSet) -> Option<RelPath> {
     after_folder(text, &files.config.nine_step.worktree_dir)
 }
 
-/// Cuts an absolute path of another machine down to the part from a known folder on.
+/// Returns the part of another machine's absolute path from a known folder on.
 fn after_folder(text: &str, folder: &str) -> Option<RelPath> {
     let text = text.replace('\\', "/");
     let at = text.rfind(&format!("/{}/", folder.trim_matches('/')))?;
@@ -136,7 +140,7 @@ fn is_same(recorded: &str, worktree: Option<&RelPath>, files: &FileSet) -> bool 
     }
     match worktree {
         Some(worktree) => recorded == worktree.as_str() || recorded.ends_with(&format!("/{worktree}")),
-        // The root is the worktree itself: its own folder name is all that two machines share.
+        // The root is the worktree itself: two machines have only its folder name in common.
         None => recorded == "." || recorded.rsplit('/').next() == here.file_name(),
     }
 }
@@ -146,7 +150,7 @@ pub(super) fn absolute(files: &FileSet, worktree: Option<&RelPath>) -> Utf8PathB
     worktree.map_or_else(|| files.root.clone(), |worktree| worktree.under(&files.root))
 }
 
-/// Finds the plan below the main tree, where it lies also for a run in a linked worktree elsewhere
+/// Finds the plan below the main tree, also for a run in a linked worktree elsewhere
 /// (docs/formats/nine-step.md#fields-of-the-state).
 fn plan_path(state: &State, worktree: Option<&RelPath>, files: &FileSet) -> Option<RelPath> {
     let text = state.plan_reference.as_deref()?.trim();
@@ -159,7 +163,7 @@ fn plan_path(state: &State, worktree: Option<&RelPath>, files: &FileSet) -> Opti
     climbed.or_else(|| after_folder(text, &files.config.nine_step.plan_dir))
 }
 
-/// Resolves `../../.plan/x` as seen from the worktree, as long as it stays below the root.
+/// Resolves `../../.plan/x` relative to the worktree, if the result is below the root.
 fn climb(from: &RelPath, text: &str) -> Option<RelPath> {
     let mut parts: Vec<&str> = from.as_str().split('/').collect();
     for part in text.split('/') {
@@ -174,7 +178,7 @@ fn climb(from: &RelPath, text: &str) -> Option<RelPath> {
     RelPath::parse(&parts.join("/")).ok()
 }
 
-/// Returns the plan as something to read: below the root, or absolute when the root is a linked worktree.
+/// Returns the path to read the plan at: below the root, or absolute if the root is a linked worktree.
 pub(super) fn plan_to_read(plan: &str, run_worktree: Option<&RelPath>, files: &FileSet) -> Option<String> {
     let below = RelPath::parse(plan.trim()).ok();
     match (&files.main_root, below) {
@@ -187,7 +191,7 @@ pub(super) fn plan_to_read(plan: &str, run_worktree: Option<&RelPath>, files: &F
     }
 }
 
-/// Returns the path by which the plugin names the plan of a feature.
+/// Returns the plugin's default plan path for a feature.
 pub(super) fn plan_by_convention(feature: &str, config: &NineStepConfig) -> String {
     format!("{}/{feature}_plan.md", config.plan_dir.trim_end_matches('/'))
 }

@@ -224,7 +224,7 @@ fn what_is_missing_or_does_not_match_is_told() {
     assert_eq!(told(&plan, "file-missing"), ["the session has neither IMPL_PLAN.md nor plan.json"]);
     assert_eq!(
         told(&plan, "todo-mismatch"),
-        ["IMPL-9 stands in the checklist and has no file in .task", "the checklist does not mention IMPL-2"]
+        ["IMPL-9 is in the checklist but has no file in .task", "the checklist does not mention IMPL-2"]
     );
     assert_eq!(
         told(&plan, "status-optimistic"),

@@ -115,7 +115,10 @@ fn a_marker_chooses_its_session_and_an_orphan_is_left_alone() {
     sandbox.piton(["begin", "IMPL-1"]).run().expect_code(0);
     sandbox.piton(["finish", "IMPL-1"]).run().expect_code(0);
     let list = sandbox.piton(["list"]).run().expect_code(0);
-    assert_eq!(told(&list, "marker-orphan"), ["the marker names a session that is not there; Piton leaves it alone"]);
+    assert_eq!(
+        told(&list, "marker-orphan"),
+        ["the marker names a session that does not exist; Piton does not change it"]
+    );
     assert!(sandbox.exists(".workflow/.active-WFS-gone") && sandbox.exists(".workflow/.active-WFS-two"));
 }
 
@@ -165,7 +168,7 @@ fn a_session_outside_of_the_project_is_not_followed() {
     let plan = session.plan("");
     assert_eq!(
         told(&plan, "id-unsafe"),
-        ["`../../../etc/passwd` cannot be used as an id; the name of the file is used"]
+        ["`../../../etc/passwd` cannot be used as an id; the file name is used instead"]
     );
     assert_eq!(next(&plan), ["run IMPL-1", "run IMPL-2"]);
 }

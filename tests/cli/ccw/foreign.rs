@@ -26,7 +26,7 @@ fn statuses_in_other_scripts_and_spellings_are_understood() {
     assert_eq!(next(&plan), ["retry IMPL-3", "run IMPL-4"]);
     assert_eq!(texts(&plan, "/data/steps/completed"), ["IMPL-1", "IMPL-2"]);
     assert_eq!(told(&plan, "status-alias").len(), 4, "{plan}");
-    assert_eq!(told(&plan, "status-unknown"), ["IMPL-5: the status `almost there` of IMPL-5 is none that CCW knows"]);
+    assert_eq!(told(&plan, "status-unknown"), ["IMPL-5: the status `almost there` of IMPL-5 is unknown to CCW"]);
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn a_session_id_that_is_a_path_is_no_name() {
     assert_eq!(plan.at("/data/run/id"), "WFS-x");
     assert_eq!(
         told(&plan, "id-unsafe"),
-        ["`../../etc` cannot be used as the id of a session; the name of its folder is used"]
+        ["`../../etc` cannot be used as a session id; the folder name is used instead"]
     );
     session.ok("begin IMPL-1 --run WFS-x");
 }
@@ -108,7 +108,7 @@ fn validate_says_where_tasks_contradict_each_other() {
 fn the_reason_for_a_missing_plan_comes_first() {
     let session = Session::new();
     let plan = session.call("plan --format text").run().expect_code(3);
-    let told = "the session has no tasks, neither in .task nor in a checklist: /workflow:plan writes them";
+    let told = "the session has no tasks in .task or a checklist; /workflow:plan writes them";
     assert!(plan.stdout.contains(told), "{plan}");
 }
 
@@ -183,7 +183,7 @@ fn a_task_that_depends_on_the_group_it_is_in_does_not_wait_for_it() {
     session.tasks(&[("IMPL-1.1", "pending", &["IMPL-1"]), ("IMPL-1.2", "pending", &["IMPL-1.1"])]);
     let plan = session.plan("").expect_code(0);
     assert_eq!(next(&plan), ["run IMPL-1.1"]);
-    let said = "IMPL-1.1: IMPL-1.1 depends on IMPL-1, the group it is in, which is over only after it: left out";
+    let said = "IMPL-1.1: IMPL-1.1 depends on IMPL-1, the group that contains it; the dependency is ignored";
     assert_eq!(told(&plan, "field-ignored"), [said], "{plan}");
 }
 
@@ -220,6 +220,6 @@ fn a_group_that_says_completed_does_not_close_its_subtasks_unseen() {
     session.tasks(&[("IMPL-1.1", "completed", &[]), ("IMPL-1.2", "pending", &[]), ("IMPL-2", "pending", &["IMPL-1"])]);
     let plan = session.plan("").expect_code(0);
     assert_eq!(next(&plan), ["run IMPL-1.2"]);
-    let message = "IMPL-1: IMPL-1 says completed and its subtasks do not; they decide: IMPL-1.2";
+    let message = "IMPL-1: IMPL-1 is marked completed but these subtasks are not, and they decide: IMPL-1.2";
     assert_eq!(told(&plan, "status-optimistic"), [message]);
 }

@@ -94,7 +94,7 @@ fn the_open_task_of_an_archived_session_is_next_and_the_drift_of_the_others_is_l
     assert_eq!(told(&plan, "status-drift").len(), 5);
     assert_eq!(
         told(&plan, "session-archived"),
-        ["the session is archived; CCW's archive marks tasks completed whether they are or not"]
+        ["the session is archived; CCW marks all tasks completed when it archives a session"]
     );
 }
 
@@ -130,6 +130,6 @@ fn a_session_is_complete_by_its_tasks_not_by_its_own_status() {
     session.summaries(&["IMPL-1", "IMPL-2"]);
     let plan = session.plan("").expect_code(0);
     assert_eq!(plan.at("/data/verdict"), "complete");
-    assert_eq!(told(&plan, "session-status-stale"), ["the session says planning although tasks have begun"]);
+    assert_eq!(told(&plan, "session-status-stale"), ["the session status is planning although tasks have begun"]);
     assert_eq!(texts(&plan, "/data/native/execution_state/completed_tasks"), ["IMPL-1", "IMPL-2"]);
 }

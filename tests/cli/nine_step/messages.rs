@@ -31,7 +31,7 @@ fn a_corrupted_state_is_named_with_file_line_and_ways_out() {
     code: 4
     ----- stderr -----
     ❌ Workflow state file corrupted. File: .worktree/quotes/.workflow-state.json. Error: Invalid JSON syntax: key must be a string (line 3, column 22)
-    → restore the last checkpoint: `piton restore quotes`; or begin anew: `piton start nine-step --feature quotes --archive`; or edit the file by hand
+    → restore the last checkpoint: `piton restore quotes`; or start again: `piton start nine-step --feature quotes --archive`; or edit the file by hand
     ");
     for verb in ["plan", "context", "resume", "status", "restore", "pause"] {
         assert_eq!(piton(&sandbox, 4, [verb]).at("/error/code"), "unreadable", "{verb}");

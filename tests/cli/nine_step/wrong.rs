@@ -46,69 +46,69 @@ fn a_missing_field_is_named_with_its_place() {
 #[test]
 fn a_value_of_the_wrong_type_is_named_with_what_it_has_to_be() {
     for (from, to, pointer, line, message) in [
-        ("\"quotes\"", "7", "/feature_name", 2, "`feature_name` has to be a text"),
+        ("\"quotes\"", "7", "/feature_name", 2, "`feature_name` must be a text"),
         (
             "\"current_phase\": 2",
             "\"current_phase\": \"two\"",
             "/current_phase",
             3,
-            "`current_phase` has to be a whole number from 1",
+            "`current_phase` must be a whole number from 1",
         ),
         (
             "\"current_phase\": 2",
             "\"current_phase\": -1",
             "/current_phase",
             3,
-            "`current_phase` has to be a whole number from 1",
+            "`current_phase` must be a whole number from 1",
         ),
         (
             "\"current_phase\": 2",
             "\"current_phase\": 1e300",
             "/current_phase",
             3,
-            "`current_phase` has to be a whole number from 1",
+            "`current_phase` must be a whole number from 1",
         ),
         (
             "\"current_step\": 3",
             "\"current_step\": 2.4",
             "/current_step",
             4,
-            "`current_step` has to be one of the steps 1, 2, 2.5, 3, 4, 5, 6, 7, 8, 9",
+            "`current_step` must be one of the steps 1, 2, 2.5, 3, 4, 5, 6, 7, 8, 9",
         ),
         (
             "\"step\": 3",
             "\"step\": 2.4",
             "/last_execution/step",
             5,
-            "`last_execution.step` has to be one of the steps 1, 2, 2.5, 3, 4, 5, 6, 7, 8, 9",
+            "`last_execution.step` must be one of the steps 1, 2, 2.5, 3, 4, 5, 6, 7, 8, 9",
         ),
         (
             "\"step\": 3",
             "\"step\": 10",
             "/last_execution/step",
             5,
-            "`last_execution.step` has to be one of the steps 1, 2, 2.5, 3, 4, 5, 6, 7, 8, 9",
+            "`last_execution.step` must be one of the steps 1, 2, 2.5, 3, 4, 5, 6, 7, 8, 9",
         ),
         (
             "\"phase\": 2",
             "\"phase\": 0",
             "/last_execution/phase",
             5,
-            "`last_execution.phase` has to be a whole number from 1",
+            "`last_execution.phase` must be a whole number from 1",
         ),
         (
             "\"phase\": 2",
             "\"phase\": 99999999999999999999",
             "/last_execution/phase",
             5,
-            "`last_execution.phase` has to be a whole number from 1",
+            "`last_execution.phase` must be a whole number from 1",
         ),
         (
             "\"status\": \"completed\"",
             "\"status\": 3",
             "/last_execution/status",
             5,
-            "`last_execution.status` has to be a text",
+            "`last_execution.status` must be a text",
         ),
     ] {
         let text = state(LAST).replacen(from, to, 1);
@@ -270,7 +270,7 @@ fn a_gate_or_review_that_the_list_leaves_out_is_named() {
             .iter()
             .map(|step| {
                 format!(
-                    "`completed_steps` does not list {step}; it is taken as passed, since the run has gone on to 2:5"
+                    "`completed_steps` does not list {step}; it counts as passed because the run has continued to 2:5"
                 )
             })
             .collect();

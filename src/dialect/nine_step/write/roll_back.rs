@@ -1,5 +1,5 @@
-//! A run that goes back, as the plugin's own rollback writes it (docs/formats/nine-step.md#rollback): the position, what is listed
-//! as completed, and where it goes on.
+//! Rolls a run back as the plugin does (docs/formats/nine-step.md#rollback): the position, the list of completed steps, and where
+//! the run continues.
 
 use serde_json::Map;
 use serde_json::Value;
@@ -9,8 +9,8 @@ use super::Writer;
 use crate::dialect::EditError;
 use crate::dialect::RollbackBackup;
 use crate::dialect::nine_step::raw;
-use crate::dialect::nine_step::rules::Place;
 use crate::dialect::nine_step::rules::StepNumber;
+use crate::dialect::nine_step::rules::StepPosition;
 use crate::model::FileSet;
 use crate::model::RelPath;
 use crate::model::RollBack;
@@ -21,23 +21,24 @@ use crate::model::Timestamp;
 use crate::model::quoted;
 
 impl Writer<'_> {
-    /// Opens a step and everything behind it again.
+    /// Reopens a step and all later ones.
     pub(super) fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
         let Some(first) = back.reopened.first() else { return Ok(()) };
-        let first = super::place(first)?;
-        let keeps = back.keeps.as_ref().map(super::place).transpose()?;
+        let first = super::position(first)?;
+        let keeps = back.keeps.as_ref().map(super::position).transpose()?;
         self.import()?;
-        self.go_on();
+        self.clear_run_status();
         for list in ["completed_steps", "skipped_steps"] {
             self.drop_entries(list, first);
         }
-        // The plugin builds this after the phase was overwritten, and names the wrong one (docs/formats/nine-step.md#rollback).
-        let from = back.from.as_ref().and_then(|step| Place::parse(step.as_str())).unwrap_or(first);
+        // The plugin writes this note after overwriting the phase, and so names the wrong one
+        // (docs/formats/nine-step.md#rollback).
+        let from = back.from.as_ref().and_then(|step| StepPosition::parse(step.as_str())).unwrap_or(first);
         let note = format!("Rolled back from Phase {}", from.phase);
-        let stand = self.stand(keeps, first, &note);
-        self.replace_last(keeps.unwrap_or(first), &stand)?;
+        let last = self.last_execution(keeps, first, &note);
+        self.replace_last(keeps.unwrap_or(first), &last)?;
         let reason = match keeps {
-            Some(place) => format!("Continue from Phase {} after rollback", place.phase),
+            Some(position) => format!("Continue from Phase {} after rollback", position.phase),
             None => "Begin again after rollback".to_owned(),
         };
         let plan = json!({
@@ -55,45 +56,45 @@ impl Writer<'_> {
         self.push("/history", Value::Object(entry))
     }
 
-    /// Returns `last_execution` of a run that stands at the end of a step, or before its first one.
-    fn stand(&self, keeps: Option<Place>, first: Place, note: &str) -> Map<String, Value> {
-        let mut stand = match keeps {
-            Some(place) => self.entry(place, self.usual_agent(place), "completed"),
+    /// Returns `last_execution` for a run that has just completed `keeps`, or has not begun.
+    fn last_execution(&self, keeps: Option<StepPosition>, first: StepPosition, note: &str) -> Map<String, Value> {
+        let mut last = match keeps {
+            Some(position) => self.entry(position, self.usual_agent(position), "completed"),
             None => self.entry(first, self.usual_agent(first), "pending"),
         };
-        let tally = keeps.and_then(|place| self.ledger.get(place));
-        let is_review = keeps.is_some_and(|place| place.step.kind() == StepKind::Review);
-        if let Some(verdict) = tally.and_then(|tally| tally.verdict).filter(|_| is_review) {
-            stand.insert("verdict".to_owned(), json!(verdict));
-            // What was to be done about them was done: the run had gone on.
-            stand.insert("conditions".to_owned(), json!([]));
+        let record = keeps.and_then(|position| self.ledger.get(position));
+        let is_review = keeps.is_some_and(|position| position.step.kind() == StepKind::Review);
+        if let Some(verdict) = record.and_then(|record| record.verdict).filter(|_| is_review) {
+            last.insert("verdict".to_owned(), json!(verdict));
+            // The run had continued past the review, so its conditions were met.
+            last.insert("conditions".to_owned(), json!([]));
         }
-        if let Some(commit) = tally.and_then(|tally| tally.commit.clone()) {
-            stand.insert("commit_sha".to_owned(), json!(commit));
+        if let Some(commit) = record.and_then(|record| record.commit.clone()) {
+            last.insert("commit_sha".to_owned(), json!(commit));
         }
-        stand.insert("note".to_owned(), json!(note));
-        stand
+        last.insert("note".to_owned(), json!(note));
+        last
     }
 
-    /// Takes the entries of a list out that are about a step or what comes behind it.
-    fn drop_entries(&mut self, list: &str, first: Place) {
+    /// Removes the entries of a list for a step and all later ones.
+    fn drop_entries(&mut self, list: &str, first: StepPosition) {
         let items = self.value.get(list).and_then(Value::as_array);
         let gone: Vec<usize> = items
             .into_iter()
             .flatten()
             .enumerate()
-            .filter(|(_, entry)| place_of(entry).is_some_and(|place| place >= first))
+            .filter(|(_, entry)| position_of(entry).is_some_and(|position| position >= first))
             .map(|(at, _)| at)
             .collect();
         self.document.remove_elements(&format!("/{list}"), &gone);
     }
 }
 
-fn place_of(entry: &Value) -> Option<Place> {
-    Some(Place::new(raw::phase(entry.get("phase")?)?, StepNumber::read(entry.get("step")?)?))
+fn position_of(entry: &Value) -> Option<StepPosition> {
+    Some(StepPosition::new(raw::phase(entry.get("phase")?)?, StepNumber::read(entry.get("step")?)?))
 }
 
-/// Says where the plugin keeps the backups of a feature: one folder for each rollback, named after the phase that it comes from
+/// Returns where the plugin keeps the backups of a feature: one folder per rollback, named after the phase it started from
 /// (docs/formats/nine-step.md#project-layout).
 pub(in crate::dialect::nine_step) fn rollback_backup(
     files: &FileSet,
@@ -105,7 +106,8 @@ pub(in crate::dialect::nine_step) fn rollback_backup(
     let feature = run.id.as_str();
     let is_name = !feature.contains(['/', '\\']) && !feature.starts_with('.');
     let folder = all.join(feature).ok().filter(|_| is_name)?;
-    let from = back.from.as_ref().and_then(|step| Place::parse(step.as_str())).map_or(1, |place| place.phase);
+    let from =
+        back.from.as_ref().and_then(|step| StepPosition::parse(step.as_str())).map_or(1, |position| position.phase);
     let stamp = at.compact().replace('T', "_");
     let name = format!("phase{from}_{}", stamp.trim_end_matches('Z'));
     Some(RollbackBackup {
@@ -115,10 +117,11 @@ pub(in crate::dialect::nine_step) fn rollback_backup(
     })
 }
 
-/// Returns what the plugin does in the tracker of its issues: the label and the comment of each
+/// Returns the commands that the plugin runs in the issue tracker: label and comment for each issue
 /// (docs/formats/nine-step.md#rollback).
 pub(in crate::dialect::nine_step) fn tracker(issues: &[String], back: &RollBack) -> Vec<String> {
-    let to = back.keeps.as_ref().and_then(|step| Place::parse(step.as_str())).map_or(0, |place| place.phase);
+    let to =
+        back.keeps.as_ref().and_then(|step| StepPosition::parse(step.as_str())).map_or(0, |position| position.phase);
     let reason = back.reason.as_deref().unwrap_or("a rollback");
     let comment = quoted(&format!("⏪ Rolled back to Phase {to} due to: {reason}"));
     let number = |issue: &String| issue.trim().trim_start_matches('#').parse::<u64>().ok();

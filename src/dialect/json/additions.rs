@@ -1,30 +1,30 @@
-//! What a text says that another one did not, for those who judge what was written.
+//! The parts of a text that are not in an earlier version.
 
 use serde_json::Value;
 
 use super::parse_value;
 
-/// Returns what the later of two texts says, without the entries of its lists that say the same in the same place of the earlier
-/// one: most of a state are records of what is over. `None` when one of the two is no JSON.
-pub(crate) fn news(before: &[u8], after: &[u8]) -> Option<Value> {
+/// Returns the later of two texts without list entries that are equal at the same index of the earlier one, because most of a
+/// state records the past. `None` if one of them is not JSON.
+pub(crate) fn additions(before: &[u8], after: &[u8]) -> Option<Value> {
     let (before, after) = (parse_value(before).ok()?, parse_value(after).ok()?);
-    Some(of(Some(&before), after))
+    Some(additions_to(Some(&before), after))
 }
 
-fn of(before: Option<&Value>, after: Value) -> Value {
+fn additions_to(before: Option<&Value>, after: Value) -> Value {
     match after {
         Value::Array(items) => {
-            let mut stood = before.and_then(Value::as_array).into_iter().flatten();
+            let mut earlier = before.and_then(Value::as_array).into_iter().flatten();
             let new = items.into_iter().filter_map(|item| {
-                let stood = stood.next();
-                (stood != Some(&item)).then(|| of(stood, item))
+                let earlier = earlier.next();
+                (earlier != Some(&item)).then(|| additions_to(earlier, item))
             });
             Value::Array(new.collect())
         }
         Value::Object(members) => {
             let members = members.into_iter().map(|(key, value)| {
-                let stood = before.and_then(|before| before.get(&key));
-                let value = of(stood, value);
+                let earlier = before.and_then(|before| before.get(&key));
+                let value = additions_to(earlier, value);
                 (key, value)
             });
             Value::Object(members.collect())
@@ -37,11 +37,11 @@ fn of(before: Option<&Value>, after: Value) -> Value {
 mod tests {
     use serde_json::json;
 
-    use super::news;
+    use super::additions;
 
     #[test]
     fn only_entries_of_lists_that_stood_there_are_left_out() {
-        let said = |before: &str, after: &str| news(before.as_bytes(), after.as_bytes());
+        let compare = |before: &str, after: &str| additions(before.as_bytes(), after.as_bytes());
         let before = r#"{"a": [1, {"b": [2, 3]}, "x"], "c": {"d": [4]}, "e": 5}"#;
         for (after, new) in [
             (before, json!({"a": [], "c": {"d": []}, "e": 5})),
@@ -51,15 +51,15 @@ mod tests {
             ),
             // What moved up or down is new in its place, and so is what is spelled in another way.
             (r#"{"a": ["x", 1], "c": {"d": [4.0]}}"#, json!({"a": ["x", 1], "c": {"d": [4.0]}})),
-            // A list that was none, or had another name.
+            // The earlier value is not a list, or has another key.
             (r#"{"e": [5], "f": [1], "c": [4]}"#, json!({"e": [5], "f": [1], "c": [4]})),
             // Of doubled keys the last one counts.
             (r#"{"e": 1, "e": true, "n": null}"#, json!({"e": true, "n": null})),
             ("[1]", json!([1])),
         ] {
-            assert_eq!(said(before, after), Some(new), "{after}");
+            assert_eq!(compare(before, after), Some(new), "{after}");
         }
-        assert_eq!(said("{", "[]"), None);
-        assert_eq!(said("[]", "{"), None);
+        assert_eq!(compare("{", "[]"), None);
+        assert_eq!(compare("[]", "{"), None);
     }
 }
