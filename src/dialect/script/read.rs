@@ -104,8 +104,7 @@ impl Reader<'_> {
         };
         let wanted = EvidenceRequest { workspace: worktree.map(Some), ..EvidenceRequest::default() };
         let said = native::said(state, &run.steps);
-        let proofs = self.session.proofs;
-        Loaded { run: Some(run), findings: self.findings, wanted, said, proofs }
+        Loaded { run: Some(run), findings: self.findings, wanted, said }
     }
 
     /// Says what is wrong with the files themselves.

@@ -12,10 +12,11 @@ use serde_json::Value;
 
 use super::state::State;
 use crate::model::Change;
-use crate::model::Digest;
 use crate::model::RelPath;
 use crate::model::StepId;
 use crate::model::Timestamp;
+use crate::model::sha256_hex;
+use crate::model::sha256_hex_of;
 
 pub(crate) const HEADER: &str = "session.json";
 pub(crate) const JOURNAL: &str = "journal.jsonl";
@@ -189,19 +190,7 @@ pub(crate) struct Tail {
     pub(crate) chain: String,
     /// Bytes up to and with the last good line.
     pub(crate) length: u64,
-    /// Of the header and of these bytes behind it.
-    pub(crate) digest: Digest,
 }
-
-/// Is the digest of a header and the journal behind it, up to any place.
-pub(crate) struct Trail<'a> {
-    journal: &'a [u8],
-    /// Of the header and each whole piece of the journal, so that no place is far from one that is known.
-    marks: Vec<Digest>,
-}
-
-/// How long the pieces of a [`Trail`] are.
-const PIECE: usize = 64 << 10;
 
 /// Is what could be read of a journal.
 #[cfg(any(test, fuzzing))]
@@ -234,44 +223,21 @@ pub(crate) enum Rest {
 impl Tail {
     /// Returns the end of the journal that holds nothing yet.
     pub(crate) fn of(header: &[u8]) -> Self {
-        let digest = Digest::of(header);
-        Self { seq: 0, chain: digest.hex(), length: 0, digest }
+        Self { seq: 0, chain: sha256_hex(header), length: 0 }
     }
 
     /// Returns the line that records an event after this, and where the journal ends with it.
     pub(crate) fn append(&self, event: Event, facts: Facts) -> (Vec<u8>, Self) {
         let record = Record { seq: self.seq.saturating_add(1), event, facts };
         let body = serde_json::to_string(&record).expect("a record is JSON");
-        let chain = chained(&self.chain, &body);
+        let chain = chained(&self.chain, &body[1..]);
         let line = format!("{{\"chain\":\"{chain}\",{}\n", &body[1..]).into_bytes();
-        let after = self.clone().with(&line, record.seq, chain);
+        let after = self.followed_by(&line, record.seq, chain);
         (line, after)
     }
 
-    /// Goes on by a line.
-    fn with(mut self, line: &[u8], seq: u64, chain: String) -> Self {
-        self.digest.add(line);
-        Self { seq, chain, length: self.length + line.len() as u64, digest: self.digest }
-    }
-}
-
-impl<'a> Trail<'a> {
-    pub(crate) fn of(header: &[u8], journal: &'a [u8]) -> Self {
-        let mut digest = Digest::of(header);
-        let mut marks = vec![digest.clone()];
-        for piece in journal.chunks_exact(PIECE) {
-            digest.add(piece);
-            marks.push(digest.clone());
-        }
-        Self { journal, marks }
-    }
-
-    /// Returns the digest up to so many bytes of the journal; `None` where it is shorter.
-    pub(crate) fn up_to(&self, length: u64) -> Option<Digest> {
-        let seen = self.journal.get(..usize::try_from(length).ok()?)?;
-        let mut digest = self.marks[seen.len() / PIECE].clone();
-        digest.add(&seen[seen.len() / PIECE * PIECE..]);
-        Some(digest)
+    fn followed_by(&self, line: &[u8], seq: u64, chain: String) -> Self {
+        Self { seq, chain, length: self.length + line.len() as u64 }
     }
 }
 
@@ -284,7 +250,7 @@ pub(crate) fn chain(header: &[u8], records: &[u8]) -> Vec<u8> {
         let text = std::str::from_utf8(record).ok().and_then(|text| text.strip_suffix('\n'));
         match text.filter(|text| text.starts_with("{\"seq\"")) {
             Some(body) => {
-                before = chained(&before, body);
+                before = chained(&before, &body[1..]);
                 lines.extend(format!("{{\"chain\":\"{before}\",{}\n", &body[1..]).into_bytes());
             }
             None => lines.extend(record),
@@ -297,22 +263,28 @@ pub(crate) fn chain(header: &[u8], records: &[u8]) -> Vec<u8> {
 #[cfg(any(test, fuzzing))]
 pub(crate) fn read(header: &[u8], bytes: &[u8]) -> Journal {
     let mut records = Vec::new();
-    let (tail, rest) = each(Tail::of(header), bytes, |record| records.push(record));
+    let (tail, rest) = each(header, bytes, 0, |record| records.push(record));
     Journal { records, tail, rest }
 }
 
-/// Hands over the records behind a place in a journal, up to the first line that is not sound. Returns where they end, and what
-/// comes after.
-pub(crate) fn each(from: Tail, bytes: &[u8], mut take: impl FnMut(Record)) -> (Tail, Rest) {
-    let mut tail = from;
-    let mut bytes = usize::try_from(tail.length).ok().and_then(|length| bytes.get(length..)).unwrap_or_default();
+/// Returns the chain that stands in the line of a record, counted from 1.
+pub(crate) fn chain_of(journal: &[u8], seq: u64) -> Option<&str> {
+    let before = usize::try_from(seq.checked_sub(1)?).ok()?;
+    let line = journal.split(|byte| *byte == b'\n').nth(before)?;
+    Some(std::str::from_utf8(line).ok()?.strip_prefix("{\"chain\":\"")?.split_once("\",")?.0)
+}
+
+/// Checks the chain of a journal up to the first line that is not sound, and hands over the records after the first `known` ones.
+/// Returns where the sound records end, and what comes after.
+pub(crate) fn each(header: &[u8], mut bytes: &[u8], known: u64, mut take: impl FnMut(Record)) -> (Tail, Rest) {
+    let mut tail = Tail::of(header);
     while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
         // Every line has one record, and their numbers have no gaps.
         let number = u32::try_from(tail.seq.saturating_add(1)).unwrap_or(u32::MAX);
-        match line(&tail, &bytes[..end]) {
+        match line(&tail, &bytes[..end], known) {
             Ok((record, chain)) => {
-                tail = tail.with(&bytes[..=end], record.seq, chain);
-                take(record);
+                tail = tail.followed_by(&bytes[..=end], tail.seq + 1, chain);
+                record.into_iter().for_each(&mut take);
             }
             Err(Unsound::Broken(reason)) => return (tail, Rest::Broken { line: number, reason: reason.to_owned() }),
             Err(Unsound::Newer) => return (tail, Rest::Newer { line: number }),
@@ -329,26 +301,30 @@ enum Unsound {
     Newer,
 }
 
-fn line(before: &Tail, bytes: &[u8]) -> Result<(Record, String), Unsound> {
+/// Returns a line that continues the chain: its chain, and its record unless that is known.
+fn line(before: &Tail, bytes: &[u8], known: u64) -> Result<(Option<Record>, String), Unsound> {
     let text = std::str::from_utf8(bytes).map_err(|_| Unsound::Broken("it is not text"))?;
     let (chain, rest) = text
         .strip_prefix("{\"chain\":\"")
         .and_then(|rest| rest.split_once("\","))
         .ok_or(Unsound::Broken("it does not begin with a digest"))?;
-    let body = format!("{{{rest}");
-    if chained(&before.chain, &body) != chain {
+    if chained(&before.chain, rest) != chain {
         return Err(Unsound::Broken("it is not what was written there"));
     }
-    let record: Record = serde_json::from_str(&body).map_err(|_| Unsound::Newer)?;
+    if before.seq < known {
+        return Ok((None, chain.to_owned()));
+    }
+    let record = serde_json::from_str::<Record>(text).map_err(|_| Unsound::Newer)?;
     if Some(record.seq) == before.seq.checked_add(1) {
-        Ok((record, chain.to_owned()))
+        Ok((Some(record), chain.to_owned()))
     } else {
         Err(Unsound::Broken("its number does not follow the one before"))
     }
 }
 
-fn chained(before: &str, body: &str) -> String {
-    crate::model::sha256_hex(format!("{before}\n{body}").as_bytes())
+/// Returns the chain of a line, from that of the line before it and what follows its own.
+fn chained(before: &str, rest: &str) -> String {
+    sha256_hex_of([before.as_bytes(), b"\n{", rest.as_bytes()])
 }
 
 #[cfg(test)]

@@ -1,9 +1,7 @@
 use super::Event;
 use super::Facts;
-use super::PIECE;
 use super::Rest;
 use super::Tail;
-use super::Trail;
 use super::chained;
 use super::read;
 use crate::dialect::script::state::State;
@@ -11,8 +9,6 @@ use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::StepId;
 use crate::model::Timestamp;
-use crate::model::sha256_hex;
-use crate::model::sha256_hex_of;
 
 const HEADER: &[u8] = b"{\"session\":\"s\"}";
 
@@ -85,7 +81,7 @@ fn a_line_that_was_changed_moved_or_left_out_breaks_the_chain_there() {
 fn a_sound_line_that_says_something_unknown_is_of_a_newer_version() {
     let (mut bytes, tail) = journal(&["1"]);
     let body = "{\"seq\":2,\"teleport\":{}}";
-    bytes.extend(format!("{{\"chain\":\"{}\",{}\n", chained(&tail.chain, body), &body[1..]).bytes());
+    bytes.extend(format!("{{\"chain\":\"{}\",{}\n", chained(&tail.chain, &body[1..]), &body[1..]).bytes());
     let read = read(HEADER, &bytes);
     assert_eq!((read.records.len(), read.rest), (1, Rest::Newer { line: 2 }));
 }
@@ -99,19 +95,4 @@ fn a_journal_can_begin_anew_from_a_state() {
     let again = State::of(&read(HEADER, &[line, next].concat()).records);
     assert_eq!((again.seq, again.steps.len()), (2, 3));
     assert_eq!(again.steps["1"], state.steps["1"]);
-}
-
-#[test]
-fn a_trail_knows_the_digest_up_to_any_place() {
-    let journal: Vec<u8> = (0..3 * PIECE + 7).map(|at| u8::try_from(at % 251).unwrap()).collect();
-    let trail = Trail::of(b"header", &journal);
-    let around = |at: usize| [at.wrapping_sub(1), at, at + 1];
-    let places = (1..=3).flat_map(|pieces| around(pieces * PIECE)).chain([0, 1, journal.len() - 1, journal.len()]);
-    for length in places {
-        let found = trail.up_to(length as u64).map(|digest| digest.hex());
-        assert_eq!(found, Some(sha256_hex_of([b"header", &journal[..length]])), "{length}");
-    }
-    assert_eq!(trail.up_to(journal.len() as u64 + 1), None);
-    assert_eq!(trail.up_to(u64::MAX), None);
-    assert_eq!(Trail::of(b"header", b"").up_to(0).map(|digest| digest.hex()), Some(sha256_hex(b"header")));
 }

@@ -1,7 +1,5 @@
 //! A session as its files say it is: what it was begun as, what was recorded since, and where a next record goes.
 
-use std::collections::BTreeMap;
-
 use super::place;
 use super::record;
 use super::record::Event;
@@ -12,7 +10,6 @@ use super::record::Outline;
 use super::record::Record;
 use super::record::Rest;
 use super::record::Tail;
-use super::record::Trail;
 use super::snapshot::Snapshot;
 use super::state::State;
 use crate::dialect::EditError;
@@ -36,12 +33,10 @@ pub(crate) struct Session {
     pub(crate) tail: Tail,
     /// What comes after them.
     pub(crate) rest: Rest,
-    /// The newest that journal and snapshot say.
+    /// What the journal adds up to, or a snapshot that has seen more of it.
     pub(crate) state: State,
     /// Why the snapshot that is there says nothing.
     pub(crate) snapshot_problem: Option<String>,
-    /// Digests that tell every byte of the file they are of.
-    pub(crate) proofs: BTreeMap<RelPath, String>,
 }
 
 impl Session {
@@ -51,30 +46,18 @@ impl Session {
     ///
     /// When nothing can be said about it: the header or the journal cannot be read.
     pub(crate) fn of(files: &FileSet) -> Result<Self, Box<Finding>> {
-        let Parts { header, header_bytes, journal, snapshot_file, snapshot } = Parts::of(files)?;
-        let (trail, snapshot) = match snapshot {
-            None => (None, None),
-            Some(bytes) => (Some(Trail::of(header_bytes, journal)), Some(Snapshot::read(&header.session, bytes))),
-        };
-        let (snapshot, snapshot_problem) = match snapshot {
+        let Parts { header, header_bytes, journal, snapshot } = Parts::of(files)?;
+        let (mut snapshot, snapshot_problem) = match snapshot.map(|bytes| Snapshot::read(&header.session, bytes)) {
             None => (None, None),
             Some(Ok(snapshot)) => (Some(snapshot), None),
             Some(Err(problem)) => (None, Some(problem)),
         };
-        let mut proofs = BTreeMap::new();
-        proofs.extend(snapshot.as_ref().and_then(|snapshot| Some((snapshot_file, snapshot.proof.clone()?))));
-        let end = snapshot.as_ref().zip(trail).and_then(|(snapshot, trail)| snapshot.end_in(&trail));
-        let (from, mut state, snapshot) = match (end, snapshot) {
-            // The records up to there are those that it adds up.
-            (Some(end), Some(snapshot)) => (end, snapshot.state, None),
-            (_, snapshot) => (Tail::of(header_bytes), State::default(), snapshot.map(|snapshot| snapshot.state)),
-        };
-        let (tail, rest) = record::each(from, journal, |record| state.apply(&record));
-        let state = State::newest(state, snapshot);
-        if rest == Rest::Nothing {
-            proofs.insert(files.state.clone(), tail.digest.hex());
-        }
-        Ok(Self { journal_file: files.state.clone(), header, tail, rest, state, snapshot_problem, proofs })
+        // The records that it covers need no parsing again.
+        let covering = snapshot.take_if(|snapshot| snapshot.covers(journal));
+        let mut state = covering.map_or_else(State::default, |snapshot| snapshot.state);
+        let (tail, rest) = record::each(header_bytes, journal, state.seq, |record| state.apply(&record));
+        let state = State::newest(state, snapshot.map(|snapshot| snapshot.state));
+        Ok(Self { journal_file: files.state.clone(), header, tail, rest, state, snapshot_problem })
     }
 
     /// Returns the edit that records an event, and where the journal ends with it. What only the snapshot knows is recorded first.
@@ -112,7 +95,7 @@ impl Session {
 pub(super) fn records(files: &FileSet) -> Result<Vec<Record>, Box<Finding>> {
     let Parts { header_bytes, journal, .. } = Parts::of(files)?;
     let mut records = Vec::new();
-    record::each(Tail::of(header_bytes), journal, |record| records.push(record));
+    record::each(header_bytes, journal, 0, |record| records.push(record));
     Ok(records)
 }
 
@@ -121,7 +104,6 @@ struct Parts<'a> {
     header: Header,
     header_bytes: &'a [u8],
     journal: &'a [u8],
-    snapshot_file: RelPath,
     snapshot: Option<&'a [u8]>,
 }
 
@@ -141,7 +123,7 @@ impl<'a> Parts<'a> {
             Err(finding) => return Err(finding),
         };
         let snapshot = files.bytes(&snapshot_file);
-        Ok(Self { header, header_bytes, journal, snapshot_file, snapshot })
+        Ok(Self { header, header_bytes, journal, snapshot })
     }
 }
 

@@ -23,7 +23,6 @@ use crate::dialect::script::testing::session;
 use crate::dialect::script::testing::stopped;
 use crate::dialect::script::testing::take_snapshot;
 use crate::model::FileSet;
-use crate::model::RelPath;
 use crate::model::Status;
 use crate::model::sha256_hex;
 
@@ -61,13 +60,13 @@ fn known(files: &FileSet) -> (State, Tail, Rest, Option<String>, String) {
 #[test]
 fn a_snapshot_reads_back_and_shows_every_damage() {
     let files = interrupted();
-    let state = Session::of(&files).unwrap().state;
+    let Session { state, tail, .. } = Session::of(&files).unwrap();
     let bytes = checkpoint(&files);
     assert_eq!(Snapshot::read(ID, &bytes).map(|read| read.state), Ok(state));
     let value: Value = serde_json::from_slice(&bytes).unwrap();
     assert_eq!(value["completed_steps"], json!(["1"]));
     assert_eq!(value["state"], json!({"Interrupted": {"step": "2", "in_progress": true}}));
-    assert_eq!((&value["total_steps"], &value["journal"]["length"]), (&json!(3), &json!(journal(&files).len())));
+    assert_eq!((&value["total_steps"], &value["journal"]["chain"]), (&json!(3), &json!(tail.chain)));
     for at in 0..bytes.len() - 1 {
         let mut damaged = bytes.clone();
         damaged[at] ^= 1;
@@ -115,7 +114,6 @@ fn a_snapshot_and_what_was_recorded_since_say_the_same_as_all_records() {
     }
 }
 
-/// Journal and snapshot are worth a thread, and the snapshot ends inside of a piece of the journal.
 #[test]
 fn a_long_session_reads_as_without_its_snapshot_and_shows_every_damage() {
     let long =
@@ -175,14 +173,16 @@ fn records_that_a_snapshot_has_seen_are_added_up_again_only_where_it_may_be_wron
     let skipped = |value: &mut Value| value["steps"]["1"]["status"] = json!("skipped");
     let version = |value: &mut Value| value["journal"]["version"] = json!("999.0.0");
     let other_idea = |value: &mut Value| value["journal"] = json!([1]);
-    let lie = |value: &mut Value| value["journal"]["length"] = json!(u64::MAX);
+    let other_chain = |value: &mut Value| value["journal"]["chain"] = json!("0");
+    let fewer = |value: &mut Value| value["seq"] = json!(6);
     let taken = forged(&bytes, skipped);
     for (name, snapshot, expected) in [
         ("as it was written", taken.clone(), Status::Skipped),
         ("before there were positions", without_position(&taken), Status::Completed),
         ("of another version", forged(&taken, version), Status::Completed),
         ("of a version with another idea of positions", forged(&taken, other_idea), Status::Completed),
-        ("of a longer journal", forged(&taken, lie), Status::Completed),
+        ("of another journal", forged(&taken, other_chain), Status::Completed),
+        ("of fewer records", forged(&taken, fewer), Status::Completed),
     ] {
         let mut files = files.clone();
         put(&mut files, CHECKPOINT, &snapshot);
@@ -193,32 +193,9 @@ fn records_that_a_snapshot_has_seen_are_added_up_again_only_where_it_may_be_wron
 }
 
 #[test]
-fn what_proves_a_file_tells_every_byte_of_it() {
-    let files = interrupted();
-    let state = files.state.as_str();
-    let whole = Session::of(&files).unwrap().proofs;
-    assert_eq!(whole.keys().map(RelPath::as_str).collect::<Vec<_>>(), [CHECKPOINT, state]);
-    let (bytes, snapshot) = (journal(&files), checkpoint(&files));
-    let proofs = |name: &str, bytes: &[u8]| {
-        let mut files = files.clone();
-        put(&mut files, name, bytes);
-        Session::of(&files).unwrap().proofs
-    };
-    assert_eq!(proofs(CHECKPOINT, &without_position(&snapshot))[&files.state], whole[&files.state]);
-    for bytes in [&snapshot[..snapshot.len() - 1], &[&snapshot[..], b"\n"].concat(), b"{}"] {
-        assert_eq!(proofs(CHECKPOINT, bytes).get(&path(CHECKPOINT)), None);
-    }
-    for bytes in [&bytes[..bytes.len() - 1], &[&bytes[..], b"\n"].concat(), b"{}"] {
-        assert_eq!(proofs(state, bytes).get(&files.state), None);
-    }
-    let shorter = bytes[..bytes.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
-    assert_ne!(proofs(state, &bytes[..shorter])[&files.state], whole[&files.state]);
-}
-
-#[test]
 fn a_snapshot_that_counts_other_records_than_the_journal_has_no_position() {
     let Session { state, tail, .. } = Session::of(&interrupted()).unwrap();
-    let read = |tail: &Tail| Snapshot::read(ID, &write(ID, &state, tail)).unwrap().position;
+    let read = |tail: &Tail| Snapshot::read(ID, &write(ID, &state, tail)).unwrap().covered;
     assert!(read(&tail).is_some());
     assert_eq!(read(&Tail { seq: 1, ..tail }), None);
 }

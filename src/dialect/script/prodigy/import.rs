@@ -7,7 +7,6 @@ use super::super::record::Captured;
 use super::super::record::Event;
 use super::super::record::Facts;
 use super::super::record::Header;
-use super::super::record::Tail;
 use super::super::session::start;
 use super::super::state::Last;
 use super::super::state::RunState;
@@ -55,7 +54,7 @@ pub(crate) fn import(files: &FileSet, header: &Header, change: Change) -> Result
     };
     let begun = edits.first().and_then(Edit::after).map(<[u8]>::to_vec).unwrap_or_default();
     if let Some(Edit { kind: EditKind::Create { after }, .. }) = edits.last_mut() {
-        let (tail, _) = record::each(Tail::of(&begun), after, drop);
+        let (tail, _) = record::each(&begun, after, 0, drop);
         after.extend(tail.append(Event::Base(Box::new(state)), Facts::default()).0);
     }
     Ok(Import { edits, done: original.checkpoint.done.len(), total: workflow.steps.len() })
