@@ -8,7 +8,7 @@ use crate::dialect::YamlDocument;
 use crate::dialect::YamlNode;
 use crate::dialect::script::record;
 use crate::dialect::script::record::Journal;
-use crate::dialect::script::record::Rest;
+use crate::dialect::script::record::Remainder;
 use crate::dialect::script::snapshot;
 use crate::dialect::script::snapshot::Snapshot;
 use crate::dialect::script::state::State;
@@ -164,10 +164,10 @@ pub(super) fn journal(data: &[u8]) {
         let read = record::read(header, &bytes);
         let length = usize::try_from(read.tail.length).expect("it is shorter than memory");
         assert_eq!(read.tail.seq, read.records.len() as u64);
-        assert_eq!(matches!(read.rest, Rest::Nothing), length == bytes.len());
+        assert_eq!(matches!(read.remainder, Remainder::Nothing), length == bytes.len());
         // What counts is a journal by itself, and says the same.
         let sound = record::read(header, &bytes[..length]);
-        assert_eq!((sound.tail, sound.rest), (read.tail.clone(), Rest::Nothing));
+        assert_eq!((sound.tail, sound.remainder), (read.tail.clone(), Remainder::Nothing));
         let state = State::of(&read.records);
         let snapshot = snapshot::write("s", &state, &read.tail);
         let loaded = Snapshot::read("s", &snapshot).unwrap_or_else(|error| panic!("a snapshot is not read: {error}"));
@@ -185,8 +185,8 @@ fn goes_on(header: &[u8], bytes: &[u8], whole: &Journal, expected: &[u8]) {
         let seen = record::read(header, &bytes[..ends]);
         let snapshot = snapshot::write("s", &State::of(&seen.records), &seen.tail);
         let Snapshot { mut state, .. } = Snapshot::read("s", &snapshot).expect("it was written just now");
-        let (tail, rest) = record::each(header, bytes, seen.tail.seq, |record| state.apply(&record));
-        assert_eq!((&tail, &rest), (&whole.tail, &whole.rest));
+        let (tail, remainder) = record::each(header, bytes, seen.tail.seq, |record| state.apply(&record));
+        assert_eq!((&tail, &remainder), (&whole.tail, &whole.remainder));
         assert_eq!(snapshot::write("s", &state, &tail), expected, "records are left out after {count}");
     }
 }

@@ -31,7 +31,7 @@ use crate::dialect::script::record::FORMAT;
 use crate::dialect::script::record::Facts;
 use crate::dialect::script::record::HEADER;
 use crate::dialect::script::record::Header;
-use crate::dialect::script::record::Rest;
+use crate::dialect::script::record::Remainder;
 use crate::dialect::script::record::Source;
 use crate::engine::quoted;
 use crate::model::Candidate;
@@ -309,10 +309,10 @@ fn sound(
         Ok((files, session))
     };
     let (files, session) = read()?;
-    let what = match &session.rest {
-        Rest::Nothing | Rest::Newer { .. } => None,
-        Rest::Torn { bytes } => Some(format!("Its last record was cut off after {bytes} bytes")),
-        Rest::Broken { line, reason } => {
+    let what = match &session.remainder {
+        Remainder::Nothing | Remainder::Newer { .. } => None,
+        Remainder::Torn { bytes } => Some(format!("Its last record was cut off after {bytes} bytes")),
+        Remainder::Broken { line, reason } => {
             let again = if session.state.seq > session.tail.seq {
                 "the last checkpoint has seen more of it and counts"
             } else {

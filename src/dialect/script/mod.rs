@@ -19,7 +19,7 @@ pub(crate) use session::start;
 
 use camino::Utf8Path;
 use record::Header;
-use record::Rest;
+use record::Remainder;
 use serde_json::Value;
 
 use crate::dialect::Archival;
@@ -102,7 +102,7 @@ impl Dialect for Script {
 
     fn truncated_tail(&self, files: &FileSet) -> Option<(RelPath, u64)> {
         let session = Session::of(files).ok()?;
-        let is_torn = matches!(session.rest, Rest::Torn { .. });
+        let is_torn = matches!(session.remainder, Remainder::Torn { .. });
         is_torn.then_some((session.journal_file, session.tail.length))
     }
 

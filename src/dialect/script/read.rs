@@ -10,7 +10,7 @@ use super::place;
 use super::record::Captured;
 use super::record::Outline;
 use super::record::OutlineStep;
-use super::record::Rest;
+use super::record::Remainder;
 use super::session::Session;
 use super::spec;
 use super::state::Last;
@@ -99,8 +99,8 @@ impl Reader<'_> {
             interruption: self.interruption(),
             mode: None,
             resumes: state.run.resumes,
-            writable: header.is_writable() && !matches!(session.rest, Rest::Newer { .. }),
-            degraded: matches!(session.rest, Rest::Broken { .. } | Rest::Newer { .. }),
+            writable: header.is_writable() && !matches!(session.remainder, Remainder::Newer { .. }),
+            degraded: matches!(session.remainder, Remainder::Broken { .. } | Remainder::Newer { .. }),
         };
         let wanted = EvidenceRequest { workspace: worktree.map(Some), ..EvidenceRequest::default() };
         let said = native::said(state, &run.steps);
@@ -115,19 +115,19 @@ impl Reader<'_> {
         let seen = session.state.seq > session.tail.seq;
         let goes_on = if seen { "the snapshot has seen more and counts" } else { "what comes before it counts" };
         let finding = |code, message: String| Finding::new(code, message).at(file);
-        match &session.rest {
-            Rest::Nothing => {}
-            Rest::Torn { bytes } => {
+        match &session.remainder {
+            Remainder::Nothing => {}
+            Remainder::Torn { bytes } => {
                 let message = format!("the last record was cut off after {bytes} bytes; what comes before it is whole");
                 self.findings
                     .push(finding(FindingCode::InterruptedWrite, message).fix("nothing: the next write sets it aside"));
             }
-            Rest::Broken { line, reason } => {
+            Remainder::Broken { line, reason } => {
                 let message = format!("line {line} is not to be trusted ({reason}), nor is what follows; {goes_on}");
                 let fix = format!("look at what would be done again, then `{resume} --yes`");
                 self.findings.push(finding(FindingCode::StateCorrupt, message).line(*line, None).fix(fix));
             }
-            Rest::Newer { line } => {
+            Remainder::Newer { line } => {
                 let message = format!("line {line} was written by a newer version; {goes_on}");
                 self.findings.push(finding(FindingCode::FormatNewer, message).line(*line, None).fix("update piton"));
             }
@@ -141,7 +141,7 @@ impl Reader<'_> {
             let mut finding =
                 finding(FindingCode::StateLeftover, message).fix("nothing: the next checkpoint replaces it");
             // Where the journal is sound, nothing that the snapshot could say is missing.
-            if session.rest == Rest::Nothing {
+            if session.remainder == Remainder::Nothing {
                 finding.code = FindingCode::FieldIgnored;
                 finding.severity = FindingCode::FieldIgnored.severity();
             }

@@ -198,12 +198,12 @@ pub(crate) struct Tail {
 pub(crate) struct Journal {
     pub(crate) records: Vec<Record>,
     pub(crate) tail: Tail,
-    pub(crate) rest: Rest,
+    pub(crate) remainder: Remainder,
 }
 
 /// Says what comes after the last good record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Rest {
+pub(crate) enum Remainder {
     Nothing,
     /// An unfinished last line: a write that was cut off. It is set aside, and nothing is lost.
     Torn {
@@ -263,8 +263,8 @@ pub(crate) fn chain(header: &[u8], records: &[u8]) -> Vec<u8> {
 #[cfg(any(test, fuzzing))]
 pub(crate) fn read(header: &[u8], bytes: &[u8]) -> Journal {
     let mut records = Vec::new();
-    let (tail, rest) = each(header, bytes, 0, |record| records.push(record));
-    Journal { records, tail, rest }
+    let (tail, remainder) = each(header, bytes, 0, |record| records.push(record));
+    Journal { records, tail, remainder }
 }
 
 /// Returns the chain that stands in the line of a record, counted from 1.
@@ -276,7 +276,7 @@ pub(crate) fn chain_of(journal: &[u8], seq: u64) -> Option<&str> {
 
 /// Checks the chain of a journal up to the first line that is not sound, and hands over the records after the first `known` ones.
 /// Returns where the sound records end, and what comes after.
-pub(crate) fn each(header: &[u8], mut bytes: &[u8], known: u64, mut take: impl FnMut(Record)) -> (Tail, Rest) {
+pub(crate) fn each(header: &[u8], mut bytes: &[u8], known: u64, mut take: impl FnMut(Record)) -> (Tail, Remainder) {
     let mut tail = Tail::of(header);
     while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
         // Every line has one record, and their numbers have no gaps.
@@ -286,13 +286,15 @@ pub(crate) fn each(header: &[u8], mut bytes: &[u8], known: u64, mut take: impl F
                 tail = tail.followed_by(&bytes[..=end], tail.seq + 1, chain);
                 record.into_iter().for_each(&mut take);
             }
-            Err(Unsound::Broken(reason)) => return (tail, Rest::Broken { line: number, reason: reason.to_owned() }),
-            Err(Unsound::Newer) => return (tail, Rest::Newer { line: number }),
+            Err(Unsound::Broken(reason)) => {
+                return (tail, Remainder::Broken { line: number, reason: reason.to_owned() });
+            }
+            Err(Unsound::Newer) => return (tail, Remainder::Newer { line: number }),
         }
         bytes = &bytes[end + 1..];
     }
-    let rest = if bytes.is_empty() { Rest::Nothing } else { Rest::Torn { bytes: bytes.len() as u64 } };
-    (tail, rest)
+    let remainder = if bytes.is_empty() { Remainder::Nothing } else { Remainder::Torn { bytes: bytes.len() as u64 } };
+    (tail, remainder)
 }
 
 enum Unsound {

@@ -1,6 +1,6 @@
 use super::Event;
 use super::Facts;
-use super::Rest;
+use super::Remainder;
 use super::Tail;
 use super::chained;
 use super::read;
@@ -33,7 +33,7 @@ fn journal(steps: &[&str]) -> (Vec<u8>, Tail) {
 fn what_is_appended_reads_back_and_the_tail_goes_on_from_there() {
     let (bytes, tail) = journal(&["1", "2", "3"]);
     let read = read(HEADER, &bytes);
-    assert_eq!((&read.tail, &read.rest), (&tail, &Rest::Nothing));
+    assert_eq!((&read.tail, &read.remainder), (&tail, &Remainder::Nothing));
     assert_eq!(read.tail.length, bytes.len() as u64);
     let steps: Vec<String> = read.records.iter().map(|record| format!("{:?}", record.event)).collect();
     assert!(steps.len() == 3 && steps[2].contains("StepId(\"3\")"), "{steps:?}");
@@ -50,8 +50,9 @@ fn a_cut_at_any_byte_loses_the_last_record_and_no_other() {
         let whole = ends.iter().filter(|end| **end <= length).count();
         let kept = if whole == 0 { 0 } else { ends[whole - 1] };
         assert_eq!((read.records.len(), read.tail.length), (whole, kept as u64), "{length}");
-        let rest = if kept == length { Rest::Nothing } else { Rest::Torn { bytes: (length - kept) as u64 } };
-        assert_eq!(read.rest, rest, "{length}");
+        let remainder =
+            if kept == length { Remainder::Nothing } else { Remainder::Torn { bytes: (length - kept) as u64 } };
+        assert_eq!(read.remainder, remainder, "{length}");
     }
 }
 
@@ -70,11 +71,11 @@ fn a_line_that_was_changed_moved_or_left_out_breaks_the_chain_there() {
         ("empty line", [lines[0], b"\n", lines[1]].concat(), 2),
     ] {
         let read = read(HEADER, &damaged);
-        let Rest::Broken { line: found, .. } = read.rest else { panic!("{name}: {:?}", read.rest) };
+        let Remainder::Broken { line: found, .. } = read.remainder else { panic!("{name}: {:?}", read.remainder) };
         assert_eq!((found, read.records.len()), (line, line as usize - 1), "{name}");
     }
     let other = read(b"another session", &bytes);
-    assert!(matches!(other.rest, Rest::Broken { line: 1, .. }));
+    assert!(matches!(other.remainder, Remainder::Broken { line: 1, .. }));
 }
 
 #[test]
@@ -83,7 +84,7 @@ fn a_sound_line_that_says_something_unknown_is_of_a_newer_version() {
     let body = "{\"seq\":2,\"teleport\":{}}";
     bytes.extend(format!("{{\"chain\":\"{}\",{}\n", chained(&tail.chain, &body[1..]), &body[1..]).bytes());
     let read = read(HEADER, &bytes);
-    assert_eq!((read.records.len(), read.rest), (1, Rest::Newer { line: 2 }));
+    assert_eq!((read.records.len(), read.remainder), (1, Remainder::Newer { line: 2 }));
 }
 
 #[test]

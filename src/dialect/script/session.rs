@@ -8,7 +8,7 @@ use super::record::Facts;
 use super::record::Header;
 use super::record::Outline;
 use super::record::Record;
-use super::record::Rest;
+use super::record::Remainder;
 use super::record::Tail;
 use super::snapshot::Snapshot;
 use super::state::State;
@@ -32,7 +32,7 @@ pub(crate) struct Session {
     /// Where its sound records end.
     pub(crate) tail: Tail,
     /// What comes after them.
-    pub(crate) rest: Rest,
+    pub(crate) remainder: Remainder,
     /// What the journal adds up to, or a snapshot that has seen more of it.
     pub(crate) state: State,
     /// Why the snapshot that is there says nothing.
@@ -55,9 +55,9 @@ impl Session {
         // The records that it covers need no parsing again.
         let covering = snapshot.take_if(|snapshot| snapshot.covers(journal));
         let mut state = covering.map_or_else(State::default, |snapshot| snapshot.state);
-        let (tail, rest) = record::each(header_bytes, journal, state.seq, |record| state.apply(&record));
+        let (tail, remainder) = record::each(header_bytes, journal, state.seq, |record| state.apply(&record));
         let state = State::newest(state, snapshot.map(|snapshot| snapshot.state));
-        Ok(Self { journal_file: files.state.clone(), header, tail, rest, state, snapshot_problem })
+        Ok(Self { journal_file: files.state.clone(), header, tail, remainder, state, snapshot_problem })
     }
 
     /// Returns the edit that records an event, and where the journal ends with it. What only the snapshot knows is recorded first.
@@ -67,11 +67,11 @@ impl Session {
     /// When something stands behind the last sound record; it is set aside first.
     pub(crate) fn append(&self, event: Event, facts: Facts) -> Result<(Edit, Tail), EditError> {
         let tail = &self.tail;
-        let problem = match &self.rest {
-            Rest::Nothing => None,
-            Rest::Torn { bytes } => Some(format!("its last {bytes} bytes are a record that was cut off")),
-            Rest::Broken { line, reason } => Some(format!("line {line}: {reason}")),
-            Rest::Newer { line } => Some(format!("line {line} was written by a newer version")),
+        let problem = match &self.remainder {
+            Remainder::Nothing => None,
+            Remainder::Torn { bytes } => Some(format!("its last {bytes} bytes are a record that was cut off")),
+            Remainder::Broken { line, reason } => Some(format!("line {line}: {reason}")),
+            Remainder::Newer { line } => Some(format!("line {line} was written by a newer version")),
         };
         if let Some(problem) = problem {
             return Err(EditError::Unreadable { file: self.journal_file.as_str().to_owned(), problem });

@@ -6,7 +6,7 @@ use super::write;
 use crate::dialect::Dialect as _;
 use crate::dialect::script::Script;
 use crate::dialect::script::Session;
-use crate::dialect::script::record::Rest;
+use crate::dialect::script::record::Remainder;
 use crate::dialect::script::record::Tail;
 use crate::dialect::script::state::State;
 use crate::dialect::script::testing::CHECKPOINT;
@@ -52,9 +52,9 @@ fn without_position(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Returns all that is known of a session, and what is said about it.
-fn known(files: &FileSet) -> (State, Tail, Rest, Option<String>, String) {
-    let Session { state, tail, rest, snapshot_problem, .. } = Session::of(files).unwrap();
-    (state, tail, rest, snapshot_problem, format!("{:?}", Script.load(files).findings))
+fn known(files: &FileSet) -> (State, Tail, Remainder, Option<String>, String) {
+    let Session { state, tail, remainder, snapshot_problem, .. } = Session::of(files).unwrap();
+    (state, tail, remainder, snapshot_problem, format!("{:?}", Script.load(files).findings))
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_long_session_reads_as_without_its_snapshot_and_shows_every_damage() {
         flipped[at] ^= 1;
         put(&mut files, bare.state.as_str(), &flipped);
         put(&mut bare, files.state.as_str(), &flipped);
-        assert_ne!(known(&files).2, Rest::Nothing, "{at}");
+        assert_ne!(known(&files).2, Remainder::Nothing, "{at}");
         assert_eq!(known(&files).2, known(&bare).2, "{at}");
     }
     for at in [1, snapshot.len() / 2, snapshot.len() - 2] {
@@ -156,13 +156,13 @@ fn any_byte_that_was_changed_shows_as_without_a_position() {
         let found = known(&damaged);
         put(&mut damaged, CHECKPOINT, &without_position(&checkpoint(&files)));
         assert_eq!(found, known(&damaged), "{at}");
-        assert_ne!(found.2, Rest::Nothing, "{at}");
+        assert_ne!(found.2, Remainder::Nothing, "{at}");
     }
     let header = path("sessions/session-1/session.json");
     let text = String::from_utf8(files.bytes(&header).unwrap().to_vec()).unwrap();
     let mut damaged = files.clone();
     put(&mut damaged, header.as_str(), text.replace("\"main\"", "\"master\"").as_bytes());
-    assert!(matches!(known(&damaged).2, Rest::Broken { line: 1, .. }));
+    assert!(matches!(known(&damaged).2, Remainder::Broken { line: 1, .. }));
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn records_that_a_snapshot_has_seen_are_added_up_again_only_where_it_may_be_wron
         put(&mut files, CHECKPOINT, &snapshot);
         let session = Session::of(&files).unwrap();
         assert_eq!((session.state.steps["1"].status, session.snapshot_problem), (expected, None), "{name}");
-        assert_eq!(session.rest, Rest::Nothing, "{name}");
+        assert_eq!(session.remainder, Remainder::Nothing, "{name}");
     }
 }
 

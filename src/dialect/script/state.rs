@@ -197,13 +197,13 @@ impl State {
                 self.last = Last::Completed { step: step.clone() };
             }
             ChangeKind::Pause { reason } => {
-                self.rest(Phase::Paused, reason.as_ref());
+                self.set_phase(Phase::Paused, reason.as_ref());
                 self.last = self.interrupted();
             }
-            ChangeKind::Abort { reason } => self.rest(Phase::Aborted, reason.as_ref()),
-            ChangeKind::Complete { note } => self.rest(Phase::Completed, note.as_ref()),
+            ChangeKind::Abort { reason } => self.set_phase(Phase::Aborted, reason.as_ref()),
+            ChangeKind::Complete { note } => self.set_phase(Phase::Completed, note.as_ref()),
             ChangeKind::Resume { settled, .. } => {
-                self.rest(Phase::Active, None);
+                self.set_phase(Phase::Active, None);
                 self.run.resumes = self.run.resumes.saturating_add(1);
                 for (step, status) in settled {
                     self.step(step).status = *status;
@@ -259,7 +259,7 @@ impl State {
 
     /// What the steps left stays known, and they are open again.
     fn roll_back(&mut self, back: &RollBack) {
-        self.rest(Phase::Active, None);
+        self.set_phase(Phase::Active, None);
         for id in &back.reopened {
             let step = self.step(id);
             *step = StepState { attempts: step.attempts, ..StepState::default() };
@@ -270,13 +270,13 @@ impl State {
         };
     }
 
-    fn rest(&mut self, phase: Phase, reason: Option<&String>) {
+    fn set_phase(&mut self, phase: Phase, reason: Option<&String>) {
         self.run.status = phase;
         self.run.reason = reason.cloned();
     }
 
     fn begin(&mut self, id: &StepId, part: Option<&String>, (attempt, at): (u32, Timestamp), facts: &Facts) {
-        self.rest(Phase::Active, None);
+        self.set_phase(Phase::Active, None);
         let step = self.step(id);
         if part.is_none() || step.status != Status::InProgress {
             if step.status == Status::Completed {
