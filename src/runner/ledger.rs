@@ -15,9 +15,9 @@ use crate::dialect::script::record::Event;
 use crate::dialect::script::record::Facts;
 use crate::dialect::script::record::Header;
 use crate::dialect::script::record::JOURNAL;
+use crate::dialect::script::record::JournalEnd;
 use crate::dialect::script::record::Record;
 use crate::dialect::script::record::SNAPSHOT;
-use crate::dialect::script::record::Tail;
 use crate::dialect::script::snapshot;
 use crate::dialect::script::state::Phase;
 use crate::dialect::script::state::State;
@@ -69,7 +69,7 @@ pub(super) struct Ledger {
     header: Header,
     ticker: Ticker,
     caller: Caller,
-    tail: Tail,
+    journal_end: JournalEnd,
     state: State,
     /// The run as it stands, for the engine.
     run: Run,
@@ -97,8 +97,8 @@ impl Place {
 impl Ledger {
     pub(super) fn new(place: Place, (ticker, caller): (Ticker, Caller), session: Session, run: Run) -> Self {
         let positions = run.steps.iter().zip(0..).map(|(step, at)| (step.id.as_str().to_owned(), at)).collect();
-        let Session { header, state, tail, .. } = session;
-        Self { place, header, ticker, caller, snapshot_seq: tail.seq, tail, state, run, positions }
+        let Session { header, state, journal_end, .. } = session;
+        Self { place, header, ticker, caller, snapshot_seq: journal_end.seq, journal_end, state, run, positions }
     }
 
     pub(super) const fn state(&self) -> &State {
@@ -161,17 +161,17 @@ impl Ledger {
             Event::Change(change) => (change.kind.as_str(), change.kind.step().cloned()),
             Event::Base(_) => ("base", None),
         };
-        let (bytes, tail) = self.tail.append(event.clone(), facts.clone());
-        let kind = EditKind::Append { before_len: self.tail.length, bytes };
+        let (bytes, journal_end) = self.journal_end.append(event.clone(), facts.clone());
+        let kind = EditKind::Append { before_len: self.journal_end.length, bytes };
         let edit = Edit { path: self.place.file(JOURNAL), kind };
         let lock = self.place.lock()?;
         store::commit(&lock, &[edit], &self.meta(name, step.clone()))?;
         store::lease::refresh(&lock, self.ticker.now(), &self.caller)?;
         drop(lock);
-        self.state.apply(&Record { seq: tail.seq, event, facts });
-        self.tail = tail;
+        self.state.apply(&Record { seq: journal_end.seq, event, facts });
+        self.journal_end = journal_end;
         self.bring_up_to_date(step.as_ref());
-        if self.tail.seq - self.snapshot_seq >= SNAPSHOT_EVERY { self.snapshot() } else { Ok(()) }
+        if self.journal_end.seq - self.snapshot_seq >= SNAPSHOT_EVERY { self.snapshot() } else { Ok(()) }
     }
 
     /// Tells the run what the records say now: of one step, or of all where a change was about the run as a whole.
@@ -235,7 +235,7 @@ impl Ledger {
 
     /// Records what only the snapshot knows, where the end of the journal was lost.
     pub(super) fn catch_up(&mut self) -> Result<(), RunError> {
-        if self.state.seq <= self.tail.seq {
+        if self.state.seq <= self.journal_end.seq {
             return Ok(());
         }
         self.append(Event::Base(Box::new(self.state.clone())), Facts::default())?;
@@ -246,14 +246,14 @@ impl Ledger {
     /// Writes where the run stands, all at once.
     pub(super) fn snapshot(&mut self) -> Result<(), RunError> {
         let path = self.place.file(SNAPSHOT);
-        let after = snapshot::write(&self.header.session, &self.state, &self.tail);
+        let after = snapshot::write(&self.header.session, &self.state, &self.journal_end);
         let lock = self.place.lock()?;
         let kind = match store::read_file(&self.place.home, &path) {
             Content::Bytes(before) => EditKind::Replace { before, after },
             Content::NameOnly | Content::Problem(_) => EditKind::Create { after },
         };
         store::commit(&lock, &[Edit { path, kind }], &self.meta("snapshot", None))?;
-        self.snapshot_seq = self.tail.seq;
+        self.snapshot_seq = self.journal_end.seq;
         Ok(())
     }
 

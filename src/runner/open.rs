@@ -313,7 +313,7 @@ fn sound(
         Remainder::Nothing | Remainder::Newer { .. } => None,
         Remainder::Torn { bytes } => Some(format!("Its last record was cut off after {bytes} bytes")),
         Remainder::Broken { line, reason } => {
-            let again = if session.state.seq > session.tail.seq {
+            let again = if session.state.seq > session.journal_end.seq {
                 "the last checkpoint has seen more of it and counts"
             } else {
                 "what was recorded after it will be done again"
@@ -333,7 +333,7 @@ fn sound(
     };
     let lock = place.lock()?;
     let at = run_environment.ticker.now().now;
-    let kept = store::set_tail_aside(&lock, &session.journal_file, session.tail.length, at)?;
+    let kept = store::set_tail_aside(&lock, &session.journal_file, session.journal_end.length, at)?;
     drop(lock);
     console.tell(&Event::Note { text: &format!("{what}; the rest is kept as {kept}") });
     let (files, session) = read()?;

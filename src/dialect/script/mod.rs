@@ -103,7 +103,7 @@ impl Dialect for Script {
     fn truncated_tail(&self, files: &FileSet) -> Option<(RelPath, u64)> {
         let session = Session::of(files).ok()?;
         let is_torn = matches!(session.remainder, Remainder::Torn { .. });
-        is_torn.then_some((session.journal_file, session.tail.length))
+        is_torn.then_some((session.journal_file, session.journal_end.length))
     }
 
     fn archive(&self, files: &FileSet, run: Option<&Run>, _at: Timestamp) -> Result<Option<Archival>, EditError> {

@@ -112,7 +112,7 @@ impl Reader<'_> {
         let session = &self.session;
         let file = &session.journal_file;
         let resume = format!("piton resume {}", session.header.session);
-        let seen = session.state.seq > session.tail.seq;
+        let seen = session.state.seq > session.journal_end.seq;
         let goes_on = if seen { "the snapshot has seen more and counts" } else { "what comes before it counts" };
         let finding = |code, message: String| Finding::new(code, message).at(file);
         match &session.remainder {

@@ -184,7 +184,7 @@ const fn is_true(value: &bool) -> bool {
 
 /// Is where a journal ends: what the next record is chained to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Tail {
+pub(crate) struct JournalEnd {
     /// Of the last record; 0 for none.
     pub(crate) seq: u64,
     pub(crate) chain: String,
@@ -197,7 +197,7 @@ pub(crate) struct Tail {
 #[derive(Clone, Debug)]
 pub(crate) struct Journal {
     pub(crate) records: Vec<Record>,
-    pub(crate) tail: Tail,
+    pub(crate) journal_end: JournalEnd,
     pub(crate) remainder: Remainder,
 }
 
@@ -220,7 +220,7 @@ pub(crate) enum Remainder {
     },
 }
 
-impl Tail {
+impl JournalEnd {
     /// Returns the end of the journal that holds nothing yet.
     pub(crate) fn of(header: &[u8]) -> Self {
         Self { seq: 0, chain: sha256_hex(header), length: 0 }
@@ -244,7 +244,7 @@ impl Tail {
 /// Chains records, each the text of one without its chain, as if they had been written.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn chain(header: &[u8], records: &[u8]) -> Vec<u8> {
-    let mut before = Tail::of(header).chain;
+    let mut before = JournalEnd::of(header).chain;
     let mut lines = Vec::new();
     for record in records.split_inclusive(|byte| *byte == b'\n') {
         let text = std::str::from_utf8(record).ok().and_then(|text| text.strip_suffix('\n'));
@@ -263,8 +263,8 @@ pub(crate) fn chain(header: &[u8], records: &[u8]) -> Vec<u8> {
 #[cfg(any(test, fuzzing))]
 pub(crate) fn read(header: &[u8], bytes: &[u8]) -> Journal {
     let mut records = Vec::new();
-    let (tail, remainder) = each(header, bytes, 0, |record| records.push(record));
-    Journal { records, tail, remainder }
+    let (journal_end, remainder) = each(header, bytes, 0, |record| records.push(record));
+    Journal { records, journal_end, remainder }
 }
 
 /// Returns the chain that stands in the line of a record, counted from 1.
@@ -276,25 +276,30 @@ pub(crate) fn chain_of(journal: &[u8], seq: u64) -> Option<&str> {
 
 /// Checks the chain of a journal up to the first line that is not sound, and hands over the records after the first `known` ones.
 /// Returns where the sound records end, and what comes after.
-pub(crate) fn each(header: &[u8], mut bytes: &[u8], known: u64, mut take: impl FnMut(Record)) -> (Tail, Remainder) {
-    let mut tail = Tail::of(header);
+pub(crate) fn each(
+    header: &[u8],
+    mut bytes: &[u8],
+    known: u64,
+    mut take: impl FnMut(Record),
+) -> (JournalEnd, Remainder) {
+    let mut journal_end = JournalEnd::of(header);
     while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
         // Every line has one record, and their numbers have no gaps.
-        let number = u32::try_from(tail.seq.saturating_add(1)).unwrap_or(u32::MAX);
-        match line(&tail, &bytes[..end], known) {
+        let number = u32::try_from(journal_end.seq.saturating_add(1)).unwrap_or(u32::MAX);
+        match line(&journal_end, &bytes[..end], known) {
             Ok((record, chain)) => {
-                tail = tail.followed_by(&bytes[..=end], tail.seq + 1, chain);
+                journal_end = journal_end.followed_by(&bytes[..=end], journal_end.seq + 1, chain);
                 record.into_iter().for_each(&mut take);
             }
             Err(Unsound::Broken(reason)) => {
-                return (tail, Remainder::Broken { line: number, reason: reason.to_owned() });
+                return (journal_end, Remainder::Broken { line: number, reason: reason.to_owned() });
             }
-            Err(Unsound::Newer) => return (tail, Remainder::Newer { line: number }),
+            Err(Unsound::Newer) => return (journal_end, Remainder::Newer { line: number }),
         }
         bytes = &bytes[end + 1..];
     }
     let remainder = if bytes.is_empty() { Remainder::Nothing } else { Remainder::Torn { bytes: bytes.len() as u64 } };
-    (tail, remainder)
+    (journal_end, remainder)
 }
 
 enum Unsound {
@@ -304,7 +309,7 @@ enum Unsound {
 }
 
 /// Returns a line that continues the chain: its chain, and its record unless that is known.
-fn line(before: &Tail, bytes: &[u8], known: u64) -> Result<(Option<Record>, String), Unsound> {
+fn line(before: &JournalEnd, bytes: &[u8], known: u64) -> Result<(Option<Record>, String), Unsound> {
     let text = std::str::from_utf8(bytes).map_err(|_| Unsound::Broken("it is not text"))?;
     let (chain, rest) = text
         .strip_prefix("{\"chain\":\"")

@@ -1,7 +1,7 @@
 use super::Event;
 use super::Facts;
+use super::JournalEnd;
 use super::Remainder;
-use super::Tail;
 use super::chained;
 use super::read;
 use crate::dialect::script::state::State;
@@ -18,23 +18,23 @@ fn begin(step: &str) -> Event {
     Event::Change(Change { at, kind })
 }
 
-fn journal(steps: &[&str]) -> (Vec<u8>, Tail) {
+fn journal(steps: &[&str]) -> (Vec<u8>, JournalEnd) {
     let mut bytes = Vec::new();
-    let mut tail = Tail::of(HEADER);
+    let mut journal_end = JournalEnd::of(HEADER);
     for step in steps {
-        let (line, after) = tail.append(begin(step), Facts { exit_code: Some(3), ..Facts::default() });
+        let (line, after) = journal_end.append(begin(step), Facts { exit_code: Some(3), ..Facts::default() });
         bytes.extend(line);
-        tail = after;
+        journal_end = after;
     }
-    (bytes, tail)
+    (bytes, journal_end)
 }
 
 #[test]
 fn what_is_appended_reads_back_and_the_tail_goes_on_from_there() {
-    let (bytes, tail) = journal(&["1", "2", "3"]);
+    let (bytes, journal_end) = journal(&["1", "2", "3"]);
     let read = read(HEADER, &bytes);
-    assert_eq!((&read.tail, &read.remainder), (&tail, &Remainder::Nothing));
-    assert_eq!(read.tail.length, bytes.len() as u64);
+    assert_eq!((&read.journal_end, &read.remainder), (&journal_end, &Remainder::Nothing));
+    assert_eq!(read.journal_end.length, bytes.len() as u64);
     let steps: Vec<String> = read.records.iter().map(|record| format!("{:?}", record.event)).collect();
     assert!(steps.len() == 3 && steps[2].contains("StepId(\"3\")"), "{steps:?}");
     assert_eq!(read.records[1].facts.exit_code, Some(3));
@@ -49,7 +49,7 @@ fn a_cut_at_any_byte_loses_the_last_record_and_no_other() {
         let read = read(HEADER, &bytes[..length]);
         let whole = ends.iter().filter(|end| **end <= length).count();
         let kept = if whole == 0 { 0 } else { ends[whole - 1] };
-        assert_eq!((read.records.len(), read.tail.length), (whole, kept as u64), "{length}");
+        assert_eq!((read.records.len(), read.journal_end.length), (whole, kept as u64), "{length}");
         let remainder =
             if kept == length { Remainder::Nothing } else { Remainder::Torn { bytes: (length - kept) as u64 } };
         assert_eq!(read.remainder, remainder, "{length}");
@@ -80,9 +80,9 @@ fn a_line_that_was_changed_moved_or_left_out_breaks_the_chain_there() {
 
 #[test]
 fn a_sound_line_that_says_something_unknown_is_of_a_newer_version() {
-    let (mut bytes, tail) = journal(&["1"]);
+    let (mut bytes, journal_end) = journal(&["1"]);
     let body = "{\"seq\":2,\"teleport\":{}}";
-    bytes.extend(format!("{{\"chain\":\"{}\",{}\n", chained(&tail.chain, &body[1..]), &body[1..]).bytes());
+    bytes.extend(format!("{{\"chain\":\"{}\",{}\n", chained(&journal_end.chain, &body[1..]), &body[1..]).bytes());
     let read = read(HEADER, &bytes);
     assert_eq!((read.records.len(), read.remainder), (1, Remainder::Newer { line: 2 }));
 }
@@ -91,8 +91,8 @@ fn a_sound_line_that_says_something_unknown_is_of_a_newer_version() {
 fn a_journal_can_begin_anew_from_a_state() {
     let (bytes, _) = journal(&["1", "2"]);
     let state = State::of(&read(HEADER, &bytes).records);
-    let (line, tail) = Tail::of(HEADER).append(Event::Base(Box::new(state.clone())), Facts::default());
-    let (next, _) = tail.append(begin("3"), Facts::default());
+    let (line, journal_end) = JournalEnd::of(HEADER).append(Event::Base(Box::new(state.clone())), Facts::default());
+    let (next, _) = journal_end.append(begin("3"), Facts::default());
     let again = State::of(&read(HEADER, &[line, next].concat()).records);
     assert_eq!((again.seq, again.steps.len()), (2, 3));
     assert_eq!(again.steps["1"], state.steps["1"]);

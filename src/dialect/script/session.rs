@@ -6,10 +6,10 @@ use super::record::Event;
 use super::record::FORMAT;
 use super::record::Facts;
 use super::record::Header;
+use super::record::JournalEnd;
 use super::record::Outline;
 use super::record::Record;
 use super::record::Remainder;
-use super::record::Tail;
 use super::snapshot::Snapshot;
 use super::state::State;
 use crate::dialect::EditError;
@@ -30,7 +30,7 @@ pub(crate) struct Session {
     pub(crate) journal_file: RelPath,
     pub(crate) header: Header,
     /// Where its sound records end.
-    pub(crate) tail: Tail,
+    pub(crate) journal_end: JournalEnd,
     /// What comes after them.
     pub(crate) remainder: Remainder,
     /// What the journal adds up to, or a snapshot that has seen more of it.
@@ -55,9 +55,9 @@ impl Session {
         // The records that it covers need no parsing again.
         let covering = snapshot.take_if(|snapshot| snapshot.covers(journal));
         let mut state = covering.map_or_else(State::default, |snapshot| snapshot.state);
-        let (tail, remainder) = record::each(header_bytes, journal, state.seq, |record| state.apply(&record));
+        let (journal_end, remainder) = record::each(header_bytes, journal, state.seq, |record| state.apply(&record));
         let state = State::newest(state, snapshot.map(|snapshot| snapshot.state));
-        Ok(Self { journal_file: files.state.clone(), header, tail, remainder, state, snapshot_problem })
+        Ok(Self { journal_file: files.state.clone(), header, journal_end, remainder, state, snapshot_problem })
     }
 
     /// Returns the edit that records an event, and where the journal ends with it. What only the snapshot knows is recorded first.
@@ -65,8 +65,8 @@ impl Session {
     /// # Errors
     ///
     /// When something stands behind the last sound record; it is set aside first.
-    pub(crate) fn append(&self, event: Event, facts: Facts) -> Result<(Edit, Tail), EditError> {
-        let tail = &self.tail;
+    pub(crate) fn append(&self, event: Event, facts: Facts) -> Result<(Edit, JournalEnd), EditError> {
+        let journal_end = &self.journal_end;
         let problem = match &self.remainder {
             Remainder::Nothing => None,
             Remainder::Torn { bytes } => Some(format!("its last {bytes} bytes are a record that was cut off")),
@@ -76,13 +76,13 @@ impl Session {
         if let Some(problem) = problem {
             return Err(EditError::Unreadable { file: self.journal_file.as_str().to_owned(), problem });
         }
-        let (mut bytes, tail_before) = match self.state.seq > tail.seq {
-            true => tail.append(Event::Base(Box::new(self.state.clone())), Facts::default()),
-            false => (Vec::new(), tail.clone()),
+        let (mut bytes, end_before) = match self.state.seq > journal_end.seq {
+            true => journal_end.append(Event::Base(Box::new(self.state.clone())), Facts::default()),
+            false => (Vec::new(), journal_end.clone()),
         };
-        let (line, after) = tail_before.append(event, facts);
+        let (line, after) = end_before.append(event, facts);
         bytes.extend(line);
-        let kind = EditKind::Append { before_len: tail.length, bytes };
+        let kind = EditKind::Append { before_len: journal_end.length, bytes };
         Ok((Edit { path: self.journal_file.clone(), kind }, after))
     }
 }
@@ -132,7 +132,7 @@ pub(crate) fn start(header: &Header, change: Change, definition: Outline, head: 
     let folder = place::folder(&header.session)?;
     let header_bytes = serde_json::to_vec_pretty(header).expect("a header is JSON");
     let facts = Facts { definition: Some(definition), head, ..Facts::default() };
-    let (line, _) = Tail::of(&header_bytes).append(Event::Change(change), facts);
+    let (line, _) = JournalEnd::of(&header_bytes).append(Event::Change(change), facts);
     let create = |path, after| Edit { path, kind: EditKind::Create { after } };
     Some(vec![create(place::header(&folder)?, header_bytes), create(place::journal(&folder)?, line)])
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::record;
 use super::record::FORMAT;
-use super::record::Tail;
+use super::record::JournalEnd;
 use super::state::State;
 use crate::model::Status;
 use crate::model::StepId;
@@ -32,15 +32,15 @@ struct LastRecord {
 }
 
 /// Returns the content of `checkpoint.json` for a session whose journal ends there.
-pub(crate) fn write(session: &str, state: &State, tail: &Tail) -> Vec<u8> {
+pub(crate) fn write(session: &str, state: &State, journal_end: &JournalEnd) -> Vec<u8> {
     let done = |id: &&StepId| state.steps.get(id.as_str()).is_some_and(|step| step.status == Status::Completed);
     let written = Written {
         format: FORMAT,
         session,
         total_steps: state.workflow.steps.len(),
         completed_steps: state.workflow.steps.iter().map(|step| &step.id).filter(done).collect(),
-        journal: (tail.seq == state.seq)
-            .then(|| LastRecord { version: env!("CARGO_PKG_VERSION").to_owned(), chain: tail.chain.clone() }),
+        journal: (journal_end.seq == state.seq)
+            .then(|| LastRecord { version: env!("CARGO_PKG_VERSION").to_owned(), chain: journal_end.chain.clone() }),
         state,
     };
     let body = serde_json::to_string(&written).expect("a state is JSON");

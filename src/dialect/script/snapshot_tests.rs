@@ -6,8 +6,8 @@ use super::write;
 use crate::dialect::Dialect as _;
 use crate::dialect::script::Script;
 use crate::dialect::script::Session;
+use crate::dialect::script::record::JournalEnd;
 use crate::dialect::script::record::Remainder;
-use crate::dialect::script::record::Tail;
 use crate::dialect::script::state::State;
 use crate::dialect::script::testing::CHECKPOINT;
 use crate::dialect::script::testing::ID;
@@ -52,21 +52,21 @@ fn without_position(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Returns all that is known of a session, and what is said about it.
-fn known(files: &FileSet) -> (State, Tail, Remainder, Option<String>, String) {
-    let Session { state, tail, remainder, snapshot_problem, .. } = Session::of(files).unwrap();
-    (state, tail, remainder, snapshot_problem, format!("{:?}", Script.load(files).findings))
+fn known(files: &FileSet) -> (State, JournalEnd, Remainder, Option<String>, String) {
+    let Session { state, journal_end, remainder, snapshot_problem, .. } = Session::of(files).unwrap();
+    (state, journal_end, remainder, snapshot_problem, format!("{:?}", Script.load(files).findings))
 }
 
 #[test]
 fn a_snapshot_reads_back_and_shows_every_damage() {
     let files = interrupted();
-    let Session { state, tail, .. } = Session::of(&files).unwrap();
+    let Session { state, journal_end, .. } = Session::of(&files).unwrap();
     let bytes = checkpoint(&files);
     assert_eq!(Snapshot::read(ID, &bytes).map(|read| read.state), Ok(state));
     let value: Value = serde_json::from_slice(&bytes).unwrap();
     assert_eq!(value["completed_steps"], json!(["1"]));
     assert_eq!(value["state"], json!({"Interrupted": {"step": "2", "in_progress": true}}));
-    assert_eq!((&value["total_steps"], &value["journal"]["chain"]), (&json!(3), &json!(tail.chain)));
+    assert_eq!((&value["total_steps"], &value["journal"]["chain"]), (&json!(3), &json!(journal_end.chain)));
     for at in 0..bytes.len() - 1 {
         let mut damaged = bytes.clone();
         damaged[at] ^= 1;
@@ -194,8 +194,8 @@ fn records_that_a_snapshot_has_seen_are_added_up_again_only_where_it_may_be_wron
 
 #[test]
 fn a_snapshot_that_counts_other_records_than_the_journal_has_no_position() {
-    let Session { state, tail, .. } = Session::of(&interrupted()).unwrap();
-    let read = |tail: &Tail| Snapshot::read(ID, &write(ID, &state, tail)).unwrap().covered;
-    assert!(read(&tail).is_some());
-    assert_eq!(read(&Tail { seq: 1, ..tail }), None);
+    let Session { state, journal_end, .. } = Session::of(&interrupted()).unwrap();
+    let read = |journal_end: &JournalEnd| Snapshot::read(ID, &write(ID, &state, journal_end)).unwrap().covered;
+    assert!(read(&journal_end).is_some());
+    assert_eq!(read(&JournalEnd { seq: 1, ..journal_end }), None);
 }

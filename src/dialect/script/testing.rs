@@ -120,8 +120,8 @@ pub(super) fn add(files: &mut FileSet, record: &Value, second: u32) {
 
 /// Puts a snapshot of the state as it is now beside the journal.
 pub(super) fn take_snapshot(files: &mut FileSet) {
-    let Session { state, tail, .. } = Session::of(files).unwrap();
-    put(files, CHECKPOINT, &snapshot::write(ID, &state, &tail));
+    let Session { state, journal_end, .. } = Session::of(files).unwrap();
+    put(files, CHECKPOINT, &snapshot::write(ID, &state, &journal_end));
 }
 
 pub(super) fn journal(files: &FileSet) -> Vec<u8> {
