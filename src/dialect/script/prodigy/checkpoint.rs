@@ -25,7 +25,7 @@ pub(super) struct Checkpoint {
     pub(super) status: String,
     pub(super) current: Option<usize>,
     /// Steps that succeeded, by position from 0.
-    pub(super) done: BTreeMap<usize, Done>,
+    pub(super) done: BTreeMap<usize, CompletedStep>,
     /// The step that failed, and what it said.
     pub(super) failed: Option<(usize, String)>,
     pub(super) captured: BTreeMap<String, String>,
@@ -34,7 +34,7 @@ pub(super) struct Checkpoint {
 
 /// Is a step that succeeded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Done {
+pub(super) struct CompletedStep {
     pub(super) command: String,
     pub(super) at: Option<Timestamp>,
 }
@@ -77,7 +77,7 @@ impl Checkpoint {
             return;
         }
         let command = text(step, "command").map(|command| clean_line(&command, 120)).unwrap_or_default();
-        self.done.insert(at, Done { command, at: time(step, "completed_at") });
+        self.done.insert(at, CompletedStep { command, at: time(step, "completed_at") });
         // Every step repeats what all before it captured.
         for (name, value) in step.get("captured_variables").and_then(Value::as_object).into_iter().flatten() {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);

@@ -12,7 +12,7 @@ use super::super::state::Last;
 use super::super::state::RunState;
 use super::super::state::State;
 use super::super::state::StepState;
-use super::read::Original;
+use super::read::ProdigySession;
 use crate::dialect::EditError;
 use crate::model::Change;
 use crate::model::Edit;
@@ -37,18 +37,18 @@ pub(crate) struct Import {
 /// When too little is known to go on: the workflow cannot be read, or has fewer steps than were done.
 pub(crate) fn import(files: &FileSet, header: &Header, change: Change) -> Result<Import, EditError> {
     let missing = |what: &str| EditError::Unsupported(format!("{} cannot be taken over: {what}", files.name));
-    let original = Original::of(files).map_err(|finding| missing(&finding.message))?;
-    let Some((workflow, sha256)) = &original.workflow else {
-        let why = original.findings.first().map_or("its workflow cannot be read", |finding| finding.message.as_str());
+    let prodigy = ProdigySession::of(files).map_err(|finding| missing(&finding.message))?;
+    let Some((workflow, sha256)) = &prodigy.workflow else {
+        let why = prodigy.findings.first().map_or("its workflow cannot be read", |finding| finding.message.as_str());
         return Err(missing(why));
     };
-    let last = original.checkpoint.done.keys().next_back();
+    let last = prodigy.checkpoint.done.keys().next_back();
     if last.is_some_and(|last| *last >= workflow.steps.len()) {
         return Err(missing("more steps were done than its workflow has now"));
     }
     let at = change.at;
     let outline = workflow.outline(sha256.clone());
-    let state = State { workflow: outline.clone(), ..state(&original, workflow, at) };
+    let state = State { workflow: outline.clone(), ..state(&prodigy, workflow, at) };
     let Some(mut edits) = start(header, change, outline, None) else {
         return Err(missing("the new session has no usable id"));
     };
@@ -57,18 +57,18 @@ pub(crate) fn import(files: &FileSet, header: &Header, change: Change) -> Result
         let (journal_end, _) = record::each(&begun, after, 0, drop);
         after.extend(journal_end.append(Event::Base(Box::new(state)), Facts::default()).0);
     }
-    Ok(Import { edits, done: original.checkpoint.done.len(), total: workflow.steps.len() })
+    Ok(Import { edits, done: prodigy.checkpoint.done.len(), total: workflow.steps.len() })
 }
 
-fn state(original: &Original, workflow: &super::super::spec::Workflow, at: Timestamp) -> State {
+fn state(prodigy: &ProdigySession, workflow: &super::super::spec::Workflow, at: Timestamp) -> State {
     let mut state = State {
-        run: RunState { started_at: Some(at), changed_at: original.checkpoint.at.or(Some(at)), ..RunState::default() },
+        run: RunState { started_at: Some(at), changed_at: prodigy.checkpoint.at.or(Some(at)), ..RunState::default() },
         ..State::default()
     };
     for (position, step) in workflow.steps.iter().enumerate() {
-        let status = original.status(position);
-        let done = original.checkpoint.done.get(&position);
-        let failed = original.checkpoint.failed.as_ref().filter(|(failed, _)| *failed == position);
+        let status = prodigy.status(position);
+        let done = prodigy.checkpoint.done.get(&position);
+        let failed = prodigy.checkpoint.failed.as_ref().filter(|(failed, _)| *failed == position);
         if status == Status::Pending {
             continue;
         }
@@ -88,20 +88,20 @@ fn state(original: &Original, workflow: &super::super::spec::Workflow, at: Times
             }),
         );
     }
-    let variables = original.variables().into_iter();
+    let variables = prodigy.variables().into_iter();
     state.variables = variables.map(|(name, value): (String, Value)| (name, Captured::Inline { value })).collect();
-    state.last = last(original, |position| workflow.steps.get(position).map(|step| step.id.clone()));
+    state.last = last(prodigy, |position| workflow.steps.get(position).map(|step| step.id.clone()));
     state
 }
 
-fn last(original: &Original, id: impl Fn(usize) -> Option<StepId>) -> Last {
-    let checkpoint = &original.checkpoint;
+fn last(prodigy: &ProdigySession, id: impl Fn(usize) -> Option<StepId>) -> Last {
+    let checkpoint = &prodigy.checkpoint;
     if let Some((failed, error)) = &checkpoint.failed
         && let Some(step) = id(*failed)
     {
         return Last::Failed { step, error: error.clone(), retryable: false };
     }
-    match original.open().and_then(&id) {
+    match prodigy.open().and_then(&id) {
         Some(step) => Last::Interrupted { step: Some(step), in_progress: true },
         None => checkpoint
             .done

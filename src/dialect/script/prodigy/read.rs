@@ -33,7 +33,7 @@ use crate::model::clean_line;
 use crate::model::sha256_hex;
 
 /// Is a session of Prodigy with everything that was read of it.
-pub(super) struct Original {
+pub(super) struct ProdigySession {
     pub(super) session: String,
     pub(super) checkpoint: Checkpoint,
     pub(super) workflow: Option<(Workflow, String)>,
@@ -45,8 +45,8 @@ pub(super) struct Original {
 
 /// Reads a session of Prodigy as a run that is read only.
 pub(in super::super) fn load(files: &FileSet) -> Loaded {
-    match Original::of(files) {
-        Ok(original) => original.loaded(files),
+    match ProdigySession::of(files) {
+        Ok(prodigy) => prodigy.loaded(files),
         Err(finding) => Loaded { findings: vec![*finding], ..Loaded::default() },
     }
 }
@@ -73,7 +73,7 @@ pub(in super::super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief 
     }
 }
 
-impl Original {
+impl ProdigySession {
     pub(super) fn of(files: &FileSet) -> Result<Self, Box<Finding>> {
         let session = place::session_of(files.state.as_str()).unwrap_or(&files.name).to_owned();
         let mut findings = Vec::new();
@@ -104,7 +104,7 @@ impl Original {
         let metadata = files.files.keys().find(|path| place::is_metadata(path)).cloned();
         let about = metadata.as_ref().and_then(|path| parse_value(files.bytes(path)?).ok()).unwrap_or_default();
         let worktree = metadata.as_ref().and_then(place::worktree_of);
-        let mut original = Self {
+        let mut prodigy = Self {
             worktree,
             base_branch: about.get("original_branch").and_then(Value::as_str).map(|name| clean_line(name, 200)),
             workflow: None,
@@ -112,13 +112,13 @@ impl Original {
             checkpoint,
             findings,
         };
-        original.look_at_workflow(files);
-        original.look_at_session(files);
-        original.look_at_version(files);
-        Ok(original)
+        prodigy.read_workflow(files);
+        prodigy.check_session(files);
+        prodigy.check_version(files);
+        Ok(prodigy)
     }
 
-    fn look_at_workflow(&mut self, files: &FileSet) {
+    fn read_workflow(&mut self, files: &FileSet) {
         let shown = place::workflow(&self.session);
         let bytes = shown.as_ref().and_then(|shown| files.bytes(shown));
         let path = self.checkpoint.workflow_path.clone().unwrap_or_default();
@@ -142,7 +142,7 @@ impl Original {
 
     /// The session file has no steps; what it says of the end is no proof: a resume passes over steps and says that it
     /// completed (docs/formats/prodigy.md#what-of-it-is-not-believed).
-    fn look_at_session(&mut self, files: &FileSet) {
+    fn check_session(&mut self, files: &FileSet) {
         let file = place::session_file(&self.session);
         let Some(session) = file.as_ref().and_then(|path| parse_value(files.bytes(path)?).ok()) else { return };
         let word = session.get("status").and_then(Value::as_str).unwrap_or_default();
@@ -157,7 +157,7 @@ impl Original {
         }
     }
 
-    fn look_at_version(&mut self, files: &FileSet) {
+    fn check_version(&mut self, files: &FileSet) {
         let version = self.checkpoint.version;
         if version != Some(VERSION) {
             let what = version.map_or_else(|| "no version".to_owned(), |version| format!("version {version}"));
