@@ -106,7 +106,7 @@ pub(crate) struct Facts {
     pub(crate) signal: Option<String>,
     /// The child that does the step, so that a resume can end one that outlived its runner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) child: Option<Child>,
+    pub(crate) child: Option<ChildProcess>,
     /// Of a step that failed and will be tried again: how often it was tried, and when it is its turn again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) retry: Option<RetryState>,
@@ -122,7 +122,7 @@ pub(crate) struct Facts {
 
 /// Is a process by its id and the moment it started, which a recycled id does not share.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Child {
+pub(crate) struct ChildProcess {
     pub(crate) pid: u32,
     pub(crate) started: String,
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::record::Captured;
-use super::record::Child;
+use super::record::ChildProcess;
 use super::record::Event;
 use super::record::Facts;
 use super::record::Outline;
@@ -91,7 +91,7 @@ pub(crate) struct StepState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) head: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) child: Option<Child>,
+    pub(crate) child: Option<ChildProcess>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) retry: Option<RetryState>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
