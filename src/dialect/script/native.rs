@@ -9,7 +9,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::session::Session;
-use super::state::Last;
+use super::state::ExecutionState;
 use super::state::State;
 use crate::model::Action;
 use crate::model::Brief;
@@ -61,16 +61,16 @@ pub(super) fn said(state: &State, steps: &[Step]) -> Value {
         let retry = state.steps.get(step.as_str()).and_then(|step| step.retry);
         retry.map(|retry| json!({"attempts": retry.attempts, "next_at": retry.next_at}))
     };
-    match &state.last {
-        Last::Created => json!("Created"),
-        Last::BeforeStep { step } => json!({"BeforeStep": {"step_index": index(step), "retry": retry(step)}}),
-        Last::Completed { step } => json!({"Completed": {"step_index": index(step)}}),
-        Last::Failed { step, error, retryable } => {
+    match &state.execution {
+        ExecutionState::Created => json!("Created"),
+        ExecutionState::BeforeStep { step } => json!({"BeforeStep": {"step_index": index(step), "retry": retry(step)}}),
+        ExecutionState::Completed { step } => json!({"Completed": {"step_index": index(step)}}),
+        ExecutionState::Failed { step, error, retryable } => {
             let error = mask_secrets(&clean_line(error, 400)).into_owned();
             let retry = retry(step);
             json!({"Failed": {"step_index": index(step), "error": error, "retryable": retryable, "retry": retry}})
         }
-        Last::Interrupted { step, in_progress } => {
+        ExecutionState::Interrupted { step, in_progress } => {
             json!({"Interrupted": {"step_index": step.as_ref().and_then(index), "in_progress": in_progress}})
         }
     }

@@ -13,7 +13,7 @@ use super::record::OutlineStep;
 use super::record::Remainder;
 use super::session::Session;
 use super::spec;
-use super::state::Last;
+use super::state::ExecutionState;
 use super::state::Phase;
 use super::state::StepState;
 use super::state::part_names;
@@ -248,12 +248,12 @@ impl Reader<'_> {
     }
 
     fn position(&self) -> Option<StepId> {
-        match &self.session.state.last {
-            Last::Created | Last::Interrupted { step: None, .. } => None,
-            Last::BeforeStep { step }
-            | Last::Completed { step }
-            | Last::Failed { step, .. }
-            | Last::Interrupted { step: Some(step), .. } => Some(step.clone()),
+        match &self.session.state.execution {
+            ExecutionState::Created | ExecutionState::Interrupted { step: None, .. } => None,
+            ExecutionState::BeforeStep { step }
+            | ExecutionState::Completed { step }
+            | ExecutionState::Failed { step, .. }
+            | ExecutionState::Interrupted { step: Some(step), .. } => Some(step.clone()),
         }
     }
 
@@ -275,9 +275,12 @@ impl Reader<'_> {
             return None;
         }
         let reason = state.run.reason.clone().unwrap_or_else(|| "paused by the user".to_owned());
-        let (step, in_progress) = match &state.last {
-            Last::Interrupted { step, in_progress } => (step.clone().filter(|_| *in_progress), *in_progress),
-            Last::Created | Last::BeforeStep { .. } | Last::Completed { .. } | Last::Failed { .. } => (None, false),
+        let (step, in_progress) = match &state.execution {
+            ExecutionState::Interrupted { step, in_progress } => (step.clone().filter(|_| *in_progress), *in_progress),
+            ExecutionState::Created
+            | ExecutionState::BeforeStep { .. }
+            | ExecutionState::Completed { .. }
+            | ExecutionState::Failed { .. } => (None, false),
         };
         let kind = if in_progress { InterruptionKind::AgentInterruption } else { InterruptionKind::Paused };
         Some(Interruption { kind, step, at: state.run.changed_at, reason })

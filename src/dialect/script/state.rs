@@ -33,7 +33,7 @@ pub(crate) struct State {
     pub(crate) steps: BTreeMap<String, Box<StepState>>,
     pub(crate) variables: BTreeMap<String, Captured>,
     #[serde(rename = "state")]
-    pub(crate) last: Last,
+    pub(crate) execution: ExecutionState,
 }
 
 /// Says what is true of the run as a whole.
@@ -102,7 +102,7 @@ pub(crate) struct StepState {
 
 /// Is where the run stands in the four states of Specification 186 (docs/formats/prodigy.md#the-four-states).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Last {
+pub(crate) enum ExecutionState {
     /// Nothing was done yet.
     #[default]
     Created,
@@ -194,11 +194,11 @@ impl State {
                 let state = self.step(step);
                 state.status = Status::Skipped;
                 state.finished_at = Some(change.at);
-                self.last = Last::Completed { step: step.clone() };
+                self.execution = ExecutionState::Completed { step: step.clone() };
             }
             ChangeKind::Pause { reason } => {
                 self.set_phase(Phase::Paused, reason.as_ref());
-                self.last = self.interrupted();
+                self.execution = self.interrupted();
             }
             ChangeKind::Abort { reason } => self.set_phase(Phase::Aborted, reason.as_ref()),
             ChangeKind::Complete { note } => self.set_phase(Phase::Completed, note.as_ref()),
@@ -264,9 +264,9 @@ impl State {
             let step = self.step(id);
             *step = StepState { attempts: step.attempts, ..StepState::default() };
         }
-        self.last = match &back.keeps {
-            Some(step) => Last::Completed { step: step.clone() },
-            None => Last::Created,
+        self.execution = match &back.keeps {
+            Some(step) => ExecutionState::Completed { step: step.clone() },
+            None => ExecutionState::Created,
         };
     }
 
@@ -300,7 +300,7 @@ impl State {
         if let Some(part) = part {
             step.parts.insert(part.clone(), Status::InProgress);
         }
-        self.last = Last::BeforeStep { step: id.clone() };
+        self.execution = ExecutionState::BeforeStep { step: id.clone() };
     }
 
     fn finish(&mut self, outcome: &Outcome, at: Timestamp, facts: &Facts) {
@@ -321,7 +321,7 @@ impl State {
                 step.errors.clear();
                 step.retryable = None;
                 step.digest.clone_from(&facts.digest);
-                self.last = Last::Completed { step: outcome.step.clone() };
+                self.execution = ExecutionState::Completed { step: outcome.step.clone() };
             }
             Status::Failed => {
                 let error = outcome.error.clone().unwrap_or_default();
@@ -331,7 +331,7 @@ impl State {
                 let old = step.errors.len().saturating_sub(ERRORS);
                 step.errors.drain(..old);
                 step.retryable = Some(retryable);
-                self.last = Last::Failed { step: outcome.step.clone(), error, retryable };
+                self.execution = ExecutionState::Failed { step: outcome.step.clone(), error, retryable };
             }
             Status::Pending
             | Status::InProgress
@@ -342,19 +342,21 @@ impl State {
         }
     }
 
-    fn interrupted(&self) -> Last {
+    fn interrupted(&self) -> ExecutionState {
         let running = self.steps.iter().find(|(_, step)| step.status == Status::InProgress);
-        match (running, &self.last) {
-            (Some((id, _)), _) => Last::Interrupted { step: Some(StepId::new(id)), in_progress: true },
-            (None, Last::Created) => Last::Interrupted { step: None, in_progress: false },
+        match (running, &self.execution) {
+            (Some((id, _)), _) => ExecutionState::Interrupted { step: Some(StepId::new(id)), in_progress: true },
+            (None, ExecutionState::Created) => ExecutionState::Interrupted { step: None, in_progress: false },
             (
                 None,
-                Last::BeforeStep { step }
-                | Last::Completed { step }
-                | Last::Failed { step, .. }
-                | Last::Interrupted { step: Some(step), .. },
-            ) => Last::Interrupted { step: Some(step.clone()), in_progress: false },
-            (None, Last::Interrupted { step: None, .. }) => Last::Interrupted { step: None, in_progress: false },
+                ExecutionState::BeforeStep { step }
+                | ExecutionState::Completed { step }
+                | ExecutionState::Failed { step, .. }
+                | ExecutionState::Interrupted { step: Some(step), .. },
+            ) => ExecutionState::Interrupted { step: Some(step.clone()), in_progress: false },
+            (None, ExecutionState::Interrupted { step: None, .. }) => {
+                ExecutionState::Interrupted { step: None, in_progress: false }
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ use super::super::record::Event;
 use super::super::record::Facts;
 use super::super::record::Header;
 use super::super::session::start;
-use super::super::state::Last;
+use super::super::state::ExecutionState;
 use super::super::state::RunState;
 use super::super::state::State;
 use super::super::state::StepState;
@@ -90,24 +90,24 @@ fn state(prodigy: &ProdigySession, workflow: &super::super::spec::Workflow, at: 
     }
     let variables = prodigy.variables().into_iter();
     state.variables = variables.map(|(name, value): (String, Value)| (name, Captured::Inline { value })).collect();
-    state.last = last(prodigy, |position| workflow.steps.get(position).map(|step| step.id.clone()));
+    state.execution = execution_state(prodigy, |position| workflow.steps.get(position).map(|step| step.id.clone()));
     state
 }
 
-fn last(prodigy: &ProdigySession, id: impl Fn(usize) -> Option<StepId>) -> Last {
+fn execution_state(prodigy: &ProdigySession, id: impl Fn(usize) -> Option<StepId>) -> ExecutionState {
     let checkpoint = &prodigy.checkpoint;
     if let Some((failed, error)) = &checkpoint.failed
         && let Some(step) = id(*failed)
     {
-        return Last::Failed { step, error: error.clone(), retryable: false };
+        return ExecutionState::Failed { step, error: error.clone(), retryable: false };
     }
     match prodigy.open().and_then(&id) {
-        Some(step) => Last::Interrupted { step: Some(step), in_progress: true },
+        Some(step) => ExecutionState::Interrupted { step: Some(step), in_progress: true },
         None => checkpoint
             .done
             .keys()
             .next_back()
             .and_then(|at| id(*at))
-            .map_or(Last::Created, |step| Last::Completed { step }),
+            .map_or(ExecutionState::Created, |step| ExecutionState::Completed { step }),
     }
 }

@@ -15,7 +15,7 @@ use crate::dialect::script::Session;
 use crate::dialect::script::record::Captured;
 use crate::dialect::script::record::Header;
 use crate::dialect::script::record::Source;
-use crate::dialect::script::state::Last;
+use crate::dialect::script::state::ExecutionState;
 use crate::dialect::script::testing::at;
 use crate::dialect::script::testing::path;
 use crate::dialect::script::testing::put;
@@ -208,8 +208,8 @@ fn a_session_that_is_taken_over_goes_on_at_the_same_step() {
     }
     put(&mut ours, "sessions/session-1/workflow", WORKFLOW.as_bytes());
     let session = Session::of(&ours).unwrap();
-    let failed = Last::Failed { step: StepId::new("2"), error: "exit 1".to_owned(), retryable: false };
-    assert_eq!(session.state.last, failed);
+    let failed = ExecutionState::Failed { step: StepId::new("2"), error: "exit 1".to_owned(), retryable: false };
+    assert_eq!(session.state.execution, failed);
     let value = json!("captured-value");
     assert_eq!(session.state.variables, BTreeMap::from([("out".to_owned(), Captured::Inline { value })]));
     let (standings, _, findings) = statuses(&ours);
