@@ -3,7 +3,7 @@
 
 mod native;
 mod past;
-mod place;
+mod paths;
 pub(crate) mod prodigy;
 mod read;
 pub(crate) mod record;
@@ -13,7 +13,7 @@ pub(crate) mod spec;
 pub(crate) mod state;
 mod write;
 
-pub(crate) use place::candidate;
+pub(crate) use paths::candidate;
 pub(crate) use session::Session;
 pub(crate) use session::start;
 
@@ -59,7 +59,7 @@ impl Dialect for Script {
     }
 
     fn marks(&self, path: &str) -> bool {
-        place::session_of_header(path).is_some() || prodigy::is_marked(path)
+        paths::session_of_header(path).is_some() || prodigy::is_marked(path)
     }
 
     fn keeps_state_in(&self, _folder: &RelPath, _config: &Config) -> bool {
@@ -68,7 +68,7 @@ impl Dialect for Script {
 
     fn probe(&self, listing: &Listing) -> Probed {
         let candidates = listing.entries.iter().filter(|entry| !entry.is_dir).filter_map(|entry| {
-            let id = place::session_of_header(entry.path.as_str())?;
+            let id = paths::session_of_header(entry.path.as_str())?;
             let header: Option<Header> = entry.content.as_deref().and_then(|bytes| serde_json::from_slice(bytes).ok());
             candidate(id, header.as_ref())
         });

@@ -6,7 +6,7 @@ use serde_json::Map;
 use serde_json::Value;
 
 use super::native;
-use super::place;
+use super::paths;
 use super::record::Captured;
 use super::record::Outline;
 use super::record::OutlineStep;
@@ -153,7 +153,7 @@ impl Reader<'_> {
     fn outline(&mut self) -> Outline {
         let kept = std::mem::take(&mut self.session.state.workflow);
         let source = &self.session.header.workflow;
-        let shown = place::folder_of(&self.files.state).and_then(|folder| place::workflow(&folder));
+        let shown = paths::folder_of(&self.files.state).and_then(|folder| paths::workflow(&folder));
         let bytes = shown.as_ref().and_then(|shown| self.files.bytes(shown));
         let path = source.file.under(&source.root);
         let unreadable = |why: String| {
@@ -240,8 +240,8 @@ impl Reader<'_> {
     }
 
     fn state_files(&self) -> Vec<RelPath> {
-        let folder = place::folder_of(&self.files.state);
-        let snapshot = folder.and_then(|folder| place::snapshot(&folder));
+        let folder = paths::folder_of(&self.files.state);
+        let snapshot = folder.and_then(|folder| paths::snapshot(&folder));
         std::iter::once(self.files.state.clone())
             .chain(snapshot.filter(|path| self.files.bytes(path).is_some()))
             .collect()

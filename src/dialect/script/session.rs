@@ -1,6 +1,6 @@
 //! A session as its files say it is: what it was begun as, what was recorded since, and where a next record goes.
 
-use super::place;
+use super::paths;
 use super::record;
 use super::record::Event;
 use super::record::FORMAT;
@@ -109,8 +109,8 @@ struct Parts<'a> {
 
 impl<'a> Parts<'a> {
     fn of(files: &'a FileSet) -> Result<Self, Box<Finding>> {
-        let folder = place::folder_of(&files.state);
-        let paths = folder.as_ref().and_then(|folder| Some((place::header(folder)?, place::snapshot(folder)?)));
+        let folder = paths::folder_of(&files.state);
+        let paths = folder.as_ref().and_then(|folder| Some((paths::header(folder)?, paths::snapshot(folder)?)));
         let Some((header_file, snapshot_file)) = paths else {
             return Err(unreadable(&files.state, "is in no folder of a session"));
         };
@@ -129,12 +129,12 @@ impl<'a> Parts<'a> {
 
 /// Returns what makes a new session: its header, and its journal with the beginning as the first record.
 pub(crate) fn start(header: &Header, change: Change, definition: Outline, head: Option<String>) -> Option<Vec<Edit>> {
-    let folder = place::folder(&header.session)?;
+    let folder = paths::folder(&header.session)?;
     let header_bytes = serde_json::to_vec_pretty(header).expect("a header is JSON");
     let facts = Facts { definition: Some(definition), head, ..Facts::default() };
     let (line, _) = JournalEnd::of(&header_bytes).append(Event::Change(change), facts);
     let create = |path, after| Edit { path, kind: EditKind::Create { after } };
-    Some(vec![create(place::header(&folder)?, header_bytes), create(place::journal(&folder)?, line)])
+    Some(vec![create(paths::header(&folder)?, header_bytes), create(paths::journal(&folder)?, line)])
 }
 
 fn header(path: &RelPath, bytes: &[u8]) -> Result<Header, Box<Finding>> {

@@ -5,14 +5,14 @@
 
 mod checkpoint;
 mod import;
-mod place;
+mod paths;
 mod read;
 
 pub(crate) use import::import;
-pub(crate) use place::home_of;
-pub(super) use place::is_marked;
-pub(super) use place::is_state;
-pub(super) use place::probe;
+pub(crate) use paths::home_of;
+pub(super) use paths::is_marked;
+pub(super) use paths::is_state;
+pub(super) use paths::probe;
 pub(super) use read::brief;
 pub(super) use read::load;
 

@@ -10,7 +10,7 @@ use super::super::spec;
 use super::super::spec::Workflow;
 use super::checkpoint::Checkpoint;
 use super::checkpoint::VERSION;
-use super::place;
+use super::paths;
 use crate::dialect::Loaded;
 use crate::dialect::json::parse_value;
 use crate::model::Brief;
@@ -75,10 +75,10 @@ pub(in super::super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief 
 
 impl ProdigySession {
     pub(super) fn of(files: &FileSet) -> Result<Self, Box<Finding>> {
-        let session = place::session_of(files.state.as_str()).unwrap_or(&files.name).to_owned();
+        let session = paths::session_of(files.state.as_str()).unwrap_or(&files.name).to_owned();
         let mut findings = Vec::new();
         let mut newest: Option<Checkpoint> = None;
-        for (path, entry) in files.files.iter().filter(|(path, _)| place::is_state_of(path, &session)) {
+        for (path, entry) in files.files.iter().filter(|(path, _)| paths::is_state_of(path, &session)) {
             let read = match &entry.content {
                 Content::Bytes(bytes) => Checkpoint::read(bytes),
                 Content::Problem(problem) => Err(problem.to_string()),
@@ -101,9 +101,9 @@ impl ProdigySession {
             let finding = Finding::new(FindingCode::StateUnreadable, format!("{message}{why}")).at(&files.state);
             return Err(Box::new(finding.fix("run the workflow anew: piton run FILE")));
         };
-        let metadata = files.files.keys().find(|path| place::is_metadata(path)).cloned();
+        let metadata = files.files.keys().find(|path| paths::is_metadata(path)).cloned();
         let about = metadata.as_ref().and_then(|path| parse_value(files.bytes(path)?).ok()).unwrap_or_default();
-        let worktree = metadata.as_ref().and_then(place::worktree_of);
+        let worktree = metadata.as_ref().and_then(paths::worktree_of);
         let mut prodigy = Self {
             worktree,
             base_branch: about.get("original_branch").and_then(Value::as_str).map(|name| clean_line(name, 200)),
@@ -119,7 +119,7 @@ impl ProdigySession {
     }
 
     fn read_workflow(&mut self, files: &FileSet) {
-        let shown = place::workflow(&self.session);
+        let shown = paths::workflow(&self.session);
         let bytes = shown.as_ref().and_then(|shown| files.bytes(shown));
         let path = self.checkpoint.workflow_path.clone().unwrap_or_default();
         let name = path.file_name().and_then(|name| RelPath::parse(name).ok());
@@ -143,7 +143,7 @@ impl ProdigySession {
     /// The session file has no steps; what it says of the end is no proof: a resume passes over steps and says that it
     /// completed (docs/formats/prodigy.md#what-of-it-is-not-believed).
     fn check_session(&mut self, files: &FileSet) {
-        let file = place::session_file(&self.session);
+        let file = paths::session_file(&self.session);
         let Some(session) = file.as_ref().and_then(|path| parse_value(files.bytes(path)?).ok()) else { return };
         let word = session.get("status").and_then(Value::as_str).unwrap_or_default();
         if matches!(word, "Completed" | "Cancelled") && self.checkpoint.status != "Completed" {
