@@ -185,7 +185,8 @@ fn goes_on(header: &[u8], bytes: &[u8], whole: &Journal, expected: &[u8]) {
         let seen = record::read(header, &bytes[..ends]);
         let snapshot = snapshot::write("s", &State::of(&seen.records), &seen.journal_end);
         let Snapshot { mut state, .. } = Snapshot::read("s", &snapshot).expect("it was written just now");
-        let (journal_end, remainder) = record::each(header, bytes, seen.journal_end.seq, |record| state.apply(&record));
+        let (journal_end, remainder) =
+            record::replay(header, bytes, seen.journal_end.seq, |record| state.apply(&record));
         assert_eq!((&journal_end, &remainder), (&whole.journal_end, &whole.remainder));
         assert_eq!(snapshot::write("s", &state, &journal_end), expected, "records are left out after {count}");
     }

@@ -230,7 +230,7 @@ impl JournalEnd {
     pub(crate) fn append(&self, event: Event, facts: Facts) -> (Vec<u8>, Self) {
         let record = Record { seq: self.seq.saturating_add(1), event, facts };
         let body = serde_json::to_string(&record).expect("a record is JSON");
-        let chain = chained(&self.chain, &body[1..]);
+        let chain = chain_digest(&self.chain, &body[1..]);
         let line = format!("{{\"chain\":\"{chain}\",{}\n", &body[1..]).into_bytes();
         let after = self.followed_by(&line, record.seq, chain);
         (line, after)
@@ -250,7 +250,7 @@ pub(crate) fn chain(header: &[u8], records: &[u8]) -> Vec<u8> {
         let text = std::str::from_utf8(record).ok().and_then(|text| text.strip_suffix('\n'));
         match text.filter(|text| text.starts_with("{\"seq\"")) {
             Some(body) => {
-                before = chained(&before, &body[1..]);
+                before = chain_digest(&before, &body[1..]);
                 lines.extend(format!("{{\"chain\":\"{before}\",{}\n", &body[1..]).into_bytes());
             }
             None => lines.extend(record),
@@ -263,7 +263,7 @@ pub(crate) fn chain(header: &[u8], records: &[u8]) -> Vec<u8> {
 #[cfg(any(test, fuzzing))]
 pub(crate) fn read(header: &[u8], bytes: &[u8]) -> Journal {
     let mut records = Vec::new();
-    let (journal_end, remainder) = each(header, bytes, 0, |record| records.push(record));
+    let (journal_end, remainder) = replay(header, bytes, 0, |record| records.push(record));
     Journal { records, journal_end, remainder }
 }
 
@@ -276,7 +276,7 @@ pub(crate) fn chain_of(journal: &[u8], seq: u64) -> Option<&str> {
 
 /// Checks the chain of a journal up to the first line that is not sound, and hands over the records after the first `known` ones.
 /// Returns where the sound records end, and what comes after.
-pub(crate) fn each(
+pub(crate) fn replay(
     header: &[u8],
     mut bytes: &[u8],
     known: u64,
@@ -291,10 +291,10 @@ pub(crate) fn each(
                 journal_end = journal_end.followed_by(&bytes[..=end], journal_end.seq + 1, chain);
                 record.into_iter().for_each(&mut take);
             }
-            Err(Unsound::Broken(reason)) => {
+            Err(LineError::Broken(reason)) => {
                 return (journal_end, Remainder::Broken { line: number, reason: reason.to_owned() });
             }
-            Err(Unsound::Newer) => return (journal_end, Remainder::Newer { line: number }),
+            Err(LineError::Newer) => return (journal_end, Remainder::Newer { line: number }),
         }
         bytes = &bytes[end + 1..];
     }
@@ -302,35 +302,35 @@ pub(crate) fn each(
     (journal_end, remainder)
 }
 
-enum Unsound {
+enum LineError {
     Broken(&'static str),
     /// It is what was written, and it says what this version does not know.
     Newer,
 }
 
 /// Returns a line that continues the chain: its chain, and its record unless that is known.
-fn line(before: &JournalEnd, bytes: &[u8], known: u64) -> Result<(Option<Record>, String), Unsound> {
-    let text = std::str::from_utf8(bytes).map_err(|_| Unsound::Broken("it is not text"))?;
+fn line(before: &JournalEnd, bytes: &[u8], known: u64) -> Result<(Option<Record>, String), LineError> {
+    let text = std::str::from_utf8(bytes).map_err(|_| LineError::Broken("it is not text"))?;
     let (chain, rest) = text
         .strip_prefix("{\"chain\":\"")
         .and_then(|rest| rest.split_once("\","))
-        .ok_or(Unsound::Broken("it does not begin with a digest"))?;
-    if chained(&before.chain, rest) != chain {
-        return Err(Unsound::Broken("it is not what was written there"));
+        .ok_or(LineError::Broken("it does not begin with a digest"))?;
+    if chain_digest(&before.chain, rest) != chain {
+        return Err(LineError::Broken("it is not what was written there"));
     }
     if before.seq < known {
         return Ok((None, chain.to_owned()));
     }
-    let record = serde_json::from_str::<Record>(text).map_err(|_| Unsound::Newer)?;
+    let record = serde_json::from_str::<Record>(text).map_err(|_| LineError::Newer)?;
     if Some(record.seq) == before.seq.checked_add(1) {
         Ok((Some(record), chain.to_owned()))
     } else {
-        Err(Unsound::Broken("its number does not follow the one before"))
+        Err(LineError::Broken("its number does not follow the one before"))
     }
 }
 
 /// Returns the chain of a line, from that of the line before it and what follows its own.
-fn chained(before: &str, rest: &str) -> String {
+fn chain_digest(before: &str, rest: &str) -> String {
     sha256_hex_of([before.as_bytes(), b"\n{", rest.as_bytes()])
 }
 

@@ -2,7 +2,7 @@ use super::Event;
 use super::Facts;
 use super::JournalEnd;
 use super::Remainder;
-use super::chained;
+use super::chain_digest;
 use super::read;
 use crate::dialect::script::state::State;
 use crate::model::Change;
@@ -82,7 +82,7 @@ fn a_line_that_was_changed_moved_or_left_out_breaks_the_chain_there() {
 fn a_sound_line_that_says_something_unknown_is_of_a_newer_version() {
     let (mut bytes, journal_end) = journal(&["1"]);
     let body = "{\"seq\":2,\"teleport\":{}}";
-    bytes.extend(format!("{{\"chain\":\"{}\",{}\n", chained(&journal_end.chain, &body[1..]), &body[1..]).bytes());
+    bytes.extend(format!("{{\"chain\":\"{}\",{}\n", chain_digest(&journal_end.chain, &body[1..]), &body[1..]).bytes());
     let read = read(HEADER, &bytes);
     assert_eq!((read.records.len(), read.remainder), (1, Remainder::Newer { line: 2 }));
 }

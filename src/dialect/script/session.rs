@@ -55,7 +55,7 @@ impl Session {
         // The records that it covers need no parsing again.
         let covering = snapshot.take_if(|snapshot| snapshot.covers(journal));
         let mut state = covering.map_or_else(State::default, |snapshot| snapshot.state);
-        let (journal_end, remainder) = record::each(header_bytes, journal, state.seq, |record| state.apply(&record));
+        let (journal_end, remainder) = record::replay(header_bytes, journal, state.seq, |record| state.apply(&record));
         let state = State::newest(state, snapshot.map(|snapshot| snapshot.state));
         Ok(Self { journal_file: files.state.clone(), header, journal_end, remainder, state, snapshot_problem })
     }
@@ -95,7 +95,7 @@ impl Session {
 pub(super) fn records(files: &FileSet) -> Result<Vec<Record>, Box<Finding>> {
     let Parts { header_bytes, journal, .. } = Parts::of(files)?;
     let mut records = Vec::new();
-    record::each(header_bytes, journal, 0, |record| records.push(record));
+    record::replay(header_bytes, journal, 0, |record| records.push(record));
     Ok(records)
 }
 

@@ -54,7 +54,7 @@ pub(crate) fn import(files: &FileSet, header: &Header, change: Change) -> Result
     };
     let begun = edits.first().and_then(Edit::after).map(<[u8]>::to_vec).unwrap_or_default();
     if let Some(Edit { kind: EditKind::Create { after }, .. }) = edits.last_mut() {
-        let (journal_end, _) = record::each(&begun, after, 0, drop);
+        let (journal_end, _) = record::replay(&begun, after, 0, drop);
         after.extend(journal_end.append(Event::Base(Box::new(state)), Facts::default()).0);
     }
     Ok(Import { edits, done: prodigy.checkpoint.done.len(), total: workflow.steps.len() })
