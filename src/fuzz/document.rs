@@ -168,7 +168,7 @@ pub(super) fn journal(data: &[u8]) {
         // What counts is a journal by itself, and says the same.
         let sound = record::read(header, &bytes[..length]);
         assert_eq!((sound.journal_end, sound.remainder), (read.journal_end.clone(), Remainder::Nothing));
-        let state = State::of(&read.records);
+        let state = State::from_records(&read.records);
         let snapshot = snapshot::write("s", &state, &read.journal_end);
         let loaded = Snapshot::read("s", &snapshot).unwrap_or_else(|error| panic!("a snapshot is not read: {error}"));
         assert_eq!(snapshot::write("s", &loaded.state, &read.journal_end), snapshot, "a snapshot says something else");
@@ -183,7 +183,7 @@ fn goes_on(header: &[u8], bytes: &[u8], whole: &Journal, expected: &[u8]) {
     for count in 0..whole.records.len() {
         let ends = bytes.split_inclusive(|byte| *byte == b'\n').take(count).map(<[u8]>::len).sum();
         let seen = record::read(header, &bytes[..ends]);
-        let snapshot = snapshot::write("s", &State::of(&seen.records), &seen.journal_end);
+        let snapshot = snapshot::write("s", &State::from_records(&seen.records), &seen.journal_end);
         let Snapshot { mut state, .. } = Snapshot::read("s", &snapshot).expect("it was written just now");
         let (journal_end, remainder) =
             record::replay(header, bytes, seen.journal_end.seq, |record| state.apply(&record));

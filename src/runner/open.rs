@@ -302,7 +302,7 @@ fn sound(
             candidate,
             run_environment.ticker.now(),
         );
-        let session = Session::of(&files).map_err(|finding| {
+        let session = Session::read(&files).map_err(|finding| {
             let message = finding.message.clone();
             RunError::new(ProblemKind::Unreadable, message, ["piton doctor".to_owned()]).with(vec![*finding])
         })?;

@@ -101,7 +101,7 @@ impl Dialect for Script {
     }
 
     fn truncated_tail(&self, files: &FileSet) -> Option<(RelPath, u64)> {
-        let session = Session::of(files).ok()?;
+        let session = Session::read(files).ok()?;
         let is_torn = matches!(session.remainder, Remainder::Torn { .. });
         is_torn.then_some((session.journal_file, session.journal_end.length))
     }

@@ -80,7 +80,7 @@ pub(super) fn said(state: &State, steps: &[Step]) -> Value {
 pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     let Some(step) = run.step(&next.step) else { return Brief::default() };
     let definition = step.definition.clone();
-    let session = Session::of(files).ok();
+    let session = Session::read(files).ok();
     let header = session.as_ref().map(|session| &session.header);
     let folder = header.map(|header| header.worktree.as_ref().unwrap_or(&header.root).as_str().to_owned());
     let workflow = header.map(|header| header.workflow.file.under(&header.workflow.root).into_string());

@@ -36,14 +36,14 @@ pub(super) fn restore_checkpoint(files: &FileSet, checkpoint: &str) -> Result<Ve
         let file = files.state.as_str().to_owned();
         EditError::Unreadable { file, problem: finding.message }
     };
-    let session = Session::of(files).map_err(unreadable)?;
+    let session = Session::read(files).map_err(unreadable)?;
     let records = records(files).map_err(unreadable)?;
     let wanted = checkpoint.parse::<u64>().ok().filter(|seq| *seq > 1);
     let at = wanted.and_then(|seq| records.iter().position(|record| record.seq == seq));
     let Some(at) = at else {
         return Err(EditError::Unsupported(format!("{} has no checkpoint `{checkpoint}`", files.name)));
     };
-    let state = State::of(&records[..at]);
+    let state = State::from_records(&records[..at]);
     // What the session is called and where its workflow stands is not undone.
     let state = State { workflow: session.state.workflow.clone(), ..state };
     let (edit, _) = session.append(Event::Base(Box::new(state)), Facts::default())?;

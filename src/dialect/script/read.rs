@@ -46,7 +46,7 @@ const SHOWN: usize = 1_000;
 
 /// Reads the run of a session.
 pub(super) fn load(files: &FileSet) -> Loaded {
-    match Session::of(files) {
+    match Session::read(files) {
         Ok(session) => Reader { files, session, findings: Vec::new() }.load(),
         Err(finding) => {
             let fix = format!("restore the last checkpoint: `piton restore {}`", files.name);

@@ -90,10 +90,10 @@ fn a_sound_line_that_says_something_unknown_is_of_a_newer_version() {
 #[test]
 fn a_journal_can_begin_anew_from_a_state() {
     let (bytes, _) = journal(&["1", "2"]);
-    let state = State::of(&read(HEADER, &bytes).records);
+    let state = State::from_records(&read(HEADER, &bytes).records);
     let (line, journal_end) = JournalEnd::of(HEADER).append(Event::Base(Box::new(state.clone())), Facts::default());
     let (next, _) = journal_end.append(begin("3"), Facts::default());
-    let again = State::of(&read(HEADER, &[line, next].concat()).records);
+    let again = State::from_records(&read(HEADER, &[line, next].concat()).records);
     assert_eq!((again.seq, again.steps.len()), (2, 3));
     assert_eq!(again.steps["1"], state.steps["1"]);
 }

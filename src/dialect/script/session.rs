@@ -45,7 +45,7 @@ impl Session {
     /// # Errors
     ///
     /// When nothing can be said about it: the header or the journal cannot be read.
-    pub(crate) fn of(files: &FileSet) -> Result<Self, Box<Finding>> {
+    pub(crate) fn read(files: &FileSet) -> Result<Self, Box<Finding>> {
         let Parts { header, header_bytes, journal, snapshot } = Parts::of(files)?;
         let (mut snapshot, snapshot_problem) = match snapshot.map(|bytes| Snapshot::read(&header.session, bytes)) {
             None => (None, None),
@@ -91,7 +91,7 @@ impl Session {
 ///
 /// # Errors
 ///
-/// When nothing can be said about it, as with [`Session::of`].
+/// When nothing can be said about it, as with [`Session::read`].
 pub(super) fn records(files: &FileSet) -> Result<Vec<Record>, Box<Finding>> {
     let Parts { header_bytes, journal, .. } = Parts::of(files)?;
     let mut records = Vec::new();

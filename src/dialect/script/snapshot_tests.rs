@@ -53,14 +53,14 @@ fn without_position(bytes: &[u8]) -> Vec<u8> {
 
 /// Returns all that is known of a session, and what is said about it.
 fn known(files: &FileSet) -> (State, JournalEnd, Remainder, Option<String>, String) {
-    let Session { state, journal_end, remainder, snapshot_problem, .. } = Session::of(files).unwrap();
+    let Session { state, journal_end, remainder, snapshot_problem, .. } = Session::read(files).unwrap();
     (state, journal_end, remainder, snapshot_problem, format!("{:?}", Script.load(files).findings))
 }
 
 #[test]
 fn a_snapshot_reads_back_and_shows_every_damage() {
     let files = interrupted();
-    let Session { state, journal_end, .. } = Session::of(&files).unwrap();
+    let Session { state, journal_end, .. } = Session::read(&files).unwrap();
     let bytes = checkpoint(&files);
     assert_eq!(Snapshot::read(ID, &bytes).map(|read| read.state), Ok(state));
     let value: Value = serde_json::from_slice(&bytes).unwrap();
@@ -127,7 +127,7 @@ fn a_long_session_reads_as_without_its_snapshot_and_shows_every_damage() {
     assert_eq!(known(&files), known(&bare));
     let marked = forged(&snapshot, |value| value["steps"]["1"]["status"] = json!("skipped"));
     put(&mut files, CHECKPOINT, &marked);
-    assert_eq!(Session::of(&files).unwrap().state.steps["1"].status, Status::Skipped, "its word is not taken");
+    assert_eq!(Session::read(&files).unwrap().state.steps["1"].status, Status::Skipped, "its word is not taken");
     for at in [0, 65_535, 65_536, 131_072, 200_000, bytes.len() - 2] {
         let mut flipped = bytes.clone();
         flipped[at] ^= 1;
@@ -186,7 +186,7 @@ fn records_that_a_snapshot_has_seen_are_added_up_again_only_where_it_may_be_wron
     ] {
         let mut files = files.clone();
         put(&mut files, CHECKPOINT, &snapshot);
-        let session = Session::of(&files).unwrap();
+        let session = Session::read(&files).unwrap();
         assert_eq!((session.state.steps["1"].status, session.snapshot_problem), (expected, None), "{name}");
         assert_eq!(session.remainder, Remainder::Nothing, "{name}");
     }
@@ -194,7 +194,7 @@ fn records_that_a_snapshot_has_seen_are_added_up_again_only_where_it_may_be_wron
 
 #[test]
 fn a_snapshot_that_counts_other_records_than_the_journal_has_no_position() {
-    let Session { state, journal_end, .. } = Session::of(&interrupted()).unwrap();
+    let Session { state, journal_end, .. } = Session::read(&interrupted()).unwrap();
     let read = |journal_end: &JournalEnd| Snapshot::read(ID, &write(ID, &state, journal_end)).unwrap().covered;
     assert!(read(&journal_end).is_some());
     assert_eq!(read(&JournalEnd { seq: 1, ..journal_end }), None);

@@ -150,7 +150,7 @@ impl Default for StepState {
 
 impl State {
     /// Returns what all records add up to.
-    pub(crate) fn of(records: &[Record]) -> Self {
+    pub(crate) fn from_records(records: &[Record]) -> Self {
         let mut state = Self::default();
         for record in records {
             state.apply(record);

@@ -24,7 +24,7 @@ fn play(lines: &[Value]) -> State {
             serde_json::from_value(line).unwrap()
         })
         .collect();
-    State::of(&records)
+    State::from_records(&records)
 }
 
 fn start() -> Value {

@@ -111,7 +111,7 @@ pub(super) fn add(files: &mut FileSet, record: &Value, second: u32) {
     let mut facts = record.clone();
     facts.as_object_mut().unwrap().remove("change");
     let facts: Facts = serde_json::from_value(facts).unwrap();
-    let (edit, _) = Session::of(files).unwrap().append(Event::Change(change), facts).unwrap();
+    let (edit, _) = Session::read(files).unwrap().append(Event::Change(change), facts).unwrap();
     let EditKind::Append { before_len, bytes } = edit.kind else { panic!("a record is appended") };
     let before = journal(files);
     assert_eq!(before.len() as u64, before_len);
@@ -120,7 +120,7 @@ pub(super) fn add(files: &mut FileSet, record: &Value, second: u32) {
 
 /// Puts a snapshot of the state as it is now beside the journal.
 pub(super) fn take_snapshot(files: &mut FileSet) {
-    let Session { state, journal_end, .. } = Session::of(files).unwrap();
+    let Session { state, journal_end, .. } = Session::read(files).unwrap();
     put(files, CHECKPOINT, &snapshot::write(ID, &state, &journal_end));
 }
 

@@ -12,7 +12,7 @@ use crate::model::Status;
 
 /// Records a change that nobody ran: what a person decided about a step, or that a run rests.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-    let session = Session::of(files)
+    let session = Session::read(files)
         .map_err(|finding| EditError::Unreadable { file: files.state.as_str().to_owned(), problem: finding.message })?;
     let refusal = match &change.kind {
         ChangeKind::Start(_) => Some("a session begins with `piton run FILE`"),

@@ -207,7 +207,7 @@ fn a_session_that_is_taken_over_goes_on_at_the_same_step() {
         put(&mut ours, edit.path.as_str(), edit.after().unwrap());
     }
     put(&mut ours, "sessions/session-1/workflow", WORKFLOW.as_bytes());
-    let session = Session::of(&ours).unwrap();
+    let session = Session::read(&ours).unwrap();
     let failed = ExecutionState::Failed { step: StepId::new("2"), error: "exit 1".to_owned(), retryable: false };
     assert_eq!(session.state.execution, failed);
     let value = json!("captured-value");
