@@ -66,7 +66,7 @@ pub(super) fn named_steps(workflow: &Workflow) -> BTreeSet<String> {
     let merge = workflow.merge.as_ref().map_or(&[][..], |merge| &merge.steps);
     let mut found = BTreeSet::new();
     for step in workflow.steps.iter().chain(merge) {
-        let text = step.essence.to_string();
+        let text = step.canonical.to_string();
         for (at, word) in text.match_indices("step.") {
             let rest = &text[at + word.len()..];
             let end = rest.find(['}', ':', '"', '\\']).unwrap_or(rest.len());

@@ -165,7 +165,7 @@ pub(crate) struct Outline {
 pub(crate) struct OutlineStep {
     pub(crate) id: StepId,
     pub(crate) title: String,
-    /// `Step::essence`.
+    /// `Step::canonical`.
     pub(crate) definition: Value,
     #[serde(default = "yes", skip_serializing_if = "is_true")]
     pub(crate) idempotent: bool,

@@ -219,7 +219,7 @@ impl ProdigySession {
             step.error =
                 self.checkpoint.failed.as_ref().filter(|(failed, _)| *failed == at).map(|(_, error)| error.clone());
             if let Some((workflow, _)) = &self.workflow {
-                step.definition = workflow.steps[at].essence.clone();
+                step.definition = workflow.steps[at].canonical.clone();
                 step.idempotent = workflow.steps[at].idempotent;
             }
             steps.push(step);

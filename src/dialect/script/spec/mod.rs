@@ -3,8 +3,8 @@
 //! Every mistake of a file is found at once, each with its line and column. Both spellings that the documents of the original
 //! show are accepted (docs/formats/prodigy.md#the-workflow-file); what they leave open is decided in docs/running-workflows.md.
 
+mod canonical;
 pub(crate) mod condition;
-mod essence;
 mod parse;
 mod policy;
 pub(crate) mod shell;

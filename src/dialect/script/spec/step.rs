@@ -114,7 +114,7 @@ fn bare(node: &Node, id: &str, command: Command) -> Step {
         idempotent: true,
         probe: None,
         place: node.place,
-        essence: Value::Null,
+        canonical: Value::Null,
     }
 }
 
@@ -131,7 +131,7 @@ fn step(node: &Node, id: &str, inherited: &Inherited, problems: &mut Problems<'_
         let is_claude = matches!(step.command, Command::Claude(_));
         step.retry = inherited.retry.clone().or_else(|| is_claude.then(Retry::of_claude));
     }
-    step.essence = super::essence::of(&step);
+    step.canonical = super::canonical::of(&step);
     Some(step)
 }
 
@@ -369,7 +369,7 @@ fn handler(node: &Node, id: &str, problems: &mut Problems<'_>) -> Option<OnFailu
         Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => {
             let command = text(node, "`on_failure`", Reader::Shell, problems)?;
             let mut step = bare(node, &format!("{prefix}1"), Command::Shell(command));
-            step.essence = super::essence::of(&step);
+            step.canonical = super::canonical::of(&step);
             Some(usual(vec![step]))
         }
         Kind::Map(_) => {
@@ -379,7 +379,7 @@ fn handler(node: &Node, id: &str, problems: &mut Problems<'_>) -> Option<OnFailu
             let attempts = attempts.and_then(|node| policy::count(node, "`max_attempts`", (0, 100), problems));
             if let (Some(true), Some(last)) = (map.flag("commit_required", problems), steps.last_mut()) {
                 last.commit_required = true;
-                last.essence = super::essence::of(last);
+                last.canonical = super::canonical::of(last);
             }
             let fail_workflow = map.flag("fail_workflow", problems).unwrap_or(true);
             Some(OnFailure { steps, max_attempts: attempts.unwrap_or(3), fail_workflow })
@@ -404,7 +404,7 @@ fn body(node: &Node, map: &mut Fields<'_>, prefix: &str, problems: &mut Problems
             let is_claude = matches!(command, Command::Claude(_));
             let mut step = bare(value, &format!("{prefix}1"), command);
             step.retry = is_claude.then(Retry::of_claude);
-            step.essence = super::essence::of(&step);
+            step.canonical = super::canonical::of(&step);
             vec![step]
         }
         _ => {

@@ -71,7 +71,7 @@ fn both_spellings_of_the_original_documents_are_the_same_step() {
         ("- {shell: a, idempotent: false}", "- {shell: a, irreversible: true}"),
         ("- {shell: a, when: true, on_success: {shell: b}}", "- {shell: a, when: 'true', on_success: [{shell: b}]}"),
     ] {
-        assert_eq!(only(one).essence, only(other).essence, "{one} and {other}");
+        assert_eq!(only(one).canonical, only(other).canonical, "{one} and {other}");
     }
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::canonical;
 use super::condition::Condition;
-use super::essence;
 use super::template::Template;
 use crate::dialect::script::record::Outline;
 use crate::dialect::script::record::OutlineStep;
@@ -75,7 +75,7 @@ pub(crate) struct Step {
     /// What it does, in one line.
     pub(crate) title: String,
     /// Everything that decides what it does, in one spelling.
-    pub(crate) essence: Value,
+    pub(crate) canonical: Value,
 }
 
 /// Says what a step does.
@@ -232,7 +232,7 @@ impl Step {
     /// Returns the digest of what the step is defined as. How often it is tried, how long it may take and where it stands in the
     /// file are not part of it.
     pub(crate) fn digest(&self) -> String {
-        sha256_hex(self.essence.to_string().as_bytes())
+        sha256_hex(self.canonical.to_string().as_bytes())
     }
 }
 
@@ -275,11 +275,11 @@ impl Workflow {
         let steps = self.steps.iter().map(|step| OutlineStep {
             id: step.id.clone(),
             title: step.title.clone(),
-            definition: step.essence.clone(),
+            definition: step.canonical.clone(),
             idempotent: step.idempotent,
             probe: step.probe.as_ref().map(ToString::to_string),
         });
-        let head = sha256_hex(essence::head(self).to_string().as_bytes());
+        let head = sha256_hex(canonical::head(self).to_string().as_bytes());
         Outline { name: self.name.clone(), sha256, head, steps: steps.collect() }
     }
 

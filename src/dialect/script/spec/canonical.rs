@@ -21,12 +21,12 @@ use super::template::Template;
 /// Returns everything that decides what a step does. How often it is tried, how long it may take, its id and its place are not
 /// part of it.
 pub(super) fn of(step: &Step) -> Value {
-    let mut essence = Map::new();
+    let mut canonical = Map::new();
     let (key, command) = command(&step.command);
-    essence.insert(key.to_owned(), command);
+    canonical.insert(key.to_owned(), command);
     let mut add = |key: &str, value: Option<Value>| {
         if let Some(value) = value {
-            essence.insert(key.to_owned(), value);
+            canonical.insert(key.to_owned(), value);
         }
     };
     add("when", step.when.as_ref().map(condition));
@@ -42,7 +42,7 @@ pub(super) fn of(step: &Step) -> Value {
     add("commit_required", step.commit_required.then_some(Value::Bool(true)));
     add("idempotent", (!step.idempotent).then_some(Value::Bool(false)));
     add("probe", step.probe.as_ref().map(text));
-    Value::Object(essence)
+    Value::Object(canonical)
 }
 
 /// Returns what stands outside of the steps and reaches all of them.
@@ -60,7 +60,7 @@ pub(super) fn head(workflow: &Workflow) -> Value {
 }
 
 fn steps(steps: &[Step]) -> Value {
-    steps.iter().map(|step| step.essence.clone()).collect()
+    steps.iter().map(|step| step.canonical.clone()).collect()
 }
 
 fn text(template: &Template) -> Value {
