@@ -2,6 +2,7 @@
 //! whether it is the first time or after a failure.
 
 use super::console::Event;
+use super::context::RunContext;
 use super::error::RunError;
 use super::exec;
 use super::exec::Stop;
@@ -13,7 +14,6 @@ use super::step_executor::Done;
 use super::step_executor::Produced;
 use super::step_executor::StepExecutor;
 use super::step_executor::refused;
-use super::work::Work;
 use crate::dialect::script::record::Facts;
 use crate::dialect::script::record::RetryState;
 use crate::model::ChangeKind;
@@ -55,52 +55,52 @@ pub(super) struct ScheduledStep {
 }
 
 /// Does what is due, and what comes after it.
-pub(super) fn drive(work: &Work<'_>, due: &[ScheduledStep], yes: bool) -> Result<Ended, RunError> {
-    let mut executor = StepExecutor::new(work)?;
+pub(super) fn drive(context: &RunContext<'_>, due: &[ScheduledStep], yes: bool) -> Result<Ended, RunError> {
+    let mut executor = StepExecutor::new(context)?;
     let end = steps(&mut executor, due).and_then(|end| match end {
         Some(end) => Ok(end),
         None => finish::finish(&mut executor, yes),
     });
     // Whatever stopped it, nobody is at work any more; what stopped it is what counts.
-    let released = work.ledger().release();
+    let released = context.ledger().release();
     let end = end?;
     released?;
-    let ledger = work.ledger();
+    let ledger = context.ledger();
     let is_over = |status: Status| matches!(status, Status::Completed | Status::Skipped);
     let done = ledger.run().steps.iter().filter(|step| is_over(step.status)).count();
-    let (session, folder) = (work.header.session.clone(), work.folder.as_str().to_owned());
-    Ok(Ended { session, folder, end, done, total: work.workflow.steps.len() })
+    let (session, folder) = (context.header.session.clone(), context.folder.as_str().to_owned());
+    Ok(Ended { session, folder, end, done, total: context.workflow.steps.len() })
 }
 
 /// Returns how the run ended before its last step; `None` when all are done.
 fn steps(executor: &mut StepExecutor<'_>, due: &[ScheduledStep]) -> Result<Option<End>, RunError> {
-    let total = executor.work.workflow.steps.len();
+    let total = executor.context.workflow.steps.len();
     for due in due {
-        let step = &executor.work.workflow.steps[due.at];
+        let step = &executor.context.workflow.steps[due.at];
         let (number, id) = (due.at + 1, step.id.as_str());
         if let Some(stop) = executor.signals.stop() {
-            return interrupted(executor.work, stop).map(Some);
+            return interrupted(executor.context, stop).map(Some);
         }
         match one(executor, step, *due)? {
-            Done::Completed(_) => executor.work.console.tell(&Event::Completed { number, total, step: id }),
-            Done::Skipped(why) => executor.work.console.tell(&Event::Skipped { number, total, step: id, why }),
+            Done::Completed(_) => executor.context.console.tell(&Event::Completed { number, total, step: id }),
+            Done::Skipped(why) => executor.context.console.tell(&Event::Skipped { number, total, step: id, why }),
             Done::Failed(failure) => {
-                executor.work.ledger().snapshot()?;
+                executor.context.ledger().snapshot()?;
                 let error = failure.message.clone();
-                executor.work.console.tell(&Event::Failed { number, step: id, error: &error });
+                executor.context.console.tell(&Event::Failed { number, step: id, error: &error });
                 let (step, retryable) = (id.to_owned(), failure.is_transient());
                 return Ok(Some(End::Failed { step, number, error, retryable }));
             }
-            Done::Stopped(stop) => return interrupted(executor.work, stop).map(Some),
+            Done::Stopped(stop) => return interrupted(executor.context, stop).map(Some),
         }
     }
     Ok(None)
 }
 
-pub(super) fn interrupted(work: &Work<'_>, stop: Stop) -> Result<End, RunError> {
+pub(super) fn interrupted(context: &RunContext<'_>, stop: Stop) -> Result<End, RunError> {
     let signal = stop.as_str().to_owned();
     let facts = Facts { signal: Some(signal.clone()), ..Facts::default() };
-    let mut ledger = work.ledger();
+    let mut ledger = context.ledger();
     ledger.record(ChangeKind::Pause { reason: Some(signal) }, facts, false)?;
     ledger.snapshot()?;
     Ok(End::Interrupted(stop))
@@ -108,24 +108,24 @@ pub(super) fn interrupted(work: &Work<'_>, stop: Stop) -> Result<End, RunError> 
 
 /// Does one step with all its tries, and records each.
 fn one(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Result<Done, RunError> {
-    let retry = executor.work.ledger().step(&step.id).and_then(|state| state.retry);
+    let retry = executor.context.ledger().step(&step.id).and_then(|state| state.retry);
     let mut attempt = retry.map_or(1, |retry| retry.attempts.saturating_add(1));
     announce(executor, step, due);
     if let Some(retry) = retry {
-        let left = retry.next_at.time_left(executor.work.ticker.now().now);
+        let left = retry.next_at.time_left(executor.context.ticker.now().now);
         if !left.is_zero() {
             let text = format!("Waiting {} s before the next try of step {}", left.as_secs_f64().ceil(), step.id);
-            executor.work.console.tell(&Event::Note { text: &text });
+            executor.context.console.tell(&Event::Note { text: &text });
         }
         if let Some(stop) = exec::pause(left, &executor.signals) {
             return Ok(Done::Stopped(stop));
         }
     }
-    executor.head = executor.work.ledger().step(&step.id).and_then(|state| state.head.clone());
+    executor.head = executor.context.ledger().step(&step.id).and_then(|state| state.head.clone());
     match executor.unwanted(step) {
         Some(Done::Skipped(why)) => {
             let kind = ChangeKind::Skip { step: step.id.clone(), part: None, reason: why.to_owned() };
-            executor.work.ledger().record(kind, Facts::default(), due.is_forced)?;
+            executor.context.ledger().record(kind, Facts::default(), due.is_forced)?;
             return Ok(Done::Skipped(why));
         }
         Some(Done::Failed(failure)) => {
@@ -143,7 +143,7 @@ fn one(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Resu
         let done = match executor.once(step)? {
             Done::Failed(failure) => match executor.again(step, attempt, &failure) {
                 Some(after) => {
-                    let next_at = executor.work.ticker.now().now.plus(after);
+                    let next_at = executor.context.ticker.now().now.plus(after);
                     failed(executor, step, &failure, Some(RetryState { attempts: attempt, next_at }))?;
                     if let Some(stop) = exec::pause(after, &executor.signals) {
                         return Ok(Done::Stopped(stop));
@@ -167,19 +167,19 @@ fn one(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Resu
 }
 
 fn announce(executor: &StepExecutor<'_>, step: &Step, due: ScheduledStep) {
-    let (number, total) = (due.at + 1, executor.work.workflow.steps.len());
-    let title = executor.work.masks.hide(&step.title);
-    executor.work.console.tell(&match due.is_retry {
+    let (number, total) = (due.at + 1, executor.context.workflow.steps.len());
+    let title = executor.context.masks.hide(&step.title);
+    executor.context.console.tell(&match due.is_retry {
         true => Event::Retrying { number, title: &title },
         false => Event::Executing { number, total, step: step.id.as_str(), title: &title },
     });
 }
 
 fn begin(executor: &mut StepExecutor<'_>, step: &Step, is_forced: bool) -> Result<(), RunError> {
-    let work = executor.work;
-    let facts = Facts { head: store::git::head(&work.folder).and_then(|head| head.sha), ..Facts::default() };
+    let context = executor.context;
+    let facts = Facts { head: store::git::head(&context.folder).and_then(|head| head.sha), ..Facts::default() };
     let kind = ChangeKind::Begin { step: step.id.clone(), part: None, agent: None, attempt: 0 };
-    let mut ledger = work.ledger();
+    let mut ledger = context.ledger();
     ledger.record(kind, facts, is_forced)?;
     executor.head = ledger.step(&step.id).and_then(|state| state.head.clone());
     executor.top = Some(step.id.clone());
@@ -204,7 +204,7 @@ fn completed(executor: &mut StepExecutor<'_>, step: &Step, produced: Produced) -
         ..Facts::default()
     };
     let outcome = Outcome { summary: produced.summary.clone(), ..Outcome::completed(step.id.clone()) };
-    executor.work.ledger().record(ChangeKind::Finish(Box::new(outcome)), facts, false)?;
+    executor.context.ledger().record(ChangeKind::Finish(Box::new(outcome)), facts, false)?;
     Ok(Done::Completed(produced))
 }
 
@@ -217,7 +217,7 @@ fn failed(
     executor.left.clear();
     let facts =
         Facts { retryable: Some(failure.is_transient()), exit_code: failure.exit_code, retry, ..Facts::default() };
-    let error = Some(executor.work.masks.hide(&failure.message));
+    let error = Some(executor.context.masks.hide(&failure.message));
     let outcome = Outcome { status: Status::Failed, error, ..Outcome::completed(step.id.clone()) };
-    executor.work.ledger().record(ChangeKind::Finish(Box::new(outcome)), facts, false)
+    executor.context.ledger().record(ChangeKind::Finish(Box::new(outcome)), facts, false)
 }

@@ -75,7 +75,7 @@ impl StepExecutor<'_> {
         if let Some(object) = result.as_object_mut() {
             object.insert("completion".to_owned(), Value::from(percent));
         }
-        let head = store::git::head(&self.work.folder).and_then(|head| head.sha);
+        let head = store::git::head(&self.context.folder).and_then(|head| head.sha);
         let outer = self.locals.insert("validation".to_owned(), result);
         let done = self.all(&gap.steps);
         match outer {
@@ -84,7 +84,7 @@ impl StepExecutor<'_> {
         };
         Ok(match done? {
             Done::Completed(_) | Done::Skipped(_) => {
-                let is_same = store::git::head(&self.work.folder).and_then(|head| head.sha) == head;
+                let is_same = store::git::head(&self.context.folder).and_then(|head| head.sha) == head;
                 let message = "its `on_incomplete` has `commit_required`, and no commit was made";
                 (gap.commit_required && is_same).then(|| Done::Failed(said_no(message.to_owned())))
             }
@@ -113,7 +113,7 @@ impl StepExecutor<'_> {
     fn result(&self, validate: &Validate, produced: &Produced) -> Result<(f64, Value), Failure> {
         let text = match &validate.result_file {
             Some(path) => {
-                let path = files::below(&self.work.folder, &self.render(path)?).map_err(refused)?;
+                let path = files::below(&self.context.folder, &self.render(path)?).map_err(refused)?;
                 files::read(&path).map_err(refused)?
             }
             None => String::from_utf8_lossy(&produced.stdout).into_owned(),

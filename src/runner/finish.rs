@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::console::Event;
+use super::context::RunContext;
 use super::drive::End;
 use super::drive::interrupted;
 use super::error::ProblemKind;
@@ -16,7 +17,6 @@ use super::resume::says_yes;
 use super::spec::Merge;
 use super::step_executor::Done;
 use super::step_executor::StepExecutor;
-use super::work::Work;
 use crate::dialect::script::record::Facts;
 use crate::engine::quoted;
 use crate::model::ChangeKind;
@@ -61,8 +61,8 @@ struct FinishedWorktree<'a> {
 
 /// Ends a run whose steps are all done.
 pub(super) fn finish(executor: &mut StepExecutor<'_>, yes: bool) -> Result<End, RunError> {
-    let work = executor.work;
-    let left = match site(work)? {
+    let context = executor.context;
+    let left = match site(context)? {
         None => WorktreeOutcome::InPlace,
         Some(site) => {
             let agreed = yes || agrees(executor, &site);
@@ -72,20 +72,20 @@ pub(super) fn finish(executor: &mut StepExecutor<'_>, yes: bool) -> Result<End, 
                     Err(end) => return Ok(end),
                 }
             } else {
-                keep(work, &site);
+                keep(context, &site);
                 WorktreeOutcome::Kept
             }
         }
     };
     let worktree = (left != WorktreeOutcome::InPlace).then(|| left.as_str().to_owned());
-    let mut ledger = work.ledger();
+    let mut ledger = context.ledger();
     ledger.record(ChangeKind::Complete { note: None }, Facts { worktree, ..Facts::default() }, false)?;
     ledger.snapshot()?;
     Ok(End::Completed(left))
 }
 
-fn site<'a>(work: &'a Work<'_>) -> Result<Option<FinishedWorktree<'a>>, RunError> {
-    let header = &work.header;
+fn site<'a>(context: &'a RunContext<'_>) -> Result<Option<FinishedWorktree<'a>>, RunError> {
+    let header = &context.header;
     let (Some(folder), Some(branch), Some(base)) = (&header.worktree, &header.branch, &header.base_branch) else {
         return Ok(None);
     };
@@ -106,11 +106,11 @@ fn agrees(executor: &StepExecutor<'_>, site: &FinishedWorktree<'_>) -> bool {
         (_, 0) => format!("Merge {branch} into {base} and remove the worktree? [y/N]"),
         (_, _) => format!("Merge {branch} into {base}? What is not committed stays in the worktree. [y/N]"),
     };
-    says_yes(executor.work.console.ask(&question, Some(&executor.signals)))
+    says_yes(executor.context.console.ask(&question, Some(&executor.signals)))
 }
 
 /// Says how to do by executor what nobody agreed to now.
-fn keep(work: &Work<'_>, site: &FinishedWorktree<'_>) {
+fn keep(context: &RunContext<'_>, site: &FinishedWorktree<'_>) {
     let FinishedWorktree { folder, branch, base, target, ahead, dirty } = site;
     let merge = format!("git -C {} merge {}", quoted(target.as_str()), quoted(branch));
     let text = match (ahead, dirty) {
@@ -118,7 +118,7 @@ fn keep(work: &Work<'_>, site: &FinishedWorktree<'_>) {
         (0, _) => format!("The worktree is kept: {folder}; {dirty} of its files are not committed"),
         (_, _) => format!("The worktree is kept: {folder}. To merge it into {base}: {merge}"),
     };
-    work.console.tell(&Event::Note { text: &text });
+    context.console.tell(&Event::Note { text: &text });
 }
 
 /// Merges, then removes what is merged and clean.
@@ -126,36 +126,36 @@ fn merged(
     executor: &mut StepExecutor<'_>,
     site: &FinishedWorktree<'_>,
 ) -> Result<Result<WorktreeOutcome, End>, RunError> {
-    let work = executor.work;
-    if let Some(merge) = &work.workflow.merge {
+    let context = executor.context;
+    if let Some(merge) = &context.workflow.merge {
         if let Some(end) = own_merge(executor, merge, site)? {
             return Ok(Err(end));
         }
     } else if site.ahead > 0 {
-        plain_merge(work, site)?;
+        plain_merge(context, site)?;
     }
-    if worktree::commits_ahead(&work.header.root, site.base, site.branch) != Some(0) {
-        keep(work, &FinishedWorktree { ahead: 1, target: site.target.clone(), ..*site });
+    if worktree::commits_ahead(&context.header.root, site.base, site.branch) != Some(0) {
+        keep(context, &FinishedWorktree { ahead: 1, target: site.target.clone(), ..*site });
         return Ok(Ok(WorktreeOutcome::Kept));
     }
     let merged = if site.ahead > 0 { WorktreeOutcome::Merged } else { WorktreeOutcome::Kept };
     if worktree::dirty(site.folder) != Some(0) {
         let text = format!("The worktree is kept, since files in it are not committed: {}", site.folder);
-        work.console.tell(&Event::Note { text: &text });
+        context.console.tell(&Event::Note { text: &text });
         return Ok(Ok(merged));
     }
     match worktree::remove(&site.target, site.folder, site.branch) {
         Ok(()) => Ok(Ok(WorktreeOutcome::Removed)),
         Err(refusal) => {
             let text = format!("The worktree is kept: {}: {refusal}", site.folder);
-            work.console.tell(&Event::Warning { text: &text });
+            context.console.tell(&Event::Warning { text: &text });
             Ok(Ok(merged))
         }
     }
 }
 
-fn plain_merge(work: &Work<'_>, site: &FinishedWorktree<'_>) -> Result<(), RunError> {
-    let (session, target) = (&work.header.session, quoted(site.target.as_str()));
+fn plain_merge(context: &RunContext<'_>, site: &FinishedWorktree<'_>) -> Result<(), RunError> {
+    let (session, target) = (&context.header.session, quoted(site.target.as_str()));
     let retry = format!("piton resume {session} asks again once that is put right");
     let checked_out = store::git::head(&site.target).and_then(|head| head.branch);
     if checked_out.as_deref() != Some(site.base) {
@@ -189,12 +189,12 @@ fn own_merge(
     merge: &Merge,
     site: &FinishedWorktree<'_>,
 ) -> Result<Option<End>, RunError> {
-    let work = executor.work;
+    let context = executor.context;
     for (name, value) in [
         ("merge.worktree", site.folder.as_str()),
         ("merge.source_branch", site.branch),
         ("merge.target_branch", site.base),
-        ("merge.session_id", &work.header.session),
+        ("merge.session_id", &context.header.session),
     ] {
         executor.locals.insert(name.to_owned(), Value::from(value));
     }
@@ -205,10 +205,10 @@ fn own_merge(
     executor.deadline = None;
     match done {
         Done::Completed(_) | Done::Skipped(_) => Ok(None),
-        Done::Stopped(stop) => interrupted(work, stop).map(Some),
+        Done::Stopped(stop) => interrupted(context, stop).map(Some),
         Done::Failed(failure) => {
             let message = format!("every step is done, and the `merge` of the workflow failed: {}", failure.message);
-            let hint = format!("piton resume {} tries it again", work.header.session);
+            let hint = format!("piton resume {} tries it again", context.header.session);
             Err(RunError::new(ProblemKind::No, format!("{message}; the worktree is kept"), [hint]))
         }
     }

@@ -59,9 +59,9 @@ impl StepExecutor<'_> {
         items.truncate(foreach.max_items.unwrap_or(usize::MAX));
         let names = part_names(&items);
         if is_recorded {
-            self.work.ledger().set_parts(&step.id, &names);
+            self.context.ledger().set_parts(&step.id, &names);
         }
-        let is_open = |name: &str| !is_recorded || !self.work.ledger().is_part_done(&step.id, name);
+        let is_open = |name: &str| !is_recorded || !self.context.ledger().is_part_done(&step.id, name);
         let waiting = items.iter().zip(&names).zip(1..).map(|((value, name), number)| Item { number, value, name });
         let waiting: VecDeque<Item<'_>> = waiting.filter(|item| is_open(item.name)).collect();
         let round = Round { step, foreach, items: &items, is_recorded };
@@ -95,7 +95,7 @@ impl StepExecutor<'_> {
                 items.collect::<Result<_, _>>().map_err(Done::Failed)
             }
             Items::Command(command) => {
-                let known = if is_recorded { self.work.ledger().items(&step.id) } else { None };
+                let known = if is_recorded { self.context.ledger().items(&step.id) } else { None };
                 if let Some(items) = known {
                     return Ok(items);
                 }
@@ -120,9 +120,9 @@ impl StepExecutor<'_> {
                 .map(|_| {
                     let (locals, head, deadline) = (self.locals.clone(), self.head.clone(), self.deadline);
                     let top = self.top.clone();
-                    let work = self.work;
+                    let context = self.context;
                     scope.spawn(move || {
-                        let mut executor = StepExecutor::new(work)?;
+                        let mut executor = StepExecutor::new(context)?;
                         (executor.locals, executor.head, executor.deadline, executor.top) =
                             (locals, head, deadline, top);
                         executor.in_turn(round, results)
@@ -162,10 +162,10 @@ impl StepExecutor<'_> {
     fn item(&mut self, round: &Round<'_>, item: &Item<'_>) -> Result<Done, RunError> {
         let (step, total) = (&round.step.id, round.items.len());
         if round.is_recorded {
-            self.work.ledger().begin_part(step, item.name, round.items)?;
+            self.context.ledger().begin_part(step, item.name, round.items)?;
         }
         let (number, name) = (item.number, item.name);
-        self.work.console.tell(&Event::Item { step: step.as_str(), name, number, total });
+        self.context.console.tell(&Event::Item { step: step.as_str(), name, number, total });
         let outer = self.locals.clone();
         self.locals.insert("item".to_owned(), item.value.clone());
         self.locals.insert("index".to_owned(), Value::from(item.number - 1));
@@ -186,7 +186,7 @@ impl StepExecutor<'_> {
                 Err(message) => return Ok(Done::Failed(refused(message))),
             };
             let facts = Facts { variables, ..Facts::default() };
-            self.work.ledger().record(ChangeKind::Finish(Box::new(outcome)), facts, false)?;
+            self.context.ledger().record(ChangeKind::Finish(Box::new(outcome)), facts, false)?;
         }
         Ok(done)
     }

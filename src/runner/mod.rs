@@ -6,6 +6,7 @@
 
 mod claude;
 mod console;
+mod context;
 mod drive;
 mod effects;
 mod error;
@@ -25,7 +26,6 @@ mod scope;
 mod secrets;
 mod step_executor;
 mod variables;
-mod work;
 
 pub(crate) use console::Console;
 pub(crate) use console::Event;

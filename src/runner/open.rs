@@ -5,6 +5,8 @@ use camino::Utf8PathBuf;
 
 use super::console::Console;
 use super::console::Event;
+use super::context::RunContext;
+use super::context::named_steps;
 use super::drive::End;
 use super::drive::Ended;
 use super::drive::drive;
@@ -21,8 +23,6 @@ use super::secrets::Masks;
 use super::spec;
 use super::spec::Workflow;
 use super::variables;
-use super::work::Work;
-use super::work::named_steps;
 use crate::dialect;
 use crate::dialect::Loaded;
 use crate::dialect::script;
@@ -264,7 +264,7 @@ fn held(
         console.tell(&Event::Warning { text: &text });
     }
     let env = environment(&workflow, &declared, header, &folder)?;
-    let work = Work {
+    let context = RunContext {
         masks: Masks::of(&declared, store::variables()),
         named: named_steps(&workflow),
         header: header.clone(),
@@ -276,7 +276,7 @@ fn held(
         console,
         env,
     };
-    drive(&work, &plan, asked.yes)
+    drive(&context, &plan, asked.yes)
 }
 
 fn newer(header: &Header) -> RunError {
@@ -492,12 +492,12 @@ struct Given<'a> {
 
 impl variables::Scope for Given<'_> {
     fn get(&self, name: &str) -> Result<Option<serde_json::Value>, String> {
-        Ok(super::work::given(name, self.header, self.workflow, self.folder)
+        Ok(super::context::given(name, self.header, self.workflow, self.folder)
             .or_else(|| store::variable(name).map(serde_json::Value::String)))
     }
 
     fn names(&self) -> Vec<String> {
-        super::work::GIVEN.iter().map(|name| (*name).to_owned()).collect()
+        super::context::GIVEN.iter().map(|name| (*name).to_owned()).collect()
     }
 }
 

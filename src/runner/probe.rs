@@ -6,6 +6,8 @@ use camino::Utf8Path;
 use serde_json::Value;
 
 use super::console::Console;
+use super::context::given;
+use super::context::joined;
 use super::exec;
 use super::exec::Ended;
 use super::exec::Job;
@@ -19,8 +21,6 @@ use super::spec::Step;
 use super::spec::Workflow;
 use super::variables;
 use super::variables::Scope;
-use super::work::given;
-use super::work::joined;
 use crate::dialect::script::record::Header;
 
 /// A probe only looks.

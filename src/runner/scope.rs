@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::context::RunContext;
 use super::variables::Scope;
-use super::work::Work;
 use crate::store::worktree::git;
 
 /// Names of what git says changed, after `step.` or `workflow.`.
@@ -22,7 +22,7 @@ const CHANGES: [&str; 8] = [
 
 /// Answers for variables, the nearest first: of the item, of the step so far, of the steps before it, of the environment.
 pub(super) struct Names<'a> {
-    pub(super) work: &'a Work<'a>,
+    pub(super) context: &'a RunContext<'a>,
     pub(super) locals: &'a BTreeMap<String, Value>,
     pub(super) left: &'a BTreeMap<String, Value>,
     /// HEAD before the step.
@@ -34,13 +34,13 @@ impl Scope for Names<'_> {
         if let Some(value) = self.locals.get(name).or_else(|| self.left.get(name)) {
             return Ok(Some(value.clone()));
         }
-        if let Some(value) = self.work.ledger().variable(name)? {
+        if let Some(value) = self.context.ledger().variable(name)? {
             return Ok(Some(value));
         }
-        if let Some((_, value)) = self.work.env.iter().rev().find(|(known, _)| known == name) {
+        if let Some((_, value)) = self.context.env.iter().rev().find(|(known, _)| known == name) {
             return Ok(Some(Value::String(value.clone())));
         }
-        if let Some(value) = self.work.given(name) {
+        if let Some(value) = self.context.given(name) {
             return Ok(Some(value));
         }
         self.changes(name)
@@ -48,10 +48,10 @@ impl Scope for Names<'_> {
 
     fn names(&self) -> Vec<String> {
         let known = self.locals.keys().chain(self.left.keys()).cloned();
-        let ledger = self.work.ledger();
+        let ledger = self.context.ledger();
         let captured = ledger.state().variables.keys().cloned();
-        let env = self.work.env.iter().map(|(name, _)| name.clone());
-        let given = super::work::GIVEN.iter().map(|name| (*name).to_owned());
+        let env = self.context.env.iter().map(|(name, _)| name.clone());
+        let given = super::context::GIVEN.iter().map(|name| (*name).to_owned());
         let changes = ["step", "workflow"].iter().flat_map(|of| CHANGES.map(|what| format!("{of}.{what}")));
         known.chain(captured).chain(env).chain(given).chain(changes).collect()
     }
@@ -65,13 +65,13 @@ impl Names<'_> {
         let head = match of {
             "step" => self.head,
             "workflow" => {
-                run_head = self.work.ledger().state().run.head.clone();
+                run_head = self.context.ledger().state().run.head.clone();
                 run_head.as_deref()
             }
             _ => return Ok(None),
         };
         let head = head.ok_or("the steps do not work in a git repository with a commit")?;
-        let folder = &self.work.folder;
+        let folder = &self.context.folder;
         let ask = |verb, arguments: &[&str]| git(folder, verb, arguments).map_err(|refusal| refusal.to_string());
         Ok(Some(match what {
             "commits" => text(ask("log", &["--format=%H", &format!("{head}..HEAD"), "--"])?.lines()),

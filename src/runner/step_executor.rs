@@ -8,6 +8,8 @@ use camino::Utf8PathBuf;
 use serde_json::Value;
 
 use super::console::Event;
+use super::context::RunContext;
+use super::context::joined;
 use super::error::RunError;
 use super::exec;
 use super::exec::Ended;
@@ -30,8 +32,6 @@ use super::spec::Step;
 use super::spec::template::Template;
 use super::variables;
 use super::variables::RenderError;
-use super::work::Work;
-use super::work::joined;
 use crate::dialect::script::record::Captured;
 use crate::model::StepId;
 use crate::store;
@@ -43,7 +43,7 @@ pub(super) const CAPTURE_LIMIT: usize = 8 << 20;
 
 /// Is one thread of a run: it does one thing after the other.
 pub(super) struct StepExecutor<'a> {
-    pub(super) work: &'a Work<'a>,
+    pub(super) context: &'a RunContext<'a>,
     pub(super) signals: Signals,
     /// Variables of the item that it works on.
     pub(super) locals: BTreeMap<String, Value>,
@@ -82,16 +82,16 @@ pub(super) struct Produced {
 }
 
 impl<'a> StepExecutor<'a> {
-    pub(super) fn new(work: &'a Work<'a>) -> Result<Self, RunError> {
+    pub(super) fn new(context: &'a RunContext<'a>) -> Result<Self, RunError> {
         let signals = Signals::listen().map_err(|error| {
             RunError::new(super::error::ProblemKind::Unreadable, format!("signals cannot be listened to: {error}"), [])
         })?;
         let (locals, left) = (BTreeMap::new(), BTreeMap::new());
-        Ok(Self { work, signals, locals, left, head: None, deadline: None, top: None, is_listening: false })
+        Ok(Self { context, signals, locals, left, head: None, deadline: None, top: None, is_listening: false })
     }
 
     fn names(&self) -> Names<'_> {
-        Names { work: self.work, locals: &self.locals, left: &self.left, head: self.head.as_deref() }
+        Names { context: self.context, locals: &self.locals, left: &self.left, head: self.head.as_deref() }
     }
 
     pub(super) fn render(&self, template: &Template) -> Result<String, Failure> {
@@ -138,14 +138,14 @@ impl<'a> StepExecutor<'a> {
     /// Says how long to wait before the next try; `None` when there is none. Tells that there is one.
     pub(super) fn again(&self, step: &Step, attempt: u32, failure: &Failure) -> Option<Duration> {
         let policy = step.retry.as_ref()?;
-        let now = self.work.ticker.now().now;
+        let now = self.context.ticker.now().now;
         let seed = store::sessions::random();
         match decide(policy, attempt, failure, now, seed) {
             Decision::GiveUp => None,
             Decision::TryAgain { after } => {
                 let (step, error) = (step.id.as_str(), failure.message.as_str());
                 let attempts = policy.attempts;
-                self.work.console.tell(&Event::Again { step, error, attempt, attempts, after });
+                self.context.console.tell(&Event::Again { step, error, attempt, attempts, after });
                 Some(after)
             }
         }
@@ -155,7 +155,7 @@ impl<'a> StepExecutor<'a> {
     pub(super) fn handled(&mut self, step: &Step, mut failure: Failure) -> Result<Done, RunError> {
         let Some(handler) = &step.on_failure else { return Ok(Done::Failed(failure)) };
         for attempt in 0..handler.max_attempts.max(1) {
-            self.work.console.tell(&Event::Handling { step: step.id.as_str(), error: &failure.message });
+            self.context.console.tell(&Event::Handling { step: step.id.as_str(), error: &failure.message });
             self.locals.insert("error".to_owned(), Value::String(failure.message.clone()));
             let handled = self.all(&handler.steps);
             self.locals.remove("error");
@@ -231,7 +231,7 @@ impl<'a> StepExecutor<'a> {
 
     /// Keeps what the step is to leave; says why it cannot.
     fn after(&mut self, step: &Step, produced: &Produced) -> Option<Failure> {
-        if step.commit_required && store::git::head(&self.work.folder).and_then(|head| head.sha) == self.head {
+        if step.commit_required && store::git::head(&self.context.folder).and_then(|head| head.sha) == self.head {
             return Some(refused("it has `commit_required`, and no commit was made".to_owned()));
         }
         if let Some(capture) = &step.capture
@@ -239,7 +239,7 @@ impl<'a> StepExecutor<'a> {
         {
             return Some(failure);
         }
-        if self.work.named.contains(step.id.as_str()) {
+        if self.context.named.contains(step.id.as_str()) {
             let output = String::from_utf8_lossy(&produced.stdout).trim_end_matches(['\n', '\r']).to_owned();
             return self.leave(format!("step.{}.output", step.id), Value::String(output)).err();
         }
@@ -274,12 +274,12 @@ impl<'a> StepExecutor<'a> {
     /// Takes what the step left, as it is recorded.
     pub(super) fn take_left(&mut self) -> Result<BTreeMap<String, Captured>, String> {
         let left = std::mem::take(&mut self.left);
-        let ledger = self.work.ledger();
+        let ledger = self.context.ledger();
         left.into_iter().map(|(name, value)| Ok((name, ledger.keep(value)?))).collect()
     }
 
     fn leave(&mut self, name: String, value: Value) -> Result<(), Failure> {
-        if let Some(secret) = self.work.masks.found_in(&variables::as_text(&value)) {
+        if let Some(secret) = self.context.masks.found_in(&variables::as_text(&value)) {
             let message =
                 format!("what `{name}` captures has the secret `{secret}` in it, and a secret is never stored");
             return Err(refused(format!("{message}: let the step that needs it read it from its environment")));
@@ -317,20 +317,20 @@ impl<'a> StepExecutor<'a> {
             }
             None => None,
         };
-        let is_kept = step.capture.is_some() || self.work.named.contains(step.id.as_str()) || self.is_listening;
+        let is_kept = step.capture.is_some() || self.context.named.contains(step.id.as_str()) || self.is_listening;
         let now = exec::now();
         let timeout = self.deadline.map(|deadline| deadline.saturating_duration_since(now));
         let keep = if is_kept && !is_claude { CAPTURE_LIMIT } else { 0 };
-        let mark = orphan::mark(&self.work.header.session, self.top.as_ref().map(StepId::as_str));
+        let mark = orphan::mark(&self.context.header.session, self.top.as_ref().map(StepId::as_str));
         let job = Job {
             words,
             folder,
-            env: joined(&self.work.env, own.into_iter().chain(env).chain([mark])),
+            env: joined(&self.context.env, own.into_iter().chain(env).chain([mark])),
             timeout,
             grace: GRACE,
             keep,
         };
-        let mut watcher = OutputWatcher::new(self.work, step, is_claude, output);
+        let mut watcher = OutputWatcher::new(self.context, step, is_claude, output);
         let ended = exec::run(&job, &self.signals, &mut watcher);
         let seen = watcher.end();
         let ended = ended.map_err(|error| not_started(&job.words[0], &error))?;
@@ -353,8 +353,8 @@ impl<'a> StepExecutor<'a> {
     }
 
     fn failure(&self, ended: &Ended, stderr: &str, api_error: Option<&str>, is_claude: bool) -> Failure {
-        let hidden = self.work.masks.hide(stderr);
-        let api_error = api_error.map(|error| self.work.masks.hide(error));
+        let hidden = self.context.masks.hide(stderr);
+        let api_error = api_error.map(|error| self.context.masks.hide(error));
         classify(Failed {
             // An error that the stream tells of is one, whatever the exit code says.
             exit_code: ended.code.map(|code| if code == 0 { 1 } else { code }),
@@ -368,8 +368,8 @@ impl<'a> StepExecutor<'a> {
 
     pub(super) fn folder(&self, step: &Step) -> Result<Utf8PathBuf, Failure> {
         match &step.working_dir {
-            None => Ok(self.work.folder.clone()),
-            Some(path) => files::below(&self.work.folder, &self.render(path)?).map_err(refused),
+            None => Ok(self.context.folder.clone()),
+            Some(path) => files::below(&self.context.folder, &self.render(path)?).map_err(refused),
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::store::Ticker;
 pub(super) const GIVEN: [&str; 5] = ["ARG", "PROJECT_ROOT", "WORKTREE", "workflow.id", "workflow.name"];
 
 /// Is what a run is done with.
-pub(super) struct Work<'a> {
+pub(super) struct RunContext<'a> {
     pub(super) header: Header,
     pub(super) workflow: Workflow,
     /// Where the steps work.
@@ -38,7 +38,7 @@ pub(super) struct Work<'a> {
     pub(super) ledger: Mutex<Ledger>,
 }
 
-impl Work<'_> {
+impl RunContext<'_> {
     /// Waits for the records; a thread that panicked left them whole.
     pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
