@@ -18,7 +18,7 @@ use crate::dialect::script::record::Header;
 use crate::store::Ticker;
 
 /// Names that every step can use, besides captured variables and those of the environment.
-pub(super) const GIVEN: [&str; 5] = ["ARG", "PROJECT_ROOT", "WORKTREE", "workflow.id", "workflow.name"];
+pub(super) const BUILT_IN: [&str; 5] = ["ARG", "PROJECT_ROOT", "WORKTREE", "workflow.id", "workflow.name"];
 
 /// Is what a run is done with.
 pub(super) struct RunContext<'a> {
@@ -44,13 +44,13 @@ impl RunContext<'_> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn given(&self, name: &str) -> Option<Value> {
-        given(name, &self.header, &self.workflow, &self.folder)
+    pub(super) fn built_in(&self, name: &str) -> Option<Value> {
+        built_in(name, &self.header, &self.workflow, &self.folder)
     }
 }
 
 /// Returns what every step is given.
-pub(super) fn given(name: &str, header: &Header, workflow: &Workflow, folder: &Utf8Path) -> Option<Value> {
+pub(super) fn built_in(name: &str, header: &Header, workflow: &Workflow, folder: &Utf8Path) -> Option<Value> {
     Some(Value::String(match name {
         "ARG" => header.args.join(" "),
         "PROJECT_ROOT" => header.root.as_str().to_owned(),

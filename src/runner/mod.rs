@@ -22,7 +22,7 @@ mod probe;
 mod report;
 mod resume;
 mod retry;
-mod scope;
+mod scoped_variables;
 mod secrets;
 mod step_executor;
 mod variables;

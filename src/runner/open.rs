@@ -466,7 +466,7 @@ pub(super) fn environment(
     header: &Header,
     folder: &Utf8Path,
 ) -> Result<Vec<(String, String)>, RunError> {
-    let given = Given { header, workflow, folder };
+    let given = InitialVariables { header, workflow, folder };
     let wrong = |message: String| RunError::new(ProblemKind::No, message, ["correct the workflow file".to_owned()]);
     let mut env = Vec::new();
     for file in &workflow.env_files {
@@ -484,20 +484,20 @@ pub(super) fn environment(
 }
 
 /// Answers for variables before there are any steps.
-struct Given<'a> {
+struct InitialVariables<'a> {
     header: &'a Header,
     workflow: &'a Workflow,
     folder: &'a Utf8Path,
 }
 
-impl variables::Scope for Given<'_> {
+impl variables::Scope for InitialVariables<'_> {
     fn get(&self, name: &str) -> Result<Option<serde_json::Value>, String> {
-        Ok(super::context::given(name, self.header, self.workflow, self.folder)
+        Ok(super::context::built_in(name, self.header, self.workflow, self.folder)
             .or_else(|| store::variable(name).map(serde_json::Value::String)))
     }
 
     fn names(&self) -> Vec<String> {
-        super::context::GIVEN.iter().map(|name| (*name).to_owned()).collect()
+        super::context::BUILT_IN.iter().map(|name| (*name).to_owned()).collect()
     }
 }
 

@@ -6,7 +6,7 @@ use camino::Utf8Path;
 use serde_json::Value;
 
 use super::console::Console;
-use super::context::given;
+use super::context::built_in;
 use super::context::joined;
 use super::exec;
 use super::exec::Ended;
@@ -97,7 +97,7 @@ impl Scope for Probe<'_> {
         if let Some((_, value)) = self.env.iter().rev().find(|(known, _)| known == name) {
             return Ok(Some(Value::String(value.clone())));
         }
-        Ok(given(name, self.header, self.workflow, self.folder))
+        Ok(built_in(name, self.header, self.workflow, self.folder))
     }
 
     fn names(&self) -> Vec<String> {

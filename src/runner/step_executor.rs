@@ -25,7 +25,7 @@ use super::retry::Failure;
 use super::retry::FailureKind;
 use super::retry::classify;
 use super::retry::decide;
-use super::scope::Names;
+use super::scoped_variables::ScopedVariables;
 use super::spec::Capture;
 use super::spec::Command;
 use super::spec::Step;
@@ -90,8 +90,8 @@ impl<'a> StepExecutor<'a> {
         Ok(Self { context, signals, locals, left, head: None, deadline: None, top: None, is_listening: false })
     }
 
-    fn names(&self) -> Names<'_> {
-        Names { context: self.context, locals: &self.locals, left: &self.left, head: self.head.as_deref() }
+    fn names(&self) -> ScopedVariables<'_> {
+        ScopedVariables { context: self.context, locals: &self.locals, left: &self.left, head: self.head.as_deref() }
     }
 
     pub(super) fn render(&self, template: &Template) -> Result<String, Failure> {

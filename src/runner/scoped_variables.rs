@@ -21,7 +21,7 @@ const CHANGES: [&str; 8] = [
 ];
 
 /// Answers for variables, the nearest first: of the item, of the step so far, of the steps before it, of the environment.
-pub(super) struct Names<'a> {
+pub(super) struct ScopedVariables<'a> {
     pub(super) context: &'a RunContext<'a>,
     pub(super) locals: &'a BTreeMap<String, Value>,
     pub(super) left: &'a BTreeMap<String, Value>,
@@ -29,7 +29,7 @@ pub(super) struct Names<'a> {
     pub(super) head: Option<&'a str>,
 }
 
-impl Scope for Names<'_> {
+impl Scope for ScopedVariables<'_> {
     fn get(&self, name: &str) -> Result<Option<Value>, String> {
         if let Some(value) = self.locals.get(name).or_else(|| self.left.get(name)) {
             return Ok(Some(value.clone()));
@@ -40,7 +40,7 @@ impl Scope for Names<'_> {
         if let Some((_, value)) = self.context.env.iter().rev().find(|(known, _)| known == name) {
             return Ok(Some(Value::String(value.clone())));
         }
-        if let Some(value) = self.context.given(name) {
+        if let Some(value) = self.context.built_in(name) {
             return Ok(Some(value));
         }
         self.changes(name)
@@ -51,13 +51,13 @@ impl Scope for Names<'_> {
         let ledger = self.context.ledger();
         let captured = ledger.state().variables.keys().cloned();
         let env = self.context.env.iter().map(|(name, _)| name.clone());
-        let given = super::context::GIVEN.iter().map(|name| (*name).to_owned());
+        let given = super::context::BUILT_IN.iter().map(|name| (*name).to_owned());
         let changes = ["step", "workflow"].iter().flat_map(|of| CHANGES.map(|what| format!("{of}.{what}")));
         known.chain(captured).chain(env).chain(given).chain(changes).collect()
     }
 }
 
-impl Names<'_> {
+impl ScopedVariables<'_> {
     /// Asks git what changed since the step, or the whole run, began.
     fn changes(&self, name: &str) -> Result<Option<Value>, String> {
         let Some((of, what)) = name.split_once('.').filter(|(_, what)| CHANGES.contains(what)) else { return Ok(None) };
