@@ -32,7 +32,7 @@ struct Item<'a> {
 }
 
 /// Is a `foreach` at work.
-struct Round<'a> {
+struct ForeachLoop<'a> {
     step: &'a Step,
     foreach: &'a Foreach,
     items: &'a [Value],
@@ -42,7 +42,7 @@ struct Round<'a> {
 
 /// Is what became of the items so far.
 #[derive(Default)]
-struct Results<'a> {
+struct ItemResults<'a> {
     waiting: VecDeque<Item<'a>>,
     failures: Vec<(String, Failure)>,
     /// Why no other item is begun.
@@ -64,12 +64,12 @@ impl StepExecutor<'_> {
         let is_open = |name: &str| !is_recorded || !self.context.ledger().is_part_done(&step.id, name);
         let waiting = items.iter().zip(&names).zip(1..).map(|((value, name), number)| Item { number, value, name });
         let waiting: VecDeque<Item<'_>> = waiting.filter(|item| is_open(item.name)).collect();
-        let round = Round { step, foreach, items: &items, is_recorded };
-        let results = Mutex::new(Results { waiting, ..Results::default() });
+        let foreach_loop = ForeachLoop { step, foreach, items: &items, is_recorded };
+        let results = Mutex::new(ItemResults { waiting, ..ItemResults::default() });
         if foreach.parallel > 1 {
-            self.in_parallel(&round, &results)?;
+            self.in_parallel(&foreach_loop, &results)?;
         } else {
-            self.in_turn(&round, &results)?;
+            self.in_turn(&foreach_loop, &results)?;
         }
         let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok(match (results.end, results.failures.first()) {
@@ -114,9 +114,9 @@ impl StepExecutor<'_> {
         }
     }
 
-    fn in_parallel(&self, round: &Round<'_>, results: &Mutex<Results<'_>>) -> Result<(), RunError> {
+    fn in_parallel(&self, foreach_loop: &ForeachLoop<'_>, results: &Mutex<ItemResults<'_>>) -> Result<(), RunError> {
         thread::scope(|scope| {
-            let workers: Vec<_> = (1..=round.foreach.parallel.min(round.items.len()))
+            let workers: Vec<_> = (1..=foreach_loop.foreach.parallel.min(foreach_loop.items.len()))
                 .map(|_| {
                     let (locals, head, deadline) = (self.locals.clone(), self.head.clone(), self.deadline);
                     let top = self.top.clone();
@@ -125,7 +125,7 @@ impl StepExecutor<'_> {
                         let mut executor = StepExecutor::new(context)?;
                         (executor.locals, executor.head, executor.deadline, executor.top) =
                             (locals, head, deadline, top);
-                        executor.in_turn(round, results)
+                        executor.in_turn(foreach_loop, results)
                     })
                 })
                 .collect();
@@ -137,13 +137,13 @@ impl StepExecutor<'_> {
     }
 
     /// Takes one item after the other until none is left, or none is to be begun.
-    fn in_turn(&mut self, round: &Round<'_>, results: &Mutex<Results<'_>>) -> Result<(), RunError> {
+    fn in_turn(&mut self, foreach_loop: &ForeachLoop<'_>, results: &Mutex<ItemResults<'_>>) -> Result<(), RunError> {
         let lock = || results.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             let next = {
                 let mut results = lock();
                 let may_go_on =
-                    results.end.is_none() && (results.failures.is_empty() || round.foreach.continue_on_error);
+                    results.end.is_none() && (results.failures.is_empty() || foreach_loop.foreach.continue_on_error);
                 if may_go_on { results.waiting.pop_front() } else { None }
             };
             let Some(item) = next else { return Ok(()) };
@@ -151,7 +151,7 @@ impl StepExecutor<'_> {
                 lock().end = Some(Done::Stopped(stop));
                 return Ok(());
             }
-            match self.item(round, &item)? {
+            match self.item(foreach_loop, &item)? {
                 Done::Completed(_) | Done::Skipped(_) => {}
                 Done::Failed(failure) => lock().failures.push((item.name.to_owned(), failure)),
                 stopped @ Done::Stopped(_) => lock().end = Some(stopped),
@@ -159,10 +159,10 @@ impl StepExecutor<'_> {
         }
     }
 
-    fn item(&mut self, round: &Round<'_>, item: &Item<'_>) -> Result<Done, RunError> {
-        let (step, total) = (&round.step.id, round.items.len());
-        if round.is_recorded {
-            self.context.ledger().begin_part(step, item.name, round.items)?;
+    fn item(&mut self, foreach_loop: &ForeachLoop<'_>, item: &Item<'_>) -> Result<Done, RunError> {
+        let (step, total) = (&foreach_loop.step.id, foreach_loop.items.len());
+        if foreach_loop.is_recorded {
+            self.context.ledger().begin_part(step, item.name, foreach_loop.items)?;
         }
         let (number, name) = (item.number, item.name);
         self.context.console.tell(&Event::Item { step: step.as_str(), name, number, total });
@@ -170,10 +170,10 @@ impl StepExecutor<'_> {
         self.locals.insert("item".to_owned(), item.value.clone());
         self.locals.insert("index".to_owned(), Value::from(item.number - 1));
         self.locals.insert("total".to_owned(), Value::from(total));
-        let done = self.all(&round.foreach.steps);
+        let done = self.all(&foreach_loop.foreach.steps);
         self.locals = outer;
         let done = done?;
-        if round.is_recorded {
+        if foreach_loop.is_recorded {
             let (status, error) = match &done {
                 Done::Completed(_) | Done::Skipped(_) => (Status::Completed, None),
                 Done::Failed(failure) => (Status::Failed, Some(failure.message.clone())),
