@@ -29,11 +29,11 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// Is what a probe found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum ProbeOutcome {
     /// Exit 0.
     TookEffect,
     /// Exit 1.
-    DidNot,
+    HadNoEffect,
     /// Anything else decides nothing.
     Unknown(String),
     Stopped(Stop),
@@ -50,19 +50,21 @@ pub(super) struct Probe<'a> {
 
 impl Probe<'_> {
     /// Runs the probe of a step. What it prints is for the person who waits, not a result.
-    pub(super) fn run(&self, step: &Step, console: &dyn Console) -> Found {
-        match self.ended(step, console) {
-            Ok(Ended { stop: Some(stop), .. }) => Found::Stopped(stop),
-            Ok(Ended { timed_out: true, .. }) => Found::Unknown(format!("it took longer than {} s", LIMIT.as_secs())),
-            Ok(Ended { code: Some(0), .. }) => Found::TookEffect,
-            Ok(Ended { code: Some(1), .. }) => Found::DidNot,
-            Ok(Ended { code: Some(code), .. }) => Found::Unknown(format!("exit code {code}")),
-            Ok(Ended { signal, .. }) => Found::Unknown(format!("signal {}", signal.unwrap_or_default())),
-            Err(why) => Found::Unknown(why),
+    pub(super) fn run(&self, step: &Step, console: &dyn Console) -> ProbeOutcome {
+        match self.run_child(step, console) {
+            Ok(Ended { stop: Some(stop), .. }) => ProbeOutcome::Stopped(stop),
+            Ok(Ended { timed_out: true, .. }) => {
+                ProbeOutcome::Unknown(format!("it took longer than {} s", LIMIT.as_secs()))
+            }
+            Ok(Ended { code: Some(0), .. }) => ProbeOutcome::TookEffect,
+            Ok(Ended { code: Some(1), .. }) => ProbeOutcome::HadNoEffect,
+            Ok(Ended { code: Some(code), .. }) => ProbeOutcome::Unknown(format!("exit code {code}")),
+            Ok(Ended { signal, .. }) => ProbeOutcome::Unknown(format!("signal {}", signal.unwrap_or_default())),
+            Err(why) => ProbeOutcome::Unknown(why),
         }
     }
 
-    fn ended(&self, step: &Step, console: &dyn Console) -> Result<Ended, String> {
+    fn run_child(&self, step: &Step, console: &dyn Console) -> Result<Ended, String> {
         let template = step.probe.as_ref().ok_or("it has none")?;
         let shell = variables::render_shell(template, self).map_err(|error| error.message)?;
         let own = step.env.iter().map(|(name, value)| Ok((name.clone(), variables::render(value, self)?)));
@@ -85,7 +87,7 @@ impl Probe<'_> {
             keep: 0,
         };
         let signals = Signals::listen().map_err(|error| error.to_string())?;
-        exec::run(&job, &signals, &mut Aside { step, console }).map_err(|error| error.to_string())
+        exec::run(&job, &signals, &mut ProbeOutput { step, console }).map_err(|error| error.to_string())
     }
 }
 
@@ -107,12 +109,12 @@ impl Scope for Probe<'_> {
 }
 
 /// Passes on what a probe prints.
-struct Aside<'a> {
+struct ProbeOutput<'a> {
     step: &'a Step,
     console: &'a dyn Console,
 }
 
-impl Watcher for Aside<'_> {
+impl Watcher for ProbeOutput<'_> {
     fn printed(&mut self, _: Stream, bytes: &[u8]) {
         self.console.output(self.step.id.as_str(), Stream::Stderr, bytes);
     }

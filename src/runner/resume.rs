@@ -12,8 +12,8 @@ use super::error::RunError;
 use super::ledger::Ledger;
 use super::open::environment;
 use super::open::start_again;
-use super::probe::Found;
 use super::probe::Probe;
+use super::probe::ProbeOutcome;
 use super::spec::Workflow;
 use crate::dialect::script::record::Facts;
 use crate::dialect::script::record::Header;
@@ -234,21 +234,21 @@ impl Choice<'_> {
     fn took_effect(&mut self, at: usize) -> Result<bool, RunError> {
         let step = self.ledger.run().steps[at].clone();
         let may_ask = match self.probed(&step)? {
-            Some(Found::TookEffect) => {
+            Some(ProbeOutcome::TookEffect) => {
                 self.say(&format!("The probe of step {} found that it took effect; it is not repeated", step.id));
                 return self.settled(&step, "its probe found that it took effect").map(|()| true);
             }
-            Some(Found::DidNot) => {
+            Some(ProbeOutcome::HadNoEffect) => {
                 self.say(&format!("The probe of step {} found that it did not take effect; it is repeated", step.id));
                 return Ok(false);
             }
-            Some(Found::Stopped(stop)) => {
+            Some(ProbeOutcome::Stopped(stop)) => {
                 let message =
                     format!("{} came while the probe of step {} ran; nothing was changed", stop.as_str(), step.id);
                 let hint = format!("piton resume {}", self.header.session);
                 return Err(RunError::new(ProblemKind::Stopped(stop), message, [hint]));
             }
-            Some(Found::Unknown(why)) => {
+            Some(ProbeOutcome::Unknown(why)) => {
                 self.say(&format!("The probe of step {} decides nothing: {why}", step.id));
                 true
             }
@@ -268,7 +268,7 @@ impl Choice<'_> {
     }
 
     /// Runs the probe of a step, once a person agreed to that. Whether the step is repeated is never for `--yes` to say.
-    fn probed(&self, step: &Step) -> Result<Option<Found>, RunError> {
+    fn probed(&self, step: &Step) -> Result<Option<ProbeOutcome>, RunError> {
         let (Some(text), false) = (&step.probe, self.options.dry_run) else { return Ok(None) };
         let Some(defined) = self.workflow.steps.iter().find(|defined| defined.id == step.id) else { return Ok(None) };
         let question =
