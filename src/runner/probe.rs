@@ -9,7 +9,7 @@ use super::console::Console;
 use super::context::built_in;
 use super::context::joined;
 use super::exec;
-use super::exec::Ended;
+use super::exec::ChildExit;
 use super::exec::Job;
 use super::exec::Signals;
 use super::exec::Stop;
@@ -52,19 +52,19 @@ impl Probe<'_> {
     /// Runs the probe of a step. What it prints is for the person who waits, not a result.
     pub(super) fn run(&self, step: &Step, console: &dyn Console) -> ProbeOutcome {
         match self.run_child(step, console) {
-            Ok(Ended { stop: Some(stop), .. }) => ProbeOutcome::Stopped(stop),
-            Ok(Ended { timed_out: true, .. }) => {
+            Ok(ChildExit { stop: Some(stop), .. }) => ProbeOutcome::Stopped(stop),
+            Ok(ChildExit { timed_out: true, .. }) => {
                 ProbeOutcome::Unknown(format!("it took longer than {} s", LIMIT.as_secs()))
             }
-            Ok(Ended { code: Some(0), .. }) => ProbeOutcome::TookEffect,
-            Ok(Ended { code: Some(1), .. }) => ProbeOutcome::HadNoEffect,
-            Ok(Ended { code: Some(code), .. }) => ProbeOutcome::Unknown(format!("exit code {code}")),
-            Ok(Ended { signal, .. }) => ProbeOutcome::Unknown(format!("signal {}", signal.unwrap_or_default())),
+            Ok(ChildExit { code: Some(0), .. }) => ProbeOutcome::TookEffect,
+            Ok(ChildExit { code: Some(1), .. }) => ProbeOutcome::HadNoEffect,
+            Ok(ChildExit { code: Some(code), .. }) => ProbeOutcome::Unknown(format!("exit code {code}")),
+            Ok(ChildExit { signal, .. }) => ProbeOutcome::Unknown(format!("signal {}", signal.unwrap_or_default())),
             Err(why) => ProbeOutcome::Unknown(why),
         }
     }
 
-    fn run_child(&self, step: &Step, console: &dyn Console) -> Result<Ended, String> {
+    fn run_child(&self, step: &Step, console: &dyn Console) -> Result<ChildExit, String> {
         let template = step.probe.as_ref().ok_or("it has none")?;
         let shell = variables::render_shell(template, self).map_err(|error| error.message)?;
         let own = step.env.iter().map(|(name, value)| Ok((name.clone(), variables::render(value, self)?)));

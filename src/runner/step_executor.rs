@@ -12,7 +12,7 @@ use super::context::RunContext;
 use super::context::joined;
 use super::error::RunError;
 use super::exec;
-use super::exec::Ended;
+use super::exec::ChildExit;
 use super::exec::Job;
 use super::exec::Signals;
 use super::exec::Stop;
@@ -331,35 +331,35 @@ impl<'a> StepExecutor<'a> {
             keep,
         };
         let mut watcher = OutputWatcher::new(self.context, step, is_claude, output);
-        let ended = exec::run(&job, &self.signals, &mut watcher);
+        let exit = exec::run(&job, &self.signals, &mut watcher);
         let seen = watcher.end();
-        let ended = ended.map_err(|error| not_started(&job.words[0], &error))?;
-        if let Some(stop) = ended.stop {
+        let exit = exit.map_err(|error| not_started(&job.words[0], &error))?;
+        if let Some(stop) = exit.stop {
             return Ok(Done::Stopped(stop));
         }
         if let Some(problem) = seen.problem {
             return Err(refused(problem));
         }
         let api_error = seen.api_error.as_deref();
-        if ended.code != Some(0) || ended.timed_out || api_error.is_some() {
-            return Err(self.failure(&ended, &seen.stderr, api_error, is_claude));
+        if exit.code != Some(0) || exit.timed_out || api_error.is_some() {
+            return Err(self.failure(&exit, &seen.stderr, api_error, is_claude));
         }
-        if is_kept && (ended.is_cut && !is_claude && ended.stdout.len() >= CAPTURE_LIMIT) {
+        if is_kept && (exit.is_cut && !is_claude && exit.stdout.len() >= CAPTURE_LIMIT) {
             return Err(refused(format!("it prints more than the {CAPTURE_LIMIT} bytes that are kept of a step")));
         }
-        let stdout = if is_claude { seen.result.unwrap_or_default().into_bytes() } else { ended.stdout };
+        let stdout = if is_claude { seen.result.unwrap_or_default().into_bytes() } else { exit.stdout };
         let took = exec::now().saturating_duration_since(now);
-        Ok(Done::Completed(Produced { code: ended.code, stdout, stderr: seen.stderr, took, summary: None }))
+        Ok(Done::Completed(Produced { code: exit.code, stdout, stderr: seen.stderr, took, summary: None }))
     }
 
-    fn failure(&self, ended: &Ended, stderr: &str, api_error: Option<&str>, is_claude: bool) -> Failure {
+    fn failure(&self, exit: &ChildExit, stderr: &str, api_error: Option<&str>, is_claude: bool) -> Failure {
         let hidden = self.context.masks.hide(stderr);
         let api_error = api_error.map(|error| self.context.masks.hide(error));
         classify(Failed {
             // An error that the stream tells of is one, whatever the exit code says.
-            exit_code: ended.code.map(|code| if code == 0 { 1 } else { code }),
-            signal: ended.signal,
-            timed_out: ended.timed_out,
+            exit_code: exit.code.map(|code| if code == 0 { 1 } else { code }),
+            signal: exit.signal,
+            timed_out: exit.timed_out,
             stderr: &hidden,
             api_error: api_error.as_deref(),
             is_claude,

@@ -46,7 +46,7 @@ pub(crate) struct Job {
 
 /// Says how a command ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Ended {
+pub(crate) struct ChildExit {
     pub(crate) code: Option<i32>,
     /// The signal that ended it.
     pub(crate) signal: Option<i32>,
@@ -71,7 +71,7 @@ pub(crate) trait Watcher {
 /// # Errors
 ///
 /// When it cannot be started or waited for. It does not run then.
-pub(crate) fn run(job: &Job, signals: &Signals, watcher: &mut dyn Watcher) -> io::Result<Ended> {
+pub(crate) fn run(job: &Job, signals: &Signals, watcher: &mut dyn Watcher) -> io::Result<ChildExit> {
     let mut child = spawn(job)?;
     let mut running = Running {
         group: Pid::from_child(&child),
@@ -80,7 +80,7 @@ pub(crate) fn run(job: &Job, signals: &Signals, watcher: &mut dyn Watcher) -> io
         deadline: job.timeout.and_then(|limit| Instant::now().checked_add(limit)),
         grace: job.grace,
         kill_at: None,
-        ended: Ended::default(),
+        exit: ChildExit::default(),
     };
     let waited = running.wait(&mut child, signals, watcher);
     if waited.is_err() {
@@ -88,7 +88,7 @@ pub(crate) fn run(job: &Job, signals: &Signals, watcher: &mut dyn Watcher) -> io
         let _ = child.wait();
     }
     let status = waited?;
-    Ok(running.into_ended(status))
+    Ok(running.into_exit(status))
 }
 
 /// Returns this moment, as [`moment_in`] counts.
@@ -151,7 +151,7 @@ struct Running {
     grace: Duration,
     /// Set once the group was asked to end.
     kill_at: Option<Instant>,
-    ended: Ended,
+    exit: ChildExit,
 }
 
 impl Running {
@@ -184,9 +184,9 @@ impl Running {
             Some(kill_at) if now >= kill_at => self.signal(Signal::KILL),
             Some(_) => {}
             None => {
-                self.ended.stop = signals.stop();
-                self.ended.timed_out = self.ended.stop.is_none() && self.deadline.is_some_and(|at| now >= at);
-                if self.ended.stop.is_some() || self.ended.timed_out {
+                self.exit.stop = signals.stop();
+                self.exit.timed_out = self.exit.stop.is_none() && self.deadline.is_some_and(|at| now >= at);
+                if self.exit.stop.is_some() || self.exit.timed_out {
                     self.signal(Signal::TERM);
                     self.kill_at = Some(now + self.grace);
                 }
@@ -199,15 +199,15 @@ impl Running {
         let _ = kill_process_group(self.group, signal);
     }
 
-    fn into_ended(self, status: ExitStatus) -> Ended {
+    fn into_exit(self, status: ExitStatus) -> ChildExit {
         let is_cut = self.stdout.is_cut() || self.stderr.is_cut();
-        Ended {
+        ChildExit {
             code: status.code(),
             signal: status.signal(),
             stdout: self.stdout.into_kept(),
             stderr: self.stderr.into_kept(),
             is_cut,
-            ..self.ended
+            ..self.exit
         }
     }
 }
