@@ -10,9 +10,9 @@ use super::finish;
 use super::finish::WorktreeOutcome;
 use super::retry::Failure;
 use super::spec::Step;
-use super::step_executor::Done;
-use super::step_executor::Produced;
 use super::step_executor::StepExecutor;
+use super::step_executor::StepOutcome;
+use super::step_executor::StepOutput;
 use super::step_executor::refused;
 use crate::dialect::script::record::Facts;
 use crate::dialect::script::record::RetryState;
@@ -82,16 +82,18 @@ fn steps(executor: &mut StepExecutor<'_>, due: &[ScheduledStep]) -> Result<Optio
             return interrupted(executor.context, stop).map(Some);
         }
         match one(executor, step, *due)? {
-            Done::Completed(_) => executor.context.console.tell(&Event::Completed { number, total, step: id }),
-            Done::Skipped(why) => executor.context.console.tell(&Event::Skipped { number, total, step: id, why }),
-            Done::Failed(failure) => {
+            StepOutcome::Completed(_) => executor.context.console.tell(&Event::Completed { number, total, step: id }),
+            StepOutcome::Skipped(why) => {
+                executor.context.console.tell(&Event::Skipped { number, total, step: id, why })
+            }
+            StepOutcome::Failed(failure) => {
                 executor.context.ledger().snapshot()?;
                 let error = failure.message.clone();
                 executor.context.console.tell(&Event::Failed { number, step: id, error: &error });
                 let (step, retryable) = (id.to_owned(), failure.is_transient());
                 return Ok(Some(End::Failed { step, number, error, retryable }));
             }
-            Done::Stopped(stop) => return interrupted(executor.context, stop).map(Some),
+            StepOutcome::Stopped(stop) => return interrupted(executor.context, stop).map(Some),
         }
     }
     Ok(None)
@@ -107,7 +109,7 @@ pub(super) fn interrupted(context: &RunContext<'_>, stop: Stop) -> Result<End, R
 }
 
 /// Does one step with all its tries, and records each.
-fn one(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Result<Done, RunError> {
+fn one(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Result<StepOutcome, RunError> {
     let retry = executor.context.ledger().step(&step.id).and_then(|state| state.retry);
     let mut attempt = retry.map_or(1, |retry| retry.attempts.saturating_add(1));
     announce(executor, step, due);
@@ -118,22 +120,22 @@ fn one(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Resu
             executor.context.console.tell(&Event::Note { text: &text });
         }
         if let Some(stop) = exec::pause(left, &executor.signals) {
-            return Ok(Done::Stopped(stop));
+            return Ok(StepOutcome::Stopped(stop));
         }
     }
     executor.head = executor.context.ledger().step(&step.id).and_then(|state| state.head.clone());
     match executor.unwanted(step) {
-        Some(Done::Skipped(why)) => {
+        Some(StepOutcome::Skipped(why)) => {
             let kind = ChangeKind::Skip { step: step.id.clone(), part: None, reason: why.to_owned() };
             executor.context.ledger().record(kind, Facts::default(), due.is_forced)?;
-            return Ok(Done::Skipped(why));
+            return Ok(StepOutcome::Skipped(why));
         }
-        Some(Done::Failed(failure)) => {
+        Some(StepOutcome::Failed(failure)) => {
             begin(executor, step, due.is_forced)?;
             failed(executor, step, &failure, None)?;
-            return Ok(Done::Failed(failure));
+            return Ok(StepOutcome::Failed(failure));
         }
-        Some(Done::Completed(_) | Done::Stopped(_)) | None => {}
+        Some(StepOutcome::Completed(_) | StepOutcome::Stopped(_)) | None => {}
     }
     let mut is_forced = due.is_forced;
     loop {
@@ -141,27 +143,27 @@ fn one(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Resu
         // The first begin opened it again.
         is_forced = false;
         let done = match executor.once(step)? {
-            Done::Failed(failure) => match executor.again(step, attempt, &failure) {
+            StepOutcome::Failed(failure) => match executor.again(step, attempt, &failure) {
                 Some(after) => {
                     let next_at = executor.context.ticker.now().now.plus(after);
                     failed(executor, step, &failure, Some(RetryState { attempts: attempt, next_at }))?;
                     if let Some(stop) = exec::pause(after, &executor.signals) {
-                        return Ok(Done::Stopped(stop));
+                        return Ok(StepOutcome::Stopped(stop));
                     }
                     attempt += 1;
                     continue;
                 }
                 None => executor.handled(step, failure)?,
             },
-            done @ (Done::Completed(_) | Done::Skipped(_) | Done::Stopped(_)) => done,
+            done @ (StepOutcome::Completed(_) | StepOutcome::Skipped(_) | StepOutcome::Stopped(_)) => done,
         };
         return match done {
-            Done::Completed(produced) => completed(executor, step, produced),
-            Done::Failed(failure) => {
+            StepOutcome::Completed(produced) => completed(executor, step, produced),
+            StepOutcome::Failed(failure) => {
                 failed(executor, step, &failure, None)?;
-                Ok(Done::Failed(failure))
+                Ok(StepOutcome::Failed(failure))
             }
-            done @ (Done::Skipped(_) | Done::Stopped(_)) => Ok(done),
+            done @ (StepOutcome::Skipped(_) | StepOutcome::Stopped(_)) => Ok(done),
         };
     }
 }
@@ -187,13 +189,13 @@ fn begin(executor: &mut StepExecutor<'_>, step: &Step, is_forced: bool) -> Resul
     Ok(())
 }
 
-fn completed(executor: &mut StepExecutor<'_>, step: &Step, produced: Produced) -> Result<Done, RunError> {
+fn completed(executor: &mut StepExecutor<'_>, step: &Step, produced: StepOutput) -> Result<StepOutcome, RunError> {
     let variables = match executor.take_left() {
         Ok(variables) => variables,
         Err(message) => {
             let failure = refused(message);
             failed(executor, step, &failure, None)?;
-            return Ok(Done::Failed(failure));
+            return Ok(StepOutcome::Failed(failure));
         }
     };
     let facts = Facts {
@@ -205,7 +207,7 @@ fn completed(executor: &mut StepExecutor<'_>, step: &Step, produced: Produced) -
     };
     let outcome = Outcome { summary: produced.summary.clone(), ..Outcome::completed(step.id.clone()) };
     executor.context.ledger().record(ChangeKind::Finish(Box::new(outcome)), facts, false)?;
-    Ok(Done::Completed(produced))
+    Ok(StepOutcome::Completed(produced))
 }
 
 fn failed(

@@ -11,9 +11,9 @@ use super::spec::OnIncomplete;
 use super::spec::Step;
 use super::spec::Validate;
 use super::spec::WriteFile;
-use super::step_executor::Done;
-use super::step_executor::Produced;
 use super::step_executor::StepExecutor;
+use super::step_executor::StepOutcome;
+use super::step_executor::StepOutput;
 use super::step_executor::refused;
 use crate::dialect;
 use crate::model::clean_line;
@@ -23,7 +23,7 @@ use crate::store;
 /// Is how complete something is, or why that cannot be said.
 enum Measured {
     Percent(f64, Value),
-    Ended(Done),
+    Ended(StepOutcome),
 }
 
 impl StepExecutor<'_> {
@@ -43,7 +43,7 @@ impl StepExecutor<'_> {
         files::write(&path, &content, file.mode, file.create_dirs).map_err(refused)
     }
 
-    pub(super) fn validate(&mut self, validate: &Validate) -> Result<Done, RunError> {
+    pub(super) fn validate(&mut self, validate: &Validate) -> Result<StepOutcome, RunError> {
         let mut attempts = validate.on_incomplete.as_ref().map_or(0, |gap| gap.max_attempts);
         loop {
             let (percent, result) = match self.measure(validate)? {
@@ -51,16 +51,16 @@ impl StepExecutor<'_> {
                 Measured::Ended(done) => return Ok(done),
             };
             if percent >= validate.threshold {
-                return Ok(Done::Completed(Produced::default()));
+                return Ok(StepOutcome::Completed(StepOutput::default()));
             }
             let message = format!("{percent} % is complete, and {} % is needed", validate.threshold);
             let Some(gap) = validate.on_incomplete.as_ref().filter(|_| attempts > 0) else {
                 let may_go_on = validate.on_incomplete.as_ref().is_some_and(|gap| !gap.fail_workflow);
                 return Ok(if may_go_on {
                     let summary = Some(format!("{message}; its `on_incomplete` lets the workflow go on"));
-                    Done::Completed(Produced { summary, ..Produced::default() })
+                    StepOutcome::Completed(StepOutput { summary, ..StepOutput::default() })
                 } else {
-                    Done::Failed(said_no(message))
+                    StepOutcome::Failed(said_no(message))
                 });
             };
             attempts -= 1;
@@ -71,7 +71,7 @@ impl StepExecutor<'_> {
     }
 
     /// Has a gap closed; returns how the step ends where that did not go well.
-    fn close(&mut self, gap: &OnIncomplete, percent: f64, mut result: Value) -> Result<Option<Done>, RunError> {
+    fn close(&mut self, gap: &OnIncomplete, percent: f64, mut result: Value) -> Result<Option<StepOutcome>, RunError> {
         if let Some(object) = result.as_object_mut() {
             object.insert("completion".to_owned(), Value::from(percent));
         }
@@ -83,16 +83,16 @@ impl StepExecutor<'_> {
             None => self.locals.remove("validation"),
         };
         Ok(match done? {
-            Done::Completed(_) | Done::Skipped(_) => {
+            StepOutcome::Completed(_) | StepOutcome::Skipped(_) => {
                 let is_same = store::git::head(&self.context.folder).and_then(|head| head.sha) == head;
                 let message = "its `on_incomplete` has `commit_required`, and no commit was made";
-                (gap.commit_required && is_same).then(|| Done::Failed(said_no(message.to_owned())))
+                (gap.commit_required && is_same).then(|| StepOutcome::Failed(said_no(message.to_owned())))
             }
-            Done::Failed(failure) => {
+            StepOutcome::Failed(failure) => {
                 let message = format!("on_incomplete: {}", failure.message);
-                Some(Done::Failed(Failure { message, ..failure }))
+                Some(StepOutcome::Failed(Failure { message, ..failure }))
             }
-            stopped @ Done::Stopped(_) => Some(stopped),
+            stopped @ StepOutcome::Stopped(_) => Some(stopped),
         })
     }
 
@@ -101,16 +101,18 @@ impl StepExecutor<'_> {
         let done = self.all(&validate.steps);
         self.is_listening = was;
         let produced = match done? {
-            Done::Completed(produced) => produced,
-            done @ (Done::Skipped(_) | Done::Failed(_) | Done::Stopped(_)) => return Ok(Measured::Ended(done)),
+            StepOutcome::Completed(produced) => produced,
+            done @ (StepOutcome::Skipped(_) | StepOutcome::Failed(_) | StepOutcome::Stopped(_)) => {
+                return Ok(Measured::Ended(done));
+            }
         };
         Ok(match self.result(validate, &produced) {
             Ok((percent, result)) => Measured::Percent(percent, result),
-            Err(failure) => Measured::Ended(Done::Failed(failure)),
+            Err(failure) => Measured::Ended(StepOutcome::Failed(failure)),
         })
     }
 
-    fn result(&self, validate: &Validate, produced: &Produced) -> Result<(f64, Value), Failure> {
+    fn result(&self, validate: &Validate, produced: &StepOutput) -> Result<(f64, Value), Failure> {
         let text = match &validate.result_file {
             Some(path) => {
                 let path = files::below(&self.context.folder, &self.render(path)?).map_err(refused)?;

@@ -15,8 +15,8 @@ use super::error::ProblemKind;
 use super::error::RunError;
 use super::resume::says_yes;
 use super::spec::Merge;
-use super::step_executor::Done;
 use super::step_executor::StepExecutor;
+use super::step_executor::StepOutcome;
 use crate::dialect::script::record::Facts;
 use crate::engine::quoted;
 use crate::model::ChangeKind;
@@ -204,9 +204,9 @@ fn own_merge(
     let done = executor.all(&merge.steps)?;
     executor.deadline = None;
     match done {
-        Done::Completed(_) | Done::Skipped(_) => Ok(None),
-        Done::Stopped(stop) => interrupted(context, stop).map(Some),
-        Done::Failed(failure) => {
+        StepOutcome::Completed(_) | StepOutcome::Skipped(_) => Ok(None),
+        StepOutcome::Stopped(stop) => interrupted(context, stop).map(Some),
+        StepOutcome::Failed(failure) => {
             let message = format!("every step is done, and the `merge` of the workflow failed: {}", failure.message);
             let hint = format!("piton resume {} tries it again", context.header.session);
             Err(RunError::new(ProblemKind::No, format!("{message}; the worktree is kept"), [hint]))

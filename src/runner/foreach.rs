@@ -14,9 +14,9 @@ use super::retry::Failure;
 use super::spec::Foreach;
 use super::spec::Items;
 use super::spec::Step;
-use super::step_executor::Done;
-use super::step_executor::Produced;
 use super::step_executor::StepExecutor;
+use super::step_executor::StepOutcome;
+use super::step_executor::StepOutput;
 use super::step_executor::refused;
 use crate::dialect::script::record::Facts;
 use crate::dialect::script::state::part_names;
@@ -46,11 +46,11 @@ struct ItemResults<'a> {
     waiting: VecDeque<Item<'a>>,
     failures: Vec<(String, Failure)>,
     /// Why no other item is begun.
-    end: Option<Done>,
+    end: Option<StepOutcome>,
 }
 
 impl StepExecutor<'_> {
-    pub(super) fn foreach(&mut self, step: &Step, foreach: &Foreach) -> Result<Done, RunError> {
+    pub(super) fn foreach(&mut self, step: &Step, foreach: &Foreach) -> Result<StepOutcome, RunError> {
         let is_recorded = self.top.as_ref() == Some(&step.id);
         let mut items = match self.items(step, foreach, is_recorded) {
             Ok(items) => items,
@@ -73,26 +73,26 @@ impl StepExecutor<'_> {
         }
         let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok(match (results.end, results.failures.first()) {
-            (Some(stopped @ Done::Stopped(_)), _) => stopped,
+            (Some(stopped @ StepOutcome::Stopped(_)), _) => stopped,
             (_, Some((name, failure))) => {
                 let more = match results.failures.len() {
                     1 => String::new(),
                     count => format!(" (and {} more)", count - 1),
                 };
                 let message = format!("item {name}: {}{more}", failure.message);
-                Done::Failed(Failure { message, ..failure.clone() })
+                StepOutcome::Failed(Failure { message, ..failure.clone() })
             }
             (Some(done), None) => done,
-            (None, None) => Done::Completed(Produced::default()),
+            (None, None) => StepOutcome::Completed(StepOutput::default()),
         })
     }
 
     /// Returns what to go over. The items that a command named once are kept, so that a resume goes on with the same ones.
-    fn items(&mut self, step: &Step, foreach: &Foreach, is_recorded: bool) -> Result<Vec<Value>, Done> {
+    fn items(&mut self, step: &Step, foreach: &Foreach, is_recorded: bool) -> Result<Vec<Value>, StepOutcome> {
         match &foreach.items {
             Items::List(list) => {
                 let items = list.iter().map(|item| self.render(item).map(Value::String));
-                items.collect::<Result<_, _>>().map_err(Done::Failed)
+                items.collect::<Result<_, _>>().map_err(StepOutcome::Failed)
             }
             Items::Command(command) => {
                 let known = if is_recorded { self.context.ledger().items(&step.id) } else { None };
@@ -103,11 +103,11 @@ impl StepExecutor<'_> {
                 let done = self.shell(step, command);
                 self.is_listening = was;
                 match done {
-                    Ok(Done::Completed(produced)) => Ok(parse(&String::from_utf8_lossy(&produced.stdout))),
+                    Ok(StepOutcome::Completed(produced)) => Ok(parse(&String::from_utf8_lossy(&produced.stdout))),
                     Ok(done) => Err(done),
                     Err(failure) => {
                         let message = format!("the command that names the items failed: {}", failure.message);
-                        Err(Done::Failed(Failure { message, ..failure }))
+                        Err(StepOutcome::Failed(Failure { message, ..failure }))
                     }
                 }
             }
@@ -148,18 +148,18 @@ impl StepExecutor<'_> {
             };
             let Some(item) = next else { return Ok(()) };
             if let Some(stop) = self.signals.stop() {
-                lock().end = Some(Done::Stopped(stop));
+                lock().end = Some(StepOutcome::Stopped(stop));
                 return Ok(());
             }
             match self.item(foreach_loop, &item)? {
-                Done::Completed(_) | Done::Skipped(_) => {}
-                Done::Failed(failure) => lock().failures.push((item.name.to_owned(), failure)),
-                stopped @ Done::Stopped(_) => lock().end = Some(stopped),
+                StepOutcome::Completed(_) | StepOutcome::Skipped(_) => {}
+                StepOutcome::Failed(failure) => lock().failures.push((item.name.to_owned(), failure)),
+                stopped @ StepOutcome::Stopped(_) => lock().end = Some(stopped),
             }
         }
     }
 
-    fn item(&mut self, foreach_loop: &ForeachLoop<'_>, item: &Item<'_>) -> Result<Done, RunError> {
+    fn item(&mut self, foreach_loop: &ForeachLoop<'_>, item: &Item<'_>) -> Result<StepOutcome, RunError> {
         let (step, total) = (&foreach_loop.step.id, foreach_loop.items.len());
         if foreach_loop.is_recorded {
             self.context.ledger().begin_part(step, item.name, foreach_loop.items)?;
@@ -175,15 +175,15 @@ impl StepExecutor<'_> {
         let done = done?;
         if foreach_loop.is_recorded {
             let (status, error) = match &done {
-                Done::Completed(_) | Done::Skipped(_) => (Status::Completed, None),
-                Done::Failed(failure) => (Status::Failed, Some(failure.message.clone())),
-                Done::Stopped(_) => return Ok(done),
+                StepOutcome::Completed(_) | StepOutcome::Skipped(_) => (Status::Completed, None),
+                StepOutcome::Failed(failure) => (Status::Failed, Some(failure.message.clone())),
+                StepOutcome::Stopped(_) => return Ok(done),
             };
             let part = Some(item.name.to_owned());
             let outcome = Outcome { part, status, error, ..Outcome::completed(step.clone()) };
             let variables = match self.take_left() {
                 Ok(variables) => variables,
-                Err(message) => return Ok(Done::Failed(refused(message))),
+                Err(message) => return Ok(StepOutcome::Failed(refused(message))),
             };
             let facts = Facts { variables, ..Facts::default() };
             self.context.ledger().record(ChangeKind::Finish(Box::new(outcome)), facts, false)?;

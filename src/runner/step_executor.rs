@@ -61,8 +61,8 @@ pub(super) struct StepExecutor<'a> {
 
 /// Says how a step ended.
 #[derive(Clone, Debug)]
-pub(super) enum Done {
-    Completed(Produced),
+pub(super) enum StepOutcome {
+    Completed(StepOutput),
     Skipped(&'static str),
     Failed(Failure),
     /// The runner was told to stop in the middle of it.
@@ -71,7 +71,7 @@ pub(super) enum Done {
 
 /// Is what a step produced.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Produced {
+pub(super) struct StepOutput {
     pub(super) code: Option<i32>,
     /// As far as somebody wants it.
     pub(super) stdout: Vec<u8>,
@@ -99,40 +99,42 @@ impl<'a> StepExecutor<'a> {
     }
 
     /// Does a step inside of another one, with all its tries.
-    pub(super) fn nested(&mut self, step: &Step) -> Result<Done, RunError> {
+    pub(super) fn nested(&mut self, step: &Step) -> Result<StepOutcome, RunError> {
         if let Some(done) = self.unwanted(step) {
             return Ok(done);
         }
         let mut attempt = 1;
         loop {
             match self.once(step)? {
-                Done::Failed(failure) => {
+                StepOutcome::Failed(failure) => {
                     let Some(after) = self.again(step, attempt, &failure) else { return self.handled(step, failure) };
                     if let Some(stop) = exec::pause(after, &self.signals) {
-                        return Ok(Done::Stopped(stop));
+                        return Ok(StepOutcome::Stopped(stop));
                     }
                     attempt += 1;
                 }
-                done @ (Done::Completed(_) | Done::Skipped(_) | Done::Stopped(_)) => return Ok(done),
+                done @ (StepOutcome::Completed(_) | StepOutcome::Skipped(_) | StepOutcome::Stopped(_)) => {
+                    return Ok(done);
+                }
             }
         }
     }
 
     /// Does several, until one fails.
-    pub(super) fn all(&mut self, steps: &[Step]) -> Result<Done, RunError> {
-        let mut last = Produced::default();
+    pub(super) fn all(&mut self, steps: &[Step]) -> Result<StepOutcome, RunError> {
+        let mut last = StepOutput::default();
         for step in steps {
             match self.nested(step)? {
-                Done::Completed(produced) => last = produced,
-                Done::Skipped(_) => {}
-                Done::Failed(failure) => {
+                StepOutcome::Completed(produced) => last = produced,
+                StepOutcome::Skipped(_) => {}
+                StepOutcome::Failed(failure) => {
                     let message = format!("{}: {}", step.title, failure.message);
-                    return Ok(Done::Failed(Failure { message, ..failure }));
+                    return Ok(StepOutcome::Failed(Failure { message, ..failure }));
                 }
-                stopped @ Done::Stopped(_) => return Ok(stopped),
+                stopped @ StepOutcome::Stopped(_) => return Ok(stopped),
             }
         }
-        Ok(Done::Completed(last))
+        Ok(StepOutcome::Completed(last))
     }
 
     /// Says how long to wait before the next try; `None` when there is none. Tells that there is one.
@@ -152,77 +154,83 @@ impl<'a> StepExecutor<'a> {
     }
 
     /// Lets the handler of a failed step do its work, and the step try again after it.
-    pub(super) fn handled(&mut self, step: &Step, mut failure: Failure) -> Result<Done, RunError> {
-        let Some(handler) = &step.on_failure else { return Ok(Done::Failed(failure)) };
+    pub(super) fn handled(&mut self, step: &Step, mut failure: Failure) -> Result<StepOutcome, RunError> {
+        let Some(handler) = &step.on_failure else { return Ok(StepOutcome::Failed(failure)) };
         for attempt in 0..handler.max_attempts.max(1) {
             self.context.console.tell(&Event::Handling { step: step.id.as_str(), error: &failure.message });
             self.locals.insert("error".to_owned(), Value::String(failure.message.clone()));
             let handled = self.all(&handler.steps);
             self.locals.remove("error");
             match handled? {
-                Done::Completed(_) | Done::Skipped(_) => {}
-                Done::Failed(of_handler) => {
+                StepOutcome::Completed(_) | StepOutcome::Skipped(_) => {}
+                StepOutcome::Failed(of_handler) => {
                     let message = format!("{}; its handler failed as well: {}", failure.message, of_handler.message);
                     failure.message = crate::model::clean_line(&message, 400);
                     break;
                 }
-                stopped @ Done::Stopped(_) => return Ok(stopped),
+                stopped @ StepOutcome::Stopped(_) => return Ok(stopped),
             }
             if attempt >= handler.max_attempts {
                 break;
             }
             match self.once(step)? {
-                Done::Failed(again) => failure = again,
-                done @ (Done::Completed(_) | Done::Skipped(_) | Done::Stopped(_)) => return Ok(done),
+                StepOutcome::Failed(again) => failure = again,
+                done @ (StepOutcome::Completed(_) | StepOutcome::Skipped(_) | StepOutcome::Stopped(_)) => {
+                    return Ok(done);
+                }
             }
         }
         if handler.fail_workflow {
-            return Ok(Done::Failed(failure));
+            return Ok(StepOutcome::Failed(failure));
         }
         let summary = format!("failed ({}); its `on_failure` lets the workflow go on", failure.message);
-        Ok(Done::Completed(Produced { code: failure.exit_code, summary: Some(summary), ..Produced::default() }))
+        Ok(StepOutcome::Completed(StepOutput {
+            code: failure.exit_code,
+            summary: Some(summary),
+            ..StepOutput::default()
+        }))
     }
 
     /// Says how a step ends that is not wanted; `None` when it is.
-    pub(super) fn unwanted(&self, step: &Step) -> Option<Done> {
+    pub(super) fn unwanted(&self, step: &Step) -> Option<StepOutcome> {
         match variables::holds(step.when.as_ref()?, &self.names()) {
             Ok(true) => None,
-            Ok(false) => Some(Done::Skipped("its `when` does not hold")),
-            Err(error) => Some(Done::Failed(unrendered(error))),
+            Ok(false) => Some(StepOutcome::Skipped("its `when` does not hold")),
+            Err(error) => Some(StepOutcome::Failed(unrendered(error))),
         }
     }
 
     /// Tries a step once: its command, and what belongs to its success.
-    pub(super) fn once(&mut self, step: &Step) -> Result<Done, RunError> {
+    pub(super) fn once(&mut self, step: &Step) -> Result<StepOutcome, RunError> {
         let outer = self.deadline;
         let own = step.timeout.and_then(exec::moment_in);
         self.deadline = [outer, own].into_iter().flatten().min();
         let done = self.command(step);
         self.deadline = outer;
         let produced = match done? {
-            Done::Completed(produced) => produced,
-            done @ (Done::Skipped(_) | Done::Failed(_) | Done::Stopped(_)) => return Ok(done),
+            StepOutcome::Completed(produced) => produced,
+            done @ (StepOutcome::Skipped(_) | StepOutcome::Failed(_) | StepOutcome::Stopped(_)) => return Ok(done),
         };
         if let Some(failure) = self.after(step, &produced) {
-            return Ok(Done::Failed(failure));
+            return Ok(StepOutcome::Failed(failure));
         }
         match self.all(&step.on_success)? {
-            Done::Completed(_) | Done::Skipped(_) => Ok(Done::Completed(produced)),
-            Done::Failed(failure) => {
+            StepOutcome::Completed(_) | StepOutcome::Skipped(_) => Ok(StepOutcome::Completed(produced)),
+            StepOutcome::Failed(failure) => {
                 let message = format!("on_success: {}", failure.message);
-                Ok(Done::Failed(Failure { message, ..failure }))
+                Ok(StepOutcome::Failed(Failure { message, ..failure }))
             }
-            stopped @ Done::Stopped(_) => Ok(stopped),
+            stopped @ StepOutcome::Stopped(_) => Ok(stopped),
         }
     }
 
-    fn command(&mut self, step: &Step) -> Result<Done, RunError> {
+    fn command(&mut self, step: &Step) -> Result<StepOutcome, RunError> {
         match &step.command {
-            Command::Shell(program) => Ok(self.shell(step, program).unwrap_or_else(Done::Failed)),
-            Command::Claude(prompt) => Ok(self.claude(step, prompt).unwrap_or_else(Done::Failed)),
+            Command::Shell(program) => Ok(self.shell(step, program).unwrap_or_else(StepOutcome::Failed)),
+            Command::Claude(prompt) => Ok(self.claude(step, prompt).unwrap_or_else(StepOutcome::Failed)),
             Command::WriteFile(file) => Ok(match self.write_file(step, file) {
-                Ok(()) => Done::Completed(Produced::default()),
-                Err(failure) => Done::Failed(failure),
+                Ok(()) => StepOutcome::Completed(StepOutput::default()),
+                Err(failure) => StepOutcome::Failed(failure),
             }),
             Command::Validate(validate) => self.validate(validate),
             Command::Foreach(foreach) => self.foreach(step, foreach),
@@ -230,7 +238,7 @@ impl<'a> StepExecutor<'a> {
     }
 
     /// Keeps what the step is to leave; says why it cannot.
-    fn after(&mut self, step: &Step, produced: &Produced) -> Option<Failure> {
+    fn after(&mut self, step: &Step, produced: &StepOutput) -> Option<Failure> {
         if step.commit_required && store::git::head(&self.context.folder).and_then(|head| head.sha) == self.head {
             return Some(refused("it has `commit_required`, and no commit was made".to_owned()));
         }
@@ -246,7 +254,7 @@ impl<'a> StepExecutor<'a> {
         None
     }
 
-    fn capture(&mut self, capture: &Capture, produced: &Produced) -> Result<(), Failure> {
+    fn capture(&mut self, capture: &Capture, produced: &StepOutput) -> Result<(), Failure> {
         let (name, streams) = (&capture.name, capture.streams);
         if streams.stdout {
             let text = String::from_utf8_lossy(&produced.stdout);
@@ -288,13 +296,13 @@ impl<'a> StepExecutor<'a> {
         Ok(())
     }
 
-    pub(super) fn shell(&mut self, step: &Step, program: &Template) -> Result<Done, Failure> {
+    pub(super) fn shell(&mut self, step: &Step, program: &Template) -> Result<StepOutcome, Failure> {
         let shell = variables::render_shell(program, &self.names()).map_err(unrendered)?;
         let words = vec!["/bin/sh".to_owned(), "-c".to_owned(), shell.text];
         self.job(step, words, shell.env, false)
     }
 
-    fn claude(&mut self, step: &Step, prompt: &Template) -> Result<Done, Failure> {
+    fn claude(&mut self, step: &Step, prompt: &Template) -> Result<StepOutcome, Failure> {
         let words = super::claude::words(&self.render(prompt)?);
         self.job(step, words, Vec::new(), true)
     }
@@ -306,7 +314,7 @@ impl<'a> StepExecutor<'a> {
         words: Vec<String>,
         env: Vec<(String, String)>,
         is_claude: bool,
-    ) -> Result<Done, Failure> {
+    ) -> Result<StepOutcome, Failure> {
         let folder = self.folder(step)?;
         let own = step.env.iter().map(|(name, value)| Ok((name.clone(), self.render(value)?)));
         let own: Vec<(String, String)> = own.collect::<Result<_, Failure>>()?;
@@ -335,7 +343,7 @@ impl<'a> StepExecutor<'a> {
         let seen = watcher.end();
         let exit = exit.map_err(|error| not_started(&job.words[0], &error))?;
         if let Some(stop) = exit.stop {
-            return Ok(Done::Stopped(stop));
+            return Ok(StepOutcome::Stopped(stop));
         }
         if let Some(problem) = seen.problem {
             return Err(refused(problem));
@@ -349,7 +357,7 @@ impl<'a> StepExecutor<'a> {
         }
         let stdout = if is_claude { seen.result.unwrap_or_default().into_bytes() } else { exit.stdout };
         let took = exec::now().saturating_duration_since(now);
-        Ok(Done::Completed(Produced { code: exit.code, stdout, stderr: seen.stderr, took, summary: None }))
+        Ok(StepOutcome::Completed(StepOutput { code: exit.code, stdout, stderr: seen.stderr, took, summary: None }))
     }
 
     fn failure(&self, exit: &ChildExit, stderr: &str, api_error: Option<&str>, is_claude: bool) -> Failure {
