@@ -23,17 +23,17 @@ use crate::store;
 
 /// Is how a run, or its part between two resumes, ended.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct RunResult {
     pub(crate) session: String,
     pub(crate) folder: String,
-    pub(crate) end: End,
+    pub(crate) end: RunEnd,
     pub(crate) done: usize,
     pub(crate) total: usize,
 }
 
 /// Says how it ended.
 #[derive(Debug)]
-pub(crate) enum End {
+pub(crate) enum RunEnd {
     /// Every step is done.
     Completed(WorktreeOutcome),
     /// A step failed, and with it the run, until it is resumed.
@@ -55,7 +55,7 @@ pub(super) struct ScheduledStep {
 }
 
 /// Does what is due, and what comes after it.
-pub(super) fn drive(context: &RunContext<'_>, due: &[ScheduledStep], yes: bool) -> Result<Ended, RunError> {
+pub(super) fn drive(context: &RunContext<'_>, due: &[ScheduledStep], yes: bool) -> Result<RunResult, RunError> {
     let mut executor = StepExecutor::new(context)?;
     let end = steps(&mut executor, due).and_then(|end| match end {
         Some(end) => Ok(end),
@@ -69,11 +69,11 @@ pub(super) fn drive(context: &RunContext<'_>, due: &[ScheduledStep], yes: bool) 
     let is_over = |status: Status| matches!(status, Status::Completed | Status::Skipped);
     let done = ledger.run().steps.iter().filter(|step| is_over(step.status)).count();
     let (session, folder) = (context.header.session.clone(), context.folder.as_str().to_owned());
-    Ok(Ended { session, folder, end, done, total: context.workflow.steps.len() })
+    Ok(RunResult { session, folder, end, done, total: context.workflow.steps.len() })
 }
 
 /// Returns how the run ended before its last step; `None` when all are done.
-fn steps(executor: &mut StepExecutor<'_>, due: &[ScheduledStep]) -> Result<Option<End>, RunError> {
+fn steps(executor: &mut StepExecutor<'_>, due: &[ScheduledStep]) -> Result<Option<RunEnd>, RunError> {
     let total = executor.context.workflow.steps.len();
     for due in due {
         let step = &executor.context.workflow.steps[due.at];
@@ -91,7 +91,7 @@ fn steps(executor: &mut StepExecutor<'_>, due: &[ScheduledStep]) -> Result<Optio
                 let error = failure.message.clone();
                 executor.context.console.tell(&Event::Failed { number, step: id, error: &error });
                 let (step, retryable) = (id.to_owned(), failure.is_transient());
-                return Ok(Some(End::Failed { step, number, error, retryable }));
+                return Ok(Some(RunEnd::Failed { step, number, error, retryable }));
             }
             StepOutcome::Stopped(stop) => return interrupted(executor.context, stop).map(Some),
         }
@@ -99,13 +99,13 @@ fn steps(executor: &mut StepExecutor<'_>, due: &[ScheduledStep]) -> Result<Optio
     Ok(None)
 }
 
-pub(super) fn interrupted(context: &RunContext<'_>, stop: Stop) -> Result<End, RunError> {
+pub(super) fn interrupted(context: &RunContext<'_>, stop: Stop) -> Result<RunEnd, RunError> {
     let signal = stop.as_str().to_owned();
     let facts = Facts { signal: Some(signal.clone()), ..Facts::default() };
     let mut ledger = context.ledger();
     ledger.record(ChangeKind::Pause { reason: Some(signal) }, facts, false)?;
     ledger.snapshot()?;
-    Ok(End::Interrupted(stop))
+    Ok(RunEnd::Interrupted(stop))
 }
 
 /// Does one step with all its tries, and records each.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::console::Event;
 use super::context::RunContext;
-use super::drive::End;
+use super::drive::RunEnd;
 use super::drive::interrupted;
 use super::error::ProblemKind;
 use super::error::RunError;
@@ -60,7 +60,7 @@ struct FinishedWorktree<'a> {
 }
 
 /// Ends a run whose steps are all done.
-pub(super) fn finish(executor: &mut StepExecutor<'_>, yes: bool) -> Result<End, RunError> {
+pub(super) fn finish(executor: &mut StepExecutor<'_>, yes: bool) -> Result<RunEnd, RunError> {
     let context = executor.context;
     let left = match site(context)? {
         None => WorktreeOutcome::InPlace,
@@ -81,7 +81,7 @@ pub(super) fn finish(executor: &mut StepExecutor<'_>, yes: bool) -> Result<End, 
     let mut ledger = context.ledger();
     ledger.record(ChangeKind::Complete { note: None }, Facts { worktree, ..Facts::default() }, false)?;
     ledger.snapshot()?;
-    Ok(End::Completed(left))
+    Ok(RunEnd::Completed(left))
 }
 
 fn site<'a>(context: &'a RunContext<'_>) -> Result<Option<FinishedWorktree<'a>>, RunError> {
@@ -125,7 +125,7 @@ fn keep(context: &RunContext<'_>, site: &FinishedWorktree<'_>) {
 fn merged(
     executor: &mut StepExecutor<'_>,
     site: &FinishedWorktree<'_>,
-) -> Result<Result<WorktreeOutcome, End>, RunError> {
+) -> Result<Result<WorktreeOutcome, RunEnd>, RunError> {
     let context = executor.context;
     if let Some(merge) = &context.workflow.merge {
         if let Some(end) = own_merge(executor, merge, site)? {
@@ -188,7 +188,7 @@ fn own_merge(
     executor: &mut StepExecutor<'_>,
     merge: &Merge,
     site: &FinishedWorktree<'_>,
-) -> Result<Option<End>, RunError> {
+) -> Result<Option<RunEnd>, RunError> {
     let context = executor.context;
     for (name, value) in [
         ("merge.worktree", site.folder.as_str()),

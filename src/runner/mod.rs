@@ -29,8 +29,8 @@ mod variables;
 
 pub(crate) use console::Console;
 pub(crate) use console::Event;
-pub(crate) use drive::End;
-pub(crate) use drive::Ended;
+pub(crate) use drive::RunEnd;
+pub(crate) use drive::RunResult;
 pub(crate) use error::ProblemKind;
 pub(crate) use error::RunError;
 pub(crate) use exec::Signals;

@@ -7,8 +7,8 @@ use super::console::Console;
 use super::console::Event;
 use super::context::RunContext;
 use super::context::named_steps;
-use super::drive::End;
-use super::drive::Ended;
+use super::drive::RunEnd;
+use super::drive::RunResult;
 use super::drive::drive;
 use super::error::ProblemKind;
 use super::error::RunError;
@@ -102,7 +102,7 @@ impl RunEnvironment {
 }
 
 /// Runs a workflow file.
-pub(crate) fn run(start: &Start, console: &dyn Console) -> Result<Ended, RunError> {
+pub(crate) fn run(start: &Start, console: &dyn Console) -> Result<RunResult, RunError> {
     let folder = match &start.project {
         Some(folder) => Utf8PathBuf::from(folder),
         None => store::current_dir()?,
@@ -119,7 +119,7 @@ pub(crate) fn run(start: &Start, console: &dyn Console) -> Result<Ended, RunErro
         let steps = workflow.steps.iter().zip(1..).map(|(step, number)| format!("{number}. {}", step.title)).collect();
         let total = workflow.steps.len();
         let folder = run_environment.project.root.as_str().to_owned();
-        return Ok(Ended { session: String::new(), folder, end: End::Planned(steps), done: 0, total });
+        return Ok(RunResult { session: String::new(), folder, end: RunEnd::Planned(steps), done: 0, total });
     }
     let (home, header) = begin(&run_environment, start, source, &workflow, &bytes)?;
     let id = header.session.clone();
@@ -130,7 +130,7 @@ pub(crate) fn run(start: &Start, console: &dyn Console) -> Result<Ended, RunErro
 }
 
 /// Takes a session up again.
-pub(crate) fn resume(resume: &Resume, console: &dyn Console) -> Result<Ended, RunError> {
+pub(crate) fn resume(resume: &Resume, console: &dyn Console) -> Result<RunResult, RunError> {
     let header = header(&resume.home, &resume.session)?;
     let run_environment = RunEnvironment::open(&header.root, resume.now.as_deref())?;
     go_on(&run_environment, &resume.home, &resume.session, &resume.asked, console)
@@ -203,7 +203,7 @@ fn go_on(
     id: &str,
     asked: &ResumeOptions,
     console: &dyn Console,
-) -> Result<Ended, RunError> {
+) -> Result<RunResult, RunError> {
     let header = header(home, id)?;
     let place = place(home, id, &run_environment.project)?;
     if !asked.dry_run {
@@ -224,7 +224,7 @@ fn held(
     header: &Header,
     asked: &ResumeOptions,
     console: &dyn Console,
-) -> Result<Ended, RunError> {
+) -> Result<RunResult, RunError> {
     let candidate = candidate(&header.session, Some(header))?;
     if !header.is_writable() {
         return Err(newer(header));
@@ -257,7 +257,7 @@ fn held(
         let shown = plan.iter().map(|due| format!("{}. {}", due.at + 1, workflow.steps[due.at].title)).collect();
         let (session, total) = (header.session.clone(), workflow.steps.len());
         let folder = header.worktree.as_ref().unwrap_or(&header.root).as_str().to_owned();
-        return Ok(Ended { session, folder, end: End::Planned(shown), done: total - plan.len(), total });
+        return Ok(RunResult { session, folder, end: RunEnd::Planned(shown), done: total - plan.len(), total });
     }
     let folder = folder(header, &ledger, asked)?;
     if let Some(text) = other_branch(header, &folder) {

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::drive::End;
-use super::drive::Ended;
+use super::drive::RunEnd;
+use super::drive::RunResult;
 use super::finish::WorktreeOutcome;
 use crate::model::Progress;
 
@@ -13,7 +13,7 @@ use crate::model::Progress;
 pub(crate) struct RunReport {
     /// Empty where nothing was begun: `piton run --dry-run`.
     pub(crate) session: String,
-    pub(crate) status: Ending,
+    pub(crate) status: ReportStatus,
     /// Where the steps worked.
     pub(crate) folder: String,
     pub(crate) progress: Progress,
@@ -36,7 +36,7 @@ pub(crate) struct RunReport {
 /// Says in a word how it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Ending {
+pub(crate) enum ReportStatus {
     Completed,
     Failed,
     Interrupted,
@@ -55,13 +55,13 @@ pub(crate) struct FailedStep {
     pub(crate) retryable: bool,
 }
 
-impl From<&Ended> for RunReport {
-    fn from(ended: &Ended) -> Self {
-        let Ended { session, folder, done, total, .. } = ended;
-        let goes_on = matches!(ended.end, End::Failed { .. } | End::Interrupted(_));
+impl From<&RunResult> for RunReport {
+    fn from(result: &RunResult) -> Self {
+        let RunResult { session, folder, done, total, .. } = result;
+        let goes_on = matches!(result.end, RunEnd::Failed { .. } | RunEnd::Interrupted(_));
         let mut report = Self {
             session: session.clone(),
-            status: Ending::Completed,
+            status: ReportStatus::Completed,
             folder: folder.clone(),
             progress: Progress { done: *done, total: *total },
             resume: goes_on.then(|| format!("piton resume {session}")),
@@ -70,19 +70,19 @@ impl From<&Ended> for RunReport {
             signal: None,
             would_run: None,
         };
-        match &ended.end {
-            End::Completed(left) => report.worktree = (*left != WorktreeOutcome::InPlace).then_some(*left),
-            End::Failed { step, number, error, retryable } => {
-                report.status = Ending::Failed;
+        match &result.end {
+            RunEnd::Completed(left) => report.worktree = (*left != WorktreeOutcome::InPlace).then_some(*left),
+            RunEnd::Failed { step, number, error, retryable } => {
+                report.status = ReportStatus::Failed;
                 let (step, error) = (step.clone(), error.clone());
                 report.failed = Some(FailedStep { step, number: *number, error, retryable: *retryable });
             }
-            End::Interrupted(stop) => {
-                report.status = Ending::Interrupted;
+            RunEnd::Interrupted(stop) => {
+                report.status = ReportStatus::Interrupted;
                 report.signal = Some(stop.as_str().to_owned());
             }
-            End::Planned(steps) => {
-                report.status = Ending::Planned;
+            RunEnd::Planned(steps) => {
+                report.status = ReportStatus::Planned;
                 report.would_run = Some(steps.clone());
             }
         }
