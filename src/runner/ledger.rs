@@ -54,7 +54,7 @@ const INLINE_LIMIT: usize = 1 << 20;
 
 /// Is where the records of one session lie.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct SessionPaths {
     /// The folder of all sessions of the repository.
     pub(super) home: Utf8PathBuf,
     /// The folder of the session, below it.
@@ -65,7 +65,7 @@ pub(super) struct Place {
 /// Is the written side of a run.
 #[derive(Debug)]
 pub(super) struct Ledger {
-    place: Place,
+    paths: SessionPaths,
     header: Header,
     ticker: Ticker,
     caller: Caller,
@@ -79,7 +79,7 @@ pub(super) struct Ledger {
     snapshot_seq: u64,
 }
 
-impl Place {
+impl SessionPaths {
     pub(super) fn lock(&self) -> Result<RunLock, RunError> {
         Ok(RunLock::acquire(&self.home, &self.data_dir, self.lock_timeout)?)
     }
@@ -95,10 +95,10 @@ impl Place {
 }
 
 impl Ledger {
-    pub(super) fn new(place: Place, (ticker, caller): (Ticker, Caller), session: Session, run: Run) -> Self {
+    pub(super) fn new(paths: SessionPaths, (ticker, caller): (Ticker, Caller), session: Session, run: Run) -> Self {
         let positions = run.steps.iter().zip(0..).map(|(step, at)| (step.id.as_str().to_owned(), at)).collect();
         let Session { header, state, journal_end, .. } = session;
-        Self { place, header, ticker, caller, snapshot_seq: journal_end.seq, journal_end, state, run, positions }
+        Self { paths, header, ticker, caller, snapshot_seq: journal_end.seq, journal_end, state, run, positions }
     }
 
     pub(super) const fn state(&self) -> &State {
@@ -123,7 +123,7 @@ impl Ledger {
         let at = self.ticker.now().now;
         // How often a step may fail is for its own `retry`, and for the person who resumes.
         let guard = ChangeLimits { force, attempt_limit: u32::MAX };
-        let run = self.around(&kind);
+        let run = self.relevant_part(&kind);
         match engine::admit(&run, &Evidence::default(), &[], Change { at, kind }, guard)? {
             Admitted::Change { change, .. } => self.append(Event::Change(change), facts),
             Admitted::Already(_) => Ok(()),
@@ -132,7 +132,7 @@ impl Ledger {
 
     /// Returns the run as far as it bears on a change: the step it is about with the one that it waits for, or, where it is about
     /// the run as a whole, all of them. So a change costs the same in a long workflow as in a short one.
-    fn around(&self, kind: &ChangeKind) -> Run {
+    fn relevant_part(&self, kind: &ChangeKind) -> Run {
         let steps = match kind {
             ChangeKind::Complete { .. } | ChangeKind::RollBack(_) => self.run.steps.clone(),
             ChangeKind::Start(_)
@@ -163,19 +163,19 @@ impl Ledger {
         };
         let (bytes, journal_end) = self.journal_end.append(event.clone(), facts.clone());
         let kind = EditKind::Append { before_len: self.journal_end.length, bytes };
-        let edit = Edit { path: self.place.file(JOURNAL), kind };
-        let lock = self.place.lock()?;
+        let edit = Edit { path: self.paths.file(JOURNAL), kind };
+        let lock = self.paths.lock()?;
         store::commit(&lock, &[edit], &self.meta(name, step.clone()))?;
         store::lease::refresh(&lock, self.ticker.now(), &self.caller)?;
         drop(lock);
         self.state.apply(&Record { seq: journal_end.seq, event, facts });
         self.journal_end = journal_end;
-        self.bring_up_to_date(step.as_ref());
+        self.update_run(step.as_ref());
         if self.journal_end.seq - self.snapshot_seq >= SNAPSHOT_EVERY { self.snapshot() } else { Ok(()) }
     }
 
     /// Tells the run what the records say now: of one step, or of all where a change was about the run as a whole.
-    fn bring_up_to_date(&mut self, step: Option<&StepId>) {
+    fn update_run(&mut self, step: Option<&StepId>) {
         self.run.status = match self.state.run.status {
             Phase::Active => RunStatus::Active,
             Phase::Paused => RunStatus::Paused,
@@ -212,7 +212,7 @@ impl Ledger {
         if let Some(step) = self.positions.get(step.as_str()).and_then(|at| self.run.steps.get_mut(*at)) {
             step.detail.parts = parts.collect();
         }
-        self.bring_up_to_date(Some(step));
+        self.update_run(Some(step));
     }
 
     /// Returns the items of a step as they were found before.
@@ -245,10 +245,10 @@ impl Ledger {
 
     /// Writes where the run stands, all at once.
     pub(super) fn snapshot(&mut self) -> Result<(), RunError> {
-        let path = self.place.file(SNAPSHOT);
+        let path = self.paths.file(SNAPSHOT);
         let after = snapshot::write(&self.header.session, &self.state, &self.journal_end);
-        let lock = self.place.lock()?;
-        let kind = match store::read_file(&self.place.home, &path) {
+        let lock = self.paths.lock()?;
+        let kind = match store::read_file(&self.paths.home, &path) {
             Content::Bytes(before) => EditKind::Replace { before, after },
             Content::NameOnly | Content::Problem(_) => EditKind::Create { after },
         };
@@ -263,7 +263,7 @@ impl Ledger {
 
     /// Says that nobody drives the run any more.
     pub(super) fn release(&self) -> Result<(), RunError> {
-        Ok(store::lease::release(&self.place.lock()?, self.ticker.now(), &self.caller)?)
+        Ok(store::lease::release(&self.paths.lock()?, self.ticker.now(), &self.caller)?)
     }
 
     /// Returns a value as the journal keeps it: a large one is put into a file first.
@@ -276,7 +276,7 @@ impl Ledger {
         let Some(text) = large else { return Ok(Captured::Inline { value }) };
         let sha256 = crate::model::sha256_hex(text.as_bytes());
         let stored = RelPath::parse(&format!("captures/{sha256}.json")).expect("hex digits");
-        super::files::write_private(&stored.under(&self.place.folder()), text.as_bytes())
+        super::files::write_private(&stored.under(&self.paths.folder()), text.as_bytes())
             .map_err(|error| format!("{stored}: {error}"))?;
         Ok(Captured::Stored { stored, bytes: text.len() as u64, sha256 })
     }
@@ -287,7 +287,7 @@ impl Ledger {
             None => Ok(None),
             Some(Captured::Inline { value }) => Ok(Some(value.clone())),
             Some(Captured::Stored { stored, sha256, .. }) => {
-                let text = super::files::read(&stored.under(&self.place.folder()))?;
+                let text = super::files::read(&stored.under(&self.paths.folder()))?;
                 if crate::model::sha256_hex(text.as_bytes()) != *sha256 {
                     return Err(format!("{stored} is not what the step left there"));
                 }

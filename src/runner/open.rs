@@ -14,7 +14,7 @@ use super::error::ProblemKind;
 use super::error::RunError;
 use super::files;
 use super::ledger::Ledger;
-use super::ledger::Place;
+use super::ledger::SessionPaths;
 use super::orphan;
 use super::resume::ResumeOptions;
 use super::resume::due;
@@ -180,15 +180,15 @@ fn begin(
     let change = Change { at: now, kind: ChangeKind::Start(Box::new(spec)) };
     let new = script::start(&header, change, workflow.outline(sha256_hex(bytes)), head.sha).expect("an id of our own");
     home.create(&id)?;
-    let lock = place(home.root(), &id, project)?.lock()?;
+    let lock = session_paths(home.root(), &id, project)?.lock()?;
     let meta = CheckpointMeta::new("start", now, 0);
     store::commit(&lock, &new, &meta)?;
     Ok((home, header))
 }
 
-fn place(home: &Utf8Path, id: &str, project: &Project) -> Result<Place, RunError> {
+fn session_paths(home: &Utf8Path, id: &str, project: &Project) -> Result<SessionPaths, RunError> {
     let data_dir = candidate(id, None)?.data_dir;
-    Ok(Place { home: home.to_owned(), data_dir, lock_timeout: project.lock_timeout })
+    Ok(SessionPaths { home: home.to_owned(), data_dir, lock_timeout: project.lock_timeout })
 }
 
 fn candidate(id: &str, header: Option<&Header>) -> Result<Candidate, RunError> {
@@ -205,13 +205,13 @@ fn go_on(
     console: &dyn Console,
 ) -> Result<RunResult, RunError> {
     let header = header(home, id)?;
-    let place = place(home, id, &run_environment.project)?;
+    let paths = session_paths(home, id, &run_environment.project)?;
     if !asked.dry_run {
-        claim(&place, run_environment, asked)?;
+        claim(&paths, run_environment, asked)?;
     }
-    let done = held(run_environment, &place, &header, asked, console);
+    let done = held(run_environment, &paths, &header, asked, console);
     if done.is_err() && !asked.dry_run {
-        let lock = place.lock()?;
+        let lock = paths.lock()?;
         store::lease::release(&lock, run_environment.ticker.now(), &run_environment.caller())?;
     }
     done
@@ -220,7 +220,7 @@ fn go_on(
 /// Does the same for a session that nobody else is at work in.
 fn held(
     run_environment: &RunEnvironment,
-    place: &Place,
+    paths: &SessionPaths,
     header: &Header,
     asked: &ResumeOptions,
     console: &dyn Console,
@@ -229,7 +229,7 @@ fn held(
     if !header.is_writable() {
         return Err(newer(header));
     }
-    let (session, loaded) = sound(run_environment, place, &candidate, asked, console)?;
+    let (session, loaded) = sound(run_environment, paths, &candidate, asked, console)?;
     let (workflow, bytes) = workflow(&header.workflow).map_err(|error| match asked.is_new {
         true => error,
         false => gone(header, error),
@@ -243,7 +243,7 @@ fn held(
     }
     needs(&workflow)?;
     let declared = secrets::fetch(&workflow.secrets, &header.root)?;
-    let mut ledger = Ledger::new(place.clone(), (run_environment.ticker, run_environment.caller()), session, run);
+    let mut ledger = Ledger::new(paths.clone(), (run_environment.ticker, run_environment.caller()), session, run);
     if !asked.dry_run {
         ledger.catch_up()?;
         for pid in orphan::end_all(&ledger) {
@@ -268,7 +268,7 @@ fn held(
         masks: Masks::of(&declared, store::variables()),
         named: named_steps(&workflow),
         header: header.clone(),
-        session: place.folder(),
+        session: paths.folder(),
         ticker: run_environment.ticker,
         ledger: std::sync::Mutex::new(ledger),
         workflow,
@@ -287,18 +287,18 @@ fn newer(header: &Header) -> RunError {
 /// Reads a session and sets aside what is no record; a person agrees where that loses what was done.
 fn sound(
     run_environment: &RunEnvironment,
-    place: &Place,
+    paths: &SessionPaths,
     candidate: &Candidate,
     asked: &ResumeOptions,
     console: &dyn Console,
 ) -> Result<(Session, Loaded), RunError> {
     let dialect = dialect::by_id(DialectId::Script);
     let read = || -> Result<(FileSet, Session), RunError> {
-        let lock = place.lock()?;
+        let lock = paths.lock()?;
         let files = store::file_set_locked(
             &run_environment.project,
             &lock,
-            &place.home,
+            &paths.home,
             candidate,
             run_environment.ticker.now(),
         );
@@ -331,7 +331,7 @@ fn sound(
         let loaded = dialect.load(&files);
         return Ok((session, loaded));
     };
-    let lock = place.lock()?;
+    let lock = paths.lock()?;
     let at = run_environment.ticker.now().now;
     let kept = store::set_tail_aside(&lock, &session.journal_file, session.journal_end.length, at)?;
     drop(lock);
@@ -342,14 +342,14 @@ fn sound(
 }
 
 /// Refuses where somebody else is at work, else says that we are.
-fn claim(place: &Place, run_environment: &RunEnvironment, asked: &ResumeOptions) -> Result<(), RunError> {
-    let lock = place.lock()?;
+fn claim(paths: &SessionPaths, run_environment: &RunEnvironment, asked: &ResumeOptions) -> Result<(), RunError> {
+    let lock = paths.lock()?;
     let command = if asked.is_new { "run" } else { "resume" };
     let (now, caller) = (run_environment.ticker.now(), run_environment.caller());
     match store::lease::inspect_by(&lock, now, &caller) {
         Owner::None | Owner::Ours | Owner::Dead { .. } => Ok(store::lease::take(&lock, now, &caller, command)?),
         Owner::Live { description } => {
-            let id = place.data_dir.name();
+            let id = paths.data_dir.name();
             let message = format!("session {id} is at work already: {description}");
             let hints = ["wait for it, or end it; then try again".to_owned(), format!("piton status {id}")];
             Err(RunError::new(ProblemKind::Conflict, message, hints))
