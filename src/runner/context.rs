@@ -34,7 +34,7 @@ pub(super) struct RunContext<'a> {
     pub(super) masks: Masks,
     pub(super) ticker: Ticker,
     /// The steps whose output another step names.
-    pub(super) named: BTreeSet<String>,
+    pub(super) referenced: BTreeSet<String>,
     pub(super) ledger: Mutex<Ledger>,
 }
 
@@ -62,7 +62,7 @@ pub(super) fn built_in(name: &str, header: &Header, workflow: &Workflow, folder:
 }
 
 /// Finds the steps whose output is named somewhere (`${step.ID.output}`): only what is asked for is kept.
-pub(super) fn named_steps(workflow: &Workflow) -> BTreeSet<String> {
+pub(super) fn referenced_steps(workflow: &Workflow) -> BTreeSet<String> {
     let merge = workflow.merge.as_ref().map_or(&[][..], |merge| &merge.steps);
     let mut found = BTreeSet::new();
     for step in workflow.steps.iter().chain(merge) {
@@ -79,7 +79,7 @@ pub(super) fn named_steps(workflow: &Workflow) -> BTreeSet<String> {
 }
 
 /// Is what an environment is for a child: later names win.
-pub(super) fn joined(
+pub(super) fn merged_env(
     base: &[(String, String)],
     more: impl IntoIterator<Item = (String, String)>,
 ) -> Vec<(String, String)> {

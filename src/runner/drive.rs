@@ -124,7 +124,7 @@ fn one(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Resu
         }
     }
     executor.head = executor.context.ledger().step(&step.id).and_then(|state| state.head.clone());
-    match executor.unwanted(step) {
+    match executor.skipped_by_condition(step) {
         Some(StepOutcome::Skipped(why)) => {
             let kind = ChangeKind::Skip { step: step.id.clone(), part: None, reason: why.to_owned() };
             executor.context.ledger().record(kind, Facts::default(), due.is_forced)?;
@@ -142,8 +142,8 @@ fn one(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Resu
         begin(executor, step, is_forced)?;
         // The first begin opened it again.
         is_forced = false;
-        let done = match executor.once(step)? {
-            StepOutcome::Failed(failure) => match executor.again(step, attempt, &failure) {
+        let done = match executor.try_once(step)? {
+            StepOutcome::Failed(failure) => match executor.retry_delay(step, attempt, &failure) {
                 Some(after) => {
                     let next_at = executor.context.ticker.now().now.plus(after);
                     failed(executor, step, &failure, Some(RetryState { attempts: attempt, next_at }))?;
@@ -153,7 +153,7 @@ fn one(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Resu
                     attempt += 1;
                     continue;
                 }
-                None => executor.handled(step, failure)?,
+                None => executor.run_handler(step, failure)?,
             },
             done @ (StepOutcome::Completed(_) | StepOutcome::Skipped(_) | StepOutcome::Stopped(_)) => done,
         };
@@ -184,13 +184,13 @@ fn begin(executor: &mut StepExecutor<'_>, step: &Step, is_forced: bool) -> Resul
     let mut ledger = context.ledger();
     ledger.record(kind, facts, is_forced)?;
     executor.head = ledger.step(&step.id).and_then(|state| state.head.clone());
-    executor.top = Some(step.id.clone());
-    executor.left.clear();
+    executor.workflow_step = Some(step.id.clone());
+    executor.outputs.clear();
     Ok(())
 }
 
 fn completed(executor: &mut StepExecutor<'_>, step: &Step, produced: StepOutput) -> Result<StepOutcome, RunError> {
-    let variables = match executor.take_left() {
+    let variables = match executor.take_outputs() {
         Ok(variables) => variables,
         Err(message) => {
             let failure = refused(message);
@@ -216,7 +216,7 @@ fn failed(
     failure: &Failure,
     retry: Option<RetryState>,
 ) -> Result<(), RunError> {
-    executor.left.clear();
+    executor.outputs.clear();
     let facts =
         Facts { retryable: Some(failure.is_transient()), exit_code: failure.exit_code, retry, ..Facts::default() };
     let error = Some(executor.context.masks.hide(&failure.message));

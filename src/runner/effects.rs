@@ -77,7 +77,7 @@ impl StepExecutor<'_> {
         }
         let head = store::git::head(&self.context.folder).and_then(|head| head.sha);
         let outer = self.locals.insert("validation".to_owned(), result);
-        let done = self.all(&gap.steps);
+        let done = self.run_all(&gap.steps);
         match outer {
             Some(outer) => self.locals.insert("validation".to_owned(), outer),
             None => self.locals.remove("validation"),
@@ -97,9 +97,9 @@ impl StepExecutor<'_> {
     }
 
     fn measure(&mut self, validate: &Validate) -> Result<Measured, RunError> {
-        let was = std::mem::replace(&mut self.is_listening, true);
-        let done = self.all(&validate.steps);
-        self.is_listening = was;
+        let was = std::mem::replace(&mut self.keeps_stdout, true);
+        let done = self.run_all(&validate.steps);
+        self.keeps_stdout = was;
         let produced = match done? {
             StepOutcome::Completed(produced) => produced,
             done @ (StepOutcome::Skipped(_) | StepOutcome::Failed(_) | StepOutcome::Stopped(_)) => {

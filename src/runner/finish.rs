@@ -198,10 +198,10 @@ fn own_merge(
     ] {
         executor.locals.insert(name.to_owned(), Value::from(value));
     }
-    executor.top = None;
-    executor.left.clear();
+    executor.workflow_step = None;
+    executor.outputs.clear();
     executor.deadline = merge.timeout.and_then(super::exec::moment_in);
-    let done = executor.all(&merge.steps)?;
+    let done = executor.run_all(&merge.steps)?;
     executor.deadline = None;
     match done {
         StepOutcome::Completed(_) | StepOutcome::Skipped(_) => Ok(None),

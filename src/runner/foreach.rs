@@ -51,7 +51,7 @@ struct ItemResults<'a> {
 
 impl StepExecutor<'_> {
     pub(super) fn foreach(&mut self, step: &Step, foreach: &Foreach) -> Result<StepOutcome, RunError> {
-        let is_recorded = self.top.as_ref() == Some(&step.id);
+        let is_recorded = self.workflow_step.as_ref() == Some(&step.id);
         let mut items = match self.items(step, foreach, is_recorded) {
             Ok(items) => items,
             Err(done) => return Ok(done),
@@ -99,9 +99,9 @@ impl StepExecutor<'_> {
                 if let Some(items) = known {
                     return Ok(items);
                 }
-                let was = std::mem::replace(&mut self.is_listening, true);
+                let was = std::mem::replace(&mut self.keeps_stdout, true);
                 let done = self.shell(step, command);
-                self.is_listening = was;
+                self.keeps_stdout = was;
                 match done {
                     Ok(StepOutcome::Completed(produced)) => Ok(parse(&String::from_utf8_lossy(&produced.stdout))),
                     Ok(done) => Err(done),
@@ -119,11 +119,11 @@ impl StepExecutor<'_> {
             let workers: Vec<_> = (1..=foreach_loop.foreach.parallel.min(foreach_loop.items.len()))
                 .map(|_| {
                     let (locals, head, deadline) = (self.locals.clone(), self.head.clone(), self.deadline);
-                    let top = self.top.clone();
+                    let top = self.workflow_step.clone();
                     let context = self.context;
                     scope.spawn(move || {
                         let mut executor = StepExecutor::new(context)?;
-                        (executor.locals, executor.head, executor.deadline, executor.top) =
+                        (executor.locals, executor.head, executor.deadline, executor.workflow_step) =
                             (locals, head, deadline, top);
                         executor.in_turn(foreach_loop, results)
                     })
@@ -170,7 +170,7 @@ impl StepExecutor<'_> {
         self.locals.insert("item".to_owned(), item.value.clone());
         self.locals.insert("index".to_owned(), Value::from(item.number - 1));
         self.locals.insert("total".to_owned(), Value::from(total));
-        let done = self.all(&foreach_loop.foreach.steps);
+        let done = self.run_all(&foreach_loop.foreach.steps);
         self.locals = outer;
         let done = done?;
         if foreach_loop.is_recorded {
@@ -181,7 +181,7 @@ impl StepExecutor<'_> {
             };
             let part = Some(item.name.to_owned());
             let outcome = Outcome { part, status, error, ..Outcome::completed(step.clone()) };
-            let variables = match self.take_left() {
+            let variables = match self.take_outputs() {
                 Ok(variables) => variables,
                 Err(message) => return Ok(StepOutcome::Failed(refused(message))),
             };

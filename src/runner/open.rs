@@ -6,7 +6,7 @@ use camino::Utf8PathBuf;
 use super::console::Console;
 use super::console::Event;
 use super::context::RunContext;
-use super::context::named_steps;
+use super::context::referenced_steps;
 use super::drive::RunEnd;
 use super::drive::RunResult;
 use super::drive::drive;
@@ -266,7 +266,7 @@ fn held(
     let env = environment(&workflow, &declared, header, &folder)?;
     let context = RunContext {
         masks: Masks::of(&declared, store::variables()),
-        named: named_steps(&workflow),
+        referenced: referenced_steps(&workflow),
         header: header.clone(),
         session: paths.folder(),
         ticker: run_environment.ticker,

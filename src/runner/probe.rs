@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::console::Console;
 use super::context::built_in;
-use super::context::joined;
+use super::context::merged_env;
 use super::exec;
 use super::exec::ChildExit;
 use super::exec::Job;
@@ -81,7 +81,7 @@ impl Probe<'_> {
         let job = Job {
             words: vec!["/bin/sh".to_owned(), "-c".to_owned(), shell.text],
             folder,
-            env: joined(self.env, own.into_iter().chain(shell.env).chain([mark])),
+            env: merged_env(self.env, own.into_iter().chain(shell.env).chain([mark])),
             timeout: Some(LIMIT),
             grace: GRACE,
             keep: 0,

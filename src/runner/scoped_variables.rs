@@ -24,14 +24,14 @@ const CHANGES: [&str; 8] = [
 pub(super) struct ScopedVariables<'a> {
     pub(super) context: &'a RunContext<'a>,
     pub(super) locals: &'a BTreeMap<String, Value>,
-    pub(super) left: &'a BTreeMap<String, Value>,
+    pub(super) outputs: &'a BTreeMap<String, Value>,
     /// HEAD before the step.
     pub(super) head: Option<&'a str>,
 }
 
 impl Scope for ScopedVariables<'_> {
     fn get(&self, name: &str) -> Result<Option<Value>, String> {
-        if let Some(value) = self.locals.get(name).or_else(|| self.left.get(name)) {
+        if let Some(value) = self.locals.get(name).or_else(|| self.outputs.get(name)) {
             return Ok(Some(value.clone()));
         }
         if let Some(value) = self.context.ledger().variable(name)? {
@@ -47,7 +47,7 @@ impl Scope for ScopedVariables<'_> {
     }
 
     fn names(&self) -> Vec<String> {
-        let known = self.locals.keys().chain(self.left.keys()).cloned();
+        let known = self.locals.keys().chain(self.outputs.keys()).cloned();
         let ledger = self.context.ledger();
         let captured = ledger.state().variables.keys().cloned();
         let env = self.context.env.iter().map(|(name, _)| name.clone());

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::console::Event;
 use super::context::RunContext;
-use super::context::joined;
+use super::context::merged_env;
 use super::error::RunError;
 use super::exec;
 use super::exec::ChildExit;
@@ -48,15 +48,15 @@ pub(super) struct StepExecutor<'a> {
     /// Variables of the item that it works on.
     pub(super) locals: BTreeMap<String, Value>,
     /// What the step left so far; it is recorded with its end.
-    pub(super) left: BTreeMap<String, Value>,
+    pub(super) outputs: BTreeMap<String, Value>,
     /// HEAD before the first try of the step.
     pub(super) head: Option<String>,
     /// When the step as a whole has to be done.
     pub(super) deadline: Option<Instant>,
     /// The step of the workflow that it is at.
-    pub(super) top: Option<StepId>,
+    pub(super) workflow_step: Option<StepId>,
     /// Somebody wants to know what the next commands print.
-    pub(super) is_listening: bool,
+    pub(super) keeps_stdout: bool,
 }
 
 /// Says how a step ended.
@@ -86,28 +86,44 @@ impl<'a> StepExecutor<'a> {
         let signals = Signals::listen().map_err(|error| {
             RunError::new(super::error::ProblemKind::Unreadable, format!("signals cannot be listened to: {error}"), [])
         })?;
-        let (locals, left) = (BTreeMap::new(), BTreeMap::new());
-        Ok(Self { context, signals, locals, left, head: None, deadline: None, top: None, is_listening: false })
+        let (locals, outputs) = (BTreeMap::new(), BTreeMap::new());
+        Ok(Self {
+            context,
+            signals,
+            locals,
+            outputs,
+            head: None,
+            deadline: None,
+            workflow_step: None,
+            keeps_stdout: false,
+        })
     }
 
-    fn names(&self) -> ScopedVariables<'_> {
-        ScopedVariables { context: self.context, locals: &self.locals, left: &self.left, head: self.head.as_deref() }
+    fn variables(&self) -> ScopedVariables<'_> {
+        ScopedVariables {
+            context: self.context,
+            locals: &self.locals,
+            outputs: &self.outputs,
+            head: self.head.as_deref(),
+        }
     }
 
     pub(super) fn render(&self, template: &Template) -> Result<String, Failure> {
-        variables::render(template, &self.names()).map_err(unrendered)
+        variables::render(template, &self.variables()).map_err(unrendered)
     }
 
     /// Does a step inside of another one, with all its tries.
-    pub(super) fn nested(&mut self, step: &Step) -> Result<StepOutcome, RunError> {
-        if let Some(done) = self.unwanted(step) {
+    pub(super) fn run_nested(&mut self, step: &Step) -> Result<StepOutcome, RunError> {
+        if let Some(done) = self.skipped_by_condition(step) {
             return Ok(done);
         }
         let mut attempt = 1;
         loop {
-            match self.once(step)? {
+            match self.try_once(step)? {
                 StepOutcome::Failed(failure) => {
-                    let Some(after) = self.again(step, attempt, &failure) else { return self.handled(step, failure) };
+                    let Some(after) = self.retry_delay(step, attempt, &failure) else {
+                        return self.run_handler(step, failure);
+                    };
                     if let Some(stop) = exec::pause(after, &self.signals) {
                         return Ok(StepOutcome::Stopped(stop));
                     }
@@ -121,10 +137,10 @@ impl<'a> StepExecutor<'a> {
     }
 
     /// Does several, until one fails.
-    pub(super) fn all(&mut self, steps: &[Step]) -> Result<StepOutcome, RunError> {
+    pub(super) fn run_all(&mut self, steps: &[Step]) -> Result<StepOutcome, RunError> {
         let mut last = StepOutput::default();
         for step in steps {
-            match self.nested(step)? {
+            match self.run_nested(step)? {
                 StepOutcome::Completed(produced) => last = produced,
                 StepOutcome::Skipped(_) => {}
                 StepOutcome::Failed(failure) => {
@@ -138,7 +154,7 @@ impl<'a> StepExecutor<'a> {
     }
 
     /// Says how long to wait before the next try; `None` when there is none. Tells that there is one.
-    pub(super) fn again(&self, step: &Step, attempt: u32, failure: &Failure) -> Option<Duration> {
+    pub(super) fn retry_delay(&self, step: &Step, attempt: u32, failure: &Failure) -> Option<Duration> {
         let policy = step.retry.as_ref()?;
         let now = self.context.ticker.now().now;
         let seed = store::sessions::random();
@@ -154,12 +170,12 @@ impl<'a> StepExecutor<'a> {
     }
 
     /// Lets the handler of a failed step do its work, and the step try again after it.
-    pub(super) fn handled(&mut self, step: &Step, mut failure: Failure) -> Result<StepOutcome, RunError> {
+    pub(super) fn run_handler(&mut self, step: &Step, mut failure: Failure) -> Result<StepOutcome, RunError> {
         let Some(handler) = &step.on_failure else { return Ok(StepOutcome::Failed(failure)) };
         for attempt in 0..handler.max_attempts.max(1) {
             self.context.console.tell(&Event::Handling { step: step.id.as_str(), error: &failure.message });
             self.locals.insert("error".to_owned(), Value::String(failure.message.clone()));
-            let handled = self.all(&handler.steps);
+            let handled = self.run_all(&handler.steps);
             self.locals.remove("error");
             match handled? {
                 StepOutcome::Completed(_) | StepOutcome::Skipped(_) => {}
@@ -173,7 +189,7 @@ impl<'a> StepExecutor<'a> {
             if attempt >= handler.max_attempts {
                 break;
             }
-            match self.once(step)? {
+            match self.try_once(step)? {
                 StepOutcome::Failed(again) => failure = again,
                 done @ (StepOutcome::Completed(_) | StepOutcome::Skipped(_) | StepOutcome::Stopped(_)) => {
                     return Ok(done);
@@ -192,8 +208,8 @@ impl<'a> StepExecutor<'a> {
     }
 
     /// Says how a step ends that is not wanted; `None` when it is.
-    pub(super) fn unwanted(&self, step: &Step) -> Option<StepOutcome> {
-        match variables::holds(step.when.as_ref()?, &self.names()) {
+    pub(super) fn skipped_by_condition(&self, step: &Step) -> Option<StepOutcome> {
+        match variables::holds(step.when.as_ref()?, &self.variables()) {
             Ok(true) => None,
             Ok(false) => Some(StepOutcome::Skipped("its `when` does not hold")),
             Err(error) => Some(StepOutcome::Failed(unrendered(error))),
@@ -201,7 +217,7 @@ impl<'a> StepExecutor<'a> {
     }
 
     /// Tries a step once: its command, and what belongs to its success.
-    pub(super) fn once(&mut self, step: &Step) -> Result<StepOutcome, RunError> {
+    pub(super) fn try_once(&mut self, step: &Step) -> Result<StepOutcome, RunError> {
         let outer = self.deadline;
         let own = step.timeout.and_then(exec::moment_in);
         self.deadline = [outer, own].into_iter().flatten().min();
@@ -211,10 +227,10 @@ impl<'a> StepExecutor<'a> {
             StepOutcome::Completed(produced) => produced,
             done @ (StepOutcome::Skipped(_) | StepOutcome::Failed(_) | StepOutcome::Stopped(_)) => return Ok(done),
         };
-        if let Some(failure) = self.after(step, &produced) {
+        if let Some(failure) = self.collect_outputs(step, &produced) {
             return Ok(StepOutcome::Failed(failure));
         }
-        match self.all(&step.on_success)? {
+        match self.run_all(&step.on_success)? {
             StepOutcome::Completed(_) | StepOutcome::Skipped(_) => Ok(StepOutcome::Completed(produced)),
             StepOutcome::Failed(failure) => {
                 let message = format!("on_success: {}", failure.message);
@@ -238,7 +254,7 @@ impl<'a> StepExecutor<'a> {
     }
 
     /// Keeps what the step is to leave; says why it cannot.
-    fn after(&mut self, step: &Step, produced: &StepOutput) -> Option<Failure> {
+    fn collect_outputs(&mut self, step: &Step, produced: &StepOutput) -> Option<Failure> {
         if step.commit_required && store::git::head(&self.context.folder).and_then(|head| head.sha) == self.head {
             return Some(refused("it has `commit_required`, and no commit was made".to_owned()));
         }
@@ -247,9 +263,9 @@ impl<'a> StepExecutor<'a> {
         {
             return Some(failure);
         }
-        if self.context.named.contains(step.id.as_str()) {
+        if self.context.referenced.contains(step.id.as_str()) {
             let output = String::from_utf8_lossy(&produced.stdout).trim_end_matches(['\n', '\r']).to_owned();
-            return self.leave(format!("step.{}.output", step.id), Value::String(output)).err();
+            return self.set_output(format!("step.{}.output", step.id), Value::String(output)).err();
         }
         None
     }
@@ -259,14 +275,14 @@ impl<'a> StepExecutor<'a> {
         if streams.stdout {
             let text = String::from_utf8_lossy(&produced.stdout);
             let value = variables::captured(capture, &text).map_err(unrendered)?;
-            self.leave(name.clone(), value)?;
+            self.set_output(name.clone(), value)?;
         }
         if streams.stderr {
             let text = Value::String(produced.stderr.trim_end_matches(['\n', '\r']).to_owned());
             if !streams.stdout {
-                self.leave(name.clone(), text.clone())?;
+                self.set_output(name.clone(), text.clone())?;
             }
-            self.leave(format!("{name}.stderr"), text)?;
+            self.set_output(format!("{name}.stderr"), text)?;
         }
         let more = [
             (streams.exit_code, "exit_code", Value::from(produced.code.unwrap_or(0))),
@@ -274,41 +290,41 @@ impl<'a> StepExecutor<'a> {
             (streams.duration, "duration", Value::from(produced.took.as_secs_f64())),
         ];
         for (_, what, value) in more.into_iter().filter(|(wanted, _, _)| *wanted) {
-            self.leave(format!("{name}.{what}"), value)?;
+            self.set_output(format!("{name}.{what}"), value)?;
         }
         Ok(())
     }
 
     /// Takes what the step left, as it is recorded.
-    pub(super) fn take_left(&mut self) -> Result<BTreeMap<String, Captured>, String> {
-        let left = std::mem::take(&mut self.left);
+    pub(super) fn take_outputs(&mut self) -> Result<BTreeMap<String, Captured>, String> {
+        let left = std::mem::take(&mut self.outputs);
         let ledger = self.context.ledger();
         left.into_iter().map(|(name, value)| Ok((name, ledger.keep(value)?))).collect()
     }
 
-    fn leave(&mut self, name: String, value: Value) -> Result<(), Failure> {
+    fn set_output(&mut self, name: String, value: Value) -> Result<(), Failure> {
         if let Some(secret) = self.context.masks.found_in(&variables::as_text(&value)) {
             let message =
                 format!("what `{name}` captures has the secret `{secret}` in it, and a secret is never stored");
             return Err(refused(format!("{message}: let the step that needs it read it from its environment")));
         }
-        self.left.insert(name, value);
+        self.outputs.insert(name, value);
         Ok(())
     }
 
     pub(super) fn shell(&mut self, step: &Step, program: &Template) -> Result<StepOutcome, Failure> {
-        let shell = variables::render_shell(program, &self.names()).map_err(unrendered)?;
+        let shell = variables::render_shell(program, &self.variables()).map_err(unrendered)?;
         let words = vec!["/bin/sh".to_owned(), "-c".to_owned(), shell.text];
-        self.job(step, words, shell.env, false)
+        self.run_command(step, words, shell.env, false)
     }
 
     fn claude(&mut self, step: &Step, prompt: &Template) -> Result<StepOutcome, Failure> {
         let words = super::claude::words(&self.render(prompt)?);
-        self.job(step, words, Vec::new(), true)
+        self.run_command(step, words, Vec::new(), true)
     }
 
     /// Starts a command in the folder of a step and sees it to its end.
-    fn job(
+    fn run_command(
         &mut self,
         step: &Step,
         words: Vec<String>,
@@ -325,15 +341,15 @@ impl<'a> StepExecutor<'a> {
             }
             None => None,
         };
-        let is_kept = step.capture.is_some() || self.context.named.contains(step.id.as_str()) || self.is_listening;
+        let is_kept = step.capture.is_some() || self.context.referenced.contains(step.id.as_str()) || self.keeps_stdout;
         let now = exec::now();
         let timeout = self.deadline.map(|deadline| deadline.saturating_duration_since(now));
         let keep = if is_kept && !is_claude { CAPTURE_LIMIT } else { 0 };
-        let mark = orphan::mark(&self.context.header.session, self.top.as_ref().map(StepId::as_str));
+        let mark = orphan::mark(&self.context.header.session, self.workflow_step.as_ref().map(StepId::as_str));
         let job = Job {
             words,
             folder,
-            env: joined(&self.context.env, own.into_iter().chain(env).chain([mark])),
+            env: merged_env(&self.context.env, own.into_iter().chain(env).chain([mark])),
             timeout,
             grace: GRACE,
             keep,
