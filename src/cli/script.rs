@@ -25,7 +25,7 @@ use crate::runner::RunError;
 use crate::runner::RunReport;
 use crate::runner::RunResult;
 use crate::runner::Signals;
-use crate::runner::Start;
+use crate::runner::StartRequest;
 use crate::runner::Stop;
 use crate::runner::Stream;
 
@@ -50,7 +50,7 @@ struct Screen {
 /// Runs a workflow file.
 pub(super) fn run(global: &Global, run: &Run) -> Exit {
     let screen = Screen::of(global, run.events);
-    let start = Start {
+    let start = StartRequest {
         project: global.project.clone(),
         now: global.now.clone(),
         file: run.file.clone(),
@@ -90,7 +90,8 @@ pub(super) fn resume(global: &Global, resume: &Resume, (home, session): (&Utf8Pa
         yes: resume.yes,
         dry_run: resume.dry_run,
     };
-    let resume = runner::Resume { now: global.now.clone(), home: home.to_owned(), session: session.to_owned(), asked };
+    let resume =
+        runner::ResumeRequest { now: global.now.clone(), home: home.to_owned(), session: session.to_owned(), asked };
     screen.end(runner::resume(&resume, &screen))
 }
 

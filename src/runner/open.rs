@@ -17,7 +17,7 @@ use super::ledger::Ledger;
 use super::ledger::SessionPaths;
 use super::orphan;
 use super::resume::ResumeOptions;
-use super::resume::due;
+use super::resume::scheduled_steps;
 use super::secrets;
 use super::secrets::Masks;
 use super::spec;
@@ -57,7 +57,7 @@ use crate::store::worktree;
 
 /// Is what a caller says about a new run.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Start {
+pub(crate) struct StartRequest {
     pub(crate) project: Option<String>,
     pub(crate) now: Option<String>,
     pub(crate) file: String,
@@ -72,7 +72,7 @@ pub(crate) struct Start {
 
 /// Is what a caller says about a session that is to go on.
 #[derive(Clone, Debug)]
-pub(crate) struct Resume {
+pub(crate) struct ResumeRequest {
     pub(crate) now: Option<String>,
     /// The folder of all sessions of its repository.
     pub(crate) home: Utf8PathBuf,
@@ -102,7 +102,7 @@ impl RunEnvironment {
 }
 
 /// Runs a workflow file.
-pub(crate) fn run(start: &Start, console: &dyn Console) -> Result<RunResult, RunError> {
+pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResult, RunError> {
     let folder = match &start.project {
         Some(folder) => Utf8PathBuf::from(folder),
         None => store::current_dir()?,
@@ -114,7 +114,7 @@ pub(crate) fn run(start: &Start, console: &dyn Console) -> Result<RunResult, Run
     })?;
     let source = source(&run_environment.project, &path)?;
     let (workflow, bytes) = workflow(&source)?;
-    needs(&workflow)?;
+    check_claude(&workflow)?;
     if start.dry_run {
         let steps = workflow.steps.iter().zip(1..).map(|(step, number)| format!("{number}. {}", step.title)).collect();
         let total = workflow.steps.len();
@@ -126,20 +126,20 @@ pub(crate) fn run(start: &Start, console: &dyn Console) -> Result<RunResult, Run
     let shown = header.worktree.as_ref().unwrap_or(&header.root).clone();
     console.tell(&Event::Session { id: &id, folder: shown.as_str() });
     let asked = ResumeOptions { yes: start.yes, is_new: true, ..ResumeOptions::default() };
-    go_on(&run_environment, home.root(), &id, &asked, console)
+    drive_session(&run_environment, home.root(), &id, &asked, console)
 }
 
 /// Takes a session up again.
-pub(crate) fn resume(resume: &Resume, console: &dyn Console) -> Result<RunResult, RunError> {
+pub(crate) fn resume(resume: &ResumeRequest, console: &dyn Console) -> Result<RunResult, RunError> {
     let header = header(&resume.home, &resume.session)?;
     let run_environment = RunEnvironment::open(&header.root, resume.now.as_deref())?;
-    go_on(&run_environment, &resume.home, &resume.session, &resume.asked, console)
+    drive_session(&run_environment, &resume.home, &resume.session, &resume.asked, console)
 }
 
 /// Writes the first record of a session.
 fn begin(
     run_environment: &RunEnvironment,
-    start: &Start,
+    start: &StartRequest,
     source: Source,
     workflow: &Workflow,
     bytes: &[u8],
@@ -197,7 +197,7 @@ fn candidate(id: &str, header: Option<&Header>) -> Result<Candidate, RunError> {
 }
 
 /// Does what is due of a session, new or not: there is one way.
-fn go_on(
+fn drive_session(
     run_environment: &RunEnvironment,
     home: &Utf8Path,
     id: &str,
@@ -209,7 +209,7 @@ fn go_on(
     if !asked.dry_run {
         claim(&paths, run_environment, asked)?;
     }
-    let done = held(run_environment, &paths, &header, asked, console);
+    let done = drive_claimed(run_environment, &paths, &header, asked, console);
     if done.is_err() && !asked.dry_run {
         let lock = paths.lock()?;
         store::lease::release(&lock, run_environment.ticker.now(), &run_environment.caller())?;
@@ -218,7 +218,7 @@ fn go_on(
 }
 
 /// Does the same for a session that nobody else is at work in.
-fn held(
+fn drive_claimed(
     run_environment: &RunEnvironment,
     paths: &SessionPaths,
     header: &Header,
@@ -229,10 +229,10 @@ fn held(
     if !header.is_writable() {
         return Err(newer(header));
     }
-    let (session, loaded) = sound(run_environment, paths, &candidate, asked, console)?;
+    let (session, loaded) = load_repaired(run_environment, paths, &candidate, asked, console)?;
     let (workflow, bytes) = workflow(&header.workflow).map_err(|error| match asked.is_new {
         true => error,
-        false => gone(header, error),
+        false => without_workflow(header, error),
     })?;
     let Some(run) = loaded.run else {
         let message = loaded.findings.first().map_or_else(String::new, |finding| finding.message.clone());
@@ -241,7 +241,7 @@ fn held(
     if !run.writable {
         return Err(newer(header));
     }
-    needs(&workflow)?;
+    check_claude(&workflow)?;
     let declared = secrets::fetch(&workflow.secrets, &header.root)?;
     let mut ledger = Ledger::new(paths.clone(), (run_environment.ticker, run_environment.caller()), session, run);
     if !asked.dry_run {
@@ -251,8 +251,13 @@ fn held(
             console.tell(&Event::Note { text: &text });
         }
     }
-    let plan =
-        due(&mut ledger, (&workflow, &sha256_hex(&bytes), &declared), (header, loaded.findings), asked, console)?;
+    let plan = scheduled_steps(
+        &mut ledger,
+        (&workflow, &sha256_hex(&bytes), &declared),
+        (header, loaded.findings),
+        asked,
+        console,
+    )?;
     if asked.dry_run {
         let shown = plan.iter().map(|due| format!("{}. {}", due.at + 1, workflow.steps[due.at].title)).collect();
         let (session, total) = (header.session.clone(), workflow.steps.len());
@@ -260,7 +265,7 @@ fn held(
         return Ok(RunResult { session, folder, end: RunEnd::Planned(shown), done: total - plan.len(), total });
     }
     let folder = folder(header, &ledger, asked)?;
-    if let Some(text) = other_branch(header, &folder) {
+    if let Some(text) = branch_warning(header, &folder) {
         console.tell(&Event::Warning { text: &text });
     }
     let env = environment(&workflow, &declared, header, &folder)?;
@@ -285,7 +290,7 @@ fn newer(header: &Header) -> RunError {
 }
 
 /// Reads a session and sets aside what is no record; a person agrees where that loses what was done.
-fn sound(
+fn load_repaired(
     run_environment: &RunEnvironment,
     paths: &SessionPaths,
     candidate: &Candidate,
@@ -398,7 +403,7 @@ fn workflow(source: &Source) -> Result<(Workflow, Vec<u8>), RunError> {
     }
 }
 
-fn gone(header: &Header, error: RunError) -> RunError {
+fn without_workflow(header: &Header, error: RunError) -> RunError {
     let path = header.workflow.file.under(&header.workflow.root);
     match error {
         RunError::Problem(problem) if problem.kind == ProblemKind::NotFound => {
@@ -412,7 +417,7 @@ fn gone(header: &Header, error: RunError) -> RunError {
 }
 
 /// Refuses before the first step what could not work in a later one.
-fn needs(workflow: &Workflow) -> Result<(), RunError> {
+fn check_claude(workflow: &Workflow) -> Result<(), RunError> {
     if !workflow.needs_claude() || files::is_on_path("claude") {
         return Ok(());
     }
@@ -450,7 +455,7 @@ fn folder(header: &Header, ledger: &Ledger, asked: &ResumeOptions) -> Result<Utf
 }
 
 /// Says where a worktree is on another branch than the one that is merged when every step is done. A step may have done that.
-fn other_branch(header: &Header, folder: &Utf8Path) -> Option<String> {
+fn branch_warning(header: &Header, folder: &Utf8Path) -> Option<String> {
     let branch = header.branch.as_ref()?;
     let found = store::git::head(folder)?.branch;
     (found.as_ref() != Some(branch)).then(|| {

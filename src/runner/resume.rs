@@ -53,7 +53,7 @@ pub(crate) struct ResumeOptions {
 }
 
 /// Is a session whose next steps are being found.
-struct Choice<'a> {
+struct StepSelection<'a> {
     ledger: &'a mut Ledger,
     workflow: &'a Workflow,
     /// The secrets of the workflow.
@@ -61,38 +61,38 @@ struct Choice<'a> {
     header: &'a Header,
     options: &'a ResumeOptions,
     console: &'a dyn Console,
-    standings: Vec<EffectiveStatus>,
+    statuses: Vec<EffectiveStatus>,
 }
 
 /// Returns the steps that are due, after recording that the session goes on.
-pub(super) fn due(
+pub(super) fn scheduled_steps(
     ledger: &mut Ledger,
     (workflow, sha256, declared): (&Workflow, &str, &BTreeMap<String, String>),
     (header, findings): (&Header, Vec<Finding>),
     options: &ResumeOptions,
     console: &dyn Console,
 ) -> Result<Vec<ScheduledStep>, RunError> {
-    let standings = engine::effective_statuses(ledger.run(), &Evidence::default(), &findings);
-    let mut choice = Choice { ledger, workflow, declared, header, options, console, standings };
-    let planned = choice.planned(findings);
+    let statuses = engine::effective_statuses(ledger.run(), &Evidence::default(), &findings);
+    let mut selection = StepSelection { ledger, workflow, declared, header, options, console, statuses };
+    let planned = selection.planned(findings);
     if options.is_new {
         return Ok((0..workflow.steps.len())
             .map(|at| ScheduledStep { at, is_forced: false, is_retry: false })
             .collect());
     }
     if options.force {
-        return choice.force(sha256);
+        return selection.force(sha256);
     }
-    choice.may_go_on(&planned)?;
-    let due = choice.choose()?;
+    selection.check_resumable(&planned)?;
+    let due = selection.select()?;
     if options.dry_run {
         return Ok(due);
     }
-    choice.take_up(sha256, &due)?;
+    selection.record_resume(sha256, &due)?;
     Ok(due)
 }
 
-impl Choice<'_> {
+impl StepSelection<'_> {
     fn planned(&self, findings: Vec<Finding>) -> Planned {
         let run = self.ledger.run();
         let stamp = run.stamp.or(run.started_at).unwrap_or(self.header.created_at);
@@ -115,7 +115,7 @@ impl Choice<'_> {
     }
 
     /// Refuses what is over, and what a person has to look at first.
-    fn may_go_on(&self, planned: &Planned) -> Result<(), RunError> {
+    fn check_resumable(&self, planned: &Planned) -> Result<(), RunError> {
         let run = self.ledger.run();
         let id = &self.header.session;
         if run.status == RunStatus::Completed && self.options.from.is_none() {
@@ -146,30 +146,30 @@ impl Choice<'_> {
     }
 
     fn is_over(&self, at: usize) -> bool {
-        self.standings[at].is_over()
+        self.statuses[at].is_over()
     }
 
     /// Returns what is due in the order of the file.
-    fn choose(&mut self) -> Result<Vec<ScheduledStep>, RunError> {
+    fn select(&mut self) -> Result<Vec<ScheduledStep>, RunError> {
         let skipped = self.skipped()?;
         let from = match &self.options.from {
             Some(text) => Some(self.from(text, &skipped)?),
             None => None,
         };
         if from.is_none() {
-            self.edits()?;
+            self.check_edited_steps()?;
         }
         let mut due = Vec::new();
-        for at in 0..self.standings.len() {
+        for at in 0..self.statuses.len() {
             let is_chosen = from.is_some_and(|from| at >= from);
             if skipped.contains(&at) || (self.is_over(at) && !is_chosen) {
                 continue;
             }
-            if self.standings[at] == EffectiveStatus::Verify && !is_chosen && self.took_effect(at)? {
+            if self.statuses[at] == EffectiveStatus::Verify && !is_chosen && self.took_effect(at)? {
                 continue;
             }
             let is_forced =
-                is_chosen || matches!(self.standings[at], EffectiveStatus::Verify | EffectiveStatus::Invalid);
+                is_chosen || matches!(self.statuses[at], EffectiveStatus::Verify | EffectiveStatus::Invalid);
             let step = &self.ledger.run().steps[at];
             let is_retry = due.is_empty() && step.attempts > 0 && !self.is_over(at);
             due.push(ScheduledStep { at, is_forced, is_retry });
@@ -206,7 +206,7 @@ impl Choice<'_> {
     }
 
     /// Finished steps that are defined otherwise now are done again only when a person says so.
-    fn edits(&self) -> Result<(), RunError> {
+    fn check_edited_steps(&self) -> Result<(), RunError> {
         let steps = &self.ledger.run().steps;
         let is_edited = |step: &&Step| {
             step.status == Status::Completed
@@ -215,7 +215,7 @@ impl Choice<'_> {
         };
         let edited: Vec<&Step> = steps.iter().filter(is_edited).collect();
         let Some(first) = edited.first().filter(|_| !self.options.accept_edits) else { return Ok(()) };
-        let again = self.standings.iter().filter(|standing| **standing == EffectiveStatus::Invalid).count();
+        let again = self.statuses.iter().filter(|status| **status == EffectiveStatus::Invalid).count();
         let names: Vec<&str> = edited.iter().map(|step| step.id.as_str()).collect();
         let (file, id) = (&self.header.workflow.file, &self.header.session);
         let message = format!(
@@ -233,10 +233,10 @@ impl Choice<'_> {
     /// Finds out whether a step that must not run twice took effect before it was cut off: its probe says so, else a person does.
     fn took_effect(&mut self, at: usize) -> Result<bool, RunError> {
         let step = self.ledger.run().steps[at].clone();
-        let may_ask = match self.probed(&step)? {
+        let may_ask = match self.run_probe(&step)? {
             Some(ProbeOutcome::TookEffect) => {
                 self.say(&format!("The probe of step {} found that it took effect; it is not repeated", step.id));
-                return self.settled(&step, "its probe found that it took effect").map(|()| true);
+                return self.record_effect(&step, "its probe found that it took effect").map(|()| true);
             }
             Some(ProbeOutcome::HadNoEffect) => {
                 self.say(&format!("The probe of step {} found that it did not take effect; it is repeated", step.id));
@@ -257,9 +257,9 @@ impl Choice<'_> {
         let question = format!("Step {} must not run twice. Did it take effect? [yes/no]", step.id);
         let answer = if may_ask { self.console.ask(&question, None) } else { None };
         match answer.map(|answer| answer.trim().to_ascii_lowercase()).as_deref() {
-            Some("y" | "yes") => self.settled(&step, "a person said that it took effect").map(|()| true),
+            Some("y" | "yes") => self.record_effect(&step, "a person said that it took effect").map(|()| true),
             Some("n" | "no") => Ok(false),
-            Some(_) | None => Err(self.unsettled(&step)),
+            Some(_) | None => Err(self.outcome_unknown(&step)),
         }
     }
 
@@ -268,7 +268,7 @@ impl Choice<'_> {
     }
 
     /// Runs the probe of a step, once a person agreed to that. Whether the step is repeated is never for `--yes` to say.
-    fn probed(&self, step: &Step) -> Result<Option<ProbeOutcome>, RunError> {
+    fn run_probe(&self, step: &Step) -> Result<Option<ProbeOutcome>, RunError> {
         let (Some(text), false) = (&step.probe, self.options.dry_run) else { return Ok(None) };
         let Some(defined) = self.workflow.steps.iter().find(|defined| defined.id == step.id) else { return Ok(None) };
         let question =
@@ -282,13 +282,13 @@ impl Choice<'_> {
         Ok(Some(probe.run(defined, self.console)))
     }
 
-    fn settled(&mut self, step: &Step, summary: &str) -> Result<(), RunError> {
+    fn record_effect(&mut self, step: &Step, summary: &str) -> Result<(), RunError> {
         let outcome = Outcome { summary: Some(summary.to_owned()), ..Outcome::completed(step.id.clone()) };
         let facts = Facts { digest: step.definition_digest(), ..Facts::default() };
         self.ledger.record(ChangeKind::Finish(Box::new(outcome)), facts, true)
     }
 
-    fn unsettled(&self, step: &Step) -> RunError {
+    fn outcome_unknown(&self, step: &Step) -> RunError {
         let (id, name) = (&self.header.session, quoted(step.id.as_str()));
         let message = format!(
             "step {} ({}) must not run twice, and it is unknown whether it took effect before it was cut off",
@@ -334,7 +334,7 @@ impl Choice<'_> {
     }
 
     /// Records that the session goes on, and with what definition.
-    fn take_up(&mut self, sha256: &str, due: &[ScheduledStep]) -> Result<(), RunError> {
+    fn record_resume(&mut self, sha256: &str, due: &[ScheduledStep]) -> Result<(), RunError> {
         let run = self.ledger.run();
         let id = &self.header.session;
         let skipped = self.skipped()?;
