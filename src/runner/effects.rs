@@ -21,7 +21,7 @@ use crate::schema;
 use crate::store;
 
 /// Is how complete something is, or why that cannot be said.
-enum Measured {
+enum Measurement {
     Percent(f64, Value),
     Ended(StepOutcome),
 }
@@ -47,8 +47,8 @@ impl StepExecutor<'_> {
         let mut attempts = validate.on_incomplete.as_ref().map_or(0, |gap| gap.max_attempts);
         loop {
             let (percent, result) = match self.measure(validate)? {
-                Measured::Percent(percent, result) => (percent, result),
-                Measured::Ended(done) => return Ok(done),
+                Measurement::Percent(percent, result) => (percent, result),
+                Measurement::Ended(done) => return Ok(done),
             };
             if percent >= validate.threshold {
                 return Ok(StepOutcome::Completed(StepOutput::default()));
@@ -60,18 +60,23 @@ impl StepExecutor<'_> {
                     let summary = Some(format!("{message}; its `on_incomplete` lets the workflow go on"));
                     StepOutcome::Completed(StepOutput { summary, ..StepOutput::default() })
                 } else {
-                    StepOutcome::Failed(said_no(message))
+                    StepOutcome::Failed(rejected_result(message))
                 });
             };
             attempts -= 1;
-            if let Some(done) = self.close(gap, percent, result)? {
+            if let Some(done) = self.close_gap(gap, percent, result)? {
                 return Ok(done);
             }
         }
     }
 
     /// Has a gap closed; returns how the step ends where that did not go well.
-    fn close(&mut self, gap: &OnIncomplete, percent: f64, mut result: Value) -> Result<Option<StepOutcome>, RunError> {
+    fn close_gap(
+        &mut self,
+        gap: &OnIncomplete,
+        percent: f64,
+        mut result: Value,
+    ) -> Result<Option<StepOutcome>, RunError> {
         if let Some(object) = result.as_object_mut() {
             object.insert("completion".to_owned(), Value::from(percent));
         }
@@ -86,7 +91,7 @@ impl StepExecutor<'_> {
             StepOutcome::Completed(_) | StepOutcome::Skipped(_) => {
                 let is_same = store::git::head(&self.context.folder).and_then(|head| head.sha) == head;
                 let message = "its `on_incomplete` has `commit_required`, and no commit was made";
-                (gap.commit_required && is_same).then(|| StepOutcome::Failed(said_no(message.to_owned())))
+                (gap.commit_required && is_same).then(|| StepOutcome::Failed(rejected_result(message.to_owned())))
             }
             StepOutcome::Failed(failure) => {
                 let message = format!("on_incomplete: {}", failure.message);
@@ -96,19 +101,19 @@ impl StepExecutor<'_> {
         })
     }
 
-    fn measure(&mut self, validate: &Validate) -> Result<Measured, RunError> {
+    fn measure(&mut self, validate: &Validate) -> Result<Measurement, RunError> {
         let was = std::mem::replace(&mut self.keeps_stdout, true);
         let done = self.run_all(&validate.steps);
         self.keeps_stdout = was;
         let produced = match done? {
             StepOutcome::Completed(produced) => produced,
             done @ (StepOutcome::Skipped(_) | StepOutcome::Failed(_) | StepOutcome::Stopped(_)) => {
-                return Ok(Measured::Ended(done));
+                return Ok(Measurement::Ended(done));
             }
         };
         Ok(match self.result(validate, &produced) {
-            Ok((percent, result)) => Measured::Percent(percent, result),
-            Err(failure) => Measured::Ended(StepOutcome::Failed(failure)),
+            Ok((percent, result)) => Measurement::Percent(percent, result),
+            Err(failure) => Measurement::Ended(StepOutcome::Failed(failure)),
         })
     }
 
@@ -122,19 +127,20 @@ impl StepExecutor<'_> {
         };
         let result = last_json(&text).ok_or_else(|| {
             let found = clean_line(&text, 80);
-            said_no(format!("a validation prints JSON with `completion_percentage`, not `{found}`"))
+            rejected_result(format!("a validation prints JSON with `completion_percentage`, not `{found}`"))
         })?;
         if let Some(expected) = &validate.expected_schema {
             match schema::violation(expected, &result) {
                 Ok(None) => {}
                 Ok(Some(problem)) => {
-                    return Err(said_no(format!("the result does not fit `expected_schema`: {problem}")));
+                    return Err(rejected_result(format!("the result does not fit `expected_schema`: {problem}")));
                 }
                 Err(problem) => return Err(refused(format!("`expected_schema` is not a JSON Schema: {problem}"))),
             }
         }
         let percent = result.get("completion_percentage").and_then(Value::as_f64);
-        let percent = percent.ok_or_else(|| said_no("the result has no number `completion_percentage`".to_owned()))?;
+        let percent =
+            percent.ok_or_else(|| rejected_result("the result has no number `completion_percentage`".to_owned()))?;
         Ok((percent, result))
     }
 }
@@ -147,6 +153,6 @@ fn last_json(text: &str) -> Option<Value> {
 }
 
 /// Is a failure of something that ran and answered no.
-fn said_no(message: String) -> Failure {
+fn rejected_result(message: String) -> Failure {
     Failure { kind: FailureKind::Exit, ..refused(message) }
 }

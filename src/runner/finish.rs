@@ -62,17 +62,17 @@ struct FinishedWorktree<'a> {
 /// Ends a run whose steps are all done.
 pub(super) fn finish(executor: &mut StepExecutor<'_>, yes: bool) -> Result<RunEnd, RunError> {
     let context = executor.context;
-    let left = match site(context)? {
+    let left = match finished_worktree(context)? {
         None => WorktreeOutcome::InPlace,
-        Some(site) => {
-            let agreed = yes || agrees(executor, &site);
+        Some(finished) => {
+            let agreed = yes || asks_to_merge(executor, &finished);
             if agreed {
-                match merged(executor, &site)? {
+                match merge_worktree(executor, &finished)? {
                     Ok(left) => left,
                     Err(end) => return Ok(end),
                 }
             } else {
-                keep(context, &site);
+                report_kept(context, &finished);
                 WorktreeOutcome::Kept
             }
         }
@@ -84,7 +84,7 @@ pub(super) fn finish(executor: &mut StepExecutor<'_>, yes: bool) -> Result<RunEn
     Ok(RunEnd::Completed(left))
 }
 
-fn site<'a>(context: &'a RunContext<'_>) -> Result<Option<FinishedWorktree<'a>>, RunError> {
+fn finished_worktree<'a>(context: &'a RunContext<'_>) -> Result<Option<FinishedWorktree<'a>>, RunError> {
     let header = &context.header;
     let (Some(folder), Some(branch), Some(base)) = (&header.worktree, &header.branch, &header.base_branch) else {
         return Ok(None);
@@ -98,8 +98,8 @@ fn site<'a>(context: &'a RunContext<'_>) -> Result<Option<FinishedWorktree<'a>>,
 }
 
 /// Asks whether to merge. Silence, a closed input and anything but a yes leave everything as it is.
-fn agrees(executor: &StepExecutor<'_>, site: &FinishedWorktree<'_>) -> bool {
-    let FinishedWorktree { branch, base, ahead, dirty, .. } = site;
+fn asks_to_merge(executor: &StepExecutor<'_>, finished: &FinishedWorktree<'_>) -> bool {
+    let FinishedWorktree { branch, base, ahead, dirty, .. } = finished;
     let question = match (ahead, dirty) {
         (0, 0) => format!("{branch} has nothing to merge. Remove the worktree? [y/N]"),
         (0, _) => return false,
@@ -110,8 +110,8 @@ fn agrees(executor: &StepExecutor<'_>, site: &FinishedWorktree<'_>) -> bool {
 }
 
 /// Says how to do by executor what nobody agreed to now.
-fn keep(context: &RunContext<'_>, site: &FinishedWorktree<'_>) {
-    let FinishedWorktree { folder, branch, base, target, ahead, dirty } = site;
+fn report_kept(context: &RunContext<'_>, finished: &FinishedWorktree<'_>) {
+    let FinishedWorktree { folder, branch, base, target, ahead, dirty } = finished;
     let merge = format!("git -C {} merge {}", quoted(target.as_str()), quoted(branch));
     let text = match (ahead, dirty) {
         (0, 0) => format!("The worktree is kept: {folder}; there is nothing in it to merge"),
@@ -122,78 +122,78 @@ fn keep(context: &RunContext<'_>, site: &FinishedWorktree<'_>) {
 }
 
 /// Merges, then removes what is merged and clean.
-fn merged(
+fn merge_worktree(
     executor: &mut StepExecutor<'_>,
-    site: &FinishedWorktree<'_>,
+    finished: &FinishedWorktree<'_>,
 ) -> Result<Result<WorktreeOutcome, RunEnd>, RunError> {
     let context = executor.context;
     if let Some(merge) = &context.workflow.merge {
-        if let Some(end) = own_merge(executor, merge, site)? {
+        if let Some(end) = run_merge_steps(executor, merge, finished)? {
             return Ok(Err(end));
         }
-    } else if site.ahead > 0 {
-        plain_merge(context, site)?;
+    } else if finished.ahead > 0 {
+        git_merge(context, finished)?;
     }
-    if worktree::commits_ahead(&context.header.root, site.base, site.branch) != Some(0) {
-        keep(context, &FinishedWorktree { ahead: 1, target: site.target.clone(), ..*site });
+    if worktree::commits_ahead(&context.header.root, finished.base, finished.branch) != Some(0) {
+        report_kept(context, &FinishedWorktree { ahead: 1, target: finished.target.clone(), ..*finished });
         return Ok(Ok(WorktreeOutcome::Kept));
     }
-    let merged = if site.ahead > 0 { WorktreeOutcome::Merged } else { WorktreeOutcome::Kept };
-    if worktree::dirty(site.folder) != Some(0) {
-        let text = format!("The worktree is kept, since files in it are not committed: {}", site.folder);
+    let merged = if finished.ahead > 0 { WorktreeOutcome::Merged } else { WorktreeOutcome::Kept };
+    if worktree::dirty(finished.folder) != Some(0) {
+        let text = format!("The worktree is kept, since files in it are not committed: {}", finished.folder);
         context.console.tell(&Event::Note { text: &text });
         return Ok(Ok(merged));
     }
-    match worktree::remove(&site.target, site.folder, site.branch) {
+    match worktree::remove(&finished.target, finished.folder, finished.branch) {
         Ok(()) => Ok(Ok(WorktreeOutcome::Removed)),
         Err(refusal) => {
-            let text = format!("The worktree is kept: {}: {refusal}", site.folder);
+            let text = format!("The worktree is kept: {}: {refusal}", finished.folder);
             context.console.tell(&Event::Warning { text: &text });
             Ok(Ok(merged))
         }
     }
 }
 
-fn plain_merge(context: &RunContext<'_>, site: &FinishedWorktree<'_>) -> Result<(), RunError> {
-    let (session, target) = (&context.header.session, quoted(site.target.as_str()));
+fn git_merge(context: &RunContext<'_>, finished: &FinishedWorktree<'_>) -> Result<(), RunError> {
+    let (session, target) = (&context.header.session, quoted(finished.target.as_str()));
     let retry = format!("piton resume {session} asks again once that is put right");
-    let checked_out = store::git::head(&site.target).and_then(|head| head.branch);
-    if checked_out.as_deref() != Some(site.base) {
+    let checked_out = store::git::head(&finished.target).and_then(|head| head.branch);
+    if checked_out.as_deref() != Some(finished.base) {
         let found = checked_out.unwrap_or_else(|| "a detached HEAD".to_owned());
         let message = format!(
             "every step is done, and nothing was merged: {} is nowhere checked out ({} is on {found}); the worktree is kept",
-            site.base, site.target
+            finished.base, finished.target
         );
         return Err(RunError::new(
             ProblemKind::No,
             message,
-            [format!("git -C {target} checkout {}", site.base), retry],
+            [format!("git -C {target} checkout {}", finished.base), retry],
         ));
     }
-    match worktree::merge(&site.target, site.branch) {
+    match worktree::merge(&finished.target, finished.branch) {
         MergeOutcome::Yes => Ok(()),
         MergeOutcome::No(refusal) => {
             let message = format!(
                 "every step is done, and {} could not be merged into {}: {}; the merge was taken back and the worktree is kept",
-                site.branch, site.base, refusal.message
+                finished.branch, finished.base, refusal.message
             );
-            let by_hand = format!("git -C {target} merge {}, and resolve what is in conflict", quoted(site.branch));
+            let by_hand = format!("git -C {target} merge {}, and resolve what is in conflict", quoted(finished.branch));
             Err(RunError::new(ProblemKind::No, message, [by_hand, retry]))
         }
     }
 }
 
 /// Lets the `merge` steps of the workflow do it.
-fn own_merge(
+fn run_merge_steps(
     executor: &mut StepExecutor<'_>,
     merge: &Merge,
-    site: &FinishedWorktree<'_>,
+    finished: &FinishedWorktree<'_>,
 ) -> Result<Option<RunEnd>, RunError> {
     let context = executor.context;
     for (name, value) in [
-        ("merge.worktree", site.folder.as_str()),
-        ("merge.source_branch", site.branch),
-        ("merge.target_branch", site.base),
+        ("merge.worktree", finished.folder.as_str()),
+        ("merge.source_branch", finished.branch),
+        ("merge.target_branch", finished.base),
         ("merge.session_id", &context.header.session),
     ] {
         executor.locals.insert(name.to_owned(), Value::from(value));

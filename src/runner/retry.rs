@@ -42,7 +42,7 @@ pub(crate) enum FailureKind {
 
 /// Is what a command left when it failed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Failed<'a> {
+pub(crate) struct FailedCommand<'a> {
     pub(crate) exit_code: Option<i32>,
     pub(crate) signal: Option<i32>,
     pub(crate) timed_out: bool,
@@ -78,7 +78,7 @@ impl Failure {
 }
 
 /// Words by which an error of the service tells what it is, in lower case; the first that is found decides.
-const SIGNS: [(&str, FailureKind); 25] = [
+const ERROR_PATTERNS: [(&str, FailureKind); 25] = [
     ("authentication", FailureKind::Authentication),
     ("invalid api key", FailureKind::Authentication),
     ("unauthorized", FailureKind::Authentication),
@@ -108,7 +108,7 @@ const SIGNS: [(&str, FailureKind); 25] = [
 
 /// Sorts a failure. Only what `claude` says of its service is looked into: a command of a shell may print any text at all, which
 /// counts for a `retry_on` that names what to look for, and for nothing else.
-pub(crate) fn classify(failed: Failed<'_>) -> Failure {
+pub(crate) fn classify(failed: FailedCommand<'_>) -> Failure {
     let said = failed.api_error.unwrap_or(failed.stderr);
     let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let how = match (failed.timed_out, failed.signal, failed.exit_code) {
@@ -132,7 +132,7 @@ pub(crate) fn classify(failed: Failed<'_>) -> Failure {
 
 fn service_kind(said: &str) -> Option<FailureKind> {
     let text = said.to_ascii_lowercase();
-    status(&text).or_else(|| SIGNS.iter().find(|(sign, _)| text.contains(sign)).map(|(_, kind)| *kind))
+    status(&text).or_else(|| ERROR_PATTERNS.iter().find(|(sign, _)| text.contains(sign)).map(|(_, kind)| *kind))
 }
 
 /// Reads an HTTP status where it is named as one: `API Error: 500`, `status code 529`, `HTTP 503`, or a line `500 {"type":...`.
@@ -172,7 +172,7 @@ fn reset(said: &str) -> Option<Timestamp> {
 
 /// Decides after the `attempt`th try, from 1. `seed` stands for chance.
 pub(crate) fn decide(policy: &Retry, attempt: u32, failure: &Failure, now: Timestamp, seed: u64) -> Decision {
-    if attempt >= policy.attempts || !answers(policy, failure) {
+    if attempt >= policy.attempts || !applies_to(policy, failure) {
         return Decision::GiveUp;
     }
     let delay = jittered(delay(policy, attempt), policy, seed);
@@ -183,7 +183,7 @@ pub(crate) fn decide(policy: &Retry, attempt: u32, failure: &Failure, now: Times
 }
 
 /// Tells whether a policy is meant for such a failure.
-fn answers(policy: &Retry, failure: &Failure) -> bool {
+fn applies_to(policy: &Retry, failure: &Failure) -> bool {
     if policy.retry_on.is_empty() {
         return match failure.kind {
             FailureKind::Authentication | FailureKind::NotFound | FailureKind::Spawn => false,

@@ -20,7 +20,7 @@ use super::files;
 use super::orphan;
 use super::output_watcher::OutputWatcher;
 use super::retry::Decision;
-use super::retry::Failed;
+use super::retry::FailedCommand;
 use super::retry::Failure;
 use super::retry::FailureKind;
 use super::retry::classify;
@@ -379,7 +379,7 @@ impl<'a> StepExecutor<'a> {
     fn failure(&self, exit: &ChildExit, stderr: &str, api_error: Option<&str>, is_claude: bool) -> Failure {
         let hidden = self.context.masks.hide(stderr);
         let api_error = api_error.map(|error| self.context.masks.hide(error));
-        classify(Failed {
+        classify(FailedCommand {
             // An error that the stream tells of is one, whatever the exit code says.
             exit_code: exit.code.map(|code| if code == 0 { 1 } else { code }),
             signal: exit.signal,
