@@ -1,4 +1,4 @@
-//! What all steps of a run have in common: where they work, what they are given, and where what they leave is written down.
+//! What all steps of a run share: the working folder, the variables and the ledger.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -17,29 +17,29 @@ use super::spec::Workflow;
 use crate::dialect::script::record::Header;
 use crate::store::Ticker;
 
-/// Names that every step can use, besides captured variables and those of the environment.
+/// The variables that are defined without being captured or set in the environment.
 pub(super) const BUILT_IN: [&str; 5] = ["ARG", "PROJECT_ROOT", "WORKTREE", "workflow.id", "workflow.name"];
 
-/// Is what a run is done with.
+/// Everything that the steps of a run share.
 pub(super) struct RunContext<'a> {
     pub(super) header: Header,
     pub(super) workflow: Workflow,
     /// Where the steps work.
     pub(super) folder: Utf8PathBuf,
-    /// Where the session keeps what is its own.
+    /// The data folder of the session.
     pub(super) session: Utf8PathBuf,
     pub(super) console: &'a dyn Console,
-    /// Of the workflow: `env`, `env_files` and `secrets`.
+    /// From the workflow: `env`, `env_files` and `secrets`.
     pub(super) env: Vec<(String, String)>,
     pub(super) masks: Masks,
     pub(super) ticker: Ticker,
-    /// The steps whose output another step names.
+    /// The steps whose output another step refers to.
     pub(super) referenced: BTreeSet<String>,
     pub(super) ledger: Mutex<Ledger>,
 }
 
 impl RunContext<'_> {
-    /// Waits for the records; a thread that panicked left them whole.
+    /// Locks the ledger; a thread that panicked left it consistent.
     pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -49,7 +49,7 @@ impl RunContext<'_> {
     }
 }
 
-/// Returns what every step is given.
+/// Returns the value of a variable of [`BUILT_IN`].
 pub(super) fn built_in(name: &str, header: &Header, workflow: &Workflow, folder: &Utf8Path) -> Option<Value> {
     Some(Value::String(match name {
         "ARG" => header.args.join(" "),
@@ -61,7 +61,7 @@ pub(super) fn built_in(name: &str, header: &Header, workflow: &Workflow, folder:
     }))
 }
 
-/// Finds the steps whose output is named somewhere (`${step.ID.output}`): only what is asked for is kept.
+/// Finds the steps whose output is referred to (`${step.ID.output}`); no other output is kept.
 pub(super) fn referenced_steps(workflow: &Workflow) -> BTreeSet<String> {
     let merge = workflow.merge.as_ref().map_or(&[][..], |merge| &merge.steps);
     let mut found = BTreeSet::new();
@@ -78,7 +78,7 @@ pub(super) fn referenced_steps(workflow: &Workflow) -> BTreeSet<String> {
     found
 }
 
-/// Is what an environment is for a child: later names win.
+/// Merges environment variables for a child; later values win.
 pub(super) fn merged_env(
     base: &[(String, String)],
     more: impl IntoIterator<Item = (String, String)>,

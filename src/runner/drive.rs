@@ -1,5 +1,4 @@
-//! Does the steps of a run in turn: a record that it begins, the step, a record of how it ended. There is no other way to run one,
-//! whether it is the first time or after a failure.
+//! Runs the steps in order. Each step is recorded before it begins and after it ends; a first run and a resume take the same path.
 
 use super::console::Event;
 use super::context::RunContext;
@@ -21,7 +20,7 @@ use crate::model::Outcome;
 use crate::model::Status;
 use crate::store;
 
-/// Is how a run, or its part between two resumes, ended.
+/// The result of a run, or of the part of it between two resumes.
 #[derive(Debug)]
 pub(crate) struct RunResult {
     pub(crate) session: String,
@@ -31,37 +30,37 @@ pub(crate) struct RunResult {
     pub(crate) total: usize,
 }
 
-/// Says how it ended.
+/// The way a run ended.
 #[derive(Debug)]
 pub(crate) enum RunEnd {
     /// Every step is done.
     Completed(WorktreeOutcome),
-    /// A step failed, and with it the run, until it is resumed.
+    /// A step failed. The run can be resumed.
     Failed { step: String, number: usize, error: String, retryable: bool },
-    /// It was told to stop.
+    /// A signal stopped it.
     Interrupted(Stop),
-    /// Nothing was run: these are the steps that would be.
+    /// Nothing was run; these steps would be.
     Planned(Vec<String>),
 }
 
-/// Is a step that is to be done.
+/// A step that is due.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ScheduledStep {
     pub(super) at: usize,
-    /// A person chose to do it again although it is done.
+    /// A person chose to repeat it although it is done.
     pub(super) is_forced: bool,
-    /// It was tried before this runner began.
+    /// An earlier runner tried it already.
     pub(super) is_retry: bool,
 }
 
-/// Does what is due, and what comes after it.
+/// Runs the steps that are due, then finishes the run.
 pub(super) fn drive(context: &RunContext<'_>, due: &[ScheduledStep], yes: bool) -> Result<RunResult, RunError> {
     let mut executor = StepExecutor::new(context)?;
     let end = steps(&mut executor, due).and_then(|end| match end {
         Some(end) => Ok(end),
         None => finish::finish(&mut executor, yes),
     });
-    // Whatever stopped it, nobody is at work any more; what stopped it is what counts.
+    // The lease is released in any case; an error of the run takes precedence over one of the release.
     let released = context.ledger().release();
     let end = end?;
     released?;
@@ -72,7 +71,7 @@ pub(super) fn drive(context: &RunContext<'_>, due: &[ScheduledStep], yes: bool) 
     Ok(RunResult { session, folder, end, done, total: context.workflow.steps.len() })
 }
 
-/// Returns how the run ended before its last step; `None` when all are done.
+/// Runs the steps; returns `None` when all are done, else how the run ended.
 fn steps(executor: &mut StepExecutor<'_>, due: &[ScheduledStep]) -> Result<Option<RunEnd>, RunError> {
     let total = executor.context.workflow.steps.len();
     for due in due {
@@ -108,7 +107,7 @@ pub(super) fn interrupted(context: &RunContext<'_>, stop: Stop) -> Result<RunEnd
     Ok(RunEnd::Interrupted(stop))
 }
 
-/// Does one step with all its tries, and records each.
+/// Runs one step with all its tries, and records each.
 fn one(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Result<StepOutcome, RunError> {
     let retry = executor.context.ledger().step(&step.id).and_then(|state| state.retry);
     let mut attempt = retry.map_or(1, |retry| retry.attempts.saturating_add(1));
@@ -140,7 +139,7 @@ fn one(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Resu
     let mut is_forced = due.is_forced;
     loop {
         begin(executor, step, is_forced)?;
-        // The first begin opened it again.
+        // The first begin reopened it.
         is_forced = false;
         let done = match executor.try_once(step)? {
             StepOutcome::Failed(failure) => match executor.retry_delay(step, attempt, &failure) {

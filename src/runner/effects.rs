@@ -1,4 +1,4 @@
-//! The steps that are no command: `write_file`, and `validate` with what closes the gap that it finds.
+//! The steps that are not a command: `write_file`, and `validate` with its `on_incomplete` steps.
 
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ use crate::model::clean_line;
 use crate::schema;
 use crate::store;
 
-/// Is how complete something is, or why that cannot be said.
+/// The result of a measurement, or how the step ended without one.
 enum Measurement {
     Percent(f64, Value),
     Ended(StepOutcome),
@@ -70,7 +70,7 @@ impl StepExecutor<'_> {
         }
     }
 
-    /// Has a gap closed; returns how the step ends where that did not go well.
+    /// Runs the `on_incomplete` steps; returns an outcome when they did not succeed.
     fn close_gap(
         &mut self,
         gap: &OnIncomplete,
@@ -145,14 +145,14 @@ impl StepExecutor<'_> {
     }
 }
 
-/// Returns the whole text as JSON, else the last line of it that is an object: commands talk before they answer.
+/// Returns the whole text as a JSON object, else its last line that is one: commands may print other output first.
 fn last_json(text: &str) -> Option<Value> {
     let whole = serde_json::from_str::<Value>(text.trim()).ok();
     let object = |line: &str| serde_json::from_str::<Value>(line.trim()).ok().filter(Value::is_object);
     whole.filter(Value::is_object).or_else(|| text.lines().rev().find_map(object))
 }
 
-/// Is a failure of something that ran and answered no.
+/// Returns the failure of a command that ran and reported a negative result.
 fn rejected_result(message: String) -> Failure {
     Failure { kind: FailureKind::Exit, ..refused(message) }
 }

@@ -1,5 +1,5 @@
-//! What becomes of a worktree when every step is done. Nothing is merged or removed that nobody agreed to, and what is not
-//! committed is never removed.
+//! What happens to a worktree when every step is done. Nothing is merged or removed without agreement, and uncommitted files are
+//! never removed.
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
@@ -24,15 +24,15 @@ use crate::store;
 use crate::store::worktree;
 use crate::store::worktree::MergeOutcome;
 
-/// Says what became of the worktree.
+/// What happened to the worktree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum WorktreeOutcome {
-    /// There was none.
+    /// The run had no worktree.
     InPlace,
-    /// It is where it was, and so is its branch.
+    /// The worktree and its branch were kept.
     Kept,
-    /// Its work is merged; it is still there because something in it is not committed.
+    /// Its branch is merged; it was kept because of uncommitted files.
     Merged,
     Removed,
 }
@@ -48,7 +48,7 @@ impl WorktreeOutcome {
     }
 }
 
-/// Is a worktree at the end of its run.
+/// A worktree at the end of its run.
 struct FinishedWorktree<'a> {
     folder: &'a Utf8Path,
     branch: &'a str,
@@ -92,12 +92,12 @@ fn finished_worktree<'a>(context: &'a RunContext<'_>) -> Result<Option<FinishedW
     let project = store::Project::open(&header.root, &store::Environment::default())?;
     let target = worktree::checked_out(&project, base).map_or_else(|| header.root.clone(), Utf8Path::to_owned);
     let ahead = worktree::commits_ahead(&header.root, base, branch).unwrap_or(1);
-    // Where git cannot tell, something may be there.
+    // When git cannot tell, assume uncommitted files.
     let dirty = worktree::dirty(folder).unwrap_or(1);
     Ok(Some(FinishedWorktree { folder, branch, base, target, ahead, dirty }))
 }
 
-/// Asks whether to merge. Silence, a closed input and anything but a yes leave everything as it is.
+/// Asks whether to merge. Only an explicit yes counts.
 fn asks_to_merge(executor: &StepExecutor<'_>, finished: &FinishedWorktree<'_>) -> bool {
     let FinishedWorktree { branch, base, ahead, dirty, .. } = finished;
     let question = match (ahead, dirty) {
@@ -109,7 +109,7 @@ fn asks_to_merge(executor: &StepExecutor<'_>, finished: &FinishedWorktree<'_>) -
     says_yes(executor.context.console.ask(&question, Some(&executor.signals)))
 }
 
-/// Says how to do by executor what nobody agreed to now.
+/// Reports that the worktree is kept, and how to merge it by hand.
 fn report_kept(context: &RunContext<'_>, finished: &FinishedWorktree<'_>) {
     let FinishedWorktree { folder, branch, base, target, ahead, dirty } = finished;
     let merge = format!("git -C {} merge {}", quoted(target.as_str()), quoted(branch));
@@ -183,7 +183,7 @@ fn git_merge(context: &RunContext<'_>, finished: &FinishedWorktree<'_>) -> Resul
     }
 }
 
-/// Lets the `merge` steps of the workflow do it.
+/// Runs the `merge` steps of the workflow.
 fn run_merge_steps(
     executor: &mut StepExecutor<'_>,
     merge: &Merge,

@@ -1,5 +1,5 @@
-//! `foreach`: the same steps for each item. An item of a step of the workflow is a part with records of its own, so that a resume
-//! goes on with the item that did not finish.
+//! `foreach`: the same steps for each item. In a top-level step each item is recorded as a part, so that a resume continues with the
+//! items that did not finish.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -24,28 +24,28 @@ use crate::model::ChangeKind;
 use crate::model::Outcome;
 use crate::model::Status;
 
-/// Is one item with its number and the name that its part has.
+/// An item with its number and the name of its part.
 struct Item<'a> {
     number: usize,
     value: &'a Value,
     name: &'a str,
 }
 
-/// Is a `foreach` at work.
+/// A `foreach` that is running.
 struct ForeachLoop<'a> {
     step: &'a Step,
     foreach: &'a Foreach,
     items: &'a [Value],
-    /// Whether its items are parts: it is a step of the workflow itself.
+    /// Whether its items are recorded as parts: it is a top-level step.
     is_recorded: bool,
 }
 
-/// Is what became of the items so far.
+/// The results of the items so far.
 #[derive(Default)]
 struct ItemResults<'a> {
     waiting: VecDeque<Item<'a>>,
     failures: Vec<(String, Failure)>,
-    /// Why no other item is begun.
+    /// Why no further item is begun.
     end: Option<StepOutcome>,
 }
 
@@ -87,7 +87,7 @@ impl StepExecutor<'_> {
         })
     }
 
-    /// Returns what to go over. The items that a command named once are kept, so that a resume goes on with the same ones.
+    /// Returns the items. Those that a command printed are recorded, so that a resume uses the same ones.
     fn items(&mut self, step: &Step, foreach: &Foreach, is_recorded: bool) -> Result<Vec<Value>, StepOutcome> {
         match &foreach.items {
             Items::List(list) => {
@@ -136,7 +136,7 @@ impl StepExecutor<'_> {
         })
     }
 
-    /// Takes one item after the other until none is left, or none is to be begun.
+    /// Runs one item after the other until none is left or a failure ends the loop.
     fn in_turn(&mut self, foreach_loop: &ForeachLoop<'_>, results: &Mutex<ItemResults<'_>>) -> Result<(), RunError> {
         let lock = || results.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -192,7 +192,7 @@ impl StepExecutor<'_> {
     }
 }
 
-/// Reads what a command names: the elements of a JSON array, else each line that is not empty.
+/// Parses the items that a command printed: the elements of a JSON array, else each line that is not empty.
 fn parse(stdout: &str) -> Vec<Value> {
     match serde_json::from_str(stdout) {
         Ok(Value::Array(items)) => items,

@@ -1,4 +1,4 @@
-//! Begins a session, or takes one up again: what there is to do, and whether anything stands against doing it.
+//! Starts or resumes a session: the checks before its first step.
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
@@ -55,7 +55,7 @@ use crate::store::SessionHome;
 use crate::store::Ticker;
 use crate::store::worktree;
 
-/// Is what a caller says about a new run.
+/// The options of a new run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StartRequest {
     pub(crate) project: Option<String>,
@@ -63,14 +63,14 @@ pub(crate) struct StartRequest {
     pub(crate) file: String,
     /// For `${ARG}`.
     pub(crate) args: Vec<String>,
-    /// The steps work in the project itself.
+    /// Run the steps in the project itself.
     pub(crate) in_place: bool,
     /// Merge at the end without asking.
     pub(crate) yes: bool,
     pub(crate) dry_run: bool,
 }
 
-/// Is what a caller says about a session that is to go on.
+/// The options of a session to resume.
 #[derive(Clone, Debug)]
 pub(crate) struct ResumeRequest {
     pub(crate) now: Option<String>,
@@ -80,7 +80,7 @@ pub(crate) struct ResumeRequest {
     pub(crate) asked: ResumeOptions,
 }
 
-/// Is where a run takes place.
+/// The project, the environment and the clock of a run.
 struct RunEnvironment {
     environment: Environment,
     project: Project,
@@ -129,14 +129,14 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
     drive_session(&run_environment, home.root(), &id, &asked, console)
 }
 
-/// Takes a session up again.
+/// Resumes a session.
 pub(crate) fn resume(resume: &ResumeRequest, console: &dyn Console) -> Result<RunResult, RunError> {
     let header = header(&resume.home, &resume.session)?;
     let run_environment = RunEnvironment::open(&header.root, resume.now.as_deref())?;
     drive_session(&run_environment, &resume.home, &resume.session, &resume.asked, console)
 }
 
-/// Writes the first record of a session.
+/// Creates a session with its first record.
 fn begin(
     run_environment: &RunEnvironment,
     start: &StartRequest,
@@ -178,7 +178,8 @@ fn begin(
         ..StartSpec::new(&workflow.name, &id)
     };
     let change = Change { at: now, kind: ChangeKind::Start(Box::new(spec)) };
-    let new = script::start(&header, change, workflow.outline(sha256_hex(bytes)), head.sha).expect("an id of our own");
+    let new =
+        script::start(&header, change, workflow.outline(sha256_hex(bytes)), head.sha).expect("a generated id is valid");
     home.create(&id)?;
     let lock = session_paths(home.root(), &id, project)?.lock()?;
     let meta = CheckpointMeta::new("start", now, 0);
@@ -196,7 +197,7 @@ fn candidate(id: &str, header: Option<&Header>) -> Result<Candidate, RunError> {
         .ok_or_else(|| RunError::new(ProblemKind::Usage, format!("`{id}` is no name of a session"), []))
 }
 
-/// Does what is due of a session, new or not: there is one way.
+/// Drives a session, new or resumed, under its lease.
 fn drive_session(
     run_environment: &RunEnvironment,
     home: &Utf8Path,
@@ -217,7 +218,7 @@ fn drive_session(
     done
 }
 
-/// Does the same for a session that nobody else is at work in.
+/// Drives a session whose lease this process holds.
 fn drive_claimed(
     run_environment: &RunEnvironment,
     paths: &SessionPaths,
@@ -289,7 +290,7 @@ fn newer(header: &Header) -> RunError {
     RunError::new(ProblemKind::Newer, message, ["update piton, then try again".to_owned()])
 }
 
-/// Reads a session and sets aside what is no record; a person agrees where that loses what was done.
+/// Loads a session and sets aside what follows the last sound record; asks first where finished work is lost.
 fn load_repaired(
     run_environment: &RunEnvironment,
     paths: &SessionPaths,
@@ -346,7 +347,7 @@ fn load_repaired(
     Ok((session, loaded))
 }
 
-/// Refuses where somebody else is at work, else says that we are.
+/// Takes the lease of the session; refuses when another process holds it.
 fn claim(paths: &SessionPaths, run_environment: &RunEnvironment, asked: &ResumeOptions) -> Result<(), RunError> {
     let lock = paths.lock()?;
     let command = if asked.is_new { "run" } else { "resume" };
@@ -362,7 +363,7 @@ fn claim(paths: &SessionPaths, run_environment: &RunEnvironment, asked: &ResumeO
     }
 }
 
-/// Reads what a session was begun as.
+/// Reads the header of a session.
 fn header(home: &Utf8Path, id: &str) -> Result<Header, RunError> {
     let file = candidate(id, None)?.data_dir.join(HEADER).expect("a constant name");
     let unreadable =
@@ -374,7 +375,7 @@ fn header(home: &Utf8Path, id: &str) -> Result<Header, RunError> {
     }
 }
 
-/// Says where a workflow file is, so that it is found again from anywhere.
+/// Returns the absolute location of a workflow file.
 fn source(project: &Project, path: &Utf8Path) -> Result<Source, RunError> {
     let root = if path.starts_with(&project.root) { Some(project.root.as_path()) } else { path.parent() };
     let root = root.unwrap_or(&project.root);
@@ -416,7 +417,7 @@ fn without_workflow(header: &Header, error: RunError) -> RunError {
     }
 }
 
-/// Refuses before the first step what could not work in a later one.
+/// Checks before the first step that `claude` is installed when a step needs it.
 fn check_claude(workflow: &Workflow) -> Result<(), RunError> {
     if !workflow.needs_claude() || files::is_on_path("claude") {
         return Ok(());
@@ -426,7 +427,7 @@ fn check_claude(workflow: &Workflow) -> Result<(), RunError> {
     Err(RunError::new(ProblemKind::No, message, [hint]))
 }
 
-/// Returns where the steps work; a worktree that is not there yet is made.
+/// Returns the working folder of the steps; creates the worktree when it does not exist yet.
 fn folder(header: &Header, ledger: &Ledger, asked: &ResumeOptions) -> Result<Utf8PathBuf, RunError> {
     let (Some(folder), Some(branch)) = (&header.worktree, &header.branch) else { return Ok(header.root.clone()) };
     if files::is_folder(folder) {
@@ -454,7 +455,7 @@ fn folder(header: &Header, ledger: &Ledger, asked: &ResumeOptions) -> Result<Utf
     Ok(folder.clone())
 }
 
-/// Says where a worktree is on another branch than the one that is merged when every step is done. A step may have done that.
+/// Warns when the worktree is on another branch than the one that is merged at the end. A step may have switched it.
 fn branch_warning(header: &Header, folder: &Utf8Path) -> Option<String> {
     let branch = header.branch.as_ref()?;
     let found = store::git::head(folder)?.branch;
@@ -464,7 +465,7 @@ fn branch_warning(header: &Header, folder: &Utf8Path) -> Option<String> {
     })
 }
 
-/// Returns what the workflow sets for every step, the later ones counting: files, `env`, secrets.
+/// Returns the environment that the workflow sets for every step: files, `env`, secrets; later values win.
 pub(super) fn environment(
     workflow: &Workflow,
     declared: &std::collections::BTreeMap<String, String>,
@@ -488,7 +489,7 @@ pub(super) fn environment(
     Ok(env)
 }
 
-/// Answers for variables before there are any steps.
+/// The variables that exist before the first step.
 struct InitialVariables<'a> {
     header: &'a Header,
     workflow: &'a Workflow,
@@ -506,7 +507,7 @@ impl variables::Scope for InitialVariables<'_> {
     }
 }
 
-/// Begins a session anew, from its first step.
+/// Restarts a session from its first step.
 pub(super) fn start_again(ledger: &mut Ledger, workflow: &Workflow, facts: Facts) -> Result<(), RunError> {
     let spec = StartSpec::new(&workflow.name, ledger.run().id.as_str());
     ledger.record(ChangeKind::Start(Box::new(spec)), facts, true)

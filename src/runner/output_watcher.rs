@@ -1,4 +1,4 @@
-//! Watches a child: passes on what it prints and keeps a log of it.
+//! Passes on the output of a child and logs it.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -13,12 +13,12 @@ use super::exec::Watcher;
 use super::files;
 use super::spec::Step;
 
-/// How much of the end of stderr is looked at for what went wrong.
+/// How many bytes of the end of stderr are kept for error messages.
 const TAIL: usize = 64 << 10;
-/// A line that is longer goes into the log in pieces.
+/// Longer lines are logged in pieces.
 const LOG_LINE: usize = 64 << 10;
 
-/// Is the watch over one child.
+/// The watcher of one child.
 pub(super) struct OutputWatcher<'a> {
     context: &'a RunContext<'a>,
     step: &'a str,
@@ -29,16 +29,16 @@ pub(super) struct OutputWatcher<'a> {
     problem: Option<String>,
 }
 
-/// Is what was seen.
+/// What a watcher saw of a child.
 pub(super) struct ObservedOutput {
     pub(super) stderr: String,
     pub(super) result: Option<String>,
     pub(super) api_error: Option<String>,
-    /// Why a file of the step does not have what it printed.
+    /// Why the output file could not be written.
     pub(super) problem: Option<String>,
 }
 
-/// Is the log of a step, written when there is something to write.
+/// The log of a step, created with the first output.
 struct Log<'a> {
     context: &'a RunContext<'a>,
     path: Utf8PathBuf,
@@ -105,7 +105,7 @@ impl Log<'_> {
         self.flush(false);
     }
 
-    /// Writes the lines that are whole, without the secrets in them.
+    /// Writes the complete lines with secrets masked.
     fn flush(&mut self, is_end: bool) {
         let whole = self.waiting.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let take = if is_end || self.waiting.len() > LOG_LINE { self.waiting.len() } else { whole };

@@ -1,4 +1,4 @@
-//! Finds out whether a step that must not run twice took effect: its `probe`, run once a person agreed.
+//! The `probe` of a step that must not run twice, run once a person agreed.
 
 use std::time::Duration;
 
@@ -23,23 +23,23 @@ use super::variables;
 use super::variables::Scope;
 use crate::dialect::script::record::Header;
 
-/// A probe only looks.
+/// The time limit of a probe.
 const LIMIT: Duration = Duration::from_secs(60);
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Is what a probe found.
+/// The result of a probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ProbeOutcome {
     /// Exit 0.
     TookEffect,
     /// Exit 1.
     HadNoEffect,
-    /// Anything else decides nothing.
+    /// Any other result.
     Unknown(String),
     Stopped(Stop),
 }
 
-/// Is where a probe looks: the folder, the environment and the variables of its step.
+/// The folder, the environment and the variables that a probe runs with.
 pub(super) struct Probe<'a> {
     pub(super) ledger: &'a Ledger,
     pub(super) workflow: &'a Workflow,
@@ -49,7 +49,7 @@ pub(super) struct Probe<'a> {
 }
 
 impl Probe<'_> {
-    /// Runs the probe of a step. What it prints is for the person who waits, not a result.
+    /// Runs the probe of a step. Its output is shown, not captured.
     pub(super) fn run(&self, step: &Step, console: &dyn Console) -> ProbeOutcome {
         match self.run_child(step, console) {
             Ok(ChildExit { stop: Some(stop), .. }) => ProbeOutcome::Stopped(stop),
@@ -108,7 +108,7 @@ impl Scope for Probe<'_> {
     }
 }
 
-/// Passes on what a probe prints.
+/// A watcher that shows the output of a probe.
 struct ProbeOutput<'a> {
     step: &'a Step,
     console: &'a dyn Console,

@@ -1,4 +1,4 @@
-//! How a run ended, for programs: the data of `run/1`.
+//! The data of `run/1`: how a run ended.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,32 +8,32 @@ use super::drive::RunResult;
 use super::finish::WorktreeOutcome;
 use crate::model::Progress;
 
-/// Says how a run, or its part between two resumes, ended (`run/1`).
+/// The result of a run, or of the part of it between two resumes (`run/1`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct RunReport {
-    /// Empty where nothing was begun: `piton run --dry-run`.
+    /// Empty for `piton run --dry-run`.
     pub(crate) session: String,
     pub(crate) status: ReportStatus,
-    /// Where the steps worked.
+    /// The working folder of the steps.
     pub(crate) folder: String,
     pub(crate) progress: Progress,
-    /// The command that goes on, when there is something to go on with.
+    /// The command that resumes the session, when it can be resumed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) resume: Option<String>,
-    /// What became of the worktree, when every step is done and there was one.
+    /// What happened to the worktree, when every step is done and there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) worktree: Option<WorktreeOutcome>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) failed: Option<FailedStep>,
-    /// What stopped the run.
+    /// The signal that stopped the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) signal: Option<String>,
-    /// What would be done, in order.
+    /// The steps that would be run, in order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) would_run: Option<Vec<String>>,
 }
 
-/// Says in a word how it ended.
+/// The status of a run that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ReportStatus {
@@ -44,14 +44,14 @@ pub(crate) enum ReportStatus {
     Planned,
 }
 
-/// Is the step that a run stopped at.
+/// The step at which a run stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct FailedStep {
     pub(crate) step: String,
-    /// Its place in the workflow, counted from 1.
+    /// Its position in the workflow, counted from 1.
     pub(crate) number: usize,
     pub(crate) error: String,
-    /// Whether the failure passes by itself. A resume tries the step again either way.
+    /// Whether the failure is transient. A resume tries the step again either way.
     pub(crate) retryable: bool,
 }
 

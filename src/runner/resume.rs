@@ -1,5 +1,4 @@
-//! What a session goes on with: the one planner decides, and this turns its answer into the steps that are due. Where a person has
-//! to agree, nothing is changed before they did.
+//! Selects the steps that a resume runs. When a person has to agree, nothing is changed before.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -37,22 +36,22 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::plural;
 
-/// Is what a caller wants of a session.
+/// The options of a resume.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ResumeOptions {
-    /// It was begun a moment ago.
+    /// The session was just created.
     pub(crate) is_new: bool,
     /// Repeat from this step on.
     pub(crate) from: Option<String>,
     pub(crate) skip: Vec<String>,
-    /// From the first step again.
+    /// Restart from the first step.
     pub(crate) force: bool,
     pub(crate) accept_edits: bool,
     pub(crate) yes: bool,
     pub(crate) dry_run: bool,
 }
 
-/// Is a session whose next steps are being found.
+/// The selection of the steps that are due.
 struct StepSelection<'a> {
     ledger: &'a mut Ledger,
     workflow: &'a Workflow,
@@ -64,7 +63,7 @@ struct StepSelection<'a> {
     statuses: Vec<EffectiveStatus>,
 }
 
-/// Returns the steps that are due, after recording that the session goes on.
+/// Returns the steps that are due, after recording the resume.
 pub(super) fn scheduled_steps(
     ledger: &mut Ledger,
     (workflow, sha256, declared): (&Workflow, &str, &BTreeMap<String, String>),
@@ -114,7 +113,7 @@ impl StepSelection<'_> {
         engine::plan(run, header, &Evidence::default(), findings, &options)
     }
 
-    /// Refuses what is over, and what a person has to look at first.
+    /// Refuses sessions that are over and those with blocking findings.
     fn check_resumable(&self, planned: &Planned) -> Result<(), RunError> {
         let run = self.ledger.run();
         let id = &self.header.session;
@@ -132,7 +131,7 @@ impl StepSelection<'_> {
                 [format!("piton resume {id} --force begins it anew")],
             ));
         }
-        // Whether a step took effect is options about on its own, with what its person needs to know.
+        // An unknown outcome is asked about separately, in `took_effect`.
         let is_blocking =
             |finding: &&Finding| finding.severity == Severity::Blocking && finding.code != FindingCode::OutcomeUnknown;
         let blocking: Vec<Finding> = planned.findings.iter().filter(is_blocking).cloned().collect();
@@ -149,7 +148,7 @@ impl StepSelection<'_> {
         self.statuses[at].is_over()
     }
 
-    /// Returns what is due in the order of the file.
+    /// Returns the steps that are due, in the order of the file.
     fn select(&mut self) -> Result<Vec<ScheduledStep>, RunError> {
         let skipped = self.skipped()?;
         let from = match &self.options.from {
@@ -205,7 +204,7 @@ impl StepSelection<'_> {
         texts.map(|text| self.find(text.trim())).collect()
     }
 
-    /// Finished steps that are defined otherwise now are done again only when a person says so.
+    /// Refuses when finished steps were edited, unless a person accepted the edits.
     fn check_edited_steps(&self) -> Result<(), RunError> {
         let steps = &self.ledger.run().steps;
         let is_edited = |step: &&Step| {
@@ -230,7 +229,7 @@ impl StepSelection<'_> {
         Err(RunError::new(ProblemKind::Person, message, hints))
     }
 
-    /// Finds out whether a step that must not run twice took effect before it was cut off: its probe says so, else a person does.
+    /// Finds out whether an interrupted step that must not run twice took effect: from its probe, else from a person.
     fn took_effect(&mut self, at: usize) -> Result<bool, RunError> {
         let step = self.ledger.run().steps[at].clone();
         let may_ask = match self.run_probe(&step)? {
@@ -267,7 +266,7 @@ impl StepSelection<'_> {
         self.console.tell(&Event::Note { text });
     }
 
-    /// Runs the probe of a step, once a person agreed to that. Whether the step is repeated is never for `--yes` to say.
+    /// Runs the probe of a step once a person agreed; `--yes` agrees to the probe, never to repeating the step.
     fn run_probe(&self, step: &Step) -> Result<Option<ProbeOutcome>, RunError> {
         let (Some(text), false) = (&step.probe, self.options.dry_run) else { return Ok(None) };
         let Some(defined) = self.workflow.steps.iter().find(|defined| defined.id == step.id) else { return Ok(None) };
@@ -306,7 +305,7 @@ impl StepSelection<'_> {
         RunError::new(ProblemKind::Person, message, hints)
     }
 
-    /// Begins the session anew, once a person agreed to lose what is done.
+    /// Restarts the session once a person agreed to lose finished steps.
     fn force(&mut self, sha256: &str) -> Result<Vec<ScheduledStep>, RunError> {
         let all =
             (0..self.workflow.steps.len()).map(|at| ScheduledStep { at, is_forced: false, is_retry: false }).collect();
@@ -333,7 +332,7 @@ impl StepSelection<'_> {
         Ok(all)
     }
 
-    /// Records that the session goes on, and with what definition.
+    /// Records the resume, with the definition when it changed.
     fn record_resume(&mut self, sha256: &str, due: &[ScheduledStep]) -> Result<(), RunError> {
         let run = self.ledger.run();
         let id = &self.header.session;
@@ -356,7 +355,7 @@ impl StepSelection<'_> {
     }
 }
 
-/// Says what cut the run off.
+/// Returns what interrupted the run.
 fn interruption(run: &Run, due: &[ScheduledStep]) -> Option<Interruption> {
     let step = &run.steps[due.first()?.at];
     let kind = InterruptionKind::of(step.status)?;
@@ -368,7 +367,7 @@ fn interruption(run: &Run, due: &[ScheduledStep]) -> Option<Interruption> {
     Some(Interruption { kind, step: Some(step.id.clone()), at: step.started_at, reason })
 }
 
-/// Tells whether an answer agrees. Silence never does.
+/// Tells whether an answer agrees; no answer does not.
 pub(super) fn says_yes(answer: Option<String>) -> bool {
     answer.is_some_and(|answer| matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }

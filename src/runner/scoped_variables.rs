@@ -1,4 +1,4 @@
-//! What the variables of a workflow are at one moment.
+//! The values of the variables of a workflow at one moment.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::context::RunContext;
 use super::variables::Scope;
 use crate::store::worktree::git;
 
-/// Names of what git says changed, after `step.` or `workflow.`.
+/// The variables that git answers, after `step.` or `workflow.`.
 const CHANGES: [&str; 8] = [
     "files_added",
     "files_modified",
@@ -20,7 +20,7 @@ const CHANGES: [&str; 8] = [
     "deletions",
 ];
 
-/// Answers for variables, the nearest first: of the item, of the step so far, of the steps before it, of the environment.
+/// The variables in scope, innermost first: of the item, of the step so far, of the steps before it, of the environment.
 pub(super) struct ScopedVariables<'a> {
     pub(super) context: &'a RunContext<'a>,
     pub(super) locals: &'a BTreeMap<String, Value>,
@@ -58,7 +58,7 @@ impl Scope for ScopedVariables<'_> {
 }
 
 impl ScopedVariables<'_> {
-    /// Asks git what changed since the step, or the whole run, began.
+    /// Asks git what changed since the step or the run began.
     fn changes(&self, name: &str) -> Result<Option<Value>, String> {
         let Some((of, what)) = name.split_once('.').filter(|(_, what)| CHANGES.contains(what)) else { return Ok(None) };
         let run_head;
@@ -94,7 +94,7 @@ impl ScopedVariables<'_> {
     }
 }
 
-/// Picks the files of one kind, one for each line.
+/// Returns the files of one kind, one per line.
 fn files(what: &str, table: &str, new: &str) -> Value {
     let wanted = |status: &str| match what {
         "files_added" => status == "A",

@@ -1,4 +1,4 @@
-//! Does one step: a command, what it prints, and what it leaves. Nothing of a step is recorded here but the items of a `foreach`.
+//! Runs one step: its command, its output and its variables. Only the items of a `foreach` are recorded here.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -36,48 +36,48 @@ use crate::dialect::script::record::Captured;
 use crate::model::StepId;
 use crate::store;
 
-/// How long a child may take to end by itself before it is killed.
+/// How long a child has to end after SIGTERM before it is killed.
 const GRACE: Duration = Duration::from_secs(5);
-/// How much of what a step prints can be captured.
+/// The largest output that a step can capture.
 pub(super) const CAPTURE_LIMIT: usize = 8 << 20;
 
-/// Is one thread of a run: it does one thing after the other.
+/// One thread of a run, which runs steps one after the other.
 pub(super) struct StepExecutor<'a> {
     pub(super) context: &'a RunContext<'a>,
     pub(super) signals: Signals,
-    /// Variables of the item that it works on.
+    /// Variables of the current item.
     pub(super) locals: BTreeMap<String, Value>,
-    /// What the step left so far; it is recorded with its end.
+    /// Variables that the step set so far; recorded when it ends.
     pub(super) outputs: BTreeMap<String, Value>,
     /// HEAD before the first try of the step.
     pub(super) head: Option<String>,
-    /// When the step as a whole has to be done.
+    /// The deadline of the step as a whole.
     pub(super) deadline: Option<Instant>,
-    /// The step of the workflow that it is at.
+    /// The current top-level step.
     pub(super) workflow_step: Option<StepId>,
-    /// Somebody wants to know what the next commands print.
+    /// Whether the output of the next commands is needed.
     pub(super) keeps_stdout: bool,
 }
 
-/// Says how a step ended.
+/// The outcome of a step.
 #[derive(Clone, Debug)]
 pub(super) enum StepOutcome {
     Completed(StepOutput),
     Skipped(&'static str),
     Failed(Failure),
-    /// The runner was told to stop in the middle of it.
+    /// A signal stopped the runner during the step.
     Stopped(Stop),
 }
 
-/// Is what a step produced.
+/// What a step produced.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StepOutput {
     pub(super) code: Option<i32>,
-    /// As far as somebody wants it.
+    /// Empty unless it is needed.
     pub(super) stdout: Vec<u8>,
     pub(super) stderr: String,
     pub(super) took: Duration,
-    /// What a reader of the history should know.
+    /// A remark for the history.
     pub(super) summary: Option<String>,
 }
 
@@ -112,7 +112,7 @@ impl<'a> StepExecutor<'a> {
         variables::render(template, &self.variables()).map_err(unrendered)
     }
 
-    /// Does a step inside of another one, with all its tries.
+    /// Runs a nested step with all its tries.
     pub(super) fn run_nested(&mut self, step: &Step) -> Result<StepOutcome, RunError> {
         if let Some(done) = self.skipped_by_condition(step) {
             return Ok(done);
@@ -136,7 +136,7 @@ impl<'a> StepExecutor<'a> {
         }
     }
 
-    /// Does several, until one fails.
+    /// Runs steps in order until one fails.
     pub(super) fn run_all(&mut self, steps: &[Step]) -> Result<StepOutcome, RunError> {
         let mut last = StepOutput::default();
         for step in steps {
@@ -153,7 +153,7 @@ impl<'a> StepExecutor<'a> {
         Ok(StepOutcome::Completed(last))
     }
 
-    /// Says how long to wait before the next try; `None` when there is none. Tells that there is one.
+    /// Returns the delay before the next try and reports it; `None` when there is no further try.
     pub(super) fn retry_delay(&self, step: &Step, attempt: u32, failure: &Failure) -> Option<Duration> {
         let policy = step.retry.as_ref()?;
         let now = self.context.ticker.now().now;
@@ -169,7 +169,7 @@ impl<'a> StepExecutor<'a> {
         }
     }
 
-    /// Lets the handler of a failed step do its work, and the step try again after it.
+    /// Runs the handler of a failed step, then tries the step again.
     pub(super) fn run_handler(&mut self, step: &Step, mut failure: Failure) -> Result<StepOutcome, RunError> {
         let Some(handler) = &step.on_failure else { return Ok(StepOutcome::Failed(failure)) };
         for attempt in 0..handler.max_attempts.max(1) {
@@ -207,7 +207,7 @@ impl<'a> StepExecutor<'a> {
         }))
     }
 
-    /// Says how a step ends that is not wanted; `None` when it is.
+    /// Returns the outcome of a step whose `when` does not hold; `None` when it has to run.
     pub(super) fn skipped_by_condition(&self, step: &Step) -> Option<StepOutcome> {
         match variables::holds(step.when.as_ref()?, &self.variables()) {
             Ok(true) => None,
@@ -216,7 +216,7 @@ impl<'a> StepExecutor<'a> {
         }
     }
 
-    /// Tries a step once: its command, and what belongs to its success.
+    /// Tries a step once: its command, its checks and its `on_success` steps.
     pub(super) fn try_once(&mut self, step: &Step) -> Result<StepOutcome, RunError> {
         let outer = self.deadline;
         let own = step.timeout.and_then(exec::moment_in);
@@ -253,7 +253,7 @@ impl<'a> StepExecutor<'a> {
         }
     }
 
-    /// Keeps what the step is to leave; says why it cannot.
+    /// Captures the outputs of the step; returns a failure when that is impossible.
     fn collect_outputs(&mut self, step: &Step, produced: &StepOutput) -> Option<Failure> {
         if step.commit_required && store::git::head(&self.context.folder).and_then(|head| head.sha) == self.head {
             return Some(refused("it has `commit_required`, and no commit was made".to_owned()));
@@ -295,7 +295,7 @@ impl<'a> StepExecutor<'a> {
         Ok(())
     }
 
-    /// Takes what the step left, as it is recorded.
+    /// Takes the variables that the step set, in recorded form.
     pub(super) fn take_outputs(&mut self) -> Result<BTreeMap<String, Captured>, String> {
         let left = std::mem::take(&mut self.outputs);
         let ledger = self.context.ledger();
@@ -323,7 +323,7 @@ impl<'a> StepExecutor<'a> {
         self.run_command(step, words, Vec::new(), true)
     }
 
-    /// Starts a command in the folder of a step and sees it to its end.
+    /// Runs a command in the folder of a step.
     fn run_command(
         &mut self,
         step: &Step,
@@ -380,7 +380,7 @@ impl<'a> StepExecutor<'a> {
         let hidden = self.context.masks.hide(stderr);
         let api_error = api_error.map(|error| self.context.masks.hide(error));
         classify(FailedCommand {
-            // An error that the stream tells of is one, whatever the exit code says.
+            // An error in the stream is a failure even with exit code 0.
             exit_code: exit.code.map(|code| if code == 0 { 1 } else { code }),
             signal: exit.signal,
             timed_out: exit.timed_out,
@@ -398,7 +398,7 @@ impl<'a> StepExecutor<'a> {
     }
 }
 
-/// Is a failure that no other try changes.
+/// Returns a failure that another try cannot change.
 pub(super) fn refused(message: String) -> Failure {
     let message = crate::model::clean_line(&crate::model::mask_secrets(&message), 400);
     Failure { kind: FailureKind::Spawn, resets_at: None, exit_code: None, message }
