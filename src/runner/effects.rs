@@ -38,7 +38,7 @@ impl StepExecutor<'_> {
         };
         if let Some(problem) = problem {
             let format = format!("{:?}", file.format).to_uppercase();
-            return Err(refused(format!("what it would write is no {format}: {problem}")));
+            return Err(refused(format!("the content is not valid {format}: {problem}")));
         }
         files::write(&path, &content, file.mode, file.create_dirs).map_err(refused)
     }
@@ -57,7 +57,7 @@ impl StepExecutor<'_> {
             let Some(gap) = validate.on_incomplete.as_ref().filter(|_| attempts > 0) else {
                 let may_go_on = validate.on_incomplete.as_ref().is_some_and(|gap| !gap.fail_workflow);
                 return Ok(if may_go_on {
-                    let summary = Some(format!("{message}; its `on_incomplete` lets the workflow go on"));
+                    let summary = Some(format!("{message}; its `on_incomplete` lets the workflow continue"));
                     StepOutcome::Completed(StepOutput { summary, ..StepOutput::default() })
                 } else {
                     StepOutcome::Failed(rejected_result(message))

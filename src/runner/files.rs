@@ -35,13 +35,13 @@ static WRITING: Mutex<()> = Mutex::new(());
 pub(super) fn below(folder: &Utf8Path, path: &str) -> Result<Utf8PathBuf, String> {
     let path = match RelPath::parse(path) {
         Ok(path) => path.under(folder),
-        Err(error) => return Err(format!("{error}; it lies below the folder of the step")),
+        Err(error) => return Err(format!("{error}; it must be below the folder of the step")),
     };
     let real_folder = folder.canonicalize_utf8().map_err(|error| format!("{folder}: {error}"))?;
     let there = path.ancestors().find(|part| part.symlink_metadata().is_ok()).unwrap_or(folder);
     match there.canonicalize_utf8() {
         Ok(real) if real.starts_with(&real_folder) => Ok(path),
-        Ok(real) => Err(format!("{path} leads to {real}, out of the folder of the step")),
+        Ok(real) => Err(format!("{path} leads to {real}, outside the folder of the step")),
         Err(error) => Err(format!("{there}: {error}")),
     }
 }

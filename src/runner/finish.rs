@@ -104,7 +104,7 @@ fn asks_to_merge(executor: &StepExecutor<'_>, finished: &FinishedWorktree<'_>) -
         (0, 0) => format!("{branch} has nothing to merge. Remove the worktree? [y/N]"),
         (0, _) => return false,
         (_, 0) => format!("Merge {branch} into {base} and remove the worktree? [y/N]"),
-        (_, _) => format!("Merge {branch} into {base}? What is not committed stays in the worktree. [y/N]"),
+        (_, _) => format!("Merge {branch} into {base}? Uncommitted files stay in the worktree. [y/N]"),
     };
     says_yes(executor.context.console.ask(&question, Some(&executor.signals)))
 }
@@ -156,12 +156,12 @@ fn merge_worktree(
 
 fn git_merge(context: &RunContext<'_>, finished: &FinishedWorktree<'_>) -> Result<(), RunError> {
     let (session, target) = (&context.header.session, quoted(finished.target.as_str()));
-    let retry = format!("piton resume {session} asks again once that is put right");
+    let retry = format!("piton resume {session} asks again once that is fixed");
     let checked_out = store::git::head(&finished.target).and_then(|head| head.branch);
     if checked_out.as_deref() != Some(finished.base) {
         let found = checked_out.unwrap_or_else(|| "a detached HEAD".to_owned());
         let message = format!(
-            "every step is done, and nothing was merged: {} is nowhere checked out ({} is on {found}); the worktree is kept",
+            "every step is done, and nothing was merged: {} is not checked out anywhere ({} is on {found}); the worktree is kept",
             finished.base, finished.target
         );
         return Err(RunError::new(
@@ -174,10 +174,10 @@ fn git_merge(context: &RunContext<'_>, finished: &FinishedWorktree<'_>) -> Resul
         MergeOutcome::Yes => Ok(()),
         MergeOutcome::No(refusal) => {
             let message = format!(
-                "every step is done, and {} could not be merged into {}: {}; the merge was taken back and the worktree is kept",
+                "every step is done, and {} could not be merged into {}: {}; the merge was undone and the worktree is kept",
                 finished.branch, finished.base, refusal.message
             );
-            let by_hand = format!("git -C {target} merge {}, and resolve what is in conflict", quoted(finished.branch));
+            let by_hand = format!("git -C {target} merge {}, and resolve the conflicts", quoted(finished.branch));
             Err(RunError::new(ProblemKind::No, message, [by_hand, retry]))
         }
     }

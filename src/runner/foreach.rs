@@ -106,7 +106,7 @@ impl StepExecutor<'_> {
                     Ok(StepOutcome::Completed(produced)) => Ok(parse(&String::from_utf8_lossy(&produced.stdout))),
                     Ok(done) => Err(done),
                     Err(failure) => {
-                        let message = format!("the command that names the items failed: {}", failure.message);
+                        let message = format!("the command that lists the items failed: {}", failure.message);
                         Err(StepOutcome::Failed(Failure { message, ..failure }))
                     }
                 }

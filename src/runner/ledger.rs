@@ -261,7 +261,7 @@ impl Ledger {
         CheckpointMeta { step, ..CheckpointMeta::new(change, self.ticker.now().now, SNAPSHOTS_KEPT) }
     }
 
-    /// Says that nobody drives the run any more.
+    /// Releases the lease of the run.
     pub(super) fn release(&self) -> Result<(), RunError> {
         Ok(store::lease::release(&self.paths.lock()?, self.ticker.now(), &self.caller)?)
     }
@@ -289,7 +289,7 @@ impl Ledger {
             Some(Captured::Stored { stored, sha256, .. }) => {
                 let text = super::files::read(&stored.under(&self.paths.folder()))?;
                 if crate::model::sha256_hex(text.as_bytes()) != *sha256 {
-                    return Err(format!("{stored} is not what the step left there"));
+                    return Err(format!("{stored} was changed since the step wrote it"));
                 }
                 serde_json::from_str(&text).map(Some).map_err(|error| format!("{stored}: {error}"))
             }

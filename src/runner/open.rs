@@ -146,7 +146,7 @@ fn begin(
 ) -> Result<(SessionHome, Header), RunError> {
     let project = &run_environment.project;
     let home = SessionHome::of(project, &run_environment.environment).ok_or_else(|| {
-        let message = "there is no place for the session: neither PITON_HOME nor HOME is set";
+        let message = "there is no folder for the session: neither PITON_HOME nor HOME is set";
         RunError::new(ProblemKind::Usage, message, ["export PITON_HOME=DIR, then run the command again".to_owned()])
     })?;
     let now = run_environment.ticker.now().now;
@@ -154,7 +154,7 @@ fn begin(
     let head = store::git::head(&project.cwd).or_else(|| store::git::head(&project.root)).unwrap_or_default();
     let in_worktree = !start.in_place && project.git.is_some();
     if in_worktree && head.sha.is_none() {
-        let message = "a worktree begins at a commit, and this repository has none yet";
+        let message = "a worktree needs a commit, and this repository has none yet";
         let hints =
             ["git commit, then run the command again".to_owned(), "or run it in place: --no-worktree".to_owned()];
         return Err(RunError::new(ProblemKind::No, message, hints));
@@ -194,7 +194,7 @@ fn session_paths(home: &Utf8Path, id: &str, project: &Project) -> Result<Session
 
 fn candidate(id: &str, header: Option<&Header>) -> Result<Candidate, RunError> {
     script::candidate(id, header)
-        .ok_or_else(|| RunError::new(ProblemKind::Usage, format!("`{id}` is no name of a session"), []))
+        .ok_or_else(|| RunError::new(ProblemKind::Usage, format!("`{id}` is not a valid session name"), []))
 }
 
 /// Drives a session, new or resumed, under its lease.
@@ -248,7 +248,7 @@ fn drive_claimed(
     if !asked.dry_run {
         ledger.catch_up()?;
         for pid in orphan::end_all(&ledger) {
-            let text = format!("Process {pid} of the runner before was still at work; it was ended");
+            let text = format!("Process {pid} of the previous runner was still running; it was ended");
             console.tell(&Event::Note { text: &text });
         }
     }
@@ -317,17 +317,17 @@ fn load_repaired(
     let (files, session) = read()?;
     let what = match &session.remainder {
         Remainder::Nothing | Remainder::Newer { .. } => None,
-        Remainder::Torn { bytes } => Some(format!("Its last record was cut off after {bytes} bytes")),
+        Remainder::Torn { bytes } => Some(format!("Its last record is incomplete ({bytes} bytes)")),
         Remainder::Broken { line, reason } => {
             let again = if session.state.seq > session.journal_end.seq {
-                "the last checkpoint has seen more of it and counts"
+                "the last checkpoint is newer and counts"
             } else {
-                "what was recorded after it will be done again"
+                "work recorded after it will be repeated"
             };
-            let message = format!("line {line} of its journal is not to be trusted ({reason}); {again}");
+            let message = format!("line {line} of its journal is damaged ({reason}); {again}");
             let question = format!("Session {}: {message}. Continue? [y/N]", session.header.session);
             if !asked.yes && !super::resume::says_yes(console.ask(&question, None)) {
-                let hint = format!("to go on all the same: piton resume {} --yes", session.header.session);
+                let hint = format!("to continue anyway: piton resume {} --yes", session.header.session);
                 return Err(RunError::new(ProblemKind::Person, message, [hint]));
             }
             Some(message)
@@ -356,7 +356,7 @@ fn claim(paths: &SessionPaths, run_environment: &RunEnvironment, asked: &ResumeO
         Owner::None | Owner::Ours | Owner::Dead { .. } => Ok(store::lease::take(&lock, now, &caller, command)?),
         Owner::Live { description } => {
             let id = paths.data_dir.name();
-            let message = format!("session {id} is at work already: {description}");
+            let message = format!("session {id} is already running: {description}");
             let hints = ["wait for it, or end it; then try again".to_owned(), format!("piton status {id}")];
             Err(RunError::new(ProblemKind::Conflict, message, hints))
         }
@@ -381,7 +381,7 @@ fn source(project: &Project, path: &Utf8Path) -> Result<Source, RunError> {
     let root = root.unwrap_or(&project.root);
     let file = path.strip_prefix(root).ok().and_then(|file| RelPath::parse(file.as_str()).ok());
     file.map(|file| Source { root: root.to_owned(), file })
-        .ok_or_else(|| RunError::new(ProblemKind::Usage, format!("{path} is no path that a session can keep"), []))
+        .ok_or_else(|| RunError::new(ProblemKind::Usage, format!("{path} is not a path that a session can store"), []))
 }
 
 fn workflow(source: &Source) -> Result<(Workflow, Vec<u8>), RunError> {
@@ -409,8 +409,8 @@ fn without_workflow(header: &Header, error: RunError) -> RunError {
     match error {
         RunError::Problem(problem) if problem.kind == ProblemKind::NotFound => {
             let message =
-                format!("session {} cannot go on without its workflow file: {}", header.session, problem.message);
-            let hint = format!("bring {} back, then: piton resume {}", quoted(path.as_str()), header.session);
+                format!("session {} cannot continue without its workflow file: {}", header.session, problem.message);
+            let hint = format!("restore {}, then: piton resume {}", quoted(path.as_str()), header.session);
             RunError::new(ProblemKind::Unreadable, message, [hint])
         }
         RunError::Problem(_) | RunError::Store(_) | RunError::Refused(_) => error,
@@ -422,7 +422,7 @@ fn check_claude(workflow: &Workflow) -> Result<(), RunError> {
     if !workflow.needs_claude() || files::is_on_path("claude") {
         return Ok(());
     }
-    let message = "a step of the workflow calls `claude`, and there is none on the PATH";
+    let message = "a step of the workflow calls `claude`, which is not on the PATH";
     let hint = "install Claude Code: npm install -g @anthropic-ai/claude-code".to_owned();
     Err(RunError::new(ProblemKind::No, message, [hint]))
 }
@@ -436,8 +436,8 @@ fn folder(header: &Header, ledger: &Ledger, asked: &ResumeOptions) -> Result<Utf
     let is_untouched = ledger.run().steps.iter().all(|step| step.attempts == 0);
     let id = &header.session;
     if !is_untouched && !asked.force {
-        let message = format!("the worktree of session {id} is not there: {folder}; what its steps left went with it");
-        let again = format!("to begin anew, in a new worktree: piton resume {id} --force");
+        let message = format!("the worktree of session {id} is missing: {folder}; the files of its steps are lost");
+        let again = format!("to restart in a new worktree: piton resume {id} --force");
         return Err(RunError::new(ProblemKind::Person, message, ["git worktree list".to_owned(), again]));
     }
     if let Some(parent) = folder.parent() {
@@ -445,11 +445,9 @@ fn folder(header: &Header, ledger: &Ledger, asked: &ResumeOptions) -> Result<Utf
     }
     let base = header.base_commit.as_deref().or(header.base_branch.as_deref()).unwrap_or("HEAD");
     worktree::add(&header.root, folder, branch, base).map_err(|refusal| {
-        let message = format!("the worktree of session {id} cannot be made: {refusal}");
-        let hints = [
-            format!("once that is put right: piton resume {id}"),
-            "or in place: piton run FILE --no-worktree".to_owned(),
-        ];
+        let message = format!("the worktree of session {id} cannot be created: {refusal}");
+        let hints =
+            [format!("once that is fixed: piton resume {id}"), "or in place: piton run FILE --no-worktree".to_owned()];
         RunError::new(ProblemKind::No, message, hints)
     })?;
     Ok(folder.clone())
@@ -461,7 +459,7 @@ fn branch_warning(header: &Header, folder: &Utf8Path) -> Option<String> {
     let found = store::git::head(folder)?.branch;
     (found.as_ref() != Some(branch)).then(|| {
         let found = found.unwrap_or_else(|| "a detached HEAD".to_owned());
-        format!("{folder} is on {found}, and {branch} is what is merged when every step is done")
+        format!("{folder} is on {found}, but {branch} will be merged when every step is done")
     })
 }
 

@@ -124,11 +124,11 @@ impl StepSelection<'_> {
             return Err(RunError::new(ProblemKind::No, message, hints));
         }
         if run.status == RunStatus::Aborted {
-            let message = format!("session {id} was given up");
+            let message = format!("session {id} was aborted");
             return Err(RunError::new(
                 ProblemKind::Person,
                 message,
-                [format!("piton resume {id} --force begins it anew")],
+                [format!("piton resume {id} --force restarts it")],
             ));
         }
         // An unknown outcome is asked about separately, in `took_effect`.
@@ -182,7 +182,7 @@ impl StepSelection<'_> {
         found.ok_or_else(|| {
             let known: Vec<&str> = run.steps.iter().take(12).map(|step| step.id.as_str()).collect();
             let message = format!("session {} has no step `{text}`", self.header.session);
-            RunError::new(ProblemKind::NotFound, message, [format!("there are {}", known.join(", "))])
+            RunError::new(ProblemKind::NotFound, message, [format!("its steps: {}", known.join(", "))])
         })
     }
 
@@ -218,13 +218,13 @@ impl StepSelection<'_> {
         let names: Vec<&str> = edited.iter().map(|step| step.id.as_str()).collect();
         let (file, id) = (&self.header.workflow.file, &self.header.session);
         let message = format!(
-            "{file} was changed where it says what finished steps do ({}); going on would do {} again",
+            "{file} was changed in finished steps ({}); resuming would repeat {}",
             names.join(", "),
             plural(again, "finished step")
         );
         let hints = [
             format!("undo the change to step {}, then: piton resume {id}", first.id),
-            format!("or do them again: piton resume {id} --accept-edits"),
+            format!("or repeat them: piton resume {id} --accept-edits"),
         ];
         Err(RunError::new(ProblemKind::Person, message, hints))
     }
@@ -248,7 +248,7 @@ impl StepSelection<'_> {
                 return Err(RunError::new(ProblemKind::Stopped(stop), message, [hint]));
             }
             Some(ProbeOutcome::Unknown(why)) => {
-                self.say(&format!("The probe of step {} decides nothing: {why}", step.id));
+                self.say(&format!("The probe of step {} is inconclusive: {why}", step.id));
                 true
             }
             None => !self.options.dry_run,
@@ -290,7 +290,7 @@ impl StepSelection<'_> {
     fn outcome_unknown(&self, step: &Step) -> RunError {
         let (id, name) = (&self.header.session, quoted(step.id.as_str()));
         let message = format!(
-            "step {} ({}) must not run twice, and it is unknown whether it took effect before it was cut off",
+            "step {} ({}) must not run twice, and it is unknown whether it took effect before it was interrupted",
             step.id, step.title
         );
         let look = match (&step.probe, self.options.yes) {
@@ -320,11 +320,11 @@ impl StepSelection<'_> {
         if self.options.yes {
             self.console.tell(&Event::Note { text: &format!("Force restart loses {steps}") });
         } else if done > 0 && !says_yes(self.console.ask(&question, None)) {
-            let message = format!("a restart would lose {steps}, and nobody agreed; nothing was changed");
+            let message = format!("a restart would lose {steps}; not confirmed, nothing was changed");
             return Err(RunError::new(
                 ProblemKind::Person,
                 message,
-                [format!("when you do: piton resume {id} --force --yes")],
+                [format!("to confirm: piton resume {id} --force --yes")],
             ));
         }
         let definition = Some(self.workflow.outline(sha256.to_owned()));
@@ -360,7 +360,7 @@ fn interruption(run: &Run, due: &[ScheduledStep]) -> Option<Interruption> {
     let step = &run.steps[due.first()?.at];
     let kind = InterruptionKind::of(step.status)?;
     let reason = if step.status == Status::InProgress {
-        "the runner ended in the middle of it".to_owned()
+        "the runner ended during the step".to_owned()
     } else {
         step.error.clone().unwrap_or_default()
     };

@@ -104,11 +104,11 @@ pub(super) fn env_file(text: &str) -> Result<Vec<(String, String)>, String> {
             continue;
         }
         let line = line.strip_prefix("export ").unwrap_or(line);
-        let (name, value) = line.split_once('=').ok_or_else(|| format!("line {number} is no `NAME=value`"))?;
+        let (name, value) = line.split_once('=').ok_or_else(|| format!("line {number} is not `NAME=value`"))?;
         let name = name.trim();
         let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !plain || name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) || name.starts_with("PITON_") {
-            return Err(format!("line {number}: no step can be given a variable of that name"));
+            return Err(format!("line {number}: not a usable variable name"));
         }
         found.push((name.to_owned(), unquoted(value.trim())));
     }

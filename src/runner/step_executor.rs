@@ -84,7 +84,7 @@ pub(super) struct StepOutput {
 impl<'a> StepExecutor<'a> {
     pub(super) fn new(context: &'a RunContext<'a>) -> Result<Self, RunError> {
         let signals = Signals::listen().map_err(|error| {
-            RunError::new(super::error::ProblemKind::Unreadable, format!("signals cannot be listened to: {error}"), [])
+            RunError::new(super::error::ProblemKind::Unreadable, format!("cannot listen for signals: {error}"), [])
         })?;
         let (locals, outputs) = (BTreeMap::new(), BTreeMap::new());
         Ok(Self {
@@ -199,7 +199,7 @@ impl<'a> StepExecutor<'a> {
         if handler.fail_workflow {
             return Ok(StepOutcome::Failed(failure));
         }
-        let summary = format!("failed ({}); its `on_failure` lets the workflow go on", failure.message);
+        let summary = format!("failed ({}); its `on_failure` lets the workflow continue", failure.message);
         Ok(StepOutcome::Completed(StepOutput {
             code: failure.exit_code,
             summary: Some(summary),
@@ -304,8 +304,7 @@ impl<'a> StepExecutor<'a> {
 
     fn set_output(&mut self, name: String, value: Value) -> Result<(), Failure> {
         if let Some(secret) = self.context.masks.found_in(&variables::as_text(&value)) {
-            let message =
-                format!("what `{name}` captures has the secret `{secret}` in it, and a secret is never stored");
+            let message = format!("`{name}` captures the secret `{secret}`, and secrets are never stored");
             return Err(refused(format!("{message}: let the step that needs it read it from its environment")));
         }
         self.outputs.insert(name, value);
@@ -369,7 +368,7 @@ impl<'a> StepExecutor<'a> {
             return Err(self.failure(&exit, &seen.stderr, api_error, is_claude));
         }
         if is_kept && (exit.is_cut && !is_claude && exit.stdout.len() >= CAPTURE_LIMIT) {
-            return Err(refused(format!("it prints more than the {CAPTURE_LIMIT} bytes that are kept of a step")));
+            return Err(refused(format!("its output exceeds the {CAPTURE_LIMIT} bytes that a step can capture")));
         }
         let stdout = if is_claude { seen.result.unwrap_or_default().into_bytes() } else { exit.stdout };
         let took = exec::now().saturating_duration_since(now);

@@ -106,16 +106,17 @@ pub(crate) fn render_shell(template: &Template, scope: &dyn Scope) -> Result<She
 fn check(reference: &Reference, place: Quoting, text: &str) -> Result<(), RenderError> {
     let name = &reference.path;
     if text.len() > LARGEST {
-        let message = format!("`${{{name}}}` has {} bytes, more than the {LARGEST} a command can be given", text.len());
-        return Err(RenderError::new(message, "let the step that makes it write a file, and name the file"));
+        let message = format!("`${{{name}}}` has {} bytes; a command can be passed at most {LARGEST}", text.len());
+        return Err(RenderError::new(message, "let the step that produces it write a file, and pass the path"));
     }
     if text.contains('\0') {
-        let message = format!("`${{{name}}}` has a NUL in it, which no command can be given");
-        return Err(RenderError::new(message, "let the step that makes it write a file, and name the file"));
+        let message = format!("`${{{name}}}` contains a NUL byte, which cannot be passed to a command");
+        return Err(RenderError::new(message, "let the step that produces it write a file, and pass the path"));
     }
     // A shell evaluates names, and even commands, in an arithmetic expression.
     if place == Quoting::Arithmetic && text.parse::<i64>().is_err() {
-        let message = format!("`${{{name}}}` stands in `$((...))` and is no whole number: `{}`", clean_line(text, 40));
+        let message =
+            format!("`${{{name}}}` is used in `$((...))` and is not a whole number: `{}`", clean_line(text, 40));
         return Err(RenderError::new(message, "compute with whole numbers only"));
     }
     Ok(())
@@ -205,8 +206,8 @@ pub(crate) fn as_text(value: &Value) -> String {
 
 fn value(reference: &Reference, scope: &dyn Scope) -> Result<Value, RenderError> {
     let found = look_up(&reference.path, scope).map_err(|why| {
-        let message = format!("`${{{}}}` cannot be had: {}", reference.path, clean_line(&why, 200));
-        RenderError::new(message, "correct what it comes from, then resume")
+        let message = format!("`${{{}}}` cannot be read: {}", reference.path, clean_line(&why, 200));
+        RenderError::new(message, "correct its source, then resume")
     })?;
     // As in a shell, the fallback also replaces an empty value.
     let is_empty = |value: &Value| matches!(value, Value::Null) || value.as_str().is_some_and(str::is_empty);
@@ -255,7 +256,7 @@ fn unset(path: &str, scope: &dyn Scope) -> RenderError {
 pub(crate) fn captured(capture: &Capture, stdout: &str) -> Result<Value, RenderError> {
     let text = stdout.trim_end_matches(['\n', '\r']);
     let wrong = |what: &str| {
-        let message = format!("what `{}` captures is no {what}: `{}`", capture.name, clean_line(text, 80));
+        let message = format!("what `{}` captures cannot be read as {what}: `{}`", capture.name, clean_line(text, 80));
         RenderError::new(message, "correct what the command prints, or the `capture_format`")
     };
     match capture.format {

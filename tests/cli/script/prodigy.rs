@@ -177,7 +177,7 @@ fn what_is_taken_over_on_another_branch_says_so_when_it_goes_on() {
     let worktree = home(&stage).join("worktrees/project").join(ID);
     stage.sandbox.git(["-C", worktree.as_str(), "checkout", "--quiet", "-b", "other"]);
     let output = stage.piton(["resume", &id]).run();
-    assert!(output.stderr.contains(&format!("is on other, and prodigy-{ID} is what is merged")), "{output}");
+    assert!(output.stderr.contains(&format!("is on other, but prodigy-{ID} will be merged")), "{output}");
 }
 
 #[test]
