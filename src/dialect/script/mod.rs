@@ -1,5 +1,12 @@
-//! Sessions of the runner: `session.json` says what a session is, `journal.jsonl` what happened in it, `checkpoint.json` where that
-//! leaves it. `spec` reads the workflow file that a session runs. Pure, like every dialect.
+//! Sessions of the runner: `session.json` is the header, `journal.jsonl` the records, `checkpoint.json` a snapshot of the state.
+//! Pure, like every dialect.
+//!
+//! - `paths` locates the files of a session; `session` reads them as a whole.
+//! - `record` is the journal with its chain, `state` the sum of its records, `snapshot` a stored copy of that.
+//! - `read` turns a session into a run, `write` records a change, `past` lists and restores earlier states.
+//! - `native` has the plan in the words of Specification 186, and the brief of a step.
+//! - `spec` parses the workflow file that a session runs.
+//! - `prodigy` reads and imports the sessions of Prodigy.
 
 mod native;
 mod past;
@@ -46,7 +53,7 @@ use crate::model::Run;
 use crate::model::Timestamp;
 use crate::model::quoted;
 
-/// Speaks the sessions of `piton run`.
+/// The dialect of the sessions of `piton run`.
 pub(crate) struct Script;
 
 impl Dialect for Script {

@@ -1,5 +1,4 @@
-//! The plan of a session in the words of Specification 186 (docs/formats/prodigy.md#the-resume-plan), and the hand-over to
-//! whoever looks after a step by hand.
+//! The plan of a session in the words of Specification 186 (docs/formats/prodigy.md#the-resume-plan), and the brief of a step.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -25,7 +24,7 @@ use crate::model::clean_line;
 use crate::model::mask_secrets;
 
 /// Returns the `ResumePlan` of Specification 186, counted from 0 as there, with the state that it was made from.
-/// `said` is the state as [`said`] told it.
+/// `said` is the result of [`said`].
 pub(super) fn native(said: &Value, run: &Run, plan: &Plan) -> Value {
     let positions: BTreeMap<&str, usize> =
         run.steps.iter().enumerate().rev().map(|(at, step)| (step.id.as_str(), at)).collect();
@@ -54,7 +53,7 @@ fn masked(value: Value) -> Value {
     }
 }
 
-/// Says in the words of Specification 186 (docs/formats/prodigy.md#the-four-states) which of its states a session is in.
+/// Returns the state of a session in the words of Specification 186 (docs/formats/prodigy.md#the-four-states).
 pub(super) fn said(state: &State, steps: &[Step]) -> Value {
     let index = |id: &StepId| steps.iter().position(|step| step.id == *id);
     let retry = |step: &StepId| {
@@ -76,7 +75,7 @@ pub(super) fn said(state: &State, steps: &[Step]) -> Value {
     }
 }
 
-/// Writes the hand-over for one step.
+/// Writes the brief of one step.
 pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     let Some(step) = run.step(&next.step) else { return Brief::default() };
     let definition = step.definition.clone();

@@ -41,7 +41,7 @@ use crate::model::clean_line;
 use crate::model::mask_secrets;
 use crate::model::sha256_hex;
 
-/// Longer texts of a captured variable are told by their size.
+/// Longer values of captured variables are shown as their size.
 const SHOWN: usize = 1_000;
 
 /// Reads the run of a session.
@@ -107,7 +107,7 @@ impl Reader<'_> {
         Loaded { run: Some(run), findings: self.findings, wanted, said }
     }
 
-    /// Says what is wrong with the files themselves.
+    /// Reports damage of the files.
     fn damage(&mut self) {
         let session = &self.session;
         let file = &session.journal_file;
@@ -140,7 +140,7 @@ impl Reader<'_> {
             let message = format!("checkpoint.json says nothing: {}; the journal counts", clean_line(problem, 200));
             let mut finding =
                 finding(FindingCode::StateLeftover, message).fix("nothing: the next checkpoint replaces it");
-            // Where the journal is sound, nothing that the snapshot could say is missing.
+            // A sound journal needs no snapshot.
             if session.remainder == Remainder::Nothing {
                 finding.code = FindingCode::FieldIgnored;
                 finding.severity = FindingCode::FieldIgnored.severity();
@@ -149,7 +149,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the workflow as it is now, else as the session keeps it. Takes it out of the session.
+    /// Takes the recorded workflow out of the session; returns the current one where it can be read, else the recorded one.
     fn outline(&mut self) -> Outline {
         let kept = std::mem::take(&mut self.session.state.workflow);
         let source = &self.session.header.workflow;
@@ -184,7 +184,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Says what was added to the workflow and taken out of it; what was changed is for the planner to see.
+    /// Reports steps that were added or removed; the planner reports changed ones.
     fn drift(&mut self, kept: &Outline, now: &Outline) {
         let missing = |of: &Outline, from: &Outline| {
             let known: BTreeSet<&str> = from.steps.iter().map(|step| step.id.as_str()).collect();
@@ -257,7 +257,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What is left once every step is done: the work of a worktree is not merged by itself.
+    /// Returns what follows when every step is done: a worktree has to be merged.
     fn follow_up(&self) -> Option<FollowUp> {
         let header = &self.session.header;
         let base = header.base_branch.as_deref().unwrap_or("the branch it came from");

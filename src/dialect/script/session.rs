@@ -1,4 +1,4 @@
-//! A session as its files say it is: what it was begun as, what was recorded since, and where a next record goes.
+//! A session as read from its files: the header, the state after all records, and the end of the journal.
 
 use super::paths;
 use super::record;
@@ -23,28 +23,28 @@ use crate::model::ReadProblem;
 use crate::model::RelPath;
 use crate::model::clean_line;
 
-/// Is a session as it was read.
+/// A session as it was read.
 #[derive(Clone, Debug)]
 pub(crate) struct Session {
-    /// The file that records go into.
+    /// The file of the journal.
     pub(crate) journal_file: RelPath,
     pub(crate) header: Header,
-    /// Where its sound records end.
+    /// The end of its sound records.
     pub(crate) journal_end: JournalEnd,
-    /// What comes after them.
+    /// What follows them.
     pub(crate) remainder: Remainder,
-    /// What the journal adds up to, or a snapshot that has seen more of it.
+    /// The state after all records, or that of a newer snapshot.
     pub(crate) state: State,
-    /// Why the snapshot that is there says nothing.
+    /// Why the snapshot cannot be used.
     pub(crate) snapshot_problem: Option<String>,
 }
 
 impl Session {
-    /// Reads the session that a set of files is.
+    /// Reads a session from its files.
     ///
     /// # Errors
     ///
-    /// When nothing can be said about it: the header or the journal cannot be read.
+    /// When the header or the journal cannot be read.
     pub(crate) fn read(files: &FileSet) -> Result<Self, Box<Finding>> {
         let Parts { header, header_bytes, journal, snapshot } = Parts::of(files)?;
         let (mut snapshot, snapshot_problem) = match snapshot.map(|bytes| Snapshot::read(&header.session, bytes)) {
@@ -52,7 +52,7 @@ impl Session {
             Some(Ok(snapshot)) => (Some(snapshot), None),
             Some(Err(problem)) => (None, Some(problem)),
         };
-        // The records that it covers need no parsing again.
+        // The records that it covers are not parsed again.
         let covering = snapshot.take_if(|snapshot| snapshot.covers(journal));
         let mut state = covering.map_or_else(State::default, |snapshot| snapshot.state);
         let (journal_end, remainder) = record::replay(header_bytes, journal, state.seq, |record| state.apply(&record));
@@ -60,11 +60,11 @@ impl Session {
         Ok(Self { journal_file: files.state.clone(), header, journal_end, remainder, state, snapshot_problem })
     }
 
-    /// Returns the edit that records an event, and where the journal ends with it. What only the snapshot knows is recorded first.
+    /// Returns the edit that records an event, and the new end of the journal. A newer state of the snapshot is recorded first.
     ///
     /// # Errors
     ///
-    /// When something stands behind the last sound record; it is set aside first.
+    /// When the last sound record is not the end of the file; the remainder has to be set aside first.
     pub(crate) fn append(&self, event: Event, facts: Facts) -> Result<(Edit, JournalEnd), EditError> {
         let journal_end = &self.journal_end;
         let problem = match &self.remainder {
@@ -87,11 +87,11 @@ impl Session {
     }
 }
 
-/// Returns every sound record of the session that a set of files is.
+/// Returns every sound record of a session.
 ///
 /// # Errors
 ///
-/// When nothing can be said about it, as with [`Session::read`].
+/// As [`Session::read`].
 pub(super) fn records(files: &FileSet) -> Result<Vec<Record>, Box<Finding>> {
     let Parts { header_bytes, journal, .. } = Parts::of(files)?;
     let mut records = Vec::new();
@@ -99,7 +99,7 @@ pub(super) fn records(files: &FileSet) -> Result<Vec<Record>, Box<Finding>> {
     Ok(records)
 }
 
-/// Is what the files of a session hold.
+/// The contents of the files of a session.
 struct Parts<'a> {
     header: Header,
     header_bytes: &'a [u8],
@@ -118,7 +118,7 @@ impl<'a> Parts<'a> {
         let header = header(&header_file, header_bytes)?;
         let journal = match bytes(files, &files.state) {
             Ok(journal) => journal,
-            // Killed between the two files of a new session: nothing was done yet.
+            // A kill between the two files of a new session: nothing was done yet.
             Err(_) if files.problem(&files.state) == Some(ReadProblem::Missing) => &[],
             Err(finding) => return Err(finding),
         };
@@ -127,7 +127,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Returns what makes a new session: its header, and its journal with the beginning as the first record.
+/// Returns the edits that create a session: its header and its journal with the first record.
 pub(crate) fn start(header: &Header, change: Change, definition: Outline, head: Option<String>) -> Option<Vec<Edit>> {
     let folder = paths::folder(&header.session)?;
     let header_bytes = serde_json::to_vec_pretty(header).expect("a header is JSON");
@@ -152,7 +152,7 @@ fn header(path: &RelPath, bytes: &[u8]) -> Result<Header, Box<Finding>> {
 }
 
 impl Header {
-    /// Tells whether this version may add to the session.
+    /// Tells whether this version may write to the session.
     pub(crate) const fn is_writable(&self) -> bool {
         self.format <= FORMAT
     }

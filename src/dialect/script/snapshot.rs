@@ -1,4 +1,5 @@
-//! `checkpoint.json`: where a session stands. It stands in for a damaged journal, and saves parsing the records that it covers. Pure.
+//! `checkpoint.json`: a snapshot of the state of a session. It replaces a damaged journal, and the records that it covers are not
+//! parsed again. Pure.
 //!
 //! It is `{"digest":"<64 hex digits>",<rest>}`, with the SHA-256 of `{<rest>}`.
 
@@ -23,10 +24,10 @@ pub(crate) struct Snapshot {
     covered: Option<LastRecord>,
 }
 
-/// The last record that a snapshot covers. The journal still begins with the records that it covers when that line has the same chain.
+/// The last record that a snapshot covers. A journal whose line of that number has this chain begins with the covered records.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct LastRecord {
-    /// Of the program that wrote the snapshot: another one may know other kinds of records.
+    /// Of the program that wrote the snapshot: another version may know other kinds of records.
     version: String,
     chain: String,
 }
@@ -74,7 +75,7 @@ impl Snapshot {
         Ok(Self { state, covered: serde_json::from_value(head.journal).ok() })
     }
 
-    /// Tells whether a journal, as far as its chain is sound, begins with the records that the snapshot covers.
+    /// Tells whether a journal, as far as its chain is sound, begins with the covered records.
     pub(crate) fn covers(&self, journal: &[u8]) -> bool {
         self.covered.as_ref().is_some_and(|last| {
             last.version == env!("CARGO_PKG_VERSION")
@@ -95,12 +96,12 @@ struct Written<'a> {
     state: &'a State,
 }
 
-/// What every format says; the rest is [`State`] in the format of this version.
+/// The fields of every format; the rest is [`State`] in the format of this version.
 #[derive(Deserialize)]
 struct Head {
     format: u32,
     session: String,
-    /// A [`LastRecord`], unless another version spells it otherwise.
+    /// A [`LastRecord`], unless another version writes something else.
     #[serde(default)]
     journal: Value,
 }

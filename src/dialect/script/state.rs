@@ -1,4 +1,4 @@
-//! Where a session stands: what its records add up to. Pure.
+//! The state of a session, computed from its records. Pure.
 
 use std::collections::BTreeMap;
 
@@ -23,10 +23,10 @@ use crate::model::Timestamp;
 use crate::model::clean_line;
 use crate::model::sha256_hex;
 
-/// Is the sum of the records.
+/// The state after all records.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct State {
-    /// Of the last record.
+    /// Number of the last record.
     pub(crate) seq: u64,
     pub(crate) run: RunState,
     pub(crate) workflow: Outline,
@@ -36,7 +36,7 @@ pub(crate) struct State {
     pub(crate) execution: ExecutionState,
 }
 
-/// Says what is true of the run as a whole.
+/// The state of the run as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RunState {
     pub(crate) status: Phase,
@@ -54,7 +54,7 @@ pub(crate) struct RunState {
     pub(crate) worktree: Option<String>,
 }
 
-/// Says how the run itself stands.
+/// The status of the run as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Phase {
@@ -65,7 +65,7 @@ pub(crate) enum Phase {
     Aborted,
 }
 
-/// Is what the records say of one step.
+/// The state of one step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct StepState {
     pub(crate) status: Status,
@@ -100,7 +100,7 @@ pub(crate) struct StepState {
     pub(crate) parts: BTreeMap<String, Status>,
 }
 
-/// Is where the run stands in the four states of Specification 186 (docs/formats/prodigy.md#the-four-states).
+/// The execution state of Specification 186 (docs/formats/prodigy.md#the-four-states).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum ExecutionState {
     /// Nothing was done yet.
@@ -123,7 +123,7 @@ pub(crate) enum ExecutionState {
     },
 }
 
-/// How many errors of one step are kept: the newest.
+/// How many errors of one step are kept, the newest.
 const ERRORS: usize = 10;
 
 impl Default for StepState {
@@ -149,7 +149,7 @@ impl Default for StepState {
 }
 
 impl State {
-    /// Returns what all records add up to.
+    /// Returns the state after all records.
     pub(crate) fn from_records(records: &[Record]) -> Self {
         let mut state = Self::default();
         for record in records {
@@ -158,12 +158,12 @@ impl State {
         state
     }
 
-    /// Returns the newest that is known: what the sound part of a journal says, or a snapshot that has seen more of it.
+    /// Returns the newer of the state of the journal and that of a snapshot.
     pub(crate) fn newest(journal: Self, snapshot: Option<Self>) -> Self {
         snapshot.filter(|snapshot| snapshot.seq > journal.seq).unwrap_or(journal)
     }
 
-    /// Takes one more record into account.
+    /// Applies one more record.
     pub(crate) fn apply(&mut self, record: &Record) {
         match &record.event {
             Event::Base(state) => self.clone_from(state),
@@ -210,10 +210,10 @@ impl State {
                 }
             }
             ChangeKind::RollBack(back) => self.roll_back(back),
-            // A session is gone back in, never rebuilt: no record of ours says so.
+            // A session is restored from its journal, never rebuilt, so no record has this change.
             ChangeKind::Repair(_) => {}
             ChangeKind::Start(_) => {
-                // The first record of a session, or of one that a person begins from its first step again.
+                // The first record of a session, or of one that is restarted.
                 *self = Self { run: RunState { resumes: self.run.resumes, ..RunState::default() }, ..Self::default() };
                 self.run.started_at = Some(change.at);
                 self.run.changed_at = Some(change.at);
@@ -240,7 +240,7 @@ impl State {
         }
     }
 
-    /// Items that were done as a step was defined before are not done as it is defined now.
+    /// Replaces the definition. The items of a changed step are open again.
     fn define(&mut self, definition: &Outline) {
         let old = std::mem::replace(&mut self.workflow, definition.clone());
         let old: BTreeMap<&str, &Value> = old.steps.iter().map(|step| (step.id.as_str(), &step.definition)).collect();
@@ -257,7 +257,7 @@ impl State {
         self.steps.entry(id.as_str().to_owned()).or_default()
     }
 
-    /// What the steps left stays known, and they are open again.
+    /// Reopens steps; their variables are kept.
     fn roll_back(&mut self, back: &RollBack) {
         self.set_phase(Phase::Active, None);
         for id in &back.reopened {
@@ -361,9 +361,9 @@ impl State {
     }
 }
 
-/// Names the parts of a `foreach`: by their items, so that a part keeps its name when the list around it changes.
+/// Names the parts of a `foreach` after their items, so that a part keeps its name when the list changes.
 ///
-/// A long item is cut and told by its digest; the second of two that are the same is `item (2)`.
+/// A long item is shortened and gets a digest; the second of two equal ones is `item (2)`.
 pub(crate) fn part_names(items: &[Value]) -> Vec<String> {
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();
     let mut names = Vec::with_capacity(items.len());
@@ -378,7 +378,7 @@ pub(crate) fn part_names(items: &[Value]) -> Vec<String> {
     names
 }
 
-/// Of the name of a part, in characters.
+/// The longest name of a part, in characters.
 const LONGEST: usize = 80;
 
 #[cfg(test)]

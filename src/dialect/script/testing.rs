@@ -62,7 +62,7 @@ pub(super) fn done(workflow: &str, step: &str) -> Value {
     json!({"change": change, "digest": digest, "variables": {"out": {"value": format!("from {step}")}}})
 }
 
-/// Holds the files of a session in which this happened after its start. What stands there now as its workflow is `now`.
+/// Holds the files of a session in which this happened after its start. `now` is its current workflow file.
 pub(super) fn session(workflow: &str, records: &[Value], now: Option<&str>) -> FileSet {
     let parsed = spec::parse(&path("w.yaml"), workflow.as_bytes()).workflow.unwrap();
     let header = Header {

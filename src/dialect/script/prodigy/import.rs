@@ -1,4 +1,4 @@
-//! From a session of Prodigy to one of our own: what was done stays done, what failed or was cut off comes next.
+//! Imports a session of Prodigy: finished steps stay done, a failed or interrupted one comes next.
 
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Timestamp;
 
-/// Is a session that was taken over.
+/// An imported session.
 #[derive(Debug)]
 pub(crate) struct Import {
     pub(crate) edits: Vec<Edit>,
@@ -30,11 +30,11 @@ pub(crate) struct Import {
     pub(crate) total: usize,
 }
 
-/// Computes the session that goes on from here. `change` is its start; `header` says where it works.
+/// Returns the edits that create the imported session. `change` is its start; `header` has its working folder.
 ///
 /// # Errors
 ///
-/// When too little is known to go on: the workflow cannot be read, or has fewer steps than were done.
+/// When the workflow cannot be read, or has fewer steps than were done.
 pub(crate) fn import(files: &FileSet, header: &Header, change: Change) -> Result<Import, EditError> {
     let missing = |what: &str| EditError::Unsupported(format!("{} cannot be taken over: {what}", files.name));
     let prodigy = ProdigySession::of(files).map_err(|finding| missing(&finding.message))?;
@@ -81,7 +81,8 @@ fn state(prodigy: &ProdigySession, workflow: &super::super::spec::Workflow, at: 
                 failures: u32::from(failed.is_some()),
                 errors,
                 finished_at: done.and_then(|done| done.at),
-                // Its hash says nothing (docs/formats/prodigy.md#what-of-it-is-not-believed), so what was done counts as what is defined now.
+                // Its hash is not of the definition (docs/formats/prodigy.md#what-of-it-is-not-believed), so finished steps count as
+                // done in their current definition.
                 digest: done.map(|_| step.digest()),
                 retryable: failed.map(|_| false),
                 ..StepState::default()

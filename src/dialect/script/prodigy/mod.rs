@@ -1,7 +1,9 @@
-//! The sessions of Prodigy, the runner that this one comes from: read, planned, taken over, and never written
-//! (docs/formats/prodigy.md#where-prodigy-keeps-a-session; format version 1).
+//! The sessions of Prodigy, the predecessor of this runner (format version 1, docs/formats/prodigy.md#where-prodigy-keeps-a-session):
+//! read, planned and imported, never written.
 //!
-//! Its checkpoint holds the whole environment of the run. Nothing of that is read.
+//! Its checkpoint holds the whole environment of the run, which is not read.
+//!
+//! - `paths` locates the files of a session, `checkpoint` reads its checkpoint, `read` makes a run of both, `import` a new session.
 
 mod checkpoint;
 mod import;

@@ -1,5 +1,4 @@
-//! From a checkpoint of Prodigy to a run. What its two files say of one truth is weighed here: the checkpoint counts, and where
-//! the session says otherwise, a person looks.
+//! From a checkpoint of Prodigy to a run. Where its two files disagree, the checkpoint counts and a finding is reported.
 
 use std::collections::BTreeMap;
 
@@ -32,18 +31,18 @@ use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
 use crate::model::sha256_hex;
 
-/// Is a session of Prodigy with everything that was read of it.
+/// A session of Prodigy.
 pub(super) struct ProdigySession {
     pub(super) session: String,
     pub(super) checkpoint: Checkpoint,
     pub(super) workflow: Option<(Workflow, String)>,
-    /// Below the home; it may be gone.
+    /// Below the home; it may be missing.
     pub(super) worktree: Option<RelPath>,
     pub(super) base_branch: Option<String>,
     pub(super) findings: Vec<Finding>,
 }
 
-/// Reads a session of Prodigy as a run that is read only.
+/// Reads a session of Prodigy as a run that is never written.
 pub(in super::super) fn load(files: &FileSet) -> Loaded {
     match ProdigySession::of(files) {
         Ok(prodigy) => prodigy.loaded(files),
@@ -51,7 +50,7 @@ pub(in super::super) fn load(files: &FileSet) -> Loaded {
     }
 }
 
-/// Says what a step is, and that nothing can be recorded here.
+/// Writes the brief of a step, which says that nothing can be recorded here.
 pub(in super::super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     let Some(step) = run.step(&next.step) else { return Brief::default() };
     let title = clean_line(&step.title, 200);
@@ -166,7 +165,7 @@ impl ProdigySession {
         }
     }
 
-    /// Returns the id and title of every step that is known.
+    /// Returns the id and title of every known step.
     pub(super) fn steps(&self) -> Vec<(StepId, String)> {
         if let Some((workflow, _)) = &self.workflow {
             return workflow.steps.iter().map(|step| (step.id.clone(), step.title.clone())).collect();
@@ -179,13 +178,13 @@ impl ProdigySession {
         (0..count).map(|at| (StepId::new((at + 1).to_string()), title(at))).collect()
     }
 
-    /// Returns the step that failed or was cut off.
+    /// Returns the step that failed or was interrupted.
     pub(super) fn open(&self) -> Option<usize> {
         let failed = self.checkpoint.failed.as_ref().map(|(at, _)| *at);
         failed.or_else(|| self.checkpoint.current.filter(|_| self.checkpoint.status != "Completed"))
     }
 
-    /// Returns where a step stands. Whether the current one was begun is not recorded: it counts as begun.
+    /// Returns the status of a step. Whether the current one was begun is not recorded, so it counts as begun.
     pub(super) fn status(&self, at: usize) -> Status {
         if self.checkpoint.done.contains_key(&at) {
             Status::Completed
@@ -198,8 +197,7 @@ impl ProdigySession {
         }
     }
 
-    /// Returns the variables that steps captured. The state also holds environment and secrets, so only names that the workflow
-    /// captures are taken.
+    /// Returns the captured variables. The state also holds environment and secrets, so only names that the workflow captures are read.
     pub(super) fn variables(&self) -> BTreeMap<String, Value> {
         let Some((workflow, _)) = &self.workflow else { return BTreeMap::new() };
         let names = workflow.steps.iter().filter_map(|step| Some(step.capture.as_ref()?.name.as_str()));

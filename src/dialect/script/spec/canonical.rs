@@ -1,4 +1,4 @@
-//! What a step is defined as, in one spelling, so that two files that say the same have the same digest. Pure.
+//! The canonical form of a step, so that equivalent definitions have the same digest. Pure.
 
 use serde_json::Map;
 use serde_json::Value;
@@ -18,8 +18,7 @@ use super::condition::Condition;
 use super::condition::Operand;
 use super::template::Template;
 
-/// Returns everything that decides what a step does. How often it is tried, how long it may take, its id and its place are not
-/// part of it.
+/// Returns everything that decides what a step does. Its retries, timeout, id and position are not part of it.
 pub(super) fn of(step: &Step) -> Value {
     let mut canonical = Map::new();
     let (key, command) = command(&step.command);
@@ -45,7 +44,7 @@ pub(super) fn of(step: &Step) -> Value {
     Value::Object(canonical)
 }
 
-/// Returns what stands outside of the steps and reaches all of them.
+/// Returns everything outside the steps that affects all of them.
 pub(super) fn head(workflow: &Workflow) -> Value {
     let env: Map<String, Value> = workflow.env.iter().map(|(name, value)| (name.clone(), text(value))).collect();
     let secrets = workflow.secrets.iter().map(|(name, secret)| {

@@ -11,10 +11,10 @@ use super::template::Reference;
 use super::template::end_of_braces;
 use super::template::reference;
 
-/// Deeper nesting is no condition that a person wrote.
+/// The deepest nesting that is accepted.
 const DEPTH: u32 = 32;
 
-/// Is a parsed `when`.
+/// A parsed `when`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Condition {
     Value(Operand),
@@ -24,14 +24,14 @@ pub(crate) enum Condition {
     Compare(Operand, Comparison, Operand),
 }
 
-/// Is one side of a comparison.
+/// One side of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Operand {
     Literal(Value),
     Variable(Reference),
 }
 
-/// Says how two sides are compared.
+/// The operator of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Comparison {
     Equal,
@@ -189,7 +189,7 @@ impl Parser<'_> {
     }
 }
 
-/// Reads a number; `None` when the text is none.
+/// Parses a number.
 pub(crate) fn number(text: &str) -> Option<Number> {
     let text = text.trim();
     let plain = text.trim_start_matches(['-', '+']).starts_with(|c: char| c.is_ascii_digit());

@@ -47,7 +47,7 @@ pub(crate) fn parse(file: &RelPath, bytes: &[u8]) -> Parsed {
     Parsed { workflow: workflow.filter(|_| findings.is_empty()), findings }
 }
 
-/// Refuses what would be promised and not kept: only a step of the workflow itself has a record of its own that says it was cut off.
+/// Refuses `idempotent: false` on nested steps: only a top-level step is recorded, so only there an interruption is known.
 fn irreversible_inside(workflow: &Workflow, problems: &mut Problems<'_>) {
     let merge = workflow.merge.iter().flat_map(|merge| &merge.steps);
     let mut waiting: Vec<&Step> = workflow.steps.iter().flat_map(Step::inside).flatten().chain(merge).collect();
@@ -177,7 +177,7 @@ fn named<'a>(node: &'a Node, what: &str, problems: &mut Problems<'_>) -> Vec<(St
     found
 }
 
-/// Finds the variables of a text, and in a shell's program the places where they stand.
+/// Parses the variables of a text, and checks their positions in a shell program.
 pub(super) fn template(text: &Text, reader: Reader, problems: &mut Problems<'_>) -> Option<Template> {
     let read = Template::parse(&text.text, reader);
     let checked = read.and_then(|template| match reader {

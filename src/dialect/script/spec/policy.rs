@@ -1,4 +1,4 @@
-//! What a workflow file says about time, tries and captures. Pure.
+//! The timeouts, retries and captures of a workflow file. Pure.
 
 use std::time::Duration;
 
@@ -31,9 +31,9 @@ const RETRY_KEYS: [&str; 11] = [
     "exit_codes",
 ];
 const STREAM_KEYS: [&str; 5] = ["stdout", "stderr", "exit_code", "success", "duration"];
-/// Longer than any run.
+/// The longest duration, in seconds.
 const LONGEST: f64 = 31_536_000.0;
-/// The part of a delay that chance decides where the file only says that it does.
+/// The jitter of `jitter: true`.
 const USUAL_JITTER: f64 = 0.3;
 
 /// Reads a length of time: a number of seconds, or `500ms`, `2s`, `1m30s`, `2h`, `1d`.

@@ -66,14 +66,14 @@ const VALIDATE_KEYS: [&str; 8] =
     ["shell", "claude", "commands", "threshold", "timeout", "result_file", "expected_schema", "on_incomplete"];
 const GAP_KEYS: [&str; 6] = ["shell", "claude", "commands", "max_attempts", "fail_workflow", "commit_required"];
 
-/// Is what a step takes from its workflow.
+/// What a step inherits from its workflow.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Inherited {
     pub(super) timeout: Option<Duration>,
     pub(super) retry: Option<Retry>,
 }
 
-/// Reads a list of steps. `prefix` is what their ids begin with where they have none of their own.
+/// Reads a list of steps. `prefix` begins the ids of steps without an `id`.
 pub(super) fn steps(
     node: &Node,
     prefix: &str,
@@ -193,7 +193,7 @@ fn idempotent(map: &mut Fields<'_>, problems: &mut Problems<'_>) -> bool {
     twice.unwrap_or_else(|| !once.unwrap_or(false))
 }
 
-/// Reads what a step does. `outer` are the `on_failure` and the timeout of the step, which some commands bring along themselves.
+/// Reads the command of a step. `outer` are the `on_failure` and the timeout of the step, which some commands may set themselves.
 fn command<'a>(
     node: &Node,
     map: &mut Fields<'a>,
@@ -245,7 +245,7 @@ fn named(value: &Node, map: &mut Fields<'_>, problems: &mut Problems<'_>) -> Opt
     slash(&name, problems)
 }
 
-/// Reads `test`, which is a shell command with a handler of its own.
+/// Reads `test`: a shell command with an optional handler.
 fn test<'a>(node: &'a Node, on_failure: &mut Option<&'a Node>, problems: &mut Problems<'_>) -> Option<Command> {
     if !matches!(node.kind, Kind::Map(_)) {
         return text(node, "`test`", Reader::Shell, problems).map(Command::Shell);
@@ -387,7 +387,7 @@ fn handler(node: &Node, id: &str, problems: &mut Problems<'_>) -> Option<OnFailu
     }
 }
 
-/// Takes the one of `shell`, `claude` and `commands` that a mapping has.
+/// Reads the `shell`, `claude` or `commands` of a mapping.
 fn body(node: &Node, map: &mut Fields<'_>, prefix: &str, problems: &mut Problems<'_>) -> Vec<Step> {
     let given: Vec<(&str, &Node)> =
         ["shell", "claude", "commands"].into_iter().filter_map(|key| Some((key, map.take(key)?))).collect();
