@@ -113,18 +113,18 @@ impl Reader<'_> {
         let file = &session.journal_file;
         let resume = format!("piton resume {}", session.header.session);
         let seen = session.state.seq > session.journal_end.seq;
-        let goes_on = if seen { "the snapshot has seen more and counts" } else { "what comes before it counts" };
+        let goes_on = if seen { "the newer snapshot counts" } else { "the records before it count" };
         let finding = |code, message: String| Finding::new(code, message).at(file);
         match &session.remainder {
             Remainder::Nothing => {}
             Remainder::Torn { bytes } => {
-                let message = format!("the last record was cut off after {bytes} bytes; what comes before it is whole");
+                let message = format!("the last record is incomplete ({bytes} bytes); everything before it is intact");
                 self.findings
                     .push(finding(FindingCode::InterruptedWrite, message).fix("nothing: the next write sets it aside"));
             }
             Remainder::Broken { line, reason } => {
-                let message = format!("line {line} is not to be trusted ({reason}), nor is what follows; {goes_on}");
-                let fix = format!("look at what would be done again, then `{resume} --yes`");
+                let message = format!("line {line} and everything after it is damaged ({reason}); {goes_on}");
+                let fix = format!("check what would be repeated, then `{resume} --yes`");
                 self.findings.push(finding(FindingCode::StateCorrupt, message).line(*line, None).fix(fix));
             }
             Remainder::Newer { line } => {
@@ -133,11 +133,11 @@ impl Reader<'_> {
             }
         }
         if session.header.format > super::record::FORMAT {
-            let message = format!("the session has format {}; it is read, not written", session.header.format);
+            let message = format!("the session has format {}; it can be read but not written", session.header.format);
             self.findings.push(finding(FindingCode::FormatNewer, message).fix("update piton"));
         }
         if let Some(problem) = &session.snapshot_problem {
-            let message = format!("checkpoint.json says nothing: {}; the journal counts", clean_line(problem, 200));
+            let message = format!("checkpoint.json cannot be used: {}; the journal counts", clean_line(problem, 200));
             let mut finding =
                 finding(FindingCode::StateLeftover, message).fix("nothing: the next checkpoint replaces it");
             // A sound journal needs no snapshot.
@@ -157,8 +157,8 @@ impl Reader<'_> {
         let bytes = shown.as_ref().and_then(|shown| self.files.bytes(shown));
         let path = source.file.under(&source.root);
         let unreadable = |why: String| {
-            let message = format!("the workflow file {path} {why}; the steps are those that the session keeps");
-            let fix = format!("bring {path} back: a resume runs what it says");
+            let message = format!("the workflow file {path} {why}; the recorded steps count");
+            let fix = format!("restore {path}: a resume needs it");
             Finding::new(FindingCode::DefinitionUnreadable, message).fix(fix)
         };
         let Some(bytes) = bytes else {
@@ -173,7 +173,7 @@ impl Reader<'_> {
         }
         match spec::parse(&source.file, bytes).workflow {
             None => {
-                self.findings.push(unreadable("was changed and has mistakes now".to_owned()));
+                self.findings.push(unreadable("changed and has mistakes now".to_owned()));
                 kept
             }
             Some(workflow) => {
@@ -194,16 +194,16 @@ impl Reader<'_> {
         let (removed, added) = (missing(kept, now), missing(now, kept));
         let mut changes = Vec::new();
         if !removed.is_empty() {
-            changes.push(format!("taken out: {}", clean_line(&removed, 200)));
+            changes.push(format!("removed: {}", clean_line(&removed, 200)));
         }
         if !added.is_empty() {
             changes.push(format!("added: {}", clean_line(&added, 200)));
         }
         if kept.head != now.head {
-            changes.push("changed: what stands outside of the steps".to_owned());
+            changes.push("changed: settings outside the steps".to_owned());
         }
         if !changes.is_empty() {
-            let message = format!("the workflow file was changed since; {}", changes.join("; "));
+            let message = format!("the workflow file changed; {}", changes.join("; "));
             self.findings.push(Finding::new(FindingCode::DefinitionDrift, message));
         }
     }

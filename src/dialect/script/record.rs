@@ -316,7 +316,7 @@ fn line(before: &JournalEnd, bytes: &[u8], known: u64) -> Result<(Option<Record>
         .and_then(|rest| rest.split_once("\","))
         .ok_or(LineError::Broken("it does not begin with a digest"))?;
     if chain_digest(&before.chain, rest) != chain {
-        return Err(LineError::Broken("it is not what was written there"));
+        return Err(LineError::Broken("its digest does not match its content"));
     }
     if before.seq < known {
         return Ok((None, chain.to_owned()));

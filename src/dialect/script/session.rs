@@ -69,7 +69,7 @@ impl Session {
         let journal_end = &self.journal_end;
         let problem = match &self.remainder {
             Remainder::Nothing => None,
-            Remainder::Torn { bytes } => Some(format!("its last {bytes} bytes are a record that was cut off")),
+            Remainder::Torn { bytes } => Some(format!("its last {bytes} bytes are an incomplete record")),
             Remainder::Broken { line, reason } => Some(format!("line {line}: {reason}")),
             Remainder::Newer { line } => Some(format!("line {line} was written by a newer version")),
         };
@@ -112,7 +112,7 @@ impl<'a> Parts<'a> {
         let folder = paths::folder_of(&files.state);
         let paths = folder.as_ref().and_then(|folder| Some((paths::header(folder)?, paths::snapshot(folder)?)));
         let Some((header_file, snapshot_file)) = paths else {
-            return Err(unreadable(&files.state, "is in no folder of a session"));
+            return Err(unreadable(&files.state, "is not in a session folder"));
         };
         let header_bytes = bytes(files, &header_file)?;
         let header = header(&header_file, header_bytes)?;
@@ -139,7 +139,7 @@ pub(crate) fn start(header: &Header, change: Change, definition: Outline, head: 
 
 fn header(path: &RelPath, bytes: &[u8]) -> Result<Header, Box<Finding>> {
     let header: Header = serde_json::from_slice(bytes).map_err(|error| {
-        let message = clean_line(&format!("does not say what the session is: {error}"), 200);
+        let message = clean_line(&format!("is not a session header: {error}"), 200);
         let line = u32::try_from(error.line()).unwrap_or(u32::MAX);
         let finding = unreadable(path, &message);
         Box::new(finding.line(line, u32::try_from(error.column()).ok()))

@@ -62,7 +62,7 @@ impl Snapshot {
             .and_then(|rest| rest.split_once("\","))
             .ok_or("it does not begin with a digest")?;
         if sha256_hex_of([b"{", rest.as_bytes()]) != digest {
-            return Err("it is not what was written there".to_owned());
+            return Err("its digest does not match its content".to_owned());
         }
         let head: Head = serde_json::from_str(text).map_err(|error| error.to_string())?;
         if head.format > FORMAT {

@@ -236,7 +236,7 @@ fn what_cannot_be_gone_on_with_is_refused_with_what_to_do() {
         let path = home(stage).join(format!("state/{ID}/checkpoints/workflow-1769857200007.checkpoint.json"));
         std::fs::write(path, "{\"workflow_id\": \"workflow").unwrap();
     });
-    assert!(torn.clone().expect_code(4).stdout.contains("says nothing"), "{torn}");
+    assert!(torn.clone().expect_code(4).stdout.contains("cannot be read"), "{torn}");
     let stage = stage();
     seen(&stage, &["sessions", "import", "workflow-2"]).expect_code(3);
     stage.piton(["--prodigy-home", "/nowhere", "list"]).run().expect_code(2);

@@ -36,7 +36,7 @@ pub(crate) struct Import {
 ///
 /// When the workflow cannot be read, or has fewer steps than were done.
 pub(crate) fn import(files: &FileSet, header: &Header, change: Change) -> Result<Import, EditError> {
-    let missing = |what: &str| EditError::Unsupported(format!("{} cannot be taken over: {what}", files.name));
+    let missing = |what: &str| EditError::Unsupported(format!("{} cannot be imported: {what}", files.name));
     let prodigy = ProdigySession::of(files).map_err(|finding| missing(&finding.message))?;
     let Some((workflow, sha256)) = &prodigy.workflow else {
         let why = prodigy.findings.first().map_or("its workflow cannot be read", |finding| finding.message.as_str());

@@ -63,7 +63,7 @@ pub(in super::super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief 
             "definition": step.definition,
         }),
         prompt: format!(
-            "Workflow: {}\nStep: {} - {title}\n\nThe session is one of Prodigy: take it over before anything is run.\n",
+            "Workflow: {}\nStep: {} - {title}\n\nThe session is one of Prodigy: import it before running anything.\n",
             clean_line(&run.workflow, 200),
             step.id
         ),
@@ -89,7 +89,7 @@ impl ProdigySession {
                 }
                 Ok(_) => {}
                 Err(problem) => {
-                    let message = format!("{path} says nothing: {}", clean_line(&problem, 200));
+                    let message = format!("{path} cannot be read: {}", clean_line(&problem, 200));
                     findings.push(Finding::new(FindingCode::PartUnreadable, message).at(path));
                 }
             }
@@ -98,7 +98,7 @@ impl ProdigySession {
             let message = format!("no checkpoint of {session} can be read");
             let why = findings.pop().map(|finding| format!(": {}", finding.message)).unwrap_or_default();
             let finding = Finding::new(FindingCode::StateUnreadable, format!("{message}{why}")).at(&files.state);
-            return Err(Box::new(finding.fix("run the workflow anew: piton run FILE")));
+            return Err(Box::new(finding.fix("run the workflow again: piton run FILE")));
         };
         let metadata = files.files.keys().find(|path| paths::is_metadata(path)).cloned();
         let about = metadata.as_ref().and_then(|path| parse_value(files.bytes(path)?).ok()).unwrap_or_default();
@@ -124,15 +124,14 @@ impl ProdigySession {
         let name = path.file_name().and_then(|name| RelPath::parse(name).ok());
         let (Some(bytes), Some(name)) = (bytes, name) else {
             let message = format!("the workflow file {path} cannot be read; only steps that are done are known");
-            self.findings.push(Finding::new(FindingCode::DefinitionUnreadable, message).fix("bring it back"));
+            self.findings.push(Finding::new(FindingCode::DefinitionUnreadable, message).fix("restore it"));
             return;
         };
         let parsed = spec::parse(&name, bytes);
         match parsed.workflow {
             Some(workflow) => self.workflow = Some((workflow, sha256_hex(bytes))),
             None => {
-                let message =
-                    format!("the workflow file {path} has mistakes, which Prodigy passes over without a word");
+                let message = format!("the workflow file {path} has mistakes, which Prodigy ignores silently");
                 let fix = format!("piton validate {}", crate::model::quoted(path.as_str()));
                 self.findings.push(Finding::new(FindingCode::DefinitionUnreadable, message).fix(fix));
             }
@@ -148,7 +147,7 @@ impl ProdigySession {
         if matches!(word, "Completed" | "Cancelled") && self.checkpoint.status != "Completed" {
             let word = clean_line(word, 40);
             let message = format!(
-                "its session says {word}, its checkpoint {}: Prodigy reports steps as done that it passed over",
+                "its session file says {word}, its checkpoint {}: Prodigy marks skipped steps as done",
                 self.checkpoint.status
             );
             let finding = Finding::new(FindingCode::StateCorrupt, message);
@@ -160,7 +159,7 @@ impl ProdigySession {
         let version = self.checkpoint.version;
         if version != Some(VERSION) {
             let what = version.map_or_else(|| "no version".to_owned(), |version| format!("version {version}"));
-            let message = format!("the checkpoint has {what}; version {VERSION} is what is understood");
+            let message = format!("the checkpoint has {what}; only version {VERSION} is supported");
             self.findings.push(Finding::new(FindingCode::FormatNewer, message).at(&files.state));
         }
     }

@@ -34,7 +34,7 @@ use crate::model::StepId;
 const STATE: &str = "state/workflow-1/checkpoints/workflow-2.checkpoint.json";
 const WORKFLOW: &str = "commands:\n- {shell: one, capture_output: out}\n- {shell: two}\n- {shell: three}\n";
 
-/// Is a checkpoint as Prodigy writes it after a failure of the second of three steps.
+/// Returns a checkpoint as Prodigy writes it after a failure of the second of three steps.
 fn checkpoint() -> Value {
     json!({
         "workflow_id": "workflow-2",
@@ -221,7 +221,7 @@ fn a_session_that_is_taken_over_goes_on_at_the_same_step() {
 }
 
 #[test]
-fn what_nobody_could_go_on_with_is_not_taken_over() {
+fn a_session_that_cannot_continue_is_not_imported() {
     let mut more = checkpoint();
     more["completed_steps"][0]["step_index"] = json!(7);
     for (name, files, why) in [

@@ -1,7 +1,7 @@
 //! `when` expressions. Pure.
 //!
 //! `!`, `&&`, `||`, parentheses, `==`, `!=`, `<`, `<=`, `>`, `>=` and `contains` over variables, quoted texts, numbers, true, false
-//! and null. A bare word is a mistake: nobody can tell whether it was meant as a text or as a variable.
+//! and null. A bare word is a mistake: it could be a text or a variable.
 
 use serde_json::Number;
 use serde_json::Value;
@@ -143,7 +143,7 @@ impl Parser<'_> {
         let (word, after) = rest.split_at(end);
         let value = match word {
             "" if rest.is_empty() => return Err("the expression ends where a value is needed".to_owned()),
-            "" => return Err(format!("`{}` is no value", start_of(rest))),
+            "" => return Err(format!("`{}` is not a value", start_of(rest))),
             "true" => Value::Bool(true),
             "false" => Value::Bool(false),
             "null" => Value::Null,
@@ -162,7 +162,7 @@ impl Parser<'_> {
         let after = &self.rest[2..];
         let end = end_of_braces(after).ok_or("a `${` is not closed")?;
         let form = &after[..end - 1];
-        let found = reference(form, Reader::Plain)?.ok_or_else(|| format!("`${{{form}}}` is no variable"))?;
+        let found = reference(form, Reader::Plain)?.ok_or_else(|| format!("`${{{form}}}` is not a variable"))?;
         self.rest = &after[end..];
         Ok(found)
     }

@@ -84,11 +84,7 @@ fn workflow(root: &Node, stem: &str, problems: &mut Problems<'_>) -> Workflow {
     read.merge = map.take("merge").and_then(|node| merge(node, problems));
     match map.take("commands") {
         Some(node) => read.steps = steps(node, "", "`commands`", &inherited, problems),
-        None => problems.add(
-            root.place,
-            "a workflow has `commands`, and here are none",
-            "add `commands:` with a list of steps",
-        ),
+        None => problems.add(root.place, "the workflow has no `commands`", "add `commands:` with a list of steps"),
     }
     read
 }
@@ -101,7 +97,7 @@ fn merge(node: &Node, problems: &mut Problems<'_>) -> Option<Merge> {
     let mut map = Fields::of(node, "`merge`", &MERGE_KEYS, problems)?;
     let timeout = map.take("timeout").and_then(|node| policy::duration(node, "`timeout`", problems));
     let Some(list) = map.take("commands") else {
-        problems.add(node.place, "`merge` has `commands`, and here are none", "add `commands:` with a list of steps");
+        problems.add(node.place, "`merge` has no `commands`", "add `commands:` with a list of steps");
         return None;
     };
     Some(Merge { steps: steps(list, "merge.", "`commands`", &inherited, problems), timeout })
@@ -126,7 +122,7 @@ fn secrets(node: &Node, problems: &mut Problems<'_>) -> BTreeMap<String, Secret>
             "env" => found.insert(name, Secret::Env(key.text)),
             "file" => found.insert(name, Secret::File(key.text)),
             other => {
-                let message = format!("`{}` is no provider of secrets", clean_line(other, 60));
+                let message = format!("`{}` is not a provider of secrets", clean_line(other, 60));
                 let fix = "use env or file; let another tool put the secret into the environment";
                 problems.add(provider.map_or(node.place, |text| text.place), message, fix);
                 None
@@ -165,10 +161,10 @@ fn named<'a>(node: &'a Node, what: &str, problems: &mut Problems<'_>) -> Vec<(St
     for member in members {
         let plain = member.key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !plain || member.key.is_empty() || member.key.starts_with(|c: char| c.is_ascii_digit()) {
-            let message = format!("`{}` is no name of a variable", clean_line(&member.key, 60));
+            let message = format!("`{}` is not a valid variable name", clean_line(&member.key, 60));
             problems.add(member.place, message, "use letters, digits and `_`, beginning with a letter");
         } else if member.key.starts_with("PITON_") {
-            let message = format!("`{}` begins with PITON_, which is Piton's own", clean_line(&member.key, 60));
+            let message = format!("`{}` begins with PITON_, which is reserved", clean_line(&member.key, 60));
             problems.add(member.place, message, "use another name");
         } else {
             found.push((member.key.clone(), &member.value));

@@ -173,7 +173,7 @@ fn backoff(text: &Text, problems: &mut Problems<'_>) -> Option<Backoff> {
         _ => None,
     };
     if found.is_none() {
-        let message = format!("`{}` is no kind of backoff", clean_line(&text.text, 40));
+        let message = format!("`{}` is not a backoff", clean_line(&text.text, 40));
         problems.add(text.place, message, "use exponential, linear, fixed or fibonacci");
     }
     found
@@ -234,7 +234,7 @@ fn variable(text: &Text, problems: &mut Problems<'_>) -> Option<String> {
     if plain && text.text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
         return Some(text.text.clone());
     }
-    let message = format!("`{}` is no name of a variable", clean_line(&text.text, 60));
+    let message = format!("`{}` is not a valid variable name", clean_line(&text.text, 60));
     problems.add(text.place, message, "use letters, digits and `_`, beginning with a letter");
     None
 }
@@ -249,7 +249,7 @@ fn capture_format(text: &Text, problems: &mut Problems<'_>) -> Option<CaptureFor
         _ => None,
     };
     if found.is_none() {
-        let message = format!("`{}` is no format of a capture", clean_line(&text.text, 40));
+        let message = format!("`{}` is not a capture format", clean_line(&text.text, 40));
         problems.add(text.place, message, "use string, json, lines, number or boolean");
     }
     found
@@ -258,7 +258,7 @@ fn capture_format(text: &Text, problems: &mut Problems<'_>) -> Option<CaptureFor
 fn capture_streams(node: &Node, problems: &mut Problems<'_>) -> Streams {
     let usual = Streams::usual();
     let mut wrong = |place, found: &str| {
-        let message = format!("`{}` is no stream", clean_line(found, 40));
+        let message = format!("`{}` is not a stream", clean_line(found, 40));
         problems.add(
             place,
             message,

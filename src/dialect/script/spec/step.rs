@@ -204,8 +204,8 @@ fn command<'a>(
     let given: Vec<&str> = COMMANDS.into_iter().filter(|key| map.members.iter().any(|m| m.key == *key)).collect();
     let [key] = given.as_slice() else {
         let message = match given.as_slice() {
-            [] => "a step says what to do, and this one does not".to_owned(),
-            several => format!("a step does one thing, and this one has {}", several.join(" and ")),
+            [] => "the step has no command".to_owned(),
+            several => format!("a step has one command, and this one has {}", several.join(" and ")),
         };
         problems.add(node.place, message, "give it one of shell, claude, test, foreach, write_file or validate");
         return None;
@@ -310,7 +310,7 @@ fn write_file(node: &Node, problems: &mut Problems<'_>) -> Option<WriteFile> {
         "json" => Some(FileFormat::Json),
         "yaml" => Some(FileFormat::Yaml),
         other => {
-            let message = format!("`{}` is no format of a file", clean_line(other, 40));
+            let message = format!("`{}` is not a file format", clean_line(other, 40));
             problems.add(text.place, message, "use text, json or yaml");
             None
         }

@@ -160,7 +160,7 @@ fn unended(rest: &str) -> String {
 fn no_variable(form: &str) -> String {
     let form: String = form.chars().take(40).collect();
     format!(
-        "`${{{form}}}` is no variable; write `${{name}}`, `${{a.b}}` or `${{name:-default}}`, or `$${{{form}}}` for the text itself"
+        "`${{{form}}}` is not a variable; write `${{name}}`, `${{a.b}}` or `${{name:-default}}`, or `$${{{form}}}` for the text itself"
     )
 }
 
