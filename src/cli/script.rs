@@ -18,14 +18,14 @@ use crate::ops;
 use crate::ops::Exit;
 use crate::runner;
 use crate::runner::Console;
-use crate::runner::End;
-use crate::runner::Ended;
 use crate::runner::Event;
 use crate::runner::ResumeOptions;
+use crate::runner::RunEnd;
 use crate::runner::RunError;
 use crate::runner::RunReport;
+use crate::runner::RunResult;
 use crate::runner::Signals;
-use crate::runner::Start;
+use crate::runner::StartRequest;
 use crate::runner::Stop;
 use crate::runner::Stream;
 
@@ -50,7 +50,7 @@ struct Screen {
 /// Runs a workflow file.
 pub(super) fn run(global: &Global, run: &Run) -> Exit {
     let screen = Screen::of(global, run.events);
-    let start = Start {
+    let start = StartRequest {
         project: global.project.clone(),
         now: global.now.clone(),
         file: run.file.clone(),
@@ -90,7 +90,8 @@ pub(super) fn resume(global: &Global, resume: &Resume, (home, session): (&Utf8Pa
         yes: resume.yes,
         dry_run: resume.dry_run,
     };
-    let resume = runner::Resume { now: global.now.clone(), home: home.to_owned(), session: session.to_owned(), asked };
+    let resume =
+        runner::ResumeRequest { now: global.now.clone(), home: home.to_owned(), session: session.to_owned(), asked };
     screen.end(runner::resume(&resume, &screen))
 }
 
@@ -123,25 +124,25 @@ impl Screen {
     }
 
     /// Reports how the run ended.
-    fn end(&self, ended: Result<Ended, RunError>) -> Exit {
+    fn end(&self, result: Result<RunResult, RunError>) -> Exit {
         self.progress.iter().for_each(Progress::clear);
-        let ended = match ended {
-            Ok(ended) => ended,
+        let result = match result {
+            Ok(result) => result,
             Err(error) => return self.refuse(&CliError::of_run(error)),
         };
-        let exit = exit_of(&ended.end);
+        let exit = exit_of(&result.end);
         let printed = match self.stdout {
-            Stdout::Steps => self.say_end(&ended),
+            Stdout::Steps => self.say_end(&result),
             Stdout::Document => {
                 let ok = exit == Exit::Ok;
                 output::print_json(&Document {
                     schema: "run/1".to_owned(),
                     ok,
-                    data: RunReport::from(&ended),
+                    data: RunReport::from(&result),
                     findings: Vec::new(),
                 })
             }
-            Stdout::Events => output::print_line(&Event::End(&RunReport::from(&ended))),
+            Stdout::Events => output::print_line(&Event::End(&RunReport::from(&result))),
         };
         match printed {
             Ok(()) => exit,
@@ -149,25 +150,25 @@ impl Screen {
         }
     }
 
-    fn say_end(&self, ended: &Ended) -> std::io::Result<()> {
-        let Ended { session, folder, end, done, total } = ended;
+    fn say_end(&self, result: &RunResult) -> std::io::Result<()> {
+        let RunResult { session, folder, end, done, total } = result;
         let mut text = Text::default();
         match end {
-            End::Planned(steps) if steps.is_empty() => {
+            RunEnd::Planned(steps) if steps.is_empty() => {
                 text.line("Nothing would be run: every step is done");
                 return output::print_text(&text);
             }
-            End::Planned(steps) => {
+            RunEnd::Planned(steps) => {
                 text.bold("Would run:").end();
                 for step in steps {
                     text.line(format!("  {step}"));
                 }
                 return output::print_text(&text);
             }
-            End::Completed(_) => {
+            RunEnd::Completed(_) => {
                 text.put(Tone::Good, format!("✅ Session {session} is complete: {done}/{total} steps")).end()
             }
-            End::Failed { step, .. } => {
+            RunEnd::Failed { step, .. } => {
                 text.put(
                     Tone::Bad,
                     format!("❌ Session {session} stopped at step {step}: {done}/{total} steps completed"),
@@ -175,7 +176,7 @@ impl Screen {
                 .end();
                 text.line(format!("   Its work is kept in {folder}")).line(format!("→ piton resume {session}"))
             }
-            End::Interrupted(stop) => {
+            RunEnd::Interrupted(stop) => {
                 let message = format!(
                     "⚠️  Session {session} was interrupted by {}: {done}/{total} steps completed",
                     stop.as_str()
@@ -188,12 +189,12 @@ impl Screen {
     }
 }
 
-const fn exit_of(end: &End) -> Exit {
+const fn exit_of(end: &RunEnd) -> Exit {
     match end {
-        End::Completed(_) | End::Planned(_) => Exit::Ok,
-        End::Failed { .. } => Exit::StepFailed,
-        End::Interrupted(Stop::Interrupt) => Exit::Interrupted,
-        End::Interrupted(Stop::Terminate) => Exit::Terminated,
+        RunEnd::Completed(_) | RunEnd::Planned(_) => Exit::Ok,
+        RunEnd::Failed { .. } => Exit::StepFailed,
+        RunEnd::Interrupted(Stop::Interrupt) => Exit::Interrupted,
+        RunEnd::Interrupted(Stop::Terminate) => Exit::Terminated,
     }
 }
 

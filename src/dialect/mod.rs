@@ -33,8 +33,6 @@ pub(crate) use yaml::Node as YamlNode;
 #[cfg(any(test, fuzzing))]
 pub(crate) use yaml::parse_state as yaml_state;
 
-use std::collections::BTreeMap;
-
 use camino::Utf8Path;
 use serde_json::Value;
 
@@ -355,9 +353,6 @@ pub(crate) struct Loaded {
     pub(crate) wanted: EvidenceRequest,
     /// Data of the state that no field of the run holds, for [`Dialect::native`].
     pub(crate) native: Value,
-    /// Digests that represent state files in the revision, if reading verified every byte; other files are represented by their
-    /// content. The dialect never replaces these files.
-    pub(crate) proofs: BTreeMap<RelPath, String>,
 }
 
 /// The comparison of a run with git.

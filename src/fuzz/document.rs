@@ -8,8 +8,7 @@ use crate::dialect::YamlDocument;
 use crate::dialect::YamlNode;
 use crate::dialect::script::record;
 use crate::dialect::script::record::Journal;
-use crate::dialect::script::record::Rest;
-use crate::dialect::script::record::Trail;
+use crate::dialect::script::record::Remainder;
 use crate::dialect::script::snapshot;
 use crate::dialect::script::snapshot::Snapshot;
 use crate::dialect::script::state::State;
@@ -163,18 +162,18 @@ pub(super) fn journal(data: &[u8]) {
     let (header, lines) = (&data[..end], data.get(end + 1..).unwrap_or_default());
     for bytes in [lines.to_vec(), record::chain(header, lines)] {
         let read = record::read(header, &bytes);
-        let length = usize::try_from(read.tail.length).expect("it is shorter than memory");
-        assert_eq!(read.tail.seq, read.records.len() as u64);
-        assert_eq!(matches!(read.rest, Rest::Nothing), length == bytes.len());
-        // The valid part is a journal of its own, with the same content.
+        let length = usize::try_from(read.journal_end.length).expect("it is shorter than memory");
+        assert_eq!(read.journal_end.seq, read.records.len() as u64);
+        assert_eq!(matches!(read.remainder, Remainder::Nothing), length == bytes.len());
+        // The valid part is a journal by itself, with the same content.
         let sound = record::read(header, &bytes[..length]);
-        assert_eq!((sound.tail, sound.rest), (read.tail.clone(), Rest::Nothing));
-        let state = State::of(&read.records);
-        let snapshot = snapshot::write("s", &state, &read.tail);
+        assert_eq!((sound.journal_end, sound.remainder), (read.journal_end.clone(), Remainder::Nothing));
+        let state = State::from_records(&read.records);
+        let snapshot = snapshot::write("s", &state, &read.journal_end);
         let loaded = Snapshot::read("s", &snapshot).unwrap_or_else(|error| panic!("a snapshot is not read: {error}"));
-        assert_eq!(snapshot::write("s", &loaded.state, &read.tail), snapshot, "a snapshot says something else");
-        assert_eq!(loaded.end_in(&Trail::of(header, &bytes)).as_ref(), Some(&read.tail));
-        assert_eq!(State::newest(state, Some(loaded.state)).seq, read.tail.seq);
+        assert_eq!(snapshot::write("s", &loaded.state, &read.journal_end), snapshot, "a snapshot says something else");
+        assert_eq!(loaded.covers(&bytes), read.journal_end.seq > 0);
+        assert_eq!(State::newest(state, Some(loaded.state)).seq, read.journal_end.seq);
         goes_on(header, &bytes, &read, &snapshot);
     }
 }
@@ -184,10 +183,11 @@ fn goes_on(header: &[u8], bytes: &[u8], whole: &Journal, expected: &[u8]) {
     for count in 0..whole.records.len() {
         let ends = bytes.split_inclusive(|byte| *byte == b'\n').take(count).map(<[u8]>::len).sum();
         let seen = record::read(header, &bytes[..ends]);
-        let snapshot = snapshot::write("s", &State::of(&seen.records), &seen.tail);
+        let snapshot = snapshot::write("s", &State::from_records(&seen.records), &seen.journal_end);
         let Snapshot { mut state, .. } = Snapshot::read("s", &snapshot).expect("it was written just now");
-        let (tail, rest) = record::each(seen.tail, bytes, |record| state.apply(&record));
-        assert_eq!((&tail, &rest), (&whole.tail, &whole.rest));
-        assert_eq!(snapshot::write("s", &state, &tail), expected, "records are left out after {count}");
+        let (journal_end, remainder) =
+            record::replay(header, bytes, seen.journal_end.seq, |record| state.apply(&record));
+        assert_eq!((&journal_end, &remainder), (&whole.journal_end, &whole.remainder));
+        assert_eq!(snapshot::write("s", &state, &journal_end), expected, "records are left out after {count}");
     }
 }

@@ -52,7 +52,7 @@ pub(crate) use config::{AgeBands, Config, NineStepConfig};
 pub(crate) use context::{Brief, Context, Omitted, ReadingItem};
 pub(crate) use detail::Detail;
 pub(crate) use diff::unified_diff;
-pub(crate) use digest::{Digest, sha256_hex, sha256_hex_of};
+pub(crate) use digest::{sha256_hex, sha256_hex_of};
 pub(crate) use document::{Document, ErrorBody, ErrorDocument};
 pub(crate) use evidence::{
     CommitFact, CommittedFile, CommittedState, CommittedStateQuery, Evidence, EvidenceRecord, EvidenceRequest,

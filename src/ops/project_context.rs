@@ -419,8 +419,10 @@ impl OpenedRun {
 
     /// Returns a short digest that changes with every change of the state files.
     pub(crate) fn revision(&self) -> String {
-        let pieces =
-            self.state_files().iter().flat_map(|path| [path.as_str().as_bytes(), &[0], self.digest_input(path), &[0]]);
+        let pieces = self
+            .state_files()
+            .iter()
+            .flat_map(|path| [path.as_str().as_bytes(), &[0], self.files.bytes(path).unwrap_or_default(), &[0]]);
         let mut digest = sha256_hex_of(pieces);
         digest.truncate(16);
         digest
@@ -428,12 +430,6 @@ impl OpenedRun {
 
     fn state_files(&self) -> &[RelPath] {
         self.loaded.run.as_ref().map(|run| run.state_files.as_slice()).unwrap_or_default()
-    }
-
-    /// Returns the revision input of one file: its bytes, or the digest that loading verified.
-    fn digest_input(&self, path: &RelPath) -> &[u8] {
-        let proof = self.loaded.proofs.get(path).map(String::as_bytes);
-        proof.or_else(|| self.files.bytes(path)).unwrap_or_default()
     }
 
     pub(crate) fn header(&self, run: &Run, revision: String) -> RunHeader {

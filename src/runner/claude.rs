@@ -13,20 +13,20 @@ pub(super) fn words(prompt: &str) -> Vec<String> {
     words
 }
 
-/// Reads the stream as it comes.
+/// Reader of the stream of `claude`, fed as it arrives.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    /// The start of a line whose end did not come yet.
+    /// The start of an incomplete line.
     begun: Vec<u8>,
     result: Option<String>,
     error: Option<String>,
 }
 
-/// A line that is longer is cut: nothing that is looked for is in it.
+/// Longer lines are truncated; no message that matters is that long.
 const LONGEST_LINE: usize = 8 << 20;
 
 impl Reader {
-    /// Takes more of the stream and returns what of it is for people.
+    /// Takes more of the stream and returns the part to show.
     pub(super) fn take(&mut self, bytes: &[u8]) -> String {
         let mut shown = String::new();
         let mut rest = bytes;
@@ -41,7 +41,7 @@ impl Reader {
         shown
     }
 
-    /// Returns what is for people of a last line without an end.
+    /// Returns the part to show of a last line without a line end.
     pub(super) fn end(&mut self) -> String {
         let mut shown = String::new();
         let line = std::mem::take(&mut self.begun);
@@ -87,12 +87,12 @@ impl Reader {
         }
     }
 
-    /// Returns the last word of the agent: what a step captures.
+    /// Returns the final answer of the agent, which a step captures.
     pub(super) fn result(&self) -> Option<&str> {
         self.result.as_deref()
     }
 
-    /// Returns what the service or the client said went wrong.
+    /// Returns the error that the service or the client reported.
     pub(super) fn error(&self) -> Option<&str> {
         self.error.as_deref()
     }

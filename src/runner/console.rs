@@ -1,4 +1,4 @@
-//! What the runner says while it works, and to whom. Printing is the command line's.
+//! What the runner reports while it works. The command line prints it.
 
 use std::time::Duration;
 
@@ -10,19 +10,18 @@ use super::exec::Signals;
 use super::exec::Stream;
 use super::report::RunReport;
 
-/// Is told what happens. Steps of a `foreach` speak from several threads.
+/// A receiver of events. The items of a `foreach` report from several threads.
 pub(crate) trait Console: Sync {
     /// A step printed something.
     fn output(&self, step: &str, stream: Stream, bytes: &[u8]);
 
     fn tell(&self, event: &Event<'_>);
 
-    /// Asks a person and returns the answer; `None` where nobody can be asked, at the end of input, and when `signals`, which a run
-    /// that is at work listens to, say to stop.
+    /// Asks a person and returns the answer; `None` without a terminal, at the end of input, and when `signals` say to stop.
     fn ask(&self, question: &str, signals: Option<&Signals>) -> Option<String>;
 }
 
-/// Is something that happened, as `--events` writes it, one on a line.
+/// An event of a run, as `--events` writes it: one JSON object per line.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub(crate) enum Event<'a> {
@@ -30,27 +29,27 @@ pub(crate) enum Event<'a> {
     Session {
         #[serde(rename = "session")]
         id: &'a str,
-        /// Where its steps work.
+        /// The working folder of its steps.
         folder: &'a str,
     },
-    /// One goes on.
+    /// A session is resumed.
     Resuming {
         #[serde(rename = "session")]
         id: &'a str,
     },
-    /// So much of it is done already.
+    /// How many of its steps are done already.
     Loaded { done: usize, total: usize },
-    /// The step that a resume goes on with was tried before.
+    /// The resumed step was tried before.
     Retrying { number: usize, title: &'a str },
     /// A step begins; `number` is its place in the workflow, counted from 1.
     Executing { number: usize, total: usize, step: &'a str, title: &'a str },
     /// An item of a `foreach`.
     Item { step: &'a str, name: &'a str, number: usize, total: usize },
-    /// A step has ended well.
+    /// A step completed.
     Completed { number: usize, total: usize, step: &'a str },
-    /// A step is left out.
+    /// A step is skipped.
     Skipped { number: usize, total: usize, step: &'a str, why: &'a str },
-    /// A try failed; another comes after a while.
+    /// A try failed; another one follows after a delay.
     Again {
         step: &'a str,
         error: &'a str,
@@ -60,9 +59,9 @@ pub(crate) enum Event<'a> {
         #[schemars(with = "f64")]
         after: Duration,
     },
-    /// The handler of a step that failed.
+    /// The handler of a failed step runs.
     Handling { step: &'a str, error: &'a str },
-    /// A step has failed for good, and the run ends.
+    /// A step failed for good, and the run ends.
     Failed { number: usize, step: &'a str, error: &'a str },
     /// Something a person should know.
     Note { text: &'a str },

@@ -1,7 +1,7 @@
-//! Does the steps of a run in turn: a record that it begins, the step, a record of how it ended. There is no other way to run one,
-//! whether it is the first time or after a failure.
+//! Runs the steps in order. Each step is recorded before it begins and after it ends; a first run and a resume take the same path.
 
 use super::console::Event;
+use super::context::RunContext;
 use super::error::RunError;
 use super::exec;
 use super::exec::Stop;
@@ -9,11 +9,10 @@ use super::finish;
 use super::finish::WorktreeOutcome;
 use super::retry::Failure;
 use super::spec::Step;
-use super::step_executor::Done;
-use super::step_executor::Produced;
 use super::step_executor::StepExecutor;
+use super::step_executor::StepOutcome;
+use super::step_executor::StepOutput;
 use super::step_executor::refused;
-use super::work::Work;
 use crate::dialect::script::record::Facts;
 use crate::dialect::script::record::RetryState;
 use crate::model::ChangeKind;
@@ -21,179 +20,181 @@ use crate::model::Outcome;
 use crate::model::Status;
 use crate::store;
 
-/// Is how a run, or its part between two resumes, ended.
+/// The result of a run, or of the part of it between two resumes.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct RunResult {
     pub(crate) session: String,
     pub(crate) folder: String,
-    pub(crate) end: End,
+    pub(crate) end: RunEnd,
     pub(crate) done: usize,
     pub(crate) total: usize,
 }
 
-/// Says how it ended.
+/// The way a run ended.
 #[derive(Debug)]
-pub(crate) enum End {
+pub(crate) enum RunEnd {
     /// Every step is done.
     Completed(WorktreeOutcome),
-    /// A step failed, and with it the run, until it is resumed.
+    /// A step failed. The run can be resumed.
     Failed { step: String, number: usize, error: String, retryable: bool },
-    /// It was told to stop.
+    /// A signal stopped it.
     Interrupted(Stop),
-    /// Nothing was run: these are the steps that would be.
+    /// Nothing was run; these steps would be.
     Planned(Vec<String>),
 }
 
-/// Is a step that is to be done.
+/// A step that is due.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ScheduledStep {
     pub(super) at: usize,
-    /// A person chose to do it again although it is done.
+    /// A person chose to repeat it although it is done.
     pub(super) is_forced: bool,
-    /// It was tried before this runner began.
+    /// An earlier runner tried it already.
     pub(super) is_retry: bool,
 }
 
-/// Does what is due, and what comes after it.
-pub(super) fn drive(work: &Work<'_>, due: &[ScheduledStep], yes: bool) -> Result<Ended, RunError> {
-    let mut executor = StepExecutor::new(work)?;
+/// Runs the steps that are due, then finishes the run.
+pub(super) fn drive(context: &RunContext<'_>, due: &[ScheduledStep], yes: bool) -> Result<RunResult, RunError> {
+    let mut executor = StepExecutor::new(context)?;
     let end = steps(&mut executor, due).and_then(|end| match end {
         Some(end) => Ok(end),
         None => finish::finish(&mut executor, yes),
     });
-    // Whatever stopped it, nobody is at work any more; what stopped it is what counts.
-    let released = work.ledger().release();
+    // The lease is released in any case; an error of the run takes precedence over one of the release.
+    let released = context.ledger().release();
     let end = end?;
     released?;
-    let ledger = work.ledger();
+    let ledger = context.ledger();
     let is_over = |status: Status| matches!(status, Status::Completed | Status::Skipped);
     let done = ledger.run().steps.iter().filter(|step| is_over(step.status)).count();
-    let (session, folder) = (work.header.session.clone(), work.folder.as_str().to_owned());
-    Ok(Ended { session, folder, end, done, total: work.workflow.steps.len() })
+    let (session, folder) = (context.header.session.clone(), context.folder.as_str().to_owned());
+    Ok(RunResult { session, folder, end, done, total: context.workflow.steps.len() })
 }
 
-/// Returns how the run ended before its last step; `None` when all are done.
-fn steps(executor: &mut StepExecutor<'_>, due: &[ScheduledStep]) -> Result<Option<End>, RunError> {
-    let total = executor.work.workflow.steps.len();
+/// Runs the steps; returns `None` when all are done, else how the run ended.
+fn steps(executor: &mut StepExecutor<'_>, due: &[ScheduledStep]) -> Result<Option<RunEnd>, RunError> {
+    let total = executor.context.workflow.steps.len();
     for due in due {
-        let step = &executor.work.workflow.steps[due.at];
+        let step = &executor.context.workflow.steps[due.at];
         let (number, id) = (due.at + 1, step.id.as_str());
         if let Some(stop) = executor.signals.stop() {
-            return interrupted(executor.work, stop).map(Some);
+            return interrupted(executor.context, stop).map(Some);
         }
         match one(executor, step, *due)? {
-            Done::Completed(_) => executor.work.console.tell(&Event::Completed { number, total, step: id }),
-            Done::Skipped(why) => executor.work.console.tell(&Event::Skipped { number, total, step: id, why }),
-            Done::Failed(failure) => {
-                executor.work.ledger().snapshot()?;
-                let error = failure.message.clone();
-                executor.work.console.tell(&Event::Failed { number, step: id, error: &error });
-                let (step, retryable) = (id.to_owned(), failure.is_transient());
-                return Ok(Some(End::Failed { step, number, error, retryable }));
+            StepOutcome::Completed(_) => executor.context.console.tell(&Event::Completed { number, total, step: id }),
+            StepOutcome::Skipped(why) => {
+                executor.context.console.tell(&Event::Skipped { number, total, step: id, why })
             }
-            Done::Stopped(stop) => return interrupted(executor.work, stop).map(Some),
+            StepOutcome::Failed(failure) => {
+                executor.context.ledger().snapshot()?;
+                let error = failure.message.clone();
+                executor.context.console.tell(&Event::Failed { number, step: id, error: &error });
+                let (step, retryable) = (id.to_owned(), failure.is_transient());
+                return Ok(Some(RunEnd::Failed { step, number, error, retryable }));
+            }
+            StepOutcome::Stopped(stop) => return interrupted(executor.context, stop).map(Some),
         }
     }
     Ok(None)
 }
 
-pub(super) fn interrupted(work: &Work<'_>, stop: Stop) -> Result<End, RunError> {
+pub(super) fn interrupted(context: &RunContext<'_>, stop: Stop) -> Result<RunEnd, RunError> {
     let signal = stop.as_str().to_owned();
     let facts = Facts { signal: Some(signal.clone()), ..Facts::default() };
-    let mut ledger = work.ledger();
+    let mut ledger = context.ledger();
     ledger.record(ChangeKind::Pause { reason: Some(signal) }, facts, false)?;
     ledger.snapshot()?;
-    Ok(End::Interrupted(stop))
+    Ok(RunEnd::Interrupted(stop))
 }
 
-/// Does one step with all its tries, and records each.
-fn one(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Result<Done, RunError> {
-    let retry = executor.work.ledger().step(&step.id).and_then(|state| state.retry);
+/// Runs one step with all its tries, and records each.
+fn one(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Result<StepOutcome, RunError> {
+    let retry = executor.context.ledger().step(&step.id).and_then(|state| state.retry);
     let mut attempt = retry.map_or(1, |retry| retry.attempts.saturating_add(1));
     announce(executor, step, due);
     if let Some(retry) = retry {
-        let left = retry.next_at.time_left(executor.work.ticker.now().now);
+        let left = retry.next_at.time_left(executor.context.ticker.now().now);
         if !left.is_zero() {
             let text = format!("Waiting {} s before the next try of step {}", left.as_secs_f64().ceil(), step.id);
-            executor.work.console.tell(&Event::Note { text: &text });
+            executor.context.console.tell(&Event::Note { text: &text });
         }
         if let Some(stop) = exec::pause(left, &executor.signals) {
-            return Ok(Done::Stopped(stop));
+            return Ok(StepOutcome::Stopped(stop));
         }
     }
-    executor.head = executor.work.ledger().step(&step.id).and_then(|state| state.head.clone());
-    match executor.unwanted(step) {
-        Some(Done::Skipped(why)) => {
+    executor.head = executor.context.ledger().step(&step.id).and_then(|state| state.head.clone());
+    match executor.skipped_by_condition(step) {
+        Some(StepOutcome::Skipped(why)) => {
             let kind = ChangeKind::Skip { step: step.id.clone(), part: None, reason: why.to_owned() };
-            executor.work.ledger().record(kind, Facts::default(), due.is_forced)?;
-            return Ok(Done::Skipped(why));
+            executor.context.ledger().record(kind, Facts::default(), due.is_forced)?;
+            return Ok(StepOutcome::Skipped(why));
         }
-        Some(Done::Failed(failure)) => {
+        Some(StepOutcome::Failed(failure)) => {
             begin(executor, step, due.is_forced)?;
             failed(executor, step, &failure, None)?;
-            return Ok(Done::Failed(failure));
+            return Ok(StepOutcome::Failed(failure));
         }
-        Some(Done::Completed(_) | Done::Stopped(_)) | None => {}
+        Some(StepOutcome::Completed(_) | StepOutcome::Stopped(_)) | None => {}
     }
     let mut is_forced = due.is_forced;
     loop {
         begin(executor, step, is_forced)?;
-        // The first begin opened it again.
+        // The first begin reopened it.
         is_forced = false;
-        let done = match executor.once(step)? {
-            Done::Failed(failure) => match executor.again(step, attempt, &failure) {
+        let done = match executor.try_once(step)? {
+            StepOutcome::Failed(failure) => match executor.retry_delay(step, attempt, &failure) {
                 Some(after) => {
-                    let next_at = executor.work.ticker.now().now.plus(after);
+                    let next_at = executor.context.ticker.now().now.plus(after);
                     failed(executor, step, &failure, Some(RetryState { attempts: attempt, next_at }))?;
                     if let Some(stop) = exec::pause(after, &executor.signals) {
-                        return Ok(Done::Stopped(stop));
+                        return Ok(StepOutcome::Stopped(stop));
                     }
                     attempt += 1;
                     continue;
                 }
-                None => executor.handled(step, failure)?,
+                None => executor.run_handler(step, failure)?,
             },
-            done @ (Done::Completed(_) | Done::Skipped(_) | Done::Stopped(_)) => done,
+            done @ (StepOutcome::Completed(_) | StepOutcome::Skipped(_) | StepOutcome::Stopped(_)) => done,
         };
         return match done {
-            Done::Completed(produced) => completed(executor, step, produced),
-            Done::Failed(failure) => {
+            StepOutcome::Completed(produced) => completed(executor, step, produced),
+            StepOutcome::Failed(failure) => {
                 failed(executor, step, &failure, None)?;
-                Ok(Done::Failed(failure))
+                Ok(StepOutcome::Failed(failure))
             }
-            done @ (Done::Skipped(_) | Done::Stopped(_)) => Ok(done),
+            done @ (StepOutcome::Skipped(_) | StepOutcome::Stopped(_)) => Ok(done),
         };
     }
 }
 
 fn announce(executor: &StepExecutor<'_>, step: &Step, due: ScheduledStep) {
-    let (number, total) = (due.at + 1, executor.work.workflow.steps.len());
-    let title = executor.work.masks.hide(&step.title);
-    executor.work.console.tell(&match due.is_retry {
+    let (number, total) = (due.at + 1, executor.context.workflow.steps.len());
+    let title = executor.context.masks.hide(&step.title);
+    executor.context.console.tell(&match due.is_retry {
         true => Event::Retrying { number, title: &title },
         false => Event::Executing { number, total, step: step.id.as_str(), title: &title },
     });
 }
 
 fn begin(executor: &mut StepExecutor<'_>, step: &Step, is_forced: bool) -> Result<(), RunError> {
-    let work = executor.work;
-    let facts = Facts { head: store::git::head(&work.folder).and_then(|head| head.sha), ..Facts::default() };
+    let context = executor.context;
+    let facts = Facts { head: store::git::head(&context.folder).and_then(|head| head.sha), ..Facts::default() };
     let kind = ChangeKind::Begin { step: step.id.clone(), part: None, agent: None, attempt: 0 };
-    let mut ledger = work.ledger();
+    let mut ledger = context.ledger();
     ledger.record(kind, facts, is_forced)?;
     executor.head = ledger.step(&step.id).and_then(|state| state.head.clone());
-    executor.top = Some(step.id.clone());
-    executor.left.clear();
+    executor.workflow_step = Some(step.id.clone());
+    executor.outputs.clear();
     Ok(())
 }
 
-fn completed(executor: &mut StepExecutor<'_>, step: &Step, produced: Produced) -> Result<Done, RunError> {
-    let variables = match executor.take_left() {
+fn completed(executor: &mut StepExecutor<'_>, step: &Step, produced: StepOutput) -> Result<StepOutcome, RunError> {
+    let variables = match executor.take_outputs() {
         Ok(variables) => variables,
         Err(message) => {
             let failure = refused(message);
             failed(executor, step, &failure, None)?;
-            return Ok(Done::Failed(failure));
+            return Ok(StepOutcome::Failed(failure));
         }
     };
     let facts = Facts {
@@ -204,8 +205,8 @@ fn completed(executor: &mut StepExecutor<'_>, step: &Step, produced: Produced) -
         ..Facts::default()
     };
     let outcome = Outcome { summary: produced.summary.clone(), ..Outcome::completed(step.id.clone()) };
-    executor.work.ledger().record(ChangeKind::Finish(Box::new(outcome)), facts, false)?;
-    Ok(Done::Completed(produced))
+    executor.context.ledger().record(ChangeKind::Finish(Box::new(outcome)), facts, false)?;
+    Ok(StepOutcome::Completed(produced))
 }
 
 fn failed(
@@ -214,10 +215,10 @@ fn failed(
     failure: &Failure,
     retry: Option<RetryState>,
 ) -> Result<(), RunError> {
-    executor.left.clear();
+    executor.outputs.clear();
     let facts =
         Facts { retryable: Some(failure.is_transient()), exit_code: failure.exit_code, retry, ..Facts::default() };
-    let error = Some(executor.work.masks.hide(&failure.message));
+    let error = Some(executor.context.masks.hide(&failure.message));
     let outcome = Outcome { status: Status::Failed, error, ..Outcome::completed(step.id.clone()) };
-    executor.work.ledger().record(ChangeKind::Finish(Box::new(outcome)), facts, false)
+    executor.context.ledger().record(ChangeKind::Finish(Box::new(outcome)), facts, false)
 }

@@ -1,4 +1,4 @@
-//! The steps that are no command: `write_file`, and `validate` with what closes the gap that it finds.
+//! The steps that are not a command: `write_file`, and `validate` with its `on_incomplete` steps.
 
 use serde_json::Value;
 
@@ -11,19 +11,19 @@ use super::spec::OnIncomplete;
 use super::spec::Step;
 use super::spec::Validate;
 use super::spec::WriteFile;
-use super::step_executor::Done;
-use super::step_executor::Produced;
 use super::step_executor::StepExecutor;
+use super::step_executor::StepOutcome;
+use super::step_executor::StepOutput;
 use super::step_executor::refused;
 use crate::dialect;
 use crate::model::clean_line;
 use crate::schema;
 use crate::store;
 
-/// Is how complete something is, or why that cannot be said.
-enum Measured {
+/// The result of a measurement, or how the step ended without one.
+enum Measurement {
     Percent(f64, Value),
-    Ended(Done),
+    Ended(StepOutcome),
 }
 
 impl StepExecutor<'_> {
@@ -38,113 +38,121 @@ impl StepExecutor<'_> {
         };
         if let Some(problem) = problem {
             let format = format!("{:?}", file.format).to_uppercase();
-            return Err(refused(format!("what it would write is no {format}: {problem}")));
+            return Err(refused(format!("the content is not valid {format}: {problem}")));
         }
         files::write(&path, &content, file.mode, file.create_dirs).map_err(refused)
     }
 
-    pub(super) fn validate(&mut self, validate: &Validate) -> Result<Done, RunError> {
+    pub(super) fn validate(&mut self, validate: &Validate) -> Result<StepOutcome, RunError> {
         let mut attempts = validate.on_incomplete.as_ref().map_or(0, |gap| gap.max_attempts);
         loop {
             let (percent, result) = match self.measure(validate)? {
-                Measured::Percent(percent, result) => (percent, result),
-                Measured::Ended(done) => return Ok(done),
+                Measurement::Percent(percent, result) => (percent, result),
+                Measurement::Ended(done) => return Ok(done),
             };
             if percent >= validate.threshold {
-                return Ok(Done::Completed(Produced::default()));
+                return Ok(StepOutcome::Completed(StepOutput::default()));
             }
             let message = format!("{percent} % is complete, and {} % is needed", validate.threshold);
             let Some(gap) = validate.on_incomplete.as_ref().filter(|_| attempts > 0) else {
                 let may_go_on = validate.on_incomplete.as_ref().is_some_and(|gap| !gap.fail_workflow);
                 return Ok(if may_go_on {
-                    let summary = Some(format!("{message}; its `on_incomplete` lets the workflow go on"));
-                    Done::Completed(Produced { summary, ..Produced::default() })
+                    let summary = Some(format!("{message}; its `on_incomplete` lets the workflow continue"));
+                    StepOutcome::Completed(StepOutput { summary, ..StepOutput::default() })
                 } else {
-                    Done::Failed(said_no(message))
+                    StepOutcome::Failed(rejected_result(message))
                 });
             };
             attempts -= 1;
-            if let Some(done) = self.close(gap, percent, result)? {
+            if let Some(done) = self.close_gap(gap, percent, result)? {
                 return Ok(done);
             }
         }
     }
 
-    /// Has a gap closed; returns how the step ends where that did not go well.
-    fn close(&mut self, gap: &OnIncomplete, percent: f64, mut result: Value) -> Result<Option<Done>, RunError> {
+    /// Runs the `on_incomplete` steps; returns an outcome when they did not succeed.
+    fn close_gap(
+        &mut self,
+        gap: &OnIncomplete,
+        percent: f64,
+        mut result: Value,
+    ) -> Result<Option<StepOutcome>, RunError> {
         if let Some(object) = result.as_object_mut() {
             object.insert("completion".to_owned(), Value::from(percent));
         }
-        let head = store::git::head(&self.work.folder).and_then(|head| head.sha);
+        let head = store::git::head(&self.context.folder).and_then(|head| head.sha);
         let outer = self.locals.insert("validation".to_owned(), result);
-        let done = self.all(&gap.steps);
+        let done = self.run_all(&gap.steps);
         match outer {
             Some(outer) => self.locals.insert("validation".to_owned(), outer),
             None => self.locals.remove("validation"),
         };
         Ok(match done? {
-            Done::Completed(_) | Done::Skipped(_) => {
-                let is_same = store::git::head(&self.work.folder).and_then(|head| head.sha) == head;
+            StepOutcome::Completed(_) | StepOutcome::Skipped(_) => {
+                let is_same = store::git::head(&self.context.folder).and_then(|head| head.sha) == head;
                 let message = "its `on_incomplete` has `commit_required`, and no commit was made";
-                (gap.commit_required && is_same).then(|| Done::Failed(said_no(message.to_owned())))
+                (gap.commit_required && is_same).then(|| StepOutcome::Failed(rejected_result(message.to_owned())))
             }
-            Done::Failed(failure) => {
+            StepOutcome::Failed(failure) => {
                 let message = format!("on_incomplete: {}", failure.message);
-                Some(Done::Failed(Failure { message, ..failure }))
+                Some(StepOutcome::Failed(Failure { message, ..failure }))
             }
-            stopped @ Done::Stopped(_) => Some(stopped),
+            stopped @ StepOutcome::Stopped(_) => Some(stopped),
         })
     }
 
-    fn measure(&mut self, validate: &Validate) -> Result<Measured, RunError> {
-        let was = std::mem::replace(&mut self.is_listening, true);
-        let done = self.all(&validate.steps);
-        self.is_listening = was;
+    fn measure(&mut self, validate: &Validate) -> Result<Measurement, RunError> {
+        let was = std::mem::replace(&mut self.keeps_stdout, true);
+        let done = self.run_all(&validate.steps);
+        self.keeps_stdout = was;
         let produced = match done? {
-            Done::Completed(produced) => produced,
-            done @ (Done::Skipped(_) | Done::Failed(_) | Done::Stopped(_)) => return Ok(Measured::Ended(done)),
+            StepOutcome::Completed(produced) => produced,
+            done @ (StepOutcome::Skipped(_) | StepOutcome::Failed(_) | StepOutcome::Stopped(_)) => {
+                return Ok(Measurement::Ended(done));
+            }
         };
         Ok(match self.result(validate, &produced) {
-            Ok((percent, result)) => Measured::Percent(percent, result),
-            Err(failure) => Measured::Ended(Done::Failed(failure)),
+            Ok((percent, result)) => Measurement::Percent(percent, result),
+            Err(failure) => Measurement::Ended(StepOutcome::Failed(failure)),
         })
     }
 
-    fn result(&self, validate: &Validate, produced: &Produced) -> Result<(f64, Value), Failure> {
+    fn result(&self, validate: &Validate, produced: &StepOutput) -> Result<(f64, Value), Failure> {
         let text = match &validate.result_file {
             Some(path) => {
-                let path = files::below(&self.work.folder, &self.render(path)?).map_err(refused)?;
+                let path = files::below(&self.context.folder, &self.render(path)?).map_err(refused)?;
                 files::read(&path).map_err(refused)?
             }
             None => String::from_utf8_lossy(&produced.stdout).into_owned(),
         };
         let result = last_json(&text).ok_or_else(|| {
             let found = clean_line(&text, 80);
-            said_no(format!("a validation prints JSON with `completion_percentage`, not `{found}`"))
+            rejected_result(format!("a validation prints JSON with `completion_percentage`, not `{found}`"))
         })?;
         if let Some(expected) = &validate.expected_schema {
             match schema::violation(expected, &result) {
                 Ok(None) => {}
                 Ok(Some(problem)) => {
-                    return Err(said_no(format!("the result does not fit `expected_schema`: {problem}")));
+                    return Err(rejected_result(format!("the result does not fit `expected_schema`: {problem}")));
                 }
                 Err(problem) => return Err(refused(format!("`expected_schema` is not a JSON Schema: {problem}"))),
             }
         }
         let percent = result.get("completion_percentage").and_then(Value::as_f64);
-        let percent = percent.ok_or_else(|| said_no("the result has no number `completion_percentage`".to_owned()))?;
+        let percent =
+            percent.ok_or_else(|| rejected_result("the result has no number `completion_percentage`".to_owned()))?;
         Ok((percent, result))
     }
 }
 
-/// Returns the whole text as JSON, else the last line of it that is an object: commands talk before they answer.
+/// Returns the whole text as a JSON object, else its last line that is one: commands may print other output first.
 fn last_json(text: &str) -> Option<Value> {
     let whole = serde_json::from_str::<Value>(text.trim()).ok();
     let object = |line: &str| serde_json::from_str::<Value>(line.trim()).ok().filter(Value::is_object);
     whole.filter(Value::is_object).or_else(|| text.lines().rev().find_map(object))
 }
 
-/// Is a failure of something that ran and answered no.
-fn said_no(message: String) -> Failure {
+/// Returns the failure of a command that ran and reported a negative result.
+fn rejected_result(message: String) -> Failure {
     Failure { kind: FailureKind::Exit, ..refused(message) }
 }

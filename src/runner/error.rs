@@ -1,11 +1,11 @@
-//! Why the runner did not do, or go on with, what was asked. The command line turns it into an exit code.
+//! Why a request to the runner failed. The command line turns it into an exit code.
 
 use super::exec::Stop;
 use crate::engine::Refusal;
 use crate::model::Finding;
 use crate::store::StoreError;
 
-/// Is why a run stopped before its end, other than by a step that failed.
+/// An error that stopped a run, other than a failed step.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RunError {
     #[error(transparent)]
@@ -16,7 +16,7 @@ pub(crate) enum RunError {
     Problem(Problem),
 }
 
-/// Is a problem with what to do about it.
+/// A problem with hints on how to solve it.
 #[derive(Debug)]
 pub(crate) struct Problem {
     pub(crate) kind: ProblemKind,
@@ -25,20 +25,20 @@ pub(crate) struct Problem {
     pub(crate) findings: Vec<Finding>,
 }
 
-/// Says what sort of problem it is, for the exit code.
+/// The kind of a problem, which decides the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProblemKind {
-    /// The answer is no: there is nothing to do, or something else comes first.
+    /// There is nothing to do, or something else has to happen first.
     No,
     Usage,
     NotFound,
     Unreadable,
     Newer,
-    /// Somebody else is at work.
+    /// Another process is running the session.
     Conflict,
     /// A person has to decide.
     Person,
-    /// The runner was told to stop before it began with a step.
+    /// A signal stopped the runner before the first step.
     Stopped(Stop),
 }
 

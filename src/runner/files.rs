@@ -1,5 +1,4 @@
-//! The few files that steps and their logs need, other than the state itself. Paths from a workflow file stay below the folder that
-//! the step works in.
+//! Files of steps and their logs, other than the state itself. Paths from a workflow file stay below the working folder of the step.
 
 #![expect(
     clippy::disallowed_methods,
@@ -23,7 +22,7 @@ use camino::Utf8PathBuf;
 use crate::model::RelPath;
 use crate::model::sha256_hex;
 
-/// Of a file that a workflow names: a secret, a result, variables.
+/// The size limit of a file that a workflow names: a secret, a result, variables.
 const READ_LIMIT: u64 = 16 << 20;
 
 static WRITING: Mutex<()> = Mutex::new(());
@@ -32,17 +31,17 @@ static WRITING: Mutex<()> = Mutex::new(());
 ///
 /// # Errors
 ///
-/// In one sentence: it leaves the folder, also by way of a link.
+/// In one sentence: it leads out of the folder, directly or through a link.
 pub(super) fn below(folder: &Utf8Path, path: &str) -> Result<Utf8PathBuf, String> {
     let path = match RelPath::parse(path) {
         Ok(path) => path.under(folder),
-        Err(error) => return Err(format!("{error}; it lies below the folder of the step")),
+        Err(error) => return Err(format!("{error}; it must be below the folder of the step")),
     };
     let real_folder = folder.canonicalize_utf8().map_err(|error| format!("{folder}: {error}"))?;
     let there = path.ancestors().find(|part| part.symlink_metadata().is_ok()).unwrap_or(folder);
     match there.canonicalize_utf8() {
         Ok(real) if real.starts_with(&real_folder) => Ok(path),
-        Ok(real) => Err(format!("{path} leads to {real}, out of the folder of the step")),
+        Ok(real) => Err(format!("{path} leads to {real}, outside the folder of the step")),
         Err(error) => Err(format!("{there}: {error}")),
     }
 }
@@ -55,18 +54,18 @@ pub(super) fn read(path: &Utf8Path) -> Result<String, String> {
     if read as u64 > READ_LIMIT { Err(format!("{path} is larger than {READ_LIMIT} bytes")) } else { Ok(text) }
 }
 
-/// Writes a file all at once and durably: a reader sees the old content or the new one, and a step that is recorded as done has left
-/// its file.
+/// Writes a file atomically and durably: a reader sees the old content or the new one, and the file of a step that is recorded as
+/// done exists.
 pub(super) fn write(path: &Utf8Path, content: &str, mode: u32, makes_folders: bool) -> Result<(), String> {
     let failed = |error: io::Error| format!("{path}: {error}");
     let parent = path.parent().unwrap_or(path);
     if makes_folders {
         fs::create_dir_all(parent).map_err(failed)?;
     }
-    // Always the same name for the same file: what a kill left of it is gone with the next try.
+    // The name is the same on every try, so the next one replaces a leftover of a kill.
     let name = sha256_hex(path.file_name().unwrap_or_default().as_bytes());
     let temporary = parent.join(format!(".{}.piton-tmp", &name[..16]));
-    // Steps side by side may write the same file.
+    // Parallel steps may write the same file.
     let _one_at_a_time = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
     let _ = fs::remove_file(&temporary);
     let written = OpenOptions::new().write(true).create_new(true).mode(mode).open(&temporary).and_then(|mut file| {
@@ -80,7 +79,7 @@ pub(super) fn write(path: &Utf8Path, content: &str, mode: u32, makes_folders: bo
     })
 }
 
-/// Makes the names in a folder durable, where its file system can.
+/// Flushes the entries of a folder, where its file system supports that.
 fn sync_names(folder: &Utf8Path) -> io::Result<()> {
     match File::open(folder)?.sync_all() {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
@@ -88,12 +87,12 @@ fn sync_names(folder: &Utf8Path) -> io::Result<()> {
     }
 }
 
-/// Begins a file that takes what a step prints.
+/// Creates the file for the output of a step.
 pub(super) fn create(path: &Utf8Path) -> Result<File, String> {
     File::create(path).map_err(|error| format!("{path}: {error}"))
 }
 
-/// Opens a file of the session's own to add to it: nobody else may read it.
+/// Opens a private file of the session for appending.
 pub(super) fn append_private(path: &Utf8Path) -> io::Result<File> {
     if let Some(parent) = path.parent().filter(|parent| !parent.exists()) {
         crate::store::sessions::create_private_dirs(parent).map_err(|error| io::Error::other(error.to_string()))?;
@@ -101,7 +100,7 @@ pub(super) fn append_private(path: &Utf8Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).mode(0o600).open(path)
 }
 
-/// Writes a file of the session's own, durably.
+/// Writes a private file of the session, durably.
 pub(super) fn write_private(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(parent) = path.parent().filter(|parent| !parent.exists()) {
         crate::store::sessions::create_private_dirs(parent).map_err(|error| io::Error::other(error.to_string()))?;
@@ -115,7 +114,7 @@ pub(super) fn real(path: &Utf8Path) -> Result<Utf8PathBuf, String> {
     path.canonicalize_utf8().map_err(|error| error.to_string())
 }
 
-/// Tells whether a program is found by its name.
+/// Tells whether a program is on the PATH.
 pub(super) fn is_on_path(program: &str) -> bool {
     let path = crate::store::variable("PATH").unwrap_or_default();
     let is_program = |folder: &str| {

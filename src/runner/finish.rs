@@ -1,5 +1,5 @@
-//! What becomes of a worktree when every step is done. Nothing is merged or removed that nobody agreed to, and what is not
-//! committed is never removed.
+//! What happens to a worktree when every step is done. Nothing is merged or removed without agreement, and uncommitted files are
+//! never removed.
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
@@ -8,15 +8,15 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::console::Event;
-use super::drive::End;
+use super::context::RunContext;
+use super::drive::RunEnd;
 use super::drive::interrupted;
 use super::error::ProblemKind;
 use super::error::RunError;
 use super::resume::says_yes;
 use super::spec::Merge;
-use super::step_executor::Done;
 use super::step_executor::StepExecutor;
-use super::work::Work;
+use super::step_executor::StepOutcome;
 use crate::dialect::script::record::Facts;
 use crate::engine::quoted;
 use crate::model::ChangeKind;
@@ -24,15 +24,15 @@ use crate::store;
 use crate::store::worktree;
 use crate::store::worktree::MergeOutcome;
 
-/// Says what became of the worktree.
+/// What happened to the worktree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum WorktreeOutcome {
-    /// There was none.
+    /// The run had no worktree.
     InPlace,
-    /// It is where it was, and so is its branch.
+    /// The worktree and its branch were kept.
     Kept,
-    /// Its work is merged; it is still there because something in it is not committed.
+    /// Its branch is merged; it was kept because of uncommitted files.
     Merged,
     Removed,
 }
@@ -48,7 +48,7 @@ impl WorktreeOutcome {
     }
 }
 
-/// Is a worktree at the end of its run.
+/// A worktree at the end of its run.
 struct FinishedWorktree<'a> {
     folder: &'a Utf8Path,
     branch: &'a str,
@@ -60,155 +60,155 @@ struct FinishedWorktree<'a> {
 }
 
 /// Ends a run whose steps are all done.
-pub(super) fn finish(executor: &mut StepExecutor<'_>, yes: bool) -> Result<End, RunError> {
-    let work = executor.work;
-    let left = match site(work)? {
+pub(super) fn finish(executor: &mut StepExecutor<'_>, yes: bool) -> Result<RunEnd, RunError> {
+    let context = executor.context;
+    let left = match finished_worktree(context)? {
         None => WorktreeOutcome::InPlace,
-        Some(site) => {
-            let agreed = yes || agrees(executor, &site);
+        Some(finished) => {
+            let agreed = yes || asks_to_merge(executor, &finished);
             if agreed {
-                match merged(executor, &site)? {
+                match merge_worktree(executor, &finished)? {
                     Ok(left) => left,
                     Err(end) => return Ok(end),
                 }
             } else {
-                keep(work, &site);
+                report_kept(context, &finished);
                 WorktreeOutcome::Kept
             }
         }
     };
     let worktree = (left != WorktreeOutcome::InPlace).then(|| left.as_str().to_owned());
-    let mut ledger = work.ledger();
+    let mut ledger = context.ledger();
     ledger.record(ChangeKind::Complete { note: None }, Facts { worktree, ..Facts::default() }, false)?;
     ledger.snapshot()?;
-    Ok(End::Completed(left))
+    Ok(RunEnd::Completed(left))
 }
 
-fn site<'a>(work: &'a Work<'_>) -> Result<Option<FinishedWorktree<'a>>, RunError> {
-    let header = &work.header;
+fn finished_worktree<'a>(context: &'a RunContext<'_>) -> Result<Option<FinishedWorktree<'a>>, RunError> {
+    let header = &context.header;
     let (Some(folder), Some(branch), Some(base)) = (&header.worktree, &header.branch, &header.base_branch) else {
         return Ok(None);
     };
     let project = store::Project::open(&header.root, &store::Environment::default())?;
     let target = worktree::checked_out(&project, base).map_or_else(|| header.root.clone(), Utf8Path::to_owned);
     let ahead = worktree::commits_ahead(&header.root, base, branch).unwrap_or(1);
-    // Where git cannot tell, something may be there.
+    // When git cannot tell, assume uncommitted files.
     let dirty = worktree::dirty(folder).unwrap_or(1);
     Ok(Some(FinishedWorktree { folder, branch, base, target, ahead, dirty }))
 }
 
-/// Asks whether to merge. Silence, a closed input and anything but a yes leave everything as it is.
-fn agrees(executor: &StepExecutor<'_>, site: &FinishedWorktree<'_>) -> bool {
-    let FinishedWorktree { branch, base, ahead, dirty, .. } = site;
+/// Asks whether to merge. Only an explicit yes counts.
+fn asks_to_merge(executor: &StepExecutor<'_>, finished: &FinishedWorktree<'_>) -> bool {
+    let FinishedWorktree { branch, base, ahead, dirty, .. } = finished;
     let question = match (ahead, dirty) {
         (0, 0) => format!("{branch} has nothing to merge. Remove the worktree? [y/N]"),
         (0, _) => return false,
         (_, 0) => format!("Merge {branch} into {base} and remove the worktree? [y/N]"),
-        (_, _) => format!("Merge {branch} into {base}? What is not committed stays in the worktree. [y/N]"),
+        (_, _) => format!("Merge {branch} into {base}? Uncommitted files stay in the worktree. [y/N]"),
     };
-    says_yes(executor.work.console.ask(&question, Some(&executor.signals)))
+    says_yes(executor.context.console.ask(&question, Some(&executor.signals)))
 }
 
-/// Says how to do by executor what nobody agreed to now.
-fn keep(work: &Work<'_>, site: &FinishedWorktree<'_>) {
-    let FinishedWorktree { folder, branch, base, target, ahead, dirty } = site;
+/// Reports that the worktree is kept, and how to merge it by hand.
+fn report_kept(context: &RunContext<'_>, finished: &FinishedWorktree<'_>) {
+    let FinishedWorktree { folder, branch, base, target, ahead, dirty } = finished;
     let merge = format!("git -C {} merge {}", quoted(target.as_str()), quoted(branch));
     let text = match (ahead, dirty) {
         (0, 0) => format!("The worktree is kept: {folder}; there is nothing in it to merge"),
         (0, _) => format!("The worktree is kept: {folder}; {dirty} of its files are not committed"),
         (_, _) => format!("The worktree is kept: {folder}. To merge it into {base}: {merge}"),
     };
-    work.console.tell(&Event::Note { text: &text });
+    context.console.tell(&Event::Note { text: &text });
 }
 
 /// Merges, then removes what is merged and clean.
-fn merged(
+fn merge_worktree(
     executor: &mut StepExecutor<'_>,
-    site: &FinishedWorktree<'_>,
-) -> Result<Result<WorktreeOutcome, End>, RunError> {
-    let work = executor.work;
-    if let Some(merge) = &work.workflow.merge {
-        if let Some(end) = own_merge(executor, merge, site)? {
+    finished: &FinishedWorktree<'_>,
+) -> Result<Result<WorktreeOutcome, RunEnd>, RunError> {
+    let context = executor.context;
+    if let Some(merge) = &context.workflow.merge {
+        if let Some(end) = run_merge_steps(executor, merge, finished)? {
             return Ok(Err(end));
         }
-    } else if site.ahead > 0 {
-        plain_merge(work, site)?;
+    } else if finished.ahead > 0 {
+        git_merge(context, finished)?;
     }
-    if worktree::commits_ahead(&work.header.root, site.base, site.branch) != Some(0) {
-        keep(work, &FinishedWorktree { ahead: 1, target: site.target.clone(), ..*site });
+    if worktree::commits_ahead(&context.header.root, finished.base, finished.branch) != Some(0) {
+        report_kept(context, &FinishedWorktree { ahead: 1, target: finished.target.clone(), ..*finished });
         return Ok(Ok(WorktreeOutcome::Kept));
     }
-    let merged = if site.ahead > 0 { WorktreeOutcome::Merged } else { WorktreeOutcome::Kept };
-    if worktree::dirty(site.folder) != Some(0) {
-        let text = format!("The worktree is kept, since files in it are not committed: {}", site.folder);
-        work.console.tell(&Event::Note { text: &text });
+    let merged = if finished.ahead > 0 { WorktreeOutcome::Merged } else { WorktreeOutcome::Kept };
+    if worktree::dirty(finished.folder) != Some(0) {
+        let text = format!("The worktree is kept, since files in it are not committed: {}", finished.folder);
+        context.console.tell(&Event::Note { text: &text });
         return Ok(Ok(merged));
     }
-    match worktree::remove(&site.target, site.folder, site.branch) {
+    match worktree::remove(&finished.target, finished.folder, finished.branch) {
         Ok(()) => Ok(Ok(WorktreeOutcome::Removed)),
         Err(refusal) => {
-            let text = format!("The worktree is kept: {}: {refusal}", site.folder);
-            work.console.tell(&Event::Warning { text: &text });
+            let text = format!("The worktree is kept: {}: {refusal}", finished.folder);
+            context.console.tell(&Event::Warning { text: &text });
             Ok(Ok(merged))
         }
     }
 }
 
-fn plain_merge(work: &Work<'_>, site: &FinishedWorktree<'_>) -> Result<(), RunError> {
-    let (session, target) = (&work.header.session, quoted(site.target.as_str()));
-    let retry = format!("piton resume {session} asks again once that is put right");
-    let checked_out = store::git::head(&site.target).and_then(|head| head.branch);
-    if checked_out.as_deref() != Some(site.base) {
+fn git_merge(context: &RunContext<'_>, finished: &FinishedWorktree<'_>) -> Result<(), RunError> {
+    let (session, target) = (&context.header.session, quoted(finished.target.as_str()));
+    let retry = format!("piton resume {session} asks again once that is fixed");
+    let checked_out = store::git::head(&finished.target).and_then(|head| head.branch);
+    if checked_out.as_deref() != Some(finished.base) {
         let found = checked_out.unwrap_or_else(|| "a detached HEAD".to_owned());
         let message = format!(
-            "every step is done, and nothing was merged: {} is nowhere checked out ({} is on {found}); the worktree is kept",
-            site.base, site.target
+            "every step is done, and nothing was merged: {} is not checked out anywhere ({} is on {found}); the worktree is kept",
+            finished.base, finished.target
         );
         return Err(RunError::new(
             ProblemKind::No,
             message,
-            [format!("git -C {target} checkout {}", site.base), retry],
+            [format!("git -C {target} checkout {}", finished.base), retry],
         ));
     }
-    match worktree::merge(&site.target, site.branch) {
+    match worktree::merge(&finished.target, finished.branch) {
         MergeOutcome::Yes => Ok(()),
         MergeOutcome::No(refusal) => {
             let message = format!(
-                "every step is done, and {} could not be merged into {}: {}; the merge was taken back and the worktree is kept",
-                site.branch, site.base, refusal.message
+                "every step is done, and {} could not be merged into {}: {}; the merge was undone and the worktree is kept",
+                finished.branch, finished.base, refusal.message
             );
-            let by_hand = format!("git -C {target} merge {}, and resolve what is in conflict", quoted(site.branch));
+            let by_hand = format!("git -C {target} merge {}, and resolve the conflicts", quoted(finished.branch));
             Err(RunError::new(ProblemKind::No, message, [by_hand, retry]))
         }
     }
 }
 
-/// Lets the `merge` steps of the workflow do it.
-fn own_merge(
+/// Runs the `merge` steps of the workflow.
+fn run_merge_steps(
     executor: &mut StepExecutor<'_>,
     merge: &Merge,
-    site: &FinishedWorktree<'_>,
-) -> Result<Option<End>, RunError> {
-    let work = executor.work;
+    finished: &FinishedWorktree<'_>,
+) -> Result<Option<RunEnd>, RunError> {
+    let context = executor.context;
     for (name, value) in [
-        ("merge.worktree", site.folder.as_str()),
-        ("merge.source_branch", site.branch),
-        ("merge.target_branch", site.base),
-        ("merge.session_id", &work.header.session),
+        ("merge.worktree", finished.folder.as_str()),
+        ("merge.source_branch", finished.branch),
+        ("merge.target_branch", finished.base),
+        ("merge.session_id", &context.header.session),
     ] {
         executor.locals.insert(name.to_owned(), Value::from(value));
     }
-    executor.top = None;
-    executor.left.clear();
+    executor.workflow_step = None;
+    executor.outputs.clear();
     executor.deadline = merge.timeout.and_then(super::exec::moment_in);
-    let done = executor.all(&merge.steps)?;
+    let done = executor.run_all(&merge.steps)?;
     executor.deadline = None;
     match done {
-        Done::Completed(_) | Done::Skipped(_) => Ok(None),
-        Done::Stopped(stop) => interrupted(work, stop).map(Some),
-        Done::Failed(failure) => {
+        StepOutcome::Completed(_) | StepOutcome::Skipped(_) => Ok(None),
+        StepOutcome::Stopped(stop) => interrupted(context, stop).map(Some),
+        StepOutcome::Failed(failure) => {
             let message = format!("every step is done, and the `merge` of the workflow failed: {}", failure.message);
-            let hint = format!("piton resume {} tries it again", work.header.session);
+            let hint = format!("piton resume {} tries it again", context.header.session);
             Err(RunError::new(ProblemKind::No, format!("{message}; the worktree is kept"), [hint]))
         }
     }

@@ -1,5 +1,5 @@
-//! `foreach`: the same steps for each item. An item of a step of the workflow is a part with records of its own, so that a resume
-//! goes on with the item that did not finish.
+//! `foreach`: the same steps for each item. In a top-level step each item is recorded as a part, so that a resume continues with the
+//! items that did not finish.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -14,9 +14,9 @@ use super::retry::Failure;
 use super::spec::Foreach;
 use super::spec::Items;
 use super::spec::Step;
-use super::step_executor::Done;
-use super::step_executor::Produced;
 use super::step_executor::StepExecutor;
+use super::step_executor::StepOutcome;
+use super::step_executor::StepOutput;
 use super::step_executor::refused;
 use crate::dialect::script::record::Facts;
 use crate::dialect::script::state::part_names;
@@ -24,34 +24,34 @@ use crate::model::ChangeKind;
 use crate::model::Outcome;
 use crate::model::Status;
 
-/// Is one item with its number and the name that its part has.
+/// An item with its number and the name of its part.
 struct Item<'a> {
     number: usize,
     value: &'a Value,
     name: &'a str,
 }
 
-/// Is a `foreach` at work.
-struct Round<'a> {
+/// A `foreach` that is running.
+struct ForeachLoop<'a> {
     step: &'a Step,
     foreach: &'a Foreach,
     items: &'a [Value],
-    /// Whether its items are parts: it is a step of the workflow itself.
+    /// Whether its items are recorded as parts: it is a top-level step.
     is_recorded: bool,
 }
 
-/// Is what became of the items so far.
+/// The results of the items so far.
 #[derive(Default)]
-struct Results<'a> {
+struct ItemResults<'a> {
     waiting: VecDeque<Item<'a>>,
     failures: Vec<(String, Failure)>,
-    /// Why no other item is begun.
-    end: Option<Done>,
+    /// Why no further item is begun.
+    end: Option<StepOutcome>,
 }
 
 impl StepExecutor<'_> {
-    pub(super) fn foreach(&mut self, step: &Step, foreach: &Foreach) -> Result<Done, RunError> {
-        let is_recorded = self.top.as_ref() == Some(&step.id);
+    pub(super) fn foreach(&mut self, step: &Step, foreach: &Foreach) -> Result<StepOutcome, RunError> {
+        let is_recorded = self.workflow_step.as_ref() == Some(&step.id);
         let mut items = match self.items(step, foreach, is_recorded) {
             Ok(items) => items,
             Err(done) => return Ok(done),
@@ -59,73 +59,73 @@ impl StepExecutor<'_> {
         items.truncate(foreach.max_items.unwrap_or(usize::MAX));
         let names = part_names(&items);
         if is_recorded {
-            self.work.ledger().set_parts(&step.id, &names);
+            self.context.ledger().set_parts(&step.id, &names);
         }
-        let is_open = |name: &str| !is_recorded || !self.work.ledger().is_part_done(&step.id, name);
+        let is_open = |name: &str| !is_recorded || !self.context.ledger().is_part_done(&step.id, name);
         let waiting = items.iter().zip(&names).zip(1..).map(|((value, name), number)| Item { number, value, name });
         let waiting: VecDeque<Item<'_>> = waiting.filter(|item| is_open(item.name)).collect();
-        let round = Round { step, foreach, items: &items, is_recorded };
-        let results = Mutex::new(Results { waiting, ..Results::default() });
+        let foreach_loop = ForeachLoop { step, foreach, items: &items, is_recorded };
+        let results = Mutex::new(ItemResults { waiting, ..ItemResults::default() });
         if foreach.parallel > 1 {
-            self.in_parallel(&round, &results)?;
+            self.in_parallel(&foreach_loop, &results)?;
         } else {
-            self.in_turn(&round, &results)?;
+            self.in_turn(&foreach_loop, &results)?;
         }
         let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok(match (results.end, results.failures.first()) {
-            (Some(stopped @ Done::Stopped(_)), _) => stopped,
+            (Some(stopped @ StepOutcome::Stopped(_)), _) => stopped,
             (_, Some((name, failure))) => {
                 let more = match results.failures.len() {
                     1 => String::new(),
                     count => format!(" (and {} more)", count - 1),
                 };
                 let message = format!("item {name}: {}{more}", failure.message);
-                Done::Failed(Failure { message, ..failure.clone() })
+                StepOutcome::Failed(Failure { message, ..failure.clone() })
             }
             (Some(done), None) => done,
-            (None, None) => Done::Completed(Produced::default()),
+            (None, None) => StepOutcome::Completed(StepOutput::default()),
         })
     }
 
-    /// Returns what to go over. The items that a command named once are kept, so that a resume goes on with the same ones.
-    fn items(&mut self, step: &Step, foreach: &Foreach, is_recorded: bool) -> Result<Vec<Value>, Done> {
+    /// Returns the items. Those that a command printed are recorded, so that a resume uses the same ones.
+    fn items(&mut self, step: &Step, foreach: &Foreach, is_recorded: bool) -> Result<Vec<Value>, StepOutcome> {
         match &foreach.items {
             Items::List(list) => {
                 let items = list.iter().map(|item| self.render(item).map(Value::String));
-                items.collect::<Result<_, _>>().map_err(Done::Failed)
+                items.collect::<Result<_, _>>().map_err(StepOutcome::Failed)
             }
             Items::Command(command) => {
-                let known = if is_recorded { self.work.ledger().items(&step.id) } else { None };
+                let known = if is_recorded { self.context.ledger().items(&step.id) } else { None };
                 if let Some(items) = known {
                     return Ok(items);
                 }
-                let was = std::mem::replace(&mut self.is_listening, true);
+                let was = std::mem::replace(&mut self.keeps_stdout, true);
                 let done = self.shell(step, command);
-                self.is_listening = was;
+                self.keeps_stdout = was;
                 match done {
-                    Ok(Done::Completed(produced)) => Ok(parse(&String::from_utf8_lossy(&produced.stdout))),
+                    Ok(StepOutcome::Completed(produced)) => Ok(parse(&String::from_utf8_lossy(&produced.stdout))),
                     Ok(done) => Err(done),
                     Err(failure) => {
-                        let message = format!("the command that names the items failed: {}", failure.message);
-                        Err(Done::Failed(Failure { message, ..failure }))
+                        let message = format!("the command that lists the items failed: {}", failure.message);
+                        Err(StepOutcome::Failed(Failure { message, ..failure }))
                     }
                 }
             }
         }
     }
 
-    fn in_parallel(&self, round: &Round<'_>, results: &Mutex<Results<'_>>) -> Result<(), RunError> {
+    fn in_parallel(&self, foreach_loop: &ForeachLoop<'_>, results: &Mutex<ItemResults<'_>>) -> Result<(), RunError> {
         thread::scope(|scope| {
-            let workers: Vec<_> = (1..=round.foreach.parallel.min(round.items.len()))
+            let workers: Vec<_> = (1..=foreach_loop.foreach.parallel.min(foreach_loop.items.len()))
                 .map(|_| {
                     let (locals, head, deadline) = (self.locals.clone(), self.head.clone(), self.deadline);
-                    let top = self.top.clone();
-                    let work = self.work;
+                    let top = self.workflow_step.clone();
+                    let context = self.context;
                     scope.spawn(move || {
-                        let mut executor = StepExecutor::new(work)?;
-                        (executor.locals, executor.head, executor.deadline, executor.top) =
+                        let mut executor = StepExecutor::new(context)?;
+                        (executor.locals, executor.head, executor.deadline, executor.workflow_step) =
                             (locals, head, deadline, top);
-                        executor.in_turn(round, results)
+                        executor.in_turn(foreach_loop, results)
                     })
                 })
                 .collect();
@@ -136,63 +136,63 @@ impl StepExecutor<'_> {
         })
     }
 
-    /// Takes one item after the other until none is left, or none is to be begun.
-    fn in_turn(&mut self, round: &Round<'_>, results: &Mutex<Results<'_>>) -> Result<(), RunError> {
+    /// Runs one item after the other until none is left or a failure ends the loop.
+    fn in_turn(&mut self, foreach_loop: &ForeachLoop<'_>, results: &Mutex<ItemResults<'_>>) -> Result<(), RunError> {
         let lock = || results.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             let next = {
                 let mut results = lock();
                 let may_go_on =
-                    results.end.is_none() && (results.failures.is_empty() || round.foreach.continue_on_error);
+                    results.end.is_none() && (results.failures.is_empty() || foreach_loop.foreach.continue_on_error);
                 if may_go_on { results.waiting.pop_front() } else { None }
             };
             let Some(item) = next else { return Ok(()) };
             if let Some(stop) = self.signals.stop() {
-                lock().end = Some(Done::Stopped(stop));
+                lock().end = Some(StepOutcome::Stopped(stop));
                 return Ok(());
             }
-            match self.item(round, &item)? {
-                Done::Completed(_) | Done::Skipped(_) => {}
-                Done::Failed(failure) => lock().failures.push((item.name.to_owned(), failure)),
-                stopped @ Done::Stopped(_) => lock().end = Some(stopped),
+            match self.item(foreach_loop, &item)? {
+                StepOutcome::Completed(_) | StepOutcome::Skipped(_) => {}
+                StepOutcome::Failed(failure) => lock().failures.push((item.name.to_owned(), failure)),
+                stopped @ StepOutcome::Stopped(_) => lock().end = Some(stopped),
             }
         }
     }
 
-    fn item(&mut self, round: &Round<'_>, item: &Item<'_>) -> Result<Done, RunError> {
-        let (step, total) = (&round.step.id, round.items.len());
-        if round.is_recorded {
-            self.work.ledger().begin_part(step, item.name, round.items)?;
+    fn item(&mut self, foreach_loop: &ForeachLoop<'_>, item: &Item<'_>) -> Result<StepOutcome, RunError> {
+        let (step, total) = (&foreach_loop.step.id, foreach_loop.items.len());
+        if foreach_loop.is_recorded {
+            self.context.ledger().begin_part(step, item.name, foreach_loop.items)?;
         }
         let (number, name) = (item.number, item.name);
-        self.work.console.tell(&Event::Item { step: step.as_str(), name, number, total });
+        self.context.console.tell(&Event::Item { step: step.as_str(), name, number, total });
         let outer = self.locals.clone();
         self.locals.insert("item".to_owned(), item.value.clone());
         self.locals.insert("index".to_owned(), Value::from(item.number - 1));
         self.locals.insert("total".to_owned(), Value::from(total));
-        let done = self.all(&round.foreach.steps);
+        let done = self.run_all(&foreach_loop.foreach.steps);
         self.locals = outer;
         let done = done?;
-        if round.is_recorded {
+        if foreach_loop.is_recorded {
             let (status, error) = match &done {
-                Done::Completed(_) | Done::Skipped(_) => (Status::Completed, None),
-                Done::Failed(failure) => (Status::Failed, Some(failure.message.clone())),
-                Done::Stopped(_) => return Ok(done),
+                StepOutcome::Completed(_) | StepOutcome::Skipped(_) => (Status::Completed, None),
+                StepOutcome::Failed(failure) => (Status::Failed, Some(failure.message.clone())),
+                StepOutcome::Stopped(_) => return Ok(done),
             };
             let part = Some(item.name.to_owned());
             let outcome = Outcome { part, status, error, ..Outcome::completed(step.clone()) };
-            let variables = match self.take_left() {
+            let variables = match self.take_outputs() {
                 Ok(variables) => variables,
-                Err(message) => return Ok(Done::Failed(refused(message))),
+                Err(message) => return Ok(StepOutcome::Failed(refused(message))),
             };
             let facts = Facts { variables, ..Facts::default() };
-            self.work.ledger().record(ChangeKind::Finish(Box::new(outcome)), facts, false)?;
+            self.context.ledger().record(ChangeKind::Finish(Box::new(outcome)), facts, false)?;
         }
         Ok(done)
     }
 }
 
-/// Reads what a command names: the elements of a JSON array, else each line that is not empty.
+/// Parses the items that a command printed: the elements of a JSON array, else each line that is not empty.
 fn parse(stdout: &str) -> Vec<Value> {
     match serde_json::from_str(stdout) {
         Ok(Value::Array(items)) => items,

@@ -1,6 +1,6 @@
-//! The records of a session: every change is admitted, chained to the one before it, and on the disk before anything else happens.
+//! The records of a session: every change is admitted, chained to the one before it, and durable before anything else happens.
 //!
-//! It knows where the journal ends, so that a step costs two short writes, whatever came before it.
+//! The ledger keeps the end of the journal in memory, so each record is one short append.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,9 +15,9 @@ use crate::dialect::script::record::Event;
 use crate::dialect::script::record::Facts;
 use crate::dialect::script::record::Header;
 use crate::dialect::script::record::JOURNAL;
+use crate::dialect::script::record::JournalEnd;
 use crate::dialect::script::record::Record;
 use crate::dialect::script::record::SNAPSHOT;
-use crate::dialect::script::record::Tail;
 use crate::dialect::script::snapshot;
 use crate::dialect::script::state::Phase;
 use crate::dialect::script::state::State;
@@ -45,16 +45,16 @@ use crate::store::CheckpointMeta;
 use crate::store::RunLock;
 use crate::store::Ticker;
 
-/// So many records come between two snapshots of a run that goes on without a hitch: two for each of a hundred steps.
+/// The number of records between two snapshots: two for each of a hundred steps.
 const SNAPSHOT_EVERY: u64 = 200;
-/// How many earlier snapshots are kept. The journal is the history; they only stand in for it.
+/// How many earlier snapshots are kept. The journal is the history; a snapshot is only its fallback.
 const SNAPSHOTS_KEPT: usize = 2;
-/// A value that is larger becomes a file of its own.
+/// Larger values are stored in a separate file.
 const INLINE_LIMIT: usize = 1 << 20;
 
-/// Is where the records of one session lie.
+/// The location of the records of a session.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct SessionPaths {
     /// The folder of all sessions of the repository.
     pub(super) home: Utf8PathBuf,
     /// The folder of the session, below it.
@@ -62,24 +62,24 @@ pub(super) struct Place {
     pub(super) lock_timeout: Duration,
 }
 
-/// Is the written side of a run.
+/// The recorded state of a run, and the writer of its journal.
 #[derive(Debug)]
 pub(super) struct Ledger {
-    place: Place,
+    paths: SessionPaths,
     header: Header,
     ticker: Ticker,
     caller: Caller,
-    tail: Tail,
+    journal_end: JournalEnd,
     state: State,
-    /// The run as it stands, for the engine.
+    /// The same state as the engine's run.
     run: Run,
-    /// Where each step stands in it.
+    /// The index of each step in it.
     positions: BTreeMap<String, usize>,
-    /// The record that the last snapshot saw.
+    /// The last record that the latest snapshot covers.
     snapshot_seq: u64,
 }
 
-impl Place {
+impl SessionPaths {
     pub(super) fn lock(&self) -> Result<RunLock, RunError> {
         Ok(RunLock::acquire(&self.home, &self.data_dir, self.lock_timeout)?)
     }
@@ -95,10 +95,10 @@ impl Place {
 }
 
 impl Ledger {
-    pub(super) fn new(place: Place, (ticker, caller): (Ticker, Caller), session: Session, run: Run) -> Self {
+    pub(super) fn new(paths: SessionPaths, (ticker, caller): (Ticker, Caller), session: Session, run: Run) -> Self {
         let positions = run.steps.iter().zip(0..).map(|(step, at)| (step.id.as_str().to_owned(), at)).collect();
-        let Session { header, state, tail, .. } = session;
-        Self { place, header, ticker, caller, snapshot_seq: tail.seq, tail, state, run, positions }
+        let Session { header, state, journal_end, .. } = session;
+        Self { paths, header, ticker, caller, snapshot_seq: journal_end.seq, journal_end, state, run, positions }
     }
 
     pub(super) const fn state(&self) -> &State {
@@ -113,26 +113,26 @@ impl Ledger {
         self.ticker.now().now
     }
 
-    /// Returns what the records say of a step.
+    /// Returns the recorded state of a step.
     pub(super) fn step(&self, id: &StepId) -> Option<&StepState> {
         self.state.steps.get(id.as_str()).map(Box::as_ref)
     }
 
-    /// Admits a change and makes it durable. `force`: a person chose to do again what is done.
+    /// Admits a change and makes it durable. `force`: a person chose to repeat a finished step.
     pub(super) fn record(&mut self, kind: ChangeKind, facts: Facts, force: bool) -> Result<(), RunError> {
         let at = self.ticker.now().now;
-        // How often a step may fail is for its own `retry`, and for the person who resumes.
+        // The `retry` of a step limits its tries, not the engine.
         let guard = ChangeLimits { force, attempt_limit: u32::MAX };
-        let run = self.around(&kind);
+        let run = self.relevant_part(&kind);
         match engine::admit(&run, &Evidence::default(), &[], Change { at, kind }, guard)? {
             Admitted::Change { change, .. } => self.append(Event::Change(change), facts),
             Admitted::Already(_) => Ok(()),
         }
     }
 
-    /// Returns the run as far as it bears on a change: the step it is about with the one that it waits for, or, where it is about
-    /// the run as a whole, all of them. So a change costs the same in a long workflow as in a short one.
-    fn around(&self, kind: &ChangeKind) -> Run {
+    /// Returns the part of the run that a change depends on: its step and the one before it, or all steps for a change to the whole
+    /// run. A change then costs the same in a long workflow as in a short one.
+    fn relevant_part(&self, kind: &ChangeKind) -> Run {
         let steps = match kind {
             ChangeKind::Complete { .. } | ChangeKind::RollBack(_) => self.run.steps.clone(),
             ChangeKind::Start(_)
@@ -161,21 +161,21 @@ impl Ledger {
             Event::Change(change) => (change.kind.as_str(), change.kind.step().cloned()),
             Event::Base(_) => ("base", None),
         };
-        let (bytes, tail) = self.tail.append(event.clone(), facts.clone());
-        let kind = EditKind::Append { before_len: self.tail.length, bytes };
-        let edit = Edit { path: self.place.file(JOURNAL), kind };
-        let lock = self.place.lock()?;
+        let (bytes, journal_end) = self.journal_end.append(event.clone(), facts.clone());
+        let kind = EditKind::Append { before_len: self.journal_end.length, bytes };
+        let edit = Edit { path: self.paths.file(JOURNAL), kind };
+        let lock = self.paths.lock()?;
         store::commit(&lock, &[edit], &self.meta(name, step.clone()))?;
         store::lease::refresh(&lock, self.ticker.now(), &self.caller)?;
         drop(lock);
-        self.state.apply(&Record { seq: tail.seq, event, facts });
-        self.tail = tail;
-        self.bring_up_to_date(step.as_ref());
-        if self.tail.seq - self.snapshot_seq >= SNAPSHOT_EVERY { self.snapshot() } else { Ok(()) }
+        self.state.apply(&Record { seq: journal_end.seq, event, facts });
+        self.journal_end = journal_end;
+        self.update_run(step.as_ref());
+        if self.journal_end.seq - self.snapshot_seq >= SNAPSHOT_EVERY { self.snapshot() } else { Ok(()) }
     }
 
-    /// Tells the run what the records say now: of one step, or of all where a change was about the run as a whole.
-    fn bring_up_to_date(&mut self, step: Option<&StepId>) {
+    /// Copies the recorded state of one step into the run, or of all steps.
+    fn update_run(&mut self, step: Option<&StepId>) {
         self.run.status = match self.state.run.status {
             Phase::Active => RunStatus::Active,
             Phase::Paused => RunStatus::Paused,
@@ -199,7 +199,7 @@ impl Ledger {
         }
     }
 
-    /// Says which parts a step has.
+    /// Sets the parts of a step.
     pub(super) fn set_parts(&mut self, step: &StepId, names: &[String]) {
         let parts = names.iter().map(|name| Part {
             name: name.clone(),
@@ -212,10 +212,10 @@ impl Ledger {
         if let Some(step) = self.positions.get(step.as_str()).and_then(|at| self.run.steps.get_mut(*at)) {
             step.detail.parts = parts.collect();
         }
-        self.bring_up_to_date(Some(step));
+        self.update_run(Some(step));
     }
 
-    /// Returns the items of a step as they were found before.
+    /// Returns the recorded items of a step.
     pub(super) fn items(&self, step: &StepId) -> Option<Vec<Value>> {
         self.step(step)?.items.clone()
     }
@@ -225,7 +225,7 @@ impl Ledger {
         matches!(status, Some(Status::Completed | Status::Skipped))
     }
 
-    /// Records that a part begins; with the first one, of which items it is one.
+    /// Records that a part begins, with all items when they are not recorded yet.
     pub(super) fn begin_part(&mut self, step: &StepId, part: &str, items: &[Value]) -> Result<(), RunError> {
         let is_known = self.step(step).is_some_and(|step| step.items.as_deref() == Some(items));
         let facts = Facts { items: (!is_known).then(|| items.to_vec()), ..Facts::default() };
@@ -233,27 +233,27 @@ impl Ledger {
         self.record(kind, facts, false)
     }
 
-    /// Records what only the snapshot knows, where the end of the journal was lost.
+    /// Records the state of the snapshot where it is newer than the journal.
     pub(super) fn catch_up(&mut self) -> Result<(), RunError> {
-        if self.state.seq <= self.tail.seq {
+        if self.state.seq <= self.journal_end.seq {
             return Ok(());
         }
         self.append(Event::Base(Box::new(self.state.clone())), Facts::default())?;
-        // The old one counts more records than there are now.
+        // The old snapshot counts more records than the journal has.
         self.snapshot()
     }
 
-    /// Writes where the run stands, all at once.
+    /// Writes a snapshot of the state.
     pub(super) fn snapshot(&mut self) -> Result<(), RunError> {
-        let path = self.place.file(SNAPSHOT);
-        let after = snapshot::write(&self.header.session, &self.state, &self.tail);
-        let lock = self.place.lock()?;
-        let kind = match store::read_file(&self.place.home, &path) {
+        let path = self.paths.file(SNAPSHOT);
+        let after = snapshot::write(&self.header.session, &self.state, &self.journal_end);
+        let lock = self.paths.lock()?;
+        let kind = match store::read_file(&self.paths.home, &path) {
             Content::Bytes(before) => EditKind::Replace { before, after },
             Content::NameOnly | Content::Problem(_) => EditKind::Create { after },
         };
         store::commit(&lock, &[Edit { path, kind }], &self.meta("snapshot", None))?;
-        self.snapshot_seq = self.tail.seq;
+        self.snapshot_seq = self.journal_end.seq;
         Ok(())
     }
 
@@ -261,12 +261,12 @@ impl Ledger {
         CheckpointMeta { step, ..CheckpointMeta::new(change, self.ticker.now().now, SNAPSHOTS_KEPT) }
     }
 
-    /// Says that nobody drives the run any more.
+    /// Releases the lease of the run.
     pub(super) fn release(&self) -> Result<(), RunError> {
-        Ok(store::lease::release(&self.place.lock()?, self.ticker.now(), &self.caller)?)
+        Ok(store::lease::release(&self.paths.lock()?, self.ticker.now(), &self.caller)?)
     }
 
-    /// Returns a value as the journal keeps it: a large one is put into a file first.
+    /// Returns a value as it is recorded; a large one is written to a file first.
     pub(super) fn keep(&self, value: Value) -> Result<Captured, String> {
         let large = match &value {
             Value::String(text) if text.len() > INLINE_LIMIT => Some(value.to_string()),
@@ -276,20 +276,20 @@ impl Ledger {
         let Some(text) = large else { return Ok(Captured::Inline { value }) };
         let sha256 = crate::model::sha256_hex(text.as_bytes());
         let stored = RelPath::parse(&format!("captures/{sha256}.json")).expect("hex digits");
-        super::files::write_private(&stored.under(&self.place.folder()), text.as_bytes())
+        super::files::write_private(&stored.under(&self.paths.folder()), text.as_bytes())
             .map_err(|error| format!("{stored}: {error}"))?;
         Ok(Captured::Stored { stored, bytes: text.len() as u64, sha256 })
     }
 
-    /// Returns the value of a variable that a step left.
+    /// Returns the value of a captured variable.
     pub(super) fn variable(&self, name: &str) -> Result<Option<Value>, String> {
         match self.state.variables.get(name) {
             None => Ok(None),
             Some(Captured::Inline { value }) => Ok(Some(value.clone())),
             Some(Captured::Stored { stored, sha256, .. }) => {
-                let text = super::files::read(&stored.under(&self.place.folder()))?;
+                let text = super::files::read(&stored.under(&self.paths.folder()))?;
                 if crate::model::sha256_hex(text.as_bytes()) != *sha256 {
-                    return Err(format!("{stored} is not what the step left there"));
+                    return Err(format!("{stored} was changed since the step wrote it"));
                 }
                 serde_json::from_str(&text).map(Some).map_err(|error| format!("{stored}: {error}"))
             }

@@ -1,11 +1,24 @@
-//! Runs a workflow file, unattended. Running is resuming from nothing.
+//! Runs a workflow file, unattended. A new run is a resume of a session without records.
 //!
-//! `spec` is the workflow file, `variables` what texts in it stand for, `retry` when a step is tried again; all three are pure.
-//! `open` begins a session or takes one up again, `resume` says what it goes on with, `drive` does its steps in turn, `executor` does one of them, `probe` finds out whether one took effect, `ledger` is what is
-//! written down, `finish` what becomes of the worktree. What is said meanwhile goes to a [`Console`].
+//! The path of a run:
+//! - `open` starts or resumes a session: the checks before its first step, its lease, its worktree.
+//! - `resume` selects the steps that are due; `probe` finds out whether an interrupted one took effect; `orphan` ends children of
+//!   an earlier runner.
+//! - `drive` runs the steps in order, with the retries that `retry` decides on (pure).
+//! - `finish` merges or keeps the worktree.
+//!
+//! One step:
+//! - `step_executor` runs its command; `foreach` its items; `effects` the steps that are not a command.
+//! - `context` is what all steps share; `scoped_variables` and `variables` (pure) render its texts; `secrets` masks values.
+//! - `exec` starts processes and ends their groups; `output_watcher` passes on and logs what they print; `claude` reads the
+//!   output of `claude -p` (pure).
+//! - `files` writes files of steps; `ledger` admits and records every change.
+//!
+//! `console` has the events and questions, `report` the result, `error` the problems.
 
 mod claude;
 mod console;
+mod context;
 mod drive;
 mod effects;
 mod error;
@@ -21,23 +34,22 @@ mod probe;
 mod report;
 mod resume;
 mod retry;
-mod scope;
+mod scoped_variables;
 mod secrets;
 mod step_executor;
 mod variables;
-mod work;
 
 pub(crate) use console::Console;
 pub(crate) use console::Event;
-pub(crate) use drive::End;
-pub(crate) use drive::Ended;
+pub(crate) use drive::RunEnd;
+pub(crate) use drive::RunResult;
 pub(crate) use error::ProblemKind;
 pub(crate) use error::RunError;
 pub(crate) use exec::Signals;
 pub(crate) use exec::Stop;
 pub(crate) use exec::Stream;
-pub(crate) use open::Resume;
-pub(crate) use open::Start;
+pub(crate) use open::ResumeRequest;
+pub(crate) use open::StartRequest;
 pub(crate) use open::resume;
 pub(crate) use open::run;
 pub(crate) use report::RunReport;

@@ -1,28 +1,28 @@
-//! Begins a session, or takes one up again: what there is to do, and whether anything stands against doing it.
+//! Starts or resumes a session: the checks before its first step.
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
 use super::console::Console;
 use super::console::Event;
-use super::drive::End;
-use super::drive::Ended;
+use super::context::RunContext;
+use super::context::referenced_steps;
+use super::drive::RunEnd;
+use super::drive::RunResult;
 use super::drive::drive;
 use super::error::ProblemKind;
 use super::error::RunError;
 use super::files;
 use super::ledger::Ledger;
-use super::ledger::Place;
+use super::ledger::SessionPaths;
 use super::orphan;
 use super::resume::ResumeOptions;
-use super::resume::due;
+use super::resume::scheduled_steps;
 use super::secrets;
 use super::secrets::Masks;
 use super::spec;
 use super::spec::Workflow;
 use super::variables;
-use super::work::Work;
-use super::work::named_steps;
 use crate::dialect;
 use crate::dialect::Loaded;
 use crate::dialect::script;
@@ -31,7 +31,7 @@ use crate::dialect::script::record::FORMAT;
 use crate::dialect::script::record::Facts;
 use crate::dialect::script::record::HEADER;
 use crate::dialect::script::record::Header;
-use crate::dialect::script::record::Rest;
+use crate::dialect::script::record::Remainder;
 use crate::dialect::script::record::Source;
 use crate::engine::quoted;
 use crate::model::Candidate;
@@ -55,24 +55,24 @@ use crate::store::SessionHome;
 use crate::store::Ticker;
 use crate::store::worktree;
 
-/// Is what a caller says about a new run.
+/// The options of a new run.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Start {
+pub(crate) struct StartRequest {
     pub(crate) project: Option<String>,
     pub(crate) now: Option<String>,
     pub(crate) file: String,
     /// For `${ARG}`.
     pub(crate) args: Vec<String>,
-    /// The steps work in the project itself.
+    /// Run the steps in the project itself.
     pub(crate) in_place: bool,
     /// Merge at the end without asking.
     pub(crate) yes: bool,
     pub(crate) dry_run: bool,
 }
 
-/// Is what a caller says about a session that is to go on.
+/// The options of a session to resume.
 #[derive(Clone, Debug)]
-pub(crate) struct Resume {
+pub(crate) struct ResumeRequest {
     pub(crate) now: Option<String>,
     /// The folder of all sessions of its repository.
     pub(crate) home: Utf8PathBuf,
@@ -80,7 +80,7 @@ pub(crate) struct Resume {
     pub(crate) asked: ResumeOptions,
 }
 
-/// Is where a run takes place.
+/// The project, the environment and the clock of a run.
 struct RunEnvironment {
     environment: Environment,
     project: Project,
@@ -102,7 +102,7 @@ impl RunEnvironment {
 }
 
 /// Runs a workflow file.
-pub(crate) fn run(start: &Start, console: &dyn Console) -> Result<Ended, RunError> {
+pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResult, RunError> {
     let folder = match &start.project {
         Some(folder) => Utf8PathBuf::from(folder),
         None => store::current_dir()?,
@@ -114,39 +114,39 @@ pub(crate) fn run(start: &Start, console: &dyn Console) -> Result<Ended, RunErro
     })?;
     let source = source(&run_environment.project, &path)?;
     let (workflow, bytes) = workflow(&source)?;
-    needs(&workflow)?;
+    check_claude(&workflow)?;
     if start.dry_run {
         let steps = workflow.steps.iter().zip(1..).map(|(step, number)| format!("{number}. {}", step.title)).collect();
         let total = workflow.steps.len();
         let folder = run_environment.project.root.as_str().to_owned();
-        return Ok(Ended { session: String::new(), folder, end: End::Planned(steps), done: 0, total });
+        return Ok(RunResult { session: String::new(), folder, end: RunEnd::Planned(steps), done: 0, total });
     }
     let (home, header) = begin(&run_environment, start, source, &workflow, &bytes)?;
     let id = header.session.clone();
     let shown = header.worktree.as_ref().unwrap_or(&header.root).clone();
     console.tell(&Event::Session { id: &id, folder: shown.as_str() });
     let asked = ResumeOptions { yes: start.yes, is_new: true, ..ResumeOptions::default() };
-    go_on(&run_environment, home.root(), &id, &asked, console)
+    drive_session(&run_environment, home.root(), &id, &asked, console)
 }
 
-/// Takes a session up again.
-pub(crate) fn resume(resume: &Resume, console: &dyn Console) -> Result<Ended, RunError> {
+/// Resumes a session.
+pub(crate) fn resume(resume: &ResumeRequest, console: &dyn Console) -> Result<RunResult, RunError> {
     let header = header(&resume.home, &resume.session)?;
     let run_environment = RunEnvironment::open(&header.root, resume.now.as_deref())?;
-    go_on(&run_environment, &resume.home, &resume.session, &resume.asked, console)
+    drive_session(&run_environment, &resume.home, &resume.session, &resume.asked, console)
 }
 
-/// Writes the first record of a session.
+/// Creates a session with its first record.
 fn begin(
     run_environment: &RunEnvironment,
-    start: &Start,
+    start: &StartRequest,
     source: Source,
     workflow: &Workflow,
     bytes: &[u8],
 ) -> Result<(SessionHome, Header), RunError> {
     let project = &run_environment.project;
     let home = SessionHome::for_project(project, &run_environment.environment).ok_or_else(|| {
-        let message = "there is no place for the session: neither PITON_HOME nor HOME is set";
+        let message = "there is no folder for the session: neither PITON_HOME nor HOME is set";
         RunError::new(ProblemKind::Usage, message, ["export PITON_HOME=DIR, then run the command again".to_owned()])
     })?;
     let now = run_environment.ticker.now().now;
@@ -154,7 +154,7 @@ fn begin(
     let head = store::git::head(&project.cwd).or_else(|| store::git::head(&project.root)).unwrap_or_default();
     let in_worktree = !start.in_place && project.git.is_some();
     if in_worktree && head.sha.is_none() {
-        let message = "a worktree begins at a commit, and this repository has none yet";
+        let message = "a worktree needs a commit, and this repository has none yet";
         let hints =
             ["git commit, then run the command again".to_owned(), "or run it in place: --no-worktree".to_owned()];
         return Err(RunError::new(ProblemKind::No, message, hints));
@@ -178,61 +178,62 @@ fn begin(
         ..StartSpec::new(&workflow.name, &id)
     };
     let change = Change { at: now, kind: ChangeKind::Start(Box::new(spec)) };
-    let new = script::start(&header, change, workflow.outline(sha256_hex(bytes)), head.sha).expect("an id of our own");
+    let new =
+        script::start(&header, change, workflow.outline(sha256_hex(bytes)), head.sha).expect("a generated id is valid");
     home.create(&id)?;
-    let lock = place(home.root(), &id, project)?.lock()?;
+    let lock = session_paths(home.root(), &id, project)?.lock()?;
     let meta = CheckpointMeta::new("start", now, 0);
     store::commit(&lock, &new, &meta)?;
     Ok((home, header))
 }
 
-fn place(home: &Utf8Path, id: &str, project: &Project) -> Result<Place, RunError> {
+fn session_paths(home: &Utf8Path, id: &str, project: &Project) -> Result<SessionPaths, RunError> {
     let data_dir = candidate(id, None)?.data_dir;
-    Ok(Place { home: home.to_owned(), data_dir, lock_timeout: project.lock_timeout })
+    Ok(SessionPaths { home: home.to_owned(), data_dir, lock_timeout: project.lock_timeout })
 }
 
 fn candidate(id: &str, header: Option<&Header>) -> Result<Candidate, RunError> {
     script::candidate(id, header)
-        .ok_or_else(|| RunError::new(ProblemKind::Usage, format!("`{id}` is no name of a session"), []))
+        .ok_or_else(|| RunError::new(ProblemKind::Usage, format!("`{id}` is not a valid session name"), []))
 }
 
-/// Does what is due of a session, new or not: there is one way.
-fn go_on(
+/// Drives a session, new or resumed, under its lease.
+fn drive_session(
     run_environment: &RunEnvironment,
     home: &Utf8Path,
     id: &str,
     asked: &ResumeOptions,
     console: &dyn Console,
-) -> Result<Ended, RunError> {
+) -> Result<RunResult, RunError> {
     let header = header(home, id)?;
-    let place = place(home, id, &run_environment.project)?;
+    let paths = session_paths(home, id, &run_environment.project)?;
     if !asked.dry_run {
-        claim(&place, run_environment, asked)?;
+        claim(&paths, run_environment, asked)?;
     }
-    let done = held(run_environment, &place, &header, asked, console);
+    let done = drive_claimed(run_environment, &paths, &header, asked, console);
     if done.is_err() && !asked.dry_run {
-        let lock = place.lock()?;
+        let lock = paths.lock()?;
         store::lease::release(&lock, run_environment.ticker.now(), &run_environment.caller())?;
     }
     done
 }
 
-/// Does the same for a session that nobody else is at work in.
-fn held(
+/// Drives a session whose lease this process holds.
+fn drive_claimed(
     run_environment: &RunEnvironment,
-    place: &Place,
+    paths: &SessionPaths,
     header: &Header,
     asked: &ResumeOptions,
     console: &dyn Console,
-) -> Result<Ended, RunError> {
+) -> Result<RunResult, RunError> {
     let candidate = candidate(&header.session, Some(header))?;
     if !header.is_writable() {
         return Err(newer(header));
     }
-    let (session, loaded) = sound(run_environment, place, &candidate, asked, console)?;
+    let (session, loaded) = load_repaired(run_environment, paths, &candidate, asked, console)?;
     let (workflow, bytes) = workflow(&header.workflow).map_err(|error| match asked.is_new {
         true => error,
-        false => gone(header, error),
+        false => without_workflow(header, error),
     })?;
     let Some(run) = loaded.run else {
         let message = loaded.findings.first().map_or_else(String::new, |finding| finding.message.clone());
@@ -241,34 +242,39 @@ fn held(
     if !run.writable {
         return Err(newer(header));
     }
-    needs(&workflow)?;
+    check_claude(&workflow)?;
     let declared = secrets::fetch(&workflow.secrets, &header.root)?;
-    let mut ledger = Ledger::new(place.clone(), (run_environment.ticker, run_environment.caller()), session, run);
+    let mut ledger = Ledger::new(paths.clone(), (run_environment.ticker, run_environment.caller()), session, run);
     if !asked.dry_run {
         ledger.catch_up()?;
         for pid in orphan::end_all(&ledger) {
-            let text = format!("Process {pid} of the runner before was still at work; it was ended");
+            let text = format!("Process {pid} of the previous runner was still running; it was ended");
             console.tell(&Event::Note { text: &text });
         }
     }
-    let plan =
-        due(&mut ledger, (&workflow, &sha256_hex(&bytes), &declared), (header, loaded.findings), asked, console)?;
+    let plan = scheduled_steps(
+        &mut ledger,
+        (&workflow, &sha256_hex(&bytes), &declared),
+        (header, loaded.findings),
+        asked,
+        console,
+    )?;
     if asked.dry_run {
         let shown = plan.iter().map(|due| format!("{}. {}", due.at + 1, workflow.steps[due.at].title)).collect();
         let (session, total) = (header.session.clone(), workflow.steps.len());
         let folder = header.worktree.as_ref().unwrap_or(&header.root).as_str().to_owned();
-        return Ok(Ended { session, folder, end: End::Planned(shown), done: total - plan.len(), total });
+        return Ok(RunResult { session, folder, end: RunEnd::Planned(shown), done: total - plan.len(), total });
     }
     let folder = folder(header, &ledger, asked)?;
-    if let Some(text) = other_branch(header, &folder) {
+    if let Some(text) = branch_warning(header, &folder) {
         console.tell(&Event::Warning { text: &text });
     }
     let env = environment(&workflow, &declared, header, &folder)?;
-    let work = Work {
+    let context = RunContext {
         masks: Masks::of(&declared, store::variables()),
-        named: named_steps(&workflow),
+        referenced: referenced_steps(&workflow),
         header: header.clone(),
-        session: place.folder(),
+        session: paths.folder(),
         ticker: run_environment.ticker,
         ledger: std::sync::Mutex::new(ledger),
         workflow,
@@ -276,7 +282,7 @@ fn held(
         console,
         env,
     };
-    drive(&work, &plan, asked.yes)
+    drive(&context, &plan, asked.yes)
 }
 
 fn newer(header: &Header) -> RunError {
@@ -284,44 +290,44 @@ fn newer(header: &Header) -> RunError {
     RunError::new(ProblemKind::Newer, message, ["update piton, then try again".to_owned()])
 }
 
-/// Reads a session and sets aside what is no record; a person agrees where that loses what was done.
-fn sound(
+/// Loads a session and sets aside what follows the last sound record; asks first where finished work is lost.
+fn load_repaired(
     run_environment: &RunEnvironment,
-    place: &Place,
+    paths: &SessionPaths,
     candidate: &Candidate,
     asked: &ResumeOptions,
     console: &dyn Console,
 ) -> Result<(Session, Loaded), RunError> {
     let dialect = dialect::by_id(DialectId::Script);
     let read = || -> Result<(FileSet, Session), RunError> {
-        let lock = place.lock()?;
+        let lock = paths.lock()?;
         let files = store::file_set_locked(
             &run_environment.project,
             &lock,
-            &place.home,
+            &paths.home,
             candidate,
             run_environment.ticker.now(),
         );
-        let session = Session::of(&files).map_err(|finding| {
+        let session = Session::read(&files).map_err(|finding| {
             let message = finding.message.clone();
             RunError::new(ProblemKind::Unreadable, message, ["piton doctor".to_owned()]).with(vec![*finding])
         })?;
         Ok((files, session))
     };
     let (files, session) = read()?;
-    let what = match &session.rest {
-        Rest::Nothing | Rest::Newer { .. } => None,
-        Rest::Torn { bytes } => Some(format!("Its last record was cut off after {bytes} bytes")),
-        Rest::Broken { line, reason } => {
-            let again = if session.state.seq > session.tail.seq {
-                "the last checkpoint has seen more of it and counts"
+    let what = match &session.remainder {
+        Remainder::Nothing | Remainder::Newer { .. } => None,
+        Remainder::Torn { bytes } => Some(format!("Its last record is incomplete ({bytes} bytes)")),
+        Remainder::Broken { line, reason } => {
+            let again = if session.state.seq > session.journal_end.seq {
+                "the last checkpoint is newer and counts"
             } else {
-                "what was recorded after it will be done again"
+                "work recorded after it will be repeated"
             };
-            let message = format!("line {line} of its journal is not to be trusted ({reason}); {again}");
+            let message = format!("line {line} of its journal is damaged ({reason}); {again}");
             let question = format!("Session {}: {message}. Continue? [y/N]", session.header.session);
             if !asked.yes && !super::resume::says_yes(console.ask(&question, None)) {
-                let hint = format!("to go on all the same: piton resume {} --yes", session.header.session);
+                let hint = format!("to continue anyway: piton resume {} --yes", session.header.session);
                 return Err(RunError::new(ProblemKind::Person, message, [hint]));
             }
             Some(message)
@@ -331,9 +337,9 @@ fn sound(
         let loaded = dialect.load(&files);
         return Ok((session, loaded));
     };
-    let lock = place.lock()?;
+    let lock = paths.lock()?;
     let at = run_environment.ticker.now().now;
-    let kept = store::set_tail_aside(&lock, &session.journal_file, session.tail.length, at)?;
+    let kept = store::set_tail_aside(&lock, &session.journal_file, session.journal_end.length, at)?;
     drop(lock);
     console.tell(&Event::Note { text: &format!("{what}; the rest is kept as {kept}") });
     let (files, session) = read()?;
@@ -341,23 +347,23 @@ fn sound(
     Ok((session, loaded))
 }
 
-/// Refuses where somebody else is at work, else says that we are.
-fn claim(place: &Place, run_environment: &RunEnvironment, asked: &ResumeOptions) -> Result<(), RunError> {
-    let lock = place.lock()?;
+/// Takes the lease of the session; refuses when another process holds it.
+fn claim(paths: &SessionPaths, run_environment: &RunEnvironment, asked: &ResumeOptions) -> Result<(), RunError> {
+    let lock = paths.lock()?;
     let command = if asked.is_new { "run" } else { "resume" };
     let (now, caller) = (run_environment.ticker.now(), run_environment.caller());
     match store::lease::inspect_by(&lock, now, &caller) {
         Owner::None | Owner::Ours | Owner::Dead { .. } => Ok(store::lease::take(&lock, now, &caller, command)?),
         Owner::Live { description } => {
-            let id = place.data_dir.name();
-            let message = format!("session {id} is at work already: {description}");
+            let id = paths.data_dir.name();
+            let message = format!("session {id} is already running: {description}");
             let hints = ["wait for it, or end it; then try again".to_owned(), format!("piton status {id}")];
             Err(RunError::new(ProblemKind::Conflict, message, hints))
         }
     }
 }
 
-/// Reads what a session was begun as.
+/// Reads the header of a session.
 fn header(home: &Utf8Path, id: &str) -> Result<Header, RunError> {
     let file = candidate(id, None)?.data_dir.join(HEADER).expect("a constant name");
     let unreadable =
@@ -369,13 +375,13 @@ fn header(home: &Utf8Path, id: &str) -> Result<Header, RunError> {
     }
 }
 
-/// Says where a workflow file is, so that it is found again from anywhere.
+/// Returns the absolute location of a workflow file.
 fn source(project: &Project, path: &Utf8Path) -> Result<Source, RunError> {
     let root = if path.starts_with(&project.root) { Some(project.root.as_path()) } else { path.parent() };
     let root = root.unwrap_or(&project.root);
     let file = path.strip_prefix(root).ok().and_then(|file| RelPath::parse(file.as_str()).ok());
     file.map(|file| Source { root: root.to_owned(), file })
-        .ok_or_else(|| RunError::new(ProblemKind::Usage, format!("{path} is no path that a session can keep"), []))
+        .ok_or_else(|| RunError::new(ProblemKind::Usage, format!("{path} is not a path that a session can store"), []))
 }
 
 fn workflow(source: &Source) -> Result<(Workflow, Vec<u8>), RunError> {
@@ -398,30 +404,30 @@ fn workflow(source: &Source) -> Result<(Workflow, Vec<u8>), RunError> {
     }
 }
 
-fn gone(header: &Header, error: RunError) -> RunError {
+fn without_workflow(header: &Header, error: RunError) -> RunError {
     let path = header.workflow.file.under(&header.workflow.root);
     match error {
         RunError::Problem(problem) if problem.kind == ProblemKind::NotFound => {
             let message =
-                format!("session {} cannot go on without its workflow file: {}", header.session, problem.message);
-            let hint = format!("bring {} back, then: piton resume {}", quoted(path.as_str()), header.session);
+                format!("session {} cannot continue without its workflow file: {}", header.session, problem.message);
+            let hint = format!("restore {}, then: piton resume {}", quoted(path.as_str()), header.session);
             RunError::new(ProblemKind::Unreadable, message, [hint])
         }
         RunError::Problem(_) | RunError::Store(_) | RunError::Refused(_) => error,
     }
 }
 
-/// Refuses before the first step what could not work in a later one.
-fn needs(workflow: &Workflow) -> Result<(), RunError> {
+/// Checks before the first step that `claude` is installed when a step needs it.
+fn check_claude(workflow: &Workflow) -> Result<(), RunError> {
     if !workflow.needs_claude() || files::is_on_path("claude") {
         return Ok(());
     }
-    let message = "a step of the workflow calls `claude`, and there is none on the PATH";
+    let message = "a step of the workflow calls `claude`, which is not on the PATH";
     let hint = "install Claude Code: npm install -g @anthropic-ai/claude-code".to_owned();
     Err(RunError::new(ProblemKind::No, message, [hint]))
 }
 
-/// Returns where the steps work; a worktree that is not there yet is made.
+/// Returns the working folder of the steps; creates the worktree when it does not exist yet.
 fn folder(header: &Header, ledger: &Ledger, asked: &ResumeOptions) -> Result<Utf8PathBuf, RunError> {
     let (Some(folder), Some(branch)) = (&header.worktree, &header.branch) else { return Ok(header.root.clone()) };
     if files::is_folder(folder) {
@@ -430,8 +436,8 @@ fn folder(header: &Header, ledger: &Ledger, asked: &ResumeOptions) -> Result<Utf
     let is_untouched = ledger.run().steps.iter().all(|step| step.attempts == 0);
     let id = &header.session;
     if !is_untouched && !asked.force {
-        let message = format!("the worktree of session {id} is not there: {folder}; what its steps left went with it");
-        let again = format!("to begin anew, in a new worktree: piton resume {id} --force");
+        let message = format!("the worktree of session {id} is missing: {folder}; the files of its steps are lost");
+        let again = format!("to restart in a new worktree: piton resume {id} --force");
         return Err(RunError::new(ProblemKind::Person, message, ["git worktree list".to_owned(), again]));
     }
     if let Some(parent) = folder.parent() {
@@ -439,34 +445,32 @@ fn folder(header: &Header, ledger: &Ledger, asked: &ResumeOptions) -> Result<Utf
     }
     let base = header.base_commit.as_deref().or(header.base_branch.as_deref()).unwrap_or("HEAD");
     worktree::add(&header.root, folder, branch, base).map_err(|refusal| {
-        let message = format!("the worktree of session {id} cannot be made: {refusal}");
-        let hints = [
-            format!("once that is put right: piton resume {id}"),
-            "or in place: piton run FILE --no-worktree".to_owned(),
-        ];
+        let message = format!("the worktree of session {id} cannot be created: {refusal}");
+        let hints =
+            [format!("once that is fixed: piton resume {id}"), "or in place: piton run FILE --no-worktree".to_owned()];
         RunError::new(ProblemKind::No, message, hints)
     })?;
     Ok(folder.clone())
 }
 
-/// Says where a worktree is on another branch than the one that is merged when every step is done. A step may have done that.
-fn other_branch(header: &Header, folder: &Utf8Path) -> Option<String> {
+/// Warns when the worktree is on another branch than the one that is merged at the end. A step may have switched it.
+fn branch_warning(header: &Header, folder: &Utf8Path) -> Option<String> {
     let branch = header.branch.as_ref()?;
     let found = store::git::head(folder)?.branch;
     (found.as_ref() != Some(branch)).then(|| {
         let found = found.unwrap_or_else(|| "a detached HEAD".to_owned());
-        format!("{folder} is on {found}, and {branch} is what is merged when every step is done")
+        format!("{folder} is on {found}, but {branch} will be merged when every step is done")
     })
 }
 
-/// Returns what the workflow sets for every step, the later ones counting: files, `env`, secrets.
+/// Returns the environment that the workflow sets for every step: files, `env`, secrets; later values win.
 pub(super) fn environment(
     workflow: &Workflow,
     declared: &std::collections::BTreeMap<String, String>,
     header: &Header,
     folder: &Utf8Path,
 ) -> Result<Vec<(String, String)>, RunError> {
-    let given = Given { header, workflow, folder };
+    let given = InitialVariables { header, workflow, folder };
     let wrong = |message: String| RunError::new(ProblemKind::No, message, ["correct the workflow file".to_owned()]);
     let mut env = Vec::new();
     for file in &workflow.env_files {
@@ -483,25 +487,25 @@ pub(super) fn environment(
     Ok(env)
 }
 
-/// Answers for variables before there are any steps.
-struct Given<'a> {
+/// The variables that exist before the first step.
+struct InitialVariables<'a> {
     header: &'a Header,
     workflow: &'a Workflow,
     folder: &'a Utf8Path,
 }
 
-impl variables::Scope for Given<'_> {
+impl variables::Scope for InitialVariables<'_> {
     fn get(&self, name: &str) -> Result<Option<serde_json::Value>, String> {
-        Ok(super::work::given(name, self.header, self.workflow, self.folder)
+        Ok(super::context::built_in(name, self.header, self.workflow, self.folder)
             .or_else(|| store::variable(name).map(serde_json::Value::String)))
     }
 
     fn names(&self) -> Vec<String> {
-        super::work::GIVEN.iter().map(|name| (*name).to_owned()).collect()
+        super::context::BUILT_IN.iter().map(|name| (*name).to_owned()).collect()
     }
 }
 
-/// Begins a session anew, from its first step.
+/// Restarts a session from its first step.
 pub(super) fn start_again(ledger: &mut Ledger, workflow: &Workflow, facts: Facts) -> Result<(), RunError> {
     let spec = StartSpec::new(&workflow.name, ledger.run().id.as_str());
     ledger.record(ChangeKind::Start(Box::new(spec)), facts, true)

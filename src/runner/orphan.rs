@@ -1,7 +1,7 @@
-//! Children that outlived their runner: what a SIGKILL left at work is ended before anybody else begins.
+//! Children that outlived their runner: processes that a SIGKILL left running are ended before a new run begins.
 //!
-//! Every child carries in its environment which step of which session it does, and so does all that it starts. That mark is there
-//! from the first moment, which a file written after the start would not be.
+//! Every child has an environment variable with its session and step, which its own children inherit. Unlike a file written after
+//! the start, it exists from the first moment.
 
 use std::time::Duration;
 
@@ -12,18 +12,18 @@ use crate::store;
 
 /// The variable that marks a child.
 const MARK: &str = "PITON_STEP";
-/// How long one may take to end by itself.
+/// How long a process has to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(5);
-/// Stands for the steps that merge, which are none of the workflow's own.
+/// Marks the `merge` steps, which are not steps of the workflow.
 const MERGE: &str = "merge";
 
-/// Returns what marks the children of a step; `top` is the step of the workflow that they belong to.
+/// Returns the variable that marks the children of a step; `top` is its top-level step.
 pub(super) fn mark(session: &str, top: Option<&str>) -> (String, String) {
     (MARK.to_owned(), format!("{session}:{}", top.unwrap_or(MERGE)))
 }
 
-/// Ends whatever of an earlier runner is still at work on a step that did not end. What a finished step left in the background
-/// stays: later steps may need it. Returns the numbers.
+/// Ends the processes of an earlier runner that still work on an unfinished step, and returns their ids. Background processes of
+/// finished steps stay: later steps may need them.
 pub(super) fn end_all(ledger: &Ledger) -> Vec<u32> {
     let run = ledger.run();
     let open: Vec<&str> =

@@ -1,4 +1,4 @@
-//! Watches a child: passes on what it prints and keeps a log of it.
+//! Passes on the output of a child and logs it.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -7,20 +7,20 @@ use camino::Utf8PathBuf;
 
 use super::claude::Reader;
 use super::console::Event;
+use super::context::RunContext;
 use super::exec::Stream;
 use super::exec::Watcher;
 use super::files;
 use super::spec::Step;
-use super::work::Work;
 
-/// How much of the end of stderr is looked at for what went wrong.
+/// How many bytes of the end of stderr are kept for error messages.
 const TAIL: usize = 64 << 10;
-/// A line that is longer goes into the log in pieces.
+/// Longer lines are logged in pieces.
 const LOG_LINE: usize = 64 << 10;
 
-/// Is the watch over one child.
+/// The watcher of one child.
 pub(super) struct OutputWatcher<'a> {
-    work: &'a Work<'a>,
+    context: &'a RunContext<'a>,
     step: &'a str,
     claude: Option<Reader>,
     output: Option<File>,
@@ -29,18 +29,18 @@ pub(super) struct OutputWatcher<'a> {
     problem: Option<String>,
 }
 
-/// Is what was seen.
+/// What a watcher saw of a child.
 pub(super) struct ObservedOutput {
     pub(super) stderr: String,
     pub(super) result: Option<String>,
     pub(super) api_error: Option<String>,
-    /// Why a file of the step does not have what it printed.
+    /// Why the output file could not be written.
     pub(super) problem: Option<String>,
 }
 
-/// Is the log of a step, written when there is something to write.
+/// The log of a step, created with the first output.
 struct Log<'a> {
-    work: &'a Work<'a>,
+    context: &'a RunContext<'a>,
     path: Utf8PathBuf,
     file: Option<File>,
     waiting: Vec<u8>,
@@ -48,18 +48,18 @@ struct Log<'a> {
 }
 
 impl<'a> OutputWatcher<'a> {
-    pub(super) fn new(work: &'a Work<'a>, step: &'a Step, is_claude: bool, output: Option<File>) -> Self {
+    pub(super) fn new(context: &'a RunContext<'a>, step: &'a Step, is_claude: bool, output: Option<File>) -> Self {
         let step = step.id.as_str();
-        let path = work.session.join(format!("logs/{step}.log"));
-        let log = Log { work, path, file: None, waiting: Vec::new(), is_broken: false };
+        let path = context.session.join(format!("logs/{step}.log"));
+        let log = Log { context, path, file: None, waiting: Vec::new(), is_broken: false };
         let claude = is_claude.then(Reader::default);
-        Self { work, step, claude, output, log, stderr: Vec::new(), problem: None }
+        Self { context, step, claude, output, log, stderr: Vec::new(), problem: None }
     }
 
     pub(super) fn end(mut self) -> ObservedOutput {
         if let Some(reader) = &mut self.claude {
             let shown = reader.end();
-            self.work.console.output(self.step, Stream::Stdout, shown.as_bytes());
+            self.context.console.output(self.step, Stream::Stdout, shown.as_bytes());
         }
         self.log.flush(true);
         let (result, api_error) = match &self.claude {
@@ -78,10 +78,10 @@ impl Watcher for OutputWatcher<'_> {
             (Stream::Stdout, Some(reader)) => {
                 let shown = reader.take(bytes);
                 if !shown.is_empty() {
-                    self.work.console.output(self.step, stream, shown.as_bytes());
+                    self.context.console.output(self.step, stream, shown.as_bytes());
                 }
             }
-            (Stream::Stdout, None) | (Stream::Stderr, _) => self.work.console.output(self.step, stream, bytes),
+            (Stream::Stdout, None) | (Stream::Stderr, _) => self.context.console.output(self.step, stream, bytes),
         }
         match stream {
             Stream::Stdout => {
@@ -105,14 +105,14 @@ impl Log<'_> {
         self.flush(false);
     }
 
-    /// Writes the lines that are whole, without the secrets in them.
+    /// Writes the complete lines with secrets masked.
     fn flush(&mut self, is_end: bool) {
         let whole = self.waiting.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let take = if is_end || self.waiting.len() > LOG_LINE { self.waiting.len() } else { whole };
         if take == 0 || self.is_broken {
             return;
         }
-        let text = self.work.masks.hide(&String::from_utf8_lossy(&self.waiting[..take]));
+        let text = self.context.masks.hide(&String::from_utf8_lossy(&self.waiting[..take]));
         self.waiting.drain(..take);
         let written = match &mut self.file {
             Some(file) => file.write_all(text.as_bytes()),
@@ -124,7 +124,7 @@ impl Log<'_> {
         };
         if let Err(error) = written {
             self.is_broken = true;
-            self.work.console.tell(&Event::Warning { text: &format!("{} cannot be written: {error}", self.path) });
+            self.context.console.tell(&Event::Warning { text: &format!("{} cannot be written: {error}", self.path) });
         }
     }
 }

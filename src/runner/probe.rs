@@ -1,4 +1,4 @@
-//! Finds out whether a step that must not run twice took effect: its `probe`, run once a person agreed.
+//! The `probe` of a step that must not run twice, run once a person agreed.
 
 use std::time::Duration;
 
@@ -6,8 +6,10 @@ use camino::Utf8Path;
 use serde_json::Value;
 
 use super::console::Console;
+use super::context::built_in;
+use super::context::merged_env;
 use super::exec;
-use super::exec::Ended;
+use super::exec::ChildExit;
 use super::exec::Job;
 use super::exec::Signals;
 use super::exec::Stop;
@@ -19,27 +21,25 @@ use super::spec::Step;
 use super::spec::Workflow;
 use super::variables;
 use super::variables::Scope;
-use super::work::given;
-use super::work::joined;
 use crate::dialect::script::record::Header;
 
-/// A probe only looks.
+/// The time limit of a probe.
 const LIMIT: Duration = Duration::from_secs(60);
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Is what a probe found.
+/// The result of a probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum ProbeOutcome {
     /// Exit 0.
     TookEffect,
     /// Exit 1.
-    DidNot,
-    /// Anything else decides nothing.
+    HadNoEffect,
+    /// Any other result.
     Unknown(String),
     Stopped(Stop),
 }
 
-/// Is where a probe looks: the folder, the environment and the variables of its step.
+/// The folder, the environment and the variables that a probe runs with.
 pub(super) struct Probe<'a> {
     pub(super) ledger: &'a Ledger,
     pub(super) workflow: &'a Workflow,
@@ -49,20 +49,22 @@ pub(super) struct Probe<'a> {
 }
 
 impl Probe<'_> {
-    /// Runs the probe of a step. What it prints is for the person who waits, not a result.
-    pub(super) fn run(&self, step: &Step, console: &dyn Console) -> Found {
-        match self.ended(step, console) {
-            Ok(Ended { stop: Some(stop), .. }) => Found::Stopped(stop),
-            Ok(Ended { timed_out: true, .. }) => Found::Unknown(format!("it took longer than {} s", LIMIT.as_secs())),
-            Ok(Ended { code: Some(0), .. }) => Found::TookEffect,
-            Ok(Ended { code: Some(1), .. }) => Found::DidNot,
-            Ok(Ended { code: Some(code), .. }) => Found::Unknown(format!("exit code {code}")),
-            Ok(Ended { signal, .. }) => Found::Unknown(format!("signal {}", signal.unwrap_or_default())),
-            Err(why) => Found::Unknown(why),
+    /// Runs the probe of a step. Its output is shown, not captured.
+    pub(super) fn run(&self, step: &Step, console: &dyn Console) -> ProbeOutcome {
+        match self.run_child(step, console) {
+            Ok(ChildExit { stop: Some(stop), .. }) => ProbeOutcome::Stopped(stop),
+            Ok(ChildExit { timed_out: true, .. }) => {
+                ProbeOutcome::Unknown(format!("it took longer than {} s", LIMIT.as_secs()))
+            }
+            Ok(ChildExit { code: Some(0), .. }) => ProbeOutcome::TookEffect,
+            Ok(ChildExit { code: Some(1), .. }) => ProbeOutcome::HadNoEffect,
+            Ok(ChildExit { code: Some(code), .. }) => ProbeOutcome::Unknown(format!("exit code {code}")),
+            Ok(ChildExit { signal, .. }) => ProbeOutcome::Unknown(format!("signal {}", signal.unwrap_or_default())),
+            Err(why) => ProbeOutcome::Unknown(why),
         }
     }
 
-    fn ended(&self, step: &Step, console: &dyn Console) -> Result<Ended, String> {
+    fn run_child(&self, step: &Step, console: &dyn Console) -> Result<ChildExit, String> {
         let template = step.probe.as_ref().ok_or("it has none")?;
         let shell = variables::render_shell(template, self).map_err(|error| error.message)?;
         let own = step.env.iter().map(|(name, value)| Ok((name.clone(), variables::render(value, self)?)));
@@ -79,13 +81,13 @@ impl Probe<'_> {
         let job = Job {
             words: vec!["/bin/sh".to_owned(), "-c".to_owned(), shell.text],
             folder,
-            env: joined(self.env, own.into_iter().chain(shell.env).chain([mark])),
+            env: merged_env(self.env, own.into_iter().chain(shell.env).chain([mark])),
             timeout: Some(LIMIT),
             grace: GRACE,
             keep: 0,
         };
         let signals = Signals::listen().map_err(|error| error.to_string())?;
-        exec::run(&job, &signals, &mut Aside { step, console }).map_err(|error| error.to_string())
+        exec::run(&job, &signals, &mut ProbeOutput { step, console }).map_err(|error| error.to_string())
     }
 }
 
@@ -97,7 +99,7 @@ impl Scope for Probe<'_> {
         if let Some((_, value)) = self.env.iter().rev().find(|(known, _)| known == name) {
             return Ok(Some(Value::String(value.clone())));
         }
-        Ok(given(name, self.header, self.workflow, self.folder))
+        Ok(built_in(name, self.header, self.workflow, self.folder))
     }
 
     fn names(&self) -> Vec<String> {
@@ -106,13 +108,13 @@ impl Scope for Probe<'_> {
     }
 }
 
-/// Passes on what a probe prints.
-struct Aside<'a> {
+/// A watcher that shows the output of a probe.
+struct ProbeOutput<'a> {
     step: &'a Step,
     console: &'a dyn Console,
 }
 
-impl Watcher for Aside<'_> {
+impl Watcher for ProbeOutput<'_> {
     fn printed(&mut self, _: Stream, bytes: &[u8]) {
         self.console.output(self.step.id.as_str(), Stream::Stderr, bytes);
     }

@@ -1,42 +1,42 @@
-//! How a run ended, for programs: the data of `run/1`.
+//! The data of `run/1`: how a run ended.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::drive::End;
-use super::drive::Ended;
+use super::drive::RunEnd;
+use super::drive::RunResult;
 use super::finish::WorktreeOutcome;
 use crate::model::Progress;
 
-/// Says how a run, or its part between two resumes, ended (`run/1`).
+/// The result of a run, or of the part of it between two resumes (`run/1`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct RunReport {
-    /// Empty where nothing was begun: `piton run --dry-run`.
+    /// Empty for `piton run --dry-run`.
     pub(crate) session: String,
-    pub(crate) status: Ending,
-    /// Where the steps worked.
+    pub(crate) status: ReportStatus,
+    /// The working folder of the steps.
     pub(crate) folder: String,
     pub(crate) progress: Progress,
-    /// The command that goes on, when there is something to go on with.
+    /// The command that resumes the session, when it can be resumed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) resume: Option<String>,
-    /// What became of the worktree, when every step is done and there was one.
+    /// What happened to the worktree, when every step is done and there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) worktree: Option<WorktreeOutcome>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) failed: Option<FailedStep>,
-    /// What stopped the run.
+    /// The signal that stopped the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) signal: Option<String>,
-    /// What would be done, in order.
+    /// The steps that would be run, in order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) would_run: Option<Vec<String>>,
 }
 
-/// Says in a word how it ended.
+/// The status of a run that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Ending {
+pub(crate) enum ReportStatus {
     Completed,
     Failed,
     Interrupted,
@@ -44,24 +44,24 @@ pub(crate) enum Ending {
     Planned,
 }
 
-/// Is the step that a run stopped at.
+/// The step at which a run stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct FailedStep {
     pub(crate) step: String,
-    /// Its place in the workflow, counted from 1.
+    /// Its position in the workflow, counted from 1.
     pub(crate) number: usize,
     pub(crate) error: String,
-    /// Whether the failure passes by itself. A resume tries the step again either way.
+    /// Whether the failure is transient. A resume tries the step again either way.
     pub(crate) retryable: bool,
 }
 
-impl From<&Ended> for RunReport {
-    fn from(ended: &Ended) -> Self {
-        let Ended { session, folder, done, total, .. } = ended;
-        let goes_on = matches!(ended.end, End::Failed { .. } | End::Interrupted(_));
+impl From<&RunResult> for RunReport {
+    fn from(result: &RunResult) -> Self {
+        let RunResult { session, folder, done, total, .. } = result;
+        let goes_on = matches!(result.end, RunEnd::Failed { .. } | RunEnd::Interrupted(_));
         let mut report = Self {
             session: session.clone(),
-            status: Ending::Completed,
+            status: ReportStatus::Completed,
             folder: folder.clone(),
             progress: Progress { done: *done, total: *total },
             resume: goes_on.then(|| format!("piton resume {session}")),
@@ -70,19 +70,19 @@ impl From<&Ended> for RunReport {
             signal: None,
             would_run: None,
         };
-        match &ended.end {
-            End::Completed(left) => report.worktree = (*left != WorktreeOutcome::InPlace).then_some(*left),
-            End::Failed { step, number, error, retryable } => {
-                report.status = Ending::Failed;
+        match &result.end {
+            RunEnd::Completed(left) => report.worktree = (*left != WorktreeOutcome::InPlace).then_some(*left),
+            RunEnd::Failed { step, number, error, retryable } => {
+                report.status = ReportStatus::Failed;
                 let (step, error) = (step.clone(), error.clone());
                 report.failed = Some(FailedStep { step, number: *number, error, retryable: *retryable });
             }
-            End::Interrupted(stop) => {
-                report.status = Ending::Interrupted;
+            RunEnd::Interrupted(stop) => {
+                report.status = ReportStatus::Interrupted;
                 report.signal = Some(stop.as_str().to_owned());
             }
-            End::Planned(steps) => {
-                report.status = Ending::Planned;
+            RunEnd::Planned(steps) => {
+                report.status = ReportStatus::Planned;
                 report.would_run = Some(steps.clone());
             }
         }

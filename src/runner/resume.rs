@@ -1,5 +1,4 @@
-//! What a session goes on with: the one planner decides, and this turns its answer into the steps that are due. Where a person has
-//! to agree, nothing is changed before they did.
+//! Selects the steps that a resume runs. When a person has to agree, nothing is changed before.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -12,8 +11,8 @@ use super::error::RunError;
 use super::ledger::Ledger;
 use super::open::environment;
 use super::open::start_again;
-use super::probe::Found;
 use super::probe::Probe;
+use super::probe::ProbeOutcome;
 use super::spec::Workflow;
 use crate::dialect::script::record::Facts;
 use crate::dialect::script::record::Header;
@@ -37,23 +36,23 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::plural;
 
-/// Is what a caller wants of a session.
+/// The options of a resume.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ResumeOptions {
-    /// It was begun a moment ago.
+    /// The session was just created.
     pub(crate) is_new: bool,
     /// Repeat from this step on.
     pub(crate) from: Option<String>,
     pub(crate) skip: Vec<String>,
-    /// From the first step again.
+    /// Restart from the first step.
     pub(crate) force: bool,
     pub(crate) accept_edits: bool,
     pub(crate) yes: bool,
     pub(crate) dry_run: bool,
 }
 
-/// Is a session whose next steps are being found.
-struct Choice<'a> {
+/// The selection of the steps that are due.
+struct StepSelection<'a> {
     ledger: &'a mut Ledger,
     workflow: &'a Workflow,
     /// The secrets of the workflow.
@@ -61,38 +60,38 @@ struct Choice<'a> {
     header: &'a Header,
     options: &'a ResumeOptions,
     console: &'a dyn Console,
-    standings: Vec<EffectiveStatus>,
+    statuses: Vec<EffectiveStatus>,
 }
 
-/// Returns the steps that are due, after recording that the session goes on.
-pub(super) fn due(
+/// Returns the steps that are due, after recording the resume.
+pub(super) fn scheduled_steps(
     ledger: &mut Ledger,
     (workflow, sha256, declared): (&Workflow, &str, &BTreeMap<String, String>),
     (header, findings): (&Header, Vec<Finding>),
     options: &ResumeOptions,
     console: &dyn Console,
 ) -> Result<Vec<ScheduledStep>, RunError> {
-    let standings = engine::effective_statuses(ledger.run(), &Evidence::default(), &findings);
-    let mut choice = Choice { ledger, workflow, declared, header, options, console, standings };
-    let planned = choice.planned(findings);
+    let statuses = engine::effective_statuses(ledger.run(), &Evidence::default(), &findings);
+    let mut selection = StepSelection { ledger, workflow, declared, header, options, console, statuses };
+    let planned = selection.planned(findings);
     if options.is_new {
         return Ok((0..workflow.steps.len())
             .map(|at| ScheduledStep { at, is_forced: false, is_retry: false })
             .collect());
     }
     if options.force {
-        return choice.force(sha256);
+        return selection.force(sha256);
     }
-    choice.may_go_on(&planned)?;
-    let due = choice.choose()?;
+    selection.check_resumable(&planned)?;
+    let due = selection.select()?;
     if options.dry_run {
         return Ok(due);
     }
-    choice.take_up(sha256, &due)?;
+    selection.record_resume(sha256, &due)?;
     Ok(due)
 }
 
-impl Choice<'_> {
+impl StepSelection<'_> {
     fn planned(&self, findings: Vec<Finding>) -> Planned {
         let run = self.ledger.run();
         let stamp = run.stamp.or(run.started_at).unwrap_or(self.header.created_at);
@@ -114,8 +113,8 @@ impl Choice<'_> {
         engine::plan(run, header, &Evidence::default(), findings, &options)
     }
 
-    /// Refuses what is over, and what a person has to look at first.
-    fn may_go_on(&self, planned: &Planned) -> Result<(), RunError> {
+    /// Refuses sessions that are over and those with blocking findings.
+    fn check_resumable(&self, planned: &Planned) -> Result<(), RunError> {
         let run = self.ledger.run();
         let id = &self.header.session;
         if run.status == RunStatus::Completed && self.options.from.is_none() {
@@ -125,14 +124,14 @@ impl Choice<'_> {
             return Err(RunError::new(ProblemKind::No, message, hints));
         }
         if run.status == RunStatus::Aborted {
-            let message = format!("session {id} was given up");
+            let message = format!("session {id} was aborted");
             return Err(RunError::new(
                 ProblemKind::Person,
                 message,
-                [format!("piton resume {id} --force begins it anew")],
+                [format!("piton resume {id} --force restarts it")],
             ));
         }
-        // Whether a step took effect is options about on its own, with what its person needs to know.
+        // An unknown outcome is asked about separately, in `took_effect`.
         let is_blocking =
             |finding: &&Finding| finding.severity == Severity::Blocking && finding.code != FindingCode::OutcomeUnknown;
         let blocking: Vec<Finding> = planned.findings.iter().filter(is_blocking).cloned().collect();
@@ -146,30 +145,30 @@ impl Choice<'_> {
     }
 
     fn is_over(&self, at: usize) -> bool {
-        self.standings[at].is_over()
+        self.statuses[at].is_over()
     }
 
-    /// Returns what is due in the order of the file.
-    fn choose(&mut self) -> Result<Vec<ScheduledStep>, RunError> {
+    /// Returns the steps that are due, in the order of the file.
+    fn select(&mut self) -> Result<Vec<ScheduledStep>, RunError> {
         let skipped = self.skipped()?;
         let from = match &self.options.from {
             Some(text) => Some(self.from(text, &skipped)?),
             None => None,
         };
         if from.is_none() {
-            self.edits()?;
+            self.check_edited_steps()?;
         }
         let mut due = Vec::new();
-        for at in 0..self.standings.len() {
+        for at in 0..self.statuses.len() {
             let is_chosen = from.is_some_and(|from| at >= from);
             if skipped.contains(&at) || (self.is_over(at) && !is_chosen) {
                 continue;
             }
-            if self.standings[at] == EffectiveStatus::Verify && !is_chosen && self.took_effect(at)? {
+            if self.statuses[at] == EffectiveStatus::Verify && !is_chosen && self.took_effect(at)? {
                 continue;
             }
             let is_forced =
-                is_chosen || matches!(self.standings[at], EffectiveStatus::Verify | EffectiveStatus::Invalid);
+                is_chosen || matches!(self.statuses[at], EffectiveStatus::Verify | EffectiveStatus::Invalid);
             let step = &self.ledger.run().steps[at];
             let is_retry = due.is_empty() && step.attempts > 0 && !self.is_over(at);
             due.push(ScheduledStep { at, is_forced, is_retry });
@@ -183,7 +182,7 @@ impl Choice<'_> {
         found.ok_or_else(|| {
             let known: Vec<&str> = run.steps.iter().take(12).map(|step| step.id.as_str()).collect();
             let message = format!("session {} has no step `{text}`", self.header.session);
-            RunError::new(ProblemKind::NotFound, message, [format!("there are {}", known.join(", "))])
+            RunError::new(ProblemKind::NotFound, message, [format!("its steps: {}", known.join(", "))])
         })
     }
 
@@ -205,8 +204,8 @@ impl Choice<'_> {
         texts.map(|text| self.find(text.trim())).collect()
     }
 
-    /// Finished steps that are defined otherwise now are done again only when a person says so.
-    fn edits(&self) -> Result<(), RunError> {
+    /// Refuses when finished steps were edited, unless a person accepted the edits.
+    fn check_edited_steps(&self) -> Result<(), RunError> {
         let steps = &self.ledger.run().steps;
         let is_edited = |step: &&Step| {
             step.status == Status::Completed
@@ -215,41 +214,41 @@ impl Choice<'_> {
         };
         let edited: Vec<&Step> = steps.iter().filter(is_edited).collect();
         let Some(first) = edited.first().filter(|_| !self.options.accept_edits) else { return Ok(()) };
-        let again = self.standings.iter().filter(|standing| **standing == EffectiveStatus::Invalid).count();
+        let again = self.statuses.iter().filter(|status| **status == EffectiveStatus::Invalid).count();
         let names: Vec<&str> = edited.iter().map(|step| step.id.as_str()).collect();
         let (file, id) = (&self.header.workflow.file, &self.header.session);
         let message = format!(
-            "{file} was changed where it says what finished steps do ({}); going on would do {} again",
+            "{file} was changed in finished steps ({}); resuming would repeat {}",
             names.join(", "),
             plural(again, "finished step")
         );
         let hints = [
             format!("undo the change to step {}, then: piton resume {id}", first.id),
-            format!("or do them again: piton resume {id} --accept-edits"),
+            format!("or repeat them: piton resume {id} --accept-edits"),
         ];
         Err(RunError::new(ProblemKind::Person, message, hints))
     }
 
-    /// Finds out whether a step that must not run twice took effect before it was cut off: its probe says so, else a person does.
+    /// Finds out whether an interrupted step that must not run twice took effect: from its probe, else from a person.
     fn took_effect(&mut self, at: usize) -> Result<bool, RunError> {
         let step = self.ledger.run().steps[at].clone();
-        let may_ask = match self.probed(&step)? {
-            Some(Found::TookEffect) => {
+        let may_ask = match self.run_probe(&step)? {
+            Some(ProbeOutcome::TookEffect) => {
                 self.say(&format!("The probe of step {} found that it took effect; it is not repeated", step.id));
-                return self.settled(&step, "its probe found that it took effect").map(|()| true);
+                return self.record_effect(&step, "its probe found that it took effect").map(|()| true);
             }
-            Some(Found::DidNot) => {
+            Some(ProbeOutcome::HadNoEffect) => {
                 self.say(&format!("The probe of step {} found that it did not take effect; it is repeated", step.id));
                 return Ok(false);
             }
-            Some(Found::Stopped(stop)) => {
+            Some(ProbeOutcome::Stopped(stop)) => {
                 let message =
                     format!("{} came while the probe of step {} ran; nothing was changed", stop.as_str(), step.id);
                 let hint = format!("piton resume {}", self.header.session);
                 return Err(RunError::new(ProblemKind::Stopped(stop), message, [hint]));
             }
-            Some(Found::Unknown(why)) => {
-                self.say(&format!("The probe of step {} decides nothing: {why}", step.id));
+            Some(ProbeOutcome::Unknown(why)) => {
+                self.say(&format!("The probe of step {} is inconclusive: {why}", step.id));
                 true
             }
             None => !self.options.dry_run,
@@ -257,9 +256,9 @@ impl Choice<'_> {
         let question = format!("Step {} must not run twice. Did it take effect? [yes/no]", step.id);
         let answer = if may_ask { self.console.ask(&question, None) } else { None };
         match answer.map(|answer| answer.trim().to_ascii_lowercase()).as_deref() {
-            Some("y" | "yes") => self.settled(&step, "a person said that it took effect").map(|()| true),
+            Some("y" | "yes") => self.record_effect(&step, "a person said that it took effect").map(|()| true),
             Some("n" | "no") => Ok(false),
-            Some(_) | None => Err(self.unsettled(&step)),
+            Some(_) | None => Err(self.outcome_unknown(&step)),
         }
     }
 
@@ -267,8 +266,8 @@ impl Choice<'_> {
         self.console.tell(&Event::Note { text });
     }
 
-    /// Runs the probe of a step, once a person agreed to that. Whether the step is repeated is never for `--yes` to say.
-    fn probed(&self, step: &Step) -> Result<Option<Found>, RunError> {
+    /// Runs the probe of a step once a person agreed; `--yes` agrees to the probe, never to repeating the step.
+    fn run_probe(&self, step: &Step) -> Result<Option<ProbeOutcome>, RunError> {
         let (Some(text), false) = (&step.probe, self.options.dry_run) else { return Ok(None) };
         let Some(defined) = self.workflow.steps.iter().find(|defined| defined.id == step.id) else { return Ok(None) };
         let question =
@@ -282,16 +281,16 @@ impl Choice<'_> {
         Ok(Some(probe.run(defined, self.console)))
     }
 
-    fn settled(&mut self, step: &Step, summary: &str) -> Result<(), RunError> {
+    fn record_effect(&mut self, step: &Step, summary: &str) -> Result<(), RunError> {
         let outcome = Outcome { summary: Some(summary.to_owned()), ..Outcome::completed(step.id.clone()) };
         let facts = Facts { digest: step.definition_digest(), ..Facts::default() };
         self.ledger.record(ChangeKind::Finish(Box::new(outcome)), facts, true)
     }
 
-    fn unsettled(&self, step: &Step) -> RunError {
+    fn outcome_unknown(&self, step: &Step) -> RunError {
         let (id, name) = (&self.header.session, quoted(step.id.as_str()));
         let message = format!(
-            "step {} ({}) must not run twice, and it is unknown whether it took effect before it was cut off",
+            "step {} ({}) must not run twice, and it is unknown whether it took effect before it was interrupted",
             step.id, step.title
         );
         let look = match (&step.probe, self.options.yes) {
@@ -306,7 +305,7 @@ impl Choice<'_> {
         RunError::new(ProblemKind::Person, message, hints)
     }
 
-    /// Begins the session anew, once a person agreed to lose what is done.
+    /// Restarts the session once a person agreed to lose finished steps.
     fn force(&mut self, sha256: &str) -> Result<Vec<ScheduledStep>, RunError> {
         let all =
             (0..self.workflow.steps.len()).map(|at| ScheduledStep { at, is_forced: false, is_retry: false }).collect();
@@ -321,11 +320,11 @@ impl Choice<'_> {
         if self.options.yes {
             self.console.tell(&Event::Note { text: &format!("Force restart loses {steps}") });
         } else if done > 0 && !says_yes(self.console.ask(&question, None)) {
-            let message = format!("a restart would lose {steps}, and nobody agreed; nothing was changed");
+            let message = format!("a restart would lose {steps}; not confirmed, nothing was changed");
             return Err(RunError::new(
                 ProblemKind::Person,
                 message,
-                [format!("when you do: piton resume {id} --force --yes")],
+                [format!("to confirm: piton resume {id} --force --yes")],
             ));
         }
         let definition = Some(self.workflow.outline(sha256.to_owned()));
@@ -333,8 +332,8 @@ impl Choice<'_> {
         Ok(all)
     }
 
-    /// Records that the session goes on, and with what definition.
-    fn take_up(&mut self, sha256: &str, due: &[ScheduledStep]) -> Result<(), RunError> {
+    /// Records the resume, with the definition when it changed.
+    fn record_resume(&mut self, sha256: &str, due: &[ScheduledStep]) -> Result<(), RunError> {
         let run = self.ledger.run();
         let id = &self.header.session;
         let skipped = self.skipped()?;
@@ -356,19 +355,19 @@ impl Choice<'_> {
     }
 }
 
-/// Says what cut the run off.
+/// Returns what interrupted the run.
 fn interruption(run: &Run, due: &[ScheduledStep]) -> Option<Interruption> {
     let step = &run.steps[due.first()?.at];
     let kind = InterruptionKind::of(step.status)?;
     let reason = if step.status == Status::InProgress {
-        "the runner ended in the middle of it".to_owned()
+        "the runner ended during the step".to_owned()
     } else {
         step.error.clone().unwrap_or_default()
     };
     Some(Interruption { kind, step: Some(step.id.clone()), at: step.started_at, reason })
 }
 
-/// Tells whether an answer agrees. Silence never does.
+/// Tells whether an answer agrees; no answer does not.
 pub(super) fn says_yes(answer: Option<String>) -> bool {
     answer.is_some_and(|answer| matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }

@@ -1,4 +1,4 @@
-//! When a failed step is tried again, and when a failure is of a passing kind. Pure: chance and clock are inputs.
+//! When a failed step is tried again, and which failures are transient. Pure: randomness and clock are inputs.
 
 use std::time::Duration;
 
@@ -9,18 +9,18 @@ use crate::model::Timestamp;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
 
-/// Says what sort of failure it was.
+/// A classified failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) kind: FailureKind,
-    /// When a rate limit ends, where it says so.
+    /// When the rate limit ends, if the message says so.
     pub(crate) resets_at: Option<Timestamp>,
     pub(crate) exit_code: Option<i32>,
     /// One line, fit to be recorded.
     pub(crate) message: String,
 }
 
-/// Names what went wrong.
+/// The kind of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FailureKind {
     /// 500, 502, 503, 504.
@@ -32,27 +32,27 @@ pub(crate) enum FailureKind {
     Timeout,
     Authentication,
     NotFound,
-    /// The command ran and said no.
+    /// The command exited with a failure.
     Exit,
     /// It could not be started.
     Spawn,
-    /// A signal ended it that the runner did not send.
+    /// A signal that the runner did not send ended it.
     Signal,
 }
 
-/// Is what a command left when it failed.
+/// A failed command.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Failed<'a> {
+pub(crate) struct FailedCommand<'a> {
     pub(crate) exit_code: Option<i32>,
     pub(crate) signal: Option<i32>,
     pub(crate) timed_out: bool,
     pub(crate) stderr: &'a str,
-    /// For `claude`: the error of the stream, where there was one.
+    /// For `claude`: the error in its stream, if any.
     pub(crate) api_error: Option<&'a str>,
     pub(crate) is_claude: bool,
 }
 
-/// Says what comes after a failure.
+/// What follows a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
     GiveUp,
@@ -60,7 +60,7 @@ pub(crate) enum Decision {
 }
 
 impl Failure {
-    /// Tells whether the same thing may well work later, without anybody changing anything.
+    /// Tells whether the same command may succeed later without any change.
     pub(crate) const fn is_transient(&self) -> bool {
         match self.kind {
             FailureKind::ServerError
@@ -77,8 +77,8 @@ impl Failure {
     }
 }
 
-/// Words by which an error of the service tells what it is, in lower case; the first that is found decides.
-const SIGNS: [(&str, FailureKind); 25] = [
+/// Phrases that identify an error of the service, in lower case; the first match decides.
+const ERROR_PATTERNS: [(&str, FailureKind); 25] = [
     ("authentication", FailureKind::Authentication),
     ("invalid api key", FailureKind::Authentication),
     ("unauthorized", FailureKind::Authentication),
@@ -106,9 +106,9 @@ const SIGNS: [(&str, FailureKind); 25] = [
     ("network error", FailureKind::Network),
 ];
 
-/// Sorts a failure. Only what `claude` says of its service is looked into: a command of a shell may print any text at all, which
-/// counts for a `retry_on` that names what to look for, and for nothing else.
-pub(crate) fn classify(failed: Failed<'_>) -> Failure {
+/// Classifies a failure. Only messages of `claude` are searched for errors of the service. A shell command may print any text, which
+/// counts only for a `retry_on` that asks for it.
+pub(crate) fn classify(failed: FailedCommand<'_>) -> Failure {
     let said = failed.api_error.unwrap_or(failed.stderr);
     let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let how = match (failed.timed_out, failed.signal, failed.exit_code) {
@@ -132,11 +132,11 @@ pub(crate) fn classify(failed: Failed<'_>) -> Failure {
 
 fn service_kind(said: &str) -> Option<FailureKind> {
     let text = said.to_ascii_lowercase();
-    status(&text).or_else(|| SIGNS.iter().find(|(sign, _)| text.contains(sign)).map(|(_, kind)| *kind))
+    status(&text).or_else(|| ERROR_PATTERNS.iter().find(|(sign, _)| text.contains(sign)).map(|(_, kind)| *kind))
 }
 
-/// Reads an HTTP status where it is named as one: `API Error: 500`, `status code 529`, `HTTP 503`, or a line `500 {"type":...`.
-/// A number elsewhere in a text means nothing.
+/// Reads an HTTP status in a known form: `API Error: 500`, `status code 529`, `HTTP 503`, or a line `500 {"type":...`. Other numbers
+/// are ignored.
 fn status(text: &str) -> Option<FailureKind> {
     const BEFORE: [&str; 6] = ["api error: ", "api error (", "http ", "status code ", "status ", "failed: "];
     let named = BEFORE.iter().flat_map(|word| text.match_indices(word).map(|(at, _)| &text[at + word.len()..]));
@@ -155,7 +155,7 @@ fn status(text: &str) -> Option<FailureKind> {
     })
 }
 
-/// Reads when a limit ends: `...limit reached|1760000000`, or the first time in RFC 3339.
+/// Reads when a limit ends: from `...limit reached|1760000000`, or the first RFC 3339 time.
 fn reset(said: &str) -> Option<Timestamp> {
     let seconds = said.split('|').skip(1).find_map(|rest| {
         let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
@@ -170,20 +170,20 @@ fn reset(said: &str) -> Option<Timestamp> {
     seconds.and_then(|seconds| Timestamp::from_unix(seconds, 0)).or_else(stamped)
 }
 
-/// Decides after the `attempt`th try, from 1. `seed` stands for chance.
+/// Decides after the `attempt`th try, counted from 1. `seed` is the source of randomness.
 pub(crate) fn decide(policy: &Retry, attempt: u32, failure: &Failure, now: Timestamp, seed: u64) -> Decision {
-    if attempt >= policy.attempts || !answers(policy, failure) {
+    if attempt >= policy.attempts || !applies_to(policy, failure) {
         return Decision::GiveUp;
     }
     let delay = jittered(delay(policy, attempt), policy, seed);
-    // A limit that says when it ends is not asked earlier, whatever the longest delay is.
+    // A rate limit with a known end is waited for, even beyond `max_delay`.
     let limit = failure.resets_at.map_or(0, |at| at.seconds_since(now).saturating_add(1));
     let limit = Duration::from_secs(u64::try_from(limit).unwrap_or(0));
     Decision::TryAgain { after: delay.max(limit) }
 }
 
-/// Tells whether a policy is meant for such a failure.
-fn answers(policy: &Retry, failure: &Failure) -> bool {
+/// Tells whether a policy retries such a failure.
+fn applies_to(policy: &Retry, failure: &Failure) -> bool {
     if policy.retry_on.is_empty() {
         return match failure.kind {
             FailureKind::Authentication | FailureKind::NotFound | FailureKind::Spawn => false,
@@ -197,7 +197,7 @@ fn answers(policy: &Retry, failure: &Failure) -> bool {
         };
     }
     let text = failure.message.to_lowercase();
-    // Who names a kind for a command of a shell means what its last line says.
+    // For a shell command the kind is read from its last line of stderr.
     let kind = match failure.kind {
         FailureKind::Exit => service_kind(&text).unwrap_or(FailureKind::Exit),
         known => known,
@@ -231,7 +231,7 @@ fn fibonacci(count: u32) -> u32 {
     current
 }
 
-/// Spreads a delay evenly over its jitter, to both sides.
+/// Varies a delay uniformly within its jitter, in both directions.
 fn jittered(delay: Duration, policy: &Retry, seed: u64) -> Duration {
     if policy.jitter <= 0.0 {
         return delay;

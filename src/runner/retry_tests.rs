@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::Decision;
-use super::Failed;
+use super::FailedCommand;
 use super::Failure;
 use super::FailureKind;
 use super::classify;
@@ -17,9 +17,9 @@ fn now() -> Timestamp {
     Timestamp::from_unix(NOW, 0).unwrap()
 }
 
-fn claude(said: &str) -> Failed<'_> {
+fn claude(said: &str) -> FailedCommand<'_> {
     let (exit_code, signal) = (Some(1), None);
-    Failed { exit_code, signal, timed_out: false, stderr: said, api_error: None, is_claude: true }
+    FailedCommand { exit_code, signal, timed_out: false, stderr: said, api_error: None, is_claude: true }
 }
 
 fn failure(kind: FailureKind) -> Failure {
@@ -54,21 +54,29 @@ fn what_claude_says_of_its_service_is_sorted() {
 
 #[test]
 fn a_shell_command_may_print_anything() {
-    let failed = Failed { is_claude: false, ..claude("one\nHTTP 500: Overloaded\n\n") };
+    let failed = FailedCommand { is_claude: false, ..claude("one\nHTTP 500: Overloaded\n\n") };
     let found = classify(failed);
     assert_eq!((found.kind, found.is_transient()), (FailureKind::Exit, false));
     assert_eq!(found.message, "exit code 1: HTTP 500: Overloaded");
     for (failed, kind, message) in [
-        (Failed { timed_out: true, stderr: "", ..failed }, FailureKind::Timeout, "it took longer than its timeout"),
-        (Failed { signal: Some(9), exit_code: None, stderr: "", ..failed }, FailureKind::Signal, "signal 9 ended it"),
-        (Failed { exit_code: None, stderr: "", ..failed }, FailureKind::Spawn, "it could not be started"),
+        (
+            FailedCommand { timed_out: true, stderr: "", ..failed },
+            FailureKind::Timeout,
+            "it took longer than its timeout",
+        ),
+        (
+            FailedCommand { signal: Some(9), exit_code: None, stderr: "", ..failed },
+            FailureKind::Signal,
+            "signal 9 ended it",
+        ),
+        (FailedCommand { exit_code: None, stderr: "", ..failed }, FailureKind::Spawn, "it could not be started"),
     ] {
         assert_eq!(
             classify(failed),
             Failure { kind, resets_at: None, exit_code: failed.exit_code, message: message.to_owned() }
         );
     }
-    let secret = Failed { stderr: "bad key sk-0123456789abcdef", ..failed };
+    let secret = FailedCommand { stderr: "bad key sk-0123456789abcdef", ..failed };
     assert_eq!(classify(secret).message, "exit code 1: bad key [masked]");
 }
 
@@ -160,7 +168,7 @@ fn a_policy_answers_to_what_it_names() {
         ("500 tests failed", false),
         ("HTTP 404", false),
     ] {
-        let failed = classify(Failed { is_claude: false, ..claude(said) });
+        let failed = classify(FailedCommand { is_claude: false, ..claude(said) });
         assert_eq!(decide(&network, 1, &failed, now(), 0) != Decision::GiveUp, is_answered, "{said}");
         assert!(!failed.is_transient(), "{said}");
     }

@@ -1,5 +1,4 @@
-//! What is set for every step, and what must never be written down. Values of secrets reach the steps and nothing else: not the
-//! journal, not a log, not a message.
+//! Secrets and environment files. The values of secrets reach the steps only, never the journal, a log or a message.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +10,16 @@ use super::files;
 use super::spec::Secret;
 use crate::store;
 
-/// A shorter value would be found in texts that have nothing to do with it.
+/// Shorter values would match unrelated text.
 const SHORTEST: usize = 6;
-/// A variable of the runner's own environment whose name has one of these in it holds a secret.
+/// An environment variable of the runner whose name contains one of these holds a secret.
 const SECRET_NAMES: [&str; 7] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "ACCESS_KEY", "CREDENTIAL"];
 const MASK: &str = "***";
 
-/// Knows what must not be written down.
+/// The values to mask in everything that is written.
 #[derive(Clone, Default)]
 pub(super) struct Masks {
-    /// The longest first, so that none hides a part of another.
+    /// The longest first, so that no value masks a part of another.
     values: Vec<(String, String)>,
 }
 
@@ -31,7 +30,7 @@ impl std::fmt::Debug for Masks {
 }
 
 impl Masks {
-    /// Takes the declared secrets and those of the environment.
+    /// Collects the declared secrets and those of the environment.
     pub(super) fn of(declared: &BTreeMap<String, String>, environment: impl Iterator<Item = (String, String)>) -> Self {
         let is_secret = |name: &str| SECRET_NAMES.iter().any(|part| name.to_ascii_uppercase().contains(part));
         let found = environment.filter(|(name, _)| is_secret(name));
@@ -45,7 +44,7 @@ impl Masks {
         Self { values }
     }
 
-    /// Returns a text without any of the values.
+    /// Returns a text with all values masked.
     pub(super) fn hide(&self, text: &str) -> String {
         let hidden = |text: String, (value, _): &(String, String)| match text.contains(value.as_str()) {
             true => text.replace(value.as_str(), MASK),
@@ -54,7 +53,7 @@ impl Masks {
         crate::model::mask_secrets(&self.values.iter().fold(text.to_owned(), hidden)).into_owned()
     }
 
-    /// Returns the name of a secret whose value a text has in it.
+    /// Returns the name of a secret whose value a text contains.
     pub(super) fn found_in(&self, text: &str) -> Option<&str> {
         self.values.iter().find(|(value, _)| text.contains(value.as_str())).map(|(_, name)| name.as_str())
     }
@@ -64,7 +63,7 @@ impl Masks {
 ///
 /// # Errors
 ///
-/// When one is not there. Its value is in no message.
+/// When one is missing. The message never contains a value.
 pub(super) fn fetch(
     declared: &BTreeMap<String, Secret>,
     root: &Utf8Path,
@@ -92,7 +91,7 @@ pub(super) fn fetch(
     Ok(found)
 }
 
-/// Reads a file of variables: `NAME=value` lines, with `export` before and quotes around where somebody likes them.
+/// Parses a file of variables: `NAME=value` lines, with an optional `export` and optional quotes.
 ///
 /// # Errors
 ///
@@ -105,11 +104,11 @@ pub(super) fn env_file(text: &str) -> Result<Vec<(String, String)>, String> {
             continue;
         }
         let line = line.strip_prefix("export ").unwrap_or(line);
-        let (name, value) = line.split_once('=').ok_or_else(|| format!("line {number} is no `NAME=value`"))?;
+        let (name, value) = line.split_once('=').ok_or_else(|| format!("line {number} is not `NAME=value`"))?;
         let name = name.trim();
         let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !plain || name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) || name.starts_with("PITON_") {
-            return Err(format!("line {number}: no step can be given a variable of that name"));
+            return Err(format!("line {number}: not a usable variable name"));
         }
         found.push((name.to_owned(), unquoted(value.trim())));
     }
@@ -122,7 +121,7 @@ fn unquoted(value: &str) -> String {
             return inner.to_owned();
         }
     }
-    // A comment begins with a blank before it.
+    // A comment starts after a space.
     value.split_once(" #").map_or(value, |(value, _)| value).trim_end().to_owned()
 }
 

@@ -1,4 +1,4 @@
-//! Does one step: a command, what it prints, and what it leaves. Nothing of a step is recorded here but the items of a `foreach`.
+//! Runs one step: its command, its output and its variables. Only the items of a `foreach` are recorded here.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,9 +8,11 @@ use camino::Utf8PathBuf;
 use serde_json::Value;
 
 use super::console::Event;
+use super::context::RunContext;
+use super::context::merged_env;
 use super::error::RunError;
 use super::exec;
-use super::exec::Ended;
+use super::exec::ChildExit;
 use super::exec::Job;
 use super::exec::Signals;
 use super::exec::Stop;
@@ -18,220 +20,242 @@ use super::files;
 use super::orphan;
 use super::output_watcher::OutputWatcher;
 use super::retry::Decision;
-use super::retry::Failed;
+use super::retry::FailedCommand;
 use super::retry::Failure;
 use super::retry::FailureKind;
 use super::retry::classify;
 use super::retry::decide;
-use super::scope::Names;
+use super::scoped_variables::ScopedVariables;
 use super::spec::Capture;
 use super::spec::Command;
 use super::spec::Step;
 use super::spec::template::Template;
 use super::variables;
 use super::variables::RenderError;
-use super::work::Work;
-use super::work::joined;
 use crate::dialect::script::record::Captured;
 use crate::model::StepId;
 use crate::store;
 
-/// How long a child may take to end by itself before it is killed.
+/// How long a child has to end after SIGTERM before it is killed.
 const GRACE: Duration = Duration::from_secs(5);
-/// How much of what a step prints can be captured.
+/// The largest output that a step can capture.
 pub(super) const CAPTURE_LIMIT: usize = 8 << 20;
 
-/// Is one thread of a run: it does one thing after the other.
+/// One thread of a run, which runs steps one after the other.
 pub(super) struct StepExecutor<'a> {
-    pub(super) work: &'a Work<'a>,
+    pub(super) context: &'a RunContext<'a>,
     pub(super) signals: Signals,
-    /// Variables of the item that it works on.
+    /// Variables of the current item.
     pub(super) locals: BTreeMap<String, Value>,
-    /// What the step left so far; it is recorded with its end.
-    pub(super) left: BTreeMap<String, Value>,
+    /// Variables that the step set so far; recorded when it ends.
+    pub(super) outputs: BTreeMap<String, Value>,
     /// HEAD before the first try of the step.
     pub(super) head: Option<String>,
-    /// When the step as a whole has to be done.
+    /// The deadline of the step as a whole.
     pub(super) deadline: Option<Instant>,
-    /// The step of the workflow that it is at.
-    pub(super) top: Option<StepId>,
-    /// Somebody wants to know what the next commands print.
-    pub(super) is_listening: bool,
+    /// The current top-level step.
+    pub(super) workflow_step: Option<StepId>,
+    /// Whether the output of the next commands is needed.
+    pub(super) keeps_stdout: bool,
 }
 
-/// Says how a step ended.
+/// The outcome of a step.
 #[derive(Clone, Debug)]
-pub(super) enum Done {
-    Completed(Produced),
+pub(super) enum StepOutcome {
+    Completed(StepOutput),
     Skipped(&'static str),
     Failed(Failure),
-    /// The runner was told to stop in the middle of it.
+    /// A signal stopped the runner during the step.
     Stopped(Stop),
 }
 
-/// Is what a step produced.
+/// What a step produced.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Produced {
+pub(super) struct StepOutput {
     pub(super) code: Option<i32>,
-    /// As far as somebody wants it.
+    /// Empty unless it is needed.
     pub(super) stdout: Vec<u8>,
     pub(super) stderr: String,
     pub(super) took: Duration,
-    /// What a reader of the history should know.
+    /// A remark for the history.
     pub(super) summary: Option<String>,
 }
 
 impl<'a> StepExecutor<'a> {
-    pub(super) fn new(work: &'a Work<'a>) -> Result<Self, RunError> {
+    pub(super) fn new(context: &'a RunContext<'a>) -> Result<Self, RunError> {
         let signals = Signals::listen().map_err(|error| {
-            RunError::new(super::error::ProblemKind::Unreadable, format!("signals cannot be listened to: {error}"), [])
+            RunError::new(super::error::ProblemKind::Unreadable, format!("cannot listen for signals: {error}"), [])
         })?;
-        let (locals, left) = (BTreeMap::new(), BTreeMap::new());
-        Ok(Self { work, signals, locals, left, head: None, deadline: None, top: None, is_listening: false })
+        let (locals, outputs) = (BTreeMap::new(), BTreeMap::new());
+        Ok(Self {
+            context,
+            signals,
+            locals,
+            outputs,
+            head: None,
+            deadline: None,
+            workflow_step: None,
+            keeps_stdout: false,
+        })
     }
 
-    fn names(&self) -> Names<'_> {
-        Names { work: self.work, locals: &self.locals, left: &self.left, head: self.head.as_deref() }
+    fn variables(&self) -> ScopedVariables<'_> {
+        ScopedVariables {
+            context: self.context,
+            locals: &self.locals,
+            outputs: &self.outputs,
+            head: self.head.as_deref(),
+        }
     }
 
     pub(super) fn render(&self, template: &Template) -> Result<String, Failure> {
-        variables::render(template, &self.names()).map_err(unrendered)
+        variables::render(template, &self.variables()).map_err(unrendered)
     }
 
-    /// Does a step inside of another one, with all its tries.
-    pub(super) fn nested(&mut self, step: &Step) -> Result<Done, RunError> {
-        if let Some(done) = self.unwanted(step) {
+    /// Runs a nested step with all its tries.
+    pub(super) fn run_nested(&mut self, step: &Step) -> Result<StepOutcome, RunError> {
+        if let Some(done) = self.skipped_by_condition(step) {
             return Ok(done);
         }
         let mut attempt = 1;
         loop {
-            match self.once(step)? {
-                Done::Failed(failure) => {
-                    let Some(after) = self.again(step, attempt, &failure) else { return self.handled(step, failure) };
+            match self.try_once(step)? {
+                StepOutcome::Failed(failure) => {
+                    let Some(after) = self.retry_delay(step, attempt, &failure) else {
+                        return self.run_handler(step, failure);
+                    };
                     if let Some(stop) = exec::pause(after, &self.signals) {
-                        return Ok(Done::Stopped(stop));
+                        return Ok(StepOutcome::Stopped(stop));
                     }
                     attempt += 1;
                 }
-                done @ (Done::Completed(_) | Done::Skipped(_) | Done::Stopped(_)) => return Ok(done),
-            }
-        }
-    }
-
-    /// Does several, until one fails.
-    pub(super) fn all(&mut self, steps: &[Step]) -> Result<Done, RunError> {
-        let mut last = Produced::default();
-        for step in steps {
-            match self.nested(step)? {
-                Done::Completed(produced) => last = produced,
-                Done::Skipped(_) => {}
-                Done::Failed(failure) => {
-                    let message = format!("{}: {}", step.title, failure.message);
-                    return Ok(Done::Failed(Failure { message, ..failure }));
+                done @ (StepOutcome::Completed(_) | StepOutcome::Skipped(_) | StepOutcome::Stopped(_)) => {
+                    return Ok(done);
                 }
-                stopped @ Done::Stopped(_) => return Ok(stopped),
             }
         }
-        Ok(Done::Completed(last))
     }
 
-    /// Says how long to wait before the next try; `None` when there is none. Tells that there is one.
-    pub(super) fn again(&self, step: &Step, attempt: u32, failure: &Failure) -> Option<Duration> {
+    /// Runs steps in order until one fails.
+    pub(super) fn run_all(&mut self, steps: &[Step]) -> Result<StepOutcome, RunError> {
+        let mut last = StepOutput::default();
+        for step in steps {
+            match self.run_nested(step)? {
+                StepOutcome::Completed(produced) => last = produced,
+                StepOutcome::Skipped(_) => {}
+                StepOutcome::Failed(failure) => {
+                    let message = format!("{}: {}", step.title, failure.message);
+                    return Ok(StepOutcome::Failed(Failure { message, ..failure }));
+                }
+                stopped @ StepOutcome::Stopped(_) => return Ok(stopped),
+            }
+        }
+        Ok(StepOutcome::Completed(last))
+    }
+
+    /// Returns the delay before the next try and reports it; `None` when there is no further try.
+    pub(super) fn retry_delay(&self, step: &Step, attempt: u32, failure: &Failure) -> Option<Duration> {
         let policy = step.retry.as_ref()?;
-        let now = self.work.ticker.now().now;
+        let now = self.context.ticker.now().now;
         let seed = store::sessions::random();
         match decide(policy, attempt, failure, now, seed) {
             Decision::GiveUp => None,
             Decision::TryAgain { after } => {
                 let (step, error) = (step.id.as_str(), failure.message.as_str());
                 let attempts = policy.attempts;
-                self.work.console.tell(&Event::Again { step, error, attempt, attempts, after });
+                self.context.console.tell(&Event::Again { step, error, attempt, attempts, after });
                 Some(after)
             }
         }
     }
 
-    /// Lets the handler of a failed step do its work, and the step try again after it.
-    pub(super) fn handled(&mut self, step: &Step, mut failure: Failure) -> Result<Done, RunError> {
-        let Some(handler) = &step.on_failure else { return Ok(Done::Failed(failure)) };
+    /// Runs the handler of a failed step, then tries the step again.
+    pub(super) fn run_handler(&mut self, step: &Step, mut failure: Failure) -> Result<StepOutcome, RunError> {
+        let Some(handler) = &step.on_failure else { return Ok(StepOutcome::Failed(failure)) };
         for attempt in 0..handler.max_attempts.max(1) {
-            self.work.console.tell(&Event::Handling { step: step.id.as_str(), error: &failure.message });
+            self.context.console.tell(&Event::Handling { step: step.id.as_str(), error: &failure.message });
             self.locals.insert("error".to_owned(), Value::String(failure.message.clone()));
-            let handled = self.all(&handler.steps);
+            let handled = self.run_all(&handler.steps);
             self.locals.remove("error");
             match handled? {
-                Done::Completed(_) | Done::Skipped(_) => {}
-                Done::Failed(of_handler) => {
+                StepOutcome::Completed(_) | StepOutcome::Skipped(_) => {}
+                StepOutcome::Failed(of_handler) => {
                     let message = format!("{}; its handler failed as well: {}", failure.message, of_handler.message);
                     failure.message = crate::model::clean_line(&message, 400);
                     break;
                 }
-                stopped @ Done::Stopped(_) => return Ok(stopped),
+                stopped @ StepOutcome::Stopped(_) => return Ok(stopped),
             }
             if attempt >= handler.max_attempts {
                 break;
             }
-            match self.once(step)? {
-                Done::Failed(again) => failure = again,
-                done @ (Done::Completed(_) | Done::Skipped(_) | Done::Stopped(_)) => return Ok(done),
+            match self.try_once(step)? {
+                StepOutcome::Failed(again) => failure = again,
+                done @ (StepOutcome::Completed(_) | StepOutcome::Skipped(_) | StepOutcome::Stopped(_)) => {
+                    return Ok(done);
+                }
             }
         }
         if handler.fail_workflow {
-            return Ok(Done::Failed(failure));
+            return Ok(StepOutcome::Failed(failure));
         }
-        let summary = format!("failed ({}); its `on_failure` lets the workflow go on", failure.message);
-        Ok(Done::Completed(Produced { code: failure.exit_code, summary: Some(summary), ..Produced::default() }))
+        let summary = format!("failed ({}); its `on_failure` lets the workflow continue", failure.message);
+        Ok(StepOutcome::Completed(StepOutput {
+            code: failure.exit_code,
+            summary: Some(summary),
+            ..StepOutput::default()
+        }))
     }
 
-    /// Says how a step ends that is not wanted; `None` when it is.
-    pub(super) fn unwanted(&self, step: &Step) -> Option<Done> {
-        match variables::holds(step.when.as_ref()?, &self.names()) {
+    /// Returns the outcome of a step whose `when` does not hold; `None` when it has to run.
+    pub(super) fn skipped_by_condition(&self, step: &Step) -> Option<StepOutcome> {
+        match variables::holds(step.when.as_ref()?, &self.variables()) {
             Ok(true) => None,
-            Ok(false) => Some(Done::Skipped("its `when` does not hold")),
-            Err(error) => Some(Done::Failed(unrendered(error))),
+            Ok(false) => Some(StepOutcome::Skipped("its `when` does not hold")),
+            Err(error) => Some(StepOutcome::Failed(unrendered(error))),
         }
     }
 
-    /// Tries a step once: its command, and what belongs to its success.
-    pub(super) fn once(&mut self, step: &Step) -> Result<Done, RunError> {
+    /// Tries a step once: its command, its checks and its `on_success` steps.
+    pub(super) fn try_once(&mut self, step: &Step) -> Result<StepOutcome, RunError> {
         let outer = self.deadline;
         let own = step.timeout.and_then(exec::moment_in);
         self.deadline = [outer, own].into_iter().flatten().min();
         let done = self.command(step);
         self.deadline = outer;
         let produced = match done? {
-            Done::Completed(produced) => produced,
-            done @ (Done::Skipped(_) | Done::Failed(_) | Done::Stopped(_)) => return Ok(done),
+            StepOutcome::Completed(produced) => produced,
+            done @ (StepOutcome::Skipped(_) | StepOutcome::Failed(_) | StepOutcome::Stopped(_)) => return Ok(done),
         };
-        if let Some(failure) = self.after(step, &produced) {
-            return Ok(Done::Failed(failure));
+        if let Some(failure) = self.collect_outputs(step, &produced) {
+            return Ok(StepOutcome::Failed(failure));
         }
-        match self.all(&step.on_success)? {
-            Done::Completed(_) | Done::Skipped(_) => Ok(Done::Completed(produced)),
-            Done::Failed(failure) => {
+        match self.run_all(&step.on_success)? {
+            StepOutcome::Completed(_) | StepOutcome::Skipped(_) => Ok(StepOutcome::Completed(produced)),
+            StepOutcome::Failed(failure) => {
                 let message = format!("on_success: {}", failure.message);
-                Ok(Done::Failed(Failure { message, ..failure }))
+                Ok(StepOutcome::Failed(Failure { message, ..failure }))
             }
-            stopped @ Done::Stopped(_) => Ok(stopped),
+            stopped @ StepOutcome::Stopped(_) => Ok(stopped),
         }
     }
 
-    fn command(&mut self, step: &Step) -> Result<Done, RunError> {
+    fn command(&mut self, step: &Step) -> Result<StepOutcome, RunError> {
         match &step.command {
-            Command::Shell(program) => Ok(self.shell(step, program).unwrap_or_else(Done::Failed)),
-            Command::Claude(prompt) => Ok(self.claude(step, prompt).unwrap_or_else(Done::Failed)),
+            Command::Shell(program) => Ok(self.shell(step, program).unwrap_or_else(StepOutcome::Failed)),
+            Command::Claude(prompt) => Ok(self.claude(step, prompt).unwrap_or_else(StepOutcome::Failed)),
             Command::WriteFile(file) => Ok(match self.write_file(step, file) {
-                Ok(()) => Done::Completed(Produced::default()),
-                Err(failure) => Done::Failed(failure),
+                Ok(()) => StepOutcome::Completed(StepOutput::default()),
+                Err(failure) => StepOutcome::Failed(failure),
             }),
             Command::Validate(validate) => self.validate(validate),
             Command::Foreach(foreach) => self.foreach(step, foreach),
         }
     }
 
-    /// Keeps what the step is to leave; says why it cannot.
-    fn after(&mut self, step: &Step, produced: &Produced) -> Option<Failure> {
-        if step.commit_required && store::git::head(&self.work.folder).and_then(|head| head.sha) == self.head {
+    /// Captures the outputs of the step; returns a failure when that is impossible.
+    fn collect_outputs(&mut self, step: &Step, produced: &StepOutput) -> Option<Failure> {
+        if step.commit_required && store::git::head(&self.context.folder).and_then(|head| head.sha) == self.head {
             return Some(refused("it has `commit_required`, and no commit was made".to_owned()));
         }
         if let Some(capture) = &step.capture
@@ -239,26 +263,26 @@ impl<'a> StepExecutor<'a> {
         {
             return Some(failure);
         }
-        if self.work.named.contains(step.id.as_str()) {
+        if self.context.referenced.contains(step.id.as_str()) {
             let output = String::from_utf8_lossy(&produced.stdout).trim_end_matches(['\n', '\r']).to_owned();
-            return self.leave(format!("step.{}.output", step.id), Value::String(output)).err();
+            return self.set_output(format!("step.{}.output", step.id), Value::String(output)).err();
         }
         None
     }
 
-    fn capture(&mut self, capture: &Capture, produced: &Produced) -> Result<(), Failure> {
+    fn capture(&mut self, capture: &Capture, produced: &StepOutput) -> Result<(), Failure> {
         let (name, streams) = (&capture.name, capture.streams);
         if streams.stdout {
             let text = String::from_utf8_lossy(&produced.stdout);
             let value = variables::captured(capture, &text).map_err(unrendered)?;
-            self.leave(name.clone(), value)?;
+            self.set_output(name.clone(), value)?;
         }
         if streams.stderr {
             let text = Value::String(produced.stderr.trim_end_matches(['\n', '\r']).to_owned());
             if !streams.stdout {
-                self.leave(name.clone(), text.clone())?;
+                self.set_output(name.clone(), text.clone())?;
             }
-            self.leave(format!("{name}.stderr"), text)?;
+            self.set_output(format!("{name}.stderr"), text)?;
         }
         let more = [
             (streams.exit_code, "exit_code", Value::from(produced.code.unwrap_or(0))),
@@ -266,47 +290,46 @@ impl<'a> StepExecutor<'a> {
             (streams.duration, "duration", Value::from(produced.took.as_secs_f64())),
         ];
         for (_, what, value) in more.into_iter().filter(|(wanted, _, _)| *wanted) {
-            self.leave(format!("{name}.{what}"), value)?;
+            self.set_output(format!("{name}.{what}"), value)?;
         }
         Ok(())
     }
 
-    /// Takes what the step left, as it is recorded.
-    pub(super) fn take_left(&mut self) -> Result<BTreeMap<String, Captured>, String> {
-        let left = std::mem::take(&mut self.left);
-        let ledger = self.work.ledger();
+    /// Takes the variables that the step set, in recorded form.
+    pub(super) fn take_outputs(&mut self) -> Result<BTreeMap<String, Captured>, String> {
+        let left = std::mem::take(&mut self.outputs);
+        let ledger = self.context.ledger();
         left.into_iter().map(|(name, value)| Ok((name, ledger.keep(value)?))).collect()
     }
 
-    fn leave(&mut self, name: String, value: Value) -> Result<(), Failure> {
-        if let Some(secret) = self.work.masks.found_in(&variables::as_text(&value)) {
-            let message =
-                format!("what `{name}` captures has the secret `{secret}` in it, and a secret is never stored");
+    fn set_output(&mut self, name: String, value: Value) -> Result<(), Failure> {
+        if let Some(secret) = self.context.masks.found_in(&variables::as_text(&value)) {
+            let message = format!("`{name}` captures the secret `{secret}`, and secrets are never stored");
             return Err(refused(format!("{message}: let the step that needs it read it from its environment")));
         }
-        self.left.insert(name, value);
+        self.outputs.insert(name, value);
         Ok(())
     }
 
-    pub(super) fn shell(&mut self, step: &Step, program: &Template) -> Result<Done, Failure> {
-        let shell = variables::render_shell(program, &self.names()).map_err(unrendered)?;
+    pub(super) fn shell(&mut self, step: &Step, program: &Template) -> Result<StepOutcome, Failure> {
+        let shell = variables::render_shell(program, &self.variables()).map_err(unrendered)?;
         let words = vec!["/bin/sh".to_owned(), "-c".to_owned(), shell.text];
-        self.job(step, words, shell.env, false)
+        self.run_command(step, words, shell.env, false)
     }
 
-    fn claude(&mut self, step: &Step, prompt: &Template) -> Result<Done, Failure> {
+    fn claude(&mut self, step: &Step, prompt: &Template) -> Result<StepOutcome, Failure> {
         let words = super::claude::words(&self.render(prompt)?);
-        self.job(step, words, Vec::new(), true)
+        self.run_command(step, words, Vec::new(), true)
     }
 
-    /// Starts a command in the folder of a step and sees it to its end.
-    fn job(
+    /// Runs a command in the folder of a step.
+    fn run_command(
         &mut self,
         step: &Step,
         words: Vec<String>,
         env: Vec<(String, String)>,
         is_claude: bool,
-    ) -> Result<Done, Failure> {
+    ) -> Result<StepOutcome, Failure> {
         let folder = self.folder(step)?;
         let own = step.env.iter().map(|(name, value)| Ok((name.clone(), self.render(value)?)));
         let own: Vec<(String, String)> = own.collect::<Result<_, Failure>>()?;
@@ -317,49 +340,49 @@ impl<'a> StepExecutor<'a> {
             }
             None => None,
         };
-        let is_kept = step.capture.is_some() || self.work.named.contains(step.id.as_str()) || self.is_listening;
+        let is_kept = step.capture.is_some() || self.context.referenced.contains(step.id.as_str()) || self.keeps_stdout;
         let now = exec::now();
         let timeout = self.deadline.map(|deadline| deadline.saturating_duration_since(now));
         let keep = if is_kept && !is_claude { CAPTURE_LIMIT } else { 0 };
-        let mark = orphan::mark(&self.work.header.session, self.top.as_ref().map(StepId::as_str));
+        let mark = orphan::mark(&self.context.header.session, self.workflow_step.as_ref().map(StepId::as_str));
         let job = Job {
             words,
             folder,
-            env: joined(&self.work.env, own.into_iter().chain(env).chain([mark])),
+            env: merged_env(&self.context.env, own.into_iter().chain(env).chain([mark])),
             timeout,
             grace: GRACE,
             keep,
         };
-        let mut watcher = OutputWatcher::new(self.work, step, is_claude, output);
-        let ended = exec::run(&job, &self.signals, &mut watcher);
+        let mut watcher = OutputWatcher::new(self.context, step, is_claude, output);
+        let exit = exec::run(&job, &self.signals, &mut watcher);
         let seen = watcher.end();
-        let ended = ended.map_err(|error| not_started(&job.words[0], &error))?;
-        if let Some(stop) = ended.stop {
-            return Ok(Done::Stopped(stop));
+        let exit = exit.map_err(|error| not_started(&job.words[0], &error))?;
+        if let Some(stop) = exit.stop {
+            return Ok(StepOutcome::Stopped(stop));
         }
         if let Some(problem) = seen.problem {
             return Err(refused(problem));
         }
         let api_error = seen.api_error.as_deref();
-        if ended.code != Some(0) || ended.timed_out || api_error.is_some() {
-            return Err(self.failure(&ended, &seen.stderr, api_error, is_claude));
+        if exit.code != Some(0) || exit.timed_out || api_error.is_some() {
+            return Err(self.failure(&exit, &seen.stderr, api_error, is_claude));
         }
-        if is_kept && (ended.is_cut && !is_claude && ended.stdout.len() >= CAPTURE_LIMIT) {
-            return Err(refused(format!("it prints more than the {CAPTURE_LIMIT} bytes that are kept of a step")));
+        if is_kept && (exit.is_cut && !is_claude && exit.stdout.len() >= CAPTURE_LIMIT) {
+            return Err(refused(format!("its output exceeds the {CAPTURE_LIMIT} bytes that a step can capture")));
         }
-        let stdout = if is_claude { seen.result.unwrap_or_default().into_bytes() } else { ended.stdout };
+        let stdout = if is_claude { seen.result.unwrap_or_default().into_bytes() } else { exit.stdout };
         let took = exec::now().saturating_duration_since(now);
-        Ok(Done::Completed(Produced { code: ended.code, stdout, stderr: seen.stderr, took, summary: None }))
+        Ok(StepOutcome::Completed(StepOutput { code: exit.code, stdout, stderr: seen.stderr, took, summary: None }))
     }
 
-    fn failure(&self, ended: &Ended, stderr: &str, api_error: Option<&str>, is_claude: bool) -> Failure {
-        let hidden = self.work.masks.hide(stderr);
-        let api_error = api_error.map(|error| self.work.masks.hide(error));
-        classify(Failed {
-            // An error that the stream tells of is one, whatever the exit code says.
-            exit_code: ended.code.map(|code| if code == 0 { 1 } else { code }),
-            signal: ended.signal,
-            timed_out: ended.timed_out,
+    fn failure(&self, exit: &ChildExit, stderr: &str, api_error: Option<&str>, is_claude: bool) -> Failure {
+        let hidden = self.context.masks.hide(stderr);
+        let api_error = api_error.map(|error| self.context.masks.hide(error));
+        classify(FailedCommand {
+            // An error in the stream is a failure even with exit code 0.
+            exit_code: exit.code.map(|code| if code == 0 { 1 } else { code }),
+            signal: exit.signal,
+            timed_out: exit.timed_out,
             stderr: &hidden,
             api_error: api_error.as_deref(),
             is_claude,
@@ -368,13 +391,13 @@ impl<'a> StepExecutor<'a> {
 
     pub(super) fn folder(&self, step: &Step) -> Result<Utf8PathBuf, Failure> {
         match &step.working_dir {
-            None => Ok(self.work.folder.clone()),
-            Some(path) => files::below(&self.work.folder, &self.render(path)?).map_err(refused),
+            None => Ok(self.context.folder.clone()),
+            Some(path) => files::below(&self.context.folder, &self.render(path)?).map_err(refused),
         }
     }
 }
 
-/// Is a failure that no other try changes.
+/// Returns a failure that another try cannot change.
 pub(super) fn refused(message: String) -> Failure {
     let message = crate::model::clean_line(&crate::model::mask_secrets(&message), 400);
     Failure { kind: FailureKind::Spawn, resets_at: None, exit_code: None, message }

@@ -1,8 +1,7 @@
-//! What the texts of a workflow file stand for. Pure: values come in, text and an environment go out.
+//! Renders the texts of a workflow file. Pure: values come in, text and an environment go out.
 //!
-//! A value never becomes part of a shell's program. The text that a shell gets names an environment variable of its own
-//! (`PITON_VAR_1`, ...) where the workflow names a value, quoted for the place it stands in; the value goes through the
-//! environment and is one word, whatever is in it.
+//! A value never becomes part of a shell program. The program refers to an environment variable (`PITON_VAR_1`, ...) in its place,
+//! quoted for its position; the value passes through the environment and is always one word.
 
 use serde_json::Value;
 
@@ -20,23 +19,23 @@ use super::spec::template::Template;
 use crate::model::clean_line;
 use crate::model::nearest;
 
-/// What the system lets one variable of an environment have, with room for its name (`MAX_ARG_STRLEN` of Linux is 128 KiB).
+/// The largest value of an environment variable, with room for its name (`MAX_ARG_STRLEN` of Linux is 128 KiB).
 const LARGEST: usize = 128 * 1024 - 64;
 
-/// Answers for variables.
+/// A source of variables.
 pub(crate) trait Scope {
-    /// Returns the value of a whole name (`a.b` is asked for as `a.b`, then as `a`); `None` when nothing of that name is set.
+    /// Returns the value of a full name (`a.b` is looked up as `a.b`, then as `a`); `None` when it is not set.
     ///
     /// # Errors
     ///
-    /// When the name is known and its value cannot be had: git failed, say.
+    /// When the name is known and its value cannot be read, for example because git failed.
     fn get(&self, name: &str) -> Result<Option<Value>, String>;
 
-    /// Returns all names that are set, for what to suggest instead of an unset one.
+    /// Returns all names that are set, for suggestions.
     fn names(&self) -> Vec<String>;
 }
 
-/// Says why a text cannot be rendered.
+/// The reason why a text cannot be rendered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub(crate) struct RenderError {
@@ -50,14 +49,14 @@ impl RenderError {
     }
 }
 
-/// Is a program text for `sh -c` with the environment that holds its values.
+/// A program for `sh -c` with the environment that holds its values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ShellText {
     pub(crate) text: String,
     pub(crate) env: Vec<(String, String)>,
 }
 
-/// Renders a text that no shell reads: a prompt, a path, the content of a file.
+/// Renders a text that is not a shell program: a prompt, a path, the content of a file.
 ///
 /// # Errors
 ///
@@ -73,11 +72,11 @@ pub(crate) fn render(template: &Template, scope: &dyn Scope) -> Result<String, R
     Ok(text)
 }
 
-/// Renders the program text of a shell.
+/// Renders a shell program.
 ///
 /// # Errors
 ///
-/// When a variable is not set, or cannot stand where it stands.
+/// When a variable is not set or not allowed in its position.
 pub(crate) fn render_shell(template: &Template, scope: &dyn Scope) -> Result<ShellText, RenderError> {
     let places = quoting(template).map_err(|message| RenderError::new(message, "change the command"))?;
     let mut places = places.into_iter();
@@ -107,16 +106,17 @@ pub(crate) fn render_shell(template: &Template, scope: &dyn Scope) -> Result<She
 fn check(reference: &Reference, place: Quoting, text: &str) -> Result<(), RenderError> {
     let name = &reference.path;
     if text.len() > LARGEST {
-        let message = format!("`${{{name}}}` has {} bytes, more than the {LARGEST} a command can be given", text.len());
-        return Err(RenderError::new(message, "let the step that makes it write a file, and name the file"));
+        let message = format!("`${{{name}}}` has {} bytes; a command can be passed at most {LARGEST}", text.len());
+        return Err(RenderError::new(message, "let the step that produces it write a file, and pass the path"));
     }
     if text.contains('\0') {
-        let message = format!("`${{{name}}}` has a NUL in it, which no command can be given");
-        return Err(RenderError::new(message, "let the step that makes it write a file, and name the file"));
+        let message = format!("`${{{name}}}` contains a NUL byte, which cannot be passed to a command");
+        return Err(RenderError::new(message, "let the step that produces it write a file, and pass the path"));
     }
-    // A shell computes with names and even runs commands that it finds in an expression.
+    // A shell evaluates names, and even commands, in an arithmetic expression.
     if place == Quoting::Arithmetic && text.parse::<i64>().is_err() {
-        let message = format!("`${{{name}}}` stands in `$((...))` and is no whole number: `{}`", clean_line(text, 40));
+        let message =
+            format!("`${{{name}}}` is used in `$((...))` and is not a whole number: `{}`", clean_line(text, 40));
         return Err(RenderError::new(message, "compute with whole numbers only"));
     }
     Ok(())
@@ -126,7 +126,7 @@ fn check(reference: &Reference, place: Quoting, text: &str) -> Result<(), Render
 ///
 /// # Errors
 ///
-/// When a variable is not set, or two sides cannot be compared.
+/// When a variable is not set or two values cannot be compared.
 pub(crate) fn holds(condition: &Condition, scope: &dyn Scope) -> Result<bool, RenderError> {
     match condition {
         Condition::Value(operand) => Ok(is_true(&side(operand, scope)?)),
@@ -144,7 +144,7 @@ fn side(operand: &Operand, scope: &dyn Scope) -> Result<Value, RenderError> {
     }
 }
 
-/// False are `false`, null, 0, and an empty text, list or mapping; so are the texts `false` and `0`, as commands print them.
+/// `false`, null, 0 and an empty text, list or mapping are false, and so are the texts `false` and `0`, which commands print.
 fn is_true(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -156,7 +156,7 @@ fn is_true(value: &Value) -> bool {
     }
 }
 
-/// Two sides that both read as numbers are compared as numbers, others as texts.
+/// Compares two values as numbers when both are numbers, else as texts.
 fn compare(left: &Value, comparison: Comparison, right: &Value) -> Result<bool, RenderError> {
     let numbers = as_number(left).zip(as_number(right));
     let equal = |left: &Value, right: &Value| match as_number(left).zip(as_number(right)) {
@@ -195,7 +195,7 @@ fn as_number(value: &Value) -> Option<f64> {
     }
 }
 
-/// Writes a value as text: a text as it is, nothing for null, lists and mappings as JSON.
+/// Returns a value as text: a text unchanged, null as nothing, lists and mappings as JSON.
 pub(crate) fn as_text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -206,10 +206,10 @@ pub(crate) fn as_text(value: &Value) -> String {
 
 fn value(reference: &Reference, scope: &dyn Scope) -> Result<Value, RenderError> {
     let found = look_up(&reference.path, scope).map_err(|why| {
-        let message = format!("`${{{}}}` cannot be had: {}", reference.path, clean_line(&why, 200));
-        RenderError::new(message, "correct what it comes from, then resume")
+        let message = format!("`${{{}}}` cannot be read: {}", reference.path, clean_line(&why, 200));
+        RenderError::new(message, "correct its source, then resume")
     })?;
-    // As in a shell, an empty value counts as none where there is a fallback.
+    // As in a shell, the fallback also replaces an empty value.
     let is_empty = |value: &Value| matches!(value, Value::Null) || value.as_str().is_some_and(str::is_empty);
     match (found, &reference.fallback) {
         (Some(value), Some(fallback)) if is_empty(&value) => Ok(Value::String(render(fallback, scope)?)),
@@ -219,7 +219,7 @@ fn value(reference: &Reference, scope: &dyn Scope) -> Result<Value, RenderError>
     }
 }
 
-/// Asks for the longest name first, then goes on inside its value.
+/// Looks up the longest name first, then descends into its value.
 fn look_up(path: &str, scope: &dyn Scope) -> Result<Option<Value>, String> {
     let ends = path.rmatch_indices('.').map(|(at, _)| at);
     for end in std::iter::once(path.len()).chain(ends) {
@@ -248,15 +248,15 @@ fn unset(path: &str, scope: &dyn Scope) -> RenderError {
     RenderError::new(format!("the variable `${{{path}}}` is not set"), hint)
 }
 
-/// Turns what a command printed into a value.
+/// Parses the output of a command.
 ///
 /// # Errors
 ///
-/// When it is not what the capture says it is.
+/// When it does not have the format of the capture.
 pub(crate) fn captured(capture: &Capture, stdout: &str) -> Result<Value, RenderError> {
     let text = stdout.trim_end_matches(['\n', '\r']);
     let wrong = |what: &str| {
-        let message = format!("what `{}` captures is no {what}: `{}`", capture.name, clean_line(text, 80));
+        let message = format!("what `{}` captures cannot be read as {what}: `{}`", capture.name, clean_line(text, 80));
         RenderError::new(message, "correct what the command prints, or the `capture_format`")
     };
     match capture.format {

@@ -74,7 +74,7 @@ fn an_unset_variable_is_named_with_what_was_meant() {
     assert!(error.hint.starts_with("did you mean `${name}`? write `${nam:-default}`"), "{}", error.hint);
     assert_eq!(plain("${data.list.9}").unwrap_err().message, "the variable `${data.list.9}` is not set");
     assert_eq!(plain("${name.inner}").unwrap_err().message, "the variable `${name.inner}` is not set");
-    assert_eq!(plain("${git}").unwrap_err().message, "`${git}` cannot be had: no repository");
+    assert_eq!(plain("${git}").unwrap_err().message, "`${git}` cannot be read: no repository");
     assert!(shell("echo ${unknown}").unwrap_err().message.contains("`${unknown}`"));
 }
 
@@ -96,9 +96,9 @@ fn a_shell_gets_references_and_never_values() {
 #[test]
 fn values_that_a_command_cannot_be_given_are_named() {
     for (text, expected) in [
-        ("echo ${huge}", "`${huge}` has 131072 bytes, more than the 131008 a command can be given"),
-        ("echo ${nul}", "`${nul}` has a NUL in it, which no command can be given"),
-        ("echo $((${name}))", "`${name}` stands in `$((...))` and is no whole number: `it's $(touch x)`"),
+        ("echo ${huge}", "`${huge}` has 131072 bytes; a command can be passed at most 131008"),
+        ("echo ${nul}", "`${nul}` contains a NUL byte, which cannot be passed to a command"),
+        ("echo $((${name}))", "`${name}` is used in `$((...))` and is not a whole number: `it's $(touch x)`"),
     ] {
         assert_eq!(shell(text).unwrap_err().message, expected, "{text}");
     }
@@ -151,6 +151,9 @@ fn captures_become_what_their_format_says() {
     for (format, what) in
         [(CaptureFormat::Json, "JSON"), (CaptureFormat::Number, "number"), (CaptureFormat::Boolean, "boolean")]
     {
-        assert_eq!(of(format, "nan\n").unwrap_err().message, format!("what `v` captures is no {what}: `nan`"));
+        assert_eq!(
+            of(format, "nan\n").unwrap_err().message,
+            format!("what `v` captures cannot be read as {what}: `nan`")
+        );
     }
 }

@@ -1,9 +1,16 @@
-//! Sessions of the runner: `session.json` says what a session is, `journal.jsonl` what happened in it, `checkpoint.json` where that
-//! leaves it. `spec` reads the workflow file that a session runs. Pure, like every dialect.
+//! Sessions of the runner: `session.json` is the header, `journal.jsonl` the records, `checkpoint.json` a snapshot of the state.
+//! Pure, like every dialect.
+//!
+//! - `paths` locates the files of a session; `session` reads them as a whole.
+//! - `record` is the journal with its chain, `state` the sum of its records, `snapshot` a stored copy of that.
+//! - `read` turns a session into a run, `write` records a change, `past` lists and restores earlier states.
+//! - `native` has the plan in the words of Specification 186, and the brief of a step.
+//! - `spec` parses the workflow file that a session runs.
+//! - `prodigy` reads and imports the sessions of Prodigy.
 
 mod native;
 mod past;
-mod place;
+mod paths;
 pub(crate) mod prodigy;
 mod read;
 pub(crate) mod record;
@@ -13,13 +20,13 @@ pub(crate) mod spec;
 pub(crate) mod state;
 mod write;
 
-pub(crate) use place::candidate;
+pub(crate) use paths::candidate;
 pub(crate) use session::Session;
 pub(crate) use session::start;
 
 use camino::Utf8Path;
 use record::Header;
-use record::Rest;
+use record::Remainder;
 use serde_json::Value;
 
 use crate::dialect::Archival;
@@ -46,7 +53,7 @@ use crate::model::Run;
 use crate::model::Timestamp;
 use crate::model::quoted;
 
-/// Speaks the sessions of `piton run`.
+/// The dialect of the sessions of `piton run`.
 pub(crate) struct Script;
 
 impl Dialect for Script {
@@ -59,7 +66,7 @@ impl Dialect for Script {
     }
 
     fn marks(&self, path: &str) -> bool {
-        place::session_of_header(path).is_some() || prodigy::is_marked(path)
+        paths::session_of_header(path).is_some() || prodigy::is_marked(path)
     }
 
     fn keeps_state_in(&self, _folder: &RelPath, _config: &Config) -> bool {
@@ -68,7 +75,7 @@ impl Dialect for Script {
 
     fn probe(&self, listing: &Listing) -> Probed {
         let candidates = listing.entries.iter().filter(|entry| !entry.is_dir).filter_map(|entry| {
-            let id = place::session_of_header(entry.path.as_str())?;
+            let id = paths::session_of_header(entry.path.as_str())?;
             let header: Option<Header> = entry.content.as_deref().and_then(|bytes| serde_json::from_slice(bytes).ok());
             candidate(id, header.as_ref())
         });
@@ -101,9 +108,9 @@ impl Dialect for Script {
     }
 
     fn truncated_tail(&self, files: &FileSet) -> Option<(RelPath, u64)> {
-        let session = Session::of(files).ok()?;
-        let is_torn = matches!(session.rest, Rest::Torn { .. });
-        is_torn.then_some((session.journal_file, session.tail.length))
+        let session = Session::read(files).ok()?;
+        let is_torn = matches!(session.remainder, Remainder::Torn { .. });
+        is_torn.then_some((session.journal_file, session.journal_end.length))
     }
 
     fn archive(&self, files: &FileSet, run: Option<&Run>, _at: Timestamp) -> Result<Option<Archival>, EditError> {

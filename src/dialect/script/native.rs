@@ -1,5 +1,4 @@
-//! The plan of a session in the words of Specification 186 (docs/formats/prodigy.md#the-resume-plan), and the hand-over to
-//! whoever looks after a step by hand.
+//! The plan of a session in the words of Specification 186 (docs/formats/prodigy.md#the-resume-plan), and the brief of a step.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,7 +8,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::session::Session;
-use super::state::Last;
+use super::state::ExecutionState;
 use super::state::State;
 use crate::model::Action;
 use crate::model::Brief;
@@ -61,26 +60,26 @@ pub(super) fn state_fields(state: &State, steps: &[Step]) -> Value {
         let retry = state.steps.get(step.as_str()).and_then(|step| step.retry);
         retry.map(|retry| json!({"attempts": retry.attempts, "next_at": retry.next_at}))
     };
-    match &state.last {
-        Last::Created => json!("Created"),
-        Last::BeforeStep { step } => json!({"BeforeStep": {"step_index": index(step), "retry": retry(step)}}),
-        Last::Completed { step } => json!({"Completed": {"step_index": index(step)}}),
-        Last::Failed { step, error, retryable } => {
+    match &state.execution {
+        ExecutionState::Created => json!("Created"),
+        ExecutionState::BeforeStep { step } => json!({"BeforeStep": {"step_index": index(step), "retry": retry(step)}}),
+        ExecutionState::Completed { step } => json!({"Completed": {"step_index": index(step)}}),
+        ExecutionState::Failed { step, error, retryable } => {
             let error = mask_secrets(&clean_line(error, 400)).into_owned();
             let retry = retry(step);
             json!({"Failed": {"step_index": index(step), "error": error, "retryable": retryable, "retry": retry}})
         }
-        Last::Interrupted { step, in_progress } => {
+        ExecutionState::Interrupted { step, in_progress } => {
             json!({"Interrupted": {"step_index": step.as_ref().and_then(index), "in_progress": in_progress}})
         }
     }
 }
 
-/// Writes the hand-over for one step.
+/// Writes the brief of one step.
 pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     let Some(step) = run.step(&next.step) else { return Brief::default() };
     let definition = step.definition.clone();
-    let session = Session::of(files).ok();
+    let session = Session::read(files).ok();
     let header = session.as_ref().map(|session| &session.header);
     let folder = header.map(|header| header.worktree.as_ref().unwrap_or(&header.root).as_str().to_owned());
     let workflow = header.map(|header| header.workflow.file.under(&header.workflow.root).into_string());

@@ -1,4 +1,4 @@
-//! The journal is its own history: every record of it is a change, and the state before any of them can be had again.
+//! The history of a session: the state before each record of the journal can be restored.
 
 use super::record::Event;
 use super::record::Facts;
@@ -11,7 +11,7 @@ use crate::model::Edit;
 use crate::model::FileSet;
 use crate::model::Finding;
 
-/// Lists how the session stood before each record; the first began it.
+/// Lists the state before each record but the first, which started the session.
 pub(super) fn journal_checkpoints(files: &FileSet) -> Option<Vec<PastCheckpoint>> {
     let records = records(files).ok()?;
     let checkpoints = records.iter().skip(1).map(|record| {
@@ -30,21 +30,21 @@ pub(super) fn journal_checkpoints(files: &FileSet) -> Option<Vec<PastCheckpoint>
     Some(checkpoints.collect())
 }
 
-/// Records the state before a record as the one that counts from here on.
+/// Records the state before a record as the current state.
 pub(super) fn restore_checkpoint(files: &FileSet, checkpoint: &str) -> Result<Vec<Edit>, EditError> {
     let unreadable = |finding: Box<Finding>| {
         let file = files.state.as_str().to_owned();
         EditError::Unreadable { file, problem: finding.message }
     };
-    let session = Session::of(files).map_err(unreadable)?;
+    let session = Session::read(files).map_err(unreadable)?;
     let records = records(files).map_err(unreadable)?;
     let wanted = checkpoint.parse::<u64>().ok().filter(|seq| *seq > 1);
     let at = wanted.and_then(|seq| records.iter().position(|record| record.seq == seq));
     let Some(at) = at else {
         return Err(EditError::Unsupported(format!("{} has no checkpoint `{checkpoint}`", files.name)));
     };
-    let state = State::of(&records[..at]);
-    // What the session is called and where its workflow stands is not undone.
+    let state = State::from_records(&records[..at]);
+    // The definition of the workflow is not undone.
     let state = State { workflow: session.state.workflow.clone(), ..state };
     let (edit, _) = session.append(Event::Base(Box::new(state)), Facts::default())?;
     Ok(vec![edit])

@@ -6,14 +6,14 @@ use serde_json::Map;
 use serde_json::Value;
 
 use super::native;
-use super::place;
+use super::paths;
 use super::record::Captured;
 use super::record::Outline;
 use super::record::OutlineStep;
-use super::record::Rest;
+use super::record::Remainder;
 use super::session::Session;
 use super::spec;
-use super::state::Last;
+use super::state::ExecutionState;
 use super::state::Phase;
 use super::state::StepState;
 use super::state::part_names;
@@ -41,12 +41,12 @@ use crate::model::clean_line;
 use crate::model::mask_secrets;
 use crate::model::sha256_hex;
 
-/// Longer texts of a captured variable are told by their size.
+/// Longer values of captured variables are shown as their size.
 const SHOWN: usize = 1_000;
 
 /// Reads the run of a session.
 pub(super) fn load(files: &FileSet) -> Loaded {
-    match Session::of(files) {
+    match Session::read(files) {
         Ok(session) => Reader { files, session, findings: Vec::new() }.load(),
         Err(finding) => {
             let fix = format!("restore the last checkpoint: `piton restore {}`", files.name);
@@ -99,50 +99,49 @@ impl Reader<'_> {
             interruption: self.interruption(),
             mode: None,
             resumes: state.run.resumes,
-            writable: header.is_writable() && !matches!(session.rest, Rest::Newer { .. }),
-            degraded: matches!(session.rest, Rest::Broken { .. } | Rest::Newer { .. }),
+            writable: header.is_writable() && !matches!(session.remainder, Remainder::Newer { .. }),
+            degraded: matches!(session.remainder, Remainder::Broken { .. } | Remainder::Newer { .. }),
         };
         let wanted = EvidenceRequest { workspace: worktree.map(Some), ..EvidenceRequest::default() };
         let native = native::state_fields(state, &run.steps);
-        let proofs = self.session.proofs;
-        Loaded { run: Some(run), findings: self.findings, wanted, native, proofs }
+        Loaded { run: Some(run), findings: self.findings, wanted, native }
     }
 
-    /// Says what is wrong with the files themselves.
+    /// Reports damage of the files.
     fn damage(&mut self) {
         let session = &self.session;
         let file = &session.journal_file;
         let resume = format!("piton resume {}", session.header.session);
-        let seen = session.state.seq > session.tail.seq;
-        let goes_on = if seen { "the snapshot has seen more and counts" } else { "what comes before it counts" };
+        let seen = session.state.seq > session.journal_end.seq;
+        let goes_on = if seen { "the newer snapshot counts" } else { "the records before it count" };
         let finding = |code, message: String| Finding::new(code, message).at(file);
-        match &session.rest {
-            Rest::Nothing => {}
-            Rest::Torn { bytes } => {
-                let message = format!("the last record was cut off after {bytes} bytes; what comes before it is whole");
+        match &session.remainder {
+            Remainder::Nothing => {}
+            Remainder::Torn { bytes } => {
+                let message = format!("the last record is incomplete ({bytes} bytes); everything before it is intact");
                 self.findings
                     .push(finding(FindingCode::InterruptedWrite, message).fix("nothing: the next write sets it aside"));
             }
-            Rest::Broken { line, reason } => {
-                let message = format!("line {line} is not to be trusted ({reason}), nor is what follows; {goes_on}");
-                let fix = format!("look at what would be done again, then `{resume} --yes`");
+            Remainder::Broken { line, reason } => {
+                let message = format!("line {line} and everything after it is damaged ({reason}); {goes_on}");
+                let fix = format!("check what would be repeated, then `{resume} --yes`");
                 self.findings.push(finding(FindingCode::StateCorrupt, message).line(*line, None).fix(fix));
             }
-            Rest::Newer { line } => {
+            Remainder::Newer { line } => {
                 let message = format!("line {line} was written by a newer version; {goes_on}");
                 self.findings.push(finding(FindingCode::FormatNewer, message).line(*line, None).fix("update piton"));
             }
         }
         if session.header.format > super::record::FORMAT {
-            let message = format!("the session has format {}; it is read, not written", session.header.format);
+            let message = format!("the session has format {}; it can be read but not written", session.header.format);
             self.findings.push(finding(FindingCode::FormatNewer, message).fix("update piton"));
         }
         if let Some(problem) = &session.snapshot_problem {
-            let message = format!("checkpoint.json says nothing: {}; the journal counts", clean_line(problem, 200));
+            let message = format!("checkpoint.json cannot be used: {}; the journal counts", clean_line(problem, 200));
             let mut finding =
                 finding(FindingCode::StateLeftover, message).fix("nothing: the next checkpoint replaces it");
-            // Where the journal is sound, nothing that the snapshot could say is missing.
-            if session.rest == Rest::Nothing {
+            // A sound journal needs no snapshot.
+            if session.remainder == Remainder::Nothing {
                 finding.code = FindingCode::FieldIgnored;
                 finding.severity = FindingCode::FieldIgnored.severity();
             }
@@ -150,16 +149,16 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the workflow as it is now, else as the session keeps it. Takes it out of the session.
+    /// Takes the recorded workflow out of the session; returns the current one where it can be read, else the recorded one.
     fn outline(&mut self) -> Outline {
         let kept = std::mem::take(&mut self.session.state.workflow);
         let source = &self.session.header.workflow;
-        let shown = place::folder_of(&self.files.state).and_then(|folder| place::workflow(&folder));
+        let shown = paths::folder_of(&self.files.state).and_then(|folder| paths::workflow(&folder));
         let bytes = shown.as_ref().and_then(|shown| self.files.bytes(shown));
         let path = source.file.under(&source.root);
         let unreadable = |why: String| {
-            let message = format!("the workflow file {path} {why}; the steps are those that the session keeps");
-            let fix = format!("bring {path} back: a resume runs what it says");
+            let message = format!("the workflow file {path} {why}; the recorded steps count");
+            let fix = format!("restore {path}: a resume needs it");
             Finding::new(FindingCode::DefinitionUnreadable, message).fix(fix)
         };
         let Some(bytes) = bytes else {
@@ -174,7 +173,7 @@ impl Reader<'_> {
         }
         match spec::parse(&source.file, bytes).workflow {
             None => {
-                self.findings.push(unreadable("was changed and has mistakes now".to_owned()));
+                self.findings.push(unreadable("changed and has mistakes now".to_owned()));
                 kept
             }
             Some(workflow) => {
@@ -185,7 +184,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Says what was added to the workflow and taken out of it; what was changed is for the planner to see.
+    /// Reports steps that were added or removed; the planner reports changed ones.
     fn drift(&mut self, kept: &Outline, now: &Outline) {
         let missing = |of: &Outline, from: &Outline| {
             let known: BTreeSet<&str> = from.steps.iter().map(|step| step.id.as_str()).collect();
@@ -195,16 +194,16 @@ impl Reader<'_> {
         let (removed, added) = (missing(kept, now), missing(now, kept));
         let mut changes = Vec::new();
         if !removed.is_empty() {
-            changes.push(format!("taken out: {}", clean_line(&removed, 200)));
+            changes.push(format!("removed: {}", clean_line(&removed, 200)));
         }
         if !added.is_empty() {
             changes.push(format!("added: {}", clean_line(&added, 200)));
         }
         if kept.head != now.head {
-            changes.push("changed: what stands outside of the steps".to_owned());
+            changes.push("changed: settings outside the steps".to_owned());
         }
         if !changes.is_empty() {
-            let message = format!("the workflow file was changed since; {}", changes.join("; "));
+            let message = format!("the workflow file changed; {}", changes.join("; "));
             self.findings.push(Finding::new(FindingCode::DefinitionDrift, message));
         }
     }
@@ -241,24 +240,24 @@ impl Reader<'_> {
     }
 
     fn state_files(&self) -> Vec<RelPath> {
-        let folder = place::folder_of(&self.files.state);
-        let snapshot = folder.and_then(|folder| place::snapshot(&folder));
+        let folder = paths::folder_of(&self.files.state);
+        let snapshot = folder.and_then(|folder| paths::snapshot(&folder));
         std::iter::once(self.files.state.clone())
             .chain(snapshot.filter(|path| self.files.bytes(path).is_some()))
             .collect()
     }
 
     fn position(&self) -> Option<StepId> {
-        match &self.session.state.last {
-            Last::Created | Last::Interrupted { step: None, .. } => None,
-            Last::BeforeStep { step }
-            | Last::Completed { step }
-            | Last::Failed { step, .. }
-            | Last::Interrupted { step: Some(step), .. } => Some(step.clone()),
+        match &self.session.state.execution {
+            ExecutionState::Created | ExecutionState::Interrupted { step: None, .. } => None,
+            ExecutionState::BeforeStep { step }
+            | ExecutionState::Completed { step }
+            | ExecutionState::Failed { step, .. }
+            | ExecutionState::Interrupted { step: Some(step), .. } => Some(step.clone()),
         }
     }
 
-    /// What is left once every step is done: the work of a worktree is not merged by itself.
+    /// Returns what follows when every step is done: a worktree has to be merged.
     fn follow_up(&self) -> Option<FollowUp> {
         let header = &self.session.header;
         let base = header.base_branch.as_deref().unwrap_or("the branch it came from");
@@ -276,9 +275,12 @@ impl Reader<'_> {
             return None;
         }
         let reason = state.run.reason.clone().unwrap_or_else(|| "paused by the user".to_owned());
-        let (step, in_progress) = match &state.last {
-            Last::Interrupted { step, in_progress } => (step.clone().filter(|_| *in_progress), *in_progress),
-            Last::Created | Last::BeforeStep { .. } | Last::Completed { .. } | Last::Failed { .. } => (None, false),
+        let (step, in_progress) = match &state.execution {
+            ExecutionState::Interrupted { step, in_progress } => (step.clone().filter(|_| *in_progress), *in_progress),
+            ExecutionState::Created
+            | ExecutionState::BeforeStep { .. }
+            | ExecutionState::Completed { .. }
+            | ExecutionState::Failed { .. } => (None, false),
         };
         let kind = if in_progress { InterruptionKind::AgentInterruption } else { InterruptionKind::Paused };
         Some(Interruption { kind, step, at: state.run.changed_at, reason })

@@ -1,7 +1,7 @@
-//! The journal of a session: one line of JSON for each event, each chained to the one before it by a digest. Pure.
+//! The journal of a session: one JSON line per event, chained to the line before it by a digest. Pure.
 //!
 //! A line is `{"chain":"<64 hex digits>",<rest>}`. Its chain is the SHA-256 of the chain of the line before it (of the bytes of
-//! `session.json` for the first), a line end and `{<rest>}`, so that a line that was cut, changed, moved or left out shows.
+//! `session.json` for the first), a line end and `{<rest>}`, so that a line that was cut, changed, moved or removed is detected.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,11 @@ use serde_json::Value;
 
 use super::state::State;
 use crate::model::Change;
-use crate::model::Digest;
 use crate::model::RelPath;
 use crate::model::StepId;
 use crate::model::Timestamp;
+use crate::model::sha256_hex;
+use crate::model::sha256_hex_of;
 
 pub(crate) const HEADER: &str = "session.json";
 pub(crate) const JOURNAL: &str = "journal.jsonl";
@@ -23,7 +24,7 @@ pub(crate) const SNAPSHOT: &str = "checkpoint.json";
 /// The format that this program writes.
 pub(crate) const FORMAT: u32 = 1;
 
-/// Is `session.json`: what a session is. Written once, when it is created, before anything else.
+/// The content of `session.json`, written once when the session is created.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Header {
     /// [`FORMAT`].
@@ -46,12 +47,12 @@ pub(crate) struct Header {
     /// What `--args` gave, for `${ARG}`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) args: Vec<String>,
-    /// The session of Prodigy that it was taken over from.
+    /// The session of Prodigy that it was imported from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) imported_from: Option<String>,
 }
 
-/// Says where a workflow file is.
+/// The location of a workflow file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Source {
     /// Absolute: the root of the session, or the folder of a workflow file that lies outside of it.
@@ -59,7 +60,7 @@ pub(crate) struct Source {
     pub(crate) file: RelPath,
 }
 
-/// Is one line of the journal.
+/// One line of the journal.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Record {
     /// From 1, without gaps.
@@ -70,32 +71,32 @@ pub(crate) struct Record {
     pub(crate) facts: Facts,
 }
 
-/// Says what a line records.
+/// The event that a line records.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Event {
     /// An admitted transition.
     Change(Change),
-    /// The whole state at this point, where a damaged journal begins anew.
+    /// The whole state at this point, from which a damaged journal continues.
     Base(Box<State>),
 }
 
-/// Is what the runner knows of an event beside the change itself. Everything is optional.
+/// What the runner knows of an event besides the change itself. Everything is optional.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Facts {
-    /// The definition from here on: with the start, and with a resume that took up an edited file.
+    /// The definition from here on: with the start, and with a resume of an edited file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) definition: Option<Outline>,
-    /// Of a step that ended: the digest of what it was defined as.
+    /// Of a step that ended: the digest of its definition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) digest: Option<String>,
-    /// Variables that it left; `null` takes one away.
+    /// Variables that it set; `null` removes one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) variables: BTreeMap<String, Captured>,
-    /// The items of a `foreach`, with the first record of a part of it.
+    /// The items of a `foreach`, with the first record of one of its parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) items: Option<Vec<Value>>,
-    /// Of a failure: whether it was of a passing kind.
+    /// Of a failure: whether it is transient.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) retryable: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -103,10 +104,10 @@ pub(crate) struct Facts {
     /// What stopped a step or the runner: `SIGINT`, `SIGTERM`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) signal: Option<String>,
-    /// The child that does the step, so that a resume can end one that outlived its runner.
+    /// The child that runs the step, so that a resume can end one that outlived its runner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) child: Option<Child>,
-    /// Of a step that failed and will be tried again: how often it was tried, and when it is its turn again.
+    pub(crate) child: Option<ChildProcess>,
+    /// Of a failed step that will be tried again: the tries so far and the time of the next one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) retry: Option<RetryState>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -114,26 +115,26 @@ pub(crate) struct Facts {
     /// HEAD of the working folder before the first step, for the git variables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) head: Option<String>,
-    /// What a worktree's end was: `merged`, `kept`, `removed`.
+    /// What happened to the worktree: `merged`, `kept`, `removed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) worktree: Option<String>,
 }
 
-/// Is a process by its id and the moment it started, which a recycled id does not share.
+/// A process, identified by its id and start time, since ids are reused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Child {
+pub(crate) struct ChildProcess {
     pub(crate) pid: u32,
     pub(crate) started: String,
 }
 
-/// Is how far the tries of a step have come.
+/// The tries of a step so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RetryState {
     pub(crate) attempts: u32,
     pub(crate) next_at: Timestamp,
 }
 
-/// Is the value of a variable: itself, or where it is when it is large.
+/// The value of a variable, or the file that holds a large one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Captured {
@@ -148,23 +149,23 @@ pub(crate) enum Captured {
     },
 }
 
-/// Is a workflow as a session keeps it: enough to say where it stands when the file is gone.
+/// A workflow as a session records it: enough to report progress when the file is missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Outline {
     pub(crate) name: String,
     /// Digest of the bytes of the file.
     pub(crate) sha256: String,
-    /// Digest of what stands outside of the steps: environment, secrets.
+    /// Digest of everything outside the steps: environment, secrets.
     pub(crate) head: String,
     pub(crate) steps: Vec<OutlineStep>,
 }
 
-/// Is one step of an outline.
+/// One step of an outline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OutlineStep {
     pub(crate) id: StepId,
     pub(crate) title: String,
-    /// `Step::essence`.
+    /// `Step::canonical`.
     pub(crate) definition: Value,
     #[serde(default = "yes", skip_serializing_if = "is_true")]
     pub(crate) idempotent: bool,
@@ -181,46 +182,34 @@ const fn is_true(value: &bool) -> bool {
     *value
 }
 
-/// Is where a journal ends: what the next record is chained to.
+/// The end of a journal, which the next record is chained to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Tail {
-    /// Of the last record; 0 for none.
+pub(crate) struct JournalEnd {
+    /// Number of the last record; 0 for none.
     pub(crate) seq: u64,
     pub(crate) chain: String,
-    /// Bytes up to and with the last good line.
+    /// Bytes up to the end of the last sound line.
     pub(crate) length: u64,
-    /// Of the header and of these bytes behind it.
-    pub(crate) digest: Digest,
 }
 
-/// Is the digest of a header and the journal behind it, up to any place.
-pub(crate) struct Trail<'a> {
-    journal: &'a [u8],
-    /// Of the header and each whole piece of the journal, so that no place is far from one that is known.
-    marks: Vec<Digest>,
-}
-
-/// How long the pieces of a [`Trail`] are.
-const PIECE: usize = 64 << 10;
-
-/// Is what could be read of a journal.
+/// The readable part of a journal.
 #[cfg(any(test, fuzzing))]
 #[derive(Clone, Debug)]
 pub(crate) struct Journal {
     pub(crate) records: Vec<Record>,
-    pub(crate) tail: Tail,
-    pub(crate) rest: Rest,
+    pub(crate) journal_end: JournalEnd,
+    pub(crate) remainder: Remainder,
 }
 
-/// Says what comes after the last good record.
+/// What follows the last sound record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Rest {
+pub(crate) enum Remainder {
     Nothing,
-    /// An unfinished last line: a write that was cut off. It is set aside, and nothing is lost.
+    /// An incomplete last line: a write that was cut off. It is set aside, and nothing is lost.
     Torn {
         bytes: u64,
     },
-    /// A line that is not what was written, and whatever follows it.
+    /// A line that is not what was written, and everything after it.
     Broken {
         line: u32,
         reason: String,
@@ -231,60 +220,37 @@ pub(crate) enum Rest {
     },
 }
 
-impl Tail {
-    /// Returns the end of the journal that holds nothing yet.
+impl JournalEnd {
+    /// Returns the end of an empty journal.
     pub(crate) fn of(header: &[u8]) -> Self {
-        let digest = Digest::of(header);
-        Self { seq: 0, chain: digest.hex(), length: 0, digest }
+        Self { seq: 0, chain: sha256_hex(header), length: 0 }
     }
 
-    /// Returns the line that records an event after this, and where the journal ends with it.
+    /// Returns the line that records the next event, and the new end of the journal.
     pub(crate) fn append(&self, event: Event, facts: Facts) -> (Vec<u8>, Self) {
         let record = Record { seq: self.seq.saturating_add(1), event, facts };
         let body = serde_json::to_string(&record).expect("a record is JSON");
-        let chain = chained(&self.chain, &body);
+        let chain = chain_digest(&self.chain, &body[1..]);
         let line = format!("{{\"chain\":\"{chain}\",{}\n", &body[1..]).into_bytes();
-        let after = self.clone().with(&line, record.seq, chain);
+        let after = self.followed_by(&line, record.seq, chain);
         (line, after)
     }
 
-    /// Goes on by a line.
-    fn with(mut self, line: &[u8], seq: u64, chain: String) -> Self {
-        self.digest.add(line);
-        Self { seq, chain, length: self.length + line.len() as u64, digest: self.digest }
-    }
-}
-
-impl<'a> Trail<'a> {
-    pub(crate) fn of(header: &[u8], journal: &'a [u8]) -> Self {
-        let mut digest = Digest::of(header);
-        let mut marks = vec![digest.clone()];
-        for piece in journal.chunks_exact(PIECE) {
-            digest.add(piece);
-            marks.push(digest.clone());
-        }
-        Self { journal, marks }
-    }
-
-    /// Returns the digest up to so many bytes of the journal; `None` where it is shorter.
-    pub(crate) fn up_to(&self, length: u64) -> Option<Digest> {
-        let seen = self.journal.get(..usize::try_from(length).ok()?)?;
-        let mut digest = self.marks[seen.len() / PIECE].clone();
-        digest.add(&seen[seen.len() / PIECE * PIECE..]);
-        Some(digest)
+    fn followed_by(&self, line: &[u8], seq: u64, chain: String) -> Self {
+        Self { seq, chain, length: self.length + line.len() as u64 }
     }
 }
 
 /// Chains records, each the text of one without its chain, as if they had been written.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn chain(header: &[u8], records: &[u8]) -> Vec<u8> {
-    let mut before = Tail::of(header).chain;
+    let mut before = JournalEnd::of(header).chain;
     let mut lines = Vec::new();
     for record in records.split_inclusive(|byte| *byte == b'\n') {
         let text = std::str::from_utf8(record).ok().and_then(|text| text.strip_suffix('\n'));
         match text.filter(|text| text.starts_with("{\"seq\"")) {
             Some(body) => {
-                before = chained(&before, body);
+                before = chain_digest(&before, &body[1..]);
                 lines.extend(format!("{{\"chain\":\"{before}\",{}\n", &body[1..]).into_bytes());
             }
             None => lines.extend(record),
@@ -293,62 +259,79 @@ pub(crate) fn chain(header: &[u8], records: &[u8]) -> Vec<u8> {
     lines
 }
 
-/// Reads a journal up to the first line that is not sound.
+/// Reads a journal up to the first unsound line.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn read(header: &[u8], bytes: &[u8]) -> Journal {
     let mut records = Vec::new();
-    let (tail, rest) = each(Tail::of(header), bytes, |record| records.push(record));
-    Journal { records, tail, rest }
+    let (journal_end, remainder) = replay(header, bytes, 0, |record| records.push(record));
+    Journal { records, journal_end, remainder }
 }
 
-/// Hands over the records behind a place in a journal, up to the first line that is not sound. Returns where they end, and what
-/// comes after.
-pub(crate) fn each(from: Tail, bytes: &[u8], mut take: impl FnMut(Record)) -> (Tail, Rest) {
-    let mut tail = from;
-    let mut bytes = usize::try_from(tail.length).ok().and_then(|length| bytes.get(length..)).unwrap_or_default();
+/// Returns the chain in the line of a record, counted from 1.
+pub(crate) fn chain_of(journal: &[u8], seq: u64) -> Option<&str> {
+    let before = usize::try_from(seq.checked_sub(1)?).ok()?;
+    let line = journal.split(|byte| *byte == b'\n').nth(before)?;
+    Some(std::str::from_utf8(line).ok()?.strip_prefix("{\"chain\":\"")?.split_once("\",")?.0)
+}
+
+/// Checks the chain of a journal up to the first unsound line, and hands over the records after the first `known` ones.
+/// Returns the end of the sound records, and what follows.
+pub(crate) fn replay(
+    header: &[u8],
+    mut bytes: &[u8],
+    known: u64,
+    mut take: impl FnMut(Record),
+) -> (JournalEnd, Remainder) {
+    let mut journal_end = JournalEnd::of(header);
     while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
-        // Every line has one record, and their numbers have no gaps.
-        let number = u32::try_from(tail.seq.saturating_add(1)).unwrap_or(u32::MAX);
-        match line(&tail, &bytes[..end]) {
+        // Every line has one record, numbered without gaps.
+        let number = u32::try_from(journal_end.seq.saturating_add(1)).unwrap_or(u32::MAX);
+        match line(&journal_end, &bytes[..end], known) {
             Ok((record, chain)) => {
-                tail = tail.with(&bytes[..=end], record.seq, chain);
-                take(record);
+                journal_end = journal_end.followed_by(&bytes[..=end], journal_end.seq + 1, chain);
+                record.into_iter().for_each(&mut take);
             }
-            Err(Unsound::Broken(reason)) => return (tail, Rest::Broken { line: number, reason: reason.to_owned() }),
-            Err(Unsound::Newer) => return (tail, Rest::Newer { line: number }),
+            Err(LineError::Broken(reason)) => {
+                return (journal_end, Remainder::Broken { line: number, reason: reason.to_owned() });
+            }
+            Err(LineError::Newer) => return (journal_end, Remainder::Newer { line: number }),
         }
         bytes = &bytes[end + 1..];
     }
-    let rest = if bytes.is_empty() { Rest::Nothing } else { Rest::Torn { bytes: bytes.len() as u64 } };
-    (tail, rest)
+    let remainder = if bytes.is_empty() { Remainder::Nothing } else { Remainder::Torn { bytes: bytes.len() as u64 } };
+    (journal_end, remainder)
 }
 
-enum Unsound {
+enum LineError {
     Broken(&'static str),
-    /// It is what was written, and it says what this version does not know.
+    /// It is what was written, in a form that this version does not know.
     Newer,
 }
 
-fn line(before: &Tail, bytes: &[u8]) -> Result<(Record, String), Unsound> {
-    let text = std::str::from_utf8(bytes).map_err(|_| Unsound::Broken("it is not text"))?;
+/// Returns a line that continues the chain: its chain, and its record unless that is known.
+fn line(before: &JournalEnd, bytes: &[u8], known: u64) -> Result<(Option<Record>, String), LineError> {
+    let text = std::str::from_utf8(bytes).map_err(|_| LineError::Broken("it is not text"))?;
     let (chain, rest) = text
         .strip_prefix("{\"chain\":\"")
         .and_then(|rest| rest.split_once("\","))
-        .ok_or(Unsound::Broken("it does not begin with a digest"))?;
-    let body = format!("{{{rest}");
-    if chained(&before.chain, &body) != chain {
-        return Err(Unsound::Broken("it is not what was written there"));
+        .ok_or(LineError::Broken("it does not begin with a digest"))?;
+    if chain_digest(&before.chain, rest) != chain {
+        return Err(LineError::Broken("its digest does not match its content"));
     }
-    let record: Record = serde_json::from_str(&body).map_err(|_| Unsound::Newer)?;
+    if before.seq < known {
+        return Ok((None, chain.to_owned()));
+    }
+    let record = serde_json::from_str::<Record>(text).map_err(|_| LineError::Newer)?;
     if Some(record.seq) == before.seq.checked_add(1) {
-        Ok((record, chain.to_owned()))
+        Ok((Some(record), chain.to_owned()))
     } else {
-        Err(Unsound::Broken("its number does not follow the one before"))
+        Err(LineError::Broken("its number does not follow the one before"))
     }
 }
 
-fn chained(before: &str, body: &str) -> String {
-    crate::model::sha256_hex(format!("{before}\n{body}").as_bytes())
+/// Returns the chain of a line, from that of the line before it and what follows its own.
+fn chain_digest(before: &str, rest: &str) -> String {
+    sha256_hex_of([before.as_bytes(), b"\n{", rest.as_bytes()])
 }
 
 #[cfg(test)]

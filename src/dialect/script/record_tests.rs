@@ -1,18 +1,14 @@
 use super::Event;
 use super::Facts;
-use super::PIECE;
-use super::Rest;
-use super::Tail;
-use super::Trail;
-use super::chained;
+use super::JournalEnd;
+use super::Remainder;
+use super::chain_digest;
 use super::read;
 use crate::dialect::script::state::State;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::StepId;
 use crate::model::Timestamp;
-use crate::model::sha256_hex;
-use crate::model::sha256_hex_of;
 
 const HEADER: &[u8] = b"{\"session\":\"s\"}";
 
@@ -22,23 +18,23 @@ fn begin(step: &str) -> Event {
     Event::Change(Change { at, kind })
 }
 
-fn journal(steps: &[&str]) -> (Vec<u8>, Tail) {
+fn journal(steps: &[&str]) -> (Vec<u8>, JournalEnd) {
     let mut bytes = Vec::new();
-    let mut tail = Tail::of(HEADER);
+    let mut journal_end = JournalEnd::of(HEADER);
     for step in steps {
-        let (line, after) = tail.append(begin(step), Facts { exit_code: Some(3), ..Facts::default() });
+        let (line, after) = journal_end.append(begin(step), Facts { exit_code: Some(3), ..Facts::default() });
         bytes.extend(line);
-        tail = after;
+        journal_end = after;
     }
-    (bytes, tail)
+    (bytes, journal_end)
 }
 
 #[test]
 fn what_is_appended_reads_back_and_the_tail_goes_on_from_there() {
-    let (bytes, tail) = journal(&["1", "2", "3"]);
+    let (bytes, journal_end) = journal(&["1", "2", "3"]);
     let read = read(HEADER, &bytes);
-    assert_eq!((&read.tail, &read.rest), (&tail, &Rest::Nothing));
-    assert_eq!(read.tail.length, bytes.len() as u64);
+    assert_eq!((&read.journal_end, &read.remainder), (&journal_end, &Remainder::Nothing));
+    assert_eq!(read.journal_end.length, bytes.len() as u64);
     let steps: Vec<String> = read.records.iter().map(|record| format!("{:?}", record.event)).collect();
     assert!(steps.len() == 3 && steps[2].contains("StepId(\"3\")"), "{steps:?}");
     assert_eq!(read.records[1].facts.exit_code, Some(3));
@@ -53,9 +49,10 @@ fn a_cut_at_any_byte_loses_the_last_record_and_no_other() {
         let read = read(HEADER, &bytes[..length]);
         let whole = ends.iter().filter(|end| **end <= length).count();
         let kept = if whole == 0 { 0 } else { ends[whole - 1] };
-        assert_eq!((read.records.len(), read.tail.length), (whole, kept as u64), "{length}");
-        let rest = if kept == length { Rest::Nothing } else { Rest::Torn { bytes: (length - kept) as u64 } };
-        assert_eq!(read.rest, rest, "{length}");
+        assert_eq!((read.records.len(), read.journal_end.length), (whole, kept as u64), "{length}");
+        let remainder =
+            if kept == length { Remainder::Nothing } else { Remainder::Torn { bytes: (length - kept) as u64 } };
+        assert_eq!(read.remainder, remainder, "{length}");
     }
 }
 
@@ -74,44 +71,29 @@ fn a_line_that_was_changed_moved_or_left_out_breaks_the_chain_there() {
         ("empty line", [lines[0], b"\n", lines[1]].concat(), 2),
     ] {
         let read = read(HEADER, &damaged);
-        let Rest::Broken { line: found, .. } = read.rest else { panic!("{name}: {:?}", read.rest) };
+        let Remainder::Broken { line: found, .. } = read.remainder else { panic!("{name}: {:?}", read.remainder) };
         assert_eq!((found, read.records.len()), (line, line as usize - 1), "{name}");
     }
     let other = read(b"another session", &bytes);
-    assert!(matches!(other.rest, Rest::Broken { line: 1, .. }));
+    assert!(matches!(other.remainder, Remainder::Broken { line: 1, .. }));
 }
 
 #[test]
 fn a_sound_line_that_says_something_unknown_is_of_a_newer_version() {
-    let (mut bytes, tail) = journal(&["1"]);
+    let (mut bytes, journal_end) = journal(&["1"]);
     let body = "{\"seq\":2,\"teleport\":{}}";
-    bytes.extend(format!("{{\"chain\":\"{}\",{}\n", chained(&tail.chain, body), &body[1..]).bytes());
+    bytes.extend(format!("{{\"chain\":\"{}\",{}\n", chain_digest(&journal_end.chain, &body[1..]), &body[1..]).bytes());
     let read = read(HEADER, &bytes);
-    assert_eq!((read.records.len(), read.rest), (1, Rest::Newer { line: 2 }));
+    assert_eq!((read.records.len(), read.remainder), (1, Remainder::Newer { line: 2 }));
 }
 
 #[test]
 fn a_journal_can_begin_anew_from_a_state() {
     let (bytes, _) = journal(&["1", "2"]);
-    let state = State::of(&read(HEADER, &bytes).records);
-    let (line, tail) = Tail::of(HEADER).append(Event::Base(Box::new(state.clone())), Facts::default());
-    let (next, _) = tail.append(begin("3"), Facts::default());
-    let again = State::of(&read(HEADER, &[line, next].concat()).records);
+    let state = State::from_records(&read(HEADER, &bytes).records);
+    let (line, journal_end) = JournalEnd::of(HEADER).append(Event::Base(Box::new(state.clone())), Facts::default());
+    let (next, _) = journal_end.append(begin("3"), Facts::default());
+    let again = State::from_records(&read(HEADER, &[line, next].concat()).records);
     assert_eq!((again.seq, again.steps.len()), (2, 3));
     assert_eq!(again.steps["1"], state.steps["1"]);
-}
-
-#[test]
-fn a_trail_knows_the_digest_up_to_any_place() {
-    let journal: Vec<u8> = (0..3 * PIECE + 7).map(|at| u8::try_from(at % 251).unwrap()).collect();
-    let trail = Trail::of(b"header", &journal);
-    let around = |at: usize| [at.wrapping_sub(1), at, at + 1];
-    let places = (1..=3).flat_map(|pieces| around(pieces * PIECE)).chain([0, 1, journal.len() - 1, journal.len()]);
-    for length in places {
-        let found = trail.up_to(length as u64).map(|digest| digest.hex());
-        assert_eq!(found, Some(sha256_hex_of([b"header", &journal[..length]])), "{length}");
-    }
-    assert_eq!(trail.up_to(journal.len() as u64 + 1), None);
-    assert_eq!(trail.up_to(u64::MAX), None);
-    assert_eq!(Trail::of(b"header", b"").up_to(0).map(|digest| digest.hex()), Some(sha256_hex(b"header")));
 }

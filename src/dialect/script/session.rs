@@ -1,18 +1,15 @@
-//! A session as its files say it is: what it was begun as, what was recorded since, and where a next record goes.
+//! A session as read from its files: the header, the state after all records, and the end of the journal.
 
-use std::collections::BTreeMap;
-
-use super::place;
+use super::paths;
 use super::record;
 use super::record::Event;
 use super::record::FORMAT;
 use super::record::Facts;
 use super::record::Header;
+use super::record::JournalEnd;
 use super::record::Outline;
 use super::record::Record;
-use super::record::Rest;
-use super::record::Tail;
-use super::record::Trail;
+use super::record::Remainder;
 use super::snapshot::Snapshot;
 use super::state::State;
 use crate::dialect::EditError;
@@ -26,138 +23,123 @@ use crate::model::ReadProblem;
 use crate::model::RelPath;
 use crate::model::clean_line;
 
-/// Is a session as it was read.
+/// A session as it was read.
 #[derive(Clone, Debug)]
 pub(crate) struct Session {
-    /// The file that records go into.
+    /// The file of the journal.
     pub(crate) journal_file: RelPath,
     pub(crate) header: Header,
-    /// Where its sound records end.
-    pub(crate) tail: Tail,
-    /// What comes after them.
-    pub(crate) rest: Rest,
-    /// The newest that journal and snapshot say.
+    /// The end of its sound records.
+    pub(crate) journal_end: JournalEnd,
+    /// What follows them.
+    pub(crate) remainder: Remainder,
+    /// The state after all records, or that of a newer snapshot.
     pub(crate) state: State,
-    /// Why the snapshot that is there says nothing.
+    /// Why the snapshot cannot be used.
     pub(crate) snapshot_problem: Option<String>,
-    /// Digests that tell every byte of the file they are of.
-    pub(crate) proofs: BTreeMap<RelPath, String>,
 }
 
 impl Session {
-    /// Reads the session that a set of files is.
+    /// Reads a session from its files.
     ///
     /// # Errors
     ///
-    /// When nothing can be said about it: the header or the journal cannot be read.
-    pub(crate) fn of(files: &FileSet) -> Result<Self, Box<Finding>> {
-        let Parts { header, header_bytes, journal, snapshot_file, snapshot } = Parts::of(files)?;
-        let (trail, snapshot) = match snapshot {
-            None => (None, None),
-            Some(bytes) => (Some(Trail::of(header_bytes, journal)), Some(Snapshot::read(&header.session, bytes))),
-        };
-        let (snapshot, snapshot_problem) = match snapshot {
+    /// When the header or the journal cannot be read.
+    pub(crate) fn read(files: &FileSet) -> Result<Self, Box<Finding>> {
+        let Parts { header, header_bytes, journal, snapshot } = Parts::of(files)?;
+        let (mut snapshot, snapshot_problem) = match snapshot.map(|bytes| Snapshot::read(&header.session, bytes)) {
             None => (None, None),
             Some(Ok(snapshot)) => (Some(snapshot), None),
             Some(Err(problem)) => (None, Some(problem)),
         };
-        let mut proofs = BTreeMap::new();
-        proofs.extend(snapshot.as_ref().and_then(|snapshot| Some((snapshot_file, snapshot.proof.clone()?))));
-        let end = snapshot.as_ref().zip(trail).and_then(|(snapshot, trail)| snapshot.end_in(&trail));
-        let (from, mut state, snapshot) = match (end, snapshot) {
-            // The records up to there are those that it adds up.
-            (Some(end), Some(snapshot)) => (end, snapshot.state, None),
-            (_, snapshot) => (Tail::of(header_bytes), State::default(), snapshot.map(|snapshot| snapshot.state)),
-        };
-        let (tail, rest) = record::each(from, journal, |record| state.apply(&record));
-        let state = State::newest(state, snapshot);
-        if rest == Rest::Nothing {
-            proofs.insert(files.state.clone(), tail.digest.hex());
-        }
-        Ok(Self { journal_file: files.state.clone(), header, tail, rest, state, snapshot_problem, proofs })
+        // The records that it covers are not parsed again.
+        let covering = snapshot.take_if(|snapshot| snapshot.covers(journal));
+        let mut state = covering.map_or_else(State::default, |snapshot| snapshot.state);
+        let (journal_end, remainder) = record::replay(header_bytes, journal, state.seq, |record| state.apply(&record));
+        let state = State::newest(state, snapshot.map(|snapshot| snapshot.state));
+        Ok(Self { journal_file: files.state.clone(), header, journal_end, remainder, state, snapshot_problem })
     }
 
-    /// Returns the edit that records an event, and where the journal ends with it. What only the snapshot knows is recorded first.
+    /// Returns the edit that records an event, and the new end of the journal. A newer state of the snapshot is recorded first.
     ///
     /// # Errors
     ///
-    /// When something stands behind the last sound record; it is set aside first.
-    pub(crate) fn append(&self, event: Event, facts: Facts) -> Result<(Edit, Tail), EditError> {
-        let tail = &self.tail;
-        let problem = match &self.rest {
-            Rest::Nothing => None,
-            Rest::Torn { bytes } => Some(format!("its last {bytes} bytes are a record that was cut off")),
-            Rest::Broken { line, reason } => Some(format!("line {line}: {reason}")),
-            Rest::Newer { line } => Some(format!("line {line} was written by a newer version")),
+    /// When the last sound record is not the end of the file; the remainder has to be set aside first.
+    pub(crate) fn append(&self, event: Event, facts: Facts) -> Result<(Edit, JournalEnd), EditError> {
+        let journal_end = &self.journal_end;
+        let problem = match &self.remainder {
+            Remainder::Nothing => None,
+            Remainder::Torn { bytes } => Some(format!("its last {bytes} bytes are an incomplete record")),
+            Remainder::Broken { line, reason } => Some(format!("line {line}: {reason}")),
+            Remainder::Newer { line } => Some(format!("line {line} was written by a newer version")),
         };
         if let Some(problem) = problem {
             return Err(EditError::Unreadable { file: self.journal_file.as_str().to_owned(), problem });
         }
-        let (mut bytes, tail_before) = match self.state.seq > tail.seq {
-            true => tail.append(Event::Base(Box::new(self.state.clone())), Facts::default()),
-            false => (Vec::new(), tail.clone()),
+        let (mut bytes, end_before) = match self.state.seq > journal_end.seq {
+            true => journal_end.append(Event::Base(Box::new(self.state.clone())), Facts::default()),
+            false => (Vec::new(), journal_end.clone()),
         };
-        let (line, after) = tail_before.append(event, facts);
+        let (line, after) = end_before.append(event, facts);
         bytes.extend(line);
-        let kind = EditKind::Append { before_len: tail.length, bytes };
+        let kind = EditKind::Append { before_len: journal_end.length, bytes };
         Ok((Edit { path: self.journal_file.clone(), kind }, after))
     }
 }
 
-/// Returns every sound record of the session that a set of files is.
+/// Returns every sound record of a session.
 ///
 /// # Errors
 ///
-/// When nothing can be said about it, as with [`Session::of`].
+/// As [`Session::read`].
 pub(super) fn records(files: &FileSet) -> Result<Vec<Record>, Box<Finding>> {
     let Parts { header_bytes, journal, .. } = Parts::of(files)?;
     let mut records = Vec::new();
-    record::each(Tail::of(header_bytes), journal, |record| records.push(record));
+    record::replay(header_bytes, journal, 0, |record| records.push(record));
     Ok(records)
 }
 
-/// Is what the files of a session hold.
+/// The contents of the files of a session.
 struct Parts<'a> {
     header: Header,
     header_bytes: &'a [u8],
     journal: &'a [u8],
-    snapshot_file: RelPath,
     snapshot: Option<&'a [u8]>,
 }
 
 impl<'a> Parts<'a> {
     fn of(files: &'a FileSet) -> Result<Self, Box<Finding>> {
-        let folder = place::folder_of(&files.state);
-        let paths = folder.as_ref().and_then(|folder| Some((place::header(folder)?, place::snapshot(folder)?)));
+        let folder = paths::folder_of(&files.state);
+        let paths = folder.as_ref().and_then(|folder| Some((paths::header(folder)?, paths::snapshot(folder)?)));
         let Some((header_file, snapshot_file)) = paths else {
-            return Err(unreadable(&files.state, "is in no folder of a session"));
+            return Err(unreadable(&files.state, "is not in a session folder"));
         };
         let header_bytes = bytes(files, &header_file)?;
         let header = header(&header_file, header_bytes)?;
         let journal = match bytes(files, &files.state) {
             Ok(journal) => journal,
-            // Killed between the two files of a new session: nothing was done yet.
+            // A kill between the two files of a new session: nothing was done yet.
             Err(_) if files.problem(&files.state) == Some(ReadProblem::Missing) => &[],
             Err(finding) => return Err(finding),
         };
         let snapshot = files.bytes(&snapshot_file);
-        Ok(Self { header, header_bytes, journal, snapshot_file, snapshot })
+        Ok(Self { header, header_bytes, journal, snapshot })
     }
 }
 
-/// Returns what makes a new session: its header, and its journal with the beginning as the first record.
+/// Returns the edits that create a session: its header and its journal with the first record.
 pub(crate) fn start(header: &Header, change: Change, definition: Outline, head: Option<String>) -> Option<Vec<Edit>> {
-    let folder = place::folder(&header.session)?;
+    let folder = paths::folder(&header.session)?;
     let header_bytes = serde_json::to_vec_pretty(header).expect("a header is JSON");
     let facts = Facts { definition: Some(definition), head, ..Facts::default() };
-    let (line, _) = Tail::of(&header_bytes).append(Event::Change(change), facts);
+    let (line, _) = JournalEnd::of(&header_bytes).append(Event::Change(change), facts);
     let create = |path, after| Edit { path, kind: EditKind::Create { after } };
-    Some(vec![create(place::header(&folder)?, header_bytes), create(place::journal(&folder)?, line)])
+    Some(vec![create(paths::header(&folder)?, header_bytes), create(paths::journal(&folder)?, line)])
 }
 
 fn header(path: &RelPath, bytes: &[u8]) -> Result<Header, Box<Finding>> {
     let header: Header = serde_json::from_slice(bytes).map_err(|error| {
-        let message = clean_line(&format!("does not say what the session is: {error}"), 200);
+        let message = clean_line(&format!("is not a session header: {error}"), 200);
         let line = u32::try_from(error.line()).unwrap_or(u32::MAX);
         let finding = unreadable(path, &message);
         Box::new(finding.line(line, u32::try_from(error.column()).ok()))
@@ -170,7 +152,7 @@ fn header(path: &RelPath, bytes: &[u8]) -> Result<Header, Box<Finding>> {
 }
 
 impl Header {
-    /// Tells whether this version may add to the session.
+    /// Tells whether this version may write to the session.
     pub(crate) const fn is_writable(&self) -> bool {
         self.format <= FORMAT
     }

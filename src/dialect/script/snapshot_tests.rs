@@ -6,8 +6,8 @@ use super::write;
 use crate::dialect::Dialect as _;
 use crate::dialect::script::Script;
 use crate::dialect::script::Session;
-use crate::dialect::script::record::Rest;
-use crate::dialect::script::record::Tail;
+use crate::dialect::script::record::JournalEnd;
+use crate::dialect::script::record::Remainder;
 use crate::dialect::script::state::State;
 use crate::dialect::script::testing::CHECKPOINT;
 use crate::dialect::script::testing::ID;
@@ -23,7 +23,6 @@ use crate::dialect::script::testing::session;
 use crate::dialect::script::testing::stopped;
 use crate::dialect::script::testing::take_snapshot;
 use crate::model::FileSet;
-use crate::model::RelPath;
 use crate::model::Status;
 use crate::model::sha256_hex;
 
@@ -53,21 +52,21 @@ fn without_position(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Returns all that is known of a session, and what is said about it.
-fn known(files: &FileSet) -> (State, Tail, Rest, Option<String>, String) {
-    let Session { state, tail, rest, snapshot_problem, .. } = Session::of(files).unwrap();
-    (state, tail, rest, snapshot_problem, format!("{:?}", Script.load(files).findings))
+fn known(files: &FileSet) -> (State, JournalEnd, Remainder, Option<String>, String) {
+    let Session { state, journal_end, remainder, snapshot_problem, .. } = Session::read(files).unwrap();
+    (state, journal_end, remainder, snapshot_problem, format!("{:?}", Script.load(files).findings))
 }
 
 #[test]
 fn a_snapshot_reads_back_and_shows_every_damage() {
     let files = interrupted();
-    let state = Session::of(&files).unwrap().state;
+    let Session { state, journal_end, .. } = Session::read(&files).unwrap();
     let bytes = checkpoint(&files);
     assert_eq!(Snapshot::read(ID, &bytes).map(|read| read.state), Ok(state));
     let value: Value = serde_json::from_slice(&bytes).unwrap();
     assert_eq!(value["completed_steps"], json!(["1"]));
     assert_eq!(value["state"], json!({"Interrupted": {"step": "2", "in_progress": true}}));
-    assert_eq!((&value["total_steps"], &value["journal"]["length"]), (&json!(3), &json!(journal(&files).len())));
+    assert_eq!((&value["total_steps"], &value["journal"]["chain"]), (&json!(3), &json!(journal_end.chain)));
     for at in 0..bytes.len() - 1 {
         let mut damaged = bytes.clone();
         damaged[at] ^= 1;
@@ -115,7 +114,6 @@ fn a_snapshot_and_what_was_recorded_since_say_the_same_as_all_records() {
     }
 }
 
-/// Journal and snapshot are worth a thread, and the snapshot ends inside of a piece of the journal.
 #[test]
 fn a_long_session_reads_as_without_its_snapshot_and_shows_every_damage() {
     let long =
@@ -129,13 +127,13 @@ fn a_long_session_reads_as_without_its_snapshot_and_shows_every_damage() {
     assert_eq!(known(&files), known(&bare));
     let marked = forged(&snapshot, |value| value["steps"]["1"]["status"] = json!("skipped"));
     put(&mut files, CHECKPOINT, &marked);
-    assert_eq!(Session::of(&files).unwrap().state.steps["1"].status, Status::Skipped, "its word is not taken");
+    assert_eq!(Session::read(&files).unwrap().state.steps["1"].status, Status::Skipped, "its word is not taken");
     for at in [0, 65_535, 65_536, 131_072, 200_000, bytes.len() - 2] {
         let mut flipped = bytes.clone();
         flipped[at] ^= 1;
         put(&mut files, bare.state.as_str(), &flipped);
         put(&mut bare, files.state.as_str(), &flipped);
-        assert_ne!(known(&files).2, Rest::Nothing, "{at}");
+        assert_ne!(known(&files).2, Remainder::Nothing, "{at}");
         assert_eq!(known(&files).2, known(&bare).2, "{at}");
     }
     for at in [1, snapshot.len() / 2, snapshot.len() - 2] {
@@ -158,13 +156,13 @@ fn any_byte_that_was_changed_shows_as_without_a_position() {
         let found = known(&damaged);
         put(&mut damaged, CHECKPOINT, &without_position(&checkpoint(&files)));
         assert_eq!(found, known(&damaged), "{at}");
-        assert_ne!(found.2, Rest::Nothing, "{at}");
+        assert_ne!(found.2, Remainder::Nothing, "{at}");
     }
     let header = path("sessions/session-1/session.json");
     let text = String::from_utf8(files.bytes(&header).unwrap().to_vec()).unwrap();
     let mut damaged = files.clone();
     put(&mut damaged, header.as_str(), text.replace("\"main\"", "\"master\"").as_bytes());
-    assert!(matches!(known(&damaged).2, Rest::Broken { line: 1, .. }));
+    assert!(matches!(known(&damaged).2, Remainder::Broken { line: 1, .. }));
 }
 
 #[test]
@@ -175,50 +173,29 @@ fn records_that_a_snapshot_has_seen_are_added_up_again_only_where_it_may_be_wron
     let skipped = |value: &mut Value| value["steps"]["1"]["status"] = json!("skipped");
     let version = |value: &mut Value| value["journal"]["version"] = json!("999.0.0");
     let other_idea = |value: &mut Value| value["journal"] = json!([1]);
-    let lie = |value: &mut Value| value["journal"]["length"] = json!(u64::MAX);
+    let other_chain = |value: &mut Value| value["journal"]["chain"] = json!("0");
+    let fewer = |value: &mut Value| value["seq"] = json!(6);
     let taken = forged(&bytes, skipped);
     for (name, snapshot, expected) in [
         ("as it was written", taken.clone(), Status::Skipped),
         ("before there were positions", without_position(&taken), Status::Completed),
         ("of another version", forged(&taken, version), Status::Completed),
         ("of a version with another idea of positions", forged(&taken, other_idea), Status::Completed),
-        ("of a longer journal", forged(&taken, lie), Status::Completed),
+        ("of another journal", forged(&taken, other_chain), Status::Completed),
+        ("of fewer records", forged(&taken, fewer), Status::Completed),
     ] {
         let mut files = files.clone();
         put(&mut files, CHECKPOINT, &snapshot);
-        let session = Session::of(&files).unwrap();
+        let session = Session::read(&files).unwrap();
         assert_eq!((session.state.steps["1"].status, session.snapshot_problem), (expected, None), "{name}");
-        assert_eq!(session.rest, Rest::Nothing, "{name}");
+        assert_eq!(session.remainder, Remainder::Nothing, "{name}");
     }
-}
-
-#[test]
-fn what_proves_a_file_tells_every_byte_of_it() {
-    let files = interrupted();
-    let state = files.state.as_str();
-    let whole = Session::of(&files).unwrap().proofs;
-    assert_eq!(whole.keys().map(RelPath::as_str).collect::<Vec<_>>(), [CHECKPOINT, state]);
-    let (bytes, snapshot) = (journal(&files), checkpoint(&files));
-    let proofs = |name: &str, bytes: &[u8]| {
-        let mut files = files.clone();
-        put(&mut files, name, bytes);
-        Session::of(&files).unwrap().proofs
-    };
-    assert_eq!(proofs(CHECKPOINT, &without_position(&snapshot))[&files.state], whole[&files.state]);
-    for bytes in [&snapshot[..snapshot.len() - 1], &[&snapshot[..], b"\n"].concat(), b"{}"] {
-        assert_eq!(proofs(CHECKPOINT, bytes).get(&path(CHECKPOINT)), None);
-    }
-    for bytes in [&bytes[..bytes.len() - 1], &[&bytes[..], b"\n"].concat(), b"{}"] {
-        assert_eq!(proofs(state, bytes).get(&files.state), None);
-    }
-    let shorter = bytes[..bytes.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
-    assert_ne!(proofs(state, &bytes[..shorter])[&files.state], whole[&files.state]);
 }
 
 #[test]
 fn a_snapshot_that_counts_other_records_than_the_journal_has_no_position() {
-    let Session { state, tail, .. } = Session::of(&interrupted()).unwrap();
-    let read = |tail: &Tail| Snapshot::read(ID, &write(ID, &state, tail)).unwrap().position;
-    assert!(read(&tail).is_some());
-    assert_eq!(read(&Tail { seq: 1, ..tail }), None);
+    let Session { state, journal_end, .. } = Session::read(&interrupted()).unwrap();
+    let read = |journal_end: &JournalEnd| Snapshot::read(ID, &write(ID, &state, journal_end)).unwrap().covered;
+    assert!(read(&journal_end).is_some());
+    assert_eq!(read(&JournalEnd { seq: 1, ..journal_end }), None);
 }

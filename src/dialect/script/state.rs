@@ -1,4 +1,4 @@
-//! Where a session stands: what its records add up to. Pure.
+//! The state of a session, computed from its records. Pure.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::record::Captured;
-use super::record::Child;
+use super::record::ChildProcess;
 use super::record::Event;
 use super::record::Facts;
 use super::record::Outline;
@@ -23,20 +23,20 @@ use crate::model::Timestamp;
 use crate::model::clean_line;
 use crate::model::sha256_hex;
 
-/// Is the sum of the records.
+/// The state after all records.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct State {
-    /// Of the last record.
+    /// Number of the last record.
     pub(crate) seq: u64,
     pub(crate) run: RunState,
     pub(crate) workflow: Outline,
     pub(crate) steps: BTreeMap<String, Box<StepState>>,
     pub(crate) variables: BTreeMap<String, Captured>,
     #[serde(rename = "state")]
-    pub(crate) last: Last,
+    pub(crate) execution: ExecutionState,
 }
 
-/// Says what is true of the run as a whole.
+/// The state of the run as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RunState {
     pub(crate) status: Phase,
@@ -54,7 +54,7 @@ pub(crate) struct RunState {
     pub(crate) worktree: Option<String>,
 }
 
-/// Says how the run itself stands.
+/// The status of the run as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Phase {
@@ -65,7 +65,7 @@ pub(crate) enum Phase {
     Aborted,
 }
 
-/// Is what the records say of one step.
+/// The state of one step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct StepState {
     pub(crate) status: Status,
@@ -91,7 +91,7 @@ pub(crate) struct StepState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) head: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) child: Option<Child>,
+    pub(crate) child: Option<ChildProcess>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) retry: Option<RetryState>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -100,9 +100,9 @@ pub(crate) struct StepState {
     pub(crate) parts: BTreeMap<String, Status>,
 }
 
-/// Is where the run stands in the four states of Specification 186 (docs/formats/prodigy.md#the-four-states).
+/// The execution state of Specification 186 (docs/formats/prodigy.md#the-four-states).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Last {
+pub(crate) enum ExecutionState {
     /// Nothing was done yet.
     #[default]
     Created,
@@ -123,7 +123,7 @@ pub(crate) enum Last {
     },
 }
 
-/// How many errors of one step are kept: the newest.
+/// How many errors of one step are kept, the newest.
 const ERRORS: usize = 10;
 
 impl Default for StepState {
@@ -149,8 +149,8 @@ impl Default for StepState {
 }
 
 impl State {
-    /// Returns what all records add up to.
-    pub(crate) fn of(records: &[Record]) -> Self {
+    /// Returns the state after all records.
+    pub(crate) fn from_records(records: &[Record]) -> Self {
         let mut state = Self::default();
         for record in records {
             state.apply(record);
@@ -158,12 +158,12 @@ impl State {
         state
     }
 
-    /// Returns the newest that is known: what the sound part of a journal says, or a snapshot that has seen more of it.
+    /// Returns the newer of the state of the journal and that of a snapshot.
     pub(crate) fn newest(journal: Self, snapshot: Option<Self>) -> Self {
         snapshot.filter(|snapshot| snapshot.seq > journal.seq).unwrap_or(journal)
     }
 
-    /// Takes one more record into account.
+    /// Applies one more record.
     pub(crate) fn apply(&mut self, record: &Record) {
         match &record.event {
             Event::Base(state) => self.clone_from(state),
@@ -194,26 +194,26 @@ impl State {
                 let state = self.step(step);
                 state.status = Status::Skipped;
                 state.finished_at = Some(change.at);
-                self.last = Last::Completed { step: step.clone() };
+                self.execution = ExecutionState::Completed { step: step.clone() };
             }
             ChangeKind::Pause { reason } => {
-                self.rest(Phase::Paused, reason.as_ref());
-                self.last = self.interrupted();
+                self.set_phase(Phase::Paused, reason.as_ref());
+                self.execution = self.interrupted();
             }
-            ChangeKind::Abort { reason } => self.rest(Phase::Aborted, reason.as_ref()),
-            ChangeKind::Complete { note } => self.rest(Phase::Completed, note.as_ref()),
+            ChangeKind::Abort { reason } => self.set_phase(Phase::Aborted, reason.as_ref()),
+            ChangeKind::Complete { note } => self.set_phase(Phase::Completed, note.as_ref()),
             ChangeKind::Resume { settled, .. } => {
-                self.rest(Phase::Active, None);
+                self.set_phase(Phase::Active, None);
                 self.run.resumes = self.run.resumes.saturating_add(1);
                 for (step, status) in settled {
                     self.step(step).status = *status;
                 }
             }
             ChangeKind::RollBack(back) => self.roll_back(back),
-            // A session is gone back in, never rebuilt: no record of ours says so.
+            // A session is restored from its journal, never rebuilt, so no record has this change.
             ChangeKind::Repair(_) => {}
             ChangeKind::Start(_) => {
-                // The first record of a session, or of one that a person begins from its first step again.
+                // The first record of a session, or of one that is restarted.
                 *self = Self { run: RunState { resumes: self.run.resumes, ..RunState::default() }, ..Self::default() };
                 self.run.started_at = Some(change.at);
                 self.run.changed_at = Some(change.at);
@@ -240,7 +240,7 @@ impl State {
         }
     }
 
-    /// Items that were done as a step was defined before are not done as it is defined now.
+    /// Replaces the definition. The items of a changed step are open again.
     fn define(&mut self, definition: &Outline) {
         let old = std::mem::replace(&mut self.workflow, definition.clone());
         let old: BTreeMap<&str, &Value> = old.steps.iter().map(|step| (step.id.as_str(), &step.definition)).collect();
@@ -257,26 +257,26 @@ impl State {
         self.steps.entry(id.as_str().to_owned()).or_default()
     }
 
-    /// What the steps left stays known, and they are open again.
+    /// Reopens steps; their variables are kept.
     fn roll_back(&mut self, back: &RollBack) {
-        self.rest(Phase::Active, None);
+        self.set_phase(Phase::Active, None);
         for id in &back.reopened {
             let step = self.step(id);
             *step = StepState { attempts: step.attempts, ..StepState::default() };
         }
-        self.last = match &back.keeps {
-            Some(step) => Last::Completed { step: step.clone() },
-            None => Last::Created,
+        self.execution = match &back.keeps {
+            Some(step) => ExecutionState::Completed { step: step.clone() },
+            None => ExecutionState::Created,
         };
     }
 
-    fn rest(&mut self, phase: Phase, reason: Option<&String>) {
+    fn set_phase(&mut self, phase: Phase, reason: Option<&String>) {
         self.run.status = phase;
         self.run.reason = reason.cloned();
     }
 
     fn begin(&mut self, id: &StepId, part: Option<&String>, (attempt, at): (u32, Timestamp), facts: &Facts) {
-        self.rest(Phase::Active, None);
+        self.set_phase(Phase::Active, None);
         let step = self.step(id);
         if part.is_none() || step.status != Status::InProgress {
             if step.status == Status::Completed {
@@ -300,7 +300,7 @@ impl State {
         if let Some(part) = part {
             step.parts.insert(part.clone(), Status::InProgress);
         }
-        self.last = Last::BeforeStep { step: id.clone() };
+        self.execution = ExecutionState::BeforeStep { step: id.clone() };
     }
 
     fn finish(&mut self, outcome: &Outcome, at: Timestamp, facts: &Facts) {
@@ -321,7 +321,7 @@ impl State {
                 step.errors.clear();
                 step.retryable = None;
                 step.digest.clone_from(&facts.digest);
-                self.last = Last::Completed { step: outcome.step.clone() };
+                self.execution = ExecutionState::Completed { step: outcome.step.clone() };
             }
             Status::Failed => {
                 let error = outcome.error.clone().unwrap_or_default();
@@ -331,7 +331,7 @@ impl State {
                 let old = step.errors.len().saturating_sub(ERRORS);
                 step.errors.drain(..old);
                 step.retryable = Some(retryable);
-                self.last = Last::Failed { step: outcome.step.clone(), error, retryable };
+                self.execution = ExecutionState::Failed { step: outcome.step.clone(), error, retryable };
             }
             Status::Pending
             | Status::InProgress
@@ -342,26 +342,28 @@ impl State {
         }
     }
 
-    fn interrupted(&self) -> Last {
+    fn interrupted(&self) -> ExecutionState {
         let running = self.steps.iter().find(|(_, step)| step.status == Status::InProgress);
-        match (running, &self.last) {
-            (Some((id, _)), _) => Last::Interrupted { step: Some(StepId::new(id)), in_progress: true },
-            (None, Last::Created) => Last::Interrupted { step: None, in_progress: false },
+        match (running, &self.execution) {
+            (Some((id, _)), _) => ExecutionState::Interrupted { step: Some(StepId::new(id)), in_progress: true },
+            (None, ExecutionState::Created) => ExecutionState::Interrupted { step: None, in_progress: false },
             (
                 None,
-                Last::BeforeStep { step }
-                | Last::Completed { step }
-                | Last::Failed { step, .. }
-                | Last::Interrupted { step: Some(step), .. },
-            ) => Last::Interrupted { step: Some(step.clone()), in_progress: false },
-            (None, Last::Interrupted { step: None, .. }) => Last::Interrupted { step: None, in_progress: false },
+                ExecutionState::BeforeStep { step }
+                | ExecutionState::Completed { step }
+                | ExecutionState::Failed { step, .. }
+                | ExecutionState::Interrupted { step: Some(step), .. },
+            ) => ExecutionState::Interrupted { step: Some(step.clone()), in_progress: false },
+            (None, ExecutionState::Interrupted { step: None, .. }) => {
+                ExecutionState::Interrupted { step: None, in_progress: false }
+            }
         }
     }
 }
 
-/// Names the parts of a `foreach`: by their items, so that a part keeps its name when the list around it changes.
+/// Names the parts of a `foreach` after their items, so that a part keeps its name when the list changes.
 ///
-/// A long item is cut and told by its digest; the second of two that are the same is `item (2)`.
+/// A long item is shortened and gets a digest; the second of two equal ones is `item (2)`.
 pub(crate) fn part_names(items: &[Value]) -> Vec<String> {
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();
     let mut names = Vec::with_capacity(items.len());
@@ -376,7 +378,7 @@ pub(crate) fn part_names(items: &[Value]) -> Vec<String> {
     names
 }
 
-/// Of the name of a part, in characters.
+/// The longest name of a part, in characters.
 const LONGEST: usize = 80;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 use serde_json::Value;
 use serde_json::json;
 
-use super::Last;
+use super::ExecutionState;
 use super::Phase;
 use super::State;
 use super::part_names;
@@ -24,7 +24,7 @@ fn play(lines: &[Value]) -> State {
             serde_json::from_value(line).unwrap()
         })
         .collect();
-    State::of(&records)
+    State::from_records(&records)
 }
 
 fn start() -> Value {
@@ -53,21 +53,22 @@ fn pause() -> Value {
 #[test]
 fn a_state_is_the_sum_of_its_records() {
     let id = StepId::new;
-    let stopped = |step: Option<&str>, in_progress| Last::Interrupted { step: step.map(StepId::new), in_progress };
-    let failure = Last::Failed { step: id("2"), error: "exit 1".to_owned(), retryable: false };
+    let stopped =
+        |step: Option<&str>, in_progress| ExecutionState::Interrupted { step: step.map(StepId::new), in_progress };
+    let failure = ExecutionState::Failed { step: id("2"), error: "exit 1".to_owned(), retryable: false };
     for (name, lines, phase, last) in [
-        ("started", vec![], Phase::Active, Last::Created),
-        ("before", vec![begin("1", 1)], Phase::Active, Last::BeforeStep { step: id("1") }),
-        ("done", vec![begin("1", 1), done("1")], Phase::Active, Last::Completed { step: id("1") }),
+        ("started", vec![], Phase::Active, ExecutionState::Created),
+        ("before", vec![begin("1", 1)], Phase::Active, ExecutionState::BeforeStep { step: id("1") }),
+        ("done", vec![begin("1", 1), done("1")], Phase::Active, ExecutionState::Completed { step: id("1") }),
         ("failed", vec![begin("2", 1), failed("2", 1)], Phase::Active, failure),
         ("stopped in a step", vec![begin("1", 1), pause()], Phase::Paused, stopped(Some("1"), true)),
         ("stopped between", vec![begin("1", 1), done("1"), pause()], Phase::Paused, stopped(Some("1"), false)),
         ("stopped at once", vec![pause()], Phase::Paused, stopped(None, false)),
-        ("over", vec![json!({"change": {"change": "complete"}})], Phase::Completed, Last::Created),
-        ("given up", vec![json!({"change": {"change": "abort"}})], Phase::Aborted, Last::Created),
+        ("over", vec![json!({"change": {"change": "complete"}})], Phase::Completed, ExecutionState::Created),
+        ("given up", vec![json!({"change": {"change": "abort"}})], Phase::Aborted, ExecutionState::Created),
     ] {
         let state = play(&[vec![start()], lines].concat());
-        assert_eq!((state.run.status, state.last), (phase, last), "{name}");
+        assert_eq!((state.run.status, state.execution), (phase, last), "{name}");
     }
 }
 

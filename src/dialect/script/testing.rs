@@ -62,7 +62,7 @@ pub(super) fn done(workflow: &str, step: &str) -> Value {
     json!({"change": change, "digest": digest, "variables": {"out": {"value": format!("from {step}")}}})
 }
 
-/// Holds the files of a session in which this happened after its start. What stands there now as its workflow is `now`.
+/// Holds the files of a session in which this happened after its start. `now` is its current workflow file.
 pub(super) fn session(workflow: &str, records: &[Value], now: Option<&str>) -> FileSet {
     let parsed = spec::parse(&path("w.yaml"), workflow.as_bytes()).workflow.unwrap();
     let header = Header {
@@ -111,7 +111,7 @@ pub(super) fn add(files: &mut FileSet, record: &Value, second: u32) {
     let mut facts = record.clone();
     facts.as_object_mut().unwrap().remove("change");
     let facts: Facts = serde_json::from_value(facts).unwrap();
-    let (edit, _) = Session::of(files).unwrap().append(Event::Change(change), facts).unwrap();
+    let (edit, _) = Session::read(files).unwrap().append(Event::Change(change), facts).unwrap();
     let EditKind::Append { before_len, bytes } = edit.kind else { panic!("a record is appended") };
     let before = journal(files);
     assert_eq!(before.len() as u64, before_len);
@@ -120,8 +120,8 @@ pub(super) fn add(files: &mut FileSet, record: &Value, second: u32) {
 
 /// Puts a snapshot of the state as it is now beside the journal.
 pub(super) fn take_snapshot(files: &mut FileSet) {
-    let Session { state, tail, .. } = Session::of(files).unwrap();
-    put(files, CHECKPOINT, &snapshot::write(ID, &state, &tail));
+    let Session { state, journal_end, .. } = Session::read(files).unwrap();
+    put(files, CHECKPOINT, &snapshot::write(ID, &state, &journal_end));
 }
 
 pub(super) fn journal(files: &FileSet) -> Vec<u8> {

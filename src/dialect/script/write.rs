@@ -1,4 +1,4 @@
-//! What a change does to a session: one more record.
+//! Records a change of a session.
 
 use super::record::Event;
 use super::record::Facts;
@@ -10,9 +10,9 @@ use crate::model::Edit;
 use crate::model::FileSet;
 use crate::model::Status;
 
-/// Records a change that nobody ran: what a person decided about a step, or that a run rests.
+/// Records a change that the runner did not make: a decision about a step, or a pause.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-    let session = Session::of(files)
+    let session = Session::read(files)
         .map_err(|finding| EditError::Unreadable { file: files.state.as_str().to_owned(), problem: finding.message })?;
     let refusal = match &change.kind {
         ChangeKind::Start(_) => Some("a session begins with `piton run FILE`"),
@@ -34,7 +34,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     Ok(vec![edit])
 }
 
-/// A step that is finished by hand is finished as it is defined now.
+/// Returns the digest of the current definition for a step that is finished by hand.
 fn facts(files: &FileSet, change: &Change) -> Facts {
     let ChangeKind::Finish(outcome) = &change.kind else { return Facts::default() };
     if outcome.status != Status::Completed || outcome.part.is_some() {

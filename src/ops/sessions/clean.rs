@@ -69,7 +69,7 @@ fn removable(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Clea
         | SessionStatus::GivenUp
         | SessionStatus::Unreadable => return kept(format!("it is {}", row.status.as_str()), None),
     }
-    let Ok(session) = Session::of(&opened.files) else {
+    let Ok(session) = Session::read(&opened.files) else {
         return kept("it belongs to another program".to_owned(), None);
     };
     let header = &session.header;

@@ -71,7 +71,7 @@ pub(crate) fn import(ctx: &ProjectContext, id: &str, in_place: bool) -> Result<R
 fn refuse_twice(ctx: &ProjectContext, locations: &[super::RunLocation], id: &str) -> Result<(), OpError> {
     for location in locations {
         let opened = ctx.read(location)?;
-        let Ok(session) = Session::of(&opened.files) else { continue };
+        let Ok(session) = Session::read(&opened.files) else { continue };
         if session.header.imported_from.as_deref() == Some(id) {
             let name = &session.header.session;
             let message = format!("{id} was already imported as {name}");

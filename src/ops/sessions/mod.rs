@@ -60,7 +60,7 @@ pub(crate) fn list(ctx: &ProjectContext) -> Result<Report, OpError> {
 pub(crate) fn show(ctx: &ProjectContext, id: Option<&str>) -> Result<Report, OpError> {
     let location = named(ctx, id)?;
     let InspectedSession { opened, row, .. } = inspect(ctx, &location)?;
-    let session = Session::of(&opened.files).ok();
+    let session = Session::read(&opened.files).ok();
     let steps = opened.loaded.run.as_ref().map(|run| run.steps.as_slice()).unwrap_or_default();
     let detail = SessionDetail {
         row,
@@ -154,7 +154,7 @@ fn row(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, evidenc
     let options = Options { age: ctx.project.config.age.clone(), ..Options::at(ctx.clock.now) };
     let header = opened.header(run, String::new());
     let planned = engine::plan(run, header, evidence, opened.loaded.findings.clone(), &options);
-    let session = Session::of(&opened.files).ok();
+    let session = Session::read(&opened.files).ok();
     let end = session.as_ref().and_then(|session| session.state.run.worktree.as_deref());
     let is_merged = matches!(end, Some("merged" | "removed"));
     row.status = status(run, &planned, &evidence.owner, is_merged);

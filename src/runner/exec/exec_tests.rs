@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use camino::Utf8PathBuf;
 
-use super::Ended;
+use super::ChildExit;
 use super::Job;
 use super::Signals;
 use super::Stream;
@@ -35,7 +35,7 @@ fn job(script: &str) -> Job {
     }
 }
 
-fn ran(job: &Job) -> (Ended, Log) {
+fn ran(job: &Job) -> (ChildExit, Log) {
     let mut log = Log::default();
     let ended = run(job, &Signals::listen().unwrap(), &mut log).unwrap();
     (ended, log)

@@ -1,10 +1,7 @@
-//! Children: one process group each, their output passed on while it comes, ended when their time is over or the runner is told
-//! to stop. The only room besides `store` that starts processes; it knows nothing of workflows.
+//! Children: one process group each, whose output is passed on as it arrives, ended at their timeout or when a signal stops the
+//! runner. The only module besides `store` that starts processes; it knows nothing of workflows.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "this is the room that starts the processes of a workflow and waits for them"
-)]
+#![expect(clippy::disallowed_methods, reason = "this module starts the processes of a workflow and waits for them")]
 
 mod output;
 mod signals;
@@ -30,7 +27,7 @@ pub(crate) use output::Stream;
 pub(crate) use signals::Signals;
 pub(crate) use signals::Stop;
 
-/// Is a command to run. Its words are never read by a shell of ours.
+/// A command to run. Its words are passed without a shell.
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
     pub(crate) words: Vec<String>,
@@ -44,34 +41,34 @@ pub(crate) struct Job {
     pub(crate) keep: usize,
 }
 
-/// Says how a command ended.
+/// How a child ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Ended {
+pub(crate) struct ChildExit {
     pub(crate) code: Option<i32>,
     /// The signal that ended it.
     pub(crate) signal: Option<i32>,
     pub(crate) timed_out: bool,
-    /// What the runner was told while it ran.
+    /// The signal that the runner received meanwhile.
     pub(crate) stop: Option<Stop>,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: Vec<u8>,
-    /// A stream was longer than what is kept of it.
+    /// Whether a stream was longer than the part that was kept.
     pub(crate) is_cut: bool,
 }
 
-/// Is told about a child while it runs.
+/// A receiver of the output of a child.
 pub(crate) trait Watcher {
-    /// It printed something.
+    /// The child printed something.
     fn printed(&mut self, stream: Stream, bytes: &[u8]);
 }
 
-/// Runs a command to its end. What its leader printed is passed on completely; a process that it left in the background is
-/// neither waited for nor ended.
+/// Runs a command to its end. The output of the leader is passed on completely; background processes are neither waited for nor
+/// ended.
 ///
 /// # Errors
 ///
-/// When it cannot be started or waited for. It does not run then.
-pub(crate) fn run(job: &Job, signals: &Signals, watcher: &mut dyn Watcher) -> io::Result<Ended> {
+/// When it cannot be started or waited for. It is not running then.
+pub(crate) fn run(job: &Job, signals: &Signals, watcher: &mut dyn Watcher) -> io::Result<ChildExit> {
     let mut child = spawn(job)?;
     let mut running = Running {
         group: Pid::from_child(&child),
@@ -80,7 +77,7 @@ pub(crate) fn run(job: &Job, signals: &Signals, watcher: &mut dyn Watcher) -> io
         deadline: job.timeout.and_then(|limit| Instant::now().checked_add(limit)),
         grace: job.grace,
         kill_at: None,
-        ended: Ended::default(),
+        exit: ChildExit::default(),
     };
     let waited = running.wait(&mut child, signals, watcher);
     if waited.is_err() {
@@ -88,20 +85,20 @@ pub(crate) fn run(job: &Job, signals: &Signals, watcher: &mut dyn Watcher) -> io
         let _ = child.wait();
     }
     let status = waited?;
-    Ok(running.into_ended(status))
+    Ok(running.into_exit(status))
 }
 
-/// Returns this moment, as [`moment_in`] counts.
+/// Returns the current moment of the monotonic clock.
 pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// Returns the moment that comes after a while; `None` for one that never comes.
+/// Returns the moment after a duration; `None` when the clock cannot represent it.
 pub(crate) fn moment_in(time: Duration) -> Option<Instant> {
     Instant::now().checked_add(time)
 }
 
-/// Waits, unless the runner is told to stop.
+/// Waits until the time is over or a signal stops the runner.
 pub(crate) fn pause(time: Duration, signals: &Signals) -> Option<Stop> {
     let until = moment_in(time);
     while signals.stop().is_none() && until.is_none_or(|until| Instant::now() < until) {
@@ -112,13 +109,13 @@ pub(crate) fn pause(time: Duration, signals: &Signals) -> Option<Stop> {
     signals.stop()
 }
 
-/// Ends processes that are not our children: TERM, and KILL for whoever does not listen.
+/// Ends processes that are not our children: SIGTERM, then SIGKILL for those still running.
 pub(crate) fn end_processes(pids: &[u32], grace: Duration, is_running: &dyn Fn(usize) -> bool) {
     const STEP: Duration = Duration::from_millis(5);
     for signal in [Signal::TERM, Signal::KILL] {
         for at in (0..pids.len()).filter(|at| is_running(*at)) {
             if let Some(pid) = i32::try_from(pids[at]).ok().and_then(Pid::from_raw) {
-                // It may have ended this very moment.
+                // The process may have just ended.
                 let _ = kill_process(pid, signal);
             }
         }
@@ -142,29 +139,29 @@ fn spawn(job: &Job) -> io::Result<Child> {
         .spawn()
 }
 
-/// Is a child at work.
+/// A running child.
 struct Running {
     group: Pid,
     stdout: Pipe,
     stderr: Pipe,
     deadline: Option<Instant>,
     grace: Duration,
-    /// Set once the group was asked to end.
+    /// Set once the group received SIGTERM.
     kill_at: Option<Instant>,
-    ended: Ended,
+    exit: ChildExit,
 }
 
 impl Running {
     fn wait(&mut self, child: &mut Child, signals: &Signals, watcher: &mut dyn Watcher) -> io::Result<ExitStatus> {
         loop {
             output::poll(&[&self.stdout, &self.stderr], signals, self.next_deadline())?;
-            // ResumeOptions before the pipes are emptied, so that what a child printed before its end is not missed.
+            // Before the pipes are read, so that all output of a child that ended is seen.
             let status = child.try_wait()?;
             self.stdout.pass_on(watcher)?;
             self.stderr.pass_on(watcher)?;
             if let Some(status) = status {
                 if self.kill_at.is_some() {
-                    // Whoever of the group did not end with its leader.
+                    // Members of the group that outlived their leader.
                     self.signal(Signal::KILL);
                 }
                 return Ok(status);
@@ -177,16 +174,16 @@ impl Running {
         self.kill_at.or(self.deadline)
     }
 
-    /// TERM when its time is over or the runner was told to stop, KILL when that did not help.
+    /// Sends SIGTERM at the deadline or when the runner is stopped, SIGKILL after the grace period.
     fn end_when_due(&mut self, signals: &Signals) {
         let now = Instant::now();
         match self.kill_at {
             Some(kill_at) if now >= kill_at => self.signal(Signal::KILL),
             Some(_) => {}
             None => {
-                self.ended.stop = signals.stop();
-                self.ended.timed_out = self.ended.stop.is_none() && self.deadline.is_some_and(|at| now >= at);
-                if self.ended.stop.is_some() || self.ended.timed_out {
+                self.exit.stop = signals.stop();
+                self.exit.timed_out = self.exit.stop.is_none() && self.deadline.is_some_and(|at| now >= at);
+                if self.exit.stop.is_some() || self.exit.timed_out {
                     self.signal(Signal::TERM);
                     self.kill_at = Some(now + self.grace);
                 }
@@ -195,19 +192,19 @@ impl Running {
     }
 
     fn signal(&self, signal: Signal) {
-        // The group may have ended this very moment.
+        // The group may have just ended.
         let _ = kill_process_group(self.group, signal);
     }
 
-    fn into_ended(self, status: ExitStatus) -> Ended {
+    fn into_exit(self, status: ExitStatus) -> ChildExit {
         let is_cut = self.stdout.is_cut() || self.stderr.is_cut();
-        Ended {
+        ChildExit {
             code: status.code(),
             signal: status.signal(),
             stdout: self.stdout.into_kept(),
             stderr: self.stderr.into_kept(),
             is_cut,
-            ..self.ended
+            ..self.exit
         }
     }
 }

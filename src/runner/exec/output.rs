@@ -1,4 +1,4 @@
-//! The pipes of a child: read without blocking, passed on as they come, kept up to a bound.
+//! The pipes of a child: read without blocking, passed on, kept up to a limit.
 
 use std::fs::File;
 use std::io;
@@ -18,11 +18,10 @@ use super::Signals;
 use super::Watcher;
 
 const CHUNK: usize = 64 << 10;
-/// More than any pipe holds, so that what a child printed before its end is read in one go; a bound all the same, since a stream
-/// that never ends must not keep the other one, a signal or a deadline waiting.
+/// Enough reads to drain any pipe at once. Limited, since an endless stream must not delay the other one, a signal or a deadline.
 const ROUNDS: usize = 32;
 
-/// Names a stream of a child.
+/// An output stream of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Stream {
@@ -30,10 +29,10 @@ pub(crate) enum Stream {
     Stderr,
 }
 
-/// Is one stream of a child.
+/// The read end of one stream.
 pub(super) struct Pipe {
     stream: Stream,
-    /// `None` once its end was reached.
+    /// `None` after the end of the stream.
     file: Option<File>,
     kept: Vec<u8>,
     keep: usize,
@@ -49,7 +48,7 @@ impl Pipe {
         Ok(Self { stream, file, kept: Vec::new(), keep, is_cut: false })
     }
 
-    /// Passes on everything that is there now.
+    /// Passes on everything that is available.
     pub(super) fn pass_on(&mut self, watcher: &mut dyn Watcher) -> io::Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
         let mut chunk = [0; CHUNK];
@@ -83,7 +82,7 @@ impl Pipe {
     }
 }
 
-/// Waits until a pipe has something, a signal comes, or the moment has come.
+/// Waits until a pipe is readable, a signal arrives or the deadline passes.
 pub(super) fn poll(pipes: &[&Pipe], signals: &Signals, until: Option<Instant>) -> io::Result<()> {
     let timeout = until.map(|until| {
         let left = until.saturating_duration_since(Instant::now());

@@ -1,4 +1,4 @@
-//! What the runner is told from outside while it waits: to stop, or that a child ended.
+//! Signals that reach the runner while it waits: to stop, or that a child ended.
 
 use std::io;
 use std::io::Read as _;
@@ -20,7 +20,7 @@ use signal_hook::consts::SIGTERM;
 use signal_hook::flag;
 use signal_hook::low_level;
 
-/// Says which signal told the runner to stop.
+/// The signal that stopped the runner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     Interrupt,
@@ -37,17 +37,17 @@ impl Stop {
     }
 }
 
-/// Listens for as long as it lives. Each thread that waits for children has one of its own.
+/// A registration for signals, active until it is dropped. Each thread that waits for children has one.
 #[derive(Debug)]
 pub(crate) struct Signals {
-    told: Arc<AtomicUsize>,
-    /// Becomes readable when a signal comes.
+    stop: Arc<AtomicUsize>,
+    /// Becomes readable when a signal arrives.
     wake: UnixStream,
     registered: Vec<SigId>,
 }
 
 impl Signals {
-    /// Begins to listen.
+    /// Registers the handlers.
     ///
     /// # Errors
     ///
@@ -55,11 +55,11 @@ impl Signals {
     pub(crate) fn listen() -> io::Result<Self> {
         let (wake, sender) = UnixStream::pair()?;
         wake.set_nonblocking(true)?;
-        let mut signals = Self { told: Arc::default(), wake, registered: Vec::new() };
+        let mut signals = Self { stop: Arc::default(), wake, registered: Vec::new() };
         for signal in [SIGINT, SIGTERM] {
             // First the flag, then the wake-up, in the order of registration.
             let value = usize::try_from(signal).unwrap_or_default();
-            signals.registered.push(flag::register_usize(signal, Arc::clone(&signals.told), value)?);
+            signals.registered.push(flag::register_usize(signal, Arc::clone(&signals.stop), value)?);
         }
         for signal in [SIGINT, SIGTERM, SIGCHLD] {
             signals.registered.push(low_level::pipe::register(signal, sender.try_clone()?)?);
@@ -67,16 +67,16 @@ impl Signals {
         Ok(signals)
     }
 
-    /// Returns what the runner was told last.
+    /// Returns the last signal to stop.
     pub(crate) fn stop(&self) -> Option<Stop> {
-        match i32::try_from(self.told.load(Ordering::SeqCst)) {
+        match i32::try_from(self.stop.load(Ordering::SeqCst)) {
             Ok(SIGINT) => Some(Stop::Interrupt),
             Ok(SIGTERM) => Some(Stop::Terminate),
             Ok(_) | Err(_) => None,
         }
     }
 
-    /// Waits until an input has something, and returns what the runner was told until then. A signal that came before is not missed.
+    /// Waits until an input is readable, and returns a signal that arrived until then, or before.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ impl Signals {
                 Err(Errno::INTR) => false,
                 Err(error) => return Err(error.into()),
             };
-            // A child that ended wakes it too.
+            // SIGCHLD wakes it too.
             self.drain();
             if is_ready {
                 return Ok(self.stop());
@@ -100,7 +100,7 @@ impl Signals {
         }
     }
 
-    /// Takes the wake-ups that came so far.
+    /// Discards the pending wake-ups.
     pub(super) fn drain(&self) {
         let mut buffer = [0; 64];
         while matches!((&self.wake).read(&mut buffer), Ok(read) if read > 0) {}

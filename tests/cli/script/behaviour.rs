@@ -211,7 +211,7 @@ fn a_merge_conflict_is_aborted_and_retried() {
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("the merge was taken back and the worktree is kept"), "{said}");
+    assert!(said.contains("the merge was undone and the worktree is kept"), "{said}");
     assert_eq!(stage.sandbox.read("f"), "ours\n");
     let id = super::support::session_of(&said);
     stage.sandbox.file("f", "base\n").commit("undo");
@@ -244,7 +244,7 @@ fn a_worktree_on_another_branch_is_named() {
     let worktree = stage.worktree(&id);
     stage.sandbox.git(["-C", worktree.as_str(), "checkout", "--quiet", "-b", "other"]);
     let resumed = stage.resume(&id).expect_code(7);
-    let told = format!("is on other, and piton/{id} is what is merged when every step is done");
+    let told = format!("is on other, but piton/{id} will be merged when every step is done");
     assert!(resumed.stderr.contains(&told), "{resumed}");
 }
 
@@ -316,7 +316,7 @@ fn the_output_of_a_step_is_kept_in_its_log_and_its_output_file() {
 fn claude_is_wanted_only_by_a_step_that_calls_it() {
     let stage = Stage::new("- claude: /go\n");
     let output = stage.piton(["run", "w.yml"]).run().expect_code(1);
-    assert!(output.stderr.contains("there is none on the PATH"), "{output}");
+    assert!(output.stderr.contains("which is not on the PATH"), "{output}");
     assert!(!stage.state().exists());
 }
 

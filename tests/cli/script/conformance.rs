@@ -102,7 +102,7 @@ fn c4_an_edit_of_a_finished_step_is_refused_without_a_flag() {
     repair(&stage);
     stage.workflow("- shell: echo one >> LOG\n- shell: echo 2 >> LOG\n- shell: echo 3 >> LOG\n");
     let output = stage.resume(&id).expect_code(9);
-    assert!(output.stderr.contains("w.yml was changed where it says what finished steps do (1)"), "{output}");
+    assert!(output.stderr.contains("w.yml was changed in finished steps (1)"), "{output}");
     assert_eq!(stage.executions(), ["1", "2"]);
     stage.piton(["resume", &id, "--accept-edits"]).run().expect_code(0);
     assert_eq!(stage.executions(), ["1", "2", "one", "2", "3"]);
@@ -212,7 +212,7 @@ fn c10_a_resume_of_a_living_run_is_refused() {
     let mut child = stage.piton(["run", "w.yml"]).spawn();
     until("the workflow is running", || stage.executions().len() >= 2);
     let output = stage.piton(["resume"]).run().expect_code(6);
-    assert!(output.stderr.contains(&format!("is at work already: process {}", child.id())), "{output}");
+    assert!(output.stderr.contains(&format!("is already running: process {}", child.id())), "{output}");
     assert!(output.stderr.contains(" on host "), "{output}");
     let plan = stage.piton(["--format", "json", "plan"]).run();
     assert_eq!(plan.code, 6, "{plan}");
@@ -281,13 +281,13 @@ fn c14_damage_is_found_and_never_taken_for_state() {
     };
     let (stage, id) = damaged(&|text| text[..text.len() - 9].to_owned());
     let output = stage.resume(&id).expect_code(0);
-    assert!(output.stderr.contains("Its last record was cut off"), "{output}");
+    assert!(output.stderr.contains("Its last record is incomplete"), "{output}");
     assert_eq!(stage.executions(), ["1", "2", "2", "3"], "the checkpoint knew more");
 
     let flipped = |text: &str| text.replacen("\"change\":\"finish\"", "\"change\":\"finisH\"", 1);
     let (stage, id) = damaged(&flipped);
     let output = stage.resume(&id).expect_code(9);
-    assert!(output.stderr.contains("of its journal is not to be trusted"), "{output}");
+    assert!(output.stderr.contains("of its journal is damaged"), "{output}");
     assert_eq!(stage.executions(), ["1", "2"]);
     stage.piton(["resume", &id, "--yes"]).run().expect_code(0);
     assert_eq!(stage.executions(), ["1", "2", "2", "3"]);
@@ -311,7 +311,7 @@ fn c15_a_deleted_worktree_is_reported_and_a_restart_makes_a_new_one() {
     std::fs::remove_dir_all(stage.worktree(&id)).unwrap();
     repair(&stage);
     let output = stage.resume(&id).expect_code(9);
-    assert!(output.stderr.contains(&format!("the worktree of session {id} is not there")), "{output}");
+    assert!(output.stderr.contains(&format!("the worktree of session {id} is missing")), "{output}");
     assert!(output.stderr.contains("--force"), "{output}");
     assert_eq!(stage.executions(), ["1", "2"]);
     stage.piton(["resume", &id, "--force", "--yes"]).run().expect_code(0);
@@ -324,7 +324,7 @@ fn c16_a_deleted_workflow_file_is_named() {
     let (_, id) = stage.run(&[]);
     stage.sandbox.remove("w.yml");
     let output = stage.resume(&id).expect_code(4);
-    assert!(output.stderr.contains("cannot go on without its workflow file"), "{output}");
+    assert!(output.stderr.contains("cannot continue without its workflow file"), "{output}");
     assert!(output.stderr.contains("w.yml"), "{output}");
     assert_eq!(stage.executions(), ["1", "2"]);
 }

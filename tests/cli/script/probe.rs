@@ -46,10 +46,10 @@ fn the_exit_code_of_the_probe_says_whether_the_step_took_effect() {
             &["push", "probed", "push", "after"],
             "The probe of step push found that it did not take effect; it is repeated",
         ),
-        ("echo probed >> LOG; exit 2", 9, &["push", "probed"], "The probe of step push decides nothing: exit code 2"),
-        ("no-such-program", 9, &["push"], "The probe of step push decides nothing: exit code 127"),
-        ("kill -9 $$", 9, &["push"], "The probe of step push decides nothing: signal 9"),
-        ("echo ${unset}", 9, &["push"], "The probe of step push decides nothing: the variable `${unset}` is not set"),
+        ("echo probed >> LOG; exit 2", 9, &["push", "probed"], "The probe of step push is inconclusive: exit code 2"),
+        ("no-such-program", 9, &["push"], "The probe of step push is inconclusive: exit code 127"),
+        ("kill -9 $$", 9, &["push"], "The probe of step push is inconclusive: signal 9"),
+        ("echo ${unset}", 9, &["push"], "The probe of step push is inconclusive: the variable `${unset}` is not set"),
     ] {
         let (stage, id) = cut_off(probe);
         let output = stage.piton(["resume", &id, "--yes"]).run().expect_code(code);

@@ -73,7 +73,7 @@ fn what_is_not_committed_changes_the_question_and_stays() {
     let Some(output) = stage.piton(["run", "w.yml"]).on_terminal("y\n") else { return };
     let output = output.expect_code(0);
     let id = super::support::session_of(&output.stderr);
-    assert!(output.stderr.contains("What is not committed stays in the worktree. [y/N]"), "{output}");
+    assert!(output.stderr.contains("Uncommitted files stay in the worktree. [y/N]"), "{output}");
     assert!(stage.sandbox.exists("new") && stage.worktree(&id).join("loose").exists(), "{output}");
 }
 

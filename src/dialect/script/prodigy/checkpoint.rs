@@ -1,4 +1,4 @@
-//! What a checkpoint of format version 1 says (docs/formats/prodigy.md#the-checkpoint), as far as it can be believed.
+//! The reliable part of a checkpoint of format version 1 (docs/formats/prodigy.md#the-checkpoint).
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use crate::dialect::json::parse_value;
 use crate::model::Timestamp;
 use crate::model::clean_line;
 
-/// The version that is understood.
+/// The version that is supported.
 pub(super) const VERSION: u64 = 1;
-/// No workflow that somebody wrote has more steps.
+/// Larger step numbers are ignored.
 const STEPS: usize = 100_000;
 
-/// Is a checkpoint, without the environment and without what it says of itself and gets wrong: the number of steps (0 in failures),
-/// the hash (a name and a number), the start (the time of the write).
+/// A checkpoint, without the environment and the unreliable fields: the number of steps (0 in failures), the hash (a name and a
+/// number), the start (the time of the write).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Checkpoint {
     pub(super) version: Option<u64>,
@@ -25,16 +25,16 @@ pub(super) struct Checkpoint {
     pub(super) status: String,
     pub(super) current: Option<usize>,
     /// Steps that succeeded, by position from 0.
-    pub(super) done: BTreeMap<usize, Done>,
-    /// The step that failed, and what it said.
+    pub(super) done: BTreeMap<usize, CompletedStep>,
+    /// The step that failed, with its error.
     pub(super) failed: Option<(usize, String)>,
     pub(super) captured: BTreeMap<String, String>,
     pub(super) at: Option<Timestamp>,
 }
 
-/// Is a step that succeeded.
+/// A step that succeeded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Done {
+pub(super) struct CompletedStep {
     pub(super) command: String,
     pub(super) at: Option<Timestamp>,
 }
@@ -44,7 +44,7 @@ impl Checkpoint {
     ///
     /// # Errors
     ///
-    /// In one sentence: it is no JSON, or has not even the two fields that say where a run stands.
+    /// In one sentence: it is not JSON, or lacks the two fields with the progress of the run.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, String> {
         let root = parse_value(bytes).map_err(|error| error.message)?;
         let execution = root.get("execution_state").filter(|state| state.is_object());
@@ -77,11 +77,12 @@ impl Checkpoint {
             return;
         }
         let command = text(step, "command").map(|command| clean_line(&command, 120)).unwrap_or_default();
-        self.done.insert(at, Done { command, at: time(step, "completed_at") });
-        // Every step repeats what all before it captured.
+        self.done.insert(at, CompletedStep { command, at: time(step, "completed_at") });
+        // Every step repeats the captured variables of the steps before it.
         for (name, value) in step.get("captured_variables").and_then(Value::as_object).into_iter().flatten() {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            // Prodigy keeps the line end, which breaks what it is put into (docs/formats/prodigy.md#what-of-it-is-not-believed).
+            // Prodigy keeps the line end, which breaks commands that use the value
+            // (docs/formats/prodigy.md#what-of-it-is-not-believed).
             let value = value.strip_suffix('\n').unwrap_or(&value);
             self.captured.insert(name.clone(), value.to_owned());
         }
@@ -100,7 +101,7 @@ fn index(value: &Value, key: &str) -> Option<usize> {
     position(value.get(key)?)
 }
 
-/// Some writers put the number into a text.
+/// Reads a number; some writers store it as text.
 fn position(value: &Value) -> Option<usize> {
     let number = value.as_u64().or_else(|| value.as_str()?.parse().ok())?;
     usize::try_from(number).ok().filter(|at| *at < STEPS)

@@ -1,4 +1,4 @@
-//! From a session of Prodigy to one of our own: what was done stays done, what failed or was cut off comes next.
+//! Imports a session of Prodigy: finished steps stay done, a failed or interrupted one comes next.
 
 use serde_json::Value;
 
@@ -7,13 +7,12 @@ use super::super::record::Captured;
 use super::super::record::Event;
 use super::super::record::Facts;
 use super::super::record::Header;
-use super::super::record::Tail;
 use super::super::session::start;
-use super::super::state::Last;
+use super::super::state::ExecutionState;
 use super::super::state::RunState;
 use super::super::state::State;
 use super::super::state::StepState;
-use super::read::Original;
+use super::read::ProdigySession;
 use crate::dialect::EditError;
 use crate::model::Change;
 use crate::model::Edit;
@@ -23,7 +22,7 @@ use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Timestamp;
 
-/// Is a session that was taken over.
+/// An imported session.
 #[derive(Debug)]
 pub(crate) struct Import {
     pub(crate) edits: Vec<Edit>,
@@ -31,45 +30,45 @@ pub(crate) struct Import {
     pub(crate) total: usize,
 }
 
-/// Computes the session that goes on from here. `change` is its start; `header` says where it works.
+/// Returns the edits that create the imported session. `change` is its start; `header` has its working folder.
 ///
 /// # Errors
 ///
-/// When too little is known to go on: the workflow cannot be read, or has fewer steps than were done.
+/// When the workflow cannot be read, or has fewer steps than were done.
 pub(crate) fn import(files: &FileSet, header: &Header, change: Change) -> Result<Import, EditError> {
-    let missing = |what: &str| EditError::Unsupported(format!("{} cannot be taken over: {what}", files.name));
-    let original = Original::of(files).map_err(|finding| missing(&finding.message))?;
-    let Some((workflow, sha256)) = &original.workflow else {
-        let why = original.findings.first().map_or("its workflow cannot be read", |finding| finding.message.as_str());
+    let missing = |what: &str| EditError::Unsupported(format!("{} cannot be imported: {what}", files.name));
+    let prodigy = ProdigySession::of(files).map_err(|finding| missing(&finding.message))?;
+    let Some((workflow, sha256)) = &prodigy.workflow else {
+        let why = prodigy.findings.first().map_or("its workflow cannot be read", |finding| finding.message.as_str());
         return Err(missing(why));
     };
-    let last = original.checkpoint.done.keys().next_back();
+    let last = prodigy.checkpoint.done.keys().next_back();
     if last.is_some_and(|last| *last >= workflow.steps.len()) {
         return Err(missing("more steps were done than its workflow has now"));
     }
     let at = change.at;
     let outline = workflow.outline(sha256.clone());
-    let state = State { workflow: outline.clone(), ..state(&original, workflow, at) };
+    let state = State { workflow: outline.clone(), ..state(&prodigy, workflow, at) };
     let Some(mut edits) = start(header, change, outline, None) else {
         return Err(missing("the new session has no usable id"));
     };
     let begun = edits.first().and_then(Edit::after).map(<[u8]>::to_vec).unwrap_or_default();
     if let Some(Edit { kind: EditKind::Create { after }, .. }) = edits.last_mut() {
-        let (tail, _) = record::each(Tail::of(&begun), after, drop);
-        after.extend(tail.append(Event::Base(Box::new(state)), Facts::default()).0);
+        let (journal_end, _) = record::replay(&begun, after, 0, drop);
+        after.extend(journal_end.append(Event::Base(Box::new(state)), Facts::default()).0);
     }
-    Ok(Import { edits, done: original.checkpoint.done.len(), total: workflow.steps.len() })
+    Ok(Import { edits, done: prodigy.checkpoint.done.len(), total: workflow.steps.len() })
 }
 
-fn state(original: &Original, workflow: &super::super::spec::Workflow, at: Timestamp) -> State {
+fn state(prodigy: &ProdigySession, workflow: &super::super::spec::Workflow, at: Timestamp) -> State {
     let mut state = State {
-        run: RunState { started_at: Some(at), changed_at: original.checkpoint.at.or(Some(at)), ..RunState::default() },
+        run: RunState { started_at: Some(at), changed_at: prodigy.checkpoint.at.or(Some(at)), ..RunState::default() },
         ..State::default()
     };
     for (position, step) in workflow.steps.iter().enumerate() {
-        let status = original.status(position);
-        let done = original.checkpoint.done.get(&position);
-        let failed = original.checkpoint.failed.as_ref().filter(|(failed, _)| *failed == position);
+        let status = prodigy.status(position);
+        let done = prodigy.checkpoint.done.get(&position);
+        let failed = prodigy.checkpoint.failed.as_ref().filter(|(failed, _)| *failed == position);
         if status == Status::Pending {
             continue;
         }
@@ -82,33 +81,34 @@ fn state(original: &Original, workflow: &super::super::spec::Workflow, at: Times
                 failures: u32::from(failed.is_some()),
                 errors,
                 finished_at: done.and_then(|done| done.at),
-                // Its hash says nothing (docs/formats/prodigy.md#what-of-it-is-not-believed), so what was done counts as what is defined now.
+                // Its hash is not of the definition (docs/formats/prodigy.md#what-of-it-is-not-believed), so finished steps count as
+                // done in their current definition.
                 digest: done.map(|_| step.digest()),
                 retryable: failed.map(|_| false),
                 ..StepState::default()
             }),
         );
     }
-    let variables = original.variables().into_iter();
+    let variables = prodigy.variables().into_iter();
     state.variables = variables.map(|(name, value): (String, Value)| (name, Captured::Inline { value })).collect();
-    state.last = last(original, |position| workflow.steps.get(position).map(|step| step.id.clone()));
+    state.execution = execution_state(prodigy, |position| workflow.steps.get(position).map(|step| step.id.clone()));
     state
 }
 
-fn last(original: &Original, id: impl Fn(usize) -> Option<StepId>) -> Last {
-    let checkpoint = &original.checkpoint;
+fn execution_state(prodigy: &ProdigySession, id: impl Fn(usize) -> Option<StepId>) -> ExecutionState {
+    let checkpoint = &prodigy.checkpoint;
     if let Some((failed, error)) = &checkpoint.failed
         && let Some(step) = id(*failed)
     {
-        return Last::Failed { step, error: error.clone(), retryable: false };
+        return ExecutionState::Failed { step, error: error.clone(), retryable: false };
     }
-    match original.open().and_then(&id) {
-        Some(step) => Last::Interrupted { step: Some(step), in_progress: true },
+    match prodigy.open().and_then(&id) {
+        Some(step) => ExecutionState::Interrupted { step: Some(step), in_progress: true },
         None => checkpoint
             .done
             .keys()
             .next_back()
             .and_then(|at| id(*at))
-            .map_or(Last::Created, |step| Last::Completed { step }),
+            .map_or(ExecutionState::Created, |step| ExecutionState::Completed { step }),
     }
 }

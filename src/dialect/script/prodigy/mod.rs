@@ -1,18 +1,20 @@
-//! The sessions of Prodigy, the runner that this one comes from: read, planned, taken over, and never written
-//! (docs/formats/prodigy.md#where-prodigy-keeps-a-session; format version 1).
+//! The sessions of Prodigy, the predecessor of this runner (format version 1, docs/formats/prodigy.md#where-prodigy-keeps-a-session):
+//! read, planned and imported, never written.
 //!
-//! Its checkpoint holds the whole environment of the run. Nothing of that is read.
+//! Its checkpoint holds the whole environment of the run, which is not read.
+//!
+//! - `paths` locates the files of a session, `checkpoint` reads its checkpoint, `read` makes a run of both, `import` a new session.
 
 mod checkpoint;
 mod import;
-mod place;
+mod paths;
 mod read;
 
 pub(crate) use import::import;
-pub(crate) use place::home_of;
-pub(super) use place::is_marked;
-pub(super) use place::is_state;
-pub(super) use place::probe;
+pub(crate) use paths::home_of;
+pub(super) use paths::is_marked;
+pub(super) use paths::is_state;
+pub(super) use paths::probe;
 pub(super) use read::brief;
 pub(super) use read::load;
 

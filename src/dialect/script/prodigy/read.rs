@@ -1,5 +1,4 @@
-//! From a checkpoint of Prodigy to a run. What its two files say of one truth is weighed here: the checkpoint counts, and where
-//! the session says otherwise, a person looks.
+//! From a checkpoint of Prodigy to a run. Where its two files disagree, the checkpoint counts and a finding is reported.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +9,7 @@ use super::super::spec;
 use super::super::spec::Workflow;
 use super::checkpoint::Checkpoint;
 use super::checkpoint::VERSION;
-use super::place;
+use super::paths;
 use crate::dialect::Loaded;
 use crate::dialect::json::parse_value;
 use crate::model::Brief;
@@ -32,26 +31,26 @@ use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
 use crate::model::sha256_hex;
 
-/// Is a session of Prodigy with everything that was read of it.
-pub(super) struct Original {
+/// A session of Prodigy.
+pub(super) struct ProdigySession {
     pub(super) session: String,
     pub(super) checkpoint: Checkpoint,
     pub(super) workflow: Option<(Workflow, String)>,
-    /// Below the home; it may be gone.
+    /// Below the home; it may be missing.
     pub(super) worktree: Option<RelPath>,
     pub(super) base_branch: Option<String>,
     pub(super) findings: Vec<Finding>,
 }
 
-/// Reads a session of Prodigy as a run that is read only.
+/// Reads a session of Prodigy as a run that is never written.
 pub(in super::super) fn load(files: &FileSet) -> Loaded {
-    match Original::of(files) {
-        Ok(original) => original.loaded(files),
+    match ProdigySession::of(files) {
+        Ok(prodigy) => prodigy.loaded(files),
         Err(finding) => Loaded { findings: vec![*finding], ..Loaded::default() },
     }
 }
 
-/// Says what a step is, and that nothing can be recorded here.
+/// Writes the brief of a step, which says that nothing can be recorded here.
 pub(in super::super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     let Some(step) = run.step(&next.step) else { return Brief::default() };
     let title = clean_line(&step.title, 200);
@@ -64,7 +63,7 @@ pub(in super::super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief 
             "definition": step.definition,
         }),
         prompt: format!(
-            "Workflow: {}\nStep: {} - {title}\n\nThe session is one of Prodigy: take it over before anything is run.\n",
+            "Workflow: {}\nStep: {} - {title}\n\nThe session is one of Prodigy: import it before running anything.\n",
             clean_line(&run.workflow, 200),
             step.id
         ),
@@ -73,12 +72,12 @@ pub(in super::super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief 
     }
 }
 
-impl Original {
+impl ProdigySession {
     pub(super) fn of(files: &FileSet) -> Result<Self, Box<Finding>> {
-        let session = place::session_of(files.state.as_str()).unwrap_or(&files.name).to_owned();
+        let session = paths::session_of(files.state.as_str()).unwrap_or(&files.name).to_owned();
         let mut findings = Vec::new();
         let mut newest: Option<Checkpoint> = None;
-        for (path, entry) in files.files.iter().filter(|(path, _)| place::is_state_of(path, &session)) {
+        for (path, entry) in files.files.iter().filter(|(path, _)| paths::is_state_of(path, &session)) {
             let read = match &entry.content {
                 Content::Bytes(bytes) => Checkpoint::read(bytes),
                 Content::Problem(problem) => Err(problem.to_string()),
@@ -90,7 +89,7 @@ impl Original {
                 }
                 Ok(_) => {}
                 Err(problem) => {
-                    let message = format!("{path} says nothing: {}", clean_line(&problem, 200));
+                    let message = format!("{path} cannot be read: {}", clean_line(&problem, 200));
                     findings.push(Finding::new(FindingCode::PartUnreadable, message).at(path));
                 }
             }
@@ -101,10 +100,10 @@ impl Original {
             let finding = Finding::new(FindingCode::StateUnreadable, format!("{message}{why}")).at(&files.state);
             return Err(Box::new(finding.fix("run the workflow again: piton run FILE")));
         };
-        let metadata = files.files.keys().find(|path| place::is_metadata(path)).cloned();
+        let metadata = files.files.keys().find(|path| paths::is_metadata(path)).cloned();
         let about = metadata.as_ref().and_then(|path| parse_value(files.bytes(path)?).ok()).unwrap_or_default();
-        let worktree = metadata.as_ref().and_then(place::worktree_of);
-        let mut original = Self {
+        let worktree = metadata.as_ref().and_then(paths::worktree_of);
+        let mut prodigy = Self {
             worktree,
             base_branch: about.get("original_branch").and_then(Value::as_str).map(|name| clean_line(name, 200)),
             workflow: None,
@@ -112,28 +111,27 @@ impl Original {
             checkpoint,
             findings,
         };
-        original.look_at_workflow(files);
-        original.look_at_session(files);
-        original.look_at_version(files);
-        Ok(original)
+        prodigy.read_workflow(files);
+        prodigy.check_session(files);
+        prodigy.check_version(files);
+        Ok(prodigy)
     }
 
-    fn look_at_workflow(&mut self, files: &FileSet) {
-        let shown = place::workflow(&self.session);
+    fn read_workflow(&mut self, files: &FileSet) {
+        let shown = paths::workflow(&self.session);
         let bytes = shown.as_ref().and_then(|shown| files.bytes(shown));
         let path = self.checkpoint.workflow_path.clone().unwrap_or_default();
         let name = path.file_name().and_then(|name| RelPath::parse(name).ok());
         let (Some(bytes), Some(name)) = (bytes, name) else {
             let message = format!("the workflow file {path} cannot be read; only steps that are done are known");
-            self.findings.push(Finding::new(FindingCode::DefinitionUnreadable, message).fix("bring it back"));
+            self.findings.push(Finding::new(FindingCode::DefinitionUnreadable, message).fix("restore it"));
             return;
         };
         let parsed = spec::parse(&name, bytes);
         match parsed.workflow {
             Some(workflow) => self.workflow = Some((workflow, sha256_hex(bytes))),
             None => {
-                let message =
-                    format!("the workflow file {path} has mistakes, which Prodigy passes over without a word");
+                let message = format!("the workflow file {path} has mistakes, which Prodigy ignores silently");
                 let fix = format!("piton validate {}", crate::model::quoted(path.as_str()));
                 self.findings.push(Finding::new(FindingCode::DefinitionUnreadable, message).fix(fix));
             }
@@ -142,14 +140,14 @@ impl Original {
 
     /// The session file has no steps; what it says of the end is no proof: a resume passes over steps and says that it
     /// completed (docs/formats/prodigy.md#what-of-it-is-not-believed).
-    fn look_at_session(&mut self, files: &FileSet) {
-        let file = place::session_file(&self.session);
+    fn check_session(&mut self, files: &FileSet) {
+        let file = paths::session_file(&self.session);
         let Some(session) = file.as_ref().and_then(|path| parse_value(files.bytes(path)?).ok()) else { return };
         let word = session.get("status").and_then(Value::as_str).unwrap_or_default();
         if matches!(word, "Completed" | "Cancelled") && self.checkpoint.status != "Completed" {
             let word = clean_line(word, 40);
             let message = format!(
-                "its session says {word}, its checkpoint {}: Prodigy reports steps as done that it passed over",
+                "its session file says {word}, its checkpoint {}: Prodigy marks skipped steps as done",
                 self.checkpoint.status
             );
             let finding = Finding::new(FindingCode::StateCorrupt, message);
@@ -157,16 +155,16 @@ impl Original {
         }
     }
 
-    fn look_at_version(&mut self, files: &FileSet) {
+    fn check_version(&mut self, files: &FileSet) {
         let version = self.checkpoint.version;
         if version != Some(VERSION) {
             let what = version.map_or_else(|| "no version".to_owned(), |version| format!("version {version}"));
-            let message = format!("the checkpoint has {what}; version {VERSION} is what is understood");
+            let message = format!("the checkpoint has {what}; only version {VERSION} is supported");
             self.findings.push(Finding::new(FindingCode::FormatNewer, message).at(&files.state));
         }
     }
 
-    /// Returns the id and title of every step that is known.
+    /// Returns the id and title of every known step.
     pub(super) fn steps(&self) -> Vec<(StepId, String)> {
         if let Some((workflow, _)) = &self.workflow {
             return workflow.steps.iter().map(|step| (step.id.clone(), step.title.clone())).collect();
@@ -179,13 +177,13 @@ impl Original {
         (0..count).map(|at| (StepId::new((at + 1).to_string()), title(at))).collect()
     }
 
-    /// Returns the step that failed or was cut off.
+    /// Returns the step that failed or was interrupted.
     pub(super) fn open(&self) -> Option<usize> {
         let failed = self.checkpoint.failed.as_ref().map(|(at, _)| *at);
         failed.or_else(|| self.checkpoint.current.filter(|_| self.checkpoint.status != "Completed"))
     }
 
-    /// Returns where a step stands. Whether the current one was begun is not recorded: it counts as begun.
+    /// Returns the status of a step. Whether the current one was begun is not recorded, so it counts as begun.
     pub(super) fn status(&self, at: usize) -> Status {
         if self.checkpoint.done.contains_key(&at) {
             Status::Completed
@@ -198,8 +196,7 @@ impl Original {
         }
     }
 
-    /// Returns the variables that steps captured. The state also holds environment and secrets, so only names that the workflow
-    /// captures are taken.
+    /// Returns the captured variables. The state also holds environment and secrets, so only names that the workflow captures are read.
     pub(super) fn variables(&self) -> BTreeMap<String, Value> {
         let Some((workflow, _)) = &self.workflow else { return BTreeMap::new() };
         let names = workflow.steps.iter().filter_map(|step| Some(step.capture.as_ref()?.name.as_str()));
@@ -219,7 +216,7 @@ impl Original {
             step.error =
                 self.checkpoint.failed.as_ref().filter(|(failed, _)| *failed == at).map(|(_, error)| error.clone());
             if let Some((workflow, _)) = &self.workflow {
-                step.definition = workflow.steps[at].essence.clone();
+                step.definition = workflow.steps[at].canonical.clone();
                 step.idempotent = workflow.steps[at].idempotent;
             }
             steps.push(step);

@@ -15,7 +15,7 @@ use crate::dialect::script::Session;
 use crate::dialect::script::record::Captured;
 use crate::dialect::script::record::Header;
 use crate::dialect::script::record::Source;
-use crate::dialect::script::state::Last;
+use crate::dialect::script::state::ExecutionState;
 use crate::dialect::script::testing::at;
 use crate::dialect::script::testing::path;
 use crate::dialect::script::testing::put;
@@ -34,7 +34,7 @@ use crate::model::StepId;
 const STATE: &str = "state/workflow-1/checkpoints/workflow-2.checkpoint.json";
 const WORKFLOW: &str = "commands:\n- {shell: one, capture_output: out}\n- {shell: two}\n- {shell: three}\n";
 
-/// Is a checkpoint as Prodigy writes it after a failure of the second of three steps.
+/// Returns a checkpoint as Prodigy writes it after a failure of the second of three steps.
 fn checkpoint() -> Value {
     json!({
         "workflow_id": "workflow-2",
@@ -207,9 +207,9 @@ fn a_session_that_is_taken_over_goes_on_at_the_same_step() {
         put(&mut ours, edit.path.as_str(), edit.after().unwrap());
     }
     put(&mut ours, "sessions/session-1/workflow", WORKFLOW.as_bytes());
-    let session = Session::of(&ours).unwrap();
-    let failed = Last::Failed { step: StepId::new("2"), error: "exit 1".to_owned(), retryable: false };
-    assert_eq!(session.state.last, failed);
+    let session = Session::read(&ours).unwrap();
+    let failed = ExecutionState::Failed { step: StepId::new("2"), error: "exit 1".to_owned(), retryable: false };
+    assert_eq!(session.state.execution, failed);
     let value = json!("captured-value");
     assert_eq!(session.state.variables, BTreeMap::from([("out".to_owned(), Captured::Inline { value })]));
     let (standings, _, findings) = statuses(&ours);
@@ -221,7 +221,7 @@ fn a_session_that_is_taken_over_goes_on_at_the_same_step() {
 }
 
 #[test]
-fn what_nobody_could_go_on_with_is_not_taken_over() {
+fn a_session_that_cannot_continue_is_not_imported() {
     let mut more = checkpoint();
     more["completed_steps"][0]["step_index"] = json!(7);
     for (name, files, why) in [

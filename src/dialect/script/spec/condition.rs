@@ -1,7 +1,7 @@
 //! `when` expressions. Pure.
 //!
 //! `!`, `&&`, `||`, parentheses, `==`, `!=`, `<`, `<=`, `>`, `>=` and `contains` over variables, quoted texts, numbers, true, false
-//! and null. A bare word is a mistake: nobody can tell whether it was meant as a text or as a variable.
+//! and null. A bare word is a mistake: it could be a text or a variable.
 
 use serde_json::Number;
 use serde_json::Value;
@@ -11,10 +11,10 @@ use super::template::Reference;
 use super::template::end_of_braces;
 use super::template::reference;
 
-/// Deeper nesting is no condition that a person wrote.
+/// The deepest nesting that is accepted.
 const DEPTH: u32 = 32;
 
-/// Is a parsed `when`.
+/// A parsed `when`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Condition {
     Value(Operand),
@@ -24,14 +24,14 @@ pub(crate) enum Condition {
     Compare(Operand, Comparison, Operand),
 }
 
-/// Is one side of a comparison.
+/// One side of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Operand {
     Literal(Value),
     Variable(Reference),
 }
 
-/// Says how two sides are compared.
+/// The operator of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Comparison {
     Equal,
@@ -143,7 +143,7 @@ impl Parser<'_> {
         let (word, after) = rest.split_at(end);
         let value = match word {
             "" if rest.is_empty() => return Err("the expression ends where a value is needed".to_owned()),
-            "" => return Err(format!("`{}` is no value", start_of(rest))),
+            "" => return Err(format!("`{}` is not a value", start_of(rest))),
             "true" => Value::Bool(true),
             "false" => Value::Bool(false),
             "null" => Value::Null,
@@ -162,7 +162,7 @@ impl Parser<'_> {
         let after = &self.rest[2..];
         let end = end_of_braces(after).ok_or("a `${` is not closed")?;
         let form = &after[..end - 1];
-        let found = reference(form, Reader::Plain)?.ok_or_else(|| format!("`${{{form}}}` is no variable"))?;
+        let found = reference(form, Reader::Plain)?.ok_or_else(|| format!("`${{{form}}}` is not a variable"))?;
         self.rest = &after[end..];
         Ok(found)
     }
@@ -189,7 +189,7 @@ impl Parser<'_> {
     }
 }
 
-/// Reads a number; `None` when the text is none.
+/// Parses a number.
 pub(crate) fn number(text: &str) -> Option<Number> {
     let text = text.trim();
     let plain = text.trim_start_matches(['-', '+']).starts_with(|c: char| c.is_ascii_digit());

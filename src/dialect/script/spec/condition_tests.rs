@@ -48,9 +48,9 @@ fn mistakes_are_named() {
         ("(${a}", "a `(` is not closed"),
         ("'a", "a ' is not closed"),
         ("${a", "a `${` is not closed"),
-        ("${a%b}", "`${a%b}` is no variable"),
+        ("${a%b}", "`${a%b}` is not a variable"),
         ("\"${a} b\" == 'c'", "a quoted text is text or one variable, not both"),
-        ("$a", "`$a` is no value"),
+        ("$a", "`$a` is not a value"),
         ("${a} containsx 'b'", "nothing can follow here: `containsx 'b'`"),
     ] {
         assert_eq!(Condition::parse(text), Err(expected.to_owned()), "{text}");

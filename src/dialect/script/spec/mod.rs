@@ -1,10 +1,14 @@
 //! The workflow file of a script run (`script/1`): YAML or JSON in, checked types out. Pure.
 //!
-//! Every mistake of a file is found at once, each with its line and column. Both spellings that the documents of the original
-//! show are accepted (docs/formats/prodigy.md#the-workflow-file); what they leave open is decided in docs/running-workflows.md.
+//! All mistakes of a file are reported at once, each with its line and column. Both spellings in the documents of Prodigy are
+//! accepted (docs/formats/prodigy.md#the-workflow-file); docs/running-workflows.md decides what they leave open.
+//!
+//! - `parse` reads the file, `step` its steps, `policy` their timeouts, retries and captures; `workflow` has the resulting types.
+//! - `template` parses texts with variables, `condition` parses `when`, `shell` finds the quoting context of a variable.
+//! - `canonical` is the form of a step that digests are computed from.
 
+mod canonical;
 pub(crate) mod condition;
-mod essence;
 mod parse;
 mod policy;
 pub(crate) mod shell;
@@ -39,16 +43,16 @@ pub(crate) use workflow::Validate;
 pub(crate) use workflow::Workflow;
 pub(crate) use workflow::WriteFile;
 
-/// Is a workflow file after it was read.
+/// A parsed workflow file.
 #[derive(Debug)]
 pub(crate) struct Parsed {
     /// `None` when there are findings.
     pub(crate) workflow: Option<Workflow>,
-    /// All mistakes of the file, in the order of their places.
+    /// All mistakes of the file, in the order of their positions.
     pub(crate) findings: Vec<Finding>,
 }
 
-/// Tells whether a file that belongs to no run is meant as a workflow of the runner: a list of steps, or `commands`.
+/// Tells whether a file without a run looks like a workflow of the runner: a list of steps, or `commands`.
 pub(crate) fn looks_like_script(file: &RelPath, bytes: &[u8]) -> bool {
     let Ok(root) = yaml::parse(bytes) else { return false };
     let is_yaml = [".yaml", ".yml"].iter().any(|end| file.name().ends_with(end));

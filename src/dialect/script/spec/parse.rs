@@ -47,7 +47,7 @@ pub(crate) fn parse(file: &RelPath, bytes: &[u8]) -> Parsed {
     Parsed { workflow: workflow.filter(|_| findings.is_empty()), findings }
 }
 
-/// Refuses what would be promised and not kept: only a step of the workflow itself has a record of its own that says it was cut off.
+/// Refuses `idempotent: false` on nested steps: only a top-level step is recorded, so only there an interruption is known.
 fn irreversible_inside(workflow: &Workflow, problems: &mut Problems<'_>) {
     let merge = workflow.merge.iter().flat_map(|merge| &merge.steps);
     let mut waiting: Vec<&Step> = workflow.steps.iter().flat_map(Step::inside).flatten().chain(merge).collect();
@@ -84,11 +84,7 @@ fn workflow(root: &Node, stem: &str, problems: &mut Problems<'_>) -> Workflow {
     read.merge = map.take("merge").and_then(|node| merge(node, problems));
     match map.take("commands") {
         Some(node) => read.steps = steps(node, "", "`commands`", &inherited, problems),
-        None => problems.add(
-            root.place,
-            "a workflow has `commands`, and here are none",
-            "add `commands:` with a list of steps",
-        ),
+        None => problems.add(root.place, "the workflow has no `commands`", "add `commands:` with a list of steps"),
     }
     read
 }
@@ -101,7 +97,7 @@ fn merge(node: &Node, problems: &mut Problems<'_>) -> Option<Merge> {
     let mut map = Fields::of(node, "`merge`", &MERGE_KEYS, problems)?;
     let timeout = map.take("timeout").and_then(|node| policy::duration(node, "`timeout`", problems));
     let Some(list) = map.take("commands") else {
-        problems.add(node.place, "`merge` has `commands`, and here are none", "add `commands:` with a list of steps");
+        problems.add(node.place, "`merge` has no `commands`", "add `commands:` with a list of steps");
         return None;
     };
     Some(Merge { steps: steps(list, "merge.", "`commands`", &inherited, problems), timeout })
@@ -126,7 +122,7 @@ fn secrets(node: &Node, problems: &mut Problems<'_>) -> BTreeMap<String, Secret>
             "env" => found.insert(name, Secret::Env(key.text)),
             "file" => found.insert(name, Secret::File(key.text)),
             other => {
-                let message = format!("`{}` is no provider of secrets", clean_line(other, 60));
+                let message = format!("`{}` is not a provider of secrets", clean_line(other, 60));
                 let fix = "use env or file; let another tool put the secret into the environment";
                 problems.add(provider.map_or(node.place, |text| text.place), message, fix);
                 None
@@ -165,10 +161,10 @@ fn named<'a>(node: &'a Node, what: &str, problems: &mut Problems<'_>) -> Vec<(St
     for member in members {
         let plain = member.key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !plain || member.key.is_empty() || member.key.starts_with(|c: char| c.is_ascii_digit()) {
-            let message = format!("`{}` is no name of a variable", clean_line(&member.key, 60));
+            let message = format!("`{}` is not a valid variable name", clean_line(&member.key, 60));
             problems.add(member.place, message, "use letters, digits and `_`, beginning with a letter");
         } else if member.key.starts_with("PITON_") {
-            let message = format!("`{}` begins with PITON_, which is Piton's own", clean_line(&member.key, 60));
+            let message = format!("`{}` begins with PITON_, which is reserved", clean_line(&member.key, 60));
             problems.add(member.place, message, "use another name");
         } else {
             found.push((member.key.clone(), &member.value));
@@ -177,7 +173,7 @@ fn named<'a>(node: &'a Node, what: &str, problems: &mut Problems<'_>) -> Vec<(St
     found
 }
 
-/// Finds the variables of a text, and in a shell's program the places where they stand.
+/// Parses the variables of a text, and checks their positions in a shell program.
 pub(super) fn template(text: &Text, reader: Reader, problems: &mut Problems<'_>) -> Option<Template> {
     let read = Template::parse(&text.text, reader);
     let checked = read.and_then(|template| match reader {

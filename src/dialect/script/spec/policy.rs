@@ -1,4 +1,4 @@
-//! What a workflow file says about time, tries and captures. Pure.
+//! The timeouts, retries and captures of a workflow file. Pure.
 
 use std::time::Duration;
 
@@ -31,9 +31,9 @@ const RETRY_KEYS: [&str; 11] = [
     "exit_codes",
 ];
 const STREAM_KEYS: [&str; 5] = ["stdout", "stderr", "exit_code", "success", "duration"];
-/// Longer than any run.
+/// The longest duration, in seconds.
 const LONGEST: f64 = 31_536_000.0;
-/// The part of a delay that chance decides where the file only says that it does.
+/// The jitter of `jitter: true`.
 const USUAL_JITTER: f64 = 0.3;
 
 /// Reads a length of time: a number of seconds, or `500ms`, `2s`, `1m30s`, `2h`, `1d`.
@@ -173,7 +173,7 @@ fn backoff(text: &Text, problems: &mut Problems<'_>) -> Option<Backoff> {
         _ => None,
     };
     if found.is_none() {
-        let message = format!("`{}` is no kind of backoff", clean_line(&text.text, 40));
+        let message = format!("`{}` is not a backoff", clean_line(&text.text, 40));
         problems.add(text.place, message, "use exponential, linear, fixed or fibonacci");
     }
     found
@@ -234,7 +234,7 @@ fn variable(text: &Text, problems: &mut Problems<'_>) -> Option<String> {
     if plain && text.text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
         return Some(text.text.clone());
     }
-    let message = format!("`{}` is no name of a variable", clean_line(&text.text, 60));
+    let message = format!("`{}` is not a valid variable name", clean_line(&text.text, 60));
     problems.add(text.place, message, "use letters, digits and `_`, beginning with a letter");
     None
 }
@@ -249,7 +249,7 @@ fn capture_format(text: &Text, problems: &mut Problems<'_>) -> Option<CaptureFor
         _ => None,
     };
     if found.is_none() {
-        let message = format!("`{}` is no format of a capture", clean_line(&text.text, 40));
+        let message = format!("`{}` is not a capture format", clean_line(&text.text, 40));
         problems.add(text.place, message, "use string, json, lines, number or boolean");
     }
     found
@@ -258,7 +258,7 @@ fn capture_format(text: &Text, problems: &mut Problems<'_>) -> Option<CaptureFor
 fn capture_streams(node: &Node, problems: &mut Problems<'_>) -> Streams {
     let usual = Streams::usual();
     let mut wrong = |place, found: &str| {
-        let message = format!("`{}` is no stream", clean_line(found, 40));
+        let message = format!("`{}` is not a stream", clean_line(found, 40));
         problems.add(
             place,
             message,

@@ -1,29 +1,28 @@
-//! Where in the program text of a shell a variable stands, so that a reference to it can be quoted for that place. Pure.
+//! The quoting context of each variable in a shell program, so that a reference to it can be quoted. Pure.
 //!
-//! A value itself never becomes part of the program, so that a place which is judged wrongly costs a value its blanks, and never
-//! runs it.
+//! A value never becomes part of the program: a context that is determined wrongly may split a value, but never executes it.
 
 use super::template::Piece;
 use super::template::Template;
 use super::template::end_of_braces;
 
-/// Says how a shell reads a place.
+/// The quoting context of a position in a shell program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quoting {
-    /// Outside of quotes: a word of its own.
+    /// Outside of quotes: a separate word.
     Bare,
     /// Inside double quotes, or in the text of a here-document.
     Double,
     Single,
-    /// Inside `$((...))`, where a shell computes with what it finds.
+    /// Inside `$((...))`, where a shell evaluates the value.
     Arithmetic,
 }
 
-/// Returns how a shell reads the place of each variable of a program text, in their order.
+/// Returns the quoting context of each variable of a shell program, in order.
 ///
 /// # Errors
 ///
-/// In one sentence, when one stands where no reference to it can stand.
+/// In one sentence, when a variable is in a position where a reference is impossible.
 pub(crate) fn quoting(template: &Template) -> Result<Vec<Quoting>, String> {
     let mut scanner = Scanner::default();
     let mut found = Vec::new();
@@ -78,7 +77,7 @@ struct Scanner {
 }
 
 impl Scanner {
-    /// Says how the place that is reached is read.
+    /// Returns the quoting context of the current position.
     fn here(&self) -> Result<Quoting, &'static str> {
         match self.frames.last() {
             None | Some(Frame::Program { .. } | Frame::Comment) => Ok(Quoting::Bare),
@@ -170,7 +169,7 @@ impl Scanner {
         self.frames.push(frame);
     }
 
-    /// Enters `$(`, `$((` or passes over `${...}`; says how much of the text that took.
+    /// Enters `$(`, `$((` or skips `${...}`; returns the length of that.
     fn expansion(&mut self, rest: &str) -> Option<usize> {
         if rest.starts_with("$((") {
             self.frames.push(Frame::Arithmetic { parentheses: 0 });
@@ -266,7 +265,7 @@ impl Scanner {
     }
 
     fn begin_document(&mut self) {
-        // The first that was announced is read first.
+        // The document that was announced first is read first.
         while let Some(document) = self.waiting.pop() {
             self.frames.push(Frame::Document(document));
             self.line_start = true;
@@ -304,7 +303,7 @@ impl Scanner {
     }
 }
 
-/// Returns the length of a backslash and what it protects.
+/// Returns the length of a backslash with the character after it.
 fn two(rest: &str) -> usize {
     1 + rest[1..].chars().next().map_or(0, char::len_utf8)
 }

@@ -66,14 +66,14 @@ const VALIDATE_KEYS: [&str; 8] =
     ["shell", "claude", "commands", "threshold", "timeout", "result_file", "expected_schema", "on_incomplete"];
 const GAP_KEYS: [&str; 6] = ["shell", "claude", "commands", "max_attempts", "fail_workflow", "commit_required"];
 
-/// Is what a step takes from its workflow.
+/// What a step inherits from its workflow.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Inherited {
     pub(super) timeout: Option<Duration>,
     pub(super) retry: Option<Retry>,
 }
 
-/// Reads a list of steps. `prefix` is what their ids begin with where they have none of their own.
+/// Reads a list of steps. `prefix` begins the ids of steps without an `id`.
 pub(super) fn steps(
     node: &Node,
     prefix: &str,
@@ -114,7 +114,7 @@ fn bare(node: &Node, id: &str, command: Command) -> Step {
         idempotent: true,
         probe: None,
         place: node.place,
-        essence: Value::Null,
+        canonical: Value::Null,
     }
 }
 
@@ -131,7 +131,7 @@ fn step(node: &Node, id: &str, inherited: &Inherited, problems: &mut Problems<'_
         let is_claude = matches!(step.command, Command::Claude(_));
         step.retry = inherited.retry.clone().or_else(|| is_claude.then(Retry::of_claude));
     }
-    step.essence = super::essence::of(&step);
+    step.canonical = super::canonical::of(&step);
     Some(step)
 }
 
@@ -193,7 +193,7 @@ fn idempotent(map: &mut Fields<'_>, problems: &mut Problems<'_>) -> bool {
     twice.unwrap_or_else(|| !once.unwrap_or(false))
 }
 
-/// Reads what a step does. `outer` are the `on_failure` and the timeout of the step, which some commands bring along themselves.
+/// Reads the command of a step. `outer` are the `on_failure` and the timeout of the step, which some commands may set themselves.
 fn command<'a>(
     node: &Node,
     map: &mut Fields<'a>,
@@ -204,8 +204,8 @@ fn command<'a>(
     let given: Vec<&str> = COMMANDS.into_iter().filter(|key| map.members.iter().any(|m| m.key == *key)).collect();
     let [key] = given.as_slice() else {
         let message = match given.as_slice() {
-            [] => "a step says what to do, and this one does not".to_owned(),
-            several => format!("a step does one thing, and this one has {}", several.join(" and ")),
+            [] => "the step has no command".to_owned(),
+            several => format!("a step has one command, and this one has {}", several.join(" and ")),
         };
         problems.add(node.place, message, "give it one of shell, claude, test, foreach, write_file or validate");
         return None;
@@ -245,7 +245,7 @@ fn named(value: &Node, map: &mut Fields<'_>, problems: &mut Problems<'_>) -> Opt
     slash(&name, problems)
 }
 
-/// Reads `test`, which is a shell command with a handler of its own.
+/// Reads `test`: a shell command with an optional handler.
 fn test<'a>(node: &'a Node, on_failure: &mut Option<&'a Node>, problems: &mut Problems<'_>) -> Option<Command> {
     if !matches!(node.kind, Kind::Map(_)) {
         return text(node, "`test`", Reader::Shell, problems).map(Command::Shell);
@@ -310,7 +310,7 @@ fn write_file(node: &Node, problems: &mut Problems<'_>) -> Option<WriteFile> {
         "json" => Some(FileFormat::Json),
         "yaml" => Some(FileFormat::Yaml),
         other => {
-            let message = format!("`{}` is no format of a file", clean_line(other, 40));
+            let message = format!("`{}` is not a file format", clean_line(other, 40));
             problems.add(text.place, message, "use text, json or yaml");
             None
         }
@@ -369,7 +369,7 @@ fn handler(node: &Node, id: &str, problems: &mut Problems<'_>) -> Option<OnFailu
         Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => {
             let command = text(node, "`on_failure`", Reader::Shell, problems)?;
             let mut step = bare(node, &format!("{prefix}1"), Command::Shell(command));
-            step.essence = super::essence::of(&step);
+            step.canonical = super::canonical::of(&step);
             Some(usual(vec![step]))
         }
         Kind::Map(_) => {
@@ -379,7 +379,7 @@ fn handler(node: &Node, id: &str, problems: &mut Problems<'_>) -> Option<OnFailu
             let attempts = attempts.and_then(|node| policy::count(node, "`max_attempts`", (0, 100), problems));
             if let (Some(true), Some(last)) = (map.flag("commit_required", problems), steps.last_mut()) {
                 last.commit_required = true;
-                last.essence = super::essence::of(last);
+                last.canonical = super::canonical::of(last);
             }
             let fail_workflow = map.flag("fail_workflow", problems).unwrap_or(true);
             Some(OnFailure { steps, max_attempts: attempts.unwrap_or(3), fail_workflow })
@@ -387,7 +387,7 @@ fn handler(node: &Node, id: &str, problems: &mut Problems<'_>) -> Option<OnFailu
     }
 }
 
-/// Takes the one of `shell`, `claude` and `commands` that a mapping has.
+/// Reads the `shell`, `claude` or `commands` of a mapping.
 fn body(node: &Node, map: &mut Fields<'_>, prefix: &str, problems: &mut Problems<'_>) -> Vec<Step> {
     let given: Vec<(&str, &Node)> =
         ["shell", "claude", "commands"].into_iter().filter_map(|key| Some((key, map.take(key)?))).collect();
@@ -404,7 +404,7 @@ fn body(node: &Node, map: &mut Fields<'_>, prefix: &str, problems: &mut Problems
             let is_claude = matches!(command, Command::Claude(_));
             let mut step = bare(value, &format!("{prefix}1"), command);
             step.retry = is_claude.then(Retry::of_claude);
-            step.essence = super::essence::of(&step);
+            step.canonical = super::canonical::of(&step);
             vec![step]
         }
         _ => {

@@ -1,24 +1,24 @@
-//! Texts with variables in them. Pure: the values come from whoever renders one.
+//! Texts with variables. Pure: the values come from the caller that renders one.
 //!
-//! `${name}`, `${a.b}` and `${name:-fallback}` are variables; `$${...}` leaves `${...}` as it is. In the program text of a shell,
-//! forms that only a shell knows (`${x%y}`, `${#x}`, `${1}`) are the shell's, and so is whatever follows a backslash.
+//! `${name}`, `${a.b}` and `${name:-fallback}` are variables; `$${...}` is the text `${...}`. In a shell program, other forms
+//! (`${x%y}`, `${#x}`, `${1}`) and everything after a backslash are left to the shell.
 
 use std::fmt;
 
-/// Is a text of a workflow file with the variables in it found.
+/// A text of a workflow file with its variables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Template {
     pub(crate) pieces: Vec<Piece>,
 }
 
-/// Is a part of a template.
+/// A part of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
     Literal(String),
     Variable(Reference),
 }
 
-/// Is `${path}` or `${path:-fallback}`.
+/// A reference `${path}` or `${path:-fallback}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reference {
     /// `a.b.c`, as written.
@@ -26,7 +26,7 @@ pub(crate) struct Reference {
     pub(crate) fallback: Option<Template>,
 }
 
-/// Says who reads a text.
+/// The reader of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reader {
     /// A person, an agent, a file.
@@ -36,11 +36,11 @@ pub(crate) enum Reader {
 }
 
 impl Template {
-    /// Finds the variables of a text.
+    /// Parses the variables of a text.
     ///
     /// # Errors
     ///
-    /// In one sentence: a `${` without its end, or a form that is no variable in a text that no shell reads.
+    /// In one sentence: an unclosed `${`, or a form that is not a variable outside a shell program.
     pub(crate) fn parse(text: &str, reader: Reader) -> Result<Self, String> {
         let mut pieces = Vec::new();
         let mut literal = String::new();
@@ -49,7 +49,7 @@ impl Template {
             literal.push_str(&rest[..at]);
             rest = &rest[at..];
             if let Some(after) = rest.strip_prefix('\\') {
-                // What a backslash protects in a shell is the shell's.
+                // An escaped character is left to the shell.
                 let length = if reader == Reader::Shell { after.chars().next().map_or(0, char::len_utf8) } else { 0 };
                 literal.push_str(&rest[..=length]);
                 rest = &after[length..];
@@ -98,7 +98,7 @@ impl Template {
 }
 
 impl fmt::Display for Template {
-    /// Writes one spelling that says the same: for titles and digests.
+    /// Writes the canonical spelling, for titles and digests.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for piece in &self.pieces {
             match piece {
@@ -111,7 +111,7 @@ impl fmt::Display for Template {
     }
 }
 
-/// Returns how many bytes after a `${` its `}` ends; braces inside are balanced.
+/// Returns the offset after the `}` that closes a `${`; nested braces are balanced.
 pub(super) fn end_of_braces(text: &str) -> Option<usize> {
     let mut depth = 1_u32;
     for (at, c) in text.char_indices() {
@@ -127,7 +127,7 @@ pub(super) fn end_of_braces(text: &str) -> Option<usize> {
     None
 }
 
-/// Reads what stands between the braces; `None` when it is no variable.
+/// Parses the text between the braces; `None` when it is not a variable.
 pub(super) fn reference(form: &str, reader: Reader) -> Result<Option<Reference>, String> {
     let end = form.find(|c: char| !is_path(c)).unwrap_or(form.len());
     // `${a:-b}`: the `-` belongs to the operator, and a name does not end in one.
@@ -160,7 +160,7 @@ fn unended(rest: &str) -> String {
 fn no_variable(form: &str) -> String {
     let form: String = form.chars().take(40).collect();
     format!(
-        "`${{{form}}}` is no variable; write `${{name}}`, `${{a.b}}` or `${{name:-default}}`, or `$${{{form}}}` for the text itself"
+        "`${{{form}}}` is not a variable; write `${{name}}`, `${{a.b}}` or `${{name:-default}}`, or `$${{{form}}}` for the text itself"
     )
 }
 

@@ -39,7 +39,7 @@ fn what_only_a_shell_knows_is_left_to_it_and_nowhere_else() {
     for text in ["${x%.rs}", "${#x}", "${1}", "${x:+y}", "${x-y}", "${x/${y}/z}", "${}"] {
         assert_eq!(shown(&Template::parse(text, Reader::Shell).unwrap()), text);
         let error = Template::parse(text, Reader::Plain).unwrap_err();
-        assert!(error.contains("is no variable") && error.contains(&format!("`${text}`")), "{error}");
+        assert!(error.contains("is not a variable") && error.contains(&format!("`${text}`")), "{error}");
     }
 }
 

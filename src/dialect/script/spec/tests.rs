@@ -71,7 +71,7 @@ fn both_spellings_of_the_original_documents_are_the_same_step() {
         ("- {shell: a, idempotent: false}", "- {shell: a, irreversible: true}"),
         ("- {shell: a, when: true, on_success: {shell: b}}", "- {shell: a, when: 'true', on_success: [{shell: b}]}"),
     ] {
-        assert_eq!(only(one).essence, only(other).essence, "{one} and {other}");
+        assert_eq!(only(one).canonical, only(other).canonical, "{one} and {other}");
     }
 }
 
@@ -204,8 +204,8 @@ fn every_mistake_is_found_at_once_with_its_place_and_the_nearest_key() {
         [
             "1:1 a workflow has no key `nam`; did you mean `name`?",
             "4:5 a step has no key `tiemout`; did you mean `timeout`?",
-            "5:5 a step says what to do, and this one does not",
-            "6:5 a step does one thing, and this one has shell and claude",
+            "5:5 the step has no command",
+            "6:5 a step has one command, and this one has shell and claude",
             "7:12 `${` begins a variable that does not end; close it with `}`, or write `$${` for a plain `${`",
             "8:22 `when`: `b` is neither quoted nor a variable; write 'b' or ${b}",
             "10:5 the id `one` is taken by another step",
@@ -218,20 +218,20 @@ fn no_mistake_passes() {
     for (text, expected) in [
         ("", "a workflow is a mapping with the keys"),
         ("[]", "a workflow is an empty list"),
-        ("name: x", "a workflow has `commands`, and here are none"),
+        ("name: x", "the workflow has no `commands`"),
         ("commands: []", "`commands` is an empty list"),
         ("- {shell: a, retry: 0}", "`retry` is a whole number from 1 to 1000"),
-        ("- {shell: a, retry: {backoff: cubic}}", "`cubic` is no kind of backoff"),
+        ("- {shell: a, retry: {backoff: cubic}}", "`cubic` is not a backoff"),
         (
             "- {shell: a, retry: {attempts: 1, max_attempts: 2}}",
             "`attempts` and `max_attempts` of `retry` say the same",
         ),
         ("- {shell: a, capture_format: json}", "nothing is captured here"),
-        ("- {shell: a, capture: v, capture_format: xml}", "`xml` is no format of a capture"),
-        ("- {shell: a, capture: a-b}", "`a-b` is no name of a variable"),
-        ("- {shell: a, capture: v, capture_streams: all}", "`all` is no stream"),
-        ("- {shell: a, env: {'A-B': c}}", "`A-B` is no name of a variable"),
-        ("- {shell: a, env: {PITON_VAR_1: c}}", "`PITON_VAR_1` begins with PITON_, which is Piton's own"),
+        ("- {shell: a, capture: v, capture_format: xml}", "`xml` is not a capture format"),
+        ("- {shell: a, capture: a-b}", "`a-b` is not a valid variable name"),
+        ("- {shell: a, capture: v, capture_streams: all}", "`all` is not a stream"),
+        ("- {shell: a, env: {'A-B': c}}", "`A-B` is not a valid variable name"),
+        ("- {shell: a, env: {PITON_VAR_1: c}}", "`PITON_VAR_1` begins with PITON_, which is reserved"),
         ("- {shell: a, probe: b}", "a `probe` is for a step that must not run twice"),
         ("- {shell: a, probe: b, irreversible: false}", "a `probe` is for a step that must not run twice"),
         ("- {shell: a, idempotent: true, irreversible: true}", "`idempotent` and `irreversible` contradict each other"),
@@ -244,13 +244,13 @@ fn no_mistake_passes() {
             "step x must not run twice, and it is inside",
         ),
         ("- {shell: 'echo `cat ${v}`'}", "`${v}` stands between backquotes"),
-        ("- {claude: '${x%y}'}", "`${x%y}` is no variable"),
+        ("- {claude: '${x%y}'}", "`${x%y}` is not a variable"),
         ("- {shell: a, on_failure: {max_attempts: 1}}", "`on_failure` has one of `shell`, `claude` and `commands`"),
         ("- foreach: {do: [{shell: a}]}", "`foreach` needs items and what to do"),
         ("- write_file: {path: a}", "`write_file` needs a `path` and a `content`"),
         ("- write_file: {path: a, content: b, mode: '999'}", "`mode` is an octal number"),
         ("- {validate: {shell: a, threshold: 101}}", "`threshold` is a number from 0 to 100"),
-        ("secrets: {A: {provider: vault, key: b}}\ncommands: [{shell: a}]", "`vault` is no provider of secrets"),
+        ("secrets: {A: {provider: vault, key: b}}\ncommands: [{shell: a}]", "`vault` is not a provider of secrets"),
         ("- {shell: a, shell: b}", "duplicate"),
         ("- {shell: [a]}", "`shell` is text, not a list"),
     ] {

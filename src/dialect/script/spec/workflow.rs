@@ -1,12 +1,12 @@
-//! A workflow file after it was read and checked: what the runner does, in types. Pure.
+//! The types of a checked workflow file. Pure.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
 
+use super::canonical;
 use super::condition::Condition;
-use super::essence;
 use super::template::Template;
 use crate::dialect::script::record::Outline;
 use crate::dialect::script::record::OutlineStep;
@@ -14,11 +14,11 @@ use crate::dialect::yaml::TextPosition;
 use crate::model::StepId;
 use crate::model::sha256_hex;
 
-/// Is a workflow of commands that run one after the other.
+/// A workflow: steps that run one after the other.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Workflow {
     pub(crate) name: String,
-    /// Set for every step, and variables of these names.
+    /// Environment of every step, also available as variables.
     pub(crate) env: BTreeMap<String, Template>,
     /// By the name under which steps see them.
     pub(crate) secrets: BTreeMap<String, Secret>,
@@ -28,7 +28,7 @@ pub(crate) struct Workflow {
     pub(crate) steps: Vec<Step>,
 }
 
-/// Says where a secret comes from. Its value is never stored.
+/// The source of a secret. Its value is never stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Secret {
     /// An environment variable of the runner.
@@ -37,7 +37,7 @@ pub(crate) enum Secret {
     File(String),
 }
 
-/// Is what merges the work of a session into the branch it came from.
+/// The steps that merge a session into its base branch.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Merge {
     pub(crate) steps: Vec<Step>,
@@ -45,17 +45,17 @@ pub(crate) struct Merge {
     pub(crate) timeout: Option<Duration>,
 }
 
-/// Is one command of a workflow.
+/// One step of a workflow.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Step {
-    /// Given, or the number of the step, from 1. Of a step inside another: `3.1`, `3.on_failure.1`.
+    /// The given id, or the number of the step, from 1. Of a nested step: `3.1`, `3.on_failure.1`.
     pub(crate) id: StepId,
     pub(crate) command: Command,
     /// Runs only when this holds.
     pub(crate) when: Option<Condition>,
-    /// Of one attempt; its own, or that of the workflow.
+    /// The timeout of one try, from the step or the workflow.
     pub(crate) timeout: Option<Duration>,
-    /// Its own, that of the workflow, or for `claude` [`Retry::of_claude`].
+    /// From the step, the workflow, or for `claude` [`Retry::of_claude`].
     pub(crate) retry: Option<Retry>,
     pub(crate) capture: Option<Capture>,
     /// Takes stdout, relative to the working folder of the step.
@@ -67,18 +67,18 @@ pub(crate) struct Step {
     pub(crate) on_success: Vec<Step>,
     /// HEAD must have moved.
     pub(crate) commit_required: bool,
-    /// False when doing it twice does harm.
+    /// False when repeating it does harm.
     pub(crate) idempotent: bool,
-    /// A shell command that says (exit 0) that the step took effect.
+    /// A shell command that exits with 0 when the step took effect.
     pub(crate) probe: Option<Template>,
     pub(crate) place: TextPosition,
     /// What it does, in one line.
     pub(crate) title: String,
-    /// Everything that decides what it does, in one spelling.
-    pub(crate) essence: Value,
+    /// The canonical form of everything that decides what it does.
+    pub(crate) canonical: Value,
 }
 
-/// Says what a step does.
+/// The command of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Command {
     /// `sh -c`.
@@ -90,7 +90,7 @@ pub(crate) enum Command {
     Validate(Validate),
 }
 
-/// Runs steps once for each item. Each item is a part of the step.
+/// A loop that runs steps once for each item. Each item is a part of the step.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Foreach {
     pub(crate) items: Items,
@@ -102,7 +102,7 @@ pub(crate) struct Foreach {
     pub(crate) max_items: Option<usize>,
 }
 
-/// Says what a `foreach` goes over.
+/// The items of a `foreach`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Items {
     List(Vec<Template>),
@@ -110,7 +110,7 @@ pub(crate) enum Items {
     Command(Template),
 }
 
-/// Writes a file in the working folder.
+/// A file to write in the working folder.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct WriteFile {
     pub(crate) path: Template,
@@ -121,7 +121,7 @@ pub(crate) struct WriteFile {
     pub(crate) create_dirs: bool,
 }
 
-/// Says what the content of a written file has to be.
+/// The required format of a written file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileFormat {
     Text,
@@ -129,7 +129,7 @@ pub(crate) enum FileFormat {
     Yaml,
 }
 
-/// Measures how complete something is, and has the gap closed.
+/// A measurement of completeness, with steps that improve it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Validate {
     /// The last one prints JSON with `completion_percentage`.
@@ -143,7 +143,7 @@ pub(crate) struct Validate {
     pub(crate) on_incomplete: Option<OnIncomplete>,
 }
 
-/// Says what closes the gap that a `validate` found.
+/// The steps that run when a `validate` is below its threshold.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct OnIncomplete {
     pub(crate) steps: Vec<Step>,
@@ -152,7 +152,7 @@ pub(crate) struct OnIncomplete {
     pub(crate) commit_required: bool,
 }
 
-/// Says what happens when a step fails after its retries.
+/// The handler of a step that failed all its tries.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct OnFailure {
     pub(crate) steps: Vec<Step>,
@@ -162,7 +162,7 @@ pub(crate) struct OnFailure {
     pub(crate) fail_workflow: bool,
 }
 
-/// Says how often and when a step is tried again.
+/// The retry policy of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Retry {
     /// All tries together, from 1.
@@ -170,13 +170,13 @@ pub(crate) struct Retry {
     pub(crate) backoff: Backoff,
     pub(crate) initial_delay: Duration,
     pub(crate) max_delay: Duration,
-    /// 0 to 1: the part of a delay that chance decides.
+    /// 0 to 1: the random part of a delay.
     pub(crate) jitter: f64,
-    /// Empty: whatever another try can change.
+    /// Empty: every failure that another try can change.
     pub(crate) retry_on: Vec<RetryOn>,
 }
 
-/// Says how delays grow.
+/// The growth of delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Backoff {
     Exponential,
@@ -185,7 +185,7 @@ pub(crate) enum Backoff {
     Fibonacci,
 }
 
-/// Names what a retry answers to.
+/// A kind of failure that is retried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RetryOn {
     Network,
@@ -194,12 +194,12 @@ pub(crate) enum RetryOn {
     RateLimit,
     /// Any failure at all.
     Any,
-    /// A text that the error contains, in any case.
+    /// A text that the error contains, ignoring case.
     Contains(String),
     ExitCode(i32),
 }
 
-/// Says what is kept of what a step prints.
+/// The capture of the output of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Capture {
     pub(crate) name: String,
@@ -207,7 +207,7 @@ pub(crate) struct Capture {
     pub(crate) streams: Streams,
 }
 
-/// Says what a captured text becomes.
+/// The format of a captured text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CaptureFormat {
     String,
@@ -217,8 +217,8 @@ pub(crate) enum CaptureFormat {
     Boolean,
 }
 
-/// Says what of a step is captured. `${v}` is stdout in its format; the others are `${v.stderr}`, `${v.exit_code}`,
-/// `${v.success}` and `${v.duration}`.
+/// The streams that are captured. `${v}` is stdout in its format; the others are `${v.stderr}`, `${v.exit_code}`, `${v.success}` and
+/// `${v.duration}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Streams {
     pub(crate) stdout: bool,
@@ -229,22 +229,21 @@ pub(crate) struct Streams {
 }
 
 impl Step {
-    /// Returns the digest of what the step is defined as. How often it is tried, how long it may take and where it stands in the
-    /// file are not part of it.
+    /// Returns the digest of the definition of the step. Its retries, timeout and position are not part of it.
     pub(crate) fn digest(&self) -> String {
-        sha256_hex(self.essence.to_string().as_bytes())
+        sha256_hex(self.canonical.to_string().as_bytes())
     }
 }
 
 impl Streams {
-    /// Returns what is captured where nobody says anything.
+    /// Returns the default.
     pub(super) const fn usual() -> Self {
         Self { stdout: true, stderr: false, exit_code: true, success: true, duration: true }
     }
 }
 
 impl Retry {
-    /// Returns how often a step is tried for which a person only says that it is.
+    /// Returns the default policy of a step with `retry`.
     pub(crate) const fn usual() -> Self {
         Self {
             attempts: 3,
@@ -256,7 +255,7 @@ impl Retry {
         }
     }
 
-    /// Returns what holds for `claude` where nobody says anything: five tries when the service is at fault (docs/formats/prodigy.md#claude-retries).
+    /// Returns the default policy of `claude`: five tries when the service is at fault (docs/formats/prodigy.md#claude-retries).
     pub(crate) fn of_claude() -> Self {
         Self {
             attempts: 5,
@@ -270,21 +269,20 @@ impl Retry {
 }
 
 impl Workflow {
-    /// Returns what a session keeps of the workflow; `sha256` is the digest of the bytes of its file.
+    /// Returns the outline that a session records; `sha256` is the digest of the file.
     pub(crate) fn outline(&self, sha256: String) -> Outline {
         let steps = self.steps.iter().map(|step| OutlineStep {
             id: step.id.clone(),
             title: step.title.clone(),
-            definition: step.essence.clone(),
+            definition: step.canonical.clone(),
             idempotent: step.idempotent,
             probe: step.probe.as_ref().map(ToString::to_string),
         });
-        let head = sha256_hex(essence::head(self).to_string().as_bytes());
+        let head = sha256_hex(canonical::head(self).to_string().as_bytes());
         Outline { name: self.name.clone(), sha256, head, steps: steps.collect() }
     }
 
-    /// Returns the JSON Schemas that results have to satisfy, with the step that declares each. Whether they are schemas is for the
-    /// caller to find out, before anything runs.
+    /// Returns the JSON Schemas that results have to satisfy, with the step that declares each. The caller checks that they are schemas.
     pub(crate) fn expected_schemas(&self) -> Vec<(&Step, &Value)> {
         let merge = self.merge.as_ref().map_or(&[][..], |merge| &merge.steps);
         let mut waiting: Vec<&Step> = self.steps.iter().chain(merge).rev().collect();
@@ -310,7 +308,7 @@ impl Step {
         matches!(self.command, Command::Claude(_)) || self.inside().into_iter().flatten().any(Self::needs_claude)
     }
 
-    /// Returns the lists of steps that it has inside, in the order of the file.
+    /// Returns the lists of its nested steps, in the order of the file.
     pub(super) fn inside(&self) -> Vec<&[Self]> {
         let mut inside: Vec<&[Self]> = match &self.command {
             Command::Shell(_) | Command::Claude(_) | Command::WriteFile(_) => Vec::new(),

@@ -1,4 +1,4 @@
-//! Where Prodigy keeps what belongs to a session, below its home.
+//! The paths of the files of a session of Prodigy, below its home.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::model::Timestamp;
 
 pub(super) const SUFFIX: &str = ".checkpoint.json";
 
-/// Tells whether a file below the home says something about a session.
+/// Tells whether a file below the home belongs to a session.
 pub(in super::super) fn is_marked(path: &str) -> bool {
     session_of(path).is_some()
 }
@@ -56,18 +56,18 @@ pub(super) fn workflow(session: &str) -> Option<RelPath> {
     RelPath::parse(&format!("state/{session}/workflow")).ok()
 }
 
-/// Returns the worktree of a session by what says something about it: `worktrees/<repository>/.metadata/<session>.json`.
+/// Returns the worktree of a session from the path of its metadata: `worktrees/<repository>/.metadata/<session>.json`.
 pub(super) fn worktree_of(metadata: &RelPath) -> Option<RelPath> {
     let repository = metadata.parent()?.parent()?;
     repository.join(metadata.name().strip_suffix(".json")?).ok()
 }
 
-/// Tells whether a path is what says something about the worktree of a session.
+/// Tells whether a path is the metadata of a worktree.
 pub(super) fn is_metadata(path: &RelPath) -> bool {
     path.as_str().starts_with("worktrees/") && path.parent().is_some_and(|folder| folder.name() == ".metadata")
 }
 
-/// Finds the sessions that left a checkpoint, and what is of a kind that is not resumed.
+/// Finds the sessions that have a checkpoint, and reports jobs that are not resumed.
 pub(in super::super) fn probe(listing: &Listing) -> Probed {
     let mut sessions: BTreeMap<&str, Vec<&ListingEntry>> = BTreeMap::new();
     for entry in listing.entries.iter().filter(|entry| !entry.is_dir) {
@@ -91,7 +91,7 @@ fn is_job(path: &str) -> bool {
 }
 
 fn candidate(listing: &Listing, session: &str, entries: &[&ListingEntry]) -> Option<Candidate> {
-    // Of several the one that was written last counts, by what it says itself: ids and times of files say less.
+    // The newest by its own timestamp counts: ids and file times are less reliable.
     let look = |entry: &ListingEntry| Checkpoint::read(entry.content.as_deref()?).ok();
     let stamp = |entry: &ListingEntry| -> Option<Timestamp> { look(entry)?.at };
     let newest = entries.iter().max_by_key(|entry| (stamp(entry), entry.path.clone()))?;

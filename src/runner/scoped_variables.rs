@@ -1,14 +1,14 @@
-//! What the variables of a workflow are at one moment.
+//! The values of the variables of a workflow at one moment.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::context::RunContext;
 use super::variables::Scope;
-use super::work::Work;
 use crate::store::worktree::git;
 
-/// Names of what git says changed, after `step.` or `workflow.`.
+/// The variables that git answers, after `step.` or `workflow.`.
 const CHANGES: [&str; 8] = [
     "files_added",
     "files_modified",
@@ -20,58 +20,58 @@ const CHANGES: [&str; 8] = [
     "deletions",
 ];
 
-/// Answers for variables, the nearest first: of the item, of the step so far, of the steps before it, of the environment.
-pub(super) struct Names<'a> {
-    pub(super) work: &'a Work<'a>,
+/// The variables in scope, innermost first: of the item, of the step so far, of the steps before it, of the environment.
+pub(super) struct ScopedVariables<'a> {
+    pub(super) context: &'a RunContext<'a>,
     pub(super) locals: &'a BTreeMap<String, Value>,
-    pub(super) left: &'a BTreeMap<String, Value>,
+    pub(super) outputs: &'a BTreeMap<String, Value>,
     /// HEAD before the step.
     pub(super) head: Option<&'a str>,
 }
 
-impl Scope for Names<'_> {
+impl Scope for ScopedVariables<'_> {
     fn get(&self, name: &str) -> Result<Option<Value>, String> {
-        if let Some(value) = self.locals.get(name).or_else(|| self.left.get(name)) {
+        if let Some(value) = self.locals.get(name).or_else(|| self.outputs.get(name)) {
             return Ok(Some(value.clone()));
         }
-        if let Some(value) = self.work.ledger().variable(name)? {
+        if let Some(value) = self.context.ledger().variable(name)? {
             return Ok(Some(value));
         }
-        if let Some((_, value)) = self.work.env.iter().rev().find(|(known, _)| known == name) {
+        if let Some((_, value)) = self.context.env.iter().rev().find(|(known, _)| known == name) {
             return Ok(Some(Value::String(value.clone())));
         }
-        if let Some(value) = self.work.given(name) {
+        if let Some(value) = self.context.built_in(name) {
             return Ok(Some(value));
         }
         self.changes(name)
     }
 
     fn names(&self) -> Vec<String> {
-        let known = self.locals.keys().chain(self.left.keys()).cloned();
-        let ledger = self.work.ledger();
+        let known = self.locals.keys().chain(self.outputs.keys()).cloned();
+        let ledger = self.context.ledger();
         let captured = ledger.state().variables.keys().cloned();
-        let env = self.work.env.iter().map(|(name, _)| name.clone());
-        let given = super::work::GIVEN.iter().map(|name| (*name).to_owned());
+        let env = self.context.env.iter().map(|(name, _)| name.clone());
+        let given = super::context::BUILT_IN.iter().map(|name| (*name).to_owned());
         let changes = ["step", "workflow"].iter().flat_map(|of| CHANGES.map(|what| format!("{of}.{what}")));
         known.chain(captured).chain(env).chain(given).chain(changes).collect()
     }
 }
 
-impl Names<'_> {
-    /// Asks git what changed since the step, or the whole run, began.
+impl ScopedVariables<'_> {
+    /// Asks git what changed since the step or the run began.
     fn changes(&self, name: &str) -> Result<Option<Value>, String> {
         let Some((of, what)) = name.split_once('.').filter(|(_, what)| CHANGES.contains(what)) else { return Ok(None) };
         let run_head;
         let head = match of {
             "step" => self.head,
             "workflow" => {
-                run_head = self.work.ledger().state().run.head.clone();
+                run_head = self.context.ledger().state().run.head.clone();
                 run_head.as_deref()
             }
             _ => return Ok(None),
         };
         let head = head.ok_or("the steps do not work in a git repository with a commit")?;
-        let folder = &self.work.folder;
+        let folder = &self.context.folder;
         let ask = |verb, arguments: &[&str]| git(folder, verb, arguments).map_err(|refusal| refusal.to_string());
         Ok(Some(match what {
             "commits" => text(ask("log", &["--format=%H", &format!("{head}..HEAD"), "--"])?.lines()),
@@ -94,7 +94,7 @@ impl Names<'_> {
     }
 }
 
-/// Picks the files of one kind, one for each line.
+/// Returns the files of one kind, one per line.
 fn files(what: &str, table: &str, new: &str) -> Value {
     let wanted = |status: &str| match what {
         "files_added" => status == "A",

@@ -1,4 +1,4 @@
-//! What a step is defined as, in one spelling, so that two files that say the same have the same digest. Pure.
+//! The canonical form of a step, so that equivalent definitions have the same digest. Pure.
 
 use serde_json::Map;
 use serde_json::Value;
@@ -18,15 +18,14 @@ use super::condition::Condition;
 use super::condition::Operand;
 use super::template::Template;
 
-/// Returns everything that decides what a step does. How often it is tried, how long it may take, its id and its place are not
-/// part of it.
+/// Returns everything that decides what a step does. Its retries, timeout, id and position are not part of it.
 pub(super) fn of(step: &Step) -> Value {
-    let mut essence = Map::new();
+    let mut canonical = Map::new();
     let (key, command) = command(&step.command);
-    essence.insert(key.to_owned(), command);
+    canonical.insert(key.to_owned(), command);
     let mut add = |key: &str, value: Option<Value>| {
         if let Some(value) = value {
-            essence.insert(key.to_owned(), value);
+            canonical.insert(key.to_owned(), value);
         }
     };
     add("when", step.when.as_ref().map(condition));
@@ -42,10 +41,10 @@ pub(super) fn of(step: &Step) -> Value {
     add("commit_required", step.commit_required.then_some(Value::Bool(true)));
     add("idempotent", (!step.idempotent).then_some(Value::Bool(false)));
     add("probe", step.probe.as_ref().map(text));
-    Value::Object(essence)
+    Value::Object(canonical)
 }
 
-/// Returns what stands outside of the steps and reaches all of them.
+/// Returns everything outside the steps that affects all of them.
 pub(super) fn head(workflow: &Workflow) -> Value {
     let env: Map<String, Value> = workflow.env.iter().map(|(name, value)| (name.clone(), text(value))).collect();
     let secrets = workflow.secrets.iter().map(|(name, secret)| {
@@ -60,7 +59,7 @@ pub(super) fn head(workflow: &Workflow) -> Value {
 }
 
 fn steps(steps: &[Step]) -> Value {
-    steps.iter().map(|step| step.essence.clone()).collect()
+    steps.iter().map(|step| step.canonical.clone()).collect()
 }
 
 fn text(template: &Template) -> Value {

@@ -1,4 +1,4 @@
-//! What all steps of a run have in common: where they work, what they are given, and where what they leave is written down.
+//! What all steps of a run share: the working folder, the variables and the ledger.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -17,40 +17,40 @@ use super::spec::Workflow;
 use crate::dialect::script::record::Header;
 use crate::store::Ticker;
 
-/// Names that every step can use, besides captured variables and those of the environment.
-pub(super) const GIVEN: [&str; 5] = ["ARG", "PROJECT_ROOT", "WORKTREE", "workflow.id", "workflow.name"];
+/// The variables that are defined without being captured or set in the environment.
+pub(super) const BUILT_IN: [&str; 5] = ["ARG", "PROJECT_ROOT", "WORKTREE", "workflow.id", "workflow.name"];
 
-/// Is what a run is done with.
-pub(super) struct Work<'a> {
+/// Everything that the steps of a run share.
+pub(super) struct RunContext<'a> {
     pub(super) header: Header,
     pub(super) workflow: Workflow,
     /// Where the steps work.
     pub(super) folder: Utf8PathBuf,
-    /// Where the session keeps what is its own.
+    /// The data folder of the session.
     pub(super) session: Utf8PathBuf,
     pub(super) console: &'a dyn Console,
-    /// Of the workflow: `env`, `env_files` and `secrets`.
+    /// From the workflow: `env`, `env_files` and `secrets`.
     pub(super) env: Vec<(String, String)>,
     pub(super) masks: Masks,
     pub(super) ticker: Ticker,
-    /// The steps whose output another step names.
-    pub(super) named: BTreeSet<String>,
+    /// The steps whose output another step refers to.
+    pub(super) referenced: BTreeSet<String>,
     pub(super) ledger: Mutex<Ledger>,
 }
 
-impl Work<'_> {
-    /// Waits for the records; a thread that panicked left them whole.
+impl RunContext<'_> {
+    /// Locks the ledger; a thread that panicked left it consistent.
     pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn given(&self, name: &str) -> Option<Value> {
-        given(name, &self.header, &self.workflow, &self.folder)
+    pub(super) fn built_in(&self, name: &str) -> Option<Value> {
+        built_in(name, &self.header, &self.workflow, &self.folder)
     }
 }
 
-/// Returns what every step is given.
-pub(super) fn given(name: &str, header: &Header, workflow: &Workflow, folder: &Utf8Path) -> Option<Value> {
+/// Returns the value of a variable of [`BUILT_IN`].
+pub(super) fn built_in(name: &str, header: &Header, workflow: &Workflow, folder: &Utf8Path) -> Option<Value> {
     Some(Value::String(match name {
         "ARG" => header.args.join(" "),
         "PROJECT_ROOT" => header.root.as_str().to_owned(),
@@ -61,12 +61,12 @@ pub(super) fn given(name: &str, header: &Header, workflow: &Workflow, folder: &U
     }))
 }
 
-/// Finds the steps whose output is named somewhere (`${step.ID.output}`): only what is asked for is kept.
-pub(super) fn named_steps(workflow: &Workflow) -> BTreeSet<String> {
+/// Finds the steps whose output is referred to (`${step.ID.output}`); no other output is kept.
+pub(super) fn referenced_steps(workflow: &Workflow) -> BTreeSet<String> {
     let merge = workflow.merge.as_ref().map_or(&[][..], |merge| &merge.steps);
     let mut found = BTreeSet::new();
     for step in workflow.steps.iter().chain(merge) {
-        let text = step.essence.to_string();
+        let text = step.canonical.to_string();
         for (at, word) in text.match_indices("step.") {
             let rest = &text[at + word.len()..];
             let end = rest.find(['}', ':', '"', '\\']).unwrap_or(rest.len());
@@ -78,8 +78,8 @@ pub(super) fn named_steps(workflow: &Workflow) -> BTreeSet<String> {
     found
 }
 
-/// Is what an environment is for a child: later names win.
-pub(super) fn joined(
+/// Merges environment variables for a child; later values win.
+pub(super) fn merged_env(
     base: &[(String, String)],
     more: impl IntoIterator<Item = (String, String)>,
 ) -> Vec<(String, String)> {

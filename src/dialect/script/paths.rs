@@ -1,4 +1,4 @@
-//! Where the files of a session are, below the folder that keeps the sessions of a repository.
+//! The paths of the files of a session, below the folder of the sessions of a repository.
 
 use super::record::HEADER;
 use super::record::Header;
@@ -11,7 +11,7 @@ use crate::model::ReadSpec;
 use crate::model::RelPath;
 
 const SESSIONS: &str = "sessions";
-/// Under this name the workflow file stands among the files of its session.
+/// The name of the workflow file among the files of its session.
 const WORKFLOW: &str = "workflow";
 
 /// Returns the folder of a session.
@@ -47,7 +47,7 @@ pub(super) fn workflow(folder: &RelPath) -> Option<RelPath> {
     folder.join(WORKFLOW).ok()
 }
 
-/// Returns the run that a session is. What its header says adds the workflow file to what is read.
+/// Returns a session as a candidate. The header adds the workflow file to the files to read.
 pub(crate) fn candidate(id: &str, header: Option<&Header>) -> Option<Candidate> {
     let data_dir = folder(id)?;
     let workflow = header.zip(workflow(&data_dir)).map(|(header, shown)| ReadSpec::Elsewhere {
