@@ -204,7 +204,7 @@ impl Chooser<'_> {
         Choice::new(at, Action::Retry, "4.retry", reason)
     }
 
-    /// Rule 5: an open gate is put to a person, whatever its recorded status. Only work that an agent does at the gate after the
+    /// Rule 5: an open gate is put to a person, whichever status is recorded. Only work that an agent does at the gate after the
     /// approval is retried if it failed.
     fn gate(&self, at: usize, reviews: &BTreeMap<usize, usize>) -> Option<Choice> {
         let asks = match self.reconciled.effective_status(at) {

@@ -143,7 +143,7 @@ fn findings(run: &Run, graph: &Graph<'_>, step: &Step, action: Action) -> Vec<St
     findings
 }
 
-/// Tells whether the findings of a step with this status are settled.
+/// Tells whether the findings of a step with this status are resolved.
 const fn is_over(status: Status) -> bool {
     match status {
         Status::Completed | Status::Skipped | Status::Cancelled => true,

@@ -280,7 +280,7 @@ impl<'a> LockedRun<'a> {
         Ok(store::commit(&self.lock, edits, &meta)?.replaced)
     }
 
-    /// Returns the edit that gives a file this content, whatever it has now.
+    /// Returns the edit that gives a file this content; its current content does not matter.
     pub(crate) fn edit_to_content(&self, path: &RelPath, after: Vec<u8>) -> Edit {
         let kind = match self.opened.files.files.get(path).map(|entry| &entry.content) {
             Some(Content::Bytes(before)) => EditKind::Replace { before: before.clone(), after },

@@ -36,7 +36,7 @@ pub(super) fn append(lock: &RunLock, path: &RelPath, before_len: u64, bytes: &[u
     })
 }
 
-/// Truncates a journal after its last intact record. The torn rest is kept with the corrupt states; returns its path.
+/// Truncates a journal after its last intact record. The incomplete rest is kept with the corrupt states; returns its path.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Append-only files with one JSON value per line. Readers skip a torn line; the next writer terminates it.
+//! Append-only files with one JSON value per line. Readers skip a truncated line; the next writer terminates it.
 
 use std::fs::File;
 use std::io;

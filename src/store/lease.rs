@@ -1,6 +1,6 @@
 //! Which process or session is driving a run. A lease informs; it never locks others out for longer than its holder lives.
 //!
-//! It has a fixed size and is overwritten in place, which costs a checkpoint next to nothing. A torn lease is ignored.
+//! It has a fixed size and is overwritten in place, which costs a checkpoint next to nothing. A truncated lease is ignored.
 
 use std::io;
 use std::io::Write as _;

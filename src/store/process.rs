@@ -235,7 +235,7 @@ mod tests {
         let rest = "0 ".repeat(16);
         let found = parse_stat(&format!("42 (a) b (c) S 7 0 {rest}991 1 2")).unwrap();
         assert_eq!((found.name.as_str(), found.state, found.parent, found.start), ("a) b (c", 'S', 7, 991));
-        assert!(parse_stat("42 torn").is_none());
+        assert!(parse_stat("42 cut").is_none());
     }
 
     #[test]

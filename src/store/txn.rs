@@ -78,7 +78,7 @@ impl Record {
         bytes
     }
 
-    /// Parses a record; `None` if it is torn or not a record.
+    /// Parses a record; `None` if it is truncated or not a record.
     fn decode(bytes: &[u8]) -> Option<Self> {
         let mut parts = bytes.splitn(3, |byte| *byte == b'\n');
         let first = std::str::from_utf8(parts.next()?).ok()?;
@@ -146,7 +146,7 @@ pub(super) fn pending(root: &Root, data_path: &Utf8Path) -> Option<Record> {
     progress(root, &record).map(|_| record)
 }
 
-/// Reads a record. `Ok(None)` if it is missing, torn, or came with the repository; one of another user is an error.
+/// Reads a record. `Ok(None)` if it is missing, truncated, or came with the repository; one of another user is an error.
 fn read(root: &Root, path: &Utf8Path) -> Result<Option<Record>, StoreError> {
     let Ok(metadata) = fs::symlink_metadata(path) else { return Ok(None) };
     // A repository can ship a record, but not one that only its owner may read.

@@ -60,7 +60,7 @@ const BAD: [Bad; 13] = [
         what: "an unknown step",
         bytes: |text| text.replace("\"step\": 4", "\"step\": 40").into_bytes(),
         codes: (9, 4),
-        says: &["`last_execution.step` has to be one of the steps"],
+        says: &["`last_execution.step` must be one of the steps"],
     },
     Bad {
         what: "a newer format",

@@ -10,7 +10,7 @@ use super::Kind;
 use super::Node;
 use super::Style;
 
-/// Says what to do to a text.
+/// The change that a test makes to a text.
 enum Do<'a> {
     Set(&'a str, Value),
     Behind(&'a str, Value, &'a str),

@@ -48,7 +48,7 @@ const CASES: [Case; 16] = [
         "qa/loop-status.json",
         "{\"storyId\": null, \"iteration\": 0, \"status\": \"idle\", \"history\": []}",
         "no-run-here",
-        "names no story",
+        "a loop status without a story",
         None,
     ),
     (

@@ -137,7 +137,7 @@ fn ac11_a_forced_restart_asks_and_begins_again() {
     let (_, id) = stage.run(&[]);
     let output = stage.piton(["resume", &id, "--force"]).stdin("y\n").run().expect_code(9);
     assert!(output.stderr.contains("Force restart will lose 2 completed steps. Continue? [y/N]"), "{output}");
-    assert!(output.stderr.contains("not confirmed; nothing was changed"), "a pipe is not a person\n{output}");
+    assert!(output.stderr.contains("not confirmed, nothing was changed"), "a pipe is not a person\n{output}");
     assert_eq!(stage.executions(), ["1", "2"]);
     std::fs::write(stage.worktree(&id).join("repaired"), "").unwrap();
     let output = stage.piton(["resume", &id, "--force", "--yes"]).run().expect_code(0);
