@@ -146,6 +146,10 @@ impl<'a> Program<'a> {
     /// Runs it to its end at a terminal, and presses Ctrl-C when this is shown.
     pub(crate) fn interrupted_at(self, question: &str) -> Option<Output> {
         let (terminal, child) = self.spawn_on_terminal()?;
+        assert!(
+            !ignores_interrupts(child.id()),
+            "SIGINT is ignored here, as in a background job of a shell: run the tests in the foreground"
+        );
         let (id, mut shown, mut is_pressed) = (child.id(), Vec::new(), false);
         terminal.watch(|piece| {
             shown.extend_from_slice(piece);
@@ -227,4 +231,12 @@ pub(crate) fn run_tool(tool: &Path, arguments: &[&str], variables: &[(&str, &str
         .stdin(Stdio::null())
         .output()
         .unwrap_or_else(|error| panic!("{}: {error}", tool.display()))
+}
+
+/// Tells whether a process was started with SIGINT ignored: it would wait for an answer forever.
+fn ignores_interrupts(id: u32) -> bool {
+    let Ok(status) = std::fs::read_to_string(format!("/proc/{id}/status")) else { return false };
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask & 2 != 0)
 }
