@@ -74,7 +74,7 @@ pub(super) fn write(
     }
 }
 
-/// [`write`] that returns the path when the content is durable.
+/// [`write()`] that returns the path when the content is durable.
 pub(super) fn write_durably(
     target: &Utf8Path,
     bytes: &[u8],

@@ -4,7 +4,7 @@
 //! module reads all of them; the engine decides which to believe.
 //!
 //! - [`probe`] finds sessions, [`layout`] has the paths in a session folder.
-//! - [`session_files`] reads a folder: [`session`], [`task`] and [`todo`] (the checklist), with the summaries. A task file is
+//! - [`session_files`] reads a folder: [`session`], [`task`] and [`mod@todo`] (the checklist), with the summaries. A task file is
 //!   parsed into a [`parsed_task`], with its [`history`]; [`parts`] has its flow-control steps and subtasks.
 //! - [`read`] turns a session into a run. [`ids`] and [`rules`] know the spelling of ids and the vocabulary; [`raw`] is lenient
 //!   access to JSON.
