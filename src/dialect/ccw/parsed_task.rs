@@ -1,6 +1,4 @@
-//! What a task file says, independent of the rest of its session.
-
-use std::sync::Arc;
+//! What the object of a task says, independent of the rest of its session.
 
 use serde_json::Value;
 
@@ -11,15 +9,12 @@ use super::rules::StatusWord;
 use super::rules::TaskExecutor;
 use super::task;
 use super::task::Dependency;
-use crate::dialect::json::JsonError;
-use crate::dialect::json::parse_value;
 use crate::model::Clock;
 use crate::model::Status;
 
 /// The content of the object that defines a task.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ParsedTask {
-    pub(super) shape: Shape,
     pub(super) own_id: Option<String>,
     /// The meaning of its `status`.
     pub(super) word: StatusWord,
@@ -33,17 +28,6 @@ pub(super) struct ParsedTask {
     pub(super) commit: Option<String>,
     /// The field that says a pending task is done.
     pub(super) record: Option<&'static str>,
-}
-
-/// The kind of content of a file.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Shape {
-    Task,
-    /// A list of tasks.
-    List,
-    /// JSON, but not an object.
-    Other,
-    Broken(JsonError),
 }
 
 /// The status words for a running task that are in use.
@@ -64,22 +48,8 @@ pub(super) struct Subtask {
 }
 
 impl ParsedTask {
-    /// Parses a task file.
-    pub(super) fn of(bytes: &[u8], clock: Clock) -> Self {
-        match parse_value(bytes) {
-            Ok(value) if task::listed(&value).is_some() => Self::empty(Shape::List),
-            Ok(value) if value.is_object() => Self::of_task(&value, clock),
-            Ok(_) => Self::empty(Shape::Other),
-            Err(error) => Self::empty(Shape::Broken(error)),
-        }
-    }
-
-    /// Parses an object inside a file, and returns it with its text.
-    pub(super) fn with_text(object: &Value, clock: Clock) -> (Self, Arc<[u8]>) {
-        (Self::of_task(object, clock), object.to_string().into_bytes().into())
-    }
-
-    fn of_task(value: &Value, clock: Clock) -> Self {
+    /// Reads the object that defines a task.
+    pub(super) fn of(value: &Value, clock: Clock) -> Self {
         let word = rules::status_word(value);
         let mut running = RunningWords::default();
         running.note(value.get("status"));
@@ -93,7 +63,6 @@ impl ParsedTask {
             is_name: subtask.is_string(),
         };
         Self {
-            shape: Shape::Task,
             own_id: task::own_id(value),
             running,
             title: task::title(value),
@@ -105,23 +74,6 @@ impl ParsedTask {
             commit: task::commit(value),
             record: task::record_of_success(value, &word),
             word,
-        }
-    }
-
-    pub(super) fn empty(shape: Shape) -> Self {
-        Self {
-            shape,
-            own_id: None,
-            word: StatusWord::Missing,
-            running: RunningWords::default(),
-            title: None,
-            executor: TaskExecutor::default(),
-            parent: None,
-            subtasks: Vec::new(),
-            dependencies: Vec::new(),
-            history: History::default(),
-            commit: None,
-            record: None,
         }
     }
 }

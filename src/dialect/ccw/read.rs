@@ -18,7 +18,6 @@ use super::task::Task;
 use super::task::TaskLocation;
 use super::todo::CheckboxMark;
 use crate::dialect::Loaded;
-use crate::dialect::json::parse_value;
 use crate::model::Action;
 use crate::model::Detail;
 use crate::model::DialectId;
@@ -59,7 +58,11 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         let (status, kind) = status_and_kind(&session_files, at, &hierarchy, &mut findings);
         stamp = stamp.max(task.parsed.history.stamp);
         interruption = newer(interruption, recorded_interruption(task, status));
-        steps.push(step(&session_files, at, (status, kind), &hierarchy, &mut findings));
+        // Moved, because the definition of the step keeps most of it.
+        let value = std::mem::take(&mut session_files.tasks[at].value);
+        let (detail, definition) = detail_and_definition(&session_files, at, value, (status, kind));
+        let step = step(&session_files, at, (status, kind), &hierarchy, &mut findings);
+        steps.push(Step { detail, definition, ..step });
     }
     report_lost_summaries(&steps, &mut findings);
     report_groups(&steps, &mut findings);
@@ -238,8 +241,7 @@ fn status_and_kind(
 
 /// Derives the status of a container with its subtasks in the same file.
 fn status_of_subtasks(task: &Task) -> Status {
-    let task = parse_value(&task.text).unwrap_or_default();
-    let parts = parts::read(&task, Status::Pending, |_| false);
+    let parts = parts::read(&task.value, Status::Pending, |_| false);
     let is_over = |status: Status| matches!(status, Status::Completed | Status::Skipped | Status::Cancelled);
     if parts.iter().all(|part| is_over(part.status)) {
         Status::Completed
@@ -252,6 +254,7 @@ fn status_of_subtasks(task: &Task) -> Status {
     }
 }
 
+/// Returns the step of a task, without its detail and definition.
 fn step(
     session_files: &SessionFiles<'_>,
     at: usize,
@@ -269,7 +272,6 @@ fn step(
     if kind == StepKind::Container || parsed.word == StatusWord::Container {
         dangling.extend(hierarchy.missing[at].iter().cloned());
     }
-    let (detail, definition) = detail_and_definition(session_files, at, (status, kind));
     let ids_of = |tasks: &[usize]| tasks.iter().map(|at| session_files.tasks[*at].id.clone()).collect::<Vec<StepId>>();
     Step {
         kind,
@@ -289,24 +291,22 @@ fn step(
             summaries: session_files.summaries[at].clone(),
             ..Proof::default()
         },
-        detail,
         children: ids_of(&hierarchy.children[at]),
         started_at: history.started_at,
         finished_at: history.finished_at(status),
         commit: parsed.commit.clone(),
         file: task.location.path().cloned().or_else(|| Some(session_files.layout.todo.clone())),
-        definition,
         ..Step::new(task.id.clone(), parsed.title.clone().unwrap_or_else(|| raw::line(task.id.as_str())))
     }
 }
 
-/// Parses a task again, for the parts that depend on other tasks of its session.
+/// Returns what a step takes from the whole object of its task. Its parts depend on the other tasks of the session.
 fn detail_and_definition(
     session_files: &SessionFiles<'_>,
     at: usize,
+    task: Value,
     (status, kind): (Status, StepKind),
 ) -> (Detail, Value) {
-    let task = parse_value(&session_files.tasks[at].text).unwrap_or_default();
     // Whether a subtask is a step itself depends on the whole session.
     let is_child = |name: &str| session_files.index.find(name).is_some_and(|child| child != at);
     let mut detail = detail_of(&task, status, is_child);

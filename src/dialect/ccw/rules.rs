@@ -8,7 +8,7 @@ use crate::model::InterruptionKind;
 use crate::model::Status;
 
 /// The meaning of a task's `status`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum StatusWord {
     Known(Status),
     /// In no version of the vocabulary, but unambiguous.
@@ -18,6 +18,7 @@ pub(super) enum StatusWord {
     },
     /// The children decide.
     Container,
+    #[default]
     Missing,
     Unknown(String),
 }
@@ -48,12 +49,7 @@ pub(super) fn status_word(task: &Value) -> StatusWord {
 
 /// Parses a status word of any format; `active` is `in_progress` (docs/formats/ccw.md#status-words).
 pub(super) fn status(text: &str) -> Option<Status> {
-    // Most files use the canonical spelling, and this is called several times per status.
-    exact_status(text).or_else(|| exact_status(&fold(text)))
-}
-
-fn exact_status(word: &str) -> Option<Status> {
-    match word {
+    match fold(text).as_str() {
         "pending" => Some(Status::Pending),
         "in_progress" | "active" => Some(Status::InProgress),
         "completed" => Some(Status::Completed),

@@ -199,9 +199,9 @@ fn from_line(line: &ChecklistLine, id: &str, title: &str, clock: Clock) -> Task 
         CheckboxMark::Blocked => "blocked",
         CheckboxMark::Cancelled => "cancelled",
     };
-    let (parsed, text) = ParsedTask::with_text(&serde_json::json!({"title": title, "status": status}), clock);
+    let value = serde_json::json!({"title": title, "status": status});
     let location = TaskLocation::Checklist { number: line.number, at: line.at };
-    Task { id: StepId::new(id), aliases: Vec::new(), location, parsed, text }
+    Task { id: StepId::new(id), aliases: Vec::new(), location, parsed: ParsedTask::of(&value, clock), value }
 }
 
 /// Assigns each summary to the task whose id its name begins with.

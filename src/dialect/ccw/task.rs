@@ -2,14 +2,12 @@
 //! (docs/formats/ccw.md#task-file).
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::ids;
 use super::layout::Layout;
 use super::parsed_task::ParsedTask;
-use super::parsed_task::Shape;
 use super::raw;
 use super::rules;
 use super::rules::StatusWord;
@@ -34,7 +32,7 @@ pub(super) struct Task {
     pub(super) location: TaskLocation,
     pub(super) parsed: ParsedTask,
     /// The JSON object that defines it: its whole file, or part of a file with several tasks; null if it could not be read.
-    pub(super) text: Arc<[u8]>,
+    pub(super) value: Value,
 }
 
 /// Where a task is recorded.
@@ -68,14 +66,14 @@ pub(super) fn read(files: &FileSet, layout: &Layout, session: &Session) -> Tasks
     }
     found.sort_by_cached_key(|(path, _)| StepId::new(stem(path)));
     let mut lists = Vec::new();
-    for (path, entry) in &found {
-        if tasks.read_file(path, entry, files.clock) {
-            lists.push((path, entry));
+    for (path, entry) in found {
+        if let Some(list) = tasks.read_file(path, entry, files.clock) {
+            lists.push((path, list));
         }
     }
     let is_alone = tasks.list.is_empty();
-    for (path, entry) in lists {
-        tasks.read_list(path, entry, is_alone, files.clock);
+    for (path, list) in lists {
+        tasks.read_list(path, &list, is_alone, files.clock);
     }
     if tasks.list.is_empty() {
         tasks.read_embedded(&layout.session, "/tasks", session.value().get("tasks"), files.clock);
@@ -89,48 +87,44 @@ fn stem(path: &RelPath) -> &str {
 }
 
 impl Tasks {
-    /// Reads a file with a single task. Returns whether it is a list of tasks instead.
-    fn read_file(&mut self, path: &RelPath, entry: &FileEntry, clock: Clock) -> bool {
+    /// Reads a file with a single task. Returns its content if it is a list of tasks instead.
+    fn read_file(&mut self, path: &RelPath, entry: &FileEntry, clock: Clock) -> Option<Value> {
         let bytes = match &entry.content {
             Content::Bytes(bytes) => bytes,
             Content::Problem(problem) => {
                 self.unreadable(path, &problem.to_string(), None);
-                return false;
+                return None;
             }
             Content::NameOnly => {
                 self.unreadable(path, "its content was not read", None);
-                return false;
+                return None;
             }
         };
-        let parsed = ParsedTask::of(bytes, clock);
-        match &parsed.shape {
-            Shape::List => return true,
-            Shape::Task => {
+        match parse_value(bytes) {
+            Ok(value) if listed(&value).is_some() => return Some(value),
+            Ok(value) if value.is_object() => {
                 let location = TaskLocation::File { path: path.clone(), pointer: String::new() };
-                self.add(path, stem(path), location, (parsed, Arc::clone(bytes)));
+                self.add(path, stem(path), location, value, clock);
             }
-            Shape::Other => self.unreadable(path, "it is not a JSON object", Some((1, 1))),
-            Shape::Broken(_) if ["tmp", "temp"].contains(&stem(path)) => {
+            Ok(_) => self.unreadable(path, "it is not a JSON object", Some((1, 1))),
+            Err(_) if ["tmp", "temp"].contains(&stem(path)) => {
                 // CCW agents write through a file of this name and leave it when that fails
                 // (docs/formats/ccw.md#files-left-by-failed-writes).
                 let message = "the file is a leftover of a failed write, not a task; it is ignored";
                 self.findings.push(Finding::new(FindingCode::FieldIgnored, message).at(path));
             }
-            Shape::Broken(error) => {
+            Err(error) => {
                 let problem = format!("it does not parse: {}", error.message);
                 self.unreadable(path, &problem, Some((error.line, error.column)));
             }
         }
-        false
+        None
     }
 
     /// Reads a file that lists tasks, if no file has a single task; otherwise it is an index of them.
-    fn read_list(&mut self, path: &RelPath, entry: &FileEntry, is_alone: bool, clock: Clock) {
+    fn read_list(&mut self, path: &RelPath, list: &Value, is_alone: bool, clock: Clock) {
         let before = self.list.len();
-        if let Content::Bytes(bytes) = &entry.content
-            && let Ok(value) = parse_value(bytes)
-            && let Some((pointer, tasks)) = listed(&value).filter(|_| is_alone)
-        {
+        if let Some((pointer, tasks)) = listed(list).filter(|_| is_alone) {
             self.read_embedded(path, pointer, Some(tasks), clock);
         }
         if self.list.len() == before {
@@ -146,12 +140,12 @@ impl Tasks {
                 continue;
             }
             let location = TaskLocation::File { path: path.clone(), pointer: format!("{pointer}/{at}") };
-            let object = ParsedTask::with_text(value, clock);
-            self.add(path, &format!("task-{}", at + 1), location, object);
+            self.add(path, &format!("task-{}", at + 1), location, value.clone(), clock);
         }
     }
 
-    fn add(&mut self, path: &RelPath, stem: &str, location: TaskLocation, (parsed, text): (ParsedTask, Arc<[u8]>)) {
+    fn add(&mut self, path: &RelPath, stem: &str, location: TaskLocation, value: Value, clock: Clock) {
+        let parsed = ParsedTask::of(&value, clock);
         let own = parsed.own_id.as_deref();
         let id = match own {
             Some(id) if ids::is_safe(id) => id,
@@ -169,7 +163,7 @@ impl Tasks {
         let id = StepId::new(id);
         let names = own.into_iter().chain([stem]);
         let aliases = names.filter(|name| *name != id.as_str()).map(str::to_owned).collect();
-        self.list.push(Task { id, aliases, location, parsed, text });
+        self.list.push(Task { id, aliases, location, parsed, value });
     }
 
     fn unreadable(&mut self, path: &RelPath, problem: &str, position: Option<(u32, u32)>) {
@@ -184,8 +178,7 @@ impl Tasks {
         });
         self.is_degraded = true;
         let location = TaskLocation::Unreadable { path: path.clone() };
-        let (parsed, text) = (ParsedTask::empty(Shape::Other), Arc::from(&b"null"[..]));
-        self.list.push(Task { id, aliases: Vec::new(), location, parsed, text });
+        self.list.push(Task { id, aliases: Vec::new(), location, parsed: ParsedTask::default(), value: Value::Null });
     }
 
     /// Of tasks with the same id, keeps the one whose file has that name, else the first.
