@@ -5,7 +5,8 @@ const COMPARED: usize = 100;
 
 /// Returns the most similar name; `None` if all are too different.
 pub(crate) fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let distances = names.into_iter().map(|other| (edit_distance(&name.to_lowercase(), other), other));
+    let name = name.to_lowercase();
+    let distances = names.into_iter().map(|other| (edit_distance(&name, other), other));
     let (distance, nearest) = distances.min()?;
     (distance <= 3 && distance < nearest.len()).then_some(nearest)
 }
