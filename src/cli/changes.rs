@@ -90,7 +90,7 @@ fn outcome(finish: &args::Finish) -> Result<Outcome, CliError> {
         (Some(EndStatus::Completed), _) => Status::Completed,
         (Some(EndStatus::Failed), _) => Status::Failed,
         (Some(EndStatus::WaitingApproval), _) => Status::WaitingApproval,
-        (None, Some(verdict)) => ops::status_of(verdict),
+        (None, Some(verdict)) => verdict.status(),
         (None, None) if finish.error.is_some() => Status::Failed,
         (None, None) => Status::Completed,
     };

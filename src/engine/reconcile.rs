@@ -400,10 +400,7 @@ impl Reconciler<'_> {
     /// Returns the verdict of a review if it does not approve.
     fn disapproval(&self) -> Option<ReviewVerdict> {
         let verdict = self.step.review.as_ref()?.verdict;
-        match verdict {
-            ReviewVerdict::Approved | ReviewVerdict::ApprovedWithConditions => None,
-            ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected => Some(verdict),
-        }
+        (!verdict.approves()).then_some(verdict)
     }
 
     fn open_conditions(&self) -> Option<String> {

@@ -21,7 +21,6 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
-use crate::ops;
 use crate::ops::ChangeDraft;
 use crate::ops::OpError;
 use crate::ops::OpenedRun;
@@ -231,7 +230,7 @@ fn finish(outcome: Outcome) -> ChangeKind {
 
 fn judged(id: StepId, verdict: ReviewVerdict, text: &str) -> ChangeKind {
     let conditions = text.split(';').filter_map(some).filter(|_| verdict == ReviewVerdict::ApprovedWithConditions);
-    let status = ops::status_of(verdict);
+    let status = verdict.status();
     let error = some(text).filter(|_| status == Status::Failed);
     let conditions = conditions.collect();
     finish(Outcome { verdict: Some(verdict), status, conditions, error, ..Outcome::completed(id) })

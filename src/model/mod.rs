@@ -78,6 +78,6 @@ pub(crate) use run::{
 };
 pub(crate) use secrets::mask_secrets;
 pub(crate) use session::{Cause, CauseKind, DrivenRun, SessionEvent, SessionLine};
-pub(crate) use status::{ReviewVerdict, Status};
+pub(crate) use status::{ReviewVerdict, Status, letters_and_digits};
 pub(crate) use text::{clean, clean_line, mistakes, plural, quoted};
 pub(crate) use time::{Clock, Timestamp, TimestampError, human_age};

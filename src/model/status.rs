@@ -53,6 +53,11 @@ impl fmt::Display for Status {
     }
 }
 
+/// Returns the letters and digits of a text in lower case: statuses and verdicts are compared by them.
+pub(crate) fn letters_and_digits(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
 /// The verdict of a reviewer, one of four (docs/formats/nine-step.md#status-words-and-verdicts).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
@@ -66,15 +71,7 @@ pub(crate) enum ReviewVerdict {
 impl ReviewVerdict {
     /// Parses the verdicts of all reviewers, ignoring case, spaces, dashes and emoji; `None` for an unknown one.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        // Most verdicts are spelled canonically, which needs no copy.
-        Self::spelled(text).or_else(|| {
-            let letters: String = text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-            Self::spelled(&letters)
-        })
-    }
-
-    fn spelled(letters: &str) -> Option<Self> {
-        match letters {
+        match letters_and_digits(text).as_str() {
             "approved" | "approve" | "pass" | "testingvalid" | "valid" => Some(Self::Approved),
             "approvedwithconditions"
             | "approvedwithminorchanges"
@@ -87,6 +84,19 @@ impl ReviewVerdict {
             "rejected" | "reject" | "invalid" | "testinginvalid" => Some(Self::Rejected),
             _ => None,
         }
+    }
+
+    /// Tells whether the work is approved, with or without conditions.
+    pub(crate) const fn approves(self) -> bool {
+        match self {
+            Self::Approved | Self::ApprovedWithConditions => true,
+            Self::NeedsRevision | Self::Rejected => false,
+        }
+    }
+
+    /// Returns the status of a review with this verdict.
+    pub(crate) const fn status(self) -> Status {
+        if self.approves() { Status::Completed } else { Status::Failed }
     }
 
     pub(crate) const fn as_str(self) -> &'static str {

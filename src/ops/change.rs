@@ -73,7 +73,7 @@ impl ChangeRequest {
         if let Some(verdict) = verdict
             && !object.contains_key("status")
         {
-            object.insert("status".to_owned(), Value::String(status_of(verdict).as_str().to_owned()));
+            object.insert("status".to_owned(), Value::String(verdict.status().as_str().to_owned()));
         }
         if let Some(finding) = schema::validate(schema::Subject::Change, &value).into_iter().next() {
             return Err(usage(finding.message));
@@ -87,14 +87,6 @@ impl ChangeRequest {
 /// Reads the argument of `--json`: a file, or the standard input for `-`.
 pub(crate) fn input(source: &str) -> Result<String, OpError> {
     Ok(store::text_input(source)?)
-}
-
-/// Returns the status that a verdict implies.
-pub(crate) const fn status_of(verdict: ReviewVerdict) -> Status {
-    match verdict {
-        ReviewVerdict::Approved | ReviewVerdict::ApprovedWithConditions => Status::Completed,
-        ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected => Status::Failed,
-    }
 }
 
 /// Refuses to begin a step of a session by hand: the runner begins each of its steps itself.

@@ -42,7 +42,6 @@ pub(crate) use archive::archive;
 pub(crate) use change::ChangeRequest;
 pub(crate) use change::change;
 pub(crate) use change::input;
-pub(crate) use change::status_of;
 pub(crate) use cleanup::cleanup;
 #[cfg(any(test, fuzzing))]
 pub(crate) use context::assemble;

@@ -15,7 +15,6 @@ use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::RelPath;
 use crate::model::Review;
-use crate::model::ReviewVerdict;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
@@ -220,7 +219,7 @@ fn verification(
         OutputOwner { attempt_start: result.modified.max(task.started_at), ..task.owner(&workflow_files.state) };
     let OutputCheck::Valid(value) = owner.check(workflow_files.files, &path) else { return step };
     match output::verdict(&value) {
-        Ok(verdict @ (ReviewVerdict::Approved | ReviewVerdict::ApprovedWithConditions)) => {
+        Ok(verdict) if verdict.approves() => {
             step.status = Status::InProgress;
             step.review = Some(Review { verdict, open_conditions: None });
             step.attempts = 1;

@@ -8,7 +8,6 @@ use super::rules::ACCEPTED;
 use super::rules::StatusWord;
 use super::rules::StepNumber;
 use super::rules::StepPosition;
-use super::rules::approves;
 use super::rules::is_test_failure;
 use super::rules::is_worktree_failure;
 use crate::model::Finding;
@@ -123,7 +122,7 @@ impl LastStepReader<'_, '_> {
             Some(StatusWord::InProgress) => Status::InProgress,
             Some(StatusWord::WaitingApproval) => Status::WaitingApproval,
             Some(StatusWord::Failed) => {
-                if verdict.is_some_and(approves) {
+                if verdict.is_some_and(ReviewVerdict::approves) {
                     let message = format!("step {} failed but its verdict approves; it counts as failed", self.at);
                     self.report(FindingCode::VerdictConflict, "/last_execution/verdict", message, None);
                 }
@@ -131,7 +130,7 @@ impl LastStepReader<'_, '_> {
             }
             Some(StatusWord::Completed) if has_unknown_verdict => Status::Blocked,
             Some(StatusWord::Completed) => match verdict {
-                Some(verdict) if !approves(verdict) => {
+                Some(verdict) if !verdict.approves() => {
                     let message =
                         format!("step {} is completed with the verdict {verdict}; it counts as failed", self.at);
                     self.report(FindingCode::VerdictConflict, "/last_execution/verdict", message, None);
@@ -144,7 +143,7 @@ impl LastStepReader<'_, '_> {
                 }
                 Some(_) | None => Status::Completed,
             },
-            Some(StatusWord::Verdict(_)) if verdict.is_some_and(approves) => Status::Completed,
+            Some(StatusWord::Verdict(_)) if verdict.is_some_and(ReviewVerdict::approves) => Status::Completed,
             Some(StatusWord::Verdict(_)) => Status::Failed,
         }
     }
@@ -175,7 +174,7 @@ impl LastStepReader<'_, '_> {
     fn returns_to(&self, verdict: Option<ReviewVerdict>, text: &str) -> Option<StepNumber> {
         match self.at.step {
             StepNumber::Approval => {
-                let refused = verdict.is_some_and(|verdict| !approves(verdict));
+                let refused = verdict.is_some_and(|verdict| !verdict.approves());
                 let by_user = self.last.agent.as_deref().is_some_and(is_person);
                 let asked = refused || by_user || (!text.trim().is_empty() && !is_worktree_failure(text));
                 asked.then_some(StepNumber::Plan)

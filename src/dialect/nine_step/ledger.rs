@@ -7,7 +7,6 @@ use super::raw::State;
 use super::rules::StatusWord;
 use super::rules::StepNumber;
 use super::rules::StepPosition;
-use super::rules::approves;
 use crate::model::ReviewVerdict;
 use crate::model::Timestamp;
 
@@ -98,17 +97,7 @@ impl Ledger {
         let Some(position) = entry.position() else { return };
         let Some(word) = status_word(entry) else { return };
         let verdict = entry.verdict.get().and_then(|text| ReviewVerdict::parse(text)).or(word.verdict());
-        let passed = match word {
-            StatusWord::Completed | StatusWord::Verdict(_) => verdict.is_none_or(approves),
-            StatusWord::Pending
-            | StatusWord::InProgress
-            | StatusWord::Failed
-            | StatusWord::WaitingApproval
-            | StatusWord::Skipped
-            | StatusWord::Interrupted
-            | StatusWord::Decided
-            | StatusWord::RolledBack => false,
-        };
+        let passed = word.passes(verdict);
         if word == StatusWord::RolledBack {
             self.reopen_from(position);
             return;

@@ -11,6 +11,7 @@ use crate::model::NineStepConfig;
 use crate::model::ReviewVerdict;
 use crate::model::StepId;
 use crate::model::StepKind;
+use crate::model::letters_and_digits;
 
 /// The number of a step within its phase, in execution order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -286,15 +287,7 @@ pub(super) const ACCEPTED: &str = "in_progress, completed, failed, waiting_appro
 impl StatusWord {
     /// Parses a status, ignoring case, separators and emoji; `None` for an unknown one, which never counts as done.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        // Most files use the canonical spelling: try it first.
-        Self::from_letters(text).or_else(|| ReviewVerdict::parse(text).map(Self::Verdict)).or_else(|| {
-            let letters: String = text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-            Self::from_letters(&letters)
-        })
-    }
-
-    fn from_letters(letters: &str) -> Option<Self> {
-        match letters {
+        match letters_and_digits(text).as_str() {
             "pending" => Some(Self::Pending),
             "inprogress" => Some(Self::InProgress),
             "completed" => Some(Self::Completed),
@@ -304,7 +297,7 @@ impl StatusWord {
             "interrupted" => Some(Self::Interrupted),
             "decided" => Some(Self::Decided),
             "rolledback" => Some(Self::RolledBack),
-            _ => None,
+            _ => ReviewVerdict::parse(text).map(Self::Verdict),
         }
     }
 
@@ -323,13 +316,20 @@ impl StatusWord {
             | Self::RolledBack => None,
         }
     }
-}
 
-/// Tells whether a verdict approves the work.
-pub(super) const fn approves(verdict: ReviewVerdict) -> bool {
-    match verdict {
-        ReviewVerdict::Approved | ReviewVerdict::ApprovedWithConditions => true,
-        ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected => false,
+    /// Tells whether a step with this status passed; `verdict` is that of its review, if there was one.
+    pub(super) fn passes(self, verdict: Option<ReviewVerdict>) -> bool {
+        match self {
+            Self::Completed | Self::Verdict(_) => verdict.is_none_or(ReviewVerdict::approves),
+            Self::Pending
+            | Self::InProgress
+            | Self::Failed
+            | Self::WaitingApproval
+            | Self::Skipped
+            | Self::Interrupted
+            | Self::Decided
+            | Self::RolledBack => false,
+        }
     }
 }
 

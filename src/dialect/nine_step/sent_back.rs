@@ -4,7 +4,6 @@ use super::raw::Entry;
 use super::raw::State;
 use super::rules::StatusWord;
 use super::rules::StepPosition;
-use super::rules::approves;
 use crate::model::ReviewVerdict;
 
 /// Returns the failure of a later step in the phase that the step at `at` has to address, until that step is completed.
@@ -39,7 +38,7 @@ fn status_word(entry: &Entry) -> Option<StatusWord> {
 fn end(entry: &Entry) -> Option<End> {
     let word = status_word(entry)?;
     let stated = entry.verdict.get().and_then(|verdict| ReviewVerdict::parse(verdict));
-    let by_verdict = |verdict| if approves(verdict) { End::Passed } else { End::Failed };
+    let by_verdict = |verdict: ReviewVerdict| if verdict.approves() { End::Passed } else { End::Failed };
     match word {
         StatusWord::Completed => Some(stated.map_or(End::Passed, by_verdict)),
         StatusWord::Failed => Some(End::Failed),

@@ -9,7 +9,6 @@ use super::raw::State;
 use super::rules::Role;
 use super::rules::StepNumber;
 use super::rules::StepPosition;
-use super::rules::approves;
 use super::sent_back::sent_back;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -247,6 +246,6 @@ impl<'a> StepBuilder<'a> {
 fn past_review(step: &Step, record: Option<&StepRecord>) -> Option<Review> {
     let verdict = record.and_then(|record| record.verdict)?;
     let is_past = step.kind == StepKind::Review && step.status == Status::Completed;
-    (is_past && approves(verdict))
+    (is_past && verdict.approves())
         .then(|| Review { verdict, open_conditions: (verdict == ReviewVerdict::ApprovedWithConditions).then(Vec::new) })
 }

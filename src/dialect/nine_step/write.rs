@@ -22,7 +22,6 @@ use super::rebuild;
 use super::rules::StatusWord;
 use super::rules::StepNumber;
 use super::rules::StepPosition;
-use super::rules::approves;
 use super::start;
 use super::workspace;
 pub(super) use roll_back::rollback_backup;
@@ -251,21 +250,8 @@ impl<'a> Writer<'a> {
         let last = self.state.last.get().filter(|last| last.position() == Some(position)).cloned();
         let word = last.as_ref().and_then(|last| StatusWord::parse(last.status.get()?));
         let verdict = last.as_ref().and_then(|last| ReviewVerdict::parse(last.verdict.get()?));
-        let is_passed = match word {
-            Some(StatusWord::Completed) => verdict.is_none_or(approves),
-            Some(StatusWord::Verdict(verdict)) => approves(verdict),
-            Some(
-                StatusWord::Pending
-                | StatusWord::InProgress
-                | StatusWord::Failed
-                | StatusWord::WaitingApproval
-                | StatusWord::Skipped
-                | StatusWord::Interrupted
-                | StatusWord::Decided
-                | StatusWord::RolledBack,
-            )
-            | None => false,
-        };
+        // Here the status counts before the verdict beside it.
+        let is_passed = word.is_some_and(|word| word.passes(word.verdict().or(verdict)));
         if position.step.kind() == StepKind::Gate || word == Some(StatusWord::WaitingApproval) {
             self.complete_approved(position, by, verdict)?;
         } else if is_passed {
@@ -288,7 +274,7 @@ impl<'a> Writer<'a> {
         };
         let mut entry = self.entry(position, agent, "completed");
         if position.step.kind() == StepKind::Review {
-            let verdict = verdict.filter(|verdict| approves(*verdict)).unwrap_or(ReviewVerdict::Approved);
+            let verdict = verdict.filter(|verdict| verdict.approves()).unwrap_or(ReviewVerdict::Approved);
             entry.insert("verdict".to_owned(), json!(verdict));
         }
         self.replace_last(position, &entry)?;

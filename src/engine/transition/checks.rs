@@ -200,10 +200,7 @@ pub(super) fn find_part<'a>(step: &'a Step, part: &str) -> Result<&'a Part, Refu
 
 /// Returns the status that verdict and status agree on; refuses a contradiction.
 pub(super) fn agreed_status(outcome: &Outcome) -> Result<Status, Refusal> {
-    let by_verdict = outcome.verdict.map(|verdict| match verdict {
-        ReviewVerdict::Approved | ReviewVerdict::ApprovedWithConditions => Status::Completed,
-        ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected => Status::Failed,
-    });
+    let by_verdict = outcome.verdict.map(ReviewVerdict::status);
     match outcome.status {
         Status::Completed | Status::Failed | Status::WaitingApproval => {}
         Status::Pending | Status::InProgress | Status::Blocked | Status::Skipped | Status::Cancelled => {

@@ -1,5 +1,7 @@
 //! The status words of stories (docs/formats/aios-stories.md#story-status-words), in the supported languages.
 
+use crate::model::letters_and_digits;
+
 /// The status of a story, independent of spelling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::dialect::aios) enum StoryStatus {
@@ -145,7 +147,7 @@ pub(super) fn word_like(like: &str, wanted: StoryStatus) -> String {
 
 /// Returns the letters and digits in lowercase without accents.
 pub(super) fn fold(text: &str) -> String {
-    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).map(plain).collect()
+    letters_and_digits(text).chars().map(plain).collect()
 }
 
 /// Like [`fold`], with one blank between words.
