@@ -73,6 +73,8 @@ mod plan_tests;
 #[cfg(test)]
 mod preconditions_tests;
 #[cfg(test)]
+mod propagate_tests;
+#[cfg(test)]
 mod property_tests;
 #[cfg(test)]
 mod reconcile_tests;
