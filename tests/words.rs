@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use camino::Utf8Path;
+
 use crate::support;
 
 /// What `## Words` refuses.
@@ -46,9 +48,18 @@ fn has_words(text: &str, phrase: &str) -> bool {
         .any(|(at, _)| !text[..at].ends_with(is_word) && !text[at + phrase.len()..].starts_with(is_word))
 }
 
+fn comment_of(line: &str) -> Option<&str> {
+    line.trim_start().strip_prefix("//")
+}
+
+fn is_unit_test(path: &Utf8Path) -> bool {
+    ["tests.rs", "testing.rs", "fixtures.rs"].iter().any(|end| path.as_str().ends_with(end))
+        || path.components().any(|part| part.as_str() == "tests")
+}
+
 /// Splits a line of code into its strings and its comment. A quote in a character or a raw string may be missed; that only hides words.
 fn prose_of(line: &str) -> Vec<&str> {
-    if let Some(comment) = line.trim_start().strip_prefix("//") {
+    if let Some(comment) = comment_of(line) {
         return vec![comment];
     }
     let mut prose: Vec<&str> = line.split('"').skip(1).step_by(2).collect();
@@ -67,13 +78,13 @@ fn comments_messages_and_pages_use_plain_words() {
     assert!(words.phrases.len() >= 10, "{words:?}");
     let repository = support::repository();
     let mut wrong = Vec::new();
-    for path in support::files_below(&repository.join("src"), "rs") {
-        let is_test = ["tests.rs", "testing.rs", "fixtures.rs"].iter().any(|end| path.as_str().ends_with(end));
-        if is_test || path.components().any(|part| part.as_str() == "tests") {
-            continue;
-        }
+    let sources = ["src", "tests"].map(|folder| support::files_below(&repository.join(folder), "rs"));
+    for path in sources.into_iter().flatten().filter(|path| !path.ends_with("words.rs")) {
+        let is_test = path.starts_with(repository.join("tests")) || is_unit_test(&path);
         for (number, line) in support::read(&path).lines().enumerate() {
-            if let Some(phrase) = prose_of(line).into_iter().find_map(|text| words.phrase_in(text)) {
+            // The strings of a test are its data.
+            let prose = if is_test { comment_of(line).into_iter().collect() } else { prose_of(line) };
+            if let Some(phrase) = prose.into_iter().find_map(|text| words.phrase_in(text)) {
                 wrong.push(format!("{path}:{}: `{phrase}`: {}", number + 1, line.trim()));
             }
         }

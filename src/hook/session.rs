@@ -51,7 +51,7 @@ impl Session {
         let _ = self.log.note(self.ctx.clock.now, event);
     }
 
-    /// Starts the log if there is none: from here on, events of this session are recorded.
+    /// Starts the log if it does not exist: from here on, events of this session are recorded.
     pub(super) fn begin(&self, source: &str) {
         let caller = Caller::find(&self.ctx.environment);
         let event = store::session::start_event(&caller, source);

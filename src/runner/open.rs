@@ -317,7 +317,7 @@ fn load_repaired(
     let (files, session) = read()?;
     let what = match &session.remainder {
         Remainder::Nothing | Remainder::Newer { .. } => None,
-        Remainder::Torn { bytes } => Some(format!("Its last record is incomplete ({bytes} bytes)")),
+        Remainder::Truncated { bytes } => Some(format!("Its last record is incomplete ({bytes} bytes)")),
         Remainder::Broken { line, reason } => {
             let again = if session.state.seq > session.journal_end.seq {
                 "the last checkpoint is newer and counts"

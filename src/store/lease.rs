@@ -113,7 +113,7 @@ pub(super) fn inspect_in(data_path: &Utf8Path, clock: Clock, environment: &Envir
 fn inspect_as(data_path: &Utf8Path, clock: Clock, caller: impl FnOnce() -> Caller) -> Owner {
     match read(data_path) {
         StoredLease::Nothing => Owner::None,
-        StoredLease::Torn => Owner::Dead { since: None, session: None },
+        StoredLease::Truncated => Owner::Dead { since: None, session: None },
         StoredLease::Lease(lease) => owner_by_lease(&lease, clock, &caller()),
     }
 }
@@ -181,7 +181,7 @@ fn is_other_client(lease: &Lease, caller: &Caller) -> bool {
 pub(super) fn lease_holder(data_path: &Utf8Path) -> Option<Holder> {
     match read(data_path) {
         StoredLease::Lease(Lease { session: Some(session), taken_at, .. }) => Some(Holder { session, taken_at }),
-        StoredLease::Lease(_) | StoredLease::Nothing | StoredLease::Torn => None,
+        StoredLease::Lease(_) | StoredLease::Nothing | StoredLease::Truncated => None,
     }
 }
 
@@ -195,7 +195,7 @@ pub(crate) fn mark_idle(lock: &RunLock, session: &str) -> Result<(), StoreError>
         StoredLease::Lease(lease) if lease.session.as_deref() == Some(session) && !lease.is_idle => {
             write(lock, &Lease { is_idle: true, ..lease })
         }
-        StoredLease::Lease(_) | StoredLease::Nothing | StoredLease::Torn => Ok(()),
+        StoredLease::Lease(_) | StoredLease::Nothing | StoredLease::Truncated => Ok(()),
     }
 }
 
@@ -256,21 +256,21 @@ pub(crate) fn release(lock: &RunLock, clock: Clock, caller: &Caller) -> Result<(
             let path = lock.data_path().join(FILE);
             nofollow::remove_file(&path).map_err(|source| StoreError::io(&path, source))
         }
-        StoredLease::Lease(_) | StoredLease::Nothing | StoredLease::Torn => Ok(()),
+        StoredLease::Lease(_) | StoredLease::Nothing | StoredLease::Truncated => Ok(()),
     }
 }
 
 enum StoredLease {
     Nothing,
-    Torn,
+    Truncated,
     Lease(Lease),
 }
 
 fn read(data_path: &Utf8Path) -> StoredLease {
     match platform::read_data_file(data_path.join(FILE).as_std_path(), READ_LIMIT) {
         Ok(None) => StoredLease::Nothing,
-        Ok(Some(bytes)) => serde_json::from_slice(&bytes).map_or(StoredLease::Torn, StoredLease::Lease),
-        Err(_) => StoredLease::Torn,
+        Ok(Some(bytes)) => serde_json::from_slice(&bytes).map_or(StoredLease::Truncated, StoredLease::Lease),
+        Err(_) => StoredLease::Truncated,
     }
 }
 

@@ -23,7 +23,7 @@ fn caller() -> Caller {
     Caller::find(&Environment { session: Some("mine".to_owned()), ..Environment::default() })
 }
 
-/// Held by process 1, which lives as long as this machine and is nobody's session here.
+/// Held by process 1, which lives as long as this machine and is not a session of this test.
 fn foreign(caller: &Caller) -> Lease {
     Lease {
         session: Some("theirs".to_owned()),
@@ -49,7 +49,7 @@ type Case<'a> = (&'a str, &'a dyn Fn(&mut Lease), i64, &'a Owner);
 #[test]
 fn leases_are_judged_by_who_and_whether_alive() {
     let mut me = caller();
-    // Process 1 is everybody's ancestor; here it stands for somebody else.
+    // Process 1 is everybody's ancestor; here it stands for another process.
     me.ancestors.retain(|ancestor| ancestor.pid != 1);
     let live =
         Owner::Live { description: "process 1 (`piton begin 2:4`), last seen at 2026-01-31T11:50:00Z".to_owned() };
@@ -187,7 +187,7 @@ fn a_living_process_that_the_system_names_drives_and_a_dead_one_or_the_caller_do
     let gone = Owner::Dead { since, session: None };
     let leased = Owner::Live { description: "by the lease".to_owned() };
     for (name, lease, owner_processes, expected) in [
-        ("nobody", Owner::None, vec![], &Owner::None),
+        ("no other process", Owner::None, vec![], &Owner::None),
         ("alive", Owner::None, vec![dead.clone(), alive.clone()], &live),
         ("alive beside the caller's own lease", Owner::Ours, vec![alive.clone()], &live),
         ("dead", Owner::None, vec![dead.clone()], &gone),

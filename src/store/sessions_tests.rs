@@ -70,8 +70,8 @@ fn folders_that_can_be_no_session_are_not_listed() {
         std::fs::write(home.session(name).join("session.json"), "{}").unwrap();
     }
     assert_eq!(found(&home), (vec!["sessions/session-1/session.json".to_owned()], 0));
-    let nobody = Environment { state_home: Some(scratch.root.join("none")), ..Environment::default() };
-    assert_eq!(found(&SessionHome::for_project(&scratch.project(), &nobody).unwrap()), (vec![], 0));
+    let without_sessions = Environment { state_home: Some(scratch.root.join("none")), ..Environment::default() };
+    assert_eq!(found(&SessionHome::for_project(&scratch.project(), &without_sessions).unwrap()), (vec![], 0));
 }
 
 #[test]

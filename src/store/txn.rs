@@ -140,7 +140,7 @@ pub(super) fn is_pending(data_path: &Utf8Path) -> bool {
     data_path.join(FOLDER).join(PENDING).symlink_metadata().is_ok()
 }
 
-/// Reads the pending record, for callers that may not finish it. `None` if there is none that matches the files.
+/// Reads the pending record, for callers that may not finish it. `None` if it is missing or does not match the files.
 pub(super) fn pending(root: &Root, data_path: &Utf8Path) -> Option<Record> {
     let record = read(root, &data_path.join(FOLDER).join(PENDING)).ok()??;
     progress(root, &record).map(|_| record)

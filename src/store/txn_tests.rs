@@ -43,7 +43,7 @@ fn a_record_is_finished_only_where_it_fits_and_always_dropped() {
     for (record, mode, expected) in [
         (record("run/a", Some("old"), Some("new")), 0o600, Some("new")),
         (record("run/a", Some("old"), None), 0o600, None),
-        // Somebody else wrote in the meantime.
+        // Another process wrote in the meantime.
         (record("run/a", Some("older"), Some("new")), 0o600, Some("old")),
         // It came with the repository.
         (record("run/a", Some("old"), Some("new")), 0o644, Some("old")),

@@ -104,7 +104,7 @@ fn nexos_writes_the_same_in_its_own_way() {
     let run = loaded.run.unwrap();
     assert_eq!((run.id.as_str(), run.title.as_str()), ("qa-1.10", "QA Loop for story 1.10"));
     assert_eq!(run.stamp.unwrap().to_string(), "2026-01-30T00:00:00Z");
-    // Its history says nothing about fixes: that of an earlier iteration is over, and nobody wonders.
+    // Its history says nothing about fixes: an earlier iteration is over, which is no finding.
     let later = text.replace("current_iteration: 1", "current_iteration: 2");
     let loaded = load(&files("docs/qa/1.10/loop-status.yaml", &later));
     assert_eq!(steps(&loaded), ["review-1 completed", "fix-1 completed", "review-2 pending"]);

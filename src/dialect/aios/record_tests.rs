@@ -29,7 +29,7 @@ fn a_record_goes_on_in_the_phase_it_names() {
         ),
         ("sdc", "4", "completed", "[1, 2, 3, 4]", vec!["completed"; 4], None),
         ("spec-pipeline", "1", "paused", "[]", vec!["in_progress", "pending", "pending", "pending", "pending"], None),
-        // Of another workflow nobody knows how many phases it has.
+        // The number of phases of another workflow is unknown.
         ("release", "2", "active", "[1]", vec!["completed", "in_progress"], None),
         ("release", "1", "active", "[1]", vec!["completed", "pending"], Some("total-missing")),
         ("release", "1", "completed", "[1]", vec!["completed"], None),

@@ -53,7 +53,7 @@ fn what_is_no_entry_is_not_read_as_one() {
         "- [x] Documentation is complete",
         "- [x] **IMPL-10**: another",
         "- [x] **IMPL-1.1**: a child",
-        "- [?] **IMPL-1**: a mark nobody defined",
+        "- [?] **IMPL-1**: an undefined mark",
         "- [x](IMPL-1)",
         "-[x] IMPL-1: no space",
         "```\n- [x] **IMPL-1**: in a fence\n```",

@@ -42,7 +42,7 @@ impl Source<'_> {
     }
 }
 
-/// A required field: its value, or why there is none.
+/// A required field: its value, or why it has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Field<T> {
     Missing,

@@ -109,8 +109,8 @@ impl Dialect for Script {
 
     fn truncated_tail(&self, files: &FileSet) -> Option<(RelPath, u64)> {
         let session = Session::read(files).ok()?;
-        let is_torn = matches!(session.remainder, Remainder::Torn { .. });
-        is_torn.then_some((session.journal_file, session.journal_end.length))
+        let is_truncated = matches!(session.remainder, Remainder::Truncated { .. });
+        is_truncated.then_some((session.journal_file, session.journal_end.length))
     }
 
     fn archive(&self, files: &FileSet, run: Option<&Run>, _at: Timestamp) -> Result<Option<Archival>, EditError> {

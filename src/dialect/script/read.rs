@@ -117,7 +117,7 @@ impl Reader<'_> {
         let finding = |code, message: String| Finding::new(code, message).at(file);
         match &session.remainder {
             Remainder::Nothing => {}
-            Remainder::Torn { bytes } => {
+            Remainder::Truncated { bytes } => {
                 let message = format!("the last record is incomplete ({bytes} bytes); everything before it is intact");
                 self.findings
                     .push(finding(FindingCode::InterruptedWrite, message).fix("nothing: the next write sets it aside"));

@@ -206,7 +206,7 @@ pub(crate) struct Journal {
 pub(crate) enum Remainder {
     Nothing,
     /// An incomplete last line: a write that was cut off. It is set aside, and nothing is lost.
-    Torn {
+    Truncated {
         bytes: u64,
     },
     /// A line that is not what was written, and everything after it.
@@ -298,7 +298,8 @@ pub(crate) fn replay(
         }
         bytes = &bytes[end + 1..];
     }
-    let remainder = if bytes.is_empty() { Remainder::Nothing } else { Remainder::Torn { bytes: bytes.len() as u64 } };
+    let remainder =
+        if bytes.is_empty() { Remainder::Nothing } else { Remainder::Truncated { bytes: bytes.len() as u64 } };
     (journal_end, remainder)
 }
 

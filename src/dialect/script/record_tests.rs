@@ -51,7 +51,7 @@ fn a_cut_at_any_byte_loses_the_last_record_and_no_other() {
         let kept = if whole == 0 { 0 } else { ends[whole - 1] };
         assert_eq!((read.records.len(), read.journal_end.length), (whole, kept as u64), "{length}");
         let remainder =
-            if kept == length { Remainder::Nothing } else { Remainder::Torn { bytes: (length - kept) as u64 } };
+            if kept == length { Remainder::Nothing } else { Remainder::Truncated { bytes: (length - kept) as u64 } };
         assert_eq!(read.remainder, remainder, "{length}");
     }
 }

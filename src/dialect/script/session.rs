@@ -69,7 +69,7 @@ impl Session {
         let journal_end = &self.journal_end;
         let problem = match &self.remainder {
             Remainder::Nothing => None,
-            Remainder::Torn { bytes } => Some(format!("its last {bytes} bytes are an incomplete record")),
+            Remainder::Truncated { bytes } => Some(format!("its last {bytes} bytes are an incomplete record")),
             Remainder::Broken { line, reason } => Some(format!("line {line}: {reason}")),
             Remainder::Newer { line } => Some(format!("line {line} was written by a newer version")),
         };

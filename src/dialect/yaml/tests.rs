@@ -166,7 +166,7 @@ fn anchors_inside_of_anchors_cannot_multiply_either() {
 }
 
 proptest::proptest! {
-    /// Whatever comes in, there is an answer, and every span lies in the text and in the one around it.
+    /// Any input gives an answer, and every span lies in the text and in the span around it.
     #[test]
     fn no_text_panics_and_every_span_lies_in_the_text(text in "([a-c0-9é \\n\\t:{}\\[\\],#&*|>'\"~?!-]|\\r\\n|: |- |\\n  ){0,60}") {
         fn check(node: &Node, text: &str) {

@@ -145,7 +145,7 @@ impl Story<'_> {
         })
     }
 
-    /// Returns the first open task; `None` if there is none.
+    /// Returns the first open task, if any.
     pub(super) fn first_open_task(&self) -> Option<&Task> {
         self.tasks.iter().find(|task| !task.done)
     }

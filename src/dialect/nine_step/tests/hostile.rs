@@ -1,4 +1,4 @@
-//! What strangers put into a state file: wrong types, damage, absurd numbers.
+//! Untrusted content of a state file: wrong types, damage, absurd numbers.
 
 use proptest::prelude::*;
 use serde_json::Value;
