@@ -14,7 +14,6 @@ use super::write;
 use crate::dialect::EditError;
 use crate::dialect::json::Document;
 use crate::dialect::json::escape;
-use crate::dialect::json::parse_value;
 use crate::model::Content;
 use crate::model::Edit;
 use crate::model::EditKind;
@@ -39,7 +38,7 @@ pub(super) struct TaskDraft<'a> {
     /// Pointer of the task in the file.
     base: &'a str,
     /// The task before the change.
-    was: Value,
+    was: &'a Value,
 }
 
 impl<'a> Draft<'a> {
@@ -49,18 +48,16 @@ impl<'a> Draft<'a> {
 
     /// Opens the file of a task; `None` for a task that is only in the checklist.
     pub(super) fn task(&mut self, step: &StepId) -> Result<Option<TaskDraft<'_>>, EditError> {
-        let Some(location) = self.session_files.location(step) else {
+        let Some(task) = self.session_files.task(step) else {
             return Err(EditError::Missing { file: format!("the task file of {}", raw::line(step.as_str())) });
         };
-        let (path, base) = match location {
+        let (path, base) = match &task.location {
             TaskLocation::Checklist { .. } => return Ok(None),
             TaskLocation::File { path, pointer } => (path, pointer.as_str()),
             TaskLocation::Unreadable { path } => (path, ""),
         };
-        let file = self.session_files.files.bytes(path).and_then(|bytes| parse_value(bytes).ok());
-        let was = file.as_ref().and_then(|file| file.pointer(base)).cloned().unwrap_or_default();
         let document = self.document(path, base)?;
-        Ok(Some(TaskDraft { document, base, was }))
+        Ok(Some(TaskDraft { document, base, was: &task.value }))
     }
 
     /// Opens the session file.
@@ -142,7 +139,7 @@ fn replace(files: &FileSet, path: RelPath, after: Vec<u8>) -> Option<Edit> {
 impl TaskDraft<'_> {
     /// Returns the task before the change.
     pub(super) fn value(&self) -> &Value {
-        &self.was
+        self.was
     }
 
     /// Sets a value below the task.

@@ -83,9 +83,9 @@ impl<'a> SessionFiles<'a> {
         session_files
     }
 
-    /// Returns where a task is recorded.
-    pub(super) fn location(&self, id: &StepId) -> Option<&TaskLocation> {
-        Some(&self.tasks[self.find(id)?].location)
+    /// Returns the task that an id names.
+    pub(super) fn task(&self, id: &StepId) -> Option<&Task> {
+        Some(&self.tasks[self.find(id)?])
     }
 
     /// Returns the byte offset of the checkbox of a task. For a task that is only in the checklist, this checkbox is its status,
