@@ -9,11 +9,9 @@ use serde_json::Value;
 
 use super::BOM;
 use super::JsonError;
-use super::describe;
 use super::parse_value;
 use super::span;
 use super::span::Element;
-use super::to_u32;
 use super::unescape;
 use super::utf8;
 
@@ -21,35 +19,11 @@ use super::utf8;
 #[derive(Debug)]
 pub(crate) struct Document {
     text: String,
-    /// Length of the BOM before the text, in bytes.
+    /// Whether a BOM precedes the text.
     bom: bool,
     newline: &'static str,
     /// One level of indentation; empty for a text on one line.
     indent: String,
-}
-
-/// The nesting limit of `serde_json` values.
-const MAX_DEPTH: u32 = 128;
-
-/// Rejects a text that is nested deeper than `serde_json` reads.
-fn check_depth(text: &str) -> Result<(), JsonError> {
-    let (mut depth, mut line, mut line_start, mut in_string, mut escaped) = (0_u32, 1, 0, false, false);
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            b'\n' => (line, line_start) = (line + 1, at + 1),
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b'{' | b'[' if !in_string => depth += 1,
-            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth >= MAX_DEPTH {
-            let message = format!("values are nested deeper than {MAX_DEPTH} levels");
-            return Err(JsonError { line, column: to_u32(at - line_start + 1), message });
-        }
-    }
-    Ok(())
 }
 
 impl Document {
@@ -57,16 +31,11 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// When [`super::parse_value`] fails, or the text is nested too deeply.
+    /// As [`super::parse_value`].
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, JsonError> {
-        let checked = parse_value(bytes);
+        parse_value(bytes)?;
         let text = utf8(bytes)?;
         let (bom, text) = (text.starts_with(BOM), text.strip_prefix(BOM).unwrap_or(text));
-        if let Err(error) = checked {
-            check_depth(text)?;
-            serde_json::from_str::<serde::de::IgnoredAny>(text).map_err(|error| describe(text, &error))?;
-            return Err(error);
-        }
         let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
         Ok(Self { text: text.to_owned(), bom, newline, indent: first_indent(text) })
     }
