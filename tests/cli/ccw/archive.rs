@@ -84,7 +84,7 @@ fn every_other_byte_of_the_list_stays() {
 #[test]
 fn a_list_that_takes_no_entry_is_left_alone_and_so_is_the_session() {
     for (text, problem) in [
-        ("[{\"session_id\": \"WFS-old\"},]", "does not parse: expected value (line 1, column 28)"),
+        ("[{\"session_id\": \"WFS-old\"},]", "does not parse: trailing comma (line 1, column 28)"),
         ("", "does not parse: the file is empty (line 1, column 1)"),
         ("{\"archives\": []}", "is neither a list of sessions nor an object with one under `sessions`"),
         ("{\"sessions\": {}}", "is neither a list of sessions nor an object with one under `sessions`"),
