@@ -58,6 +58,7 @@ use crate::model::ReferencedFile;
 use crate::model::RelPath;
 use crate::model::RollBack;
 use crate::model::Run;
+use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Suggestions;
 use crate::model::Timestamp;
@@ -99,6 +100,12 @@ pub(crate) trait Dialect: Sync {
 
     /// Reads a run. Never fails on content: what could not be read becomes findings.
     fn load(&self, files: &FileSet) -> Loaded;
+
+    /// Reads the definition of a step of a dialect that leaves it out of the run: of thousands of steps few are compared with what
+    /// their result was made from. Null if the run has it, or the workflow fixes it.
+    fn definition(&self, _files: &FileSet, _step: &Step) -> Value {
+        Value::Null
+    }
 
     /// Compares the run with git, beyond the planner's generic checks.
     fn compare_with_git(&self, _files: &FileSet, _run: &Run, _evidence: &Evidence) -> GitComparison {

@@ -491,7 +491,8 @@ impl Reconciler<'_> {
         let record = self.index.by_step.get(self.step.id.as_str());
         let logged = record.and_then(|record| record.definition.as_ref());
         let Some(recorded) = self.step.done_definition.as_ref().or(logged) else { return false };
-        if self.step.definition_digest().as_ref() == Some(recorded) {
+        let now = self.step.definition_digest();
+        if now.as_ref().or_else(|| self.evidence.definitions.get(&self.step.id)) == Some(recorded) {
             return false;
         }
         self.reasons.push("its definition was changed since".to_owned());

@@ -78,6 +78,8 @@ pub(crate) struct Evidence {
     pub(crate) files: BTreeMap<RelPath, FileFact>,
     /// Records that `finish` wrote about outputs, oldest first.
     pub(crate) records: Vec<EvidenceRecord>,
+    /// Digests of the current definitions of recorded steps, for dialects that leave them out of the run.
+    pub(crate) definitions: BTreeMap<StepId, String>,
     /// Rollbacks of this run and of runs in the same log, oldest first.
     pub(crate) rollbacks: Vec<RollBackRecord>,
     pub(crate) commits: BTreeMap<String, CommitFact>,

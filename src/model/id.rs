@@ -130,7 +130,9 @@ fn natural(mut left: &str, mut right: &str) -> Ordering {
         }
         let (left_chunk, left_rest) = chunk(left);
         let (right_chunk, right_rest) = chunk(right);
-        let order = if left_chunk.as_bytes()[0].is_ascii_digit() && right_chunk.as_bytes()[0].is_ascii_digit() {
+        let order = if left_chunk == right_chunk {
+            Ordering::Equal
+        } else if left_chunk.as_bytes()[0].is_ascii_digit() && right_chunk.as_bytes()[0].is_ascii_digit() {
             let (a, b) = (left_chunk.trim_start_matches('0'), right_chunk.trim_start_matches('0'));
             a.len().cmp(&b.len()).then_with(|| a.cmp(b))
         } else {

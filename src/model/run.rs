@@ -133,7 +133,8 @@ pub(crate) struct Step {
     pub(crate) probe: Option<String>,
     /// The file that defines it, for findings and contexts.
     pub(crate) file: Option<RelPath>,
-    /// Its definition as its own system writes it, for the context. Untrusted text. Null if it is fixed by the workflow.
+    /// Its definition as its own system writes it, for the context. Untrusted text. Null if it is fixed by the workflow, or if the dialect
+    /// reads it when it is asked for (`Dialect::definition`).
     pub(crate) definition: Value,
     /// Digest of the definition that its result was made from, if the state records it.
     pub(crate) done_definition: Option<String>,
@@ -207,10 +208,15 @@ pub(crate) enum PartKind {
     Work,
 }
 
+/// Returns a digest of a definition; `None` if it is null.
+pub(crate) fn definition_digest(definition: &Value) -> Option<String> {
+    (!definition.is_null()).then(|| sha256_hex(definition.to_string().as_bytes()))
+}
+
 impl Step {
-    /// Returns a digest of the step's definition; `None` if the workflow fixes it.
+    /// Returns a digest of the step's definition; `None` if it is null.
     pub(crate) fn definition_digest(&self) -> Option<String> {
-        (!self.definition.is_null()).then(|| sha256_hex(self.definition.to_string().as_bytes()))
+        definition_digest(&self.definition)
     }
 
     /// Returns a pending work step with defaults for everything else.

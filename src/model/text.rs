@@ -14,8 +14,14 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
 
 /// Cleans the text and folds it into one line of at most `limit` characters.
 pub(crate) fn clean_line(text: &str, limit: usize) -> String {
-    let mut line = clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() > limit {
+    let mut line = String::with_capacity(text.len());
+    for word in clean(text).split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    if line.len() > limit && line.chars().count() > limit {
         line = line.chars().take(limit.saturating_sub(1)).collect();
         line.push('…');
     }

@@ -34,7 +34,9 @@ use crate::model::ReadProblem;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunHeader;
+use crate::model::Step;
 use crate::model::StepId;
+use crate::model::definition_digest;
 use crate::model::sha256_hex_of;
 use crate::store;
 use crate::store::CheckpointMeta;
@@ -303,6 +305,7 @@ impl ProjectContext {
             }
             workflow::check_outputs(opened, &mut evidence);
             inspect_witnesses(opened, &mut evidence);
+            read_definitions(opened, &mut evidence);
             self.inspect_branch(opened, &mut evidence);
             return evidence;
         }
@@ -311,6 +314,7 @@ impl ProjectContext {
         let mut evidence = store::gather(&self.project, &opened.files, &without, &self.environment);
         workflow::check_outputs(opened, &mut evidence);
         inspect_witnesses(opened, &mut evidence);
+        read_definitions(opened, &mut evidence);
         evidence
     }
 
@@ -341,6 +345,15 @@ fn inspect_witnesses(opened: &OpenedRun, evidence: &mut Evidence) {
     let steps = run.steps.iter().filter(|step| reopened.contains(&step.id));
     let files: Vec<RelPath> = steps.flat_map(|step| &step.proof.witnesses).filter_map(|one| one.file.clone()).collect();
     store::inspect_files(&opened.files.root, &files, evidence);
+}
+
+/// Adds the definitions of steps that were recorded with one, where the run does not hold them.
+fn read_definitions(opened: &OpenedRun, evidence: &mut Evidence) {
+    let Some(run) = &opened.loaded.run else { return };
+    let recorded: BTreeSet<&StepId> =
+        evidence.records.iter().filter(|record| record.definition.is_some()).map(|record| &record.step).collect();
+    let steps = run.steps.iter().filter(|step| step.definition.is_null() && recorded.contains(&step.id));
+    evidence.definitions = steps.filter_map(|step| Some((step.id.clone(), opened.definition_digest(step)?))).collect();
 }
 
 fn prodigy_listing(folder: &Utf8Path, marks: &dyn Fn(&str) -> bool) -> Result<Listing, OpError> {
@@ -405,6 +418,11 @@ impl OpenedRun {
         let dialect = by_id(candidate.dialect);
         let loaded = load(dialect, &candidate, &files);
         Self { dialect, candidate, files, loaded }
+    }
+
+    /// Returns a digest of the definition of a step; `None` if the workflow fixes it.
+    pub(super) fn definition_digest(&self, step: &Step) -> Option<String> {
+        step.definition_digest().or_else(|| definition_digest(&self.dialect.definition(&self.files, step)))
     }
 
     /// Returns the run, or an error that says why it could not be loaded.

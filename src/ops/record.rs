@@ -17,7 +17,6 @@ use crate::model::RollBackRecord;
 use crate::model::Run;
 use crate::model::SessionEvent;
 use crate::model::Status;
-use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::store;
@@ -116,7 +115,7 @@ impl LockedRun<'_> {
             head: store::git::head(&head_of).and_then(|head| head.sha),
             outputs: store::describe(&files.root, &paths),
             summary: outcome.summary.clone(),
-            definition: run.step(&outcome.step).and_then(Step::definition_digest),
+            definition: run.step(&outcome.step).and_then(|step| self.opened.definition_digest(step)),
         };
         let limit = self.ctx().project.config.limits.log_bytes;
         unwritten("the digests of what the step left", store::record(self.lock(), &record, limit))

@@ -14,6 +14,7 @@ use super::write;
 use crate::dialect::EditError;
 use crate::dialect::json::Document;
 use crate::dialect::json::escape;
+use crate::dialect::json::parse_value;
 use crate::model::Content;
 use crate::model::Edit;
 use crate::model::EditKind;
@@ -38,7 +39,7 @@ pub(super) struct TaskDraft<'a> {
     /// Pointer of the task in the file.
     base: &'a str,
     /// The task before the change.
-    was: &'a Value,
+    was: Value,
 }
 
 impl<'a> Draft<'a> {
@@ -48,16 +49,18 @@ impl<'a> Draft<'a> {
 
     /// Opens the file of a task; `None` for a task that is only in the checklist.
     pub(super) fn task(&mut self, step: &StepId) -> Result<Option<TaskDraft<'_>>, EditError> {
-        let Some(task) = self.session_files.task(step) else {
+        let Some(location) = self.session_files.location(step) else {
             return Err(EditError::Missing { file: format!("the task file of {}", raw::line(step.as_str())) });
         };
-        let (path, base) = match &task.location {
+        let (path, base) = match location {
             TaskLocation::Checklist { .. } => return Ok(None),
             TaskLocation::File { path, pointer } => (path, pointer.as_str()),
             TaskLocation::Unreadable { path } => (path, ""),
         };
+        let file = self.session_files.files.bytes(path).and_then(|bytes| parse_value(bytes).ok());
+        let was = file.as_ref().and_then(|file| file.pointer(base)).cloned().unwrap_or_default();
         let document = self.document(path, base)?;
-        Ok(Some(TaskDraft { document, base, was: &task.value }))
+        Ok(Some(TaskDraft { document, base, was }))
     }
 
     /// Opens the session file.
@@ -139,7 +142,7 @@ fn replace(files: &FileSet, path: RelPath, after: Vec<u8>) -> Option<Edit> {
 impl TaskDraft<'_> {
     /// Returns the task before the change.
     pub(super) fn value(&self) -> &Value {
-        self.was
+        &self.was
     }
 
     /// Sets a value below the task.
@@ -219,8 +222,8 @@ impl TaskDraft<'_> {
         if self.value().pointer("/execution/completed_flow_steps").is_some() {
             return;
         }
-        let parts = parts::read(self.value(), Status::InProgress, |_| false);
-        let done = parts.into_iter().filter(|part| part.status == Status::Completed).map(|part| part.name);
+        let parts = parts::read(self.value()).into_iter().map(|part| part.part);
+        let done = parts.filter(|part| part.status == Status::Completed).map(|part| part.name);
         let done: Vec<String> = done.filter(|name| self.subtask(name).is_none()).collect();
         self.set_execution("completed_flow_steps", &json!(done));
     }

@@ -63,6 +63,7 @@ use crate::model::Plan;
 use crate::model::Reconstruction;
 use crate::model::RelPath;
 use crate::model::Run;
+use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Suggestions;
 use crate::model::Timestamp;
@@ -90,6 +91,10 @@ impl Dialect for Ccw {
 
     fn load(&self, files: &FileSet) -> Loaded {
         read::load(files)
+    }
+
+    fn definition(&self, files: &FileSet, step: &Step) -> serde_json::Value {
+        task::definition_of(files, step)
     }
 
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {

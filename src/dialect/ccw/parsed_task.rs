@@ -3,6 +3,8 @@
 use serde_json::Value;
 
 use super::history::History;
+use super::parts;
+use super::parts::TaskPart;
 use super::raw;
 use super::rules;
 use super::rules::StatusWord;
@@ -10,6 +12,7 @@ use super::rules::TaskExecutor;
 use super::task;
 use super::task::Dependency;
 use crate::model::Clock;
+use crate::model::Detail;
 use crate::model::Status;
 
 /// The content of the object that defines a task.
@@ -28,6 +31,9 @@ pub(super) struct ParsedTask {
     pub(super) commit: Option<String>,
     /// The field that says a pending task is done.
     pub(super) record: Option<&'static str>,
+    pub(super) parts: Vec<TaskPart>,
+    /// What its step takes over, without the parts.
+    pub(super) detail: Detail,
 }
 
 /// The status words for a running task that are in use.
@@ -62,18 +68,21 @@ impl ParsedTask {
             name: task::subtask_name(subtask, at),
             is_name: subtask.is_string(),
         };
+        let subtasks = task::subtasks(value).1.enumerate().map(subtask).collect();
         Self {
             own_id: task::own_id(value),
             running,
             title: task::title(value),
             executor: TaskExecutor::of(value),
             parent: task::parent(value),
-            subtasks: task::subtasks(value).1.enumerate().map(subtask).collect(),
+            subtasks,
             dependencies: task::dependencies(value),
             history: History::read(value, clock),
             commit: task::commit(value),
             record: task::record_of_success(value, &word),
             word,
+            parts: parts::read(value),
+            detail: task::detail(value),
         }
     }
 }

@@ -11,33 +11,18 @@ use crate::model::Part;
 use crate::model::PartKind;
 use crate::model::Status;
 
-/// Returns the parts of a task. `is_child` tells whether a subtask is a step itself.
-pub(super) fn read(value: &Value, status: Status, is_child: impl Fn(&str) -> bool) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
-    for pointer in ["/flow_control/pre_analysis", "/pre_analysis", "/execution_config/pre_analysis"] {
-        add_flow_steps(value, pointer, PartKind::Analysis, &mut parts);
-    }
-    for pointer in ["/flow_control/implementation_approach", "/implementation", "/implementation_approach"] {
-        add_flow_steps(value, pointer, PartKind::Work, &mut parts);
-    }
-    let progress = Progress::read(value);
-    progress.apply(&mut parts);
-    for (at, subtask) in task::subtasks(value).1.take(raw::LIST_LIMIT).enumerate() {
-        let name = task::subtask_name(subtask, at);
-        if !is_child(&name) {
-            let title = raw::first_text(subtask, &["/title", "/description", "/name"]);
-            let title = title.map_or_else(|| name.clone(), |title| raw::line(&title));
-            let part = Part {
-                name: unique(name, PartKind::Work, &parts),
-                title,
-                kind: PartKind::Work,
-                status: part_status(subtask).unwrap_or_else(|| progress.of(&task::subtask_name(subtask, at))),
-                output: None,
-                commands: Vec::new(),
-            };
-            parts.push(part);
-        }
-    }
+/// A part of a task, or a subtask that is a step itself if it has a file.
+#[derive(Debug)]
+pub(super) struct TaskPart {
+    pub(super) part: Part,
+    /// Its name in the list of subtasks; `None` for a flow-control step.
+    subtask: Option<String>,
+}
+
+/// Returns the parts of the step of a task. `is_child` tells whether a subtask is a step itself.
+pub(super) fn of_step(parts: Vec<TaskPart>, status: Status, is_child: impl Fn(&str) -> bool) -> Vec<Part> {
+    let own = parts.into_iter().filter(|part| !part.subtask.as_deref().is_some_and(&is_child));
+    let mut parts: Vec<Part> = own.map(|part| part.part).collect();
     // Subtasks stay pending in files whose task is completed; the task wins.
     if status == Status::Completed {
         for part in &mut parts {
@@ -47,13 +32,41 @@ pub(super) fn read(value: &Value, status: Status, is_child: impl Fn(&str) -> boo
     parts
 }
 
+/// Reads the parts of a task, with all its subtasks.
+pub(super) fn read(value: &Value) -> Vec<TaskPart> {
+    let mut parts: Vec<Part> = Vec::new();
+    for pointer in ["/flow_control/pre_analysis", "/pre_analysis", "/execution_config/pre_analysis"] {
+        add_flow_steps(value, pointer, PartKind::Analysis, &mut parts);
+    }
+    for pointer in ["/flow_control/implementation_approach", "/implementation", "/implementation_approach"] {
+        add_flow_steps(value, pointer, PartKind::Work, &mut parts);
+    }
+    let progress = Progress::read(value);
+    progress.apply(&mut parts);
+    let mut names: Vec<Option<String>> = vec![None; parts.len()];
+    for (at, subtask) in task::subtasks(value).1.take(raw::LIST_LIMIT).enumerate() {
+        let name = task::subtask_name(subtask, at);
+        let title = raw::first_line(subtask, &["/title", "/description", "/name"]);
+        let part = Part {
+            name: unique(name.clone(), PartKind::Work, &parts),
+            title: title.unwrap_or_else(|| name.clone()),
+            kind: PartKind::Work,
+            status: part_status(subtask).unwrap_or_else(|| progress.of(&name)),
+            output: None,
+            commands: Vec::new(),
+        };
+        parts.push(part);
+        names.push(Some(name));
+    }
+    parts.into_iter().zip(names).map(|(part, subtask)| TaskPart { part, subtask }).collect()
+}
+
 fn add_flow_steps(task: &Value, pointer: &str, kind: PartKind, parts: &mut Vec<Part>) {
     for (at, step) in raw::items(raw::at(task, pointer)).take(raw::LIST_LIMIT).enumerate() {
-        let stated = raw::first_text(step, &["/step", "/id", "/name"]);
-        let name = stated.map_or_else(|| (at + 1).to_string(), |name| raw::line(&name));
-        let title = raw::first_text(step, &["/title", "/action", "/description", "/purpose"]);
-        let title = title.or_else(|| raw::text(Some(step))).map_or_else(|| name.clone(), |title| raw::line(&title));
-        let variable = raw::first_text(step, &["/output_to", "/output"]).map(|variable| raw::line(&variable));
+        let name = raw::first_line(step, &["/step", "/id", "/name"]).unwrap_or_else(|| (at + 1).to_string());
+        let title = raw::first_line(step, &["/title", "/action", "/description", "/purpose", ""]);
+        let title = title.unwrap_or_else(|| name.clone());
+        let variable = raw::first_line(step, &["/output_to", "/output"]);
         let variables = raw::at(task, "/execution/variables");
         let output = variable.map(|name| {
             let known = variables.and_then(|variables| variables.get(&name)).cloned();
@@ -100,7 +113,7 @@ impl Progress {
         let completed = ["/execution/completed_flow_steps", "/execution/current_attempt/completed_checkpoints"];
         let completed = completed.iter().find_map(|pointer| raw::at(task, pointer)).map(|list| raw::list(Some(list)));
         Self {
-            current: raw::first_text(task, &["/execution/flow_step"]).map(|name| raw::line(&name)),
+            current: raw::first_line(task, &["/execution/flow_step"]),
             completed,
             skipped: raw::list(raw::at(task, "/execution/skipped_flow_steps")),
         }

@@ -10,9 +10,14 @@ const TEXT_LIMIT: usize = 4_000;
 /// Maximum number of items kept of one list.
 pub(super) const LIST_LIMIT: usize = 200;
 
-/// Returns the value at a JSON pointer.
+/// Returns the value at a JSON pointer without escapes. A task is asked for a hundred places: `Value::pointer`, which makes two strings
+/// of every key and hashes it, would take a fifth of the time of a plan of 10,000 tasks.
 pub(super) fn at<'t>(value: &'t Value, pointer: &str) -> Option<&'t Value> {
-    value.pointer(pointer)
+    pointer.split('/').skip(1).try_fold(value, |value, key| match value {
+        Value::Array(items) => items.get(key.parse::<usize>().ok()?),
+        Value::Object(fields) => fields.iter().find(|(name, _)| *name == key).map(|(_, value)| value),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    })
 }
 
 /// Returns a non-empty text; a number counts as its spelling.
@@ -28,6 +33,16 @@ pub(super) fn text(value: Option<&Value>) -> Option<String> {
 /// Returns the first text found at one of the pointers.
 pub(super) fn first_text(value: &Value, pointers: &[&str]) -> Option<String> {
     pointers.iter().find_map(|pointer| text(at(value, pointer)))
+}
+
+/// Returns the first text found at one of the pointers, as a single line.
+pub(super) fn first_line(value: &Value, pointers: &[&str]) -> Option<String> {
+    let at = |pointer: &&str| match at(value, pointer)? {
+        Value::String(text) => Some(line(text)).filter(|line| !line.is_empty()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    };
+    pointers.iter().find_map(at)
 }
 
 /// Returns the first non-empty list.

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-use serde_json::Map;
 use serde_json::Value;
 
 use super::ids;
@@ -13,13 +12,11 @@ use super::rules;
 use super::rules::StatusWord;
 use super::session_files::SessionFiles;
 use super::session_files::first_of;
-use super::task;
 use super::task::Task;
 use super::task::TaskLocation;
 use super::todo::CheckboxMark;
 use crate::dialect::Loaded;
 use crate::model::Action;
-use crate::model::Detail;
 use crate::model::DialectId;
 use crate::model::EvidenceRequest;
 use crate::model::FileSet;
@@ -58,11 +55,16 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         let (status, kind) = status_and_kind(&session_files, at, &hierarchy, &mut findings);
         stamp = stamp.max(task.parsed.history.stamp);
         interruption = newer(interruption, recorded_interruption(task, status));
-        // Moved, because the definition of the step keeps most of it.
-        let value = std::mem::take(&mut session_files.tasks[at].value);
-        let (detail, definition) = detail_and_definition(&session_files, at, value, (status, kind));
-        let step = step(&session_files, at, (status, kind), &hierarchy, &mut findings);
-        steps.push(Step { detail, definition, ..step });
+        let parts = std::mem::take(&mut session_files.tasks[at].parsed.parts);
+        let detail = std::mem::take(&mut session_files.tasks[at].parsed.detail);
+        let mut step = step(&session_files, at, (status, kind), &hierarchy, &mut findings);
+        step.detail = detail;
+        if kind != StepKind::Container {
+            // Whether a subtask is a step itself depends on the whole session.
+            let is_child = |name: &str| session_files.index.find(name).is_some_and(|child| child != at);
+            step.detail.parts = parts::of_step(parts, status, is_child);
+        }
+        steps.push(step);
     }
     report_lost_summaries(&steps, &mut findings);
     report_groups(&steps, &mut findings);
@@ -241,13 +243,13 @@ fn status_and_kind(
 
 /// Derives the status of a container with its subtasks in the same file.
 fn status_of_subtasks(task: &Task) -> Status {
-    let parts = parts::read(&task.value, Status::Pending, |_| false);
+    let statuses = || task.parsed.parts.iter().map(|part| part.part.status);
     let is_over = |status: Status| matches!(status, Status::Completed | Status::Skipped | Status::Cancelled);
-    if parts.iter().all(|part| is_over(part.status)) {
+    if statuses().all(is_over) {
         Status::Completed
-    } else if parts.iter().any(|part| part.status == Status::Failed) {
+    } else if statuses().any(|status| status == Status::Failed) {
         Status::Failed
-    } else if parts.iter().any(|part| part.status == Status::InProgress || is_over(part.status)) {
+    } else if statuses().any(|status| status == Status::InProgress || is_over(status)) {
         Status::InProgress
     } else {
         Status::Pending
@@ -297,40 +299,6 @@ fn step(
         commit: parsed.commit.clone(),
         file: task.location.path().cloned().or_else(|| Some(session_files.layout.todo.clone())),
         ..Step::new(task.id.clone(), parsed.title.clone().unwrap_or_else(|| raw::line(task.id.as_str())))
-    }
-}
-
-/// Returns what a step takes from the whole object of its task. Its parts depend on the other tasks of the session.
-fn detail_and_definition(
-    session_files: &SessionFiles<'_>,
-    at: usize,
-    task: Value,
-    (status, kind): (Status, StepKind),
-) -> (Detail, Value) {
-    // Whether a subtask is a step itself depends on the whole session.
-    let is_child = |name: &str| session_files.index.find(name).is_some_and(|child| child != at);
-    let mut detail = detail_of(&task, status, is_child);
-    if kind == StepKind::Container {
-        detail.parts.clear();
-    }
-    (detail, task::definition(task))
-}
-
-fn detail_of(task: &Value, status: Status, is_child: impl Fn(&str) -> bool) -> Detail {
-    Detail {
-        parts: parts::read(task, status, is_child),
-        variables: variables(task),
-        focus: task::focus(task),
-        targets: task::targets(task),
-        requirements: task::requirements(task),
-        acceptance: task::acceptance(task),
-    }
-}
-
-fn variables(task: &Value) -> Map<String, Value> {
-    match raw::at(task, "/execution/variables").cloned() {
-        Some(Value::Object(variables)) => variables,
-        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) | None => Map::new(),
     }
 }
 
@@ -450,7 +418,7 @@ fn session_interruption(session_files: &SessionFiles<'_>, steps: &[Step]) -> Opt
     if step.is_some_and(|step| !is_open(step)) {
         return None;
     }
-    let reason = raw::line(&raw::first_text(entry, &["/reason"]).unwrap_or_default());
+    let reason = raw::first_line(entry, &["/reason"]).unwrap_or_default();
     let kind = rules::interruption_kind(&reason).unwrap_or(InterruptionKind::AgentInterruption);
     Some(Interruption { kind, step: step.map(|step| step.id.clone()), at: Some(at), reason })
 }
@@ -572,7 +540,7 @@ fn follow_up(status: RunStatus) -> Option<FollowUp> {
 
 fn workspace(session_files: &SessionFiles<'_>) -> WorkspaceRecord {
     let session = session_files.session.value();
-    let line = |pointers: &[&str]| raw::first_text(session, pointers).map(|text| raw::line(&text));
+    let line = |pointers: &[&str]| raw::first_line(session, pointers);
     let worktree = line(&["/worktree", "/worktree/path", "/worktree_path"]);
     WorkspaceRecord {
         branch: line(&["/feature_branch", "/branch", "/worktree/branch", "/git_branch"]),

@@ -83,9 +83,9 @@ impl<'a> SessionFiles<'a> {
         session_files
     }
 
-    /// Returns the task that an id names.
-    pub(super) fn task(&self, id: &StepId) -> Option<&Task> {
-        Some(&self.tasks[self.find(id)?])
+    /// Returns where a task is recorded.
+    pub(super) fn location(&self, id: &StepId) -> Option<&TaskLocation> {
+        Some(&self.tasks[self.find(id)?].location)
     }
 
     /// Returns the byte offset of the checkbox of a task. For a task that is only in the checklist, this checkbox is its status,
@@ -201,7 +201,7 @@ fn from_line(line: &ChecklistLine, id: &str, title: &str, clock: Clock) -> Task 
     };
     let value = serde_json::json!({"title": title, "status": status});
     let location = TaskLocation::Checklist { number: line.number, at: line.at };
-    Task { id: StepId::new(id), aliases: Vec::new(), location, parsed: ParsedTask::of(&value, clock), value }
+    Task { id: StepId::new(id), aliases: Vec::new(), location, parsed: ParsedTask::of(&value, clock) }
 }
 
 /// Assigns each summary to the task whose id its name begins with.

@@ -4,9 +4,11 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use serde_json::json;
 
 use super::ids;
 use super::layout::Layout;
+use super::layout::SESSION_FILE;
 use super::parsed_task::ParsedTask;
 use super::raw;
 use super::rules;
@@ -15,12 +17,14 @@ use super::session::Session;
 use crate::dialect::json::parse_value;
 use crate::model::Clock;
 use crate::model::Content;
+use crate::model::Detail;
 use crate::model::FileEntry;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::RelPath;
 use crate::model::Status;
+use crate::model::Step;
 use crate::model::StepId;
 
 /// A task as found.
@@ -31,8 +35,6 @@ pub(super) struct Task {
     pub(super) aliases: Vec<String>,
     pub(super) location: TaskLocation,
     pub(super) parsed: ParsedTask,
-    /// The JSON object that defines it: its whole file, or part of a file with several tasks; null if it could not be read.
-    pub(super) value: Value,
 }
 
 /// Where a task is recorded.
@@ -58,13 +60,9 @@ pub(super) struct Tasks {
 /// Reads the task files or, without any, the tasks in the session file, in natural order.
 pub(super) fn read(files: &FileSet, layout: &Layout, session: &Session) -> Tasks {
     let mut tasks = Tasks::default();
-    let mut found: Vec<(&RelPath, &FileEntry)> = Vec::new();
-    for (path, entry) in files.in_dir(&layout.tasks) {
-        if path.name().ends_with(".json") && !path.name().starts_with('.') {
-            found.push((path, entry));
-        }
-    }
-    found.sort_by_cached_key(|(path, _)| StepId::new(stem(path)));
+    let is_task = |path: &RelPath| path.name().ends_with(".json") && !path.name().starts_with('.');
+    let found: Vec<(&RelPath, &FileEntry)> = files.in_dir(&layout.tasks).filter(|(path, _)| is_task(path)).collect();
+    tasks.list.reserve(found.len());
     let mut lists = Vec::new();
     for (path, entry) in found {
         if let Some(list) = tasks.read_file(path, entry, files.clock) {
@@ -104,7 +102,7 @@ impl Tasks {
             Ok(value) if listed(&value).is_some() => return Some(value),
             Ok(value) if value.is_object() => {
                 let location = TaskLocation::File { path: path.clone(), pointer: String::new() };
-                self.add(path, stem(path), location, value, clock);
+                self.add(path, stem(path), location, &value, clock);
             }
             Ok(_) => self.unreadable(path, "it is not a JSON object", Some((1, 1))),
             Err(_) if ["tmp", "temp"].contains(&stem(path)) => {
@@ -140,12 +138,12 @@ impl Tasks {
                 continue;
             }
             let location = TaskLocation::File { path: path.clone(), pointer: format!("{pointer}/{at}") };
-            self.add(path, &format!("task-{}", at + 1), location, value.clone(), clock);
+            self.add(path, &embedded_name(at), location, value, clock);
         }
     }
 
-    fn add(&mut self, path: &RelPath, stem: &str, location: TaskLocation, value: Value, clock: Clock) {
-        let parsed = ParsedTask::of(&value, clock);
+    fn add(&mut self, path: &RelPath, stem: &str, location: TaskLocation, value: &Value, clock: Clock) {
+        let parsed = ParsedTask::of(value, clock);
         let own = parsed.own_id.as_deref();
         let id = match own {
             Some(id) if ids::is_safe(id) => id,
@@ -163,7 +161,7 @@ impl Tasks {
         let id = StepId::new(id);
         let names = own.into_iter().chain([stem]);
         let aliases = names.filter(|name| *name != id.as_str()).map(str::to_owned).collect();
-        self.list.push(Task { id, aliases, location, parsed, value });
+        self.list.push(Task { id, aliases, location, parsed });
     }
 
     fn unreadable(&mut self, path: &RelPath, problem: &str, position: Option<(u32, u32)>) {
@@ -178,7 +176,7 @@ impl Tasks {
         });
         self.is_degraded = true;
         let location = TaskLocation::Unreadable { path: path.clone() };
-        self.list.push(Task { id, aliases: Vec::new(), location, parsed: ParsedTask::default(), value: Value::Null });
+        self.list.push(Task { id, aliases: Vec::new(), location, parsed: ParsedTask::default() });
     }
 
     /// Of tasks with the same id, keeps the one whose file has that name, else the first.
@@ -267,7 +265,7 @@ pub(super) fn dependencies(task: &Value) -> Vec<Dependency> {
     let vague = ["/dependencies", "/relations/dependencies", "/context/dependencies"];
     let places = strict.into_iter().map(|place| (place, false)).chain(vague.into_iter().map(|place| (place, true)));
     for (place, is_vague) in places {
-        match task.pointer(place) {
+        match raw::at(task, place) {
             Some(object) if object.is_object() => collect_object(object, &mut found),
             other => collect(other, is_vague, &mut found),
         }
@@ -369,14 +367,12 @@ pub(super) fn subtasks(task: &Value) -> (&'static str, impl Iterator<Item = &Val
 
 /// Returns the name of a subtask: its id, its text, else its number.
 pub(super) fn subtask_name(subtask: &Value, at: usize) -> String {
-    let stated = raw::first_text(subtask, &["/id", "/task_id"]).or_else(|| raw::text(Some(subtask)));
-    stated.map_or_else(|| (at + 1).to_string(), |name| raw::line(&name))
+    raw::first_line(subtask, &["/id", "/task_id", ""]).unwrap_or_else(|| (at + 1).to_string())
 }
 
 /// Returns the title, or a description instead.
 pub(super) fn title(task: &Value) -> Option<String> {
-    let stated = raw::first_text(task, &["/title", "/name", "/description", "/context/description"]);
-    stated.map(|title| raw::line(&title))
+    raw::first_line(task, &["/title", "/name", "/description", "/context/description"])
 }
 
 /// Returns the commit recorded as its result.
@@ -385,7 +381,20 @@ pub(super) fn commit(task: &Value) -> Option<String> {
     raw::first_text(task, &["/result/commit_hash", "/result/commit"]).filter(is_commit)
 }
 
-pub(super) fn focus(task: &Value) -> Vec<String> {
+/// Returns what its step takes over, without the parts.
+pub(super) fn detail(task: &Value) -> Detail {
+    let variables = raw::at(task, "/execution/variables").and_then(Value::as_object);
+    Detail {
+        parts: Vec::new(),
+        variables: variables.cloned().unwrap_or_default(),
+        focus: focus(task),
+        targets: targets(task),
+        requirements: requirements(task),
+        acceptance: acceptance(task),
+    }
+}
+
+fn focus(task: &Value) -> Vec<String> {
     let listed = raw::first_list(task, &["/context/focus_paths", "/focus_paths", "/context/scope_paths"]);
     if !listed.is_empty() {
         return listed.iter().flat_map(|path| split(path)).collect();
@@ -398,12 +407,12 @@ fn split(paths: &str) -> Vec<String> {
     paths.split(';').map(raw::line).filter(|path| !path.is_empty()).collect()
 }
 
-pub(super) fn targets(task: &Value) -> Vec<String> {
+fn targets(task: &Value) -> Vec<String> {
     let places = ["/flow_control/target_files", "/files", "/target_files", "/implementation/files", "/context/files"];
     raw::first_list(task, &places).iter().map(|path| raw::line(path)).collect()
 }
 
-pub(super) fn requirements(task: &Value) -> Vec<String> {
+fn requirements(task: &Value) -> Vec<String> {
     let mut stated = raw::first_list(task, &["/context/requirements", "/requirements"]);
     let whole = ["/description", "/context/description", "/flow_control/implementation_approach/task_description"];
     if let Some(description) = raw::first_text(task, &whole).filter(|text| !stated.contains(text)) {
@@ -412,15 +421,41 @@ pub(super) fn requirements(task: &Value) -> Vec<String> {
     stated
 }
 
-pub(super) fn acceptance(task: &Value) -> Vec<String> {
+fn acceptance(task: &Value) -> Vec<String> {
     let places = ["/context/acceptance", "/acceptance", "/acceptance_criteria", "/convergence/criteria"];
     let mut stated = raw::first_list(task, &places);
     stated.extend(raw::text(raw::at(task, "/convergence/verification")));
     stated
 }
 
+/// Returns the name of a task in a list that has no usable id.
+fn embedded_name(at: usize) -> String {
+    format!("task-{}", at + 1)
+}
+
+/// Reads the definition of a step from its file; null if the file is not readable or does not have it.
+pub(super) fn definition_of(files: &FileSet, step: &Step) -> Value {
+    let Some(path) = &step.file else { return Value::Null };
+    if !path.name().ends_with(".json") {
+        // A task that is only in the checklist.
+        return json!({"title": step.title});
+    }
+    let Some(file) = files.bytes(path).and_then(|bytes| parse_value(bytes).ok()) else { return Value::Null };
+    let list = match listed(&file) {
+        Some((_, list)) => Some(list),
+        None if path.name() == SESSION_FILE => file.get("tasks"),
+        None => return definition(file),
+    };
+    let is_step = |(at, task): &(usize, &Value)| {
+        let name = own_id(task).filter(|id| ids::is_safe(id)).unwrap_or_else(|| embedded_name(*at));
+        step.id == StepId::new(&name)
+    };
+    let found = raw::items(list).enumerate().find(is_step);
+    found.map_or(Value::Null, |(_, task)| definition(task.clone()))
+}
+
 /// Returns the task without the fields that change while it runs.
-pub(super) fn definition(task: Value) -> Value {
+fn definition(task: Value) -> Value {
     const VOLATILE: [&str; 12] = [
         "status",
         "status_history",
