@@ -74,25 +74,6 @@ pub(super) fn read_data_file(path: &Path, limit: u64) -> io::Result<Option<Vec<u
     Ok(Some(bytes))
 }
 
-/// Opens a file or folder for reading, in one call of the system where the standard library makes two (musl).
-#[cfg(unix)]
-pub(super) fn open(path: &Path) -> io::Result<File> {
-    open_as(path, rustix::fs::OFlags::RDONLY)
-}
-
-#[cfg(unix)]
-fn open_as(path: &Path, flags: rustix::fs::OFlags) -> io::Result<File> {
-    use rustix::fs::Mode;
-    use rustix::fs::OFlags;
-    let open = || rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty());
-    Ok(rustix::io::retry_on_intr(open)?.into())
-}
-
-#[cfg(not(unix))]
-pub(super) fn open(path: &Path) -> io::Result<File> {
-    File::open(path)
-}
-
 /// An entry of a folder.
 #[derive(Debug)]
 pub(super) struct DirEntry {
@@ -105,7 +86,9 @@ pub(super) struct DirEntry {
 #[cfg(unix)]
 pub(super) fn names(folder: &Utf8Path) -> io::Result<Vec<DirEntry>> {
     use rustix::fs::FileType;
-    let handle = open_as(folder.as_std_path(), rustix::fs::OFlags::DIRECTORY)?;
+    use rustix::fs::OFlags;
+    let folder_only = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let handle = rustix::fs::open(folder.as_std_path(), folder_only, rustix::fs::Mode::empty())?;
     let mut names = Vec::new();
     for entry in rustix::fs::Dir::new(handle)?.filter_map(Result::ok) {
         let Ok(name) = entry.file_name().to_str() else { continue };
@@ -136,7 +119,7 @@ pub(super) fn sync_dir(path: &Path) -> io::Result<()> {
     if !cfg!(unix) {
         return Ok(());
     }
-    match open(path)?.sync_all() {
+    match File::open(path)?.sync_all() {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
         synced => synced,
     }
