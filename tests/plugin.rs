@@ -103,8 +103,8 @@ fn a_release_is_of_the_systems_that_the_launcher_looks_for() {
         .filter(|it| it.contains('-'))
         .collect();
     let expected = [
-        "x86_64-unknown-linux-musl",
-        "aarch64-unknown-linux-musl",
+        "x86_64-unknown-linux-gnu",
+        "aarch64-unknown-linux-gnu",
         "x86_64-apple-darwin",
         "aarch64-apple-darwin",
         "x86_64-pc-windows-msvc",
@@ -125,7 +125,7 @@ fn the_tree_of_a_release_is_a_plugin_with_its_programs() {
         eprintln!("left out: the tree is made of what git has");
         return;
     }
-    sandbox.file("artifacts/x86_64-unknown-linux-musl/piton", "#!/bin/sh\nprintf 'prebuilt <%s>' \"$@\"\n");
+    sandbox.file("artifacts/x86_64-unknown-linux-gnu/piton", "#!/bin/sh\nprintf 'prebuilt <%s>' \"$@\"\n");
     let dist = repository.join(".github/dist");
     let layout = sandbox.tool("sh", [dist.as_str(), "tree", "artifacts"]).env("PATH", "/usr/bin:/bin").run();
     assert_eq!(layout.code, 0, "{layout}");
@@ -140,7 +140,7 @@ fn the_tree_of_a_release_is_a_plugin_with_its_programs() {
     }
     assert!(!sandbox.exists("tree/tests"), "tests are not installed");
     let sums = sandbox.read("tree/SHA256SUMS");
-    assert!(sums.ends_with("  bin/prebuilt/x86_64-unknown-linux-musl/piton\n") && sums.lines().count() == 1, "{sums}");
+    assert!(sums.ends_with("  bin/prebuilt/x86_64-unknown-linux-gnu/piton\n") && sums.lines().count() == 1, "{sums}");
     if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         let launcher = sandbox.root().join("tree/bin/piton");
         let ran = sandbox.tool("sh", [launcher.as_str(), "list"]).env("PATH", "/usr/bin:/bin").run();
