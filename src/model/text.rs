@@ -5,7 +5,8 @@ use std::borrow::Cow;
 /// Removes what could control a terminal or reverse text: control characters except tab and newline, escape sequences,
 /// bidirectional marks and zero-width characters.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
-    if text.chars().any(is_unsafe) {
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
+    if !text.bytes().all(is_plain) && text.chars().any(is_unsafe) {
         Cow::Owned(text.chars().filter(|c| !is_unsafe(*c)).collect())
     } else {
         Cow::Borrowed(text)

@@ -13,9 +13,9 @@ pub(super) const LIST_LIMIT: usize = 200;
 /// Returns the value at a JSON pointer without escapes. A task is asked for a hundred places: `Value::pointer`, which makes two strings
 /// of every key and hashes it, would take a fifth of the time of a plan of 10,000 tasks.
 pub(super) fn at<'t>(value: &'t Value, pointer: &str) -> Option<&'t Value> {
-    pointer.split('/').skip(1).try_fold(value, |value, key| match value {
-        Value::Array(items) => items.get(key.parse::<usize>().ok()?),
-        Value::Object(fields) => fields.iter().find(|(name, _)| *name == key).map(|(_, value)| value),
+    pointer.as_bytes().split(|byte| *byte == b'/').skip(1).try_fold(value, |value, key| match value {
+        Value::Array(items) => items.get(std::str::from_utf8(key).ok()?.parse::<usize>().ok()?),
+        Value::Object(fields) => fields.iter().find(|(name, _)| name.as_bytes() == key).map(|(_, value)| value),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
     })
 }
