@@ -109,7 +109,7 @@ pub(super) enum Verb {
     /// Pause a run
     Pause(PauseArgs),
     /// Abort a run; its state is kept
-    Abort(PauseArgs),
+    Abort(AbortArgs),
     /// Record that the whole run is over
     Complete(Complete),
     /// Resume an interrupted run: print the context of its next step or, for a session of `run`, continue running it
@@ -307,7 +307,10 @@ pub(super) struct Finish {
     /// An open condition of an approval (repeatable)
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(super) condition: Vec<String>,
-    /// What was done, in one line
+    /// Something that a review or test found and that has to be addressed (repeatable)
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(super) finding: Vec<String>,
+    /// What was done: the agents of later steps read it
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(super) summary: Option<String>,
     /// What went wrong, or what a review found
@@ -361,13 +364,31 @@ pub(super) struct Skip {
     #[arg(required_unless_present = "json")]
     pub(super) step: Option<String>,
     /// The reason
-    #[arg(long, value_name = "T", required_unless_present = "json", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        visible_alias = "note",
+        value_name = "T",
+        required_unless_present = "json",
+        allow_hyphen_values = true
+    )]
     pub(super) reason: Option<String>,
+    /// The person who decided
+    #[arg(long, value_name = "NAME")]
+    pub(super) by: Option<String>,
     /// Only this part of the step
     #[arg(long, value_name = "NAME")]
     pub(super) part: Option<String>,
     #[command(flatten)]
     pub(super) target: Target,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct AbortArgs {
+    #[command(flatten)]
+    pub(super) pause: PauseArgs,
+    /// The person who decided
+    #[arg(long, value_name = "NAME")]
+    pub(super) by: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -378,7 +399,7 @@ pub(super) struct PauseArgs {
     #[arg(long = "run", value_name = "RUN", conflicts_with = "run")]
     pub(super) named: Option<String>,
     /// The reason
-    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    #[arg(long, visible_alias = "note", value_name = "T", allow_hyphen_values = true)]
     pub(super) reason: Option<String>,
     /// Fail if the state is no longer at this revision (from `piton plan`)
     #[arg(long, value_name = "R")]

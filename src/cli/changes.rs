@@ -43,7 +43,8 @@ pub(super) fn of_run(verb: &Verb) -> (Option<String>, ChangeRequest) {
         |kind, if_revision: &Option<String>, force| ChangeRequest { kind, force, if_revision: if_revision.clone() };
     match verb {
         Verb::Abort(abort) => {
-            let kind = ChangeKind::Abort { reason: abort.reason.clone() };
+            let (by, abort) = (abort.by.clone(), &abort.pause);
+            let kind = ChangeKind::Abort { by, reason: abort.reason.clone() };
             (abort.run.run.clone().or_else(|| abort.named.clone()), plain(kind, &abort.if_revision, false))
         }
         Verb::Complete(complete) => {
@@ -78,6 +79,7 @@ fn from_flags(verb: &Verb) -> Result<ChangeKind, CliError> {
         Verb::Skip(skip) => ChangeKind::Skip {
             step: step(&skip.step),
             part: skip.part.clone(),
+            by: skip.by.clone(),
             reason: skip.reason.clone().unwrap_or_default(),
         },
         _ => return Err(CliError::usage("this verb does not apply to a step".to_owned())),
@@ -102,6 +104,7 @@ fn outcome(finish: &args::Finish) -> Result<Outcome, CliError> {
         agent: finish.agent.clone(),
         verdict,
         conditions: finish.condition.clone(),
+        findings: finish.finding.clone(),
         summary: finish.summary.clone(),
         error: finish.error.clone(),
         outputs: outputs.map_err(|error| CliError::usage(format!("--output: {error}")))?,

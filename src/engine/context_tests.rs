@@ -9,13 +9,13 @@ use crate::engine::fixtures::path;
 use crate::engine::fixtures::plan_of;
 use crate::engine::fixtures::review;
 use crate::engine::fixtures::step;
+use crate::engine::plan::Planned;
 use crate::model::Action;
 use crate::model::Brief;
 use crate::model::Context;
 use crate::model::Options;
 use crate::model::Part;
 use crate::model::PartKind;
-use crate::model::Plan;
 use crate::model::ReadingItem;
 use crate::model::Review;
 use crate::model::ReviewVerdict;
@@ -78,13 +78,13 @@ fn brief(hostile: &str) -> Brief {
     }
 }
 
-fn planned(run: &Run) -> Plan {
-    plan_of(run, &options()).plan
+fn planned(run: &Run) -> Planned {
+    plan_of(run, &options())
 }
 
 fn context(run: &Run, brief: Brief, budget: usize) -> Context {
     let plan = planned(run);
-    assemble(run, &plan, &plan.next[0], brief, budget)
+    assemble(run, &plan, &plan.plan.next[0], brief, budget)
 }
 
 fn bytes(context: &Context) -> usize {
@@ -164,19 +164,19 @@ fn open_conditions_are_to_be_addressed() {
 fn the_words_of_a_review_reach_further_back_too() {
     let run = rich("");
     let options = Options { to_step: Some(StepId::new("A")), ..options() };
-    let plan = plan_of(&run, &options).plan;
-    let context = assemble(&run, &plan, &plan.next[0], Brief::default(), PLENTY);
+    let plan = plan_of(&run, &options);
+    let context = assemble(&run, &plan, &plan.plan.next[0], Brief::default(), PLENTY);
     assert_eq!((context.step.as_str(), context.action), ("A", Action::Return));
     assert_eq!(context.findings_to_address, ["no test", "no docs"]);
     // Nothing is addressed to a step that no failure sends the run back to.
-    let plan = plan_of(&run, &Options { from: ids(&["A"]), ..super::super::fixtures::options() }).plan;
-    assert_eq!(assemble(&run, &plan, &plan.next[0], Brief::default(), PLENTY).findings_to_address, [""; 0]);
+    let plan = plan_of(&run, &Options { from: ids(&["A"]), ..super::super::fixtures::options() });
+    assert_eq!(assemble(&run, &plan, &plan.plan.next[0], Brief::default(), PLENTY).findings_to_address, [""; 0]);
 }
 
 #[test]
 fn only_a_question_that_stops_the_run_is_open() {
     let run = line_of(&[("A", Status::Pending)]);
-    assert!(planned(&run).question.is_some());
+    assert!(planned(&run).plan.question.is_some());
     assert_eq!(context(&run, Brief::default(), PLENTY).open_questions, [""; 0]);
     let mut run = line_of(&[("A", Status::Pending)]);
     step(&mut run, "A").kind = StepKind::Gate;

@@ -15,6 +15,7 @@
 //!
 //! - `transition`: admits or refuses a change, by the same reconciled run; `refusal` is the reason for a refused one.
 //! - `rollback`: what going back to an earlier point means, what it discards, and the git commands for it.
+//! - `reports`: which reports and decisions reach a step (rule 13).
 //! - `context`: assembles the context for the next agent within a size budget.
 //! - `command`: exact command lines, quoted for a shell.
 //!
@@ -47,6 +48,7 @@ mod question;
 mod reconcile;
 mod reconciled;
 mod refusal;
+mod reports;
 pub(crate) mod rollback;
 mod strategy;
 mod transition;
@@ -58,6 +60,8 @@ pub(crate) use reconcile::EffectiveStatus;
 pub(crate) use reconcile::effective_statuses;
 pub(crate) use refusal::Refusal;
 pub(crate) use refusal::RefusalKind;
+pub(crate) use reports::said;
+pub(crate) use reports::statement;
 pub(crate) use transition::Admitted;
 pub(crate) use transition::ChangeLimits;
 pub(crate) use transition::admit;
@@ -78,3 +82,5 @@ mod propagate_tests;
 mod property_tests;
 #[cfg(test)]
 mod reconcile_tests;
+#[cfg(test)]
+mod reports_tests;

@@ -12,6 +12,7 @@ use super::question::QuestionInput;
 use super::question::question;
 use super::reconcile::reconcile;
 use super::reconciled::ReconciledRun;
+use super::reports::handed;
 use crate::model::Action;
 use crate::model::Age;
 use crate::model::AgeBand;
@@ -29,6 +30,7 @@ use crate::model::Run;
 use crate::model::RunHeader;
 use crate::model::RunStatus;
 use crate::model::Severity;
+use crate::model::Statement;
 use crate::model::Verdict;
 
 /// A plan with the findings behind it.
@@ -43,6 +45,8 @@ pub(crate) struct Planned {
     pub(crate) dependencies_unmet: bool,
     /// Whether autopilot may continue without asking.
     pub(crate) unattended: bool,
+    /// What was said about the run, oldest first.
+    pub(crate) statements: Vec<Statement>,
 }
 
 /// Plans how a run continues.
@@ -100,6 +104,7 @@ impl PlanInputs<'_> {
         findings.dedup();
         let verdict = self.verdict(&next, all_over, &findings);
         let unattended = self.is_unattended(verdict, &next, &age, &findings);
+        let handed = next.first().map(|next| handed(run, &graph, &evidence.statements, &next.step)).unwrap_or_default();
         let input = QuestionInput { run, verdict, next: &next, findings: &findings, options };
         let plan = Plan {
             run: header,
@@ -114,13 +119,22 @@ impl PlanInputs<'_> {
             },
             question: if unattended { None } else { question(&input) },
             commands: planner.commands(verdict, &next, &chosen),
+            reports: handed.reports,
+            decisions: handed.decisions,
             next,
             degraded: run.degraded,
             patch: None,
             native: Value::Null,
         };
         let live_owner = matches!(evidence.owner, Owner::Live { .. });
-        Planned { plan, findings, live_owner, dependencies_unmet: chosen.dependencies_unmet, unattended }
+        Planned {
+            plan,
+            findings,
+            live_owner,
+            dependencies_unmet: chosen.dependencies_unmet,
+            unattended,
+            statements: evidence.statements.clone(),
+        }
     }
 
     fn verdict(&self, next: &[Next], all_over: bool, findings: &[Finding]) -> Verdict {

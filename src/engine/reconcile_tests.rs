@@ -261,7 +261,6 @@ fn record(step: &str, seconds: i64, sha256: &str) -> EvidenceRecord {
         head: None,
         definition: None,
         outputs: vec![OutputRecord { path: path("out.json"), sha256: sha256.to_owned(), bytes: 10 }],
-        summary: None,
     }
 }
 

@@ -207,9 +207,9 @@ fn read(run: &Run, planned: &Planned, line: &[u8]) -> Option<(ChangeKind, bool)>
         b'j' => judged(id, ReviewVerdict::Rejected, &text),
         b'o' => judged(id, ReviewVerdict::ApprovedWithConditions, &text),
         b'a' => ChangeKind::Approve { step: id, by: some(&text), note: some(&text) },
-        b's' => ChangeKind::Skip { step: id, part: None, reason: text },
+        b's' => ChangeKind::Skip { step: id, part: None, by: None, reason: text },
         b'p' => ChangeKind::Pause { reason: some(&text) },
-        b'q' => ChangeKind::Abort { reason: some(&text) },
+        b'q' => ChangeKind::Abort { by: None, reason: some(&text) },
         b'c' => ChangeKind::Complete { note: some(&text) },
         // A finished run is not resumed.
         b'r' if matches!(run.status, RunStatus::Completed | RunStatus::Archived) => return None,

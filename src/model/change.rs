@@ -58,12 +58,18 @@ pub(crate) enum ChangeKind {
         step: StepId,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         part: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
         reason: String,
     },
     /// The run is paused until it is resumed.
     Pause { reason: Option<String> },
     /// The run is aborted; its state is kept.
-    Abort { reason: Option<String> },
+    Abort {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        reason: Option<String>,
+    },
     /// An interrupted run continues: the record of one resume.
     Resume {
         steps: Vec<StepId>,
@@ -102,6 +108,9 @@ pub(crate) struct Outcome {
     pub(crate) verdict: Option<ReviewVerdict>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) conditions: Vec<String>,
+    /// What a reviewer or tester found, for the agent that has to address it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) findings: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) summary: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -138,6 +147,7 @@ impl Outcome {
             agent: None,
             verdict: None,
             conditions: Vec::new(),
+            findings: Vec::new(),
             summary: None,
             error: None,
             outputs: Vec::new(),
@@ -293,19 +303,19 @@ impl ChangeKind {
         };
         match &mut self {
             Self::Finish(outcome) => {
-                let texts = outcome.summary.iter_mut().chain(&mut outcome.error).chain(&mut outcome.conditions);
-                texts.for_each(mask);
+                let texts = outcome.summary.iter_mut().chain(&mut outcome.error);
+                texts.chain(&mut outcome.conditions).chain(&mut outcome.findings).for_each(mask);
             }
             Self::Skip { reason, .. } => mask(reason),
             Self::RollBack(back) => back.reason.iter_mut().for_each(mask),
             Self::Approve { note: Some(text), .. }
             | Self::Pause { reason: Some(text) }
-            | Self::Abort { reason: Some(text) }
+            | Self::Abort { reason: Some(text), .. }
             | Self::Complete { note: Some(text) } => mask(text),
             Self::Begin { .. }
             | Self::Approve { note: None, .. }
             | Self::Pause { reason: None }
-            | Self::Abort { reason: None }
+            | Self::Abort { reason: None, .. }
             | Self::Complete { note: None }
             | Self::Resume { .. }
             | Self::Repair(_)

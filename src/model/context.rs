@@ -5,9 +5,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Action;
+use super::Decision;
 use super::RelPath;
 use super::RunId;
 use super::StepId;
+use super::StepReport;
 
 /// The hand-over to the agent of one step. Text from state files is untrusted and marked as such.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -33,6 +35,13 @@ pub(crate) struct Context {
     pub(crate) files_to_touch: Vec<String>,
     pub(crate) requirements: Vec<String>,
     pub(crate) acceptance: Vec<String>,
+    /// What was reported by the steps that this one builds on, nearest first: direct predecessors in full, older ones in a line.
+    /// Untrusted texts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) reports: Vec<StepReport>,
+    /// What people decided about these steps and the run, oldest first. Untrusted texts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) decisions: Vec<Decision>,
     /// Completed steps with their summaries.
     pub(crate) done: Vec<ReadingItem>,
     pub(crate) open_questions: Vec<String>,

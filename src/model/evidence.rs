@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::RelPath;
 use super::RollBackRecord;
 use super::SessionLine;
+use super::Statement;
 use super::Step;
 use super::StepId;
 use super::Timestamp;
@@ -78,6 +79,8 @@ pub(crate) struct Evidence {
     pub(crate) files: BTreeMap<RelPath, FileFact>,
     /// Records that `finish` wrote about outputs, oldest first.
     pub(crate) records: Vec<EvidenceRecord>,
+    /// What was said about the run, oldest first.
+    pub(crate) statements: Vec<Statement>,
     /// Digests of the current definitions of recorded steps, for dialects that leave them out of the run.
     pub(crate) definitions: BTreeMap<StepId, String>,
     /// Rollbacks of this run and of runs in the same log, oldest first.
@@ -182,8 +185,6 @@ pub(crate) struct EvidenceRecord {
     pub(crate) head: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) outputs: Vec<OutputRecord>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) summary: Option<String>,
     /// Digest of the definition that the step was done by (rule 10 in docs/planning.md#rules).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) definition: Option<String>,

@@ -37,6 +37,7 @@ mod options;
 mod patch;
 mod plan;
 mod repair;
+mod report;
 mod rollback;
 mod run;
 mod secrets;
@@ -72,6 +73,7 @@ pub(crate) use plan::{
     ReferencedFile, RunHeader, StepGroups, Strategy, Verdict,
 };
 pub(crate) use repair::{CommitTrace, FinishedTrace, RebuiltValue, Reconstruction, Traces};
+pub(crate) use report::{Decision, DecisionKind, Statement, StatementKind, StepReport};
 pub(crate) use rollback::{AffectedCommit, GitImpact, RollBack, RollBackRecord};
 pub(crate) use run::{
     FollowUp, Part, PartKind, Proof, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord,

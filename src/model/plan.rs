@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Cause;
+use super::Decision;
 use super::DialectId;
 use super::InterruptionKind;
 use super::Mode;
@@ -12,6 +13,7 @@ use super::Patch;
 use super::RelPath;
 use super::RunId;
 use super::StepId;
+use super::StepReport;
 use super::Timestamp;
 
 /// The resume plan: which step is next, why, and what blocks it.
@@ -31,6 +33,12 @@ pub(crate) struct Plan {
     pub(crate) question: Option<Question>,
     /// Exact command lines.
     pub(crate) commands: Commands,
+    /// What was reported by the steps that `next[0]` builds on, nearest first: direct predecessors in full, older ones in a line.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) reports: Vec<StepReport>,
+    /// What people decided about these steps and the run, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) decisions: Vec<Decision>,
     /// Whether part of the state could not be read. The rest was planned.
     pub(crate) degraded: bool,
     /// Suggested edits to files that Piton never writes; only with `--patch`.

@@ -46,6 +46,8 @@ pub(crate) fn plan_of(run: &Run, verdict: Verdict) -> Plan {
         progress: Progress::default(),
         question: None,
         commands: Commands::default(),
+        reports: Vec::new(),
+        decisions: Vec::new(),
         degraded: false,
         patch: None,
         native: serde_json::Value::Null,

@@ -241,6 +241,10 @@ impl<'a> LockedRun<'a> {
         };
         written.findings = findings;
         super::start::hide_from_git(self.ctx, self.opened.dialect)?;
+        if let Some(statement) = engine::statement(run, &change) {
+            let (root, data_dir) = self.opened.reports_dir();
+            store::reports::append(root, &data_dir, &statement)?;
+        }
         self.commit_as(change.kind.as_str(), change.kind.step(), &edits)?;
         self.log(&change);
         written.findings.extend(self.record(run, &change));
@@ -336,17 +340,18 @@ fn resolve_ids(ctx: &ProjectContext, opened: &OpenedRun, run: &Run, kind: Change
             let (step, part) = find(&outcome.step, outcome.part.clone())?;
             let outputs =
                 outcome.outputs.iter().map(|path| resolve_output(ctx, opened, path)).collect::<Result<_, _>>()?;
-            // Without an error, a failed reviewer's summary is what the next agent has to address.
-            let findings = outcome.summary.clone().filter(|_| outcome.status == Status::Failed);
+            // Without an error, a failed reviewer's findings or summary are what the next agent has to address.
+            let findings = Some(outcome.findings.join("\n")).filter(|findings| !findings.is_empty());
+            let findings = findings.or_else(|| outcome.summary.clone()).filter(|_| outcome.status == Status::Failed);
             let error = outcome.error.clone().or(findings);
             ChangeKind::Finish(Box::new(Outcome { step, part, outputs, error, ..*outcome }))
         }
         ChangeKind::Approve { step, by, note } => {
             ChangeKind::Approve { step: gate_of(run, find(&step, None)?.0), by, note }
         }
-        ChangeKind::Skip { step, part, reason } => {
+        ChangeKind::Skip { step, part, by, reason } => {
             let (step, part) = find(&step, part)?;
-            ChangeKind::Skip { step, part, reason }
+            ChangeKind::Skip { step, part, by, reason }
         }
         ChangeKind::Pause { .. }
         | ChangeKind::Abort { .. }

@@ -36,7 +36,7 @@ pub(crate) fn context(ctx: &ProjectContext, step: Option<&str>, budget: usize) -
 
 pub(crate) fn assemble(opened: &OpenedRun, run: &Run, planned: &Planned, next: &Next, budget: usize) -> Context {
     let brief = opened.dialect.brief(&opened.files, run, &planned.plan, next);
-    engine::assemble(run, &planned.plan, next, brief, budget)
+    engine::assemble(run, planned, next, brief, budget)
 }
 
 /// Returns the plan's entry for a step, else the one of a plan that starts at the step.

@@ -14,9 +14,13 @@ use super::select;
 use crate::dialect::PastCheckpoint;
 use crate::dialect::StateHome;
 use crate::dialect::by_id;
+use crate::engine;
+use crate::model::Decision;
 use crate::model::Run;
 use crate::model::RunId;
 use crate::model::Step;
+use crate::model::StepId;
+use crate::model::Timestamp;
 use crate::store;
 use crate::store::history::HistoryEntry;
 use crate::store::journal::LogEntry;
@@ -49,6 +53,8 @@ fn item(entry: HistoryEntry, logged: &[LogEntry]) -> HistoryItem {
         step: entry.step.map(|step| step.as_str().to_owned()),
         agent: None,
         changes: None,
+        report: None,
+        decision: None,
         bytes: entry.files.iter().map(|file| file.bytes).sum(),
         files: entry.files.into_iter().map(|file| file.path).collect(),
     }
@@ -59,7 +65,20 @@ fn add_changes(ctx: &ProjectContext, location: &RunLocation, checkpoints: &mut [
     let opened = ctx.read(location)?;
     let past = RunHistory::of(&location.root, &location.candidate, &ctx.project.config);
     let mut after = opened.loaded.run.clone();
+    let said = after.as_ref().map(|run| engine::said(run, &opened.statements(run)));
+    let (reports, decisions) = said.unwrap_or_default();
     for checkpoint in checkpoints {
+        let is_then = |at: Timestamp, step: Option<&StepId>| {
+            // The name of a checkpoint has whole seconds.
+            checkpoint.at.is_some_and(|then| then.compact() == at.compact())
+                && step.is_none_or(|step| checkpoint.step.as_deref() == Some(step.as_str()))
+        };
+        let decided = |decision: &&Decision| checkpoint.replaced_by == decision.decision.verb();
+        let decided = |decision: &&Decision| decided(decision) && is_then(decision.at, decision.step.as_ref());
+        checkpoint.decision = decisions.iter().find(decided).cloned();
+        if checkpoint.replaced_by == "finish" {
+            checkpoint.report = reports.iter().find(|report| is_then(report.at, Some(&report.step))).cloned();
+        }
         let version = past.read(&checkpoint.id).ok().map(|files| Version { name: checkpoint.id.clone(), files });
         let before = version.and_then(|version| restore::with_files(&opened, &version).loaded.run);
         if let (Some(before), Some(after)) = (&before, &after) {
@@ -130,6 +149,8 @@ fn journal_items(ctx: &ProjectContext, location: &RunLocation) -> Result<Option<
             session: None,
             agent: None,
             changes: None,
+            report: None,
+            decision: None,
             bytes: opened.files.bytes(&one.file).map_or(0, |bytes| bytes.len() as u64),
             files: vec![one.file],
         };

@@ -34,6 +34,7 @@ use crate::model::ReadProblem;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunHeader;
+use crate::model::Statement;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::definition_digest;
@@ -306,6 +307,7 @@ impl ProjectContext {
             workflow::check_outputs(opened, &mut evidence);
             inspect_witnesses(opened, &mut evidence);
             read_definitions(opened, &mut evidence);
+            evidence.statements = opened.loaded.run.as_ref().map(|run| opened.statements(run)).unwrap_or_default();
             self.inspect_branch(opened, &mut evidence);
             return evidence;
         }
@@ -418,6 +420,21 @@ impl OpenedRun {
         let dialect = by_id(candidate.dialect);
         let loaded = load(dialect, &candidate, &files);
         Self { dialect, candidate, files, loaded }
+    }
+
+    /// Returns the root and the folder of the log of reports: the top of the main work tree, or the home of a session.
+    pub(super) fn reports_dir(&self) -> (&Utf8Path, RelPath) {
+        if self.dialect.state_home() == StateHome::Home {
+            return (&self.files.root, self.files.data_dir.clone());
+        }
+        let root = self.files.main_root.as_ref().unwrap_or(&self.files.root);
+        (root, RelPath::parse(store::DATA_DIR).expect("a constant is a path"))
+    }
+
+    /// Returns what was said about the run, oldest first.
+    pub(super) fn statements(&self, run: &Run) -> Vec<Statement> {
+        let (root, data_dir) = self.reports_dir();
+        store::reports::read(root, &data_dir, &run.id, run.dialect)
     }
 
     /// Returns a digest of the definition of a step; `None` if the workflow fixes it.

@@ -114,7 +114,6 @@ impl LockedRun<'_> {
             step: outcome.step.clone(),
             head: store::git::head(&head_of).and_then(|head| head.sha),
             outputs: store::describe(&files.root, &paths),
-            summary: outcome.summary.clone(),
             definition: run.step(&outcome.step).and_then(|step| self.opened.definition_digest(step)),
         };
         let limit = self.ctx().project.config.limits.log_bytes;

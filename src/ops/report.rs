@@ -13,6 +13,7 @@ use super::sessions::SessionList;
 use crate::model::AgeBand;
 use crate::model::Cause;
 use crate::model::Context;
+use crate::model::Decision;
 use crate::model::DialectId;
 use crate::model::Finding;
 use crate::model::Notice;
@@ -23,6 +24,7 @@ use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunId;
 use crate::model::StepId;
+use crate::model::StepReport;
 use crate::model::Timestamp;
 use crate::model::Verdict;
 
@@ -131,6 +133,12 @@ pub(crate) struct StatusReport {
     pub(crate) cause: Option<Cause>,
     pub(crate) what_is_stale: String,
     pub(crate) next_command: String,
+    /// What was reported, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) reports: Vec<StepReport>,
+    /// What people decided, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) decisions: Vec<Decision>,
 }
 
 /// The result of validating files (`validate/1`).
@@ -214,6 +222,12 @@ pub(crate) struct HistoryItem {
     /// What that change did to the steps; only with `--changes`, and left out if one of the two states cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) changes: Option<Vec<String>>,
+    /// What was reported with that change; only with `--changes`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) report: Option<StepReport>,
+    /// What a person decided with that change; only with `--changes`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) decision: Option<Decision>,
     pub(crate) files: Vec<RelPath>,
     pub(crate) bytes: u64,
 }

@@ -139,7 +139,12 @@ fn bookkeeping(run: &Run, planned: &Planned, request: &ResumeRequest) -> Vec<Cha
         if let Some(step) = run.resolve(text)
             && step.status != Status::Skipped
         {
-            kinds.push(ChangeKind::Skip { step: step.id.clone(), part: None, reason: "skipped on resume".to_owned() });
+            kinds.push(ChangeKind::Skip {
+                step: step.id.clone(),
+                part: None,
+                by: None,
+                reason: "skipped on resume".to_owned(),
+            });
         }
     }
     let plan = &planned.plan;

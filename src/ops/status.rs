@@ -8,6 +8,7 @@ use super::report::Body;
 use super::report::Report;
 use super::report::StatusReport;
 use super::select;
+use crate::engine;
 use crate::model::AgeBand;
 use crate::model::Severity;
 use crate::model::Verdict;
@@ -40,12 +41,13 @@ pub(crate) fn status(ctx: &ProjectContext) -> Result<Report, OpError> {
         Verdict::Blocked => worst
             .and_then(|finding| finding.fix.clone())
             .or_else(|| plan.commands.begin.clone())
-            .unwrap_or_else(|| format!("piton plan {}", crate::engine::quoted(run.id.as_str()))),
+            .unwrap_or_else(|| format!("piton plan {}", engine::quoted(run.id.as_str()))),
         Verdict::Resume | Verdict::Confirm | Verdict::Complete | Verdict::Nothing => (plan.commands.resume.clone())
             .or_else(|| plan.commands.begin.clone())
-            .unwrap_or_else(|| format!("piton plan {}", crate::engine::quoted(run.id.as_str()))),
+            .unwrap_or_else(|| format!("piton plan {}", engine::quoted(run.id.as_str()))),
     };
     let cause = plan.interruption.as_ref().and_then(|interruption| interruption.cause.clone());
+    let (reports, decisions) = engine::said(run, &planned.statements);
     let body = Body::Status(StatusReport {
         run: run.id.clone(),
         verdict: plan.verdict,
@@ -53,6 +55,8 @@ pub(crate) fn status(ctx: &ProjectContext) -> Result<Report, OpError> {
         cause,
         what_is_stale,
         next_command,
+        reports,
+        decisions,
     });
     Ok(Report { exit, body, findings: planned.findings })
 }

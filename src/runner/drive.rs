@@ -125,7 +125,7 @@ fn one(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Resu
     executor.head = executor.context.ledger().step(&step.id).and_then(|state| state.head.clone());
     match executor.skipped_by_condition(step) {
         Some(StepOutcome::Skipped(why)) => {
-            let kind = ChangeKind::Skip { step: step.id.clone(), part: None, reason: why.to_owned() };
+            let kind = ChangeKind::Skip { step: step.id.clone(), part: None, by: None, reason: why.to_owned() };
             executor.context.ledger().record(kind, Facts::default(), due.is_forced)?;
             return Ok(StepOutcome::Skipped(why));
         }

@@ -347,7 +347,7 @@ impl StepSelection<'_> {
         let definition = changed.then(|| self.workflow.outline(sha256.to_owned()));
         let ids: Vec<_> = skipped.iter().map(|at| run.steps[*at].id.clone()).collect();
         for step in ids {
-            let kind = ChangeKind::Skip { step, part: None, reason: "skipped on resume".to_owned() };
+            let kind = ChangeKind::Skip { step, part: None, by: None, reason: "skipped on resume".to_owned() };
             self.ledger.record(kind, Facts::default(), false)?;
         }
         let kind = ChangeKind::Resume { steps, interruption, strategy: None, settled: Vec::new() };

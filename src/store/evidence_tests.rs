@@ -23,20 +23,19 @@ use crate::store::testing::data_dir;
 use crate::store::testing::rel;
 use crate::store::testing::time;
 
-fn line(summary: &str, outputs: Vec<OutputRecord>) -> EvidenceRecord {
+fn line(run: &str, outputs: Vec<OutputRecord>) -> EvidenceRecord {
     EvidenceRecord {
         at: clock().now,
-        run: "run".to_owned(),
+        run: run.to_owned(),
         step: StepId::new("2:4"),
         head: None,
         outputs,
-        summary: Some(summary.to_owned()),
         definition: None,
     }
 }
 
-fn summaries(scratch: &Scratch) -> Vec<String> {
-    records(&scratch.root, &data_dir()).into_iter().filter_map(|record| record.summary).collect()
+fn runs(scratch: &Scratch) -> Vec<String> {
+    records(&scratch.root, &data_dir()).into_iter().map(|record| record.run).collect()
 }
 
 fn output(path: &str, text: &str) -> OutputRecord {
@@ -56,9 +55,9 @@ fn records_survive_a_torn_tail() {
     let path = scratch.root.join("run/.piton/evidence.jsonl");
     let whole = fs::read_to_string(&path).unwrap();
     fs::write(&path, format!("{whole}{}", &whole[..20])).unwrap();
-    assert_eq!(summaries(&scratch), ["one"]);
+    assert_eq!(runs(&scratch), ["one"]);
     record(&lock, &line("two", Vec::new()), 1 << 20).unwrap();
-    assert_eq!(summaries(&scratch), ["one", "two"]);
+    assert_eq!(runs(&scratch), ["one", "two"]);
 }
 
 #[test]
@@ -68,7 +67,7 @@ fn the_log_is_cut_when_it_grows_too_long() {
     for count in 0..30 {
         record(&lock, &line(&count.to_string(), Vec::new()), 400).unwrap();
     }
-    let left = summaries(&scratch);
+    let left = runs(&scratch);
     assert!(left.len() >= 3 && left.len() <= 12, "{left:?}");
     assert_eq!(left.last().map(String::as_str), Some("29"));
     assert_eq!(scratch.files("run/.piton"), ["evidence.jsonl", "evidence.previous.jsonl", "lock"]);

@@ -66,6 +66,14 @@ pub(crate) fn log_durably<T: Serialize>(lock: &RunLock, line: &T, limit: u64) ->
     stage::sync_dirs(std::iter::once(lock.data_path()))
 }
 
+/// Appends a line to a log that is never rotated, and returns when it is durable.
+pub(super) fn append_durably<T: Serialize>(data_path: &Utf8Path, name: &str, line: &T) -> Result<(), StoreError> {
+    append(data_path, name, line, u64::MAX)?;
+    let path = data_path.join(name);
+    open(&path).and_then(|file| file.sync_data()).map_err(|source| StoreError::io(&path, source))?;
+    stage::sync_dirs(std::iter::once(data_path))
+}
+
 /// Appends a block of text to a log for people, created if missing, and returns when it is durable.
 ///
 /// # Errors

@@ -17,7 +17,7 @@ use super::platform::DirEntry;
 use super::process;
 
 /// The name of the folder that holds Piton's own data.
-pub(super) const DATA_DIR: &str = ".piton";
+pub(crate) const DATA_DIR: &str = ".piton";
 const SUFFIX: &str = ".piton-tmp";
 /// Bytes of the target's name in a temporary name: leaves room in 255 bytes for process id, random part and suffix.
 const NAME_LIMIT: usize = 180;

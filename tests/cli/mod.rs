@@ -18,6 +18,7 @@ mod patch;
 mod permissions;
 pub(crate) mod projects;
 mod repair;
+mod reports;
 mod rollback;
 mod schema;
 mod script;

@@ -52,6 +52,9 @@ pub(super) fn plan(page: &mut Page, report: &PlanReport, findings: &[Finding]) {
     if !hidden.is_empty() && !page.quiet {
         page.text.dim(format!("  {}; -v shows them", plural(hidden.len(), "more note"))).end();
     }
+    if page.verbose {
+        page.said(&plan.reports, &plan.decisions);
+    }
     if !page.quiet {
         commands(page, plan);
     }

@@ -9,10 +9,15 @@ use super::sessions;
 use crate::cli::output::Text;
 use crate::cli::output::Tone;
 use crate::model::Context;
+use crate::model::Decision;
 use crate::model::Finding;
 use crate::model::Mode;
 use crate::model::ReadingItem;
+use crate::model::RelPath;
+use crate::model::ReviewVerdict;
 use crate::model::Severity;
+use crate::model::StepId;
+use crate::model::StepReport;
 use crate::model::Verdict;
 use crate::model::clean_line;
 use crate::model::human_age;
@@ -137,6 +142,9 @@ impl Page {
         }
         self.text.bold("What's stale   ").line(&status.what_is_stale);
         self.text.bold("Next command   ").line(&status.next_command);
+        if self.verbose {
+            self.said(&status.reports, &status.decisions);
+        }
     }
 
     fn validate(&mut self, validate: &ValidateReport) {
@@ -190,6 +198,10 @@ impl Page {
             }
             for change in checkpoint.changes.iter().flatten() {
                 self.text.line(format!("        {}", clean_line(change, 120)));
+            }
+            let said = checkpoint.report.iter().map(reported).chain(checkpoint.decision.iter().map(decided));
+            for line in said.collect::<Vec<String>>().iter().flat_map(|said| said.lines()) {
+                self.text.line(format!("        {line}"));
             }
         }
         if !history.checkpoints.is_empty() && !self.quiet {
@@ -307,6 +319,22 @@ impl Page {
         };
     }
 
+    /// Shows what was reported and decided.
+    pub(super) fn said(&mut self, reports: &[StepReport], decisions: &[Decision]) {
+        let lists = [
+            ("Reports", reports.iter().map(reported).collect()),
+            ("Decisions", decisions.iter().map(decided).collect::<Vec<_>>()),
+        ];
+        for (head, items) in lists {
+            if !items.is_empty() {
+                self.text.end().bold(head).end();
+            }
+            for item in items {
+                self.text.line(format!("  {}", item.replace('\n', "\n      ")));
+            }
+        }
+    }
+
     /// Shows the context as a prompt would contain it: text from state files is fenced.
     pub(super) fn context(&mut self, context: &Context) {
         self.text.bold(format!("{} — {}", context.step, context.title)).end();
@@ -360,9 +388,42 @@ fn untrusted(context: &Context) -> String {
     if !context.variables.is_null() {
         text.push_str(&format!("Variables: {}\n", context.variables));
     }
+    bullets(&mut text, "Reported before", &context.reports.iter().map(reported).collect::<Vec<_>>());
+    bullets(&mut text, "Decided by people", &context.decisions.iter().map(decided).collect::<Vec<_>>());
     bullets(&mut text, "Done", &readings(&context.done));
     bullets(&mut text, "Open questions", &context.open_questions);
     text
+}
+
+/// Describes a report: its step, result and summary, then a line for everything else.
+pub(super) fn reported(report: &StepReport) -> String {
+    let part = report.part.as_ref().map_or_else(String::new, |part| format!(", part {part}"));
+    let agent = report.agent.as_ref().map_or_else(String::new, |agent| format!(" by {agent}"));
+    let result = report.verdict.map_or(report.status.as_str(), ReviewVerdict::as_str);
+    let summary = report.summary.as_ref().map_or_else(String::new, |summary| format!(": {summary}"));
+    let mut text = format!("{}{part} is {result}{agent}{summary}", report.step);
+    let lines = report.error.iter().map(|error| ("Error", error));
+    let lines = lines.chain(report.conditions.iter().map(|condition| ("Condition", condition)));
+    for (name, line) in lines.chain(report.findings.iter().map(|finding| ("Finding", finding))) {
+        text.push_str(&format!("\n{name}: {line}"));
+    }
+    if !report.files.is_empty() {
+        let files: Vec<&str> = report.files.iter().map(RelPath::as_str).collect();
+        text.push_str(&format!("\nFiles: {}", files.join(", ")));
+    }
+    if let Some(commit) = &report.commit {
+        text.push_str(&format!("\nCommit: {commit}"));
+    }
+    text
+}
+
+/// Describes a decision in a sentence.
+pub(super) fn decided(decision: &Decision) -> String {
+    let what = decision.step.as_ref().map_or("the run", StepId::as_str);
+    let by = decision.by.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
+    let despite = decision.despite.as_ref().map_or_else(String::new, |despite| format!(" although it was {despite}"));
+    let note = decision.note.as_ref().map_or_else(String::new, |note| format!(". Note: {note}"));
+    format!("{what} was {}{by}{despite}{note}", decision.decision.as_past())
 }
 
 /// Adds a list; continuation lines of an item are indented below its first.

@@ -36,7 +36,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     match &change.kind {
         ChangeKind::Begin { step, part, attempt, .. } => writer.begin(step, part.as_deref(), *attempt)?,
         ChangeKind::Finish(outcome) => writer.finish(outcome)?,
-        ChangeKind::Skip { step, part, reason } => writer.skip(step, part.as_deref(), reason)?,
+        ChangeKind::Skip { step, part, reason, .. } => writer.skip(step, part.as_deref(), reason)?,
         ChangeKind::Pause { .. } => writer.session_over("paused", "paused_at", &[("/resumable", json!(true))])?,
         ChangeKind::Abort { .. } => writer.session_over("cancelled", "cancelled_at", &[])?,
         ChangeKind::Complete { .. } => writer.session_over("completed", "completed_at", &[])?,

@@ -138,7 +138,12 @@ fn parts_are_recorded_one_by_one() {
         ChangeKind::Begin { step: StepId::new("IMPL-1"), part: Some("S-1".to_owned()), agent: None, attempt: 0 };
     set = applied(&set, &edit(&set, begin));
     assert_eq!(statuses(&set)[2], Status::InProgress);
-    let skip = ChangeKind::Skip { step: StepId::new("IMPL-1"), part: Some("a".to_owned()), reason: "known".to_owned() };
+    let skip = ChangeKind::Skip {
+        step: StepId::new("IMPL-1"),
+        part: Some("a".to_owned()),
+        by: None,
+        reason: "known".to_owned(),
+    };
     set = applied(&set, &edit(&set, skip));
     assert_eq!(statuses(&set)[0], Status::Skipped);
 }
@@ -199,7 +204,7 @@ fn the_session_can_be_paused_given_up_and_completed() {
     let set = files(&[("workflow-session.json", "{\n  \"session_id\": \"WFS-x\",\n  \"status\": \"active\"\n}")]);
     for (kind, status, field) in [
         (ChangeKind::Pause { reason: None }, RunStatus::Paused, "\"resumable\": true"),
-        (ChangeKind::Abort { reason: None }, RunStatus::Aborted, "cancelled_at"),
+        (ChangeKind::Abort { by: None, reason: None }, RunStatus::Aborted, "cancelled_at"),
         (ChangeKind::Complete { note: None }, RunStatus::Completed, "completed_at"),
     ] {
         let edits = edit(&set, kind);
@@ -211,7 +216,7 @@ fn the_session_can_be_paused_given_up_and_completed() {
 #[test]
 fn a_skipped_task_says_who_wanted_it() {
     let set = files(&[(".task/IMPL-1.json", r#"{"id":"IMPL-1","status":"failed","status_history":[]}"#)]);
-    let skip = ChangeKind::Skip { step: StepId::new("impl-1"), part: None, reason: "not needed".to_owned() };
+    let skip = ChangeKind::Skip { step: StepId::new("impl-1"), part: None, by: None, reason: "not needed".to_owned() };
     let edits = edit(&set, skip);
     let task = parsed(&texts(&edits)[0].1);
     assert_eq!(
@@ -280,7 +285,8 @@ fn tasks_inside_the_session_file_are_changed_there() {
 fn a_byte_order_mark_and_a_missing_line_end_stay() {
     let task = b"\xef\xbb\xbf{\n\t\"id\":\"IMPL-1\",\n\t\"status\":\"pending\",\n\t\"status_history\":[],\n\t\"execution\":{\"attempts\":4}\n}";
     let set = files_in(DIR, &[(".task/IMPL-1.json", task)]);
-    let edits = edit(&set, ChangeKind::Skip { step: StepId::new("IMPL-1"), part: None, reason: "r".to_owned() });
+    let edits =
+        edit(&set, ChangeKind::Skip { step: StepId::new("IMPL-1"), part: None, by: None, reason: "r".to_owned() });
     let after = edits[0].after().unwrap();
     assert!(
         after.starts_with(b"\xef\xbb\xbf{\n\t\"id\":\"IMPL-1\",\n\t\"status\":\"skipped\",\n\t\"status_history\":[")

@@ -175,12 +175,12 @@ impl<'a> Writer<'a> {
                 self.finish(outcome)
             }
             ChangeKind::Approve { step, by, note } => self.approve(position(step)?, by.as_deref(), note.as_deref()),
-            ChangeKind::Skip { step, part, reason } => {
+            ChangeKind::Skip { step, part, reason, .. } => {
                 refuse_part(part.as_deref())?;
                 self.skip(position(step)?, reason)
             }
             ChangeKind::Pause { reason } => self.set_run_status("paused", "paused_at", reason.as_deref()),
-            ChangeKind::Abort { reason } => self.set_run_status("aborted", "aborted_at", reason.as_deref()),
+            ChangeKind::Abort { reason, .. } => self.set_run_status("aborted", "aborted_at", reason.as_deref()),
             ChangeKind::Complete { note } => self.set_run_status("completed", "completed_at", note.as_deref()),
             ChangeKind::Resume { interruption, strategy, settled, .. } => {
                 self.resume(interruption.as_ref(), strategy.as_deref(), settled)

@@ -200,7 +200,7 @@ impl State {
                 self.set_phase(Phase::Paused, reason.as_ref());
                 self.execution = self.interrupted();
             }
-            ChangeKind::Abort { reason } => self.set_phase(Phase::Aborted, reason.as_ref()),
+            ChangeKind::Abort { reason, .. } => self.set_phase(Phase::Aborted, reason.as_ref()),
             ChangeKind::Complete { note } => self.set_phase(Phase::Completed, note.as_ref()),
             ChangeKind::Resume { settled, .. } => {
                 self.set_phase(Phase::Active, None);

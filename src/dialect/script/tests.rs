@@ -200,7 +200,7 @@ fn a_newer_session_is_read_and_never_written() {
 }
 
 fn skip(step: &str) -> Change {
-    let kind = ChangeKind::Skip { step: StepId::new(step), part: None, reason: "not needed".to_owned() };
+    let kind = ChangeKind::Skip { step: StepId::new(step), part: None, by: None, reason: "not needed".to_owned() };
     Change { at: at(30), kind }
 }
 

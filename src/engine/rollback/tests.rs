@@ -146,7 +146,6 @@ fn record(step: &str, seconds: i64, head: &str) -> EvidenceRecord {
         step: StepId::new(step),
         head: Some(head.to_owned()),
         outputs: Vec::new(),
-        summary: None,
         definition: None,
     }
 }

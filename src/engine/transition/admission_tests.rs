@@ -172,7 +172,7 @@ fn a_run_rests_unless_it_is_over() {
         let mut run = one(StepKind::Work, Status::Pending);
         run.status = status;
         let found = [EffectiveStatus::Done, EffectiveStatus::Open].map(|effective_status| {
-            [ChangeKind::Pause { reason: None }, ChangeKind::Abort { reason: None }]
+            [ChangeKind::Pause { reason: None }, ChangeKind::Abort { by: None, reason: None }]
                 .map(|change| word(&ask(&run, &[effective_status], change, FREE)))
         });
         assert_eq!(found, [[pause, abort], [pause_open, abort_open]], "{status:?}");

@@ -77,7 +77,7 @@ fn decide(check: &TransitionCheck<'_>, Change { at, kind }: Change) -> Result<Ad
         ChangeKind::Begin { step, part, agent, .. } => check.begin(&step, part, agent),
         ChangeKind::Finish(outcome) => check.finish(*outcome),
         ChangeKind::Approve { step, by, note } => check.approve(step, by, note),
-        ChangeKind::Skip { step, part, reason } => check.skip(step, part, reason),
+        ChangeKind::Skip { step, part, by, reason } => check.skip(step, part, by, reason),
         ChangeKind::Pause { .. } => check.stop(kind, RunStatus::Paused, "is paused already"),
         ChangeKind::Abort { .. } => check.stop(kind, RunStatus::Aborted, "is aborted already"),
         ChangeKind::Resume { ref settled, .. } => check.check_resume(settled).map(|()| Admission::Admit(kind)),
@@ -301,7 +301,7 @@ impl TransitionCheck<'_> {
         Ok(Admission::Admit(ChangeKind::Approve { step: id, by, note }))
     }
 
-    fn skip(&self, id: StepId, part: Option<String>, reason: String) -> Result<Admission, Refusal> {
+    fn skip(&self, id: StepId, part: Option<String>, by: Option<String>, reason: String) -> Result<Admission, Refusal> {
         let (at, step) = self.find(&id)?;
         if reason.trim().is_empty() {
             let message = format!("a reason is needed to skip {id}");
@@ -315,14 +315,14 @@ impl TransitionCheck<'_> {
             let already = find_part(step, &part)?.status == Status::Skipped;
             return Ok(match already {
                 true => Admission::Already(format!("{part} of {id} is skipped already")),
-                false => Admission::Admit(ChangeKind::Skip { step: id, part: Some(part), reason }),
+                false => Admission::Admit(ChangeKind::Skip { step: id, part: Some(part), by, reason }),
             });
         }
         match skip_refusal(step, effective_status) {
             None if effective_status == EffectiveStatus::Skipped => {
                 Ok(Admission::Already(format!("{id} is skipped already")))
             }
-            None => Ok(Admission::Admit(ChangeKind::Skip { step: id, part, reason })),
+            None => Ok(Admission::Admit(ChangeKind::Skip { step: id, part, by, reason })),
             Some(_) if effective_status == EffectiveStatus::Unreadable => Err(self.unreadable(step)),
             Some(why) => {
                 let is_done = effective_status == EffectiveStatus::Done || step.kind == StepKind::Container;

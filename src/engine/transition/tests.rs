@@ -126,7 +126,7 @@ pub(super) fn approve(id: &str) -> ChangeKind {
 }
 
 pub(super) fn skip(id: &str) -> ChangeKind {
-    ChangeKind::Skip { step: StepId::new(id), part: None, reason: "not needed".to_owned() }
+    ChangeKind::Skip { step: StepId::new(id), part: None, by: None, reason: "not needed".to_owned() }
 }
 
 pub(super) fn one(kind: StepKind, status: Status) -> Run {
@@ -370,7 +370,8 @@ fn parts_are_looked_for() {
     let part = |part: &str| Some(part.to_owned());
     let finish =
         |name: &str| ChangeKind::Finish(Box::new(Outcome { part: part(name), ..outcome("S", Status::Completed) }));
-    let skip = |name: &str| ChangeKind::Skip { step: StepId::new("S"), part: part(name), reason: "why".to_owned() };
+    let skip =
+        |name: &str| ChangeKind::Skip { step: StepId::new("S"), part: part(name), by: None, reason: "why".to_owned() };
     for (change, expected) in [
         (begin_part("S", "P"), YES),
         (finish("P"), YES),
@@ -421,7 +422,7 @@ fn a_newer_format_is_never_written() {
 #[test]
 fn a_skip_needs_a_reason() {
     let run = one(StepKind::Work, Status::Pending);
-    let change = ChangeKind::Skip { step: StepId::new("S"), part: None, reason: " \n".to_owned() };
+    let change = ChangeKind::Skip { step: StepId::new("S"), part: None, by: None, reason: " \n".to_owned() };
     let refusal = refused(&run, &[EffectiveStatus::Open], change, FORCE);
     assert_eq!(
         (refusal.kind, refusal.hints),

@@ -38,7 +38,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
             ));
         }
         ChangeKind::Pause { .. } => writer.status("paused")?,
-        ChangeKind::Abort { reason } => writer.abandon(reason.as_deref())?,
+        ChangeKind::Abort { reason, .. } => writer.abandon(reason.as_deref())?,
         ChangeKind::Resume { .. } => writer.resume()?,
         ChangeKind::Complete { .. } => writer.status("completed")?,
         ChangeKind::RollBack(_) => return unsupported_rollback(files),

@@ -47,7 +47,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
             ));
         }
         ChangeKind::Finish(outcome) => writer.finish(outcome)?,
-        ChangeKind::Abort { reason } => writer.abort(reason.as_deref())?,
+        ChangeKind::Abort { reason, .. } => writer.abort(reason.as_deref())?,
         ChangeKind::Approve { .. }
         | ChangeKind::Skip { .. }
         | ChangeKind::Pause { .. }

@@ -156,17 +156,17 @@ impl Writer {
                 Some(part) => self.finish_part(outcome, part),
             },
             ChangeKind::Approve { step, by, note } => self.approve(step.as_str(), by.as_deref(), note.as_deref()),
-            ChangeKind::Skip { step, part: None, reason } => {
+            ChangeKind::Skip { step, part: None, reason, .. } => {
                 self.set_status(step.as_str(), Status::Skipped)?;
                 self.set(step.as_str(), "reason", &json!(reason))
             }
-            ChangeKind::Skip { step, part: Some(part), reason } => {
+            ChangeKind::Skip { step, part: Some(part), reason, .. } => {
                 let pointer = self.part(step.as_str(), part)?;
                 self.execution.set(&format!("{pointer}/status"), &json!(word(Status::Skipped)))?;
                 self.execution.set(&format!("{pointer}/reason"), &json!(reason))
             }
             ChangeKind::Pause { reason } => self.set_run_status("paused", reason.as_deref()),
-            ChangeKind::Abort { reason } => self.set_run_status("aborted", reason.as_deref()),
+            ChangeKind::Abort { reason, .. } => self.set_run_status("aborted", reason.as_deref()),
             ChangeKind::Complete { note } => self.set_run_status("completed", note.as_deref()),
             ChangeKind::Resume { interruption, strategy, settled, .. } => {
                 self.resume(interruption.as_ref(), strategy.as_deref(), settled)

@@ -172,7 +172,7 @@ fn approving_open_conditions_says_that_they_are_met() {
 fn a_skip_is_kept_with_its_reason_until_the_step_runs_after_all() {
     let before =
         state("{\"phase\": 1, \"step\": 5, \"status\": \"failed\", \"timestamp\": \"2026-03-02T09:00:00Z\"}", "");
-    let skip = ChangeKind::Skip { step: step_id("1:5"), part: None, reason: "no docs".to_owned() };
+    let skip = ChangeKind::Skip { step: step_id("1:5"), part: None, by: None, reason: "no docs".to_owned() };
     let text = edited(&files(&before), skip);
     assert_eq!(
         value(&text)["skipped_steps"],
@@ -188,7 +188,7 @@ fn a_skip_is_kept_with_its_reason_until_the_step_runs_after_all() {
 
 #[test]
 fn what_came_of_a_step_at_a_later_time_than_now_does_not_undo_what_is_recorded_after_it() {
-    let skip = || ChangeKind::Skip { step: step_id("1:5"), part: None, reason: "not needed".to_owned() };
+    let skip = || ChangeKind::Skip { step: step_id("1:5"), part: None, by: None, reason: "not needed".to_owned() };
     for (status, failures) in [("failed", 1), ("in_progress", 0), ("pending", 0), ("completed", 0)] {
         // The clock of the change says 09:00.
         let last =
@@ -258,7 +258,7 @@ fn a_run_rests_and_goes_on() {
 
     let done = edited(&files(&before), ChangeKind::Complete { note: None });
     assert_eq!(super::run(&done).status, RunStatus::Completed);
-    let aborted = edited(&files(&before), ChangeKind::Abort { reason: None });
+    let aborted = edited(&files(&before), ChangeKind::Abort { by: None, reason: None });
     assert_eq!(super::run(&aborted).status, RunStatus::Aborted);
 }
 

@@ -308,7 +308,7 @@ fn any_change() -> impl Strategy<Value = ChangeKind> {
     prop_oneof![
         id.clone().prop_map(|step| ChangeKind::Begin { step, part: None, agent: None, attempt: 0 }),
         id.clone().prop_map(|step| ChangeKind::Approve { step, by: None, note: Some("ok".to_owned()) }),
-        id.clone().prop_map(|step| ChangeKind::Skip { step, part: None, reason: "not needed".to_owned() }),
+        id.clone().prop_map(|step| ChangeKind::Skip { step, part: None, by: None, reason: "not needed".to_owned() }),
         (1_u32..3, 0_usize..10).prop_map(|(phase, step)| ChangeKind::RollBack(Box::new(back_to(phase, step)))),
         Just(ChangeKind::Pause { reason: Some("lunch".to_owned()) }),
         Just(ChangeKind::Resume { steps: Vec::new(), interruption: None, strategy: None, settled: Vec::new() }),
@@ -341,6 +341,7 @@ fn outcome(step: crate::model::StepId, status: Status, rejected: bool) -> Outcom
         agent: Some("agent".to_owned()),
         verdict: (rejected && status == Status::Failed).then_some(ReviewVerdict::Rejected),
         conditions: Vec::new(),
+        findings: Vec::new(),
         summary: None,
         error: (status == Status::Failed).then(|| "it broke".to_owned()),
         outputs: Vec::new(),

@@ -1,0 +1,246 @@
+//! Which reports and decisions reach a step (rule 13): those of what it builds on, nearest first.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use super::context::SENTENCE_CHARS;
+use super::context::TITLE_CHARS;
+use super::context::line;
+use super::context::safe;
+use super::graph::Graph;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Decision;
+use crate::model::DecisionKind;
+use crate::model::Run;
+use crate::model::Statement;
+use crate::model::StatementKind;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::StepKind;
+use crate::model::StepReport;
+use crate::model::Timestamp;
+use crate::model::clean_line;
+
+/// Maximum length of a report that is not of a direct predecessor, in characters.
+const OLDER_CHARS: usize = 160;
+/// Maximum length of what a decision was made against, in characters.
+const DESPITE_CHARS: usize = 300;
+
+/// What reaches the step that is next.
+#[derive(Debug, Default)]
+pub(super) struct Handed {
+    pub(super) reports: Vec<StepReport>,
+    pub(super) decisions: Vec<Decision>,
+}
+
+/// Returns what reaches a step: its own report if it failed, those of reviews that sent the run back to it, those of its direct
+/// predecessors in full, and of the steps before them a line each; and the decisions about any of these and about the run.
+pub(super) fn handed(run: &Run, graph: &Graph<'_>, statements: &[Statement], step: &StepId) -> Handed {
+    let Some(at) = graph.position(step) else { return Handed::default() };
+    let mut last: BTreeMap<usize, &StepReport> = BTreeMap::new();
+    let mut decisions: BTreeMap<(Option<usize>, DecisionKind), &Decision> = BTreeMap::new();
+    for statement in statements.iter().filter(|statement| belongs_to(run, statement)) {
+        match &statement.kind {
+            StatementKind::Report(report) if report.part.is_none() => {
+                last.extend(graph.position(&report.step).map(|at| (at, report)));
+            }
+            StatementKind::Report(_) => {}
+            StatementKind::Decision(decision) => {
+                let about = decision.step.as_ref().map(|step| graph.position(step));
+                if about != Some(None) {
+                    decisions.insert((about.flatten(), decision.decision), decision);
+                }
+            }
+        }
+    }
+    let own = std::iter::once(at).filter(|at| last.get(at).is_some_and(|report| report.status == Status::Failed));
+    let direct = direct_predecessors(run, graph, at);
+    let full: Vec<usize> = own.chain(reviews_of(run, step)).chain(direct.iter().copied()).collect();
+    let older = older_predecessors(run, graph, &direct);
+    let mut reports: Vec<StepReport> =
+        full.iter().filter_map(|at| last.get(at).map(|report| (*report).clone())).collect();
+    reports.extend(older.iter().filter_map(|at| Some(in_a_line(last.get(at)?))));
+    let around: BTreeSet<usize> = full.into_iter().chain(older).chain([at]).collect();
+    let mut decisions: Vec<Decision> = decisions
+        .into_iter()
+        .filter(|((about, _), _)| about.is_none_or(|about| around.contains(&about)))
+        .map(|(_, decision)| decision.clone())
+        .collect();
+    decisions.sort_by_key(|decision| decision.at);
+    Handed {
+        reports: reports.into_iter().map(safe_report).collect(),
+        decisions: decisions.into_iter().map(safe_decision).collect(),
+    }
+}
+
+/// Returns what the run was told, oldest first.
+pub(crate) fn said(run: &Run, statements: &[Statement]) -> (Vec<StepReport>, Vec<Decision>) {
+    let (mut reports, mut decisions) = (Vec::new(), Vec::new());
+    for statement in statements.iter().filter(|statement| belongs_to(run, statement)) {
+        match &statement.kind {
+            StatementKind::Report(report) => reports.push(safe_report(report.clone())),
+            StatementKind::Decision(decision) => decisions.push(safe_decision(decision.clone())),
+        }
+    }
+    (reports, decisions)
+}
+
+/// Returns the line of the report log for a change; `None` if nothing is said with it.
+pub(crate) fn statement(run: &Run, change: &Change) -> Option<Statement> {
+    let decision = |step: Option<&StepId>, decision, by: &Option<String>, note: Option<&String>| {
+        let despite = step.and_then(|step| run.step(step)).and_then(refusal_of);
+        let (by, note) = (by.clone(), note.cloned());
+        StatementKind::Decision(Decision { step: step.cloned(), decision, at: change.at, by, note, despite })
+    };
+    let kind = match &change.kind {
+        ChangeKind::Finish(outcome) => {
+            let report = StepReport {
+                step: outcome.step.clone(),
+                part: outcome.part.clone(),
+                at: change.at,
+                attempt: outcome.attempt,
+                agent: outcome.agent.clone(),
+                status: outcome.status,
+                verdict: outcome.verdict,
+                summary: outcome.summary.clone(),
+                // A failed review has its findings for an error.
+                error: outcome
+                    .error
+                    .clone()
+                    .filter(|error| outcome.summary.as_ref() != Some(error) && *error != outcome.findings.join("\n")),
+                conditions: outcome.conditions.clone(),
+                findings: outcome.findings.clone(),
+                files: outcome.outputs.clone(),
+                commit: outcome.commit.clone(),
+            };
+            StatementKind::Report(Some(report).filter(says_something)?)
+        }
+        ChangeKind::Approve { step, by, note } => decision(Some(step), DecisionKind::Approve, by, note.as_ref()),
+        ChangeKind::Skip { step, part: None, by, reason } => decision(Some(step), DecisionKind::Skip, by, Some(reason)),
+        ChangeKind::Abort { by, reason } => decision(None, DecisionKind::Abort, by, reason.as_ref()),
+        ChangeKind::Skip { part: Some(_), .. }
+        | ChangeKind::Begin { .. }
+        | ChangeKind::Pause { .. }
+        | ChangeKind::Resume { .. }
+        | ChangeKind::Complete { .. }
+        | ChangeKind::Repair(_)
+        | ChangeKind::RollBack(_)
+        | ChangeKind::Start(_) => return None,
+    };
+    Some(Statement { run: run.id.as_str().to_owned(), dialect: run.dialect, kind })
+}
+
+impl Statement {
+    fn at(&self) -> Timestamp {
+        match &self.kind {
+            StatementKind::Report(report) => report.at,
+            StatementKind::Decision(decision) => decision.at,
+        }
+    }
+}
+
+/// Tells whether a line is about this run, and not about an earlier one of the same name.
+fn belongs_to(run: &Run, statement: &Statement) -> bool {
+    run.started_at.is_none_or(|started| statement.at() >= started)
+}
+
+/// Tells whether a report says more than that the step is over.
+fn says_something(report: &StepReport) -> bool {
+    report.verdict.is_some()
+        || report.summary.is_some()
+        || report.error.is_some()
+        || report.commit.is_some()
+        || !(report.conditions.is_empty() && report.findings.is_empty() && report.files.is_empty())
+}
+
+/// Returns what stands against a step: the verdict of its review, or its failure, with the reason.
+fn refusal_of(step: &Step) -> Option<String> {
+    let what = match (&step.review, step.status) {
+        (Some(review), _) if !review.verdict.approves() => review.verdict.as_str(),
+        (_, Status::Failed) => "failed",
+        (_, _) => return None,
+    };
+    let why = step.error.as_deref().map(|error| clean_line(error, DESPITE_CHARS));
+    Some(why.filter(|why| !why.is_empty()).map_or_else(|| what.to_owned(), |why| format!("{what}: {why}")))
+}
+
+/// Returns the reviews that send the run back to a step and have not passed.
+fn reviews_of<'a>(run: &'a Run, step: &'a StepId) -> impl Iterator<Item = usize> + 'a {
+    let sends_back = |other: &Step| other.returns_to.as_ref() == Some(step) && other.status == Status::Failed;
+    run.steps.iter().enumerate().filter(move |(_, other)| other.id != *step && sends_back(other)).map(|(at, _)| at)
+}
+
+/// Returns the steps that a step builds on directly, in order: a gate and a container stand for what they build on or are made of.
+fn direct_predecessors(run: &Run, graph: &Graph<'_>, at: usize) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut open: Vec<usize> = graph.depends_on(at).iter().rev().copied().collect();
+    let mut seen: BTreeSet<usize> = open.iter().copied().collect();
+    while let Some(at) = open.pop() {
+        let through: Vec<usize> = match run.steps[at].kind {
+            StepKind::Work | StepKind::Review => Vec::new(),
+            StepKind::Gate => graph.depends_on(at).to_vec(),
+            StepKind::Container => run.steps[at].children.iter().filter_map(|child| graph.position(child)).collect(),
+        };
+        found.push(at);
+        open.extend(through.into_iter().rev().filter(|at| seen.insert(*at)));
+    }
+    found
+}
+
+/// Returns the steps behind these, nearest first.
+fn older_predecessors(run: &Run, graph: &Graph<'_>, direct: &[usize]) -> Vec<usize> {
+    let mut seen: BTreeSet<usize> = direct.iter().copied().collect();
+    let (mut older, mut nearest) = (Vec::new(), direct.to_vec());
+    while !nearest.is_empty() {
+        let behind = nearest.iter().flat_map(|at| {
+            let children = run.steps[*at].children.iter().filter_map(|child| graph.position(child));
+            graph.depends_on(*at).iter().copied().chain(children).collect::<Vec<usize>>()
+        });
+        let behind: Vec<usize> = behind.filter(|at| seen.insert(*at)).collect();
+        older.extend(behind.iter().copied());
+        nearest = behind;
+    }
+    older
+}
+
+/// Shortens a report to one line; its verdict and commit stay.
+fn in_a_line(report: &StepReport) -> StepReport {
+    let line = |text: &String| clean_line(text, OLDER_CHARS);
+    StepReport {
+        summary: report.summary.as_ref().or(report.error.as_ref()).map(line),
+        error: None,
+        conditions: Vec::new(),
+        findings: Vec::new(),
+        files: Vec::new(),
+        ..report.clone()
+    }
+}
+
+/// Cleans the texts of a report, which are untrusted.
+fn safe_report(report: StepReport) -> StepReport {
+    let all = |texts: Vec<String>| texts.iter().map(|text| safe(text)).collect();
+    let one = |text: Option<String>| text.map(|text| safe(&text));
+    let short = |text: Option<String>| text.map(|text| line(&text, TITLE_CHARS));
+    StepReport {
+        agent: short(report.agent),
+        summary: one(report.summary),
+        error: one(report.error),
+        conditions: all(report.conditions),
+        findings: all(report.findings),
+        commit: short(report.commit),
+        ..report
+    }
+}
+
+/// Cleans the texts of a decision, which are untrusted.
+fn safe_decision(decision: Decision) -> Decision {
+    let sentence = |text: Option<String>| text.map(|text| line(&text, SENTENCE_CHARS));
+    Decision {
+        by: sentence(decision.by),
+        note: sentence(decision.note),
+        despite: sentence(decision.despite),
+        ..decision
+    }
+}

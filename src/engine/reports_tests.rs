@@ -1,0 +1,145 @@
+use super::fixtures::at;
+use super::fixtures::line_of;
+use super::fixtures::options;
+use super::fixtures::planned;
+use super::fixtures::review;
+use super::fixtures::step;
+use super::reports::said;
+use super::reports::statement;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Decision;
+use crate::model::Evidence;
+use crate::model::Outcome;
+use crate::model::RelPath;
+use crate::model::ReviewVerdict;
+use crate::model::Run;
+use crate::model::Statement;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::model::StepKind;
+use crate::model::StepReport;
+
+/// Records a change at this second.
+fn said_at(run: &Run, seconds: i64, kind: ChangeKind) -> Option<Statement> {
+    statement(run, &Change { at: at(seconds), kind })
+}
+
+/// Reports the end of a step.
+fn report(run: &Run, seconds: i64, id: &str, change: impl FnOnce(&mut Outcome)) -> Statement {
+    let mut outcome = Outcome { attempt: 1, ..Outcome::completed(StepId::new(id)) };
+    outcome.summary = Some(format!("{id} at {seconds}"));
+    change(&mut outcome);
+    said_at(run, seconds, ChangeKind::Finish(Box::new(outcome))).unwrap()
+}
+
+fn handed(run: &Run, statements: Vec<Statement>) -> (Vec<StepReport>, Vec<Decision>) {
+    let plan = planned(run, &Evidence { statements, ..Evidence::default() }, &options()).plan;
+    (plan.reports, plan.decisions)
+}
+
+fn summaries(reports: &[StepReport]) -> Vec<&str> {
+    reports.iter().map(|report| report.summary.as_deref().unwrap()).collect()
+}
+
+/// Three steps of work, of which the third is next.
+fn three() -> Run {
+    line_of(&[("A", Status::Completed), ("B", Status::Completed), ("C", Status::Pending)])
+}
+
+#[test]
+fn the_step_before_reports_in_full_and_older_ones_in_a_line() {
+    let run = three();
+    let everything = |outcome: &mut Outcome| {
+        outcome.conditions = vec!["keep it small".to_owned()];
+        outcome.findings = vec!["no test".to_owned()];
+        outcome.outputs = vec![RelPath::parse("src/a.rs").unwrap()];
+        outcome.commit = Some("0123456".to_owned());
+    };
+    let (reports, _) = handed(
+        &run,
+        vec![
+            report(&run, 1, "A", everything),
+            report(&run, 2, "B", |outcome| outcome.summary = Some("once".to_owned())),
+            report(&run, 3, "B", everything),
+        ],
+    );
+    assert_eq!(summaries(&reports), ["B at 3", "A at 1"], "nearest first, the last one of each step");
+    assert_eq!((reports[0].conditions.len(), reports[0].findings.len(), reports[0].files.len()), (1, 1, 1));
+    let short = (&reports[1].conditions, &reports[1].findings, &reports[1].files);
+    assert_eq!(short, (&Vec::new(), &Vec::new(), &Vec::new()));
+    assert_eq!(reports[1].commit.as_deref(), Some("0123456"));
+}
+
+#[test]
+fn a_gate_stands_for_what_is_before_it() {
+    let mut run = line_of(&[("A", Status::Completed), ("G", Status::Completed), ("C", Status::Pending)]);
+    step(&mut run, "G").kind = StepKind::Gate;
+    let found = report(&run, 1, "A", |outcome| outcome.findings = vec!["in full".to_owned()]);
+    let (reports, _) = handed(&run, vec![found]);
+    assert_eq!(reports[0].findings, ["in full"]);
+}
+
+#[test]
+fn a_review_that_sent_the_run_back_speaks_first() {
+    let mut run = line_of(&[("A", Status::Completed), ("B", Status::Completed), ("V", Status::Failed)]);
+    let failed = step(&mut run, "V");
+    failed.kind = StepKind::Review;
+    failed.returns_to = Some(StepId::new("B"));
+    failed.review = review(ReviewVerdict::NeedsRevision);
+    let (reports, _) = handed(
+        &run,
+        vec![
+            report(&run, 1, "A", |_| {}),
+            report(&run, 2, "B", |_| {}),
+            report(&run, 3, "V", |outcome| {
+                outcome.status = Status::Failed;
+                outcome.verdict = Some(ReviewVerdict::NeedsRevision);
+            }),
+        ],
+    );
+    assert_eq!(summaries(&reports), ["V at 3", "A at 1"], "B itself succeeded");
+}
+
+#[test]
+fn a_step_that_failed_hears_its_own_report() {
+    let mut run = line_of(&[("A", Status::Completed), ("B", Status::Failed)]);
+    step(&mut run, "B").failures = 1;
+    let failed = |outcome: &mut Outcome| outcome.status = Status::Failed;
+    let (reports, _) = handed(&run, vec![report(&run, 1, "A", |_| {}), report(&run, 2, "B", failed)]);
+    assert_eq!(summaries(&reports), ["B at 2", "A at 1"]);
+}
+
+#[test]
+fn a_decision_says_who_why_and_against_what() {
+    let mut run = line_of(&[("V", Status::Failed), ("C", Status::Pending)]);
+    let rejected = step(&mut run, "V");
+    rejected.kind = StepKind::Review;
+    rejected.review = review(ReviewVerdict::Rejected);
+    rejected.error = Some("row counts differ".to_owned());
+    let (by, note) = (Some("Bia".to_owned()), Some("known, see #7".to_owned()));
+    let decided = said_at(&run, 5, ChangeKind::Approve { step: StepId::new("V"), by, note }).unwrap();
+    step(&mut run, "V").status = Status::Completed;
+    let (_, decisions) = handed(&run, vec![decided]);
+    let [decision] = decisions.as_slice() else { panic!("{decisions:?}") };
+    assert_eq!(decision.despite.as_deref(), Some("REJECTED: row counts differ"));
+    assert_eq!((decision.by.as_deref(), decision.note.as_deref()), (Some("Bia"), Some("known, see #7")));
+}
+
+#[test]
+fn an_earlier_run_of_the_same_name_is_not_heard() {
+    let mut run = three();
+    run.started_at = Some(at(10));
+    let (reports, _) = handed(&run, vec![report(&run, 5, "A", |_| {}), report(&run, 15, "B", |_| {})]);
+    assert_eq!(summaries(&reports), ["B at 15"]);
+}
+
+#[test]
+fn what_is_untrusted_is_cleaned_and_an_end_without_words_is_no_report() {
+    let run = three();
+    let silent = Outcome::completed(StepId::new("A"));
+    assert_eq!(said_at(&run, 1, ChangeKind::Finish(Box::new(silent))), None);
+    let hostile = |outcome: &mut Outcome| outcome.summary = Some("\u{1b}[31mred".to_owned());
+    let (reports, _) = said(&run, &[report(&run, 1, "A", hostile)]);
+    assert_eq!(summaries(&reports), ["[31mred"]);
+}

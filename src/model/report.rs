@@ -1,0 +1,107 @@
+//! What was said about the steps of a run: what agents report and what people decide.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+use super::DialectId;
+use super::RelPath;
+use super::ReviewVerdict;
+use super::Status;
+use super::StepId;
+use super::Timestamp;
+
+/// A line of the report log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Statement {
+    pub(crate) run: String,
+    pub(crate) dialect: DialectId,
+    #[serde(flatten)]
+    pub(crate) kind: StatementKind,
+}
+
+/// The content of a line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(crate) enum StatementKind {
+    Report(StepReport),
+    Decision(Decision),
+}
+
+/// What came back for a step. Its texts are untrusted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct StepReport {
+    pub(crate) step: StepId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) part: Option<String>,
+    pub(crate) at: Timestamp,
+    /// From 1.
+    pub(crate) attempt: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) agent: Option<String>,
+    pub(crate) status: Status,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) verdict: Option<ReviewVerdict>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) summary: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) conditions: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) findings: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) files: Vec<RelPath>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) commit: Option<String>,
+}
+
+/// What a person decided. Its texts are untrusted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Decision {
+    /// The step that it is about; `null` for the run as a whole.
+    pub(crate) step: Option<StepId>,
+    pub(crate) decision: DecisionKind,
+    pub(crate) at: Timestamp,
+    /// The name that was given for the person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) by: Option<String>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) note: Option<String>,
+    /// What it was decided against: `REJECTED: row counts differ`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) despite: Option<String>,
+}
+
+/// The kind of a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum DecisionKind {
+    /// A gate was approved.
+    Approve,
+    /// A step is left out.
+    Skip,
+    /// The run was given up.
+    Abort,
+}
+
+impl DecisionKind {
+    /// Returns the verb that records it.
+    pub(crate) const fn verb(self) -> &'static str {
+        match self {
+            Self::Approve => "approve",
+            Self::Skip => "skip",
+            Self::Abort => "abort",
+        }
+    }
+
+    /// Returns what was done, for a sentence about it.
+    pub(crate) const fn as_past(self) -> &'static str {
+        match self {
+            Self::Approve => "approved",
+            Self::Skip => "skipped",
+            Self::Abort => "aborted",
+        }
+    }
+}

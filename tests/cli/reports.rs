@@ -1,0 +1,112 @@
+//! What agents report and people decide is kept, and reaches those who build on it.
+
+use serde_json::json;
+
+use super::projects;
+use crate::support::Output;
+use crate::support::Sandbox;
+
+const FLOW: &str = "\
+name: flow
+steps:
+  - {id: plan, agent: planner}
+  - {id: code, agent: coder, depends_on: plan}
+  - {id: check, agent: reviewer, depends_on: code, returns_to: code}
+  - {id: docs, agent: writer, depends_on: check}
+";
+
+fn piton<'a>(sandbox: &'a Sandbox, arguments: &[&'a str]) -> Output {
+    sandbox.piton(arguments.iter().copied()).real_clock().run()
+}
+
+fn started() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.file("flow.yaml", FLOW);
+    piton(&sandbox, &["start", "flow.yaml", "--feature", "demo"]).expect_code(0);
+    sandbox
+}
+
+fn finish<'a>(sandbox: &'a Sandbox, step: &'a str, said: &[&'a str]) -> Output {
+    piton(sandbox, &["begin", step]).expect_code(0);
+    piton(sandbox, &[&["finish", step], said].concat())
+}
+
+#[test]
+fn a_report_reaches_the_brief_the_status_the_plan_and_the_history() {
+    let sandbox = started();
+    sandbox.file("notes.md", "three files\n");
+    let said = ["--agent", "planner", "--summary", "Three files, no migration", "--output", "notes.md"];
+    finish(&sandbox, "plan", &said).expect_code(0);
+    let brief = piton(&sandbox, &["context"]).expect_code(0);
+    let report = brief.at("/data/reports/0");
+    assert_eq!(report["summary"], "Three files, no migration");
+    assert_eq!(
+        (&report["step"], &report["agent"], &report["files"]),
+        (&json!("plan"), &json!("planner"), &json!(["notes.md"]))
+    );
+    assert_eq!(piton(&sandbox, &["plan"]).at("/data/reports/0/summary"), "Three files, no migration");
+    for shown in [
+        &["context", "--format", "text"][..],
+        &["plan", "-v", "--format", "text"],
+        &["status", "-v", "--format", "text"],
+        &["history", "--changes", "--format", "text"],
+    ] {
+        let shown = piton(&sandbox, shown);
+        assert!(shown.stdout.contains("plan is completed by planner: Three files, no migration"), "{shown}");
+        assert!(shown.stdout.contains("Files: notes.md"), "{shown}");
+    }
+    finish(&sandbox, "code", &["--summary", "Written"]).expect_code(0);
+    let reports = piton(&sandbox, &["context"]).at("/data/reports");
+    assert_eq!(reports[0]["summary"], "Written", "the nearest first: {reports}");
+    assert_eq!((&reports[1]["step"], &reports[1]["files"]), (&json!("plan"), &json!(null)), "older ones in a line");
+}
+
+#[test]
+fn what_a_review_found_reaches_the_rework_and_a_decision_everybody_after_it() {
+    let sandbox = started();
+    finish(&sandbox, "plan", &[]).expect_code(0);
+    finish(&sandbox, "code", &["--summary", "Written"]).expect_code(0);
+    let no =
+        ["--verdict", "REJECTED", "--summary", "Rows differ", "--finding", "no test", "--finding", "row counts differ"];
+    finish(&sandbox, "check", &no).expect_code(0);
+    let brief = piton(&sandbox, &["context", "--step", "code"]);
+    assert_eq!(brief.at("/data/reports/0/verdict"), "REJECTED", "{brief}");
+    assert_eq!(brief.at("/data/reports/0/findings"), json!(["no test", "row counts differ"]));
+    assert_eq!(brief.at("/data/findings_to_address"), json!(["no test", "row counts differ"]));
+    piton(&sandbox, &["approve", "check", "--by", "Bia", "--note", "known, #7"]).expect_code(0);
+    let brief = piton(&sandbox, &["context", "--step", "docs"]);
+    let decision = brief.at("/data/decisions/0");
+    assert_eq!(
+        (&decision["step"], &decision["by"], &decision["note"]),
+        (&json!("check"), &json!("Bia"), &json!("known, #7"))
+    );
+    assert_eq!(decision["despite"], "REJECTED: no test row counts differ");
+    let shown = piton(&sandbox, &["context", "--step", "docs", "--format", "text"]);
+    let sentence = "check was approved by Bia although it was REJECTED: no test row counts differ. Note: known, #7";
+    assert!(shown.stdout.contains(sentence), "{shown}");
+}
+
+#[test]
+fn a_report_that_cannot_be_kept_refuses_the_change() {
+    let sandbox = started();
+    piton(&sandbox, &["begin", "plan"]).expect_code(0);
+    sandbox.dir(".piton/reports.jsonl");
+    let state = || (sandbox.read("memory/state/phase.json"), sandbox.read("memory/state/execution.json"));
+    let before = state();
+    let output = piton(&sandbox, &["finish", "plan", "--summary", "Done"]);
+    assert_ne!(output.code, 0, "{output}");
+    assert!(output.stdout.contains("reports.jsonl"), "{output}");
+    assert!(state() == before, "the state is as it was");
+    piton(&sandbox, &["finish", "plan"]).expect_code(0);
+}
+
+#[test]
+fn reports_of_a_linked_work_tree_are_kept_at_the_top_of_the_main_one() {
+    let sandbox = projects::nine_step();
+    let plan = sandbox.piton(["plan"]).run();
+    let step = plan.at("/data/next/0/step").as_str().unwrap().to_owned();
+    sandbox.piton(["begin", step.as_str()]).run().expect_code(0);
+    sandbox.piton(["finish", step.as_str(), "--summary", "Reworked"]).run().expect_code(0);
+    let log = sandbox.read(".piton/reports.jsonl");
+    assert!(log.lines().count() == 1 && log.contains("\"summary\":\"Reworked\""), "{log}");
+}
