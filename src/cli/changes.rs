@@ -17,6 +17,7 @@ use crate::model::Status;
 use crate::model::StepId;
 use crate::ops;
 use crate::ops::ChangeRequest;
+use crate::ops::Rebegin;
 
 /// Returns the run named by the arguments, and the change to one step.
 pub(super) fn of_step(verb: &Verb) -> Result<(Option<String>, ChangeRequest), CliError> {
@@ -34,13 +35,24 @@ pub(super) fn of_step(verb: &Verb) -> Result<(Option<String>, ChangeRequest), Cl
         }
         None => from_flags(verb)?,
     };
-    Ok((target.run.clone(), request(kind, target)))
+    let mut request = request(kind, target);
+    if let Verb::Begin(begin) = verb {
+        request.rebegin = match (begin.again, begin.take_over) {
+            (true, _) => Rebegin::Again,
+            (false, true) => Rebegin::TakeOver,
+            (false, false) => Rebegin::No,
+        };
+    }
+    Ok((target.run.clone(), request))
 }
 
 /// Returns the run named by the arguments, and the change to the run as a whole.
 pub(super) fn of_run(verb: &Verb) -> (Option<String>, ChangeRequest) {
-    let plain =
-        |kind, if_revision: &Option<String>, force| ChangeRequest { kind, force, if_revision: if_revision.clone() };
+    let plain = |kind, if_revision: &Option<String>, force| ChangeRequest {
+        force,
+        if_revision: if_revision.clone(),
+        ..ChangeRequest::of(kind)
+    };
     match verb {
         Verb::Abort(abort) => {
             let (by, abort) = (abort.by.clone(), &abort.pause);
@@ -60,7 +72,7 @@ pub(super) fn of_run(verb: &Verb) -> (Option<String>, ChangeRequest) {
 }
 
 fn request(kind: ChangeKind, target: &Target) -> ChangeRequest {
-    ChangeRequest { kind, force: target.force, if_revision: target.if_revision.clone() }
+    ChangeRequest { force: target.force, if_revision: target.if_revision.clone(), ..ChangeRequest::of(kind) }
 }
 
 fn from_flags(verb: &Verb) -> Result<ChangeKind, CliError> {

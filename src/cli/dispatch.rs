@@ -116,7 +116,10 @@ fn verb(cli: &Cli, format: Format) -> Result<Outcome, CliError> {
         Verb::Begin(_) | Verb::Finish(_) | Verb::Approve(_) | Verb::Skip(_) => {
             let (run, change) = changes::of_step(&cli.verb)?;
             let ctx = ctx(run.as_ref())?;
-            ops::change(&ctx, change)?
+            match &cli.verb {
+                Verb::Begin(begin) => ops::begin(&ctx, change, begin.budget)?,
+                _ => ops::change(&ctx, change)?,
+            }
         }
         Verb::Pause(_) | Verb::Abort(_) | Verb::Complete(_) => {
             let (run, change) = changes::of_run(&cli.verb);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use super::command;
+use super::preconditions;
 use super::reconcile::EffectiveStatus;
 use super::reconciled::Limit;
 use super::reconciled::ReconciledRun;
@@ -105,6 +106,10 @@ impl Chooser<'_> {
         self.drop_behind_rework(&mut chosen.choices);
         if chosen.choices.is_empty() {
             self.nothing_ready(chosen);
+        } else if chosen.choices.iter().all(|choice| self.reconciled.is_driven_elsewhere(choice.at)) {
+            chosen.findings.extend(preconditions::driven_elsewhere(&self.reconciled));
+        } else {
+            chosen.choices.retain(|choice| !self.reconciled.is_driven_elsewhere(choice.at));
         }
     }
 
@@ -152,6 +157,9 @@ impl Chooser<'_> {
         let effective_status = self.reconciled.effective_status(at);
         if step.kind == StepKind::Gate {
             return self.gate(at, reviews);
+        }
+        if let Some(attempt) = self.reconciled.own_attempt(at) {
+            return Some(Choice::new(at, attempt.action, "3.begun", attempt.reason.clone()));
         }
         match effective_status {
             EffectiveStatus::Done
@@ -324,6 +332,9 @@ impl Chooser<'_> {
 
     /// Returns whether a step is run for the first time or retried.
     pub(super) fn work_action(&self, at: usize) -> Action {
+        if let Some(attempt) = self.reconciled.own_attempt(at) {
+            return attempt.action;
+        }
         match self.reconciled.effective_status(at) {
             EffectiveStatus::Open | EffectiveStatus::Blocked => Action::Run,
             EffectiveStatus::Done
@@ -348,15 +359,15 @@ impl Chooser<'_> {
             [] if self.reconciled.effective_status(at) == EffectiveStatus::Blocked => {
                 "the state says blocked without naming what it waits for".to_owned()
             }
-            [] => "it depends on nothing and has not been started".to_owned(),
+            [] => "it depends on nothing".to_owned(),
             _ if let Some(on) = needs.iter().find(is_skipped) => {
-                format!("{} was skipped and this has not been started", id(on))
+                format!("{} was skipped", id(on))
             }
-            [one] => format!("{} is done and this has not been started", id(one)),
+            [one] => format!("{} is done", id(one)),
             many if many.len() <= 4 => {
-                format!("{} are done and this has not been started", many.iter().map(id).collect::<Vec<_>>().join(", "))
+                format!("{} are done", many.iter().map(id).collect::<Vec<_>>().join(", "))
             }
-            many => format!("all {} steps it depends on are done and this has not been started", many.len()),
+            many => format!("all {} steps it depends on are done", many.len()),
         }
     }
 

@@ -415,10 +415,10 @@ fn nothing_starts_before_what_it_needs() {
 fn the_reason_names_what_made_it_ready() {
     let ids: Vec<String> = (1..=5).map(|number| format!("D{number}")).collect();
     for (count, reason) in [
-        (0, "it depends on nothing and has not been started"),
-        (1, "D1 is done and this has not been started"),
-        (3, "D1, D2, D3 are done and this has not been started"),
-        (5, "all 5 steps it depends on are done and this has not been started"),
+        (0, "it depends on nothing"),
+        (1, "D1 is done"),
+        (3, "D1, D2, D3 are done"),
+        (5, "all 5 steps it depends on are done"),
     ] {
         let needs: Vec<&str> = ids.iter().take(count).map(String::as_str).collect();
         let mut steps: Vec<(&str, &[&str])> = needs.iter().map(|id| (*id, [].as_slice())).collect();

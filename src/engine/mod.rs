@@ -64,6 +64,7 @@ pub(crate) use reports::said;
 pub(crate) use reports::statement;
 pub(crate) use transition::Admitted;
 pub(crate) use transition::ChangeLimits;
+pub(crate) use transition::Rebegin;
 pub(crate) use transition::admit;
 
 pub(crate) use crate::model::quoted;

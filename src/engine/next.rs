@@ -109,8 +109,9 @@ impl<'a> Planner<'a> {
 
     fn next_of(&self, choice: &Choice) -> Next {
         let step = self.step(choice.at);
-        let strategy = if choice.is_work() { strategy(self.recovery_from(choice)) } else { None };
-        let attempt = if choice.is_work() { step.attempts.saturating_add(1) } else { step.attempts.max(1) };
+        let is_new = choice.is_work() && self.reconciled.own_attempt(choice.at).is_none();
+        let strategy = if is_new { strategy(self.recovery_from(choice)) } else { None };
+        let attempt = if is_new { step.attempts.saturating_add(1) } else { step.attempts.max(1) };
         let causes = choice.caused_by.iter().map(|cause| {
             let failed = self.step(*cause);
             let verdict = failed.review.as_ref().map_or("failed", |review| review.verdict.as_str());
@@ -148,6 +149,9 @@ impl<'a> Planner<'a> {
         let at = choice.causes()[0];
         if choice.action == Action::Approve {
             return InterruptionKind::WaitingApproval;
+        }
+        if self.reconciled.own_attempt(choice.at).is_some() {
+            return InterruptionKind::ReadyToExecute;
         }
         match self.reconciled.effective_status(at) {
             EffectiveStatus::Failed => InterruptionKind::TaskFailure,
@@ -256,13 +260,14 @@ impl<'a> Planner<'a> {
             return None;
         }
         let cut_off = |choice: &&Choice| {
-            matches!(
-                self.reconciled.effective_status(choice.causes()[0]),
-                EffectiveStatus::Failed
-                    | EffectiveStatus::Interrupted
-                    | EffectiveStatus::Waiting
-                    | EffectiveStatus::Conditions
-            )
+            self.reconciled.own_attempt(choice.at).is_none()
+                && matches!(
+                    self.reconciled.effective_status(choice.causes()[0]),
+                    EffectiveStatus::Failed
+                        | EffectiveStatus::Interrupted
+                        | EffectiveStatus::Waiting
+                        | EffectiveStatus::Conditions
+                )
         };
         let Some(choice) = chosen.choices.iter().find(cut_off).or_else(|| chosen.choices.first()) else {
             let block = findings.iter().find(|finding| finding.code == FindingCode::DependencyBlock)?;

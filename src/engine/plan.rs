@@ -23,7 +23,6 @@ use crate::model::FindingCode;
 use crate::model::Mode;
 use crate::model::Next;
 use crate::model::Options;
-use crate::model::Owner;
 use crate::model::Plan;
 use crate::model::Progress;
 use crate::model::Run;
@@ -126,7 +125,7 @@ impl PlanInputs<'_> {
             patch: None,
             native: Value::Null,
         };
-        let live_owner = matches!(evidence.owner, Owner::Live { .. });
+        let live_owner = findings.iter().any(|finding| finding.code == FindingCode::LiveOwner);
         Planned {
             plan,
             findings,

@@ -3,6 +3,9 @@
 //! Problems are reported, never fixed.
 
 use super::command;
+use super::reconciled::ReconciledRun;
+use super::reports::begun_by;
+use crate::model::Attempt;
 use crate::model::Evidence;
 use crate::model::FileFact;
 use crate::model::Finding;
@@ -25,6 +28,17 @@ pub(super) fn findings(run: &Run, evidence: &Evidence, options: &Options) -> Vec
     findings.extend(plan_document(run, evidence));
     findings.extend(aborted(run, options));
     findings
+}
+
+/// Reports the steps that other living drivers have in progress.
+pub(super) fn driven_elsewhere(reconciled: &ReconciledRun<'_>) -> Vec<Finding> {
+    let run = reconciled.run;
+    let driven = (0..run.steps.len()).filter(|at| reconciled.is_driven_elsewhere(*at));
+    let finding = |attempt: &Attempt| {
+        let message = format!("{} is in progress: {}", attempt.step, begun_by(attempt));
+        Finding::new(FindingCode::LiveOwner, message).on(&attempt.step).fix(command::on_run("status", &run.id, ""))
+    };
+    driven.filter_map(|at| reconciled.attempt(at)).map(|(attempt, _)| finding(attempt)).collect()
 }
 
 /// Returns the blocking problem with the working folder, if any: a missing worktree or the wrong branch.

@@ -172,7 +172,7 @@ fn admits(run: &Run, evidence: &Evidence, next: &Next, force: bool) -> bool {
     // A step without its declared outputs can only be recorded by force.
     let is_unproved =
         next.action == Action::Verify && !unproved(run, run.step(&next.step).unwrap(), evidence).is_empty();
-    let limits = ChangeLimits { force: force || is_unproved, attempt_limit: 3 };
+    let limits = ChangeLimits { force: force || is_unproved, ..ChangeLimits::of(3) };
     matches!(admit(run, evidence, &[], change, limits), Ok(Admitted::Change { .. }))
 }
 
@@ -437,7 +437,7 @@ fn ten_thousand_steps_are_planned() {
         let all = Options { from: run.steps.iter().map(|step| step.id.clone()).take(100).collect(), ..options() };
         planned(&run, &Evidence::default(), &all);
         let begin = ChangeKind::Begin { step: StepId::new("S9999"), part: None, agent: None, attempt: 0 };
-        let limits = ChangeLimits { force: true, attempt_limit: 3 };
+        let limits = ChangeLimits { force: true, ..ChangeLimits::of(3) };
         let _ = admit(&run, &Evidence::default(), &[], Change { at: at(0), kind: begin }, limits);
     }
 }

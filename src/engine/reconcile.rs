@@ -7,12 +7,15 @@ use std::collections::BTreeSet;
 use super::command;
 use super::graph::Graph;
 use super::propagate::propagate;
+use super::reports::attempts;
+use crate::model::Attempt;
 use crate::model::CommitFact;
 use crate::model::Evidence;
 use crate::model::EvidenceRecord;
 use crate::model::FileFact;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::Presence;
 use crate::model::Proof;
 use crate::model::RelPath;
 use crate::model::ReviewVerdict;
@@ -76,6 +79,8 @@ pub(super) struct Reconciled {
     /// The reasons besides the recorded status, by position; short statements for people.
     pub(super) reasons: Vec<Vec<String>>,
     pub(super) findings: Vec<Finding>,
+    /// The attempts that are going on, by position.
+    pub(super) attempts: BTreeMap<usize, (Attempt, Presence)>,
 }
 
 /// Returns the effective status of every step, by position in `run.steps`.
@@ -87,8 +92,15 @@ pub(crate) fn effective_statuses(run: &Run, evidence: &Evidence, load_findings: 
 pub(super) fn unproved(run: &Run, step: &Step, evidence: &Evidence) -> Vec<String> {
     let step = Step { status: Status::Completed, ..step.clone() };
     let index = EvidenceIndex::default();
-    let reconciler =
-        Reconciler { run, step: &step, evidence, index: &index, reasons: Vec::new(), findings: Vec::new() };
+    let reconciler = Reconciler {
+        run,
+        step: &step,
+        evidence,
+        index: &index,
+        goes_on: false,
+        reasons: Vec::new(),
+        findings: Vec::new(),
+    };
     let problem = |path: &RelPath| Some(format!("{path} {}", reconciler.problem_of(path, run.started_at)?.1));
     let Proof { outputs, outputs_any, .. } = &step.proof;
     let problems: Vec<String> = outputs.iter().filter_map(problem).collect();
@@ -109,10 +121,15 @@ pub(super) fn reconcile(run: &Run, graph: &Graph<'_>, evidence: &Evidence, load_
         .map(StepId::as_str)
         .collect();
     let index = EvidenceIndex::of(run, evidence);
-    let mut reconciled = Reconciled { effective_statuses: Vec::new(), reasons: Vec::new(), findings: Vec::new() };
-    for step in &run.steps {
+    let attempts = attempts(run, graph, evidence);
+    let mut reconciled =
+        Reconciled { effective_statuses: Vec::new(), reasons: Vec::new(), findings: Vec::new(), attempts };
+    for (at, step) in run.steps.iter().enumerate() {
+        let attempt = reconciled.attempts.get(&at);
+        // Only the attempt of a driver that is gone was cut off.
+        let goes_on = attempt.is_some_and(|(_, presence)| matches!(presence, Presence::Caller | Presence::Alive));
         let mut reconciler =
-            Reconciler { run, step, evidence, index: &index, reasons: Vec::new(), findings: Vec::new() };
+            Reconciler { run, step, evidence, index: &index, goes_on, reasons: Vec::new(), findings: Vec::new() };
         let effective_status = if unreadable.contains(step.id.as_str()) {
             EffectiveStatus::Unreadable
         } else {
@@ -181,6 +198,8 @@ struct Reconciler<'a> {
     step: &'a Step,
     evidence: &'a Evidence,
     index: &'a EvidenceIndex<'a>,
+    /// Whether its current attempt has a living driver.
+    goes_on: bool,
     reasons: Vec<String>,
     findings: Vec<Finding>,
 }
@@ -286,7 +305,11 @@ impl Reconciler<'_> {
             self.note(FindingCode::CompletedByEvidence, message, "nothing to do: the next checkpoint records it");
             return EffectiveStatus::Done;
         }
-        if self.step.idempotent { EffectiveStatus::Interrupted } else { self.outcome_unknown("was cut off") }
+        if self.step.idempotent || self.goes_on {
+            EffectiveStatus::Interrupted
+        } else {
+            self.outcome_unknown("was cut off")
+        }
     }
 
     /// Rule 11: a step that must not run twice is never rerun automatically.

@@ -1,9 +1,13 @@
 //! Questions that the planner and transitions both ask about a run: which steps may start, which are behind a gate, where a
 //! failure goes back to. Both use this module, so they agree.
 
+use std::collections::BTreeMap;
+
 use super::graph::Graph;
 use super::reconcile::EffectiveStatus;
 use super::reconcile::Reconciled;
+use crate::model::Attempt;
+use crate::model::Presence;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
 use crate::model::Status;
@@ -19,6 +23,8 @@ pub(super) struct ReconciledRun<'a> {
     pub(super) effective_statuses: &'a [EffectiveStatus],
     /// The reasons besides the recorded status, by position.
     pub(super) reasons: &'a [Vec<String>],
+    /// The attempts that are going on, by position.
+    pub(super) attempts: &'a BTreeMap<usize, (Attempt, Presence)>,
 }
 
 /// Why a person has to decide before a step is retried (rule 4).
@@ -30,13 +36,35 @@ pub(super) enum Limit {
 
 impl<'a> ReconciledRun<'a> {
     pub(super) fn of(run: &'a Run, graph: &'a Graph<'a>, reconciled: &'a Reconciled) -> Self {
-        Self { run, graph, effective_statuses: &reconciled.effective_statuses, reasons: &reconciled.reasons }
+        Self {
+            run,
+            graph,
+            effective_statuses: &reconciled.effective_statuses,
+            reasons: &reconciled.reasons,
+            attempts: &reconciled.attempts,
+        }
     }
 }
 
 impl ReconciledRun<'_> {
     pub(super) fn effective_status(&self, at: usize) -> EffectiveStatus {
         self.effective_statuses.get(at).copied().unwrap_or(EffectiveStatus::Open)
+    }
+
+    /// Returns the attempt at a step that is going on, with whether its driver is still there.
+    pub(super) fn attempt(&self, at: usize) -> Option<(&Attempt, Presence)> {
+        let attempt = self.attempts.get(&at).map(|(attempt, presence)| (attempt, *presence));
+        attempt.filter(|_| self.effective_status(at) == EffectiveStatus::Interrupted)
+    }
+
+    /// Returns the caller's own attempt at a step.
+    pub(super) fn own_attempt(&self, at: usize) -> Option<&Attempt> {
+        self.attempt(at).filter(|(_, presence)| *presence == Presence::Caller).map(|(attempt, _)| attempt)
+    }
+
+    /// Tells whether another living driver has the step in progress.
+    pub(super) fn is_driven_elsewhere(&self, at: usize) -> bool {
+        matches!(self.attempt(at), Some((_, Presence::Alive)))
     }
 
     /// Returns the reasons for the effective status of a step: short statements for people.

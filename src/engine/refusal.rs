@@ -18,6 +18,8 @@ pub(crate) enum RefusalKind {
     No,
     /// A person has to decide.
     Person,
+    /// Another driver is at it.
+    Conflict,
     /// The request contradicts itself.
     Usage,
     /// The state was written by a newer version.

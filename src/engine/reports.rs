@@ -8,11 +8,15 @@ use super::context::TITLE_CHARS;
 use super::context::line;
 use super::context::safe;
 use super::graph::Graph;
+use crate::model::Attempt;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Decision;
 use crate::model::DecisionKind;
+use crate::model::Evidence;
+use crate::model::Presence;
 use crate::model::Run;
+use crate::model::RunStatus;
 use crate::model::Statement;
 use crate::model::StatementKind;
 use crate::model::Status;
@@ -46,7 +50,7 @@ pub(super) fn handed(run: &Run, graph: &Graph<'_>, statements: &[Statement], ste
             StatementKind::Report(report) if report.part.is_none() => {
                 last.extend(graph.position(&report.step).map(|at| (at, report)));
             }
-            StatementKind::Report(_) => {}
+            StatementKind::Report(_) | StatementKind::Begun(_) => {}
             StatementKind::Decision(decision) => {
                 let about = decision.step.as_ref().map(|step| graph.position(step));
                 if about != Some(None) {
@@ -75,6 +79,34 @@ pub(super) fn handed(run: &Run, graph: &Graph<'_>, statements: &[Statement], ste
     }
 }
 
+/// Returns the attempts that are going on, by position of their step: the last one that was begun of each step in progress. A pause ends
+/// them.
+pub(super) fn attempts(run: &Run, graph: &Graph<'_>, evidence: &Evidence) -> BTreeMap<usize, (Attempt, Presence)> {
+    let mut attempts = BTreeMap::new();
+    if run.status == RunStatus::Paused {
+        return attempts;
+    }
+    for statement in evidence.statements.iter().filter(|statement| belongs_to(run, statement)) {
+        let StatementKind::Begun(attempt) = &statement.kind else { continue };
+        let Some(at) = graph.position(&attempt.step) else { continue };
+        let Some(presence) = evidence.presences.get(&(attempt.step.clone(), attempt.attempt)) else { continue };
+        if run.steps[at].status == Status::InProgress && run.steps[at].attempts.max(1) == attempt.attempt {
+            attempts.insert(at, (attempt.clone(), *presence));
+        }
+    }
+    attempts
+}
+
+/// Describes who began an attempt, and when.
+pub(super) fn begun_by(attempt: &Attempt) -> String {
+    let Attempt { driver, at, .. } = attempt;
+    let who = match &driver.session {
+        Some(session) => format!("session {}", clean_line(session, 40)),
+        None => format!("process {} on {}", driver.pid, clean_line(&driver.host, 64)),
+    };
+    format!("{who} began it at {at}")
+}
+
 /// Returns what the run was told, oldest first.
 pub(crate) fn said(run: &Run, statements: &[Statement]) -> (Vec<StepReport>, Vec<Decision>) {
     let (mut reports, mut decisions) = (Vec::new(), Vec::new());
@@ -82,6 +114,7 @@ pub(crate) fn said(run: &Run, statements: &[Statement]) -> (Vec<StepReport>, Vec
         match &statement.kind {
             StatementKind::Report(report) => reports.push(safe_report(report.clone())),
             StatementKind::Decision(decision) => decisions.push(safe_decision(decision.clone())),
+            StatementKind::Begun(_) => {}
         }
     }
     (reports, decisions)
@@ -137,6 +170,7 @@ impl Statement {
         match &self.kind {
             StatementKind::Report(report) => report.at,
             StatementKind::Decision(decision) => decision.at,
+            StatementKind::Begun(attempt) => attempt.at,
         }
     }
 }

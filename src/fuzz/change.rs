@@ -37,7 +37,7 @@ pub(super) fn all(mut opened: OpenedRun, mut bundle: Bundle) {
         let planned = project::plan(&opened, run, &evidence);
         let Some((kind, force)) = read(run, &planned, &line) else { continue };
         let change = Change { at: clock().now, kind };
-        let guard = ChangeLimits { force, attempt_limit: 3 };
+        let guard = ChangeLimits { force, ..ChangeLimits::of(3) };
         let draft = || opened.draft(&evidence, change.clone(), guard);
         let drafted = match draft() {
             Ok(ChangeDraft::Checkpoint(drafted)) => drafted,

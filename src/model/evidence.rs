@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
+use super::Presence;
 use super::RelPath;
 use super::RollBackRecord;
 use super::SessionLine;
@@ -81,6 +82,8 @@ pub(crate) struct Evidence {
     pub(crate) records: Vec<EvidenceRecord>,
     /// What was said about the run, oldest first.
     pub(crate) statements: Vec<Statement>,
+    /// Whether the driver of each attempt, by step and number, is still there.
+    pub(crate) presences: BTreeMap<(StepId, u32), Presence>,
     /// Digests of the current definitions of recorded steps, for dialects that leave them out of the run.
     pub(crate) definitions: BTreeMap<StepId, String>,
     /// Rollbacks of this run and of runs in the same log, oldest first.

@@ -73,7 +73,7 @@ pub(crate) use plan::{
     ReferencedFile, RunHeader, StepGroups, Strategy, Verdict,
 };
 pub(crate) use repair::{CommitTrace, FinishedTrace, RebuiltValue, Reconstruction, Traces};
-pub(crate) use report::{Decision, DecisionKind, Statement, StatementKind, StepReport};
+pub(crate) use report::{Attempt, Decision, DecisionKind, DriverId, Presence, Statement, StatementKind, StepReport};
 pub(crate) use rollback::{AffectedCommit, GitImpact, RollBack, RollBackRecord};
 pub(crate) use run::{
     FollowUp, Part, PartKind, Proof, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord,

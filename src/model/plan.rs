@@ -1,6 +1,7 @@
 //! The result of the planner, as published in `schemas/plan.schema.json`.
 
 use schemars::JsonSchema;
+use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -125,7 +126,7 @@ pub(crate) struct Next {
 }
 
 /// What to do with a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Action {
     /// Check the evidence and record the result; run nothing.

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
+use super::Action;
 use super::DialectId;
 use super::RelPath;
 use super::ReviewVerdict;
@@ -24,8 +25,48 @@ pub(crate) struct Statement {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum StatementKind {
+    Begun(Attempt),
     Report(StepReport),
     Decision(Decision),
+}
+
+/// An attempt at a step, and the driver that began it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Attempt {
+    pub(crate) step: StepId,
+    pub(crate) at: Timestamp,
+    /// From 1.
+    pub(crate) attempt: u32,
+    /// What was to be done, and why, when it was begun.
+    pub(crate) action: Action,
+    pub(crate) reason: String,
+    pub(crate) driver: DriverId,
+}
+
+/// The client's session that drives a run, else the process that called.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct DriverId {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) session: Option<String>,
+    pub(crate) pid: u32,
+    /// In clock ticks since boot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) process_start: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) boot_id: Option<String>,
+    pub(crate) host: String,
+}
+
+/// Whether a driver is still there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Presence {
+    /// It is the caller.
+    Caller,
+    /// It is another one, and lives.
+    Alive,
+    Gone,
+    /// It cannot be known: another host, or a system that does not tell.
+    Unknown,
 }
 
 /// What came back for a step. Its texts are untrusted.

@@ -18,8 +18,7 @@ use crate::dialect::StateHome;
 use crate::dialect::by_id;
 use crate::engine;
 use crate::engine::ChangeLimits;
-use crate::engine::Refusal;
-use crate::engine::RefusalKind;
+use crate::engine::Rebegin;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Clock;
@@ -28,6 +27,7 @@ use crate::model::Edit;
 use crate::model::EditKind;
 use crate::model::Evidence;
 use crate::model::Finding;
+use crate::model::Next;
 use crate::model::Options;
 use crate::model::Outcome;
 use crate::model::Owner;
@@ -49,10 +49,16 @@ use crate::store::StoreError;
 pub(crate) struct ChangeRequest {
     pub(crate) kind: ChangeKind,
     pub(crate) force: bool,
+    pub(crate) rebegin: Rebegin,
     pub(crate) if_revision: Option<String>,
 }
 
 impl ChangeRequest {
+    /// Returns the request of a change that overrides nothing.
+    pub(crate) fn of(kind: ChangeKind) -> Self {
+        Self { kind, force: false, rebegin: Rebegin::No, if_revision: None }
+    }
+
     /// Parses a change from JSON (`--json`), of the kind that matches the verb.
     pub(crate) fn from_json(text: &str, verb: &str) -> Result<ChangeKind, OpError> {
         let usage = |message: String| OpError::Usage { message, hints: vec!["piton schema change".to_owned()] };
@@ -89,32 +95,16 @@ pub(crate) fn input(source: &str) -> Result<String, OpError> {
     Ok(store::text_input(source)?)
 }
 
-/// Refuses to begin a step of a session by hand: the runner begins each of its steps itself.
-fn check_begin(location: &RunLocation, kind: &ChangeKind) -> Result<(), OpError> {
-    if !matches!(kind, ChangeKind::Begin { .. }) || by_id(location.candidate.dialect).state_home() != StateHome::Home {
-        return Ok(());
-    }
-    let name = engine::quoted(&location.candidate.name);
-    Err(OpError::Refused(Refusal {
-        kind: RefusalKind::No,
-        message: format!("{} is a session of `piton run`, which begins its steps itself", location.candidate.name),
-        hints: vec![
-            format!("piton resume {name}"),
-            format!("piton finish STEP --run {name}, for one that was done by hand"),
-        ],
-    }))
-}
-
 /// Records one change.
 pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Report, OpError> {
     let location = select::location(ctx)?;
     let locked = LockedRun::open(ctx, &location)?;
-    check_begin(&location, &request.kind)?;
     locked.check_not_driven()?;
     let run = locked.opened.run()?;
     locked.check_revision(run, request.if_revision.as_deref())?;
     let kind = resolve_ids(ctx, &locked.opened, run, request.kind)?;
-    let mut written = locked.apply(kind, request.force)?;
+    let limits = ChangeLimits { force: request.force, ..locked.limits() };
+    let mut written = locked.apply(kind, &locked.evidence(), limits, None)?;
     written.findings.extend(locked.renew_lease(written.change));
     if !written.moves_files {
         // Still under the lock, so that the reported revision is that of this change.
@@ -136,12 +126,13 @@ pub(crate) struct Written {
     pub(crate) step: Option<StepId>,
     pub(crate) files: Vec<RelPath>,
     /// The state may have moved.
-    moves_files: bool,
+    pub(super) moves_files: bool,
     /// The message if the state had the change already.
     pub(crate) already: Option<String>,
     pub(crate) message: String,
+    pub(crate) edits: Vec<Edit>,
     /// Findings that `--force` overrode.
-    findings: Vec<Finding>,
+    pub(crate) findings: Vec<Finding>,
 }
 
 /// A run that is locked and loaded: the only way to write changes.
@@ -215,14 +206,32 @@ impl<'a> LockedRun<'a> {
         Err(OpError::Moved { expected: expected.to_owned(), found, run: run.id.as_str().to_owned() })
     }
 
-    /// Admits, edits, checks and commits one change.
-    pub(crate) fn apply(&self, kind: ChangeKind, force: bool) -> Result<Written, OpError> {
+    /// Returns the limits of a caller that overrides nothing.
+    pub(crate) fn limits(&self) -> ChangeLimits {
+        ChangeLimits::of(self.ctx.project.config.limits.attempts)
+    }
+
+    /// Returns the revision after a change: no other writer comes in between under the lock.
+    pub(super) fn revision_after(self, written: &Written) -> String {
+        let mut opened = self.opened;
+        store::lay_edits_over(&mut opened.files, &opened.candidate.reads, &written.edits);
+        opened.revision()
+    }
+
+    /// Gathers the evidence that a change is judged by, without git.
+    pub(crate) fn evidence(&self) -> Evidence {
+        self.ctx.evidence(&self.opened, false)
+    }
+
+    /// Admits, edits, checks and commits one change. `planned` is what the plan says about a step that begins.
+    pub(crate) fn apply(
+        &self,
+        kind: ChangeKind,
+        evidence: &Evidence,
+        limits: ChangeLimits,
+        planned: Option<&Next>,
+    ) -> Result<Written, OpError> {
         let run = self.opened.run()?;
-        let mut evidence = self.ctx.evidence(&self.opened, false);
-        if matches!(kind, ChangeKind::Begin { .. }) {
-            self.ctx.inspect_workspace(&self.opened, &mut evidence);
-        }
-        let guard = ChangeLimits { force, attempt_limit: self.ctx.project.config.limits.attempts };
         let change = Change { at: self.clock().now, kind: kind.without_secrets() };
         let (name, step) = (change.kind.as_str(), change.kind.step().cloned());
         let mut written = Written {
@@ -233,9 +242,10 @@ impl<'a> LockedRun<'a> {
             moves_files: false,
             already: None,
             message: String::new(),
+            edits: Vec::new(),
             findings: Vec::new(),
         };
-        let PreparedChange { change, edits, findings } = match self.opened.draft(&evidence, change, guard)? {
+        let PreparedChange { change, edits, findings } = match self.opened.draft(evidence, change, limits)? {
             ChangeDraft::Checkpoint(drafted) => drafted,
             ChangeDraft::Already(message) => return Ok(Written { already: Some(message.clone()), message, ..written }),
         };
@@ -244,6 +254,8 @@ impl<'a> LockedRun<'a> {
         if let Some(statement) = engine::statement(run, &change) {
             let (root, data_dir) = self.opened.reports_dir();
             store::reports::append(root, &data_dir, &statement)?;
+        } else if let (ChangeKind::Begin { attempt, .. }, Some(next)) = (&change.kind, planned) {
+            written.findings.extend(self.note_attempt(run, next, *attempt));
         }
         self.commit_as(change.kind.as_str(), change.kind.step(), &edits)?;
         self.log(&change);
@@ -251,6 +263,7 @@ impl<'a> LockedRun<'a> {
         written.message = message(run, &change.kind);
         written.files = edits.iter().map(|edit| edit.path.clone()).collect();
         written.moves_files = edits.iter().any(|edit| matches!(edit.kind, EditKind::Remove { .. }));
+        written.edits = edits;
         Ok(written)
     }
 
@@ -325,7 +338,12 @@ impl<'a> LockedRun<'a> {
 }
 
 /// Resolves typed ids to the ids of the run.
-fn resolve_ids(ctx: &ProjectContext, opened: &OpenedRun, run: &Run, kind: ChangeKind) -> Result<ChangeKind, OpError> {
+pub(super) fn resolve_ids(
+    ctx: &ProjectContext,
+    opened: &OpenedRun,
+    run: &Run,
+    kind: ChangeKind,
+) -> Result<ChangeKind, OpError> {
     let find = |step: &StepId, part: Option<String>| -> Result<(StepId, Option<String>), OpError> {
         let step = plan::resolve(run, step.as_str())?;
         let part = part.map(|part| plan::resolve_part(run, &step, &part)).transpose()?;
@@ -413,12 +431,7 @@ fn message(run: &Run, kind: &ChangeKind) -> String {
 /// Reports what was written and the next command.
 fn report(ctx: &ProjectContext, opened: &OpenedRun, written: Written) -> Report {
     let revision = opened.revision();
-    let next = match written.step.as_ref().filter(|_| written.change == "begin") {
-        Some(step) => {
-            Some(format!("piton finish {} --run {}", engine::quoted(step.as_str()), engine::quoted(&written.run)))
-        }
-        None => next_command(ctx, opened, &revision),
-    };
+    let next = next_command(ctx, opened, &revision);
     let body = Body::Checkpoint(CheckpointReport {
         run: crate::model::RunId::new(&written.run),
         change: written.change.to_owned(),
@@ -428,6 +441,7 @@ fn report(ctx: &ProjectContext, opened: &OpenedRun, written: Written) -> Report 
         revision,
         files: written.files,
         next,
+        brief: None,
     });
     Report { findings: written.findings, ..Report::ok(body) }
 }

@@ -102,6 +102,7 @@ pub(crate) fn exit_of_error(error: &OpError) -> Exit {
             RefusalKind::NotFound => Exit::NotFound,
             RefusalKind::No => Exit::No,
             RefusalKind::Person => Exit::Person,
+            RefusalKind::Conflict => Exit::Conflict,
             RefusalKind::Usage => Exit::Usage,
             RefusalKind::Newer => Exit::Newer,
         },

@@ -8,6 +8,7 @@
 //! - Every other file is the verb of its name; `cleanup` is `archive --all`, `patch` is `plan --patch`.
 
 mod archive;
+mod begin;
 mod change;
 mod cleanup;
 mod context;
@@ -38,7 +39,9 @@ mod status;
 mod validate;
 mod workflow;
 
+pub(crate) use crate::engine::Rebegin;
 pub(crate) use archive::archive;
+pub(crate) use begin::begin;
 pub(crate) use change::ChangeRequest;
 pub(crate) use change::change;
 pub(crate) use change::input;

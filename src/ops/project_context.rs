@@ -295,6 +295,11 @@ impl ProjectContext {
         moved.unwrap_or_else(|| location.clone())
     }
 
+    /// Returns the caller, with the client's process as the owner if the client reported it.
+    pub(super) fn caller(&self) -> store::Caller {
+        store::session::caller(&self.project, &self.environment)
+    }
+
     /// Gathers the evidence a run asks for. `with_git` is false if no process may be started.
     pub(crate) fn evidence(&self, opened: &OpenedRun, with_git: bool) -> Evidence {
         let wanted = &opened.loaded.wanted;
@@ -308,6 +313,7 @@ impl ProjectContext {
             inspect_witnesses(opened, &mut evidence);
             read_definitions(opened, &mut evidence);
             evidence.statements = opened.loaded.run.as_ref().map(|run| opened.statements(run)).unwrap_or_default();
+            evidence.presences = store::reports::presences(&evidence.statements, || self.caller());
             self.inspect_branch(opened, &mut evidence);
             return evidence;
         }

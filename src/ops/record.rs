@@ -6,16 +6,20 @@ use serde::Serialize;
 use super::change::LockedRun;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
+use crate::model::Attempt;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::EvidenceRecord;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::Next;
 use crate::model::RelPath;
 use crate::model::RollBack;
 use crate::model::RollBackRecord;
 use crate::model::Run;
 use crate::model::SessionEvent;
+use crate::model::Statement;
+use crate::model::StatementKind;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Timestamp;
@@ -82,7 +86,7 @@ impl LockedRun<'_> {
     }
 
     fn caller(&self) -> Caller {
-        store::session::caller(&self.ctx().project, &self.ctx().environment)
+        self.ctx().caller()
     }
 
     /// Records in the log of the client's session that it wrote to this run. Write errors are ignored.
@@ -93,6 +97,17 @@ impl LockedRun<'_> {
         let log = SessionLog::of(project, session);
         let run = store::session::driven_run(project, &files.root, &files.data_dir, &files.state);
         let _ = log.begin(project, self.clock().now, SessionEvent::Drives(run));
+    }
+
+    /// Records who begins an attempt, and for what. Written before the checkpoint: a call that is killed in between counts no attempt.
+    pub(super) fn note_attempt(&self, run: &Run, next: &Next, attempt: u32) -> Option<Finding> {
+        let driver = store::reports::driver(&self.caller());
+        let (step, reason) = (next.step.clone(), next.reason.clone());
+        let attempt = Attempt { step, at: self.clock().now, attempt, action: next.action, reason, driver };
+        let kind = StatementKind::Begun(attempt);
+        let statement = Statement { run: run.id.as_str().to_owned(), dialect: run.dialect, kind };
+        let (root, data_dir) = self.opened.reports_dir();
+        unwritten("who began the step", store::reports::note_attempt(root, &data_dir, &statement))
     }
 
     /// Records digests of a finished step's outputs, so that a later plan can tell whether they changed.

@@ -182,7 +182,7 @@ fn from_evidence(
 
 /// Writes a rebuilt state that describes `run`. Returns where the replaced bytes are kept.
 fn rebuild(ctx: &ProjectContext, locked: &LockedRun<'_>, run: &Run, traces: Traces) -> Result<Vec<String>, OpError> {
-    let guard = ChangeLimits { force: false, attempt_limit: ctx.project.config.limits.attempts };
+    let guard = ChangeLimits::of(ctx.project.config.limits.attempts);
     let change = Change { at: ctx.clock.now, kind: ChangeKind::Repair(Box::new(traces)) };
     let change = match engine::admit(run, &Evidence::default(), &[], change, guard).map_err(OpError::Refused)? {
         Admitted::Change { change, .. } => change,

@@ -185,6 +185,9 @@ pub(crate) struct CheckpointReport {
     pub(crate) files: Vec<RelPath>,
     /// The most useful next command.
     pub(crate) next: Option<String>,
+    /// What the agent of a step that begins has to know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) brief: Option<Context>,
 }
 
 /// The start of the next step of work (`resume/1`).

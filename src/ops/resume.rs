@@ -12,6 +12,7 @@ use super::report::Body;
 use super::report::Report;
 use super::report::ResumeReport;
 use crate::engine;
+use crate::engine::ChangeLimits;
 use crate::engine::Planned;
 use crate::model::Action;
 use crate::model::ChangeKind;
@@ -117,7 +118,8 @@ fn take(
     locked.check_revision(run, Some(&seen.revision()))?;
     let mut findings = Vec::new();
     for kind in bookkeeping(run, &planned, request) {
-        locked.apply(kind, request.plan.force)?;
+        let limits = ChangeLimits { force: request.plan.force, ..locked.limits() };
+        locked.apply(kind, &locked.evidence(), limits, None)?;
         locked = locked.reload();
     }
     findings.extend(locked.take_lease("resume"));

@@ -122,7 +122,7 @@ impl Ledger {
     pub(super) fn record(&mut self, kind: ChangeKind, facts: Facts, force: bool) -> Result<(), RunError> {
         let at = self.ticker.now().now;
         // The `retry` of a step limits its tries, not the engine.
-        let guard = ChangeLimits { force, attempt_limit: u32::MAX };
+        let guard = ChangeLimits { force, ..ChangeLimits::of(u32::MAX) };
         let run = self.relevant_part(&kind);
         match engine::admit(&run, &Evidence::default(), &[], Change { at, kind }, guard)? {
             Admitted::Change { change, .. } => self.append(Event::Change(change), facts),

@@ -3,18 +3,31 @@
 //! A line is durable before the checkpoint that it belongs to is written, so that nothing that was acknowledged is lost. The log is never
 //! rotated.
 
+use std::collections::BTreeMap;
+
 use camino::Utf8Path;
 
 use super::error::StoreError;
 use super::journal;
 use super::lock;
 use super::path::Root;
+use super::process;
+use super::process::Caller;
+use super::process::Process;
+use crate::model::Attempt;
 use crate::model::DialectId;
+use crate::model::DriverId;
+use crate::model::Presence;
 use crate::model::RelPath;
 use crate::model::RunId;
 use crate::model::Statement;
+use crate::model::StatementKind;
+use crate::model::StepId;
+use crate::model::clean_line;
 
 const LOG: &str = "reports.jsonl";
+/// Characters of a session id that count.
+const SESSION_CHARS: usize = 128;
 
 /// Appends a line, creating the folder if needed, and returns when it is durable.
 ///
@@ -25,6 +38,67 @@ pub(crate) fn append(root: &Utf8Path, data_dir: &RelPath, statement: &Statement)
     let data_path = Root::open(root)?.target(data_dir)?;
     lock::create_data_dir(&data_path)?;
     journal::append_durably(&data_path, LOG, statement)
+}
+
+/// Appends the beginning of an attempt. It need not be durable: a power loss takes the driver with it.
+///
+/// # Errors
+///
+/// When it cannot be written.
+pub(crate) fn note_attempt(root: &Utf8Path, data_dir: &RelPath, statement: &Statement) -> Result<(), StoreError> {
+    let data_path = Root::open(root)?.target(data_dir)?;
+    lock::create_data_dir(&data_path)?;
+    journal::append(&data_path, LOG, statement, u64::MAX)
+}
+
+/// Returns the caller as the driver of an attempt.
+pub(crate) fn driver(caller: &Caller) -> DriverId {
+    DriverId {
+        session: caller.session.as_deref().map(|id| clean_line(id, SESSION_CHARS)),
+        pid: caller.owner.pid,
+        process_start: caller.owner.start,
+        boot_id: caller.boot_id.clone(),
+        host: caller.host.clone(),
+    }
+}
+
+/// Returns for each attempt, by step and number, whether its driver is still there.
+pub(crate) fn presences(
+    statements: &[Statement],
+    caller: impl FnOnce() -> Caller,
+) -> BTreeMap<(StepId, u32), Presence> {
+    let begun = |statement: &Statement| matches!(statement.kind, StatementKind::Begun(_));
+    if !statements.iter().any(begun) {
+        return BTreeMap::new();
+    }
+    let caller = caller();
+    let attempts = statements.iter().filter_map(|statement| match &statement.kind {
+        StatementKind::Begun(attempt) => Some(attempt),
+        StatementKind::Report(_) | StatementKind::Decision(_) => None,
+    });
+    let presence = |attempt: &Attempt| ((attempt.step.clone(), attempt.attempt), presence(&attempt.driver, &caller));
+    attempts.map(presence).collect()
+}
+
+fn presence(driver: &DriverId, caller: &Caller) -> Presence {
+    let process = Process { pid: driver.pid, start: driver.process_start };
+    let is_this_machine = driver.host == caller.host;
+    let is_this_boot = is_this_machine && driver.boot_id == caller.boot_id;
+    match (&driver.session, &caller.session) {
+        (Some(of_driver), Some(of_caller)) if clean_line(of_caller, SESSION_CHARS) == *of_driver => Presence::Caller,
+        // The client lives, but its session was replaced.
+        (Some(_), Some(_)) if is_this_boot && process == caller.owner => Presence::Gone,
+        (None, _) | (_, None) if is_this_boot && (process == caller.owner || caller.ancestors.contains(&process)) => {
+            Presence::Caller
+        }
+        (_, _) if !is_this_machine => Presence::Unknown,
+        (_, _) if !is_this_boot => Presence::Gone,
+        (_, _) => match process::is_alive(process) {
+            Some(true) => Presence::Alive,
+            Some(false) => Presence::Gone,
+            None => Presence::Unknown,
+        },
+    }
 }
 
 /// Reads what was said about a run, oldest first. Lines that do not parse are left out.

@@ -39,9 +39,9 @@ const CASES: [Case; 12] = [
         code: 2,
         name: "usage",
         project: projects::ccw,
-        words: &["begin"],
+        words: &["finish"],
         says: "required arguments were not provided: <STEP>",
-        hints: "Usage: piton begin",
+        hints: "Usage: piton finish",
     },
     Case { code: 3, name: "not-found", project: Sandbox::new, words: &["plan"], says: "No", hints: "piton start" },
     Case {

@@ -1,6 +1,7 @@
 //! Black-box tests, one file per verb.
 
 mod aios;
+mod begin;
 mod ccw;
 mod cleanup;
 mod demo;

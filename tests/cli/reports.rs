@@ -90,7 +90,7 @@ fn what_a_review_found_reaches_the_rework_and_a_decision_everybody_after_it() {
 fn a_report_that_cannot_be_kept_refuses_the_change() {
     let sandbox = started();
     piton(&sandbox, &["begin", "plan"]).expect_code(0);
-    sandbox.dir(".piton/reports.jsonl");
+    sandbox.remove(".piton/reports.jsonl").dir(".piton/reports.jsonl");
     let state = || (sandbox.read("memory/state/phase.json"), sandbox.read("memory/state/execution.json"));
     let before = state();
     let output = piton(&sandbox, &["finish", "plan", "--summary", "Done"]);
@@ -108,5 +108,5 @@ fn reports_of_a_linked_work_tree_are_kept_at_the_top_of_the_main_one() {
     sandbox.piton(["begin", step.as_str()]).run().expect_code(0);
     sandbox.piton(["finish", step.as_str(), "--summary", "Reworked"]).run().expect_code(0);
     let log = sandbox.read(".piton/reports.jsonl");
-    assert!(log.lines().count() == 1 && log.contains("\"summary\":\"Reworked\""), "{log}");
+    assert!(log.lines().any(|line| line.contains("\"summary\":\"Reworked\"")), "{log}");
 }

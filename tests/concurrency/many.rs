@@ -283,7 +283,7 @@ const SYSTEMS: [System; 5] = [System::NineStep, System::Ccw, System::Aios, Syste
 impl Run<'_> {
     /// Returns a change that leaves a mark in the state, and one of another kind.
     fn words<'w>(&'w self, mark: &'w str, assigned: &'w str, is_begin: bool) -> Vec<&'w str> {
-        let begin = ["begin", self.step(), "--agent", mark, "--force", "--run", &self.name].to_vec();
+        let begin = ["begin", self.step(), "--agent", mark, "--again", "--force", "--run", &self.name].to_vec();
         let failed = ["finish", self.step(), "--status", "failed", "--error", mark, "--force", "--run", &self.name];
         let part = ["--part", "analyze_patterns", "--run", &self.name];
         match (self.system, is_begin) {

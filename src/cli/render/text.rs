@@ -175,6 +175,10 @@ impl Page {
     fn checkpoint(&mut self, checkpoint: &CheckpointReport) {
         let (tone, mark) = if checkpoint.recorded { (Tone::Good, "✅ ") } else { (Tone::Dim, "= ") };
         self.text.put(tone, mark).plain(format!("{}: {}", checkpoint.run, checkpoint.message)).end();
+        if let Some(brief) = &checkpoint.brief {
+            self.text.end();
+            self.context(brief);
+        }
         if let (Some(next), false) = (&checkpoint.next, self.quiet) {
             self.text.line(format!("→ {next}"));
         }

@@ -281,7 +281,7 @@ fn work_that_failed_too_often_is_skipped_or_forced() {
         let refusal = refused(&run, &[effective_status], begin("S"), FREE);
         assert_eq!(refusal.hints, ["piton skip S --run R --reason ...", "piton begin S --run R --force"]);
     }
-    let strict = ChangeLimits { force: false, attempt_limit: 4 };
+    let strict = ChangeLimits::of(4);
     assert_eq!(word(&ask(&run, &[EffectiveStatus::Failed], begin("S"), strict)), YES);
     run.steps[0].failures = u32::MAX;
     assert_eq!(word(&ask(&run, &[EffectiveStatus::Failed], begin("S"), FORCE)), YES);

@@ -1,5 +1,6 @@
 //! Checks that several changes share, with their refusals.
 
+use super::Rebegin;
 use super::TransitionCheck;
 use crate::engine::command;
 use crate::engine::preconditions::workspace_problem;
@@ -9,11 +10,13 @@ use crate::engine::reconciled::Limit;
 use crate::engine::refusal::Refusal;
 use crate::engine::refusal::RefusalKind;
 use crate::engine::refusal::refuse;
+use crate::engine::reports::begun_by;
 use crate::model::ChangeKind;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Outcome;
 use crate::model::Part;
+use crate::model::Presence;
 use crate::model::ReviewVerdict;
 use crate::model::RunStatus;
 use crate::model::Status;
@@ -45,6 +48,30 @@ impl TransitionCheck<'_> {
                 };
                 Err(refuse(RefusalKind::No, message, [hint]))
             }
+        }
+    }
+
+    /// Returns a message if the caller has the step in progress. Refuses if another driver does that lives, or may live.
+    pub(super) fn check_attempt(&self, at: usize) -> Result<Option<String>, Refusal> {
+        let Some((attempt, presence)) = self.reconciled.attempt(at) else { return Ok(None) };
+        let id = &attempt.step;
+        let begun = format!("{id} is in progress (attempt {})", attempt.attempt);
+        match (presence, self.limits.rebegin) {
+            (Presence::Caller, Rebegin::No) => {
+                let again = self.command("begin", id, " --again");
+                Ok(Some(format!("{begun}, begun by you; if its agent was lost: {again}")))
+            }
+            (Presence::Alive, _) => {
+                let message = format!("{begun}: {}, and is still there", begun_by(attempt));
+                Err(refuse(RefusalKind::Conflict, message, [command::on_run("status", &self.reconciled.run.id, "")]))
+            }
+            (Presence::Unknown, Rebegin::No | Rebegin::Again) => {
+                let message = format!("{begun}: {}, and whether it is still there cannot be known", begun_by(attempt));
+                Err(refuse(RefusalKind::Person, message, [self.command("begin", id, " --take-over")]))
+            }
+            (Presence::Caller, Rebegin::Again | Rebegin::TakeOver)
+            | (Presence::Unknown, Rebegin::TakeOver)
+            | (Presence::Gone, _) => Ok(None),
         }
     }
 

@@ -35,6 +35,26 @@ pub(crate) struct ChangeLimits {
     pub(crate) force: bool,
     /// Number of failures of one step before a person has to decide.
     pub(crate) attempt_limit: u32,
+    pub(crate) rebegin: Rebegin,
+}
+
+impl ChangeLimits {
+    /// Returns the limits of a caller that overrides nothing.
+    pub(crate) const fn of(attempt_limit: u32) -> Self {
+        Self { force: false, attempt_limit, rebegin: Rebegin::No }
+    }
+}
+
+/// What to do with an attempt that is going on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Rebegin {
+    /// Keep the caller's own; refuse if it is another driver's.
+    #[default]
+    No,
+    /// End the caller's own, because its agent was lost.
+    Again,
+    /// End the attempt of a driver of which nothing is known.
+    TakeOver,
 }
 
 /// An admitted change.
@@ -138,6 +158,8 @@ impl TransitionCheck<'_> {
         let (at, step) = self.find(id)?;
         if let Some(part) = &part {
             find_part(step, part)?;
+        } else if let Some(already) = self.check_attempt(at)? {
+            return Ok(Admission::Already(already));
         }
         self.check_has_work(at)?;
         self.check_not_aborted()?;

@@ -1,5 +1,7 @@
 //! The whole table: every effective status, every kind of step, every change.
 
+use std::collections::BTreeMap;
+
 use super::Admitted;
 use super::ChangeLimits;
 use super::Graph;
@@ -26,8 +28,8 @@ use crate::model::Status;
 use crate::model::StepId;
 use crate::model::StepKind;
 
-pub(super) const FREE: ChangeLimits = ChangeLimits { force: false, attempt_limit: 3 };
-pub(super) const FORCE: ChangeLimits = ChangeLimits { force: true, attempt_limit: 3 };
+pub(super) const FREE: ChangeLimits = ChangeLimits::of(3);
+pub(super) const FORCE: ChangeLimits = ChangeLimits { force: true, ..FREE };
 
 /// Every effective status, with a recorded status that leads to it.
 pub(super) const EFFECTIVE_STATUSES: [(EffectiveStatus, Status); 14] = [
@@ -61,6 +63,7 @@ pub(super) fn word(result: &Result<Admitted, Refusal>) -> &'static str {
             RefusalKind::NotFound => "not found",
             RefusalKind::No => NO,
             RefusalKind::Person => PERSON,
+            RefusalKind::Conflict => "conflict",
             RefusalKind::Usage => USAGE,
             RefusalKind::Newer => "newer",
         },
@@ -73,7 +76,8 @@ pub(super) fn ask(
     kind: ChangeKind,
     limits: ChangeLimits,
 ) -> Result<Admitted, Refusal> {
-    let reconciled = ReconciledRun { run, graph: &Graph::of(run), effective_statuses, reasons: &[] };
+    let reconciled =
+        ReconciledRun { run, graph: &Graph::of(run), effective_statuses, reasons: &[], attempts: &BTreeMap::new() };
     decide(&TransitionCheck { reconciled, evidence: &Evidence::default(), limits }, Change { at: at(0), kind })
 }
 

@@ -182,7 +182,7 @@ impl<'a> RollbackContext<'a> {
             let kind = ChangeKind::RollBack(Box::new(back)).without_secrets();
             return Ok((Change { at, kind }, edits.clone()));
         }
-        let guard = ChangeLimits { force, attempt_limit: self.ctx.project.config.limits.attempts };
+        let guard = ChangeLimits { force, ..self.locked.limits() };
         let change = Change { at, kind: ChangeKind::RollBack(Box::new(back)).without_secrets() };
         match self.locked.opened.draft(&self.evidence, change, guard)? {
             ChangeDraft::Checkpoint(PreparedChange { change, edits, .. }) => Ok((change, edits)),

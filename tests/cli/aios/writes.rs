@@ -89,7 +89,7 @@ epic_state:\r
         assert_eq!(began.at("/data/files"), json!([STATE]));
         assert_eq!(sandbox.read(STATE), FLOW.replacen("{ status: pending", "{ status: in_progress", 1));
         assert_eq!(sandbox.read(&format!("{STATE}.bak")), FLOW);
-        assert_eq!(next(&sandbox), "retry 5.1");
+        assert_eq!(next(&sandbox), "run 5.1");
         run(&sandbox, "finish 5.1");
         assert_eq!(sandbox.read(STATE), FLOW.replacen("{ status: pending", "{ status: completed", 1));
         assert_eq!(
@@ -104,13 +104,13 @@ epic_state:\r
         let sandbox = sandbox(BLOCK);
         for (then, command) in [
             ("run 5.1", "begin 5.1"),
-            ("retry 5.1", "finish 5.1 --summary 12_tests"),
+            ("run 5.1", "finish 5.1 --summary 12_tests"),
             ("run gate-1", "begin gate-1"),
-            ("retry gate-1", "finish gate-1 --verdict APPROVED --agent @architect --summary sound"),
+            ("run gate-1", "finish gate-1 --verdict APPROVED --agent @architect --summary sound"),
             ("run merge-1", "begin merge-1"),
             ("run merge-1", "finish merge-1"),
             ("run 5.2", "begin 5.2 --agent @dev"),
-            ("retry 5.2", "finish 5.2"),
+            ("run 5.2", "finish 5.2"),
             ("run gate-2", "finish gate-2 --verdict APPROVED"),
             ("run merge-2", "finish merge-2"),
             ("run final-gate", "finish final-gate --verdict APPROVED"),
@@ -259,21 +259,21 @@ mod loops {
         let counted = |sandbox: &Sandbox| sandbox.read_json(STATE)["currentIteration"].clone();
         for (then, command, count) in [
             ("run review-1", "begin review-1", 1),
-            ("retry review-1", "resume --yes", 1),
-            ("retry review-1", "begin review-1", 1),
-            ("retry review-1", "finish review-1 --verdict REJECTED", 1),
+            ("run review-1", "resume --yes", 1),
+            ("run review-1", "begin review-1", 1),
+            ("run review-1", "finish review-1 --verdict REJECTED", 1),
             ("run fix-1", "begin fix-1", 1),
             ("run fix-1", "finish fix-1 --status failed --error crashed", 1),
-            ("retry fix-1", "pause", 1),
+            ("run fix-1", "pause", 1),
             ("retry fix-1", "resume --yes", 1),
-            ("retry fix-1", "finish fix-1", 1),
+            ("run fix-1", "finish fix-1", 1),
             ("run review-2", "begin review-2", 2),
-            ("retry review-2", "finish review-2 --verdict REJECTED", 2),
+            ("run review-2", "finish review-2 --verdict REJECTED", 2),
             ("run fix-2", "finish fix-2", 2),
             // The reviews are used up: a person allows one more.
             ("approve escalation", "approve escalation", 2),
             ("run review-3", "begin review-3", 3),
-            ("retry review-3", "finish review-3 --verdict APPROVED", 3),
+            ("run review-3", "finish review-3 --verdict APPROVED", 3),
         ] {
             assert_eq!(next(&sandbox), then, "before {command}");
             run(&sandbox, command);
@@ -305,7 +305,7 @@ mod loops {
         run(&sandbox, "finish review-1 --status failed --error timeout");
         let entry = &sandbox.read_json(STATE)["history"][0];
         assert_eq!((&entry["verdict"], &entry["interruptReason"]), (&Value::Null, &json!("timeout")));
-        assert_eq!(next(&sandbox), "retry review-1");
+        assert_eq!(next(&sandbox), "run review-1");
         run(&sandbox, "finish review-1 --verdict APPROVED");
         assert_eq!(sandbox.read_json(STATE)["history"].as_array().unwrap().len(), 1);
         assert_eq!(next(&sandbox), "complete");
@@ -360,9 +360,9 @@ mod cycles {
         sandbox.file("docs/stories/1.1.story.md", "# Story 1.1: x\n\n**Status:** InProgress\n");
         for (then, command) in [
             ("run 1_validation", "begin 1_validation"),
-            ("retry 1_validation", "finish 1_validation"),
+            ("run 1_validation", "finish 1_validation"),
             ("run 2_development", "begin 2_development"),
-            ("retry 2_development", "finish 2_development --status failed --error tests"),
+            ("run 2_development", "finish 2_development --status failed --error tests"),
             ("retry 2_development", "begin 2_development"),
             ("retry 2_development", "finish 2_development"),
             ("run 3_self_healing", "skip 3_self_healing --reason none"),
@@ -371,7 +371,7 @@ mod cycles {
             ("run 5_push", "resume --yes"),
             ("run 5_push", "begin 5_push"),
             // It is unknown whether it took effect.
-            ("verify 5_push", "finish 5_push --commit 0123456789abcdef0123456789abcdef01234567"),
+            ("run 5_push", "finish 5_push --commit 0123456789abcdef0123456789abcdef01234567"),
             ("run 6_checkpoint", "finish 6_checkpoint --status waiting_approval"),
             ("approve 6_checkpoint", "approve 6_checkpoint"),
         ] {
@@ -446,7 +446,7 @@ mod others {
         for (then, command) in [
             ("run step-0", "resume --yes"),
             ("run step-0", "begin step-0"),
-            ("retry step-0", "finish step-0 --output out/a.md --summary good"),
+            ("run step-0", "finish step-0 --output out/a.md --summary good"),
             ("run step-1", "skip step-1 --reason late"),
         ] {
             assert_eq!(next(&sandbox), then, "before {command}");

@@ -27,11 +27,11 @@ fn a_master_orchestration_goes_through_its_epics() {
         text,
         &[
             ("run epic-3", "begin epic-3"),
-            ("retry epic-3", "pause"),
+            ("run epic-3", "pause"),
             ("retry epic-3", "resume --yes"),
-            ("retry epic-3", "finish epic-3"),
+            ("run epic-3", "finish epic-3"),
             ("run epic-4", "begin epic-4"),
-            ("retry epic-4", "finish epic-4 --status failed --error tests"),
+            ("run epic-4", "finish epic-4 --status failed --error tests"),
             ("retry epic-4", "begin epic-4"),
             ("retry epic-4", "finish epic-4 --verdict APPROVED"),
             ("run epic-6", "finish epic-6"),
@@ -124,7 +124,7 @@ fn a_record_of_nexos_says_which_phases_are_over() {
     let sandbox = journey(
         path,
         text,
-        &[("retry phase-2", "finish phase-2"), ("run phase-3", "begin phase-3"), ("retry phase-3", "finish phase-3")],
+        &[("retry phase-2", "finish phase-2"), ("run phase-3", "begin phase-3"), ("run phase-3", "finish phase-3")],
     );
     let expected = text
         .replace("11:30", "12:00")
@@ -149,13 +149,13 @@ fn a_session_of_bob_goes_through_the_phases_of_its_stories() {
         &[
             ("retry 12.1:quality_gate", "finish 12.1:quality_gate"),
             ("run 12.1:push", "begin 12.1:push"),
-            ("verify 12.1:push", "finish 12.1:push"),
+            ("run 12.1:push", "finish 12.1:push"),
             ("run 12.1:checkpoint", "pause"),
             ("run 12.1:checkpoint", "resume --yes"),
             ("run 12.1:checkpoint", "finish 12.1:checkpoint --status waiting_approval"),
             ("approve 12.1:checkpoint", "approve 12.1:checkpoint"),
             ("run 12.2:validation", "begin 12.2:validation"),
-            ("retry 12.2:validation", "finish 12.2:validation --status failed --error unclear"),
+            ("run 12.2:validation", "finish 12.2:validation --status failed --error unclear"),
             ("retry 12.2:validation", "begin 12.2:validation"),
         ],
     );

@@ -109,7 +109,7 @@ fn a_session_goes_from_the_first_task_to_the_archive() {
     for id in ["IMPL-1", "IMPL-2"] {
         assert_eq!(next(&session.plan("").expect_code(0)), [format!("run {id}")]);
         session.ok(&format!("begin {id}"));
-        assert_eq!(next(&session.plan("").expect_code(0)), [format!("retry {id}")]);
+        assert_eq!(next(&session.plan("").expect_code(0)), [format!("run {id}")]);
         session.ok("resume --yes");
         session.ok(&format!("begin {id}"));
         session.summaries(&[id]);

@@ -104,7 +104,7 @@ fn a_valid_session_has_no_findings() {
 
     Next
       run IMPL-1 Title of IMPL-1 — one of code-developer, universal-executor, attempt 1
-          it depends on nothing and has not been started
+          it depends on nothing
 
     → piton resume WFS-x
     → piton begin IMPL-1 --run WFS-x

@@ -111,7 +111,7 @@ fn a_blocked_task_goes_through_the_resolver() {
     let sandbox = implementing(&json!([{ "id": "task-001", "status": "blocked" }]));
     fresh(&sandbox, "memory/tasks/task-001/output.json", &task_output("task-001", "blocked"));
     sandbox.piton(["begin", "task-001:resolve"]).run().expect_code(0);
-    assert_eq!(outcome(&plan(&sandbox)), "resume: retry task-001:resolve contract-resolver");
+    assert_eq!(outcome(&plan(&sandbox)), "resume: run task-001:resolve contract-resolver");
     sandbox.file("memory/contracts/resolution_task-001.json", r#"{"decision":"widen"}"#);
     sandbox.piton(["finish", "task-001:resolve"]).run().expect_code(0);
     assert_eq!(outcome(&plan(&sandbox)), "resume: run task-001 implementer");

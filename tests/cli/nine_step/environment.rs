@@ -89,7 +89,7 @@ fn nothing_is_begun_in_the_wrong_place_unless_forced() {
     let forced = sandbox.piton(["begin", "4", "--force"]).without_git().run().expect_code(0);
     let expected = format!("2:4 was forced to begin in the wrong workspace: {text}");
     assert_eq!(message(&forced, "override-forced"), expected);
-    let shown = sandbox.piton(["begin", "4", "--force", "--format", "text"]).run().expect_code(0);
+    let shown = sandbox.piton(["begin", "4", "--force", "--again", "--format", "text"]).run().expect_code(0);
     assert!(shown.stdout.contains(&expected), "{shown}");
     sandbox.git_in(".worktree/quotes", ["checkout", "--quiet", "feature/quotes"]);
     let begun = piton(&sandbox, 0, ["begin", "4"]);

@@ -46,10 +46,8 @@ fn findings_stay_until_the_step_they_go_back_to_is_finished() {
     clock.piton(&sandbox, 0, ["begin", "3", "--agent", "backend-developer"]);
     has_findings(&sandbox);
     let plan = piton(&sandbox, 0, ["plan"]);
-    assert_eq!(plan.at("/data/next/0/action"), "retry");
-    let reason =
-        "2:3 was started but never finished; it was sent back by 2:4 (Code review), whose findings are still open";
-    assert_eq!(plan.at("/data/next/0/reason"), reason);
+    assert_eq!(plan.at("/data/next/0/action"), "return");
+    assert_eq!(plan.at("/data/next/0/reason"), "Address code-reviewer feedback");
     clock.piton(&sandbox, 0, ["resume"]);
     has_findings(&sandbox);
     clock.piton(&sandbox, 0, ["begin", "3"]);

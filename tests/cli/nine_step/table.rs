@@ -234,15 +234,15 @@ fn success_leads_to_the_next_step_of_the_list() {
     for word in ["completed", "approved", "APPROVED", "✅ Approved"] {
         let sandbox = Sandbox::new();
         for (step, verdict, next, agent, reason) in [
-            ("1", "resume", "2:2 run", "plan-reviewer", "2:1 is done and this has not been started"),
+            ("1", "resume", "2:2 run", "plan-reviewer", "2:1 is done"),
             ("2", "blocked", "2:2.5 approve", "user", "User approval required"),
-            ("2.5", "resume", "2:3 run", "", "2:2.5 is done and this has not been started"),
-            ("3", "resume", "2:4 run", "code-reviewer", "2:3 is done and this has not been started"),
-            ("4", "resume", "2:5 run", "documentation-manager", "2:4 is done and this has not been started"),
-            ("5", "resume", "2:6 run", "documentation-reviewer", "2:5 is done and this has not been started"),
-            ("6", "resume", "2:7 run", "feature-tester", "2:6 is done and this has not been started"),
-            ("7", "resume", "2:8 run", "test-reviewer", "2:7 is done and this has not been started"),
-            ("8", "resume", "2:9 run", "git-worktree-manager", "2:8 is done and this has not been started"),
+            ("2.5", "resume", "2:3 run", "", "2:2.5 is done"),
+            ("3", "resume", "2:4 run", "code-reviewer", "2:3 is done"),
+            ("4", "resume", "2:5 run", "documentation-manager", "2:4 is done"),
+            ("5", "resume", "2:6 run", "documentation-reviewer", "2:5 is done"),
+            ("6", "resume", "2:7 run", "feature-tester", "2:6 is done"),
+            ("7", "resume", "2:8 run", "test-reviewer", "2:7 is done"),
+            ("8", "resume", "2:9 run", "git-worktree-manager", "2:8 is done"),
             ("9", "resume", "3:1 run", "project-planner", "Phase 2 completed; phase 3 begins at step 1"),
         ] {
             let last = format!(r#""phase": 2, "step": {step}, "status": "{word}""#).leak();
