@@ -5,6 +5,10 @@ use clap::Parser;
 use clap::Subcommand;
 use clap::ValueEnum;
 
+use super::setup_args::Completions;
+use super::setup_args::Demo;
+use super::setup_args::Hook;
+use super::setup_args::Setup;
 use crate::ops::Exit;
 
 /// Durable checkpoints and resume plans for multi-step agent work.
@@ -104,6 +108,8 @@ pub(super) enum Verb {
     Finish(Finish),
     /// Record that a person approved a gate
     Approve(Approve),
+    /// Record that a person takes work although its review said no
+    Accept(Accept),
     /// Skip a step for good
     Skip(Skip),
     /// Pause a run
@@ -367,6 +373,24 @@ pub(super) struct Approve {
 }
 
 #[derive(Debug, Args)]
+pub(super) struct Accept {
+    /// The step id of the review, as shown by `piton plan`
+    pub(super) step: String,
+    /// The person who decided
+    #[arg(long, value_name = "NAME")]
+    pub(super) by: Option<String>,
+    /// Why
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(super) note: Option<String>,
+    /// The run, if several are open
+    #[arg(long, value_name = "RUN")]
+    pub(super) run: Option<String>,
+    /// Fail if the state is no longer at this revision (from `piton plan`)
+    #[arg(long, value_name = "R")]
+    pub(super) if_revision: Option<String>,
+}
+
+#[derive(Debug, Args)]
 pub(super) struct Skip {
     /// The step id, as shown by `piton plan`
     #[arg(required_unless_present = "json")]
@@ -552,48 +576,4 @@ pub(super) struct Archive {
     /// Archive although steps are open; with --all: archive instead of listing
     #[arg(short, long)]
     pub(super) yes: bool,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct Demo {
-    /// Keep the scratch project and print its path
-    #[arg(long)]
-    pub(super) keep: bool,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct Setup {
-    /// Let the agent call piton without a permission prompt; shows the change, and writes it with --yes
-    #[arg(long)]
-    pub(super) permissions: bool,
-    /// Show the newest run in the client's status line; shows the change, and writes it with --yes
-    #[arg(long)]
-    pub(super) statusline: bool,
-    /// Which settings to change: yours, the project's, or yours for this project
-    #[arg(long, value_enum, default_value_t = SettingsScope::User)]
-    pub(super) scope: SettingsScope,
-    /// Write the change shown
-    #[arg(short, long)]
-    pub(super) yes: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum SettingsScope {
-    User,
-    Project,
-    Local,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct Hook {
-    /// The event; its fields are JSON on standard input
-    #[arg(value_name = "EVENT")]
-    pub(super) event: String,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct Completions {
-    /// The shell
-    #[arg(value_enum)]
-    pub(super) shell: clap_complete::Shell,
 }

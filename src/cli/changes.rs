@@ -46,7 +46,7 @@ pub(super) fn of_step(verb: &Verb) -> Result<(Option<String>, ChangeRequest), Cl
     Ok((target.run.clone(), request))
 }
 
-/// Returns the run named by the arguments, and the change to the run as a whole.
+/// Returns the run named by the arguments, and the change to the run as a whole or by a person.
 pub(super) fn of_run(verb: &Verb) -> (Option<String>, ChangeRequest) {
     let plain = |kind, if_revision: &Option<String>, force| ChangeRequest {
         force,
@@ -62,6 +62,16 @@ pub(super) fn of_run(verb: &Verb) -> (Option<String>, ChangeRequest) {
         Verb::Complete(complete) => {
             let kind = ChangeKind::Complete { note: complete.note.clone() };
             (complete.run.run.clone().or_else(|| complete.named.clone()), plain(kind, &None, complete.force))
+        }
+        Verb::Accept(accept) => {
+            let kind = ChangeKind::Finish(Box::new(Outcome {
+                verdict: Some(ReviewVerdict::Approved),
+                agent: accept.by.clone(),
+                summary: accept.note.clone(),
+                accepts: true,
+                ..Outcome::completed(StepId::new(&accept.step))
+            }));
+            (accept.run.clone(), plain(kind, &accept.if_revision, false))
         }
         Verb::Pause(pause) => {
             let kind = ChangeKind::Pause { reason: pause.reason.clone() };
@@ -125,6 +135,7 @@ fn outcome(finish: &args::Finish) -> Result<Outcome, CliError> {
         attempt: 0,
         failures: 0,
         from: None,
+        accepts: false,
     })
 }
 

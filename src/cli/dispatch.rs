@@ -14,6 +14,8 @@ use super::error::CliError;
 use super::output;
 use super::render;
 use super::script;
+use super::setup_args::SettingsScope;
+use super::setup_args::Setup;
 use crate::model::Mode;
 use crate::model::StartSpec;
 use crate::ops;
@@ -121,7 +123,7 @@ fn verb(cli: &Cli, format: Format) -> Result<Outcome, CliError> {
                 _ => ops::change(&ctx, change)?,
             }
         }
-        Verb::Pause(_) | Verb::Abort(_) | Verb::Complete(_) => {
+        Verb::Accept(_) | Verb::Pause(_) | Verb::Abort(_) | Verb::Complete(_) => {
             let (run, change) = changes::of_run(&cli.verb);
             ops::change(&ctx(run.as_ref())?, change)?
         }
@@ -181,14 +183,14 @@ fn plan_request(flags: &args::PlanFlags) -> PlanRequest {
     }
 }
 
-const fn setup_request(setup: &args::Setup) -> ops::SetupRequest {
+const fn setup_request(setup: &Setup) -> ops::SetupRequest {
     ops::SetupRequest {
         permissions: setup.permissions,
         statusline: setup.statusline,
         scope: match setup.scope {
-            args::SettingsScope::User => ops::SetupScope::User,
-            args::SettingsScope::Project => ops::SetupScope::Project,
-            args::SettingsScope::Local => ops::SetupScope::Local,
+            SettingsScope::User => ops::SetupScope::User,
+            SettingsScope::Project => ops::SetupScope::Project,
+            SettingsScope::Local => ops::SetupScope::Local,
         },
         yes: setup.yes,
     }

@@ -1,6 +1,6 @@
 //! The command line: arguments in, one document and an exit code out. The only room that prints.
 //!
-//! - `args`: the arguments (clap) and the text of `--help`.
+//! - `args`: the arguments (clap) and the text of `--help`; `setup_args` those of the verbs that set Piton up.
 //! - `dispatch`: from a verb to its use case in `ops` or `runner`, and from the report to the output.
 //! - `changes`: arguments of the recording verbs to a `Change`.
 //! - `rollback`, `script`, `sessions`: verbs that ask questions or print while they run.
@@ -21,6 +21,7 @@ mod render;
 mod rollback;
 mod script;
 mod sessions;
+mod setup_args;
 
 use std::ffi::OsString;
 use std::panic;

@@ -416,11 +416,8 @@ impl Chooser<'_> {
             ways.push("record it in the files that the step is read from".to_owned());
         }
         if step.kind == StepKind::Review && step.recorded {
-            ways.push(format!("`{}` to allow another attempt", command::on_step_here("approve", &step.id, "")));
-            ways.push(format!(
-                "`{}` to accept it as it is",
-                command::on_step_here("finish", &step.id, " --verdict APPROVED")
-            ));
+            let accept = command::on_step_here("accept", &step.id, " --by NAME --note WHY");
+            ways.push(format!("`{accept}` to take it as it is"));
         }
         if step.recorded && skip_refusal(step, self.reconciled.effective_status(at)).is_none() {
             ways.push(format!("`{}`", command::on_step_here("skip", &step.id, " --reason ...")));

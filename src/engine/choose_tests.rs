@@ -312,8 +312,7 @@ fn limits_name_a_way_out_that_is_open() {
     assert_eq!(limit.fix.as_deref(), Some(fix));
     step(&mut run, "A").kind = StepKind::Review;
     let planned = plan_of(&run, &options());
-    let fix = "decide, then `piton approve A` to allow another attempt, or \
-               `piton finish A --verdict APPROVED` to accept it as it is, or --force to try once more";
+    let fix = "decide, then `piton accept A --by NAME --note WHY` to take it as it is, or --force to try once more";
     assert_eq!(finding(&planned, FindingCode::AttemptLimit).fix.as_deref(), Some(fix));
     assert_eq!(notable_codes(&plan_of(&run, &Options { attempt_limit: 4, ..options() })), []);
 }

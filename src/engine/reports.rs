@@ -128,6 +128,9 @@ pub(crate) fn statement(run: &Run, change: &Change) -> Option<Statement> {
         StatementKind::Decision(Decision { step: step.cloned(), decision, at: change.at, by, note, despite })
     };
     let kind = match &change.kind {
+        ChangeKind::Finish(outcome) if outcome.accepts => {
+            decision(Some(&outcome.step), DecisionKind::Accept, &outcome.agent, outcome.summary.as_ref())
+        }
         ChangeKind::Finish(outcome) => {
             let report = StepReport {
                 step: outcome.step.clone(),

@@ -131,6 +131,9 @@ pub(crate) struct Outcome {
     /// The previous status. Set by `engine::transition`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) from: Option<Status>,
+    /// A person takes the work although its review said no. Only `accept` sets it.
+    #[serde(skip)]
+    pub(crate) accepts: bool,
 }
 
 const fn completed() -> Status {
@@ -156,6 +159,7 @@ impl Outcome {
             attempt: 0,
             failures: 0,
             from: None,
+            accepts: false,
         }
     }
 }
@@ -278,9 +282,10 @@ impl InterruptionKind {
 
 impl ChangeKind {
     /// Returns the name used in the history.
-    pub(crate) const fn as_str(&self) -> &'static str {
+    pub(crate) fn as_str(&self) -> &'static str {
         match self {
             Self::Begin { .. } => "begin",
+            Self::Finish(outcome) if outcome.accepts => "accept",
             Self::Finish(_) => "finish",
             Self::Approve { .. } => "approve",
             Self::Skip { .. } => "skip",

@@ -121,6 +121,8 @@ pub(crate) struct Decision {
 pub(crate) enum DecisionKind {
     /// A gate was approved.
     Approve,
+    /// Work was taken although its review said no.
+    Accept,
     /// A step is left out.
     Skip,
     /// The run was given up.
@@ -132,6 +134,7 @@ impl DecisionKind {
     pub(crate) const fn verb(self) -> &'static str {
         match self {
             Self::Approve => "approve",
+            Self::Accept => "accept",
             Self::Skip => "skip",
             Self::Abort => "abort",
         }
@@ -141,6 +144,7 @@ impl DecisionKind {
     pub(crate) const fn as_past(self) -> &'static str {
         match self {
             Self::Approve => "approved",
+            Self::Accept => "accepted",
             Self::Skip => "skipped",
             Self::Abort => "aborted",
         }

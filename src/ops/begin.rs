@@ -97,7 +97,7 @@ pub(crate) fn begin(ctx: &ProjectContext, request: ChangeRequest, budget: usize)
         next: Some(finish),
         brief,
     };
-    Ok(Report { findings, ..Report::ok(Body::Checkpoint(body)) })
+    Ok(Report { findings, ..Report::ok(Body::Checkpoint(Box::new(body))) })
 }
 
 /// Returns the first step that the plan lets an agent begin.

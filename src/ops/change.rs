@@ -409,6 +409,7 @@ fn message(run: &Run, kind: &ChangeKind) -> String {
         ChangeKind::Begin { step, part, attempt, .. } => {
             format!("{}{step} is in progress (attempt {attempt})", of(part))
         }
+        ChangeKind::Finish(outcome) if outcome.accepts => format!("{} is accepted by a person", outcome.step),
         ChangeKind::Finish(outcome) => match outcome.verdict {
             Some(verdict) => format!("{} is {} ({verdict})", outcome.step, outcome.status),
             None => format!("{}{} is {}", of(&outcome.part), outcome.step, outcome.status),
@@ -432,7 +433,7 @@ fn message(run: &Run, kind: &ChangeKind) -> String {
 fn report(ctx: &ProjectContext, opened: &OpenedRun, written: Written) -> Report {
     let revision = opened.revision();
     let next = next_command(ctx, opened, &revision);
-    let body = Body::Checkpoint(CheckpointReport {
+    let body = Body::Checkpoint(Box::new(CheckpointReport {
         run: crate::model::RunId::new(&written.run),
         change: written.change.to_owned(),
         step: written.step,
@@ -442,7 +443,7 @@ fn report(ctx: &ProjectContext, opened: &OpenedRun, written: Written) -> Report 
         files: written.files,
         next,
         brief: None,
-    });
+    }));
     Report { findings: written.findings, ..Report::ok(body) }
 }
 

@@ -47,7 +47,7 @@ pub(crate) enum Body {
     SchemaList(SchemaList),
     /// Printed verbatim, without the envelope.
     Document(String),
-    Checkpoint(CheckpointReport),
+    Checkpoint(Box<CheckpointReport>),
     Resume(Box<ResumeReport>),
     History(HistoryReport),
     Restore(RestoreReport),

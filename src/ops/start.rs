@@ -59,7 +59,7 @@ pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, archive_existing:
     let files = store::file_set_locked(&ctx.project, &lock, &location.root, &location.candidate, ctx.clock);
     let opened = OpenedRun::new(location.candidate.clone(), files);
     drop(lock);
-    let body = Body::Checkpoint(CheckpointReport {
+    let body = Body::Checkpoint(Box::new(CheckpointReport {
         run: RunId::new(&feature),
         change: "start".to_owned(),
         step: None,
@@ -69,7 +69,7 @@ pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, archive_existing:
         files: edits.into_iter().map(|edit| edit.path).collect(),
         next: Some(format!("piton plan {}", engine::quoted(&feature))),
         brief: None,
-    });
+    }));
     Ok(Report { exit: Exit::Ok, body, findings: opened.loaded.findings })
 }
 

@@ -101,8 +101,8 @@ fn another_session_of_the_same_client_takes_over_at_once() {
 /// Rewrites who began the last attempt.
 fn driven_by(sandbox: &Sandbox, driver: &str) {
     let log = sandbox.read(".piton/reports.jsonl");
-    let (before, after) = log.split_once("\"driver\":").unwrap();
-    let (_, rest) = after.split_once('}').unwrap();
+    let (before, after) = log.split_once("\"driver\":").expect("an attempt was begun");
+    let (_, rest) = after.split_once('}').expect("a driver is an object");
     sandbox.file(".piton/reports.jsonl", &format!("{before}\"driver\":{driver}{rest}"));
 }
 

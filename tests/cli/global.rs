@@ -5,7 +5,7 @@ use super::projects::document;
 use crate::support::Output;
 use crate::support::Sandbox;
 
-const VERBS: [&str; 27] = [
+const VERBS: [&str; 28] = [
     "list",
     "plan",
     "context",
@@ -16,6 +16,7 @@ const VERBS: [&str; 27] = [
     "begin",
     "finish",
     "approve",
+    "accept",
     "skip",
     "pause",
     "abort",

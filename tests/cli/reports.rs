@@ -73,7 +73,16 @@ fn what_a_review_found_reaches_the_rework_and_a_decision_everybody_after_it() {
     assert_eq!(brief.at("/data/reports/0/verdict"), "REJECTED", "{brief}");
     assert_eq!(brief.at("/data/reports/0/findings"), json!(["no test", "row counts differ"]));
     assert_eq!(brief.at("/data/findings_to_address"), json!(["no test", "row counts differ"]));
-    piton(&sandbox, &["approve", "check", "--by", "Bia", "--note", "known, #7"]).expect_code(0);
+    for verdict in ["APPROVED", "APPROVED_WITH_CONDITIONS"] {
+        let refused = piton(&sandbox, &["finish", "check", "--verdict", verdict, "--condition", "later"]);
+        assert_eq!(refused.code, 9, "{refused}");
+        assert!(refused.at("/error/message").as_str().expect("a text").contains("is REJECTED (no test"), "{refused}");
+    }
+    assert_eq!(piton(&sandbox, &["begin", "check"]).code, 9, "nor is the same work reviewed again");
+    piton(&sandbox, &["accept", "check", "--by", "Bia", "--note", "known, #7"]).expect_code(0);
+    assert_eq!(piton(&sandbox, &["plan"]).expect_code(0).at("/data/next/0/step"), "docs");
+    assert_eq!(piton(&sandbox, &["accept", "check"]).expect_code(0).at("/data/recorded"), false);
+    assert_eq!(piton(&sandbox, &["accept", "docs"]).code, 1, "no review said no to it");
     let brief = piton(&sandbox, &["context", "--step", "docs"]);
     let decision = brief.at("/data/decisions/0");
     assert_eq!(
@@ -82,7 +91,7 @@ fn what_a_review_found_reaches_the_rework_and_a_decision_everybody_after_it() {
     );
     assert_eq!(decision["despite"], "REJECTED: no test row counts differ");
     let shown = piton(&sandbox, &["context", "--step", "docs", "--format", "text"]);
-    let sentence = "check was approved by Bia although it was REJECTED: no test row counts differ. Note: known, #7";
+    let sentence = "check was accepted by Bia although it was REJECTED: no test row counts differ. Note: known, #7";
     assert!(shown.stdout.contains(sentence), "{shown}");
 }
 
@@ -109,4 +118,22 @@ fn reports_of_a_linked_work_tree_are_kept_at_the_top_of_the_main_one() {
     sandbox.piton(["finish", step.as_str(), "--summary", "Reworked"]).run().expect_code(0);
     let log = sandbox.read(".piton/reports.jsonl");
     assert!(log.lines().any(|line| line.contains("\"summary\":\"Reworked\"")), "{log}");
+}
+
+/// New work lifts a no: then the review is asked again.
+#[test]
+fn after_rework_the_review_may_approve() {
+    let sandbox = started();
+    finish(&sandbox, "plan", &[]).expect_code(0);
+    finish(&sandbox, "code", &[]).expect_code(0);
+    finish(&sandbox, "check", &["--verdict", "NEEDS_REVISION", "--finding", "no test"]).expect_code(0);
+    let refused = piton(&sandbox, &["finish", "check", "--verdict", "APPROVED"]);
+    let hints = json!(["piton begin code --run demo", "piton accept check --run demo --by NAME --note WHY"]);
+    assert_eq!((refused.code, refused.at("/error/hints")), (9, hints), "{refused}");
+    assert_eq!(piton(&sandbox, &["begin", "check"]).code, 9, "the same work is not reviewed again");
+    finish(&sandbox, "code", &["--summary", "Tested"]).expect_code(0);
+    let brief = piton(&sandbox, &["begin", "check"]).expect_code(0);
+    assert_eq!(brief.at("/data/brief/reports/1/summary"), "Tested", "{brief}");
+    piton(&sandbox, &["finish", "check", "--verdict", "APPROVED"]).expect_code(0);
+    assert_eq!(piton(&sandbox, &["plan"]).at("/data/next/0/step"), "docs");
 }

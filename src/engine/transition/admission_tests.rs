@@ -237,14 +237,15 @@ fn a_failed_review_lets_its_work_begin_again_up_to_the_limit() {
         [(1, NeedsRevision, YES), (2, NeedsRevision, YES), (3, NeedsRevision, PERSON), (1, Rejected, PERSON)]
     {
         let run = reviewed(failures, verdict);
-        for id in ["W", "V"] {
+        // The same work is not reviewed again.
+        for (id, expected) in [("W", expected), ("V", PERSON)] {
             assert_eq!(word(&ask(&run, &effective_statuses, begin(id), FREE)), expected, "{id} {failures} {verdict}");
             assert_eq!(word(&ask(&run, &effective_statuses, begin(id), FORCE)), YES);
         }
     }
     let refusal = refused(&reviewed(3, NeedsRevision), &effective_statuses, begin("W"), FREE);
     assert_eq!(refusal.message, "V (Title of V) failed 3 times: a person decides how to continue");
-    assert_eq!(refusal.hints, ["piton approve V --run R", "piton begin W --run R --force"]);
+    assert_eq!(refusal.hints, ["piton accept V --run R --by NAME --note WHY", "piton begin W --run R --force"]);
     let refusal = refused(&reviewed(1, Rejected), &effective_statuses, begin("W"), FREE);
     assert_eq!(refusal.message, "V (Title of V) was rejected: a person decides how to continue");
 }

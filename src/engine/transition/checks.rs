@@ -23,6 +23,7 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
+use crate::model::clean_line;
 use crate::model::plural;
 
 impl TransitionCheck<'_> {
@@ -73,6 +74,28 @@ impl TransitionCheck<'_> {
             | (Presence::Unknown, Rebegin::TakeOver)
             | (Presence::Gone, _) => Ok(None),
         }
+    }
+
+    /// Refuses to approve a review that said no: new work or a person lifts that, not another word about the same work.
+    pub(super) fn check_verdict_stands(&self, at: usize) -> Result<(), Refusal> {
+        let step = &self.reconciled.run.steps[at];
+        let Some(review) = step.review.as_ref().filter(|review| !review.verdict.approves()) else { return Ok(()) };
+        let is_failed = self.reconciled.effective_status(at) == EffectiveStatus::Failed;
+        if !is_failed
+            || step.kind != StepKind::Review
+            || step.status != Status::Failed
+            || self.reconciled.was_reworked(at)
+        {
+            return Ok(());
+        }
+        let (id, verdict) = (&step.id, review.verdict.as_str());
+        let why = step.error.as_deref().map(|error| clean_line(error, 200)).filter(|why| !why.is_empty());
+        let why = why.map_or_else(String::new, |why| format!(" ({why})"));
+        let message = format!("{id} ({}) is {verdict}{why}; new work or a person lifts that", step.title);
+        let rework = self.reconciled.returns_to(at).map(|target| &self.reconciled.run.steps[target].id);
+        let rework = self.command("begin", rework.unwrap_or(id), "");
+        let hints = [rework, self.command("accept", id, " --by NAME --note WHY")];
+        Err(refuse(RefusalKind::Person, message, hints))
     }
 
     /// Rule 12: nothing is begun in the wrong workspace.
@@ -148,7 +171,8 @@ impl TransitionCheck<'_> {
         };
         let message = format!("{} ({}) {what}: a person decides how to continue", failed.id, failed.title);
         let accept = match failed.kind {
-            StepKind::Review | StepKind::Gate => self.command("approve", &failed.id, ""),
+            StepKind::Review => self.command("accept", &failed.id, " --by NAME --note WHY"),
+            StepKind::Gate => self.command("approve", &failed.id, ""),
             StepKind::Work | StepKind::Container => self.command("skip", &failed.id, " --reason ..."),
         };
         Err(refuse(RefusalKind::Person, message, [accept, self.command("begin", id, " --force")]))

@@ -18,6 +18,7 @@ use crate::model::ChangeKind;
 use crate::model::Evidence;
 use crate::model::Finding;
 use crate::model::Outcome;
+use crate::model::ReviewVerdict;
 use crate::model::Run;
 use crate::model::RunStatus;
 use crate::model::Status;
@@ -95,6 +96,7 @@ fn decide(check: &TransitionCheck<'_>, Change { at, kind }: Change) -> Result<Ad
         // The dialect refuses it and says what to do instead.
         ref kind if check.is_unrecorded(kind) => Ok(Admission::Admit(kind.clone())),
         ChangeKind::Begin { step, part, agent, .. } => check.begin(&step, part, agent),
+        ChangeKind::Finish(outcome) if outcome.accepts => check.accept(*outcome),
         ChangeKind::Finish(outcome) => check.finish(*outcome),
         ChangeKind::Approve { step, by, note } => check.approve(step, by, note),
         ChangeKind::Skip { step, part, by, reason } => check.skip(step, part, by, reason),
@@ -198,6 +200,9 @@ impl TransitionCheck<'_> {
             }
             EffectiveStatus::Unreadable | EffectiveStatus::OpenContainer => return Err(self.unreadable(step)),
         };
+        if !self.limits.force && self.reconciled.returns_to(at).is_some() {
+            self.check_verdict_stands(at)?;
+        }
         self.check_workspace(id)?;
         self.check_gates(at)?;
         if !redo {
@@ -228,6 +233,36 @@ impl TransitionCheck<'_> {
         Ok(Admission::Admit(ChangeKind::Finish(Box::new(outcome))))
     }
 
+    /// Records that a person takes work although its review said no, or has open conditions.
+    fn accept(&self, mut outcome: Outcome) -> Result<Admission, Refusal> {
+        let (at, step) = self.find(&outcome.step)?;
+        self.check_not_aborted()?;
+        let id = &step.id;
+        match self.reconciled.effective_status(at) {
+            EffectiveStatus::Done => return Ok(Admission::Already(format!("{id} is done already"))),
+            EffectiveStatus::Failed if step.kind == StepKind::Review => {}
+            EffectiveStatus::Conditions => {}
+            EffectiveStatus::Unreadable => return Err(self.unreadable(step)),
+            EffectiveStatus::Failed
+            | EffectiveStatus::Skipped
+            | EffectiveStatus::Cancelled
+            | EffectiveStatus::Open
+            | EffectiveStatus::Interrupted
+            | EffectiveStatus::Waiting
+            | EffectiveStatus::Verify
+            | EffectiveStatus::Invalid
+            | EffectiveStatus::Blocked
+            | EffectiveStatus::OpenContainer => {
+                let message = format!("no review said no to {id} ({}); it is {}", step.title, step.status);
+                return Err(refuse(RefusalKind::No, message, [self.plan()]));
+            }
+        }
+        outcome.step = id.clone();
+        outcome.attempt = step.attempts.max(1);
+        outcome.from = Some(step.status);
+        Ok(Admission::Admit(ChangeKind::Finish(Box::new(outcome))))
+    }
+
     /// Returns a message if the state already says so.
     fn may_finish(&self, at: usize, outcome: &Outcome) -> Result<Option<String>, Refusal> {
         let step = &self.reconciled.run.steps[at];
@@ -253,6 +288,9 @@ impl TransitionCheck<'_> {
             && let Some(already) = self.is_recorded(at, outcome)?
         {
             return Ok(Some(already));
+        }
+        if outcome.part.is_none() && outcome.verdict.is_some_and(ReviewVerdict::approves) {
+            self.check_verdict_stands(at)?;
         }
         if !self.reconciled.passed_its_gates(at) {
             self.check_gates(at)?;

@@ -179,7 +179,14 @@ fn a_person_can_accept_what_a_reviewer_did_not() {
     let sandbox = reviewed();
     let clock = &mut Clock(0);
     fail(&sandbox, clock, 3);
-    clock.piton(&sandbox, 0, ["finish", "4", "--verdict", "APPROVED", "--agent", "user"]);
+    let before = sandbox.read(STATE);
+    let refused = piton(&sandbox, 9, ["finish", "4", "--verdict", "APPROVED", "--agent", "user"]);
+    let accept = "piton accept 2:4 --run quotes --by NAME --note WHY";
+    assert_eq!(refused.at("/error/hints"), json!(["piton begin 2:3 --run quotes", accept]));
+    assert_eq!(sandbox.read(STATE), before, "another word about the same work lifts no no");
+    clock.piton(&sandbox, 0, ["accept", "4", "--by", "Bia", "--note", "known"]);
+    let decision = piton(&sandbox, 0, ["plan"]).at("/data/decisions/0");
+    assert_eq!((&decision["decision"], &decision["by"]), (&json!("accept"), &json!("Bia")), "{decision}");
     assert_eq!(piton(&sandbox, 0, ["plan"]).at("/data/next/0/step"), "2:5");
 }
 

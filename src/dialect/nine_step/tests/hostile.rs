@@ -350,6 +350,7 @@ fn outcome(step: crate::model::StepId, status: Status, rejected: bool) -> Outcom
         attempt: 1,
         failures: 0,
         from: None,
+        accepts: false,
     }
 }
 
