@@ -54,7 +54,12 @@ pub(super) struct Subtask {
 }
 
 impl ParsedTask {
-    /// Reads the object that defines a task.
+    /// Reads the object that defines a task, with its parts and detail.
+    pub(super) fn with_detail(value: &Value, clock: Clock) -> Self {
+        Self { parts: parts::read(value), detail: task::detail(value), ..Self::of(value, clock) }
+    }
+
+    /// Reads the object that defines a task, without its parts and detail: writers edit one task and only look at the others.
     pub(super) fn of(value: &Value, clock: Clock) -> Self {
         let word = rules::status_word(value);
         let mut running = RunningWords::default();
@@ -81,8 +86,8 @@ impl ParsedTask {
             commit: task::commit(value),
             record: task::record_of_success(value, &word),
             word,
-            parts: parts::read(value),
-            detail: task::detail(value),
+            parts: Vec::new(),
+            detail: Detail::default(),
         }
     }
 }

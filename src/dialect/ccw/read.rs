@@ -44,7 +44,7 @@ const TASK_LIMIT: usize = 10;
 
 /// Reads a run from all readable files of its folder.
 pub(super) fn load(files: &FileSet) -> Loaded {
-    let mut session_files = SessionFiles::read(files);
+    let mut session_files = SessionFiles::read_with_detail(files);
     let mut findings = std::mem::take(&mut session_files.findings);
     let hierarchy = TaskHierarchy::of(&session_files, &mut findings);
     let mut steps = Vec::with_capacity(session_files.tasks.len());

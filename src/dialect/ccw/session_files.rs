@@ -45,10 +45,20 @@ pub(super) struct SessionFiles<'a> {
 }
 
 impl<'a> SessionFiles<'a> {
+    /// Reads a session folder, without the parts and detail of its tasks.
     pub(super) fn read(files: &'a FileSet) -> Self {
+        Self::read_tasks(files, false)
+    }
+
+    /// Reads a session folder with the parts and detail of its tasks.
+    pub(super) fn read_with_detail(files: &'a FileSet) -> Self {
+        Self::read_tasks(files, true)
+    }
+
+    fn read_tasks(files: &'a FileSet, with_detail: bool) -> Self {
         let layout = Layout::of(&files.state);
         let session = Session::read(files, &layout);
-        let read = task::read(files, &layout, &session);
+        let read = task::read(files, &layout, &session, with_detail);
         let mut findings = session.findings.clone();
         findings.extend(read.findings);
         let mut tasks = read.list;

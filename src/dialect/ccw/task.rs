@@ -55,11 +55,13 @@ pub(super) struct Tasks {
     pub(super) findings: Vec<Finding>,
     /// Whether a file could not be read.
     pub(super) is_degraded: bool,
+    /// Whether the parts and detail of tasks are read.
+    with_detail: bool,
 }
 
 /// Reads the task files or, without any, the tasks in the session file, in natural order.
-pub(super) fn read(files: &FileSet, layout: &Layout, session: &Session) -> Tasks {
-    let mut tasks = Tasks::default();
+pub(super) fn read(files: &FileSet, layout: &Layout, session: &Session, with_detail: bool) -> Tasks {
+    let mut tasks = Tasks { with_detail, ..Tasks::default() };
     let is_task = |path: &RelPath| path.name().ends_with(".json") && !path.name().starts_with('.');
     let found: Vec<(&RelPath, &FileEntry)> = files.in_dir(&layout.tasks).filter(|(path, _)| is_task(path)).collect();
     tasks.list.reserve(found.len());
@@ -143,7 +145,8 @@ impl Tasks {
     }
 
     fn add(&mut self, path: &RelPath, stem: &str, location: TaskLocation, value: &Value, clock: Clock) {
-        let parsed = ParsedTask::of(value, clock);
+        let parsed =
+            if self.with_detail { ParsedTask::with_detail(value, clock) } else { ParsedTask::of(value, clock) };
         let own = parsed.own_id.as_deref();
         let id = match own {
             Some(id) if ids::is_safe(id) => id,
