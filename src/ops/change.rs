@@ -73,13 +73,11 @@ impl ChangeRequest {
         if kind.as_str() != Some(verb) {
             return Err(usage(format!("the change says {kind} and the command says {verb}")));
         }
-        // A verdict implies its status, unless a status is given.
-        let verdict =
-            object.get("verdict").cloned().and_then(|verdict| serde_json::from_value::<ReviewVerdict>(verdict).ok());
-        if let Some(verdict) = verdict
-            && !object.contains_key("status")
-        {
-            object.insert("status".to_owned(), Value::String(verdict.status().as_str().to_owned()));
+        // A verdict is taken in the words that the flag takes, and implies its status, unless a status is given.
+        if let Some(verdict) = object.get("verdict").and_then(Value::as_str).and_then(ReviewVerdict::parse) {
+            object.insert("verdict".to_owned(), Value::String(verdict.as_str().to_owned()));
+            let status = Value::String(verdict.status().as_str().to_owned());
+            object.entry("status").or_insert(status);
         }
         if let Some(finding) = schema::validate(schema::Subject::Change, &value).into_iter().next() {
             return Err(usage(finding.message));
@@ -362,7 +360,8 @@ pub(super) fn resolve_ids(
             let findings = Some(outcome.findings.join("\n")).filter(|findings| !findings.is_empty());
             let findings = findings.or_else(|| outcome.summary.clone()).filter(|_| outcome.status == Status::Failed);
             let error = outcome.error.clone().or(findings);
-            ChangeKind::Finish(Box::new(Outcome { step, part, outputs, error, ..*outcome }))
+            let commit = outcome.commit.as_deref().map(|name| resolve_commit(ctx, opened, run, name)).transpose()?;
+            ChangeKind::Finish(Box::new(Outcome { step, part, outputs, error, commit, ..*outcome }))
         }
         ChangeKind::Approve { step, by, note } => {
             ChangeKind::Approve { step: gate_of(run, find(&step, None)?.0), by, note }
@@ -401,6 +400,25 @@ fn resolve_output(ctx: &ProjectContext, opened: &OpenedRun, path: &RelPath) -> R
         message: format!("the output {path} does not exist; nothing was recorded"),
         hints: vec!["name files below the project, relative to the current folder or to its root".to_owned()],
     })
+}
+
+/// Resolves a commit with git, in the folder that the run works in. Without a repository or git only the id of a commit is taken.
+fn resolve_commit(ctx: &ProjectContext, opened: &OpenedRun, run: &Run, name: &str) -> Result<String, OpError> {
+    let unknown = |message: String| OpError::Usage {
+        message: format!("{message}; nothing was recorded"),
+        hints: vec!["name a commit of the repository: `HEAD`, a branch, or the id that `git log` shows".to_owned()],
+    };
+    let root = &opened.files.root;
+    let worktree = run.workspace.worktree.as_ref().map(|path| path.under(root)).filter(|path| store::is_folder(path));
+    let worktree = worktree.as_deref().unwrap_or(root);
+    match ctx.project.git.as_ref().and_then(|_| store::git::resolve_commit(worktree, name)) {
+        Some(sha) => Ok(sha),
+        None if ctx.project.git.is_some() && store::git::version().is_some() => {
+            Err(unknown(format!("git knows no commit `{name}`")))
+        }
+        None if store::git::is_sha(name) => Ok(name.to_owned()),
+        None => Err(unknown(format!("`{name}` is not the id of a commit"))),
+    }
 }
 
 fn message(run: &Run, kind: &ChangeKind) -> String {

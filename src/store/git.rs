@@ -169,6 +169,13 @@ fn read(command: &mut Command) -> Option<Vec<u8>> {
     if is_success { output.ok() } else { None }
 }
 
+/// Returns the full id of the commit that a name means (`HEAD`, a branch, a short id); `None` if git does not know it.
+pub(crate) fn resolve_commit(worktree: &Utf8Path, name: &str) -> Option<String> {
+    let name = format!("{name}^{{commit}}");
+    let answer = answer(worktree, &["rev-parse", "--verify", "--quiet", "--end-of-options", &name])?;
+    String::from_utf8(answer).ok().map(|sha| sha.trim().to_owned()).filter(|sha| is_sha(sha))
+}
+
 /// Returns the branches, local and remote, that have a commit, by their full names.
 pub(super) fn holders(worktree: &Utf8Path, sha: &str) -> Vec<String> {
     let contains = format!("--contains={sha}");
@@ -220,8 +227,8 @@ pub(super) fn changed(porcelain: &[u8]) -> Vec<String> {
     changes
 }
 
-/// Tells whether a text can be a commit hash. Nothing else is ever passed to git as a commit.
-pub(super) fn is_sha(text: &str) -> bool {
+/// Tells whether a text can be a commit hash. Nothing else is ever passed to git as a commit, but what the caller names one by.
+pub(crate) fn is_sha(text: &str) -> bool {
     (4..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 

@@ -137,3 +137,35 @@ fn after_rework_the_review_may_approve() {
     piton(&sandbox, &["finish", "check", "--verdict", "APPROVED"]).expect_code(0);
     assert_eq!(piton(&sandbox, &["plan"]).at("/data/next/0/step"), "docs");
 }
+
+#[test]
+fn a_commit_is_the_one_that_git_knows() {
+    let sandbox = Sandbox::with_git();
+    sandbox.file("flow.yaml", FLOW);
+    let sha = sandbox.commit("first");
+    piton(&sandbox, &["start", "flow.yaml", "--feature", "demo"]).expect_code(0);
+    piton(&sandbox, &["begin", "plan"]).expect_code(0);
+    let before = sandbox.read("memory/state/execution.json");
+    for name in ["--commit=nosuch", "--commit=0123456", "--commit=--all", "--commit=HEAD:flow.yaml"] {
+        let refused = piton(&sandbox, &["finish", "plan", name]);
+        assert_eq!(refused.code, 2, "{refused}");
+        let named = format!("git knows no commit `{}`", &name["--commit=".len()..]);
+        assert!(refused.at("/error/message").as_str().expect("a text").contains(&named), "{refused}");
+    }
+    assert_eq!(sandbox.read("memory/state/execution.json"), before, "nothing was recorded");
+    piton(&sandbox, &["finish", "plan", "--commit", "HEAD"]).expect_code(0);
+    assert_eq!(piton(&sandbox, &["context"]).at("/data/reports/0/commit"), json!(sha.trim()));
+    let refused = piton(&started(), &["finish", "plan", "--commit", "word"]);
+    assert_eq!(refused.code, 2, "without a repository only an id is taken: {refused}");
+}
+
+#[test]
+fn a_verdict_is_taken_as_json_in_the_words_of_the_flag() {
+    let sandbox = started();
+    finish(&sandbox, "plan", &[]).expect_code(0);
+    finish(&sandbox, "code", &[]).expect_code(0);
+    piton(&sandbox, &["begin", "check"]).expect_code(0);
+    let change = r#"{"step":"check","verdict":"approved with conditions","conditions":["keep it small"]}"#;
+    let output = sandbox.piton(["finish", "--json", "-"]).real_clock().stdin(change).run().expect_code(0);
+    assert!(output.at("/data/message").as_str().expect("a text").contains("APPROVED_WITH_CONDITIONS"), "{output}");
+}

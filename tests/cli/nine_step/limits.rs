@@ -183,7 +183,7 @@ fn a_person_can_accept_what_a_reviewer_did_not() {
     let refused = piton(&sandbox, 9, ["finish", "4", "--verdict", "APPROVED", "--agent", "user"]);
     let accept = "piton accept 2:4 --run quotes --by NAME --note WHY";
     assert_eq!(refused.at("/error/hints"), json!(["piton begin 2:3 --run quotes", accept]));
-    assert_eq!(sandbox.read(STATE), before, "another word about the same work lifts no no");
+    assert_eq!(sandbox.read(STATE), before, "another word about the same work lifts nothing");
     clock.piton(&sandbox, 0, ["accept", "4", "--by", "Bia", "--note", "known"]);
     let decision = piton(&sandbox, 0, ["plan"]).at("/data/decisions/0");
     assert_eq!((&decision["decision"], &decision["by"]), (&json!("accept"), &json!("Bia")), "{decision}");
