@@ -341,6 +341,7 @@ fn dependencies(
         let message = format!("dependencies of {id} that are not tasks are ignored: {}", first_of(&shown));
         findings.push(Finding::new(FindingCode::FieldIgnored, message).on(id).pointer("/dependencies"));
     }
+    depends_on.shrink_to_fit();
     (depends_on, dangling)
 }
 
@@ -357,7 +358,7 @@ fn apart(text: &str, is_known: impl Fn(&str) -> bool) -> Vec<String> {
 
 /// Returns the witnesses from checklist and summaries; for a task that is only in the checklist, the summary is the only one.
 fn witnesses(session_files: &SessionFiles<'_>, at: usize) -> Vec<Witness> {
-    let mut witnesses = Vec::new();
+    let mut witnesses = Vec::with_capacity(2);
     let is_file = !matches!(session_files.tasks[at].location, TaskLocation::Checklist { .. });
     if let Some(mention) = session_files.checklist[at].as_ref().filter(|_| is_file) {
         witnesses.push(Witness {

@@ -210,7 +210,8 @@ impl Tasks {
             at += 1;
             !dropped.contains(&(at - 1))
         });
-        self.list.sort_by(|left, right| left.id.cmp(&right.id));
+        // No two ids are alike any more.
+        self.list.sort_unstable_by(|left, right| left.id.cmp(&right.id));
     }
 }
 
@@ -279,6 +280,7 @@ pub(super) fn dependencies(task: &Value) -> Vec<Dependency> {
             unique.push(dependency);
         }
     }
+    unique.shrink_to_fit();
     unique
 }
 
