@@ -55,12 +55,7 @@ pub(super) fn list(value: Option<&Value>) -> Vec<String> {
     let Some(value) = value else { return Vec::new() };
     match value {
         Value::Null | Value::Bool(_) => Vec::new(),
-        Value::Array(items) => {
-            let mut list: Vec<String> = items.iter().take(LIST_LIMIT).filter_map(item).collect();
-            // Most lists have one or two items, and a session has thousands of them.
-            list.shrink_to_fit();
-            list
-        }
+        Value::Array(items) => items.iter().take(LIST_LIMIT).filter_map(item).collect(),
         Value::String(_) | Value::Number(_) | Value::Object(_) => item(value).into_iter().collect(),
     }
 }
