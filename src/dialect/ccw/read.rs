@@ -341,6 +341,7 @@ fn dependencies(
         let message = format!("dependencies of {id} that are not tasks are ignored: {}", first_of(&shown));
         findings.push(Finding::new(FindingCode::FieldIgnored, message).on(id).pointer("/dependencies"));
     }
+    depends_on.shrink_to_fit();
     (depends_on, dangling)
 }
 

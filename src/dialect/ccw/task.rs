@@ -280,6 +280,7 @@ pub(super) fn dependencies(task: &Value) -> Vec<Dependency> {
             unique.push(dependency);
         }
     }
+    unique.shrink_to_fit();
     unique
 }
 
