@@ -37,6 +37,23 @@ pub(super) fn finish(step: &Step, run: &RunId) -> String {
     on_step("finish", &step.id, run, tail)
 }
 
+/// Returns how the result of a step is reported, with the words for it. Words in capitals stand for what is filled in.
+pub(super) fn report(step: &Step, run: &RunId) -> String {
+    let finish = |tail: &str| on_step("finish", &step.id, run, tail);
+    match step.kind {
+        StepKind::Review => format!(
+            "`{}` with APPROVED, APPROVED_WITH_CONDITIONS (and `--condition TEXT`), NEEDS_REVISION or REJECTED, and `--finding TEXT` for each \
+             thing to address",
+            finish(" --verdict VERDICT --summary TEXT")
+        ),
+        StepKind::Work | StepKind::Gate | StepKind::Container => format!(
+            "`{}` with what the next agent has to know, and `--output FILE` for each file; or `{}`",
+            finish(" --summary TEXT"),
+            finish(" --status failed --error TEXT")
+        ),
+    }
+}
+
 fn with_argument(verb: &str, argument: &str, tail: &str) -> String {
     if argument.starts_with('-') {
         format!("piton {verb}{tail} -- {}", quoted(argument))

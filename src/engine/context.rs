@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use serde_json::Map;
 use serde_json::Value;
 
+use super::command;
 use super::graph::Graph;
 use super::plan::Planned;
 use super::reports::Handed;
@@ -58,6 +59,10 @@ pub(crate) fn assemble(run: &Run, planned: &Planned, next: &Next, brief: Brief, 
         goal: run.goal.as_deref().map(|goal| line(goal, SENTENCE_CHARS)),
         position: position(step, plan, next),
         next_action: next_action(next),
+        report: step
+            .filter(|step| is_reported(step, plan, next))
+            .map(|step| command::report(step, &run.id))
+            .unwrap_or_default(),
         findings_to_address: step.map(|step| findings(run, &graph, step, next.action)).unwrap_or_default(),
         required_reading: reading(run, &graph, step, brief.reading),
         files_to_touch: step
@@ -111,6 +116,12 @@ fn position(step: Option<&Step>, plan: &Plan, next: &Next) -> String {
         next.attempt
     );
     line(&position, SENTENCE_CHARS)
+}
+
+/// Tells whether an agent does the step and reports its result.
+fn is_reported(step: &Step, plan: &Plan, next: &Next) -> bool {
+    let is_work = matches!(next.action, Action::Run | Action::Retry | Action::Return);
+    is_work && step.recorded && plan.commands.begin.is_some()
 }
 
 fn next_action(next: &Next) -> String {

@@ -28,6 +28,9 @@ pub(crate) struct Context {
     pub(crate) position: String,
     /// The one thing to do.
     pub(crate) next_action: String,
+    /// How to report the result, with the words for it; words in capitals stand for what is filled in. Empty if nothing is reported.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) report: String,
     /// Findings of the review or failure to address, one per line. Untrusted text.
     pub(crate) findings_to_address: Vec<String>,
     /// Files to read first, in this order.

@@ -66,6 +66,10 @@ fn what_a_review_found_reaches_the_rework_and_a_decision_everybody_after_it() {
     let sandbox = started();
     finish(&sandbox, "plan", &[]).expect_code(0);
     finish(&sandbox, "code", &["--summary", "Written"]).expect_code(0);
+    let asked = piton(&sandbox, &["context"]).at("/data/report");
+    for word in ["piton finish check --run demo --verdict VERDICT", "NEEDS_REVISION or REJECTED", "--finding TEXT"] {
+        assert!(asked.as_str().expect("a text").contains(word), "the brief says how to report back: {asked}");
+    }
     let no =
         ["--verdict", "REJECTED", "--summary", "Rows differ", "--finding", "no test", "--finding", "row counts differ"];
     finish(&sandbox, "check", &no).expect_code(0);

@@ -347,6 +347,9 @@ impl Page {
         if let Some(agent) = &context.agent {
             self.text.line(format!("Agent: {agent} (attempt {})", context.attempt));
         }
+        if !context.report.is_empty() {
+            self.text.line(format!("Report: {}", context.report));
+        }
         self.text.line(&context.untrusted).end();
         self.fenced("untrusted text from state files", &untrusted(context));
         if !context.prompt.is_empty() {
