@@ -3,7 +3,7 @@
 //! - Runs: `run` (`Run`, `Step`, `Proof`, `Part`), `detail` (what the agent of a step needs), `status`, `id`, `time`.
 //! - Evidence: `evidence` (what disk, git and processes show, and what to ask for), `session` (events of the client).
 //! - Requests and results: `options` and `plan` (input and output of the planner), `context` (for the next agent), `change` (one
-//!   requested transition), `rollback`, `repair`, `patch`.
+//!   requested transition), `report` (what is reported and decided), `rollback`, `repair`, `patch`.
 //! - Files: `files` (paths, listings, contents, edits), `diff`, `digest`, `config` (`piton.toml`).
 //! - Output: `document` (the envelope), `finding` (every problem that has a code).
 //! - Text: `text` (cleaning and quoting), `secrets` (masking), `nearest` (suggestions for misspelled names).

@@ -1,8 +1,8 @@
 //! The use cases, one file per verb. They return reports and never print.
 //!
 //! - `project_context` is the opened project; `select` finds the requested run in it, `run_history` its earlier checkpoints.
-//! - `change` has the locked run, the only way to write a state: `draft` admits a change and computes its edits, `record` writes what
-//!   is kept beside a checkpoint, `log` the entry of a resume.
+//! - `begin` and `change` record; `change` has the locked run, the only way to write a state: `draft` admits a change and computes
+//!   its edits, `record` writes what is kept beside a checkpoint, `log` the entry of a resume.
 //! - `report` is what the verbs return (`rollback` and `sessions` have their own), `error` and `exit` are how they fail.
 //! - `workflow` finds and checks workflow files for `start` and `validate`.
 //! - Every other file is the verb of its name; `cleanup` is `archive --all`, `patch` is `plan --patch`.

@@ -12,8 +12,8 @@
 //! - Reading: `discover` lists names, `read` returns bytes. `path` resolves every path below its root.
 //! - Writing: `lock`, `commit`, `append`, `stage` and `txn`, along paths without symlinks (`nofollow`). Every system call goes through
 //!   `calls`, where a test can make it fail. `archive` and `settings` write the few files outside of checkpoints.
-//! - Piton's own data: `history`, `evidence`, `journal`, `lease`, `session` (logs of the client's sessions) and `rollbacks`, written in
-//!   place by `data_file`.
+//! - Piton's own data: `history`, `evidence`, `reports`, `journal`, `lease`, `session` (logs of the client's sessions) and
+//!   `rollbacks`, written in place by `data_file`.
 //! - Git: `git` and `worktree` run it, `git_filters` keeps it from starting programs that a repository configures, `committed_state`
 //!   compares a state with its commit.
 //! - Rollback only: `git_impact` lists the work that is discarded, `backup` copies it.
