@@ -3,10 +3,6 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-use super::context::SENTENCE_CHARS;
-use super::context::TITLE_CHARS;
-use super::context::line;
-use super::context::safe;
 use super::graph::Graph;
 use crate::model::Attempt;
 use crate::model::Change;
@@ -26,7 +22,13 @@ use crate::model::StepKind;
 use crate::model::StepReport;
 use crate::model::Timestamp;
 use crate::model::clean_line;
+use crate::model::safe_line;
+use crate::model::safe_text;
 
+/// Maximum length of a title, in characters.
+pub(super) const TITLE_CHARS: usize = 200;
+/// Maximum length of a sentence that quotes untrusted text, in characters.
+pub(super) const SENTENCE_CHARS: usize = 600;
 /// Maximum length of a report that is not of a direct predecessor, in characters.
 const OLDER_CHARS: usize = 160;
 /// Maximum length of what a decision was made against, in characters.
@@ -257,9 +259,9 @@ fn in_a_line(report: &StepReport) -> StepReport {
 
 /// Cleans the texts of a report, which are untrusted.
 fn safe_report(report: StepReport) -> StepReport {
-    let all = |texts: Vec<String>| texts.iter().map(|text| safe(text)).collect();
-    let one = |text: Option<String>| text.map(|text| safe(&text));
-    let short = |text: Option<String>| text.map(|text| line(&text, TITLE_CHARS));
+    let all = |texts: Vec<String>| texts.iter().map(|text| safe_text(text)).collect();
+    let one = |text: Option<String>| text.map(|text| safe_text(&text));
+    let short = |text: Option<String>| text.map(|text| safe_line(&text, TITLE_CHARS));
     StepReport {
         agent: short(report.agent),
         summary: one(report.summary),
@@ -273,7 +275,7 @@ fn safe_report(report: StepReport) -> StepReport {
 
 /// Cleans the texts of a decision, which are untrusted.
 fn safe_decision(decision: Decision) -> Decision {
-    let sentence = |text: Option<String>| text.map(|text| line(&text, SENTENCE_CHARS));
+    let sentence = |text: Option<String>| text.map(|text| safe_line(&text, SENTENCE_CHARS));
     Decision {
         by: sentence(decision.by),
         note: sentence(decision.note),

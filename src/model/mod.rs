@@ -79,7 +79,7 @@ pub(crate) use run::{
     FollowUp, Part, PartKind, Proof, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord,
     definition_digest,
 };
-pub(crate) use secrets::mask_secrets;
+pub(crate) use secrets::{mask_secrets, safe_line, safe_text};
 pub(crate) use session::{Cause, CauseKind, DrivenRun, SessionEvent, SessionLine};
 pub(crate) use status::{ReviewVerdict, Status, letters_and_digits};
 pub(crate) use text::{clean, clean_line, mistakes, plural, quoted};

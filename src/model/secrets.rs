@@ -6,6 +6,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::clean;
+use super::clean_line;
+
 const MASK: &str = "[masked]";
 /// Bytes to search ahead, which keeps the run time linear in the length of the text.
 const AHEAD: usize = 200;
@@ -61,6 +64,16 @@ const NAMES: [&str; 14] = [
     "secret",
     "token",
 ];
+
+/// Returns an untrusted text without control characters and secrets.
+pub(crate) fn safe_text(text: &str) -> String {
+    mask_secrets(&clean(text)).into_owned()
+}
+
+/// Returns an untrusted text as one safe line of at most `limit` characters.
+pub(crate) fn safe_line(text: &str, limit: usize) -> String {
+    clean_line(&safe_text(text), limit)
+}
 
 /// Replaces secrets with `[masked]`. Idempotent.
 pub(crate) fn mask_secrets(text: &str) -> Cow<'_, str> {
