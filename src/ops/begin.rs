@@ -1,9 +1,12 @@
 //! `begin`: hands over the brief of a step, and records that the step starts.
 
+use std::borrow::Cow;
+
 use super::OpError;
 use super::change::ChangeRequest;
 use super::change::LockedRun;
 use super::change::Written;
+use super::change::follow;
 use super::change::resolve_ids;
 use super::context;
 use super::plan;
@@ -30,7 +33,6 @@ use crate::model::Run;
 use crate::model::RunId;
 use crate::model::StepId;
 use crate::model::Verdict;
-use crate::store;
 
 /// Begins a step and answers with its brief within `budget` bytes. Without a step it begins the first one that the plan names.
 pub(crate) fn begin(ctx: &ProjectContext, request: ChangeRequest, budget: usize) -> Result<Report, OpError> {
@@ -42,31 +44,33 @@ pub(crate) fn begin(ctx: &ProjectContext, request: ChangeRequest, budget: usize)
     locked.check_revision(run, request.if_revision.as_deref())?;
     let mut evidence = locked.evidence();
     ctx.inspect_workspace(&locked.opened, &mut evidence);
-    evidence.statements = locked.opened.statements(run);
-    evidence.presences = store::reports::presences(&evidence.statements, || ctx.caller());
+    ctx.read_statements(&locked.opened, &mut evidence);
     // The brief is that of the plan before the step is begun: what is to be done, and why.
     let planned = |evidence: &Evidence, request: &PlanRequest| {
         let options = plan::options(ctx, run, request)?;
         Ok::<Planned, OpError>(plan::evaluate(&locked.opened, run, evidence, &options))
     };
+    let mut plain = None;
     let kind = match request.kind {
         ChangeKind::Begin { step, part, agent, attempt } if step.as_str().is_empty() => {
-            let step = first_of(&planned(&evidence, &PlanRequest::default())?, run)?;
-            ChangeKind::Begin { step, part, agent, attempt }
+            let first = plain.insert(planned(&evidence, &PlanRequest::default())?);
+            ChangeKind::Begin { step: first_of(first, run)?, part, agent, attempt }
         }
         kind => resolve_ids(ctx, &locked.opened, run, kind)?,
     };
     let ChangeKind::Begin { step, part, .. } = &kind else { return Err(not_a_begin()) };
     let (step, is_part) = (step.clone(), part.is_some());
     let limits = ChangeLimits { force: request.force, rebegin: request.rebegin, ..locked.limits() };
-    let mut before = evidence.clone();
+    let mut before = Cow::Borrowed(&evidence);
     if request.rebegin != Rebegin::No {
-        before.presences.retain(|(begun, _), _| *begun != step);
+        // The attempt that goes on is ended.
+        before.to_mut().presences.retain(|(begun, _), _| *begun != step);
+        plain = None;
     }
     let (planned, next) = match is_part {
         true => (None, None),
         false => {
-            let plain = planned(&before, &PlanRequest::default())?;
+            let plain = plain.map_or_else(|| planned(&before, &PlanRequest::default()), Ok)?;
             match plain.plan.next.iter().find(|next| next.step == step).cloned() {
                 Some(next) => (Some(plain), Some(next)),
                 None => {
@@ -82,9 +86,13 @@ pub(crate) fn begin(ctx: &ProjectContext, request: ChangeRequest, budget: usize)
     let brief = brief.map(|(planned, next)| context::assemble(&locked.opened, run, &planned, next, budget));
     let mut written = locked.apply(kind, &evidence, limits, next.as_ref())?;
     written.findings.extend(locked.renew_lease(written.change));
-    let revision = locked.revision_after(&written);
+    let revision = match written.moves_files() {
+        true => follow(ctx, &location, locked, &mut written)?.revision(),
+        false => locked.revision_after(&written),
+    };
     let finish = format!("piton finish {} --run {}", engine::quoted(step.as_str()), engine::quoted(&written.run));
-    let Written { run, change, step, files, already, message, findings, .. } = written;
+    let files = written.files();
+    let Written { run, change, step, already, message, findings, .. } = written;
     let recorded = already.is_none();
     let body = CheckpointReport {
         run: RunId::new(run),

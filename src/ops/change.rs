@@ -104,16 +104,27 @@ pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Rep
     let limits = ChangeLimits { force: request.force, ..locked.limits() };
     let mut written = locked.apply(kind, &locked.evidence(), limits, None)?;
     written.findings.extend(locked.renew_lease(written.change));
-    if !written.moves_files {
-        // Still under the lock, so that the reported revision is that of this change.
-        let locked = locked.reload();
-        return Ok(report(ctx, &locked.opened, written));
+    if written.moves_files() {
+        let opened = follow(ctx, &location, locked, &mut written)?;
+        return Ok(report(ctx, &opened, written));
     }
+    // Still under the lock, so that the reported revision is that of this change.
+    let locked = locked.reload();
+    Ok(report(ctx, &locked.opened, written))
+}
+
+/// Reads a run where a change moved its state, and takes its evidence there.
+pub(super) fn follow(
+    ctx: &ProjectContext,
+    location: &RunLocation,
+    locked: LockedRun<'_>,
+    written: &mut Written,
+) -> Result<OpenedRun, OpError> {
     // Reading at another path takes the lock there.
     drop(locked);
-    let now = ctx.relocated(&location, &written.files);
-    written.findings.extend(record::carry_evidence(ctx, &location, &now));
-    Ok(report(ctx, &ctx.read(&now)?, written))
+    let now = ctx.relocated(location, &written.files());
+    written.findings.extend(record::carry_evidence(ctx, location, &now));
+    ctx.read(&now)
 }
 
 /// The result of one change.
@@ -122,15 +133,24 @@ pub(crate) struct Written {
     pub(crate) run: String,
     pub(crate) change: &'static str,
     pub(crate) step: Option<StepId>,
-    pub(crate) files: Vec<RelPath>,
-    /// The state may have moved.
-    pub(super) moves_files: bool,
     /// The message if the state had the change already.
     pub(crate) already: Option<String>,
     pub(crate) message: String,
     pub(crate) edits: Vec<Edit>,
     /// Findings that `--force` overrode.
     pub(crate) findings: Vec<Finding>,
+}
+
+impl Written {
+    /// Returns the files that were written.
+    pub(super) fn files(&self) -> Vec<RelPath> {
+        self.edits.iter().map(|edit| edit.path.clone()).collect()
+    }
+
+    /// Tells whether the state may have moved.
+    pub(super) fn moves_files(&self) -> bool {
+        self.edits.iter().any(|edit| matches!(edit.kind, EditKind::Remove { .. }))
+    }
 }
 
 /// A run that is locked and loaded: the only way to write changes.
@@ -236,8 +256,6 @@ impl<'a> LockedRun<'a> {
             run: run.id.as_str().to_owned(),
             change: name,
             step,
-            files: Vec::new(),
-            moves_files: false,
             already: None,
             message: String::new(),
             edits: Vec::new(),
@@ -259,8 +277,6 @@ impl<'a> LockedRun<'a> {
         self.log(&change);
         written.findings.extend(self.record(run, &change));
         written.message = message(run, &change.kind);
-        written.files = edits.iter().map(|edit| edit.path.clone()).collect();
-        written.moves_files = edits.iter().any(|edit| matches!(edit.kind, EditKind::Remove { .. }));
         written.edits = edits;
         Ok(written)
     }
@@ -452,13 +468,13 @@ fn report(ctx: &ProjectContext, opened: &OpenedRun, written: Written) -> Report 
     let revision = opened.revision();
     let next = next_command(ctx, opened, &revision);
     let body = Body::Checkpoint(Box::new(CheckpointReport {
+        files: written.files(),
         run: crate::model::RunId::new(&written.run),
         change: written.change.to_owned(),
         step: written.step,
         recorded: written.already.is_none(),
         message: written.message,
         revision,
-        files: written.files,
         next,
         brief: None,
     }));

@@ -312,8 +312,7 @@ impl ProjectContext {
             workflow::check_outputs(opened, &mut evidence);
             inspect_witnesses(opened, &mut evidence);
             read_definitions(opened, &mut evidence);
-            evidence.statements = opened.loaded.run.as_ref().map(|run| opened.statements(run)).unwrap_or_default();
-            evidence.presences = store::reports::presences(&evidence.statements, || self.caller());
+            self.read_statements(opened, &mut evidence);
             self.inspect_branch(opened, &mut evidence);
             return evidence;
         }
@@ -324,6 +323,13 @@ impl ProjectContext {
         inspect_witnesses(opened, &mut evidence);
         read_definitions(opened, &mut evidence);
         evidence
+    }
+
+    /// Adds what was said about the run, and whether the drivers of its steps in progress are still there.
+    pub(super) fn read_statements(&self, opened: &OpenedRun, evidence: &mut Evidence) {
+        let Some(run) = &opened.loaded.run else { return };
+        evidence.statements = opened.statements(run);
+        evidence.presences = store::reports::presences(run, &evidence.statements, || self.caller());
     }
 
     /// Adds the state of the working folder to evidence gathered without git; this reads files only.

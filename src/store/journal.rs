@@ -60,15 +60,17 @@ pub(crate) fn log_entries(root: &Utf8Path, data_dir: &RelPath) -> Vec<LogEntry> 
 ///
 /// When it cannot be written.
 pub(crate) fn log_durably<T: Serialize>(lock: &RunLock, line: &T, limit: u64) -> Result<(), StoreError> {
-    log(lock, line, limit)?;
-    let path = lock.data_path().join(LOG);
-    open(&path).and_then(|file| file.sync_data()).map_err(|source| StoreError::io(&path, source))?;
-    stage::sync_dirs(std::iter::once(lock.data_path()))
+    append_durably(lock.data_path(), LOG, line, limit)
 }
 
-/// Appends a line to a log that is never rotated, and returns when it is durable.
-pub(super) fn append_durably<T: Serialize>(data_path: &Utf8Path, name: &str, line: &T) -> Result<(), StoreError> {
-    append(data_path, name, line, u64::MAX)?;
+/// [`append`] that returns when the line is durable.
+pub(super) fn append_durably<T: Serialize>(
+    data_path: &Utf8Path,
+    name: &str,
+    line: &T,
+    limit: u64,
+) -> Result<(), StoreError> {
+    append(data_path, name, line, limit)?;
     let path = data_path.join(name);
     open(&path).and_then(|file| file.sync_data()).map_err(|source| StoreError::io(&path, source))?;
     stage::sync_dirs(std::iter::once(data_path))

@@ -4,6 +4,7 @@
 //! rotated.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use camino::Utf8Path;
 
@@ -14,20 +15,23 @@ use super::path::Root;
 use super::process;
 use super::process::Caller;
 use super::process::Process;
+use super::session::SESSION_CHARS;
 use crate::model::Attempt;
 use crate::model::DialectId;
 use crate::model::DriverId;
 use crate::model::Presence;
 use crate::model::RelPath;
+use crate::model::Run;
 use crate::model::RunId;
 use crate::model::Statement;
 use crate::model::StatementKind;
+use crate::model::Status;
 use crate::model::StepId;
 use crate::model::clean_line;
 
 const LOG: &str = "reports.jsonl";
-/// Characters of a session id that count.
-const SESSION_CHARS: usize = 128;
+/// Bytes at which the log would be rotated.
+const NEVER_ROTATED: u64 = u64::MAX;
 
 /// Appends a line, creating the folder if needed, and returns when it is durable.
 ///
@@ -37,7 +41,7 @@ const SESSION_CHARS: usize = 128;
 pub(crate) fn append(root: &Utf8Path, data_dir: &RelPath, statement: &Statement) -> Result<(), StoreError> {
     let data_path = Root::open(root)?.target(data_dir)?;
     lock::create_data_dir(&data_path)?;
-    journal::append_durably(&data_path, LOG, statement)
+    journal::append_durably(&data_path, LOG, statement, NEVER_ROTATED)
 }
 
 /// Appends the beginning of an attempt. It need not be durable: a power loss takes the driver with it.
@@ -48,7 +52,7 @@ pub(crate) fn append(root: &Utf8Path, data_dir: &RelPath, statement: &Statement)
 pub(crate) fn note_attempt(root: &Utf8Path, data_dir: &RelPath, statement: &Statement) -> Result<(), StoreError> {
     let data_path = Root::open(root)?.target(data_dir)?;
     lock::create_data_dir(&data_path)?;
-    journal::append(&data_path, LOG, statement, u64::MAX)
+    journal::append(&data_path, LOG, statement, NEVER_ROTATED)
 }
 
 /// Returns the caller as the driver of an attempt.
@@ -62,22 +66,25 @@ pub(crate) fn driver(caller: &Caller) -> DriverId {
     }
 }
 
-/// Returns for each attempt, by step and number, whether its driver is still there.
+/// Returns for each attempt at a step in progress, by step and number, whether its driver is still there.
 pub(crate) fn presences(
+    run: &Run,
     statements: &[Statement],
     caller: impl FnOnce() -> Caller,
 ) -> BTreeMap<(StepId, u32), Presence> {
-    let begun = |statement: &Statement| matches!(statement.kind, StatementKind::Begun(_));
-    if !statements.iter().any(begun) {
+    let in_progress = run.steps.iter().filter(|step| step.status == Status::InProgress);
+    let in_progress: BTreeSet<&StepId> = in_progress.map(|step| &step.id).collect();
+    let attempts = statements.iter().filter_map(|statement| match &statement.kind {
+        StatementKind::Begun(attempt) if in_progress.contains(&attempt.step) => Some(attempt),
+        StatementKind::Begun(_) | StatementKind::Report(_) | StatementKind::Decision(_) => None,
+    });
+    let attempts: Vec<&Attempt> = attempts.collect();
+    if attempts.is_empty() {
         return BTreeMap::new();
     }
     let caller = caller();
-    let attempts = statements.iter().filter_map(|statement| match &statement.kind {
-        StatementKind::Begun(attempt) => Some(attempt),
-        StatementKind::Report(_) | StatementKind::Decision(_) => None,
-    });
     let presence = |attempt: &Attempt| ((attempt.step.clone(), attempt.attempt), presence(&attempt.driver, &caller));
-    attempts.map(presence).collect()
+    attempts.into_iter().map(presence).collect()
 }
 
 fn presence(driver: &DriverId, caller: &Caller) -> Presence {

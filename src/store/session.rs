@@ -35,7 +35,7 @@ const LOGS_LIMIT: usize = 40;
 /// Number of events that are read, the newest.
 const EVENTS_LIMIT: usize = 1_000;
 /// Characters of a session id that count.
-const SESSION_CHARS: usize = 128;
+pub(super) const SESSION_CHARS: usize = 128;
 
 /// The log of one session. It need not exist.
 #[derive(Debug)]

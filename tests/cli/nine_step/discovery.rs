@@ -148,19 +148,30 @@ fn a_state_beside_the_plan_moves_into_the_worktree_with_the_next_change() {
 
 #[test]
 fn what_was_proved_before_the_move_is_proved_after_it() {
-    let sandbox = Sandbox::new();
-    sandbox.file(".plan/quotes_plan.md", "# Plan\n").file(".plan/notes.md", "notes\n").git_init();
-    piton(&sandbox, 0, ["start", "nine-step", "--feature", "quotes", "--phases", "1"]);
-    piton(&sandbox, 0, ["begin", "1"]);
-    piton(&sandbox, 0, ["finish", "1", "--output", ".plan/notes.md"]);
-    piton(&sandbox, 0, ["finish", "2", "--verdict", "approved"]);
-    sandbox.worktree(".worktree/quotes", "feature/quotes");
-    piton(&sandbox, 0, ["approve", "2.5"]);
-    piton(&sandbox, 0, ["plan"]);
-    sandbox.remove(".plan/notes.md");
-    let plan = piton(&sandbox, 9, ["plan"]);
-    assert_eq!(plan.findings()[0], "output-missing");
-    assert_eq!(plan.at("/data/steps/invalid/0"), "1:1");
+    // Any change moves it: the approval, or the beginning of the next step.
+    for by_approval in [true, false] {
+        let sandbox = Sandbox::new();
+        sandbox.file(".plan/quotes_plan.md", "# Plan\n").file(".plan/notes.md", "notes\n").git_init();
+        piton(&sandbox, 0, ["start", "nine-step", "--feature", "quotes", "--phases", "1"]);
+        piton(&sandbox, 0, ["begin", "1"]);
+        piton(&sandbox, 0, ["finish", "1", "--output", ".plan/notes.md"]);
+        piton(&sandbox, 0, ["finish", "2", "--verdict", "approved"]);
+        if by_approval {
+            sandbox.worktree(".worktree/quotes", "feature/quotes");
+            piton(&sandbox, 0, ["approve", "2.5"]);
+        } else {
+            piton(&sandbox, 0, ["approve", "2.5"]);
+            sandbox.worktree(".worktree/quotes", "feature/quotes");
+            let begun = piton(&sandbox, 0, ["begin", "3"]);
+            assert_eq!(begun.at("/data/files/0"), ".worktree/quotes/.workflow-state.json");
+            assert_eq!(begun.at("/data/revision"), piton(&sandbox, 0, ["plan"]).at("/data/run/revision"));
+        }
+        piton(&sandbox, 0, ["plan"]);
+        sandbox.remove(".plan/notes.md");
+        let plan = piton(&sandbox, 9, ["plan"]);
+        assert_eq!(plan.findings()[0], "output-missing");
+        assert_eq!(plan.at("/data/steps/invalid/0"), "1:1");
+    }
 }
 
 #[test]
