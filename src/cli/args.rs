@@ -108,8 +108,12 @@ pub(super) enum Verb {
     Finish(Finish),
     /// Record that a person approved a gate
     Approve(Approve),
-    /// Record that a person takes work although its review said no
-    Accept(Accept),
+    /// Record that a person takes work although its review or gate said no
+    Accept(Decide),
+    /// Record that a person wants a step done again: what a rejection returns to, a step at its limit, a finished step
+    Redo(Decide),
+    /// Record that a person lets a step start out of order, or end without its outputs
+    Override(Decide),
     /// Skip a step for good
     Skip(Skip),
     /// Pause a run
@@ -279,9 +283,6 @@ pub(super) struct Target {
     /// Read the change as JSON from standard input, in place of the other flags (schema: `piton schema change`)
     #[arg(long, value_name = "-")]
     pub(super) json: Option<String>,
-    /// Ignore unmet dependencies, attempt limits, the wrong branch and missing outputs (never an open gate or review)
-    #[arg(long)]
-    pub(super) force: bool,
 }
 
 #[derive(Debug, Args)]
@@ -312,7 +313,7 @@ pub(super) struct Finish {
     /// The step id, as shown by `piton plan`
     #[arg(required_unless_present = "json")]
     pub(super) step: Option<String>,
-    /// How the step ended (default: completed, or as the verdict says); completed requires the declared outputs, or --force
+    /// How the step ended (default: completed, or as the verdict says); completed requires the declared outputs
     #[arg(long, value_enum)]
     pub(super) status: Option<EndStatus>,
     /// Verdict of a review: APPROVED, APPROVED_WITH_CONDITIONS, NEEDS_REVISION, REJECTED, or the agent's own wording
@@ -373,8 +374,8 @@ pub(super) struct Approve {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Accept {
-    /// The step id of the review, as shown by `piton plan`
+pub(super) struct Decide {
+    /// The step id, as shown by `piton plan`
     pub(super) step: String,
     /// The person who decided
     #[arg(long, value_name = "NAME")]

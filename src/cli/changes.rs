@@ -10,6 +10,7 @@ use super::args::Target;
 use super::args::Verb;
 use super::error::CliError;
 use crate::model::ChangeKind;
+use crate::model::DecisionKind;
 use crate::model::Outcome;
 use crate::model::RelPath;
 use crate::model::ReviewVerdict;
@@ -17,6 +18,7 @@ use crate::model::Status;
 use crate::model::StepId;
 use crate::ops;
 use crate::ops::ChangeRequest;
+use crate::ops::DecisionRequest;
 use crate::ops::Rebegin;
 
 /// Returns the run named by the arguments, and the change to one step.
@@ -44,6 +46,17 @@ pub(super) fn of_step(verb: &Verb) -> Result<(Option<String>, ChangeRequest), Cl
         };
     }
     Ok((target.run.clone(), request))
+}
+
+/// Returns what a person decides about a step.
+pub(super) fn decision(verb: DecisionKind, decide: &args::Decide) -> DecisionRequest {
+    DecisionRequest {
+        step: decide.step.clone(),
+        decision: verb,
+        by: decide.by.clone(),
+        note: decide.note.clone(),
+        if_revision: decide.if_revision.clone(),
+    }
 }
 
 /// Returns the run named by the arguments, and the change to the run as a whole or by a person.
@@ -82,7 +95,7 @@ pub(super) fn of_run(verb: &Verb) -> (Option<String>, ChangeRequest) {
 }
 
 fn request(kind: ChangeKind, target: &Target) -> ChangeRequest {
-    ChangeRequest { force: target.force, if_revision: target.if_revision.clone(), ..ChangeRequest::of(kind) }
+    ChangeRequest { if_revision: target.if_revision.clone(), ..ChangeRequest::of(kind) }
 }
 
 fn from_flags(verb: &Verb) -> Result<ChangeKind, CliError> {

@@ -16,6 +16,7 @@ use super::render;
 use super::script;
 use super::setup_args::SettingsScope;
 use super::setup_args::Setup;
+use crate::model::DecisionKind;
 use crate::model::Mode;
 use crate::model::StartSpec;
 use crate::ops;
@@ -127,6 +128,8 @@ fn verb(cli: &Cli, format: Format) -> Result<Outcome, CliError> {
             let (run, change) = changes::of_run(&cli.verb);
             ops::change(&ctx(run.as_ref())?, change)?
         }
+        Verb::Redo(redo) => ops::decide(&ctx(redo.run.as_ref())?, changes::decision(DecisionKind::Redo, redo))?,
+        Verb::Override(over) => ops::decide(&ctx(over.run.as_ref())?, changes::decision(DecisionKind::Override, over))?,
         Verb::Resume(resume) => return resume_run(&ctx(resume.run.run.as_ref())?, global, resume, format),
         Verb::Run(run) => return Ok(Outcome::Ran(script::run(global, run))),
         Verb::Sessions(sessions) => super::sessions::sessions(sessions, request(global, None), format)?,

@@ -416,3 +416,8 @@ pub(crate) static DIALECTS: &[&dyn Dialect] =
 pub(crate) fn by_id(id: DialectId) -> &'static dyn Dialect {
     *DIALECTS.iter().find(|dialect| dialect.id() == id).expect("every dialect id is in the table")
 }
+
+/// Returns when the last recorded interruption happened: the member of that name in the last entry of `interruption_history`.
+fn last_interruption(files: &FileSet, state: &Value, moment: &str) -> Option<Timestamp> {
+    files.time(state.get("interruption_history")?.as_array()?.last()?.get(moment)?.as_str()?)
+}

@@ -6,19 +6,15 @@ use std::collections::BTreeSet;
 use super::command;
 use super::preconditions;
 use super::reconcile::EffectiveStatus;
-use super::reconciled::Limit;
 use super::reconciled::ReconciledRun;
 use super::transition::skip_refusal;
 use crate::model::Action;
+use crate::model::DecisionKind;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Options;
-use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
-use crate::model::clean_line;
-use crate::model::mask_secrets;
-use crate::model::plural;
 
 /// Maximum number of ids of a chain or cycle that a message names; the rest are counted.
 const NAMED_IDS: usize = 8;
@@ -47,7 +43,7 @@ impl Choice {
     }
 
     /// Tells whether the caller named the step.
-    fn is_named(&self) -> bool {
+    pub(super) fn is_named(&self) -> bool {
         matches!(self.rule, "7.from" | "7.retry")
     }
 
@@ -64,6 +60,8 @@ pub(super) struct Chosen {
     pub(super) findings: Vec<Finding>,
     /// The caller passed `--if-dependencies-met`, and they are not.
     pub(super) dependencies_unmet: bool,
+    /// The decisions without which a choice cannot be begun. The caller's options stand for them; a resume records them.
+    pub(super) needs: Vec<(StepId, DecisionKind)>,
 }
 
 /// Chooses the next steps of a run.
@@ -81,6 +79,7 @@ impl Chooser<'_> {
         }
         self.part_overrides(&mut chosen);
         self.limits(&mut chosen);
+        chosen.needs = self.needed_decisions(&chosen.choices);
         chosen
     }
 
@@ -161,6 +160,12 @@ impl Chooser<'_> {
         if let Some(attempt) = self.reconciled.own_attempt(at) {
             return Some(Choice::new(at, attempt.action, "3.begun", attempt.reason.clone()));
         }
+        if let Some(redo) = self.reconciled.decisions.redo(at)
+            && self.reconciled.is_ready(at)
+            && !effective_status.is_over()
+        {
+            return Some(Choice::new(at, self.work_action(at), "4.redo", redo));
+        }
         match effective_status {
             EffectiveStatus::Done
             | EffectiveStatus::Skipped
@@ -233,7 +238,8 @@ impl Chooser<'_> {
         let has_agent = self.reconciled.run.steps[at].agent.is_some();
         let failed = has_agent
             && self.reconciled.effective_status(at) == EffectiveStatus::Failed
-            && !self.reconciled.was_reworked(at);
+            && !self.reconciled.was_reworked(at)
+            && !self.reconciled.is_refused_gate(at);
         asks.then(|| if failed { self.retry_failed(at, reviews) } else { Self::approval(at) })
     }
 
@@ -371,61 +377,6 @@ impl Chooser<'_> {
         }
     }
 
-    /// Rule 4: adds findings for failures that a person has to decide about.
-    fn limits(&self, chosen: &mut Chosen) {
-        let mut failures: Vec<usize> = Vec::new();
-        for choice in chosen.choices.iter().filter(|choice| choice.is_work()) {
-            if choice.caused_by.is_empty() && choice.is_named() {
-                failures.extend(self.reconciled.limited_by(choice.at));
-            } else if choice.action != Action::Run {
-                failures.extend(choice.causes());
-            }
-        }
-        let mut seen = BTreeSet::new();
-        failures.retain(|at| seen.insert(*at));
-        for at in failures {
-            let step = &self.reconciled.run.steps[at];
-            let (code, what) = match self.reconciled.limit(at, self.options.attempt_limit) {
-                None => continue,
-                Some(Limit::Rejected) => {
-                    (FindingCode::Rejected, "was rejected: a person decides how to continue".to_owned())
-                }
-                Some(Limit::Failed { times }) => (
-                    FindingCode::AttemptLimit,
-                    format!(
-                        "failed {}{}",
-                        plural(usize::try_from(times).unwrap_or(usize::MAX), "time"),
-                        attempts(step)
-                    ),
-                ),
-            };
-            let message = format!("{} ({}) {what}", step.id, step.title);
-            chosen.findings.push(self.overridable(code, message, at));
-        }
-    }
-
-    /// Returns a blocking finding, or a warning if the caller passed `--force`.
-    fn overridable(&self, code: FindingCode, message: String, at: usize) -> Finding {
-        let step = &self.reconciled.run.steps[at];
-        if self.options.force {
-            let message = format!("{message}; forced by the caller");
-            return Finding::new(FindingCode::OverrideForced, message).on(&step.id);
-        }
-        let mut ways = Vec::new();
-        if !step.recorded {
-            ways.push("record it in the files that the step is read from".to_owned());
-        }
-        if step.kind == StepKind::Review && step.recorded {
-            let accept = command::on_step_here("accept", &step.id, " --by NAME --note WHY");
-            ways.push(format!("`{accept}` to take it as it is"));
-        }
-        if step.recorded && skip_refusal(step, self.reconciled.effective_status(at)).is_none() {
-            ways.push(format!("`{}`", command::on_step_here("skip", &step.id, " --reason ...")));
-        }
-        ways.push("--force to try once more".to_owned());
-        Finding::new(code, message).on(&step.id).fix(format!("decide, then {}", ways.join(", or ")))
-    }
-
     fn report_graph(&self, findings: &mut Vec<Finding>) {
         if let Some(cycle) = self.reconciled.graph.cycle(|at| !self.reconciled.effective_status(at).is_over()) {
             let path: Vec<&str> = cycle.iter().map(|id| id.as_str()).collect();
@@ -493,8 +444,14 @@ impl Chooser<'_> {
             | EffectiveStatus::Invalid
             | EffectiveStatus::Blocked
             | EffectiveStatus::OpenContainer => {
-                let skip = command::on_step("skip", &step.id, &self.reconciled.run.id, " --reason ...");
-                format!("resolve {}, or `{skip}`", step.id)
+                let run = self.reconciled.run;
+                match skip_refusal(run, step, self.reconciled.effective_status(root)) {
+                    None => {
+                        let skip = command::on_step("skip", &step.id, &run.id, " --reason TEXT");
+                        format!("resolve {}, or `{skip}`", step.id)
+                    }
+                    Some(_) => format!("resolve {}", step.id),
+                }
             }
         };
         let finding = Finding::new(FindingCode::DependencyBlock, message).on(&step.id).fix(fix);
@@ -566,19 +523,6 @@ impl Chooser<'_> {
             format!("waits for {}, which does not exist", step.dangling.join(", "))
         }
     }
-}
-
-/// Lists the error of each attempt, shortened to one line each.
-fn attempts(step: &Step) -> String {
-    let lines = step.past_errors.iter().enumerate().map(|(at, error)| {
-        let error = match error.trim() {
-            "" => "no message",
-            text => text.trim_start_matches(['-', '*', '•']).trim_start(),
-        };
-        format!("attempt {}: {}", at + 1, clean_line(&mask_secrets(error), 120))
-    });
-    let lines: Vec<String> = lines.collect();
-    if lines.is_empty() { String::new() } else { format!(" ({})", lines.join("; ")) }
 }
 
 pub(super) fn list(ids: &[StepId]) -> String {

@@ -16,6 +16,7 @@ use super::fixtures::run_of;
 use super::fixtures::step;
 use super::fixtures::with_statuses;
 use super::fixtures::with_witnesses;
+use crate::model::DecisionKind;
 use crate::model::Evidence;
 use crate::model::FindingCode;
 use crate::model::Options;
@@ -60,7 +61,9 @@ fn a_gate_is_always_put_to_a_person() {
             "{status}"
         );
         assert_eq!(planned.plan.next[0].reason, "User approval required");
-        assert_eq!(planned.plan.commands.begin.as_deref(), Some("piton approve G --run R"));
+        // A gate that was refused is lifted by a decision, not by an approval.
+        let approve = (status != Status::Failed).then_some("piton approve G --run R");
+        assert_eq!(planned.plan.commands.begin.as_deref(), approve);
     }
     let mut stale = line_of(&[("A", Status::Completed), ("G", Status::Completed), ("C", Status::Pending)]);
     step(&mut stale, "G").kind = StepKind::Gate;
@@ -296,7 +299,8 @@ fn rejections_and_the_third_failure_are_for_a_person() {
         assert_eq!(notable_codes(&forced), forced_codes);
         if code.is_some() {
             assert_eq!(forced.plan.verdict, Verdict::Confirm);
-            assert_eq!(forced.plan.commands.begin.as_deref(), Some("piton begin 3 --run R --force"));
+            assert_eq!(forced.plan.commands.begin, None, "the resume records the decision first");
+            assert_eq!(forced.needs, [(StepId::new("4"), DecisionKind::Redo)]);
         }
     }
 }
@@ -308,11 +312,13 @@ fn limits_name_a_way_out_that_is_open() {
     let planned = plan_of(&run, &options());
     let limit = finding(&planned, FindingCode::AttemptLimit);
     assert_eq!(limit.message, "A (Title of A) failed 3 times");
-    let fix = "decide, then `piton skip A --reason ...`, or --force to try once more";
+    let fix = "a person decides: `piton redo A --run R --by NAME --note WHY` to try it once more, or \
+               `piton skip A --run R --reason TEXT` to go on without it, or `piton abort R` to give up";
     assert_eq!(limit.fix.as_deref(), Some(fix));
     step(&mut run, "A").kind = StepKind::Review;
     let planned = plan_of(&run, &options());
-    let fix = "decide, then `piton accept A --by NAME --note WHY` to take it as it is, or --force to try once more";
+    let fix = "a person decides: `piton redo A --run R --by NAME --note WHY` to try it once more, or \
+               `piton accept A --run R --by NAME --note WHY` to take the work as it is, or `piton abort R` to give up";
     assert_eq!(finding(&planned, FindingCode::AttemptLimit).fix.as_deref(), Some(fix));
     assert_eq!(notable_codes(&plan_of(&run, &Options { attempt_limit: 4, ..options() })), []);
 }
@@ -376,7 +382,7 @@ fn open_conditions_stay_on_the_step() {
     let planned = plan_of(&run, &options());
     assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["verify 4".to_owned()], Verdict::Confirm));
     assert_eq!(notable_codes(&planned), [FindingCode::ConditionsOpen]);
-    assert_eq!(planned.plan.commands.begin.as_deref(), Some("piton finish 4 --run R --verdict APPROVED"));
+    assert_eq!(planned.plan.commands.begin.as_deref(), Some("piton finish 4 --run R --verdict VERDICT"));
 }
 
 #[test]
@@ -435,7 +441,7 @@ fn a_cancelled_step_satisfies_no_dependent() {
     assert_eq!((next_of(&planned).len(), planned.plan.verdict), (0, Verdict::Blocked));
     let block = finding(&planned, FindingCode::DependencyBlock);
     assert_eq!(block.message, "nothing can start: 2 open, B waits for A; A was cancelled");
-    assert_eq!(block.fix.as_deref(), Some("resolve A, or `piton skip A --run R --reason ...`"));
+    assert_eq!(block.fix.as_deref(), Some("resolve A, or `piton skip A --run R --reason TEXT`"));
     assert_eq!(block.step, Some(StepId::new("A")));
 }
 
@@ -554,7 +560,8 @@ fn force_begins_the_first_open_step_when_nothing_is_ready() {
     let planned = forced(&line_of(&[("A", Status::Cancelled), ("B", Status::Pending), ("C", Status::Pending)]));
     assert_eq!(next_of(&planned), ["run B"]);
     assert_eq!(finding(&planned, FindingCode::OverrideForced).message, "B was forced although it waits for A");
-    assert_eq!(planned.plan.commands.begin.as_deref(), Some("piton begin B --run R --force"));
+    assert_eq!(planned.plan.commands.begin, None, "the resume records the override first");
+    assert_eq!(planned.needs, [(StepId::new("B"), DecisionKind::Override)]);
     assert_eq!(planned.plan.commands.resume.as_deref(), Some("piton resume R --force"));
     let planned = forced(&line_of(&[("A", Status::Cancelled), ("B", Status::InProgress)]));
     assert_eq!(next_of(&planned), ["retry B"]);

@@ -18,9 +18,9 @@ pub(super) fn on_step(verb: &str, step: &StepId, run: &RunId, tail: &str) -> Str
     with_argument(verb, step.as_str(), &format!("{}{tail}", option("run", run.as_str())))
 }
 
-/// Returns `piton VERB STEP` followed by `tail`, for advice shown in the context of a run.
-pub(super) fn on_step_here(verb: &str, step: &StepId, tail: &str) -> String {
-    with_argument(verb, step.as_str(), tail)
+/// Returns the command of a person's decision about a step. The words in capitals stand for what the person fills in.
+pub(super) fn decide(verb: &str, step: &StepId, run: &RunId) -> String {
+    on_step(verb, step, run, " --by NAME --note WHY")
 }
 
 /// Returns `piton VERB RUN` followed by `tail`.
@@ -31,7 +31,7 @@ pub(super) fn on_run(verb: &str, run: &RunId, tail: &str) -> String {
 /// Returns the command that records a step as done: with a verdict for reviews, else with a status.
 pub(super) fn finish(step: &Step, run: &RunId) -> String {
     let tail = match step.kind {
-        StepKind::Review => " --verdict APPROVED",
+        StepKind::Review => " --verdict VERDICT",
         StepKind::Work | StepKind::Gate | StepKind::Container => " --status completed",
     };
     on_step("finish", &step.id, run, tail)

@@ -90,7 +90,7 @@ fn no_id_becomes_another_word_or_an_option() {
 fn a_step_is_finished_by_what_closes_it() {
     for (kind, line) in [
         (StepKind::Work, "piton finish S --run R --status completed"),
-        (StepKind::Review, "piton finish S --run R --verdict APPROVED"),
+        (StepKind::Review, "piton finish S --run R --verdict VERDICT"),
         (StepKind::Container, "piton finish S --run R --status completed"),
     ] {
         let mut step = Step::new(StepId::new("S"), "");

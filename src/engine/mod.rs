@@ -4,9 +4,9 @@
 //! Planning, in order:
 //!
 //! - `graph`: the dependencies between steps.
-//! - `reconcile`: rule 3, the recorded status of each step against the evidence; `propagate` carries the result to containers and
-//!   dependents; `reconciled` answers questions about it that planning and changes share.
-//! - `choose`: rules 4 to 6, what comes next; `overrides` applies the caller's options (rule 7).
+//! - `reconcile`: rule 3, the recorded status of each step against the evidence; `outputs` checks files, and `propagate` carries the
+//!   result to containers and dependents; `reconciled` answers questions about it that planning and changes share.
+//! - `choose`: rules 4 to 6, what comes next; `limits` stops where a person decides, `overrides` applies the caller's options (rule 7).
 //! - `plan`: the entry point, which puts the plan together from `next` (next steps, interruption, commands), `age` (rule 8),
 //!   `question` (rule 9), `preconditions` (owner, workspace, abort: rules 2 and 12), `cause` and `strategy` (what ended the work and
 //!   how to recover).
@@ -15,7 +15,7 @@
 //!
 //! - `transition`: admits or refuses a change, by the same reconciled run; `refusal` is the reason for a refused one.
 //! - `rollback`: what going back to an earlier point means, what it discards, and the git commands for it.
-//! - `reports`: which reports and decisions reach a step (rule 13).
+//! - `reports`: which reports and decisions reach a step (rule 13); `decisions`: which of the latter are not used up.
 //! - `context`: assembles the context for the next agent within a size budget.
 //! - `command`: exact command lines, quoted for a shell.
 //!
@@ -36,10 +36,13 @@ mod cause;
 mod choose;
 mod command;
 mod context;
+mod decisions;
 #[cfg(test)]
 mod fixtures;
 mod graph;
+mod limits;
 mod next;
+mod outputs;
 mod overrides;
 mod plan;
 mod preconditions;
@@ -64,8 +67,10 @@ pub(crate) use reports::said;
 pub(crate) use reports::statement;
 pub(crate) use transition::Admitted;
 pub(crate) use transition::ChangeLimits;
+pub(crate) use transition::Decided;
 pub(crate) use transition::Rebegin;
 pub(crate) use transition::admit;
+pub(crate) use transition::decide;
 
 pub(crate) use crate::model::quoted;
 

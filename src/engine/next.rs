@@ -366,9 +366,12 @@ impl<'a> Planner<'a> {
     pub(super) fn commands(&self, verdict: Verdict, next: &[Next], chosen: &Chosen) -> Commands {
         let run = &self.reconciled.run.id;
         let Some(first) = next.first() else { return Commands::default() };
-        let insists = chosen.choices.first().is_some_and(|choice| choice.forced);
-        let force = |is_needed: bool| if is_needed { " --force" } else { "" };
+        // A resume records what the options decide; before that the step cannot begin.
+        let needs_resume = !chosen.needs.is_empty()
+            || !self.options.skip.is_empty()
+            || self.reconciled.run.status == RunStatus::Aborted;
         let begin = match first.action {
+            _ if needs_resume => None,
             // Blocked: the findings say what has to be resolved first.
             Action::Run | Action::Retry | Action::Return if verdict == Verdict::Blocked => None,
             Action::Run | Action::Retry | Action::Return | Action::Approve | Action::Verify
@@ -380,10 +383,12 @@ impl<'a> Planner<'a> {
             Action::Retry if self.is_gate(&first.step) => Some(command::on_step("approve", &first.step, run, "")),
             Action::Run | Action::Retry | Action::Return => {
                 let agent = first.agent.as_ref().map_or_else(String::new, |agent| command::option("agent", agent));
-                let tail = format!("{agent}{}", force(insists || self.options.force));
-                Some(command::on_step("begin", &first.step, run, &tail))
+                Some(command::on_step("begin", &first.step, run, &agent))
             }
-            Action::Approve => Some(command::on_step("approve", &first.step, run, force(insists))),
+            Action::Approve if chosen.choices.first().is_some_and(|gate| self.reconciled.is_refused_gate(gate.at)) => {
+                None
+            }
+            Action::Approve => Some(command::on_step("approve", &first.step, run, "")),
             Action::Verify => {
                 let step = self.reconciled.graph.position(&first.step).map(|at| self.step(at));
                 step.map(|step| command::finish(step, run))

@@ -31,7 +31,7 @@ pub(super) fn skip(reconciled: &ReconciledRun<'_>, options: &Options) -> (Run, V
     for id in &options.skip {
         let at = reconciled.graph.position(id);
         let why = at.map_or(Some("it does not exist".to_owned()), |at| {
-            skip_refusal(&reconciled.run.steps[at], reconciled.effective_status(at))
+            skip_refusal(reconciled.run, &reconciled.run.steps[at], reconciled.effective_status(at))
         });
         findings.push(match (at, why) {
             (Some(at), None) => {

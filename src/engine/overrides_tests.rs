@@ -11,6 +11,7 @@ use super::fixtures::plan_of;
 use super::fixtures::run_of;
 use super::fixtures::step;
 use super::fixtures::with_statuses;
+use crate::model::DecisionKind;
 use crate::model::FindingCode;
 use crate::model::Options;
 use crate::model::Part;
@@ -80,17 +81,19 @@ fn from_chooses_exactly_the_named_steps() {
 }
 
 #[test]
-fn what_is_done_begins_again_only_with_force() {
+fn what_is_done_begins_again_only_after_a_decision() {
     for (status, begin) in [
-        (Status::Completed, "piton begin A --run R --force"),
-        (Status::Skipped, "piton begin A --run R --force"),
-        (Status::Cancelled, "piton begin A --run R --force"),
-        (Status::Failed, "piton begin A --run R"),
-        (Status::InProgress, "piton begin A --run R"),
-        (Status::Pending, "piton begin A --run R"),
+        (Status::Completed, None),
+        (Status::Skipped, None),
+        (Status::Cancelled, None),
+        (Status::Failed, Some("piton begin A --run R")),
+        (Status::InProgress, Some("piton begin A --run R")),
+        (Status::Pending, Some("piton begin A --run R")),
     ] {
         let planned = plan_of(&line_of(&[("A", status)]), &from(&["A"]));
-        assert_eq!(planned.plan.commands.begin.as_deref(), Some(begin), "{status}");
+        assert_eq!(planned.plan.commands.begin.as_deref(), begin, "{status}");
+        let needs = if begin.is_none() { vec![(StepId::new("A"), DecisionKind::Redo)] } else { Vec::new() };
+        assert_eq!(planned.needs, needs, "{status}");
     }
 }
 
@@ -102,7 +105,8 @@ fn from_waits_for_dependencies_unless_forced() {
     assert_eq!(next_of(&planned), ["run R"]);
     assert_eq!(notable_codes(&planned), [FindingCode::OverrideForced]);
     assert_eq!(planned.plan.verdict, Verdict::Confirm);
-    assert_eq!(planned.plan.commands.begin.as_deref(), Some("piton begin R --run R --force"));
+    assert_eq!(planned.plan.commands.begin, None);
+    assert_eq!(planned.needs, [(StepId::new("R"), DecisionKind::Override)]);
     let mut run = mixed();
     step(&mut run, "P").dangling = vec!["GONE".to_owned()];
     assert_eq!(refusal(&run, &from(&["P"])), "P still waits for GONE");
@@ -340,7 +344,8 @@ fn to_step_takes_plain_work_back_only_by_force() {
     let run = line_of(&[("A", Status::Completed), ("B", Status::Failed)]);
     let planned = plan_of(&run, &to_step("A"));
     assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["return A".to_owned()], Verdict::Resume));
-    assert_eq!(planned.plan.commands.begin.as_deref(), Some("piton begin A --run R --force"));
+    assert_eq!(planned.plan.commands.begin, None);
+    assert_eq!(planned.needs, [(StepId::new("A"), DecisionKind::Redo)]);
     assert_eq!(plan_of(&reviewed(), &to_step("3")).plan.commands.begin.as_deref(), Some("piton begin 3 --run R"));
 }
 

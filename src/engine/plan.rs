@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::age::age;
 use super::choose::Chooser;
+use super::command;
 use super::graph::Graph;
 use super::next::Planner;
 use super::overrides;
@@ -12,10 +13,13 @@ use super::question::QuestionInput;
 use super::question::question;
 use super::reconcile::reconcile;
 use super::reconciled::ReconciledRun;
+use super::refusal::Refusal;
+use super::refusal::RefusalKind;
 use super::reports::handed;
 use crate::model::Action;
 use crate::model::Age;
 use crate::model::AgeBand;
+use crate::model::DecisionKind;
 use crate::model::Evidence;
 use crate::model::Finding;
 use crate::model::FindingClass;
@@ -30,6 +34,7 @@ use crate::model::RunHeader;
 use crate::model::RunStatus;
 use crate::model::Severity;
 use crate::model::Statement;
+use crate::model::StepId;
 use crate::model::Verdict;
 
 /// A plan with the findings behind it.
@@ -42,10 +47,27 @@ pub(crate) struct Planned {
     pub(crate) live_owner: bool,
     /// The caller passed `--if-dependencies-met`, and they are not.
     pub(crate) dependencies_unmet: bool,
+    /// The decisions that the caller's options stand for; a resume records them.
+    pub(crate) needs: Vec<(StepId, DecisionKind)>,
     /// Whether autopilot may continue without asking.
     pub(crate) unattended: bool,
     /// What was said about the run, oldest first.
     pub(crate) statements: Vec<Statement>,
+}
+
+impl Planned {
+    /// Returns why a step may not begin or end although its own checks pass: what blocks the run, or the step itself (invariant 16).
+    pub(crate) fn refusal_of(&self, step: &StepId) -> Option<Refusal> {
+        let stops = |finding: &&Finding| {
+            finding.severity == Severity::Blocking
+                && !finding.code.is_of(FindingClass::CheckedByChange)
+                && finding.step.as_ref().is_none_or(|about| about == step)
+        };
+        let finding = self.findings.iter().find(stops)?;
+        let run = &self.plan.run.id;
+        let hints = finding.fix.clone().into_iter().chain([command::on_run("plan", run, "")]).collect();
+        Some(Refusal { kind: RefusalKind::Person, message: finding.message.clone(), hints })
+    }
 }
 
 /// Plans how a run continues.
@@ -131,6 +153,7 @@ impl PlanInputs<'_> {
             findings,
             live_owner,
             dependencies_unmet: chosen.dependencies_unmet,
+            needs: chosen.needs,
             unattended,
             statements: evidence.statements.clone(),
         }

@@ -1,17 +1,18 @@
 //! Rule 3: compares the status of each step with the evidence. "Done" is verified again before the step is skipped.
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use super::command;
+use super::decisions::Decisions;
 use super::graph::Graph;
+use super::outputs::EvidenceIndex;
+use super::outputs::Outputs;
 use super::propagate::propagate;
 use super::reports::attempts;
 use crate::model::Attempt;
 use crate::model::CommitFact;
 use crate::model::Evidence;
-use crate::model::EvidenceRecord;
 use crate::model::FileFact;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -27,9 +28,6 @@ use crate::model::StepKind;
 use crate::model::Timestamp;
 use crate::model::Witness;
 use crate::model::plural;
-
-/// How much older than its step an output may look: some file systems store times with two seconds of precision.
-const FILE_TIME_GRAIN_SECONDS: i64 = 2;
 
 /// The status of a step after comparison with the evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,31 +79,12 @@ pub(super) struct Reconciled {
     pub(super) findings: Vec<Finding>,
     /// The attempts that are going on, by position.
     pub(super) attempts: BTreeMap<usize, (Attempt, Presence)>,
+    pub(super) decisions: Decisions,
 }
 
 /// Returns the effective status of every step, by position in `run.steps`.
 pub(crate) fn effective_statuses(run: &Run, evidence: &Evidence, load_findings: &[Finding]) -> Vec<EffectiveStatus> {
     reconcile(run, &Graph::of(run), evidence, load_findings).effective_statuses
-}
-
-/// Returns the problems with the declared outputs of a step, as the next plan would see them if it were completed now.
-pub(super) fn unproved(run: &Run, step: &Step, evidence: &Evidence) -> Vec<String> {
-    let step = Step { status: Status::Completed, ..step.clone() };
-    let index = EvidenceIndex::default();
-    let reconciler = Reconciler {
-        run,
-        step: &step,
-        evidence,
-        index: &index,
-        goes_on: false,
-        reasons: Vec::new(),
-        findings: Vec::new(),
-    };
-    let problem = |path: &RelPath| Some(format!("{path} {}", reconciler.problem_of(path, run.started_at)?.1));
-    let Proof { outputs, outputs_any, .. } = &step.proof;
-    let problems: Vec<String> = outputs.iter().filter_map(problem).collect();
-    let one_is_enough = *outputs_any && problems.len() < outputs.len();
-    if one_is_enough { Vec::new() } else { problems }
 }
 
 pub(super) fn reconcile(run: &Run, graph: &Graph<'_>, evidence: &Evidence, load_findings: &[Finding]) -> Reconciled {
@@ -122,18 +101,21 @@ pub(super) fn reconcile(run: &Run, graph: &Graph<'_>, evidence: &Evidence, load_
         .collect();
     let index = EvidenceIndex::of(run, evidence);
     let attempts = attempts(run, graph, evidence);
-    let mut reconciled =
-        Reconciled { effective_statuses: Vec::new(), reasons: Vec::new(), findings: Vec::new(), attempts };
+    let decisions = Decisions::of(run, graph, &evidence.statements);
+    let (effective_statuses, reasons, findings) = (Vec::new(), Vec::new(), Vec::new());
+    let mut reconciled = Reconciled { effective_statuses, reasons, findings, attempts, decisions };
     for (at, step) in run.steps.iter().enumerate() {
         let attempt = reconciled.attempts.get(&at);
         // Only the attempt of a driver that is gone was cut off.
         let goes_on = attempt.is_some_and(|(_, presence)| matches!(presence, Presence::Caller | Presence::Alive));
-        let mut reconciler =
-            Reconciler { run, step, evidence, index: &index, goes_on, reasons: Vec::new(), findings: Vec::new() };
+        let overridden = reconciled.decisions.overrides(at);
+        let (reasons, findings) = (Vec::new(), Vec::new());
+        let mut reconciler = Reconciler { run, step, evidence, index: &index, goes_on, overridden, reasons, findings };
         let effective_status = if unreadable.contains(step.id.as_str()) {
             EffectiveStatus::Unreadable
         } else {
-            reconciler.effective_status()
+            let found = reconciler.effective_status();
+            reconciler.reopened(found, reconciled.decisions.redo(at))
         };
         reconciled.effective_statuses.push(effective_status);
         reconciled.reasons.push(reconciler.reasons);
@@ -143,65 +125,18 @@ pub(super) fn reconcile(run: &Run, graph: &Graph<'_>, evidence: &Evidence, load_
     reconciled
 }
 
-/// The evidence log of a run, indexed by step and path.
-#[derive(Default)]
-struct EvidenceIndex<'a> {
-    /// The last record of each step.
-    by_step: BTreeMap<&'a str, &'a EvidenceRecord>,
-    /// The step that last recorded each path.
-    last_of_path: BTreeMap<&'a RelPath, &'a str>,
-    /// The time of the last rollback of each step. Earlier evidence no longer counts.
-    rolled_back: BTreeMap<&'a str, Timestamp>,
-    /// The two steps with the latest activity, so that one of them is always another step than the one in question.
-    last_busy: Vec<(Timestamp, &'a StepId)>,
-}
-
-impl<'a> EvidenceIndex<'a> {
-    fn of(run: &'a Run, evidence: &'a Evidence) -> Self {
-        let mut last_busy: Vec<(Timestamp, &StepId)> = Vec::with_capacity(3);
-        let mut note_busy = |step: &'a StepId, moment: Timestamp| {
-            match last_busy.iter_mut().find(|(_, known)| *known == step) {
-                Some((last, _)) => *last = moment.max(*last),
-                None => last_busy.push((moment, step)),
-            }
-            last_busy.sort_by_key(|(moment, _)| Reverse(*moment));
-            last_busy.truncate(2);
-        };
-        for step in &run.steps {
-            if let Some(moment) = step.started_at.max(step.finished_at) {
-                note_busy(&step.id, moment);
-            }
-        }
-        let mut by_step = BTreeMap::new();
-        let mut last_of_path = BTreeMap::new();
-        for record in evidence.records.iter().filter(|record| record.run == run.id.as_str()) {
-            // A record from before the start of this run belongs to another run of the same name.
-            if run.started_at.is_some_and(|started| record.at < started) {
-                continue;
-            }
-            note_busy(&record.step, record.at);
-            by_step.insert(record.step.as_str(), record);
-            for output in &record.outputs {
-                last_of_path.insert(&output.path, record.step.as_str());
-            }
-        }
-        let rollbacks = evidence.rollbacks.iter().filter(|rollback| rollback.run == run.id.as_str());
-        let rolled_back =
-            rollbacks.flat_map(|rollback| rollback.reopened.iter().map(|step| (step.as_str(), rollback.at)));
-        Self { by_step, last_of_path, rolled_back: rolled_back.collect(), last_busy }
-    }
-}
-
 /// Compares one step with the evidence.
-struct Reconciler<'a> {
-    run: &'a Run,
-    step: &'a Step,
-    evidence: &'a Evidence,
-    index: &'a EvidenceIndex<'a>,
+pub(super) struct Reconciler<'a> {
+    pub(super) run: &'a Run,
+    pub(super) step: &'a Step,
+    pub(super) evidence: &'a Evidence,
+    pub(super) index: &'a EvidenceIndex<'a>,
     /// Whether its current attempt has a living driver.
-    goes_on: bool,
-    reasons: Vec<String>,
-    findings: Vec<Finding>,
+    pub(super) goes_on: bool,
+    /// Whether a person takes its result as it is.
+    pub(super) overridden: bool,
+    pub(super) reasons: Vec<String>,
+    pub(super) findings: Vec<Finding>,
 }
 
 /// The witnesses that say done.
@@ -214,17 +149,33 @@ struct WitnessReport {
     line: Option<u32>,
 }
 
-/// The state of all declared outputs of a step.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Outputs {
-    /// None declared.
-    None,
-    Valid,
-    Missing,
-    Bad,
-}
-
 impl Reconciler<'_> {
+    /// Returns the status of a step that a person wants done again. A failure stays one: only its limit is lifted.
+    fn reopened(&mut self, found: EffectiveStatus, redo: Option<String>) -> EffectiveStatus {
+        let Some(redo) = redo else { return found };
+        let status = match found {
+            EffectiveStatus::Done | EffectiveStatus::Conditions if self.step.kind == StepKind::Gate => {
+                EffectiveStatus::Open
+            }
+            EffectiveStatus::Done | EffectiveStatus::Conditions => EffectiveStatus::Invalid,
+            EffectiveStatus::Skipped | EffectiveStatus::Cancelled => EffectiveStatus::Open,
+            EffectiveStatus::Verify if self.step.status == Status::InProgress => EffectiveStatus::Interrupted,
+            EffectiveStatus::Verify => EffectiveStatus::Open,
+            EffectiveStatus::Open
+            | EffectiveStatus::Interrupted
+            | EffectiveStatus::Failed
+            | EffectiveStatus::Waiting
+            | EffectiveStatus::Invalid
+            | EffectiveStatus::Blocked
+            | EffectiveStatus::Unreadable
+            | EffectiveStatus::OpenContainer => return found,
+        };
+        // What the evidence says about the attempt before no longer matters.
+        self.findings.clear();
+        self.reasons = vec![redo];
+        status
+    }
+
     fn effective_status(&mut self) -> EffectiveStatus {
         if self.step.kind == StepKind::Container {
             return EffectiveStatus::OpenContainer;
@@ -251,8 +202,9 @@ impl Reconciler<'_> {
             self.note(FindingCode::ConditionsOpen, conditions, "record the review again once they are met");
             return EffectiveStatus::Conditions;
         }
-        let declared = self.declared_outputs(true, self.run.started_at);
-        let doubt = if matches!(declared, Outputs::Missing | Outputs::Bad) || self.recorded_outputs_are_gone() {
+        let declared = if self.overridden { Outputs::None } else { self.declared_outputs(true, self.run.started_at) };
+        let is_bad = matches!(declared, Outputs::Missing | Outputs::Bad);
+        let doubt = if is_bad || (!self.overridden && self.recorded_outputs_are_gone()) {
             Some("its result is gone")
         } else {
             self.definition_has_changed().then_some("its definition was changed")
@@ -290,7 +242,7 @@ impl Reconciler<'_> {
         if let Some(report) = self.witness_report() {
             return self.judge_witnesses(&report);
         }
-        if self.declared_outputs(false, self.attempt_start()) == Outputs::Valid {
+        if self.declared_outputs(false, self.attempt_start()) == Outputs::Valid && !self.is_untouched_rework() {
             let closes = match self.step.kind {
                 StepKind::Work | StepKind::Container => true,
                 // A report is not an approval: it must contain a verdict.
@@ -317,11 +269,9 @@ impl Reconciler<'_> {
         let probe = match &self.step.probe {
             Some(probe) => format!("run the declared probe yourself: {probe}"),
             None => {
-                let (finish, begin) = (
-                    command::finish(self.step, &self.run.id),
-                    command::on_step("begin", &self.step.id, &self.run.id, " --force"),
-                );
-                format!("find out whether it took effect, then `{finish}` or `{begin}`")
+                let (finish, redo) =
+                    (command::finish(self.step, &self.run.id), command::decide("redo", &self.step.id, &self.run.id));
+                format!("find out whether it took effect, then `{finish}`, or if it did not: `{redo}`")
             }
         };
         let message = format!("{} must not run twice, and {what}: its outcome is unknown", self.step.id);
@@ -391,7 +341,7 @@ impl Reconciler<'_> {
         Some(WitnessReport { sources, enough, file: first.file.clone(), line: first.line })
     }
 
-    fn rolled_back_at(&self) -> Option<Timestamp> {
+    pub(super) fn rolled_back_at(&self) -> Option<Timestamp> {
         self.index.rolled_back.get(self.step.id.as_str()).copied()
     }
 
@@ -441,74 +391,6 @@ impl Reconciler<'_> {
         }
     }
 
-    /// Checks the declared outputs, which must not be older than `since`. `report`: adds a finding for each bad one.
-    fn declared_outputs(&mut self, report: bool, since: Option<Timestamp>) -> Outputs {
-        let Proof { outputs, outputs_any, .. } = &self.step.proof;
-        if *outputs_any && outputs.iter().any(|path| self.problem_of(path, since).is_none()) {
-            return Outputs::Valid;
-        }
-        let mut all = Outputs::None;
-        for path in outputs {
-            match self.problem_of(path, since) {
-                None if all == Outputs::None => all = Outputs::Valid,
-                None => {}
-                Some((code, what)) => {
-                    all = if code == FindingCode::OutputMissing && all != Outputs::Bad {
-                        Outputs::Missing
-                    } else {
-                        Outputs::Bad
-                    };
-                    self.reasons.push(format!("its output {path} {what}"));
-                    if report {
-                        let message = format!("the output {path} of {} {what}", self.step.id);
-                        self.note(code, message, format!("do {} again, or restore the file", self.step.id));
-                        if let Some(finding) = self.findings.last_mut() {
-                            finding.file = Some(path.clone());
-                        }
-                    }
-                }
-            }
-        }
-        all
-    }
-
-    /// Returns why an output does not prove work done since `since`; `None` if it does.
-    fn problem_of(&self, path: &RelPath, since: Option<Timestamp>) -> Option<(FindingCode, String)> {
-        let fact = self.evidence.files.get(path);
-        let older = |start: Option<Timestamp>, slack: i64| {
-            let Some(FileFact::Present { modified: Some(modified), .. }) = fact else { return false };
-            start.is_some_and(|start| start > *modified && (slack == 0 || start.seconds_since(*modified) > slack))
-        };
-        let fresh_since = self.step.proof.fresh_since.max(self.rolled_back_at());
-        let fresh_since = fresh_since.filter(|_| self.step.status != Status::Completed);
-        match fact {
-            None | Some(FileFact::Missing) => Some((FindingCode::OutputMissing, "is missing".to_owned())),
-            Some(FileFact::Unreadable(why)) => Some((FindingCode::OutputUnparsable, format!("cannot be read: {why}"))),
-            Some(FileFact::Present { bytes: 0, .. }) => Some((FindingCode::OutputMissing, "is empty".to_owned())),
-            Some(FileFact::Present { parses: Some(false), .. }) => {
-                Some((FindingCode::OutputUnparsable, "does not parse".to_owned()))
-            }
-            Some(FileFact::Present { violation: Some(violation), .. }) => {
-                Some((FindingCode::OutputInvalid, format!("does not satisfy its schema: {violation}")))
-            }
-            Some(FileFact::Present { .. }) if older(self.run.started_at, FILE_TIME_GRAIN_SECONDS) => {
-                Some((FindingCode::OutputOlder, "is older than this run".to_owned()))
-            }
-            Some(FileFact::Present { .. }) if older(since, FILE_TIME_GRAIN_SECONDS) || older(fresh_since, 0) => {
-                Some((FindingCode::OutputOlder, "is older than this attempt".to_owned()))
-            }
-            Some(FileFact::Present { .. }) => {
-                let rejected = self.step.proof.rejected.iter().find(|(rejected, _)| rejected == path);
-                rejected.map(|(_, why)| (FindingCode::OutputRejected, why.clone()))
-            }
-        }
-    }
-
-    /// Returns the time from which files can be the work of this attempt.
-    fn attempt_start(&self) -> Option<Timestamp> {
-        self.step.started_at.or(self.run.started_at)
-    }
-
     /// Rule 10: tells whether the step was done by another definition.
     fn definition_has_changed(&mut self) -> bool {
         let record = self.index.by_step.get(self.step.id.as_str());
@@ -524,46 +406,7 @@ impl Reconciler<'_> {
         true
     }
 
-    /// Compares the outputs with what `finish` recorded. A difference counts against the step only if no other step began or ended
-    /// since, because later steps may change earlier outputs.
-    fn recorded_outputs_are_gone(&mut self) -> bool {
-        let Some(record) = self.index.by_step.get(self.step.id.as_str()) else { return false };
-        if self.step.started_at.is_some_and(|started| started > record.at) {
-            // It was redone since without recording its outputs.
-            return false;
-        }
-        let superseded =
-            self.index.last_busy.iter().any(|(moment, other)| **other != self.step.id && *moment > record.at);
-        let mut gone = false;
-        for output in &record.outputs {
-            if self.index.last_of_path.get(&output.path) != Some(&self.step.id.as_str()) {
-                continue;
-            }
-            let (code, what) = match self.evidence.files.get(&output.path) {
-                None | Some(FileFact::Missing) => (FindingCode::OutputMissing, "is gone"),
-                Some(FileFact::Present { sha256: Some(now), .. }) if *now != output.sha256 => {
-                    (FindingCode::OutputChanged, "was changed since")
-                }
-                Some(FileFact::Present { .. } | FileFact::Unreadable(_)) => continue,
-            };
-            self.reasons.push(format!("its output {} {what}", output.path));
-            let (code, fix) = match superseded {
-                true => (FindingCode::OutputSuperseded, "nothing, if a later step changed it on purpose".to_owned()),
-                false => {
-                    let finish = command::finish(self.step, &self.run.id);
-                    (code, format!("look at the file; `{finish}` records its current content"))
-                }
-            };
-            self.note(code, format!("the output {} of {} {what}", output.path, self.step.id), fix);
-            if let Some(finding) = self.findings.last_mut() {
-                finding.file = Some(output.path.clone());
-            }
-            gone |= !superseded;
-        }
-        gone
-    }
-
-    fn note(&mut self, code: FindingCode, message: impl Into<String>, fix: impl Into<String>) {
+    pub(super) fn note(&mut self, code: FindingCode, message: impl Into<String>, fix: impl Into<String>) {
         let finding = Finding::new(code, message).on(&self.step.id).fix(fix);
         let finding = match &self.step.file {
             Some(file) => finding.at(file),

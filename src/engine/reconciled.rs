@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::decisions::Decisions;
 use super::graph::Graph;
 use super::reconcile::EffectiveStatus;
 use super::reconcile::Reconciled;
@@ -25,6 +26,7 @@ pub(super) struct ReconciledRun<'a> {
     pub(super) reasons: &'a [Vec<String>],
     /// The attempts that are going on, by position.
     pub(super) attempts: &'a BTreeMap<usize, (Attempt, Presence)>,
+    pub(super) decisions: &'a Decisions,
 }
 
 /// Why a person has to decide before a step is retried (rule 4).
@@ -42,6 +44,7 @@ impl<'a> ReconciledRun<'a> {
             effective_statuses: &reconciled.effective_statuses,
             reasons: &reconciled.reasons,
             attempts: &reconciled.attempts,
+            decisions: &reconciled.decisions,
         }
     }
 }
@@ -89,7 +92,7 @@ impl ReconciledRun<'_> {
     }
 
     pub(super) fn is_ready(&self, at: usize) -> bool {
-        self.run.steps[at].dangling.is_empty() && self.blocker(at).is_none()
+        (self.run.steps[at].dangling.is_empty() && self.blocker(at).is_none()) || self.decisions.overrides(at)
     }
 
     /// Returns the unmet dependencies of a step, including those that do not exist.
@@ -171,17 +174,34 @@ impl ReconciledRun<'_> {
 
     /// Returns why a person has to decide before the step is retried, if so.
     pub(super) fn limit(&self, at: usize, attempts: u32) -> Option<Limit> {
-        if self.was_reworked(at) {
+        if self.was_reworked(at) || self.decisions.redo(at).is_some() {
             // The rework was already allowed.
             return None;
         }
         let step = &self.run.steps[at];
+        if step.kind == StepKind::Gate {
+            return self.is_refused_gate(at).then_some(Limit::Rejected);
+        }
         let rejected = step.review.as_ref().is_some_and(|review| review.verdict == ReviewVerdict::Rejected);
         if rejected && self.effective_status(at) == EffectiveStatus::Failed {
             Some(Limit::Rejected)
         } else {
             (step.failures >= attempts).then_some(Limit::Failed { times: step.failures })
         }
+    }
+
+    /// Tells whether a gate was rejected and nothing it stands on was worked on since.
+    pub(super) fn is_refused_gate(&self, at: usize) -> bool {
+        let gate = &self.run.steps[at];
+        let before = self.graph.depends_on(at);
+        let finished_since = |on: &usize| self.run.steps[*on].finished_at > gate.finished_at;
+        let says_no = gate.review.as_ref().map_or(gate.agent.is_none(), |review| !review.verdict.approves());
+        gate.kind == StepKind::Gate
+            && says_no
+            && self.effective_status(at) == EffectiveStatus::Failed
+            && !self.was_reworked(at)
+            && !self.decisions.worked_on_since(at, before)
+            && !(gate.finished_at.is_some() && before.iter().any(finished_since))
     }
 
     /// Tells whether the work of a step can be redone.

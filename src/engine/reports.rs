@@ -155,7 +155,11 @@ pub(crate) fn statement(run: &Run, change: &Change) -> Option<Statement> {
             };
             StatementKind::Report(Some(report).filter(says_something)?)
         }
-        ChangeKind::Approve { step, by, note } => decision(Some(step), DecisionKind::Approve, by, note.as_ref()),
+        ChangeKind::Approve { step, by, note } => {
+            let is_refused = run.step(step).and_then(refusal_of).is_some();
+            let kind = if is_refused { DecisionKind::Accept } else { DecisionKind::Approve };
+            decision(Some(step), kind, by, note.as_ref())
+        }
         ChangeKind::Skip { step, part: None, by, reason } => decision(Some(step), DecisionKind::Skip, by, Some(reason)),
         ChangeKind::Abort { by, reason } => decision(None, DecisionKind::Abort, by, reason.as_ref()),
         ChangeKind::Skip { part: Some(_), .. }
@@ -181,7 +185,7 @@ impl Statement {
 }
 
 /// Tells whether a line is about this run, and not about an earlier one of the same name.
-fn belongs_to(run: &Run, statement: &Statement) -> bool {
+pub(super) fn belongs_to(run: &Run, statement: &Statement) -> bool {
     run.started_at.is_none_or(|started| statement.at() >= started)
 }
 
@@ -195,7 +199,7 @@ fn says_something(report: &StepReport) -> bool {
 }
 
 /// Returns what stands against a step: the verdict of its review, or its failure, with the reason.
-fn refusal_of(step: &Step) -> Option<String> {
+pub(super) fn refusal_of(step: &Step) -> Option<String> {
     let what = match (&step.review, step.status) {
         (Some(review), _) if !review.verdict.approves() => review.verdict.as_str(),
         (_, Status::Failed) => "failed",
@@ -274,7 +278,7 @@ fn safe_report(report: StepReport) -> StepReport {
 }
 
 /// Cleans the texts of a decision, which are untrusted.
-fn safe_decision(decision: Decision) -> Decision {
+pub(super) fn safe_decision(decision: Decision) -> Decision {
     let sentence = |text: Option<String>| text.map(|text| safe_line(&text, SENTENCE_CHARS));
     Decision {
         by: sentence(decision.by),

@@ -35,6 +35,8 @@ pub(crate) enum FindingClass {
     Missing,
     /// The state contradicts itself or the project.
     Contradiction,
+    /// Changes check it themselves, for the step that they are about.
+    CheckedByChange,
 }
 
 macro_rules! finding_codes {
@@ -101,7 +103,7 @@ finding_codes! {
     PartMissing "part-missing" Warning true "A state file is missing; its former content is only a proposal.", NeedsPerson;
     InterruptedWrite "interrupted-write" Warning false "A write was interrupted, but the file is complete.";
     // Rule 2: owner.
-    LiveOwner "live-owner" Blocking true "Another process is driving this run.";
+    LiveOwner "live-owner" Blocking true "Another process is driving this run.", CheckedByChange;
     OwnerGone "owner-gone" Info false "The process that last drove the run is gone.";
     // Rule 3: reconcile.
     StatusUnknown "status-unknown" Warning true "A status is not in the vocabulary; it is never read as done.";
@@ -127,19 +129,19 @@ finding_codes! {
     VerdictUnknown "verdict-unknown" Warning true "A verdict is not in the vocabulary; it is never read as approval.";
     VerdictMissing "verdict-missing" Info false "A review is recorded as completed without a verdict; it is taken as approved.";
     VerdictConflict "verdict-conflict" Warning true "A review is recorded as completed with a verdict that does not approve.";
-    Rejected "rejected" Blocking true "A reviewer rejected the work: a person decides how to continue.";
-    AttemptLimit "attempt-limit" Blocking true "The same step failed too often: a person decides how to continue.";
+    Rejected "rejected" Blocking true "A reviewer rejected the work: a person decides how to continue.", CheckedByChange;
+    AttemptLimit "attempt-limit" Blocking true "The same step failed too often: a person decides how to continue.", CheckedByChange;
     ConditionsOpen "conditions-open" Warning true "An approval has conditions that are not met yet.";
     // Rule 6: next.
-    DependencyCycle "dependency-cycle" Blocking true "Steps depend on each other in a cycle.";
+    DependencyCycle "dependency-cycle" Blocking true "Steps depend on each other in a cycle.", CheckedByChange;
     DependencyDangling "dependency-dangling" Warning true "A step depends on one that does not exist; that counts as not met.";
-    DependencyBlock "dependency-block" Blocking true "Work is left, but none of it can start.";
+    DependencyBlock "dependency-block" Blocking true "Work is left, but none of it can start.", CheckedByChange;
     DependencySkipped "dependency-skipped" Info false "A step counts as ready although one it depends on was skipped.";
     TotalMissing "total-missing" Warning true "The state does not say how many phases there are, so it is unknown whether this was the last.";
     // Rule 7: overrides.
     Override "override" Info false "An option of the caller changed the choice.";
     OverrideForced "override-forced" Warning true "The caller forced a step whose dependencies are not met.", NeedsPerson;
-    OverrideRefused "override-refused" Blocking true "An option of the caller cannot be honoured.";
+    OverrideRefused "override-refused" Blocking true "An option of the caller cannot be honoured.", CheckedByChange;
     // Rules 8, 10, 11, 12.
     AgeStale "age-stale" Warning true "Nothing has happened for more than a week.";
     AgeUnknown "age-unknown" Info false "The age of the state is unknown: it has no usable time stamp.";
@@ -148,14 +150,14 @@ finding_codes! {
     DefinitionDrift "definition-drift" Info false "The workflow file changed since the run began: steps were added or removed.";
     DefinitionUnreadable "definition-unreadable" Warning true "The workflow file cannot be read; the run's own copy is used.";
     DefinitionInvalid "definition-invalid" Blocking true "A workflow file has an error.";
-    OutcomeUnknown "outcome-unknown" Blocking true "A step that must not run twice was cut off: a person finds out whether it took effect.";
-    BranchMismatch "branch-mismatch" Blocking true "The worktree is on a different branch than the state says.";
-    WorktreeMissing "worktree-missing" Blocking true "The worktree named in the state does not exist.";
+    OutcomeUnknown "outcome-unknown" Blocking true "A step that must not run twice was cut off: a person finds out whether it took effect.", CheckedByChange;
+    BranchMismatch "branch-mismatch" Blocking true "The worktree is on a different branch than the state says.", CheckedByChange;
+    WorktreeMissing "worktree-missing" Blocking true "The worktree named in the state does not exist.", CheckedByChange;
     WorktreeDirty "worktree-dirty" Info false "The worktree has uncommitted changes.";
     PlanMissing "plan-missing" Warning true "The plan document is not where the state says.", Missing;
     NotInGit "not-in-git" Info false "The folder is not in a git repository; branch and commits cannot be checked.";
     RunFailed "run-failed" Warning true "The state says that the run failed; it continues after confirmation.", NeedsPerson;
-    RunAborted "run-aborted" Blocking true "The run was aborted; it continues only on explicit request.";
+    RunAborted "run-aborted" Blocking true "The run was aborted; it continues only on explicit request.", CheckedByChange;
     MarkerOrphan "marker-orphan" Info false "An active marker names a session that does not exist.";
     NoRunHere "no-run-here" Info false "The folder of a system exists but contains no run.";
     FolderClosed "folder-closed" Warning false "A folder that may contain runs cannot be read; runs in it are not listed.";

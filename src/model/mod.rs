@@ -76,7 +76,7 @@ pub(crate) use repair::{CommitTrace, FinishedTrace, RebuiltValue, Reconstruction
 pub(crate) use report::{Attempt, Decision, DecisionKind, DriverId, Presence, Statement, StatementKind, StepReport};
 pub(crate) use rollback::{AffectedCommit, GitImpact, RollBack, RollBackRecord};
 pub(crate) use run::{
-    FollowUp, Part, PartKind, Proof, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord,
+    FollowUp, Part, PartKind, Proof, Records, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord,
     definition_digest,
 };
 pub(crate) use secrets::{mask_secrets, safe_line, safe_text};

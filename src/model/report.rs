@@ -123,6 +123,10 @@ pub(crate) enum DecisionKind {
     Approve,
     /// Work was taken although its review said no.
     Accept,
+    /// A step is done again, or tried once more after the last failure.
+    Redo,
+    /// A step starts out of order, or counts as done without its outputs.
+    Override,
     /// A step is left out.
     Skip,
     /// The run was given up.
@@ -135,6 +139,8 @@ impl DecisionKind {
         match self {
             Self::Approve => "approve",
             Self::Accept => "accept",
+            Self::Redo => "redo",
+            Self::Override => "override",
             Self::Skip => "skip",
             Self::Abort => "abort",
         }
@@ -145,6 +151,8 @@ impl DecisionKind {
         match self {
             Self::Approve => "approved",
             Self::Accept => "accepted",
+            Self::Redo => "reopened",
+            Self::Override => "overridden",
             Self::Skip => "skipped",
             Self::Abort => "aborted",
         }

@@ -40,14 +40,31 @@ pub(crate) struct Run {
     pub(crate) follow_up: Option<FollowUp>,
     /// The interruption that the state records.
     pub(crate) interruption: Option<Interruption>,
+    /// The moment of the last interruption that a resume recorded.
+    pub(crate) interrupted_at: Option<Timestamp>,
     /// The mode in which the run was started. A resume uses it unless the caller chooses another.
     pub(crate) mode: Option<Mode>,
     /// How often the run was resumed.
     pub(crate) resumes: u32,
+    /// Which changes by a person its format can record.
+    pub(crate) records: Records,
     /// False for a format version newer than this program.
     pub(crate) writable: bool,
     /// Whether part of the state could not be read. The rest is still planned.
     pub(crate) degraded: bool,
+}
+
+/// The changes by a person that a format can record. What it cannot is never offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Records {
+    pub(crate) skip: bool,
+    pub(crate) pause: bool,
+    pub(crate) abort: bool,
+}
+
+impl Records {
+    pub(crate) const ALL: Self = Self { skip: true, pause: true, abort: true };
+    pub(crate) const NONE: Self = Self { skip: false, pause: false, abort: false };
 }
 
 /// The status of the run as a whole, according to its own system.
@@ -279,7 +296,9 @@ impl Run {
             stamp: None,
             workspace: WorkspaceRecord::default(),
             follow_up: None,
+            records: Records::ALL,
             interruption: None,
+            interrupted_at: None,
             mode: None,
             resumes: 0,
             writable: true,

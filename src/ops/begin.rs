@@ -9,13 +9,18 @@ use super::change::Written;
 use super::change::follow;
 use super::change::resolve_ids;
 use super::context;
+use super::draft::ChangeDraft;
+use super::draft::PreparedChange;
+use super::log;
 use super::plan;
 use super::plan::PlanRequest;
+use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
 use super::report::Body;
 use super::report::CheckpointReport;
 use super::report::Report;
+use super::resume;
 use super::select;
 use crate::dialect::StateHome;
 use crate::dialect::by_id;
@@ -26,13 +31,17 @@ use crate::engine::Rebegin;
 use crate::engine::Refusal;
 use crate::engine::RefusalKind;
 use crate::model::Action;
+use crate::model::Change;
 use crate::model::ChangeKind;
+use crate::model::Edit;
+use crate::model::EditKind;
 use crate::model::Evidence;
 use crate::model::Next;
 use crate::model::Run;
 use crate::model::RunId;
 use crate::model::StepId;
 use crate::model::Verdict;
+use crate::store;
 
 /// Begins a step and answers with its brief within `budget` bytes. Without a step it begins the first one that the plan names.
 pub(crate) fn begin(ctx: &ProjectContext, request: ChangeRequest, budget: usize) -> Result<Report, OpError> {
@@ -42,55 +51,38 @@ pub(crate) fn begin(ctx: &ProjectContext, request: ChangeRequest, budget: usize)
     locked.check_not_driven()?;
     let run = locked.opened.run()?;
     locked.check_revision(run, request.if_revision.as_deref())?;
-    let mut evidence = locked.evidence();
-    ctx.inspect_workspace(&locked.opened, &mut evidence);
-    ctx.read_statements(&locked.opened, &mut evidence);
-    // The brief is that of the plan before the step is begun: what is to be done, and why.
-    let planned = |evidence: &Evidence, request: &PlanRequest| {
-        let options = plan::options(ctx, run, request)?;
-        Ok::<Planned, OpError>(plan::evaluate(&locked.opened, run, evidence, &options))
-    };
-    let mut plain = None;
-    let kind = match request.kind {
-        ChangeKind::Begin { step, part, agent, attempt } if step.as_str().is_empty() => {
-            let first = plain.insert(planned(&evidence, &PlanRequest::default())?);
-            ChangeKind::Begin { step: first_of(first, run)?, part, agent, attempt }
-        }
-        kind => resolve_ids(ctx, &locked.opened, run, kind)?,
-    };
+    let evidence = workspace_evidence(ctx, &locked.opened);
+    let limits = ChangeLimits { rebegin: request.rebegin, ..locked.limits() };
+    let Planning { kind, planned, next } = plan_step(&locked, request, &evidence)?;
     let ChangeKind::Begin { step, part, .. } = &kind else { return Err(not_a_begin()) };
-    let (step, is_part) = (step.clone(), part.is_some());
-    let limits = ChangeLimits { force: request.force, rebegin: request.rebegin, ..locked.limits() };
-    let mut before = Cow::Borrowed(&evidence);
-    if request.rebegin != Rebegin::No {
-        // The attempt that goes on is ended.
-        before.to_mut().presences.retain(|(begun, _), _| *begun != step);
-        plain = None;
-    }
-    let (planned, next) = match is_part {
-        true => (None, None),
-        false => {
-            let plain = plain.map_or_else(|| planned(&before, &PlanRequest::default()), Ok)?;
-            match plain.plan.next.iter().find(|next| next.step == step).cloned() {
-                Some(next) => (Some(plain), Some(next)),
-                None => {
-                    let from = vec![step.as_str().to_owned()];
-                    let named = planned(&before, &PlanRequest { from, force: true, ..PlanRequest::default() })?;
-                    let next = named.plan.next.iter().find(|next| next.step == step).cloned();
-                    (Some(named), next)
-                }
-            }
+    let (step, part) = (step.clone(), part.clone());
+    let change = locked.stamped(kind);
+    let mut draft = locked.opened.draft(&evidence, change.clone(), limits)?;
+    let mut resumed = None;
+    let mut brief = None;
+    if let Some(planned) = &planned {
+        let is_new = matches!(draft, ChangeDraft::Checkpoint(_));
+        if let Some(refusal) = planned.refusal_of(&step).filter(|_| is_new) {
+            return Err(OpError::Refused(refusal));
         }
-    };
-    let brief = planned.zip(next.as_ref());
-    let brief = brief.map(|(planned, next)| context::assemble(&locked.opened, run, &planned, next, budget));
-    let mut written = locked.apply(kind, &evidence, limits, next.as_ref())?;
+        brief = next.as_ref().map(|next| context::assemble(&locked.opened, run, planned, next, budget));
+        if is_new {
+            resumed = draft_resumed(&locked, planned, change, limits, &evidence)?;
+        }
+    }
+    let is_resumed = resumed.is_some();
+    draft = resumed.unwrap_or(draft);
+    let mut written = locked.write("begin", Some(step.clone()), draft, next.as_ref())?;
+    if let Some(planned) = planned.filter(|_| is_resumed) {
+        written.findings.extend(log::note(ctx, &locked, run, &planned, false));
+    }
     written.findings.extend(locked.renew_lease(written.change));
     let revision = match written.moves_files() {
         true => follow(ctx, &location, locked, &mut written)?.revision(),
         false => locked.revision_after(&written),
     };
-    let finish = format!("piton finish {} --run {}", engine::quoted(step.as_str()), engine::quoted(&written.run));
+    let part = part.map_or_else(String::new, |part| format!(" --part {}", engine::quoted(&part)));
+    let finish = format!("piton finish {} --run {}{part}", engine::quoted(step.as_str()), engine::quoted(&written.run));
     let files = written.files();
     let Written { run, change, step, already, message, findings, .. } = written;
     let recorded = already.is_none();
@@ -106,6 +98,107 @@ pub(crate) fn begin(ctx: &ProjectContext, request: ChangeRequest, budget: usize)
         brief,
     };
     Ok(Report { findings, ..Report::ok(Body::Checkpoint(Box::new(body))) })
+}
+
+/// Returns the evidence of a change, with the state of the working folder.
+fn workspace_evidence(ctx: &ProjectContext, opened: &OpenedRun) -> Evidence {
+    let mut evidence = ctx.evidence(opened, false);
+    ctx.inspect_workspace(opened, &mut evidence);
+    evidence
+}
+
+/// Drafts a begin that first records the interruption before it, as a resume does, in one checkpoint. `None` if there was none.
+fn draft_resumed(
+    locked: &LockedRun<'_>,
+    planned: &Planned,
+    begin: Change,
+    limits: ChangeLimits,
+    evidence: &Evidence,
+) -> Result<Option<ChangeDraft>, OpError> {
+    let Some(resume) = resume::cut_off(locked.opened.run()?, planned, limits.rebegin) else { return Ok(None) };
+    let ChangeDraft::Checkpoint(first) = locked.opened.draft(evidence, locked.stamped(resume), limits)? else {
+        return Ok(None);
+    };
+    if first.edits.iter().any(|edit| matches!(edit.kind, EditKind::Remove { .. })) {
+        return Ok(None);
+    }
+    let mut files = locked.opened.files.clone();
+    store::lay_edits_over(&mut files, &locked.opened.candidate.reads, &first.edits);
+    let resumed = OpenedRun::new(locked.opened.candidate.clone(), files);
+    let evidence = workspace_evidence(locked.ctx(), &resumed);
+    Ok(match resumed.draft(&evidence, begin, limits)? {
+        ChangeDraft::Checkpoint(second) => {
+            let edits = one_after_the_other(first.edits, second.edits);
+            Some(ChangeDraft::Checkpoint(PreparedChange { edits, ..second }))
+        }
+        ChangeDraft::Already(_) => None,
+    })
+}
+
+/// Returns the edits that do what two rounds of edits do. The second round was computed from the result of the first.
+fn one_after_the_other(mut first: Vec<Edit>, second: Vec<Edit>) -> Vec<Edit> {
+    for edit in second {
+        let Some(at) = first.iter().position(|earlier| earlier.path == edit.path) else {
+            first.push(edit);
+            continue;
+        };
+        let earlier = first.remove(at);
+        let kind = match (earlier.kind, edit.kind) {
+            (EditKind::Replace { before, .. }, EditKind::Replace { after, .. }) => EditKind::Replace { before, after },
+            (EditKind::Replace { before, .. }, EditKind::Remove { .. }) => EditKind::Remove { before },
+            (EditKind::Create { .. }, EditKind::Replace { after, .. }) => EditKind::Create { after },
+            (EditKind::Create { .. }, EditKind::Remove { .. }) => continue,
+            (_, kind) => kind,
+        };
+        first.insert(at, Edit { path: edit.path, kind });
+    }
+    first
+}
+
+/// What is to be begun, and what the plan says about it before that.
+struct Planning {
+    kind: ChangeKind,
+    /// `None` for a part.
+    planned: Option<Planned>,
+    next: Option<Next>,
+}
+
+/// Plans the step of a begin. The brief is that of the plan before the step is begun: what is to be done, and why.
+fn plan_step(locked: &LockedRun<'_>, request: ChangeRequest, evidence: &Evidence) -> Result<Planning, OpError> {
+    let (ctx, run) = (locked.ctx(), locked.opened.run()?);
+    let planned = |evidence: &Evidence, request: &PlanRequest| {
+        let options = plan::options(ctx, run, request)?;
+        Ok::<Planned, OpError>(plan::evaluate(&locked.opened, run, evidence, &options))
+    };
+    let mut plain = None;
+    let kind = match request.kind {
+        ChangeKind::Begin { step, part, agent, attempt } if step.as_str().is_empty() => {
+            let first = plain.insert(planned(evidence, &PlanRequest::default())?);
+            ChangeKind::Begin { step: first_of(first, run)?, part, agent, attempt }
+        }
+        kind => resolve_ids(ctx, &locked.opened, run, kind)?,
+    };
+    let ChangeKind::Begin { step, part, .. } = &kind else { return Err(not_a_begin()) };
+    if part.is_some() {
+        return Ok(Planning { kind, planned: None, next: None });
+    }
+    let mut before = Cow::Borrowed(evidence);
+    if request.rebegin != Rebegin::No {
+        // The attempt that goes on is ended.
+        before.to_mut().presences.retain(|(begun, _), _| begun != step);
+        plain = None;
+    }
+    let plain = plain.map_or_else(|| planned(&before, &PlanRequest::default()), Ok)?;
+    let next = plain.plan.next.iter().find(|next| next.step == *step).cloned();
+    if next.is_some() {
+        return Ok(Planning { kind, planned: Some(plain), next });
+    }
+    let from = vec![step.as_str().to_owned()];
+    let named = planned(&before, &PlanRequest { from, force: true, ..PlanRequest::default() })?;
+    let next = named.plan.next.iter().find(|next| next.step == *step).cloned();
+    // What blocks the run is in the plan without options.
+    let planned = Planned { findings: plain.findings, ..named };
+    Ok(Planning { kind, planned: Some(planned), next })
 }
 
 /// Returns the first step that the plan lets an agent begin.

@@ -6,6 +6,7 @@ use super::OpError;
 use super::draft::ChangeDraft;
 use super::draft::PreparedChange;
 use super::plan;
+use super::plan::PlanRequest;
 use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
@@ -102,7 +103,9 @@ pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Rep
     locked.check_revision(run, request.if_revision.as_deref())?;
     let kind = resolve_ids(ctx, &locked.opened, run, request.kind)?;
     let limits = ChangeLimits { force: request.force, ..locked.limits() };
-    let mut written = locked.apply(kind, &locked.evidence(), limits, None)?;
+    let evidence = locked.evidence();
+    locked.check_plan(run, &kind, &evidence)?;
+    let mut written = locked.apply(kind, &evidence, limits)?;
     written.findings.extend(locked.renew_lease(written.change));
     if written.moves_files() {
         let opened = follow(ctx, &location, locked, &mut written)?;
@@ -224,6 +227,18 @@ impl<'a> LockedRun<'a> {
         Err(OpError::Moved { expected: expected.to_owned(), found, run: run.id.as_str().to_owned() })
     }
 
+    /// Refuses to finish a step that was not begun while the plan blocks it (invariant 16).
+    fn check_plan(&self, run: &Run, kind: &ChangeKind, evidence: &Evidence) -> Result<(), OpError> {
+        let ChangeKind::Finish(outcome) = kind else { return Ok(()) };
+        let is_open = |step: &Step| matches!(step.status, Status::Pending | Status::Blocked | Status::Failed);
+        if !run.step(&outcome.step).is_some_and(is_open) {
+            return Ok(());
+        }
+        let options = plan::options(self.ctx, run, &PlanRequest::default())?;
+        let planned = plan::evaluate(&self.opened, run, evidence, &options);
+        planned.refusal_of(&outcome.step).map_or(Ok(()), |refusal| Err(OpError::Refused(refusal)))
+    }
+
     /// Returns the limits of a caller that overrides nothing.
     pub(crate) fn limits(&self) -> ChangeLimits {
         ChangeLimits::of(self.ctx.project.config.limits.attempts)
@@ -241,17 +256,33 @@ impl<'a> LockedRun<'a> {
         self.ctx.evidence(&self.opened, false)
     }
 
-    /// Admits, edits, checks and commits one change. `planned` is what the plan says about a step that begins.
+    /// Admits, edits, checks and commits one change.
     pub(crate) fn apply(
         &self,
         kind: ChangeKind,
         evidence: &Evidence,
         limits: ChangeLimits,
+    ) -> Result<Written, OpError> {
+        let change = self.stamped(kind);
+        let (name, step) = (change.kind.as_str(), change.kind.step().cloned());
+        let draft = self.opened.draft(evidence, change, limits)?;
+        self.write(name, step, draft, None)
+    }
+
+    /// Returns a change with the time of the lock, without secrets.
+    pub(super) fn stamped(&self, kind: ChangeKind) -> Change {
+        Change { at: self.clock().now, kind: kind.without_secrets() }
+    }
+
+    /// Commits a change that was drafted. `planned` is what the plan says about a step that begins.
+    pub(super) fn write(
+        &self,
+        name: &'static str,
+        step: Option<StepId>,
+        draft: ChangeDraft,
         planned: Option<&Next>,
     ) -> Result<Written, OpError> {
         let run = self.opened.run()?;
-        let change = Change { at: self.clock().now, kind: kind.without_secrets() };
-        let (name, step) = (change.kind.as_str(), change.kind.step().cloned());
         let mut written = Written {
             run: run.id.as_str().to_owned(),
             change: name,
@@ -261,7 +292,7 @@ impl<'a> LockedRun<'a> {
             edits: Vec::new(),
             findings: Vec::new(),
         };
-        let PreparedChange { change, edits, findings } = match self.opened.draft(evidence, change, limits)? {
+        let PreparedChange { change, edits, findings } = match draft {
             ChangeDraft::Checkpoint(drafted) => drafted,
             ChangeDraft::Already(message) => return Ok(Written { already: Some(message.clone()), message, ..written }),
         };
@@ -274,9 +305,9 @@ impl<'a> LockedRun<'a> {
             written.findings.extend(self.note_attempt(run, next, *attempt));
         }
         self.commit_as(change.kind.as_str(), change.kind.step(), &edits)?;
-        self.log(&change);
+        self.log(name, written.step.as_ref());
         written.findings.extend(self.record(run, &change));
-        written.message = message(run, &change.kind);
+        written.message = message(&change.kind);
         written.edits = edits;
         Ok(written)
     }
@@ -437,7 +468,7 @@ fn resolve_commit(ctx: &ProjectContext, opened: &OpenedRun, run: &Run, name: &st
     }
 }
 
-fn message(run: &Run, kind: &ChangeKind) -> String {
+fn message(kind: &ChangeKind) -> String {
     let of = |part: &Option<String>| part.as_ref().map_or_else(String::new, |part| format!("part {part} of "));
     match kind {
         ChangeKind::Begin { step, part, attempt, .. } => {
@@ -448,10 +479,7 @@ fn message(run: &Run, kind: &ChangeKind) -> String {
             Some(verdict) => format!("{} is {} ({verdict})", outcome.step, outcome.status),
             None => format!("{}{} is {}", of(&outcome.part), outcome.step, outcome.status),
         },
-        ChangeKind::Approve { step, .. } => match run.step(step).map(|step| (step.kind, step.status)) {
-            Some((StepKind::Review, Status::Failed)) => format!("{step} failed, and a person lets the run continue"),
-            Some(_) | None => format!("{step} is approved"),
-        },
+        ChangeKind::Approve { step, .. } => format!("{step} is approved"),
         ChangeKind::Skip { step, part, .. } => format!("{}{step} is skipped", of(part)),
         ChangeKind::Pause { .. } => "the run is paused".to_owned(),
         ChangeKind::Abort { .. } => "the run is aborted; its state is kept".to_owned(),
@@ -464,7 +492,7 @@ fn message(run: &Run, kind: &ChangeKind) -> String {
 }
 
 /// Reports what was written and the next command.
-fn report(ctx: &ProjectContext, opened: &OpenedRun, written: Written) -> Report {
+pub(super) fn report(ctx: &ProjectContext, opened: &OpenedRun, written: Written) -> Report {
     let revision = opened.revision();
     let next = next_command(ctx, opened, &revision);
     let body = Body::Checkpoint(Box::new(CheckpointReport {

@@ -12,6 +12,7 @@ mod begin;
 mod change;
 mod cleanup;
 mod context;
+mod decide;
 mod demo;
 mod doctor;
 mod draft;
@@ -49,6 +50,8 @@ pub(crate) use cleanup::cleanup;
 #[cfg(any(test, fuzzing))]
 pub(crate) use context::assemble;
 pub(crate) use context::context;
+pub(crate) use decide::DecisionRequest;
+pub(crate) use decide::decide;
 pub(crate) use demo::demo;
 pub(crate) use doctor::doctor;
 #[cfg(any(test, fuzzing))]

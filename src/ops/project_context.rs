@@ -322,11 +322,12 @@ impl ProjectContext {
         workflow::check_outputs(opened, &mut evidence);
         inspect_witnesses(opened, &mut evidence);
         read_definitions(opened, &mut evidence);
+        self.read_statements(opened, &mut evidence);
         evidence
     }
 
     /// Adds what was said about the run, and whether the drivers of its steps in progress are still there.
-    pub(super) fn read_statements(&self, opened: &OpenedRun, evidence: &mut Evidence) {
+    fn read_statements(&self, opened: &OpenedRun, evidence: &mut Evidence) {
         let Some(run) = &opened.loaded.run else { return };
         evidence.statements = opened.statements(run);
         evidence.presences = store::reports::presences(run, &evidence.statements, || self.caller());

@@ -149,10 +149,10 @@ impl LockedRun<'_> {
     }
 
     /// Records a change in the log of the run.
-    pub(super) fn log(&self, change: &Change) {
+    pub(super) fn log(&self, change: &str, step: Option<&StepId>) {
         let limit = self.ctx().project.config.limits.log_bytes;
-        let (kind, step) = (change.kind.as_str(), change.kind.step());
-        let line = LogLine { at: change.at, change: kind, step, session: self.ctx().environment.session.as_deref() };
+        let session = self.ctx().environment.session.as_deref();
+        let line = LogLine { at: self.clock().now, change, step, session };
         // The checkpoint is durable; a failure to log does not change that.
         let _ = store::journal::log(self.lock(), &line, limit);
     }

@@ -198,7 +198,7 @@ fn rebuild(ctx: &ProjectContext, locked: &LockedRun<'_>, run: &Run, traces: Trac
         }
     }
     locked.commit_as(change.kind.as_str(), None, &edits)?;
-    locked.log(&change);
+    locked.log(change.kind.as_str(), None);
     Ok(kept)
 }
 

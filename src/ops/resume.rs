@@ -14,6 +14,7 @@ use super::report::ResumeReport;
 use crate::engine;
 use crate::engine::ChangeLimits;
 use crate::engine::Planned;
+use crate::engine::Rebegin;
 use crate::model::Action;
 use crate::model::ChangeKind;
 use crate::model::FindingCode;
@@ -119,8 +120,16 @@ fn take(
     let mut findings = Vec::new();
     for kind in bookkeeping(run, &planned, request) {
         let limits = ChangeLimits { force: request.plan.force, ..locked.limits() };
-        locked.apply(kind, &locked.evidence(), limits, None)?;
+        locked.apply(kind, &locked.evidence(), limits)?;
         locked = locked.reload();
+    }
+    for (step, decision) in &planned.needs {
+        let note = Some("chosen with the options of a resume".to_owned());
+        let (step, decision, at) = (Some(step.clone()), *decision, locked.clock().now);
+        locked.decide(
+            locked.opened.run()?,
+            crate::model::Decision { step, decision, at, by: None, note, despite: None },
+        )?;
     }
     findings.extend(locked.take_lease("resume"));
     findings.extend(super::log::note(ctx, &locked, locked.opened.run()?, &planned, request.yes));
@@ -149,6 +158,28 @@ fn bookkeeping(run: &Run, planned: &Planned, request: &ResumeRequest) -> Vec<Cha
             });
         }
     }
+    kinds.push(resumption(planned));
+    kinds
+}
+
+/// Returns the resume that a begin records first: the agent of the step before was lost, or the run was paused. `None` if a resume
+/// recorded that already.
+pub(super) fn cut_off(run: &Run, planned: &Planned, rebegin: Rebegin) -> Option<ChangeKind> {
+    let report = planned.plan.interruption.as_ref()?;
+    let is_recorded = run.interrupted_at.is_some() && run.interrupted_at == report.at;
+    let is_cut_off = matches!(report.kind, InterruptionKind::AgentInterruption | InterruptionKind::Paused);
+    if !is_cut_off || is_recorded {
+        return None;
+    }
+    let mut resumption = resumption(planned);
+    if let (Rebegin::Again, ChangeKind::Resume { interruption: Some(interruption), .. }) = (rebegin, &mut resumption) {
+        // The caller knows better than any trace.
+        "the agent was lost".clone_into(&mut interruption.reason);
+    }
+    Some(resumption)
+}
+
+fn resumption(planned: &Planned) -> ChangeKind {
     let plan = &planned.plan;
     let steps: Vec<_> = (plan.next.iter())
         .filter(|next| matches!(next.action, Action::Run | Action::Retry | Action::Return))
@@ -160,8 +191,7 @@ fn bookkeeping(run: &Run, planned: &Planned, request: &ResumeRequest) -> Vec<Cha
         .filter_map(|finding| Some((finding.step.clone()?, Status::Completed)))
         .collect();
     let strategy = plan.next.first().and_then(|next| next.strategy).map(|strategy| strategy.as_str().to_owned());
-    kinds.push(ChangeKind::Resume { steps, interruption: interruption(plan), strategy, settled });
-    kinds
+    ChangeKind::Resume { steps, interruption: interruption(plan), strategy, settled }
 }
 
 /// Returns the interruption; `None` if the run stopped between two steps.

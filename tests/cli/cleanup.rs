@@ -93,7 +93,7 @@ fn finished_runs_of_every_system_are_archived_and_open_ones_stay() {
     sandbox.piton(all).run().expect_code(1);
     for task in ["IMPL-002", "IMPL-003"] {
         sandbox.piton(["begin", task, "--run", "WFS-user-auth"]).run().expect_code(0);
-        sandbox.piton(["finish", task, "--run", "WFS-user-auth", "--force"]).run().expect_code(0);
+        sandbox.piton(["finish", task, "--run", "WFS-user-auth"]).run().expect_code(0);
     }
     sandbox.piton(["complete", "WFS-user-auth"]).run().expect_code(0);
     let done = sandbox.piton(all).run().expect_code(0);

@@ -5,7 +5,7 @@ use super::projects::document;
 use crate::support::Output;
 use crate::support::Sandbox;
 
-const VERBS: [&str; 28] = [
+const VERBS: [&str; 30] = [
     "list",
     "plan",
     "context",
@@ -17,6 +17,8 @@ const VERBS: [&str; 28] = [
     "finish",
     "approve",
     "accept",
+    "redo",
+    "override",
     "skip",
     "pause",
     "abort",

@@ -30,8 +30,8 @@ fn every_change_leaves_the_version_before_it() {
     insta::assert_snapshot!(sandbox.piton(["history", "--format", "text"]).run(), @"
     code: 0
     ----- stdout -----
-    000002  before finish IMPL-002, 2026-01-31T13:00:00Z  3 files, 1682 bytes
-    000001  before begin IMPL-002, 2026-01-31T12:00:00Z  1 file, 1220 bytes
+    000002  before finish IMPL-002, 2026-01-31T13:00:00Z  3 files, 2019 bytes
+    000001  before begin IMPL-002, 2026-01-31T12:00:00Z  2 files, 1373 bytes
     → piton restore WFS-user-auth --to CHECKPOINT
     ");
     let fresh = projects::ccw().piton(["history", "--format", "text"]).run().expect_code(0);
@@ -52,10 +52,10 @@ fn each_change_says_who_made_it_and_what_it_did_to_the_steps() {
     insta::assert_snapshot!(sandbox.piton(["history", "--changes", "--format", "text"]).run(), @"
     code: 0
     ----- stdout -----
-    000002  before finish IMPL-002, 2026-01-31T13:00:00Z  3 files, 1682 bytes
+    000002  before finish IMPL-002, 2026-01-31T13:00:00Z  3 files, 2019 bytes
             by code-developer
             IMPL-002: in_progress → completed
-    000001  before begin IMPL-002, 2026-01-31T12:00:00Z  1 file, 1220 bytes
+    000001  before begin IMPL-002, 2026-01-31T12:00:00Z  2 files, 1373 bytes
             by code-developer, session 0123456…
             IMPL-002: attempts
     → piton restore WFS-user-auth --to CHECKPOINT

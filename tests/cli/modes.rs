@@ -87,9 +87,7 @@ fn a_yes_does_not_open_a_gate() {
         "    { \"phase\": 2, \"step\": 2, \"agent\": \"plan-reviewer\", \"status\": \"approved\" }\n",
     );
     let before = foreign(&sandbox);
-    for words in
-        [&["resume", "--yes"][..], &["resume", "--yes", "--force"], &["begin", "2:3"], &["begin", "2:3", "--force"]]
-    {
+    for words in [&["resume", "--yes"][..], &["resume", "--yes", "--force"], &["begin", "2:3"], &["override", "2:3"]] {
         let output = sandbox.piton(words.iter().copied()).run().expect_code(9);
         document(&output);
         assert_eq!(before.changes(&foreign(&sandbox)), [] as [&str; 0], "{words:?}\n{output}");

@@ -205,7 +205,10 @@ fn an_output_that_violates_its_schema_is_not_a_proof() {
     let sandbox = started(flow);
     piton(&sandbox, &["begin", "a"]).expect_code(0);
     sandbox.file("a.json", "{\"n\": \"x\"}");
-    piton(&sandbox, &["finish", "a", "--force"]).expect_code(0);
+    piton(&sandbox, &["finish", "a"]).expect_code(1);
+    sandbox.file("a.json", "{\"n\": 1}");
+    piton(&sandbox, &["finish", "a"]).expect_code(0);
+    sandbox.file("a.json", "{\"n\": \"x\"}");
     let plan = piton(&sandbox, &["plan"]);
     let expected = "the output a.json of a does not satisfy its schema: /n is text, a whole number is needed";
     assert_eq!(plan.at("/findings/0/code"), "output-invalid", "{plan}");
@@ -236,8 +239,8 @@ fn a_step_without_what_it_declares_is_not_finished() {
         assert_eq!(refused.at("/error/message"), format!("declared outputs of a are not valid: {problems}"));
         let hints = [
             "fix that, then: piton finish a --run demo --status completed",
-            "piton finish a --run demo --status failed --error ...",
-            "piton finish a --run demo --force",
+            "piton finish a --run demo --status failed --error TEXT",
+            "piton override a --run demo --by NAME --note WHY",
         ];
         assert_eq!(refused.at("/error/hints"), serde_json::json!(hints), "{problems}");
         assert_eq!(before.changes(&sandbox.tree()), [""; 0], "{problems}");
@@ -249,9 +252,13 @@ fn a_step_without_what_it_declares_is_not_finished() {
     piton(&sandbox, &["begin", "a"]).expect_code(0);
     piton(&sandbox, &["finish", "a", "--status", "failed", "--error", "no idea"]).expect_code(0);
     piton(&sandbox, &["begin", "a"]).expect_code(0);
-    piton(&sandbox, &["finish", "a", "--force"]).expect_code(0);
-    let plan = piton(&sandbox, &["plan"]);
-    assert_eq!(plan.at("/data/steps/invalid"), serde_json::json!(["a"]), "forced is not proved\n{plan}");
+    piton(&sandbox, &["finish", "a"]).expect_code(1);
+    piton(&sandbox, &["override", "a", "--by", "Ana", "--note", "by mail"]).expect_code(0);
+    piton(&sandbox, &["finish", "a"]).expect_code(0);
+    let plan = piton(&sandbox, &["plan"]).expect_code(0);
+    assert_eq!(plan.at("/data/next/0/step"), "b", "a person took it without its outputs\n{plan}");
+    let despite = "out/a.txt is missing; a.json is missing";
+    assert_eq!(plan.at("/data/decisions/0/despite"), despite, "{plan}");
 }
 
 #[test]
@@ -333,7 +340,8 @@ fn parts_pause_abort_and_complete_are_recorded() {
     let sandbox = started("steps: [{id: a}]\n");
     piton(&sandbox, &["abort"]).expect_code(0);
     piton(&sandbox, &["begin", "a"]).expect_code(9);
-    piton(&sandbox, &["begin", "a", "--force"]).expect_code(0);
+    piton(&sandbox, &["resume", "--force", "--yes"]).expect_code(0);
+    piton(&sandbox, &["begin", "a"]).expect_code(0);
 }
 
 #[test]

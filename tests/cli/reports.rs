@@ -80,7 +80,7 @@ fn what_a_review_found_reaches_the_rework_and_a_decision_everybody_after_it() {
     for verdict in ["APPROVED", "APPROVED_WITH_CONDITIONS"] {
         let refused = piton(&sandbox, &["finish", "check", "--verdict", verdict, "--condition", "later"]);
         assert_eq!(refused.code, 9, "{refused}");
-        assert!(refused.at("/error/message").as_str().expect("a text").contains("is REJECTED (no test"), "{refused}");
+        assert!(refused.at("/error/message").as_str().expect("a text").contains("is REJECTED: no test"), "{refused}");
     }
     assert_eq!(piton(&sandbox, &["begin", "check"]).code, 9, "nor is the same work reviewed again");
     piton(&sandbox, &["accept", "check", "--by", "Bia", "--note", "known, #7"]).expect_code(0);
@@ -132,7 +132,11 @@ fn after_rework_the_review_may_approve() {
     finish(&sandbox, "code", &[]).expect_code(0);
     finish(&sandbox, "check", &["--verdict", "NEEDS_REVISION", "--finding", "no test"]).expect_code(0);
     let refused = piton(&sandbox, &["finish", "check", "--verdict", "APPROVED"]);
-    let hints = json!(["piton begin code --run demo", "piton accept check --run demo --by NAME --note WHY"]);
+    let hints = json!([
+        "piton begin code --run demo",
+        "piton accept check --run demo --by NAME --note WHY",
+        "piton abort demo"
+    ]);
     assert_eq!((refused.code, refused.at("/error/hints")), (9, hints), "{refused}");
     assert_eq!(piton(&sandbox, &["begin", "check"]).code, 9, "the same work is not reviewed again");
     finish(&sandbox, "code", &["--summary", "Tested"]).expect_code(0);

@@ -283,8 +283,8 @@ const SYSTEMS: [System; 5] = [System::NineStep, System::Ccw, System::Aios, Syste
 impl Run<'_> {
     /// Returns a change that leaves a mark in the state, and one of another kind.
     fn words<'w>(&'w self, mark: &'w str, assigned: &'w str, is_begin: bool) -> Vec<&'w str> {
-        let begin = ["begin", self.step(), "--agent", mark, "--again", "--force", "--run", &self.name].to_vec();
-        let failed = ["finish", self.step(), "--status", "failed", "--error", mark, "--force", "--run", &self.name];
+        let begin = ["begin", self.step(), "--agent", mark, "--again", "--run", &self.name].to_vec();
+        let failed = ["finish", self.step(), "--status", "failed", "--error", mark, "--run", &self.name];
         let part = ["--part", "analyze_patterns", "--run", &self.name];
         match (self.system, is_begin) {
             (System::Ccw, true) => [&["begin", self.step()], &part[..]].concat(),
@@ -308,7 +308,7 @@ impl Run<'_> {
             System::NineStep => "2:3",
             System::Ccw => "IMPL-002",
             System::Aios => "7.2",
-            System::Dotagent => "task-001:verify",
+            System::Dotagent => "task-002",
             System::Session => "two",
         }
     }
@@ -397,7 +397,7 @@ fn five_runs() -> Sandbox {
     for name in ["nine-step", "ccw", "aios", "dotagent"] {
         Tree::of(&repository().join("examples").join(name)).write_to(&sandbox.root());
     }
-    sandbox.file("piton.toml", "[limits]\nhistory = 1000\n");
+    sandbox.file("piton.toml", "[limits]\nhistory = 1000\nattempts = 1000\n");
     sandbox.file("w.yml", "- id: one\n  shell: \"true\"\n- id: two\n  shell: exit 1\n");
     sandbox.piton(["run", "w.yml"]).real_clock().env("PITON_HOME", home(&sandbox).as_str()).run().expect_code(7);
     sandbox
@@ -428,8 +428,13 @@ fn of_sixteen_writers_at_fifty_runs_none_loses_a_change() {
     let sandboxes: Vec<Sandbox> = (0..10).map(|_| five_runs()).collect();
     let runs: Vec<Run<'_>> = sandboxes.iter().flat_map(runs_of).collect();
     assert_eq!(runs.len(), 50);
-    for run in runs.iter().filter(|run| run.system == System::Ccw) {
-        let words = run.words("", "", true);
+    for run in runs.iter().filter(|run| matches!(run.system, System::Ccw | System::NineStep)) {
+        let words = match run.system {
+            System::Ccw => run.words("", "", true),
+            System::NineStep | System::Aios | System::Dotagent | System::Session => {
+                vec!["begin", run.step(), "--run", &run.name]
+            }
+        };
         run.sandbox.piton(words).real_clock().run().expect_code(0);
         run.done.lock().expect("no other thread is left").insert("silent_0".to_owned());
     }

@@ -53,7 +53,7 @@ fn a_begin_in_one_file() {
 const FINISH: Story = Story {
     name: "finish (CCW, three files)",
     project: || example("ccw"),
-    before: &[&["begin", "IMPL-002"]],
+    before: &[],
     command: &["finish", "IMPL-002", "--summary", "tokens"],
     then: &["finish", "IMPL-002", "--summary", "tokens"],
     shape: Shape::Whole,

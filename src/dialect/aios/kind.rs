@@ -12,6 +12,7 @@ use crate::model::Content;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::Records;
 use crate::model::RelPath;
 
 /// A kind of run.
@@ -80,6 +81,20 @@ pub(super) enum Evidence {
 }
 
 impl Kind {
+    /// Returns which changes by a person the format can record.
+    pub(super) const fn records(self) -> Records {
+        match self {
+            Self::Guided | Self::DevCycle | Self::Bob => Records::ALL,
+            Self::Epic | Self::Pipeline => Records { pause: false, ..Records::ALL },
+            Self::Ade => Records { abort: false, ..Records::ALL },
+            Self::Build => Records { skip: false, ..Records::ALL },
+            Self::QaLoop => Records { pause: true, ..Records::NONE },
+            Self::Engine | Self::Paused => Records { abort: true, ..Records::NONE },
+            Self::Phases => Records { skip: true, ..Records::NONE },
+            Self::Record | Self::StoryCycle | Self::Spec => Records::NONE,
+        }
+    }
+
     /// Returns the kind of the state that a file set was read for.
     ///
     /// # Errors

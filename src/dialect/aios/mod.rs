@@ -199,6 +199,9 @@ fn load(kind: Kind, files: &FileSet) -> Loaded {
     for step in loaded.run.iter_mut().flat_map(|run| &mut run.steps) {
         step.recorded = kind.is_written();
     }
+    if let Some(run) = &mut loaded.run {
+        run.records = kind.records();
+    }
     loaded
 }
 

@@ -16,6 +16,7 @@ use super::task::Task;
 use super::task::TaskLocation;
 use super::todo::CheckboxMark;
 use crate::dialect::Loaded;
+use crate::dialect::last_interruption;
 use crate::model::Action;
 use crate::model::DialectId;
 use crate::model::EvidenceRequest;
@@ -26,6 +27,7 @@ use crate::model::FollowUp;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
 use crate::model::Proof;
+use crate::model::Records;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunId;
@@ -90,8 +92,10 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         started_at: session_files.session.started_at(files),
         stamp,
         follow_up: if session_files.layout.is_archived() { None } else { follow_up(status) },
+        records: Records::ALL,
         interruption,
         mode: None,
+        interrupted_at: last_interruption(files, session_files.session.value(), "timestamp"),
         resumes: session_files.session.resumes(),
         writable: true,
         degraded: session_files.is_degraded,

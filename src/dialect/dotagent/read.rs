@@ -18,6 +18,7 @@ use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::FollowUp;
 use crate::model::OutputRequest;
+use crate::model::Records;
 use crate::model::Run;
 use crate::model::RunId;
 use crate::model::RunStatus;
@@ -109,7 +110,9 @@ fn run(workflow_files: &WorkflowFiles<'_>, steps: Vec<Step>) -> Run {
             reason: "all five phases are done; the state goes to memory/state/.archive".to_owned(),
         }),
         interruption: None,
+        records: Records { skip: false, ..Records::ALL },
         mode: None,
+        interrupted_at: None,
         resumes: 0,
         writable: true,
         degraded: matches!(workflow_files.execution.presence, Presence::Unreadable) || is_rebuilt(workflow_files),

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::rules::StepNumber;
 use super::rules::StepPosition;
 use crate::dialect::json;
+use crate::dialect::last_interruption;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -155,6 +156,8 @@ pub(super) struct State {
     pub(super) paused_at: Option<Timestamp>,
     pub(super) started_at: Option<Timestamp>,
     pub(super) updated_at: Option<Timestamp>,
+    /// The moment of the last interruption that a resume recorded.
+    pub(super) interrupted_at: Option<Timestamp>,
     pub(super) resumes: u32,
     /// The version of the file, if it is newer than [`SCHEMA_VERSION`].
     pub(super) newer: Option<u64>,
@@ -196,6 +199,7 @@ impl State {
             paused_at: reader.stamp("paused_at"),
             started_at: reader.stamp("started_at").or_else(|| reader.stamp("created_at")),
             updated_at: reader.stamp("updated_at"),
+            interrupted_at: last_interruption(source.files, value, "interrupted_at"),
             resumes: value.get("resume_count").and_then(whole).map_or(0, |n| u32::try_from(n).unwrap_or(u32::MAX)),
             newer: ["schema_version", "format"]
                 .iter()

@@ -30,6 +30,7 @@ use crate::model::Interruption;
 use crate::model::InterruptionKind;
 use crate::model::NineStepConfig;
 use crate::model::ReadProblem;
+use crate::model::Records;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunId;
@@ -148,8 +149,10 @@ fn interpret(files: &FileSet, opened: ParsedFile<'_>, degraded: bool, mut findin
         stamp: state.last.get().and_then(|last| last.timestamp).max(state.updated_at),
         workspace: workspace.record,
         follow_up: state.total_phases.map(|_| merge(config)),
+        records: Records::ALL,
         interruption: paused(&state, status),
         mode: None,
+        interrupted_at: state.interrupted_at,
         resumes: state.resumes,
         writable: state.newer.is_none(),
         degraded,

@@ -234,8 +234,7 @@ impl<'a> Writer<'a> {
         self.push("/history", Value::Object(entry))
     }
 
-    /// Records an approval. It completes a gate or a step that waits for approval; for a failure it records that the run may
-    /// return and try again (docs/formats/nine-step.md#decision-table).
+    /// Records an approval. It completes a gate or a step that waits for approval, or closes the conditions of a review.
     fn approve(&mut self, position: StepPosition, by: Option<&str>, note: Option<&str>) -> Result<(), EditError> {
         let by = by.unwrap_or("user");
         let mut approval = Map::new();
@@ -256,8 +255,6 @@ impl<'a> Writer<'a> {
             self.complete_approved(position, by, verdict)?;
         } else if is_passed {
             self.set("/last_execution/conditions", &json!([]))?;
-        } else {
-            self.record_decision(position, last.is_some(), &approval)?;
         }
         self.push("/approvals", Value::Object(approval))
     }
@@ -282,23 +279,6 @@ impl<'a> Writer<'a> {
             self.set("/last_execution/conditions", &json!([]))?;
         }
         self.add_completed(entry.clone())?;
-        self.push("/history", Value::Object(entry))
-    }
-
-    fn record_decision(
-        &mut self,
-        position: StepPosition,
-        is_last: bool,
-        approval: &Map<String, Value>,
-    ) -> Result<(), EditError> {
-        if is_last {
-            let mut decision = approval.clone();
-            decision.shift_remove("phase");
-            decision.shift_remove("step");
-            self.set("/last_execution/decision", &Value::Object(decision))?;
-        }
-        let by = approval.get("by").and_then(Value::as_str).map(str::to_owned);
-        let entry = self.entry(position, by, "decided");
         self.push("/history", Value::Object(entry))
     }
 

@@ -29,6 +29,7 @@ use crate::model::Interruption;
 use crate::model::InterruptionKind;
 use crate::model::Part;
 use crate::model::PartKind;
+use crate::model::Records;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunId;
@@ -96,8 +97,10 @@ impl Reader<'_> {
                 ..WorkspaceRecord::default()
             },
             follow_up: self.follow_up(),
+            records: Records::ALL,
             interruption: self.interruption(),
             mode: None,
+            interrupted_at: None,
             resumes: state.run.resumes,
             writable: header.is_writable() && !matches!(session.remainder, Remainder::Newer { .. }),
             degraded: matches!(session.remainder, Remainder::Broken { .. } | Remainder::Newer { .. }),

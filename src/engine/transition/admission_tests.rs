@@ -28,6 +28,8 @@ use crate::model::Status;
 use crate::model::StepId;
 use crate::model::StepKind;
 
+const OVERRIDE_B: &str = "piton override B --run R --by NAME --note WHY";
+
 #[test]
 fn dependencies_come_first_unless_forced() {
     let mut run = run_of(&[("A", &[]), ("B", &["A"])]);
@@ -50,9 +52,9 @@ fn dependencies_come_first_unless_forced() {
     let effective_statuses = [EffectiveStatus::Open, EffectiveStatus::Open];
     let refusal = refused(&run, &effective_statuses, begin("B"), FREE);
     assert_eq!((refusal.kind, refusal.message.as_str()), (RefusalKind::No, "B still waits for A, GONE"));
-    assert_eq!(refusal.hints, ["piton plan R", "piton begin B --run R --force"]);
+    assert_eq!(refusal.hints, ["piton plan R", OVERRIDE_B]);
     let refusal = refused(&run, &effective_statuses, finish("B", Status::Completed), FREE);
-    assert_eq!(refusal.hints, ["piton plan R", "piton finish B --run R --force"]);
+    assert_eq!(refusal.hints, ["piton plan R", OVERRIDE_B]);
 }
 
 #[test]
@@ -97,6 +99,8 @@ fn nothing_steps_over_a_gate_or_a_review() {
                         (RefusalKind::Person, message),
                         "{effective_status:?} {id}"
                     );
+                    // A failed review or gate is not simply done next; the plan says what is.
+                    let hint = if effective_status == EffectiveStatus::Failed { "piton plan R" } else { hint };
                     assert_eq!(refusal.hints, [hint]);
                 }
             }
@@ -245,7 +249,10 @@ fn a_failed_review_lets_its_work_begin_again_up_to_the_limit() {
     }
     let refusal = refused(&reviewed(3, NeedsRevision), &effective_statuses, begin("W"), FREE);
     assert_eq!(refusal.message, "V (Title of V) failed 3 times: a person decides how to continue");
-    assert_eq!(refusal.hints, ["piton accept V --run R --by NAME --note WHY", "piton begin W --run R --force"]);
+    assert_eq!(
+        refusal.hints,
+        ["piton redo V --run R --by NAME --note WHY", "piton accept V --run R --by NAME --note WHY", "piton abort R"]
+    );
     let refusal = refused(&reviewed(1, Rejected), &effective_statuses, begin("W"), FREE);
     assert_eq!(refusal.message, "V (Title of V) was rejected: a person decides how to continue");
 }
@@ -280,7 +287,10 @@ fn work_that_failed_too_often_is_skipped_or_forced() {
     run.steps[0].failures = 3;
     for effective_status in [EffectiveStatus::Failed, EffectiveStatus::Interrupted] {
         let refusal = refused(&run, &[effective_status], begin("S"), FREE);
-        assert_eq!(refusal.hints, ["piton skip S --run R --reason ...", "piton begin S --run R --force"]);
+        assert_eq!(
+            refusal.hints,
+            ["piton redo S --run R --by NAME --note WHY", "piton skip S --run R --reason TEXT", "piton abort R"]
+        );
     }
     let strict = ChangeLimits::of(4);
     assert_eq!(word(&ask(&run, &[EffectiveStatus::Failed], begin("S"), strict)), YES);

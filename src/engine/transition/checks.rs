@@ -3,14 +3,15 @@
 use super::Rebegin;
 use super::TransitionCheck;
 use crate::engine::command;
+use crate::engine::outputs::unproved;
 use crate::engine::preconditions::workspace_problem;
 use crate::engine::reconcile::EffectiveStatus;
-use crate::engine::reconcile::unproved;
 use crate::engine::reconciled::Limit;
 use crate::engine::refusal::Refusal;
 use crate::engine::refusal::RefusalKind;
 use crate::engine::refusal::refuse;
 use crate::engine::reports::begun_by;
+use crate::engine::reports::refusal_of;
 use crate::model::ChangeKind;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -23,7 +24,6 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
-use crate::model::clean_line;
 use crate::model::plural;
 
 impl TransitionCheck<'_> {
@@ -79,7 +79,9 @@ impl TransitionCheck<'_> {
     /// Refuses to approve a review that said no: new work or a person lifts that, not another word about the same work.
     pub(super) fn check_verdict_stands(&self, at: usize) -> Result<(), Refusal> {
         let step = &self.reconciled.run.steps[at];
-        let Some(review) = step.review.as_ref().filter(|review| !review.verdict.approves()) else { return Ok(()) };
+        if step.review.as_ref().is_none_or(|review| review.verdict.approves()) {
+            return Ok(());
+        }
         let is_failed = self.reconciled.effective_status(at) == EffectiveStatus::Failed;
         if !is_failed
             || step.kind != StepKind::Review
@@ -88,21 +90,32 @@ impl TransitionCheck<'_> {
         {
             return Ok(());
         }
-        let (id, verdict) = (&step.id, review.verdict.as_str());
-        let why = step.error.as_deref().map(|error| clean_line(error, 200)).filter(|why| !why.is_empty());
-        let why = why.map_or_else(String::new, |why| format!(" ({why})"));
-        let message = format!("{id} ({}) is {verdict}{why}; new work or a person lifts that", step.title);
+        Err(self.says_no(at))
+    }
+
+    /// Returns the refusal to go past a review or gate that said no: new work or a person's decision lifts that.
+    pub(super) fn says_no(&self, at: usize) -> Refusal {
+        let step = &self.reconciled.run.steps[at];
+        let id = &step.id;
+        let said = refusal_of(step).unwrap_or_else(|| step.status.to_string());
+        let message = format!("{id} ({}) is {said}; new work or a person lifts that", step.title);
         let rework = self.reconciled.returns_to(at).map(|target| &self.reconciled.run.steps[target].id);
-        let rework = self.command("begin", rework.unwrap_or(id), "");
-        let hints = [rework, self.command("accept", id, " --by NAME --note WHY")];
-        Err(refuse(RefusalKind::Person, message, hints))
+        let again = match self.reconciled.limit(at, self.limits.attempt_limit) {
+            None if step.kind == StepKind::Review => self.command("begin", rework.unwrap_or(id), ""),
+            None | Some(_) => self.decision("redo", id),
+        };
+        let hints = [again, self.decision("accept", id)].into_iter().chain(self.abort()).collect();
+        Refusal { kind: RefusalKind::Person, message, hints }
     }
 
     /// Rule 12: nothing is begun in the wrong workspace.
-    pub(super) fn check_workspace(&self, id: &StepId) -> Result<(), Refusal> {
+    pub(super) fn check_workspace(&self, at: usize) -> Result<(), Refusal> {
         let run = self.reconciled.run;
-        let Some(wrong) = workspace_problem(run, self.evidence).filter(|_| !self.limits.force) else { return Ok(()) };
-        let hints = wrong.fix.into_iter().chain([self.command("begin", id, " --force")]);
+        if self.limits.force || self.reconciled.decisions.overrides(at) {
+            return Ok(());
+        }
+        let Some(wrong) = workspace_problem(run, self.evidence) else { return Ok(()) };
+        let hints = wrong.fix.into_iter().chain([self.decision("override", &run.steps[at].id)]);
         Err(Refusal { kind: RefusalKind::Person, message: wrong.message, hints: hints.collect() })
     }
 
@@ -116,17 +129,21 @@ impl TransitionCheck<'_> {
     }
 
     /// Rule 3 when recording: refuses a completion that the next plan would not accept.
-    pub(super) fn check_proof(&self, step: &Step) -> Result<(), Refusal> {
+    pub(super) fn check_proof(&self, at: usize) -> Result<(), Refusal> {
+        let step = &self.reconciled.run.steps[at];
+        if self.limits.force || self.reconciled.decisions.overrides(at) {
+            return Ok(());
+        }
         let problems = unproved(self.reconciled.run, step, self.evidence);
-        if problems.is_empty() || self.limits.force {
+        if problems.is_empty() {
             return Ok(());
         }
         let (id, run) = (&step.id, &self.reconciled.run.id);
         let message = format!("declared outputs of {id} are not valid: {}", problems.join("; "));
         let hints = [
             format!("fix that, then: {}", command::finish(step, run)),
-            self.command("finish", id, " --status failed --error ..."),
-            self.command("finish", id, " --force"),
+            self.command("finish", id, " --status failed --error TEXT"),
+            self.decision("override", id),
         ];
         Err(refuse(RefusalKind::No, message, hints))
     }
@@ -141,18 +158,24 @@ impl TransitionCheck<'_> {
 
     pub(super) fn behind_gate(&self, what: &str, at: usize) -> Refusal {
         let gate = &self.reconciled.run.steps[at];
-        let verb = if gate.kind == StepKind::Gate { "approve" } else { "begin" };
         let message = format!("{what} comes after {} ({}), which is {}", gate.id, gate.title, gate.status);
-        refuse(RefusalKind::Person, message, [self.command(verb, &gate.id, "")])
+        let is_next = self.reconciled.is_ready(at) && self.reconciled.effective_status(at) != EffectiveStatus::Failed;
+        let hint = match gate.kind {
+            StepKind::Gate if is_next => self.command("approve", &gate.id, ""),
+            StepKind::Review if is_next => self.command("begin", &gate.id, ""),
+            StepKind::Gate | StepKind::Review | StepKind::Work | StepKind::Container => self.plan(),
+        };
+        refuse(RefusalKind::Person, message, [hint])
     }
 
-    pub(super) fn check_dependencies(&self, at: usize, all_the_same: &str) -> Result<(), Refusal> {
+    pub(super) fn check_dependencies(&self, at: usize) -> Result<(), Refusal> {
         if self.reconciled.is_ready(at) || self.limits.force {
             return Ok(());
         }
         let unmet: Vec<String> = self.reconciled.unmet(at).iter().map(ToString::to_string).collect();
-        let message = format!("{} still waits for {}", self.reconciled.run.steps[at].id, unmet.join(", "));
-        Err(refuse(RefusalKind::No, message, [self.plan(), all_the_same.to_owned()]))
+        let id = &self.reconciled.run.steps[at].id;
+        let message = format!("{id} still waits for {}", unmet.join(", "));
+        Err(refuse(RefusalKind::No, message, [self.plan(), self.decision("override", id)]))
     }
 
     /// Rule 4: a person decides after too many failures or a rejection.
@@ -162,7 +185,7 @@ impl TransitionCheck<'_> {
         }
         let limit = |failed: usize| Some((failed, self.reconciled.limit(failed, self.limits.attempt_limit)?));
         let Some((failed, limit)) = self.reconciled.limited_by(at).into_iter().find_map(limit) else { return Ok(()) };
-        let (failed, id) = (&self.reconciled.run.steps[failed], &self.reconciled.run.steps[at].id);
+        let failed = &self.reconciled.run.steps[failed];
         let what = match limit {
             Limit::Rejected => "was rejected".to_owned(),
             Limit::Failed { times } => {
@@ -170,12 +193,16 @@ impl TransitionCheck<'_> {
             }
         };
         let message = format!("{} ({}) {what}: a person decides how to continue", failed.id, failed.title);
-        let accept = match failed.kind {
-            StepKind::Review => self.command("accept", &failed.id, " --by NAME --note WHY"),
-            StepKind::Gate => self.command("approve", &failed.id, ""),
-            StepKind::Work | StepKind::Container => self.command("skip", &failed.id, " --reason ..."),
-        };
-        Err(refuse(RefusalKind::Person, message, [accept, self.command("begin", id, " --force")]))
+        let mut hints = vec![self.decision("redo", &failed.id)];
+        match failed.kind {
+            StepKind::Review | StepKind::Gate => hints.push(self.decision("accept", &failed.id)),
+            StepKind::Work | StepKind::Container if self.reconciled.run.records.skip => {
+                hints.push(self.command("skip", &failed.id, " --reason TEXT"));
+            }
+            StepKind::Work | StepKind::Container => {}
+        }
+        hints.extend(self.abort());
+        Err(Refusal { kind: RefusalKind::Person, message, hints })
     }
 
     pub(super) fn check_not_aborted(&self) -> Result<(), Refusal> {
@@ -231,6 +258,17 @@ impl TransitionCheck<'_> {
 
     pub(super) fn plan(&self) -> String {
         command::on_run("plan", &self.reconciled.run.id, "")
+    }
+
+    /// Returns the command that aborts the run, if its format can record that.
+    fn abort(&self) -> Option<String> {
+        let run = self.reconciled.run;
+        run.records.abort.then(|| command::on_run("abort", &run.id, ""))
+    }
+
+    /// Returns the command of a person's decision about a step.
+    pub(super) fn decision(&self, verb: &str, id: &StepId) -> String {
+        command::decide(verb, id, &self.reconciled.run.id)
     }
 
     pub(super) fn command(&self, verb: &str, id: &StepId, tail: &str) -> String {

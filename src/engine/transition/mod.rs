@@ -3,6 +3,7 @@
 //! The result is the change as it will be recorded. Attempts and failures are counted only here.
 
 mod checks;
+mod decide;
 
 use super::command;
 use super::graph::Graph;
@@ -28,11 +29,14 @@ use crate::model::StepKind;
 use crate::model::plural;
 use checks::agreed_status;
 use checks::find_part;
+pub(crate) use decide::Decided;
+pub(crate) use decide::decide;
 
 /// Limits of a caller.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChangeLimits {
-    /// Overrides dependencies, attempt limits and finished steps, never a gate.
+    /// Overrides dependencies, attempt limits and finished steps, never a gate. Only for a caller that acts on the options of a person:
+    /// a resume, or the runner.
     pub(crate) force: bool,
     /// Number of failures of one step before a person has to decide.
     pub(crate) attempt_limit: u32,
@@ -80,10 +84,13 @@ pub(crate) fn admit(
 ) -> Result<Admitted, Refusal> {
     let graph = Graph::of(run);
     let reconciled = reconcile(run, &graph, evidence, load_findings);
-    decide(&TransitionCheck { reconciled: ReconciledRun::of(run, &graph, &reconciled), evidence, limits }, change)
+    admit_checked(
+        &TransitionCheck { reconciled: ReconciledRun::of(run, &graph, &reconciled), evidence, limits },
+        change,
+    )
 }
 
-fn decide(check: &TransitionCheck<'_>, Change { at, kind }: Change) -> Result<Admitted, Refusal> {
+fn admit_checked(check: &TransitionCheck<'_>, Change { at, kind }: Change) -> Result<Admitted, Refusal> {
     if !check.reconciled.run.writable {
         let id = &check.reconciled.run.id;
         return Err(refuse(
@@ -127,9 +134,10 @@ enum Admission {
 }
 
 /// Returns why a step may not be skipped; `None` if it may, or if it was skipped before.
-pub(super) fn skip_refusal(step: &Step, effective_status: EffectiveStatus) -> Option<String> {
+pub(super) fn skip_refusal(run: &Run, step: &Step, effective_status: EffectiveStatus) -> Option<String> {
     let why = match (effective_status, step.kind) {
         (EffectiveStatus::Skipped, _) => return None,
+        _ if !run.records.skip || !step.recorded => "its format has no word for a skipped step",
         (EffectiveStatus::Done, _) => "it is done",
         (EffectiveStatus::Unreadable, _) => "its state cannot be interpreted",
         (_, StepKind::Gate) => "a gate is approved, never skipped",
@@ -177,11 +185,11 @@ impl TransitionCheck<'_> {
             EffectiveStatus::Verify if self.limits.force => false,
             EffectiveStatus::Done => {
                 let message = format!("{id} is already done");
-                return Err(refuse(RefusalKind::No, message, [self.command("begin", id, " --force")]));
+                return Err(refuse(RefusalKind::No, message, [self.decision("redo", id)]));
             }
             EffectiveStatus::Skipped | EffectiveStatus::Cancelled => {
                 let message = format!("{id} was left out");
-                return Err(refuse(RefusalKind::No, message, [self.command("begin", id, " --force")]));
+                return Err(refuse(RefusalKind::No, message, [self.decision("redo", id)]));
             }
             EffectiveStatus::Verify => {
                 let message = if step.idempotent {
@@ -192,7 +200,7 @@ impl TransitionCheck<'_> {
                     format!("{id} must not run twice, and it is unknown whether it took effect")
                 };
                 let finish = command::finish(step, &self.reconciled.run.id);
-                return Err(refuse(RefusalKind::Person, message, [finish, self.command("begin", id, " --force")]));
+                return Err(refuse(RefusalKind::Person, message, [finish, self.decision("redo", id)]));
             }
             EffectiveStatus::Waiting => {
                 let message = format!("{id} waits for a person's approval");
@@ -203,10 +211,10 @@ impl TransitionCheck<'_> {
         if !self.limits.force && self.reconciled.returns_to(at).is_some() {
             self.check_verdict_stands(at)?;
         }
-        self.check_workspace(id)?;
+        self.check_workspace(at)?;
         self.check_gates(at)?;
         if !redo {
-            self.check_dependencies(at, &self.command("begin", id, " --force"))?;
+            self.check_dependencies(at)?;
         }
         self.check_limits(at)?;
         // The first part begins the step; later ones belong to the same attempt.
@@ -241,6 +249,10 @@ impl TransitionCheck<'_> {
         match self.reconciled.effective_status(at) {
             EffectiveStatus::Done => return Ok(Admission::Already(format!("{id} is done already"))),
             EffectiveStatus::Failed if step.kind == StepKind::Review => {}
+            EffectiveStatus::Failed if self.reconciled.is_refused_gate(at) => {
+                let (step, by, note) = (id.clone(), outcome.agent, outcome.summary);
+                return Ok(Admission::Admit(ChangeKind::Approve { step, by, note }));
+            }
             EffectiveStatus::Conditions => {}
             EffectiveStatus::Unreadable => return Err(self.unreadable(step)),
             EffectiveStatus::Failed
@@ -296,14 +308,14 @@ impl TransitionCheck<'_> {
             self.check_gates(at)?;
         }
         if matches!(effective_status, EffectiveStatus::Open | EffectiveStatus::Failed | EffectiveStatus::Blocked) {
-            self.check_dependencies(at, &self.command("finish", id, " --force"))?;
+            self.check_dependencies(at)?;
         }
         if step.kind == StepKind::Review && completes && outcome.part.is_none() && outcome.verdict.is_none() {
             let message = format!("{id} ({}) is a review: its verdict is needed", step.title);
             return Err(refuse(RefusalKind::Usage, message, [command::finish(step, &self.reconciled.run.id)]));
         }
         if completes && outcome.part.is_none() {
-            self.check_proof(step)?;
+            self.check_proof(at)?;
         }
         Ok(None)
     }
@@ -321,7 +333,7 @@ impl TransitionCheck<'_> {
             }
             (EffectiveStatus::Done, Status::Completed, status) => {
                 let message = format!("{id} is recorded as completed; {status} would undo that");
-                Err(refuse(RefusalKind::No, message, [self.command("begin", id, " --force")]))
+                Err(refuse(RefusalKind::No, message, [self.decision("redo", id)]))
             }
             // One failure may be reported twice, for example by an agent and a hook.
             (EffectiveStatus::Failed, Status::Failed, Status::Failed)
@@ -346,8 +358,10 @@ impl TransitionCheck<'_> {
                 return Ok(Admission::Already(format!("{id} is done already")));
             }
             (EffectiveStatus::Waiting | EffectiveStatus::Conditions, _) => {}
-            // A person accepts what a reviewer did not, or allows a review beyond its limit.
-            (EffectiveStatus::Failed, StepKind::Review) => {}
+            (EffectiveStatus::Failed, StepKind::Review) => return Err(self.says_no(at)),
+            (EffectiveStatus::Failed, StepKind::Gate) if self.reconciled.is_refused_gate(at) => {
+                return Err(self.says_no(at));
+            }
             (EffectiveStatus::Skipped | EffectiveStatus::Cancelled | EffectiveStatus::OpenContainer, _)
             | (_, StepKind::Work | StepKind::Review | StepKind::Container) => {
                 let message = format!("{id} ({}) does not wait for approval; it is {}", step.title, step.status);
@@ -355,7 +369,7 @@ impl TransitionCheck<'_> {
             }
             (_, StepKind::Gate) => {
                 self.check_gates(at)?;
-                self.check_dependencies(at, &self.command("approve", &id, " --force"))?;
+                self.check_dependencies(at)?;
             }
         }
         Ok(Admission::Admit(ChangeKind::Approve { step: id, by, note }))
@@ -365,7 +379,7 @@ impl TransitionCheck<'_> {
         let (at, step) = self.find(&id)?;
         if reason.trim().is_empty() {
             let message = format!("a reason is needed to skip {id}");
-            return Err(refuse(RefusalKind::Usage, message, [self.command("skip", &id, " --reason ...")]));
+            return Err(refuse(RefusalKind::Usage, message, [self.command("skip", &id, " --reason TEXT")]));
         }
         let effective_status = self.reconciled.effective_status(at);
         if let Some(part) = part {
@@ -378,7 +392,7 @@ impl TransitionCheck<'_> {
                 false => Admission::Admit(ChangeKind::Skip { step: id, part: Some(part), by, reason }),
             });
         }
-        match skip_refusal(step, effective_status) {
+        match skip_refusal(self.reconciled.run, step, effective_status) {
             None if effective_status == EffectiveStatus::Skipped => {
                 Ok(Admission::Already(format!("{id} is skipped already")))
             }

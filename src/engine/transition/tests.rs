@@ -10,8 +10,9 @@ use super::Refusal;
 use super::RefusalKind;
 use super::TransitionCheck;
 use super::admit;
-use super::decide;
+use super::admit_checked;
 use crate::engine::EffectiveStatus;
+use crate::engine::decisions::Decisions;
 use crate::engine::fixtures::at;
 use crate::engine::fixtures::path;
 use crate::engine::fixtures::run_of;
@@ -76,9 +77,15 @@ pub(super) fn ask(
     kind: ChangeKind,
     limits: ChangeLimits,
 ) -> Result<Admitted, Refusal> {
-    let reconciled =
-        ReconciledRun { run, graph: &Graph::of(run), effective_statuses, reasons: &[], attempts: &BTreeMap::new() };
-    decide(&TransitionCheck { reconciled, evidence: &Evidence::default(), limits }, Change { at: at(0), kind })
+    let reconciled = ReconciledRun {
+        run,
+        graph: &Graph::of(run),
+        effective_statuses,
+        reasons: &[],
+        attempts: &BTreeMap::new(),
+        decisions: &Decisions::default(),
+    };
+    admit_checked(&TransitionCheck { reconciled, evidence: &Evidence::default(), limits }, Change { at: at(0), kind })
 }
 
 pub(super) fn admitted(
@@ -225,9 +232,9 @@ fn what_may_be_approved() {
         column(StepKind::Work, || approve("S"), limits, work);
         column(StepKind::Container, || approve("S"), limits, work);
         let mut review = work;
-        review[6] = YES;
+        review[6] = PERSON;
         column(StepKind::Review, || approve("S"), limits, review);
-        let gate = [ALREADY, ALREADY, NO, NO, YES, YES, YES, YES, YES, YES, YES, YES, PERSON, NO];
+        let gate = [ALREADY, ALREADY, NO, NO, YES, YES, PERSON, YES, YES, YES, YES, YES, PERSON, NO];
         column(StepKind::Gate, || approve("S"), limits, gate);
     }
 }
@@ -430,7 +437,7 @@ fn a_skip_needs_a_reason() {
     let refusal = refused(&run, &[EffectiveStatus::Open], change, FORCE);
     assert_eq!(
         (refusal.kind, refusal.hints),
-        (RefusalKind::Usage, vec!["piton skip S --run R --reason ...".to_owned()])
+        (RefusalKind::Usage, vec!["piton skip S --run R --reason TEXT".to_owned()])
     );
 }
 
@@ -438,14 +445,26 @@ fn a_skip_needs_a_reason() {
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn refusals_say_what_to_do_instead() {
     for (kind, effective_status, change, message, hints) in [
-        (StepKind::Work, EffectiveStatus::Done, begin("S"), "S is already done", vec!["piton begin S --run R --force"]),
-        (StepKind::Work, EffectiveStatus::Skipped, begin("S"), "S was left out", vec!["piton begin S --run R --force"]),
+        (
+            StepKind::Work,
+            EffectiveStatus::Done,
+            begin("S"),
+            "S is already done",
+            vec!["piton redo S --run R --by NAME --note WHY"],
+        ),
+        (
+            StepKind::Work,
+            EffectiveStatus::Skipped,
+            begin("S"),
+            "S was left out",
+            vec!["piton redo S --run R --by NAME --note WHY"],
+        ),
         (
             StepKind::Work,
             EffectiveStatus::Verify,
             begin("S"),
             "the evidence says that S is done, but its state does not: check it before running it again",
-            vec!["piton finish S --run R --status completed", "piton begin S --run R --force"],
+            vec!["piton finish S --run R --status completed", "piton redo S --run R --by NAME --note WHY"],
         ),
         (
             StepKind::Work,
@@ -501,14 +520,14 @@ fn refusals_say_what_to_do_instead() {
             EffectiveStatus::Interrupted,
             finish("S", Status::Completed),
             "S (Title of S) is a review: its verdict is needed",
-            vec!["piton finish S --run R --verdict APPROVED"],
+            vec!["piton finish S --run R --verdict VERDICT"],
         ),
         (
             StepKind::Work,
             EffectiveStatus::Done,
             finish("S", Status::Failed),
             "S is recorded as completed; failed would undo that",
-            vec!["piton begin S --run R --force"],
+            vec!["piton redo S --run R --by NAME --note WHY"],
         ),
         (
             StepKind::Work,
@@ -540,7 +559,7 @@ fn ids_in_hints_are_quoted_and_files_are_named() {
     run.steps[0].id = StepId::new("a'b");
     run.steps[0].file = Some(path("IMPL-1.json"));
     let refusal = refused(&run, &[EffectiveStatus::Done], begin("a'b"), FREE);
-    assert_eq!(refusal.hints, [r"piton begin 'a'\''b' --run 'my run' --force"]);
+    assert_eq!(refusal.hints, [r"piton redo 'a'\''b' --run 'my run' --by NAME --note WHY"]);
     let refusal = refused(&run, &[EffectiveStatus::Unreadable], begin("a'b"), FREE);
     assert_eq!(refusal.message, "the state of a'b in IMPL-1.json cannot be interpreted; the step is left alone");
 }

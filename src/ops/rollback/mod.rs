@@ -257,7 +257,7 @@ impl<'a> RollbackContext<'a> {
     ) -> Result<impl Iterator<Item = Finding>, OpError> {
         super::start::hide_from_git(self.ctx, self.locked.opened.dialect)?;
         let replaced = self.locked.commit_as(change.kind.as_str(), None, edits)?;
-        self.locked.log(change);
+        self.locked.log(change.kind.as_str(), None);
         report.written = true;
         report.state_files = edits.iter().map(|edit| edit.path.clone()).collect();
         let run = engine::quoted(&self.locked.opened.candidate.name);

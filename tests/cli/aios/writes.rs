@@ -176,11 +176,14 @@ epic_state:\r
         assert_eq!(verdict(&sandbox), "blocked");
         // Either a person accepts it, or the work is repeated and reviewed again.
         let accepted = self::sandbox(&sandbox.read(STATE));
-        run(&accepted, "approve gate-1 --by ada --note fine");
+        refused(&accepted, "approve gate-1 --by ada --note fine");
+        run(&accepted, "accept gate-1 --by ada --note fine");
         assert!(accepted.read(STATE).contains("    1:\n      status: approved\n      agent: ada\n"));
         assert!(accepted.read(STATE).contains("      notes: fine\n"));
         assert_eq!(next(&accepted), "run merge-1");
-        run(&sandbox, "begin 5.1 --force");
+        run(&sandbox, "redo gate-1 --by ada");
+        assert_eq!(next(&sandbox), "retry 5.1");
+        run(&sandbox, "begin 5.1");
         let text = sandbox.read(STATE);
         assert!(text.contains("gate_verdicts: {}\n") && text.contains("completed_at: null\n"), "{text}");
         run(&sandbox, "finish 5.1");
@@ -213,7 +216,8 @@ epic_state:\r
         let sandbox = sandbox(FLOW);
         let plan = EXECUTION.replace("stories: [5.1]", "stories: [5.1, 5.10]");
         sandbox.file(PLAN, &plan.replace("  waves:", "    5.10: { file: 5.1.story.md }\n  waves:"));
-        run(&sandbox, "begin 5.10 --force");
+        run(&sandbox, "override 5.10");
+        run(&sandbox, "begin 5.10");
         let line = "        5.1: { status: pending, branch: feat/5-1, note: 'it''s, first' } # 5.1 before 5.2\r\n";
         assert_eq!(
             sandbox.read(STATE),
@@ -395,7 +399,7 @@ mod cycles {
     #[test]
     fn failures_are_counted_until_a_person_decides() {
         let sandbox = Sandbox::new();
-        sandbox.file(STATE, FRESH);
+        sandbox.file(STATE, FRESH).file("docs/stories/1.1.story.md", "# Story 1.1\n\n**Status:** InProgress\n");
         for count in 1..=3 {
             run(&sandbox, "begin 1_validation");
             run(&sandbox, &format!("finish 1_validation --status failed --error e{count}"));
@@ -408,7 +412,7 @@ mod cycles {
     #[test]
     fn a_running_push_is_not_paused() {
         let sandbox = Sandbox::new();
-        sandbox.file(STATE, FRESH);
+        sandbox.file(STATE, FRESH).file("docs/stories/1.1.story.md", "# Story 1.1\n\n**Status:** InProgress\n");
         for phase in ["1_validation", "2_development", "3_self_healing", "4_quality_gate"] {
             run(&sandbox, &format!("finish {phase}"));
         }
@@ -419,11 +423,12 @@ mod cycles {
     #[test]
     fn a_phase_that_is_done_again_drops_the_results_behind_it() {
         let sandbox = Sandbox::new();
-        sandbox.file(STATE, FRESH);
+        sandbox.file(STATE, FRESH).file("docs/stories/1.1.story.md", "# Story 1.1\n\n**Status:** InProgress\n");
         for phase in ["1_validation", "2_development", "3_self_healing"] {
             run(&sandbox, &format!("finish {phase}"));
         }
-        run(&sandbox, "begin 2_development --force");
+        run(&sandbox, "redo 2_development");
+        run(&sandbox, "begin 2_development");
         let text = sandbox.read(STATE);
         assert!(text.contains("currentPhase: 2_development\n") && !text.contains("3_self_healing"), "{text}");
         assert_eq!(next(&sandbox), "retry 2_development");

@@ -147,9 +147,9 @@ fn a_forced_resume_says_what_was_forced_and_asks_first() {
     let asked = session.call("resume --from IMPL-5 --force").run().expect_code(9);
     assert!(asked.findings().contains(&"override-forced".to_owned()), "{asked}");
     assert_eq!(before.changes(&session.sandbox.tree()), [""; 0]);
-    session.ok("resume --from IMPL-5 --force --yes");
     session.call("begin IMPL-5").run().expect_code(1);
-    session.ok("begin IMPL-5 --force");
+    session.ok("resume --from IMPL-5 --force --yes");
+    session.ok("begin IMPL-5");
     assert_eq!(session.json(".task/IMPL-5.json")["status"], "in_progress");
 }
 

@@ -197,7 +197,8 @@ fn a_failure_is_recorded_with_its_error_and_counted() {
     }
     session.plan("").expect_code(9);
     session.call("begin IMPL-1").run().expect_code(9);
-    session.ok("begin IMPL-1 --force");
+    session.ok("redo IMPL-1 --by Ana");
+    session.ok("begin IMPL-1");
     session.ok("finish IMPL-1");
     let execution = &session.json(".task/IMPL-1.json")["execution"];
     assert_eq!((&execution["error"], &execution["interruption_reason"]), (&Value::Null, &Value::Null));
@@ -222,7 +223,7 @@ fn a_broken_session_file_does_not_block_recording() {
 fn a_broken_task_file_is_never_overwritten() {
     let session = with_task("{\"id\": \"IMPL-1\", \"status\": }");
     let before = session.sandbox.tree().without(".piton");
-    for line in ["begin IMPL-1", "finish IMPL-1", "finish IMPL-1 --status failed", "begin IMPL-1 --force"] {
+    for line in ["begin IMPL-1", "finish IMPL-1", "finish IMPL-1 --status failed", "override IMPL-1"] {
         let refused = session.call(line).run();
         assert!([4, 9].contains(&refused.code), "{line}\n{refused}");
     }

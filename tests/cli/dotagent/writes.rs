@@ -26,13 +26,16 @@ fn a_phase_that_was_complete_and_failed_is_the_current_one_again() {
     run(s, &["start", "dotagent", "--feature", "user-auth"]);
     s.file("memory/reports/demand.json", r#"{"title":"x"}"#);
     run(s, &["finish", "REQUIREMENTS"]);
-    run(s, &["finish", "REQUIREMENTS", "--status", "failed", "--force"]);
+    s.piton(["finish", "REQUIREMENTS", "--status", "failed"]).run().expect_code(1);
+    run(s, &["redo", "REQUIREMENTS"]);
+    run(s, &["begin", "REQUIREMENTS"]);
+    run(s, &["finish", "REQUIREMENTS", "--status", "failed"]);
     let state = s.read_json(PHASE);
     assert_eq!((&state["current_phase"], &state["phase_status"]), (&json!("REQUIREMENTS"), &json!("failed")));
     assert_eq!(state["completed_phases"], json!([]));
     assert_eq!(outcome(&plan(s)), "confirm: retry REQUIREMENTS pm");
     let before = s.read(PHASE);
-    s.piton(["finish", "REFLECTION", "--status", "failed", "--force"]).run().expect_code(9);
+    s.piton(["finish", "REFLECTION", "--status", "failed"]).run().expect_code(9);
     assert_eq!(s.read(PHASE), before);
 }
 

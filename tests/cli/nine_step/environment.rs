@@ -75,7 +75,7 @@ fn a_worktree_that_is_gone_blocks() {
 
 /// The plan blocks: a step begun without it would work in the wrong place.
 #[test]
-fn nothing_is_begun_in_the_wrong_place_unless_forced() {
+fn nothing_is_begun_in_the_wrong_place_unless_a_person_overrides() {
     let sandbox = recorded();
     sandbox.git_in(".worktree/quotes", ["checkout", "--quiet", "-b", "other"]);
     let before = sandbox.tree().without(".piton");
@@ -84,15 +84,19 @@ fn nothing_is_begun_in_the_wrong_place_unless_forced() {
     let text = "Worktree state doesn't match workflow state. Expected branch: feature/quotes. Actual branch: other (in .worktree/quotes)";
     assert_eq!(refused.at("/error/message"), text);
     let checkout = "git -C .worktree/quotes checkout feature/quotes; or recreate the worktree, which loses uncommitted changes; or `piton abort quotes`";
-    assert_eq!(refused.at("/error/hints"), json!([checkout, "piton begin 2:4 --run quotes --force"]));
+    assert_eq!(refused.at("/error/hints"), json!([checkout, "piton override 2:4 --run quotes --by NAME --note WHY"]));
     assert_eq!(before.changes(&sandbox.tree().without(".piton")), [""; 0]);
-    let forced = sandbox.piton(["begin", "4", "--force"]).without_git().run().expect_code(0);
-    let expected = format!("2:4 was forced to begin in the wrong workspace: {text}");
-    assert_eq!(message(&forced, "override-forced"), expected);
-    let shown = sandbox.piton(["begin", "4", "--force", "--again", "--format", "text"]).run().expect_code(0);
-    assert!(shown.stdout.contains(&expected), "{shown}");
+    sandbox.piton(["override", "4", "--by", "Ana", "--note", "renamed"]).without_git().run().expect_code(0);
+    let begun = sandbox.piton(["begin", "4"]).without_git().run().expect_code(0);
+    let decision = begun.at("/data/brief/decisions/0");
+    assert_eq!(
+        (&decision["decision"], &decision["by"], &decision["despite"]),
+        (&json!("override"), &json!("Ana"), &json!(text))
+    );
+    // It was for one attempt.
+    sandbox.piton(["begin", "4", "--again"]).without_git().run().expect_code(9);
     sandbox.git_in(".worktree/quotes", ["checkout", "--quiet", "feature/quotes"]);
-    let begun = piton(&sandbox, 0, ["begin", "4"]);
+    let begun = piton(&sandbox, 0, ["begin", "4", "--again"]);
     assert_eq!(begun.findings(), [""; 0]);
 }
 

@@ -28,6 +28,9 @@ fn reviewed() -> Sandbox {
     sandbox
 }
 
+const REDO: &str = "piton redo 2:4 --run quotes --by NAME --note WHY";
+const ACCEPT: &str = "piton accept 2:4 --run quotes --by NAME --note WHY";
+
 #[test]
 fn the_third_failure_of_a_review_waits_for_a_person() {
     let sandbox = reviewed();
@@ -74,24 +77,32 @@ fn the_text_says_so_with_the_question_and_its_answers() {
 }
 
 #[test]
-fn a_persons_decision_continues_the_run_and_resets_the_count() {
+fn a_person_may_have_another_round() {
     let sandbox = reviewed();
     let clock = &mut Clock(0);
     fail(&sandbox, clock, 3);
-    let decided = clock.piton(&sandbox, 0, ["approve", "4", "--by", "ana", "--note", "one more time"]);
-    assert_eq!(decided.at("/data/message"), "2:4 failed, and a person lets the run continue");
-    let approvals =
-        json!([{"phase": 2, "step": 4, "by": "ana", "at": "2026-01-31T12:11:00Z", "note": "one more time"}]);
-    assert_eq!(sandbox.read_json(STATE)["approvals"], approvals);
+    let before = sandbox.read(STATE);
+    let refused = clock.piton(&sandbox, 9, ["approve", "4", "--by", "ana"]);
+    assert_eq!(refused.at("/error/hints"), json!([REDO, ACCEPT, "piton abort quotes"]), "approve is for gates");
+    let decided = clock.piton(&sandbox, 0, ["redo", "3", "--by", "ana", "--note", "one more time"]);
+    assert_eq!(decided.at("/data/message"), "2:4 is reopened by a person", "the review whose limit was reached");
+    assert_eq!(sandbox.read(STATE), before);
     let plan = piton(&sandbox, 0, ["plan"]);
     assert_eq!((plan.at("/data/next/0/step"), plan.at("/data/next/0/action")), (json!("2:3"), json!("return")));
     let context = piton(&sandbox, 0, ["context"]);
     assert_eq!(context.at("/data/findings_to_address"), json!(["round 3"]));
+    assert_eq!(context.at("/data/decisions/0/note"), json!("one more time"));
+    let again = clock.piton(&sandbox, 0, ["redo", "4"]);
+    assert_eq!(again.at("/data/recorded"), false, "it can be begun as it is");
     clock.piton(&sandbox, 0, ["begin", "3"]);
     clock.piton(&sandbox, 0, ["finish", "3"]);
     clock.piton(&sandbox, 0, ["begin", "4"]);
     clock.piton(&sandbox, 0, ["finish", "4", "--verdict", "needs_revision"]);
-    piton(&sandbox, 0, ["plan"]);
+    let plan = piton(&sandbox, 9, ["plan"]);
+    assert!(
+        plan.at("/findings/0/message").as_str().unwrap().contains("failed 4 times"),
+        "one round, not three: {plan}"
+    );
 }
 
 #[test]
@@ -103,7 +114,9 @@ fn an_approval_resets_the_count() {
     clock.piton(&sandbox, 0, ["finish", "3"]);
     clock.piton(&sandbox, 0, ["begin", "4"]);
     clock.piton(&sandbox, 0, ["finish", "4", "--verdict", "approved"]);
-    clock.piton(&sandbox, 0, ["begin", "4", "--force"]);
+    clock.piton(&sandbox, 1, ["begin", "4"]);
+    clock.piton(&sandbox, 0, ["redo", "4"]);
+    clock.piton(&sandbox, 0, ["begin", "4"]);
     clock.piton(&sandbox, 0, ["finish", "4", "--verdict", "needs_revision"]);
     assert_eq!(piton(&sandbox, 0, ["plan"]).at("/data/next/0/step"), "2:3");
 }
@@ -118,7 +131,10 @@ fn force_tries_once_more() {
         (forced.at("/data/verdict"), forced.findings()[0].clone()),
         (json!("confirm"), "override-forced".to_owned())
     );
-    clock.piton(&sandbox, 0, ["begin", "3", "--force"]);
+    assert_eq!(forced.at("/data/commands/begin"), json!(null), "before the resume it would be refused");
+    clock.piton(&sandbox, 9, ["begin", "3"]);
+    clock.piton(&sandbox, 0, ["resume", "--force", "--yes"]);
+    clock.piton(&sandbox, 0, ["begin", "3"]);
     assert_eq!(piton(&sandbox, 0, ["context"]).at("/data/findings_to_address"), json!(["round 3"]));
     clock.piton(&sandbox, 0, ["finish", "3"]);
     clock.piton(&sandbox, 0, ["begin", "4"]);
@@ -128,7 +144,7 @@ fn force_tries_once_more() {
 }
 
 #[test]
-fn work_that_fails_three_times_can_be_skipped_or_forced_but_not_approved() {
+fn work_that_fails_three_times_can_be_skipped_or_tried_once_more_but_not_approved() {
     let sandbox = project();
     sandbox.file(STATE, &state(r#""phase": 2, "step": 4, "status": "approved""#));
     let clock = &mut Clock(0);
@@ -138,10 +154,14 @@ fn work_that_fails_three_times_can_be_skipped_or_forced_but_not_approved() {
     }
     let plan = piton(&sandbox, 9, ["plan"]);
     assert_eq!(plan.findings()[0], "attempt-limit");
-    assert_eq!(plan.at("/findings/0/fix"), "decide, then `piton skip 2:5 --reason ...`, or --force to try once more");
+    let fix = "a person decides: `piton redo 2:5 --run quotes --by NAME --note WHY` to try it once more, or \
+               `piton skip 2:5 --run quotes --reason TEXT` to go on without it, or `piton abort quotes` to give up";
+    assert_eq!(plan.at("/findings/0/fix"), fix);
     clock.piton(&sandbox, 9, ["begin", "5"]);
     clock.piton(&sandbox, 1, ["approve", "5"]);
-    clock.piton(&sandbox, 0, ["begin", "5", "--force"]);
+    clock.piton(&sandbox, 0, ["redo", "5"]);
+    assert_eq!(piton(&sandbox, 0, ["plan"]).at("/data/next/0/rule"), "4.redo");
+    clock.piton(&sandbox, 0, ["begin", "5"]);
 }
 
 #[test]
@@ -168,7 +188,8 @@ fn a_rejection_is_never_repeated_automatically() {
         assert_eq!(output.at("/data/question/options"), options);
     }
     clock.piton(&sandbox, 9, ["begin", "3"]);
-    clock.piton(&sandbox, 0, ["approve", "4"]);
+    clock.piton(&sandbox, 9, ["approve", "4"]);
+    clock.piton(&sandbox, 0, ["redo", "4"]);
     let plan = piton(&sandbox, 0, ["plan"]);
     assert_eq!((plan.at("/data/next/0/step"), plan.at("/data/next/0/action")), (json!("2:3"), json!("return")));
     assert_eq!(piton(&sandbox, 0, ["context"]).at("/data/findings_to_address"), json!(["wrong approach"]));
@@ -181,8 +202,7 @@ fn a_person_can_accept_what_a_reviewer_did_not() {
     fail(&sandbox, clock, 3);
     let before = sandbox.read(STATE);
     let refused = piton(&sandbox, 9, ["finish", "4", "--verdict", "APPROVED", "--agent", "user"]);
-    let accept = "piton accept 2:4 --run quotes --by NAME --note WHY";
-    assert_eq!(refused.at("/error/hints"), json!(["piton begin 2:3 --run quotes", accept]));
+    assert_eq!(refused.at("/error/hints"), json!([REDO, ACCEPT, "piton abort quotes"]));
     assert_eq!(sandbox.read(STATE), before, "another word about the same work lifts nothing");
     clock.piton(&sandbox, 0, ["accept", "4", "--by", "Bia", "--note", "known"]);
     let decision = piton(&sandbox, 0, ["plan"]).at("/data/decisions/0");
@@ -197,10 +217,12 @@ fn gates_and_reviews_are_never_skipped() {
     let before = sandbox.read(STATE);
     piton(&sandbox, 9, ["skip", "4", "--reason", "hurry"]);
     piton(&sandbox, 9, ["plan", "--skip", "4"]);
-    piton(&sandbox, 9, ["begin", "5", "--force"]);
+    piton(&sandbox, 9, ["begin", "5"]);
+    piton(&sandbox, 9, ["override", "5"]);
     assert_eq!(sandbox.read(STATE), before);
     sandbox.file(STATE, &state(r#""phase": 2, "step": 2, "status": "approved""#));
     piton(&sandbox, 9, ["skip", "2.5", "--reason", "hurry"]);
-    piton(&sandbox, 9, ["begin", "3", "--force"]);
+    piton(&sandbox, 9, ["begin", "3"]);
+    piton(&sandbox, 9, ["override", "3"]);
     piton(&sandbox, 9, ["finish", "2.5"]);
 }

@@ -127,7 +127,7 @@ fn sha256(sandbox: &crate::support::Sandbox, path: &str) -> String {
 fn a_failure_that_was_rolled_back_no_longer_counts() {
     let sandbox = project();
     for step in ["3:1", "3:2"] {
-        sandbox.piton(["begin", step, "--force"]).run().expect_code(0);
+        sandbox.piton(["begin", step]).run().expect_code(0);
         let status = if step == "3:1" { "--status=completed" } else { "--verdict=NEEDS_REVISION" };
         sandbox.piton(["finish", step, status]).run().expect_code(0);
     }

@@ -88,7 +88,8 @@ fn an_ambiguous_target_is_listed_with_the_exact_commands() {
     sandbox.file(".workflow/active/WFS-a/.task/last.json", &task("last", "completed"));
     // Without a checkpoint, only the step matches.
     assert_eq!(rollback(&sandbox, 9, &["--to", "last"])["data"]["to"], "step:last");
-    sandbox.piton(["begin", "IMPL-1", "--force"]).run().expect_code(0);
+    sandbox.piton(["redo", "IMPL-1"]).run().expect_code(0);
+    sandbox.piton(["begin", "IMPL-1"]).run().expect_code(0);
     let refused = rollback(&sandbox, 8, &["--to", "last"]);
     assert_eq!(refused["error"]["message"], "`last` can be 2 things");
     assert_eq!(

@@ -28,6 +28,8 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     let mut writer = Writer { editor: StateEditor::open(files, change.at, "/lastCheckpoint")? };
     match &change.kind {
         ChangeKind::Begin { step, .. } => {
+            // What a person wants done again is no longer done.
+            writer.editor.remove_from_list("/completedSubtasks", named(step)?)?;
             writer.editor.set_text("/currentSubtask", named(step)?)?;
             writer.status("in_progress")?;
         }

@@ -13,6 +13,7 @@ use super::state::EXECUTION;
 use super::state::StateFile;
 use crate::dialect::Loaded;
 use crate::dialect::json::parse_value;
+use crate::dialect::last_interruption;
 use crate::model::Action;
 use crate::model::Candidate;
 use crate::model::Claim;
@@ -29,6 +30,7 @@ use crate::model::OutputRequest;
 use crate::model::OutputSchema;
 use crate::model::Part;
 use crate::model::ReadSpec;
+use crate::model::Records;
 use crate::model::RelPath;
 use crate::model::Review;
 use crate::model::ReviewVerdict;
@@ -141,8 +143,10 @@ impl Reader<'_> {
                 agent: None,
                 reason: "every step is done: archive the state".to_owned(),
             }),
+            records: Records::ALL,
             interruption: self.paused(status),
             mode: None,
+            interrupted_at: last_interruption(self.files, &self.phase.value, "interrupted_at"),
             resumes: self.number("resume_count"),
             writable: true,
             degraded: self.execution.is_none(),

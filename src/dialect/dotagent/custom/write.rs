@@ -344,6 +344,9 @@ impl Writer {
             if let Some(step) = &interruption.step {
                 record["step"] = json!(step);
             }
+            if let Some(at) = interruption.at {
+                record["interrupted_at"] = json!(at);
+            }
             if let Some(strategy) = strategy {
                 record["strategy"] = json!(strategy);
             }

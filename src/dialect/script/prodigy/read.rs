@@ -20,6 +20,7 @@ use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Next;
+use crate::model::Records;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunId;
@@ -249,8 +250,10 @@ impl ProdigySession {
                 ..WorkspaceRecord::default()
             },
             follow_up: None,
+            records: Records::NONE,
             interruption: None,
             mode: None,
+            interrupted_at: None,
             resumes: 0,
             writable: true,
             degraded: self.workflow.is_none(),

@@ -1,0 +1,98 @@
+//! Which decisions of people still count: a step that is done again, or that starts or ends against a rule. A decision is for one
+//! attempt: once the step is begun again, or ends, it is used up.
+
+use std::collections::BTreeMap;
+
+use super::graph::Graph;
+use super::reports::belongs_to;
+use super::reports::safe_decision;
+use crate::model::Decision;
+use crate::model::DecisionKind;
+use crate::model::Run;
+use crate::model::Statement;
+use crate::model::StatementKind;
+use crate::model::Status;
+
+/// The decisions about steps that are not used up, by position.
+#[derive(Debug, Default)]
+pub(super) struct Decisions {
+    redo: BTreeMap<usize, Decision>,
+    overrides: BTreeMap<usize, Decision>,
+    /// The last line about each step in the log of reports.
+    last_line: BTreeMap<usize, usize>,
+    /// The last line that says no to a step, or that reopens what it stands on.
+    last_no: BTreeMap<usize, usize>,
+}
+
+impl Decisions {
+    /// Reads the statements about a run, oldest first.
+    pub(super) fn of(run: &Run, graph: &Graph<'_>, statements: &[Statement]) -> Self {
+        let mut decisions = Self::default();
+        for (line, statement) in statements.iter().enumerate().filter(|(_, statement)| belongs_to(run, statement)) {
+            decisions.read(graph, line, &statement.kind);
+        }
+        // The line of an attempt is not flushed, so it may be lost; the state is.
+        decisions.redo.retain(|at, decision| {
+            let step = &run.steps[*at];
+            step.started_at.max(step.finished_at).is_none_or(|moment| moment <= decision.at)
+        });
+        decisions.overrides.retain(|at, decision| run.steps[*at].started_at.is_none_or(|moment| moment <= decision.at));
+        decisions
+    }
+
+    fn read(&mut self, graph: &Graph<'_>, line: usize, kind: &StatementKind) {
+        match kind {
+            StatementKind::Begun(attempt) => {
+                let Some(at) = graph.position(&attempt.step) else { return };
+                self.redo.remove(&at);
+                self.overrides.remove(&at);
+                self.last_line.insert(at, line);
+            }
+            StatementKind::Report(report) if report.part.is_none() => {
+                let Some(at) = graph.position(&report.step) else { return };
+                self.redo.remove(&at);
+                self.last_line.insert(at, line);
+                if report.status == Status::Failed {
+                    self.last_no.insert(at, line);
+                }
+            }
+            StatementKind::Report(_) => {}
+            StatementKind::Decision(decision) => {
+                let Some(at) = decision.step.as_ref().and_then(|step| graph.position(step)) else { return };
+                match decision.decision {
+                    DecisionKind::Redo => {
+                        self.redo.insert(at, decision.clone());
+                        self.last_no.insert(at, line);
+                    }
+                    DecisionKind::Override => {
+                        self.overrides.insert(at, decision.clone());
+                    }
+                    DecisionKind::Approve | DecisionKind::Accept | DecisionKind::Skip | DecisionKind::Abort => {
+                        self.redo.remove(&at);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns in one sentence who asked for a step to be done again, and why.
+    pub(super) fn redo(&self, at: usize) -> Option<String> {
+        self.redo.get(&at).map(|decision| sentence(decision, "asked for it to be done again"))
+    }
+
+    /// Tells whether a person lets a step start or end against a rule.
+    pub(super) fn overrides(&self, at: usize) -> bool {
+        self.overrides.contains_key(&at)
+    }
+
+    /// Tells whether one of these steps was worked on after a step was refused.
+    pub(super) fn worked_on_since(&self, refused: usize, others: &[usize]) -> bool {
+        self.last_no.get(&refused).is_some_and(|no| others.iter().any(|at| self.last_line.get(at) > Some(no)))
+    }
+}
+
+fn sentence(decision: &Decision, what: &str) -> String {
+    let Decision { by, note, .. } = safe_decision(decision.clone());
+    let by = by.unwrap_or_else(|| "a person".to_owned());
+    note.map_or_else(|| format!("{by} {what}"), |note| format!("{by} {what}: {note}"))
+}

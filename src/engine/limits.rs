@@ -1,0 +1,128 @@
+//! Rule 4: where a person decides before a step is tried again.
+
+use std::collections::BTreeSet;
+
+use super::choose::Choice;
+use super::choose::Chooser;
+use super::choose::Chosen;
+use super::command;
+use super::reconcile::EffectiveStatus;
+use super::reconciled::Limit;
+use super::transition::skip_refusal;
+use crate::model::Action;
+use crate::model::DecisionKind;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::StepKind;
+use crate::model::clean_line;
+use crate::model::mask_secrets;
+use crate::model::plural;
+
+impl Chooser<'_> {
+    /// Returns the failed steps whose limits apply to the choices, each once.
+    fn failures(&self, choices: &[Choice]) -> Vec<usize> {
+        let mut failures: Vec<usize> = Vec::new();
+        for choice in choices {
+            if choice.action == Action::Approve && self.reconciled.is_refused_gate(choice.at) {
+                failures.push(choice.at);
+            } else if !choice.is_work() {
+                continue;
+            } else if choice.caused_by.is_empty() && choice.is_named() {
+                failures.extend(self.reconciled.limited_by(choice.at));
+            } else if choice.action != Action::Run {
+                failures.extend(choice.causes());
+            }
+        }
+        let mut seen = BTreeSet::new();
+        failures.retain(|at| seen.insert(*at));
+        failures
+    }
+
+    /// Returns the decisions without which the choices cannot be begun.
+    pub(super) fn needed_decisions(&self, choices: &[Choice]) -> Vec<(StepId, DecisionKind)> {
+        let mut needs = Vec::new();
+        for choice in choices.iter().filter(|choice| choice.forced) {
+            if !self.reconciled.is_ready(choice.at) {
+                needs.push((choice.at, DecisionKind::Override));
+            }
+            let effective_status = self.reconciled.effective_status(choice.at);
+            if effective_status.is_over() || effective_status == EffectiveStatus::Verify {
+                needs.push((choice.at, DecisionKind::Redo));
+            }
+        }
+        let is_limited = |at: &usize| self.reconciled.limit(*at, self.options.attempt_limit).is_some();
+        if self.options.force {
+            let limited = self.failures(choices).into_iter().filter(is_limited);
+            needs.extend(limited.map(|at| (at, DecisionKind::Redo)));
+        }
+        needs.into_iter().map(|(at, kind)| (self.reconciled.run.steps[at].id.clone(), kind)).collect()
+    }
+
+    /// Rule 4: adds findings for failures that a person has to decide about.
+    pub(super) fn limits(&self, chosen: &mut Chosen) {
+        for at in self.failures(&chosen.choices) {
+            let step = &self.reconciled.run.steps[at];
+            let (code, what) = match self.reconciled.limit(at, self.options.attempt_limit) {
+                None => continue,
+                Some(Limit::Rejected) => {
+                    (FindingCode::Rejected, "was rejected: a person decides how to continue".to_owned())
+                }
+                Some(Limit::Failed { times }) => (
+                    FindingCode::AttemptLimit,
+                    format!(
+                        "failed {}{}",
+                        plural(usize::try_from(times).unwrap_or(usize::MAX), "time"),
+                        attempts(step)
+                    ),
+                ),
+            };
+            let message = format!("{} ({}) {what}", step.id, step.title);
+            chosen.findings.push(self.overridable(code, message, at));
+        }
+    }
+
+    /// Returns a blocking finding, or a warning if the caller passed `--force`.
+    fn overridable(&self, code: FindingCode, message: String, at: usize) -> Finding {
+        let step = &self.reconciled.run.steps[at];
+        if self.options.force {
+            let message = format!("{message}; forced by the caller");
+            return Finding::new(FindingCode::OverrideForced, message).on(&step.id);
+        }
+        let run = self.reconciled.run;
+        if !step.recorded {
+            let fix = "decide, and record it in the files that the step is read from";
+            return Finding::new(code, message).on(&step.id).fix(fix);
+        }
+        let redo = command::decide("redo", &step.id, &run.id);
+        let mut ways = vec![match step.returns_to {
+            Some(_) => format!("`{redo}` for another round"),
+            None => format!("`{redo}` to try it once more"),
+        }];
+        if matches!(step.kind, StepKind::Review | StepKind::Gate) {
+            ways.push(format!("`{}` to take the work as it is", command::decide("accept", &step.id, &run.id)));
+        }
+        if skip_refusal(run, step, self.reconciled.effective_status(at)).is_none() {
+            let skip = command::on_step("skip", &step.id, &run.id, " --reason TEXT");
+            ways.push(format!("`{skip}` to go on without it"));
+        }
+        if run.records.abort {
+            ways.push(format!("`{}` to give up", command::on_run("abort", &run.id, "")));
+        }
+        Finding::new(code, message).on(&step.id).fix(format!("a person decides: {}", ways.join(", or ")))
+    }
+}
+
+/// Lists the error of each attempt, shortened to one line each.
+fn attempts(step: &Step) -> String {
+    let lines = step.past_errors.iter().enumerate().map(|(at, error)| {
+        let error = match error.trim() {
+            "" => "no message",
+            text => text.trim_start_matches(['-', '*', '•']).trim_start(),
+        };
+        format!("attempt {}: {}", at + 1, clean_line(&mask_secrets(error), 120))
+    });
+    let lines: Vec<String> = lines.collect();
+    if lines.is_empty() { String::new() } else { format!(" ({})", lines.join("; ")) }
+}

@@ -1,0 +1,251 @@
+//! Rule 3, for the outputs of a step: what it declares has to be there and valid, and what it left has to be as it left it.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use super::command;
+use super::reconcile::Reconciler;
+use crate::model::Evidence;
+use crate::model::EvidenceRecord;
+use crate::model::FileFact;
+use crate::model::FindingCode;
+use crate::model::OutputRecord;
+use crate::model::Proof;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::StepKind;
+use crate::model::Timestamp;
+
+/// How much older than its step an output may look: some file systems store times with two seconds of precision.
+const FILE_TIME_GRAIN_SECONDS: i64 = 2;
+
+/// Returns the problems with the declared outputs of a step, as the next plan would see them if it were completed now.
+pub(super) fn unproved(run: &Run, step: &Step, evidence: &Evidence) -> Vec<String> {
+    let step = Step { status: Status::Completed, ..step.clone() };
+    let index = EvidenceIndex::of(run, evidence);
+    let reconciler = Reconciler {
+        run,
+        step: &step,
+        evidence,
+        index: &index,
+        goes_on: false,
+        overridden: false,
+        reasons: Vec::new(),
+        findings: Vec::new(),
+    };
+    let problem = |path: &RelPath| Some(format!("{path} {}", reconciler.problem_of(path, run.started_at)?.1));
+    let Proof { outputs, outputs_any, .. } = &step.proof;
+    let problems: Vec<String> = outputs.iter().filter_map(problem).collect();
+    if reconciler.is_untouched_rework() {
+        return outputs
+            .iter()
+            .map(|path| format!("{path} is unchanged since the attempt that was sent back"))
+            .collect();
+    }
+    let one_is_enough = *outputs_any && problems.len() < outputs.len();
+    if one_is_enough { Vec::new() } else { problems }
+}
+
+/// The state of all declared outputs of a step.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outputs {
+    /// None declared.
+    None,
+    Valid,
+    Missing,
+    Bad,
+}
+
+/// The evidence log of a run, indexed by step and path.
+#[derive(Default)]
+pub(super) struct EvidenceIndex<'a> {
+    /// The last record of each step.
+    pub(super) by_step: BTreeMap<&'a str, &'a EvidenceRecord>,
+    /// The step that last recorded each path.
+    last_of_path: BTreeMap<&'a RelPath, &'a str>,
+    /// The time of the last rollback of each step. Earlier evidence no longer counts.
+    pub(super) rolled_back: BTreeMap<&'a str, Timestamp>,
+    /// The two working steps with the latest activity, so that one of them is always another step than the one in question. Reviews and
+    /// gates write nothing.
+    last_busy: Vec<(Timestamp, &'a StepId)>,
+}
+
+impl<'a> EvidenceIndex<'a> {
+    pub(super) fn of(run: &'a Run, evidence: &'a Evidence) -> Self {
+        let mut last_busy: Vec<(Timestamp, &StepId)> = Vec::with_capacity(3);
+        let mut note_busy = |step: &'a StepId, moment: Timestamp| {
+            match last_busy.iter_mut().find(|(_, known)| *known == step) {
+                Some((last, _)) => *last = moment.max(*last),
+                None => last_busy.push((moment, step)),
+            }
+            last_busy.sort_by_key(|(moment, _)| Reverse(*moment));
+            last_busy.truncate(2);
+        };
+        let works = |step: &Step| !matches!(step.kind, StepKind::Review | StepKind::Gate);
+        let idle: BTreeSet<&str> = run.steps.iter().filter(|step| !works(step)).map(|step| step.id.as_str()).collect();
+        for step in run.steps.iter().filter(|step| works(step)) {
+            if let Some(moment) = step.started_at.max(step.finished_at) {
+                note_busy(&step.id, moment);
+            }
+        }
+        let mut by_step = BTreeMap::new();
+        let mut last_of_path = BTreeMap::new();
+        for record in evidence.records.iter().filter(|record| record.run == run.id.as_str()) {
+            // A record from before the start of this run belongs to another run of the same name.
+            if run.started_at.is_some_and(|started| record.at < started) {
+                continue;
+            }
+            if !idle.contains(record.step.as_str()) {
+                note_busy(&record.step, record.at);
+            }
+            by_step.insert(record.step.as_str(), record);
+            for output in &record.outputs {
+                last_of_path.insert(&output.path, record.step.as_str());
+            }
+        }
+        let rollbacks = evidence.rollbacks.iter().filter(|rollback| rollback.run == run.id.as_str());
+        let rolled_back =
+            rollbacks.flat_map(|rollback| rollback.reopened.iter().map(|step| (step.as_str(), rollback.at)));
+        Self { by_step, last_of_path, rolled_back: rolled_back.collect(), last_busy }
+    }
+}
+
+impl Reconciler<'_> {
+    /// Checks the declared outputs, which must not be older than `since`. `report`: adds a finding for each bad one.
+    pub(super) fn declared_outputs(&mut self, report: bool, since: Option<Timestamp>) -> Outputs {
+        let Proof { outputs, outputs_any, .. } = &self.step.proof;
+        if *outputs_any && outputs.iter().any(|path| self.problem_of(path, since).is_none()) {
+            return Outputs::Valid;
+        }
+        let mut all = Outputs::None;
+        for path in outputs {
+            match self.problem_of(path, since) {
+                None if all == Outputs::None => all = Outputs::Valid,
+                None => {}
+                Some((code, what)) => {
+                    all = if code == FindingCode::OutputMissing && all != Outputs::Bad {
+                        Outputs::Missing
+                    } else {
+                        Outputs::Bad
+                    };
+                    self.reasons.push(format!("its output {path} {what}"));
+                    if report {
+                        let message = format!("the output {path} of {} {what}", self.step.id);
+                        self.note(code, message, format!("do {} again, or restore the file", self.step.id));
+                        if let Some(finding) = self.findings.last_mut() {
+                            finding.file = Some(path.clone());
+                        }
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    /// Returns why an output does not prove work done since `since`; `None` if it does.
+    fn problem_of(&self, path: &RelPath, since: Option<Timestamp>) -> Option<(FindingCode, String)> {
+        let fact = self.evidence.files.get(path);
+        let older = |start: Option<Timestamp>, slack: i64| {
+            let Some(FileFact::Present { modified: Some(modified), .. }) = fact else { return false };
+            start.is_some_and(|start| start > *modified && (slack == 0 || start.seconds_since(*modified) > slack))
+        };
+        let fresh_since = self.step.proof.fresh_since.max(self.rolled_back_at());
+        let fresh_since = fresh_since.filter(|_| self.step.status != Status::Completed);
+        match fact {
+            None | Some(FileFact::Missing) => Some((FindingCode::OutputMissing, "is missing".to_owned())),
+            Some(FileFact::Unreadable(why)) => Some((FindingCode::OutputUnparsable, format!("cannot be read: {why}"))),
+            Some(FileFact::Present { bytes: 0, .. }) => Some((FindingCode::OutputMissing, "is empty".to_owned())),
+            Some(FileFact::Present { parses: Some(false), .. }) => {
+                Some((FindingCode::OutputUnparsable, "does not parse".to_owned()))
+            }
+            Some(FileFact::Present { violation: Some(violation), .. }) => {
+                Some((FindingCode::OutputInvalid, format!("does not satisfy its schema: {violation}")))
+            }
+            Some(FileFact::Present { .. }) if older(self.run.started_at, FILE_TIME_GRAIN_SECONDS) => {
+                Some((FindingCode::OutputOlder, "is older than this run".to_owned()))
+            }
+            Some(FileFact::Present { .. }) if older(since, FILE_TIME_GRAIN_SECONDS) || older(fresh_since, 0) => {
+                Some((FindingCode::OutputOlder, "is older than this attempt".to_owned()))
+            }
+            Some(FileFact::Present { .. }) => {
+                let rejected = self.step.proof.rejected.iter().find(|(rejected, _)| rejected == path);
+                rejected.map(|(_, why)| (FindingCode::OutputRejected, why.clone()))
+            }
+        }
+    }
+
+    /// Returns the time from which files can be the work of this attempt.
+    pub(super) fn attempt_start(&self) -> Option<Timestamp> {
+        self.step.started_at.or(self.run.started_at)
+    }
+
+    /// Tells whether a review sent the step back and every output it declares is still as the refused attempt left it.
+    pub(super) fn is_untouched_rework(&self) -> bool {
+        let Some(record) = self.index.by_step.get(self.step.id.as_str()) else { return false };
+        let refused = |review: &&Step| {
+            review.returns_to.as_ref() == Some(&self.step.id)
+                && review.status == Status::Failed
+                && review.finished_at.is_none_or(|refused| record.at <= refused)
+        };
+        let is_same = |path: &RelPath| {
+            let Some(FileFact::Present { bytes, sha256, .. }) = self.evidence.files.get(path) else { return false };
+            // Without a digest, size and time already say that the file is as it was recorded.
+            let same =
+                |output: &&OutputRecord| sha256.as_ref().map_or(*bytes == output.bytes, |now| *now == output.sha256);
+            record.outputs.iter().filter(|output| output.path == *path).any(|output| same(&output))
+        };
+        let outputs = &self.step.proof.outputs;
+        !outputs.is_empty() && self.run.steps.iter().any(|review| refused(&review)) && outputs.iter().all(is_same)
+    }
+
+    /// Compares the outputs with what `finish` recorded. A file that is gone counts against the step until a later step that declares it
+    /// replaces it; one that was changed, only if no other work began or ended since.
+    pub(super) fn recorded_outputs_are_gone(&mut self) -> bool {
+        let Some(record) = self.index.by_step.get(self.step.id.as_str()) else { return false };
+        if self.step.started_at.is_some_and(|started| started > record.at) {
+            // It was redone since without recording its outputs.
+            return false;
+        }
+        let worked_since =
+            self.index.last_busy.iter().any(|(moment, other)| **other != self.step.id && *moment > record.at);
+        let later = self.run.steps.iter().filter(|other| {
+            other.id != self.step.id && other.started_at.max(other.finished_at).is_some_and(|moment| moment > record.at)
+        });
+        let later: Vec<&Step> = later.collect();
+        let is_committed = later.iter().any(|other| other.commit.is_some());
+        let mut gone = false;
+        for output in &record.outputs {
+            let is_replaced = later.iter().any(|other| other.proof.outputs.contains(&output.path));
+            if is_replaced || self.index.last_of_path.get(&output.path) != Some(&self.step.id.as_str()) {
+                continue;
+            }
+            let (code, what) = match self.evidence.files.get(&output.path) {
+                None | Some(FileFact::Missing) => (FindingCode::OutputMissing, "is gone"),
+                Some(FileFact::Present { sha256: Some(now), .. }) if *now != output.sha256 => {
+                    (FindingCode::OutputChanged, "was changed since")
+                }
+                Some(FileFact::Present { .. } | FileFact::Unreadable(_)) => continue,
+            };
+            self.reasons.push(format!("its output {} {what}", output.path));
+            // A later step may change what it works on. What it removes it has to declare, unless a commit keeps it.
+            let superseded = if code == FindingCode::OutputMissing { is_committed } else { worked_since };
+            let (code, fix) = match superseded {
+                true => (FindingCode::OutputSuperseded, "nothing, if a later step changed it on purpose".to_owned()),
+                false => {
+                    let finish = command::finish(self.step, &self.run.id);
+                    (code, format!("look at the file; `{finish}` records its current content"))
+                }
+            };
+            self.note(code, format!("the output {} of {} {what}", output.path, self.step.id), fix);
+            if let Some(finding) = self.findings.last_mut() {
+                finding.file = Some(output.path.clone());
+            }
+            gone |= !superseded;
+        }
+        gone
+    }
+}

@@ -1,0 +1,169 @@
+//! Admits or refuses a person's decisions about a step: that it is done again, or that it starts or ends against a rule.
+
+use super::ChangeLimits;
+use super::TransitionCheck;
+use crate::engine::graph::Graph;
+use crate::engine::outputs::unproved;
+use crate::engine::preconditions::workspace_problem;
+use crate::engine::reconcile::EffectiveStatus;
+use crate::engine::reconcile::reconcile;
+use crate::engine::reconciled::ReconciledRun;
+use crate::engine::refusal::Refusal;
+use crate::engine::refusal::RefusalKind;
+use crate::engine::refusal::refuse;
+use crate::engine::reports::refusal_of;
+use crate::model::Decision;
+use crate::model::DecisionKind;
+use crate::model::Evidence;
+use crate::model::Finding;
+use crate::model::Run;
+use crate::model::Status;
+
+/// The answer to a decision that is not refused.
+#[derive(Clone, Debug)]
+pub(crate) enum Decided {
+    /// The decisions to record: one for each step that it is about.
+    Record(Vec<Decision>),
+    /// It changes nothing, for this reason.
+    Already(String),
+}
+
+/// Admits or refuses a decision. `load_findings` are the findings of reading the run.
+pub(crate) fn decide(
+    run: &Run,
+    evidence: &Evidence,
+    load_findings: &[Finding],
+    decision: Decision,
+    limits: ChangeLimits,
+) -> Result<Decided, Refusal> {
+    let graph = Graph::of(run);
+    let reconciled = reconcile(run, &graph, evidence, load_findings);
+    let check = TransitionCheck { reconciled: ReconciledRun::of(run, &graph, &reconciled), evidence, limits };
+    check.decide(decision)
+}
+
+impl TransitionCheck<'_> {
+    pub(super) fn decide(&self, decision: Decision) -> Result<Decided, Refusal> {
+        let Some(id) = decision.step.clone() else {
+            let message = "the decision names no step".to_owned();
+            return Err(refuse(RefusalKind::Usage, message, [self.plan()]));
+        };
+        let (at, step) = self.find(&id)?;
+        self.check_not_aborted()?;
+        if !step.recorded {
+            let message = format!("{id} ({}) is read from files that Piton does not write", step.title);
+            let hint = "record the decision in the files that the step is read from".to_owned();
+            return Err(refuse(RefusalKind::No, message, [hint]));
+        }
+        match decision.decision {
+            DecisionKind::Override => self.override_rule(at, decision),
+            DecisionKind::Redo
+            | DecisionKind::Approve
+            | DecisionKind::Accept
+            | DecisionKind::Skip
+            | DecisionKind::Abort => self.redo(at, decision),
+        }
+    }
+
+    /// Reopens a step that is over or refused, or lifts the limit of one that failed too often. A refused review reopens what it returns
+    /// to, a refused gate what it stands on.
+    fn redo(&self, at: usize, decision: Decision) -> Result<Decided, Refusal> {
+        let step = &self.reconciled.run.steps[at];
+        let id = &step.id;
+        let reviews = self.reconciled.sent_back(at);
+        let begin = |at: usize| self.command("begin", &self.reconciled.run.steps[at].id, "");
+        let can_begin = |at: usize| Ok(Decided::Already(format!("it can be begun without a decision: {}", begin(at))));
+        let about = match self.reconciled.effective_status(at) {
+            EffectiveStatus::Unreadable => return Err(self.unreadable(step)),
+            EffectiveStatus::OpenContainer => {
+                let message = format!("{id} has no work of its own; its child steps are done again one by one");
+                return Err(refuse(RefusalKind::No, message, [self.plan()]));
+            }
+            EffectiveStatus::Waiting => {
+                let message = format!("{id} ({}) waits for a person's approval", step.title);
+                return Err(refuse(RefusalKind::Person, message, [self.command("approve", id, "")]));
+            }
+            EffectiveStatus::Open
+            | EffectiveStatus::Interrupted
+            | EffectiveStatus::Invalid
+            | EffectiveStatus::Blocked => return can_begin(at),
+            EffectiveStatus::Failed if self.reconciled.decisions.redo(at).is_some() => {
+                return can_begin(self.reconciled.returns_to(at).unwrap_or(at));
+            }
+            EffectiveStatus::Failed if self.says_no_without_target(at) => self.below(at),
+            EffectiveStatus::Failed => match self.reconciled.limit(at, self.limits.attempt_limit) {
+                None => return can_begin(self.reconciled.returns_to(at).unwrap_or(at)),
+                Some(_) => vec![at],
+            },
+            EffectiveStatus::Done if !reviews.is_empty() => {
+                let limited = |review: &usize| self.reconciled.limit(*review, self.limits.attempt_limit).is_some();
+                let limited: Vec<usize> = reviews.into_iter().filter(limited).collect();
+                if limited.is_empty() {
+                    return can_begin(at);
+                }
+                limited
+            }
+            EffectiveStatus::Done
+            | EffectiveStatus::Skipped
+            | EffectiveStatus::Cancelled
+            | EffectiveStatus::Conditions
+            | EffectiveStatus::Verify => vec![at],
+        };
+        let decisions = about.into_iter().map(|at| {
+            let step = &self.reconciled.run.steps[at];
+            Decision { step: Some(step.id.clone()), despite: refusal_of(step), ..decision.clone() }
+        });
+        Ok(Decided::Record(decisions.collect()))
+    }
+
+    /// Tells whether a step refuses the work below it without saying which step it sends the run back to.
+    fn says_no_without_target(&self, at: usize) -> bool {
+        let step = &self.reconciled.run.steps[at];
+        let is_no = step.review.as_ref().is_some_and(|review| !review.verdict.approves());
+        step.returns_to.is_none() && (is_no || self.reconciled.is_refused_gate(at))
+    }
+
+    /// Returns a step that refuses the work below it, and the finished steps it stands on.
+    fn below(&self, gate: usize) -> Vec<usize> {
+        let below = self.reconciled.graph.depends_on(gate).iter().copied();
+        let is_done = |at: &usize| self.reconciled.effective_status(*at) == EffectiveStatus::Done;
+        std::iter::once(gate).chain(below.filter(is_done)).collect()
+    }
+
+    /// Lets a step start out of order or in the wrong workspace, or end without its outputs. Nothing goes over a gate or a review.
+    fn override_rule(&self, at: usize, decision: Decision) -> Result<Decided, Refusal> {
+        let step = &self.reconciled.run.steps[at];
+        let id = &step.id;
+        let effective_status = self.reconciled.effective_status(at);
+        if effective_status == EffectiveStatus::Unreadable {
+            return Err(self.unreadable(step));
+        }
+        if !self.reconciled.passed_its_gates(at) {
+            self.check_gates(at)?;
+        }
+        if self.reconciled.decisions.overrides(at) {
+            return Ok(Decided::Already(format!("{id} is overridden already")));
+        }
+        let mut rules: Vec<String> = Vec::new();
+        if !self.reconciled.is_ready(at) {
+            let unmet: Vec<String> = self.reconciled.unmet(at).iter().map(ToString::to_string).collect();
+            rules.push(format!("it waits for {}", unmet.join(", ")));
+        }
+        rules.extend(workspace_problem(self.reconciled.run, self.evidence).map(|wrong| wrong.message));
+        let stands_on_done = |on: &usize| self.reconciled.effective_status(*on) != EffectiveStatus::Invalid;
+        let is_doubted = step.status == Status::Completed
+            && effective_status == EffectiveStatus::Invalid
+            && self.reconciled.graph.depends_on(at).iter().all(stands_on_done);
+        if is_doubted {
+            rules.extend(self.reconciled.reasons.get(at).into_iter().flatten().cloned());
+        } else if step.status == Status::InProgress {
+            rules.extend(unproved(self.reconciled.run, step, self.evidence));
+        }
+        if rules.is_empty() {
+            let message =
+                format!("nothing stops {id} ({}) that could be overridden; it is {}", step.title, step.status);
+            return Err(refuse(RefusalKind::No, message, [self.plan()]));
+        }
+        Ok(Decided::Record(vec![Decision { step: Some(id.clone()), despite: Some(rules.join("; ")), ..decision }]))
+    }
+}

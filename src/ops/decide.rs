@@ -1,0 +1,90 @@
+//! `redo` and `override`: records what a person decides about a step. No state file changes: the planner reads the decision.
+
+use super::OpError;
+use super::change::LockedRun;
+use super::change::Written;
+use super::change::report;
+use super::plan;
+use super::project_context::ProjectContext;
+use super::report::Report;
+use super::select;
+use crate::engine;
+use crate::engine::Decided;
+use crate::model::Decision;
+use crate::model::DecisionKind;
+use crate::model::Run;
+use crate::model::Statement;
+use crate::model::StatementKind;
+use crate::model::mask_secrets;
+use crate::store;
+
+/// A decision as typed; the step is not yet resolved against the run.
+#[derive(Clone, Debug)]
+pub(crate) struct DecisionRequest {
+    pub(crate) step: String,
+    pub(crate) decision: DecisionKind,
+    pub(crate) by: Option<String>,
+    pub(crate) note: Option<String>,
+    pub(crate) if_revision: Option<String>,
+}
+
+/// Records a decision of a person.
+pub(crate) fn decide(ctx: &ProjectContext, request: DecisionRequest) -> Result<Report, OpError> {
+    let location = select::location(ctx)?;
+    let locked = LockedRun::open(ctx, &location)?;
+    locked.check_not_driven()?;
+    let run = locked.opened.run()?;
+    locked.check_revision(run, request.if_revision.as_deref())?;
+    let decision = Decision {
+        step: Some(plan::resolve(run, &request.step)?),
+        decision: request.decision,
+        at: locked.clock().now,
+        by: request.by,
+        note: request.note.map(|note| mask_secrets(&note).into_owned()),
+        despite: None,
+    };
+    let written = locked.decide(run, decision)?;
+    Ok(report(ctx, &locked.opened, written))
+}
+
+impl LockedRun<'_> {
+    /// Admits a decision and makes it durable.
+    pub(super) fn decide(&self, run: &Run, decision: Decision) -> Result<Written, OpError> {
+        let mut evidence = self.evidence();
+        self.ctx().inspect_workspace(&self.opened, &mut evidence);
+        let (kind, step) = (decision.decision, decision.step.clone());
+        let decided = engine::decide(run, &evidence, &self.opened.loaded.findings, decision, self.limits());
+        let mut written = Written {
+            run: run.id.as_str().to_owned(),
+            change: kind.verb(),
+            step,
+            already: None,
+            message: String::new(),
+            edits: Vec::new(),
+            findings: Vec::new(),
+        };
+        match decided.map_err(OpError::Refused)? {
+            Decided::Already(message) => {
+                written.message.clone_from(&message);
+                written.already = Some(message);
+            }
+            Decided::Record(decisions) => {
+                super::start::hide_from_git(self.ctx(), self.opened.dialect)?;
+                let steps: Vec<&str> = decisions.iter().filter_map(|one| Some(one.step.as_ref()?.as_str())).collect();
+                written.message = format!("{} {} by a person", steps.join(", "), past(kind, steps.len()));
+                let (root, data_dir) = self.opened.reports_dir();
+                for decision in decisions {
+                    let (run, dialect) = (run.id.as_str().to_owned(), run.dialect);
+                    let statement = Statement { run, dialect, kind: StatementKind::Decision(decision) };
+                    store::reports::append(root, &data_dir, &statement)?;
+                }
+                self.log(kind.verb(), written.step.as_ref());
+            }
+        }
+        Ok(written)
+    }
+}
+
+fn past(kind: DecisionKind, count: usize) -> String {
+    format!("{} {}", if count == 1 { "is" } else { "are" }, kind.as_past())
+}
