@@ -14,6 +14,7 @@ mod power;
 mod readme;
 mod schemas;
 mod support;
+mod walk;
 mod words;
 
 use camino::Utf8Path;

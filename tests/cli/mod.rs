@@ -1,6 +1,6 @@
 //! Black-box tests, one file per verb.
 
-mod aios;
+pub(crate) mod aios;
 mod begin;
 mod ccw;
 mod cleanup;

@@ -99,6 +99,11 @@ const PIPELINE: Case = Case {
     next: ("run", "gate-2", None),
 };
 
+/// Returns the path and the text of a state of each kind.
+pub(crate) fn states() -> impl Iterator<Item = (&'static str, &'static str)> {
+    CASES.iter().map(|case| (case.path, case.text))
+}
+
 const CASES: [&Case; 9] = [&GUIDED, &PAUSED, &ENGINE, &ADE, &PHASES, &BOB, &BUILD, &RECORD, &PIPELINE];
 
 #[test]

@@ -3,7 +3,7 @@
 mod dev_cycle;
 mod epic;
 mod implied;
-mod kinds;
+pub(crate) mod kinds;
 mod locks;
 mod matrix;
 mod qa_loop;
