@@ -34,12 +34,15 @@ pub(super) fn attempt(walker: &Walker, command: &str, printed: &Printed, copy: &
     let wrong = judge::problem_of_code(&call, printed, &output).map(str::to_owned);
     let wrong = wrong.or_else(|| judge::problem_of_state(walker, &call, &output));
     let changed = copy.restore();
-    // A lock is not a part of the state.
-    let is_lock = |path: &str| [".piton", ".piton/lock", ".piton/.gitignore"].iter().any(|end| path.ends_with(end));
     let is_state = |path: &&String| path.starts_with("project") && !is_lock(path);
     let written = changed.iter().find(|path| call.is_read() && is_state(path));
     let wrong = wrong.or_else(|| written.map(|path| format!("it should only read, and writes {path}")));
     Attempt { output, wrong, is_unchanged: changed.is_empty() }
+}
+
+/// Tells whether a path is one of Piton's own that is no part of the state: a lock, and the folders that it lies in.
+fn is_lock(path: &str) -> bool {
+    path.contains("/.piton") && !path.contains("/history/")
 }
 
 /// Does what a reader has done before: begins the step of a brief before it is finished, and has the files that are named.

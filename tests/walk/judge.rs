@@ -20,8 +20,11 @@ const READS: &[&str] =
     &["context", "doctor", "history", "list", "logs", "plan", "schema", "show", "status", "validate", "workflows"];
 /// Verbs that ask a person first where that matters; with `--yes` they do it.
 const ASK_FIRST: &[&str] = &["archive", "repair", "restore", "resume", "rollback"];
-/// Words of a sentence that names something to be done before its command.
-const CONDITIONS: &[&str] = &["fix that, then", "once that is fixed", "correct ", "restore ", "undo the change"];
+/// What stands before a command that comes after something else.
+const CONDITIONS: &[&str] = &["then", "once"];
+
+/// Words of a sentence that says that its command waits for a person or another process.
+const PEOPLE: &[&str] = &["a person", "the user decides", "wait for it"];
 
 impl Call {
     pub(super) fn of(command: &str) -> Self {
@@ -93,12 +96,16 @@ pub(super) fn problem_of_code(call: &Call, printed: &Printed, output: &Output) -
         "validate" | "doctor" => code == 1,
         _ => false,
     };
-    let is_preview = ASK_FIRST.contains(&verb) && !call.has("--yes") && code == 9 && output.stdout.contains("--yes");
-    let is_told = waits && matches!(printed.printed_with, 6 | 9) && !printed.place.contains("/error/hints");
-    let is_condition = matches!(code, 1 | 6 | 9) && CONDITIONS.iter().any(|words| printed.sentence.contains(words));
-    // A broken state is broken to every reader of it.
+    let is_asked = output.stdout.contains("--yes") || output.stderr.contains("--yes");
+    let is_asked = is_asked || output.stdout.contains("\"rollback/1\"");
+    let is_preview = ASK_FIRST.contains(&verb) && !call.has("--yes") && code == 9 && is_asked;
+    let is_told = waits && PEOPLE.iter().any(|words| printed.sentence.contains(words));
+    let before = printed.sentence.split(printed.command.as_str()).next().unwrap_or_default();
+    let mut before = before.split(|c: char| !c.is_alphabetic());
+    let is_condition = matches!(code, 1 | 6 | 9) && before.any(|word| CONDITIONS.contains(&word));
     // A session of `run` goes on, and one of its steps fails again.
     let is_session = code == 7 && matches!(verb, "run" | "resume");
+    // A broken state is broken to every reader of it.
     let is_broken = code == 4 && READS.contains(&verb);
     if is_read || is_preview || is_told || is_condition || is_broken || is_session {
         None
@@ -124,12 +131,12 @@ pub(super) fn problem_of_state(walker: &Walker, call: &Call, output: &Output) ->
             let (_, plan) = walker.json(&format!("piton plan {}", quoted(&run?)));
             problem_of_step(walker, call, &step, &plan)
         }
-        "archive" => {
-            let (_, list) = walker.json("piton list");
+        "archive" | "abort" | "complete" if !call.has("--all") => {
+            is_listed(walker, &run?).then(|| "the run is still listed".to_owned())
+        }
+        "start" if !call.has("--print") => {
             let run = run?;
-            let is_listed =
-                list["data"]["runs"].as_array().into_iter().flatten().any(|other| other["id"] == run.as_str());
-            is_listed.then(|| "the run is still listed".to_owned())
+            (!is_listed(walker, &run)).then(|| "the run is not listed".to_owned())
         }
         "resume" => {
             // A session of `run` prints what its steps print.
@@ -138,12 +145,23 @@ pub(super) fn problem_of_state(walker: &Walker, call: &Call, output: &Output) ->
                 data["plan"]["verdict"] == "complete" || data["verdict"] == "complete" || call.has("--dry-run");
             (data["context"].is_null() && !is_session && !is_over).then(|| "there is no context".to_owned())
         }
-        "restore" | "rollback" | "repair" if call.has("--yes") => {
-            let is_written = ["written", "restored", "repaired"].iter().any(|key| data[*key] == true);
-            (!is_written && data["written"] == false).then(|| "nothing was written".to_owned())
+        "rollback" if call.has("--yes") => (data["written"] != true).then(|| "nothing was written".to_owned()),
+        "restore" => {
+            let from = data["from"].as_str()?;
+            let is_other = call.option("--to").is_some_and(|to| to != from);
+            is_other.then(|| format!("checkpoint {from} was restored"))
+        }
+        "repair" if call.has("--yes") => {
+            let (code, _) = walker.json(&format!("piton plan {}", call.subject().map(quoted).unwrap_or_default()));
+            (code == 4).then(|| "the state is still unreadable".to_owned())
         }
         _ => None,
     }
+}
+
+fn is_listed(walker: &Walker, run: &str) -> bool {
+    let (_, list) = walker.json("piton list");
+    list["data"]["runs"].as_array().into_iter().flatten().any(|other| other["id"] == run)
 }
 
 /// Compares the status of a step with what the command was to do.

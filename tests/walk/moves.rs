@@ -159,8 +159,13 @@ impl Walker {
 pub(super) fn write_outputs(walker: &Walker, stdout: &str) -> bool {
     let answer: serde_json::Value = serde_json::from_str(stdout).unwrap_or_default();
     let message = answer["error"]["message"].as_str().unwrap_or_default();
-    let Some((_, problems)) = message.split_once("are not valid: ") else { return false };
-    for path in problems.split([' ', ';', ',']).filter(|word| word.contains('.') && !word.ends_with('.')) {
+    let is_asked = ["are not valid: ", "is not a result of this attempt", "is missing; nothing was recorded"];
+    if !is_asked.iter().any(|words| message.contains(words)) {
+        return false;
+    }
+    for path in
+        message.split([' ', ';', ',']).filter(|word| word.contains('/') && word.contains('.') && !word.ends_with('.'))
+    {
         let path = path.trim_matches(['`', ':']);
         if !path.starts_with('/') && !path.contains("..") {
             let task = path.split('/').rev().nth(1).unwrap_or_default();

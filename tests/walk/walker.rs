@@ -151,9 +151,7 @@ impl Walker {
         let all = [
             format!("piton history {path}"),
             format!("piton rollback {path}"),
-            format!("piton restore {path}"),
             format!("piton repair {path}"),
-            format!("piton archive {path}"),
             format!("piton plan {path} --retry"),
             format!("piton plan {path} --force"),
             format!("piton plan {path} --from {step}"),
