@@ -165,7 +165,8 @@ pub(super) struct List {
 
 #[derive(Debug, Default, Args)]
 pub(super) struct RunArg {
-    /// Run id, number from `piton list`, or path of a project, worktree or state file (default: the only run)
+    /// Run id, number from `piton list`, folder or branch of its worktree, or path of a project, worktree or state file (default: the only
+    /// run)
     #[arg(value_name = "RUN")]
     pub(super) run: Option<String>,
 }

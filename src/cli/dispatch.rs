@@ -1,5 +1,7 @@
 //! From a verb to its use case, and from its report to the output.
 
+use std::ffi::OsString;
+
 use clap::CommandFactory as _;
 
 use super::args;
@@ -16,10 +18,12 @@ use super::render;
 use super::script;
 use super::setup_args::SettingsScope;
 use super::setup_args::Setup;
+use super::typed::TypedCommand;
 use crate::model::DecisionKind;
 use crate::model::Mode;
 use crate::model::StartSpec;
 use crate::ops;
+use crate::ops::ChangeRequest;
 use crate::ops::Confirmation;
 use crate::ops::Exit;
 use crate::ops::OpError;
@@ -40,7 +44,7 @@ enum Outcome {
 }
 
 /// Runs a verb, prints its one document, and returns the exit code.
-pub(super) fn run(cli: &Cli) -> Exit {
+pub(super) fn run(cli: &Cli, words: &[OsString]) -> Exit {
     let format = format_of(&cli.global, &cli.verb);
     let outcome = format.and_then(|format| verb(cli, format).map(|report| (report, format)));
     match outcome {
@@ -49,7 +53,10 @@ pub(super) fn run(cli: &Cli) -> Exit {
             Ok(()) => report.exit,
             Err(error) => error::report(&CliError::unprinted(error), Format::Text),
         },
-        Err(error) => error::report(&error, format_of(&cli.global, &cli.verb).unwrap_or_else(|_| usual_format())),
+        Err(error) => {
+            let format = format_of(&cli.global, &cli.verb).unwrap_or_else(|_| usual_format());
+            error::report(&error.with_command(&TypedCommand::new(words), format), format)
+        }
     }
 }
 
@@ -78,7 +85,7 @@ pub(super) fn usual_format() -> Format {
 }
 
 /// Returns the format requested by a command line that could not be parsed.
-pub(super) fn format_of_words(words: impl Iterator<Item = std::ffi::OsString>) -> Format {
+pub(super) fn format_of_words(words: impl Iterator<Item = OsString>) -> Format {
     let words: Vec<String> = words.filter_map(|word| word.into_string().ok()).collect();
     let mut asked = words.iter().enumerate().filter_map(|(at, word)| match word.strip_prefix("--format") {
         Some("") => words.get(at + 1).map(String::as_str),
@@ -118,7 +125,7 @@ fn verb(cli: &Cli, format: Format) -> Result<Outcome, CliError> {
         Verb::Start(start) => ops::start(&ctx(None)?, start_spec(start), start.archive)?,
         Verb::Begin(_) | Verb::Finish(_) | Verb::Approve(_) | Verb::Skip(_) => {
             let (run, change) = changes::of_step(&cli.verb)?;
-            let ctx = ctx(run.as_ref())?;
+            let ctx = change_ctx(global, run.as_ref(), &change)?;
             match &cli.verb {
                 Verb::Begin(begin) => ops::begin(&ctx, change, begin.budget)?,
                 _ => ops::change(&ctx, change)?,
@@ -126,7 +133,7 @@ fn verb(cli: &Cli, format: Format) -> Result<Outcome, CliError> {
         }
         Verb::Accept(_) | Verb::Pause(_) | Verb::Abort(_) | Verb::Complete(_) => {
             let (run, change) = changes::of_run(&cli.verb);
-            ops::change(&ctx(run.as_ref())?, change)?
+            ops::change(&change_ctx(global, run.as_ref(), &change)?, change)?
         }
         Verb::Redo(redo) => ops::decide(&ctx(redo.run.as_ref())?, changes::decision(DecisionKind::Redo, redo))?,
         Verb::Override(over) => ops::decide(&ctx(over.run.as_ref())?, changes::decision(DecisionKind::Override, over))?,
@@ -162,8 +169,15 @@ pub(super) fn request(global: &Global, run: Option<&String>) -> Request {
             ModeArg::Preflight => Mode::Preflight,
         }),
         run: run.cloned(),
+        step: None,
         prodigy_home: global.prodigy_home.clone(),
     }
+}
+
+/// Opens the project of a change, whose step may decide between several runs.
+fn change_ctx(global: &Global, run: Option<&String>, change: &ChangeRequest) -> Result<ProjectContext, OpError> {
+    let step = change.kind.step().map(|step| step.as_str().to_owned());
+    ProjectContext::open(&Request { step, ..request(global, run) })
 }
 
 fn plan_request(flags: &args::PlanFlags) -> PlanRequest {

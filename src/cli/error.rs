@@ -4,6 +4,7 @@ use super::args::Format;
 use super::output;
 use super::output::Text;
 use super::output::Tone;
+use super::typed::TypedCommand;
 use crate::model::ErrorBody;
 use crate::model::ErrorDocument;
 use crate::model::Finding;
@@ -11,6 +12,7 @@ use crate::model::FindingCode;
 use crate::ops;
 use crate::ops::Exit;
 use crate::ops::OpError;
+use crate::ops::RunChoice;
 use crate::runner::ProblemKind;
 use crate::runner::RunError;
 use crate::runner::Stop;
@@ -22,6 +24,8 @@ pub(super) struct CliError {
     error: anyhow::Error,
     /// The message of the run's own system, shown to people in place of ours.
     native_messages: Vec<String>,
+    /// The runs to choose from; each becomes a hint with the command that was typed.
+    choices: Vec<RunChoice>,
     hints: Vec<String>,
     findings: Vec<Finding>,
 }
@@ -35,6 +39,7 @@ impl CliError {
             hints,
             findings: Vec::new(),
             native_messages: Vec::new(),
+            choices: Vec::new(),
         }
     }
 
@@ -70,7 +75,14 @@ impl CliError {
                     ProblemKind::Stopped(Stop::Terminate) => Exit::Terminated,
                 };
                 let error = anyhow::Error::msg(problem.message);
-                Self { exit, error, hints: problem.hints, findings: problem.findings, native_messages: Vec::new() }
+                Self {
+                    exit,
+                    error,
+                    hints: problem.hints,
+                    findings: problem.findings,
+                    native_messages: Vec::new(),
+                    choices: Vec::new(),
+                }
             }
         }
     }
@@ -84,19 +96,47 @@ impl CliError {
             hints.push(format!("known sessions: {}", sessions.join(", ")));
         }
         hints.push("piton list --all".to_owned());
-        Self { exit: Exit::NotFound, error, hints, findings: Vec::new(), native_messages: Vec::new() }
+        Self {
+            exit: Exit::NotFound,
+            error,
+            hints,
+            findings: Vec::new(),
+            native_messages: Vec::new(),
+            choices: Vec::new(),
+        }
     }
 
     /// Returns the error for a result that could not be printed although the work is done.
     pub(super) fn unprinted(error: std::io::Error) -> Self {
         let error = anyhow::Error::new(error).context("the result could not be printed");
-        Self { exit: Exit::Unreadable, error, hints: Vec::new(), findings: Vec::new(), native_messages: Vec::new() }
+        Self {
+            exit: Exit::Unreadable,
+            error,
+            hints: Vec::new(),
+            findings: Vec::new(),
+            native_messages: Vec::new(),
+            choices: Vec::new(),
+        }
+    }
+
+    /// Puts the runs to choose from into the command that was typed, as the first hints.
+    pub(super) fn with_command(mut self, typed: &TypedCommand<'_>, format: Format) -> Self {
+        let choices = std::mem::take(&mut self.choices);
+        let hint = |choice: RunChoice| format!("{}   # {}", typed.for_run(&choice.run), choice.remark);
+        let hints: Vec<String> = match choices.is_empty() || self.native_messages.is_empty() || format == Format::Json {
+            true => choices.into_iter().map(hint).collect(),
+            // The system's own message lists the runs with their numbers.
+            false => vec![typed.for_run("NUMBER")],
+        };
+        self.hints.splice(0..0, hints);
+        self
     }
 
     pub(super) fn of(error: OpError) -> Self {
         let exit = ops::exit_of_error(&error);
         let hints = ops::hints(&error);
         let native_messages = ops::native_messages(&error);
+        let choices = ops::choices(&error).to_vec();
         let findings = match &error {
             OpError::NoRun { findings, .. }
             | OpError::NoSession { findings, .. }
@@ -110,9 +150,9 @@ impl CliError {
         match own {
             Some(own) => {
                 let hints = own.fix.into_iter().chain(hints).collect();
-                Self { exit, error: anyhow::Error::msg(own.message), hints, findings, native_messages }
+                Self { exit, error: anyhow::Error::msg(own.message), hints, findings, native_messages, choices }
             }
-            None => Self { exit, error: error.into(), hints, findings, native_messages },
+            None => Self { exit, error: error.into(), hints, findings, native_messages, choices },
         }
     }
 }
@@ -125,6 +165,7 @@ impl From<anyhow::Error> for CliError {
             hints: vec![REPORT.to_owned()],
             findings: Vec::new(),
             native_messages: Vec::new(),
+            choices: Vec::new(),
         }
     }
 }
@@ -137,6 +178,7 @@ impl From<std::io::Error> for CliError {
             hints: Vec::new(),
             findings: Vec::new(),
             native_messages: Vec::new(),
+            choices: Vec::new(),
         }
     }
 }

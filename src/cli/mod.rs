@@ -5,6 +5,7 @@
 //! - `changes`: arguments of the recording verbs to a `Change`.
 //! - `rollback`, `script`, `sessions`: verbs that ask questions or print while they run.
 //! - `hook`: the verbs that Claude Code calls; they never fail.
+//! - `typed`: the command that was typed, repeated for another run.
 //! - `error`: message, hints and exit code of everything that can fail.
 //! - `output`: stdout, stderr and questions; the only file that writes to them.
 //! - `progress`: the progress line of a long run.
@@ -22,6 +23,7 @@ mod rollback;
 mod script;
 mod sessions;
 mod setup_args;
+mod typed;
 
 use std::ffi::OsString;
 use std::panic;
@@ -48,7 +50,7 @@ pub fn main() -> ExitCode {
     if hook::run(&cli) {
         return ExitCode::SUCCESS;
     }
-    let exit = panic::catch_unwind(|| dispatch::run(&cli)).unwrap_or_else(|_| {
+    let exit = panic::catch_unwind(|| dispatch::run(&cli, &words)).unwrap_or_else(|_| {
         let format = dispatch::format_of(&cli.global, &cli.verb).unwrap_or_else(|_| dispatch::usual_format());
         error::report(&error::CliError::bug(), format)
     });

@@ -67,8 +67,7 @@ impl Session {
     pub(super) fn select_run(&self, root: &Utf8PathBuf, run: &DrivenRun) -> Option<ProjectContext> {
         let state = run.state.under(root).into_string();
         let now = Some(self.ctx.clock.now.to_string());
-        let request =
-            Request { project: Some(root.as_str().to_owned()), run: Some(state), now, mode: None, prodigy_home: None };
+        let request = Request { project: Some(root.as_str().to_owned()), run: Some(state), now, ..Request::default() };
         let mut ctx = ProjectContext::open(&request).ok()?;
         ctx.environment.session = Some(self.id.clone());
         ctx.environment.is_agent = true;

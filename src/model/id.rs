@@ -120,7 +120,8 @@ impl PartialOrd for StepId {
     }
 }
 
-fn natural(mut left: &str, mut right: &str) -> Ordering {
+/// Compares two texts in the natural order of ids.
+pub(crate) fn natural(mut left: &str, mut right: &str) -> Ordering {
     loop {
         match (left.is_empty(), right.is_empty()) {
             (true, true) => return Ordering::Equal,

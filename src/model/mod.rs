@@ -64,8 +64,8 @@ pub(crate) use files::{
     RelPath, RelPathError, name_of,
 };
 pub(crate) use finding::{Finding, FindingClass, FindingCode, Severity};
-pub(crate) use id::{DialectId, RunId, StepId};
-pub(crate) use nearest::{edit_distance, nearest};
+pub(crate) use id::{DialectId, RunId, StepId, natural};
+pub(crate) use nearest::{edit_distance, nearest, nearness};
 pub(crate) use options::{Mode, Options};
 pub(crate) use patch::{Patch, PatchedFile, Suggestion, Suggestions};
 pub(crate) use plan::{

@@ -8,7 +8,17 @@ pub(crate) fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) 
     let name = name.to_lowercase();
     let distances = names.into_iter().map(|other| (edit_distance(&name, other), other));
     let (distance, nearest) = distances.min()?;
-    (distance <= 3 && distance < nearest.len()).then_some(nearest)
+    is_near(distance, nearest).then_some(nearest)
+}
+
+/// Returns how different a name is, ignoring case; `None` if it is too different to be suggested.
+pub(crate) fn nearness(name: &str, other: &str) -> Option<usize> {
+    let distance = edit_distance(&name.to_lowercase(), &other.to_lowercase());
+    is_near(distance, other).then_some(distance)
+}
+
+fn is_near(distance: usize, other: &str) -> bool {
+    distance <= 3 && distance < other.len()
 }
 
 /// Returns the Levenshtein distance, in characters.

@@ -1,5 +1,7 @@
 //! Errors of the verbs, with their exit codes and hints.
 
+use super::choice::RunChoice;
+use super::choice::did_you_mean;
 use super::exit::Exit;
 use super::project_context::permission_fix;
 use super::report::ListedRun;
@@ -12,9 +14,12 @@ use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::ReadProblem;
 use crate::model::RelPathError;
-use crate::model::human_age;
+use crate::model::RunId;
 use crate::model::mistakes;
 use crate::store::StoreError;
+
+/// Number of existing names that an error shows.
+const NAMES_SHOWN: usize = 12;
 
 /// Why a verb failed.
 #[derive(Debug, thiserror::Error)]
@@ -28,11 +33,14 @@ pub(crate) enum OpError {
     #[error("No sessions found.")]
     NoSession { searched: String, findings: Vec<Finding> },
     /// No run by that name.
-    #[error("no run `{wanted}` in {searched}")]
-    UnknownRun { wanted: String, searched: String, known: Vec<String> },
+    #[error("no run `{wanted}` in {searched}{}", did_you_mean(near))]
+    UnknownRun { wanted: String, searched: String, known: Vec<String>, near: Vec<RunChoice> },
     /// Several runs match, and none was chosen.
     #[error("Found interrupted workflows: {}. Choose one", runs.len())]
-    Ambiguous { runs: Vec<ListedRun> },
+    Ambiguous { runs: Vec<ListedRun>, choices: Vec<RunChoice> },
+    /// Several runs are open, and none of them has the step.
+    #[error("no open run has a step `{step}`")]
+    StepNowhere { step: String, runs: Vec<RunId> },
     /// The target of a rollback is ambiguous.
     #[error("{message}")]
     TargetAmbiguous { message: String, hints: Vec<String> },
@@ -91,6 +99,7 @@ pub(crate) fn exit_of_error(error: &OpError) -> Exit {
         | OpError::NoSession { .. }
         | OpError::UnknownRun { .. }
         | OpError::UnknownStep { .. }
+        | OpError::StepNowhere { .. }
         | OpError::UnknownSchema { .. } => Exit::NotFound,
         OpError::Ambiguous { .. } | OpError::TargetAmbiguous { .. } => Exit::Ambiguous,
         OpError::Unreadable { .. }
@@ -114,6 +123,15 @@ pub(crate) fn exit_of_error(error: &OpError) -> Exit {
         OpError::NotConfirmed { .. } => Exit::Person,
         OpError::SelfCheck { .. } => Exit::Bug,
     }
+}
+
+fn there_are(known: &[String]) -> String {
+    let shown: Vec<&str> = known.iter().take(NAMES_SHOWN).map(String::as_str).collect();
+    let more = match known.len().saturating_sub(NAMES_SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("there are {}{more}", shown.join(", "))
 }
 
 /// Tells whether a finding is about a folder that cannot be read.
@@ -144,14 +162,24 @@ pub(crate) fn native_messages(error: &OpError) -> Vec<String> {
     if let OpError::Resume { messages, .. } = error {
         return messages.clone();
     }
-    let OpError::Ambiguous { runs } = error else { return Vec::new() };
+    let OpError::Ambiguous { runs, .. } = error else { return Vec::new() };
     let rows: Option<Vec<(usize, &str)>> =
         runs.iter().map(|run| Some((run.number, run.native_row.as_deref()?))).collect();
     let dialect = runs.first().map(|first| first.dialect).filter(|first| runs.iter().all(|run| run.dialect == *first));
     rows.zip(dialect).map_or_else(Vec::new, |(rows, dialect)| dialect::by_id(dialect).choice_prompt(&rows))
 }
 
-/// Returns what to do about an error, as exact commands if possible.
+/// Returns the runs to choose from after an error, each to be put into the command that was typed.
+pub(crate) fn choices(error: &OpError) -> &[RunChoice] {
+    match error {
+        OpError::Ambiguous { choices, .. } => choices,
+        OpError::UnknownRun { near, .. } => near,
+        OpError::Resume { error, .. } => choices(error),
+        _ => &[],
+    }
+}
+
+/// Returns what to do about an error besides [`choices`], as exact commands if possible.
 pub(crate) fn hints(error: &OpError) -> Vec<String> {
     let one = |hint: String| vec![hint];
     match error {
@@ -183,17 +211,12 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
         OpError::NoSession { searched, .. } => {
             vec![format!("searched {searched}"), "to start one: piton run FILE".to_owned()]
         }
+        OpError::UnknownRun { near, .. } if !near.is_empty() => Vec::new(),
         OpError::UnknownRun { known, .. } if known.is_empty() => one("piton list --all".to_owned()),
-        OpError::UnknownRun { known, .. } => {
-            vec![format!("there are {}", known.join(", ")), "piton list --all".to_owned()]
-        }
-        OpError::Ambiguous { runs } => {
-            let row = |run: &ListedRun| {
-                let age =
-                    run.age_seconds.map_or_else(|| "unknown age".to_owned(), |age| format!("{} ago", human_age(age)));
-                format!("piton plan {}   # {}. {} ({}) - {age}", quoted(&run.path), run.number, run.id, run.position)
-            };
-            runs.iter().map(row).collect()
+        OpError::UnknownRun { known, .. } => vec![there_are(known), "piton list --all".to_owned()],
+        OpError::Ambiguous { .. } => Vec::new(),
+        OpError::StepNowhere { runs, .. } => {
+            runs.iter().take(NAMES_SHOWN).map(|run| format!("piton plan {}", quoted(run.as_str()))).collect()
         }
         OpError::Unreadable { findings, .. } => findings.iter().filter_map(|finding| finding.fix.clone()).collect(),
         OpError::UnknownStep { known, .. } if known.is_empty() => Vec::new(),

@@ -12,15 +12,19 @@ use super::report::Report;
 use super::select;
 use crate::engine;
 use crate::model::Action;
+use crate::model::Evidence;
 use crate::model::Finding;
 use crate::model::Next;
 use crate::model::Options;
 use crate::model::Progress;
+use crate::model::RelPath;
+use crate::model::Run;
 use crate::model::RunId;
 use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Verdict;
+use crate::model::natural;
 use crate::store::Scope;
 
 /// A row of the list with the location of its run.
@@ -32,6 +36,8 @@ pub(crate) struct Entry {
     pub(crate) shown: bool,
     /// Another living process drives it.
     pub(crate) is_driven: bool,
+    /// The names of its working folder and its branches, which are accepted as RUN.
+    pub(crate) aliases: Vec<String>,
 }
 
 /// Lists the runs of a project.
@@ -91,7 +97,8 @@ pub(crate) fn entries(ctx: &ProjectContext, locations: &[RunLocation]) -> Result
     }
     entries.sort_by(|a, b| {
         let age = |entry: &Entry| entry.row.age_seconds.unwrap_or(i64::MAX);
-        b.shown.cmp(&a.shown).then(age(a).cmp(&age(b))).then_with(|| a.row.state.cmp(&b.row.state))
+        let by_age = b.shown.cmp(&a.shown).then(age(a).cmp(&age(b)));
+        by_age.then_with(|| natural(&a.row.state, &b.row.state)).then_with(|| a.row.state.cmp(&b.row.state))
     });
     for (at, entry) in entries.iter_mut().enumerate() {
         entry.row.number = at + 1;
@@ -122,10 +129,16 @@ fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -> En
     };
     let Some(run) = &opened.loaded.run else {
         row.position = unreadable(&opened.loaded.findings);
-        return Entry { location: location.clone(), row, shown: true, is_driven: false };
+        return Entry { location: location.clone(), row, shown: true, is_driven: false, aliases: Vec::new() };
     };
     let evidence = ctx.evidence(opened, false);
-    let options = Options { mode: ctx.mode_of(run), age: ctx.project.config.age.clone(), ..Options::at(ctx.clock.now) };
+    let config = &ctx.project.config;
+    let options = Options {
+        mode: ctx.mode_of(run),
+        attempt_limit: config.limits.attempts,
+        age: config.age.clone(),
+        ..Options::at(ctx.clock.now)
+    };
     // No row shows a revision, a digest of every state file.
     let header = opened.header(run, String::new());
     let planned = engine::plan(run, header, &evidence, opened.loaded.findings.clone(), &options);
@@ -147,7 +160,20 @@ fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -> En
     row.age_band = planned.plan.age.band;
     row.progress = planned.plan.progress;
     let is_archived = matches!(run.status, RunStatus::Aborted | RunStatus::Archived);
-    Entry { location: location.clone(), row, shown: !over && !is_archived, is_driven: planned.live_owner }
+    let aliases = aliases(ctx, location, run, &evidence);
+    Entry { location: location.clone(), row, shown: !over && !is_archived, is_driven: planned.live_owner, aliases }
+}
+
+/// Returns the names of the run's working folder, of its branch, and of the branch that is checked out there.
+fn aliases(ctx: &ProjectContext, location: &RunLocation, run: &Run, evidence: &Evidence) -> Vec<String> {
+    let outside = (location.root != ctx.project.root).then(|| location.root.file_name()).flatten();
+    let folder = run.workspace.worktree.as_ref().map(RelPath::name).or(outside);
+    let has_own_folder = folder.is_some();
+    let checked_out = evidence.workspace.as_ref().filter(|_| has_own_folder).and_then(|found| found.branch.as_deref());
+    let names = folder.into_iter().chain(run.workspace.branch.as_deref()).chain(checked_out);
+    let mut names: Vec<String> = names.map(str::to_owned).collect();
+    names.dedup();
+    names
 }
 
 fn position(group: Option<&str>, next: &Next) -> String {

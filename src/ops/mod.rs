@@ -1,6 +1,7 @@
 //! The use cases, one file per verb. They return reports and never print.
 //!
-//! - `project_context` is the opened project; `select` finds the requested run in it, `run_history` its earlier checkpoints.
+//! - `project_context` is the opened project; `select` finds the requested run in it, `choice` lists those to choose from,
+//!   `run_history` has its earlier checkpoints.
 //! - `begin` and `change` record; `change` has the locked run, the only way to write a state: `draft` admits a change and computes
 //!   its edits, `record` writes what is kept beside a checkpoint, `log` the entry of a resume.
 //! - `report` is what the verbs return (`rollback` and `sessions` have their own), `error` and `exit` are how they fail.
@@ -10,6 +11,7 @@
 mod archive;
 mod begin;
 mod change;
+mod choice;
 mod cleanup;
 mod context;
 mod decide;
@@ -46,6 +48,7 @@ pub(crate) use begin::begin;
 pub(crate) use change::ChangeRequest;
 pub(crate) use change::change;
 pub(crate) use change::input;
+pub(crate) use choice::RunChoice;
 pub(crate) use cleanup::cleanup;
 #[cfg(any(test, fuzzing))]
 pub(crate) use context::assemble;
@@ -59,6 +62,7 @@ pub(crate) use draft::ChangeDraft;
 #[cfg(any(test, fuzzing))]
 pub(crate) use draft::PreparedChange;
 pub(crate) use error::OpError;
+pub(crate) use error::choices;
 pub(crate) use error::exit_of_error;
 pub(crate) use error::hints;
 pub(crate) use error::native_messages;

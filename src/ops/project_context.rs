@@ -54,6 +54,8 @@ pub(crate) struct Request {
     pub(crate) mode: Option<Mode>,
     /// RUN: id, number, or path.
     pub(crate) run: Option<String>,
+    /// STEP of a change, as typed: where several runs fit, the only one that has it is selected.
+    pub(crate) step: Option<String>,
     /// Prodigy's folder, if its sessions are to be included.
     pub(crate) prodigy_home: Option<String>,
 }
@@ -74,6 +76,8 @@ pub(crate) struct ProjectContext {
     pub(crate) run: Option<String>,
     /// RUN as an absolute path: only candidates at, below or around it match.
     pub(crate) run_path: Option<Utf8PathBuf>,
+    /// STEP of a change, as typed.
+    pub(crate) step: Option<String>,
     /// Prodigy's files, if included.
     prodigy: Option<Listing>,
 }
@@ -163,7 +167,8 @@ impl ProjectContext {
             (None, text) => text.as_deref().map(parse_mode).transpose()?,
         };
         let run = request.run.clone().filter(|_| run_path.is_none());
-        Ok(Self { project, environment, home, clock, is_time_given, asked_mode, run, run_path, prodigy })
+        let step = request.step.clone().filter(|step| !step.is_empty());
+        Ok(Self { project, environment, home, clock, is_time_given, asked_mode, run, run_path, step, prodigy })
     }
 
     /// Returns the current time, or the time that the caller gave.

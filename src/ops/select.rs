@@ -3,12 +3,12 @@
 use camino::Utf8Path;
 
 use super::OpError;
+use super::choice;
 use super::error::is_closed;
 use super::list;
 use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
-use super::report::ListedRun;
 use crate::dialect::StateHome;
 use crate::dialect::by_id;
 use crate::model::Mode;
@@ -132,27 +132,49 @@ fn named(ctx: &ProjectContext, locations: Vec<RunLocation>, wanted: &str) -> Res
         return Ok((*one).clone());
     }
     let listed = list::entries(ctx, &locations)?;
+    // The number of a run and its id come before the names of its folder and branch, which it may share with others.
     if let Ok(number) = wanted.parse::<usize>()
         && let Some(entry) = listed.iter().find(|entry| entry.row.number == number)
     {
         return Ok(entry.location.clone());
     }
-    let matches = |exact: bool| -> Vec<&list::Entry> {
-        let is = |entry: &&list::Entry| {
-            let id = entry.row.id.as_str();
-            if exact { id == wanted } else { id.to_lowercase().contains(&wanted.to_lowercase()) }
-        };
-        listed.iter().filter(is).collect()
-    };
-    for found in [matches(true), matches(false)] {
+    let contained = wanted.to_lowercase();
+    let is_id = |entry: &list::Entry| entry.row.id.as_str() == wanted;
+    let is_alias = |entry: &list::Entry| entry.aliases.iter().any(|alias| alias == wanted);
+    let is_part = |entry: &list::Entry| entry.row.id.as_str().to_lowercase().contains(&contained);
+    for fits in [&is_id as &dyn Fn(&list::Entry) -> bool, &is_alias, &is_part] {
+        let found: Vec<&list::Entry> = listed.iter().filter(|entry| fits(entry)).collect();
         match found.as_slice() {
             [] => {}
             [one] => return Ok(one.location.clone()),
-            many => return Err(ambiguous(many.iter().map(|entry| entry.row.clone()))),
+            many => return by_step(ctx, &listed, many, many),
         }
     }
     let known = listed.iter().map(|entry| entry.row.id.as_str().to_owned()).collect();
-    Err(OpError::UnknownRun { wanted: wanted.to_owned(), searched: ctx.project.root.as_str().to_owned(), known })
+    let near = choice::near(ctx, &listed, wanted);
+    let searched = ctx.project.root.as_str().to_owned();
+    Err(OpError::UnknownRun { wanted: wanted.to_owned(), searched, known, near })
+}
+
+/// Selects the only run that has the step that was typed, among these, else among all that a person chooses from.
+fn by_step(
+    ctx: &ProjectContext,
+    listed: &[list::Entry],
+    among: &[&list::Entry],
+    all: &[&list::Entry],
+) -> Result<RunLocation, OpError> {
+    let Some(step) = &ctx.step else { return Err(ambiguous(ctx, listed, all)) };
+    if let [one] = choice::with_step(ctx, among, step)?.as_slice() {
+        return Ok(one.location.clone());
+    }
+    match choice::with_step(ctx, all, step)?.as_slice() {
+        [] => {
+            let runs = all.iter().map(|entry| entry.row.id.clone()).collect();
+            Err(OpError::StepNowhere { step: step.clone(), runs })
+        }
+        [one] => Ok(one.location.clone()),
+        many => Err(ambiguous(ctx, listed, many)),
+    }
 }
 
 /// Selects among several runs: the only unfinished one with work left, else the only one that its system ranks first.
@@ -183,12 +205,12 @@ fn single_open(ctx: &ProjectContext, locations: Vec<RunLocation>) -> Result<RunL
         [] => match listed.as_slice() {
             [one] => Ok(one.location.clone()),
             _ if listed.iter().all(|entry| entry.row.verdict == Verdict::Complete) && !listed.is_empty() => {
-                Err(ambiguous(listed.iter().map(|entry| entry.row.clone())))
+                Err(ambiguous(ctx, &listed, &listed.iter().collect::<Vec<_>>()))
             }
             all => Err(OpError::NoRun { searched: list::searched(ctx, all.len()), findings: Vec::new() }),
         },
         // A person who has to choose sees the implied ones too.
-        _ => Err(ambiguous(all.iter().map(|entry| entry.row.clone()))),
+        stated => by_step(ctx, &listed, stated, &all),
     }
 }
 
@@ -206,6 +228,7 @@ fn newest<'a>(open: &[&'a list::Entry]) -> Option<&'a list::Entry> {
     ranked.into_iter().min_by_key(|(rank, _)| *rank).map(|(_, entry)| entry)
 }
 
-fn ambiguous(rows: impl Iterator<Item = ListedRun>) -> OpError {
-    OpError::Ambiguous { runs: rows.collect() }
+fn ambiguous(ctx: &ProjectContext, listed: &[list::Entry], among: &[&list::Entry]) -> OpError {
+    let runs = among.iter().map(|entry| entry.row.clone()).collect();
+    OpError::Ambiguous { runs, choices: choice::choices(ctx, listed, among) }
 }

@@ -91,7 +91,7 @@ const CASES: [Case; 12] = [
         project: projects::both,
         words: &["plan"],
         says: "2",
-        hints: "piton plan $ROOT/.worktree/user-auth/.workflow-state.json",
+        hints: "piton plan user-auth   # 1. Phase 2: ",
     },
     Case {
         code: 9,

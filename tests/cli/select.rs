@@ -53,23 +53,102 @@ fn the_run_of_the_current_folder_is_selected() {
     assert_eq!(run_of(&inside), "WFS-user-auth");
 }
 
-#[test]
-fn several_runs_are_listed_with_the_commands_that_choose() {
-    let sandbox = projects::both();
-    for words in [&["plan"][..], &["begin", "3"], &["resume"], &["status"], &["history"], &["archive", "--yes"]] {
-        let before = sandbox.tree();
-        let error = document(&sandbox.piton(words.iter().copied()).run().expect_code(8));
-        let hints: Vec<&str> =
-            error["error"]["hints"].as_array().unwrap().iter().map(|hint| hint.as_str().unwrap()).collect();
-        assert_eq!(hints.len(), 2, "{error}");
-        for hint in hints {
-            let command = hint.split('#').next().unwrap().trim().replace("$ROOT", sandbox.root().as_str());
-            let chosen: Vec<&str> = command.split(' ').skip(1).collect();
-            sandbox.piton(chosen).run().expect_code(0);
-        }
-        assert_eq!(before.changes(&sandbox.tree()), [] as [&str; 0], "{words:?}");
+/// Returns the hints of an error.
+fn hints(output: &Output) -> Vec<String> {
+    let error = document(output);
+    let hints = error["error"]["hints"].as_array().expect("hints are a list");
+    hints.iter().map(|hint| hint.as_str().expect("a hint is a text").to_owned()).collect()
+}
+
+/// Runs a printed command in a shell, at the time of the tests.
+fn run_printed(sandbox: &Sandbox, hint: &str) -> Output {
+    let command = hint.replace("$ROOT", sandbox.root().as_str());
+    let command = command.replacen("piton", env!("CARGO_BIN_EXE_piton"), 1);
+    sandbox.tool("/bin/sh", ["-c", &command]).env("PITON_NOW", crate::support::NOW).run()
+}
+
+/// Starts two nine-step runs with the same steps.
+fn twins() -> Sandbox {
+    let sandbox = Sandbox::with_git();
+    for feature in ["quotes", "orders"] {
+        sandbox.piton(["start", "nine-step", "--feature", feature, "--phases", "1"]).run().expect_code(0);
     }
-    sandbox.piton(["plan", "auth"]).run().expect_code(8);
+    sandbox
+}
+
+#[test]
+fn several_runs_are_listed_with_the_command_that_was_typed() {
+    for (typed, printed) in [
+        (&["plan"][..], "piton plan user-auth"),
+        (&["resume", "--yes"], "piton resume user-auth --yes"),
+        (&["status"], "piton status user-auth"),
+        (&["history"], "piton history user-auth"),
+        (&["archive", "--yes"], "piton archive user-auth --yes"),
+        (&["context", "--budget", "900"], "piton context user-auth --budget 900"),
+        (&["plan", "auth", "--retry"], "piton plan user-auth --retry"),
+        (&["plan", "--format", "json"], "piton plan user-auth"),
+        (&["pause", "--run", "auth", "--reason", "it's late"], r"piton pause user-auth --reason 'it'\''s late'"),
+        (&["validate", "auth"], "piton validate user-auth"),
+        (&["begin", "--agent", "a b"], "piton begin --run user-auth --agent 'a b'"),
+    ] {
+        let sandbox = projects::both();
+        let before = sandbox.tree();
+        let asked = sandbox.piton(typed.iter().copied()).run().expect_code(8);
+        assert_eq!(before.changes(&sandbox.tree()), [] as [&str; 0], "{typed:?}");
+        let hints = hints(&asked);
+        assert_eq!(hints[0].split("   # ").next(), Some(printed), "{asked}");
+        assert_eq!(hints[0].split("   # ").nth(1), Some("1. Phase 2: return 2:3 (Implementation), 30 minutes ago"));
+        assert_eq!(hints.len(), 2, "{asked}");
+        for hint in hints {
+            run_printed(&sandbox, &hint).expect_code(0);
+        }
+    }
+}
+
+#[test]
+fn a_step_that_several_runs_have_is_asked_about() {
+    let sandbox = twins();
+    for typed in [
+        &["begin", "1:1"][..],
+        &["finish", "1:1", "--output", "a", "b"],
+        &["skip", "1:1", "--reason", "-"],
+        &["approve", "1:2.5", "--by", "Kim"],
+        &["accept", "1:2", "--note", "-x"],
+    ] {
+        let asked = sandbox.piton(typed.iter().copied()).run().expect_code(8);
+        let hints = hints(&asked);
+        let of = |run: &str| {
+            let rest = typed[2..].join(" ").replace("--note -x", "--note='-x'").replace("--reason -", "--reason='-'");
+            let rest = if rest.is_empty() { rest } else { format!(" {rest}") };
+            format!("piton {} {} --run {run}{rest}", typed[0], typed[1])
+        };
+        let commands: Vec<&str> = hints.iter().filter_map(|hint| hint.split("   # ").next()).collect();
+        assert_eq!(commands, [of("orders"), of("quotes")], "{asked}");
+    }
+    let begin = hints(&sandbox.piton(["begin", "1:1"]).run());
+    run_printed(&sandbox, &begin[1]).expect_code(0);
+    assert!(sandbox.read(".plan/quotes.workflow-state.json").contains("in_progress"));
+    assert!(!sandbox.read(".plan/orders.workflow-state.json").contains("in_progress"));
+}
+
+#[test]
+fn the_only_run_that_has_a_step_is_taken() {
+    let sandbox = projects::both();
+    let finished = sandbox.piton(["finish", "impl-002"]).run().expect_code(0);
+    assert_eq!(finished.at("/data/run"), "WFS-user-auth");
+    let begun = sandbox.piton(["begin", "2:3"]).run().expect_code(0);
+    assert_eq!(begun.at("/data/run"), "user-auth");
+    let change = r#"{"change": "finish", "step": "2:3", "status": "completed"}"#;
+    let finished = sandbox.piton(["finish", "--json", "-"]).stdin(change).run().expect_code(0);
+    assert_eq!(finished.at("/data/run"), "user-auth");
+
+    let before = sandbox.tree();
+    let nowhere = sandbox.piton(["begin", "9:9"]).run().expect_code(3);
+    assert_eq!(nowhere.at("/error/message"), "no open run has a step `9:9`");
+    for hint in hints(&nowhere) {
+        run_printed(&sandbox, &hint).expect_code(0);
+    }
+    assert_eq!(before.changes(&sandbox.tree()), [] as [&str; 0]);
 }
 
 #[test]
@@ -79,14 +158,59 @@ fn numbers_and_paths_with_blanks_and_quotes_are_quoted() {
         let state = format!(".worktree/it's {name}/.workflow-state.json");
         sandbox.file(&state, &projects::nine_step().read(NINE_STEP));
     }
+    // Both have the same name, so a path selects.
     let output = sandbox.piton(["plan"]).run().expect_code(8);
     let hint = output.at("/error/hints/0").as_str().unwrap().to_owned();
     assert!(hint.starts_with(r"piton plan '$ROOT/.worktree/it'\''s one/.workflow-state.json'"), "{hint}");
-    let command = hint.replace("$ROOT", sandbox.root().as_str()).replacen("piton", env!("CARGO_BIN_EXE_piton"), 1);
-    sandbox.tool("/bin/sh", ["-c", &command]).env("PITON_NOW", crate::support::NOW).run().expect_code(9);
+    assert!(hint.contains("# 1. user-auth, Phase 2: "), "{hint}");
+    run_printed(&sandbox, &hint).expect_code(9);
     sandbox.piton(["plan", ".worktree/it's two"]).run().expect_code(9);
     let output = sandbox.piton(["--project", ".worktree/it's two", "plan"]).run().expect_code(9);
     assert_eq!(output.at("/data/run/worktree"), ".worktree/it's two");
+}
+
+#[test]
+fn a_folder_and_a_branch_are_names_of_a_run() {
+    let sandbox = twins();
+    sandbox.worktree(".worktree/feat-quotes", "work/quotes");
+    let state = sandbox.read(".plan/quotes.workflow-state.json");
+    sandbox.remove(".plan/quotes.workflow-state.json");
+    sandbox.file(".worktree/feat-quotes/.workflow-state.json", &state.replace("feature/quotes", "work/quotes"));
+    for (typed, id) in [("feat-quotes", "quotes"), ("work/quotes", "quotes"), ("feature/orders", "orders")] {
+        assert_eq!(run_of(&sandbox.piton(["plan", typed]).run()), id, "{typed}");
+        let status = sandbox.piton(["status", typed]).run().expect_code(0);
+        assert_eq!(status.at("/data/run"), id, "{typed}");
+    }
+    sandbox.piton(["pause", "--run", "feat-quotes"]).run().expect_code(0);
+    assert!(sandbox.read(".worktree/feat-quotes/.workflow-state.json").contains("paused"));
+    // A branch of two runs does not select one of them.
+    let orders = sandbox.read(".plan/orders.workflow-state.json");
+    sandbox.file(".plan/orders.workflow-state.json", &orders.replace("feature/orders", "work/quotes"));
+    sandbox.piton(["plan", "work/quotes"]).run().expect_code(8);
+}
+
+#[test]
+fn a_typo_is_answered_with_the_nearest_names() {
+    let sandbox = twins();
+    let asked = sandbox.piton(["begin", "1:1", "--run", "qotes"]).run().expect_code(3);
+    assert_eq!(asked.at("/error/message"), "no run `qotes` in $ROOT; did you mean quotes?");
+    let command = hints(&asked);
+    assert_eq!(command.len(), 1, "{asked}");
+    assert!(command[0].starts_with("piton begin 1:1 --run quotes   # "), "{asked}");
+    run_printed(&sandbox, &command[0]).expect_code(0);
+
+    let by_branch = sandbox.piton(["plan", "faeture/orders"]).run().expect_code(3);
+    assert!(hints(&by_branch)[0].starts_with("piton plan orders   # "), "{by_branch}");
+
+    sandbox.piton(["start", "nine-step", "--feature", "quoted", "--phases", "1"]).run().expect_code(0);
+    let asked = sandbox.piton(["status", "quoten"]).run().expect_code(3);
+    assert_eq!(asked.at("/error/message"), "no run `quoten` in $ROOT; did you mean quoted or quotes?");
+    for hint in hints(&asked) {
+        run_printed(&sandbox, &hint).expect_code(0);
+    }
+
+    let far = sandbox.piton(["status", "something-else"]).run().expect_code(3);
+    assert_eq!(hints(&far), ["there are orders, quoted, quotes", "piton list --all"]);
 }
 
 #[test]

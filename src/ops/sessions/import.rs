@@ -38,7 +38,7 @@ pub(crate) fn import(ctx: &ProjectContext, id: &str, in_place: bool) -> Result<R
     let Some(location) = guests.iter().find(|location| location.candidate.name == id) else {
         let known = guests.iter().map(|location| location.candidate.name.clone()).collect();
         let searched = ctx.prodigy_home().map_or_else(|| "no home of Prodigy".to_owned(), ToString::to_string);
-        return Err(OpError::UnknownRun { wanted: id.to_owned(), searched, known });
+        return Err(OpError::UnknownRun { wanted: id.to_owned(), searched, known, near: Vec::new() });
     };
     refuse_twice(ctx, &locations, id)?;
     let opened = ctx.read(location)?;

@@ -114,7 +114,7 @@ fn named(ctx: &ProjectContext, id: Option<&str>) -> Result<RunLocation, OpError>
     found.retain(|location| location.candidate.name.contains(id) && !id.is_empty());
     match found.len() {
         1 => Ok(found.remove(0)),
-        _ => Err(OpError::UnknownRun { wanted: id.to_owned(), searched, known }),
+        _ => Err(OpError::UnknownRun { wanted: id.to_owned(), searched, known, near: Vec::new() }),
     }
 }
 

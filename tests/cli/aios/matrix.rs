@@ -275,7 +275,8 @@ fn several_states_are_reported_verbatim_with_numbers_that_work() {
   2. QA Loop for story 2.1 -- Interrupted 30 minutes ago -- Iteration 2/5
 
 Which would you like to resume? (1-2, or \"none\" to start fresh)
-→ piton plan "
+→ piton plan NUMBER
+"
         ),
         "{output}"
     );

@@ -86,9 +86,9 @@ fn several_runs_are_listed_newest_first_without_a_guess() {
     code: 8
     ----- stderr -----
     ⚠️  Found interrupted workflows: 3. Choose one
-    → piton plan $ROOT/.worktree/new/.workflow-state.json   # 1. new (Phase 2: run 2:4 (Code review)) - 2 minutes ago
-    → piton plan $ROOT/.worktree/quotes/.workflow-state.json   # 2. quotes (Phase 2: run 2:4 (Code review)) - 30 minutes ago
-    → piton plan $ROOT/.worktree/old/.workflow-state.json   # 3. old (Phase 2: run 2:4 (Code review)) - 2 days ago
+    → piton plan new   # 1. Phase 2: run 2:4 (Code review), 2 minutes ago
+    → piton plan quotes   # 2. Phase 2: run 2:4 (Code review), 30 minutes ago
+    → piton plan old   # 3. Phase 2: run 2:4 (Code review), 2 days ago
     ");
     let list = piton(&sandbox, 0, ["list"]);
     let runs = list.at("/data/runs");

@@ -125,7 +125,10 @@ fn a_target_comes_as_json_too_and_insists_on_its_revision() {
 fn a_run_of_several_is_named_and_an_unreadable_one_is_repaired_first() {
     let sandbox = projects::both();
     let refused = rollback(&sandbox, 8, &["--to", "1"]);
-    assert!(refused["error"]["hints"][0].as_str().unwrap().starts_with("piton plan"), "{refused}");
+    assert!(
+        refused["error"]["hints"][0].as_str().unwrap().starts_with("piton rollback user-auth --to 1 "),
+        "{refused}"
+    );
     let data = rollback(&sandbox, 9, &["user-auth", "--to", "1"])["data"].clone();
     assert_eq!(data["run"], "user-auth");
     assert_eq!(rollback(&sandbox, 9, &["--run", "user-auth", "--to", "1"])["data"]["run"], "user-auth");

@@ -1,0 +1,90 @@
+//! What a caller chooses from where RUN fits several runs or none.
+
+use super::OpError;
+use super::list::Entry;
+use super::project_context::ProjectContext;
+use crate::model::RunId;
+use crate::model::clean_line;
+use crate::model::human_age;
+use crate::model::nearness;
+use crate::store;
+
+/// Number of similar names that are suggested.
+const NEAR_SHOWN: usize = 5;
+const REMARK_CHARS: usize = 160;
+
+/// A run to choose: the CLI repeats the command that was typed with this run.
+#[derive(Clone, Debug)]
+pub(crate) struct RunChoice {
+    pub(crate) id: RunId,
+    /// Selects the run as RUN: its name, or its path where the name is not unique.
+    pub(crate) run: String,
+    /// Its number, position and age, for people.
+    pub(crate) remark: String,
+}
+
+/// Returns the choices for some of the listed runs.
+pub(super) fn choices(ctx: &ProjectContext, listed: &[Entry], among: &[&Entry]) -> Vec<RunChoice> {
+    among.iter().map(|entry| choice(ctx, listed, entry)).collect()
+}
+
+fn choice(ctx: &ProjectContext, listed: &[Entry], entry: &Entry) -> RunChoice {
+    let row = &entry.row;
+    let age = row.age_seconds.map_or_else(|| "unknown age".to_owned(), |age| format!("{} ago", human_age(age)));
+    let is_named = is_unique(ctx, listed, entry);
+    let (run, name) = match is_named {
+        true => (row.id.as_str().to_owned(), String::new()),
+        false => (row.path.clone(), format!("{}, ", row.id)),
+    };
+    let remark = clean_line(&format!("{}. {name}{}, {age}", row.number, row.position), REMARK_CHARS);
+    RunChoice { id: row.id.clone(), run, remark }
+}
+
+/// Tells whether the id of a run selects it and nothing else.
+fn is_unique(ctx: &ProjectContext, listed: &[Entry], entry: &Entry) -> bool {
+    let id = entry.row.id.as_str();
+    let is_named = |entry: &Entry| entry.location.candidate.name == id;
+    let is_only = match listed.iter().filter(|other| is_named(other)).count() {
+        0 => listed.iter().filter(|other| other.row.id.as_str() == id).count() == 1 && id.parse::<usize>().is_err(),
+        1 => is_named(entry),
+        _ => false,
+    };
+    // A path selects among the runs at that path only, and other runs may have the same name.
+    let is_whole = ctx.run_path.is_none();
+    is_only && is_whole && !id.is_empty() && store::existing_path(&ctx.project.cwd, id).is_none()
+}
+
+/// Returns the runs with a name, folder or branch similar to the typed one, the most similar first.
+pub(super) fn near(ctx: &ProjectContext, listed: &[Entry], wanted: &str) -> Vec<RunChoice> {
+    let distance = |entry: &Entry| {
+        let names = [entry.row.id.as_str(), entry.location.candidate.name.as_str()];
+        let names = names.into_iter().chain(entry.aliases.iter().map(String::as_str));
+        names.filter_map(|name| nearness(wanted, name)).min()
+    };
+    let mut near: Vec<(usize, &Entry)> = listed.iter().filter_map(|entry| Some((distance(entry)?, entry))).collect();
+    near.sort_by_key(|(distance, entry)| (*distance, entry.row.number));
+    let near: Vec<&Entry> = near.into_iter().take(NEAR_SHOWN).map(|(_, entry)| entry).collect();
+    choices(ctx, listed, &near)
+}
+
+/// Returns the runs that have a step of this name.
+pub(super) fn with_step<'a>(
+    ctx: &ProjectContext,
+    entries: &[&'a Entry],
+    step: &str,
+) -> Result<Vec<&'a Entry>, OpError> {
+    let mut having = Vec::new();
+    for entry in entries {
+        let opened = ctx.read(&entry.location)?;
+        if opened.loaded.run.as_ref().is_some_and(|run| run.resolve(step).is_some()) {
+            having.push(*entry);
+        }
+    }
+    Ok(having)
+}
+
+/// Returns a question with the similar names; empty if there are none.
+pub(super) fn did_you_mean(near: &[RunChoice]) -> String {
+    let names: Vec<&str> = near.iter().map(|choice| choice.id.as_str()).collect();
+    if names.is_empty() { String::new() } else { format!("; did you mean {}?", names.join(" or ")) }
+}
