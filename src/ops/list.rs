@@ -25,6 +25,7 @@ use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Verdict;
 use crate::model::natural;
+use crate::store;
 use crate::store::Scope;
 
 /// A row of the list with the location of its run.
@@ -131,7 +132,11 @@ fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -> En
         row.position = unreadable(&opened.loaded.findings);
         return Entry { location: location.clone(), row, shown: true, is_driven: false, aliases: Vec::new() };
     };
-    let evidence = ctx.evidence(opened, false);
+    let mut evidence = ctx.evidence(opened, false);
+    // Where `plan` stops at the wrong branch or misses a document, so does the list. These are files: git is not started.
+    ctx.inspect_workspace(opened, &mut evidence);
+    let root = opened.files.main_root.as_ref().unwrap_or(&opened.files.root);
+    store::inspect_files(root, &opened.loaded.wanted.documents, &mut evidence);
     let config = &ctx.project.config;
     let options = Options {
         mode: ctx.mode_of(run),

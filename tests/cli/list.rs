@@ -118,3 +118,23 @@ fn a_wrong_setting_names_its_line_and_the_nearest_key() {
     assert!(error["error"]["message"].as_str().unwrap().starts_with("PITON_LIMITS_ATTEMPTS: "), "{error}");
     sandbox.bytes("piton.toml", b"mode = \"\xff\"\n").piton(["list"]).run().expect_code(4);
 }
+
+#[test]
+fn a_run_on_the_wrong_branch_has_the_verdict_of_its_plan() {
+    let sandbox = Sandbox::with_git();
+    sandbox.worktree(".worktree/user-auth", "feature/user-auth");
+    let state = projects::nine_step().read(projects::NINE_STEP);
+    sandbox.file(projects::NINE_STEP, &state.replacen('{', "{\"branch_name\": \"feature/user-auth\",", 1));
+    let verdicts = |code: i32| {
+        // Without git on the PATH: the list reads files only.
+        let listed = sandbox.piton(["list"]).without_git().run().expect_code(0).at("/data/runs/0/verdict");
+        let planned = sandbox.piton(["plan"]).run().expect_code(code).at("/data/verdict");
+        (listed, planned)
+    };
+    assert_eq!(verdicts(9), ("confirm".into(), "confirm".into()));
+    sandbox.file(".plan/user-auth_plan.md", "# Plan\n");
+    assert_eq!(verdicts(0), ("resume".into(), "resume".into()));
+    sandbox.git_in(".worktree/user-auth", ["checkout", "--quiet", "-b", "other"]);
+    assert_eq!(verdicts(9), ("blocked".into(), "blocked".into()));
+    assert_eq!(sandbox.piton(["status", "other"]).run().expect_code(9).at("/data/run"), "user-auth");
+}
