@@ -136,7 +136,7 @@ pub(super) enum Verb {
     Restore(Restore),
     /// Repair an unreadable state: propose the newest readable checkpoint, or a state rebuilt from evidence
     Repair(Repair),
-    /// Archive the state of a finished or declined run
+    /// Archive the state of a finished or aborted run
     Archive(Archive),
     /// Show which program is used, and configure the client: permissions, status line
     Setup(Setup),

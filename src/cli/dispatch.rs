@@ -55,7 +55,10 @@ pub(super) fn run(cli: &Cli, words: &[OsString]) -> Exit {
         },
         Err(error) => {
             let format = format_of(&cli.global, &cli.verb).unwrap_or_else(|_| usual_format());
-            error::report(&error.with_command(&TypedCommand::new(words), format), format)
+            let error = error.with_command(&TypedCommand::new(words), format);
+            let starts_runs = !matches!(cli.verb, Verb::Sessions(_));
+            let error = if starts_runs { error.with_starts(&request(&cli.global, None)) } else { error };
+            error::report(&error, format)
         }
     }
 }

@@ -12,6 +12,8 @@ use crate::model::FindingCode;
 use crate::ops;
 use crate::ops::Exit;
 use crate::ops::OpError;
+use crate::ops::ProjectContext;
+use crate::ops::Request;
 use crate::ops::RunChoice;
 use crate::runner::ProblemKind;
 use crate::runner::RunError;
@@ -26,6 +28,7 @@ pub(super) struct CliError {
     native_messages: Vec<String>,
     /// The runs to choose from; each becomes a hint with the command that was typed.
     choices: Vec<RunChoice>,
+    found_no_run: bool,
     hints: Vec<String>,
     findings: Vec<Finding>,
 }
@@ -40,6 +43,7 @@ impl CliError {
             findings: Vec::new(),
             native_messages: Vec::new(),
             choices: Vec::new(),
+            found_no_run: false,
         }
     }
 
@@ -82,6 +86,7 @@ impl CliError {
                     findings: problem.findings,
                     native_messages: Vec::new(),
                     choices: Vec::new(),
+                    found_no_run: false,
                 }
             }
         }
@@ -103,6 +108,7 @@ impl CliError {
             findings: Vec::new(),
             native_messages: Vec::new(),
             choices: Vec::new(),
+            found_no_run: false,
         }
     }
 
@@ -116,6 +122,7 @@ impl CliError {
             findings: Vec::new(),
             native_messages: Vec::new(),
             choices: Vec::new(),
+            found_no_run: false,
         }
     }
 
@@ -132,11 +139,22 @@ impl CliError {
         self
     }
 
+    /// Adds the ways to start a run where none was found.
+    pub(super) fn with_starts(mut self, request: &Request) -> Self {
+        if self.found_no_run
+            && let Ok(ctx) = ProjectContext::open(request)
+        {
+            self.hints.extend(ops::ways_to_start(&ctx));
+        }
+        self
+    }
+
     pub(super) fn of(error: OpError) -> Self {
         let exit = ops::exit_of_error(&error);
         let hints = ops::hints(&error);
         let native_messages = ops::native_messages(&error);
         let choices = ops::choices(&error).to_vec();
+        let found_no_run = ops::found_no_run(&error);
         let findings = match &error {
             OpError::NoRun { findings, .. }
             | OpError::NoSession { findings, .. }
@@ -150,9 +168,17 @@ impl CliError {
         match own {
             Some(own) => {
                 let hints = own.fix.into_iter().chain(hints).collect();
-                Self { exit, error: anyhow::Error::msg(own.message), hints, findings, native_messages, choices }
+                Self {
+                    exit,
+                    error: anyhow::Error::msg(own.message),
+                    hints,
+                    findings,
+                    native_messages,
+                    choices,
+                    found_no_run,
+                }
             }
-            None => Self { exit, error: error.into(), hints, findings, native_messages, choices },
+            None => Self { exit, error: error.into(), hints, findings, native_messages, choices, found_no_run },
         }
     }
 }
@@ -166,6 +192,7 @@ impl From<anyhow::Error> for CliError {
             findings: Vec::new(),
             native_messages: Vec::new(),
             choices: Vec::new(),
+            found_no_run: false,
         }
     }
 }
@@ -179,6 +206,7 @@ impl From<std::io::Error> for CliError {
             findings: Vec::new(),
             native_messages: Vec::new(),
             choices: Vec::new(),
+            found_no_run: false,
         }
     }
 }

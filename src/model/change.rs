@@ -231,6 +231,11 @@ pub(crate) struct Interruption {
     pub(crate) reason: String,
 }
 
+impl Interruption {
+    /// The reason of a pause for which a person gave no other.
+    pub(crate) const PAUSED: &'static str = "paused by the user";
+}
+
 /// The kind of an interruption (docs/formats/ccw.md#interruptions-and-strategies has the vocabulary of the first five).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

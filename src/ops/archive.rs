@@ -11,12 +11,14 @@ use super::report::ArchiveReport;
 use super::report::Body;
 use super::report::Report;
 use super::select;
+use super::start;
 use crate::dialect::Moved;
 use crate::dialect::Register;
 use crate::engine;
 use crate::model::Edit;
 use crate::model::RelPath;
 use crate::model::RunId;
+use crate::model::RunStatus;
 use crate::model::Verdict;
 use crate::store;
 use crate::store::RunLock;
@@ -27,7 +29,8 @@ pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report, OpError
     let opened = ctx.read(&location)?;
     if let (Some(run), false) = (&opened.loaded.run, yes) {
         let planned = plan::planned(ctx, &opened, run, &PlanRequest::default())?;
-        if planned.plan.verdict != Verdict::Complete {
+        // Who aborted a run has decided that its open steps stay open.
+        if planned.plan.verdict != Verdict::Complete && run.status != RunStatus::Aborted {
             let open = planned.plan.progress.total - planned.plan.progress.done;
             let id = engine::quoted(run.id.as_str());
             return Err(OpError::NotConfirmed {
@@ -47,7 +50,8 @@ pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report, OpError
         });
     }
     let to = archive_run(ctx, &location)?;
-    Ok(Report::ok(Body::Archive(ArchiveReport { run: RunId::new(&location.candidate.name), to })))
+    let next = start::again(ctx, &opened).unwrap_or_else(|| "piton list".to_owned());
+    Ok(Report::ok(Body::Archive(ArchiveReport { run: RunId::new(&location.candidate.name), to, next })))
 }
 
 /// Moves the state into the archive of its system, if it has one, else into the data folder.

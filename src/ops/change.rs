@@ -5,6 +5,8 @@ use serde_json::Value;
 use super::OpError;
 use super::draft::ChangeDraft;
 use super::draft::PreparedChange;
+use super::lifecycle;
+use super::lifecycle::Lifecycle;
 use super::plan;
 use super::plan::PlanRequest;
 use super::project_context::OpenedRun;
@@ -491,10 +493,10 @@ fn message(kind: &ChangeKind) -> String {
     }
 }
 
-/// Reports what was written and the next command.
+/// Reports what was written and the command that fits next.
 pub(super) fn report(ctx: &ProjectContext, opened: &OpenedRun, written: Written) -> Report {
     let revision = opened.revision();
-    let next = next_command(ctx, opened, &revision);
+    let next = next_command(ctx, opened, &revision, written.change);
     let body = Body::Checkpoint(Box::new(CheckpointReport {
         files: written.files(),
         run: crate::model::RunId::new(&written.run),
@@ -509,7 +511,7 @@ pub(super) fn report(ctx: &ProjectContext, opened: &OpenedRun, written: Written)
     Report { findings: written.findings, ..Report::ok(body) }
 }
 
-fn next_command(ctx: &ProjectContext, opened: &OpenedRun, revision: &str) -> Option<String> {
+fn next_command(ctx: &ProjectContext, opened: &OpenedRun, revision: &str, change: &str) -> Option<String> {
     let run = opened.loaded.run.as_ref()?;
     let evidence = Evidence { owner: Owner::None, ..ctx.evidence(opened, false) };
     let options = Options { attempt_limit: ctx.project.config.limits.attempts, ..Options::at(ctx.clock.now) };
@@ -520,6 +522,17 @@ fn next_command(ctx: &ProjectContext, opened: &OpenedRun, revision: &str) -> Opt
     if opened.dialect.state_home() == StateHome::Home {
         // Its steps are run by a resume.
         return Some(planned.plan.commands.resume.unwrap_or_else(plan));
+    }
+    let (lifecycle, now) = (Lifecycle::of(opened, run, &planned.plan), ctx.clock.now);
+    // The states of some systems have no word for a pause or an abort.
+    match change {
+        _ if lifecycle.stage.is_over() => return lifecycle.command(opened, run, &planned.plan, now),
+        "pause" => return Some(format!("piton resume {}", engine::quoted(run.id.as_str()))),
+        "abort" => {
+            let archive = lifecycle::archive_command(opened, run, now);
+            return archive.map(|command| format!("{command} --yes")).or_else(|| Some(plan()));
+        }
+        _ => {}
     }
     Some(planned.plan.commands.begin.unwrap_or_else(plan))
 }

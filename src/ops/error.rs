@@ -179,6 +179,16 @@ pub(crate) fn choices(error: &OpError) -> &[RunChoice] {
     }
 }
 
+/// Tells whether the project has no run, so that the ways to start one are the way out.
+pub(crate) fn found_no_run(error: &OpError) -> bool {
+    match error {
+        OpError::NoRun { findings, .. } => !findings.iter().any(is_closed),
+        OpError::UnknownRun { known, .. } => known.is_empty(),
+        OpError::Resume { error, .. } => found_no_run(error),
+        _ => false,
+    }
+}
+
 /// Returns what to do about an error besides [`choices`], as exact commands if possible.
 pub(crate) fn hints(error: &OpError) -> Vec<String> {
     let one = |hint: String| vec![hint];
@@ -203,16 +213,16 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
         }
         OpError::Store(StoreError::Config { .. }) => one("piton schema config".to_owned()),
         OpError::Store(StoreError::Unreadable { .. } | StoreError::NotText { .. }) | OpError::Path(_) => Vec::new(),
-        OpError::NoRun { searched, .. } => vec![
-            format!("searched {searched}"),
-            "to look elsewhere: piton --project DIR list".to_owned(),
-            "to start one: piton start nine-step --feature NAME, or /workflow-exec".to_owned(),
-        ],
+        OpError::NoRun { searched, .. } => {
+            vec![format!("searched {searched}"), "to look elsewhere: piton --project DIR list".to_owned()]
+        }
         OpError::NoSession { searched, .. } => {
             vec![format!("searched {searched}"), "to start one: piton run FILE".to_owned()]
         }
         OpError::UnknownRun { near, .. } if !near.is_empty() => Vec::new(),
-        OpError::UnknownRun { known, .. } if known.is_empty() => one("piton list --all".to_owned()),
+        OpError::UnknownRun { known, .. } if known.is_empty() => {
+            one("to look elsewhere: piton --project DIR list".to_owned())
+        }
         OpError::UnknownRun { known, .. } => vec![there_are(known), "piton list --all".to_owned()],
         OpError::Ambiguous { .. } => Vec::new(),
         OpError::StepNowhere { runs, .. } => {

@@ -2,6 +2,8 @@
 
 use super::Exit;
 use super::OpError;
+use super::lifecycle::Lifecycle;
+use super::lifecycle::Stage;
 use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
@@ -11,16 +13,17 @@ use super::report::ListedRun;
 use super::report::Report;
 use super::select;
 use crate::engine;
-use crate::model::Action;
+use crate::model::AgeBand;
 use crate::model::Evidence;
 use crate::model::Finding;
+use crate::model::InterruptionKind;
 use crate::model::Next;
 use crate::model::Options;
+use crate::model::Plan;
 use crate::model::Progress;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunId;
-use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Verdict;
@@ -120,6 +123,7 @@ fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -> En
         title: location.candidate.name.clone(),
         position: String::new(),
         verdict: Verdict::Blocked,
+        lifecycle: Lifecycle::open(),
         cause: None,
         age_seconds: None,
         age_band: None,
@@ -127,6 +131,7 @@ fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -> En
         state,
         path,
         native_row: None,
+        is_cut_off: true,
     };
     let Some(run) = &opened.loaded.run else {
         row.position = unreadable(&opened.loaded.findings);
@@ -147,15 +152,15 @@ fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -> En
     // No row shows a revision, a digest of every state file.
     let header = opened.header(run, String::new());
     let planned = engine::plan(run, header, &evidence, opened.loaded.findings.clone(), &options);
-    let merges = planned.plan.next.iter().any(|next| next.action == Action::Merge);
-    let over = planned.plan.verdict == Verdict::Complete && !merges;
+    row.lifecycle = Lifecycle::of(opened, run, &planned.plan);
+    row.is_cut_off = is_cut_off(row.lifecycle.stage, &planned.plan);
     row.id = run.id.clone();
     row.title.clone_from(&run.title);
     row.position =
         planned.plan.next.first().map_or_else(|| "nothing left".to_owned(), |next| position(run.group_of(next), next));
     if planned.plan.verdict == Verdict::Nothing {
         row.position = "nothing to do".to_owned();
-    } else if planned.plan.next.is_empty() && !over {
+    } else if planned.plan.next.is_empty() && row.lifecycle.stage != Stage::Finished {
         row.position = planned.findings.first().map_or_else(|| "blocked".to_owned(), |finding| finding.message.clone());
     }
     row.native_row = opened.dialect.list_row(run, &planned.plan);
@@ -164,9 +169,26 @@ fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -> En
     row.age_seconds = planned.plan.age.seconds;
     row.age_band = planned.plan.age.band;
     row.progress = planned.plan.progress;
-    let is_archived = matches!(run.status, RunStatus::Aborted | RunStatus::Archived);
+    let shown = !row.lifecycle.stage.is_over();
     let aliases = aliases(ctx, location, run, &evidence);
-    Entry { location: location.clone(), row, shown: !over && !is_archived, is_driven: planned.live_owner, aliases }
+    Entry { location: location.clone(), row, shown, is_driven: planned.live_owner, aliases }
+}
+
+/// Tells whether something stopped in the middle, or a run that is between two steps was not continued for an hour.
+fn is_cut_off(stage: Stage, plan: &Plan) -> bool {
+    let Some(interruption) = plan.interruption.as_ref().filter(|_| stage == Stage::Open) else { return false };
+    match interruption.kind {
+        InterruptionKind::AgentInterruption
+        | InterruptionKind::TaskFailure
+        | InterruptionKind::DependencyBlock
+        | InterruptionKind::ContextLost => true,
+        InterruptionKind::WaitingApproval
+        | InterruptionKind::Paused
+        | InterruptionKind::ReadyToExecute
+        | InterruptionKind::WorkflowComplete => {
+            interruption.cause.is_some() || plan.age.band.is_none_or(|band| band != AgeBand::Fresh)
+        }
+    }
 }
 
 /// Returns the names of the run's working folder, of its branch, and of the branch that is checked out there.

@@ -5,6 +5,7 @@
 //! - `begin` and `change` record; `change` has the locked run, the only way to write a state: `draft` admits a change and computes
 //!   its edits, `record` writes what is kept beside a checkpoint, `log` the entry of a resume.
 //! - `report` is what the verbs return (`rollback` and `sessions` have their own), `error` and `exit` are how they fail.
+//! - `lifecycle` has the words for a run that is open, paused or over, and the command that fits.
 //! - `workflow` finds and checks workflow files for `start` and `validate`.
 //! - Every other file is the verb of its name; `cleanup` is `archive --all`, `patch` is `plan --patch`.
 
@@ -21,6 +22,7 @@ mod draft;
 mod error;
 mod exit;
 mod history;
+mod lifecycle;
 mod list;
 mod log;
 mod patch;
@@ -64,10 +66,12 @@ pub(crate) use draft::PreparedChange;
 pub(crate) use error::OpError;
 pub(crate) use error::choices;
 pub(crate) use error::exit_of_error;
+pub(crate) use error::found_no_run;
 pub(crate) use error::hints;
 pub(crate) use error::native_messages;
 pub(crate) use exit::Exit;
 pub(crate) use history::history;
+pub(crate) use lifecycle::Stage;
 pub(crate) use list::list;
 pub(crate) use list::summary;
 pub(crate) use list::waiting;
@@ -136,6 +140,7 @@ pub(crate) use setup::Scope as SetupScope;
 pub(crate) use setup::SetupRequest;
 pub(crate) use setup::setup;
 pub(crate) use start::start;
+pub(crate) use start::ways_to_start;
 pub(crate) use status::status;
 pub(crate) use validate::validate;
 pub(crate) use workflow::print as print_workflow;

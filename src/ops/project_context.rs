@@ -236,7 +236,7 @@ impl ProjectContext {
     }
 
     /// Walks the project and reads every file that a dialect marks.
-    fn listings(&self, scope: Scope<'_>) -> Vec<Listing> {
+    pub(super) fn listings(&self, scope: Scope<'_>) -> Vec<Listing> {
         let marks = |path: &str| dialects_in(StateHome::Project).any(|dialect| dialect.marks(path));
         let mut listings = store::listings(&self.project, scope, &marks);
         for listing in &mut listings {

@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde::Serializer;
 
 use super::exit::Exit;
+use super::lifecycle::Lifecycle;
 use super::rollback::RollbackReport;
 use super::sessions::CleanReport;
 use super::sessions::ImportReport;
@@ -106,6 +107,7 @@ pub(crate) struct ListedRun {
     /// Current position, for people.
     pub(crate) position: String,
     pub(crate) verdict: Verdict,
+    pub(crate) lifecycle: Lifecycle,
     /// What cut it off, as far as the client and the processes tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cause: Option<Cause>,
@@ -120,6 +122,10 @@ pub(crate) struct ListedRun {
     #[serde(skip)]
     #[schemars(skip)]
     pub(crate) native_row: Option<String>,
+    /// Something stopped in the middle, or was not continued for an hour. False for a run that is paused or over.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) is_cut_off: bool,
 }
 
 /// A three-line summary of a run (`status/1`).
@@ -127,6 +133,7 @@ pub(crate) struct ListedRun {
 pub(crate) struct StatusReport {
     pub(crate) run: RunId,
     pub(crate) verdict: Verdict,
+    pub(crate) lifecycle: Lifecycle,
     pub(crate) where_you_are: String,
     /// What cut it off, as far as the client and the processes tell.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -303,6 +310,8 @@ pub(crate) struct ProposedFile {
 pub(crate) struct ArchiveReport {
     pub(crate) run: RunId,
     pub(crate) to: RelPath,
+    /// The command that fits next: a start under the same name, if piton can start such a run.
+    pub(crate) next: String,
 }
 
 /// The finished runs and leftover files that are archived (`cleanup/1`).

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Exit;
 use super::OpError;
 use super::archive;
+use super::lifecycle::Stage;
 use super::list;
 use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
@@ -32,6 +33,10 @@ use crate::model::RunId;
 use crate::model::StartSpec;
 use crate::store;
 use crate::store::RunLock;
+use crate::store::Scope;
+
+/// Number of workflows that are offered where no run was found.
+const STARTS_SHOWN: usize = 6;
 
 /// Starts a run. `archive_existing`: an existing run of the same name is archived first instead of being refused.
 pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, archive_existing: bool) -> Result<Report, OpError> {
@@ -71,6 +76,37 @@ pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, archive_existing:
         brief: None,
     }));
     Ok(Report { exit: Exit::Ok, body, findings: opened.loaded.findings })
+}
+
+/// Returns the commands that start a run in a project without one: of the systems whose folders it has, and of its own workflows.
+pub(crate) fn ways_to_start(ctx: &ProjectContext) -> Vec<String> {
+    let listings = ctx.listings(Scope::Whole);
+    let folders = || listings.iter().flat_map(|listing| &listing.entries).filter(|entry| entry.is_dir);
+    let config = &ctx.project.config;
+    let found: Vec<&&dyn Dialect> = DIALECTS
+        .iter()
+        .filter(|dialect| folders().any(|folder| dialect.keeps_state_in(&folder.path, config)))
+        .collect();
+    let own = listings.first().map(workflow::own_names).unwrap_or_default();
+    if found.is_empty() && own.is_empty() {
+        return vec!["to start one: piton start nine-step --feature NAME, or /workflow-exec".to_owned()];
+    }
+    let startable = found.iter().filter(|dialect| dialect.can_start()).map(|dialect| dialect.id().as_str().to_owned());
+    let start = |name: String| format!("to start one: piton start {} --feature NAME", engine::quoted(&name));
+    own.into_iter().chain(startable).take(STARTS_SHOWN).map(start).collect()
+}
+
+/// Returns the command that starts such a run anew after it was archived; `None` if piton cannot start it.
+pub(super) fn again(ctx: &ProjectContext, opened: &OpenedRun) -> Option<String> {
+    let dialect = opened.dialect.id().as_str();
+    let workflow = opened.loaded.run.as_ref().map_or(dialect, |run| run.workflow.as_str());
+    let is_known = match startable(workflow) {
+        Some(found) => found.id() == opened.dialect.id(),
+        None => opened.dialect.can_start() && matches!(workflow::find(ctx, workflow), Ok(Some(_))),
+    };
+    let feature = opened.loaded.run.as_ref().map_or(opened.candidate.name.as_str(), |run| run.id.as_str());
+    (is_known && check_feature_name(feature).is_ok())
+        .then(|| format!("piton start {} --feature {}", engine::quoted(workflow), engine::quoted(feature)))
 }
 
 /// Makes git ignore the state files if their system requires it; a state file in git breaks clean-up and rollback
@@ -164,14 +200,24 @@ fn clear(ctx: &ProjectContext, same: &[RunLocation], spec: &StartSpec, archive_e
             archive::archive_run(ctx, &entry.location)?;
             continue;
         }
-        let what = if entry.shown { "an unfinished run" } else { "the state of a finished run" };
-        let path = engine::quoted(&entry.row.path);
+        let (row, path) = (&entry.row, engine::quoted(&entry.row.path));
+        let resume = format!("piton resume {path}");
+        let (what, first) = match row.lifecycle.stage {
+            Stage::Open => ("an unfinished run", Some(resume)),
+            Stage::Paused => ("a paused run", Some(resume)),
+            Stage::Aborted => ("the state of an aborted run", Some(format!("{resume} --force"))),
+            Stage::Finished => ("the state of a finished run", None),
+            Stage::Archived => ("the state of an archived run", None),
+        };
+        let at = match row.lifecycle.stage {
+            Stage::Open => row.position.clone(),
+            Stage::Paused => format!("{}, {}", row.lifecycle.describe(), row.position),
+            Stage::Aborted | Stage::Finished | Stage::Archived => row.lifecycle.describe(),
+        };
+        let again = format!("piton start {} --feature {} --archive", spec.workflow, engine::quoted(&spec.feature));
         return Err(OpError::InTheWay {
-            message: format!("{what} of {} already exists: {} ({})", entry.row.id, entry.row.state, entry.row.position),
-            hints: vec![
-                format!("piton resume {path}"),
-                format!("piton start {} --feature {} --archive", spec.workflow, engine::quoted(&spec.feature)),
-            ],
+            message: format!("{what} of {} already exists: {} ({at})", row.id, row.state),
+            hints: first.into_iter().chain([again]).collect(),
         });
     }
     Ok(())

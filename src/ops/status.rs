@@ -1,6 +1,8 @@
 //! `status`: three lines.
 
 use super::OpError;
+use super::lifecycle::Lifecycle;
+use super::lifecycle::Stage;
 use super::plan;
 use super::plan::PlanRequest;
 use super::project_context::ProjectContext;
@@ -25,7 +27,14 @@ pub(crate) fn status(ctx: &ProjectContext) -> Result<Report, OpError> {
         || "nothing is next".to_owned(),
         |next| format!("next: {} {} ({})", next.action.as_str(), next.step, next.title),
     );
-    let where_you_are = format!("{}: {} of {} steps done, {next}", run.title, plan.progress.done, plan.progress.total);
+    let lifecycle = Lifecycle::of(&opened, run, plan);
+    let stage = match lifecycle.stage {
+        Stage::Open => String::new(),
+        Stage::Paused | Stage::Aborted | Stage::Finished | Stage::Archived => format!(" ({})", lifecycle.describe()),
+    };
+    let next = if lifecycle.stage.is_over() { String::new() } else { format!(", {next}") };
+    let where_you_are =
+        format!("{}{stage}: {} of {} steps done{next}", run.title, plan.progress.done, plan.progress.total);
     let age = plan.age.seconds.map(|seconds| format!("last change {} ago", human_age(seconds)));
     let worst = planned.findings.iter().find(|finding| finding.severity != Severity::Info);
     let what_is_stale = match (worst, plan.age.band) {
@@ -38,19 +47,19 @@ pub(crate) fn status(ctx: &ProjectContext) -> Result<Report, OpError> {
         None => what_is_stale,
     };
     let next_command = match plan.verdict {
-        Verdict::Blocked => worst
-            .and_then(|finding| finding.fix.clone())
-            .or_else(|| plan.commands.begin.clone())
-            .unwrap_or_else(|| format!("piton plan {}", engine::quoted(run.id.as_str()))),
-        Verdict::Resume | Verdict::Confirm | Verdict::Complete | Verdict::Nothing => (plan.commands.resume.clone())
-            .or_else(|| plan.commands.begin.clone())
-            .unwrap_or_else(|| format!("piton plan {}", engine::quoted(run.id.as_str()))),
+        _ if lifecycle.stage.is_over() => lifecycle.command(&opened, run, plan, ctx.clock.now),
+        Verdict::Blocked => worst.and_then(|finding| finding.fix.clone()).or_else(|| plan.commands.begin.clone()),
+        Verdict::Resume | Verdict::Confirm | Verdict::Complete | Verdict::Nothing => {
+            plan.commands.resume.clone().or_else(|| plan.commands.begin.clone())
+        }
     };
+    let next_command = next_command.unwrap_or_else(|| format!("piton plan {}", engine::quoted(run.id.as_str())));
     let cause = plan.interruption.as_ref().and_then(|interruption| interruption.cause.clone());
     let (reports, decisions) = engine::said(run, &planned.statements);
     let body = Body::Status(StatusReport {
         run: run.id.clone(),
         verdict: plan.verdict,
+        lifecycle,
         where_you_are,
         cause,
         what_is_stale,

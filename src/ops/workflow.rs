@@ -19,6 +19,7 @@ use crate::model::Evidence;
 use crate::model::FileFact;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::Listing;
 use crate::model::OutputSchema;
 use crate::model::ReadProblem;
 use crate::model::RelPath;
@@ -79,7 +80,8 @@ pub(crate) fn print(ctx: &ProjectContext, workflow: &str) -> Result<Report, OpEr
 pub(crate) fn unknown<'a>(ctx: &ProjectContext, workflow: &str, known: impl Iterator<Item = &'a str>) -> OpError {
     let known: Vec<&str> = known.collect();
     let mut hints = vec![format!("known workflows: {}", known.join(", "))];
-    let own: Vec<String> = own_names(ctx);
+    let listings = store::listings(&ctx.project, Scope::Whole, &|_| false);
+    let own: Vec<String> = listings.first().map(own_names).unwrap_or_default();
     match own.as_slice() {
         [] => hints.push(format!("a custom one: {FOLDER}/NAME.yaml, or piton start FILE.yaml --feature NAME")),
         own => hints.push(format!("in {FOLDER}: {}", own.join(", "))),
@@ -88,15 +90,14 @@ pub(crate) fn unknown<'a>(ctx: &ProjectContext, workflow: &str, known: impl Iter
     OpError::Usage { message: format!("there is no workflow `{workflow}`"), hints }
 }
 
-fn own_names(ctx: &ProjectContext) -> Vec<String> {
-    let listings = store::listings(&ctx.project, Scope::Whole, &|_| false);
-    let entries = listings.first().map(|listing| listing.entries.as_slice()).unwrap_or_default();
+/// Returns the names of the workflows in the folder for them.
+pub(super) fn own_names(listing: &Listing) -> Vec<String> {
     let name = |path: &str| {
         let name = path.strip_prefix(FOLDER)?.strip_prefix('/')?;
         let stem = SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix))?;
         (!stem.contains('/')).then(|| stem.to_owned())
     };
-    entries.iter().filter_map(|entry| name(entry.path.as_str())).collect()
+    listing.entries.iter().filter_map(|entry| name(entry.path.as_str())).collect()
 }
 
 fn locate(ctx: &ProjectContext, workflow: &str) -> Result<Option<Text>, OpError> {

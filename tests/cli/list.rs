@@ -138,3 +138,131 @@ fn a_run_on_the_wrong_branch_has_the_verdict_of_its_plan() {
     assert_eq!(verdicts(9), ("blocked".into(), "blocked".into()));
     assert_eq!(sandbox.piton(["status", "other"]).run().expect_code(9).at("/data/run"), "user-auth");
 }
+
+/// Starts nine-step runs in a repository.
+fn started(features: &[&str]) -> Sandbox {
+    let sandbox = Sandbox::with_git();
+    for feature in features {
+        sandbox.piton(["start", "nine-step", "--feature", feature, "--phases", "1"]).run().expect_code(0);
+    }
+    sandbox
+}
+
+#[test]
+fn each_line_says_whether_a_run_is_paused_aborted_or_finished() {
+    let sandbox = started(&["waits", "stopped", "fresh"]);
+    projects::add_ccw(&sandbox);
+    sandbox.file("flow.yaml", "name: flow\nsteps:\n  - {id: one, agent: a}\n");
+    sandbox.piton(["start", "flow.yaml", "--feature", "done"]).run().expect_code(0);
+    sandbox.piton(["finish", "one", "--run", "done"]).run().expect_code(0);
+    sandbox.piton(["pause", "waits", "--reason", "lunch"]).run().expect_code(0);
+    sandbox.piton(["abort", "stopped", "--note", "no budget"]).run().expect_code(0);
+    insta::assert_snapshot!(sandbox.piton(["list", "--all", "--format", "text"]).run(), @"
+    code: 0
+    ----- stdout -----
+    Runs:
+     1. fresh (Phase 1: run 1:1 (Planning)) - 0 seconds ago  resume  nine-step 0/10  .plan/fresh.workflow-state.json
+     2. waits (Phase 1: run 1:1 (Planning)) - paused: lunch, 0 seconds ago  resume  nine-step 0/10  .plan/waits.workflow-state.json
+     3. WFS-user-auth (retry IMPL-002 (Implement JWT authentication)) - 2 hours ago  resume  ccw 1/3  .workflow/active/WFS-user-auth
+     4. stopped - aborted: no budget, 0 seconds ago  nine-step 0/10  .plan/stopped.workflow-state.json
+     5. done - finished, 0 seconds ago  dotagent 1/1  memory/state/phase.json
+    → piton plan NUMBER
+    ");
+    insta::assert_snapshot!(sandbox.piton(["status", "stopped", "--format", "text"]).run(), @"
+    code: 9
+    ----- stdout -----
+    Where you are  stopped (aborted: no budget): 0 of 10 steps done
+    What's stale   the run was aborted; it continues only on explicit request (last change 0 seconds ago)
+    Next command   piton archive stopped
+    ");
+    insta::assert_snapshot!(sandbox.piton(["status", "waits", "--format", "text"]).run(), @"
+    code: 0
+    ----- stdout -----
+    Where you are  waits (paused: lunch): 0 of 10 steps done, next: run 1:1 (Planning)
+    What's stale   nothing (last change 0 seconds ago)
+    Next command   piton resume waits
+    ");
+    insta::assert_snapshot!(sandbox.piton(["status", "done", "--format", "text"]).run(), @"
+    code: 0
+    ----- stdout -----
+    Where you are  done (finished): 1 of 1 steps done
+    What's stale   nothing (last change 0 seconds ago)
+    Next command   piton archive done
+    ");
+    let list = document(&sandbox.piton(["list", "--all"]).run().expect_code(0));
+    let runs = list["data"]["runs"].as_array().unwrap();
+    let stages: Vec<_> = runs.iter().map(|run| (run["id"].as_str().unwrap(), run["lifecycle"].clone())).collect();
+    let stage = |stage: &str| serde_json::json!({"stage": stage});
+    let because = |stage: &str, reason: &str| serde_json::json!({"stage": stage, "reason": reason});
+    let expected = [
+        ("fresh", stage("open")),
+        ("waits", because("paused", "lunch")),
+        ("WFS-user-auth", stage("open")),
+        ("stopped", because("aborted", "no budget")),
+        ("done", stage("finished")),
+    ];
+    assert_eq!(stages, expected);
+}
+
+#[test]
+fn runs_of_which_none_was_cut_off_are_not_called_interrupted() {
+    let sandbox = started(&["fresh"]);
+    let heading = |sandbox: &Sandbox, now: &str| {
+        let text = sandbox.piton(["list", "--format", "text"]).now(now).run().expect_code(0).stdout;
+        text.lines().next().unwrap().to_owned()
+    };
+    assert_eq!(heading(&sandbox, crate::support::NOW), "Runs:");
+    let next_day = "2026-02-01T12:00:00Z";
+    assert_eq!(heading(&sandbox, next_day), "Found interrupted workflows:");
+    sandbox.piton(["pause", "fresh"]).run().expect_code(0);
+    assert_eq!(heading(&sandbox, next_day), "Runs:");
+}
+
+#[test]
+fn start_names_the_stage_of_the_run_that_is_there() {
+    let sandbox = started(&["waits", "stopped"]);
+    sandbox.piton(["pause", "waits", "--reason", "lunch"]).run().expect_code(0);
+    sandbox.piton(["abort", "stopped", "--note", "no budget"]).run().expect_code(0);
+    for (feature, says, code) in [
+        ("waits", "a paused run of waits already exists: .plan/waits.workflow-state.json (paused: lunch, Phase 1", 0),
+        (
+            "stopped",
+            "the state of an aborted run of stopped already exists: .plan/stopped.workflow-state.json (aborted: no budget)",
+            9,
+        ),
+    ] {
+        let refused = sandbox.piton(["start", "nine-step", "--feature", feature]).run().expect_code(1);
+        assert!(refused.at("/error/message").as_str().unwrap().starts_with(says), "{refused}");
+        let commands = projects::hints(&refused);
+        projects::run_printed(&sandbox, &commands[0]).expect_code(code);
+        projects::run_printed(&sandbox, &commands[1]).expect_code(0);
+    }
+}
+
+#[test]
+fn a_project_without_runs_names_what_can_be_started_there() {
+    let own = Sandbox::new();
+    own.file(".claude/piton/release.yaml", "name: release\nsteps:\n  - {id: one, agent: a}\n");
+    let dotagent = Sandbox::new();
+    dotagent.dir("memory/state");
+    let ccw = Sandbox::new();
+    ccw.dir(".workflow/active");
+    for (sandbox, starts) in [
+        (Sandbox::new(), &["to start one: piton start nine-step --feature NAME, or /workflow-exec"][..]),
+        (own, &["to start one: piton start release --feature NAME"]),
+        (dotagent, &["to start one: piton start dotagent --feature NAME"]),
+        (ccw, &[]),
+    ] {
+        for words in [&["list"][..], &["plan"], &["status", "x"], &["begin", "one"], &["validate"]] {
+            let none = sandbox.piton(words.iter().copied()).run().expect_code(3);
+            let hints = projects::hints(&none);
+            let found: Vec<&String> = hints.iter().filter(|hint| hint.contains("start one")).collect();
+            assert_eq!(found, starts, "{none}");
+            assert!(!hints.iter().any(|hint| hint.contains("list --all")), "{none}");
+        }
+        for start in starts {
+            let command = start.split(": ").nth(1).unwrap().split(',').next().unwrap();
+            projects::run_printed(&sandbox, command).expect_code(0);
+        }
+    }
+}

@@ -11,6 +11,7 @@ mod errors;
 mod global;
 mod history;
 mod hook;
+mod lifecycle;
 mod list;
 mod modes;
 mod nine_step;

@@ -4,7 +4,9 @@ use super::projects;
 use super::projects::NINE_STEP;
 use super::projects::SESSION;
 use super::projects::document;
+use super::projects::hints;
 use super::projects::replace;
+use super::projects::run_printed;
 use crate::support::Output;
 use crate::support::Sandbox;
 
@@ -51,20 +53,6 @@ fn the_run_of_the_current_folder_is_selected() {
     assert_eq!(run_of(&inside), "user-auth");
     let inside = sandbox.piton(["plan"]).folder(SESSION.into()).run();
     assert_eq!(run_of(&inside), "WFS-user-auth");
-}
-
-/// Returns the hints of an error.
-fn hints(output: &Output) -> Vec<String> {
-    let error = document(output);
-    let hints = error["error"]["hints"].as_array().expect("hints are a list");
-    hints.iter().map(|hint| hint.as_str().expect("a hint is a text").to_owned()).collect()
-}
-
-/// Runs a printed command in a shell, at the time of the tests.
-fn run_printed(sandbox: &Sandbox, hint: &str) -> Output {
-    let command = hint.replace("$ROOT", sandbox.root().as_str());
-    let command = command.replacen("piton", env!("CARGO_BIN_EXE_piton"), 1);
-    sandbox.tool("/bin/sh", ["-c", &command]).env("PITON_NOW", crate::support::NOW).run()
 }
 
 /// Starts two nine-step runs with the same steps.

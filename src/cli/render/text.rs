@@ -12,6 +12,7 @@ use crate::model::Context;
 use crate::model::Decision;
 use crate::model::Finding;
 use crate::model::Mode;
+use crate::model::Progress;
 use crate::model::ReadingItem;
 use crate::model::RelPath;
 use crate::model::ReviewVerdict;
@@ -31,10 +32,12 @@ use crate::ops::DemoReport;
 use crate::ops::DoctorReport;
 use crate::ops::HistoryReport;
 use crate::ops::ListReport;
+use crate::ops::ListedRun;
 use crate::ops::Report;
 use crate::ops::RestoreReport;
 use crate::ops::SchemaList;
 use crate::ops::SetupReport;
+use crate::ops::Stage;
 use crate::ops::StatusReport;
 use crate::ops::ValidateReport;
 
@@ -114,18 +117,12 @@ pub(super) const fn tone_of(verdict: Verdict) -> Tone {
 
 impl Page {
     fn list(&mut self, list: &ListReport) {
-        self.text.bold("Found interrupted workflows:").end();
+        let all_open = list.runs.iter().all(|run| !run.lifecycle.stage.is_over());
+        let any_cut_off = list.runs.iter().any(|run| run.is_cut_off);
+        let heading = if all_open && any_cut_off { "Found interrupted workflows:" } else { "Runs:" };
+        self.text.bold(heading).end();
         for run in &list.runs {
-            let age = run.age_seconds.map_or_else(|| "unknown age".to_owned(), |age| format!("{} ago", human_age(age)));
-            self.text.plain(format!("{:>2}. ", run.number)).bold(run.id.as_str());
-            self.text.plain(format!(" ({}) - {age}  ", run.position));
-            self.text.put(tone_of(run.verdict), run.verdict.as_str());
-            if let Some(cause) = &run.cause {
-                self.text.put(Tone::Warn, format!("  {}", cause.kind.as_str()));
-            }
-            self.text
-                .dim(format!("  {} {}/{}  {}", run.dialect, run.progress.done, run.progress.total, run.state))
-                .end();
+            self.listed(run);
         }
         if list.hidden > 0 && !self.quiet {
             self.text.dim(format!("{} left out; --all shows them", plural(list.hidden, "finished run"))).end();
@@ -133,6 +130,28 @@ impl Page {
         if !self.quiet {
             self.text.line("→ piton plan NUMBER");
         }
+    }
+
+    fn listed(&mut self, run: &ListedRun) {
+        let stage = run.lifecycle.stage;
+        let age = run.age_seconds.map_or_else(|| "unknown age".to_owned(), |age| format!("{} ago", human_age(age)));
+        self.text.plain(format!("{:>2}. ", run.number)).bold(run.id.as_str());
+        if !stage.is_over() {
+            self.text.plain(format!(" ({})", run.position));
+        }
+        self.text.plain(" - ");
+        if stage != Stage::Open {
+            self.text.put(Tone::Warn, run.lifecycle.describe()).plain(", ");
+        }
+        self.text.plain(format!("{age}  "));
+        if !stage.is_over() {
+            self.text.put(tone_of(run.verdict), run.verdict.as_str()).plain("  ");
+        }
+        if let Some(cause) = run.cause.as_ref().filter(|_| !stage.is_over()) {
+            self.text.put(Tone::Warn, cause.kind.as_str()).plain("  ");
+        }
+        let Progress { done, total } = run.progress;
+        self.text.dim(format!("{} {done}/{total}  {}", run.dialect, run.state)).end();
     }
 
     fn status(&mut self, status: &StatusReport) {
@@ -229,6 +248,9 @@ impl Page {
 
     fn archive(&mut self, archive: &ArchiveReport) {
         self.text.put(Tone::Good, "✅ ").plain(format!("{} is archived in {}", archive.run, archive.to)).end();
+        if !self.quiet {
+            self.text.line(format!("→ {}", archive.next));
+        }
     }
 
     fn cleanup(&mut self, cleanup: &CleanupReport) {

@@ -222,7 +222,7 @@ fn paused(state: &State, status: RunStatus) -> Option<Interruption> {
         kind: InterruptionKind::Paused,
         step: state.last.get().and_then(Entry::position).map(StepPosition::id),
         at: state.paused_at,
-        reason: state.run_status_reason.clone().unwrap_or_else(|| "paused by the user".to_owned()),
+        reason: state.run_status_reason.clone().unwrap_or_else(|| Interruption::PAUSED.to_owned()),
     })
 }
 

@@ -277,7 +277,7 @@ impl Reader<'_> {
         if state.run.status != Phase::Paused {
             return None;
         }
-        let reason = state.run.reason.clone().unwrap_or_else(|| "paused by the user".to_owned());
+        let reason = state.run.reason.clone().unwrap_or_else(|| Interruption::PAUSED.to_owned());
         let (step, in_progress) = match &state.execution {
             ExecutionState::Interrupted { step, in_progress } => (step.clone().filter(|_| *in_progress), *in_progress),
             ExecutionState::Created

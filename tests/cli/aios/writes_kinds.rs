@@ -193,7 +193,7 @@ fn a_cycle_at_rest_writes_a_story_as_its_siblings_are_written_and_names_the_run_
     sandbox.file(path, text);
     run(&sandbox, "begin 1.2 --run dev-1.1");
     let finished = run(&sandbox, "finish 1.2 --run dev-1.1");
-    assert!(finished.stdout.contains("piton plan dev-1.2"), "{finished}");
+    assert_eq!(finished.at("/data/next"), "piton archive dev-1.2");
     let written = sandbox.read(path);
     assert!(written.contains("completed_stories: [\"1.1\", \"1.2\"]"), "{written}");
     run(&sandbox, "plan dev-1.2");

@@ -274,7 +274,7 @@ impl Reader<'_> {
             kind: InterruptionKind::Paused,
             step: None,
             at: self.text("run_status_at").and_then(|text| self.files.time(&text)),
-            reason: self.text("run_status_reason").unwrap_or_else(|| "paused by the user".to_owned()),
+            reason: self.text("run_status_reason").unwrap_or_else(|| Interruption::PAUSED.to_owned()),
         })
     }
 

@@ -1,0 +1,128 @@
+//! Where a run is in its life: open, paused, aborted, finished or archived, in the same words for every verb.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::project_context::OpenedRun;
+use crate::dialect::StateHome;
+use crate::engine;
+use crate::model::Action;
+use crate::model::DecisionKind;
+use crate::model::Interruption;
+use crate::model::InterruptionKind;
+use crate::model::Plan;
+use crate::model::Run;
+use crate::model::RunStatus;
+use crate::model::Timestamp;
+use crate::model::Verdict;
+use crate::model::safe_line;
+
+const REASON_CHARS: usize = 120;
+
+/// The stage of a run, with a person's reason for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct Lifecycle {
+    pub(crate) stage: Stage,
+    /// Why it was paused or aborted, if that was said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<String>,
+}
+
+/// The stages of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Stage {
+    Open,
+    Paused,
+    Aborted,
+    /// Nothing is left to do but what its system does at the end.
+    Finished,
+    Archived,
+}
+
+impl Stage {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Paused => "paused",
+            Self::Aborted => "aborted",
+            Self::Finished => "finished",
+            Self::Archived => "archived",
+        }
+    }
+
+    /// Tells whether the run continues only on explicit request, or not at all.
+    pub(crate) const fn is_over(self) -> bool {
+        match self {
+            Self::Open | Self::Paused => false,
+            Self::Aborted | Self::Finished | Self::Archived => true,
+        }
+    }
+}
+
+impl Lifecycle {
+    /// Returns the lifecycle of a run that may continue.
+    pub(super) const fn open() -> Self {
+        Self { stage: Stage::Open, reason: None }
+    }
+
+    /// Returns the lifecycle of a planned run. The log of reports is read only for a run that was aborted.
+    pub(super) fn of(opened: &OpenedRun, run: &Run, plan: &Plan) -> Self {
+        let merges = plan.next.iter().any(|next| next.action == Action::Merge);
+        let is_over = plan.verdict == Verdict::Complete && !merges;
+        match run.status {
+            RunStatus::Aborted => Self { stage: Stage::Aborted, reason: reason_of_abort(opened, run) },
+            RunStatus::Archived => Self { stage: Stage::Archived, reason: None },
+            RunStatus::Active | RunStatus::Paused | RunStatus::Completed if is_over => {
+                Self { stage: Stage::Finished, reason: None }
+            }
+            RunStatus::Paused => Self { stage: Stage::Paused, reason: reason_of_pause(run) },
+            RunStatus::Active | RunStatus::Completed => Self::open(),
+        }
+    }
+
+    /// Returns the stage with its reason: `paused: lunch`.
+    pub(crate) fn describe(&self) -> String {
+        match &self.reason {
+            Some(reason) => format!("{}: {reason}", self.stage.as_str()),
+            None => self.stage.as_str().to_owned(),
+        }
+    }
+
+    /// Returns the command that fits the stage; `None` if the plan decides.
+    pub(super) fn command(&self, opened: &OpenedRun, run: &Run, plan: &Plan, now: Timestamp) -> Option<String> {
+        let command = |verb: &str| Some(format!("piton {verb} {}", engine::quoted(run.id.as_str())));
+        match self.stage {
+            // Its steps are run by a resume, and its own verbs archive it.
+            _ if opened.dialect.state_home() == StateHome::Home => None,
+            Stage::Open => None,
+            Stage::Paused => command("resume"),
+            Stage::Finished if plan.commands.begin.is_some() => plan.commands.begin.clone(),
+            Stage::Aborted | Stage::Finished => archive_command(opened, run, now).or_else(|| command("plan")),
+            Stage::Archived => Some("piton list".to_owned()),
+        }
+    }
+}
+
+/// Returns the command that archives a run; `None` if its state is not archived.
+pub(super) fn archive_command(opened: &OpenedRun, run: &Run, now: Timestamp) -> Option<String> {
+    let is_archivable =
+        !opened.candidate.claim.is_implied() && opened.dialect.archive(&opened.files, Some(run), now).is_ok();
+    is_archivable.then(|| format!("piton archive {}", engine::quoted(run.id.as_str())))
+}
+
+fn reason_of_pause(run: &Run) -> Option<String> {
+    let paused = run.interruption.as_ref().filter(|recorded| recorded.kind == InterruptionKind::Paused)?;
+    shown(&paused.reason).filter(|_| paused.reason != Interruption::PAUSED)
+}
+
+/// Returns the note of the last decision to abort the run.
+fn reason_of_abort(opened: &OpenedRun, run: &Run) -> Option<String> {
+    let (_, decisions) = engine::said(run, &opened.statements(run));
+    let aborted = decisions.iter().rev().find(|decision| decision.decision == DecisionKind::Abort)?;
+    shown(aborted.note.as_deref()?)
+}
+
+fn shown(reason: &str) -> Option<String> {
+    Some(safe_line(reason, REASON_CHARS)).filter(|reason| !reason.is_empty())
+}
