@@ -1,7 +1,9 @@
 //! Exact command lines. Ids come from untrusted files and end up in commands that agents run, so each one is quoted as one shell
 //! word and can never become an option of `piton`.
 
+use crate::model::Part;
 use crate::model::RunId;
+use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
@@ -35,6 +37,28 @@ pub(super) fn finish(step: &Step, run: &RunId) -> String {
         StepKind::Work | StepKind::Gate | StepKind::Container => " --status completed",
     };
     on_step("finish", &step.id, run, tail)
+}
+
+/// Returns the command that goes on with an open part of a step.
+pub(super) fn next_of_part(step: &Step, part: &Part, run: &RunId) -> String {
+    let verb = if part.status == Status::InProgress { "finish" } else { "begin" };
+    on_step(verb, &step.id, run, &option("part", &part.name))
+}
+
+/// Returns the command that ends a step or its part, with the words that have to be filled in.
+pub(crate) fn end(step: &Step, part: Option<&str>, run: &RunId) -> String {
+    let tail = match (part, step.kind) {
+        (Some(part), _) => option("part", part),
+        (None, StepKind::Review) => " --verdict VERDICT --summary TEXT".to_owned(),
+        (None, StepKind::Work | StepKind::Gate | StepKind::Container) => " --summary TEXT".to_owned(),
+    };
+    on_step("finish", &step.id, run, &tail)
+}
+
+/// Returns the command after a part was begun or ended: the next open part, else the end of the step.
+pub(crate) fn after_part(step: &Step, run: &RunId) -> String {
+    let open = step.detail.parts.iter().find(|part| part.is_open());
+    open.map_or_else(|| end(step, None, run), |part| next_of_part(step, part, run))
 }
 
 /// Returns how the result of a step is reported, with the words for it. Words in capitals stand for what is filled in.

@@ -52,11 +52,25 @@ impl Chooser<'_> {
                 needs.push((choice.at, DecisionKind::Redo));
             }
         }
+        // The same work is not reviewed again unless a person wants that.
+        let says_no = |choice: &&Choice| {
+            let step = &self.reconciled.run.steps[choice.at];
+            let is_no = step.review.as_ref().is_some_and(|review| !review.verdict.approves());
+            choice.is_named() && is_no && self.reconciled.returns_to(choice.at).is_some()
+        };
+        let reviews = choices.iter().filter(says_no);
+        needs.extend(
+            reviews
+                .filter(|choice| self.reconciled.decisions.redo(choice.at).is_none())
+                .map(|choice| (choice.at, DecisionKind::Redo)),
+        );
         let is_limited = |at: &usize| self.reconciled.limit(*at, self.options.attempt_limit).is_some();
         if self.options.force {
             let limited = self.failures(choices).into_iter().filter(is_limited);
             needs.extend(limited.map(|at| (at, DecisionKind::Redo)));
         }
+        needs.sort_unstable();
+        needs.dedup();
         needs.into_iter().map(|(at, kind)| (self.reconciled.run.steps[at].id.clone(), kind)).collect()
     }
 

@@ -56,6 +56,8 @@ pub(crate) mod rollback;
 mod strategy;
 mod transition;
 
+pub(crate) use command::after_part;
+pub(crate) use command::end as end_command;
 pub(crate) use context::assemble;
 pub(crate) use plan::Planned;
 pub(crate) use plan::plan;

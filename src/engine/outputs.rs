@@ -14,6 +14,8 @@ use crate::model::OutputRecord;
 use crate::model::Proof;
 use crate::model::RelPath;
 use crate::model::Run;
+use crate::model::Statement;
+use crate::model::StatementKind;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
@@ -186,10 +188,19 @@ impl Reconciler<'_> {
     /// Tells whether a review sent the step back and every output it declares is still as the refused attempt left it.
     pub(super) fn is_untouched_rework(&self) -> bool {
         let Some(record) = self.index.by_step.get(self.step.id.as_str()) else { return false };
+        // Some systems reopen the review as soon as its rework begins, so what it said counts too.
+        let said_no = |review: &Step| {
+            let about = |statement: &&Statement| matches!(&statement.kind, StatementKind::Report(report) if report.step == review.id);
+            let last = self.evidence.statements.iter().rev().find(about);
+            last.is_some_and(|last| {
+                matches!(&last.kind, StatementKind::Report(report) if report.status == Status::Failed && report.at >= record.at)
+            })
+        };
+        let is_refused = |review: &Step| {
+            review.status == Status::Failed && review.finished_at.is_none_or(|refused| record.at <= refused)
+        };
         let refused = |review: &&Step| {
-            review.returns_to.as_ref() == Some(&self.step.id)
-                && review.status == Status::Failed
-                && review.finished_at.is_none_or(|refused| record.at <= refused)
+            review.returns_to.as_ref() == Some(&self.step.id) && (is_refused(review) || said_no(review))
         };
         let is_same = |path: &RelPath| {
             let Some(FileFact::Present { bytes, sha256, .. }) = self.evidence.files.get(path) else { return false };
@@ -202,9 +213,54 @@ impl Reconciler<'_> {
         !outputs.is_empty() && self.run.steps.iter().any(|review| refused(&review)) && outputs.iter().all(is_same)
     }
 
+    /// Tells whether this program recorded the end of the step.
+    pub(super) fn is_recorded_here(&self) -> bool {
+        self.index.by_step.contains_key(self.step.id.as_str())
+    }
+
+    /// Reports documents that were changed since a gate approved them, unless a later step that declares them did that.
+    pub(super) fn check_approved_documents(&mut self) {
+        if self.step.kind != StepKind::Gate {
+            return;
+        }
+        let Some(record) = self.index.by_step.get(self.step.id.as_str()) else { return };
+        for output in &record.outputs {
+            let is_replaced = self.index.last_of_path.get(&output.path) != Some(&self.step.id.as_str())
+                || self.run.steps.iter().any(|other| {
+                    other.id != self.step.id
+                        && other.started_at.max(other.finished_at) > Some(record.at)
+                        && other.proof.outputs.contains(&output.path)
+                });
+            let is_changed = match self.evidence.files.get(&output.path) {
+                Some(FileFact::Present { sha256: Some(now), .. }) => *now != output.sha256,
+                // A document that is gone has a finding of its own.
+                Some(FileFact::Present { sha256: None, .. } | FileFact::Unreadable(_) | FileFact::Missing) | None => {
+                    false
+                }
+            };
+            if is_replaced || !is_changed {
+                continue;
+            }
+            let what = format!("{} was changed after {} approved it", output.path, self.step.id);
+            self.reasons.push(what.clone());
+            let again = command::on_step("approve", &self.step.id, &self.run.id, "");
+            self.note(
+                FindingCode::PlanChanged,
+                what,
+                format!("look at the change; `{again}` if it is approved as it is now"),
+            );
+            if let Some(finding) = self.findings.last_mut() {
+                finding.file = Some(output.path.clone());
+            }
+        }
+    }
+
     /// Compares the outputs with what `finish` recorded. A file that is gone counts against the step until a later step that declares it
     /// replaces it; one that was changed, only if no other work began or ended since.
     pub(super) fn recorded_outputs_are_gone(&mut self) -> bool {
+        if self.step.kind == StepKind::Gate {
+            return false;
+        }
         let Some(record) = self.index.by_step.get(self.step.id.as_str()) else { return false };
         if self.step.started_at.is_some_and(|started| started > record.at) {
             // It was redone since without recording its outputs.

@@ -177,7 +177,8 @@ impl Chooser<'_> {
         if step.kind == StepKind::Gate && effective_status.is_over() {
             return Some(refused(format!("{id} is a gate, and it is {}", step.status), "name the step after it"));
         }
-        let gate = &self.reconciled.run.steps[self.reconciled.gate_before(at)?];
+        let gate_at = self.reconciled.gate_before(at)?;
+        let gate = &self.reconciled.run.steps[gate_at];
         let (message, verb) = match gate.kind {
             StepKind::Gate => {
                 (format!("{id} comes after {}, which is not approved; no option bypasses a gate", gate.id), "approve")
@@ -186,7 +187,11 @@ impl Chooser<'_> {
                 (format!("{id} comes after {}, a review that is not done; no option bypasses it", gate.id), "begin")
             }
         };
-        Some(refused(message, command::on_step(verb, &gate.id, run, "")))
+        // A gate that itself waits, or a review that said no, is not what comes next.
+        let is_next =
+            self.reconciled.is_ready(gate_at) && self.reconciled.effective_status(gate_at) != EffectiveStatus::Failed;
+        let fix = if is_next { command::on_step(verb, &gate.id, run, "") } else { command::on_run("plan", run, "") };
+        Some(refused(message, fix))
     }
 
     /// `--to-step`: the step that failed reviews behind it send the run back to; `None` if not given.

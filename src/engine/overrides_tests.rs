@@ -144,8 +144,8 @@ fn no_option_steps_over_a_gate_or_a_review() {
     for (kind, status, fix) in [
         (StepKind::Gate, Status::Pending, "piton approve G --run R"),
         (StepKind::Gate, Status::WaitingApproval, "piton approve G --run R"),
-        (StepKind::Gate, Status::Failed, "piton approve G --run R"),
-        (StepKind::Review, Status::Failed, "piton begin G --run R"),
+        (StepKind::Gate, Status::Failed, "piton plan R"),
+        (StepKind::Review, Status::Failed, "piton plan R"),
         (StepKind::Review, Status::InProgress, "piton begin G --run R"),
     ] {
         let mut run =

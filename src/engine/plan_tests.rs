@@ -231,6 +231,7 @@ fn autopilot_goes_on_alone_over_warnings_and_over_nothing_else() {
                     | FindingCode::StateLeftover
                     | FindingCode::PartMissing
                     | FindingCode::RunFailed
+                    | FindingCode::PlanChanged
             );
         assert_eq!(planned.unattended, !stops, "{code}");
         assert!(planned.unattended || code.severity() == Severity::Blocking || planned.plan.question.is_some());

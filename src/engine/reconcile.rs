@@ -203,6 +203,7 @@ impl Reconciler<'_> {
             return EffectiveStatus::Conditions;
         }
         let declared = if self.overridden { Outputs::None } else { self.declared_outputs(true, self.run.started_at) };
+        self.check_approved_documents();
         let is_bad = matches!(declared, Outputs::Missing | Outputs::Bad);
         let doubt = if is_bad || (!self.overridden && self.recorded_outputs_are_gone()) {
             Some("its result is gone")
@@ -211,6 +212,11 @@ impl Reconciler<'_> {
         };
         if let Some(doubt) = doubt {
             return if self.step.idempotent { EffectiveStatus::Invalid } else { self.outcome_unknown(doubt) };
+        }
+        if self.step.proof.is_commit && self.step.commit.is_none() && self.is_recorded_here() {
+            let fix = format!("`{} --commit HEAD`", command::on_step("finish", &self.step.id, &self.run.id, ""));
+            let message = format!("{} ({}) was finished without a commit", self.step.id, self.step.title);
+            self.note(FindingCode::CommitMissing, message, format!("name it: {fix}"));
         }
         if let Some(commit) = &self.step.commit
             && let Some(fact @ (CommitFact::Elsewhere | CommitFact::Unknown)) = self.evidence.commits.get(commit)

@@ -134,6 +134,9 @@ pub(crate) struct Outcome {
     /// A person takes the work although its review said no. Only `accept` sets it.
     #[serde(skip)]
     pub(crate) accepts: bool,
+    /// It corrects the record of a step that is done. Set by `engine::transition`.
+    #[serde(skip)]
+    pub(crate) amends: bool,
 }
 
 const fn completed() -> Status {
@@ -160,6 +163,7 @@ impl Outcome {
             failures: 0,
             from: None,
             accepts: false,
+            amends: false,
         }
     }
 }
@@ -332,6 +336,22 @@ impl ChangeKind {
             | Self::Start(_) => {}
         }
         self
+    }
+
+    /// Tells whether the change is about a part of a step.
+    pub(crate) const fn is_of_part(&self) -> bool {
+        match self {
+            Self::Begin { part, .. } | Self::Skip { part, .. } => part.is_some(),
+            Self::Finish(outcome) => outcome.part.is_some(),
+            Self::Approve { .. }
+            | Self::Pause { .. }
+            | Self::Abort { .. }
+            | Self::Resume { .. }
+            | Self::Complete { .. }
+            | Self::Repair(_)
+            | Self::RollBack(_)
+            | Self::Start(_) => false,
+        }
     }
 
     /// Returns the step that the change is about, if any.

@@ -122,6 +122,8 @@ finding_codes! {
     StaleDependent "stale-dependent" Warning true "A completed step depends on one that is open again.";
     CompletedByEvidence "completed-by-evidence" Info false "The step was in progress, but its valid output exists: it finished before the interruption.";
     CommitNotFound "commit-not-found" Warning true "The commit that a step recorded is not in the history of this branch.";
+    CommitMissing "commit-missing" Warning false "A step whose result is a commit was finished without one.";
+    PlanChanged "plan-changed" Warning true "A document was changed after a gate approved it.", NeedsPerson;
     RollbackLate "rollback-late" Warning true "The work that a rollback discards was merged more than 7 days ago.";
     GitSilent "git-silent" Warning true "Git does not answer, so a rollback cannot list commits and uncommitted changes.";
     SummaryMissing "summary-missing" Info false "A completed dependency left no summary to read.";

@@ -174,6 +174,10 @@ pub(crate) struct Proof {
     pub(crate) witnesses_needed: usize,
     /// Summaries for later steps to read.
     pub(crate) summaries: Vec<RelPath>,
+    /// Whether its result is a commit.
+    pub(crate) is_commit: bool,
+    /// Documents that it approves. One that is changed later has to be approved again.
+    pub(crate) approves: Vec<RelPath>,
 }
 
 /// The kind of a step.
@@ -216,6 +220,16 @@ pub(crate) struct Part {
     pub(crate) output: Option<(String, Option<Value>)>,
     /// Commands as text: shown, never run.
     pub(crate) commands: Vec<String>,
+}
+
+impl Part {
+    /// Tells whether it is still to be done. One that failed is over: whether its step may continue without it is for the step.
+    pub(crate) const fn is_open(&self) -> bool {
+        match self.status {
+            Status::Pending | Status::InProgress | Status::WaitingApproval | Status::Blocked => true,
+            Status::Completed | Status::Failed | Status::Skipped | Status::Cancelled => false,
+        }
+    }
 }
 
 /// The kind of a part. `--refresh-analysis` repeats analysis.

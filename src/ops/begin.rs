@@ -77,12 +77,11 @@ pub(crate) fn begin(ctx: &ProjectContext, request: ChangeRequest, budget: usize)
         written.findings.extend(log::note(ctx, &locked, run, &planned, false));
     }
     written.findings.extend(locked.renew_lease(written.change));
+    let end = run.step(&step).map(|step| engine::end_command(step, part.as_deref(), &run.id));
     let revision = match written.moves_files() {
         true => follow(ctx, &location, locked, &mut written)?.revision(),
         false => locked.revision_after(&written),
     };
-    let part = part.map_or_else(String::new, |part| format!(" --part {}", engine::quoted(&part)));
-    let finish = format!("piton finish {} --run {}{part}", engine::quoted(step.as_str()), engine::quoted(&written.run));
     let files = written.files();
     let Written { run, change, step, already, message, findings, .. } = written;
     let recorded = already.is_none();
@@ -94,7 +93,7 @@ pub(crate) fn begin(ctx: &ProjectContext, request: ChangeRequest, budget: usize)
         message,
         revision,
         files,
-        next: Some(finish),
+        next: end,
         brief,
     };
     Ok(Report { findings, ..Report::ok(Body::Checkpoint(Box::new(body))) })

@@ -138,6 +138,8 @@ pub(crate) struct Written {
     pub(crate) run: String,
     pub(crate) change: &'static str,
     pub(crate) step: Option<StepId>,
+    /// Whether it is about a part of the step.
+    pub(crate) is_of_part: bool,
     /// The message if the state had the change already.
     pub(crate) already: Option<String>,
     pub(crate) message: String,
@@ -150,6 +152,12 @@ impl Written {
     /// Returns the files that were written.
     pub(super) fn files(&self) -> Vec<RelPath> {
         self.edits.iter().map(|edit| edit.path.clone()).collect()
+    }
+
+    /// Returns the command after a part of a step was changed.
+    fn next_of_parts(&self, opened: &OpenedRun) -> Option<String> {
+        let run = opened.loaded.run.as_ref().filter(|_| self.is_of_part)?;
+        run.step(self.step.as_ref()?).map(|step| engine::after_part(step, &run.id))
     }
 
     /// Tells whether the state may have moved.
@@ -289,6 +297,7 @@ impl<'a> LockedRun<'a> {
             run: run.id.as_str().to_owned(),
             change: name,
             step,
+            is_of_part: false,
             already: None,
             message: String::new(),
             edits: Vec::new(),
@@ -310,6 +319,7 @@ impl<'a> LockedRun<'a> {
         self.log(name, written.step.as_ref());
         written.findings.extend(self.record(run, &change));
         written.message = message(&change.kind);
+        written.is_of_part = change.kind.is_of_part();
         written.edits = edits;
         Ok(written)
     }
@@ -477,6 +487,7 @@ fn message(kind: &ChangeKind) -> String {
             format!("{}{step} is in progress (attempt {attempt})", of(part))
         }
         ChangeKind::Finish(outcome) if outcome.accepts => format!("{} is accepted by a person", outcome.step),
+        ChangeKind::Finish(outcome) if outcome.amends => format!("the record of {} is completed", outcome.step),
         ChangeKind::Finish(outcome) => match outcome.verdict {
             Some(verdict) => format!("{} is {} ({verdict})", outcome.step, outcome.status),
             None => format!("{}{} is {}", of(&outcome.part), outcome.step, outcome.status),
@@ -496,7 +507,7 @@ fn message(kind: &ChangeKind) -> String {
 /// Reports what was written and the command that fits next.
 pub(super) fn report(ctx: &ProjectContext, opened: &OpenedRun, written: Written) -> Report {
     let revision = opened.revision();
-    let next = next_command(ctx, opened, &revision, written.change);
+    let next = written.next_of_parts(opened).or_else(|| next_command(ctx, opened, &revision, written.change));
     let body = Body::Checkpoint(Box::new(CheckpointReport {
         files: written.files(),
         run: crate::model::RunId::new(&written.run),

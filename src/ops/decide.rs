@@ -58,6 +58,7 @@ impl LockedRun<'_> {
             run: run.id.as_str().to_owned(),
             change: kind.verb(),
             step,
+            is_of_part: false,
             already: None,
             message: String::new(),
             edits: Vec::new(),

@@ -10,6 +10,7 @@ use crate::engine;
 use crate::engine::Admitted;
 use crate::engine::ChangeLimits;
 use crate::model::Change;
+use crate::model::ChangeKind;
 use crate::model::Edit;
 use crate::model::EditKind;
 use crate::model::Evidence;
@@ -50,7 +51,8 @@ impl OpenedRun {
             Admitted::Already(message) => return Ok(ChangeDraft::Already(message)),
         };
         check_change(&change)?;
-        let mut edits = self.dialect.edit(&self.files, &change)?;
+        let mut edits =
+            if is_kept_in_reports(&change) { Vec::new() } else { self.dialect.edit(&self.files, &change)? };
         edits.retain(Edit::changes_something);
         for edit in &edits {
             self.check_understood(edit)?;
@@ -98,6 +100,23 @@ impl OpenedRun {
             None => Ok(()),
             Some(finding) => failed(finding.message),
         }
+    }
+}
+
+/// Tells whether a change only adds to the report of a step that is done, and so leaves the state as it is.
+const fn is_kept_in_reports(change: &Change) -> bool {
+    match &change.kind {
+        ChangeKind::Finish(outcome) => outcome.amends && outcome.commit.is_none() && outcome.conditions.is_empty(),
+        ChangeKind::Begin { .. }
+        | ChangeKind::Approve { .. }
+        | ChangeKind::Skip { .. }
+        | ChangeKind::Pause { .. }
+        | ChangeKind::Abort { .. }
+        | ChangeKind::Resume { .. }
+        | ChangeKind::Complete { .. }
+        | ChangeKind::Repair(_)
+        | ChangeKind::RollBack(_)
+        | ChangeKind::Start(_) => false,
     }
 }
 

@@ -21,6 +21,7 @@ use crate::model::SessionEvent;
 use crate::model::Statement;
 use crate::model::StatementKind;
 use crate::model::Status;
+use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::store;
@@ -110,29 +111,52 @@ impl LockedRun<'_> {
         unwritten("who began the step", store::reports::note_attempt(root, &data_dir, &statement))
     }
 
-    /// Records digests of a finished step's outputs, so that a later plan can tell whether they changed.
+    /// Records digests of a finished step's outputs, and of what a gate approves, so that a later plan can tell whether they changed.
     pub(super) fn record(&self, run: &Run, change: &Change) -> Option<Finding> {
-        let ChangeKind::Finish(outcome) = &change.kind else { return None };
-        if outcome.status != Status::Completed || outcome.part.is_some() {
-            return None;
-        }
-        let files = &self.opened.files;
-        let mut paths = outcome.outputs.clone();
-        paths.extend(run.step(&outcome.step).map(|step| step.proof.outputs.clone()).unwrap_or_default());
+        let step = run.step(change.kind.step()?)?;
+        let mut paths = match &change.kind {
+            ChangeKind::Finish(outcome) if outcome.status == Status::Completed && outcome.part.is_none() => {
+                let mut paths: Vec<RelPath> = outcome.outputs.iter().chain(&step.proof.outputs).cloned().collect();
+                if outcome.amends {
+                    paths.extend(self.recorded_outputs(run, step));
+                }
+                paths
+            }
+            ChangeKind::Approve { .. } if !step.proof.approves.is_empty() => step.proof.approves.clone(),
+            ChangeKind::Finish(_)
+            | ChangeKind::Approve { .. }
+            | ChangeKind::Begin { .. }
+            | ChangeKind::Skip { .. }
+            | ChangeKind::Pause { .. }
+            | ChangeKind::Abort { .. }
+            | ChangeKind::Resume { .. }
+            | ChangeKind::Complete { .. }
+            | ChangeKind::Repair(_)
+            | ChangeKind::RollBack(_)
+            | ChangeKind::Start(_) => return None,
+        };
         paths.sort();
         paths.dedup();
+        let files = &self.opened.files;
         let head_of =
             run.workspace.worktree.as_ref().map_or_else(|| files.root.clone(), |path| path.under(&files.root));
         let record = EvidenceRecord {
             at: change.at,
             run: run.id.as_str().to_owned(),
-            step: outcome.step.clone(),
+            step: step.id.clone(),
             head: store::git::head(&head_of).and_then(|head| head.sha),
             outputs: store::describe(&files.root, &paths),
-            definition: run.step(&outcome.step).and_then(|step| self.opened.definition_digest(step)),
+            definition: self.opened.definition_digest(step),
         };
         let limit = self.ctx().project.config.limits.log_bytes;
         unwritten("the digests of what the step left", store::record(self.lock(), &record, limit))
+    }
+
+    /// Returns the outputs that are recorded for a step.
+    fn recorded_outputs(&self, run: &Run, step: &Step) -> Vec<RelPath> {
+        let records = store::records(&self.opened.files.root, &self.opened.files.data_dir);
+        let last = records.iter().rfind(|record| record.run == run.id.as_str() && record.step == step.id);
+        last.map(|record| record.outputs.iter().map(|output| output.path.clone()).collect()).unwrap_or_default()
     }
 
     /// Records a rollback: older evidence of the reopened steps no longer counts, and repeated rollbacks are limited.

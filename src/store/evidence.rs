@@ -67,13 +67,16 @@ pub(crate) fn gather(
         modified_at: modified_at(files),
         ..Evidence::default()
     };
+    let mut latest: Latest<'_> = BTreeMap::new();
+    for record in &records {
+        latest.extend(record.outputs.iter().map(|output| (&output.path, (output, record.at))));
+    }
+    if let Some(Ok(main)) = files.main_root.as_deref().map(Root::open) {
+        inspect_documents(&main, wanted, &latest, &mut evidence);
+    }
     if let Some(root) = root {
-        let mut latest: BTreeMap<&RelPath, (&OutputRecord, Timestamp)> = BTreeMap::new();
-        for record in &records {
-            latest.extend(record.outputs.iter().map(|output| (&output.path, (output, record.at))));
-        }
         if files.main_root.is_none() {
-            inspect_documents(&root, wanted, &mut evidence);
+            inspect_documents(&root, wanted, &latest, &mut evidence);
         }
         for path in wanted.outputs.iter().map(|output| &output.path).chain(latest.keys().copied()) {
             if !evidence.files.contains_key(path) {
@@ -81,9 +84,6 @@ pub(crate) fn gather(
                 evidence.files.insert(path.clone(), fact);
             }
         }
-    }
-    if let Some(Ok(main)) = files.main_root.as_deref().map(Root::open) {
-        inspect_documents(&main, wanted, &mut evidence);
     }
     if project.git.is_some() {
         let saved = committed_state::StateOnDisk { path: &files.state, bytes: files.bytes(&files.state) };
@@ -106,9 +106,13 @@ pub(crate) fn gather(
     evidence
 }
 
-fn inspect_documents(root: &Root, wanted: &EvidenceRequest, evidence: &mut Evidence) {
+/// The last record of each output, with its time.
+type Latest<'a> = BTreeMap<&'a RelPath, (&'a OutputRecord, Timestamp)>;
+
+fn inspect_documents(root: &Root, wanted: &EvidenceRequest, latest: &Latest<'_>, evidence: &mut Evidence) {
     for path in &wanted.documents {
-        evidence.files.entry(path.clone()).or_insert_with(|| inspect_file(root, path, None));
+        let record = latest.get(path).copied();
+        evidence.files.entry(path.clone()).or_insert_with(|| inspect_file(root, path, record));
     }
 }
 

@@ -39,7 +39,7 @@ fn without_a_step_it_begins_the_next_one_and_hands_over_its_brief() {
         "{output}"
     );
     assert!(output.stdout.contains("Say what is to be done"), "{output}");
-    assert_eq!(output.at("/data/next"), "piton finish plan --run demo");
+    assert_eq!(output.at("/data/next"), "piton finish plan --run demo --summary TEXT");
     let status = piton(&sandbox, &["plan"]).at("/data/run/revision");
     assert_eq!(output.at("/data/revision"), status, "the revision is that after the change");
     let text = piton(&sandbox, &["begin", "--format", "text"]).expect_code(0);

@@ -9,6 +9,7 @@ mod doctor;
 mod dotagent;
 mod errors;
 mod global;
+mod handover;
 mod history;
 mod hook;
 mod lifecycle;

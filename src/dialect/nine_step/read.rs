@@ -37,6 +37,7 @@ use crate::model::RunId;
 use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::Step;
+use crate::model::StepKind;
 use crate::model::Timestamp;
 use crate::model::clean_line;
 use crate::model::quoted;
@@ -122,7 +123,7 @@ fn interpret(files: &FileSet, opened: ParsedFile<'_>, degraded: bool, mut findin
     let last_step = LastStep::read(&state, &source, &mut findings);
     let status = run_status(&state, &source, &mut findings);
     let Some(last_step) = last_step else { return Loaded { run: None, findings, ..Loaded::default() } };
-    let layout =
+    let mut layout =
         StepBuilder::new(&state, &ledger, &last_step, status, &files.config.nine_step).build(&source, &mut findings);
     let workspace = workspace::find(&state, &last_step, &source, &mut findings);
     let (config, feature) = (&files.config.nine_step, state.feature.get().cloned());
@@ -134,6 +135,9 @@ fn interpret(files: &FileSet, opened: ParsedFile<'_>, degraded: bool, mut findin
         workspace: workspace.is_checked.then(|| workspace.record.worktree.clone()),
         ..EvidenceRequest::default()
     };
+    for gate in layout.steps.iter_mut().filter(|step| step.kind == StepKind::Gate) {
+        gate.proof.approves = workspace.plan.clone().into_iter().collect();
+    }
     let run = Run {
         id: RunId::new(name.clone()),
         dialect: DialectId::NineStep,

@@ -154,6 +154,7 @@ impl<'a> StepBuilder<'a> {
         let mut step = Step::new(position.step.in_phase(phase), position.step.title());
         step.short = Some(position.step.as_str().to_owned());
         step.kind = position.step.kind();
+        step.proof.is_commit = position.step == StepNumber::Commit;
         step.status = self.status_of(position);
         step.agent = self.agent(position, record);
         if step.agent.is_none() {

@@ -224,6 +224,9 @@ impl<'a> Writer<'a> {
         put(&mut entry, "error_message", outcome.error.as_ref().map(|error| json!(error)));
         put(&mut entry, "summary", outcome.summary.as_ref().map(|summary| json!(summary)));
         self.import()?;
+        if outcome.amends {
+            return self.amend(position, outcome);
+        }
         self.replace_last(position, &entry)?;
         if status == Status::Completed {
             self.add_completed(success)?;
@@ -232,6 +235,32 @@ impl<'a> Writer<'a> {
             entry.insert("attempt".to_owned(), json!(outcome.attempt));
         }
         self.push("/history", Value::Object(entry))
+    }
+
+    /// Adds a commit or conditions to the record of a step that is done.
+    fn amend(&mut self, position: StepPosition, outcome: &Outcome) -> Result<(), EditError> {
+        let is_last = self.state.last.get().and_then(Entry::position) == Some(position);
+        if !outcome.conditions.is_empty() {
+            if !is_last {
+                let message = format!("the run has gone on from {}; its verdict is recorded", outcome.step);
+                return Err(EditError::Unsupported(message));
+            }
+            self.set("/last_execution/verdict", &json!(outcome.verdict))?;
+            self.set("/last_execution/conditions", &json!(outcome.conditions))?;
+        }
+        let Some(commit) = &outcome.commit else { return Ok(()) };
+        if is_last {
+            self.set("/last_execution/commit_sha", &json!(commit))?;
+        }
+        let listed = self.value.get("completed_steps").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let is_it = |entry: &Value| {
+            let phase = entry.get("phase").and_then(Value::as_u64) == Some(u64::from(position.phase));
+            phase && entry.get("step") == Some(&position.step.to_value())
+        };
+        match listed.iter().rposition(is_it) {
+            Some(at) => self.set(&format!("/completed_steps/{at}/commit_sha"), &json!(commit)),
+            None => Ok(()),
+        }
     }
 
     /// Records an approval. It completes a gate or a step that waits for approval, or closes the conditions of a review.

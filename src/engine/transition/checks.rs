@@ -17,6 +17,7 @@ use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Outcome;
 use crate::model::Part;
+use crate::model::PartKind;
 use crate::model::Presence;
 use crate::model::ReviewVerdict;
 use crate::model::RunStatus;
@@ -146,6 +147,26 @@ impl TransitionCheck<'_> {
             self.decision("override", id),
         ];
         Err(refuse(RefusalKind::No, message, hints))
+    }
+
+    /// Refuses to end a step as a whole once a part of it was begun and others of that kind are open.
+    pub(super) fn check_parts(&self, at: usize) -> Result<(), Refusal> {
+        let step = &self.reconciled.run.steps[at];
+        let parts = &step.detail.parts;
+        let is_begun = |part: &Part| !matches!(part.status, Status::Pending | Status::Skipped);
+        let was_begun = |kind: PartKind| parts.iter().any(|part| part.kind == kind && is_begun(part));
+        let open: Vec<&Part> = parts.iter().filter(|part| part.is_open() && was_begun(part.kind)).collect();
+        let Some(first) = open.first().filter(|_| !self.limits.force) else { return Ok(()) };
+        let names: Vec<&str> = open.iter().map(|part| part.name.as_str()).collect();
+        let are = if names.len() == 1 { "is" } else { "are" };
+        let message = format!("{} has parts that were begun, and {} {are} open", step.id, names.join(", "));
+        let skip = format!("{} --reason TEXT", command::option("part", &first.name));
+        let hints = [self.on_part(step, first), self.command("skip", &step.id, &skip)];
+        Err(refuse(RefusalKind::No, message, hints))
+    }
+
+    fn on_part(&self, step: &Step, part: &Part) -> String {
+        command::next_of_part(step, part, &self.reconciled.run.id)
     }
 
     /// Refuses a step behind a gate or a review that is not done.

@@ -18,6 +18,7 @@ use crate::model::Evidence;
 use crate::model::Finding;
 use crate::model::Run;
 use crate::model::Status;
+use crate::model::StepKind;
 
 /// The answer to a decision that is not refused.
 #[derive(Clone, Debug)]
@@ -91,9 +92,10 @@ impl TransitionCheck<'_> {
                 return can_begin(self.reconciled.returns_to(at).unwrap_or(at));
             }
             EffectiveStatus::Failed if self.says_no_without_target(at) => self.below(at),
+            // Without a limit only a review is held back: the same work is not reviewed again by itself.
             EffectiveStatus::Failed => match self.reconciled.limit(at, self.limits.attempt_limit) {
-                None => return can_begin(self.reconciled.returns_to(at).unwrap_or(at)),
-                Some(_) => vec![at],
+                None if step.kind != StepKind::Review => return can_begin(at),
+                None | Some(_) => vec![at],
             },
             EffectiveStatus::Done if !reviews.is_empty() => {
                 let limited = |review: &usize| self.reconciled.limit(*review, self.limits.attempt_limit).is_some();

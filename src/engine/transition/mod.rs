@@ -2,6 +2,7 @@
 //!
 //! The result is the change as it will be recorded. Attempts and failures are counted only here.
 
+mod amend;
 mod checks;
 mod decide;
 
@@ -171,8 +172,8 @@ impl TransitionCheck<'_> {
         } else if let Some(already) = self.check_attempt(at)? {
             return Ok(Admission::Already(already));
         }
-        self.check_has_work(at)?;
         self.check_not_aborted()?;
+        self.check_has_work(at)?;
         let redo = match self.reconciled.effective_status(at) {
             EffectiveStatus::Open
             | EffectiveStatus::Interrupted
@@ -208,7 +209,8 @@ impl TransitionCheck<'_> {
             }
             EffectiveStatus::Unreadable | EffectiveStatus::OpenContainer => return Err(self.unreadable(step)),
         };
-        if !self.limits.force && self.reconciled.returns_to(at).is_some() {
+        let may_repeat = self.limits.force || self.reconciled.decisions.redo(at).is_some();
+        if !may_repeat && self.reconciled.returns_to(at).is_some() {
             self.check_verdict_stands(at)?;
         }
         self.check_workspace(at)?;
@@ -227,6 +229,7 @@ impl TransitionCheck<'_> {
         let part = outcome.part.as_ref().map(|part| find_part(step, part)).transpose()?;
         outcome.step = step.id.clone();
         outcome.status = agreed_status(&outcome)?;
+        self.amend(at, &mut outcome)?;
         if let Some(already) = self.may_finish(at, &outcome)? {
             return Ok(Admission::Already(already));
         }
@@ -284,6 +287,10 @@ impl TransitionCheck<'_> {
         if effective_status == EffectiveStatus::Unreadable {
             return Err(self.unreadable(step));
         }
+        // How a running step ended is still worth knowing after the run was aborted.
+        if step.status != Status::InProgress || outcome.status == Status::WaitingApproval {
+            self.check_not_aborted()?;
+        }
         if step.kind == StepKind::Container && effective_status != EffectiveStatus::Verify {
             let message = format!("{id} is done when its child steps are");
             return Err(refuse(RefusalKind::No, message, ["finish its child steps".to_owned()]));
@@ -315,6 +322,7 @@ impl TransitionCheck<'_> {
             return Err(refuse(RefusalKind::Usage, message, [command::finish(step, &self.reconciled.run.id)]));
         }
         if completes && outcome.part.is_none() {
+            self.check_parts(at)?;
             self.check_proof(at)?;
         }
         Ok(None)
@@ -328,6 +336,7 @@ impl TransitionCheck<'_> {
             return Ok(None);
         }
         match (self.reconciled.effective_status(at), step.status, outcome.status) {
+            (EffectiveStatus::Done, Status::Completed, Status::Completed) if outcome.amends => Ok(None),
             (EffectiveStatus::Done, Status::Completed, Status::Completed) => {
                 Ok(Some(format!("{id} is recorded as completed already")))
             }
@@ -351,6 +360,9 @@ impl TransitionCheck<'_> {
         let effective_status = self.reconciled.effective_status(at);
         match (effective_status, step.kind) {
             (EffectiveStatus::Unreadable, _) => return Err(self.unreadable(step)),
+            // What it approved was changed since, and a person approves it again.
+            (EffectiveStatus::Done, StepKind::Gate)
+                if self.reconciled.reasons.get(at).is_some_and(|why| !why.is_empty()) => {}
             (EffectiveStatus::Done, StepKind::Gate | StepKind::Review) => {
                 return Ok(Admission::Already(format!("{id} is approved already")));
             }
