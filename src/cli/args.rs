@@ -217,7 +217,19 @@ pub(super) struct Plan {
     #[arg(long)]
     pub(super) patch: bool,
     #[command(flatten)]
+    pub(super) detail: Detail,
+    #[command(flatten)]
     pub(super) flags: PlanFlags,
+}
+
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(super) struct Detail {
+    /// Add the answer in the words and form of the run's own system to the JSON
+    #[arg(long)]
+    pub(super) native: bool,
+    /// List the ids of all steps and all state files in the JSON, finished and open ones too
+    #[arg(long)]
+    pub(super) steps: bool,
 }
 
 #[derive(Debug, Args)]
@@ -462,6 +474,8 @@ pub(super) struct Complete {
 pub(super) struct Resume {
     #[command(flatten)]
     pub(super) run: RunArg,
+    #[command(flatten)]
+    pub(super) detail: Detail,
     #[command(flatten)]
     pub(super) flags: PlanFlags,
     /// Continue without asking; gates and blocking findings still stop it

@@ -27,6 +27,7 @@ use crate::ops::ChangeRequest;
 use crate::ops::Confirmation;
 use crate::ops::Exit;
 use crate::ops::OpError;
+use crate::ops::PlanDetail;
 use crate::ops::PlanRequest;
 use crate::ops::ProjectContext;
 use crate::ops::RepairRequest;
@@ -117,7 +118,7 @@ fn verb(cli: &Cli, format: Format) -> Result<Outcome, CliError> {
     let report = match &cli.verb {
         Verb::List(list) => ops::list(&ctx(None)?, list.all)?,
         Verb::Plan(plan) if plan.patch => ops::patch(&ctx(plan.run.run.as_ref())?, &plan_request(&plan.flags))?,
-        Verb::Plan(plan) => ops::plan(&ctx(plan.run.run.as_ref())?, &plan_request(&plan.flags))?,
+        Verb::Plan(plan) => ops::plan(&ctx(plan.run.run.as_ref())?, &plan_request(&plan.flags), detail(plan.detail))?,
         Verb::Context(context) => {
             ops::context(&ctx(context.run.run.as_ref())?, context.step.as_deref(), context.budget)?
         }
@@ -203,6 +204,10 @@ fn plan_request(flags: &args::PlanFlags) -> PlanRequest {
     }
 }
 
+const fn detail(asked: args::Detail) -> PlanDetail {
+    PlanDetail { native: asked.native, steps: asked.steps }
+}
+
 const fn setup_request(setup: &Setup) -> ops::SetupRequest {
     ops::SetupRequest {
         permissions: setup.permissions,
@@ -257,7 +262,7 @@ fn resume_run(
         return Err(CliError::usage(format!("{flag} is only for a session of `piton run`")));
     }
     if resume.dry_run {
-        return Ok(ops::plan(ctx, &plan_request(&resume.flags))?.into());
+        return Ok(ops::plan(ctx, &plan_request(&resume.flags), detail(resume.detail))?.into());
     }
     hand_over(ctx, &location, resume, format).map(Outcome::from)
 }
@@ -280,7 +285,8 @@ fn hand_over(
     resume: &args::Resume,
     format: Format,
 ) -> Result<Report, CliError> {
-    let mut request = ResumeRequest { plan: plan_request(&resume.flags), yes: resume.yes, budget: resume.budget };
+    let (plan, detail) = (plan_request(&resume.flags), detail(resume.detail));
+    let mut request = ResumeRequest { plan, detail, yes: resume.yes, budget: resume.budget };
     let can_ask = output::can_ask() && format == Format::Text;
     match ops::resume(ctx, location, &request, can_ask)? {
         ResumeOutcome::Report(report) => Ok(*report),

@@ -195,7 +195,8 @@ impl<'a> Planner<'a> {
             } else {
                 self.part_action(at, part, from.is_some_and(|from| place >= from))
             };
-            PlannedPart { name: part.name.clone(), title: part.title.clone(), action: action.to_owned() }
+            let title = (part.title != part.name).then(|| part.title.clone());
+            PlannedPart { name: part.name.clone(), title, action: action.to_owned() }
         });
         planned.collect()
     }

@@ -98,8 +98,7 @@ pub(super) fn plan(opened: &OpenedRun, run: &Run, evidence: &Evidence) -> Planne
 }
 
 fn shown(planned: &Planned) -> (String, String) {
-    let plan = serde_json::to_string(&planned.plan).expect("a plan is plain data");
-    (plan, serde_json::to_string(&planned.findings).expect("findings are plain data"))
+    (format!("{:?}", planned.plan), serde_json::to_string(&planned.findings).expect("findings are plain data"))
 }
 
 /// Finds the files that a run wants checked.

@@ -8,7 +8,7 @@ use super::Finding;
 /// The envelope of an answer. Fields may be added to `data` under the same major version.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Document<T> {
-    /// Name and major version of the schema of `data`: `plan/1`.
+    /// Name and major version of the schema of `data`: `plan/2`.
     pub(crate) schema: String,
     pub(crate) ok: bool,
     pub(crate) data: T,

@@ -1,4 +1,4 @@
-//! The result of the planner, as published in `schemas/plan.schema.json`.
+//! The result of the planner. `ops` publishes it as `schemas/plan.schema.json`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -18,7 +18,7 @@ use super::StepReport;
 use super::Timestamp;
 
 /// The resume plan: which step is next, why, and what blocks it.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) run: RunHeader,
     pub(crate) verdict: Verdict,
@@ -35,22 +35,19 @@ pub(crate) struct Plan {
     /// Exact command lines.
     pub(crate) commands: Commands,
     /// What was reported by the steps that `next[0]` builds on, nearest first: direct predecessors in full, older ones in a line.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) reports: Vec<StepReport>,
     /// What people decided about these steps and the run, oldest first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) decisions: Vec<Decision>,
     /// Whether part of the state could not be read. The rest was planned.
     pub(crate) degraded: bool,
     /// Suggested edits to files that Piton never writes; only with `--patch`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) patch: Option<Patch>,
     /// The plan in the vocabulary of the run's own system.
     pub(crate) native: Value,
 }
 
 /// The run that a plan is for.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug)]
 pub(crate) struct RunHeader {
     pub(crate) id: RunId,
     pub(crate) dialect: DialectId,
@@ -105,7 +102,8 @@ pub(crate) struct Next {
     pub(crate) step: StepId,
     pub(crate) title: String,
     pub(crate) action: Action,
-    /// The agent for the step; `null` if `agent_candidates` leaves a choice.
+    /// The agent for the step; left out if `agent_candidates` leaves a choice.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) agent: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) agent_candidates: Vec<String>,
@@ -116,12 +114,16 @@ pub(crate) struct Next {
     /// The stable id of the rule that decided.
     pub(crate) rule: String,
     /// What the rule is based on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) evidence: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) strategy: Option<Strategy>,
-    /// Alternatives, as options or commands.
+    /// Names of other strategies.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) alternatives: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) parts: Vec<PlannedPart>,
+    #[serde(skip_serializing_if = "RedoCost::is_nothing")]
     pub(crate) cost: RedoCost,
 }
 
@@ -184,24 +186,39 @@ impl Strategy {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct PlannedPart {
     pub(crate) name: String,
-    pub(crate) title: String,
+    /// Left out if it is the name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) title: Option<String>,
     /// `run`, `retry`, `refresh`, `skip` or `done`.
     pub(crate) action: String,
 }
 
-/// The cost of the next action.
+/// The cost of the next action. What is 0 is left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct RedoCost {
     /// How often the step was started before.
+    #[serde(skip_serializing_if = "is_zero")]
     pub(crate) attempts: u32,
     /// Number of finished steps that would be redone.
+    #[serde(skip_serializing_if = "is_zero")]
     pub(crate) steps_again: usize,
     /// Whole minutes spent on the work that would be redone, as far as the state records them.
+    #[serde(skip_serializing_if = "is_zero")]
     pub(crate) minutes_again: u64,
 }
 
+impl RedoCost {
+    fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+fn is_zero<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 /// Step ids by their status after comparison with the evidence.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct StepGroups {
     pub(crate) completed: Vec<StepId>,
     pub(crate) in_progress: Vec<StepId>,
@@ -214,14 +231,13 @@ pub(crate) struct StepGroups {
 }
 
 /// How the run was interrupted.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug)]
 pub(crate) struct InterruptionReport {
     pub(crate) kind: InterruptionKind,
     pub(crate) step: Option<StepId>,
     pub(crate) at: Option<Timestamp>,
     pub(crate) reason: String,
     /// What ended the work, as far as client events and processes show.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cause: Option<Cause>,
     /// The step and all that depend on it.
     pub(crate) affected: Vec<StepId>,
@@ -234,8 +250,10 @@ pub(crate) struct InterruptionReport {
 /// The time since the last activity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Age {
-    /// `null` if there is no usable time stamp.
+    /// Left out if there is no usable time stamp.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seconds: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) band: Option<AgeBand>,
     /// `state`, `commit`, `file` or `unknown`.
     pub(crate) source: String,
@@ -289,9 +307,18 @@ pub(crate) struct Question {
 /// Exact command lines for the next action.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct Commands {
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) begin: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) context: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) resume: Option<String>,
+}
+
+impl Commands {
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.begin.is_none() && self.context.is_none() && self.resume.is_none()
+    }
 }
 
 /// A file that a run refers to, and its current state.

@@ -4,7 +4,8 @@
 //!   `run_history` has its earlier checkpoints.
 //! - `begin` and `change` record; `change` has the locked run, the only way to write a state: `draft` admits a change and computes
 //!   its edits, `record` writes what is kept beside a checkpoint, `log` the entry of a resume.
-//! - `report` is what the verbs return (`rollback` and `sessions` have their own), `error` and `exit` are how they fail.
+//! - `report` is what the verbs return (`rollback` and `sessions` have their own), `plan_document` the published form of a plan, `error` and
+//!   `exit` are how they fail.
 //! - `lifecycle` has the words for a run that is open, paused or over, and the command that fits.
 //! - `workflow` finds and checks workflow files for `start` and `validate`.
 //! - Every other file is the verb of its name; `cleanup` is `archive --all`, `patch` is `plan --patch`.
@@ -27,6 +28,7 @@ mod list;
 mod log;
 mod patch;
 mod plan;
+mod plan_document;
 mod project_context;
 mod record;
 mod repair;
@@ -80,6 +82,11 @@ pub(crate) use plan::PlanRequest;
 #[cfg(any(test, fuzzing))]
 pub(crate) use plan::evaluate;
 pub(crate) use plan::plan;
+pub(crate) use plan_document::PlanDetail;
+#[cfg(test)]
+pub(crate) use plan_document::PlanDocument;
+#[cfg(test)]
+pub(crate) use plan_document::ResumeDocument;
 #[cfg(any(test, fuzzing))]
 pub(crate) use project_context::OpenedRun;
 pub(crate) use project_context::ProjectContext;
@@ -104,8 +111,6 @@ pub(crate) use report::PlanReport;
 pub(crate) use report::RepairReport;
 pub(crate) use report::Report;
 pub(crate) use report::RestoreReport;
-#[cfg(test)]
-pub(crate) use report::ResumeReport;
 pub(crate) use report::SchemaList;
 pub(crate) use report::SetupReport;
 pub(crate) use report::StatusReport;

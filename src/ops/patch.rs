@@ -4,6 +4,7 @@ use super::Exit;
 use super::OpError;
 use super::plan;
 use super::plan::PlanRequest;
+use super::plan_document::PlanDetail;
 use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::report::Body;
@@ -21,7 +22,7 @@ pub(crate) fn patch(ctx: &ProjectContext, request: &PlanRequest) -> Result<Repor
     let planned = plan::planned(ctx, &opened, run, request)?;
     let suggestions = opened.dialect.suggest(&opened.files, run, &planned.plan.steps.completed);
     let patch = assemble(&opened, suggestions);
-    let mut report = plan::report(opened, planned);
+    let mut report = plan::report(opened, planned, PlanDetail::default());
     report.exit = if patch.diff.is_empty() { Exit::No } else { Exit::Ok };
     if let Body::Plan(plan) = &mut report.body {
         plan.plan.patch = Some(patch);

@@ -2,6 +2,7 @@
 
 use super::Exit;
 use super::OpError;
+use super::plan_document::PlanDetail;
 use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::report::Body;
@@ -41,10 +42,10 @@ pub(crate) struct PlanRequest {
 }
 
 /// Plans the requested run.
-pub(crate) fn plan(ctx: &ProjectContext, request: &PlanRequest) -> Result<Report, OpError> {
+pub(crate) fn plan(ctx: &ProjectContext, request: &PlanRequest, detail: PlanDetail) -> Result<Report, OpError> {
     let opened = select::select(ctx)?;
     let planned = planned(ctx, &opened, opened.run()?, request)?;
-    Ok(report(opened, planned))
+    Ok(report(opened, planned, detail))
 }
 
 /// Plans a loaded run, with evidence from git.
@@ -88,11 +89,11 @@ pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, optio
 }
 
 /// Builds the report of a plan.
-pub(crate) fn report(opened: OpenedRun, planned: Planned) -> Report {
+pub(crate) fn report(opened: OpenedRun, planned: Planned, detail: PlanDetail) -> Report {
     let exit = exit_of(&planned);
     let run = opened.loaded.run.expect("a run was planned");
     let notices = opened.dialect.notices(&run, &planned.plan, &planned.findings);
-    let body = PlanReport { plan: planned.plan, run, notices };
+    let body = PlanReport { plan: planned.plan, run, notices, detail };
     Report { exit, body: Body::Plan(Box::new(body)), findings: planned.findings }
 }
 

@@ -6,6 +6,9 @@ use serde::Serializer;
 
 use super::exit::Exit;
 use super::lifecycle::Lifecycle;
+use super::plan_document::PlanDetail;
+use super::plan_document::PlanDocument;
+use super::plan_document::ResumeDocument;
 use super::rollback::RollbackReport;
 use super::sessions::CleanReport;
 use super::sessions::ImportReport;
@@ -79,6 +82,7 @@ pub(crate) struct PlanReport {
     pub(crate) run: Run,
     /// Messages of the run's own system.
     pub(crate) notices: Vec<Notice>,
+    pub(crate) detail: PlanDetail,
 }
 
 /// The context of a step.
@@ -197,14 +201,15 @@ pub(crate) struct CheckpointReport {
     pub(crate) brief: Option<Context>,
 }
 
-/// The start of the next step of work (`resume/1`).
-#[derive(Debug, Serialize, JsonSchema)]
+/// The start of the next step of work.
+#[derive(Debug)]
 pub(crate) struct ResumeReport {
     pub(crate) plan: Plan,
-    /// The context for the agent of the first next step; `null` if no step is next.
+    /// The context for the agent of the first next step; `None` if no step is next.
     pub(crate) context: Option<Context>,
-    /// The revision after the bookkeeping, for `--if-revision`.
+    /// The revision after the bookkeeping.
     pub(crate) revision: String,
+    pub(crate) detail: PlanDetail,
 }
 
 /// Earlier checkpoints (`history/1`).
@@ -403,14 +408,14 @@ impl Body {
     pub(crate) const fn schema(&self) -> &'static str {
         match self {
             Self::List(_) => "list/1",
-            Self::Plan(_) => "plan/1",
+            Self::Plan(_) => "plan/2",
             Self::Context(_) => "context/1",
             Self::Status(_) => "status/1",
             Self::Validate(_) => "validate/1",
             Self::SchemaList(_) => "schema-list/1",
             Self::Document(_) => "document/1",
             Self::Checkpoint(_) => "checkpoint/1",
-            Self::Resume(_) => "resume/1",
+            Self::Resume(_) => "resume/2",
             Self::History(_) => "history/1",
             Self::Restore(_) => "restore/1",
             Self::Repair(_) => "repair/1",
@@ -432,14 +437,17 @@ impl Serialize for Body {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::List(report) => report.serialize(serializer),
-            Self::Plan(report) => report.plan.serialize(serializer),
+            Self::Plan(report) => PlanDocument::of(&report.plan, report.detail).serialize(serializer),
             Self::Context(report) => report.context.serialize(serializer),
             Self::Status(report) => report.serialize(serializer),
             Self::Validate(report) => report.serialize(serializer),
             Self::SchemaList(report) => report.serialize(serializer),
             Self::Document(text) => text.serialize(serializer),
             Self::Checkpoint(report) => report.serialize(serializer),
-            Self::Resume(report) => report.serialize(serializer),
+            Self::Resume(report) => {
+                let ResumeReport { plan, context, revision, detail } = &**report;
+                ResumeDocument::of(plan, context.as_ref(), revision, *detail).serialize(serializer)
+            }
             Self::History(report) => report.serialize(serializer),
             Self::Restore(report) => report.serialize(serializer),
             Self::Repair(report) => report.serialize(serializer),

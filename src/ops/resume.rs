@@ -5,6 +5,7 @@ use super::change::LockedRun;
 use super::context;
 use super::plan;
 use super::plan::PlanRequest;
+use super::plan_document::PlanDetail;
 use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
@@ -31,6 +32,7 @@ use crate::model::Verdict;
 #[derive(Debug)]
 pub(crate) struct ResumeRequest {
     pub(crate) plan: PlanRequest,
+    pub(crate) detail: PlanDetail,
     pub(crate) yes: bool,
     pub(crate) budget: usize,
 }
@@ -56,10 +58,12 @@ pub(crate) fn resume(
     let planned = plan::planned(ctx, &opened, run, &request.plan)?;
     match decide(&planned, request.yes, can_ask) {
         Decision::Proceed => {}
-        Decision::NothingToDo => return Ok(ResumeOutcome::Report(Box::new(plan::report(opened, planned)))),
+        Decision::NothingToDo => {
+            return Ok(ResumeOutcome::Report(Box::new(plan::report(opened, planned, request.detail))));
+        }
         Decision::Ask(question) => {
             let mode = planned.plan.mode;
-            return Ok(ResumeOutcome::Ask(Box::new(plan::report(opened, planned)), question, mode));
+            return Ok(ResumeOutcome::Ask(Box::new(plan::report(opened, planned, request.detail)), question, mode));
         }
     }
     let taken = take(ctx, location, &opened, planned, request).map_err(|error| failed(&opened, error))?;
@@ -139,7 +143,7 @@ fn take(
     let context = next.map(|next| context::assemble(opened, run, &planned, next, request.budget));
     let revision = opened.revision();
     let exit = super::Exit::Ok;
-    let body = Body::Resume(Box::new(ResumeReport { plan: planned.plan, context, revision }));
+    let body = Body::Resume(Box::new(ResumeReport { plan: planned.plan, context, revision, detail: request.detail }));
     Ok(Report { exit, body, findings: planned.findings.into_iter().chain(findings).collect() })
 }
 

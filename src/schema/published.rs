@@ -46,14 +46,14 @@ macro_rules! published {
 
 // The types are named in tests only; `answer` wraps one as the `data` of a document of that major version.
 published! {
-    "plan" "The resume plan: which step is next, why, and what blocks it." answer::<crate::model::Plan>(1);
+    "plan" "The resume plan: which step is next, why, and what blocks it." answer::<crate::ops::PlanDocument<'static>>(2);
     "context" "The context for the next agent." answer::<crate::model::Context>(1);
     "list" "The runs of a project, newest first." answer::<crate::ops::ListReport>(1);
     "status" "The status of a run in three lines: progress, what is stale, and the next command." answer::<crate::ops::StatusReport>(1);
     "validate" "Which files are valid." answer::<crate::ops::ValidateReport>(1);
     "schema-list" "The names of the published schemas." answer::<crate::ops::SchemaList>(1);
     "checkpoint" "What a writing verb recorded, and the most useful next command." answer::<crate::ops::CheckpointReport>(1);
-    "resume" "The result of a resume: the plan and the context for the next agent." answer::<crate::ops::ResumeReport>(1);
+    "resume" "The result of a resume: what is next and the context for the next agent." answer::<crate::ops::ResumeDocument<'static>>(2);
     "history" "The earlier checkpoints of a run, newest first." answer::<crate::ops::HistoryReport>(1);
     "setup" "Which program runs, and what changes in the settings of the client." answer::<crate::ops::SetupReport>(1);
     "restore" "Which checkpoint was restored, and which steps are repeated." answer::<crate::ops::RestoreReport>(1);

@@ -27,6 +27,7 @@ mod schema;
 mod script;
 mod select;
 mod setup;
+mod size;
 mod status;
 mod validate;
 mod version;

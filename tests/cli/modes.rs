@@ -28,7 +28,7 @@ fn preflight_accepts_only_proceed() {
             assert!(output.stderr.contains("proceed"), "{output}");
             assert_eq!(before.changes(&sandbox.tree()).is_empty(), !agrees, "{answer:?}");
             if format == "json" {
-                assert_eq!(output.at("/schema"), if agrees { "resume/1" } else { "error/1" });
+                assert_eq!(output.at("/schema"), if agrees { "resume/2" } else { "error/1" });
             }
         }
     }
@@ -43,7 +43,7 @@ fn without_a_person_a_doubtful_run_is_not_changed() {
         let output =
             sandbox.piton(["resume", "--mode", mode]).now("2026-02-20T12:00:00Z").stdin("yes\n").run().expect_code(9);
         let plan = document(&output);
-        assert_eq!(plan["schema"], "plan/1");
+        assert_eq!(plan["schema"], "plan/2");
         assert_eq!(plan["data"]["commands"]["resume"], "piton resume user-auth --yes");
         assert_eq!(before.changes(&sandbox.tree()), [] as [&str; 0]);
         sandbox.piton(["resume", "--yes", "--mode", mode]).now("2026-02-20T12:00:00Z").run().expect_code(0);
@@ -54,7 +54,7 @@ fn without_a_person_a_doubtful_run_is_not_changed() {
 fn a_clean_and_recent_run_continues_unattended() {
     for mode in ["interactive", "autopilot"] {
         let output = projects::nine_step().piton(["resume"]).env("PITON_MODE", mode).run().expect_code(0);
-        assert_eq!(document(&output)["schema"], "resume/1");
+        assert_eq!(document(&output)["schema"], "resume/2");
     }
 }
 
@@ -115,7 +115,7 @@ fn what_autopilot_may_not_resume_needs_consent() {
     ] {
         let sandbox = projects::nine_step();
         let output = sandbox.piton(words.iter().copied()).now(LATER).run().expect_code(code);
-        assert_eq!(document(&output)["schema"], if code == 0 { "resume/1" } else { "plan/1" }, "{words:?}");
+        assert_eq!(document(&output)["schema"], if code == 0 { "resume/2" } else { "plan/2" }, "{words:?}");
     }
 }
 

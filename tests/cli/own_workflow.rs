@@ -274,7 +274,7 @@ fn a_changed_file_reopens_what_changed_and_what_was_built_on_it() {
         piton(&sandbox, &["finish", step]).expect_code(0);
     }
     sandbox.file("flow.yaml", &flow("new", "- {id: f, depends_on: d}\n").replace("title: D", "title: Better"));
-    let plan = piton(&sandbox, &["plan"]);
+    let plan = piton(&sandbox, &["plan", "--steps"]);
     assert_eq!(plan.at("/data/steps/completed"), serde_json::json!(["a", "d"]), "{plan}");
     assert_eq!(plan.at("/data/steps/invalid"), serde_json::json!(["b", "c"]), "{plan}");
     assert_eq!(plan.at("/data/steps/pending"), serde_json::json!(["f"]), "{plan}");

@@ -69,7 +69,7 @@ onStage('from git: the skill answers to both names, piton is not asked for, and 
   stage.git('add', '--all');
   stage.git('commit', '--quiet', '--message', 'a project');
   const before = contents(stage.project);
-  const service = await model((turn) => (turn.said.includes('"schema":"plan/1"') ? say('done') : bash('piton plan')));
+  const service = await model((turn) => (turn.said.includes('"schema":"plan/2"') ? say('done') : bash('piton plan')));
   context.after(() => service.close());
   for (const name of ['/workflow-resume', '/piton:workflow-resume']) {
     const done = await stage.session(service, name).ended;

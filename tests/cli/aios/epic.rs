@@ -196,7 +196,7 @@ fn a_wave_that_only_the_plan_has_comes_in_its_turn() {
     sandbox.file(PLAN, &text);
     story(&sandbox, "5.11", "Draft");
     story(&sandbox, "5.12", "Draft");
-    let plan = sandbox.piton(["plan"]).run().expect_code(9);
+    let plan = sandbox.piton(["plan", "--native"]).run().expect_code(9);
     assert_eq!(plan.at("/data/verdict"), "confirm");
     assert_eq!(next(&plan.at("/data/next")), ["run 5.12", "run 5.11"]);
     assert_eq!(plan.at("/data/native/resume_phase/wave"), "wave-3");

@@ -112,7 +112,7 @@ fn every_kind_continues_where_its_state_says() {
         let sandbox = Sandbox::new();
         sandbox.file(case.path, case.text);
         let before = sandbox.tree();
-        let plan = sandbox.piton(["plan"]).run().expect_code(case.code);
+        let plan = sandbox.piton(["plan", "--native"]).run().expect_code(case.code);
         assert_eq!(plan.at("/data/run/id"), case.run.0, "{plan}");
         assert_eq!(plan.at("/data/run/title"), case.run.1, "{plan}");
         assert_eq!(plan.at("/data/next/0/action"), case.next.0, "{plan}");

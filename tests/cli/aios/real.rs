@@ -42,7 +42,7 @@ fn a_completed_epic_shows_outdated_stories_and_continues_where_it_is_reopened() 
     let (head, tail) = text.split_once("name: \"Unification\"").unwrap();
     let tail = tail.replacen("status: completed", "status: in_progress", 2);
     sandbox.file(state, &format!("{head}name: \"Unification\"{tail}"));
-    let plan = sandbox.piton(["plan"]).run().expect_code(9);
+    let plan = sandbox.piton(["plan", "--native"]).run().expect_code(9);
     assert_eq!(plan.at("/data/run/id"), "epic-EPIC-ACT");
     assert_eq!(plan.at("/data/run/title"), "Epic Execution for EPIC-ACT");
     assert_eq!(plan.at("/data/next/0/step"), "ACT-6");

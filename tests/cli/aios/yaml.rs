@@ -37,7 +37,7 @@ fn ids_keep_their_spelling_however_they_are_written() {
             text.replace("    1:\n", "    \"1\":\n").replace("2026-01-31T11:30:00Z", "\"2026-01-31T11:30:00Z\"");
         let ended = format!("{text}...\n");
         for state in [&text, &crlf, &bom, &both, &quoted, &ended] {
-            let plan = sandbox(state.as_bytes()).piton(["plan"]).run();
+            let plan = sandbox(state.as_bytes()).piton(["plan", "--steps"]).run();
             assert_eq!(plan.at("/data/run/id"), "epic-1", "{state}\n{plan}");
             assert_eq!(plan.at("/data/next/0/step"), "1.10", "{state}\n{plan}");
             assert_eq!(plan.at("/data/steps/completed"), serde_json::json!(["1.1"]), "{state}\n{plan}");

@@ -127,7 +127,7 @@ fn resume_records_skipped_and_resumed_steps() {
         json!({"attempts": 1, "last_attempt": "2026-01-31T10:00:00Z", "interruption_reason": "agent_timeout"});
     session.task("IMPL-2", &json!({"status": "in_progress", "depends_on": ["IMPL-1"], "execution": execution}));
     let resumed = session.ok("resume --yes --skip IMPL-2 --from IMPL-4");
-    assert_eq!(resumed.at("/data/plan/next/0/step"), "IMPL-4", "{resumed}");
+    assert_eq!(resumed.at("/data/next/0/step"), "IMPL-4", "{resumed}");
     let skipped = session.json(".task/IMPL-2.json");
     assert_eq!(skipped["status"], "skipped");
     assert_eq!(

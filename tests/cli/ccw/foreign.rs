@@ -22,7 +22,7 @@ fn statuses_in_other_scripts_and_spellings_are_understood() {
         session.task(id, &json!({"status": status}));
     }
     session.summaries(&["IMPL-1", "IMPL-2"]);
-    let plan = session.plan("").expect_code(9);
+    let plan = session.plan("--steps").expect_code(9);
     assert_eq!(next(&plan), ["retry IMPL-3", "run IMPL-4"]);
     assert_eq!(texts(&plan, "/data/steps/completed"), ["IMPL-1", "IMPL-2"]);
     assert_eq!(told(&plan, "status-alias").len(), 4, "{plan}");
@@ -47,7 +47,7 @@ fn tasks_that_share_one_file_are_read_and_written_there() {
     for (before, after) in [("{\n  \"version\": 2,\n  \"tasks\": [\n    ", "\n  ]\n}\n"), ("[\n    ", "\n]\n")] {
         let session = Session::new();
         session.file(".task/tasks.json", &format!("{before}{one},\n    {two}{after}")).summaries(&["IMPL-1"]);
-        let plan = session.plan("").expect_code(0);
+        let plan = session.plan("--steps").expect_code(0);
         assert_eq!(next(&plan), ["run IMPL-2"], "{plan}");
         let files = [".workflow/active/WFS-x/workflow-session.json", ".workflow/active/WFS-x/.task/tasks.json"];
         assert_eq!(texts(&plan, "/data/run/state_files"), files);

@@ -108,7 +108,7 @@ fn a_resume_at_a_part_skips_the_parts_before_it() {
     // Without the record of who began it, the task was cut off.
     session.sandbox.remove(".piton/reports.jsonl");
     let resumed = session.ok("resume --yes --from-step 1 IMPL-1");
-    let actions: Vec<Value> = resumed.at("/data/plan/next/0/parts").as_array().expect("it is a list").clone();
+    let actions: Vec<Value> = resumed.at("/data/next/0/parts").as_array().expect("it is a list").clone();
     assert_eq!(actions[0]["action"], "skip");
     let state = session.json("workflow-session.json");
     assert_eq!(state["resume_count"], 1);

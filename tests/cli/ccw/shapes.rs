@@ -170,7 +170,7 @@ fn of_two_tasks_with_one_id_the_one_named_so_counts() {
     session.tasks(&[("IMPL-1", "completed", &[])]);
     session.file(".task/IMPL-9.json", r#"{"id": "impl-1", "title": "Twin", "status": "pending"}"#);
     session.todo(&[("IMPL-1", 'x')]).summaries(&["IMPL-1"]);
-    let plan = session.plan("");
+    let plan = session.plan("--steps");
     assert_eq!(told(&plan, "duplicate-id").len(), 1, "{plan}");
     assert_eq!(plan.at("/data/steps/completed"), json!(["IMPL-1"]));
 }

@@ -20,7 +20,7 @@ fn outdated_files_are_listed_to_verify_and_nothing_is_run() {
     let all: Vec<&str> = ids.iter().map(String::as_str).collect();
     session.todo(&all.iter().map(|id| (*id, 'x')).collect::<Vec<_>>()).summaries(&all);
     let before = session.sandbox.tree();
-    let plan = session.plan("").expect_code(9);
+    let plan = session.plan("--native").expect_code(9);
     assert_eq!(plan.at("/data/verdict"), "confirm");
     assert_eq!(next(&plan), ["verify IMPL-007", "verify IMPL-008", "verify IMPL-011"]);
     assert_eq!(plan.at("/data/progress"), json!({"done": 11, "total": 11}));
@@ -68,7 +68,7 @@ fn a_session_of_which_all_witnesses_agree_is_complete() {
     let session = Session::new();
     session.tasks(&[("IMPL-1", "completed", &[]), ("IMPL-2", "completed", &["IMPL-1"])]);
     session.todo(&[("IMPL-1", 'x'), ("IMPL-2", 'x')]).summaries(&["IMPL-1", "IMPL-2"]);
-    let plan = session.plan("").expect_code(0);
+    let plan = session.plan("--native").expect_code(0);
     assert_eq!(plan.at("/data/verdict"), "complete");
     assert_eq!(next(&plan), ["archive IMPL-2"]);
     assert_eq!(plan.at("/data/native/interruption_analysis/interruption_type"), "workflow_complete");
@@ -128,7 +128,7 @@ fn a_session_is_complete_by_its_tasks_not_by_its_own_status() {
     session.tasks(&[("IMPL-1", "completed", &[]), ("IMPL-2", "completed", &[])]);
     session.file("TODO_LIST.md", "**Status**: Planning Complete\n- [x] **IMPL-1**: a\n- [x] **IMPL-2**: b\n");
     session.summaries(&["IMPL-1", "IMPL-2"]);
-    let plan = session.plan("").expect_code(0);
+    let plan = session.plan("--native").expect_code(0);
     assert_eq!(plan.at("/data/verdict"), "complete");
     assert_eq!(told(&plan, "session-status-stale"), ["the session status is planning although tasks have begun"]);
     assert_eq!(texts(&plan, "/data/native/execution_state/completed_tasks"), ["IMPL-1", "IMPL-2"]);

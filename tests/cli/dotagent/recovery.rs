@@ -259,6 +259,7 @@ fn a_lost_execution_file_is_proposed_and_written_only_with_consent() {
     let output = plan(&sandbox).expect_code(9);
     assert_eq!(outcome(&output), "confirm: run task-001:verify verifier", "{output}");
     assert!(output.findings().contains(&"part-missing".to_owned()), "{output}");
+    let output = sandbox.piton(["plan", "--native"]).run();
     assert_eq!(output.at("/data/native/proposed_execution/tasks/0/status"), "pre_complete");
     sandbox.piton(["resume"]).run().expect_code(9);
     sandbox.piton(["begin", "task-001:verify"]).run().expect_code(4);

@@ -134,7 +134,7 @@ fn the_native_plan_holds_what_the_plugin_shows() {
     let sandbox = project();
     let last = r#""phase": 2, "step": 4, "agent": "code-reviewer", "status": "failed", "error_message": "no test""#;
     sandbox.file(STATE, &state(last));
-    let native = piton(&sandbox, 0, ["plan"]).at("/data/native");
+    let native = piton(&sandbox, 0, ["plan", "--native"]).at("/data/native");
     let expected = serde_json::json!({
         "resume_plan": {
             "next_phase": 2,

@@ -25,7 +25,7 @@ fn row(last: &'static str, verdict: &'static str, next: &'static str, agent: &st
 /// Plans a state in a project without git, which has its own tests.
 fn plan(sandbox: &Sandbox, text: &str) -> (Value, i32) {
     sandbox.file(STATE, text);
-    let output = sandbox.piton(["plan"]).run();
+    let output = sandbox.piton(["plan", "--native"]).run();
     (output.json(), output.code)
 }
 
@@ -162,7 +162,7 @@ fn a_failure_goes_back_from_a_review_and_is_retried_elsewhere() {
 fn a_failure_of_the_test_review_can_be_sent_to_the_code() {
     let sandbox = Sandbox::new();
     sandbox.file(STATE, &state(r#""phase": 2, "step": 8, "status": "failed""#));
-    let output = sandbox.piton(["plan", "--to-step", "3"]).run().expect_code(0);
+    let output = sandbox.piton(["plan", "--native", "--to-step", "3"]).run().expect_code(0);
     assert_eq!(output.at("/data/next/0/step"), "2:3");
     assert_eq!(output.at("/data/next/0/action"), "return");
     assert_eq!(output.at("/data/native/resume_plan/next_step"), 3);

@@ -69,7 +69,7 @@ fn a_session_of_prodigy_is_listed_and_planned() {
     let list = seen(&stage, &["list"]).expect_code(0);
     assert_eq!((list.at("/data/runs/0/id"), list.at("/data/runs/0/dialect")), (json!(ID), json!("script")));
     assert_eq!(list.at("/data/runs/0/progress"), json!({"done": 1, "total": 3}));
-    let plan = seen(&stage, &["plan", ID]).expect_code(9);
+    let plan = seen(&stage, &["plan", ID, "--native"]).expect_code(9);
     assert_eq!(plan.at("/data/verdict"), json!("confirm"), "it is old\n{plan}");
     assert_eq!((plan.at("/data/next/0/step"), plan.at("/data/next/0/action")), (json!("2"), json!("retry")));
     assert_eq!(plan.at("/data/native/skip_steps"), json!([0]));
