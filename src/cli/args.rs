@@ -39,7 +39,7 @@ fn after_help() -> String {
     text
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Global options")]
 pub(super) struct Global {
     /// Work in this project instead of the current folder

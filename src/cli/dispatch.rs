@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use clap::CommandFactory as _;
+use clap::Parser as _;
 
 use super::args;
 use super::args::Cli;
@@ -14,6 +15,7 @@ use super::changes;
 use super::error;
 use super::error::CliError;
 use super::output;
+use super::question;
 use super::render;
 use super::script;
 use super::setup_args::SettingsScope;
@@ -238,8 +240,8 @@ fn resume_run(
     resume: &args::Resume,
     format: Format,
 ) -> Result<Outcome, CliError> {
-    let location = match ops::location(ctx) {
-        Ok(location) => location,
+    let (chosen, location) = match chosen_run(ctx, global, format) {
+        Ok(found) => found,
         Err(error @ OpError::UnknownRun { .. }) => {
             refuse_prodigy(global, ctx)?;
             match error {
@@ -251,6 +253,7 @@ fn resume_run(
         }
         Err(error) => return Err(error.into()),
     };
+    let ctx = chosen.as_ref().unwrap_or(ctx);
     if !resume.dry_run {
         location.check_writable()?;
     }
@@ -264,7 +267,7 @@ fn resume_run(
     if resume.dry_run {
         return Ok(ops::plan(ctx, &plan_request(&resume.flags), detail(resume.detail))?.into());
     }
-    hand_over(ctx, &location, resume, format).map(Outcome::from)
+    hand_over(ctx, &location, global, resume, format)
 }
 
 /// Refuses a Prodigy session named without `--prodigy-home`, with the command that imports it.
@@ -278,37 +281,80 @@ fn refuse_prodigy(global: &Global, ctx: &ProjectContext) -> Result<(), OpError> 
     }
 }
 
-/// Resumes a run and asks where a person has to agree. End of input is never consent.
+/// Resumes a run and asks where a person has to decide. End of input is never consent.
 fn hand_over(
     ctx: &ProjectContext,
     location: &RunLocation,
+    global: &Global,
     resume: &args::Resume,
     format: Format,
-) -> Result<Report, CliError> {
+) -> Result<Outcome, CliError> {
     let (plan, detail) = (plan_request(&resume.flags), detail(resume.detail));
     let mut request = ResumeRequest { plan, detail, yes: resume.yes, budget: resume.budget };
-    let can_ask = output::can_ask() && format == Format::Text;
-    match ops::resume(ctx, location, &request, can_ask)? {
-        ResumeOutcome::Report(report) => Ok(*report),
-        ResumeOutcome::Ask(report, question, mode) => {
-            let reads_answer = can_ask || mode == Mode::Preflight;
-            if !reads_answer {
-                return Ok(ops::unconfirmed(*report));
-            }
-            output::say(&render::text(&report, false, false))?;
-            let answer = output::ask(&question.text)?;
-            match ops::parse_answer(&question, mode, answer.as_deref()) {
-                ops::Answer::Continue => {}
-                ops::Answer::StartFresh => return Ok(ops::archive(ctx, true)?),
-                ops::Answer::Cancel => return Err(ops::declined(&report).into()),
-            }
-            request.yes = true;
-            match ops::resume(ctx, location, &request, false)? {
-                ResumeOutcome::Report(report) => Ok(*report),
-                ResumeOutcome::Ask(report, ..) => Ok(ops::unconfirmed(*report)),
-            }
-        }
+    let can_ask = can_ask(format);
+    let (report, question, mode) = match ops::resume(ctx, location, &request, can_ask)? {
+        ResumeOutcome::Report(report) => return Ok(Outcome::Report(report)),
+        ResumeOutcome::Ask(report, question, mode) => (report, question, mode),
+    };
+    if !can_ask && mode != Mode::Preflight {
+        return Ok(ops::unconfirmed(*report).into());
     }
+    output::say(&render::asked(&report))?;
+    let answer = question::ask(&question)?;
+    let option = ops::chosen(&question, mode, answer.as_deref());
+    let declined = || Err(ops::declined(&report).into());
+    let Some(option) = option else { return declined() };
+    let Some(words) = question::completed(option)? else { return declined() };
+    if words.first().is_none_or(|program| program != "piton") {
+        return Err(ops::not_ours(&option.command).into());
+    }
+    let mut chosen = Cli::try_parse_from(words).map_err(|error| CliError::command_line(&error.render().to_string()))?;
+    let Verb::Resume(again) = &chosen.verb else {
+        chosen.global = global.clone();
+        return verb(&chosen, format);
+    };
+    request.yes = true;
+    request.plan.force |= again.flags.force;
+    match ops::resume(ctx, location, &request, false)? {
+        ResumeOutcome::Report(report) => Ok(Outcome::Report(report)),
+        ResumeOutcome::Ask(report, ..) => Ok(ops::unconfirmed(*report).into()),
+    }
+}
+
+/// Tells whether a person can be asked, and reads what is printed.
+fn can_ask(format: Format) -> bool {
+    output::can_ask() && format == Format::Text
+}
+
+/// Locates the run to resume. Of several, a person chooses one.
+fn chosen_run(
+    ctx: &ProjectContext,
+    global: &Global,
+    format: Format,
+) -> Result<(Option<ProjectContext>, RunLocation), OpError> {
+    let runs = match ops::location(ctx) {
+        Err(OpError::Ambiguous { runs }) if can_ask(format) => runs,
+        located => return located.map(|location| (None, location)),
+    };
+    let error = OpError::Ambiguous { runs: runs.clone() };
+    // The last line is the question.
+    let native = ops::native_messages(&error);
+    let list = match native.split_last() {
+        Some((_, list)) => list.iter().fold(output::Text::default(), |mut text, line| {
+            text.line(line);
+            text
+        }),
+        None => {
+            let list = ops::ListReport { runs: runs.clone(), hidden: 0 };
+            render::text(&Report::ok(ops::Body::List(list)), false, true)
+        }
+    };
+    let path = output::say(&list).and_then(|()| question::which(&runs));
+    // An answer that cannot be read is no answer.
+    let Some(path) = path.unwrap_or_default() else { return Err(ops::no_choice()) };
+    let ctx = ProjectContext::open(&request(global, Some(&path)))?;
+    let location = ops::location(&ctx)?;
+    Ok((Some(ctx), location))
 }
 
 impl From<Report> for Outcome {

@@ -8,6 +8,7 @@
 //! - `typed`: the command that was typed, repeated for another run.
 //! - `error`: message, hints and exit code of everything that can fail.
 //! - `output`: stdout, stderr and questions; the only file that writes to them.
+//! - `question`: the questions of a plan at a terminal, and the command behind an answer.
 //! - `progress`: the progress line of a long run.
 //! - `render/`: reports as text, Markdown and YAML; one function per report.
 
@@ -18,6 +19,7 @@ mod error;
 mod hook;
 mod output;
 mod progress;
+mod question;
 mod render;
 mod rollback;
 mod script;

@@ -550,8 +550,10 @@ fn what_must_not_run_twice_is_asked_about() {
     assert_eq!((next_of(&planned), planned.plan.verdict), (vec!["verify B".to_owned()], Verdict::Blocked));
     assert_eq!(notable_codes(&planned), [FindingCode::OutcomeUnknown]);
     let question = planned.plan.question.unwrap();
-    assert_eq!(question.default.as_deref(), Some("stop"));
-    assert_eq!(question.options, ["it did: record it as done", "it did not: do it again", "stop"]);
+    assert_eq!(question.default.as_deref(), Some("leave"));
+    let commands: Vec<&str> = question.options.iter().map(|option| option.command.as_str()).collect();
+    let finish = "piton finish B --run R --status completed";
+    assert_eq!(commands, [finish, "piton redo B --run R --by NAME --note WHY", "piton status R"]);
 }
 
 #[test]

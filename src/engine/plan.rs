@@ -126,7 +126,8 @@ impl PlanInputs<'_> {
         let verdict = self.verdict(&next, all_over, &findings);
         let unattended = self.is_unattended(verdict, &next, &age, &findings);
         let handed = next.first().map(|next| handed(run, &graph, &evidence.statements, &next.step)).unwrap_or_default();
-        let input = QuestionInput { run, verdict, next: &next, findings: &findings, options };
+        let input = QuestionInput { reconciled, header: &header, verdict, next: &next, findings: &findings, options };
+        let question = if unattended { None } else { question(&input) };
         let plan = Plan {
             run: header,
             verdict,
@@ -138,7 +139,7 @@ impl PlanInputs<'_> {
                 done: done.saturating_add(run.done_elsewhere),
                 total: run.steps.len().saturating_add(run.done_elsewhere),
             },
-            question: if unattended { None } else { question(&input) },
+            question,
             commands: planner.commands(verdict, &next, &chosen),
             reports: handed.reports,
             decisions: handed.decisions,

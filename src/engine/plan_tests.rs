@@ -25,6 +25,7 @@ use crate::model::InterruptionKind;
 use crate::model::Mode;
 use crate::model::Options;
 use crate::model::Owner;
+use crate::model::Question;
 use crate::model::Run;
 use crate::model::RunId;
 use crate::model::RunStatus;
@@ -125,7 +126,7 @@ fn when_only_the_record_lags_it_is_brought_up_to_date() {
         (vec!["verify B".to_owned(), "verify C".to_owned()], Verdict::Confirm)
     );
     let question = planned.plan.question.unwrap();
-    assert_eq!(question.text, "No step of R has to run. Record what the evidence shows? [y/N]");
+    assert_eq!(question.text, "No step of R has to run. Record what the evidence shows?");
     assert_eq!(question.default.as_deref(), Some("no"));
     assert_eq!(planned.plan.next[0].rule, "3.drift");
     assert_eq!((planned.plan.progress.done, planned.plan.progress.total), (3, 3));
@@ -184,8 +185,8 @@ fn aged(seconds: i64) -> Run {
 
 #[test]
 fn modes_and_ages_decide_whether_and_what_is_asked() {
-    const GO_ON: Option<(&str, &str)> = Some(("Proceed with resume? [Y/n]", "yes"));
-    const LOOK: Option<(&str, &str)> = Some(("Look at the findings first. Proceed with resume? [y/N]", "no"));
+    const GO_ON: Option<(&str, &str)> = Some(("Proceed with resume?", "yes"));
+    const LOOK: Option<(&str, &str)> = Some(("Look at the findings first. Proceed with resume?", "no"));
     const CHECK: Option<(&str, &str)> = Some(("Check every line above. Type \"proceed\" to continue.", "cancel"));
     for (seconds, autopilot, interactive) in [
         (0, None, GO_ON),
@@ -245,7 +246,7 @@ fn autopilot_goes_on_alone_over_warnings_and_over_nothing_else() {
     step(&mut reasons, "G").kind = StepKind::Gate;
     let planned = plan_of(&reasons, &autopilot());
     assert_eq!((planned.plan.verdict, planned.unattended), (Verdict::Confirm, false), "a gate waits reasons the work");
-    assert_eq!(planned.plan.question.unwrap().default.as_deref(), Some("pause"));
+    assert_eq!(planned.plan.question.unwrap().default, None);
     let mut childless = aged(0);
     step(&mut childless, "B").kind = StepKind::Container;
     assert!(!plan_of(&childless, &autopilot()).unattended, "something has to be looked at");
@@ -264,9 +265,13 @@ fn a_gate_is_asked_for_in_every_mode() {
     for mode in [Mode::Autopilot, Mode::Interactive, Mode::Preflight] {
         let question = plan_of(&run, &Options { mode, ..options() }).plan.question.unwrap();
         assert_eq!(question.text, "Approve 2.5 (Title of 2.5)?");
-        assert_eq!(question.options, ["approve", "request changes", "pause"]);
-        assert_eq!(question.default.as_deref(), Some("pause"));
+        assert_eq!(commands_of(&question), ["piton approve 2.5 --run R --by NAME", "piton pause R"]);
+        assert_eq!(question.default, None, "no answer, no change");
     }
+}
+
+fn commands_of(question: &Question) -> Vec<&str> {
+    question.options.iter().map(|option| option.command.as_str()).collect()
 }
 
 #[test]
@@ -274,26 +279,31 @@ fn decisions_are_asked_for_and_never_taken_by_default() {
     let mut failing = line_of(&[("A", Status::Failed)]);
     step(&mut failing, "A").failures = 3;
     let question = plan_of(&failing, &options()).plan.question.unwrap();
-    assert_eq!(question.text, "⚠️ Same Step failed 3+ times. A (Title of A) failed 3 times. Continue anyway? [y/N]");
-    assert_eq!(question.options, ["yes", "no", "review the plan", "step in yourself", "skip the phase"]);
-    assert_eq!(question.default.as_deref(), Some("no"));
+    assert_eq!(question.text, "⚠️ Same Step failed 3+ times. A (Title of A) failed 3 times. Continue anyway?");
+    let redo = "piton redo A --run R --by NAME --note WHY";
+    assert_eq!(commands_of(&question), [redo, "piton skip A --run R --reason TEXT", "piton abort R"]);
+    assert!(question.options.iter().all(|option| option.person) && question.default.is_none());
     step(&mut failing, "A").kind = StepKind::Review;
+    let question = plan_of(&failing, &options()).plan.question.unwrap();
+    let accept = "piton accept A --run R --by NAME --note WHY";
+    assert_eq!(commands_of(&question), [redo, accept, "piton abort R"], "a review is never skipped");
     step(&mut failing, "A").review = super::fixtures::review(crate::model::ReviewVerdict::Rejected);
     let question = plan_of(&failing, &options()).plan.question.unwrap();
     assert_eq!(question.text, "A (Title of A) was rejected: a person decides how to continue");
-    assert_eq!(question.options, ["revise the plan", "take another approach", "reduce the scope", "stop"]);
-    assert_eq!(question.default.as_deref(), Some("stop"));
+    assert_eq!(commands_of(&question), [redo, accept, "piton abort R"]);
+    step(&mut failing, "A").recorded = false;
+    assert!(plan_of(&failing, &options()).plan.question.is_none(), "what cannot be recorded cannot be decided");
 }
 
 #[test]
 fn a_wrong_branch_is_a_choice() {
     let question = with(FindingCode::BranchMismatch, &clean(), &options()).plan.question.unwrap();
     assert_eq!(question.text, "❌ so it is");
-    assert_eq!(
-        question.options,
-        ["check the branch out", "recreate the worktree (uncommitted changes are lost)", "abort"]
-    );
-    assert_eq!(question.default.as_deref(), Some("abort"));
+    assert_eq!(commands_of(&question), ["piton abort R"], "the state names no branch");
+    let mut run = clean();
+    run.workspace.branch = Some("it's".to_owned());
+    let question = with(FindingCode::BranchMismatch, &run, &options()).plan.question.unwrap();
+    assert_eq!(commands_of(&question), ["git -C . checkout 'it'\\''s'", "piton abort R"]);
 }
 
 #[test]

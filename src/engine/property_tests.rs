@@ -216,7 +216,12 @@ fn check(run: &Run, planned: &Planned, effective_statuses: &[EffectiveStatus]) -
         }
     }
     if let Some(question) = &plan.question {
-        prop_assert!(question.options.contains(question.default.as_ref().unwrap()));
+        prop_assert!(question.options.iter().any(|option| !option.changes_nothing), "an answer that does something");
+        prop_assert!(question.default.as_ref().is_none_or(|default| question.option(default).is_some()));
+        for (at, option) in question.options.iter().enumerate() {
+            prop_assert!(!option.command.is_empty());
+            prop_assert!(question.options.iter().skip(at + 1).all(|other| other.id != option.id));
+        }
     }
     let mut chosen: Vec<&StepId> = plan.next.iter().map(|next| &next.step).collect();
     chosen.sort();

@@ -1,5 +1,9 @@
-//! The question for a person and its default answer (rule 9).
+//! The question for a person and its default answer (rule 9). Every option has the one command that does it; without one it is not offered.
 
+use super::command;
+use super::overrides::flags;
+use super::reconciled::ReconciledRun;
+use super::transition::skip_refusal;
 use crate::model::Action;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -7,13 +11,23 @@ use crate::model::Mode;
 use crate::model::Next;
 use crate::model::Options;
 use crate::model::Question;
-use crate::model::Run;
+use crate::model::QuestionOption;
+use crate::model::RelPath;
+use crate::model::RunHeader;
+use crate::model::RunId;
 use crate::model::Severity;
+use crate::model::StepId;
+use crate::model::StepKind;
 use crate::model::Verdict;
+use crate::model::quoted;
+
+/// What a person adds to a decision. Words in capitals stand for what is filled in.
+const BY_AND_WHY: &str = " --by NAME --note WHY";
 
 /// The inputs of a question.
 pub(super) struct QuestionInput<'a> {
-    pub(super) run: &'a Run,
+    pub(super) reconciled: ReconciledRun<'a>,
+    pub(super) header: &'a RunHeader,
     pub(super) verdict: Verdict,
     pub(super) next: &'a [Next],
     pub(super) findings: &'a [Finding],
@@ -25,72 +39,176 @@ pub(super) fn question(input: &QuestionInput<'_>) -> Option<Question> {
     let blocking = || input.findings.iter().filter(|finding| finding.severity == Severity::Blocking);
     if blocking().next().is_some() {
         // If one blocking finding has no answer, the others are not asked.
-        let questions: Option<Vec<Question>> = blocking().map(|finding| decision(finding, input.options)).collect();
+        let questions: Option<Vec<Question>> = blocking().map(|finding| input.decision(finding)).collect();
         return questions?.into_iter().next();
     }
     if let Some(gate) = input.next.iter().find(|next| next.action == Action::Approve) {
-        let text = format!("Approve {} ({})?", gate.step, gate.title);
-        return Some(ask(&text, &["approve", "request changes", "pause"], "pause"));
+        return input.approval(gate);
     }
     match (input.verdict, input.options.mode) {
         (Verdict::Blocked | Verdict::Nothing, _) => None,
-        (Verdict::Complete, _) => {
-            let merge = input.next.iter().find(|next| next.action == Action::Merge)?;
-            Some(ask(&format!("{}?", merge.title), &["yes", "no"], "no"))
-        }
+        (Verdict::Complete, _) => input.merge(),
         (Verdict::Resume | Verdict::Confirm, Mode::Preflight) => {
-            Some(ask("Check every line above. Type \"proceed\" to continue.", &["proceed", "cancel"], "cancel"))
+            let options = vec![
+                QuestionOption::new("proceed", "resume", input.resume("")).by_person(),
+                input.leave("cancel", "leave it as it is"),
+            ];
+            let text = "Check every line above. Type \"proceed\" to continue.".to_owned();
+            Some(Question { text, options, default: Some("cancel".to_owned()) })
         }
         (Verdict::Resume, Mode::Autopilot | Mode::Interactive) => {
-            Some(ask("Proceed with resume? [Y/n]", &["yes", "no"], "yes"))
+            let yes = QuestionOption::new("yes", "resume", input.resume(""));
+            Some(input.yes_or_no("Proceed with resume?".to_owned(), yes, "yes"))
         }
         (Verdict::Confirm, Mode::Autopilot | Mode::Interactive) => {
-            Some(ask(&confirm_text(input), &["yes", "no"], "no"))
+            let yes = QuestionOption::new("yes", "resume", input.resume("")).by_person();
+            Some(input.yes_or_no(confirm_text(input), yes, "no"))
         }
     }
 }
 
 fn confirm_text(input: &QuestionInput<'_>) -> String {
     let only_verify = input.next.iter().all(|next| next.action == Action::Verify);
-    let id = &input.run.id;
+    let id = input.run();
     if only_verify && input.next.iter().all(|next| next.rule == "3.drift") {
-        format!("No step of {id} has to run. Record what the evidence shows? [y/N]")
+        format!("No step of {id} has to run. Record what the evidence shows?")
     } else if only_verify {
-        format!("Steps of {id} have to be checked before anything runs. Resume to check them? [y/N]")
+        format!("Steps of {id} have to be checked before anything runs. Resume to check them?")
     } else {
-        "Look at the findings first. Proceed with resume? [y/N]".to_owned()
+        "Look at the findings first. Proceed with resume?".to_owned()
     }
 }
 
-/// Returns the question about a blocking finding; `None` if it must be fixed first.
-fn decision(finding: &Finding, options: &Options) -> Option<Question> {
-    let message = &finding.message;
-    if finding.code == FindingCode::AttemptLimit {
-        let limit = options.attempt_limit;
-        let text = format!("⚠️ Same Step failed {limit}+ times. {message}. Continue anyway? [y/N]");
-        Some(ask(&text, &["yes", "no", "review the plan", "step in yourself", "skip the phase"], "no"))
-    } else if finding.code == FindingCode::Rejected {
-        Some(ask(message, &["revise the plan", "take another approach", "reduce the scope", "stop"], "stop"))
-    } else if finding.code == FindingCode::OutcomeUnknown {
-        let answers = ["it did: record it as done", "it did not: do it again", "stop"];
-        Some(ask(&format!("{message}. Did it take effect?"), &answers, "stop"))
-    } else if finding.code == FindingCode::RunAborted {
-        Some(ask(&format!("{message}. Resume it? [y/N]"), &["yes", "no"], "no"))
-    } else if finding.code == FindingCode::BranchMismatch {
-        let answers = ["check the branch out", "recreate the worktree (uncommitted changes are lost)", "abort"];
-        Some(ask(&format!("❌ {message}"), &answers, "abort"))
-    } else {
-        None
+impl QuestionInput<'_> {
+    fn run(&self) -> &RunId {
+        &self.reconciled.run.id
+    }
+
+    fn resume(&self, more: &str) -> String {
+        command::on_run("resume", self.run(), &format!("{}{more} --yes", flags(self.options)))
+    }
+
+    fn leave(&self, id: &str, label: &str) -> QuestionOption {
+        QuestionOption::leave(id, label, command::on_run("status", self.run(), ""))
+    }
+
+    fn abort(&self) -> QuestionOption {
+        QuestionOption::new("abort", "abort the run", command::on_run("abort", self.run(), "")).by_person()
+    }
+
+    /// Returns an option that records a decision about a step.
+    fn decide(&self, verb: &str, label: &str, step: &StepId, tail: &str) -> QuestionOption {
+        QuestionOption::new(verb, label, command::on_step(verb, step, self.run(), tail)).by_person()
+    }
+
+    fn yes_or_no(&self, text: String, yes: QuestionOption, default: &str) -> Question {
+        Question { text, options: vec![yes, self.leave("no", "leave it as it is")], default: Some(default.to_owned()) }
+    }
+
+    fn is_review(&self, step: &StepId) -> bool {
+        self.reconciled.run.step(step).is_some_and(|step| step.kind == StepKind::Review)
+    }
+
+    fn can_be_skipped(&self, step: &StepId) -> bool {
+        self.reconciled.graph.position(step).is_some_and(|at| {
+            let step = &self.reconciled.run.steps[at];
+            skip_refusal(step, self.reconciled.effective_status(at)).is_none()
+        })
+    }
+
+    fn approval(&self, gate: &Next) -> Option<Question> {
+        let step = self.reconciled.run.step(&gate.step).filter(|step| step.recorded)?;
+        let mut options = vec![self.decide("approve", "approve it", &step.id, " --by NAME")];
+        if step.returns_to.is_some() {
+            let changes = command::on_step("finish", &step.id, self.run(), " --verdict NEEDS_REVISION --error TEXT");
+            options.push(QuestionOption::new("changes", "request changes", changes).by_person());
+        }
+        options.push(QuestionOption::new("pause", "pause the run", command::on_run("pause", self.run(), "")));
+        Some(ask(format!("Approve {} ({})?", gate.step, gate.title), options))
+    }
+
+    /// Asks whether the finished work is merged. Git commands are printed, never run.
+    fn merge(&self) -> Option<Question> {
+        let merge = self.next.iter().find(|next| next.action == Action::Merge)?;
+        let complete = command::on_run("complete", self.run(), "");
+        let mut options = Vec::new();
+        if let (Some(branch), Some(_)) = (&self.header.branch, &self.header.worktree)
+            && !branch.starts_with('-')
+        {
+            let command = format!("git -C {} merge --no-ff {}", quoted(&self.header.root), quoted(branch));
+            let label = format!("merge {branch} into the branch of the project");
+            options.push(QuestionOption::new("merge", label, command).by_person());
+        }
+        options
+            .push(QuestionOption::new("complete", "it is merged: record that the run is over", complete).by_person());
+        options.push(self.leave("no", "leave it as it is"));
+        Some(Question { text: format!("{}?", merge.title), options, default: Some("no".to_owned()) })
+    }
+
+    /// Returns the question about a blocking finding; `None` if it must be fixed first.
+    fn decision(&self, finding: &Finding) -> Option<Question> {
+        let message = &finding.message;
+        // What cannot be recorded cannot be decided here.
+        let is_recorded = |id: &&StepId| self.reconciled.run.step(id).is_some_and(|step| step.recorded);
+        let step = finding.step.as_ref().filter(is_recorded);
+        if finding.code == FindingCode::AttemptLimit {
+            let step = step?;
+            let limit = self.options.attempt_limit;
+            let text = format!("⚠️ Same Step failed {limit}+ times. {message}. Continue anyway?");
+            Some(ask(text, self.after_failures(step)))
+        } else if finding.code == FindingCode::Rejected {
+            let step = step?;
+            let mut options = vec![self.decide("redo", "do the work again", step, BY_AND_WHY)];
+            if self.is_review(step) {
+                options.push(self.decide("accept", "accept it as it is", step, BY_AND_WHY));
+            }
+            options.push(self.abort());
+            Some(ask(message.clone(), options))
+        } else if finding.code == FindingCode::OutcomeUnknown {
+            let step = step?;
+            let finish = " --status completed";
+            let options = vec![
+                self.decide("finish", "it took effect: record it as done", step, finish),
+                self.decide("redo", "it did not take effect: do it again", step, BY_AND_WHY),
+                self.leave("leave", "leave it as it is"),
+            ];
+            let text = format!("{message}. Did it take effect?");
+            Some(Question { text, options, default: Some("leave".to_owned()) })
+        } else if finding.code == FindingCode::RunAborted {
+            let yes = QuestionOption::new("yes", "resume it", self.resume(" --force")).by_person();
+            Some(self.yes_or_no(format!("{message}. Resume it?"), yes, "no"))
+        } else if finding.code == FindingCode::BranchMismatch {
+            let options = self.check_out().into_iter().chain([self.abort()]).collect();
+            Some(ask(format!("❌ {message}"), options))
+        } else {
+            None
+        }
+    }
+
+    fn after_failures(&self, step: &StepId) -> Vec<QuestionOption> {
+        let mut options = vec![self.decide("redo", "try it once more", step, BY_AND_WHY)];
+        if self.is_review(step) {
+            options.push(self.decide("accept", "accept it as it is", step, BY_AND_WHY));
+        }
+        if self.can_be_skipped(step) {
+            options.push(self.decide("skip", "leave the step out", step, " --reason TEXT"));
+        }
+        options.push(self.abort());
+        options
+    }
+
+    /// Returns the option that checks out the branch of the state, if there is one to check out.
+    fn check_out(&self) -> Option<QuestionOption> {
+        let workspace = &self.reconciled.run.workspace;
+        // Git branch names cannot start with a dash; such a name would be parsed as an option.
+        let branch = workspace.branch.as_ref().filter(|branch| !branch.starts_with('-'))?;
+        let folder = quoted(workspace.worktree.as_ref().map_or(".", RelPath::as_str));
+        let command = format!("git -C {folder} checkout {}", quoted(branch));
+        Some(QuestionOption::new("checkout", format!("check out {branch}"), command).by_person())
     }
 }
 
-fn ask(text: &str, options: &[&str], default: &str) -> Question {
-    Question {
-        text: text.to_owned(),
-        options: options.iter().map(|option| (*option).to_owned()).collect(),
-        default: Some(default.to_owned()),
-        on_yes: None,
-        on_no: None,
-        on_restart: None,
-    }
+/// Builds a question that an empty answer leaves open.
+fn ask(text: String, options: Vec<QuestionOption>) -> Question {
+    Question { text, options, default: None }
 }

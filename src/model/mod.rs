@@ -69,8 +69,8 @@ pub(crate) use nearest::{edit_distance, nearest, nearness};
 pub(crate) use options::{Mode, Options};
 pub(crate) use patch::{Patch, PatchedFile, Suggestion, Suggestions};
 pub(crate) use plan::{
-    Action, Age, AgeBand, Commands, InterruptionReport, Next, Notice, Plan, PlannedPart, Progress, Question, RedoCost,
-    ReferencedFile, RunHeader, StepGroups, Strategy, Verdict,
+    Action, Age, AgeBand, Commands, InterruptionReport, Next, Notice, Plan, PlannedPart, Progress, Question,
+    QuestionOption, RedoCost, ReferencedFile, RunHeader, StepGroups, Strategy, Verdict,
 };
 pub(crate) use repair::{CommitTrace, FinishedTrace, RebuiltValue, Reconstruction, Traces};
 pub(crate) use report::{Attempt, Decision, DecisionKind, DriverId, Presence, Statement, StatementKind, StepReport};

@@ -291,17 +291,53 @@ pub(crate) struct Progress {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Question {
     pub(crate) text: String,
-    pub(crate) options: Vec<String>,
+    /// At least one. Declining and the end of input change nothing.
+    pub(crate) options: Vec<QuestionOption>,
+    /// The id of the option that an empty answer chooses; left out if that changes nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) default: Option<String>,
-    /// The exact command for yes, if that is not to continue.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) on_yes: Option<String>,
-    /// The exact command for an explicit no, if that does more than leave everything unchanged.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) on_no: Option<String>,
-    /// The exact command for "restart from scratch", if that is an option.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) on_restart: Option<String>,
+}
+
+/// An answer to a question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct QuestionOption {
+    /// What a person types.
+    pub(crate) id: String,
+    pub(crate) label: String,
+    /// The command that does it. `NAME`, `WHY` and `TEXT` stand for what the person fills in.
+    pub(crate) command: String,
+    /// Whether only a person may choose it.
+    pub(crate) person: bool,
+    /// Whether it leaves everything as it is: its command only reads.
+    #[serde(skip)]
+    pub(crate) changes_nothing: bool,
+}
+
+impl Question {
+    pub(crate) fn option(&self, id: &str) -> Option<&QuestionOption> {
+        self.options.iter().find(|option| option.id == id)
+    }
+
+    /// Tells whether an answer is to resume the run.
+    pub(crate) fn offers_resume(&self) -> bool {
+        self.options.iter().any(|option| option.command.starts_with("piton resume "))
+    }
+}
+
+impl QuestionOption {
+    pub(crate) fn new(id: &str, label: impl Into<String>, command: String) -> Self {
+        Self { id: id.to_owned(), label: label.into(), command, person: false, changes_nothing: false }
+    }
+
+    /// Builds the option that changes nothing; `command` only reads.
+    pub(crate) fn leave(id: &str, label: impl Into<String>, command: String) -> Self {
+        Self { changes_nothing: true, ..Self::new(id, label, command) }
+    }
+
+    /// Marks an option that only a person may choose.
+    pub(crate) fn by_person(self) -> Self {
+        Self { person: true, ..self }
+    }
 }
 
 /// Exact command lines for the next action.

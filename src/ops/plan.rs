@@ -18,6 +18,8 @@ use crate::model::FindingCode;
 use crate::model::Mode;
 use crate::model::Options;
 use crate::model::PartRef;
+use crate::model::Question;
+use crate::model::QuestionOption;
 use crate::model::Run;
 use crate::model::StepId;
 use crate::model::Verdict;
@@ -71,13 +73,15 @@ pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, optio
     {
         native.insert("comparison".to_owned(), serde_json::json!(weighed.compared));
     }
-    if let Some(take_over) = opened.dialect.takeover_command(&opened.files.root, &opened.candidate) {
+    let take_over = opened.dialect.takeover_command(&opened.files.root, &opened.candidate);
+    if let Some(take_over) = take_over {
         let resume = planned.plan.commands.resume.take().map(|_| take_over);
         planned.plan.commands = Commands { begin: None, context: planned.plan.commands.context, resume };
     }
     // Only `resume` begins the steps of a session.
     if opened.dialect.state_home() == StateHome::Home {
         planned.plan.commands.begin = None;
+        planned.plan.question = planned.plan.question.and_then(|question| of_session(question, &planned.plan.commands));
     }
     // The question of a preflight is the same for all systems.
     if options.mode != Mode::Preflight
@@ -86,6 +90,21 @@ pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, optio
         planned.plan.question = Some(question);
     }
     planned
+}
+
+/// Returns the question about a session of the runner, which takes decisions when it is resumed. `--yes` is left out: it would confirm the merge
+/// at the end too.
+fn of_session(mut question: Question, commands: &Commands) -> Option<Question> {
+    let resume = commands.resume.as_ref();
+    let is_known = |option: &QuestionOption| option.changes_nothing || option.command.starts_with("piton finish ");
+    question.options.retain_mut(|option| match resume {
+        Some(resume) if option.command.starts_with("piton resume ") => {
+            option.command.clone_from(resume);
+            true
+        }
+        _ => is_known(option),
+    });
+    question.options.iter().any(|option| !option.changes_nothing).then_some(question)
 }
 
 /// Builds the report of a plan.

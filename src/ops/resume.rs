@@ -24,6 +24,7 @@ use crate::model::InterruptionKind;
 use crate::model::Mode;
 use crate::model::Plan;
 use crate::model::Question;
+use crate::model::QuestionOption;
 use crate::model::Run;
 use crate::model::Status;
 use crate::model::Verdict;
@@ -86,27 +87,22 @@ enum Decision {
 }
 
 /// Rule 9. In interactive mode the verdict `resume` is only confirmed if a person is present; `confirm` always is. A person
-/// also has to confirm what autopilot may not resume by itself.
+/// also has to confirm what autopilot may not resume by itself, and answers what blocks the run or follows it.
 fn decide(planned: &Planned, yes: bool, can_ask: bool) -> Decision {
     let plan = &planned.plan;
+    let ask = |otherwise: Decision| plan.question.clone().map_or(otherwise, Decision::Ask);
     match plan.verdict {
-        Verdict::Blocked if can_ask => match plan.question.as_ref().filter(|question| question.on_yes.is_some()) {
-            Some(question) => Decision::Ask(question.clone()),
-            None => Decision::NothingToDo,
-        },
+        Verdict::Complete | Verdict::Blocked if can_ask && !yes => ask(Decision::NothingToDo),
         Verdict::Complete | Verdict::Blocked | Verdict::Nothing => Decision::NothingToDo,
         Verdict::Resume | Verdict::Confirm if yes => Decision::Proceed,
         // If a yes means to start over, no answer does not mean to continue.
         Verdict::Resume | Verdict::Confirm
-            if planned.unattended && plan.question.as_ref().is_none_or(|question| question.on_yes.is_none()) =>
+            if planned.unattended && plan.question.as_ref().is_none_or(Question::offers_resume) =>
         {
             Decision::Proceed
         }
         Verdict::Resume if plan.mode == Mode::Interactive && !can_ask => Decision::Proceed,
-        Verdict::Resume | Verdict::Confirm => match &plan.question {
-            Some(question) => Decision::Ask(question.clone()),
-            None => Decision::Proceed,
-        },
+        Verdict::Resume | Verdict::Confirm => ask(Decision::Proceed),
     }
 }
 
@@ -217,35 +213,23 @@ fn interruption(plan: &Plan) -> Option<Interruption> {
     }
 }
 
-/// The meaning of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
-    /// The run continues.
-    Continue,
-    /// The run is archived, so that a new one can begin.
-    StartFresh,
-    /// Nothing changes.
-    Cancel,
-}
-
-/// Interprets an answer. End of input is never consent, and only an explicit answer archives a run.
-pub(crate) fn parse_answer(question: &Question, mode: Mode, answer: Option<&str>) -> Answer {
-    let Some(answer) = answer.map(|answer| answer.trim().to_lowercase()) else { return Answer::Cancel };
-    let says_yes = match (mode, answer.as_str()) {
-        (Mode::Preflight, word) => word == "proceed",
-        (Mode::Autopilot | Mode::Interactive, "") => question.default.as_deref() == Some("yes"),
-        (Mode::Autopilot | Mode::Interactive, word) => matches!(word, "y" | "yes"),
+/// Returns the option that an answer chooses: its number, id or label. `None` leaves everything as it is: the end of input does, and
+/// anything that is not an option.
+pub(crate) fn chosen<'a>(question: &'a Question, mode: Mode, answer: Option<&str>) -> Option<&'a QuestionOption> {
+    let answer = answer?.trim().to_lowercase();
+    let options = &question.options;
+    let option = match (mode, answer.as_str()) {
+        (Mode::Preflight, "proceed") => question.option("proceed"),
+        (Mode::Preflight, _) if question.option("proceed").is_some() => None,
+        (_, "") => question.default.as_ref().and_then(|id| question.option(id)),
+        (_, "y") => question.option("yes"),
+        (_, "n") => question.option("no"),
+        (_, word) => match word.parse::<usize>() {
+            Ok(number) => options.get(number.wrapping_sub(1)),
+            Err(_) => options.iter().find(|option| option.id == word || option.label.to_lowercase() == word),
+        },
     };
-    let says_no = matches!(answer.as_str(), "n" | "no");
-    if question.on_restart.is_some() && matches!(answer.as_str(), "restart" | "restart from scratch") {
-        return Answer::StartFresh;
-    }
-    match (says_yes, &question.on_yes, &question.on_no) {
-        (true, None, _) => Answer::Continue,
-        (true, Some(_), _) => Answer::StartFresh,
-        (false, _, Some(_)) if says_no => Answer::StartFresh,
-        (false, _, _) => Answer::Cancel,
-    }
+    option.filter(|option| !option.changes_nothing)
 }
 
 /// Returns the error of a resume that a person declined.
@@ -253,6 +237,22 @@ pub(crate) fn declined(report: &Report) -> OpError {
     OpError::NotConfirmed {
         message: "not confirmed; nothing was changed".to_owned(),
         hints: vec![format!("when you do: {}", with_yes(report))],
+    }
+}
+
+/// Returns the error for an option that is a command of another program: it is printed, never run.
+pub(crate) fn not_ours(command: &str) -> OpError {
+    OpError::NotConfirmed {
+        message: "piton does not run this command; nothing was changed".to_owned(),
+        hints: vec![command.to_owned()],
+    }
+}
+
+/// Returns the error for a choice among runs that was not made.
+pub(crate) fn no_choice() -> OpError {
+    OpError::TargetAmbiguous {
+        message: "no run was chosen; nothing was changed".to_owned(),
+        hints: vec!["piton list".to_owned(), "piton resume NUMBER".to_owned()],
     }
 }
 
@@ -275,49 +275,53 @@ fn with_yes(report: &Report) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Answer;
-    use super::parse_answer;
+    use super::chosen;
     use crate::model::Mode;
     use crate::model::Question;
+    use crate::model::QuestionOption;
 
     #[test]
-    fn only_a_spoken_answer_puts_a_run_away() {
-        let question = |default: &str, on_yes: bool, on_no: bool| Question {
+    fn only_an_answer_that_names_an_option_changes_anything() {
+        let option = |id: &str, label: &str| QuestionOption::new(id, label, format!("piton {id}"));
+        let no = || QuestionOption::leave("no", "leave it as it is", "piton status".to_owned());
+        let question = |default: Option<&str>, options: Vec<QuestionOption>| Question {
             text: String::new(),
-            options: Vec::new(),
-            default: Some(default.to_owned()),
-            on_yes: on_yes.then(String::new),
-            on_no: on_no.then(String::new),
-            on_restart: None,
+            options,
+            default: default.map(str::to_owned),
         };
-        let plain = question("yes", false, false);
-        let resume = question("yes", false, true);
-        let corrupt = question("no", true, false);
-        for (question, answer, expected) in [
-            (&plain, Some(""), Answer::Continue),
-            (&plain, Some("n"), Answer::Cancel),
-            (&resume, Some("\n"), Answer::Continue),
-            (&resume, Some("No"), Answer::StartFresh),
-            (&resume, Some("what"), Answer::Cancel),
-            (&resume, None, Answer::Cancel),
-            (&corrupt, Some(""), Answer::Cancel),
-            (&corrupt, Some("n"), Answer::Cancel),
-            (&corrupt, Some("y"), Answer::StartFresh),
-            (&corrupt, None, Answer::Cancel),
+        let plain = question(Some("yes"), vec![option("yes", "resume"), no()]);
+        let resume = question(Some("yes"), vec![option("yes", "resume"), no(), option("fresh", "Start fresh")]);
+        let corrupt = question(Some("no"), vec![option("yes", "start fresh"), no()]);
+        let decision = question(None, vec![option("redo", "do it again"), option("abort", "abort the run")]);
+        let preflight = question(Some("cancel"), vec![option("proceed", "resume"), no()]);
+        for (question, mode, answer, expected) in [
+            (&plain, Mode::Interactive, Some(""), Some("yes")),
+            (&plain, Mode::Interactive, Some(" Y\n"), Some("yes")),
+            (&plain, Mode::Interactive, Some("n"), None),
+            (&plain, Mode::Interactive, Some("2"), None),
+            (&plain, Mode::Interactive, Some("proceed"), None),
+            (&resume, Mode::Autopilot, Some("\n"), Some("yes")),
+            (&resume, Mode::Interactive, Some("No"), None),
+            (&resume, Mode::Interactive, Some("what"), None),
+            (&resume, Mode::Interactive, Some("start FRESH"), Some("fresh")),
+            (&resume, Mode::Interactive, Some("3"), Some("fresh")),
+            (&resume, Mode::Interactive, None, None),
+            (&corrupt, Mode::Interactive, Some(""), None),
+            (&corrupt, Mode::Interactive, Some("y"), Some("yes")),
+            (&corrupt, Mode::Interactive, None, None),
+            (&decision, Mode::Interactive, Some(""), None),
+            (&decision, Mode::Interactive, Some("y"), None),
+            (&decision, Mode::Interactive, Some("0"), None),
+            (&decision, Mode::Interactive, Some("3"), None),
+            (&decision, Mode::Interactive, Some("2"), Some("abort")),
+            (&decision, Mode::Preflight, Some("redo"), Some("redo")),
+            (&preflight, Mode::Preflight, Some("y"), None),
+            (&preflight, Mode::Preflight, Some("1"), None),
+            (&preflight, Mode::Preflight, Some(""), None),
+            (&preflight, Mode::Preflight, Some("proceed"), Some("proceed")),
         ] {
-            assert_eq!(parse_answer(question, Mode::Interactive, answer), expected, "{answer:?}");
+            let found = chosen(question, mode, answer).map(|option| option.id.as_str());
+            assert_eq!(found, expected, "{mode:?} {answer:?}");
         }
-        let restart = Question { on_restart: Some(String::new()), ..question("yes", false, false) };
-        for (answer, expected) in [
-            ("restart from scratch", Answer::StartFresh),
-            ("Restart", Answer::StartFresh),
-            ("cancel", Answer::Cancel),
-            ("yes", Answer::Continue),
-        ] {
-            assert_eq!(parse_answer(&restart, Mode::Interactive, Some(answer)), expected, "{answer}");
-            assert_ne!(parse_answer(&plain, Mode::Interactive, Some(answer)), Answer::StartFresh, "{answer}");
-        }
-        assert_eq!(parse_answer(&plain, Mode::Preflight, Some("y")), Answer::Cancel);
-        assert_eq!(parse_answer(&plain, Mode::Preflight, Some("proceed")), Answer::Continue);
     }
 }

@@ -20,6 +20,7 @@ mod own_workflow;
 mod patch;
 mod permissions;
 pub(crate) mod projects;
+mod questions;
 mod repair;
 mod reports;
 mod rollback;

@@ -15,6 +15,7 @@ use crate::ops::Body;
 use crate::ops::Report;
 
 pub(super) use markdown::markdown;
+pub(super) use text::asked;
 pub(super) use text::context;
 pub(super) use text::text;
 pub(super) use yaml::yaml;
@@ -37,4 +38,6 @@ pub(super) struct Page {
     pub(super) text: Text,
     pub(super) verbose: bool,
     pub(super) quiet: bool,
+    /// Whether the question of the plan follows.
+    pub(super) asks: bool,
 }

@@ -13,6 +13,7 @@ use crate::model::Mode;
 use crate::model::Next;
 use crate::model::Notice;
 use crate::model::Plan;
+use crate::model::QuestionOption;
 use crate::model::Run;
 use crate::model::Severity;
 use crate::model::Step;
@@ -55,18 +56,10 @@ pub(super) fn plan(page: &mut Page, report: &PlanReport, findings: &[Finding]) {
     if page.verbose {
         page.said(&plan.reports, &plan.decisions);
     }
-    if !page.quiet {
-        commands(page, plan);
-    }
-    if let Some(question) = &plan.question {
-        page.text.end().bold(&question.text).end();
-        let default = question.default.as_deref().unwrap_or("none");
-        let options = question.options.join(" / ");
-        if question.text.contains(&options) {
-            page.text.line(format!("  (default: {default})"));
-        } else if question.options.len() > 2 {
-            page.text.line(format!("  {options} (default: {default})"));
-        }
+    if page.asks {
+        page.text.end();
+    } else {
+        answers(page, plan);
     }
 }
 
@@ -234,14 +227,32 @@ fn dependencies(page: &mut Page, plan: &Plan, run: &Run) {
     }
 }
 
-fn commands(page: &mut Page, plan: &Plan) {
-    let known = [&plan.commands.resume, &plan.commands.begin, &plan.commands.context];
-    let known: Vec<&String> = known.into_iter().flatten().collect();
-    if !known.is_empty() {
+/// Shows the commands to continue with, and those behind the answers to the question, which only `resume` asks.
+fn answers(page: &mut Page, plan: &Plan) {
+    let commands = &plan.commands;
+    let is_plain = |option: &&QuestionOption| option.changes_nothing || commands.resume.is_some() && option.id == "yes";
+    let asked = plan.question.as_ref().filter(|question| !question.options.iter().all(|option| is_plain(&option)));
+    let options = asked.map(|question| question.options.as_slice()).unwrap_or_default();
+    let is_option = |command: &&String| options.iter().any(|option| option.command.starts_with(command.as_str()));
+    let others: Vec<&String> =
+        [&commands.begin, &commands.context].into_iter().flatten().filter(|command| !is_option(command)).collect();
+    if !page.quiet && !(others.is_empty() && commands.resume.is_none()) {
         page.text.end();
-        for command in known {
+        for command in others {
             page.text.line(format!("→ {command}"));
         }
+    }
+    if let Some(question) = asked {
+        page.text.end().bold(&question.text).end();
+    }
+    if page.quiet {
+        return;
+    }
+    for option in options.iter().filter(|option| !option.changes_nothing) {
+        page.text.line(format!("→ {}   # {}", option.command, option.label));
+    }
+    if let Some(resume) = &commands.resume {
+        page.text.plain("To continue: ").bold(resume).end();
     }
 }
 

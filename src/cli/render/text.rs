@@ -46,7 +46,15 @@ const FENCE_CHARS: usize = 12;
 
 /// Renders a report for a person.
 pub(in crate::cli) fn text(report: &Report, verbose: bool, quiet: bool) -> Text {
-    let mut page = Page { text: Text::default(), verbose, quiet };
+    rendered(report, Page { text: Text::default(), verbose, quiet, asks: false })
+}
+
+/// Renders a plan before its question is asked.
+pub(in crate::cli) fn asked(report: &Report) -> Text {
+    rendered(report, Page { text: Text::default(), verbose: false, quiet: false, asks: true })
+}
+
+fn rendered(report: &Report, mut page: Page) -> Text {
     let mut list_findings = true;
     match &report.body {
         Body::List(list) => page.list(list),
@@ -100,7 +108,7 @@ pub(in crate::cli) fn text(report: &Report, verbose: bool, quiet: bool) -> Text 
 
 /// Renders a context as plain text.
 pub(in crate::cli) fn context(context: &Context) -> String {
-    let mut page = Page { text: Text::default(), verbose: false, quiet: true };
+    let mut page = Page { text: Text::default(), verbose: false, quiet: true, asks: false };
     page.context(context);
     page.text.into_plain()
 }

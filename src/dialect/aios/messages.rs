@@ -3,13 +3,13 @@
 use super::resume_point;
 use super::resume_point::ResumePoint;
 use crate::dialect::LogBlock;
-use crate::model::Action;
 use crate::model::Finding;
 use crate::model::FindingClass;
 use crate::model::FindingCode;
 use crate::model::Notice;
 use crate::model::Plan;
 use crate::model::Question;
+use crate::model::QuestionOption;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::Severity;
@@ -254,36 +254,34 @@ pub(super) fn choice_prompt(rows: &[(usize, &str)]) -> Vec<String> {
 
 /// Returns the question of a plan; `None` keeps the planner's question, if any.
 pub(super) fn question(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
-    let ask = |text: String, options: &[&str], default: Option<&str>| Question {
-        text,
-        options: options.iter().map(|option| (*option).to_owned()).collect(),
-        default: default.map(str::to_owned),
-        on_yes: None,
-        on_no: None,
-        on_restart: None,
+    let id = quoted(run.id.as_str());
+    let archive = |label: &str| {
+        let option = QuestionOption::new("restart", label, format!("piton archive {id} --yes")).by_person();
+        (!resume_point::is_implied(run)).then_some(option)
     };
+    let cancel = QuestionOption::leave("cancel", "leave it as it is", format!("piton status {id}"));
     let opening = match Situation::of(plan, findings) {
         Situation::Cannot if plan.question.is_none() => {
-            let options = ["start from scratch", "start from a specific phase", "clean up and cancel"];
-            return Some(ask("Which would you prefer?".to_owned(), &options, None));
+            let options = vec![archive("start from scratch")?, cancel];
+            return Some(Question { text: "Which would you prefer?".to_owned(), options, default: None });
         }
         Situation::Over | Situation::Cannot => return None,
         Situation::Resume => "Resume this workflow?",
         Situation::Partial => "Proceed?",
     };
-    let default = match (plan.verdict, &plan.question) {
-        (Verdict::Resume, Some(_)) => "yes",
-        (Verdict::Confirm, Some(_)) => "cancel",
-        (Verdict::Resume | Verdict::Confirm | Verdict::Blocked | Verdict::Complete | Verdict::Nothing, _) => {
-            return None;
-        }
+    let default = match plan.verdict {
+        Verdict::Resume => "yes",
+        Verdict::Confirm => "cancel",
+        Verdict::Blocked | Verdict::Complete | Verdict::Nothing => return None,
     };
-    if plan.next.iter().any(|next| next.action == Action::Approve) {
-        return None;
-    }
-    let question = ask(format!("{opening} ({})", ANSWERS.join(" / ")), &ANSWERS, Some(default));
-    let archive = (!resume_point::is_implied(run)).then(|| format!("piton archive {} --yes", quoted(run.id.as_str())));
-    Some(Question { on_restart: archive, ..question })
+    let yes = plan.question.as_ref()?.option("yes")?.clone();
+    let restart = archive("restart from scratch");
+    let text = match restart.is_some() {
+        true => format!("{opening} ({})", ANSWERS.join(" / ")),
+        false => format!("{opening} (yes / cancel)"),
+    };
+    let options = std::iter::once(yes).chain(restart).chain([cancel]).collect();
+    Some(Question { text, options, default: Some(default.to_owned()) })
 }
 
 /// Returns the commands for the options offered when a run cannot be resumed.

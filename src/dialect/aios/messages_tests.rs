@@ -16,6 +16,7 @@ use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Next;
 use crate::model::Plan;
+use crate::model::QuestionOption;
 use crate::model::Run;
 use crate::model::StepId;
 use crate::model::Timestamp;
@@ -45,11 +46,8 @@ fn plan(run: &Run, verdict: Verdict, done: &[&str], next: &str) -> Plan {
     plan.age = Age { seconds: Some(7_200), ..plan.age };
     plan.question = crate::model::Question {
         text: "planner's".to_owned(),
-        options: Vec::new(),
+        options: vec![QuestionOption::new("yes", "resume", "piton resume x --yes".to_owned())],
         default: None,
-        on_yes: None,
-        on_no: None,
-        on_restart: None,
     }
     .into();
     plan
@@ -122,7 +120,11 @@ Options:
   3. Clean up the stale state and cancel
 "
     );
-    assert_eq!(question(&story(), &plan, &findings).unwrap().text, "Which would you prefer?");
+    assert!(question(&story(), &plan, &findings).is_none(), "there is no state to archive");
+    let epic = run(Kind::Epic, ".aios/epic-5-state.yaml", EPIC);
+    let asked = question(&epic, &plan, &findings).unwrap();
+    assert_eq!(asked.text, "Which would you prefer?");
+    assert_eq!(asked.options[0].command, "piton archive epic-5 --yes");
 }
 
 #[test]
@@ -145,6 +147,9 @@ Invalid phases (must be re-run):
 Suggestion: Resume from Phase 3, using Phase 1-2 outputs."
     );
     let asked = question(&story(), &plan, &[]).unwrap();
+    assert_eq!(asked.text, "Proceed? (yes / cancel)");
+    let epic = run(Kind::Epic, ".aios/epic-5-state.yaml", EPIC);
+    let asked = question(&epic, &plan, &[]).unwrap();
     assert_eq!(asked.text, "Proceed? (yes / restart from scratch / cancel)");
 }
 
@@ -254,13 +259,16 @@ fn only_a_run_that_may_go_on_is_asked_about_in_these_words() {
         let asked = question(&epic, &plan(&epic, verdict, &[], "5.2"), &[]).unwrap();
         assert_eq!(asked.text, "Resume this workflow? (yes / restart from scratch / cancel)");
         assert_eq!(asked.default.as_deref(), Some(default));
-        assert_eq!(asked.on_restart.as_deref(), Some("piton archive epic-5 --yes"));
-        // Nothing was saved that could be put away.
-        assert_eq!(question(&story(), &story_plan(verdict), &[]).unwrap().on_restart, None);
+        let commands: Vec<&str> = asked.options.iter().map(|option| option.command.as_str()).collect();
+        assert_eq!(commands, ["piton resume x --yes", "piton archive epic-5 --yes", "piton status epic-5"]);
+        // Nothing was saved that could be archived.
+        let implied = question(&story(), &story_plan(verdict), &[]).unwrap();
+        assert!(implied.option("restart").is_none() && implied.text == "Resume this workflow? (yes / cancel)");
     }
     let unattended = Plan { question: None, ..story_plan(Verdict::Resume) };
     assert!(question(&story(), &unattended, &[]).is_none());
     let mut gate = story_plan(Verdict::Confirm);
     gate.next[0].action = Action::Approve;
+    gate.question.as_mut().unwrap().options[0].id = "approve".to_owned();
     assert!(question(&story(), &gate, &[]).is_none());
 }

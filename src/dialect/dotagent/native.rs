@@ -8,6 +8,7 @@ use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Plan;
 use crate::model::Question;
+use crate::model::QuestionOption;
 use crate::model::Run;
 use crate::model::Status;
 use crate::model::StepKind;
@@ -44,29 +45,24 @@ pub(super) fn native(run: &Run, plan: &Plan) -> Value {
     native
 }
 
-/// Returns the skill's question, with the command that answers it if that is not the resume.
+/// Returns the skill's question. Where the skill archives a run that is declined, that is an option of its own: no changes nothing.
 pub(super) fn question(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
-    let archive = format!("piton archive {} --yes", crate::model::quoted(run.id.as_str()));
-    let ask = |text: String, default: &str| Question {
-        text,
-        options: vec!["yes".to_owned(), "no".to_owned()],
-        default: Some(default.to_owned()),
-        on_yes: None,
-        on_no: None,
-        on_restart: None,
-    };
     if plan.verdict == Verdict::Complete || findings.iter().any(|finding| finding.code == FindingCode::LiveOwner) {
         return None;
     }
+    let id = crate::model::quoted(run.id.as_str());
+    let fresh = |id_of_option: &str| {
+        let command = format!("piton archive {id} --yes");
+        QuestionOption::new(id_of_option, "archive it and start fresh", command).by_person()
+    };
+    let no = QuestionOption::leave("no", "leave it as it is", format!("piton status {id}"));
     if findings.iter().any(|finding| fails_validation(finding.code)) {
-        let question = ask("State appears corrupted. Start fresh? [y/N]".to_owned(), "no");
-        return Some(Question { on_yes: Some(archive), ..question });
+        let text = "State appears corrupted. Start fresh?".to_owned();
+        return Some(Question { text, options: vec![fresh("yes"), no], default: Some("no".to_owned()) });
     }
-    if plan.verdict != Verdict::Resume || plan.question.is_none() {
-        return None;
-    }
-    let question = ask(format!("Resume workflow from {}? [Y/n]", phase_of(run, plan)), "yes");
-    Some(Question { on_no: Some(archive), ..question })
+    let yes = plan.question.as_ref().filter(|_| plan.verdict == Verdict::Resume)?.option("yes")?.clone();
+    let text = format!("Resume workflow from {}?", phase_of(run, plan));
+    Some(Question { text, options: vec![yes, no, fresh("fresh")], default: Some("yes".to_owned()) })
 }
 
 const fn fails_validation(code: FindingCode) -> bool {

@@ -258,10 +258,9 @@ Warnings:
 
 "
     );
-    assert!(
-        rest.contains("Resume this workflow? (yes / restart from scratch / cancel)\n  (default: cancel)"),
-        "{rest}"
-    );
+    let tail = "Resume this workflow? (yes / restart from scratch / cancel)\n\
+                → piton resume qa-2.1 --yes   # resume\n→ piton archive qa-2.1 --yes   # restart from scratch\n";
+    assert!(rest.contains(tail), "{rest}");
 }
 
 #[test]
@@ -411,7 +410,7 @@ fn an_implied_run_is_never_archived() {
         let message = refused.at("/error/message").as_str().unwrap().to_owned();
         assert!(message.contains("no saved state to archive"), "{message}");
         let plan = sandbox.piton(["plan", run]).run();
-        assert!(plan.at("/data/question/on_restart").is_null(), "{plan}");
+        assert!(!plan.stdout.contains("piton archive"), "{plan}");
     }
     let changed: Vec<String> =
         before.changes(&sandbox.tree()).into_iter().filter(|path| !path.contains(".piton")).collect();
@@ -446,7 +445,7 @@ Invalid phases (must be re-run):
 Suggestion: Resume from Phase 2, using Phase 1 outputs.
 "
     );
-    assert!(rest.contains("Proceed? (yes / restart from scratch / cancel)\n  (default: cancel)"), "{rest}");
+    assert!(rest.contains("Proceed? (yes / restart from scratch / cancel)\n→ piton resume "), "{rest}");
 }
 
 #[test]

@@ -106,10 +106,8 @@ fn a_valid_session_has_no_findings() {
       run IMPL-1 Title of IMPL-1 — one of code-developer, universal-executor, attempt 1
           it depends on nothing
 
-    → piton resume WFS-x
     → piton begin IMPL-1 --run WFS-x
     → piton context WFS-x --step IMPL-1
-
-    Proceed with resume? [Y/n]
+    To continue: piton resume WFS-x
     ");
 }

@@ -35,7 +35,7 @@ fn outdated_files_are_listed_to_verify_and_nothing_is_run() {
     let findings = plan.at("/findings");
     assert_eq!(findings[0]["file"], ".workflow/active/WFS-x/TODO_LIST.md");
     assert_eq!(findings[0]["line"], 9);
-    assert_eq!(plan.at("/data/question/text"), "No step of WFS-x has to run. Record what the evidence shows? [y/N]");
+    assert_eq!(plan.at("/data/question/text"), "No step of WFS-x has to run. Record what the evidence shows?");
     assert_eq!(plan.at("/data/native/interruption_point"), json!({"task": "IMPL-007", "type": "needs_verification"}));
     assert_eq!(before.changes(&session.sandbox.tree()), [""; 0], "a plan reads only");
 }

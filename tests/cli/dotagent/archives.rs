@@ -129,11 +129,19 @@ fn answer_at_a_terminal(sandbox: &Sandbox, answer: &str) -> i32 {
 }
 
 #[test]
-fn declining_to_resume_puts_the_state_away_and_agreeing_does_not() {
-    let declined = project(&phase("REQUIREMENTS", "in_progress"));
-    assert_eq!(answer_at_a_terminal(&declined, "n\n"), 0);
-    assert_eq!(archives(&declined), [NEW]);
-    assert!(!declined.exists(PHASE));
+fn only_the_answer_that_says_so_archives_the_state() {
+    for answer in ["n\n", "2\n", "what\n", ""] {
+        let declined = project(&phase("REQUIREMENTS", "in_progress"));
+        let before = declined.tree();
+        assert_eq!(answer_at_a_terminal(&declined, answer), 9, "{answer:?}");
+        assert_eq!(before.changes(&declined.tree()), Vec::<String>::new(), "{answer:?}");
+    }
+    for answer in ["fresh\n", "3\n", "archive it and start fresh\n"] {
+        let archived = project(&phase("REQUIREMENTS", "in_progress"));
+        assert_eq!(answer_at_a_terminal(&archived, answer), 0, "{answer:?}");
+        assert_eq!(archives(&archived), [NEW], "{answer:?}");
+        assert!(!archived.exists(PHASE), "{answer:?}");
+    }
     let agreed = project(&phase("REQUIREMENTS", "in_progress"));
     assert_eq!(answer_at_a_terminal(&agreed, "y\n"), 0);
     assert_eq!(archives(&agreed), [""; 0]);

@@ -136,9 +136,9 @@ fn a_completed_phase_is_proved_again() {
         let output = plan(&sandbox).expect_code(9);
         assert!(outcome(&output).starts_with("confirm: retry REQUIREMENTS pm"), "{state}\n{output}");
         assert!(output.findings().contains(&code.to_owned()), "{state}\n{output}");
-        assert_eq!(output.at("/data/question/text"), "State appears corrupted. Start fresh? [y/N]", "{state}");
+        assert_eq!(output.at("/data/question/text"), "State appears corrupted. Start fresh?", "{state}");
         assert_eq!(output.at("/data/question/default"), "no", "{state}");
-        assert_eq!(output.at("/data/question/on_yes"), "piton archive user-auth --yes", "{state}");
+        assert_eq!(output.at("/data/question/options/0/command"), "piton archive user-auth --yes", "{state}");
         sandbox.piton(["resume", "--mode", "autopilot"]).run().expect_code(9);
     }
 }

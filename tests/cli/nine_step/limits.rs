@@ -49,11 +49,8 @@ fn the_third_failure_of_a_review_waits_for_a_person() {
     let message = "2:4 (Code review) failed 3 times \
                    (attempt 1: round 1; attempt 2: round 2; attempt 3: round 3)";
     assert_eq!(plan.at("/findings/0/message"), message);
-    assert_eq!(
-        plan.at("/data/question/text"),
-        format!("⚠️ Same Step failed 3+ times. {message}. Continue anyway? [y/N]")
-    );
-    assert_eq!(plan.at("/data/question/default"), "no");
+    assert_eq!(plan.at("/data/question/text"), format!("⚠️ Same Step failed 3+ times. {message}. Continue anyway?"));
+    assert_eq!(plan.at("/data/question/default"), json!(null));
     assert_eq!(plan.at("/data/commands/resume"), json!(null));
 
     let before = sandbox.read(STATE);
@@ -69,10 +66,12 @@ fn the_text_says_so_with_the_question_and_its_answers() {
     let sandbox = reviewed();
     fail(&sandbox, &mut Clock(0), 3);
     let output = piton(&sandbox, 9, ["plan", "--format", "text"]);
-    let tail: Vec<&str> = output.stdout.lines().rev().take(2).collect();
-    insta::assert_snapshot!(tail.join("\n"), @r"
-      yes / no / review the plan / step in yourself / skip the phase (default: no)
-    ⚠️ Same Step failed 3+ times. 2:4 (Code review) failed 3 times (attempt 1: round 1; attempt 2: round 2; attempt 3: round 3). Continue anyway? [y/N]
+    let start = output.stdout.find("⚠️ Same Step").expect("the question is there");
+    insta::assert_snapshot!(&output.stdout[start..], @r"
+    ⚠️ Same Step failed 3+ times. 2:4 (Code review) failed 3 times (attempt 1: round 1; attempt 2: round 2; attempt 3: round 3). Continue anyway?
+    → piton redo 2:4 --run quotes --by NAME --note WHY   # try it once more
+    → piton accept 2:4 --run quotes --by NAME --note WHY   # accept it as it is
+    → piton abort quotes   # abort the run
     ");
 }
 
@@ -184,8 +183,13 @@ fn a_rejection_is_never_repeated_automatically() {
         let output = sandbox.piton(arguments.iter().copied()).run().expect_code(9);
         assert_eq!(output.at("/data/verdict"), "blocked", "{output}");
         assert_eq!(output.findings()[0], "rejected");
-        let options = json!(["revise the plan", "take another approach", "reduce the scope", "stop"]);
-        assert_eq!(output.at("/data/question/options"), options);
+        let commands = [0, 1, 2].map(|at| output.at(&format!("/data/question/options/{at}/command")));
+        let expected = [
+            "piton redo 2:4 --run quotes --by NAME --note WHY",
+            "piton accept 2:4 --run quotes --by NAME --note WHY",
+            "piton abort quotes",
+        ];
+        assert_eq!(commands, expected, "{output}");
     }
     clock.piton(&sandbox, 9, ["begin", "3"]);
     clock.piton(&sandbox, 9, ["approve", "4"]);

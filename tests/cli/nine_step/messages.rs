@@ -121,11 +121,9 @@ fn the_plan_reads_as_one_page() {
           strategy analyze_and_retry (or skip_task, force_continue)
           1 step is done again
 
-    → piton resume quotes
     → piton begin 2:3 --run quotes
     → piton context quotes --step 2:3
-
-    Proceed with resume? [Y/n]
+    To continue: piton resume quotes
     ");
 }
 

@@ -183,7 +183,7 @@ fn a_rejection_waits_for_a_person_and_says_what_would_come_next() {
             check(&sandbox, &state(last), &row(last, "blocked", next, agent, reason(reviewer)));
             let output = sandbox.piton(["plan"]).run();
             assert_eq!(output.findings()[0], "rejected");
-            assert_eq!(output.at("/data/question/default"), "stop");
+            assert_eq!(output.at("/data/question/options/0/id"), "redo");
         }
     }
 }

@@ -1,0 +1,113 @@
+//! Questions at a terminal: the options as numbered lines, one answer, and the command behind it with what the person fills in.
+
+use std::io;
+
+use super::output;
+use super::output::Text;
+use crate::model::Question;
+use crate::model::QuestionOption;
+use crate::ops::ListedRun;
+
+/// Options of commands that a person completes: the option, the word in the command, what is asked.
+const PLACEHOLDERS: [(&str, &str, &str); 4] = [
+    ("--by", "NAME", "Your name:"),
+    ("--note", "WHY", "Why:"),
+    ("--reason", "TEXT", "The reason:"),
+    ("--error", "TEXT", "What is wrong:"),
+];
+
+/// Asks a question once and returns the answer; `None` at the end of input.
+pub(super) fn ask(question: &Question) -> io::Result<Option<String>> {
+    let is_yes_or_no = question.options.iter().all(|option| matches!(option.id.as_str(), "yes" | "no"));
+    let is_literal = question.option("proceed").is_some();
+    let mut prompt = question.text.clone();
+    if !is_yes_or_no && !is_literal {
+        let mut lines = Text::default();
+        for (at, option) in question.options.iter().enumerate() {
+            lines.plain(format!("  {}. {}", at + 1, option.label));
+            if !option.changes_nothing {
+                lines.dim(format!("  {}", option.command));
+            }
+            lines.end();
+        }
+        output::say(&lines)?;
+    }
+    if question.option("yes").is_some() {
+        let is_yes = question.default.as_deref() == Some("yes");
+        prompt.push_str(if is_yes { " [Y/n]" } else { " [y/N]" });
+    } else if !is_literal {
+        prompt.push_str(&format!(" (1-{})", question.options.len()));
+    }
+    output::ask(&prompt)
+}
+
+/// Asks for what a command leaves open and returns its words; `None` if something is not filled in.
+pub(super) fn completed(option: &QuestionOption) -> io::Result<Option<Vec<String>>> {
+    let mut words = words(&option.command);
+    for at in 1..words.len() {
+        let placeholder = PLACEHOLDERS.iter().find(|(name, word, _)| words[at - 1] == *name && words[at] == *word);
+        let Some((name, _, asked)) = placeholder else { continue };
+        match output::ask(asked)?.map(|answer| answer.trim().to_owned()).filter(|answer| !answer.is_empty()) {
+            // One word, so that an answer with a dash is not an option.
+            Some(answer) => {
+                words[at - 1].clear();
+                words[at] = format!("{name}={answer}");
+            }
+            None => return Ok(None),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    Ok(Some(words))
+}
+
+/// Asks which of several runs is resumed, and returns its path.
+pub(super) fn which(runs: &[ListedRun]) -> io::Result<Option<String>> {
+    let numbers: Vec<usize> = runs.iter().map(|run| run.number).collect();
+    let (first, last) = (numbers.iter().min().copied().unwrap_or(0), numbers.iter().max().copied().unwrap_or(0));
+    let range = if last + 1 - first == numbers.len() {
+        format!("{first}-{last}")
+    } else {
+        numbers.iter().map(usize::to_string).collect::<Vec<String>>().join(", ")
+    };
+    let answer = output::ask(&format!("Which would you like to resume? ({range})"))?.unwrap_or_default();
+    let is_chosen = |run: &&ListedRun| run.number.to_string() == answer || run.id.as_str() == answer;
+    let mut chosen = runs.iter().filter(is_chosen);
+    // An id that several runs have chooses none of them.
+    Ok(chosen.next().filter(|_| chosen.next().is_none()).map(|run| run.path.clone()))
+}
+
+/// Splits one of our own commands, in which a word with special characters is in single quotes.
+fn words(command: &str) -> Vec<String> {
+    let (mut words, mut word, mut is_quoted, mut is_escaped) = (Vec::new(), None::<String>, false, false);
+    for c in command.chars() {
+        match c {
+            _ if is_escaped => {
+                word.get_or_insert_default().push(c);
+                is_escaped = false;
+            }
+            '\'' => {
+                word.get_or_insert_default();
+                is_quoted = !is_quoted;
+            }
+            '\\' if !is_quoted => is_escaped = true,
+            ' ' if !is_quoted => words.extend(word.take()),
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+    use crate::model::quoted;
+
+    #[test]
+    fn a_command_has_the_words_that_a_shell_would_give_it() {
+        for text in ["plain", "with blank", "", "it's", "''", "a\\b", "--x=y z", "\"double\"", "é $HOME"] {
+            let command = format!("piton redo {} --run {}  --by NAME", quoted(text), quoted(text));
+            assert_eq!(words(&command), ["piton", "redo", text, "--run", text, "--by", "NAME"], "{command}");
+        }
+    }
+}
