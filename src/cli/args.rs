@@ -239,9 +239,12 @@ pub(super) struct Context {
     /// Print the context of this step instead of the next one
     #[arg(long, value_name = "ID")]
     pub(super) step: Option<String>,
-    /// Size limit; the least important parts are left out first, and listed
-    #[arg(long, value_name = "BYTES", default_value_t = 65_536)]
-    pub(super) budget: usize,
+    /// Size limit (default: 4096, with --native 65536); the least important parts are left out first, and listed
+    #[arg(long, value_name = "BYTES")]
+    pub(super) budget: Option<usize>,
+    /// Add the fields and the prompt of the run's own system in their form
+    #[arg(long)]
+    pub(super) native: bool,
 }
 
 #[derive(Debug, Args)]
@@ -481,9 +484,9 @@ pub(super) struct Resume {
     /// Continue without asking; gates and blocking findings still stop it
     #[arg(short, long)]
     pub(super) yes: bool,
-    /// Size limit of the context; the least important parts are left out first
-    #[arg(long, value_name = "BYTES", default_value_t = 65_536)]
-    pub(super) budget: usize,
+    /// Size limit of the context (default: 4096, with --native 65536); the least important parts are left out first
+    #[arg(long, value_name = "BYTES")]
+    pub(super) budget: Option<usize>,
     /// Show what would be done, without doing it
     #[arg(long)]
     pub(super) dry_run: bool,

@@ -122,7 +122,8 @@ fn verb(cli: &Cli, format: Format) -> Result<Outcome, CliError> {
         Verb::Plan(plan) if plan.patch => ops::patch(&ctx(plan.run.run.as_ref())?, &plan_request(&plan.flags))?,
         Verb::Plan(plan) => ops::plan(&ctx(plan.run.run.as_ref())?, &plan_request(&plan.flags), detail(plan.detail))?,
         Verb::Context(context) => {
-            ops::context(&ctx(context.run.run.as_ref())?, context.step.as_deref(), context.budget)?
+            let (native, budget) = (context.native, budget(context.budget, context.native));
+            ops::context(&ctx(context.run.run.as_ref())?, context.step.as_deref(), budget, native)?
         }
         Verb::Status(run) => ops::status(&ctx(run.run.as_ref())?)?,
         Verb::Validate(validate) => ops::validate(&request(global, None), &validate.targets)?,
@@ -204,6 +205,11 @@ fn plan_request(flags: &args::PlanFlags) -> PlanRequest {
         retry_part: part(&flags.retry_step),
         skip_part: part(&flags.skip_step),
     }
+}
+
+/// Returns the size limit of a context. In the form of its own system it says some things again.
+fn budget(asked: Option<usize>, native: bool) -> usize {
+    asked.unwrap_or(if native { 65_536 } else { 4_096 })
 }
 
 const fn detail(asked: args::Detail) -> PlanDetail {
@@ -290,7 +296,7 @@ fn hand_over(
     format: Format,
 ) -> Result<Outcome, CliError> {
     let (plan, detail) = (plan_request(&resume.flags), detail(resume.detail));
-    let mut request = ResumeRequest { plan, detail, yes: resume.yes, budget: resume.budget };
+    let mut request = ResumeRequest { plan, detail, yes: resume.yes, budget: budget(resume.budget, detail.native) };
     let can_ask = can_ask(format);
     let (report, question, mode) = match ops::resume(ctx, location, &request, can_ask)? {
         ResumeOutcome::Report(report) => return Ok(Outcome::Report(report)),
@@ -299,12 +305,16 @@ fn hand_over(
     if !can_ask && mode != Mode::Preflight {
         return Ok(ops::unconfirmed(*report).into());
     }
+    let run = match &report.body {
+        ops::Body::Plan(plan) => plan.plan.run.id.as_str().to_owned(),
+        _ => String::new(),
+    };
     output::say(&render::asked(&report))?;
     let answer = question::ask(&question)?;
     let option = ops::chosen(&question, mode, answer.as_deref());
     let declined = || Err(ops::declined(&report).into());
     let Some(option) = option else { return declined() };
-    let Some(words) = question::completed(option)? else { return declined() };
+    let Some(words) = question::completed(option, &run, &location.path())? else { return declined() };
     if words.first().is_none_or(|program| program != "piton") {
         return Err(ops::not_ours(&option.command).into());
     }

@@ -41,9 +41,14 @@ pub(super) fn ask(question: &Question) -> io::Result<Option<String>> {
     output::ask(&prompt)
 }
 
-/// Asks for what a command leaves open and returns its words; `None` if something is not filled in.
-pub(super) fn completed(option: &QuestionOption) -> io::Result<Option<Vec<String>>> {
+/// Asks for what a command leaves open and returns its words; `None` if something is not filled in. The run is named by its path, since
+/// several may have its id.
+pub(super) fn completed(option: &QuestionOption, run: &str, path: &str) -> io::Result<Option<Vec<String>>> {
     let mut words = words(&option.command);
+    let named = words.iter().position(|word| word == "--run").map(|at| at + 1).unwrap_or(2);
+    if let Some(word) = words.get_mut(named).filter(|word| *word == run) {
+        path.clone_into(word);
+    }
     for at in 1..words.len() {
         let placeholder = PLACEHOLDERS.iter().find(|(name, word, _)| words[at - 1] == *name && words[at] == *word);
         let Some((name, _, asked)) = placeholder else { continue };

@@ -71,9 +71,8 @@ pub(super) fn report(step: &Step, run: &RunId) -> String {
             finish(" --verdict VERDICT --summary TEXT")
         ),
         StepKind::Work | StepKind::Gate | StepKind::Container => format!(
-            "`{}` with what the next agent has to know, and `--output FILE` for each file; or `{}`",
-            finish(" --summary TEXT"),
-            finish(" --status failed --error TEXT")
+            "`{}` with what the next agent has to know, and `--output FILE` for each file; if it failed, with `--status failed --error TEXT`",
+            finish(" --summary TEXT")
         ),
     }
 }

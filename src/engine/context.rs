@@ -24,7 +24,7 @@ use crate::model::ReadingItem;
 use crate::model::Run;
 use crate::model::Status;
 use crate::model::Step;
-use crate::model::StepId;
+use crate::model::StepReport;
 use crate::model::Verdict;
 use crate::model::mask_secrets;
 use crate::model::safe_line;
@@ -55,8 +55,9 @@ pub(crate) fn assemble(run: &Run, planned: &Planned, next: &Next, brief: Brief, 
         agent: next.agent.as_deref().map(|agent| safe_line(agent, TITLE_CHARS)),
         attempt: next.attempt,
         goal: run.goal.as_deref().map(|goal| safe_line(goal, SENTENCE_CHARS)),
-        position: position(step, plan, next),
+        position: position(step, plan),
         next_action: next_action(next),
+        instructions: safe_text(brief.instructions.trim()),
         report: step
             .filter(|step| is_reported(step, plan, next))
             .map(|step| command::report(step, &run.id))
@@ -68,9 +69,9 @@ pub(crate) fn assemble(run: &Run, planned: &Planned, next: &Next, brief: Brief, 
             .unwrap_or_default(),
         requirements: step.map(|step| all(&step.detail.requirements)).unwrap_or_default(),
         acceptance: step.map(|step| all(&step.detail.acceptance)).unwrap_or_default(),
+        done: done(run, &graph, step, &reports),
         reports,
         decisions,
-        done: done(run, &graph, plan),
         open_questions: questions(plan, &brief.notes),
         variables: step.map_or(Value::Null, variables),
         agent_context: safe_value(brief.agent_context),
@@ -92,18 +93,10 @@ fn safe_value(value: Value) -> Value {
     }
 }
 
-fn position(step: Option<&Step>, plan: &Plan, next: &Next) -> String {
+fn position(step: Option<&Step>, plan: &Plan) -> String {
     let group = step.and_then(|step| step.group.as_ref());
-    let group = group.map_or_else(String::new, |group| format!(" of {group}"));
-    let position = format!(
-        "{} of {} steps done; next is {}{group}: {}, attempt {}",
-        plan.progress.done,
-        plan.progress.total,
-        next.step,
-        next.action.as_str(),
-        next.attempt
-    );
-    safe_line(&position, SENTENCE_CHARS)
+    let group = group.map_or_else(String::new, |group| format!("; this one is of {group}"));
+    safe_line(&format!("{} of {} steps done{group}", plan.progress.done, plan.progress.total), SENTENCE_CHARS)
 }
 
 /// Tells whether an agent does the step and reports its result.
@@ -179,17 +172,19 @@ fn reading(run: &Run, graph: &Graph<'_>, step: Option<&Step>, first: Vec<Reading
     reading
 }
 
-fn done(run: &Run, graph: &Graph<'_>, plan: &Plan) -> Vec<ReadingItem> {
-    let with_summary = |id: &StepId| {
-        let step = &run.steps[graph.position(id)?];
-        let what = match &step.commit {
-            Some(commit) => format!("{id}: {} (commit {commit})", step.title),
-            None => format!("{id}: {}", step.title),
-        };
-        let path = step.proof.summaries.first().map(|path| path.as_str().to_owned());
-        Some(ReadingItem { what: safe_line(&what, SENTENCE_CHARS), path })
+/// Returns the finished steps that a step depends on and that reported nothing: what they left has to be looked for.
+fn done(run: &Run, graph: &Graph<'_>, step: Option<&Step>, reports: &[StepReport]) -> Vec<ReadingItem> {
+    let is_silent = |other: &&Step| {
+        matches!(other.status, Status::Completed) && !reports.iter().any(|report| report.step == other.id)
     };
-    plan.steps.completed.iter().filter_map(with_summary).collect()
+    let before = step.into_iter().flat_map(|step| &step.depends_on).filter_map(|id| graph.position(id));
+    let what = |step: &Step| match &step.commit {
+        Some(commit) => format!("{}: {} (commit {commit})", step.id, step.title),
+        None => format!("{}: {}", step.id, step.title),
+    };
+    // Their summaries are in the reading list.
+    let silent = before.map(|at| &run.steps[at]).filter(is_silent);
+    silent.map(|step| ReadingItem { what: safe_line(&what(step), SENTENCE_CHARS), path: None }).collect()
 }
 
 fn questions(plan: &Plan, notes: &[String]) -> Vec<String> {

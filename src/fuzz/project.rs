@@ -83,7 +83,7 @@ pub(super) fn look(opened: &OpenedRun, bundle: &Bundle) {
     for next in &planned.plan.next {
         let is_of_run = matches!(next.action, Action::Merge | Action::Archive);
         assert!(is_of_run || run.step(&next.step).is_some(), "{} is next and no step of the run", next.step);
-        let context = ops::assemble(opened, run, &planned, next, CONTEXT_BYTES);
+        let context = ops::assemble_native(opened, run, &planned, next, CONTEXT_BYTES);
         let context = serde_json::to_value(&context).expect("a context is plain data");
         each_text(&context, &mut |text| {
             assert_eq!(clean(text), text, "a context has control characters in it");

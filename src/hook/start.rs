@@ -104,7 +104,7 @@ fn for_the_agent(runs: &[ListedRun], stale: usize) -> Vec<String> {
 fn after_compaction(session: &Session) -> Option<Answer> {
     let held = session.held(&session.log.events());
     let context = |ctx| {
-        let Body::Context(report) = ops::context(&ctx, None, CONTEXT_BYTES).ok()?.body else { return None };
+        let Body::Context(report) = ops::context(&ctx, None, CONTEXT_BYTES, false).ok()?.body else { return None };
         Some(report.context)
     };
     let selected = held.iter().filter_map(|(root, run)| session.select_run(root, run));

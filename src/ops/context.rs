@@ -17,7 +17,12 @@ use crate::model::Next;
 use crate::model::Run;
 
 /// Assembles the context of a step within `budget` bytes.
-pub(crate) fn context(ctx: &ProjectContext, step: Option<&str>, budget: usize) -> Result<Report, OpError> {
+pub(crate) fn context(
+    ctx: &ProjectContext,
+    step: Option<&str>,
+    budget: usize,
+    native: bool,
+) -> Result<Report, OpError> {
     let opened = select::select(ctx)?;
     let run = opened.run()?;
     let planned = plan::planned(ctx, &opened, run, &PlanRequest::default())?;
@@ -30,11 +35,21 @@ pub(crate) fn context(ctx: &ProjectContext, step: Option<&str>, budget: usize) -
         let hints = vec![format!("piton plan {}", engine::quoted(run.id.as_str()))];
         return Err(OpError::Refused(engine::Refusal { kind: engine::RefusalKind::No, message, hints }));
     };
-    let context = assemble(&opened, run, &planned, &next, budget);
+    let context = match native {
+        true => assemble_native(&opened, run, &planned, &next, budget),
+        false => assemble(&opened, run, &planned, &next, budget),
+    };
     Ok(Report { exit: Exit::Ok, body: Body::Context(Box::new(ContextReport { context })), findings: planned.findings })
 }
 
+/// Assembles the context that says everything once.
 pub(crate) fn assemble(opened: &OpenedRun, run: &Run, planned: &Planned, next: &Next, budget: usize) -> Context {
+    let brief = opened.dialect.brief(&opened.files, run, &planned.plan, next).lean();
+    engine::assemble(run, planned, next, brief, budget)
+}
+
+/// Assembles the context with the fields and the prompt of the run's own system in their form.
+pub(crate) fn assemble_native(opened: &OpenedRun, run: &Run, planned: &Planned, next: &Next, budget: usize) -> Context {
     let brief = opened.dialect.brief(&opened.files, run, &planned.plan, next);
     engine::assemble(run, planned, next, brief, budget)
 }

@@ -113,9 +113,9 @@ pub(crate) fn entries(ctx: &ProjectContext, locations: &[RunLocation]) -> Result
 fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -> Entry {
     let state = match location.root == ctx.project.root {
         true => location.candidate.state.as_str().to_owned(),
-        false => location.candidate.state.under(&location.root).into_string(),
+        false => location.path(),
     };
-    let path = location.candidate.state.under(&location.root).into_string();
+    let path = location.path();
     let mut row = ListedRun {
         number: 0,
         id: RunId::new(&location.candidate.name),

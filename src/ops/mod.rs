@@ -55,7 +55,7 @@ pub(crate) use change::input;
 pub(crate) use choice::RunChoice;
 pub(crate) use cleanup::cleanup;
 #[cfg(any(test, fuzzing))]
-pub(crate) use context::assemble;
+pub(crate) use context::assemble_native;
 pub(crate) use context::context;
 pub(crate) use decide::DecisionRequest;
 pub(crate) use decide::decide;

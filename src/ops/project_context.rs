@@ -90,6 +90,11 @@ pub(crate) struct RunLocation {
 }
 
 impl RunLocation {
+    /// Returns the absolute path of the state, which names the run in every verb.
+    pub(crate) fn path(&self) -> String {
+        self.candidate.state.under(&self.root).into_string()
+    }
+
     /// Returns the session id of a run of the runner, with the home of its sessions.
     pub(crate) fn session(&self) -> Option<(&Utf8Path, &str)> {
         let is_ours = self.candidate.dialect == DialectId::Script && self.takeover_command().is_none();

@@ -409,7 +409,7 @@ impl Body {
         match self {
             Self::List(_) => "list/1",
             Self::Plan(_) => "plan/2",
-            Self::Context(_) => "context/1",
+            Self::Context(_) => "context/2",
             Self::Status(_) => "status/1",
             Self::Validate(_) => "validate/1",
             Self::SchemaList(_) => "schema-list/1",

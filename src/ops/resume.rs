@@ -136,7 +136,10 @@ fn take(
     let opened = &locked.opened;
     let run = opened.run()?;
     let next = planned.plan.next.first();
-    let context = next.map(|next| context::assemble(opened, run, &planned, next, request.budget));
+    let context = next.map(|next| match request.detail.native {
+        true => context::assemble_native(opened, run, &planned, next, request.budget),
+        false => context::assemble(opened, run, &planned, next, request.budget),
+    });
     let revision = opened.revision();
     let exit = super::Exit::Ok;
     let body = Body::Resume(Box::new(ResumeReport { plan: planned.plan, context, revision, detail: request.detail }));

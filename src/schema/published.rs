@@ -47,7 +47,7 @@ macro_rules! published {
 // The types are named in tests only; `answer` wraps one as the `data` of a document of that major version.
 published! {
     "plan" "The resume plan: which step is next, why, and what blocks it." answer::<crate::ops::PlanDocument<'static>>(2);
-    "context" "The context for the next agent." answer::<crate::model::Context>(1);
+    "context" "The context for the next agent." answer::<crate::model::Context>(2);
     "list" "The runs of a project, newest first." answer::<crate::ops::ListReport>(1);
     "status" "The status of a run in three lines: progress, what is stale, and the next command." answer::<crate::ops::StatusReport>(1);
     "validate" "Which files are valid." answer::<crate::ops::ValidateReport>(1);

@@ -38,7 +38,7 @@ fn every_project_of_the_demonstration_is_a_repository_and_the_worktree_is_a_real
         assert!(!scene["output"].as_str().unwrap().contains("not-in-git"), "{scene}");
     }
     let resumed = demo["data"]["scenes"][2]["output"].as_str().unwrap();
-    assert!(resumed.contains("- Branch: feature/user-auth\n"), "{resumed}");
+    assert!(resumed.contains("branch name: feature/user-auth\n"), "{resumed}");
 }
 
 #[test]

@@ -236,7 +236,8 @@ fn answers(page: &mut Page, plan: &Plan) {
     let is_option = |command: &&String| options.iter().any(|option| option.command.starts_with(command.as_str()));
     let others: Vec<&String> =
         [&commands.begin, &commands.context].into_iter().flatten().filter(|command| !is_option(command)).collect();
-    if !page.quiet && !(others.is_empty() && commands.resume.is_none()) {
+    let has_more = !others.is_empty() || commands.resume.is_some();
+    if has_more && !page.quiet {
         page.text.end();
         for command in others {
             page.text.line(format!("→ {command}"));

@@ -417,6 +417,16 @@ impl Page {
 /// Returns the untrusted part of a context: text from state files.
 fn untrusted(context: &Context) -> String {
     let mut text = context.goal.as_ref().map_or_else(String::new, |goal| format!("Goal: {goal}\n"));
+    if !context.instructions.is_empty() {
+        bullets(&mut text, "Instructions", std::slice::from_ref(&context.instructions));
+    }
+    // With the prompt, which says them in its own form, they would be said twice.
+    if let Some(fields) = context.agent_context.as_object().filter(|_| context.prompt.is_empty()) {
+        for (name, value) in fields {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            text.push_str(&format!("{}: {}\n", name.replace('_', " "), value.replace('\n', " ")));
+        }
+    }
     bullets(&mut text, "Read first", &readings(&context.required_reading));
     bullets(&mut text, "Touch", &context.files_to_touch);
     bullets(&mut text, "Address", &context.findings_to_address);

@@ -9,6 +9,7 @@ use super::story;
 use crate::model::Action;
 use crate::model::Brief;
 use crate::model::FileSet;
+use crate::model::Mode;
 use crate::model::Next;
 use crate::model::Run;
 use crate::model::StepKind;
@@ -39,9 +40,34 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
             "story": file,
             "first_open_task": first_open,
         }),
+        told: told(run),
         prompt: prompt(files, run, next),
+        instructions: instructions(files, next),
         reading: reading.chain(plan.iter().map(|path| path.reading_item("the plan of the epic"))).collect(),
         notes: Vec::new(),
+    }
+}
+
+/// Returns the fields that the context says elsewhere. An interactive run is the usual one.
+fn told(run: &Run) -> Vec<&'static str> {
+    let mut told = vec!["workflow", "step", "group", "agent", "attempt", "story"];
+    if run.mode.is_none_or(|mode| mode == Mode::Interactive) {
+        told.push("mode");
+    }
+    told
+}
+
+/// Returns what the prompt says but for the commands, which the context has.
+fn instructions(files: &FileSet, next: &Next) -> String {
+    let kind = Kind::of(files).ok();
+    if !matches!(next.action, Action::Run | Action::Retry | Action::Return) {
+        return String::new();
+    }
+    match kind {
+        Some(kind) if kind.is_written() => {
+            format!("Its own workflow says how. piton writes {}; do not edit it yourself.", files.state)
+        }
+        Some(_) | None => work(files, next),
     }
 }
 
@@ -61,19 +87,26 @@ fn prompt(files: &FileSet, run: &Run, next: &Next) -> String {
         Action::Verify => "Check the results and record them. Do not run anything.".to_owned(),
         Action::Archive | Action::Merge => String::new(),
         Action::Run | Action::Retry | Action::Return => {
-            let work = format!("Do {} as its own workflow says", next.step);
+            let work = work(files, next);
             match kind {
                 _ if is_written => format!(
                     "{work}. Before: piton begin {id} --run {name}. Afterwards: {finish}. Both write {}; do not edit it yourself.",
                     files.state
                 ),
-                Some(Kind::StoryCycle) => {
-                    format!("{work}: it updates {}, which piton never writes.", files.state)
-                }
-                Some(_) | None => {
-                    format!("{work}, and let it write its result: piton reads {} but does not write it.", files.state)
-                }
+                Some(_) | None => work,
             }
+        }
+    }
+}
+
+/// Returns the work, with what becomes of the state if piton does not write it.
+fn work(files: &FileSet, next: &Next) -> String {
+    let work = format!("Do {} as its own workflow says", next.step);
+    match Kind::of(files).ok() {
+        Some(Kind::StoryCycle) => format!("{work}: it updates {}, which piton never writes.", files.state),
+        Some(kind) if kind.is_written() => work,
+        Some(_) | None => {
+            format!("{work}, and let it write its result: piton reads {} but does not write it.", files.state)
         }
     }
 }

@@ -28,6 +28,23 @@ use crate::model::mask_secrets;
 /// Maximum number of completed tasks named in a prompt.
 const NAMED: usize = 20;
 
+/// Fields that the context says elsewhere: in its action, reading list and files.
+const TOLD: [&str; 13] = [
+    "markers",
+    "interruption_type",
+    "previous_attempt",
+    "completed_tasks",
+    "current_task_state",
+    "recovery_strategy",
+    "completed_task_summaries",
+    "failure_analysis",
+    "previous_progress",
+    "task_definition",
+    "session_state",
+    "focus_paths",
+    "target_files",
+];
+
 /// Writes the hand-over for one step.
 pub(super) fn brief(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief {
     let layout = Layout::of(&files.state);
@@ -35,7 +52,9 @@ pub(super) fn brief(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Bri
     let facts = Facts::gather(files, &layout, run, plan, next);
     Brief {
         agent_context: facts.agent_context(plan, step),
+        told: TOLD.to_vec(),
         prompt: facts.prompt(next, step),
+        instructions: if facts.is_verify { VERIFY.to_owned() } else { String::new() },
         reading: facts.reading(files, &layout),
         notes: step.map(notes).unwrap_or_default(),
     }

@@ -32,7 +32,12 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     });
     Brief {
         agent_context,
+        told: vec!["workflow_id", "phase", "task_id", "attempt", "output"],
         prompt: prompt(run, next, output.as_ref()),
+        instructions: match next.action {
+            Action::Run | Action::Retry | Action::Return => leave(output.as_ref()),
+            Action::Approve | Action::Verify | Action::Archive | Action::Merge => String::new(),
+        },
         reading: reading(&layout, files, phase, next),
         notes: Vec::new(),
     }
@@ -89,6 +94,18 @@ fn reading(layout: &Layout, files: &FileSet, phase: Phase, next: &Next) -> Vec<R
     reading
 }
 
+/// Returns where and in which form the result is written.
+fn leave(output: Option<&RelPath>) -> String {
+    match output {
+        Some(path) => {
+            format!(
+                "Write {path} as compact single-line JSON: write it to a temporary file next to it, then rename it."
+            )
+        }
+        None => "Write your result as compact single-line JSON in the folder of this phase.".to_owned(),
+    }
+}
+
 fn prompt(run: &Run, next: &Next, output: Option<&RelPath>) -> String {
     let is_review = run.step(&next.step).is_some_and(|step| step.kind == StepKind::Review);
     match next.action {
@@ -98,12 +115,7 @@ fn prompt(run: &Run, next: &Next, output: Option<&RelPath>) -> String {
         Action::Verify => "Check the results and record them. Do not run anything.".to_owned(),
         Action::Archive | Action::Merge => String::new(),
         Action::Run | Action::Retry | Action::Return => {
-            let leave = match output {
-                Some(path) => format!(
-                    "Write {path} as compact single-line JSON: write it to a temporary file next to it, then rename it."
-                ),
-                None => "Write your result as compact single-line JSON in the folder of this phase.".to_owned(),
-            };
+            let leave = leave(output);
             let (run, id) = (quoted(run.id.as_str()), quoted(next.step.as_str()));
             let verdict = if is_review { " --verdict APPROVED or --verdict NEEDS_REVISION" } else { "" };
             format!("{leave} Before: piton begin {id} --run {run}. Afterwards: piton finish {id} --run {run}{verdict}.")

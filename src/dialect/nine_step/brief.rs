@@ -58,10 +58,32 @@ pub(super) fn write(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Bri
         ReadingItem { what: "plan document".to_owned(), path: Some(path.unwrap_or_else(|| facts.plan.clone())) };
     Brief {
         agent_context: agent_context(&facts),
+        told: told(run, &facts, next),
         prompt: prompt(&facts, next),
+        instructions: match facts.position {
+            // A commit may have been made before the agent was lost.
+            Some(position) if next.action == Action::Retry && position.step == StepNumber::Commit => {
+                scope(&facts, next)
+            }
+            Some(_) | None => String::new(),
+        },
         reading: vec![reading],
         notes: Vec::new(),
     }
+}
+
+/// Returns the optional fields that the context says elsewhere: agents stop when another one is missing. Findings of the previous step are those
+/// to address where the step is done again.
+fn told(run: &Run, facts: &Facts, next: &Next) -> Vec<&'static str> {
+    let mut told = Vec::new();
+    let is_silent = facts.previous.as_ref().is_some_and(|previous| previous.findings.is_empty());
+    if is_silent || matches!(next.action, Action::Return | Action::Retry) {
+        told.push("previous_step_output");
+    }
+    if facts.description == run.goal {
+        told.push("phase_description");
+    }
+    told
 }
 
 fn facts(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Facts {

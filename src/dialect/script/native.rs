@@ -96,7 +96,9 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
             "working_folder": folder,
             "definition": definition,
         }),
+        told: vec!["session", "workflow", "step", "attempt"],
         prompt,
+        instructions: format!("It is run by `piton resume {}`; nothing has to be done by hand.", run.id),
         reading: vec![ReadingItem { what: "workflow file".to_owned(), path: workflow }],
         notes: Vec::new(),
     }

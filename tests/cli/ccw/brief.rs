@@ -39,7 +39,7 @@ fn session() -> Session {
 #[test]
 fn the_brief_is_that_of_the_resume_command_and_commands_are_only_text() {
     let session = session();
-    let context = session.ok("context");
+    let context = session.ok("context --native");
     insta::assert_snapshot!(context.at("/data/prompt").as_str().unwrap(), @r#"
     [RESUME_CONTEXT] [FLOW_CONTROL] Resume impl-1.2: Implement JWT authentication
 
@@ -101,15 +101,16 @@ fn the_brief_is_that_of_the_resume_command_and_commands_are_only_text() {
         ]
     );
     assert_eq!(context.at("/data/acceptance"), json!(["a test signs in"]));
-    assert_eq!(session.ok("context").stdout, context.stdout, "the same bytes again");
+    assert_eq!(session.ok("context --native").stdout, context.stdout, "the same bytes again");
 }
 
 #[test]
 fn a_budget_is_kept_and_what_is_left_out_is_listed() {
     let session = session();
     let whole = session.ok("context");
-    let cut = session.ok("context --budget 2600");
-    assert!(cut.at("/data").to_string().len() <= 2600, "{}", cut.at("/data").to_string().len());
+    let budget = whole.at("/data").to_string().len() - 1;
+    let cut = session.ok(&format!("context --budget {budget}"));
+    assert!(cut.at("/data").to_string().len() <= budget, "{}", cut.at("/data").to_string().len());
     let omitted = cut.at("/data/omitted");
     assert_eq!(omitted[0]["what"], "done", "{cut}");
     assert_eq!(cut.at("/data/next_action"), whole.at("/data/next_action"));
@@ -119,7 +120,7 @@ fn a_budget_is_kept_and_what_is_left_out_is_listed() {
 fn a_task_to_verify_is_handed_over_to_be_looked_at() {
     let session = Session::new();
     session.tasks(&[("IMPL-1", "pending", &[])]).todo(&[("IMPL-1", 'x')]);
-    let context = session.ok("context");
+    let context = session.ok("context --native");
     let prompt = context.at("/data/prompt");
     assert!(prompt.as_str().unwrap().contains("Verify IMPL-1"), "{prompt}");
     assert!(prompt.as_str().unwrap().contains("Run nothing again that is there"), "{prompt}");
@@ -130,7 +131,7 @@ fn the_analysis_of_the_last_failure_is_read_first() {
     let session = Session::new();
     session.task("IMPL-1", &json!({"status": "failed", "execution": {"attempts": 1, "error": "tests are red"}}));
     session.file(".summaries/impl-1-failure-analysis.md", "why").todo(&[("IMPL-1", ' ')]);
-    let context = session.ok("context");
+    let context = session.ok("context --native");
     assert_eq!(context.at("/data/required_reading/1/what"), "analysis of the last failure", "{context}");
     assert_eq!(context.at("/data/findings_to_address"), json!(["tests are red"]));
 }

@@ -74,7 +74,7 @@ fn parts_are_recorded_and_their_variables_come_back() {
     assert_eq!(execution["flow_step"], Value::Null);
     assert_eq!(execution["variables"], json!({"docs": "two pages", "depth": 3}));
     session.ok("begin IMPL-1 --part analyze_patterns");
-    let context = session.ok("context");
+    let context = session.ok("context --native");
     assert_eq!(context.at("/data/variables"), json!({"docs": "two pages", "depth": 3}), "{context}");
     assert_eq!(context.at("/data/agent_context/interrupted_flow_step"), "analyze_patterns");
     let prompt = context.at("/data/prompt");

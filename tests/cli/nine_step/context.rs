@@ -45,14 +45,14 @@ fn the_agents_get_every_field_they_ask_for_from_the_plan() {
         "phase_description": "Streaming",
         "related_issues": ["12", "13"],
     });
-    let context = piton(&sandbox, 0, ["context"]);
+    let context = piton(&sandbox, 0, ["context", "--native"]);
     assert_eq!(context.at("/data/agent_context"), expected);
     assert_eq!(context.at("/data/agent"), "backend-developer");
     assert_eq!(
         context.at("/data/required_reading/0"),
         json!({"what": "plan document", "path": ".plan/quotes_plan.md"})
     );
-    let of_4 = piton(&sandbox, 0, ["context", "--step", "4"]);
+    let of_4 = piton(&sandbox, 0, ["context", "--native", "--step", "4"]);
     assert_eq!(of_4.at("/data/agent_context/current_step"), 4);
     assert_eq!(of_4.at("/data/agent_context/current_phase"), 2);
 }
@@ -68,7 +68,7 @@ fn the_phase_is_the_next_one_when_the_plan_goes_there() {
             r#""total_phases": 3, "phase_description": "of phase 2", "phases": {"3": {"description": "Charts"}}"#,
         ),
     );
-    let context = piton(&sandbox, 0, ["context"]);
+    let context = piton(&sandbox, 0, ["context", "--native"]);
     assert_eq!(context.at("/data/agent_context/current_phase"), 3);
     assert_eq!(context.at("/data/agent_context/current_step"), 1);
     assert_eq!(context.at("/data/agent_context/phase_description"), "Charts");
@@ -77,7 +77,7 @@ fn the_phase_is_the_next_one_when_the_plan_goes_there() {
 #[test]
 fn the_prompt_has_the_three_blocks() {
     let sandbox = reviewed();
-    let context = piton(&sandbox, 0, ["context"]);
+    let context = piton(&sandbox, 0, ["context", "--native"]);
     insta::assert_snapshot!(context.at("/data/prompt").as_str().unwrap(), @r#"
     Work Context:
     - Worktree path: $ROOT/.worktree/quotes
@@ -96,15 +96,15 @@ fn the_prompt_has_the_three_blocks() {
     Task Scope:
     Address code-reviewer feedback and redo step 3 (Implementation) of "Streaming".
     "#);
-    let text = piton(&sandbox, 0, ["context", "--format", "text"]);
+    let text = piton(&sandbox, 0, ["context", "--native", "--format", "text"]);
     assert!(text.stdout.contains("\nWork Context:\n- Worktree path: $ROOT/.worktree/quotes\n"), "{text}");
 }
 
 #[test]
 fn yaml_says_the_same_as_json() {
     let sandbox = reviewed();
-    let yaml = piton(&sandbox, 0, ["context", "--format", "yaml"]);
-    let json = piton(&sandbox, 0, ["context"]);
+    let yaml = piton(&sandbox, 0, ["context", "--native", "--format", "yaml"]);
+    let json = piton(&sandbox, 0, ["context", "--native"]);
     let parsed: serde_json::Value =
         serde_saphyr::from_str(&yaml.stdout).unwrap_or_else(|error| panic!("{error}\n{yaml}"));
     assert_eq!(parsed, json.at("/data"));
@@ -116,23 +116,23 @@ fn yaml_says_the_same_as_json() {
 fn the_same_state_gives_the_same_bytes() {
     let sandbox = reviewed();
     for format in ["json", "text", "yaml"] {
-        let one = piton(&sandbox, 0, ["context", "--format", format]);
-        assert_eq!(one.stdout, piton(&sandbox, 0, ["context", "--format", format]).stdout);
+        let one = piton(&sandbox, 0, ["context", "--native", "--format", format]);
+        assert_eq!(one.stdout, piton(&sandbox, 0, ["context", "--native", "--format", format]).stdout);
     }
 }
 
 #[test]
 fn a_budget_leaves_out_in_order_and_says_what() {
     let sandbox = reviewed();
-    let whole = piton(&sandbox, 0, ["context"]);
-    assert_eq!(whole.at("/data/omitted"), json!([]));
+    let whole = piton(&sandbox, 0, ["context", "--native"]);
+    assert_eq!(whole.at("/data/omitted"), json!(null));
     let size = |output: &crate::support::Output| output.at("/data").to_string().len();
     let budget = (size(&whole) - 200).to_string();
-    let less = piton(&sandbox, 0, ["context", "--budget", &budget]);
+    let less = piton(&sandbox, 0, ["context", "--native", "--budget", &budget]);
     assert_eq!(less.at("/data/omitted/0/what"), "done");
-    assert_eq!(less.at("/data/done"), json!([]));
+    assert_eq!(less.at("/data/done"), json!(null));
     assert_eq!(less.at("/data/findings_to_address"), whole.at("/data/findings_to_address"));
-    let least = piton(&sandbox, 0, ["context", "--budget", "1"]);
+    let least = piton(&sandbox, 0, ["context", "--native", "--budget", "1"]);
     assert_eq!(least.at("/data/agent_context"), whole.at("/data/agent_context"));
     assert_eq!(least.at("/data/next_action"), whole.at("/data/next_action"));
     let omitted = least.at("/data/omitted");
@@ -145,7 +145,7 @@ fn nothing_is_handed_over_when_nothing_is_left() {
     let sandbox = project();
     let last = r#""phase": 2, "step": 4, "status": "nonsense""#;
     sandbox.file(STATE, &with_fields(last, r#""total_phases": 3"#));
-    let output = piton(&sandbox, 1, ["context"]);
+    let output = piton(&sandbox, 1, ["context", "--native"]);
     assert_eq!(output.at("/error/message"), "nothing is next in quotes: the plan is blocked");
-    piton(&sandbox, 3, ["context", "--step", "3.5"]);
+    piton(&sandbox, 3, ["context", "--native", "--step", "3.5"]);
 }

@@ -14,7 +14,7 @@ const FOUND: &str = r#""phase": 2, "step": 4, "agent": "code-reviewer", "status"
 
 #[track_caller]
 fn has_findings(sandbox: &Sandbox) {
-    let context = piton(sandbox, 0, ["context"]);
+    let context = piton(sandbox, 0, ["context", "--native"]);
     assert_eq!(context.at("/data/step"), "2:3");
     assert_eq!(context.at("/data/findings_to_address"), json!(["a.rs: no bounds check", "b.rs: no test"]), "{context}");
     let previous = json!({
@@ -53,12 +53,12 @@ fn findings_stay_until_the_step_they_go_back_to_is_finished() {
     clock.piton(&sandbox, 0, ["begin", "3"]);
     has_findings(&sandbox);
     clock.piton(&sandbox, 0, ["finish", "3"]);
-    let context = piton(&sandbox, 0, ["context"]);
+    let context = piton(&sandbox, 0, ["context", "--native"]);
     assert_eq!(context.at("/data/step"), "2:4");
     assert_eq!(context.at("/data/agent_context/previous_step_output/agent_name"), "backend-developer");
     clock.piton(&sandbox, 0, ["begin", "4"]);
     clock.piton(&sandbox, 0, ["finish", "4", "--verdict", "approved"]);
-    assert_eq!(piton(&sandbox, 0, ["context"]).at("/data/findings_to_address"), json!([]));
+    assert_eq!(piton(&sandbox, 0, ["context", "--native"]).at("/data/findings_to_address"), json!(null));
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_failed_rework_is_reported_with_the_findings() {
     sandbox.file(STATE, &state(FOUND));
     clock.piton(&sandbox, 0, ["begin", "3", "--agent", "backend-developer"]);
     clock.piton(&sandbox, 0, ["finish", "3", "--error", "the build broke"]);
-    let context = piton(&sandbox, 0, ["context"]);
+    let context = piton(&sandbox, 0, ["context", "--native"]);
     let expected = json!(["a.rs: no bounds check", "b.rs: no test", "the build broke"]);
     assert_eq!(context.at("/data/findings_to_address"), expected);
     assert_eq!(context.at("/data/agent_context/previous_step_output/agent_name"), "code-reviewer");
@@ -132,8 +132,8 @@ fn findings_that_were_answered_do_not_come_back() {
   ]"#;
     let last = r#""phase": 2, "step": 5, "agent": "documentation-manager", "status": "in_progress""#;
     sandbox.file(STATE, &with_fields(last, history));
-    let context = piton(&sandbox, 0, ["context"]);
-    assert_eq!(context.at("/data/findings_to_address"), json!([]));
+    let context = piton(&sandbox, 0, ["context", "--native"]);
+    assert_eq!(context.at("/data/findings_to_address"), json!(null));
     assert_eq!(context.at("/data/agent_context/previous_step_output/agent_name"), "documentation-manager");
 }
 

@@ -56,13 +56,46 @@ pub(in super::super) fn brief(files: &FileSet, run: &Run, _plan: &Plan, next: &N
             "agent": next.agent,
             "attempt": next.attempt,
             "depends_on": step.depends_on,
-            "outputs": outputs,
+            "outputs": &outputs,
             "instructions": instructions,
             "approver": gate,
         }),
+        told: told(&outputs),
         prompt: prompt(run, step, next, &instructions),
+        instructions: with_outputs(&instructions, step),
         reading: reading.into_iter().collect::<Vec<ReadingItem>>(),
         notes: gate.into_iter().collect(),
+    }
+}
+
+/// Returns the fields that the context says elsewhere. Outputs are named in the instructions; a schema is only here.
+fn told(outputs: &Value) -> Vec<&'static str> {
+    let mut told = vec![
+        "workflow_id",
+        "workflow",
+        "feature",
+        "step",
+        "agent",
+        "attempt",
+        "depends_on",
+        "instructions",
+        "approver",
+    ];
+    if outputs.as_array().is_none_or(|outputs| outputs.iter().all(Value::is_string)) {
+        told.push("outputs");
+    }
+    told
+}
+
+/// Adds the files that prove the step to its instructions.
+fn with_outputs(instructions: &str, step: &Step) -> String {
+    let outputs: Vec<String> = step.proof.outputs.iter().map(ToString::to_string).collect();
+    match outputs.is_empty() {
+        true => instructions.to_owned(),
+        false => {
+            let written = format!("Write {}: the step counts as done only with it.", outputs.join(", "));
+            format!("{}\n{written}", instructions.trim_end()).trim_start().to_owned()
+        }
     }
 }
 

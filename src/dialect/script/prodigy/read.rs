@@ -68,6 +68,8 @@ pub(in super::super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief 
             clean_line(&run.workflow, 200),
             step.id
         ),
+        told: vec!["session", "workflow", "step"],
+        instructions: "The session is one of Prodigy: import it before running anything.".to_owned(),
         reading: vec![files.state.reading_item("checkpoint of Prodigy")],
         notes: Vec::new(),
     }
