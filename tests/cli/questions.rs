@@ -133,6 +133,28 @@ fn an_aborted_run_is_resumed_only_on_yes() {
 }
 
 #[test]
+fn a_person_says_at_a_terminal_that_a_step_took_effect() {
+    let sandbox = Sandbox::new();
+    sandbox.file("flow.yaml", "name: flow\nsteps:\n- {id: push, idempotent: false}\n- {id: tell, depends_on: push}\n");
+    record(&sandbox, "start flow.yaml --feature demo");
+    record(&sandbox, "begin push");
+    // A clone has the state, but not who drives it.
+    sandbox.remove(".piton");
+    let plan = sandbox.piton(["plan"]).run().expect_code(9);
+    assert!(plan.findings().contains(&"outcome-unknown".to_owned()), "{plan}");
+    let redo = "piton redo push --run demo --by NAME --note WHY";
+    let expected = ["piton finish push --run demo --status completed", redo, "piton status demo"];
+    assert_eq!(commands(&plan).into_iter().map(|(command, _)| command).collect::<Vec<_>>(), expected);
+    let before = sandbox.tree();
+    let Some(output) = answered(&sandbox, "3\n") else { return };
+    output.expect_code(9);
+    assert_eq!(before.changes(&sandbox.tree()), [""; 0]);
+    let output = answered(&sandbox, "1\n").expect("there was one").expect_code(0);
+    assert!(output.stderr.contains("Did it take effect? (1-3)"), "{output}");
+    assert_eq!(sandbox.piton(["plan"]).run().expect_code(0).at("/data/next/0/step"), "tell");
+}
+
+#[test]
 fn a_command_of_another_program_is_printed_and_not_run() {
     let sandbox = projects::nine_step();
     let state = ".worktree/user-auth/.workflow-state.json";

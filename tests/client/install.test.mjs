@@ -77,7 +77,7 @@ onStage('from git: the skill answers to both names, piton is not asked for, and 
     assert.deepEqual(done.result.permission_denials, [], name);
     const [first, second] = service.turns.splice(0);
     saw(first.said, /# Resume a run/);
-    saw(second.last, /"schema":"plan\/1"/);
+    saw(second.last, /"schema":"plan\/2"/);
   }
   const command = await stage.session(service, '/piton:status').ended;
   assert.equal(command.code, 0, command.err);

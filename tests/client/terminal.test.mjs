@@ -90,6 +90,6 @@ test('a person is told, types the name of the skill, and is asked', { timeout: 1
   assert.doesNotMatch(terminal.screen(), /Do you want to proceed/, 'piton is not asked for');
   terminal.press('Enter');
   await terminal.shows(/The run goes on\./);
-  saw(main.at(-1).last, /"schema":"resume\/1"/);
+  saw(main.at(-1).last, /"schema":"resume\/2"/);
   assert.equal(stage.piton('plan').json.data.verdict, 'blocked', 'the session drives the run now');
 });

@@ -150,7 +150,7 @@ fn of_a_key_that_is_there_twice_the_last_one_counts() {
     let sandbox = projects::nine_step();
     replace(&sandbox, NINE_STEP, "\"current_phase\"", "\"last_execution\": {\"step\": 1},\n  \"current_phase\"");
     sandbox.piton(["begin", "2:3"]).run().expect_code(0);
-    assert_eq!(sandbox.piton(["plan"]).run().at("/data/interruption/step"), "2:3");
+    assert_eq!(sandbox.piton(["plan"]).run().at("/data/next/0/step"), "2:3");
     assert!(sandbox.read(NINE_STEP).contains("\"last_execution\": {\"step\": 1},"));
 }
 
