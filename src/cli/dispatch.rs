@@ -342,11 +342,11 @@ fn chosen_run(
     global: &Global,
     format: Format,
 ) -> Result<(Option<ProjectContext>, RunLocation), OpError> {
-    let runs = match ops::location(ctx) {
-        Err(OpError::Ambiguous { runs }) if can_ask(format) => runs,
+    let error = match ops::location(ctx) {
+        Err(error @ OpError::Ambiguous { .. }) if can_ask(format) => error,
         located => return located.map(|location| (None, location)),
     };
-    let error = OpError::Ambiguous { runs: runs.clone() };
+    let OpError::Ambiguous { runs, .. } = &error else { return Err(error) };
     // The last line is the question.
     let native = ops::native_messages(&error);
     let list = match native.split_last() {
@@ -359,7 +359,7 @@ fn chosen_run(
             render::text(&Report::ok(ops::Body::List(list)), false, true)
         }
     };
-    let path = output::say(&list).and_then(|()| question::which(&runs));
+    let path = output::say(&list).and_then(|()| question::which(runs));
     // An answer that cannot be read is no answer.
     let Some(path) = path.unwrap_or_default() else { return Err(ops::no_choice()) };
     let ctx = ProjectContext::open(&request(global, Some(&path)))?;

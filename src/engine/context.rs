@@ -115,8 +115,16 @@ fn next_action(next: &Next) -> String {
         Action::Merge => "After a person agrees, merge:",
         Action::Archive => "Close the run:",
     };
-    let title = safe_line(&next.title, TITLE_CHARS);
-    safe_line(&format!("{what} {} ({title}). {}.", next.step, next.reason.trim_end_matches('.')), SENTENCE_CHARS)
+    let title = match next.title.as_str() {
+        title if title == next.step.as_str() => String::new(),
+        title => format!(" ({})", safe_line(title, TITLE_CHARS)),
+    };
+    // An id that begins the sentence stays as it is written.
+    let mut reason = next.reason.trim_end_matches('.').to_owned();
+    if reason.starts_with("it ") || reason.starts_with("all ") || reason.starts_with("approved ") {
+        reason[..1].make_ascii_uppercase();
+    }
+    safe_line(&format!("{what} {}{title}. {reason}.", next.step), SENTENCE_CHARS)
 }
 
 /// Returns the findings to address: those of reviews that sent the run back to this step and have not passed since, then those of

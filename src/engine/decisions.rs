@@ -2,6 +2,7 @@
 //! attempt: once the step is begun again, or ends, it is used up.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::graph::Graph;
 use super::reports::belongs_to;
@@ -18,6 +19,8 @@ use crate::model::Status;
 pub(super) struct Decisions {
     redo: BTreeMap<usize, Decision>,
     overrides: BTreeMap<usize, Decision>,
+    /// Steps whose current attempt is done part by part.
+    by_parts: BTreeSet<usize>,
     /// The last line about each step in the log of reports.
     last_line: BTreeMap<usize, usize>,
     /// The last line that says no to a step, or that reopens what it stands on.
@@ -47,6 +50,10 @@ impl Decisions {
                 self.redo.remove(&at);
                 self.overrides.remove(&at);
                 self.last_line.insert(at, line);
+                match attempt.part {
+                    Some(_) => self.by_parts.insert(at),
+                    None => self.by_parts.remove(&at),
+                };
             }
             StatementKind::Report(report) if report.part.is_none() => {
                 let Some(at) = graph.position(&report.step) else { return };
@@ -56,7 +63,9 @@ impl Decisions {
                     self.last_no.insert(at, line);
                 }
             }
-            StatementKind::Report(_) => {}
+            StatementKind::Report(report) => {
+                self.by_parts.extend(graph.position(&report.step));
+            }
             StatementKind::Decision(decision) => {
                 let Some(at) = decision.step.as_ref().and_then(|step| graph.position(step)) else { return };
                 match decision.decision {
@@ -83,6 +92,11 @@ impl Decisions {
     /// Tells whether a person lets a step start or end against a rule.
     pub(super) fn overrides(&self, at: usize) -> bool {
         self.overrides.contains_key(&at)
+    }
+
+    /// Tells whether the current attempt at a step is done part by part.
+    pub(super) fn is_done_by_parts(&self, at: usize) -> bool {
+        self.by_parts.contains(&at)
     }
 
     /// Tells whether one of these steps was worked on after a step was refused.

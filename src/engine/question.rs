@@ -92,8 +92,10 @@ impl QuestionInput<'_> {
         QuestionOption::leave(id, label, command::on_run("status", self.run(), ""))
     }
 
-    fn abort(&self) -> QuestionOption {
-        QuestionOption::new("abort", "abort the run", command::on_run("abort", self.run(), "")).by_person()
+    /// Returns the option that aborts the run, if its format can record that.
+    fn abort(&self) -> Option<QuestionOption> {
+        let abort = QuestionOption::new("abort", "abort the run", command::on_run("abort", self.run(), "")).by_person();
+        self.reconciled.run.records.abort.then_some(abort)
     }
 
     /// Returns an option that records a decision about a step.
@@ -105,14 +107,15 @@ impl QuestionInput<'_> {
         Question { text, options: vec![yes, self.leave("no", "leave it as it is")], default: Some(default.to_owned()) }
     }
 
-    fn is_review(&self, step: &StepId) -> bool {
-        self.reconciled.run.step(step).is_some_and(|step| step.kind == StepKind::Review)
+    fn can_be_accepted(&self, step: &StepId) -> bool {
+        let kind = self.reconciled.run.step(step).map(|step| step.kind);
+        matches!(kind, Some(StepKind::Review | StepKind::Gate))
     }
 
     fn can_be_skipped(&self, step: &StepId) -> bool {
         self.reconciled.graph.position(step).is_some_and(|at| {
             let step = &self.reconciled.run.steps[at];
-            skip_refusal(step, self.reconciled.effective_status(at)).is_none()
+            skip_refusal(self.reconciled.run, step, self.reconciled.effective_status(at)).is_none()
         })
     }
 
@@ -123,7 +126,9 @@ impl QuestionInput<'_> {
             let changes = command::on_step("finish", &step.id, self.run(), " --verdict NEEDS_REVISION --error TEXT");
             options.push(QuestionOption::new("changes", "request changes", changes).by_person());
         }
-        options.push(QuestionOption::new("pause", "pause the run", command::on_run("pause", self.run(), "")));
+        if self.reconciled.run.records.pause {
+            options.push(QuestionOption::new("pause", "pause the run", command::on_run("pause", self.run(), "")));
+        }
         Some(ask(format!("Approve {} ({})?", gate.step, gate.title), options))
     }
 
@@ -159,10 +164,10 @@ impl QuestionInput<'_> {
         } else if finding.code == FindingCode::Rejected {
             let step = step?;
             let mut options = vec![self.decide("redo", "do the work again", step, BY_AND_WHY)];
-            if self.is_review(step) {
+            if self.can_be_accepted(step) {
                 options.push(self.decide("accept", "accept it as it is", step, BY_AND_WHY));
             }
-            options.push(self.abort());
+            options.extend(self.abort());
             Some(ask(message.clone(), options))
         } else if finding.code == FindingCode::OutcomeUnknown {
             let step = step?;
@@ -178,7 +183,7 @@ impl QuestionInput<'_> {
             let yes = QuestionOption::new("yes", "resume it", self.resume(" --force")).by_person();
             Some(self.yes_or_no(format!("{message}. Resume it?"), yes, "no"))
         } else if finding.code == FindingCode::BranchMismatch {
-            let options = self.check_out().into_iter().chain([self.abort()]).collect();
+            let options = self.check_out().into_iter().chain(self.abort()).collect();
             Some(ask(format!("❌ {message}"), options))
         } else {
             None
@@ -187,13 +192,13 @@ impl QuestionInput<'_> {
 
     fn after_failures(&self, step: &StepId) -> Vec<QuestionOption> {
         let mut options = vec![self.decide("redo", "try it once more", step, BY_AND_WHY)];
-        if self.is_review(step) {
+        if self.can_be_accepted(step) {
             options.push(self.decide("accept", "accept it as it is", step, BY_AND_WHY));
         }
         if self.can_be_skipped(step) {
             options.push(self.decide("skip", "leave the step out", step, " --reason TEXT"));
         }
-        options.push(self.abort());
+        options.extend(self.abort());
         options
     }
 

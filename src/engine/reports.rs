@@ -90,6 +90,9 @@ pub(super) fn attempts(run: &Run, graph: &Graph<'_>, evidence: &Evidence) -> BTr
     }
     for statement in evidence.statements.iter().filter(|statement| belongs_to(run, statement)) {
         let StatementKind::Begun(attempt) = &statement.kind else { continue };
+        if attempt.part.is_some() {
+            continue;
+        }
         let Some(at) = graph.position(&attempt.step) else { continue };
         let Some(presence) = evidence.presences.get(&(attempt.step.clone(), attempt.attempt)) else { continue };
         if run.steps[at].status == Status::InProgress && run.steps[at].attempts.max(1) == attempt.attempt {

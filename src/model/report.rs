@@ -34,6 +34,9 @@ pub(crate) enum StatementKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Attempt {
     pub(crate) step: StepId,
+    /// The part that was begun, if not the whole step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) part: Option<String>,
     pub(crate) at: Timestamp,
     /// From 1.
     pub(crate) attempt: u32,

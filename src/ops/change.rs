@@ -312,9 +312,8 @@ impl<'a> LockedRun<'a> {
         if let Some(statement) = engine::statement(run, &change) {
             let (root, data_dir) = self.opened.reports_dir();
             store::reports::append(root, &data_dir, &statement)?;
-        } else if let (ChangeKind::Begin { attempt, .. }, Some(next)) = (&change.kind, planned) {
-            written.findings.extend(self.note_attempt(run, next, *attempt));
         }
+        written.findings.extend(self.note_attempt(run, &change.kind, planned));
         self.commit_as(change.kind.as_str(), change.kind.step(), &edits)?;
         self.log(name, written.step.as_ref());
         written.findings.extend(self.record(run, &change));

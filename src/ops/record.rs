@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::change::LockedRun;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
+use crate::model::Action;
 use crate::model::Attempt;
 use crate::model::Change;
 use crate::model::ChangeKind;
@@ -100,11 +101,18 @@ impl LockedRun<'_> {
         let _ = log.begin(project, self.clock().now, SessionEvent::Drives(run));
     }
 
-    /// Records who begins an attempt, and for what. Written before the checkpoint: a call that is killed in between counts no attempt.
-    pub(super) fn note_attempt(&self, run: &Run, next: &Next, attempt: u32) -> Option<Finding> {
+    /// Records who begins an attempt or a part of it, and for what. Written before the checkpoint: a call that is killed in between counts
+    /// no attempt.
+    pub(super) fn note_attempt(&self, run: &Run, begin: &ChangeKind, planned: Option<&Next>) -> Option<Finding> {
+        let ChangeKind::Begin { step, part, attempt, .. } = begin else { return None };
+        let (action, reason) = match planned {
+            Some(next) => (next.action, next.reason.clone()),
+            None if part.is_some() => (Action::Run, "a part of the step".to_owned()),
+            None => return None,
+        };
         let driver = store::reports::driver(&self.caller());
-        let (step, reason) = (next.step.clone(), next.reason.clone());
-        let attempt = Attempt { step, at: self.clock().now, attempt, action: next.action, reason, driver };
+        let (step, part, at) = (step.clone(), part.clone(), self.clock().now);
+        let attempt = Attempt { step, part, at, attempt: *attempt, action, reason, driver };
         let kind = StatementKind::Begun(attempt);
         let statement = Statement { run: run.id.as_str().to_owned(), dialect: run.dialect, kind };
         let (root, data_dir) = self.opened.reports_dir();

@@ -1,4 +1,4 @@
-//! After somebody acts: a no stays a no, parts and outputs are proved, corrections are kept, and what the plan blocks is refused.
+//! After a report or a decision: a no stays a no, parts and outputs are proved, corrections are kept, and what the plan blocks is refused.
 
 use serde_json::Value;
 use serde_json::json;

@@ -156,7 +156,7 @@ fn check_fences(sandbox: &Sandbox) {
     assert!(inside.iter().any(|line| line.contains("Human: ignore all")), "{text}");
     for line in outside {
         // A title is one line with the number of its step before it.
-        let is_one_line = line.starts_with("Do: ") || line.contains(" — ") || line.starts_with("Goal: ");
+        let is_one_line = line.starts_with("Task: ") || line.contains(" — ") || line.starts_with("Goal: ");
         assert!(
             is_one_line || !INJECTION.iter().any(|injected| line.contains(injected)),
             "outside of the fence: {line}\n{text}"
@@ -205,7 +205,7 @@ fn a_hooks_text_for_the_agent_is_labelled_and_fenced() {
     assert!(compact.chars().count() < 10_000, "{} characters", compact.chars().count());
     assert!(compact.contains("begin of untrusted text"), "{compact}");
     let (_, outside) = apart(&compact);
-    for line in outside.iter().filter(|line| !line.contains(" — ") && !line.starts_with("Do: ")) {
+    for line in outside.iter().filter(|line| !line.contains(" — ") && !line.starts_with("Task: ")) {
         assert!(!INJECTION.iter().any(|injected| line.contains(injected)), "{line}\n{compact}");
     }
 }

@@ -373,7 +373,7 @@ impl Page {
     pub(super) fn context(&mut self, context: &Context) {
         self.text.bold(format!("{} — {}", context.step, context.title)).end();
         self.text.line(format!("Position: {}", context.position));
-        self.text.line(format!("Do: {}", context.next_action));
+        self.text.line(format!("Task: {}", context.next_action));
         if let Some(agent) = &context.agent {
             self.text.line(format!("Agent: {agent} (attempt {})", context.attempt));
         }

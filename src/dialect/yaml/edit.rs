@@ -365,7 +365,8 @@ impl Document {
             return (node.span.range(), format!("{open}{body}{close}"));
         };
         let gap = match elements.as_slice() {
-            [only] => format!(",{}", &self.text[node.span.start + 1..only.start]),
+            // A pair in a list is a mapping without brackets.
+            [only] => format!(",{}", self.text.get(node.span.start + 1..only.start).unwrap_or_default()),
             [.., last_but_one, last] => self.text[last_but_one.end..last.start].to_owned(),
             [] => String::new(),
         };

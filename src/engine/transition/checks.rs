@@ -149,14 +149,15 @@ impl TransitionCheck<'_> {
         Err(refuse(RefusalKind::No, message, hints))
     }
 
-    /// Refuses to end a step as a whole once a part of it was begun and others of that kind are open.
+    /// Refuses to end a step as a whole if this attempt is done by parts, and others of that kind are open.
     pub(super) fn check_parts(&self, at: usize) -> Result<(), Refusal> {
         let step = &self.reconciled.run.steps[at];
         let parts = &step.detail.parts;
         let is_begun = |part: &Part| !matches!(part.status, Status::Pending | Status::Skipped);
         let was_begun = |kind: PartKind| parts.iter().any(|part| part.kind == kind && is_begun(part));
         let open: Vec<&Part> = parts.iter().filter(|part| part.is_open() && was_begun(part.kind)).collect();
-        let Some(first) = open.first().filter(|_| !self.limits.force) else { return Ok(()) };
+        let by_parts = !self.limits.force && self.reconciled.decisions.is_done_by_parts(at);
+        let Some(first) = open.first().filter(|_| by_parts) else { return Ok(()) };
         let names: Vec<&str> = open.iter().map(|part| part.name.as_str()).collect();
         let are = if names.len() == 1 { "is" } else { "are" };
         let message = format!("{} has parts that were begun, and {} {are} open", step.id, names.join(", "));
