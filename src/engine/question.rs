@@ -37,6 +37,10 @@ pub(super) struct QuestionInput<'a> {
 /// Returns the question of a plan; `None` if no answer would let the run continue.
 pub(super) fn question(input: &QuestionInput<'_>) -> Option<Question> {
     let blocking = || input.findings.iter().filter(|finding| finding.severity == Severity::Blocking);
+    // Before anything else can be decided, an aborted run has to continue.
+    if let Some(aborted) = blocking().find(|finding| finding.code == FindingCode::RunAborted) {
+        return input.decision(aborted);
+    }
     if blocking().next().is_some() {
         // If one blocking finding has no answer, the others are not asked.
         let questions: Option<Vec<Question>> = blocking().map(|finding| input.decision(finding)).collect();

@@ -222,7 +222,7 @@ fn first_of(planned: &Planned, run: &Run) -> Result<StepId, OpError> {
 }
 
 /// Refuses to begin a step of a session by hand: the runner begins each of its steps itself.
-fn check_not_session(location: &RunLocation) -> Result<(), OpError> {
+pub(super) fn check_not_session(location: &RunLocation) -> Result<(), OpError> {
     if by_id(location.candidate.dialect).state_home() != StateHome::Home {
         return Ok(());
     }

@@ -1,6 +1,7 @@
 //! `redo` and `override`: records what a person decides about a step. No state file changes: the planner reads the decision.
 
 use super::OpError;
+use super::begin::check_not_session;
 use super::change::LockedRun;
 use super::change::Written;
 use super::change::report;
@@ -32,6 +33,7 @@ pub(crate) struct DecisionRequest {
 pub(crate) fn decide(ctx: &ProjectContext, request: DecisionRequest) -> Result<Report, OpError> {
     let location = select::location(ctx)?;
     let locked = LockedRun::open(ctx, &location)?;
+    check_not_session(&location)?;
     locked.check_not_driven()?;
     let run = locked.opened.run()?;
     locked.check_revision(run, request.if_revision.as_deref())?;

@@ -269,11 +269,13 @@ pub(crate) fn unconfirmed(mut report: Report) -> Report {
     report
 }
 
+/// Returns the command that answers the question of a plan with yes, with the options of the plan.
 fn with_yes(report: &Report) -> String {
-    match &report.body {
-        Body::Plan(plan) => format!("piton resume {} --yes", engine::quoted(plan.plan.run.id.as_str())),
-        _ => "piton resume --yes".to_owned(),
-    }
+    let Body::Plan(report) = &report.body else { return "piton resume --yes".to_owned() };
+    let plan = &report.plan;
+    let resume = plan.commands.resume.clone();
+    let resume = resume.unwrap_or_else(|| format!("piton resume {}", engine::quoted(plan.run.id.as_str())));
+    if resume.ends_with(" --yes") { resume } else { format!("{resume} --yes") }
 }
 
 #[cfg(test)]

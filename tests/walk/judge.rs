@@ -82,6 +82,8 @@ pub(super) fn problem_of_code(call: &Call, printed: &Printed, output: &Output) -
     match code {
         -1 => return Some("it does not end"),
         2 => return Some("it is not a valid command line"),
+        // Nothing is left to list.
+        3 if call.verb == "list" => return None,
         3 => return Some("what it names is not there"),
         8 => return Some("it is ambiguous"),
         70 => return Some("it crashes"),
@@ -128,7 +130,7 @@ pub(super) fn problem_of_state(walker: &Walker, call: &Call, output: &Output) ->
             if call.option("--part").is_some() {
                 return None;
             }
-            let (_, plan) = walker.json(&format!("piton plan {}", quoted(&run?)));
+            let (_, plan) = walker.json(&format!("piton plan --steps {}", quoted(&run?)));
             problem_of_step(walker, call, &step, &plan)
         }
         "archive" | "abort" | "complete" if !call.has("--all") => {

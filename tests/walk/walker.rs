@@ -107,7 +107,7 @@ impl Walker {
         let seen = runs.iter().take(3).map(|run| {
             let text = |key: &str| run[key].as_str().unwrap_or_default().to_owned();
             let path = quoted(&text("path"));
-            let (_, plan) = self.json(&format!("piton plan {path}"));
+            let (_, plan) = self.json(&format!("piton plan {path} --steps"));
             RunSeen { id: text("id"), path, plan }
         });
         seen.collect()

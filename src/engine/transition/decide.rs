@@ -87,7 +87,10 @@ impl TransitionCheck<'_> {
             EffectiveStatus::Open
             | EffectiveStatus::Interrupted
             | EffectiveStatus::Invalid
-            | EffectiveStatus::Blocked => return can_begin(at),
+            | EffectiveStatus::Blocked => match self.reconciled.limit(at, self.limits.attempt_limit) {
+                None => return can_begin(at),
+                Some(_) => vec![at],
+            },
             EffectiveStatus::Failed if self.reconciled.decisions.redo(at).is_some() => {
                 return can_begin(self.reconciled.returns_to(at).unwrap_or(at));
             }
