@@ -149,6 +149,7 @@ fn outcome(finish: &args::Finish) -> Result<Outcome, CliError> {
         failures: 0,
         from: None,
         accepts: false,
+        despite: None,
         amends: false,
     })
 }

@@ -14,9 +14,11 @@ use super::reports::Handed;
 use super::reports::SENTENCE_CHARS;
 use super::reports::TITLE_CHARS;
 use super::reports::handed;
+use super::reports::says_something;
 use crate::model::Action;
 use crate::model::Brief;
 use crate::model::Context;
+use crate::model::Decision;
 use crate::model::Next;
 use crate::model::Omitted;
 use crate::model::Plan;
@@ -24,6 +26,7 @@ use crate::model::ReadingItem;
 use crate::model::Run;
 use crate::model::Status;
 use crate::model::Step;
+use crate::model::StepKind;
 use crate::model::StepReport;
 use crate::model::Verdict;
 use crate::model::mask_secrets;
@@ -43,8 +46,17 @@ const LAST_OMITTED_BYTES: usize = 64;
 pub(crate) fn assemble(run: &Run, planned: &Planned, next: &Next, brief: Brief, budget: usize) -> Context {
     let plan = &planned.plan;
     let graph = Graph::of(run);
-    let Handed { reports, decisions } = handed(run, &graph, &planned.statements, &next.step);
+    let Handed { mut reports, decisions } = handed(run, &graph, &planned.statements, &next.step);
     let step = graph.position(&next.step).map(|at| &run.steps[at]);
+    let findings_to_address = step.map(|step| findings(run, &graph, step, next.action)).unwrap_or_default();
+    for report in &mut reports {
+        // Nothing is said twice.
+        report.findings.retain(|finding| !findings_to_address.contains(finding));
+        let is_said =
+            |error: &String| error.lines().all(|line| findings_to_address.iter().any(|one| one == line.trim()));
+        report.error = report.error.take().filter(|error| !is_said(error));
+    }
+    reports.retain(says_something);
     let all = |texts: &[String]| texts.iter().map(|text| safe_text(text)).collect::<Vec<String>>();
     let mut context = Context {
         untrusted: UNTRUSTED.to_owned(),
@@ -56,20 +68,20 @@ pub(crate) fn assemble(run: &Run, planned: &Planned, next: &Next, brief: Brief, 
         attempt: next.attempt,
         goal: run.goal.as_deref().map(|goal| safe_line(goal, SENTENCE_CHARS)),
         position: position(step, plan),
-        next_action: next_action(next),
+        next_action: next_action(next, step.filter(|_| !findings_to_address.is_empty())),
         instructions: safe_text(brief.instructions.trim()),
         report: step
             .filter(|step| is_reported(step, plan, next))
             .map(|step| command::report(step, &run.id))
             .unwrap_or_default(),
-        findings_to_address: step.map(|step| findings(run, &graph, step, next.action)).unwrap_or_default(),
+        findings_to_address,
         required_reading: reading(run, &graph, step, brief.reading),
         files_to_touch: step
             .map(|step| [all(&step.detail.targets), all(&step.detail.focus)].concat())
             .unwrap_or_default(),
         requirements: step.map(|step| all(&step.detail.requirements)).unwrap_or_default(),
         acceptance: step.map(|step| all(&step.detail.acceptance)).unwrap_or_default(),
-        done: done(run, &graph, step, &reports),
+        done: done(run, &graph, step, &reports, &decisions),
         reports,
         decisions,
         open_questions: questions(plan, &brief.notes),
@@ -105,8 +117,10 @@ fn is_reported(step: &Step, plan: &Plan, next: &Next) -> bool {
     is_work && step.recorded && plan.commands.begin.is_some()
 }
 
-fn next_action(next: &Next) -> String {
+/// Returns the task in one sentence. `found`: the step, if there are findings for it.
+fn next_action(next: &Next, found: Option<&Step>) -> String {
     let what = match next.action {
+        Action::Run if next.attempt > 1 => "Do again",
         Action::Run => "Do",
         Action::Retry => "Do again",
         Action::Return => "Rework",
@@ -124,7 +138,11 @@ fn next_action(next: &Next) -> String {
     if reason.starts_with("it ") || reason.starts_with("all ") || reason.starts_with("approved ") {
         reason[..1].make_ascii_uppercase();
     }
-    safe_line(&format!("{what} {}{title}. {reason}.", next.step), SENTENCE_CHARS)
+    let check = match found.map(|step| step.kind) {
+        Some(StepKind::Review) => " Check that the open findings are fixed.",
+        Some(StepKind::Work | StepKind::Gate | StepKind::Container) | None => "",
+    };
+    safe_line(&format!("{what} {}{title}. {reason}.{check}", next.step), SENTENCE_CHARS)
 }
 
 /// Returns the findings to address: those of reviews that sent the run back to this step and have not passed since, then those of
@@ -181,9 +199,17 @@ fn reading(run: &Run, graph: &Graph<'_>, step: Option<&Step>, first: Vec<Reading
 }
 
 /// Returns the finished steps that a step depends on and that reported nothing: what they left has to be looked for.
-fn done(run: &Run, graph: &Graph<'_>, step: Option<&Step>, reports: &[StepReport]) -> Vec<ReadingItem> {
+fn done(
+    run: &Run,
+    graph: &Graph<'_>,
+    step: Option<&Step>,
+    reports: &[StepReport],
+    decisions: &[Decision],
+) -> Vec<ReadingItem> {
     let is_silent = |other: &&Step| {
-        matches!(other.status, Status::Completed) && !reports.iter().any(|report| report.step == other.id)
+        other.status == Status::Completed
+            && !reports.iter().any(|report| report.step == other.id)
+            && !decisions.iter().any(|decision| decision.step.as_ref() == Some(&other.id))
     };
     let before = step.into_iter().flat_map(|step| &step.depends_on).filter_map(|id| graph.position(id));
     let what = |step: &Step| match &step.commit {

@@ -13,6 +13,11 @@ use crate::model::Run;
 use crate::model::Statement;
 use crate::model::StatementKind;
 use crate::model::Status;
+use crate::model::StepReport;
+use crate::model::clean_line;
+
+/// Maximum length of the reason of a refusal, in characters.
+const WHY_CHARS: usize = 300;
 
 /// The decisions about steps that are not used up, by position.
 #[derive(Debug, Default)]
@@ -23,6 +28,8 @@ pub(super) struct Decisions {
     by_parts: BTreeSet<usize>,
     /// The last line about each step in the log of reports.
     last_line: BTreeMap<usize, usize>,
+    /// Reviews that said no, with what they said, while the work they send back was not begun again. Some formats forget that.
+    refusals: BTreeMap<usize, String>,
     /// The last line that says no to a step, or that reopens what it stands on.
     last_no: BTreeMap<usize, usize>,
 }
@@ -32,7 +39,7 @@ impl Decisions {
     pub(super) fn of(run: &Run, graph: &Graph<'_>, statements: &[Statement]) -> Self {
         let mut decisions = Self::default();
         for (line, statement) in statements.iter().enumerate().filter(|(_, statement)| belongs_to(run, statement)) {
-            decisions.read(graph, line, &statement.kind);
+            decisions.read(run, graph, line, &statement.kind);
         }
         // The line of an attempt is not flushed, so it may be lost; the state is.
         decisions.redo.retain(|at, decision| {
@@ -43,13 +50,15 @@ impl Decisions {
         decisions
     }
 
-    fn read(&mut self, graph: &Graph<'_>, line: usize, kind: &StatementKind) {
+    fn read(&mut self, run: &Run, graph: &Graph<'_>, line: usize, kind: &StatementKind) {
         match kind {
             StatementKind::Begun(attempt) => {
                 let Some(at) = graph.position(&attempt.step) else { return };
                 self.redo.remove(&at);
                 self.overrides.remove(&at);
                 self.last_line.insert(at, line);
+                let returns_here = |review: usize| run.steps[review].returns_to.as_ref() == Some(&attempt.step);
+                self.refusals.retain(|review, _| *review != at && !returns_here(*review));
                 match attempt.part {
                     Some(_) => self.by_parts.insert(at),
                     None => self.by_parts.remove(&at),
@@ -59,8 +68,10 @@ impl Decisions {
                 let Some(at) = graph.position(&report.step) else { return };
                 self.redo.remove(&at);
                 self.last_line.insert(at, line);
+                self.refusals.remove(&at);
                 if report.status == Status::Failed {
                     self.last_no.insert(at, line);
+                    self.refusals.extend(refusal(report).map(|refusal| (at, refusal)));
                 }
             }
             StatementKind::Report(report) => {
@@ -84,6 +95,11 @@ impl Decisions {
         }
     }
 
+    /// Returns what a review said when it refused the work, if that was not begun again since.
+    pub(super) fn refusal(&self, at: usize) -> Option<&String> {
+        self.refusals.get(&at)
+    }
+
     /// Returns in one sentence who asked for a step to be done again, and why.
     pub(super) fn redo(&self, at: usize) -> Option<String> {
         self.redo.get(&at).map(|decision| sentence(decision, "asked for it to be done again"))
@@ -103,6 +119,16 @@ impl Decisions {
     pub(super) fn worked_on_since(&self, refused: usize, others: &[usize]) -> bool {
         self.last_no.get(&refused).is_some_and(|no| others.iter().any(|at| self.last_line.get(at) > Some(no)))
     }
+}
+
+/// Returns the verdict of a report that refuses the work, with the reason.
+fn refusal(report: &StepReport) -> Option<String> {
+    let verdict = report.verdict.filter(|verdict| !verdict.approves())?;
+    let why = report.findings.first().or(report.error.as_ref()).or(report.summary.as_ref());
+    Some(why.map_or_else(
+        || verdict.as_str().to_owned(),
+        |why| format!("{}: {}", verdict.as_str(), clean_line(why, WHY_CHARS)),
+    ))
 }
 
 fn sentence(decision: &Decision, what: &str) -> String {

@@ -46,7 +46,7 @@ pub(super) struct Handed {
 pub(super) fn handed(run: &Run, graph: &Graph<'_>, statements: &[Statement], step: &StepId) -> Handed {
     let Some(at) = graph.position(step) else { return Handed::default() };
     let mut last: BTreeMap<usize, &StepReport> = BTreeMap::new();
-    let mut decisions: BTreeMap<(Option<usize>, DecisionKind), &Decision> = BTreeMap::new();
+    let mut decisions: BTreeMap<(Option<usize>, Option<DecisionKind>), &Decision> = BTreeMap::new();
     for statement in statements.iter().filter(|statement| belongs_to(run, statement)) {
         match &statement.kind {
             StatementKind::Report(report) if report.part.is_none() => {
@@ -56,7 +56,8 @@ pub(super) fn handed(run: &Run, graph: &Graph<'_>, statements: &[Statement], ste
             StatementKind::Decision(decision) => {
                 let about = decision.step.as_ref().map(|step| graph.position(step));
                 if about != Some(None) {
-                    decisions.insert((about.flatten(), decision.decision), decision);
+                    // The last one about a step counts.
+                    decisions.insert((about.flatten(), about.is_none().then_some(decision.decision)), decision);
                 }
             }
         }
@@ -134,7 +135,9 @@ pub(crate) fn statement(run: &Run, change: &Change) -> Option<Statement> {
     };
     let kind = match &change.kind {
         ChangeKind::Finish(outcome) if outcome.accepts => {
-            decision(Some(&outcome.step), DecisionKind::Accept, &outcome.agent, outcome.summary.as_ref())
+            let (step, at) = (Some(outcome.step.clone()), change.at);
+            let (by, note, despite) = (outcome.agent.clone(), outcome.summary.clone(), outcome.despite.clone());
+            StatementKind::Decision(Decision { step, decision: DecisionKind::Accept, at, by, note, despite })
         }
         ChangeKind::Finish(outcome) => {
             let report = StepReport {
@@ -193,7 +196,7 @@ pub(super) fn belongs_to(run: &Run, statement: &Statement) -> bool {
 }
 
 /// Tells whether a report says more than that the step is over.
-fn says_something(report: &StepReport) -> bool {
+pub(super) fn says_something(report: &StepReport) -> bool {
     report.verdict.is_some()
         || report.summary.is_some()
         || report.error.is_some()
@@ -212,9 +215,13 @@ pub(super) fn refusal_of(step: &Step) -> Option<String> {
     Some(why.filter(|why| !why.is_empty()).map_or_else(|| what.to_owned(), |why| format!("{what}: {why}")))
 }
 
-/// Returns the reviews that send the run back to a step and have not passed.
+/// Returns the reviews that send the run back to a step and have not passed. One that names no step refuses all that it stands on.
 fn reviews_of<'a>(run: &'a Run, step: &'a StepId) -> impl Iterator<Item = usize> + 'a {
-    let sends_back = |other: &Step| other.returns_to.as_ref() == Some(step) && other.status == Status::Failed;
+    let is_about = move |other: &Step| match &other.returns_to {
+        Some(target) => target == step,
+        None => other.review.is_some() && other.depends_on.contains(step),
+    };
+    let sends_back = move |other: &Step| other.status == Status::Failed && is_about(other);
     run.steps.iter().enumerate().filter(move |(_, other)| other.id != *step && sends_back(other)).map(|(at, _)| at)
 }
 

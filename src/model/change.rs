@@ -134,6 +134,9 @@ pub(crate) struct Outcome {
     /// A person takes the work although its review said no. Only `accept` sets it.
     #[serde(skip)]
     pub(crate) accepts: bool,
+    /// What it is accepted against. Set by `engine::transition`.
+    #[serde(skip)]
+    pub(crate) despite: Option<String>,
     /// It corrects the record of a step that is done. Set by `engine::transition`.
     #[serde(skip)]
     pub(crate) amends: bool,
@@ -163,6 +166,7 @@ impl Outcome {
             failures: 0,
             from: None,
             accepts: false,
+            despite: None,
             amends: false,
         }
     }

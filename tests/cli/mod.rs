@@ -2,6 +2,7 @@
 
 pub(crate) mod aios;
 mod begin;
+mod briefs;
 mod ccw;
 mod cleanup;
 mod demo;

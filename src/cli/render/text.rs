@@ -429,7 +429,7 @@ fn untrusted(context: &Context) -> String {
     }
     bullets(&mut text, "Read first", &readings(&context.required_reading));
     bullets(&mut text, "Touch", &context.files_to_touch);
-    bullets(&mut text, "Address", &context.findings_to_address);
+    bullets(&mut text, "Open findings", &context.findings_to_address);
     bullets(&mut text, "Required", &context.requirements);
     bullets(&mut text, "Accepted when", &context.acceptance);
     if !context.variables.is_null() {

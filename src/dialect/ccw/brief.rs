@@ -293,12 +293,11 @@ fn failure_analysis(files: &FileSet, layout: &Layout, step: &Step) -> Option<Rel
     names.find(|(path, _)| path.name().to_lowercase().starts_with(&wanted)).map(|(path, _)| path.clone())
 }
 
-/// Returns notes with untrusted text: the last error, and that commands are quoted.
+/// Returns the note that commands are quoted.
 fn notes(step: &Step) -> Vec<String> {
-    let error = step.error.as_deref().map(|error| format!("Last failure: {}", clean(error)));
     let has_commands = step.detail.parts.iter().any(|part| !part.commands.is_empty());
     let commands = has_commands.then(|| "Commands are quoted from the task file; Piton has not run them.".to_owned());
-    error.into_iter().chain(commands).collect()
+    commands.into_iter().collect()
 }
 
 fn joined(paths: &[RelPath]) -> String {

@@ -214,9 +214,10 @@ fn verification(
     let Some(path) = workflow_files.layout.of_task(workflow_files.files, &task.id, "verification.json") else {
         return step;
     };
-    // It must judge the current output, not an earlier one.
-    let owner =
-        OutputOwner { attempt_start: result.modified.max(task.started_at), ..task.owner(&workflow_files.state) };
+    // It must judge the current output, not an earlier one. Both are files, so their times need no tolerance.
+    let owner = task.owner(&workflow_files.state);
+    let run_start = owner.run_start.max(result.modified);
+    let owner = OutputOwner { run_start, attempt_start: task.started_at, ..owner };
     let OutputCheck::Valid(value) = owner.check(workflow_files.files, &path) else { return step };
     match output::verdict(&value) {
         Ok(verdict) if verdict.approves() => {

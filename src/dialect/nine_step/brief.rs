@@ -54,8 +54,9 @@ struct Previous {
 pub(super) fn write(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief {
     let facts = facts(files, run, plan, next);
     let path = workspace::plan_to_read(&facts.plan, run.workspace.worktree.as_ref(), files);
-    let reading =
-        ReadingItem { what: "plan document".to_owned(), path: Some(path.unwrap_or_else(|| facts.plan.clone())) };
+    let is_planning = facts.position.is_some_and(|position| position.step == StepNumber::Plan);
+    let plan_path = path.unwrap_or_else(|| facts.plan.clone());
+    let reading = ReadingItem { what: "plan document".to_owned(), path: Some(plan_path.clone()) };
     Brief {
         agent_context: agent_context(&facts),
         told: told(run, &facts, next),
@@ -65,9 +66,11 @@ pub(super) fn write(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Bri
             Some(position) if next.action == Action::Retry && position.step == StepNumber::Commit => {
                 scope(&facts, next)
             }
+            Some(_) if is_planning => format!("Write the plan to {plan_path}."),
             Some(_) | None => String::new(),
         },
-        reading: vec![reading],
+        // What a first planning step is to write is not there to read.
+        reading: if is_planning && next.action == Action::Run { Vec::new() } else { vec![reading] },
         notes: Vec::new(),
     }
 }

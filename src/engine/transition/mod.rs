@@ -14,6 +14,7 @@ use super::reconciled::ReconciledRun;
 use super::refusal::Refusal;
 use super::refusal::RefusalKind;
 use super::refusal::refuse;
+use super::reports::refusal_of;
 use super::rollback;
 use crate::model::Change;
 use crate::model::ChangeKind;
@@ -257,6 +258,7 @@ impl TransitionCheck<'_> {
                 return Ok(Admission::Admit(ChangeKind::Approve { step, by, note }));
             }
             EffectiveStatus::Conditions => {}
+            EffectiveStatus::Open if self.reconciled.decisions.refusal(at).is_some() => {}
             EffectiveStatus::Unreadable => return Err(self.unreadable(step)),
             EffectiveStatus::Failed
             | EffectiveStatus::Skipped
@@ -275,6 +277,7 @@ impl TransitionCheck<'_> {
         outcome.step = id.clone();
         outcome.attempt = step.attempts.max(1);
         outcome.from = Some(step.status);
+        outcome.despite = refusal_of(step).or_else(|| self.reconciled.decisions.refusal(at).cloned());
         Ok(Admission::Admit(ChangeKind::Finish(Box::new(outcome))))
     }
 

@@ -351,6 +351,7 @@ fn outcome(step: crate::model::StepId, status: Status, rejected: bool) -> Outcom
         failures: 0,
         from: None,
         accepts: false,
+        despite: None,
         amends: false,
     }
 }
