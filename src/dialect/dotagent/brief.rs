@@ -33,9 +33,9 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     Brief {
         agent_context,
         told: vec!["workflow_id", "phase", "task_id", "attempt", "output"],
-        prompt: prompt(run, next, output.as_ref()),
+        prompt: prompt(&layout, run, next, output.as_ref()),
         instructions: match next.action {
-            Action::Run | Action::Retry | Action::Return => leave(output.as_ref()),
+            Action::Run | Action::Retry | Action::Return => leave(&layout, next, output.as_ref()),
             Action::Approve | Action::Verify | Action::Archive | Action::Merge => String::new(),
         },
         reading: reading(&layout, files, phase, next),
@@ -95,19 +95,23 @@ fn reading(layout: &Layout, files: &FileSet, phase: Phase, next: &Next) -> Vec<R
 }
 
 /// Returns where and in which form the result is written.
-fn leave(output: Option<&RelPath>) -> String {
+fn leave(layout: &Layout, next: &Next, output: Option<&RelPath>) -> String {
     match output {
         Some(path) => {
             format!(
                 "Write {path} as compact single-line JSON: write it to a temporary file next to it, then rename it."
             )
         }
+        None if next.step.as_str() == steps::DESIGNS => format!(
+            "Write each design option as compact single-line JSON to a file of its own in {}, such as option-1.json.",
+            layout.designs()
+        ),
         None => "Write your result as compact single-line JSON in the folder of this phase.".to_owned(),
     }
 }
 
-fn prompt(run: &Run, next: &Next, output: Option<&RelPath>) -> String {
-    let is_review = run.step(&next.step).is_some_and(|step| step.kind == StepKind::Review);
+fn prompt(layout: &Layout, run: &Run, next: &Next, output: Option<&RelPath>) -> String {
+    let step = run.step(&next.step);
     match next.action {
         Action::Approve => {
             "Present the options to the user again and record the answer. Do not run an agent before that.".to_owned()
@@ -115,10 +119,16 @@ fn prompt(run: &Run, next: &Next, output: Option<&RelPath>) -> String {
         Action::Verify => "Check the results and record them. Do not run anything.".to_owned(),
         Action::Archive | Action::Merge => String::new(),
         Action::Run | Action::Retry | Action::Return => {
-            let leave = leave(output);
+            let leave = leave(layout, next, output);
             let (run, id) = (quoted(run.id.as_str()), quoted(next.step.as_str()));
-            let verdict = if is_review { " --verdict APPROVED or --verdict NEEDS_REVISION" } else { "" };
-            format!("{leave} Before: piton begin {id} --run {run}. Afterwards: piton finish {id} --run {run}{verdict}.")
+            let finish = match step.filter(|step| step.kind == StepKind::Review) {
+                Some(review) => {
+                    let verdicts = review.ends.verdicts_in_words();
+                    format!("`piton finish {id} --run {run} --verdict VERDICT` with {verdicts}")
+                }
+                None => format!("`piton finish {id} --run {run}`"),
+            };
+            format!("{leave} Before: `piton begin {id} --run {run}`. Afterwards: {finish}.")
         }
     }
 }

@@ -216,7 +216,10 @@ impl<'a> Writer<'a> {
                 let output = self.output_of(phase, outcome)?;
                 self.complete(phase, output);
             }
-            Target::Designs => self.phase_status(PhaseStatus::InProgress),
+            Target::Designs => {
+                self.check_designs()?;
+                self.phase_status(PhaseStatus::InProgress);
+            }
             Target::Gate(_) => {
                 return Err(EditError::Unsupported(format!("{} is approved, not finished", outcome.step)));
             }
@@ -231,6 +234,26 @@ impl<'a> Writer<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Refuses to end the design of options without one: the state has no other sign that they are there.
+    fn check_designs(&self) -> Result<(), EditError> {
+        let WorkflowFiles { files, layout, .. } = &self.workflow_files;
+        let paths = self.workflow_files.json_in(&layout.designs(), &[]);
+        let last = self.workflow_files.usual_output(Phase::Architecture);
+        let owner = self.workflow_files.owner();
+        if paths.iter().chain(&last).any(|path| matches!(owner.check(files, path), OutputCheck::Valid(_))) {
+            return Ok(());
+        }
+        let why = paths.iter().map(|path| match owner.check(files, path) {
+            OutputCheck::Older => format!("{path} is older than this run"),
+            OutputCheck::Rejected(why) => format!("{path} {why}"),
+            OutputCheck::Missing | OutputCheck::Valid(_) => format!("{path} is missing"),
+        });
+        let why: Vec<String> = why.collect();
+        let why = if why.is_empty() { String::new() } else { format!(" ({})", why.join("; ")) };
+        let folder = layout.designs();
+        Err(EditError::Unsupported(format!("no design option of this run in {folder}{why}; nothing was recorded")))
     }
 
     /// Records that a phase failed. The state has the status of one phase only, so a completed phase becomes the current one

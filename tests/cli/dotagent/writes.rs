@@ -54,7 +54,11 @@ fn a_workflow_from_start_to_archive() {
     assert_eq!(state["completed_phases"][0]["output"], "memory/reports/demand.json");
     s.piton(["begin", "ARCHITECTURE:designs"]).run().expect_code(9);
     run(s, &["approve", "REQUIREMENTS"]);
-    run(s, &["begin", "ARCHITECTURE:designs"]);
+    let begun = s.piton(["begin", "ARCHITECTURE:designs"]).run().expect_code(0);
+    assert!(begun.at("/data/brief/prompt").as_str().unwrap().contains(" in memory/reports/designs,"), "{begun}");
+    let refused = s.piton(["finish", "ARCHITECTURE:designs"]).run().expect_code(1);
+    let message = "no design option of this run in memory/reports/designs; nothing was recorded";
+    assert_eq!(refused.at("/error/message"), message);
     s.file("memory/reports/designs/a.json", r#"{"title":"a"}"#);
     run(s, &["finish", "ARCHITECTURE:designs"]);
     assert_eq!(outcome(&plan(s)), "blocked: approve ARCHITECTURE:approval");
