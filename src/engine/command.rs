@@ -2,6 +2,7 @@
 //! word and can never become an option of `piton`.
 
 use crate::model::Part;
+use crate::model::ReviewVerdict;
 use crate::model::RunId;
 use crate::model::Status;
 use crate::model::Step;
@@ -39,6 +40,8 @@ pub(super) fn finish(step: &Step, run: &RunId) -> String {
     on_step("finish", &step.id, run, tail)
 }
 
+const WITH_CONDITIONS: &str = ReviewVerdict::ApprovedWithConditions.as_str();
+
 /// Returns the command that goes on with an open part of a step.
 pub(super) fn next_of_part(step: &Step, part: &Part, run: &RunId) -> String {
     let verb = if part.status == Status::InProgress { "finish" } else { "begin" };
@@ -66,14 +69,20 @@ pub(super) fn report(step: &Step, run: &RunId) -> String {
     let finish = |tail: &str| on_step("finish", &step.id, run, tail);
     match step.kind {
         StepKind::Review => format!(
-            "`{}` with APPROVED, APPROVED_WITH_CONDITIONS (and `--condition TEXT`), NEEDS_REVISION or REJECTED, and `--finding TEXT` for each \
-             thing to address",
-            finish(" --verdict VERDICT --summary TEXT")
+            "`{}` with {}, and `--finding TEXT` for each thing to address",
+            finish(" --verdict VERDICT --summary TEXT"),
+            step.ends
+                .verdicts_in_words()
+                .replace(WITH_CONDITIONS, &format!("{WITH_CONDITIONS} (and `--condition TEXT`)"))
         ),
-        StepKind::Work | StepKind::Gate | StepKind::Container => format!(
-            "`{}` with what the next agent has to know, and `--output FILE` for each file; if it failed, with `--status failed --error TEXT`",
-            finish(" --summary TEXT")
-        ),
+        StepKind::Work | StepKind::Gate | StepKind::Container => {
+            let done = finish(" --summary TEXT");
+            let done = format!("`{done}` with what the next agent has to know, and `--output FILE` for each file");
+            match step.ends.failed {
+                true => format!("{done}; if it failed, with `--status failed --error TEXT`"),
+                false => done,
+            }
+        }
     }
 }
 

@@ -3,6 +3,8 @@ use super::on_run;
 use super::on_step;
 use super::option;
 use super::quoted;
+use super::report;
+use crate::model::ReviewVerdict;
 use crate::model::RunId;
 use crate::model::Step;
 use crate::model::StepId;
@@ -96,5 +98,26 @@ fn a_step_is_finished_by_what_closes_it() {
         let mut step = Step::new(StepId::new("S"), "");
         step.kind = kind;
         assert_eq!(finish(&step, &RunId::new("R")), line);
+    }
+}
+
+#[test]
+fn a_report_lists_the_ends_that_a_step_accepts() {
+    let mut step = Step::new(StepId::new("S"), "");
+    let work = "`piton finish S --run R --summary TEXT` with what the next agent has to know, and `--output FILE` for each file";
+    let failed = "; or `piton finish S --run R --status failed --error TEXT`";
+    assert_eq!(report(&step, &RunId::new("R")), format!("{work}{failed}"));
+    step.ends.failed = false;
+    assert_eq!(report(&step, &RunId::new("R")), work);
+    step.kind = StepKind::Review;
+    for (verdicts, words) in [
+        (ReviewVerdict::ALL, "APPROVED, APPROVED_WITH_CONDITIONS (and `--condition TEXT`), NEEDS_REVISION or REJECTED"),
+        (&[ReviewVerdict::Approved, ReviewVerdict::Rejected], "APPROVED or REJECTED"),
+        (&[ReviewVerdict::Approved], "APPROVED"),
+    ] {
+        step.ends.verdicts = verdicts;
+        let finish = "`piton finish S --run R --verdict VERDICT --summary TEXT`";
+        let line = format!("{finish} with {words}, and `--finding TEXT` for each thing to address");
+        assert_eq!(report(&step, &RunId::new("R")), line);
     }
 }

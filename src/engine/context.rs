@@ -23,6 +23,7 @@ use crate::model::Next;
 use crate::model::Omitted;
 use crate::model::Plan;
 use crate::model::ReadingItem;
+use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::Status;
 use crate::model::Step;
@@ -70,10 +71,7 @@ pub(crate) fn assemble(run: &Run, planned: &Planned, next: &Next, brief: Brief, 
         position: position(step, plan),
         next_action: next_action(next, step.filter(|_| !findings_to_address.is_empty())),
         instructions: safe_text(brief.instructions.trim()),
-        report: step
-            .filter(|step| is_reported(step, plan, next))
-            .map(|step| command::report(step, &run.id))
-            .unwrap_or_default(),
+        report: step.map(|step| report(run, step, plan, next)).unwrap_or_default(),
         findings_to_address,
         required_reading: reading(run, &graph, step, brief.reading),
         files_to_touch: step
@@ -111,10 +109,17 @@ fn position(step: Option<&Step>, plan: &Plan) -> String {
     safe_line(&format!("{} of {} steps done{group}", plan.progress.done, plan.progress.total), SENTENCE_CHARS)
 }
 
-/// Tells whether an agent does the step and reports its result.
-fn is_reported(step: &Step, plan: &Plan, next: &Next) -> bool {
+/// Returns how the agent that does the step reports its result.
+fn report(run: &Run, step: &Step, plan: &Plan, next: &Next) -> String {
     let is_work = matches!(next.action, Action::Run | Action::Retry | Action::Return);
-    is_work && step.recorded && plan.commands.begin.is_some()
+    if is_work && step.recorded && plan.commands.begin.is_some() {
+        command::report(step, &run.id)
+    } else if is_work && !step.recorded {
+        let files: Vec<&str> = run.state_files.iter().map(RelPath::as_str).collect();
+        format!("the agent that does it updates {}, which Piton only reads", files.join(", "))
+    } else {
+        String::new()
+    }
 }
 
 /// Returns the task in one sentence. `found`: the step, if there are findings for it.

@@ -122,7 +122,11 @@ fn aborted(run: &Run, options: &Options) -> Option<Finding> {
     Some(if options.force {
         Finding::new(FindingCode::OverrideForced, "the run was aborted; forced by the caller")
     } else {
-        Finding::new(FindingCode::RunAborted, "the run was aborted; it continues only on explicit request")
-            .fix(command::on_run("resume", &run.id, " --force"))
+        let aborted =
+            Finding::new(FindingCode::RunAborted, "the run was aborted; it continues only on explicit request");
+        match run.records.resume {
+            true => aborted.fix(command::on_run("resume", &run.id, " --force")),
+            false => aborted.fix("its format cannot take that back: start it again with its own command"),
+        }
     })
 }

@@ -11,6 +11,7 @@ use crate::model::Decision;
 use crate::model::DecisionKind;
 use crate::model::Evidence;
 use crate::model::Presence;
+use crate::model::RollBackRecord;
 use crate::model::Run;
 use crate::model::RunStatus;
 use crate::model::Statement;
@@ -49,7 +50,7 @@ pub(super) fn handed(run: &Run, graph: &Graph<'_>, statements: &[Statement], ste
     let mut decisions: BTreeMap<(Option<usize>, Option<DecisionKind>), &Decision> = BTreeMap::new();
     for statement in statements.iter().filter(|statement| belongs_to(run, statement)) {
         match &statement.kind {
-            StatementKind::Report(report) if report.part.is_none() => {
+            StatementKind::Report(report) if report.part.is_none() && says_something(report) => {
                 last.extend(graph.position(&report.step).map(|at| (at, report)));
             }
             StatementKind::Report(_) | StatementKind::Begun(_) => {}
@@ -82,11 +83,40 @@ pub(super) fn handed(run: &Run, graph: &Graph<'_>, statements: &[Statement], ste
     }
 }
 
+/// Marks the steps that were begun and whose format has no field for that. A report, a decision or a rollback ends an attempt.
+pub(crate) fn mark_begun(run: &mut Run, statements: &[Statement], rollbacks: &[RollBackRecord]) {
+    let mut open: BTreeMap<&StepId, &Attempt> = BTreeMap::new();
+    for statement in statements.iter().filter(|statement| belongs_to(run, statement)) {
+        match &statement.kind {
+            StatementKind::Begun(attempt) => {
+                open.insert(&attempt.step, attempt);
+            }
+            StatementKind::Report(report) if report.part.is_none() => {
+                open.remove(&report.step);
+            }
+            StatementKind::Decision(decision) if decision.decision != DecisionKind::Override => {
+                decision.step.as_ref().map(|step| open.remove(step));
+            }
+            StatementKind::Report(_) | StatementKind::Decision(_) => {}
+        }
+    }
+    for back in rollbacks.iter().filter(|back| back.run == run.id.as_str()) {
+        open.retain(|step, attempt| back.at <= attempt.at || !back.reopened.contains(step));
+    }
+    for step in run.steps.iter_mut().filter(|step| step.begins_unrecorded && step.status == Status::Pending) {
+        if let Some(attempt) = open.get(&step.id) {
+            step.status = Status::InProgress;
+            step.attempts = step.attempts.max(attempt.attempt);
+            step.started_at = step.started_at.or(Some(attempt.at));
+        }
+    }
+}
+
 /// Returns the attempts that are going on, by position of their step: the last one that was begun of each step in progress. A pause ends
 /// them.
 pub(super) fn attempts(run: &Run, graph: &Graph<'_>, evidence: &Evidence) -> BTreeMap<usize, (Attempt, Presence)> {
     let mut attempts = BTreeMap::new();
-    if run.status == RunStatus::Paused {
+    if run.status == RunStatus::Paused && run.records.pause {
         return attempts;
     }
     for statement in evidence.statements.iter().filter(|statement| belongs_to(run, statement)) {
@@ -118,7 +148,8 @@ pub(crate) fn said(run: &Run, statements: &[Statement]) -> (Vec<StepReport>, Vec
     let (mut reports, mut decisions) = (Vec::new(), Vec::new());
     for statement in statements.iter().filter(|statement| belongs_to(run, statement)) {
         match &statement.kind {
-            StatementKind::Report(report) => reports.push(safe_report(report.clone())),
+            StatementKind::Report(report) if says_something(report) => reports.push(safe_report(report.clone())),
+            StatementKind::Report(_) => {}
             StatementKind::Decision(decision) => decisions.push(safe_decision(decision.clone())),
             StatementKind::Begun(_) => {}
         }
@@ -159,7 +190,9 @@ pub(crate) fn statement(run: &Run, change: &Change) -> Option<Statement> {
                 files: outcome.outputs.clone(),
                 commit: outcome.commit.clone(),
             };
-            StatementKind::Report(Some(report).filter(says_something)?)
+            // The end of an attempt that is only in this log.
+            let ends = run.step(&outcome.step).is_some_and(|step| step.begins_unrecorded);
+            StatementKind::Report(Some(report).filter(|report| ends || says_something(report))?)
         }
         ChangeKind::Approve { step, by, note } => {
             let is_refused = run.step(step).and_then(refusal_of).is_some();

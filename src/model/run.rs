@@ -60,11 +60,25 @@ pub(crate) struct Records {
     pub(crate) skip: bool,
     pub(crate) pause: bool,
     pub(crate) abort: bool,
+    /// Whether a resume can be recorded.
+    pub(crate) resume: bool,
 }
 
 impl Records {
-    pub(crate) const ALL: Self = Self { skip: true, pause: true, abort: true };
-    pub(crate) const NONE: Self = Self { skip: false, pause: false, abort: false };
+    pub(crate) const ALL: Self = Self { skip: true, pause: true, abort: true, resume: true };
+    /// None but a resume.
+    pub(crate) const RESUME: Self = Self { skip: false, pause: false, abort: false, resume: true };
+    pub(crate) const NONE: Self = Self { resume: false, ..Self::RESUME };
+
+    /// Returns what both can record.
+    pub(crate) const fn and(self, other: Self) -> Self {
+        Self {
+            skip: self.skip && other.skip,
+            pause: self.pause && other.pause,
+            abort: self.abort && other.abort,
+            resume: self.resume && other.resume,
+        }
+    }
 }
 
 /// The status of the run as a whole, according to its own system.
@@ -146,6 +160,10 @@ pub(crate) struct Step {
     pub(crate) idempotent: bool,
     /// False if no writable file records its status. No command begins or finishes such a step.
     pub(crate) recorded: bool,
+    /// True if its format has no field for the step in progress. Its attempts are in Piton's own log.
+    pub(crate) begins_unrecorded: bool,
+    /// How a report can end it, besides as completed.
+    pub(crate) ends: Ends,
     /// How to check whether an irreversible step took effect, as text for a person.
     pub(crate) probe: Option<String>,
     /// The file that defines it, for findings and contexts.
@@ -155,6 +173,28 @@ pub(crate) struct Step {
     pub(crate) definition: Value,
     /// Digest of the definition that its result was made from, if the state records it.
     pub(crate) done_definition: Option<String>,
+}
+
+/// The ends of a step that its format can record. What it cannot is never offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ends {
+    pub(crate) failed: bool,
+    /// Of a review.
+    pub(crate) verdicts: &'static [ReviewVerdict],
+}
+
+impl Ends {
+    pub(crate) const ALL: Self = Self { failed: true, verdicts: ReviewVerdict::ALL };
+
+    /// Returns the verdicts as a list in a sentence.
+    pub(crate) fn verdicts_in_words(self) -> String {
+        let words: Vec<&str> = self.verdicts.iter().map(|verdict| verdict.as_str()).collect();
+        match words.as_slice() {
+            [] => String::new(),
+            [one] => (*one).to_owned(),
+            [first @ .., last] => format!("{} or {last}", first.join(", ")),
+        }
+    }
 }
 
 /// What shows that a step is done, besides its status.
@@ -278,6 +318,8 @@ impl Step {
             commit: None,
             idempotent: true,
             recorded: true,
+            begins_unrecorded: false,
+            ends: Ends::ALL,
             probe: None,
             file: None,
             definition: Value::Null,

@@ -69,6 +69,9 @@ pub(crate) enum ReviewVerdict {
 }
 
 impl ReviewVerdict {
+    pub(crate) const ALL: &'static [Self] =
+        &[Self::Approved, Self::ApprovedWithConditions, Self::NeedsRevision, Self::Rejected];
+
     /// Parses the verdicts of all reviewers, ignoring case, spaces, dashes and emoji; `None` for an unknown one.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         match letters_and_digits(text).as_str() {

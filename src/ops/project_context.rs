@@ -442,7 +442,20 @@ impl OpenedRun {
     pub(crate) fn new(candidate: Candidate, files: FileSet) -> Self {
         let dialect = by_id(candidate.dialect);
         let loaded = load(dialect, &candidate, &files);
-        Self { dialect, candidate, files, loaded }
+        let mut opened = Self { dialect, candidate, files, loaded };
+        opened.mark_begun();
+        opened
+    }
+
+    /// Adds to the run what only Piton's own log knows: the steps in progress that its format has no field for.
+    fn mark_begun(&mut self) {
+        let has_none = |run: &&Run| run.steps.iter().any(|step| step.begins_unrecorded);
+        let Some(run) = self.loaded.run.as_ref().filter(has_none) else { return };
+        let statements = self.statements(run);
+        let rollbacks = store::rollbacks(&self.files.root, &self.files.data_dir);
+        if let Some(run) = &mut self.loaded.run {
+            engine::mark_begun(run, &statements, &rollbacks);
+        }
     }
 
     /// Returns the root and the folder of the log of reports: the top of the main work tree, or the home of a session.

@@ -73,14 +73,19 @@ fn instructions(files: &FileSet, next: &Next) -> String {
 
 fn prompt(files: &FileSet, run: &Run, next: &Next) -> String {
     let (id, name) = (quoted(next.step.as_str()), quoted(run.id.as_str()));
-    let is_review = run.step(&next.step).is_some_and(|step| step.kind == StepKind::Review);
-    let verdict = if is_review { " --verdict APPROVED or --verdict REJECTED" } else { "" };
-    let finish = format!("piton finish {id} --run {name}{verdict}");
+    let step = run.step(&next.step);
+    let finish = match step.filter(|step| step.kind == StepKind::Review) {
+        Some(review) => {
+            let verdicts = review.ends.verdicts_in_words();
+            format!("`piton finish {id} --run {name} --verdict VERDICT` with {verdicts}")
+        }
+        None => format!("`piton finish {id} --run {name}`"),
+    };
     let kind = Kind::of(files).ok();
-    let is_written = kind.is_some_and(Kind::is_written);
+    let is_written = step.is_some_and(|step| step.recorded);
     match next.action {
         Action::Approve if is_written => {
-            format!("Ask the user and record the answer: piton approve {id} --run {name}.")
+            format!("Ask the user and record the answer: `piton approve {id} --run {name}`.")
         }
         Action::Approve => "Ask the user and record the answer in the run's own tool.".to_owned(),
         Action::Verify if is_written => format!("Check the results and record them: {finish}. Do not run anything."),
@@ -90,7 +95,11 @@ fn prompt(files: &FileSet, run: &Run, next: &Next) -> String {
             let work = work(files, next);
             match kind {
                 _ if is_written => format!(
-                    "{work}. Before: piton begin {id} --run {name}. Afterwards: {finish}. Both write {}; do not edit it yourself.",
+                    "{work}. Before: `piton begin {id} --run {name}`. Afterwards: {finish}. Both write {}; do not edit it yourself.",
+                    files.state
+                ),
+                Some(Kind::Pipeline) => format!(
+                    "{work}, and update `last_completed_wave` in {} after its wave: piton reads it but does not write it.",
                     files.state
                 ),
                 Some(_) | None => work,

@@ -73,7 +73,8 @@ fn steps(tree: &Tree<'_>) -> Vec<Step> {
                 Some(total) => format!("The next subtask of the plan, {done} of {total} done"),
                 None => "The next subtask of the plan, if there is one".to_owned(),
             };
-            add(&mut steps, NEXT, title, Status::Pending);
+            // The state does not name it, so nothing can be recorded about it.
+            add(&mut steps, NEXT, title, Status::Pending).recorded = false;
         }
     }
     steps

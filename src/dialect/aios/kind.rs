@@ -88,10 +88,10 @@ impl Kind {
             Self::Epic | Self::Pipeline => Records { pause: false, ..Records::ALL },
             Self::Ade => Records { abort: false, ..Records::ALL },
             Self::Build => Records { skip: false, ..Records::ALL },
-            Self::QaLoop => Records { pause: true, ..Records::NONE },
-            Self::Engine | Self::Paused => Records { abort: true, ..Records::NONE },
-            Self::Phases => Records { skip: true, ..Records::NONE },
-            Self::Record | Self::StoryCycle | Self::Spec => Records::NONE,
+            Self::QaLoop => Records { pause: true, ..Records::RESUME },
+            Self::Engine | Self::Paused => Records { abort: true, ..Records::RESUME },
+            Self::Phases => Records { skip: true, ..Records::RESUME },
+            Self::Record | Self::StoryCycle | Self::Spec => Records::RESUME,
         }
     }
 

@@ -196,11 +196,13 @@ impl Dialect for Aios {
 
 fn load(kind: Kind, files: &FileSet) -> Loaded {
     let mut loaded = read(kind, files);
-    for step in loaded.run.iter_mut().flat_map(|run| &mut run.steps) {
-        step.recorded = kind.is_written();
-    }
     if let Some(run) = &mut loaded.run {
-        run.records = kind.records();
+        for step in &mut run.steps {
+            step.recorded &= kind.is_written();
+            step.begins_unrecorded |= matches!(kind, Kind::Paused | Kind::Phases);
+            step.ends.failed &= !matches!(kind, Kind::Guided | Kind::Paused | Kind::Record);
+        }
+        run.records = run.records.and(kind.records());
     }
     loaded
 }

@@ -45,6 +45,8 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let mut run = tree.run(Kind::Paused, dev_cycle::WORKFLOW, dev_cycle::title(&tree.subject(Kind::Paused)));
     run.stamp = if is_aborted { aborted_at } else { tree.get("paused_at").time() };
     run.status = if is_aborted { RunStatus::Aborted } else { RunStatus::Paused };
+    // That it was aborted cannot be undone.
+    run.records.resume = !is_aborted;
     // The count includes the current story.
     let named = stories.steps.iter().filter(|step| step.status == Status::Completed).count();
     run.done_elsewhere = stories.counted.saturating_sub(named);

@@ -27,6 +27,9 @@ use crate::model::clean_line;
 /// The default number of reviews in AIOS.
 pub(super) const MAX_ITERATIONS: u32 = 5;
 
+/// The verdicts of its reviews; it has no word for conditions.
+const VERDICTS: &[ReviewVerdict] = &[ReviewVerdict::Approved, ReviewVerdict::NeedsRevision, ReviewVerdict::Rejected];
+
 /// A loop that was silent for longer is considered abandoned (docs/formats/aios.md#liveness).
 const ABANDONED_SECONDS: i64 = 3_600;
 
@@ -302,10 +305,14 @@ impl<'a> Loop<'a> {
 
     fn review(&mut self, number: u32, status: Status) -> &mut Step {
         let round = self.round(number);
+        // The loop status of nexos has no status.
+        let is_prose = !self.tree.get("status").is_there();
         let step = follow(&mut self.steps, review_id(number), format!("Review {number}"), status);
         step.kind = StepKind::Review;
         step.agent = Some("qa".to_owned());
         step.group = Some(round);
+        step.ends.verdicts = VERDICTS;
+        step.begins_unrecorded = is_prose;
         step
     }
 
@@ -314,6 +321,8 @@ impl<'a> Loop<'a> {
         let step = follow(&mut self.steps, fix_id(number), format!("Fix what review {number} found"), status);
         step.agent = Some("dev".to_owned());
         step.group = Some(round);
+        step.begins_unrecorded = true;
+        step.ends.failed = false;
     }
 
     /// Adds the gate at which the user decides how to continue.

@@ -168,6 +168,59 @@ fn an_aborted_or_finished_run_is_not_resumed_automatically() {
 }
 
 #[test]
+fn a_state_that_only_counts_waves_is_planned_and_no_command_records_in_it() {
+    let sandbox = Sandbox::new();
+    sandbox.file(PIPELINE.path, PIPELINE.text);
+    let plan = sandbox.piton(["plan"]).run().expect_code(9);
+    assert_eq!(
+        (plan.at("/data/commands/begin"), plan.at("/data/commands/resume")),
+        (Value::Null, Value::Null),
+        "{plan}"
+    );
+    let context = sandbox.piton(["context"]).run().expect_code(0);
+    let report = format!("the agent that does it updates {}, which Piton only reads", PIPELINE.path);
+    assert_eq!(context.at("/data/report"), report);
+    let prompt = context.at("/data/prompt");
+    assert!(prompt.as_str().unwrap().contains("`last_completed_wave`"), "{prompt}");
+    sandbox.piton(["resume", "--yes"]).run().expect_code(1);
+    assert_eq!(sandbox.read(PIPELINE.path), PIPELINE.text);
+}
+
+#[test]
+fn a_report_offers_only_what_the_format_can_record() {
+    for (case, step, offered) in [
+        (&GUIDED, "step-1", false),
+        (&PAUSED, "1.10", false),
+        (&RECORD, "phase-3", false),
+        (&ADE, "epic-4", true),
+        (&PHASES, "phase-2", true),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.file(case.path, case.text);
+        let report = sandbox.piton(["context"]).run().expect_code(0).at("/data/report");
+        let report = report.as_str().unwrap();
+        assert!(report.contains(&format!("piton finish {step} --run")), "{report}");
+        assert_eq!(report.contains("--status failed"), offered, "{report}");
+    }
+}
+
+#[test]
+fn a_phase_is_in_progress_in_the_log_of_piton() {
+    let sandbox = Sandbox::new();
+    sandbox.file(PHASES.path, PHASES.text);
+    let call = |command: &str| sandbox.piton(command.split(' ')).env("PITON_SESSION", "one").run();
+    call("begin phase-2").expect_code(0);
+    assert_eq!(call("plan").at("/data/steps/in_progress/0"), "phase-2");
+    assert_eq!(call("begin phase-2").expect_code(0).at("/data/recorded"), false);
+    call("finish phase-2 --status failed --error timeout").expect_code(0);
+    assert_eq!(call("plan").at("/data/steps/failed/0"), "phase-2");
+    // A phase that a person wants done again is no longer over.
+    call("redo phase-1 --by Ada --note again").expect_code(0);
+    call("begin phase-1").expect_code(0);
+    assert_eq!(call("plan").at("/data/steps/in_progress/0"), "phase-1");
+}
+
+#[test]
 fn a_push_that_was_cut_off_is_for_a_person() {
     let sandbox = Sandbox::new();
     sandbox.file(BOB.path, &BOB.text.replace("current_phase: quality_gate", "current_phase: push"));

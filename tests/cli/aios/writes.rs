@@ -267,7 +267,6 @@ mod loops {
             ("run review-1", "begin review-1", 1),
             ("run review-1", "finish review-1 --verdict REJECTED", 1),
             ("run fix-1", "begin fix-1", 1),
-            ("run fix-1", "finish fix-1 --status failed --error crashed", 1),
             ("run fix-1", "pause", 1),
             ("retry fix-1", "resume --yes", 1),
             ("run fix-1", "finish fix-1", 1),
@@ -293,12 +292,27 @@ mod loops {
             state["history"][0],
             json!({
                 "iteration": 1, "reviewedAt": at, "verdict": "REJECT", "fixedAt": at, "issuesFixed": null, "duration": null,
-                "interruptedAt": at, "interruptReason": "crashed",
             })
         );
         assert_eq!(state["history"][2]["verdict"], "APPROVE");
         assert_eq!(state["history"][2]["issuesFound"], 0);
         assert!(sandbox.read(STATE).contains("\"extra\": 1.50,\n"));
+    }
+
+    #[test]
+    fn a_fix_that_failed_is_not_recorded_and_not_offered() {
+        let sandbox = Sandbox::new();
+        let rejected = FRESH.replace("\"history\": []", "\"history\": [{\"iteration\": 1, \"reviewedAt\": \"2026-01-31T11:20:00.000Z\", \"verdict\": \"REJECT\", \"fixedAt\": null}]");
+        sandbox.file(STATE, &rejected.replace("\"currentIteration\": 0", "\"currentIteration\": 1"));
+        let begun = run(&sandbox, "begin fix-1");
+        let report = begun.at("/data/brief/report").as_str().unwrap().to_owned();
+        assert!(
+            report.contains("piton finish fix-1 --run qa-2.1 --summary TEXT") && !report.contains("failed"),
+            "{report}"
+        );
+        let message = refused(&sandbox, "finish fix-1 --status failed --error crashed");
+        assert!(message.contains("`piton finish fix-1 --run qa-2.1`"), "{message}");
+        assert_eq!(next(&sandbox), "run fix-1");
     }
 
     #[test]
@@ -340,7 +354,7 @@ mod loops {
         sandbox.file(STATE, FRESH);
         for (command, said) in [
             ("abort", "piton pause qa-2.1"),
-            ("finish review-1 --verdict APPROVED_WITH_CONDITIONS --condition x", "--verdict REJECTED"),
+            ("finish review-1 --verdict APPROVED_WITH_CONDITIONS --condition x", "--run qa-2.1 --verdict VERDICT"),
             ("skip review-1 --reason why", "review"),
         ] {
             let message = refused(&sandbox, command);
@@ -484,7 +498,37 @@ mod others {
         sandbox.file(GUIDED, STEPS);
         run(&sandbox, "begin step-0");
         let message = refused(&sandbox, "finish step-0 --status failed --error x");
-        assert!(message.contains("piton begin step-0") && message.contains("piton skip step-0"), "{message}");
+        let run = "--run workflow-";
+        assert!(message.contains(&format!("`piton finish step-0 {run}")), "{message}");
+        assert!(
+            message.contains(&format!("`piton skip step-0 {run}")) && message.contains("--reason WHY`"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn a_story_of_a_resting_cycle_is_in_progress_in_the_log_of_piton() {
+        let sandbox = Sandbox::new();
+        let state = ".aiox/workflow-state/1.1-state.yaml";
+        let text = "workflow_id: development-cycle\ncurrent_story: docs/stories/1.1.story.md\ncurrent_phase: 6_checkpoint\npaused_at: \
+                    '2026-01-31T11:30:00Z'\nepic_progress:\n  completed_stories: [1.1]\n  remaining_stories:\n    - 1.2\n    - 1.3\n";
+        sandbox.file(state, text);
+        let session = |name: &str, command: &str| sandbox.piton(command.split(' ')).env("PITON_SESSION", name).run();
+        let begun = session("one", "begin 1.2").expect_code(0);
+        assert_eq!((begun.at("/data/recorded"), begun.at("/data/files")), (json!(true), json!([])));
+        assert_eq!(sandbox.read(state), text);
+        let plan = session("one", "plan");
+        assert_eq!((plan.at("/data/steps/in_progress"), plan.at("/data/next/0/attempt")), (json!(["1.2"]), json!(1)));
+        let again = session("one", "begin 1.2").expect_code(0);
+        assert_eq!(again.at("/data/recorded"), json!(false), "{again}");
+        let lost = session("one", "begin 1.2 --again").expect_code(0);
+        assert!(lost.at("/data/message").as_str().unwrap().contains("attempt 2"), "{lost}");
+        session("one", "finish 1.2").expect_code(0);
+        let plan = session("one", "plan");
+        assert_eq!((plan.at("/data/steps/in_progress"), plan.at("/data/next/0/step")), (json!([]), json!("1.3")));
+        // Its end ends it, whatever the file says later.
+        sandbox.file(state, text);
+        assert_eq!(session("one", "plan").at("/data/steps/in_progress"), json!([]));
     }
 
     #[test]

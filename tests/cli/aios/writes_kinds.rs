@@ -103,7 +103,7 @@ fn phases_are_written_when_they_are_over() {
             ("run phase-1", "finish phase-1 --agent @architect"),
             ("run phase-2", "finish phase-2 --status failed --error timeout"),
             ("retry phase-2", "begin phase-2"),
-            ("run phase-2", "finish phase-2"),
+            ("retry phase-2", "finish phase-2"),
             ("run phase-3", "complete --force"),
         ],
     );

@@ -27,6 +27,7 @@ use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Mode;
+use crate::model::Records;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunStatus;
@@ -104,7 +105,9 @@ impl<'a> EpicFiles<'a> {
         }
         self.check_mode();
         self.check_plan();
-        let steps = steps::build(&mut self);
+        let mut steps = steps::build(&mut self);
+        let only_counts_waves = self.state.only_counts_waves();
+        steps.iter_mut().for_each(|step| step.recorded = !only_counts_waves);
         self.compare_current_wave();
         let status = self.status();
         let is_done = |status: Status| matches!(status, Status::Completed | Status::Skipped | Status::Cancelled);
@@ -121,6 +124,7 @@ impl<'a> EpicFiles<'a> {
             stamp: self.state.updated_at.as_deref().and_then(|stamp| self.files.time(stamp)),
             workspace: self.workspace(),
             mode: self.state.mode.as_deref().and_then(Mode::parse),
+            records: if only_counts_waves { Records::NONE } else { Records::ALL },
             ..Run::new(Kind::Epic.run_id(&self.state.id), DialectId::Aios, title, "epic-execution", files)
         };
         Loaded { run: Some(run), findings: self.findings, ..Loaded::default() }

@@ -65,6 +65,11 @@ pub(super) struct GateVerdict {
 }
 
 impl State {
+    /// Returns whether the state only counts its waves: nothing but their number can be recorded in it.
+    pub(in crate::dialect::aios) fn only_counts_waves(&self) -> bool {
+        self.waves.iter().any(|wave| wave.is_counted)
+    }
+
     /// Reads the state of the execution task or the pipeline of the orchestration template; `None` if it is neither. An epic
     /// without an id takes it from `path`.
     pub(in crate::dialect::aios) fn read(node: &Node, path: &RelPath) -> Option<Self> {

@@ -255,6 +255,7 @@ fn gate(epic: &mut EpicFiles<'_>, wave: &Wave, predecessors: Vec<StepId>) -> Ste
     let title = name.map_or_else(|| wave.number.clone(), |name| format!("{} ({name})", wave.number));
     let mut gate = Step::new(StepId::new(format!("gate-{}", wave.number)), format!("Gate of wave {title}"));
     gate.kind = StepKind::Review;
+    gate.ends.verdicts = &[ReviewVerdict::Approved, ReviewVerdict::NeedsRevision, ReviewVerdict::Rejected];
     gate.group = Some(group_of(wave));
     gate.depends_on = predecessors;
     let state = epic.state;
@@ -314,6 +315,7 @@ fn merge(wave: &Wave, gate: &StepId) -> Step {
     merge.agent = Some("devops".to_owned());
     merge.depends_on = vec![gate.clone()];
     merge.idempotent = false;
+    merge.begins_unrecorded = true;
     merge.probe = Some("git branch --merged".to_owned());
     if wave.status.as_deref() == Some("failed") {
         merge.status = Status::Failed;
@@ -325,6 +327,9 @@ fn merge(wave: &Wave, gate: &StepId) -> Step {
 fn final_gate(epic: &EpicFiles<'_>, predecessors: Vec<StepId>) -> Step {
     let mut gate = Step::new(StepId::new(FINAL), "Final gate of the epic");
     gate.kind = StepKind::Review;
+    gate.begins_unrecorded = true;
+    // The state cannot record a rejected final gate.
+    gate.ends.verdicts = &[ReviewVerdict::Approved];
     gate.group = Some(FINAL.to_owned());
     gate.depends_on = predecessors;
     gate.agent = epic.plan.as_ref().and_then(|plan| plan.final_agent.clone());

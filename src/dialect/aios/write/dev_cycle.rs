@@ -152,7 +152,7 @@ impl Writer<'_> {
             let (step, run) = (PHASES[PUSH].0, quoted(self.run.id.as_str()));
             return unsupported(format!(
                 "{step} is running, which a paused cycle cannot record: record its result first, with `piton finish {step} \
-                 --run {run}` or `piton finish {step} --run {run} --status failed --error ...`"
+                 --run {run}` or `piton finish {step} --run {run} --status failed --error TEXT`"
             ));
         }
         self.editor.set_text("/currentPhase", word)

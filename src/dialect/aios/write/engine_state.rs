@@ -27,7 +27,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Finish(outcome) => return engine_writes(files, outcome.step.as_str()),
         ChangeKind::Pause { .. } => {
             return unsupported(
-                "a workflow engine cannot be paused: it stays active; continue with `piton resume`".to_owned(),
+                "a workflow engine cannot be paused: it stays active, and its own command resumes it".to_owned(),
             );
         }
         ChangeKind::RollBack(_) => return unsupported_rollback(files),

@@ -43,8 +43,8 @@ pub(super) fn edit(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<E
         ChangeKind::Pause { .. } => {
             let run = quoted(writer.run.id.as_str());
             return unsupported(format!(
-                "the state of an epic cannot be paused: it stays active; continue with `piton resume {run}`, or abort with \
-                 `piton abort {run}`"
+                "the state of an epic cannot be paused: it stays active; `piton plan {run}` shows where it continues, and \
+                 `piton abort {run}` ends it"
             ));
         }
         ChangeKind::Abort { .. } => writer.status("aborted")?,
@@ -84,7 +84,7 @@ impl<'a> Writer<'a> {
         let unreadable = |problem: String| EditError::Unreadable { file: files.state.as_str().to_owned(), problem };
         let state = epic::read(files, &files.state).map_err(|finding| unreadable(finding.message))?;
         let run = epic::load(files).run.ok_or_else(|| unreadable("the epic cannot be read".to_owned()))?;
-        if state.waves.iter().any(|wave| wave.is_counted) {
+        if state.only_counts_waves() {
             return unsupported(format!(
                 "{} only counts waves and cannot record stories or gates: let the agent that runs it update \
                  `last_completed_wave`, then run `piton plan`",
@@ -174,16 +174,30 @@ impl<'a> Writer<'a> {
                 Ok(())
             }
             Target::Gate(wave) => {
-                let verdict = verdict(outcome)?;
+                let verdict = self.verdict(outcome)?;
                 let agent = outcome.agent.clone().or_else(|| self.run.step(&outcome.step)?.agent.clone());
                 self.record_verdict(&wave, verdict, agent.as_deref(), outcome_text(outcome).as_deref())
             }
             Target::Merge(wave) if is_done => self.complete_wave(&wave),
             Target::Merge(wave) => self.wave_status(&wave, "failed"),
-            Target::Final if verdict(outcome)? == "approved" => self.status("completed"),
+            Target::Final if self.verdict(outcome)? == "approved" => self.status("completed"),
             Target::Final => unsupported(format!(
-                "the state of an epic cannot record a rejected final gate: it stays active. Start the work that has to be \
-                 redone: `piton begin STORY --force --run {}`",
+                "the state of an epic cannot record a rejected final gate: it stays active. A person reopens the work that has \
+                 to be redone: `piton redo STEP --run {} --by NAME --note WHY`",
+                quoted(self.run.id.as_str())
+            )),
+        }
+    }
+
+    /// Returns the word of the format for a verdict.
+    fn verdict(&self, outcome: &Outcome) -> Result<&'static str, EditError> {
+        match outcome.verdict {
+            Some(ReviewVerdict::Approved) => Ok("approved"),
+            Some(ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected) => Ok("rejected"),
+            Some(ReviewVerdict::ApprovedWithConditions) | None => unsupported(format!(
+                "a gate of an epic is either approved or rejected: `piton finish {} --run {} --verdict VERDICT` with \
+                 APPROVED or REJECTED",
+                quoted(outcome.step.as_str()),
                 quoted(self.run.id.as_str())
             )),
         }
@@ -325,17 +339,5 @@ impl<'a> Writer<'a> {
             Ok(number) if self.editor.has(&current) => self.editor.set_number(&current, number),
             Ok(_) | Err(_) => Ok(()),
         }
-    }
-}
-
-fn verdict(outcome: &Outcome) -> Result<&'static str, EditError> {
-    match outcome.verdict {
-        Some(ReviewVerdict::Approved) => Ok("approved"),
-        Some(ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected) => Ok("rejected"),
-        Some(ReviewVerdict::ApprovedWithConditions) | None => unsupported(format!(
-            "a gate of an epic is either approved or rejected: `piton finish {} --verdict APPROVED` or \
-             `--verdict REJECTED`",
-            quoted(outcome.step.as_str())
-        )),
     }
 }

@@ -81,11 +81,11 @@ impl Writer<'_> {
 
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
         let at = self.at(&outcome.step)?;
-        let step = quoted(outcome.step.as_str());
         if !completes(outcome, "a guided workflow")? {
+            let (step, run) = (quoted(outcome.step.as_str()), quoted(self.run.id.as_str()));
             return unsupported(format!(
-                "a guided workflow cannot record a failed step: {step} is unchanged. Retry it with `piton begin {step}`, or \
-                 skip it with `piton skip {step} --reason ...`"
+                "a guided workflow cannot record a failed step: {step} is unchanged. Retry it, then `piton finish {step} --run \
+                 {run}`; or skip it with `piton skip {step} --run {run} --reason WHY`"
             ));
         }
         if let Some(note) = outcome_text(outcome) {

@@ -22,6 +22,7 @@ use crate::model::Outcome;
 use crate::model::Run;
 use crate::model::Status;
 use crate::model::mask_secrets;
+use crate::model::quoted;
 
 const PROGRESS: &str = "/epic_progress";
 
@@ -54,8 +55,9 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         | ChangeKind::Complete { .. } => {
             return unsupported(format!(
                 "{} only records completed stories: finish the remaining stories one by one with `piton \
-                 finish STORY`, or edit `epic_progress`",
-                files.state
+                 finish STEP --run {}`, or edit `epic_progress`",
+                files.state,
+                quoted(writer.run.id.as_str())
             ));
         }
         ChangeKind::RollBack(_) => return unsupported_rollback(files),

@@ -18,6 +18,7 @@ use crate::model::RollBack;
 use crate::model::Run;
 use crate::model::StepId;
 use crate::model::mask_secrets;
+use crate::model::quoted;
 
 /// Computes the edits of one change.
 ///
@@ -32,7 +33,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     let mut writer = Writer { editor, run };
     match &change.kind {
         ChangeKind::Begin { step, .. } => {
-            number(step)?;
+            writer.reopen(number(step)?)?;
             writer.status("in_progress")?;
         }
         ChangeKind::Finish(outcome) => writer.finish(outcome)?,
@@ -44,8 +45,9 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Complete { .. } => writer.status("completed")?,
         ChangeKind::Approve { .. } | ChangeKind::Pause { .. } | ChangeKind::Abort { .. } => {
             return unsupported(format!(
-                "{} only records completed phases: nothing was changed; `piton plan` shows what comes next",
-                files.state
+                "{} only records completed phases: nothing was changed; `piton plan {}` shows what comes next",
+                files.state,
+                quoted(writer.run.id.as_str())
             ));
         }
         ChangeKind::RollBack(back) => writer.roll_back(back)?,
@@ -94,6 +96,17 @@ impl Writer<'_> {
         self.editor.stamp(&format!("{phase}/completedAt"), None)?;
         self.editor.set_number("/currentPhase", number)?;
         self.status("in_progress")
+    }
+
+    /// Removes what says that a phase is over. The state has no field for a phase in progress.
+    fn reopen(&mut self, number: u64) -> Result<(), EditError> {
+        for key in ["result", "completedAt"] {
+            let pointer = format!("/phases/{number}/{key}");
+            if self.editor.has(&pointer) {
+                self.editor.remove(&pointer)?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes the results of phases; the last phase with a result becomes the current one.

@@ -116,7 +116,13 @@ impl Writer<'_> {
         match Self::target(&outcome.step)? {
             Target::Review(number) => self.reviewed(number, outcome),
             Target::Fix(number) if is_done => self.fixed(number),
-            Target::Fix(number) => self.record_interruption(number, outcome),
+            Target::Fix(number) => unsupported(format!(
+                "a QA loop has no word for a failed fix: nothing was recorded. Fix what review {number} found, then `piton finish \
+                 {} --run {}`; or `piton pause {}`",
+                outcome.step,
+                self.id(),
+                self.id()
+            )),
             Target::Escalation => {
                 unsupported(format!("the user decides: `piton approve escalation --run {}`", self.id()))
             }
@@ -130,8 +136,9 @@ impl Writer<'_> {
             Some(ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected) => false,
             Some(ReviewVerdict::ApprovedWithConditions) => {
                 return unsupported(format!(
-                    "a QA loop has no conditional approval: `piton finish review-{number} --verdict APPROVED` or `--verdict \
-                     REJECTED`"
+                    "a QA loop has no conditional approval: `piton finish review-{number} --run {} --verdict VERDICT` with \
+                     APPROVED or REJECTED",
+                    self.id()
                 ));
             }
             // A review that failed to run is not a rejection.
@@ -186,7 +193,7 @@ impl Writer<'_> {
         self.editor.set_text("/escalationReason", &format!("{number} of {max} reviews were used"))
     }
 
-    /// Records that a review or fix ended without a result; it is retried in the same iteration.
+    /// Records that a review ended without a result; it is retried in the same iteration.
     fn record_interruption(&mut self, number: u64, outcome: &Outcome) -> Result<(), EditError> {
         let reason = outcome_text(outcome).unwrap_or_else(|| format!("{} failed", outcome.step));
         if self.is_prose {

@@ -252,7 +252,7 @@ impl ProdigySession {
                 ..WorkspaceRecord::default()
             },
             follow_up: None,
-            records: Records::NONE,
+            records: Records::RESUME,
             interruption: None,
             mode: None,
             interrupted_at: None,
