@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::age::age;
 use super::choose::Chooser;
+use super::choose::Chosen;
 use super::command;
 use super::graph::Graph;
 use super::next::Planner;
@@ -104,7 +105,9 @@ impl PlanInputs<'_> {
         let mut reconciled = reconcile(run, &graph, evidence, &load_findings);
         let mut doubts = std::mem::take(&mut reconciled.findings);
         let reconciled = ReconciledRun::of(run, &graph, &reconciled);
-        let mut chosen = Chooser { reconciled, options }.choose();
+        // Nothing of an archived run continues.
+        let is_archived = run.status == RunStatus::Archived;
+        let mut chosen = if is_archived { Chosen::default() } else { Chooser { reconciled, options }.choose() };
         let (age, mut age_findings) = age(run, evidence, options);
         let mut findings = load_findings;
         findings.append(&mut doubts);
@@ -116,8 +119,8 @@ impl PlanInputs<'_> {
         let planner = Planner::new(reconciled, options, &findings);
         let done = reconciled.effective_statuses.iter().filter(|effective_status| effective_status.is_over()).count();
         let all_over = done == run.steps.len() && chosen.choices.is_empty() && !chosen.dependencies_unmet;
-        let next = planner.next(&chosen, all_over);
-        if all_over && next.is_empty() {
+        let next = if is_archived { Vec::new() } else { planner.next(&chosen, all_over) };
+        if is_archived || (all_over && next.is_empty()) {
             // The run is over: its age and workspace no longer matter.
             findings.retain(|finding| !matters_only_to_resume(finding.code));
         }
@@ -127,7 +130,7 @@ impl PlanInputs<'_> {
         let unattended = self.is_unattended(verdict, &next, &age, &findings);
         let handed = next.first().map(|next| handed(run, &graph, &evidence.statements, &next.step)).unwrap_or_default();
         let input = QuestionInput { reconciled, header: &header, verdict, next: &next, findings: &findings, options };
-        let question = if unattended { None } else { question(&input) };
+        let question = if unattended || is_archived { None } else { question(&input) };
         let plan = Plan {
             run: header,
             verdict,
@@ -161,6 +164,9 @@ impl PlanInputs<'_> {
     }
 
     fn verdict(&self, next: &[Next], all_over: bool, findings: &[Finding]) -> Verdict {
+        if self.run.status == RunStatus::Archived {
+            return if all_over { Verdict::Complete } else { Verdict::Nothing };
+        }
         let blocking = findings.iter().any(|finding| finding.severity == Severity::Blocking);
         let verifies = next.iter().any(|next| next.action == Action::Verify);
         let needs_confirmation =

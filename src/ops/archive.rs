@@ -30,7 +30,8 @@ pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report, OpError
     if let (Some(run), false) = (&opened.loaded.run, yes) {
         let planned = plan::planned(ctx, &opened, run, &PlanRequest::default())?;
         // Who aborted a run has decided that its open steps stay open.
-        if planned.plan.verdict != Verdict::Complete && run.status != RunStatus::Aborted {
+        let is_over = matches!(run.status, RunStatus::Aborted | RunStatus::Archived);
+        if planned.plan.verdict != Verdict::Complete && !is_over {
             let open = planned.plan.progress.total - planned.plan.progress.done;
             let id = engine::quoted(run.id.as_str());
             return Err(OpError::NotConfirmed {
@@ -40,7 +41,7 @@ pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report, OpError
         }
     }
     if opened.loaded.run.is_none() && !yes {
-        let path = engine::quoted(location.candidate.state.as_str());
+        let path = engine::quoted(&format!("./{}", location.candidate.state));
         return Err(OpError::NotConfirmed {
             message: format!(
                 "{} cannot be read; archiving it may lose work that `restore` could bring back",

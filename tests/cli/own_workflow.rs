@@ -240,7 +240,7 @@ fn a_step_without_what_it_declares_is_not_finished() {
         let refused = piton(&sandbox, &["finish", "a"]).expect_code(1);
         assert_eq!(refused.at("/error/message"), format!("declared outputs of a are not valid: {problems}"));
         let hints = [
-            "fix that, then: piton finish a --run demo --status completed",
+            "fix that, then: `piton finish a --run demo --status completed`",
             "piton finish a --run demo --status failed --error TEXT",
             "piton override a --run demo --by NAME --note WHY",
         ];

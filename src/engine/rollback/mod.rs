@@ -72,8 +72,7 @@ fn with_dependents(
 pub(crate) fn check_writable(run: &Run) -> Result<(), Refusal> {
     if run.status == RunStatus::Archived {
         let message = format!("run {} is archived; an archive is read, never written", run.id);
-        let plan = command::on_run("plan", &run.id, "");
-        let hints = vec![format!("move its folder back to where its runs are, then: {plan}")];
+        let hints = vec!["move its folder back to where its runs are; then it continues".to_owned()];
         return Err(Refusal { kind: RefusalKind::No, message, hints });
     }
     if !run.writable {

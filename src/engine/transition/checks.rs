@@ -142,7 +142,7 @@ impl TransitionCheck<'_> {
         let (id, run) = (&step.id, &self.reconciled.run.id);
         let message = format!("declared outputs of {id} are not valid: {}", problems.join("; "));
         let hints = [
-            format!("fix that, then: {}", command::finish(step, run)),
+            format!("fix that, then: `{}`", command::finish(step, run)),
             self.command("finish", id, " --status failed --error TEXT"),
             self.decision("override", id),
         ];
@@ -233,7 +233,11 @@ impl TransitionCheck<'_> {
             return Ok(());
         }
         let message = format!("run {} was aborted; a person decides whether it continues", run.id);
-        Err(refuse(RefusalKind::Person, message, [command::on_run("resume", &run.id, " --force")]))
+        let hint = match run.records.resume {
+            true => command::on_run("resume", &run.id, " --force"),
+            false => "its format cannot take that back: start it again with its own command".to_owned(),
+        };
+        Err(refuse(RefusalKind::Person, message, [hint]))
     }
 
     /// Refuses a resume that records more than the evidence shows.
@@ -254,7 +258,7 @@ impl TransitionCheck<'_> {
         let run = self.reconciled.run;
         if run.degraded {
             let message = format!("{} cannot be read after the repair either", run.id);
-            return Err(refuse(RefusalKind::No, message, ["piton restore".to_owned()]));
+            return Err(refuse(RefusalKind::No, message, [command::on_run("restore", &run.id, "")]));
         }
         Ok(())
     }
@@ -264,7 +268,7 @@ impl TransitionCheck<'_> {
         let found = self.reconciled.graph.position(id);
         found.map(|at| (at, &run.steps[at])).ok_or_else(|| {
             let message = format!("run {} has no step {id}", run.id);
-            refuse(RefusalKind::NotFound, message, [format!("{} lists them", self.plan())])
+            refuse(RefusalKind::NotFound, message, [format!("`{}` lists them", self.plan())])
         })
     }
 

@@ -12,6 +12,7 @@ use crate::engine::refusal::Refusal;
 use crate::engine::refusal::RefusalKind;
 use crate::engine::refusal::refuse;
 use crate::engine::reports::refusal_of;
+use crate::engine::rollback;
 use crate::model::Decision;
 use crate::model::DecisionKind;
 use crate::model::Evidence;
@@ -50,6 +51,7 @@ impl TransitionCheck<'_> {
             return Err(refuse(RefusalKind::Usage, message, [self.plan()]));
         };
         let (at, step) = self.find(&id)?;
+        rollback::check_writable(self.reconciled.run)?;
         self.check_not_aborted()?;
         if !step.recorded {
             let message = format!("{id} ({}) is read from files that Piton does not write", step.title);

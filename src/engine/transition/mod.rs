@@ -93,14 +93,7 @@ pub(crate) fn admit(
 }
 
 fn admit_checked(check: &TransitionCheck<'_>, Change { at, kind }: Change) -> Result<Admitted, Refusal> {
-    if !check.reconciled.run.writable {
-        let id = &check.reconciled.run.id;
-        return Err(refuse(
-            RefusalKind::Newer,
-            format!("run {id} was written by a newer version of its format; it is read, never written"),
-            ["update piton, then try again".to_owned()],
-        ));
-    }
+    rollback::check_writable(check.reconciled.run)?;
     let verdict = match kind {
         // The dialect refuses it and says what to do instead.
         ref kind if check.is_unrecorded(kind) => Ok(Admission::Admit(kind.clone())),
@@ -227,6 +220,7 @@ impl TransitionCheck<'_> {
 
     fn finish(&self, mut outcome: Outcome) -> Result<Admission, Refusal> {
         let (at, step) = self.find(&outcome.step)?;
+        self.check_not_aborted()?;
         let part = outcome.part.as_ref().map(|part| find_part(step, part)).transpose()?;
         outcome.step = step.id.clone();
         outcome.status = agreed_status(&outcome)?;
@@ -289,10 +283,6 @@ impl TransitionCheck<'_> {
         let completes = outcome.status == Status::Completed;
         if effective_status == EffectiveStatus::Unreadable {
             return Err(self.unreadable(step));
-        }
-        // How a running step ended is still worth knowing after the run was aborted.
-        if step.status != Status::InProgress || outcome.status == Status::WaitingApproval {
-            self.check_not_aborted()?;
         }
         if step.kind == StepKind::Container && effective_status != EffectiveStatus::Verify {
             let message = format!("{id} is done when its child steps are");

@@ -417,7 +417,7 @@ fn an_unknown_step_is_not_found() {
         let refusal = refused(&run, &[EffectiveStatus::Open], change, FORCE);
         assert_eq!(refusal.kind, RefusalKind::NotFound);
         assert_eq!(refusal.message, "run R has no step X");
-        assert_eq!(refusal.hints, ["piton plan R lists them"]);
+        assert_eq!(refusal.hints, ["`piton plan R` lists them"]);
     }
 }
 

@@ -80,9 +80,32 @@ fn a_finished_session_goes_to_the_archives_and_no_task_is_called_done_on_the_way
     assert_eq!(session.sandbox.read(".workflow/archives/WFS-x/.task/IMPL-2.json"), task);
     let state = session.sandbox.read_json(".workflow/archives/WFS-x/workflow-session.json");
     assert_eq!((&state["status"], &state["archived_at"]), (&json!("active"), &json!(NOW)));
-    let plan = session.plan("WFS-x").expect_code(0);
-    assert_eq!(next(&plan), ["run IMPL-2"], "what is open in the archive is still open");
+    let plan = session.plan("WFS-x").expect_code(3);
+    assert_eq!((plan.at("/data/verdict"), plan.at("/data/commands/begin")), (json!("nothing"), json!(null)), "{plan}");
+    assert_eq!(plan.at("/data/steps/pending"), json!(["IMPL-2"]), "what is open in the archive is still open");
     assert_eq!(plan.at("/data/run/state_files/0"), ".workflow/archives/WFS-x/workflow-session.json");
+    let before = session.sandbox.tree().without(".piton");
+    for change in [
+        "begin IMPL-2",
+        "finish IMPL-1 --status failed",
+        "redo IMPL-1 --by Ada --note again",
+        "override IMPL-2 --by Ada --note go",
+        "skip IMPL-2 --reason why",
+        "pause",
+        "abort --by Ada --reason why",
+        "complete --force",
+        "restore --yes",
+        "rollback --to 0 --yes",
+    ] {
+        let mut words: Vec<&str> = change.split(' ').collect();
+        let named = matches!(words[0], "restore" | "rollback");
+        words.extend(if named { &["WFS-x"][..] } else { &["--run", "WFS-x"] });
+        let refused = session.sandbox.piton(words).run().expect_code(1);
+        let message = "run WFS-x is archived; an archive is read, never written";
+        assert_eq!(refused.at("/error/message"), message, "{change}");
+    }
+    session.ok("archive WFS-x");
+    assert_eq!(before.changes(&session.sandbox.tree().without(".piton")), [""; 0]);
 }
 
 #[test]
