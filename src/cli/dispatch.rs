@@ -187,7 +187,7 @@ fn change_ctx(global: &Global, run: Option<&String>, change: &ChangeRequest) -> 
     ProjectContext::open(&Request { step, ..request(global, run) })
 }
 
-fn plan_request(flags: &args::PlanFlags) -> PlanRequest {
+pub(super) fn plan_request(flags: &args::PlanFlags) -> PlanRequest {
     let part = |pair: &Option<Vec<String>>| match pair.as_deref() {
         Some([part, step]) => Some((part.clone(), step.clone())),
         Some(_) | None => None,

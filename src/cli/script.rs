@@ -7,6 +7,7 @@ use super::args::Format;
 use super::args::Global;
 use super::args::Resume;
 use super::args::Run;
+use super::dispatch::plan_request;
 use super::error;
 use super::error::CliError;
 use super::output;
@@ -66,19 +67,7 @@ pub(super) fn run(global: &Global, run: &Run) -> Exit {
 pub(super) fn resume(global: &Global, resume: &Resume, (home, session): (&Utf8Path, &str)) -> Exit {
     let screen = Screen::of(global, resume.events);
     let flags = &resume.flags;
-    let unused = [
-        (flags.retry.is_some(), "--retry"),
-        (flags.to_step.is_some(), "--to-step"),
-        (flags.parallel, "--parallel"),
-        (flags.if_dependencies_met, "--if-dependencies-met"),
-        (flags.refresh_analysis, "--refresh-analysis"),
-        (flags.from_step.is_some(), "--from-step"),
-        (flags.retry_step.is_some(), "--retry-step"),
-        (flags.skip_step.is_some(), "--skip-step"),
-        (flags.from.len() > 1, "--from with several steps"),
-    ];
-    if let Some((_, flag)) = unused.iter().find(|(is_given, _)| *is_given) {
-        let message = format!("{flag} does not apply to a session of `piton run`; use --from, --skip or --force");
+    if let Some(message) = plan_request(flags).not_for_a_session() {
         return screen.refuse(&CliError::usage(message));
     }
     let asked = ResumeOptions {

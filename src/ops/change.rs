@@ -16,6 +16,7 @@ use super::record;
 use super::report::Body;
 use super::report::CheckpointReport;
 use super::report::Report;
+use super::restore;
 use super::select;
 use crate::dialect::StateHome;
 use crate::dialect::by_id;
@@ -187,7 +188,8 @@ impl<'a> LockedRun<'a> {
             store::set_tail_aside(&lock, &path, sound, clock.now)?;
             files = read();
         }
-        Ok(Self { ctx, lock, opened: OpenedRun::new(location.candidate.clone(), files) })
+        let opened = OpenedRun::new(location.candidate.clone(), files);
+        Ok(Self { ctx, lock, opened: restore::offer_what_works(ctx, opened) })
     }
 
     /// Loads the run again, after a change was written. The old data is dropped first, so that a large run is never in memory

@@ -5,10 +5,14 @@ use serde_json::Value;
 use super::OpError;
 use super::project_context::OpenedRun;
 use super::project_context::located_message;
+use super::restore;
+use crate::dialect::EditError;
 use crate::dialect::additions;
 use crate::engine;
 use crate::engine::Admitted;
 use crate::engine::ChangeLimits;
+use crate::engine::Refusal;
+use crate::engine::RefusalKind;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Edit;
@@ -16,6 +20,7 @@ use crate::model::EditKind;
 use crate::model::Evidence;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::Run;
 use crate::schema;
 
 /// A change that was admitted.
@@ -51,14 +56,35 @@ impl OpenedRun {
             Admitted::Already(message) => return Ok(ChangeDraft::Already(message)),
         };
         check_change(&change)?;
-        let mut edits =
-            if is_kept_in_reports(&change) { Vec::new() } else { self.dialect.edit(&self.files, &change)? };
+        let mut edits = match is_kept_in_reports(&change) {
+            true => Vec::new(),
+            false => self.dialect.edit(&self.files, &change).map_err(|error| self.not_written(run, error))?,
+        };
         edits.retain(Edit::changes_something);
         for edit in &edits {
             self.check_understood(edit)?;
             self.check_schema(edit)?;
         }
         Ok(ChangeDraft::Checkpoint(PreparedChange { change, edits, findings }))
+    }
+
+    /// Adds to an error of the dialect what to do about it, for this run.
+    fn not_written(&self, run: &Run, error: EditError) -> OpError {
+        let message = error.to_string();
+        let plan = format!("piton plan {}", engine::quoted(run.id.as_str()));
+        match error {
+            EditError::Unsupported(_) => {
+                OpError::Refused(Refusal { kind: RefusalKind::No, message, hints: vec![plan] })
+            }
+            EditError::Missing { .. } => OpError::Irreparable { message, hints: vec![plan], findings: Vec::new() },
+            EditError::Unreadable { .. } => {
+                let findings = self.loaded.findings.iter().filter(|finding| restore::says_unreadable(finding.code));
+                let findings: Vec<Finding> = findings.cloned().collect();
+                let ways = findings.iter().filter_map(|finding| finding.fix.clone());
+                OpError::Irreparable { message, hints: ways.collect(), findings }
+            }
+            EditError::Register { .. } => OpError::Edit(error),
+        }
     }
 
     /// Refuses to overwrite a field that could not be understood: its value would only survive in the history.

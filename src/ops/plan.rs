@@ -8,6 +8,7 @@ use super::project_context::ProjectContext;
 use super::report::Body;
 use super::report::PlanReport;
 use super::report::Report;
+use super::restore;
 use super::select;
 use crate::dialect::StateHome;
 use crate::engine;
@@ -43,9 +44,33 @@ pub(crate) struct PlanRequest {
     pub(crate) skip_part: Option<(String, String)>,
 }
 
+impl PlanRequest {
+    /// Returns why it cannot be about a session of `run`; `None` if it can.
+    pub(crate) fn not_for_a_session(&self) -> Option<String> {
+        let unused = [
+            (self.retry.is_some(), "--retry"),
+            (self.to_step.is_some(), "--to-step"),
+            (self.parallel, "--parallel"),
+            (self.if_dependencies_met, "--if-dependencies-met"),
+            (self.refresh_analysis, "--refresh-analysis"),
+            (self.from_part.is_some(), "--from-step"),
+            (self.retry_part.is_some(), "--retry-step"),
+            (self.skip_part.is_some(), "--skip-step"),
+            (self.from.len() > 1, "--from with several steps"),
+        ];
+        let (_, flag) = unused.iter().find(|(is_given, _)| *is_given)?;
+        Some(format!("{flag} does not apply to a session of `piton run`; use --from, --skip or --force"))
+    }
+}
+
 /// Plans the requested run.
 pub(crate) fn plan(ctx: &ProjectContext, request: &PlanRequest, detail: PlanDetail) -> Result<Report, OpError> {
     let opened = select::select(ctx)?;
+    if opened.dialect.state_home() == StateHome::Home
+        && let Some(message) = request.not_for_a_session()
+    {
+        return Err(OpError::Usage { message, hints: Vec::new() });
+    }
     let planned = planned(ctx, &opened, opened.run()?, request)?;
     Ok(report(opened, planned, detail))
 }
@@ -83,6 +108,7 @@ pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, optio
         planned.plan.commands.begin = None;
         planned.plan.question = planned.plan.question.and_then(|question| of_session(question, &planned.plan.commands));
     }
+    restore::offer_only_repair(&mut planned);
     // The question of a preflight is the same for all systems.
     if options.mode != Mode::Preflight
         && let Some(question) = opened.dialect.question(run, &planned.plan, &planned.findings)

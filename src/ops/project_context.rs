@@ -285,7 +285,8 @@ impl ProjectContext {
     pub(crate) fn read(&self, location: &RunLocation) -> Result<OpenedRun, OpError> {
         let files = store::file_set(&self.project, &location.root, &location.candidate, self.clock)?;
         let opened = OpenedRun::new(location.candidate.clone(), files);
-        Ok(if opened.loaded.run.is_none() { restore::shown_from_history(opened) } else { opened })
+        let opened = if opened.loaded.run.is_none() { restore::shown_from_history(opened) } else { opened };
+        Ok(restore::offer_what_works(self, opened))
     }
 
     /// Returns the location of a run after a change, which may have moved its state.

@@ -19,6 +19,8 @@ use super::restore;
 use super::restore::Version;
 use super::select;
 use crate::dialect::EditError;
+use crate::dialect::StateHome;
+use crate::dialect::by_id;
 use crate::engine;
 use crate::engine::Admitted;
 use crate::engine::ChangeLimits;
@@ -145,7 +147,7 @@ fn from_checkpoint(
 fn no_version(ctx: &ProjectContext, opened: &OpenedRun, error: OpError) -> OpError {
     let OpError::Unreadable { message, findings } = error else { return error };
     let path = run_word(&opened.candidate);
-    let archive_hint = format!("correct the file by hand, or archive it: piton archive {path} --yes");
+    let archive_hint = format!("correct the file by hand, or archive it: `piton archive {path} --yes`");
     let rebuilt = opened.dialect.reconstruct(&opened.files, &traces(ctx, opened), ctx.clock.now);
     let hints = match rebuilt {
         Ok(_) => vec![format!("piton repair {path} --from-evidence"), archive_hint],
@@ -224,7 +226,7 @@ fn not_rebuilt(opened: &OpenedRun, error: &EditError, report: &RepairReport) -> 
     let path = run_word(&opened.candidate);
     let restore = report.versions.iter().find(|version| version.readable);
     let mut hints: Vec<String> = restore.map(|_| format!("piton restore {path}")).into_iter().collect();
-    hints.push(format!("correct the file by hand, or archive it: piton archive {path} --yes"));
+    hints.push(format!("correct the file by hand, or archive it: `piton archive {path} --yes`"));
     OpError::Irreparable {
         message: format!("{} cannot be rebuilt from evidence: {error}", opened.candidate.state),
         hints,
@@ -261,5 +263,9 @@ fn written(location: &RunLocation, report: &mut RepairReport) {
 
 /// Returns the argument that names the run in a command, even if its id is unreadable.
 fn run_word(candidate: &Candidate) -> String {
-    engine::quoted(&format!("./{}", candidate.state))
+    match by_id(candidate.dialect).state_home() {
+        StateHome::Project => engine::quoted(&format!("./{}", candidate.state)),
+        // The records of a session are in no project.
+        StateHome::Home => engine::quoted(&candidate.name),
+    }
 }

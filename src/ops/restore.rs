@@ -12,17 +12,23 @@ use super::report::Report;
 use super::report::RestoreReport;
 use super::run_history::RunHistory;
 use super::select;
+use super::start;
+use crate::dialect::StateHome;
 use crate::engine;
 use crate::engine::EffectiveStatus;
+use crate::engine::Planned;
 use crate::model::Content;
 use crate::model::Edit;
 use crate::model::FileEntry;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::FinishedTrace;
+use crate::model::ReadProblem;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::StepId;
 use crate::model::Timestamp;
+use crate::model::Traces;
 use crate::store;
 
 /// A version that could be restored.
@@ -71,6 +77,9 @@ pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Resu
     let locked = LockedRun::open(ctx, &location)?;
     locked.check_not_driven()?;
     locked.check_readable(&location.candidate.state)?;
+    if let Some(run) = locked.opened.loaded.run.as_ref().filter(|run| !run.degraded) {
+        engine::rollback::check_writable(run).map_err(OpError::Refused)?;
+    }
     if let Some(past) = locked.opened.dialect.journal_checkpoints(&locked.opened.files) {
         let id = to.unwrap_or_default();
         if !past.iter().any(|one| one.id == id) {
@@ -174,7 +183,7 @@ pub(super) fn newest_readable(opened: &OpenedRun) -> Result<Version, OpError> {
         }
     }
     backup(opened).filter(|version| is_sound(&with_files(opened, version))).ok_or_else(|| {
-        let path = engine::quoted(opened.candidate.state.as_str());
+        let path = engine::quoted(&format!("./{}", opened.candidate.state));
         let instead = format!("correct the file by hand, or archive it: `piton archive {path} --yes`");
         // The fix of these findings is to restore the file, which just failed.
         let findings = opened.loaded.findings.iter().cloned().map(|finding| finding.fix(instead.clone()));
@@ -183,6 +192,48 @@ pub(super) fn newest_readable(opened: &OpenedRun) -> Result<Version, OpError> {
             findings: findings.collect(),
         }
     })
+}
+
+/// Replaces the fixes for unreadable files if no checkpoint can be restored, by what works instead.
+pub(super) fn offer_what_works(ctx: &ProjectContext, mut opened: OpenedRun) -> OpenedRun {
+    let is_denied = |finding: &Finding| {
+        finding.file.as_ref().and_then(|path| opened.files.problem(path)) == Some(ReadProblem::Permission)
+    };
+    let about = |finding: &Finding| says_unreadable(finding.code) && !is_denied(finding);
+    let is_session = opened.dialect.state_home() == StateHome::Home;
+    if is_session || !opened.loaded.findings.iter().any(about) || newest_readable(&opened).is_ok() {
+        return opened;
+    }
+    let records = store::records(&opened.files.root, &opened.files.data_dir);
+    let finished = records.into_iter().map(|record| FinishedTrace { step: record.step, at: record.at }).collect();
+    let traces = Traces { finished, commits: Vec::new() };
+    let run = engine::quoted(&format!("./{}", opened.candidate.state));
+    let by_hand = "correct the file by hand";
+    let fix = if opened.dialect.reconstruct(&opened.files, &traces, opened.files.clock.now).is_ok() {
+        format!("{by_hand}, or rebuild it: `piton repair {run} --from-evidence`")
+    } else if opened.loaded.run.is_none() {
+        let again = start::again(ctx, &opened).map(|start| format!("; or start again: `{start} --archive`"));
+        format!("{by_hand}, or archive it: `piton archive {run} --yes`{}", again.unwrap_or_default())
+    } else {
+        by_hand.to_owned()
+    };
+    let fixed: Vec<usize> =
+        opened.loaded.findings.iter().enumerate().filter(|(_, finding)| about(finding)).map(|(at, _)| at).collect();
+    for at in fixed {
+        opened.loaded.findings[at].fix = Some(fix.clone());
+    }
+    opened
+}
+
+/// Takes the commands out of the plan of a state that cannot be read, besides those that make it readable: the others are refused.
+pub(super) fn offer_only_repair(planned: &mut Planned) {
+    if !planned.findings.iter().any(|finding| finding.code == FindingCode::StateUnreadable) {
+        return;
+    }
+    let mends = |code: FindingCode| says_unreadable(code) || code == FindingCode::RestoredFromHistory;
+    planned.findings.iter_mut().filter(|finding| !mends(finding.code)).for_each(|finding| finding.fix = None);
+    planned.plan.commands.begin = None;
+    planned.plan.commands.resume = None;
 }
 
 /// Loads the newest readable checkpoint of a run whose state is unreadable, with a finding that says so: the plan stays
@@ -194,9 +245,9 @@ pub(super) fn shown_from_history(opened: OpenedRun) -> OpenedRun {
         let mut shown = with_files(&opened, &Version { name: entry.id.clone(), files });
         let Some(run) = shown.loaded.run.as_mut().filter(|run| !run.degraded) else { continue };
         run.degraded = true;
-        let path = engine::quoted(opened.files.state.as_str());
+        let path = engine::quoted(&format!("./{}", opened.files.state));
         let message = format!("shown as of checkpoint {}, before {} at {}", entry.id, entry.change, entry.at);
-        let found = Finding::new(FindingCode::RestoredFromHistory, message).fix(format!("piton restore ./{path}"));
+        let found = Finding::new(FindingCode::RestoredFromHistory, message).fix(format!("piton restore {path}"));
         let mut findings = opened.loaded.findings.clone();
         findings.push(found);
         findings.append(&mut shown.loaded.findings);

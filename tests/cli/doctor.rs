@@ -38,7 +38,7 @@ fn a_broken_run_is_a_problem_with_a_way_out() {
     let output = sandbox.piton(["doctor"]).run().expect_code(1);
     let run = check(&output, "run user-auth");
     assert_eq!(run["result"], "problem");
-    assert!(run["fix"].as_str().unwrap().contains("piton restore"), "{run}");
+    assert!(run["fix"].as_str().unwrap().contains("piton archive ./"), "{run}");
     assert_eq!(check(&output, "run WFS-user-auth")["result"], "ok");
     assert_eq!(before.changes(&sandbox.tree()), [] as [&str; 0]);
 }

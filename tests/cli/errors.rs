@@ -66,7 +66,7 @@ const CASES: [Case; 12] = [
         project: truncated,
         words: &["plan"],
         says: ".workflow-state.json",
-        hints: "piton restore",
+        hints: "piton archive",
     },
     Case {
         code: 4,
@@ -74,7 +74,7 @@ const CASES: [Case; 12] = [
         project: truncated,
         words: &["begin", "2:3"],
         says: ".workflow-state.json",
-        hints: "piton restore",
+        hints: "piton archive",
     },
     Case { code: 5, name: "newer-format", project: newer, words: &["begin", "2:3"], says: "newer", hints: "piton" },
     Case {

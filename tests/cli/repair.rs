@@ -226,7 +226,7 @@ fn a_refusal_names_what_to_do() {
     assert_eq!(bare.at("/error/code"), "unreadable");
     assert_eq!(
         bare.at("/error/hints"),
-        json!(["correct the file by hand, or archive it: piton archive ./.aios/epic-5-state.yaml --yes"])
+        json!(["correct the file by hand, or archive it: `piton archive ./.aios/epic-5-state.yaml --yes`"])
     );
     let rebuilt = sandbox.piton(["repair", "--from-evidence"]).run().expect_code(4);
     assert!(rebuilt.stdout.contains("no execution plan of epic 5 can be read"), "{rebuilt}");

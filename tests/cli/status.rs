@@ -28,5 +28,5 @@ fn an_unreadable_state_has_a_status_too() {
     let sandbox = projects::nine_step();
     sandbox.file(NINE_STEP, "");
     let output = sandbox.piton(["status"]).run().expect_code(4);
-    assert!(output.stdout.contains("the file is empty") && output.stdout.contains("piton restore"), "{output}");
+    assert!(output.stdout.contains("the file is empty") && output.stdout.contains("`piton archive ./"), "{output}");
 }

@@ -291,8 +291,10 @@ pub(super) fn notices(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notic
     }
     let id = quoted(run.id.as_str());
     // A state that contradicts itself names no reliable phase to start from.
-    let is_lost =
-        |finding: &Finding| finding.severity == Severity::Blocking && finding.code == FindingCode::StateCorrupt;
+    let is_lost = |finding: &Finding| match finding.code {
+        FindingCode::StateCorrupt => finding.severity == Severity::Blocking,
+        code => code == FindingCode::StateUnreadable,
+    };
     let open = run.position.as_ref().or_else(|| run.steps.first().map(|step| &step.id));
     let open = open.filter(|_| !findings.iter().any(is_lost));
     let mut notices = Vec::new();

@@ -9,6 +9,7 @@ use crate::model::Plan;
 use crate::model::Run;
 use crate::model::StepId;
 use crate::model::Verdict;
+use crate::model::quoted;
 
 /// Message for a project with the system's folder but no session.
 pub(super) const NO_SESSION: &str = "No active workflow session found";
@@ -20,18 +21,20 @@ const SHOWN: usize = 3;
 /// Returns the messages that apply to a plan.
 pub(super) fn notices(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notice> {
     let mut notices: Vec<Notice> = Vec::new();
-    let id = raw::line(run.id.as_str());
+    let id = quoted(run.id.as_str());
     let of = |code: FindingCode| findings.iter().filter(move |finding| finding.code == code);
     let steps = |code: FindingCode| of(code).filter_map(|finding| finding.step.as_ref()).take(SHOWN);
     if of(FindingCode::SessionUnreadable).next().is_some() {
-        let hint = format!("Use: piton restore {id}, or correct the file; the tasks are planned without it");
+        let fix = of(FindingCode::SessionUnreadable).find_map(|finding| finding.fix.clone()).unwrap_or_default();
+        let hint = format!("Use: {fix}");
         notices.push(notice("⚠️ Session state corrupted or inconsistent".to_owned(), hint));
     }
     for step in steps(FindingCode::AttemptLimit) {
         let failures = run.step(step).map_or(0, |step| step.failures);
         let hint = format!(
-            "Manual Review Required: Check {}; then piton resume {id} --skip {step} to continue",
-            failure_analysis(run, step)
+            "Manual Review Required: Check {}; then `piton resume {id} --skip {}` to continue",
+            failure_analysis(run, step),
+            quoted(step.as_str())
         );
         notices.push(notice(format!("❌ Task {step} failed {failures} times"), hint));
     }
@@ -52,7 +55,7 @@ pub(super) fn notices(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notic
     }
     let conflict = of(FindingCode::DependencyCycle).chain(of(FindingCode::DependencyDangling)).next();
     if let Some(step) = conflict.and_then(|finding| finding.step.as_ref()) {
-        let hint = format!("Use: piton resume {id} --skip {step} to bypass blockers");
+        let hint = format!("Use: `piton resume {id} --skip {}` to bypass blockers", quoted(step.as_str()));
         notices.push(notice("❌ Task dependency chain has conflicts".to_owned(), hint));
     } else if plan.verdict == Verdict::Blocked && of(FindingCode::DependencyBlock).next().is_some() {
         let hint = "the findings name the causes".to_owned();

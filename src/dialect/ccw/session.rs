@@ -12,6 +12,7 @@ use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::RunStatus;
 use crate::model::Timestamp;
+use crate::model::quoted;
 
 /// The content of the session file; without one, everything is empty.
 #[derive(Debug)]
@@ -71,9 +72,10 @@ impl Session {
             Err(error) => {
                 let message = format!("the session file does not parse: {}", error.message);
                 let finding = Finding::new(FindingCode::SessionUnreadable, message).at(path);
-                let finding = finding.line(error.line, Some(error.column)).fix(
-                    "correct the file by hand, or `piton restore` an earlier checkpoint; the tasks are planned without it",
-                );
+                let run = path.parent().map(|dir| quoted(&format!("./{dir}"))).unwrap_or_default();
+                let finding = finding.line(error.line, Some(error.column)).fix(format!(
+                    "correct the file by hand, or restore a checkpoint: `piton restore {run}`; the tasks are planned without it"
+                ));
                 Self { value: Value::Null, is_unreadable: true, findings: vec![finding] }
             }
         }

@@ -26,6 +26,7 @@ use crate::model::RelPath;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
+use crate::model::quoted;
 
 /// A task as found.
 #[derive(Debug)]
@@ -171,8 +172,10 @@ impl Tasks {
         let id = StepId::new(stem(path));
         let finding =
             Finding::new(FindingCode::PartUnreadable, format!("the task file of {id} cannot be used: {problem}"));
-        let finding =
-            finding.at(path).on(&id).fix("correct the file by hand, or `piton restore` an earlier checkpoint");
+        let session = path.parent().and_then(|tasks| tasks.parent());
+        let run = session.map(|session| quoted(&format!("./{session}"))).unwrap_or_default();
+        let fix = format!("correct the file by hand, or restore a checkpoint: `piton restore {run}`");
+        let finding = finding.at(path).on(&id).fix(fix);
         self.findings.push(match position {
             Some((line, column)) => finding.line(line, Some(column)),
             None => finding,

@@ -19,6 +19,7 @@ use crate::model::FindingCode;
 use crate::model::RelPath;
 use crate::model::Timestamp;
 use crate::model::clean_line;
+use crate::model::quoted;
 
 const TASKS: usize = 20_000;
 /// The field name is not documented.
@@ -65,7 +66,10 @@ impl Execution {
             match JsonFile::open(files, &layout.execution) {
                 Ok(source) => Presence::Read(Box::new(source)),
                 Err(finding) => {
-                    let fix = "correct it by hand, or `piton restore` an earlier checkpoint; it is not overwritten";
+                    let run = quoted(&format!("./{}", files.state));
+                    let fix = format!(
+                        "correct it by hand, or restore a checkpoint: `piton restore {run}`; it is not overwritten"
+                    );
                     let finding = Finding { code: FindingCode::PartUnreadable, ..finding.fix(fix) };
                     findings.push(Finding { severity: finding.code.severity(), ..finding });
                     Presence::Unreadable

@@ -100,7 +100,7 @@ fn a_list_that_takes_no_entry_is_left_alone_and_so_is_the_session() {
         );
         assert_eq!(
             refused.at("/error/hints"),
-            json!([format!("correct {MANIFEST} or move it away, then: piton archive")])
+            json!([format!("correct {MANIFEST} or move it away, then archive again")])
         );
         assert_eq!(before.changes(&session.sandbox.tree().without(".piton")), [""; 0], "{text}");
         session.sandbox.remove(MANIFEST);

@@ -37,7 +37,11 @@ fn corrupted_session_state() {
     session.file("workflow-session.json", "{").tasks(&[("IMPL-1", "pending", &[])]);
     says(
         &session,
-        &["⚠️ Session state corrupted or inconsistent", "→ Use: piton restore WFS-x", "workflow-session.json:1:1"],
+        &[
+            "⚠️ Session state corrupted or inconsistent",
+            "→ Use: correct the file by hand, or rebuild it: `piton repair ./.workflow/active/WFS-x --from-evidence`",
+            "workflow-session.json:1:1",
+        ],
     );
 }
 
@@ -49,7 +53,7 @@ fn conflicts_in_the_dependency_chain() {
         &session,
         &[
             "❌ Task dependency chain has conflicts",
-            "→ Use: piton resume WFS-x --skip IMPL-1 to bypass blockers",
+            "→ Use: `piton resume WFS-x --skip IMPL-1` to bypass blockers",
             "Verdict",
         ],
     );
@@ -67,7 +71,7 @@ fn repeated_failures() {
         &[
             "❌ Task impl-1.2 failed 3 times",
             "→ Manual Review Required: Check .workflow/active/WFS-x/.summaries/impl-1.2-failure-analysis.md; \
-             then piton resume WFS-x --skip impl-1.2 to continue",
+             then `piton resume WFS-x --skip impl-1.2` to continue",
         ],
     );
     session.ok("resume WFS-x --skip impl-1.2 --yes");

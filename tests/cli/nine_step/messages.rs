@@ -17,8 +17,8 @@ fn nothing_found_says_where_to_look_and_how_to_begin() {
     ----- stderr -----
     ❌ No interrupted workflow found.
     → searched $ROOT
-    → to look elsewhere: piton --project DIR list
-    → to start one: piton start nine-step --feature NAME, or /workflow-exec
+    → to look elsewhere: `piton --project DIR list`
+    → to start one: `piton start nine-step --feature NAME`, or /workflow-exec
     ");
 }
 
@@ -31,7 +31,7 @@ fn a_corrupted_state_is_named_with_file_line_and_ways_out() {
     code: 4
     ----- stderr -----
     ❌ Workflow state file corrupted. File: .worktree/quotes/.workflow-state.json. Error: Invalid JSON syntax: key must be a string (line 3, column 22)
-    → restore the last checkpoint: `piton restore quotes`; or start again: `piton start nine-step --feature quotes --archive`; or edit the file by hand
+    → correct the file by hand, or archive it: `piton archive ./.worktree/quotes/.workflow-state.json --yes`; or start again: `piton start nine-step --feature quotes --archive`
     ");
     for verb in ["plan", "context", "resume", "status", "restore", "pause"] {
         assert_eq!(piton(&sandbox, 4, [verb]).at("/error/code"), "unreadable", "{verb}");
