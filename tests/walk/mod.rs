@@ -116,13 +116,14 @@ fn try_all(walker: &Walker, start: &Start, seen: Seen, copy: &mut Copy, tally: &
         if printed.form == Form::Bare {
             tally.bare += 1;
         }
-        let commands = placeholders::filled(&printed.command, &values).unwrap_or_else(|what| {
+        let mut commands = placeholders::filled(&printed.command, &values).unwrap_or_else(|what| {
             if known.insert(printed.command.clone()) {
                 tally.tried += 1;
                 tally.add(fail(what, &printed.command, None));
             }
             Vec::new()
         });
+        placeholders::retain_named(&mut commands, &printed.sentence);
         for command in commands {
             if known.len() >= PER_STATE
                 || attempt::is_no_case(walker, &Call::of(&command), &printed, &seen.runs)

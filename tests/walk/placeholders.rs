@@ -68,6 +68,15 @@ pub(super) fn filled(command: &str, values: &Values) -> Result<Vec<String>, Stri
     Ok(all)
 }
 
+/// Leaves out the commands with a verdict that the sentence does not name, if it names any.
+pub(super) fn retain_named(commands: &mut Vec<String>, sentence: &str) {
+    let words = sentence.split(|c: char| !c.is_ascii_uppercase() && c != '_');
+    let named: Vec<&str> = words.filter(|word| WORDS.contains(word) && *word != "HEAD").collect();
+    let verdict = |command: &String| command.split("--verdict '").nth(1)?.split('\'').next().map(str::to_owned);
+    commands
+        .retain(|command| verdict(command).is_none_or(|verdict| named.is_empty() || named.contains(&verdict.as_str())));
+}
+
 /// Returns the values of a placeholder whose meaning depends on the words before it.
 fn special(before: Option<&str>, verb: &str, word: &str) -> Option<&'static [&'static str]> {
     match (before?, verb, word) {
