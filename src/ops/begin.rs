@@ -232,7 +232,7 @@ pub(super) fn check_not_session(location: &RunLocation) -> Result<(), OpError> {
         message: format!("{} is a session of `piton run`, which begins its steps itself", location.candidate.name),
         hints: vec![
             format!("piton resume {name}"),
-            format!("piton finish STEP --run {name}, for one that was done by hand"),
+            format!("for a step that was done by hand: `piton finish STEP --run {name}`"),
         ],
     }))
 }

@@ -194,13 +194,16 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
     let one = |hint: String| vec![hint];
     match error {
         OpError::Resume { error, .. } => hints(error),
-        OpError::Store(StoreError::Conflict { .. }) => one("piton plan shows the current state of the run".to_owned()),
+        OpError::Store(StoreError::Conflict { .. }) => {
+            one("`piton plan` shows the current state of the run".to_owned())
+        }
         OpError::Store(
             StoreError::Permission { path, .. } | StoreError::Unreadable { path, problem: ReadProblem::Permission },
         ) => vec![permission_fix(path), "piton doctor".to_owned()],
         OpError::Store(StoreError::HistoryMissing { .. }) => one("piton history".to_owned()),
         OpError::Store(StoreError::HistoryCorrupt { .. }) => {
-            one("piton restore, without --to, takes the newest checkpoint that is sound".to_owned())
+            one("without `--to`, the newest checkpoint that is sound is restored; `piton history` lists them"
+                .to_owned())
         }
         OpError::Store(
             StoreError::LockTimeout { .. }
@@ -209,19 +212,19 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
             | StoreError::ReadOnly { .. },
         ) => one("piton doctor".to_owned()),
         OpError::Store(StoreError::NoSpace { .. } | StoreError::Io { .. } | StoreError::NotRolledBack { .. }) => {
-            vec!["piton plan shows the current state of the run".to_owned(), "piton doctor".to_owned()]
+            vec!["`piton plan` shows the current state of the run".to_owned(), "piton doctor".to_owned()]
         }
         OpError::Store(StoreError::Config { .. }) => one("piton schema config".to_owned()),
         OpError::Store(StoreError::Unreadable { .. } | StoreError::NotText { .. }) | OpError::Path(_) => Vec::new(),
         OpError::NoRun { searched, .. } => {
-            vec![format!("searched {searched}"), "to look elsewhere: piton --project DIR list".to_owned()]
+            vec![format!("searched {searched}"), "to look elsewhere: `piton --project DIR list`".to_owned()]
         }
         OpError::NoSession { searched, .. } => {
-            vec![format!("searched {searched}"), "to start one: piton run FILE".to_owned()]
+            vec![format!("searched {searched}"), "to start one: `piton run FILE`".to_owned()]
         }
         OpError::UnknownRun { near, .. } if !near.is_empty() => Vec::new(),
         OpError::UnknownRun { known, .. } if known.is_empty() => {
-            one("to look elsewhere: piton --project DIR list".to_owned())
+            one("to look elsewhere: `piton --project DIR list`".to_owned())
         }
         OpError::UnknownRun { known, .. } => vec![there_are(known), "piton list --all".to_owned()],
         OpError::Ambiguous { .. } => Vec::new(),
@@ -233,10 +236,10 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
         OpError::UnknownStep { known, .. } => one(format!("there are {}", known.join(", "))),
         OpError::Refused(refusal) => refusal.hints.clone(),
         OpError::Edit(EditError::Unreadable { .. }) => {
-            one("run piton validate, then correct the file or run piton restore".to_owned())
+            one("`piton validate` says where it breaks; correct the file there".to_owned())
         }
         OpError::Edit(EditError::Register { file, .. }) => {
-            one(format!("correct {} or move it away, then: piton archive", quoted(file)))
+            one(format!("correct {} or move it away, then archive again", quoted(file)))
         }
         OpError::Edit(EditError::Missing { .. } | EditError::Unsupported(_)) => one("piton plan".to_owned()),
         OpError::Usage { hints, .. }
@@ -247,7 +250,7 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
         OpError::DefinitionInvalid { file, .. } => {
             vec![format!("piton validate {}", quoted(file)), "piton schema workflow".to_owned()]
         }
-        OpError::Moved { run, .. } => one(format!("piton plan {} shows the current state", quoted(run))),
+        OpError::Moved { run, .. } => one(format!("`piton plan {}` shows the current state", quoted(run))),
         OpError::LiveOwner(_) => one("wait for it, or end it; then try again".to_owned()),
         OpError::SelfCheck { .. } => one("nothing was written; please report this as a bug in piton".to_owned()),
         OpError::UnknownSchema { known, .. } => one(format!("there are {known}")),

@@ -87,8 +87,8 @@ pub(crate) fn searched(ctx: &ProjectContext, hidden: usize) -> String {
     let root = &ctx.project.root;
     match hidden {
         0 => root.as_str().to_owned(),
-        1 => format!("{root} (1 finished run left out: piton list --all)"),
-        _ => format!("{root} ({hidden} finished runs left out: piton list --all)"),
+        1 => format!("{root} (1 finished run left out: `piton list --all`)"),
+        _ => format!("{root} ({hidden} finished runs left out: `piton list --all`)"),
     }
 }
 

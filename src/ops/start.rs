@@ -89,10 +89,10 @@ pub(crate) fn ways_to_start(ctx: &ProjectContext) -> Vec<String> {
         .collect();
     let own = listings.first().map(workflow::own_names).unwrap_or_default();
     if found.is_empty() && own.is_empty() {
-        return vec!["to start one: piton start nine-step --feature NAME, or /workflow-exec".to_owned()];
+        return vec!["to start one: `piton start nine-step --feature NAME`, or /workflow-exec".to_owned()];
     }
     let startable = found.iter().filter(|dialect| dialect.can_start()).map(|dialect| dialect.id().as_str().to_owned());
-    let start = |name: String| format!("to start one: piton start {} --feature NAME", engine::quoted(&name));
+    let start = |name: String| format!("to start one: `piton start {} --feature NAME`", engine::quoted(&name));
     own.into_iter().chain(startable).take(STARTS_SHOWN).map(start).collect()
 }
 

@@ -83,10 +83,10 @@ pub(crate) fn unknown<'a>(ctx: &ProjectContext, workflow: &str, known: impl Iter
     let listings = store::listings(&ctx.project, Scope::Whole, &|_| false);
     let own: Vec<String> = listings.first().map(own_names).unwrap_or_default();
     match own.as_slice() {
-        [] => hints.push(format!("a custom one: {FOLDER}/NAME.yaml, or piton start FILE.yaml --feature NAME")),
+        [] => hints.push(format!("a custom one: {FOLDER}/NAME.yaml, or `piton start FILE --feature NAME`")),
         own => hints.push(format!("in {FOLDER}: {}", own.join(", "))),
     }
-    hints.push("a template: piton start --print nine-step".to_owned());
+    hints.push("a template: `piton start --print nine-step`".to_owned());
     OpError::Usage { message: format!("there is no workflow `{workflow}`"), hints }
 }
 

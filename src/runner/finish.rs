@@ -156,7 +156,7 @@ fn merge_worktree(
 
 fn git_merge(context: &RunContext<'_>, finished: &FinishedWorktree<'_>) -> Result<(), RunError> {
     let (session, target) = (&context.header.session, quoted(finished.target.as_str()));
-    let retry = format!("piton resume {session} asks again once that is fixed");
+    let retry = format!("once that is fixed, this asks again: `piton resume {session}`");
     let checked_out = store::git::head(&finished.target).and_then(|head| head.branch);
     if checked_out.as_deref() != Some(finished.base) {
         let found = checked_out.unwrap_or_else(|| "a detached HEAD".to_owned());
@@ -208,7 +208,7 @@ fn run_merge_steps(
         StepOutcome::Stopped(stop) => interrupted(context, stop).map(Some),
         StepOutcome::Failed(failure) => {
             let message = format!("every step is done, and the `merge` of the workflow failed: {}", failure.message);
-            let hint = format!("piton resume {} tries it again", context.header.session);
+            let hint = format!("to try it again: `piton resume {}`", context.header.session);
             Err(RunError::new(ProblemKind::No, format!("{message}; the worktree is kept"), [hint]))
         }
     }

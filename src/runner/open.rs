@@ -110,7 +110,11 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
     let run_environment = RunEnvironment::open(&folder, start.now.as_deref())?;
     let path = files::real(&run_environment.project.cwd.join(&start.file)).map_err(|why| {
         let message = format!("there is no workflow file {}: {why}", start.file);
-        RunError::new(ProblemKind::NotFound, message, ["piton run FILE; its schema: piton schema script".to_owned()])
+        RunError::new(
+            ProblemKind::NotFound,
+            message,
+            ["piton run FILE".to_owned(), "for the form of the file: `piton schema script`".to_owned()],
+        )
     })?;
     let source = source(&run_environment.project, &path)?;
     let (workflow, bytes) = workflow(&source)?;
@@ -327,7 +331,7 @@ fn load_repaired(
             let message = format!("line {line} of its journal is damaged ({reason}); {again}");
             let question = format!("Session {}: {message}. Continue? [y/N]", session.header.session);
             if !asked.yes && !super::resume::says_yes(console.ask(&question, None)) {
-                let hint = format!("to continue anyway: piton resume {} --yes", session.header.session);
+                let hint = format!("to continue anyway: `piton resume {} --yes`", session.header.session);
                 return Err(RunError::new(ProblemKind::Person, message, [hint]));
             }
             Some(message)
@@ -398,7 +402,7 @@ fn workflow(source: &Source) -> Result<(Workflow, Vec<u8>), RunError> {
         Some(workflow) => Ok((workflow, text.into_bytes())),
         None => {
             let mistakes = mistakes(parsed.findings.len());
-            let hint = "correct the file, then run the command again; its schema: piton schema script".to_owned();
+            let hint = "correct the file, then run the command again; its schema: `piton schema script`".to_owned();
             Err(RunError::new(ProblemKind::No, format!("{} has {mistakes}", source.file), [hint]).with(parsed.findings))
         }
     }
@@ -410,7 +414,7 @@ fn without_workflow(header: &Header, error: RunError) -> RunError {
         RunError::Problem(problem) if problem.kind == ProblemKind::NotFound => {
             let message =
                 format!("session {} cannot continue without its workflow file: {}", header.session, problem.message);
-            let hint = format!("restore {}, then: piton resume {}", quoted(path.as_str()), header.session);
+            let hint = format!("restore {}, then: `piton resume {}`", quoted(path.as_str()), header.session);
             RunError::new(ProblemKind::Unreadable, message, [hint])
         }
         RunError::Problem(_) | RunError::Store(_) | RunError::Refused(_) => error,
@@ -437,7 +441,7 @@ fn folder(header: &Header, ledger: &Ledger, asked: &ResumeOptions) -> Result<Utf
     let id = &header.session;
     if !is_untouched && !asked.force {
         let message = format!("the worktree of session {id} is missing: {folder}; the files of its steps are lost");
-        let again = format!("to restart in a new worktree: piton resume {id} --force");
+        let again = format!("to restart in a new worktree: `piton resume {id} --force`");
         return Err(RunError::new(ProblemKind::Person, message, ["git worktree list".to_owned(), again]));
     }
     if let Some(parent) = folder.parent() {
@@ -446,8 +450,10 @@ fn folder(header: &Header, ledger: &Ledger, asked: &ResumeOptions) -> Result<Utf
     let base = header.base_commit.as_deref().or(header.base_branch.as_deref()).unwrap_or("HEAD");
     worktree::add(&header.root, folder, branch, base).map_err(|refusal| {
         let message = format!("the worktree of session {id} cannot be created: {refusal}");
-        let hints =
-            [format!("once that is fixed: piton resume {id}"), "or in place: piton run FILE --no-worktree".to_owned()];
+        let hints = [
+            format!("once that is fixed: `piton resume {id}`"),
+            "or in place: `piton run FILE --no-worktree`".to_owned(),
+        ];
         RunError::new(ProblemKind::No, message, hints)
     })?;
     Ok(folder.clone())

@@ -119,8 +119,10 @@ impl StepSelection<'_> {
         let id = &self.header.session;
         if run.status == RunStatus::Completed && self.options.from.is_none() {
             let message = format!("session {id} is complete already; there is nothing to resume");
-            let hints =
-                [format!("piton resume {id} --force runs it again from its first step"), format!("piton status {id}")];
+            let hints = [
+                format!("to run it again from its first step: `piton resume {id} --force`"),
+                format!("piton status {id}"),
+            ];
             return Err(RunError::new(ProblemKind::No, message, hints));
         }
         if run.status == RunStatus::Aborted {
@@ -128,7 +130,7 @@ impl StepSelection<'_> {
             return Err(RunError::new(
                 ProblemKind::Person,
                 message,
-                [format!("piton resume {id} --force restarts it")],
+                [format!("to restart it: `piton resume {id} --force`")],
             ));
         }
         // An unknown outcome is asked about separately, in `took_effect`.
@@ -223,8 +225,8 @@ impl StepSelection<'_> {
             plural(again, "finished step")
         );
         let hints = [
-            format!("undo the change to step {}, then: piton resume {id}", first.id),
-            format!("or repeat them: piton resume {id} --accept-edits"),
+            format!("undo the change to step {}, then: `piton resume {id}`", first.id),
+            format!("or repeat them: `piton resume {id} --accept-edits`"),
         ];
         Err(RunError::new(ProblemKind::Person, message, hints))
     }
@@ -294,13 +296,13 @@ impl StepSelection<'_> {
             step.id, step.title
         );
         let look = match (&step.probe, self.options.yes) {
-            (Some(probe), false) => format!("to find out: piton resume {id} --yes runs its probe: {probe}"),
+            (Some(probe), false) => format!("to find out: `piton resume {id} --yes`, which runs its probe: {probe}"),
             (Some(_), true) | (None, _) => format!("piton status {id}"),
         };
         let hints = [
             look,
-            format!("when it did: piton finish {name} --run {id}, then piton resume {id}"),
-            format!("when it did not: piton resume {id} --from {name}"),
+            format!("when it did: `piton finish {name} --run {id}`, then `piton resume {id}`"),
+            format!("when it did not: `piton resume {id} --from {name}`"),
         ];
         RunError::new(ProblemKind::Person, message, hints)
     }
@@ -324,7 +326,7 @@ impl StepSelection<'_> {
             return Err(RunError::new(
                 ProblemKind::Person,
                 message,
-                [format!("to confirm: piton resume {id} --force --yes")],
+                [format!("to confirm: `piton resume {id} --force --yes`")],
             ));
         }
         let definition = Some(self.workflow.outline(sha256.to_owned()));

@@ -73,7 +73,7 @@ pub(super) fn fetch(
         let value = match secret {
             Secret::Env(variable) => store::variable(variable).ok_or_else(|| {
                 let message = format!("the secret `{name}` is not set: the environment has no {variable}");
-                RunError::new(ProblemKind::No, message, [format!("export {variable}=..., then run the command again")])
+                RunError::new(ProblemKind::No, message, [format!("export {variable}=TEXT, then run the command again")])
             })?,
             Secret::File(path) => {
                 files::read(&root.join(path)).map(|text| text.trim_end().to_owned()).map_err(|why| {

@@ -30,8 +30,8 @@ fn no_run_is_an_answer_with_the_next_command() {
     ----- stderr -----
     ❌ No interrupted workflow found.
     → searched $ROOT
-    → to look elsewhere: piton --project DIR list
-    → to start one: piton start nine-step --feature NAME, or /workflow-exec
+    → to look elsewhere: `piton --project DIR list`
+    → to start one: `piton start nine-step --feature NAME`, or /workflow-exec
     ");
     document(&sandbox.piton(["list"]).run().expect_code(3));
 }
@@ -248,9 +248,9 @@ fn a_project_without_runs_names_what_can_be_started_there() {
     let ccw = Sandbox::new();
     ccw.dir(".workflow/active");
     for (sandbox, starts) in [
-        (Sandbox::new(), &["to start one: piton start nine-step --feature NAME, or /workflow-exec"][..]),
-        (own, &["to start one: piton start release --feature NAME"]),
-        (dotagent, &["to start one: piton start dotagent --feature NAME"]),
+        (Sandbox::new(), &["to start one: `piton start nine-step --feature NAME`, or /workflow-exec"][..]),
+        (own, &["to start one: `piton start release --feature NAME`"]),
+        (dotagent, &["to start one: `piton start dotagent --feature NAME`"]),
         (ccw, &[]),
     ] {
         for words in [&["list"][..], &["plan"], &["status", "x"], &["begin", "one"], &["validate"]] {
@@ -261,7 +261,7 @@ fn a_project_without_runs_names_what_can_be_started_there() {
             assert!(!hints.iter().any(|hint| hint.contains("list --all")), "{none}");
         }
         for start in starts {
-            let command = start.split(": ").nth(1).unwrap().split(',').next().unwrap();
+            let command = start.split('`').nth(1).unwrap();
             projects::run_printed(&sandbox, command).expect_code(0);
         }
     }

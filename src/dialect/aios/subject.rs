@@ -225,7 +225,7 @@ fn rivals(files: &FileSet, run: &Run, subject: &Subject, at: &StoryLocation) -> 
 
 fn rival(kind: Kind, path: &RelPath, started: Timestamp) -> Finding {
     let message = format!("{} was started for the same story at {started}, after this one was saved", kind.what());
-    let fix = format!("piton plan ./{path}; then finish or archive one of the two");
+    let fix = format!("compare with `piton plan ./{path}`, then finish or archive one of the two");
     Finding::new(FindingCode::RivalRun, message).at(path).fix(fix)
 }
 

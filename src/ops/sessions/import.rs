@@ -115,7 +115,7 @@ fn header(
     });
     let Some((folder, file)) = source else {
         let message = format!("{} does not say where its workflow file is", run.id);
-        return Err(OpError::InTheWay { message, hints: vec!["run the workflow again: piton run FILE".to_owned()] });
+        return Err(OpError::InTheWay { message, hints: vec!["run the workflow again: `piton run FILE`".to_owned()] });
     };
     let root = ctx.project.root.clone();
     Ok(Header {

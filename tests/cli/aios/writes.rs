@@ -526,7 +526,7 @@ mod others {
         session("one", "finish 1.2").expect_code(0);
         let plan = session("one", "plan");
         assert_eq!((plan.at("/data/steps/in_progress"), plan.at("/data/next/0/step")), (json!([]), json!("1.3")));
-        // Its end ends it, whatever the file says later.
+        // Its end ends it, also where the file is put back.
         sandbox.file(state, text);
         assert_eq!(session("one", "plan").at("/data/steps/in_progress"), json!([]));
     }

@@ -156,7 +156,7 @@ fn a_step_that_must_not_run_twice_waits_for_a_person() {
         child.wait().unwrap();
         let refused = stage.piton(["resume"]).run().expect_code(9);
         assert!(refused.stderr.contains("must not run twice"), "{refused}");
-        assert!(refused.stderr.contains("--yes runs its probe: [ -e "), "{refused}");
+        assert!(refused.stderr.contains("--yes`, which runs its probe: [ -e "), "{refused}");
         let id = super::support::session_of(&refused.stderr);
         repair(&stage);
         (stage, id)

@@ -67,7 +67,10 @@ fn a_probe_runs_only_after_consent() {
         assert_eq!(stage.executions(), ["push"], "{arguments:?}");
     }
     let output = stage.piton(["resume", &id]).run().expect_code(9);
-    assert!(output.stderr.contains(&format!("piton resume {id} --yes runs its probe: echo probed")), "{output}");
+    assert!(
+        output.stderr.contains(&format!("piton resume {id} --yes`, which runs its probe: echo probed")),
+        "{output}"
+    );
     let Some(output) = stage.piton(["resume", &id]).on_terminal("y\n") else { return };
     assert!(output.stderr.contains("Run its probe to see whether it took effect: echo probed"), "{output}");
     assert_eq!(stage.executions(), ["push", "probed", "after"], "{output}");

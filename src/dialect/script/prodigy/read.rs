@@ -101,7 +101,7 @@ impl ProdigySession {
             let message = format!("no checkpoint of {session} can be read");
             let why = findings.pop().map(|finding| format!(": {}", finding.message)).unwrap_or_default();
             let finding = Finding::new(FindingCode::StateUnreadable, format!("{message}{why}")).at(&files.state);
-            return Err(Box::new(finding.fix("run the workflow again: piton run FILE")));
+            return Err(Box::new(finding.fix("run the workflow again: `piton run FILE`")));
         };
         let metadata = files.files.keys().find(|path| paths::is_metadata(path)).cloned();
         let about = metadata.as_ref().and_then(|path| parse_value(files.bytes(path)?).ok()).unwrap_or_default();
