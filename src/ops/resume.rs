@@ -263,7 +263,9 @@ pub(crate) fn no_choice() -> OpError {
 pub(crate) fn unconfirmed(mut report: Report) -> Report {
     report.exit = super::Exit::Person;
     let yes = with_yes(&report);
-    if let Body::Plan(plan) = &mut report.body {
+    if let Body::Plan(plan) = &mut report.body
+        && plan.run.records.resume
+    {
         plan.plan.commands.resume = Some(yes);
     }
     report

@@ -183,7 +183,22 @@ fn a_state_that_only_counts_waves_is_planned_and_no_command_records_in_it() {
     let prompt = context.at("/data/prompt");
     assert!(prompt.as_str().unwrap().contains("`last_completed_wave`"), "{prompt}");
     sandbox.piton(["resume", "--yes"]).run().expect_code(1);
+    let unconfirmed = sandbox.piton(["resume"]).run().expect_code(9);
+    assert_eq!(unconfirmed.at("/data/commands/resume"), Value::Null, "{unconfirmed}");
     assert_eq!(sandbox.read(PIPELINE.path), PIPELINE.text);
+}
+
+#[test]
+fn a_phase_of_a_record_that_is_done_again_is_no_longer_completed() {
+    for completed in ["[1, 2]", "[{ phase: 1 }, { phase: 2 }]"] {
+        let sandbox = Sandbox::new();
+        sandbox.file(RECORD.path, &RECORD.text.replace("[1, 2]", completed));
+        sandbox.piton(["redo", "phase-2", "--by", "Ada", "--note", "again"]).run().expect_code(0);
+        sandbox.piton(["begin", "phase-2"]).run().expect_code(0);
+        let plan = sandbox.piton(["plan"]).run();
+        assert_eq!(plan.at("/data/steps/in_progress/0"), "phase-2", "{plan}");
+        assert_eq!(plan.at("/data/steps/completed/1"), Value::Null, "{plan}");
+    }
 }
 
 #[test]

@@ -201,7 +201,8 @@ epic_state:\r
         run(&sandbox, "finish 5.1");
         sandbox.piton(["skip", "5.2", "--reason", "dropped"]).run().expect_code(0);
         assert!(sandbox.read(STATE).contains("        5.2:\n          status: skipped\n          note: dropped\n"));
-        assert!(refused(&sandbox, "pause").contains("cannot be paused"));
+        let message = refused(&sandbox, "pause");
+        assert!(message.contains("cannot be paused") && message.contains("`piton plan epic-"), "{message}");
         assert!(refused(&sandbox, "finish 5.1 --status waiting_approval").contains("5.1"));
         assert!(
             refused(&sandbox, "finish gate-1 --verdict APPROVED_WITH_CONDITIONS --condition x").contains("rejected")

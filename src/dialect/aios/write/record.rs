@@ -8,8 +8,10 @@ use super::unsupported;
 use super::unsupported_rollback;
 use crate::dialect::EditError;
 use crate::dialect::aios::editor::StateEditor;
+use crate::dialect::aios::kind;
 use crate::dialect::aios::record;
 use crate::dialect::yaml::Kind as Value;
+use crate::dialect::yaml::Node;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Edit;
@@ -28,7 +30,12 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     };
     match &change.kind {
         ChangeKind::Begin { step, agent, .. } => {
-            editor.set_number("/current_phase", number(step)?)?;
+            let number = number(step)?;
+            // What a person wants done again is no longer completed.
+            if let Some(at) = completed(&editor, number) {
+                editor.remove(&format!("/phases_completed/{at}"))?;
+            }
+            editor.set_number("/current_phase", number)?;
             let agent = agent.clone().or_else(|| run.step(step)?.agent.clone());
             if let Some(agent) = agent.filter(|_| editor.has("/current_agent")) {
                 let mark =
@@ -66,6 +73,12 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     }
     editor.touch("/updated_at")?;
     Ok(editor.into_edits())
+}
+
+/// Returns the place of a phase among the completed ones, which are numbers or objects.
+fn completed(editor: &StateEditor<'_>, number: u64) -> Option<usize> {
+    let phase = |item: &Node| kind::text(kind::get(item, "phase").unwrap_or(item)).and_then(|text| text.parse().ok());
+    editor.items("/phases_completed").iter().position(|item| phase(item) == Some(number))
 }
 
 fn number(step: &StepId) -> Result<u64, EditError> {
