@@ -159,7 +159,12 @@ impl Walker {
 pub(super) fn write_outputs(walker: &Walker, stdout: &str) -> bool {
     let answer: serde_json::Value = serde_json::from_str(stdout).unwrap_or_default();
     let message = answer["error"]["message"].as_str().unwrap_or_default();
-    let is_asked = ["are not valid: ", "is not a result of this attempt", "is missing; nothing was recorded"];
+    let is_asked = [
+        "are not valid: ",
+        "is not a result of this attempt",
+        "is missing; nothing was recorded",
+        "no design option of this run",
+    ];
     if !is_asked.iter().any(|words| message.contains(words)) {
         return false;
     }

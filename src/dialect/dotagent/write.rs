@@ -252,8 +252,8 @@ impl<'a> Writer<'a> {
         });
         let why: Vec<String> = why.collect();
         let why = if why.is_empty() { String::new() } else { format!(" ({})", why.join("; ")) };
-        let folder = layout.designs();
-        Err(EditError::Unsupported(format!("no design option of this run in {folder}{why}; nothing was recorded")))
+        let missing = format!("no design option of this run in {0}, such as {0}/option-1.json", layout.designs());
+        Err(EditError::Unsupported(format!("{missing}{why}; nothing was recorded")))
     }
 
     /// Records that a phase failed. The state has the status of one phase only, so a completed phase becomes the current one

@@ -57,7 +57,7 @@ fn a_workflow_from_start_to_archive() {
     let begun = s.piton(["begin", "ARCHITECTURE:designs"]).run().expect_code(0);
     assert!(begun.at("/data/brief/prompt").as_str().unwrap().contains(" in memory/reports/designs,"), "{begun}");
     let refused = s.piton(["finish", "ARCHITECTURE:designs"]).run().expect_code(1);
-    let message = "no design option of this run in memory/reports/designs; nothing was recorded";
+    let message = "no design option of this run in memory/reports/designs, such as memory/reports/designs/option-1.json; nothing was recorded";
     assert_eq!(refused.at("/error/message"), message);
     s.file("memory/reports/designs/a.json", r#"{"title":"a"}"#);
     run(s, &["finish", "ARCHITECTURE:designs"]);
