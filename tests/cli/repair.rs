@@ -243,6 +243,46 @@ fn a_refusal_names_what_to_do() {
 }
 
 #[test]
+fn only_ways_out_that_exist_are_named() {
+    let sandbox = Sandbox::new();
+    sandbox.file(EPIC, "epic_state: [");
+    let fix = |sandbox: &Sandbox| sandbox.piton(["plan"]).run().expect_code(4).at("/findings/0/fix");
+    let archive = "correct the file by hand, or archive it: `piton archive ./.aios/epic-5-state.yaml --yes`";
+    assert_eq!(fix(&sandbox), archive);
+    sandbox.file(PLAN, EXECUTION);
+    let rebuild = "correct the file by hand, or rebuild it: `piton repair ./.aios/epic-5-state.yaml --from-evidence`";
+    assert_eq!(fix(&sandbox), rebuild);
+    // Of a session of two, with one of its files broken.
+    let sandbox = example("ccw");
+    sandbox.piton(["begin"]).run().expect_code(0);
+    let session = ".workflow/active/WFS-user-auth/workflow-session.json";
+    sandbox.file(session, "{");
+    let plan = sandbox.piton(["plan"]).run();
+    let fixes = plan.stdout.matches("`piton restore ./.workflow/active/WFS-user-auth`").count();
+    assert!(fixes > 0, "{plan}");
+    sandbox.piton(["restore", "./.workflow/active/WFS-user-auth", "--yes"]).run().expect_code(0);
+}
+
+#[test]
+fn the_plan_of_an_unreadable_state_only_says_how_to_mend_it() {
+    let sandbox = example("aios");
+    let state = ".aios/epic-7-state.yaml";
+    sandbox.piton(["begin", "--run", "epic-7"]).run().expect_code(0);
+    let half = sandbox.read(state).len() / 2;
+    sandbox.file(state, &format!("{}\nx: [", &sandbox.read(state)[..half]));
+    let plan = sandbox.piton(["plan", state]).run().expect_code(4);
+    let findings = plan.at("/findings");
+    for finding in findings.as_array().unwrap() {
+        let fix = finding["fix"].as_str().unwrap_or_default();
+        let mends = fix.contains("piton repair ") || fix.contains("piton restore ");
+        assert!(mends || !fix.contains("piton "), "{finding}");
+    }
+    assert_eq!((plan.at("/data/commands/begin"), plan.at("/data/commands/resume")), (json!(null), json!(null)));
+    let text = sandbox.piton(["plan", state, "--format", "text"]).run().stdout;
+    assert!(!text.contains("piton resume"), "{text}");
+}
+
+#[test]
 fn a_sound_state_is_not_repaired() {
     for name in ["nine-step", "ccw", "dotagent", "own-workflow"] {
         for call in [vec!["repair"], vec!["repair", "--from-evidence", "--yes"]] {

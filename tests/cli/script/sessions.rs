@@ -46,6 +46,18 @@ fn in_folder(stage: &Stage, folder: &Utf8Path, arguments: &[&str]) -> Output {
 }
 
 #[test]
+fn what_is_printed_about_a_session_names_its_id_and_options_that_it_takes() {
+    let (stage, id) = failed();
+    let refused = json(&stage, &["repair", &id]).expect_code(1);
+    assert_eq!(refused.at("/error/hints"), json!([format!("piton plan {id}"), format!("piton history {id}")]));
+    json(&stage, &["history", &id]).expect_code(0);
+    for option in ["--retry", "--parallel", "--refresh-analysis"] {
+        let refused = json(&stage, &["plan", &id, option]).expect_code(2);
+        assert!(refused.stdout.contains(&format!("{option} does not apply to a session")), "{refused}");
+    }
+}
+
+#[test]
 fn a_session_is_listed_with_its_status_its_progress_and_the_command_to_resume() {
     let (stage, id) = failed();
     let list = text(&stage, &["sessions"]).expect_code(0).stdout;
