@@ -105,7 +105,7 @@ fn a_step_is_finished_by_what_closes_it() {
 fn a_report_lists_the_ends_that_a_step_accepts() {
     let mut step = Step::new(StepId::new("S"), "");
     let work = "`piton finish S --run R --summary TEXT` with what the next agent has to know, and `--output FILE` for each file";
-    let failed = "; or `piton finish S --run R --status failed --error TEXT`";
+    let failed = "; if it failed, with `--status failed --error TEXT`";
     assert_eq!(report(&step, &RunId::new("R")), format!("{work}{failed}"));
     step.ends.failed = false;
     assert_eq!(report(&step, &RunId::new("R")), work);

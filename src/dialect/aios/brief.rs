@@ -42,7 +42,7 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
         }),
         told: told(run),
         prompt: prompt(files, run, next),
-        instructions: instructions(files, next),
+        instructions: instructions(files, run, next),
         reading: reading.chain(plan.iter().map(|path| path.reading_item("the plan of the epic"))).collect(),
         notes: Vec::new(),
     }
@@ -58,14 +58,17 @@ fn told(run: &Run) -> Vec<&'static str> {
 }
 
 /// Returns what the prompt says but for the commands, which the context has.
-fn instructions(files: &FileSet, next: &Next) -> String {
-    let kind = Kind::of(files).ok();
+fn instructions(files: &FileSet, run: &Run, next: &Next) -> String {
+    let is_written = run.step(&next.step).is_some_and(|step| step.recorded);
     if !matches!(next.action, Action::Run | Action::Retry | Action::Return) {
         return String::new();
     }
-    match kind {
-        Some(kind) if kind.is_written() => {
+    match Kind::of(files).ok() {
+        _ if is_written => {
             format!("Its own workflow says how. piton writes {}; do not edit it yourself.", files.state)
+        }
+        Some(Kind::Pipeline) => {
+            format!("{}, and update `last_completed_wave` in {} after its wave.", work(files, next), files.state)
         }
         Some(_) | None => work(files, next),
     }

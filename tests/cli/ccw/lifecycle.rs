@@ -80,7 +80,7 @@ fn a_finished_session_goes_to_the_archives_and_no_task_is_called_done_on_the_way
     assert_eq!(session.sandbox.read(".workflow/archives/WFS-x/.task/IMPL-2.json"), task);
     let state = session.sandbox.read_json(".workflow/archives/WFS-x/workflow-session.json");
     assert_eq!((&state["status"], &state["archived_at"]), (&json!("active"), &json!(NOW)));
-    let plan = session.plan("WFS-x").expect_code(3);
+    let plan = session.plan("WFS-x --steps").expect_code(3);
     assert_eq!((plan.at("/data/verdict"), plan.at("/data/commands/begin")), (json!("nothing"), json!(null)), "{plan}");
     assert_eq!(plan.at("/data/steps/pending"), json!(["IMPL-2"]), "what is open in the archive is still open");
     assert_eq!(plan.at("/data/run/state_files/0"), ".workflow/archives/WFS-x/workflow-session.json");

@@ -55,7 +55,7 @@ fn a_workflow_from_start_to_archive() {
     s.piton(["begin", "ARCHITECTURE:designs"]).run().expect_code(9);
     run(s, &["approve", "REQUIREMENTS"]);
     let begun = s.piton(["begin", "ARCHITECTURE:designs"]).run().expect_code(0);
-    assert!(begun.at("/data/brief/prompt").as_str().unwrap().contains(" in memory/reports/designs,"), "{begun}");
+    assert!(begun.at("/data/brief/instructions").as_str().unwrap().contains(" in memory/reports/designs,"), "{begun}");
     let refused = s.piton(["finish", "ARCHITECTURE:designs"]).run().expect_code(1);
     let message = "no design option of this run in memory/reports/designs, such as memory/reports/designs/option-1.json; nothing was recorded";
     assert_eq!(refused.at("/error/message"), message);
