@@ -213,9 +213,9 @@ impl Reconciler<'_> {
         !outputs.is_empty() && self.run.steps.iter().any(|review| refused(&review)) && outputs.iter().all(is_same)
     }
 
-    /// Tells whether this program recorded the end of the step.
-    pub(super) fn is_recorded_here(&self) -> bool {
-        self.index.by_step.contains_key(self.step.id.as_str())
+    /// Tells whether this program recorded the end of the step, in a repository with commits.
+    pub(super) fn ended_in_git(&self) -> bool {
+        self.index.by_step.get(self.step.id.as_str()).is_some_and(|record| record.head.is_some())
     }
 
     /// Reports documents that were changed since a gate approved them, unless a later step that declares them did that.

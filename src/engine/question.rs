@@ -52,6 +52,8 @@ pub(super) fn question(input: &QuestionInput<'_>) -> Option<Question> {
     match (input.verdict, input.options.mode) {
         (Verdict::Blocked | Verdict::Nothing, _) => None,
         (Verdict::Complete, _) => input.merge(),
+        // No answer would be recorded.
+        (Verdict::Resume | Verdict::Confirm, _) if !input.reconciled.run.records.resume => None,
         (Verdict::Resume | Verdict::Confirm, Mode::Preflight) => {
             let options = vec![
                 QuestionOption::new("proceed", "resume", input.resume("")).by_person(),

@@ -213,7 +213,7 @@ impl Reconciler<'_> {
         if let Some(doubt) = doubt {
             return if self.step.idempotent { EffectiveStatus::Invalid } else { self.outcome_unknown(doubt) };
         }
-        if self.step.proof.is_commit && self.step.commit.is_none() && self.is_recorded_here() {
+        if self.step.proof.is_commit && self.step.commit.is_none() && self.ended_in_git() {
             let fix = format!("`{} --commit HEAD`", command::on_step("finish", &self.step.id, &self.run.id, ""));
             let message = format!("{} ({}) was finished without a commit", self.step.id, self.step.title);
             self.note(FindingCode::CommitMissing, message, format!("name it: {fix}"));

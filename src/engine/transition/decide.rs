@@ -75,7 +75,17 @@ impl TransitionCheck<'_> {
         let id = &step.id;
         let reviews = self.reconciled.sent_back(at);
         let begin = |at: usize| self.command("begin", &self.reconciled.run.steps[at].id, "");
-        let can_begin = |at: usize| Ok(Decided::Already(format!("it can be begun without a decision: {}", begin(at))));
+        let can_begin = |at: usize| {
+            let is_next = self.reconciled.is_ready(at)
+                && self.reconciled.gate_before(at).is_none()
+                && self.reconciled.run.steps[at].kind != StepKind::Gate;
+            Ok(Decided::Already(match is_next {
+                true => format!("it can be begun without a decision: `{}`", begin(at)),
+                false => {
+                    format!("it is not done, so nothing has to be reopened; `{}` shows what is first", self.plan())
+                }
+            }))
+        };
         let about = match self.reconciled.effective_status(at) {
             EffectiveStatus::Unreadable => return Err(self.unreadable(step)),
             EffectiveStatus::OpenContainer => {
