@@ -188,8 +188,9 @@ impl Chooser<'_> {
             }
         };
         // A gate that itself waits, or a review that said no, is not what comes next.
-        let is_next =
-            self.reconciled.is_ready(gate_at) && self.reconciled.effective_status(gate_at) != EffectiveStatus::Failed;
+        let is_next = gate.recorded
+            && self.reconciled.is_ready(gate_at)
+            && self.reconciled.effective_status(gate_at) != EffectiveStatus::Failed;
         let fix = if is_next { command::on_step(verb, &gate.id, run, "") } else { command::on_run("plan", run, "") };
         Some(refused(message, fix))
     }

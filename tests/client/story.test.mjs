@@ -13,8 +13,7 @@ const STORIES = [
   { example: 'ccw', run: 'WFS-user-auth', step: 'IMPL-002', next: 'IMPL-003', context: /IMPL-002/ },
   { example: 'dotagent', flags: '--verdict APPROVED' },
   { example: 'aios', run: 'epic-7', step: '7.2', next: 'gate-1', context: /A quantity of zero removes the line/ },
-  // Its step declares an output, which this agent does not write.
-  { example: 'own-workflow', flags: '--force' },
+  { example: 'own-workflow' },
 ];
 
 for (const { example, ...story } of STORIES) {

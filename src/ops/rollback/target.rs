@@ -42,8 +42,9 @@ pub(super) fn targets(context: &RollbackContext<'_>) -> Vec<RollbackTarget> {
         RollbackTarget { to, what, at, command }
     };
     let mut targets = Vec::new();
+    // What the format cannot reopen is not offered.
     let phases = rollback::phases(run);
-    for place in (0..=phases.len()).rev() {
+    for place in (0..=phases.len()).rev().filter(|_| run.records.reopen) {
         let meaning = TargetMeaning::Phase(place);
         if rollback::reopens(run, statuses, &meaning).is_ok_and(|reopened| !reopened.is_empty()) {
             let steps = place.checked_sub(1).and_then(|at| phases.get(at)).map(|phase| &phase.steps);
