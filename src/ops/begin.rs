@@ -70,10 +70,11 @@ pub(crate) fn begin(ctx: &ProjectContext, request: ChangeRequest, budget: usize)
             resumed = draft_resumed(&locked, planned, change, limits, &evidence)?;
         }
     }
-    let is_resumed = resumed.is_some();
+    // The plan of a large run is not kept while its files are written.
+    let planned = planned.filter(|_| resumed.is_some());
     draft = resumed.unwrap_or(draft);
     let mut written = locked.write("begin", Some(step.clone()), draft, next.as_ref())?;
-    if let Some(planned) = planned.filter(|_| is_resumed) {
+    if let Some(planned) = planned {
         written.findings.extend(log::note(ctx, &locked, run, &planned, false));
     }
     written.findings.extend(locked.renew_lease(written.change));
