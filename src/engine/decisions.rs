@@ -87,7 +87,12 @@ impl Decisions {
                     DecisionKind::Override => {
                         self.overrides.insert(at, decision.clone());
                     }
-                    DecisionKind::Approve | DecisionKind::Accept | DecisionKind::Skip | DecisionKind::Abort => {
+                    DecisionKind::Approve
+                    | DecisionKind::Accept
+                    | DecisionKind::Skip
+                    | DecisionKind::Abort
+                    | DecisionKind::Pause
+                    | DecisionKind::Resume => {
                         self.redo.remove(&at);
                     }
                 }

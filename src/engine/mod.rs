@@ -65,7 +65,7 @@ pub(crate) use reconcile::EffectiveStatus;
 pub(crate) use reconcile::effective_statuses;
 pub(crate) use refusal::Refusal;
 pub(crate) use refusal::RefusalKind;
-pub(crate) use reports::mark_begun;
+pub(crate) use reports::add_unrecorded;
 pub(crate) use reports::said;
 pub(crate) use reports::statement;
 pub(crate) use transition::Admitted;

@@ -289,18 +289,20 @@ impl<'a> Planner<'a> {
         let at = choice.causes()[0];
         let step = self.step(at);
         let mut kind = self.kind_of(choice);
-        if kind == InterruptionKind::ReadyToExecute {
+        // A pause ends the attempt that it finds: its agent was not lost.
+        let is_paused = run.status == RunStatus::Paused && kind == InterruptionKind::AgentInterruption;
+        if kind == InterruptionKind::ReadyToExecute || is_paused {
             let paused = run.interruption.as_ref().filter(|recorded| recorded.kind == InterruptionKind::Paused);
             if let Some(paused) = paused {
                 let at = paused.step.as_ref().and_then(|id| self.reconciled.graph.position(id));
                 return InterruptionReport {
-                    step: at.map(|at| self.step(at).id.clone()),
+                    step: at.map(|at| self.step(at).id.clone()).or_else(|| is_paused.then(|| step.id.clone())),
                     at: paused.at,
                     reason: brief(&paused.reason),
                     ..blank(paused.kind)
                 };
             }
-            if run.status == RunStatus::Paused {
+            if run.status == RunStatus::Paused && !is_paused {
                 kind = InterruptionKind::Paused;
             }
         }

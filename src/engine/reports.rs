@@ -10,6 +10,8 @@ use crate::model::ChangeKind;
 use crate::model::Decision;
 use crate::model::DecisionKind;
 use crate::model::Evidence;
+use crate::model::Interruption;
+use crate::model::InterruptionKind;
 use crate::model::Presence;
 use crate::model::RollBackRecord;
 use crate::model::Run;
@@ -54,6 +56,9 @@ pub(super) fn handed(run: &Run, graph: &Graph<'_>, statements: &[Statement], ste
                 last.extend(graph.position(&report.step).map(|at| (at, report)));
             }
             StatementKind::Report(_) | StatementKind::Begun(_) => {}
+            // Neither says anything about the work.
+            StatementKind::Decision(decision)
+                if matches!(decision.decision, DecisionKind::Pause | DecisionKind::Resume) => {}
             StatementKind::Decision(decision) => {
                 let about = decision.step.as_ref().map(|step| graph.position(step));
                 if about != Some(None) {
@@ -83,10 +88,52 @@ pub(super) fn handed(run: &Run, graph: &Graph<'_>, statements: &[Statement], ste
     }
 }
 
+/// Adds to a run what its format has no field for.
+pub(crate) fn add_unrecorded(run: &mut Run, statements: &[Statement], rollbacks: &[RollBackRecord]) {
+    let statements: Vec<&Statement> = statements.iter().filter(|statement| belongs_to(run, statement)).collect();
+    mark_begun(run, &statements, rollbacks);
+    mark_stopped(run, &statements, rollbacks);
+}
+
+/// Marks a run that was paused or aborted, with the reason. A begin, a resume, a rollback and what another program wrote later lift that.
+fn mark_stopped(run: &mut Run, statements: &[&Statement], rollbacks: &[RollBackRecord]) {
+    let mut stop = None;
+    for statement in statements {
+        stop = match &statement.kind {
+            StatementKind::Begun(_) => None,
+            StatementKind::Report(_) => stop,
+            StatementKind::Decision(decision) => match decision.decision {
+                DecisionKind::Pause => Some((RunStatus::Paused, decision)),
+                DecisionKind::Abort => Some((RunStatus::Aborted, decision)),
+                DecisionKind::Resume => None,
+                DecisionKind::Approve
+                | DecisionKind::Accept
+                | DecisionKind::Redo
+                | DecisionKind::Override
+                | DecisionKind::Skip => stop,
+            },
+        };
+    }
+    let Some((status, decision)) = stop else { return };
+    let is_lifted = rollbacks.iter().any(|back| back.run == run.id.as_str() && back.at > decision.at)
+        || statements.iter().map(|statement| statement.at()).max() < run.stamp;
+    if run.stops_unrecorded && run.status == RunStatus::Active && !is_lifted {
+        run.status = status;
+    }
+    if run.status == RunStatus::Paused && run.interruption.is_none() && status == RunStatus::Paused {
+        run.interruption = Some(Interruption {
+            kind: InterruptionKind::Paused,
+            step: None,
+            at: Some(decision.at),
+            reason: decision.note.clone().unwrap_or_else(|| Interruption::PAUSED.to_owned()),
+        });
+    }
+}
+
 /// Marks the steps that were begun and whose format has no field for that. A report, a decision or a rollback ends an attempt.
-pub(crate) fn mark_begun(run: &mut Run, statements: &[Statement], rollbacks: &[RollBackRecord]) {
+fn mark_begun(run: &mut Run, statements: &[&Statement], rollbacks: &[RollBackRecord]) {
     let mut open: BTreeMap<&StepId, &Attempt> = BTreeMap::new();
-    for statement in statements.iter().filter(|statement| belongs_to(run, statement)) {
+    for statement in statements {
         match &statement.kind {
             StatementKind::Begun(attempt) => {
                 open.insert(&attempt.step, attempt);
@@ -201,6 +248,12 @@ pub(crate) fn statement(run: &Run, change: &Change) -> Option<Statement> {
         }
         ChangeKind::Skip { step, part: None, by, reason } => decision(Some(step), DecisionKind::Skip, by, Some(reason)),
         ChangeKind::Abort { by, reason } => decision(None, DecisionKind::Abort, by, reason.as_ref()),
+        ChangeKind::Pause { reason } if reason.is_some() || run.stops_unrecorded => {
+            decision(None, DecisionKind::Pause, &None, reason.as_ref())
+        }
+        ChangeKind::Resume { .. } if run.stops_unrecorded && run.status != RunStatus::Active => {
+            decision(None, DecisionKind::Resume, &None, None)
+        }
         ChangeKind::Skip { part: Some(_), .. }
         | ChangeKind::Begin { .. }
         | ChangeKind::Pause { .. }

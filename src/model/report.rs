@@ -134,6 +134,10 @@ pub(crate) enum DecisionKind {
     Skip,
     /// The run was given up.
     Abort,
+    /// The run stands still until it is resumed.
+    Pause,
+    /// A run that was paused or aborted continues.
+    Resume,
 }
 
 impl DecisionKind {
@@ -146,6 +150,8 @@ impl DecisionKind {
             Self::Override => "override",
             Self::Skip => "skip",
             Self::Abort => "abort",
+            Self::Pause => "pause",
+            Self::Resume => "resume",
         }
     }
 
@@ -158,6 +164,8 @@ impl DecisionKind {
             Self::Override => "overridden",
             Self::Skip => "skipped",
             Self::Abort => "aborted",
+            Self::Pause => "paused",
+            Self::Resume => "resumed",
         }
     }
 }

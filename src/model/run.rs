@@ -48,6 +48,8 @@ pub(crate) struct Run {
     pub(crate) resumes: u32,
     /// Which changes by a person its format can record.
     pub(crate) records: Records,
+    /// True if its format has no word for a paused and for an aborted run. Both are in Piton's own log.
+    pub(crate) stops_unrecorded: bool,
     /// False for a format version newer than this program.
     pub(crate) writable: bool,
     /// Whether part of the state could not be read. The rest is still planned.
@@ -356,6 +358,7 @@ impl Run {
             workspace: WorkspaceRecord::default(),
             follow_up: None,
             records: Records::ALL,
+            stops_unrecorded: false,
             interruption: None,
             interrupted_at: None,
             mode: None,

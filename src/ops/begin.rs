@@ -211,6 +211,7 @@ fn first_of(planned: &Planned, run: &Run) -> Result<StepId, OpError> {
         return Ok(next.step.clone());
     }
     let why = planned.findings.first().filter(|_| plan.verdict == Verdict::Blocked);
+    let fix = why.and_then(|finding| finding.fix.clone());
     let why = why.map_or_else(|| format!("the plan is {}", plan.verdict.as_str()), |finding| finding.message.clone());
     let kind = match plan.verdict {
         Verdict::Blocked if planned.live_owner => RefusalKind::Conflict,
@@ -218,7 +219,7 @@ fn first_of(planned: &Planned, run: &Run) -> Result<StepId, OpError> {
         Verdict::Resume | Verdict::Complete | Verdict::Nothing => RefusalKind::No,
     };
     let plan_command = format!("piton plan {}", engine::quoted(run.id.as_str()));
-    let hints = plan.commands.begin.clone().into_iter().chain([plan_command]).collect();
+    let hints = plan.commands.begin.clone().into_iter().chain(fix).chain([plan_command]).collect();
     Err(OpError::Refused(Refusal { kind, message: format!("no step of {} can begin: {why}", run.id), hints }))
 }
 

@@ -34,6 +34,7 @@ use crate::model::ReadProblem;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunHeader;
+use crate::model::RunStatus;
 use crate::model::Statement;
 use crate::model::Step;
 use crate::model::StepId;
@@ -444,18 +445,21 @@ impl OpenedRun {
         let dialect = by_id(candidate.dialect);
         let loaded = load(dialect, &candidate, &files);
         let mut opened = Self { dialect, candidate, files, loaded };
-        opened.mark_begun();
+        opened.add_unrecorded();
         opened
     }
 
-    /// Adds to the run what only Piton's own log knows: the steps in progress that its format has no field for.
-    fn mark_begun(&mut self) {
-        let has_none = |run: &&Run| run.steps.iter().any(|step| step.begins_unrecorded);
-        let Some(run) = self.loaded.run.as_ref().filter(has_none) else { return };
+    /// Adds to the run what only Piton's own log knows: steps in progress, a pause, an abort, or the reason for one.
+    fn add_unrecorded(&mut self) {
+        let is_partial = |run: &&Run| {
+            let pauses = run.status == RunStatus::Paused && run.interruption.is_none();
+            run.stops_unrecorded || pauses || run.steps.iter().any(|step| step.begins_unrecorded)
+        };
+        let Some(run) = self.loaded.run.as_ref().filter(is_partial) else { return };
         let statements = self.statements(run);
         let rollbacks = store::rollbacks(&self.files.root, &self.files.data_dir);
         if let Some(run) = &mut self.loaded.run {
-            engine::mark_begun(run, &statements, &rollbacks);
+            engine::add_unrecorded(run, &statements, &rollbacks);
         }
     }
 

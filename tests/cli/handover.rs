@@ -209,3 +209,40 @@ fn begin_and_finish_refuse_what_the_plan_blocks() {
     sandbox.file("docs/stories/epics/checkout/7.2.story.md", &story);
     sandbox.piton(["begin", "7.2"]).run().expect_code(0);
 }
+
+/// A-D4 and T3: the phases of dotagent have no word for a paused and for an aborted run, so both are in Piton's own log.
+#[test]
+fn an_aborted_run_of_dotagent_stays_aborted() {
+    let sandbox = Sandbox::with_git();
+    piton(&sandbox, &["start", "dotagent", "--feature", "demo"]).expect_code(0);
+    let status = |sandbox: &Sandbox| piton(sandbox, &["status"]).at("/data/lifecycle");
+    piton(&sandbox, &["pause", "--note", "lunch"]).expect_code(0);
+    assert_eq!(status(&sandbox), json!({"stage": "paused", "reason": "lunch"}));
+    piton(&sandbox, &["begin"]).expect_code(0);
+    assert_eq!(status(&sandbox), json!({"stage": "open"}));
+    piton(&sandbox, &["abort", "--by", "Bia", "--note", "no budget"]).expect_code(0);
+    assert_eq!(status(&sandbox), json!({"stage": "aborted", "reason": "no budget"}));
+    piton(&sandbox, &["list"]).expect_code(3);
+    let listed = piton(&sandbox, &["list", "--all"]).expect_code(0);
+    assert_eq!(listed.at("/data/runs/0/lifecycle"), json!({"stage": "aborted", "reason": "no budget"}));
+    let refused = piton(&sandbox, &["begin"]).expect_code(9);
+    assert_eq!(refused.at("/error/hints/0"), "piton resume demo --force");
+    piton(&sandbox, &["resume", "demo", "--force", "--yes"]).expect_code(0);
+    assert_eq!(status(&sandbox), json!({"stage": "open"}));
+    piton(&sandbox, &["begin"]).expect_code(0);
+}
+
+/// What another program wrote after an abort counts: its run goes on.
+#[test]
+fn a_run_that_its_own_system_continued_is_not_aborted() {
+    let sandbox = Sandbox::with_git();
+    piton(&sandbox, &["start", "dotagent", "--feature", "demo"]).expect_code(0);
+    piton(&sandbox, &["abort", "--note", "no budget"]).expect_code(0);
+    let file = "memory/state/phase.json";
+    let state = sandbox.read(file);
+    let mut state: Value = serde_json::from_str(&state).unwrap();
+    state["last_updated"] = json!("2999-01-01T00:00:00Z");
+    state["phase_status"] = json!("in_progress");
+    sandbox.file(file, &state.to_string());
+    assert_eq!(piton(&sandbox, &["status"]).at("/data/lifecycle"), json!({"stage": "open"}));
+}

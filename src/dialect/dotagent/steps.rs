@@ -163,11 +163,16 @@ fn architecture(workflow_files: &WorkflowFiles<'_>) -> Vec<Step> {
     last.title = "Final design".to_owned();
     last.depends_on = vec![designs.id.clone(), gate.id.clone()];
     expect(workflow_files, &mut last, phase);
-    let is_there = usual
-        .is_some_and(|path| matches!(workflow_files.owner().check(workflow_files.files, &path), OutputCheck::Valid(_)));
+    let found = usual.map(|path| workflow_files.owner().check(workflow_files.files, &path));
+    let is_begun = found.is_some_and(|found| matches!(found, OutputCheck::Valid(_) | OutputCheck::Rejected(_)));
     let is_reached = gate.status == Status::Completed && has_fitting_design(workflow_files, &designs.proof.outputs);
+    // The phase is in progress from its first design, so it does not say whether this step was begun.
+    last.begins_unrecorded = true;
     match status {
-        Status::InProgress if !is_there && !is_reached => last.status = Status::Pending,
+        Status::InProgress if !is_begun => {
+            last.status = Status::Pending;
+            last.attempts = 0;
+        }
         Status::Failed if is_reached => designs.status = Status::InProgress,
         Status::Failed => last.status = Status::Pending,
         Status::Pending

@@ -154,6 +154,7 @@ fn interpret(files: &FileSet, opened: ParsedFile<'_>, degraded: bool, mut findin
         workspace: workspace.record,
         follow_up: state.total_phases.map(|_| merge(config)),
         records: Records::ALL,
+        stops_unrecorded: false,
         interruption: paused(&state, status),
         mode: None,
         interrupted_at: state.interrupted_at,

@@ -98,6 +98,7 @@ impl Reader<'_> {
             },
             follow_up: self.follow_up(),
             records: Records::ALL,
+            stops_unrecorded: false,
             interruption: self.interruption(),
             mode: None,
             interrupted_at: None,

@@ -64,7 +64,9 @@ impl TransitionCheck<'_> {
             | DecisionKind::Approve
             | DecisionKind::Accept
             | DecisionKind::Skip
-            | DecisionKind::Abort => self.redo(at, decision),
+            | DecisionKind::Abort
+            | DecisionKind::Pause
+            | DecisionKind::Resume => self.redo(at, decision),
         }
     }
 

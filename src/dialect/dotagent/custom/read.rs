@@ -144,6 +144,7 @@ impl Reader<'_> {
                 reason: "every step is done: archive the state".to_owned(),
             }),
             records: Records::ALL,
+            stops_unrecorded: false,
             interruption: self.paused(status),
             mode: None,
             interrupted_at: last_interruption(self.files, &self.phase.value, "interrupted_at"),

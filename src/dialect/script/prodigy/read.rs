@@ -253,6 +253,7 @@ impl ProdigySession {
             },
             follow_up: None,
             records: Records::RESUME,
+            stops_unrecorded: false,
             interruption: None,
             mode: None,
             interrupted_at: None,
