@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use super::command;
 use super::reconcile::Reconciler;
+use super::reports::belongs_to;
 use crate::model::Evidence;
 use crate::model::EvidenceRecord;
 use crate::model::FileFact;
@@ -71,6 +72,8 @@ pub(super) struct EvidenceIndex<'a> {
     last_of_path: BTreeMap<&'a RelPath, &'a str>,
     /// The time of the last rollback of each step. Earlier evidence no longer counts.
     pub(super) rolled_back: BTreeMap<&'a str, Timestamp>,
+    /// The time at which each step was last begun, where Piton recorded it.
+    pub(super) begun: BTreeMap<&'a str, Timestamp>,
     /// The two working steps with the latest activity, so that one of them is always another step than the one in question. Reviews and
     /// gates write nothing.
     last_busy: Vec<(Timestamp, &'a StepId)>,
@@ -112,7 +115,12 @@ impl<'a> EvidenceIndex<'a> {
         let rollbacks = evidence.rollbacks.iter().filter(|rollback| rollback.run == run.id.as_str());
         let rolled_back =
             rollbacks.flat_map(|rollback| rollback.reopened.iter().map(|step| (step.as_str(), rollback.at)));
-        Self { by_step, last_of_path, rolled_back: rolled_back.collect(), last_busy }
+        let begun = evidence.statements.iter().filter(|statement| belongs_to(run, statement));
+        let begun = begun.filter_map(|statement| match &statement.kind {
+            StatementKind::Begun(attempt) => Some((attempt.step.as_str(), attempt.at)),
+            StatementKind::Report(_) | StatementKind::Decision(_) => None,
+        });
+        Self { by_step, last_of_path, rolled_back: rolled_back.collect(), begun: begun.collect(), last_busy }
     }
 }
 

@@ -330,7 +330,7 @@ impl Reconciler<'_> {
     fn witness_report(&mut self) -> Option<WitnessReport> {
         let Proof { witnesses, witnesses_needed, .. } = &self.step.proof;
         let (speaking, silent): (Vec<&Witness>, Vec<&Witness>) =
-            witnesses.iter().partition(|witness| witness.done && !self.is_rolled_back(witness));
+            witnesses.iter().partition(|witness| witness.done && !self.is_outdated(witness));
         let first = *speaking.first()?;
         let names = |witnesses: &[&Witness]| {
             let names: Vec<&str> = witnesses.iter().map(|witness| &*witness.source).collect();
@@ -351,11 +351,12 @@ impl Reconciler<'_> {
         self.index.rolled_back.get(self.step.id.as_str()).copied()
     }
 
-    /// Tells whether a witness is from before a rollback.
-    fn is_rolled_back(&self, witness: &Witness) -> bool {
+    /// Tells whether a witness is from before a rollback, or from before the current attempt.
+    fn is_outdated(&self, witness: &Witness) -> bool {
         let fact = witness.file.as_ref().and_then(|file| self.evidence.files.get(file));
         let Some(FileFact::Present { modified: Some(said), .. }) = fact else { return false };
-        self.rolled_back_at().is_some_and(|rolled_back_at| *said <= rolled_back_at)
+        let begun_at = self.index.begun.get(self.step.id.as_str()).copied();
+        self.rolled_back_at().max(begun_at).is_some_and(|since| *said <= since)
     }
 
     fn note_witnesses(&mut self, code: FindingCode, report: &WitnessReport, tail: &str) {

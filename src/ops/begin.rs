@@ -78,7 +78,9 @@ pub(crate) fn begin(ctx: &ProjectContext, request: ChangeRequest, budget: usize)
         written.findings.extend(log::note(ctx, &locked, run, &planned, false));
     }
     written.findings.extend(locked.renew_lease(written.change));
-    let end = run.step(&step).map(|step| engine::end_command(step, part.as_deref(), &run.id));
+    // The brief says how to report.
+    let without_brief = run.step(&step).filter(|_| brief.is_none());
+    let end = without_brief.map(|step| engine::end_command(step, part.as_deref(), &run.id));
     let revision = match written.moves_files() {
         true => follow(ctx, &location, locked, &mut written)?.revision(),
         false => locked.revision_after(&written),

@@ -1,5 +1,6 @@
 //! The project a verb works in, opened once per process.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use camino::Utf8Path;
@@ -36,6 +37,8 @@ use crate::model::Run;
 use crate::model::RunHeader;
 use crate::model::RunStatus;
 use crate::model::Statement;
+use crate::model::StatementKind;
+use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::definition_digest;
@@ -315,26 +318,24 @@ impl ProjectContext {
     /// Gathers the evidence a run asks for. `with_git` is false if no process may be started.
     pub(crate) fn evidence(&self, opened: &OpenedRun, with_git: bool) -> Evidence {
         let wanted = &opened.loaded.wanted;
+        let without_git = || EvidenceRequest {
+            outputs: wanted.outputs.clone(),
+            owner_processes: wanted.owner_processes.clone(),
+            ..EvidenceRequest::default()
+        };
+        let asked = if with_git { Cow::Borrowed(wanted) } else { Cow::Owned(without_git()) };
+        let mut evidence = store::gather(&self.project, &opened.files, &asked, &self.environment);
+        workflow::check_outputs(opened, &mut evidence);
+        self.read_statements(opened, &mut evidence);
+        inspect_witnesses(opened, &mut evidence);
+        read_definitions(opened, &mut evidence);
         if with_git {
-            let mut evidence = store::gather(&self.project, &opened.files, wanted, &self.environment);
             let unstamped = opened.loaded.run.as_ref().is_some_and(|run| run.stamp.is_none());
             if unstamped && self.project.git.is_some() {
                 evidence.committed_at = store::git::committed_at(&opened.files.root, opened.files.state.as_str());
             }
-            workflow::check_outputs(opened, &mut evidence);
-            inspect_witnesses(opened, &mut evidence);
-            read_definitions(opened, &mut evidence);
-            self.read_statements(opened, &mut evidence);
             self.inspect_branch(opened, &mut evidence);
-            return evidence;
         }
-        let (outputs, owner_processes) = (wanted.outputs.clone(), wanted.owner_processes.clone());
-        let without = EvidenceRequest { outputs, owner_processes, ..EvidenceRequest::default() };
-        let mut evidence = store::gather(&self.project, &opened.files, &without, &self.environment);
-        workflow::check_outputs(opened, &mut evidence);
-        inspect_witnesses(opened, &mut evidence);
-        read_definitions(opened, &mut evidence);
-        self.read_statements(opened, &mut evidence);
         evidence
     }
 
@@ -365,11 +366,16 @@ impl ProjectContext {
     }
 }
 
-/// Inspects the witness files of steps that a rollback reopened: older ones no longer count.
+/// Inspects the witness files of steps that a rollback reopened or that were begun: older ones do not count.
 fn inspect_witnesses(opened: &OpenedRun, evidence: &mut Evidence) {
-    let Some(run) = opened.loaded.run.as_ref().filter(|_| !evidence.rollbacks.is_empty()) else { return };
-    let reopened: BTreeSet<&StepId> = evidence.rollbacks.iter().flat_map(|rollback| &rollback.reopened).collect();
-    let steps = run.steps.iter().filter(|step| reopened.contains(&step.id));
+    let Some(run) = &opened.loaded.run else { return };
+    let begun = evidence.statements.iter().filter_map(|statement| match &statement.kind {
+        StatementKind::Begun(attempt) => Some(&attempt.step),
+        StatementKind::Report(_) | StatementKind::Decision(_) => None,
+    });
+    let rolled_back = evidence.rollbacks.iter().flat_map(|rollback| &rollback.reopened);
+    let reopened: BTreeSet<&StepId> = rolled_back.chain(begun).collect();
+    let steps = run.steps.iter().filter(|step| step.status != Status::Completed && reopened.contains(&step.id));
     let files: Vec<RelPath> = steps.flat_map(|step| &step.proof.witnesses).filter_map(|one| one.file.clone()).collect();
     store::inspect_files(&opened.files.root, &files, evidence);
 }

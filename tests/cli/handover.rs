@@ -246,3 +246,23 @@ fn a_run_that_its_own_system_continued_is_not_aborted() {
     sandbox.file(file, &state.to_string());
     assert_eq!(piton(&sandbox, &["status"]).at("/data/lifecycle"), json!({"stage": "open"}));
 }
+
+/// What an earlier attempt left behind does not prove the one that was lost.
+#[test]
+fn a_lost_rework_of_a_session_is_done_again() {
+    let sandbox = super::projects::ccw();
+    piton(&sandbox, &["begin", "IMPL-002", "--take-over"]).expect_code(0);
+    piton(&sandbox, &["finish", "IMPL-002", "--summary", "tokens are issued"]).expect_code(0);
+    let summary = format!("{}/.summaries/IMPL-002-summary.md", super::projects::SESSION);
+    assert!(sandbox.read(&summary).contains("tokens are issued"));
+    let todo = format!("{}/TODO_LIST.md", super::projects::SESSION);
+    let done = sandbox.read(&todo);
+    piton(&sandbox, &["redo", "IMPL-002", "--by", "Bia", "--note", "not expired"]).expect_code(0);
+    piton(&sandbox, &["begin", "IMPL-002"]).expect_code(0);
+    let plan = sandbox.piton(["plan"]).real_clock().session("another").run();
+    assert_eq!((plan.at("/data/next/0/step"), plan.at("/data/next/0/action")), (json!("IMPL-002"), json!("retry")));
+    assert!(!plan.findings().contains(&"status-drift".to_owned()), "{plan}");
+    piton(&sandbox, &["finish", "IMPL-002", "--summary", "again"]).expect_code(0);
+    assert_eq!(sandbox.read(&todo), done);
+    assert!(sandbox.read(&summary).contains("tokens are issued"), "a summary is not replaced");
+}

@@ -213,7 +213,6 @@ impl Facts {
         reading.extend(layout.plan_in(files).map(|path| path.reading_item("implementation plan")));
         let todo = Some(&self.todo).filter(present).filter(|path| Some(*path) != self.task_file.as_ref());
         reading.extend(todo.map(|path| path.reading_item("progress of the session")));
-        reading.extend(Some(&self.session).filter(present).map(|path| path.reading_item("session state")));
         reading
     }
 }

@@ -89,13 +89,7 @@ fn what_to_read_begins_with_the_task() {
     let reading: Vec<String> =
         handed_over(Action::Retry).reading.into_iter().filter_map(|reading| reading.path).collect();
     let names: Vec<&str> = reading.iter().map(|path| path.strip_prefix(".workflow/active/WFS-x/").unwrap()).collect();
-    let expected = [
-        ".task/IMPL-2.json",
-        ".summaries/IMPL-2-failure-analysis.md",
-        "IMPL_PLAN.md",
-        "TODO_LIST.md",
-        "workflow-session.json",
-    ];
+    let expected = [".task/IMPL-2.json", ".summaries/IMPL-2-failure-analysis.md", "IMPL_PLAN.md", "TODO_LIST.md"];
     assert_eq!(names, expected);
 }
 

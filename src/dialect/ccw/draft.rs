@@ -8,6 +8,7 @@ use serde_json::json;
 use super::parts;
 use super::raw;
 use super::session_files::SessionFiles;
+use super::summary;
 use super::task::TaskLocation;
 use super::todo;
 use super::write;
@@ -19,6 +20,7 @@ use crate::model::Content;
 use crate::model::Edit;
 use crate::model::EditKind;
 use crate::model::FileSet;
+use crate::model::Outcome;
 use crate::model::RelPath;
 use crate::model::Status;
 use crate::model::StepId;
@@ -31,6 +33,8 @@ pub(super) struct Draft<'a> {
     ticks: Vec<usize>,
     /// Checkboxes to clear.
     unticked: Vec<usize>,
+    /// Summaries to create.
+    summaries: Vec<(RelPath, String)>,
 }
 
 /// A task file being changed.
@@ -44,7 +48,7 @@ pub(super) struct TaskDraft<'a> {
 
 impl<'a> Draft<'a> {
     pub(super) fn new(session_files: &'a SessionFiles<'a>) -> Self {
-        Self { session_files, documents: Vec::new(), ticks: Vec::new(), unticked: Vec::new() }
+        Self { session_files, documents: Vec::new(), ticks: Vec::new(), unticked: Vec::new(), summaries: Vec::new() }
     }
 
     /// Opens the file of a task; `None` for a task that is only in the checklist.
@@ -87,6 +91,14 @@ impl<'a> Draft<'a> {
         self.unticked.extend(self.session_files.checkbox_of(step));
     }
 
+    /// Writes the summary of a task from its report, unless it has one.
+    pub(super) fn summarise(&mut self, outcome: &Outcome) {
+        if let Some(path) = self.session_files.missing_summary(&outcome.step) {
+            let title = self.session_files.title(&outcome.step).unwrap_or_default();
+            self.summaries.push((path, summary::text(title, outcome)));
+        }
+    }
+
     /// Opens a JSON file with an object at `base`.
     fn document(&mut self, path: &RelPath, base: &str) -> Result<&mut Document, EditError> {
         if let Some(at) = self.documents.iter().position(|(known, _)| known == path) {
@@ -109,7 +121,7 @@ impl<'a> Draft<'a> {
         Ok(&mut self.documents.last_mut().expect("a document was just added").1)
     }
 
-    /// Returns the edits: task files, checklist, session file.
+    /// Returns the edits: task files, summaries, checklist, session file.
     pub(super) fn into_edits(self) -> Vec<Edit> {
         let (files, layout) = (self.session_files.files, &self.session_files.layout);
         let (session, tasks): (Vec<_>, Vec<_>) =
@@ -118,6 +130,10 @@ impl<'a> Draft<'a> {
         for (path, document) in tasks {
             edits.extend(replace(files, path, document.into_bytes()));
         }
+        edits.extend(self.summaries.into_iter().map(|(path, text)| {
+            let after = text.into_bytes();
+            Edit { path, kind: EditKind::Create { after } }
+        }));
         if let Some(bytes) = files.bytes(&layout.todo) {
             let ticked = self.ticks.iter().fold(bytes.to_vec(), |bytes, at| todo::ticked(bytes, *at));
             let after = self.unticked.iter().fold(ticked, |bytes, at| todo::unticked(bytes, *at));

@@ -8,7 +8,7 @@
 //!   parsed into a [`parsed_task`], with its [`history`]; [`parts`] has its flow-control steps and subtasks.
 //! - [`read`] turns a session into a run. [`ids`] and [`rules`] know the spelling of ids and the vocabulary; [`raw`] is lenient
 //!   access to JSON.
-//! - [`mod@write`] edits a session through a [`draft`]; [`archive`] and [`manifest`] (the list of archives) archive it; [`rebuild`]
+//! - [`mod@write`] edits a session through a [`draft`]; [`summary`] is the text about a finished task; [`archive`] and [`manifest`] (the list of archives) archive it; [`rebuild`]
 //!   recreates unreadable files from other evidence.
 //! - [`suggest`] suggests ticks in the checklist.
 //! - [`brief`], [`native`] and [`notices`] write the hand-over, the plan and messages in the system's format.
@@ -32,6 +32,7 @@ mod rules;
 mod session;
 mod session_files;
 mod suggest;
+mod summary;
 mod task;
 mod todo;
 mod write;

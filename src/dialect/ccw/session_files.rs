@@ -6,6 +6,7 @@ use super::ids;
 use super::ids::Index;
 use super::layout::Layout;
 use super::layout::TASK_DIR;
+use super::layout::below;
 use super::parsed_task::ParsedTask;
 use super::raw;
 use super::rules::StatusWord;
@@ -96,6 +97,31 @@ impl<'a> SessionFiles<'a> {
     /// Returns where a task is recorded.
     pub(super) fn location(&self, id: &StepId) -> Option<&TaskLocation> {
         Some(&self.tasks[self.find(id)?].location)
+    }
+
+    /// Tells whether the checkbox of a task is ticked.
+    pub(super) fn is_ticked(&self, id: &StepId) -> bool {
+        let said = self.find(id).and_then(|at| self.checklist[at].as_ref());
+        said.is_some_and(|said| said.mark == CheckboxMark::Done)
+    }
+
+    /// Returns the path of the summary that a task with a file of its own lacks.
+    pub(super) fn missing_summary(&self, id: &StepId) -> Option<RelPath> {
+        let at = self.find(id)?;
+        let task = &self.tasks[at];
+        let has_file = matches!(&task.location, TaskLocation::File { pointer, .. } if pointer.is_empty());
+        if !has_file || !self.summaries[at].is_empty() || !ids::is_safe(task.id.as_str()) {
+            return None;
+        }
+        let [hidden, plain] = &self.layout.summaries;
+        let is_used = |dir: &RelPath| self.files.in_dir(dir).next().is_some();
+        let dir = if is_used(plain) && !is_used(hidden) { plain } else { hidden };
+        Some(below(dir, &format!("{}-summary.md", task.id)))
+    }
+
+    /// Returns the title of a task.
+    pub(super) fn title(&self, id: &StepId) -> Option<&str> {
+        self.tasks[self.find(id)?].parsed.title.as_deref()
     }
 
     /// Returns the byte offset of the checkbox of a task. For a task that is only in the checklist, this checkbox is its status,

@@ -75,6 +75,9 @@ impl Writer<'_> {
     fn begin(&mut self, step: &StepId, part: Option<&str>, attempt: u32) -> Result<(), EditError> {
         let at = self.at.to_string();
         let running = self.draft.session_files.running;
+        if part.is_none() && self.draft.session_files.is_ticked(step) {
+            self.draft.empty(step);
+        }
         let Some(mut task) = self.draft.task(step)? else { return Ok(()) };
         let was = rules::status_word(task.value());
         if let Some(part) = part
@@ -103,6 +106,7 @@ impl Writer<'_> {
             task.drop_execution(passed);
         }
         if was == StatusWord::Known(Status::Completed) {
+            forget_success(&mut task);
             // A reopened step goes through all its parts again.
             for done in ["completed_flow_steps", "skipped_flow_steps", "variables"] {
                 task.drop_execution(done);
@@ -121,6 +125,9 @@ impl Writer<'_> {
             self.finish_step(outcome)?;
             if outcome.status == Status::Completed {
                 self.draft.tick(&outcome.step);
+            }
+            if outcome.status == Status::Completed && !outcome.amends {
+                self.draft.summarise(outcome);
             }
         }
         let at = self.at.to_string();
@@ -280,9 +287,7 @@ impl Writer<'_> {
             for passed in OF_ATTEMPTS {
                 task.drop_execution(passed);
             }
-            if task.value().pointer("/result/success").and_then(Value::as_bool) == Some(true) {
-                task.set_in("result", "success", &json!(false));
-            }
+            forget_success(&mut task);
         }
         let (status, _) = self.draft.session_files.session.status();
         self.draft.session_if_readable(|session| {
@@ -348,6 +353,13 @@ fn default_strategy(kind: InterruptionKind) -> Option<&'static str> {
         | InterruptionKind::Paused
         | InterruptionKind::ReadyToExecute
         | InterruptionKind::WorkflowComplete => None,
+    }
+}
+
+/// A result that says success would speak for an attempt that it is not of.
+fn forget_success(task: &mut TaskDraft<'_>) {
+    if task.value().pointer("/result/success").and_then(Value::as_bool) == Some(true) {
+        task.set_in("result", "success", &json!(false));
     }
 }
 

@@ -14,6 +14,7 @@ use crate::dialect::ccw::testing::edit;
 use crate::dialect::ccw::testing::files;
 use crate::dialect::ccw::testing::files_in;
 use crate::dialect::ccw::testing::finish;
+use crate::dialect::ccw::testing::path;
 use crate::dialect::ccw::testing::run;
 use crate::dialect::ccw::testing::step;
 use crate::dialect::ccw::testing::texts;
@@ -22,10 +23,13 @@ use crate::model::ChangeKind;
 use crate::model::FileSet;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
+use crate::model::Outcome;
 use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::testing::outcome_of;
+
+const SUMMARY: &str = ".summaries/IMPL-1-summary.md";
 
 fn names(edits: &[(String, String)]) -> Vec<&str> {
     edits.iter().map(|(name, _)| name.as_str()).collect()
@@ -65,18 +69,57 @@ fn finishing_writes_task_then_checklist_then_session() {
     done.attempt = 2;
     let after = edit(&set, ChangeKind::Finish(Box::new(done)));
     let edits = texts(&after);
-    assert_eq!(names(&edits), [".task/IMPL-1.json", "TODO_LIST.md", "workflow-session.json"]);
+    assert_eq!(names(&edits), [".task/IMPL-1.json", SUMMARY, "TODO_LIST.md", "workflow-session.json"]);
     let task = parsed(&edits[0].1);
     assert_eq!(
         task["execution"],
         json!({"attempts": 2, "last_attempt": "2025-09-15T14:30:00Z", "completion_time": NOW})
     );
     assert_eq!(task["status_history"][0]["note"], "agent_timeout");
-    assert_eq!(edits[1].1, "- [ ] **IMPL-10**: b\r\n- [x] **IMPL-1**: a");
-    assert_eq!(edits[2].1, format!(r#"{{"session_id":"WFS-x","current_phase":"EXECUTE","last_execute_run":"{NOW}"}}"#));
+    assert_eq!(edits[2].1, "- [ ] **IMPL-10**: b\r\n- [x] **IMPL-1**: a");
+    assert_eq!(edits[3].1, format!(r#"{{"session_id":"WFS-x","current_phase":"EXECUTE","last_execute_run":"{NOW}"}}"#));
     let reloaded = run(&applied(&set, &after));
     assert_eq!(step(&reloaded, "IMPL-1").status, Status::Completed);
     assert_eq!(reloaded.interruption, None);
+}
+
+#[test]
+fn a_task_that_completes_gets_its_summary_once() {
+    const TASK: (&str, &str) = (".task/IMPL-1.json", r#"{"id":"IMPL-1","title":"Sign in","status":"in_progress"}"#);
+    let mut done = outcome_of("IMPL-1", Status::Completed);
+    done.summary = Some("Tokens are signed.\nKey: ghp_0123456789abcdef \u{1b}[31m".to_owned());
+    done.commit = Some("abc1234".to_owned());
+    done.outputs = vec![path("src/auth.rs")];
+    let written = |more: &[(&str, &str)], outcome: &Outcome| {
+        let set = files(&[&[("workflow-session.json", SESSION), TASK], more].concat());
+        texts(&edit(&set, ChangeKind::Finish(Box::new(outcome.clone()))))
+    };
+    let summary = |edits: &[(String, String)]| {
+        edits.iter().find(|(name, _)| name.contains("summaries/")).map(|(name, text)| (name.clone(), text.clone()))
+    };
+    let text = "# Task: IMPL-1 Sign in\n\n## Implementation Summary\n\nTokens are signed.\nKey: [masked] [31m\n\n\
+        ### Files Modified\n\n- `src/auth.rs`\n\n### Commit\n\nabc1234\n\n## Status: ✅ Complete\n";
+    assert_eq!(summary(&written(&[], &done)), Some((SUMMARY.to_owned(), text.to_owned())));
+    let other = written(&[("summaries/IMPL-2.md", "")], &done);
+    assert_eq!(summary(&other).unwrap().0, "summaries/IMPL-1-summary.md", "where the others are");
+    for exists in ["summaries/IMPL-1.md", ".summaries/impl-01-review.md"] {
+        assert_eq!(summary(&written(&[(exists, "")], &done)), None, "{exists}");
+    }
+    let late = Outcome { amends: true, ..done.clone() };
+    assert_eq!(summary(&written(&[], &late)), None, "a correction completes nothing");
+    assert_eq!(summary(&written(&[], &outcome_of("IMPL-1", Status::Failed))), None);
+}
+
+#[test]
+fn beginning_a_done_task_takes_back_what_says_that_it_is_done() {
+    let set = files(&[
+        ("TODO_LIST.md", "- [x] **IMPL-1**: a\n- [x] **IMPL-2**: b\n"),
+        (".task/IMPL-1.json", r#"{"id":"IMPL-1","status":"completed","result":{"success":true}}"#),
+    ]);
+    let edits = texts(&edit(&set, begin("IMPL-1")));
+    assert_eq!(names(&edits), [".task/IMPL-1.json", "TODO_LIST.md"]);
+    assert_eq!(parsed(&edits[0].1)["result"]["success"], false);
+    assert_eq!(edits[1].1, "- [ ] **IMPL-1**: a\n- [x] **IMPL-2**: b\n");
 }
 
 #[test]
@@ -234,7 +277,8 @@ fn a_broken_session_file_does_not_keep_a_result_from_being_recorded() {
         ("TODO_LIST.md", "- [ ] **IMPL-1**: a\n"),
         (".task/IMPL-1.json", r#"{"id":"IMPL-1","status":"in_progress"}"#),
     ]);
-    assert_eq!(names(&texts(&edit(&set, finish("IMPL-1", Status::Completed)))), [".task/IMPL-1.json", "TODO_LIST.md"]);
+    let edits = texts(&edit(&set, finish("IMPL-1", Status::Completed)));
+    assert_eq!(names(&edits), [".task/IMPL-1.json", SUMMARY, "TODO_LIST.md"]);
     let error = Ccw.edit(&set, &change(ChangeKind::Pause { reason: None })).unwrap_err();
     assert!(matches!(error, EditError::Unreadable { .. }), "{error}");
 }

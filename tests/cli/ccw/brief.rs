@@ -96,7 +96,6 @@ fn the_brief_is_that_of_the_resume_command_and_commands_are_only_text() {
             &json!(format!("{dir}/.task/impl-1.2.json")),
             &json!(format!("{dir}/IMPL_PLAN.md")),
             &json!(format!("{dir}/TODO_LIST.md")),
-            &json!(format!("{dir}/workflow-session.json")),
             &json!(format!("{dir}/.summaries/impl-1.1-summary.md")),
         ]
     );

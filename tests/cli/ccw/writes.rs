@@ -132,6 +132,7 @@ fn one_checkpoint_holds_task_checklist_and_session_in_this_order() {
         finished.at("/data/files"),
         json!([
             format!("{dir}/.task/IMPL-1.json"),
+            format!("{dir}/.summaries/IMPL-1-summary.md"),
             format!("{dir}/TODO_LIST.md"),
             format!("{dir}/workflow-session.json"),
         ])
@@ -211,7 +212,7 @@ fn a_broken_session_file_does_not_block_recording() {
     session.file("workflow-session.json", "{\"lines\": 9,166}");
     session.ok("begin IMPL-1");
     let finished = session.ok("finish IMPL-1");
-    assert_eq!(finished.at("/data/files").as_array().unwrap().len(), 2, "{finished}");
+    assert_eq!(finished.at("/data/files").as_array().unwrap().len(), 3, "{finished}");
     assert_eq!(session.json(".task/IMPL-1.json")["status"], "completed");
     assert_eq!(session.read("workflow-session.json"), "{\"lines\": 9,166}");
     session.call("pause").run().expect_code(4);
