@@ -71,7 +71,9 @@ pub(crate) fn commit(lock: &RunLock, edits: &[Edit], meta: &CheckpointMeta) -> R
         append::append(lock, path, *before_len, bytes)?;
         return Ok(Checkpoint { replaced: None, files: vec![path.clone()] });
     }
-    let mut writer = CheckpointWriter { lock, meta, targets: check(lock, edits)?, record: None, is_armed: true };
+    let targets = check(lock, edits)?;
+    let backups = backups(lock, meta, &targets)?;
+    let mut writer = CheckpointWriter { lock, meta, targets, backups, record: None, is_armed: true };
     let result = writer.run();
     writer.is_armed = result.is_err();
     result
@@ -109,11 +111,22 @@ struct Target<'a> {
     staged: Option<Staged>,
 }
 
+/// A copy of a file that is about to be replaced. A copy and not a hard link: other programs write over it in place, and the history keeps
+/// the file itself.
+struct Backup {
+    /// Index of the target.
+    of: usize,
+    /// The resolved path.
+    real: Utf8PathBuf,
+    staged: Option<Staged>,
+}
+
 /// A checkpoint that is being written. Dropping it while armed removes the staged files.
 struct CheckpointWriter<'a> {
     lock: &'a RunLock,
     meta: &'a CheckpointMeta,
     targets: Vec<Target<'a>>,
+    backups: Vec<Backup>,
     record: Option<Staged>,
     is_armed: bool,
 }
@@ -171,19 +184,27 @@ fn check<'a>(lock: &RunLock, edits: &'a [Edit]) -> Result<Vec<Target<'a>>, Store
     Ok(targets)
 }
 
+/// Resolves the backups of the files that are about to be replaced.
+fn backups(lock: &RunLock, meta: &CheckpointMeta, targets: &[Target<'_>]) -> Result<Vec<Backup>, StoreError> {
+    let mut backups = Vec::new();
+    for (state, backup) in &meta.backup {
+        if let Some(of) = targets.iter().position(|target| target.path == state && target.before.is_some()) {
+            backups.push(Backup { of, real: lock.root().target(backup)?, staged: None });
+        }
+    }
+    Ok(backups)
+}
+
 impl CheckpointWriter<'_> {
     fn run(&mut self) -> Result<Checkpoint, StoreError> {
-        let backups = self.backups()?;
         let new_dirs = self.make_folders()?;
-        stage::remove_leftovers(
-            self.targets.iter().map(|target| target.real.as_path()).chain(backups.iter().map(|(_, to)| to.as_path())),
-        );
+        let backups = self.backups.iter().map(|backup| backup.real.as_path());
+        stage::remove_leftovers(self.targets.iter().map(|target| target.real.as_path()).chain(backups));
         self.stage()?;
-        let staged: Vec<&Staged> = self.targets.iter().filter_map(|target| target.staged.as_ref()).collect();
-        stage::sync_files(&staged.into_iter().chain(&self.record).collect::<Vec<_>>())?;
+        stage::sync_files(&self.staged().collect::<Vec<_>>())?;
         let (history, replaced) = self.keep_replaced()?;
         // A checkpoint that may not be durable is undone: after a failed flush, a second one proves nothing.
-        if let Err(error) = self.apply(&backups, &new_dirs).and_then(|()| self.sync_names(&new_dirs)) {
+        if let Err(error) = self.apply(&new_dirs).and_then(|()| self.sync_names(&new_dirs)) {
             return Err(self.roll_back(error));
         }
         if self.record.is_some() {
@@ -219,7 +240,19 @@ impl CheckpointWriter<'_> {
                 target.staged = Some(stage::write(&target.real, after, target.mode, target.like)?);
             }
         }
+        for backup in &mut self.backups {
+            let target = &self.targets[backup.of];
+            if let Some(before) = target.before {
+                backup.staged = Some(stage::write(&backup.real, before, target.mode, target.like)?);
+            }
+        }
         Ok(())
+    }
+
+    /// Returns the files under temporary names.
+    fn staged(&self) -> impl Iterator<Item = &Staged> {
+        let targets = self.targets.iter().filter_map(|target| target.staged.as_ref());
+        targets.chain(self.backups.iter().filter_map(|backup| backup.staged.as_ref())).chain(&self.record)
     }
 
     fn keep_replaced(&self) -> Result<(HistoryWriter, Option<String>), StoreError> {
@@ -246,44 +279,16 @@ impl CheckpointWriter<'_> {
         Ok((history, Some(id)))
     }
 
-    /// Resolves the backups of files that are about to be replaced: index of the target, and path of the backup.
-    fn backups(&self) -> Result<Vec<(usize, Utf8PathBuf)>, StoreError> {
-        let mut backups = Vec::new();
-        for (state, backup) in &self.meta.backup {
-            let replaced = self.targets.iter().position(|target| target.path == state && target.before.is_some());
-            if let Some(from) = replaced {
-                backups.push((from, self.lock.root().target(backup)?));
-            }
-        }
-        Ok(backups)
-    }
-
-    fn back_up(&self, from: usize, to: &Utf8Path) -> Result<(), StoreError> {
-        let target = &self.targets[from];
-        let (Some(before), Some(like)) = (target.before, target.like) else { return Ok(()) };
-        let temporary = stage::temporary_name(to);
-        let temporary = if like.links == 1 && calls::hard_link(&target.real, &temporary).is_ok() {
-            temporary
-        } else {
-            // Durable, so that a power loss cannot replace a good backup with an empty one.
-            stage::write_durably(to, before, target.mode, Some(like))?
-        };
-        calls::rename(&temporary, to).map_err(|source| {
-            let _ = calls::remove_file(&temporary);
-            StoreError::io(to, source)
-        })?;
-        // Renaming a hard link over another one of the same file does nothing (rename(2)), so it may still be there.
-        let _ = calls::remove_file(&temporary);
-        Ok(())
-    }
-
     /// Applies the change: the record first, then the files.
-    fn apply(&mut self, backups: &[(usize, Utf8PathBuf)], new_dirs: &[Utf8PathBuf]) -> Result<(), StoreError> {
+    fn apply(&mut self, new_dirs: &[Utf8PathBuf]) -> Result<(), StoreError> {
         if let Some(record) = &self.record {
             txn::publish(self.lock.data_path(), record)?;
         }
-        for (from, to) in backups {
-            self.back_up(*from, to)?;
+        for backup in &mut self.backups {
+            if let Some(staged) = &backup.staged {
+                calls::rename(&staged.path, &backup.real).map_err(|source| StoreError::io(&backup.real, source))?;
+                backup.staged = None;
+            }
         }
         let (put, gone): (Vec<usize>, Vec<usize>) =
             (0..self.targets.len()).partition(|at| self.targets[*at].after.is_some());
@@ -352,7 +357,7 @@ fn is_at(real: &Utf8Path, bytes: &[u8]) -> bool {
 impl Drop for CheckpointWriter<'_> {
     fn drop(&mut self) {
         if self.is_armed {
-            for staged in self.targets.iter().filter_map(|target| target.staged.as_ref()).chain(&self.record) {
+            for staged in self.staged() {
                 let _ = calls::remove_file(&staged.path);
             }
         }

@@ -139,6 +139,8 @@ fn the_old_version_becomes_the_backup_beside_it() {
     assert_eq!(scratch.text("run/state.json.backup").as_deref(), Some("1"));
     commit(&lock, &[replace("run/state.json", "2", "3")], &with_backup).unwrap();
     assert_eq!(scratch.text("run/state.json.backup").as_deref(), Some("2"));
+    // Other programs write over it in place, and the history is not to change with it.
+    fs::write(scratch.root.join("run/state.json.backup"), "theirs").unwrap();
     assert_eq!(history::read(&scratch.root, &data_dir(), "000001").unwrap()[0].1, b"1");
     assert_eq!(history::read(&scratch.root, &data_dir(), "000002").unwrap()[0].1, b"2");
 }
