@@ -46,6 +46,8 @@ pub(crate) struct GitImpact {
     pub(crate) main_folder: String,
     /// The branch that is checked out; `None` with a detached HEAD.
     pub(crate) branch: Option<String>,
+    /// Whether the branch of the run exists.
+    pub(crate) has_branch: bool,
     /// The main branch; `None` if it is unknown.
     pub(crate) main: Option<String>,
     /// The commit to go back to; `None` if it is unknown.

@@ -26,6 +26,8 @@ pub(crate) struct AbandonedWork<'a> {
     pub(crate) since: Option<Timestamp>,
     /// The first recorded commit of the work.
     pub(crate) first: Option<&'a str>,
+    /// The recorded branch of the run.
+    pub(crate) branch: Option<&'a str>,
     /// The recorded branch that the work is merged into.
     pub(crate) main: Option<&'a str>,
     /// State files and folders, absolute; changes to them are ignored.
@@ -37,8 +39,9 @@ pub(crate) fn git_impact(work: &AbandonedWork<'_>) -> Option<GitImpact> {
     let head = repository::head_above(work.folder)?;
     let has = |branch: &str| repository::branch_exists(&top_of(work.folder), branch) == Some(true);
     let main = work.main.into_iter().chain(["main", "master"]).find(|branch| has(branch)).map(str::to_owned);
-    let mut impact =
-        GitImpact { branch: head.branch, main, dirty: dirty(work.folder, work.ours), ..GitImpact::default() };
+    let has_branch = work.branch.is_some_and(has);
+    let dirty = dirty(work.folder, work.ours);
+    let mut impact = GitImpact { branch: head.branch, has_branch, main, dirty, ..GitImpact::default() };
     let Some(sha) = head.sha else { return Some(impact) };
     match (work.base, work.since) {
         (Some(base), _) => (impact.base, impact.commits) = since_commit(work.folder, base, &sha),

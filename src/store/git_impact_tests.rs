@@ -19,6 +19,7 @@ fn only_the_name_of_a_commit_is_ever_handed_to_git() {
             base: Some(&text),
             since: None,
             first: Some(&text),
+            branch: Some(&text),
             main: Some(&text),
             ours: &[],
         };
@@ -31,7 +32,15 @@ fn only_the_name_of_a_commit_is_ever_handed_to_git() {
 #[test]
 fn outside_of_a_repository_there_is_nothing_to_say() {
     let scratch = Scratch::new();
-    let work = AbandonedWork { folder: &scratch.root, base: None, since: None, first: None, main: None, ours: &[] };
+    let work = AbandonedWork {
+        folder: &scratch.root,
+        base: None,
+        since: None,
+        first: None,
+        branch: None,
+        main: None,
+        ours: &[],
+    };
     assert!(git_impact(&work).is_none());
 }
 

@@ -135,9 +135,10 @@ pub(crate) fn obstacles(run: &Run, git: Option<&GitImpact>, times: usize, again:
         let is_on_main = git.branch.is_some() && git.branch == git.main;
         if let (true, true, Some(main)) = (has_own_branch, is_on_main, &git.main) {
             let message = format!("{main} is checked out in {folder}: the main branch is never rolled back");
-            let wanted = run.workspace.branch.as_deref().filter(|branch| branch != main);
+            let wanted = run.workspace.branch.as_deref().filter(|branch| branch != main && !branch.starts_with('-'));
+            let create = if git.has_branch { "" } else { "--create " };
             let command = match wanted {
-                Some(branch) => format!("git -C {folder} switch {}", quoted(branch)),
+                Some(branch) => format!("git -C {folder} switch {create}{}", quoted(branch)),
                 None => format!("git -C {folder} branch --all    # find the branch of the work, then switch to it"),
             };
             note("main_branch", message, command);
@@ -170,6 +171,11 @@ pub(crate) fn obstacles(run: &Run, git: Option<&GitImpact>, times: usize, again:
 /// Tells whether the work was merged so long ago that other work may depend on it.
 pub(crate) fn is_old_merge(git: &GitImpact, now: Timestamp) -> bool {
     git.merged_at.is_some_and(|merged_at| now.seconds_since(merged_at) > OLD_MERGE_SECONDS)
+}
+
+/// Returns the command that lists the possible targets.
+pub(crate) fn listing_command(run: &Run) -> String {
+    command::on_run("rollback", &run.id, "")
 }
 
 /// Returns the command that rolls back to a target.

@@ -17,6 +17,7 @@ pub(crate) use method::Obstacle;
 pub(crate) use method::command_to;
 pub(crate) use method::git_plan;
 pub(crate) use method::is_old_merge;
+pub(crate) use method::listing_command;
 pub(crate) use method::obstacles;
 pub(crate) use target::TargetMeaning;
 pub(crate) use target::last;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::has_progress;
 use super::is_over;
+use super::listing_command;
 use super::with_dependents;
 use crate::engine::command;
 use crate::engine::graph::Graph;
@@ -199,7 +200,7 @@ fn after_phase(run: &Run, effective_statuses: &[EffectiveStatus], place: usize) 
         let name = phases.get(place - 1).map(|phase| phase.name.as_str()).unwrap_or_default();
         let shown = open.iter().take(5).copied().collect::<Vec<_>>().join(", ");
         let message = format!("the end of {} was not reached: {shown} is not done", clean_line(name, 80));
-        let hints = vec![command::on_run("rollback", &run.id, ""), command::on_run("plan", &run.id, "")];
+        let hints = vec![listing_command(run), command::on_run("plan", &run.id, "")];
         return Err(Refusal { kind: RefusalKind::No, message, hints });
     }
     let behind = phases.iter().skip(place).flat_map(|phase| phase.steps.iter().copied());
@@ -215,7 +216,7 @@ fn from_step(
     let at = graph.position(id).filter(|at| has_progress(run, effective_statuses, *at));
     let Some(at) = at else {
         let message = format!("{id} was not begun: there is nothing to roll back");
-        let hints = vec![command::on_run("rollback", &run.id, ""), command::on_run("plan", &run.id, "")];
+        let hints = vec![listing_command(run), command::on_run("plan", &run.id, "")];
         return Err(Refusal { kind: RefusalKind::No, message, hints });
     };
     // If no step has dependencies, they are in sequence.

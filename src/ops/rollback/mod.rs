@@ -72,6 +72,7 @@ pub(crate) fn rollback(ctx: &ProjectContext, request: &RollbackRequest) -> Resul
     locked.check_not_driven()?;
     locked.check_readable(&location.candidate.state)?;
     let context = RollbackContext::new(ctx, &location, &locked)?;
+    rollback::check_writable(context.run).map_err(OpError::Refused)?;
     locked.check_revision(context.run, request.if_revision.as_deref())?;
     let mut report = RollbackReport {
         run: context.run.id.as_str().to_owned(),
@@ -128,12 +129,7 @@ impl<'a> RollbackContext<'a> {
         let again = rollback::command_to(self.run, to);
         report.what = Some(target.meaning.describe(self.run));
         report.to = Some(exact.clone());
-        let back = RollBack {
-            to: exact.clone(),
-            reason: request.reason.clone(),
-            reopened: target.reopened.clone(),
-            ..RollBack::default()
-        };
+        let back = self.back_to(&target, request.reason.clone());
         let (change, edits) = self.admitted(back, &target, request.force)?;
         let ChangeKind::RollBack(back) = &change.kind else { return Ok(Vec::new()) };
         report.impact = rollback::impact(self.run, &self.evidence.records, &back.reopened);
@@ -166,16 +162,21 @@ impl<'a> RollbackContext<'a> {
         Ok(findings)
     }
 
+    /// Returns the rollback to a target, before it is admitted.
+    fn back_to(&self, target: &ResolvedTarget, reason: Option<String>) -> RollBack {
+        let (to, reopened) = (target.meaning.exact(self.run), target.reopened.clone());
+        RollBack { to, reason, reopened, ..RollBack::default() }
+    }
+
     /// Admits the change and computes its edits. A checkpoint is restored byte for byte, without the dialect.
     fn admitted(&self, back: RollBack, target: &ResolvedTarget, force: bool) -> Result<(Change, Vec<Edit>), OpError> {
         let at = self.locked.clock().now;
         if let Some(edits) = &target.edits {
-            rollback::check_writable(self.run).map_err(OpError::Refused)?;
             if edits.is_empty() {
                 return Err(OpError::Refused(Refusal {
                     kind: RefusalKind::No,
                     message: format!("the state of {} is what {} holds", self.run.id, back.to),
-                    hints: vec![format!("piton history {}", engine::quoted(self.run.id.as_str()))],
+                    hints: vec![rollback::listing_command(self.run)],
                 }));
             }
             let back = RollBack { from: self.run.position.clone(), ..back };
@@ -207,6 +208,7 @@ impl<'a> RollbackContext<'a> {
             base: report.impact.base.as_deref(),
             since: report.impact.since.filter(|_| has_own_branch),
             first,
+            branch: workspace.branch.as_deref(),
             main: workspace.base_branch.as_deref().or(config.main_branch.as_deref()),
             ours: &ours,
         };
@@ -295,7 +297,7 @@ fn refuse_obstacles(obstacles: &[rollback::Obstacle], again: &str) -> Result<(),
     let message = obstacles.iter().map(|obstacle| obstacle.message.as_str()).collect::<Vec<_>>().join("; ");
     let mut hints: Vec<String> = obstacles.iter().map(|obstacle| obstacle.command.clone()).collect();
     if !first.command.starts_with(again) {
-        hints.push(format!("{again} --yes"));
+        hints.push(format!("then: `{again} --yes`"));
     }
     Err(OpError::Refused(Refusal { kind: RefusalKind::Person, message, hints }))
 }

@@ -17,7 +17,6 @@ use crate::ops::OpError;
 use crate::ops::project_context::OpenedRun;
 use crate::ops::restore;
 use crate::store;
-use crate::store::StoreError;
 
 /// How many checkpoints are listed as targets.
 const OFFERED: usize = 10;
@@ -33,20 +32,21 @@ pub(super) struct ResolvedTarget {
     pub(super) commit: Option<String>,
 }
 
-/// Lists the possible targets, phases first.
+/// Lists the possible targets, phases first: those that a rollback would not refuse.
 pub(super) fn targets(context: &RollbackContext<'_>) -> Vec<RollbackTarget> {
-    let (run, statuses) = (context.run, &context.statuses);
-    let command = |to: &str| rollback::command_to(run, to);
+    let (run, phases) = (context.run, rollback::phases(context.run));
+    let is_possible = |meaning: TargetMeaning| {
+        let target = resolve_reading(context, meaning);
+        target.is_ok_and(|target| context.admitted(context.back_to(&target, None), &target, false).is_ok())
+    };
     let target = |to: String, what: String, at: Option<Timestamp>| {
-        let command = command(&to);
+        let command = rollback::command_to(run, &to);
         RollbackTarget { to, what, at, command }
     };
     let mut targets = Vec::new();
-    // What the format cannot reopen is not offered.
-    let phases = rollback::phases(run);
-    for place in (0..=phases.len()).rev().filter(|_| run.records.reopen) {
+    for place in (0..=phases.len()).rev() {
         let meaning = TargetMeaning::Phase(place);
-        if rollback::reopens(run, statuses, &meaning).is_ok_and(|reopened| !reopened.is_empty()) {
+        if is_possible(meaning.clone()) {
             let steps = place.checked_sub(1).and_then(|at| phases.get(at)).map(|phase| &phase.steps);
             let at = steps.into_iter().flatten().filter_map(|at| run.steps[*at].finished_at).max();
             let number = place.checked_sub(1).and_then(|at| phases.get(at)?.number).map(|number| number.to_string());
@@ -54,9 +54,12 @@ pub(super) fn targets(context: &RollbackContext<'_>) -> Vec<RollbackTarget> {
             targets.push(target(to, meaning.describe(run), at));
         }
     }
-    for (id, change, step, at) in checkpoints(&context.locked.opened).into_iter().take(OFFERED) {
+    // Which steps a checkpoint repeats is not asked here: each answer looks at all evidence again.
+    let differs = |id: &str| restoring_edits(context, id).is_ok_and(|(edits, _)| !edits.is_empty());
+    let checkpoints = checkpoints(&context.locked.opened).into_iter().filter(|(id, ..)| differs(id));
+    for (id, change, step, at) in checkpoints.take(OFFERED) {
         let step = step.map_or_else(String::new, |step| format!(" {}", clean_line(step.as_str(), 60)));
-        targets.push(target(id.clone(), format!("checkpoint before {}{step}", clean_line(&change, 40)), at));
+        targets.push(target(id, format!("checkpoint before {}{step}", clean_line(&change, 40)), at));
     }
     targets
 }
@@ -103,7 +106,7 @@ pub(super) fn resolve(context: &RollbackContext<'_>, to: &str) -> Result<Resolve
                 run.id,
                 clean_line(to, 80)
             ),
-            hints: vec![format!("piton rollback {}", engine::quoted(run.id.as_str()))],
+            hints: vec![rollback::listing_command(run)],
         })),
         Err(meanings) => {
             let row = |meaning: &TargetMeaning| {
@@ -171,8 +174,11 @@ fn restoring_edits(context: &RollbackContext<'_>, id: &str) -> Result<(Vec<Edit>
     let version = restore::version_by_name(opened, id)?;
     let after = restore::with_files(opened, &version);
     if !restore::is_sound(&after) {
-        let path = opened.candidate.state.under(&opened.files.root);
-        return Err(StoreError::HistoryCorrupt { path }.into());
+        return Err(OpError::Refused(Refusal {
+            kind: RefusalKind::No,
+            message: format!("checkpoint {id} of {} holds a state that cannot be read", context.run.id),
+            hints: vec![rollback::listing_command(context.run)],
+        }));
     }
     let edits = version.files.iter().map(|(path, bytes)| context.locked.edit_to_content(path, bytes.clone()));
     Ok((edits.filter(Edit::changes_something).collect(), after))

@@ -122,7 +122,7 @@ fn uncommitted_work_blocks_and_the_state_does_not() {
         assert!(message.contains(path) && !message.contains("workflow-state"), "{message}");
         assert_eq!(
             texts(&refused, "/error/hints"),
-            ["git -C .worktree/auth stash push --include-untracked", "piton rollback auth --to 1 --yes"]
+            ["git -C .worktree/auth stash push --include-untracked", "then: `piton rollback auth --to 1 --yes`"]
         );
         assert_eq!(sandbox.read(STATE), before);
         assert!(!sandbox.exists(".workflow-backups"));
