@@ -13,6 +13,7 @@ use crate::model::DecisionKind;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Options;
+use crate::model::Run;
 use crate::model::StepId;
 use crate::model::StepKind;
 
@@ -62,6 +63,17 @@ pub(super) struct Chosen {
     pub(super) dependencies_unmet: bool,
     /// The decisions without which a choice cannot be begun. The caller's options stand for them; a resume records them.
     pub(super) needs: Vec<(StepId, DecisionKind)>,
+}
+
+impl Chosen {
+    /// Tells whether a resume can record what it has to: itself, and the decisions of the options.
+    pub(super) fn can_be_resumed(&self, run: &Run) -> bool {
+        let is_recorded = |id: &StepId| run.step(id).is_none_or(|step| step.recorded);
+        let can_record = |(step, kind): &(StepId, DecisionKind)| {
+            is_recorded(step) && (*kind != DecisionKind::Redo || run.records.redo)
+        };
+        run.records.resume && self.needs.iter().all(can_record)
+    }
 }
 
 /// Chooses the next steps of a run.

@@ -37,7 +37,13 @@ pub(super) fn finish(step: &Step, run: &RunId) -> String {
         StepKind::Review => " --verdict VERDICT",
         StepKind::Work | StepKind::Gate | StepKind::Container => " --status completed",
     };
-    on_step("finish", &step.id, run, tail)
+    with_verdicts(on_step("finish", &step.id, run, tail), step)
+}
+
+/// Names the verdicts of a review in a comment, if its format cannot record every one.
+fn with_verdicts(finish: String, step: &Step) -> String {
+    let is_any = step.kind != StepKind::Review || step.ends.verdicts == ReviewVerdict::ALL;
+    if is_any { finish } else { format!("{finish}   # {}", step.ends.verdicts_in_words()) }
 }
 
 const WITH_CONDITIONS: &str = ReviewVerdict::ApprovedWithConditions.as_str();
@@ -55,7 +61,8 @@ pub(crate) fn end(step: &Step, part: Option<&str>, run: &RunId) -> String {
         (None, StepKind::Review) => " --verdict VERDICT --summary TEXT".to_owned(),
         (None, StepKind::Work | StepKind::Gate | StepKind::Container) => " --summary TEXT".to_owned(),
     };
-    on_step("finish", &step.id, run, &tail)
+    let finish = on_step("finish", &step.id, run, &tail);
+    if part.is_none() { with_verdicts(finish, step) } else { finish }
 }
 
 /// Returns the command after a part was begun or ended: the next open part, else the end of the step.

@@ -402,7 +402,7 @@ impl<'a> Planner<'a> {
         let after = matches!(first.action, Action::Merge | Action::Archive);
         let context = (!after).then(|| command::on_run("context", run, &command::option("step", first.step.as_str())));
         let resume = match verdict {
-            Verdict::Resume | Verdict::Confirm if self.reconciled.run.records.resume => {
+            Verdict::Resume | Verdict::Confirm if chosen.can_be_resumed(self.reconciled.run) => {
                 Some(command::on_run("resume", run, &flags(self.options)))
             }
             Verdict::Resume | Verdict::Confirm | Verdict::Blocked | Verdict::Complete | Verdict::Nothing => None,

@@ -129,7 +129,16 @@ impl PlanInputs<'_> {
         let verdict = self.verdict(&next, all_over, &findings);
         let unattended = self.is_unattended(verdict, &next, &age, &findings);
         let handed = next.first().map(|next| handed(run, &graph, &evidence.statements, &next.step)).unwrap_or_default();
-        let input = QuestionInput { reconciled, header: &header, verdict, next: &next, findings: &findings, options };
+        let can_be_resumed = chosen.can_be_resumed(run);
+        let input = QuestionInput {
+            reconciled,
+            header: &header,
+            verdict,
+            next: &next,
+            findings: &findings,
+            options,
+            can_be_resumed,
+        };
         let question = if unattended || is_archived { None } else { question(&input) };
         let plan = Plan {
             run: header,

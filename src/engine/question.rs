@@ -6,6 +6,7 @@ use super::reconciled::ReconciledRun;
 use super::transition::skip_refusal;
 use crate::model::Action;
 use crate::model::Finding;
+use crate::model::FindingClass;
 use crate::model::FindingCode;
 use crate::model::Mode;
 use crate::model::Next;
@@ -32,11 +33,17 @@ pub(super) struct QuestionInput<'a> {
     pub(super) next: &'a [Next],
     pub(super) findings: &'a [Finding],
     pub(super) options: &'a Options,
+    /// Whether a resume can record the answer.
+    pub(super) can_be_resumed: bool,
 }
 
 /// Returns the question of a plan; `None` if no answer would let the run continue.
 pub(super) fn question(input: &QuestionInput<'_>) -> Option<Question> {
     let blocking = || input.findings.iter().filter(|finding| finding.severity == Severity::Blocking);
+    // What cannot be read cannot be decided.
+    if blocking().any(|finding| finding.code.is_of(FindingClass::Unreadable)) {
+        return None;
+    }
     // Before anything else can be decided, an aborted run has to continue.
     if let Some(aborted) = blocking().find(|finding| finding.code == FindingCode::RunAborted) {
         return input.decision(aborted);
@@ -53,7 +60,7 @@ pub(super) fn question(input: &QuestionInput<'_>) -> Option<Question> {
         (Verdict::Blocked | Verdict::Nothing, _) => None,
         (Verdict::Complete, _) => input.merge(),
         // No answer would be recorded.
-        (Verdict::Resume | Verdict::Confirm, _) if !input.reconciled.run.records.resume => None,
+        (Verdict::Resume | Verdict::Confirm, _) if !input.can_be_resumed => None,
         (Verdict::Resume | Verdict::Confirm, Mode::Preflight) => {
             let options = vec![
                 QuestionOption::new("proceed", "resume", input.resume("")).by_person(),
@@ -185,7 +192,7 @@ impl QuestionInput<'_> {
             ];
             let text = format!("{message}. Did it take effect?");
             Some(Question { text, options, default: Some("leave".to_owned()) })
-        } else if finding.code == FindingCode::RunAborted {
+        } else if finding.code == FindingCode::RunAborted && self.can_be_resumed {
             let yes = QuestionOption::new("yes", "resume it", self.resume(" --force")).by_person();
             Some(self.yes_or_no(format!("{message}. Resume it?"), yes, "no"))
         } else if finding.code == FindingCode::BranchMismatch {

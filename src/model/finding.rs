@@ -37,6 +37,8 @@ pub(crate) enum FindingClass {
     Contradiction,
     /// Changes check it themselves, for the step that they are about.
     CheckedByChange,
+    /// A file of the state cannot be read.
+    Unreadable,
 }
 
 macro_rules! finding_codes {
@@ -80,12 +82,12 @@ macro_rules! finding_codes {
 
 finding_codes! {
     // Rule 1: unreadable.
-    StateUnreadable "state-unreadable" Blocking true "The state file cannot be read or parsed, and nothing else shows the progress of the run.", Contradiction;
+    StateUnreadable "state-unreadable" Blocking true "The state file cannot be read or parsed, and nothing else shows the progress of the run.", Contradiction, Unreadable;
     StateMissingField "state-missing-field" Blocking true "The state lacks a required field.", Contradiction;
     StateWrongType "state-wrong-type" Blocking true "A required field has the wrong type.", Contradiction;
     FormatNewer "format-newer" Warning true "The state was written by a newer version: it can be read, not written.";
-    PartUnreadable "part-unreadable" Warning true "One file of the run cannot be parsed; the step it describes is left alone.";
-    SessionUnreadable "session-unreadable" Warning false "The session file cannot be parsed; the tasks are planned without it.";
+    PartUnreadable "part-unreadable" Warning true "One file of the run cannot be parsed; the step it describes is left alone.", Unreadable;
+    SessionUnreadable "session-unreadable" Warning false "The session file cannot be parsed; the tasks are planned without it.", Unreadable;
     RestoredFromHistory "restored-from-history" Warning true "The state was unreadable and an earlier checkpoint was used.", NeedsPerson;
     FieldIgnored "field-ignored" Info false "A field has an unusable type and was ignored.";
     SchemaViolation "schema-violation" Warning false "The file does not satisfy its JSON Schema.";

@@ -64,14 +64,14 @@ pub(crate) struct Records {
     pub(crate) abort: bool,
     /// Whether a resume can be recorded.
     pub(crate) resume: bool,
-    /// Whether a rollback can reopen steps. One to a checkpoint always can.
-    pub(crate) reopen: bool,
+    /// Whether a step that is done can be begun again.
+    pub(crate) redo: bool,
 }
 
 impl Records {
-    pub(crate) const ALL: Self = Self { skip: true, pause: true, abort: true, resume: true, reopen: true };
-    /// None but a resume.
-    pub(crate) const RESUME: Self = Self { skip: false, pause: false, abort: false, resume: true, reopen: false };
+    pub(crate) const ALL: Self = Self { skip: true, pause: true, abort: true, resume: true, redo: true };
+    /// Only a resume, and that a step is done again.
+    pub(crate) const RESUME: Self = Self { skip: false, pause: false, abort: false, resume: true, redo: true };
     pub(crate) const NONE: Self = Self { resume: false, ..Self::RESUME };
 
     /// Returns what both can record.
@@ -81,7 +81,7 @@ impl Records {
             pause: self.pause && other.pause,
             abort: self.abort && other.abort,
             resume: self.resume && other.resume,
-            reopen: self.reopen && other.reopen,
+            redo: self.redo && other.redo,
         }
     }
 }

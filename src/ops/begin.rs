@@ -221,7 +221,7 @@ fn first_of(planned: &Planned, run: &Run) -> Result<StepId, OpError> {
         Verdict::Resume | Verdict::Complete | Verdict::Nothing => RefusalKind::No,
     };
     let plan_command = format!("piton plan {}", engine::quoted(run.id.as_str()));
-    let hints = plan.commands.begin.clone().into_iter().chain(fix).chain([plan_command]).collect();
+    let hints = plan.commands.begin.clone().or(fix).into_iter().chain([plan_command]).collect();
     Err(OpError::Refused(Refusal { kind, message: format!("no step of {} can begin: {why}", run.id), hints }))
 }
 

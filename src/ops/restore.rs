@@ -21,11 +21,13 @@ use crate::model::Content;
 use crate::model::Edit;
 use crate::model::FileEntry;
 use crate::model::Finding;
+use crate::model::FindingClass;
 use crate::model::FindingCode;
 use crate::model::FinishedTrace;
 use crate::model::ReadProblem;
 use crate::model::RelPath;
 use crate::model::Run;
+use crate::model::Severity;
 use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::model::Traces;
@@ -141,8 +143,8 @@ fn restore_from_journal(ctx: &ProjectContext, locked: &LockedRun<'_>, id: &str, 
 }
 
 /// Tells whether a finding says that a file of the state cannot be read.
-pub(super) const fn says_unreadable(code: FindingCode) -> bool {
-    matches!(code, FindingCode::StateUnreadable | FindingCode::PartUnreadable | FindingCode::SessionUnreadable)
+pub(super) fn says_unreadable(code: FindingCode) -> bool {
+    code.is_of(FindingClass::Unreadable)
 }
 
 /// Keeps copies of unreadable files before they are replaced.
@@ -227,7 +229,8 @@ pub(super) fn offer_what_works(ctx: &ProjectContext, mut opened: OpenedRun) -> O
 
 /// Takes the commands out of the plan of a state that cannot be read, besides those that make it readable: the others are refused.
 pub(super) fn offer_only_repair(planned: &mut Planned) {
-    if !planned.findings.iter().any(|finding| finding.code == FindingCode::StateUnreadable) {
+    let is_closed = |finding: &Finding| says_unreadable(finding.code) && finding.severity == Severity::Blocking;
+    if !planned.findings.iter().any(is_closed) {
         return;
     }
     let mends = |code: FindingCode| says_unreadable(code) || code == FindingCode::RestoredFromHistory;

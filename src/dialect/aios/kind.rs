@@ -84,14 +84,14 @@ impl Kind {
     /// Returns which changes by a person the format can record.
     pub(super) const fn records(self) -> Records {
         match self {
-            Self::Guided | Self::DevCycle => Records::ALL,
-            Self::Bob => Records { reopen: false, ..Records::ALL },
+            Self::Guided | Self::DevCycle | Self::Bob => Records::ALL,
             Self::Epic | Self::Pipeline => Records { pause: false, ..Records::ALL },
-            Self::Ade => Records { abort: false, reopen: false, ..Records::ALL },
-            Self::Build => Records { skip: false, reopen: false, ..Records::ALL },
+            Self::Ade => Records { abort: false, ..Records::ALL },
+            Self::Build => Records { skip: false, ..Records::ALL },
             Self::QaLoop => Records { pause: true, ..Records::RESUME },
-            Self::Engine | Self::Paused => Records { abort: true, ..Records::RESUME },
-            Self::Phases => Records { skip: true, reopen: true, ..Records::RESUME },
+            Self::Engine => Records { abort: true, ..Records::RESUME },
+            Self::Paused => Records { abort: true, redo: false, ..Records::RESUME },
+            Self::Phases => Records { skip: true, ..Records::RESUME },
             Self::Record | Self::StoryCycle | Self::Spec => Records::RESUME,
         }
     }

@@ -29,7 +29,7 @@ impl TransitionCheck<'_> {
             && !is_same_commit(recorded, commit)
         {
             let message = format!("{} has recorded commit {recorded}; another one is new work", step.id);
-            return Err(refuse(RefusalKind::No, message, [self.decision("redo", &step.id)]));
+            return Err(refuse(RefusalKind::No, message, [self.redo_of(&step.id)]));
         }
         let verdict = step.review.as_ref().map(|review| review.verdict);
         let withdraws = verdict == Some(ReviewVerdict::ApprovedWithConditions)

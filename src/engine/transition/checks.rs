@@ -292,6 +292,11 @@ impl TransitionCheck<'_> {
         run.records.abort.then(|| command::on_run("abort", &run.id, ""))
     }
 
+    /// Returns the command that lets a step be done again, if its format can record that; else the one that shows the plan.
+    pub(super) fn redo_of(&self, id: &StepId) -> String {
+        if self.reconciled.run.records.redo { self.decision("redo", id) } else { self.plan() }
+    }
+
     /// Returns the command of a person's decision about a step.
     pub(super) fn decision(&self, verb: &str, id: &StepId) -> String {
         command::decide(verb, id, &self.reconciled.run.id)

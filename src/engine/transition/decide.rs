@@ -122,6 +122,12 @@ impl TransitionCheck<'_> {
                 }
                 limited
             }
+            EffectiveStatus::Done | EffectiveStatus::Skipped | EffectiveStatus::Cancelled
+                if !self.reconciled.run.records.redo =>
+            {
+                let message = format!("{id} ({}) is {}, and its format cannot reopen it", step.title, step.status);
+                return Err(refuse(RefusalKind::No, message, [self.plan()]));
+            }
             EffectiveStatus::Done
             | EffectiveStatus::Skipped
             | EffectiveStatus::Cancelled

@@ -180,11 +180,11 @@ impl TransitionCheck<'_> {
             EffectiveStatus::Verify if self.limits.force => false,
             EffectiveStatus::Done => {
                 let message = format!("{id} is already done");
-                return Err(refuse(RefusalKind::No, message, [self.decision("redo", id)]));
+                return Err(refuse(RefusalKind::No, message, [self.redo_of(id)]));
             }
             EffectiveStatus::Skipped | EffectiveStatus::Cancelled => {
                 let message = format!("{id} was left out");
-                return Err(refuse(RefusalKind::No, message, [self.decision("redo", id)]));
+                return Err(refuse(RefusalKind::No, message, [self.redo_of(id)]));
             }
             EffectiveStatus::Verify => {
                 let message = if step.idempotent {
@@ -335,7 +335,7 @@ impl TransitionCheck<'_> {
             }
             (EffectiveStatus::Done, Status::Completed, status) => {
                 let message = format!("{id} is recorded as completed; {status} would undo that");
-                Err(refuse(RefusalKind::No, message, [self.decision("redo", id)]))
+                Err(refuse(RefusalKind::No, message, [self.redo_of(id)]))
             }
             // One failure may be reported twice, for example by an agent and a hook.
             (EffectiveStatus::Failed, Status::Failed, Status::Failed)

@@ -84,10 +84,8 @@ pub(in super::super) fn load(files: &FileSet) -> Loaded {
         Err(finding) => {
             let message = format!("{}; steps are taken from completed_phases", finding.message);
             let fix = format!("restore the last checkpoint: `piton restore {}`", files.state);
-            findings.push(Finding { message, severity: FindingCode::PartUnreadable.severity(), ..*finding }.fix(fix));
-            if let Some(last) = findings.last_mut() {
-                last.code = FindingCode::PartUnreadable;
-            }
+            // Without the task file nothing can be written.
+            findings.push(Finding { code: FindingCode::PartUnreadable, message, ..*finding }.fix(fix));
             None
         }
     };
