@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::support;
 
-/// Tools that a skill may pre-approve: reading, and this program by its bare name.
-const ALLOWED_TOOLS: &[&str] = &["Bash(piton:*)", "Read", "Glob", "Grep"];
+/// Tools that read and are no commands.
+const READING_TOOLS: [&str; 3] = ["Read", "Glob", "Grep"];
 
 fn json(path: &str) -> Value {
     serde_json::from_str(&support::read(&support::repository().join(path)))
@@ -18,6 +18,30 @@ fn json(path: &str) -> Value {
 fn skills() -> Vec<Utf8PathBuf> {
     let skills = support::files_below(&support::repository().join("skills"), "md");
     skills.into_iter().filter(|path| path.file_name() == Some("SKILL.md")).collect()
+}
+
+/// Returns the rules that `setup --permissions` proposes: one for each verb that reads or records, in their order.
+fn rules() -> Vec<String> {
+    let setup = support::Sandbox::new().piton(["setup", "--permissions"]).run().expect_code(0);
+    let diff = setup.json()["data"]["settings"]["diff"].as_array().expect("lines").clone();
+    let lines = diff.iter().filter_map(Value::as_str).filter_map(|line| line.strip_prefix('+'));
+    let rules: Vec<String> = lines
+        .map(|line| line.trim().trim_matches([',', '"']).to_owned())
+        .filter(|line| line.starts_with("Bash("))
+        .collect();
+    assert!(rules.len() > 5, "{rules:?}");
+    rules
+}
+
+/// Returns what is wrong with the tools that a text pre-approves: only reading tools and these rules, in this order.
+fn check_tools(tools: &str, rules: &[String]) -> Result<(), String> {
+    let mut left = rules.iter().map(String::as_str).chain(READING_TOOLS);
+    for tool in tools.split(", ").filter(|tool| !tool.is_empty()) {
+        if !left.any(|rule| rule == tool) {
+            return Err(format!("`{tool}` may not be pre-approved, or is not in its place"));
+        }
+    }
+    Ok(())
 }
 
 /// Reads the lines between the two `---` as `key: value`, and what comes after them.
@@ -174,10 +198,6 @@ fn skills_answer_to_the_name_of_their_folder() {
         let description = fields.get("description").copied().unwrap_or_default();
         assert!(description.contains("Use when"), "{path}: the description has no triggers");
         assert!(description.chars().count() <= 1024, "{path}: the listing cuts long descriptions");
-        let tools = fields.get("allowed-tools").copied().unwrap_or_default();
-        for tool in tools.split(", ") {
-            assert!(ALLOWED_TOOLS.contains(&tool), "{path}: `{tool}` is not to be pre-approved");
-        }
         assert!(text.lines().count() <= 200, "{path}: move details to references/");
         assert!(
             !body.contains("!`") && !body.contains("```!"),
@@ -213,7 +233,7 @@ fn hooks_are_the_programs_and_end_soon() {
 }
 
 #[test]
-fn commands_are_short_and_pre_approve_only_the_program() {
+fn commands_are_short_and_named_by_their_files() {
     let commands = support::files_below(&support::repository().join("commands"), "md");
     let names: Vec<_> = commands.iter().filter_map(|path| path.file_stem()).collect();
     assert_eq!(names, ["doctor", "list", "rollback", "setup", "status"]);
@@ -221,17 +241,46 @@ fn commands_are_short_and_pre_approve_only_the_program() {
         let text = support::read(path);
         let (fields, body) = frontmatter(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
         assert!(fields.contains_key("description") && !fields.contains_key("name"), "{path}: its file names it");
-        for tool in fields.get("allowed-tools").copied().unwrap_or_default().split(", ") {
-            let goes_back = tool.contains("restore") || tool.contains("rollback");
-            let is_ours = tool.starts_with("Bash(piton") && tool.ends_with(":*)") && !goes_back;
-            // Exactly this command, without any argument: it lists, and writes nothing.
-            let lists = tool == "Bash(piton rollback)";
-            assert!(
-                is_ours || lists || ["Read", "Glob", "Grep"].contains(&tool),
-                "{path}: `{tool}` is not to be pre-approved"
-            );
-        }
         assert!(text.lines().count() <= 60 && !body.contains("!`"), "{path}");
+    }
+}
+
+#[test]
+fn texts_pre_approve_only_what_reads_or_records() {
+    let rules = rules();
+    let texts = ["skills", "commands"].map(|folder| support::files_below(&support::repository().join(folder), "md"));
+    let mut approving = 0;
+    for path in texts.concat() {
+        let text = support::read(&path);
+        let Ok((fields, _)) = frontmatter(&text) else { continue };
+        let tools = fields.get("allowed-tools").copied().unwrap_or_default();
+        approving += usize::from(tools.contains("Bash("));
+        check_tools(tools, &rules).unwrap_or_else(|error| panic!("{path}: {error}"));
+    }
+    assert_eq!(approving, 6, "the skills, and the commands that read");
+
+    let verbs: Vec<String> = rules.iter().map(|rule| rule.replace("Bash(piton ", "`").replace(":*)", "`")).collect();
+    let security = support::read(&support::repository().join("SECURITY.md"));
+    let row = security.lines().find(|line| line.contains("pre-approves")).unwrap_or_default();
+    assert!(row.contains(&format!("{}.", verbs.join(", "))), "the row of SECURITY.md lists {}", verbs.join(", "));
+}
+
+#[test]
+fn the_guard_knows_a_rule_that_gives_too_much() {
+    let rules = rules();
+    assert_eq!(check_tools("", &rules), Ok(()));
+    assert_eq!(check_tools("Bash(piton plan:*), Bash(piton begin:*), Read, Grep", &rules), Ok(()));
+    for wrong in [
+        "Bash(piton:*)",
+        "Bash(piton *)",
+        "Bash(piton run:*)",
+        "Bash(piton sessions:*)",
+        "Bash(piton setup --yes)",
+        "Bash(piton begin:*), Bash(piton plan:*)",
+        "Bash",
+        "Write",
+    ] {
+        assert!(check_tools(wrong, &rules).is_err(), "{wrong}");
     }
 }
 

@@ -21,6 +21,8 @@ mod output;
 mod progress;
 mod question;
 mod render;
+#[cfg(test)]
+mod rights_tests;
 mod rollback;
 mod script;
 mod sessions;

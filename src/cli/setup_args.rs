@@ -12,7 +12,7 @@ pub(super) struct Demo {
 
 #[derive(Debug, Args)]
 pub(super) struct Setup {
-    /// Let the agent call piton without a permission prompt; shows the change, and writes it with --yes
+    /// Let the agent read and record runs without a permission prompt; shows the change, and writes it with --yes
     #[arg(long)]
     pub(super) permissions: bool,
     /// Show the newest run in the client's status line; shows the change, and writes it with --yes

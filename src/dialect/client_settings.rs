@@ -5,11 +5,17 @@ use serde_json::json;
 
 use super::json::Document;
 
+/// Where the client keeps the rules that allow commands without a prompt.
+const ALLOW: &str = "/permissions/allow";
+
+/// The rule that earlier versions added: it allows every verb of the program.
+const BLANKET_RULE: &str = "Bash(piton:*)";
+
 /// A setting that may be added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Setting {
-    /// A rule that allows commands without a prompt.
-    Allow(String),
+    /// The rules that allow commands without a prompt. They replace the rule that allowed every command.
+    Allow(Vec<String>),
     /// The command that prints the status line.
     StatusLine(String),
 }
@@ -25,7 +31,7 @@ pub(crate) enum SettingsError {
     ResumeOutcome { command: String },
 }
 
-/// Returns the text with the setting added, unchanged if it is there already. An empty text is treated as an empty object.
+/// Returns the text with the setting made, unchanged if it is so already. An empty text is treated as an empty object.
 pub(crate) fn with(bytes: &[u8], setting: &Setting) -> Result<Vec<u8>, SettingsError> {
     let is_empty = bytes.iter().all(u8::is_ascii_whitespace);
     let bytes = if is_empty { b"{\n}\n" } else { bytes };
@@ -37,12 +43,20 @@ pub(crate) fn with(bytes: &[u8], setting: &Setting) -> Result<Vec<u8>, SettingsE
     let mut document = Document::parse(bytes).map_err(not_json)?;
     let value = document.value();
     let done = match setting {
-        Setting::Allow(rule) => {
-            let rules = value.pointer("/permissions/allow").and_then(Value::as_array);
-            if rules.is_some_and(|rules| rules.iter().any(|known| known == rule)) {
+        Setting::Allow(rules) => {
+            let known = value.pointer(ALLOW).and_then(Value::as_array).cloned().unwrap_or_default();
+            let mut missing = rules.iter().filter(|rule| !known.contains(&json!(rule))).peekable();
+            let blanket: Vec<usize> = (0..known.len()).filter(|at| known[*at] == BLANKET_RULE).collect();
+            if missing.peek().is_none() && blanket.is_empty() {
                 return Ok(bytes.to_vec());
             }
-            document.push("/permissions/allow", &json!(rule)).then_some(()).ok_or("/permissions/allow")
+            // The first rule takes the place of the old one, so that the form of the list stays.
+            let replaced = blanket.first().zip(missing.next_if(|_| !blanket.is_empty()));
+            let gone = &blanket[usize::from(replaced.is_some())..];
+            let is_replaced = replaced.is_none_or(|(at, rule)| document.set(&format!("{ALLOW}/{at}"), &json!(rule)));
+            let is_removed = gone.is_empty() || document.remove_elements(ALLOW, gone);
+            let is_added = missing.all(|rule| document.push(ALLOW, &json!(rule)));
+            (is_replaced && is_removed && is_added).then_some(()).ok_or(ALLOW)
         }
         Setting::StatusLine(command) => {
             match value.pointer("/statusLine/command").and_then(Value::as_str) {
@@ -76,8 +90,8 @@ mod tests {
     use super::with;
 
     fn allow(text: &str) -> Result<String, SettingsError> {
-        with(text.as_bytes(), &Setting::Allow("Bash(piton:*)".to_owned()))
-            .map(|bytes| String::from_utf8(bytes).unwrap())
+        let rules = vec!["Bash(piton plan:*)".to_owned(), "Bash(piton list:*)".to_owned()];
+        with(text.as_bytes(), &Setting::Allow(rules)).map(|bytes| String::from_utf8(bytes).unwrap())
     }
 
     fn line(text: &str) -> Result<String, SettingsError> {
@@ -86,16 +100,44 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_is_added_and_nothing_else_changes() {
+    fn rules_are_added_once_and_nothing_else_changes() {
         for (before, after) in [
-            ("", "{\n  \"permissions\": {\n    \"allow\": [\n      \"Bash(piton:*)\"\n    ]\n  }\n}\n"),
+            (
+                "",
+                "{\n  \"permissions\": {\n    \"allow\": [\n      \"Bash(piton plan:*)\",\n      \"Bash(piton list:*)\"\n    ]\n  }\n}\n",
+            ),
             (
                 "{\r\n\t\"model\": \"x\",\r\n\t\"permissions\": {\r\n\t\t\"allow\": [\r\n\t\t\t\"Read\"\r\n\t\t]\r\n\t}\r\n}",
-                "{\r\n\t\"model\": \"x\",\r\n\t\"permissions\": {\r\n\t\t\"allow\": [\r\n\t\t\t\"Read\",\r\n\t\t\t\"Bash(piton:*)\"\r\n\t\t]\r\n\t}\r\n}",
+                "{\r\n\t\"model\": \"x\",\r\n\t\"permissions\": {\r\n\t\t\"allow\": [\r\n\t\t\t\"Read\",\r\n\t\t\t\"Bash(piton plan:*)\",\r\n\t\t\t\"Bash(piton list:*)\"\r\n\t\t]\r\n\t}\r\n}",
             ),
-            ("{\"permissions\":{\"allow\":[\"Bash(piton:*)\"]}}", "{\"permissions\":{\"allow\":[\"Bash(piton:*)\"]}}"),
+            (
+                "{\"permissions\":{\"allow\":[\"Bash(piton list:*)\"]}}",
+                "{\"permissions\":{\"allow\":[\"Bash(piton list:*)\",\"Bash(piton plan:*)\"]}}",
+            ),
         ] {
             assert_eq!(allow(before).as_deref(), Ok(after), "{before}");
+            assert_eq!(allow(after).as_deref(), Ok(after), "the second time nothing is to be done");
+        }
+    }
+
+    #[test]
+    fn the_rule_that_allowed_everything_is_replaced_and_the_persons_own_stay() {
+        for (before, after) in [
+            (
+                "{\n  \"permissions\": {\n    \"allow\": [\n      \"Bash(piton:*)\",\n      \"Bash(piton run:*)\"\n    ],\n    \"deny\": [\"Bash(piton pause:*)\"]\n  }\n}\n",
+                "{\n  \"permissions\": {\n    \"allow\": [\n      \"Bash(piton plan:*)\",\n      \"Bash(piton run:*)\",\n      \"Bash(piton list:*)\"\n    ],\n    \"deny\": [\"Bash(piton pause:*)\"]\n  }\n}\n",
+            ),
+            (
+                "{\"permissions\":{\"allow\":[\"Bash(piton:*)\",\"Bash(piton list:*)\",\"Bash(piton plan:*)\",\"Bash(piton:*)\"]}}",
+                "{\"permissions\":{\"allow\":[\"Bash(piton list:*)\",\"Bash(piton plan:*)\"]}}",
+            ),
+            (
+                "{\"permissions\":{\"allow\":[\"Bash(piton:*)\",\"Bash(pitone:*)\",\"Bash(piton:*)\"]}}",
+                "{\"permissions\":{\"allow\":[\"Bash(piton plan:*)\",\"Bash(pitone:*)\",\"Bash(piton list:*)\"]}}",
+            ),
+        ] {
+            assert_eq!(allow(before).as_deref(), Ok(after), "{before}");
+            assert_eq!(allow(after).as_deref(), Ok(after), "the second time nothing is to be done");
         }
     }
 

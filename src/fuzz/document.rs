@@ -78,7 +78,9 @@ pub(super) fn json_edit(data: &[u8]) {
     let Some(job) = Job::parse(data) else { return };
     let bytes = job.text;
     let known: Result<Value, _> = serde_json::from_slice(bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes));
-    for setting in [Setting::Allow("Bash(piton *)".to_owned()), Setting::StatusLine("piton statusline".to_owned())] {
+    for setting in
+        [Setting::Allow(vec!["Bash(piton plan:*)".to_owned()]), Setting::StatusLine("piton statusline".to_owned())]
+    {
         if let Ok(after) = with_setting(bytes, &setting) {
             assert_eq!(with_setting(&after, &setting).ok(), Some(after), "a setting is made twice");
         }

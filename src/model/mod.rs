@@ -4,6 +4,7 @@
 //! - Evidence: `evidence` (what disk, git and processes show, and what to ask for), `session` (events of the client).
 //! - Requests and results: `options` and `plan` (input and output of the planner), `context` (for the next agent), `change` (one
 //!   requested transition), `report` (what is reported and decided), `rollback`, `repair`, `patch`.
+//! - Rights: `rights` (the verbs that a client may run without asking a person).
 //! - Files: `files` (paths, listings, contents, edits), `diff`, `digest`, `config` (`piton.toml`).
 //! - Output: `document` (the envelope), `finding` (every problem that has a code).
 //! - Text: `text` (cleaning and quoting), `secrets` (masking), `nearest` (suggestions for misspelled names).
@@ -38,6 +39,7 @@ mod patch;
 mod plan;
 mod repair;
 mod report;
+mod rights;
 mod rollback;
 mod run;
 mod secrets;
@@ -74,6 +76,7 @@ pub(crate) use plan::{
 };
 pub(crate) use repair::{CommitTrace, FinishedTrace, RebuiltValue, Reconstruction, Traces};
 pub(crate) use report::{Attempt, Decision, DecisionKind, DriverId, Presence, Statement, StatementKind, StepReport};
+pub(crate) use rights::{RECORDING_VERBS, permission_rule};
 pub(crate) use rollback::{AffectedCommit, GitImpact, RollBack, RollBackRecord};
 pub(crate) use run::{
     FollowUp, Part, PartKind, Proof, Records, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord,

@@ -14,11 +14,10 @@ use super::report::SetupReport;
 use crate::dialect::Setting;
 use crate::dialect::with_setting;
 use crate::engine;
+use crate::model::RECORDING_VERBS;
+use crate::model::permission_rule;
 use crate::store;
 use crate::store::Environment;
-
-/// The permission rule that allows every call of the program.
-const RULE: &str = "Bash(piton:*)";
 
 /// Which settings file is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +59,8 @@ pub(crate) fn setup(request: &Request, wanted: SetupRequest) -> Result<Report, O
 }
 
 fn settings_of(wanted: &SetupRequest, program: Option<&Utf8Path>) -> Vec<Setting> {
-    let allow = wanted.permissions.then(|| Setting::Allow(RULE.to_owned()));
+    let rules = || RECORDING_VERBS.iter().map(|verb| permission_rule(verb)).collect();
+    let allow = wanted.permissions.then(|| Setting::Allow(rules()));
     let program = program.filter(|_| wanted.statusline);
     let line = program.map(|program| Setting::StatusLine(format!("{} statusline", engine::quoted(program.as_str()))));
     allow.into_iter().chain(line).collect()
@@ -106,7 +106,10 @@ fn change(file: &Utf8Path, settings: &[Setting], write: bool) -> Result<Settings
 
 fn by_hand(setting: &Setting) -> String {
     match setting {
-        Setting::Allow(rule) => format!("\"{rule}\" to permissions.allow"),
+        Setting::Allow(rules) => {
+            let rules: Vec<String> = rules.iter().map(|rule| format!("\"{rule}\"")).collect();
+            format!("{} to permissions.allow", rules.join(", "))
+        }
         Setting::StatusLine(command) => format!("a call of `{command}` to your status line"),
     }
 }

@@ -8,6 +8,11 @@ use crate::support::Sandbox;
 
 const SETTINGS: &str = "home/.claude/settings.json";
 
+/// The rules for the verbs that read or record.
+const RULES: &str = "\"Bash(piton plan:*)\", \"Bash(piton list:*)\", \"Bash(piton status:*)\", \"Bash(piton context:*)\", \
+    \"Bash(piton begin:*)\", \"Bash(piton finish:*)\", \"Bash(piton validate:*)\", \"Bash(piton history:*)\", \
+    \"Bash(piton pause:*)\", \"Bash(piton sessions list:*)\", \"Bash(piton sessions show:*)\"";
+
 fn put(sandbox: &Sandbox, path: &str, text: &str) {
     let path = sandbox.top().join(path);
     std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder of the sandbox");
@@ -41,13 +46,13 @@ fn a_change_of_settings_is_shown_first_and_made_on_yes() {
             " {",
             "     \"model\": \"opus\",",
             "-    \"permissions\": { \"allow\": [\"Read\"] }",
-            "+    \"permissions\": { \"allow\": [\"Read\", \"Bash(piton:*)\"] }",
+            format!("+    \"permissions\": {{ \"allow\": [\"Read\", {RULES}] }}"),
             " }"
         ])
     );
     assert_eq!(read(&sandbox, SETTINGS).as_deref(), Some(before), "nothing is written unasked");
     sandbox.piton(["setup", "--permissions", "--yes"]).run().expect_code(0);
-    let after = before.replace("[\"Read\"]", "[\"Read\", \"Bash(piton:*)\"]");
+    let after = before.replace("[\"Read\"]", &format!("[\"Read\", {RULES}]"));
     assert_eq!(read(&sandbox, SETTINGS), Some(after.clone()));
     let again = sandbox.piton(["setup", "--permissions", "--yes"]).run().expect_code(0);
     assert_eq!(document(&again)["data"]["settings"]["needed"], false);
@@ -57,12 +62,25 @@ fn a_change_of_settings_is_shown_first_and_made_on_yes() {
 }
 
 #[test]
+fn the_rule_that_allowed_every_verb_is_replaced_and_other_rules_stay() {
+    let sandbox = Sandbox::new();
+    let own = "\"Bash(piton run:*)\", \"Bash(git log:*)\"";
+    put(&sandbox, SETTINGS, &format!("{{\"permissions\": {{\"allow\": [{own}, \"Bash(piton:*)\"]}}}}"));
+    sandbox.piton(["setup", "--permissions", "--yes"]).run().expect_code(0);
+    let after = format!("{{\"permissions\": {{\"allow\": [{own}, {RULES}]}}}}");
+    assert_eq!(read(&sandbox, SETTINGS), Some(after));
+    let again = sandbox.piton(["setup", "--permissions"]).run().expect_code(0);
+    assert_eq!(document(&again)["data"]["settings"]["needed"], false);
+}
+
+#[test]
 fn the_settings_of_the_project_can_be_meant() {
     let sandbox = projects::nine_step();
     for (scope, file) in [("project", "settings.json"), ("local", "settings.local.json")] {
         sandbox.piton(["setup", "--permissions", "--scope", scope, "--yes"]).run().expect_code(0);
         let settings = sandbox.read_json(&format!(".claude/{file}"));
-        assert_eq!(settings, json!({"permissions": {"allow": ["Bash(piton:*)"]}}));
+        let rules: serde_json::Value = serde_json::from_str(&format!("[{RULES}]")).expect("a list");
+        assert_eq!(settings, json!({ "permissions": { "allow": rules } }));
     }
     assert!(!sandbox.home().join(".claude").exists());
 }
@@ -74,7 +92,7 @@ fn settings_that_are_not_understood_are_left_alone() {
         put(&sandbox, SETTINGS, text);
         let refused = sandbox.piton(["setup", "--permissions", "--yes", "--format", "text"]).run().expect_code(1);
         assert!(refused.stderr.contains("was not changed"), "{refused}");
-        assert!(refused.stderr.contains("add it by hand: \"Bash(piton:*)\" to permissions.allow"), "{refused}");
+        assert!(refused.stderr.contains(&format!("add it by hand: {RULES} to permissions.allow")), "{refused}");
         assert_eq!(read(&sandbox, SETTINGS).as_deref(), Some(text));
     }
 }
