@@ -7,7 +7,7 @@ import path from 'node:path';
 import test from 'node:test';
 
 import { bash, model, saw, say } from './server.mjs';
-import { Stage, plugin, repository } from './stage.mjs';
+import { Stage, plugin } from './stage.mjs';
 
 /** What a plugin costs in every session, in tokens as the client counts them; the README states it. */
 const COST = 500;
@@ -133,6 +133,6 @@ onStage('setup builds where hooks and the agent both look', async (stage, contex
 
 test('the tests run the client that the lock file names', () => {
   const { version } = JSON.parse(fs.readFileSync(path.join(path.dirname(process.env.PITON_CLIENT), 'package.json')));
-  const { dependencies } = JSON.parse(fs.readFileSync(path.join(repository, 'tests/client/package.json')));
+  const { dependencies } = JSON.parse(fs.readFileSync(process.env.PITON_CLIENT_LOCK));
   assert.equal(version, dependencies['@anthropic-ai/claude-code']);
 });
