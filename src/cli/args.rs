@@ -95,7 +95,7 @@ pub(super) enum Verb {
     /// Print the context that the agent of the next step needs
     Context(Context),
     /// Show in three lines where a run is, what is stale, and the next command
-    Status(RunArg),
+    Status(StatusArgs),
     /// Check state files against their schemas and for contradictions
     Validate(Validate),
     /// Print the published JSON Schemas
@@ -161,6 +161,23 @@ pub(super) struct List {
     /// Include runs that are complete, aborted or archived
     #[arg(long)]
     pub(super) all: bool,
+    #[command(flatten)]
+    pub(super) answer: Answer,
+}
+
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(super) struct Answer {
+    /// Exit with 0 for every answer; the JSON names the exit code as `code`
+    #[arg(long)]
+    pub(super) exit_zero: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct StatusArgs {
+    #[command(flatten)]
+    pub(super) run: RunArg,
+    #[command(flatten)]
+    pub(super) answer: Answer,
 }
 
 #[derive(Debug, Default, Args)]
@@ -218,6 +235,8 @@ pub(super) struct Plan {
     pub(super) patch: bool,
     #[command(flatten)]
     pub(super) detail: Detail,
+    #[command(flatten)]
+    pub(super) answer: Answer,
     #[command(flatten)]
     pub(super) flags: PlanFlags,
 }

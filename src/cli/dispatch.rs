@@ -50,9 +50,11 @@ enum Outcome {
 pub(super) fn run(cli: &Cli, words: &[OsString]) -> Exit {
     let format = format_of(&cli.global, &cli.verb);
     let outcome = format.and_then(|format| verb(cli, format).map(|report| (report, format)));
+    let exit_zero = exit_zero(&cli.verb);
     match outcome {
         Ok((Outcome::Ran(exit), _)) => exit,
         Ok((Outcome::Report(report), format)) => match print(&report, format, cli) {
+            Ok(()) if exit_zero => Exit::Ok,
             Ok(()) => report.exit,
             Err(error) => error::report(&CliError::unprinted(error), Format::Text),
         },
@@ -61,8 +63,18 @@ pub(super) fn run(cli: &Cli, words: &[OsString]) -> Exit {
             let error = error.with_command(&TypedCommand::new(words), format);
             let starts_runs = !matches!(cli.verb, Verb::Sessions(_));
             let error = if starts_runs { error.with_starts(&request(&cli.global, None)) } else { error };
-            error::report(&error, format)
+            if exit_zero { error::report_as_answer(&error, format) } else { error::report(&error, format) }
         }
+    }
+}
+
+/// Tells whether every answer of this call exits with 0, so that a client does not show a normal one as a failure.
+const fn exit_zero(verb: &Verb) -> bool {
+    match verb {
+        Verb::List(list) => list.answer.exit_zero,
+        Verb::Plan(plan) => plan.answer.exit_zero,
+        Verb::Status(status) => status.answer.exit_zero,
+        _ => false,
     }
 }
 
@@ -107,7 +119,7 @@ fn print(report: &Report, format: Format, cli: &Cli) -> std::io::Result<()> {
         Format::Text => output::print_text(&render::text(report, cli.global.verbose, cli.global.quiet)),
         Format::Markdown => output::print_raw(&render::markdown(report)),
         Format::Yaml => output::print_raw(&render::yaml(report)),
-        Format::Json => match render::json(report) {
+        Format::Json => match render::json(report, exit_zero(&cli.verb)) {
             Ok(value) => output::print_json(&value),
             Err(document) => output::print_raw(document),
         },
@@ -125,7 +137,7 @@ fn verb(cli: &Cli, format: Format) -> Result<Outcome, CliError> {
             let (native, budget) = (context.native, budget(context.budget, context.native));
             ops::context(&ctx(context.run.run.as_ref())?, context.step.as_deref(), budget, native)?
         }
-        Verb::Status(run) => ops::status(&ctx(run.run.as_ref())?)?,
+        Verb::Status(status) => ops::status(&ctx(status.run.run.as_ref())?)?,
         Verb::Validate(validate) => ops::validate(&request(global, None), &validate.targets)?,
         Verb::Schema(schema) => ops::schema(schema.name.as_deref())?,
         Verb::Start(start) if start.print => ops::print_workflow(&ctx(None)?, &start.workflow)?,

@@ -19,6 +19,9 @@ use crate::runner::ProblemKind;
 use crate::runner::RunError;
 use crate::runner::Stop;
 
+/// Number of runs to choose from that an error names, the newest first.
+const CHOICES_SHOWN: usize = 5;
+
 /// An error with its exit code, hints and findings.
 #[derive(Debug)]
 pub(super) struct CliError {
@@ -129,9 +132,11 @@ impl CliError {
     /// Puts the runs to choose from into the command that was typed, as the first hints.
     pub(super) fn with_command(mut self, typed: &TypedCommand<'_>, format: Format) -> Self {
         let choices = std::mem::take(&mut self.choices);
-        let hint = |choice: RunChoice| format!("{}   # {}", typed.for_run(&choice.run), choice.remark);
+        let hint = |choice: &RunChoice| format!("{}   # {}", typed.for_run(&choice.run), choice.remark);
+        let more = choices.len().saturating_sub(CHOICES_SHOWN);
+        let rest = (more > 0).then(|| format!("{more} more: `{}`", typed.list()));
         let hints: Vec<String> = match choices.is_empty() || self.native_messages.is_empty() || format == Format::Json {
-            true => choices.into_iter().map(hint).collect(),
+            true => choices.iter().take(CHOICES_SHOWN).map(hint).chain(rest).collect(),
             // The system's own message lists the runs with their numbers.
             false => vec![typed.for_run("NUMBER")],
         };
@@ -213,24 +218,33 @@ impl From<std::io::Error> for CliError {
 
 const REPORT: &str = "this is a bug in piton; please report it with the command that led here";
 
-/// Prints an error in the format of the caller and returns the exit code.
+/// Prints an error in the format of the caller and returns its exit code.
 pub(super) fn report(error: &CliError, format: Format) -> Exit {
-    let message = format!("{:#}", error.error);
-    let printed = match format {
-        Format::Json => {
-            let document = ErrorDocument {
-                schema: "error/1".to_owned(),
-                ok: false,
-                error: ErrorBody { code: error.exit.name().to_owned(), message, hints: error.hints.clone() },
-                findings: error.findings.clone(),
-            };
-            output::print_json(&document)
-        }
-        Format::Text | Format::Markdown | Format::Yaml => output::say(&text(error, &message)),
-    };
-    match printed {
+    match print(error, format, None) {
         Ok(()) => error.exit,
         Err(_) => Exit::Bug,
+    }
+}
+
+/// Does the same with `--exit-zero`: the document names the exit code, which is 0.
+pub(super) fn report_as_answer(error: &CliError, format: Format) -> Exit {
+    match print(error, format, Some(error.exit.name().to_owned())) {
+        Ok(()) => Exit::Ok,
+        Err(_) => Exit::Bug,
+    }
+}
+
+fn print(error: &CliError, format: Format, code: Option<String>) -> std::io::Result<()> {
+    let message = format!("{:#}", error.error);
+    match format {
+        Format::Json => output::print_json(&ErrorDocument {
+            schema: "error/1".to_owned(),
+            ok: false,
+            code,
+            error: ErrorBody { code: error.exit.name().to_owned(), message, hints: error.hints.clone() },
+            findings: error.findings.clone(),
+        }),
+        Format::Text | Format::Markdown | Format::Yaml => output::say(&text(error, &message)),
     }
 }
 

@@ -58,7 +58,7 @@ const RECORDING_FLAGS: &[(&str, &[&str])] = &[
     ),
     (
         "changes only what is printed",
-        &["patch", "native", "steps", "all", "changes", "budget", "format", "quiet", "verbose"],
+        &["patch", "native", "steps", "all", "changes", "budget", "format", "exit-zero", "quiet", "verbose"],
     ),
     (
         "part of the record of a step that an agent did",

@@ -127,6 +127,7 @@ impl Screen {
                 output::print_json(&Document {
                     schema: "run/1".to_owned(),
                     ok,
+                    code: None,
                     data: RunReport::from(&result),
                     findings: Vec::new(),
                 })

@@ -15,6 +15,9 @@ const RUN: [&str; 3] = ["run", "named", "targets"];
 /// The arguments that are not repeated: they change how an answer looks, or are not asked for twice.
 const LEFT_OUT: [&str; 6] = ["format", "now", "quiet", "verbose", "help", "version"];
 
+/// The arguments that say where to look for runs.
+const WHERE: [&str; 2] = ["project", "prodigy_home"];
+
 /// The words of a command line.
 pub(super) struct TypedCommand<'a> {
     words: &'a [OsString],
@@ -38,6 +41,18 @@ impl<'a> TypedCommand<'a> {
             let plan = Pieces { positional: vec![run.to_owned()], ..Pieces::default() };
             plan.command("plan")
         })
+    }
+
+    /// Returns the command that lists the runs where the typed one looked for them.
+    pub(super) fn list(&self) -> String {
+        let mut command = Cli::command();
+        let mut pieces = Pieces::default();
+        let matches = command.try_get_matches_from_mut(self.words).ok();
+        if let Some(typed) = matches.as_ref().and_then(|matches| Some(matches.subcommand()?.1)) {
+            let arguments = command.get_arguments().filter(|argument| WHERE.contains(&argument.get_id().as_str()));
+            arguments.for_each(|argument| pieces.repeat(argument, typed));
+        }
+        pieces.command("list")
     }
 
     fn repeated(&self, run: &str) -> Option<String> {

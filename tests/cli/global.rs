@@ -1,7 +1,9 @@
 //! Guarantees of every verb: help, robustness in a broken project, and one document as the answer.
 
 use super::projects;
+use super::projects::NINE_STEP;
 use super::projects::document;
+use super::projects::replace;
 use crate::support::Output;
 use crate::support::Sandbox;
 
@@ -220,4 +222,41 @@ fn every_verb_answers_with_one_document() {
         let output = sandbox.piton(words.iter().copied()).run();
         assert_eq!((output.code, document(&output)["schema"].as_str()), (code, Some(schema)), "{words:?}\n{output}");
     }
+}
+
+#[test]
+fn with_exit_zero_every_answer_exits_with_0_and_names_its_code() {
+    let empty = Sandbox::new();
+    let gate = projects::nine_step();
+    replace(&gate, NINE_STEP, "\"NEEDS_REVISION\"", "\"REJECTED\"");
+    let broken = projects::nine_step();
+    broken.file(NINE_STEP, "{\"feature_name\": ");
+    for (name, sandbox, words, exit, code) in [
+        ("an answer", &projects::nine_step(), &["plan"][..], 0, "ok"),
+        ("a list", &projects::nine_step(), &["list"], 0, "ok"),
+        ("nothing", &empty, &["plan"], 3, "not-found"),
+        ("an empty list", &empty, &["list"], 3, "not-found"),
+        ("no status", &empty, &["status"], 3, "not-found"),
+        ("a rejection", &gate, &["plan"], 9, "person-decides"),
+        ("several runs", &projects::both(), &["plan"], 8, "ambiguous"),
+        ("several runs", &projects::both(), &["status"], 8, "ambiguous"),
+        ("a broken state", &broken, &["plan", "user-auth"], 4, "unreadable"),
+        ("no patch", &projects::nine_step(), &["plan", "--patch"], 1, "no"),
+        ("an unknown step", &projects::nine_step(), &["plan", "--from", "9:9"], 3, "not-found"),
+    ] {
+        let plain = sandbox.piton(words.iter().copied()).run();
+        assert_eq!(plain.code, exit, "{name}: {plain}");
+        let zero = sandbox.piton(words.iter().copied().chain(["--exit-zero"])).run().expect_code(0);
+        let mut document = zero.json();
+        assert_eq!(document["code"], code, "{name}: {zero}");
+        let top: Vec<&String> = document.as_object().expect("an object").keys().collect();
+        assert_eq!(top[..3], ["schema", "ok", "code"], "{name}");
+        document.as_object_mut().expect("an object").shift_remove("code");
+        let repeated = document.to_string().replace(" --exit-zero", "");
+        assert_eq!(repeated, plain.json().to_string(), "{name}: nothing else differs");
+    }
+    let text = empty.piton(["plan", "--exit-zero", "--format", "text"]).run().expect_code(0);
+    assert!(text.stdout.is_empty() && text.stderr.contains("No interrupted workflow found"), "{text}");
+    projects::nine_step().piton(["begin", "2:3", "--exit-zero"]).run().expect_code(2);
+    empty.piton(["plan", "--exit-zero", "--nonsense"]).run().expect_code(2);
 }

@@ -233,3 +233,34 @@ fn of_several_runs_the_only_open_one_is_meant() {
     replace(&sandbox, &format!("{SESSION}/.task/IMPL-002.json"), "in_progress", "completed");
     assert_eq!(sandbox.piton(["plan", "user-auth"]).run().at("/data/run/id"), "user-auth");
 }
+
+#[test]
+fn of_many_runs_the_five_newest_are_named() {
+    let sandbox = Sandbox::new();
+    for number in 10..18 {
+        let state = sandbox_state(&format!("run-{number}"), &format!("2026-01-31T11:{number}:00Z"));
+        sandbox.file(&format!(".worktree/run-{number}/.workflow-state.json"), &state);
+    }
+    let named = |output: &Output| {
+        let hints = hints(output);
+        let runs =
+            hints.iter().filter_map(|hint| Some(hint.strip_prefix("piton plan ")?.split(' ').next()?.to_owned()));
+        (runs.collect::<Vec<_>>(), hints.last().cloned().unwrap_or_default())
+    };
+    let newest = ["run-17", "run-16", "run-15", "run-14", "run-13"].map(str::to_owned).to_vec();
+    let output = sandbox.piton(["plan"]).run().expect_code(8);
+    assert_eq!(named(&output), (newest.clone(), "3 more: `piton list`".to_owned()));
+    let elsewhere = sandbox.piton(["plan", "--project", "."]).run().expect_code(8);
+    assert_eq!(named(&elsewhere), (newest, "3 more: `piton list --project .`".to_owned()));
+    let all = sandbox.piton(["list", "--project", "."]).run().expect_code(0);
+    assert_eq!(document(&all)["data"]["runs"].as_array().map(Vec::len), Some(8));
+}
+
+/// Returns the state of the nine-step example for another feature and time.
+fn sandbox_state(feature: &str, updated: &str) -> String {
+    let mut state: serde_json::Value =
+        serde_json::from_str(&projects::nine_step().read(NINE_STEP)).expect("the example is JSON");
+    state["feature_name"] = feature.into();
+    state["last_execution"]["timestamp"] = updated.into();
+    state.to_string()
+}

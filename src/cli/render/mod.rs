@@ -21,13 +21,14 @@ pub(super) use text::text;
 pub(super) use yaml::yaml;
 
 /// Wraps a report into its document. A schema or a script has none: its text is the error.
-pub(super) fn json(report: &Report) -> Result<Document<&Body>, &str> {
+pub(super) fn json(report: &Report, with_code: bool) -> Result<Document<&Body>, &str> {
     if let Body::Document(text) = &report.body {
         return Err(text);
     }
     Ok(Document {
         schema: report.body.schema().to_owned(),
         ok: true,
+        code: with_code.then(|| report.exit.name().to_owned()),
         data: &report.body,
         findings: report.findings.clone(),
     })
