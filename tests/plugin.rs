@@ -10,6 +10,12 @@ use crate::support;
 /// Tools that read and are no commands.
 const READING_TOOLS: [&str; 3] = ["Read", "Glob", "Grep"];
 
+/// How long the text of a skill may be: its reader pays for it in every session that uses it.
+const SKILL_WORDS: usize = 700;
+
+/// The keys of frontmatter that every supported client knows.
+const FRONTMATTER: [&str; 5] = ["name", "description", "argument-hint", "allowed-tools", "disable-model-invocation"];
+
 fn json(path: &str) -> Value {
     serde_json::from_str(&support::read(&support::repository().join(path)))
         .unwrap_or_else(|error| panic!("{path}: {error}"))
@@ -196,14 +202,66 @@ fn skills_answer_to_the_name_of_their_folder() {
         let folder = path.parent().and_then(|folder| folder.file_name());
         assert_eq!(fields.get("name").copied(), folder, "{path}");
         let description = fields.get("description").copied().unwrap_or_default();
-        assert!(description.contains("Use when"), "{path}: the description has no triggers");
-        assert!(description.chars().count() <= 1024, "{path}: the listing cuts long descriptions");
-        assert!(text.lines().count() <= 200, "{path}: move details to references/");
+        assert!(description.starts_with("Use when "), "{path}: the description says when to use it");
+        assert!(description.chars().count() <= 300, "{path}: every session pays for it, and the menu cuts it off");
+        let words = body.split_whitespace().count();
+        assert!(words <= SKILL_WORDS, "{path}: {words} words; move details to references/");
         assert!(
             !body.contains("!`") && !body.contains("```!"),
             "{path}: nothing is run before the model has read the text"
         );
     }
+}
+
+#[test]
+fn frontmatter_has_only_keys_that_every_client_knows() {
+    let texts = ["skills", "commands"].map(|folder| support::files_below(&support::repository().join(folder), "md"));
+    for path in texts.concat() {
+        let text = support::read(&path);
+        let Ok((fields, _)) = frontmatter(&text) else {
+            assert!(path.as_str().contains("/references/"), "{path}: no frontmatter");
+            continue;
+        };
+        for key in fields.keys() {
+            assert!(FRONTMATTER.contains(key), "{path}: `{key}`");
+        }
+    }
+}
+
+#[test]
+fn the_loop_stands_once_and_says_how_a_step_is_done() {
+    let texts: Vec<String> = support::files_below(&support::repository().join("skills"), "md")
+        .iter()
+        .map(|path| support::read(path))
+        .collect();
+    assert_eq!(texts.iter().filter(|text| text.contains("`run_in_background: false`")).count(), 1);
+    let resume = support::read(&support::repository().join("skills/workflow-resume/SKILL.md"));
+    let (_, body) = frontmatter(&resume).expect("it has frontmatter");
+    let words = body.split_whitespace().count();
+    assert!(words <= 500, "{words} words");
+    let (_, steps) = body.split_once("## 3. Step by step").expect("the loop");
+    for part in
+        ["piton begin STEP", "`data.brief`", "piton finish STEP", "independent steps in one message", "worktree"]
+    {
+        assert!(steps.contains(part), "{part}");
+    }
+    for verdict in ["`APPROVED`", "`APPROVED_WITH_CONDITIONS`", "`NEEDS_REVISION`", "`REJECTED`"] {
+        assert!(steps.contains(verdict), "{verdict}: the verdicts stand where one is given");
+    }
+}
+
+#[test]
+fn files_beside_a_skill_are_there() {
+    let mut named = 0;
+    for path in skills() {
+        let text = support::read(&path);
+        let folder = path.parent().expect("a file is in a folder");
+        for file in text.split("${CLAUDE_SKILL_DIR}/").skip(1).filter_map(|rest| rest.split('`').next()) {
+            assert!(folder.join(file).is_file(), "{path}: {file}");
+            named += 1;
+        }
+    }
+    assert_eq!(named, 2, "the loop, and sessions of the runner");
 }
 
 /// Events known to the oldest supported client: an unknown one would disable all hooks

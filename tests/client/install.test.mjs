@@ -9,8 +9,8 @@ import test from 'node:test';
 import { bash, model, saw, say } from './server.mjs';
 import { Stage, plugin } from './stage.mjs';
 
-/** What a plugin costs in every session, in tokens as the client counts them; the README states it. */
-const COST = 500;
+/** What a plugin costs in every session, in tokens as the client counts them; docs/plugin.md states it. */
+const COST = 300;
 const URL = 'https://git.example.test/piton.git';
 
 function onStage(name, play) {
@@ -69,7 +69,10 @@ onStage('from git: the skill answers to both names, piton is not asked for, and 
   stage.git('add', '--all');
   stage.git('commit', '--quiet', '--message', 'a project');
   const before = contents(stage.project);
-  const service = await model((turn) => (turn.said.includes('"schema":"plan/2"') ? say('done') : bash('piton plan')));
+  const service = await model((turn) => {
+    const verb = turn.said.includes('# Resume a run') ? 'plan' : 'status';
+    return turn.number === 0 ? bash(`piton ${verb}`) : say('done');
+  });
   context.after(() => service.close());
   for (const name of ['/workflow-resume', '/piton:workflow-resume']) {
     const done = await stage.session(service, name).ended;
@@ -81,7 +84,8 @@ onStage('from git: the skill answers to both names, piton is not asked for, and 
   }
   const command = await stage.session(service, '/piton:status').ended;
   assert.equal(command.code, 0, command.err);
-  saw(service.turns[0].said, /Run `piton status`/);
+  assert.deepEqual(command.result.permission_denials, []);
+  saw(service.turns[0].said, /Run `piton status --exit-zero`/);
 
   const gone = stage.claude('plugin', 'uninstall', 'piton@piton');
   assert.equal(gone.code, 0, gone.err);
@@ -123,7 +127,11 @@ onStage('setup builds where hooks and the agent both look', async (stage, contex
   const env = { PATH: `${tools}:/usr/local/bin:/usr/bin:/bin` };
   const service = await model((turn) => (turn.number === 0 ? bash('piton setup') : say('done')));
   context.after(() => service.close());
-  const first = await stage.session(service, '/piton:setup', { env }).ended;
+  // Nothing is built unasked: headless, a person allows it beforehand.
+  const refused = await stage.session(service, '/piton:setup', { env }).ended;
+  assert.equal(refused.result.permission_denials.length, 1);
+  service.turns.length = 0;
+  const first = await stage.session(service, '/piton:setup', { env, more: ['--allowedTools', 'Bash(piton setup)'] }).ended;
   assert.equal(first.code, 0, first.err);
   saw(service.turns[1].last, /building version/, /"in_cache":true/);
   const second = await stage.session(service, 'hello').ended;

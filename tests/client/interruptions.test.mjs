@@ -58,7 +58,7 @@ scene('a killed client is noticed, and the next session resumes', async (stage, 
   assert.equal(cause(stage).kind, 'session_ended');
 
   const service = await plays((turn) => {
-    return ['plan', 'resume --yes', 'begin 2:3', 'finish 2:3'].map((words) => bash(`piton ${words}`))[turn.number] ?? say('done');
+    return ['plan', 'begin 2:3', 'finish 2:3'].map((words) => bash(`piton ${words}`))[turn.number] ?? say('done');
   });
   const done = await stage.session(service, 'continue where I left off').ended;
   assert.equal(done.code, 0, done.err);

@@ -57,7 +57,9 @@ export async function model(script) {
     if (body.tools?.length) {
       const turn = { number: turns.length, messages: body.messages, system: body.system, tools: body.tools };
       turn.said = body.messages.map(textOf).join('\n');
-      turn.last = textOf(body.messages.at(-1));
+      // Everything since the model's last answer: newer clients put reminders in messages of their own.
+      const answered = body.messages.findLastIndex((message) => message.role === 'assistant');
+      turn.last = body.messages.slice(answered + 1).map(textOf).join('\n');
       turns.push(turn);
       blocks = [(await script(turn)) ?? say('done')].flat();
     }

@@ -25,20 +25,7 @@ for (const { example, ...story } of STORIES) {
     const { step = first.step, run = data.run.id } = story;
     assert.equal(first.step, step);
 
-    const agent = use('Agent', {
-      description: `step ${step}`,
-      prompt: `AGENT OF THE STEP\n${JSON.stringify(stage.piton('context', run, '--step', step).json.data)}`,
-      subagent_type: 'general-purpose',
-    });
     // The calls of a model that follows the skill; each answer is checked below.
-    const plays = [
-      bash('piton plan'),
-      bash(`piton resume ${run} --yes`),
-      bash(`piton begin ${step} --run ${run}`),
-      agent,
-      bash(`piton finish ${step} --run ${run} --summary written ${story.flags ?? ''}`.trim()),
-      bash('piton plan'),
-    ];
     const handed = [];
     const main = [];
     const service = await model((turn) => {
@@ -47,28 +34,100 @@ for (const { example, ...story } of STORIES) {
         return say('the agent wrote it');
       }
       main.push(turn);
-      return plays[main.length - 1] ?? say('done');
+      const plays = [
+        () => bash('piton plan --exit-zero'),
+        () => bash(`piton begin ${step} --agent ${first.agent}`),
+        () => agentFor(step, JSON.parse(turn.last).data.brief),
+        () => bash(`piton finish ${step} --summary written ${story.flags ?? ''}`.trim()),
+        () => bash('piton plan --exit-zero'),
+      ];
+      return plays[main.length - 1]?.() ?? say('done');
     });
     context.after(() => service.close());
     const done = await stage.session(service, '/workflow-resume').ended;
     assert.equal(done.code, 0, done.err);
     assert.deepEqual(done.result.permission_denials, []);
 
-    const [noticed, planned, resumed, begun, back, finished, after] = main;
+    const [noticed, planned, begun, back, finished, after] = main;
     saw(noticed.said, /Piton keeps checkpoints/, new RegExp(`- ${run} \\(`), /# Resume a run/);
-    saw(planned.last, /"schema":"plan\/2"/, /"question":\{/);
-    saw(resumed.last, /"schema":"resume\/2"/);
+    saw(planned.last, /"schema":"plan\/2","ok":true,"code":"ok"/, /"question":\{/);
     saw(begun.last, /is in progress/);
     assert.equal(handed.length, 1);
     saw(handed[0], story.context ?? new RegExp(step));
     saw(back.last, /the agent wrote it/);
-    saw(finished.last, /"schema":"checkpoint\/1"/, /is completed/);
+    saw(finished.last, /"schema":"checkpoint\/1"/, /is completed/, /"next":"piton /);
     saw(after.last, /"schema":"plan\/2"/);
     const now = stage.piton('plan').json.data;
     assert.ok(stage.piton('plan', '--steps').json.data.steps.completed.includes(step));
     if (story.next) assert.equal(now.next[0].step, story.next);
   });
 }
+
+/** Starts an agent as the skill says: in the foreground, with the brief as its prompt. */
+function agentFor(step, brief) {
+  const prompt = `AGENT OF THE STEP\n${JSON.stringify(brief)}`;
+  return use('Agent', { description: `step ${step}`, prompt, subagent_type: 'general-purpose', run_in_background: false });
+}
+
+test('independent steps: two agents in one message, and both ends are recorded', { timeout: 120_000 }, async (context) => {
+  const stage = new Stage('story').load().example('own-workflow');
+  context.after(() => stage.close());
+  const main = [];
+  const briefs = [];
+  const service = await model((turn) => {
+    if (textOf(turn.messages[0]).includes('AGENT OF THE STEP')) return say('the agent wrote it');
+    main.push(turn);
+    if (/"brief":/.test(turn.last)) briefs.push(JSON.parse(turn.last).data.brief);
+    const plays = [
+      () => bash('piton plan --exit-zero'),
+      () => bash('piton begin api --agent coder'),
+      () => bash('piton begin ui --agent coder'),
+      () => briefs.map((brief) => agentFor(brief.step, brief)),
+      () => bash('piton finish api --summary written'),
+      () => bash('piton finish ui --summary drawn'),
+    ];
+    return plays[main.length - 1]?.() ?? say('done');
+  });
+  context.after(() => service.close());
+  const done = await stage.session(service, '/workflow-resume').ended;
+  assert.equal(done.code, 0, done.err);
+  assert.deepEqual(done.result.permission_denials, []);
+  assert.deepEqual(briefs.map((brief) => brief.step), ['api', 'ui']);
+  const { completed } = stage.piton('plan', '--steps').json.data.steps;
+  assert.ok(completed.includes('api') && completed.includes('ui'), completed.join());
+});
+
+test('workflow-exec: its loop is in a file that the client lets it read', { timeout: 120_000 }, async (context) => {
+  const stage = new Stage('story').load();
+  context.after(() => stage.close());
+  const main = [];
+  const service = await model((turn) => {
+    if (textOf(turn.messages[0]).includes('AGENT OF THE STEP')) return say('the agent planned it');
+    main.push(turn);
+    const plays = [
+      () => use('Read', { file_path: /Read `([^`]+)` first/.exec(turn.said)[1] }),
+      () => bash('piton list --exit-zero'),
+      () => bash('piton start nine-step --feature orders --description "Order by phone"'),
+      () => bash('piton begin 1:1 --agent project-planner'),
+      () => agentFor('1:1', JSON.parse(turn.last).data.brief),
+      () => bash('piton finish 1:1 --summary planned'),
+    ];
+    return plays[main.length - 1]?.() ?? say('done');
+  });
+  context.after(() => service.close());
+  // Headless, a person allows the start beforehand.
+  const more = ['--allowedTools', 'Bash(piton start:*)'];
+  const done = await stage.session(service, '/workflow-exec nine-step --feature orders', { more }).ended;
+  assert.equal(done.code, 0, done.err);
+  assert.deepEqual(done.result.permission_denials, []);
+  const [asked, read, listed, started, begun, , finished] = main;
+  saw(asked.said, /# Run a workflow/);
+  saw(read.last, /## 3\. Step by step/, /run_in_background: false/);
+  saw(listed.last, /"code":"not-found"/);
+  saw(started.last, /run orders has begun/);
+  saw(begun.last, /1:1 is in progress \(attempt 1\)/);
+  saw(finished.last, /1:1 is completed/);
+});
 
 test('script: a failed session is noticed and resumed to its end', { timeout: 120_000 }, async (context) => {
   const stage = new Stage('story').load().example('script');
@@ -81,16 +140,26 @@ test('script: a failed session is noticed and resumed to its end', { timeout: 12
   // The fix made by a person meanwhile.
   fs.writeFileSync(path.join(run.root, run.worktree, 'notes.md'), 'faster\n');
 
-  const plays = ['plan', `resume ${run.id}`, `sessions show ${run.id}`].map((words) => bash(`piton ${words}`));
-  const service = await model((turn) => plays[turn.number] ?? say('done'));
+  const plays = [
+    () => bash('piton plan --exit-zero'),
+    (turn) => use('Read', { file_path: /follow `([^`]+)` instead/.exec(turn.said)[1] }),
+    () => bash(`piton resume ${run.id}`),
+    () => bash(`piton sessions show ${run.id}`),
+  ];
+  const service = await model((turn) => plays[turn.number]?.(turn) ?? say('done'));
   context.after(() => service.close());
-  const done = await stage.session(service, '/workflow-resume').ended;
+  const refused = await stage.session(service, '/workflow-resume').ended;
+  const denied = refused.result.permission_denials.map((denial) => denial.tool_input.command);
+  assert.deepEqual(denied, [`piton resume ${run.id}`], 'commands of a file are not run unasked');
+  service.turns.length = 0;
+  const done = await stage.session(service, '/workflow-resume', { more: ['--allowedTools', 'Bash(piton resume:*)'] }).ended;
   assert.equal(done.code, 0, done.err);
   assert.deepEqual(done.result.permission_denials, []);
 
-  const [noticed, planned, resumed, shown] = service.turns;
+  const [noticed, planned, read, resumed, shown] = service.turns;
   saw(noticed.said, new RegExp(`- ${run.id} \\(script\\): 2 of 5 steps done, next retry notes`), /# Resume a run/);
   saw(planned.last, /"schema":"plan\/2"/, /"question":\{/);
+  saw(read.last, /# A session of `piton run`/);
   saw(resumed.last, /checked 1\.4\.0 for windows/, /is complete: 5\/5 steps/);
   saw(shown.last, /"status":"completed"/);
   assert.equal(stage.git('log', '--format=%s'), 'a release', 'there was no consent to a merge');

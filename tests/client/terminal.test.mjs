@@ -11,11 +11,13 @@ import { KEY, Stage } from './stage.mjs';
 
 const hasTmux = spawnSync('tmux', ['-V']).status === 0;
 
+const STATE = '.worktree/user-auth/.workflow-state.json';
+
 class Terminal {
-  constructor(stage, service) {
+  constructor(stage, service, ...flags) {
     this.socket = path.join(stage.folder('tmp'), 'tmux');
     const environment = Object.entries(stage.environment(service)).map(([name, value]) => `${name}=${value}`);
-    const client = [process.env.PITON_CLIENT, '--plugin-dir', stage.plugin];
+    const client = [process.env.PITON_CLIENT, '--plugin-dir', stage.plugin, ...flags];
     this.tmux('-f', '/dev/null', 'new-session', '-d', '-x', '140', '-y', '50', '-c', stage.project, 'env', '-i', ...environment, ...client);
   }
 
@@ -34,6 +36,15 @@ class Terminal {
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     assert.fail(`the screen never shows ${pattern}:\n${this.screen()}`);
+  }
+
+  /** Presses a key as long as the screen shows a dialog: for a moment, a new one takes no keys. */
+  async answers(dialog, key) {
+    for (let tries = 0; tries < 100 && dialog.test(this.screen()); tries++) {
+      this.press(key);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    }
+    assert.doesNotMatch(this.screen(), dialog);
   }
 
   type(text) {
@@ -68,13 +79,18 @@ test('a person is told, types the name of the skill, and is asked', { timeout: 1
       { label: 'No', description: 'leave it as it is' },
     ],
   };
-  const plays = [bash('piton plan'), use('AskUserQuestion', { questions: [question] }), bash('piton resume user-auth --yes')];
+  const plays = [
+    bash('piton plan --exit-zero'),
+    use('AskUserQuestion', { questions: [question] }),
+    bash('piton begin 2:3 --agent backend-developer'),
+    bash('piton approve 1:2.5 --by NAME'),
+  ];
   const main = [];
   const service = await model((turn) => {
     main.push(turn);
     return plays[main.length - 1] ?? say('The run goes on.');
   });
-  const terminal = new Terminal(stage, service);
+  const terminal = new Terminal(stage, service, '--permission-mode', 'default');
   // In this order: the terminal uses the folder, and its client talks to the service.
   context.after(() => {
     terminal.close();
@@ -88,8 +104,13 @@ test('a person is told, types the name of the skill, and is asked', { timeout: 1
   terminal.press('Enter');
   await terminal.shows(/Proceed with resume\?[\s\S]*Yes, go on/);
   assert.doesNotMatch(terminal.screen(), /Do you want to proceed/, 'piton is not asked for');
-  terminal.press('Enter');
-  await terminal.shows(/The run goes on\./);
-  saw(main.at(-1).last, /"schema":"resume\/2"/);
+  await terminal.answers(/☐ Resume/, 'Enter');
+  await terminal.shows(/piton approve 1:2\.5[\s\S]*Do you want to proceed\?/);
+  saw(main.at(-1).last, /2:3 is in progress/);
+  const before = stage.read(STATE);
   assert.equal(stage.piton('plan').json.data.verdict, 'blocked', 'the session drives the run now');
+  await terminal.answers(/Do you want to proceed\?/, 'Escape');
+  await terminal.shows(/(Interrupted|rejected|declined|denied)/i);
+  assert.equal(stage.read(STATE), before, 'without the yes of a person nothing is decided');
+  context.diagnostic(`the screen:\n${terminal.screen().trimEnd()}`);
 });
