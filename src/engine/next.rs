@@ -109,9 +109,14 @@ impl<'a> Planner<'a> {
 
     fn next_of(&self, choice: &Choice) -> Next {
         let step = self.step(choice.at);
-        let is_new = choice.is_work() && self.reconciled.own_attempt(choice.at).is_none();
+        let own = self.reconciled.own_attempt(choice.at);
+        let is_new = choice.is_work() && own.is_none();
         let strategy = if is_new { strategy(self.recovery_from(choice)) } else { None };
-        let attempt = if is_new { step.attempts.saturating_add(1) } else { step.attempts.max(1) };
+        let attempt = match own {
+            Some(own) => own.attempt,
+            None if is_new => step.attempts.saturating_add(1),
+            None => step.attempts.max(1),
+        };
         let causes = choice.caused_by.iter().map(|cause| {
             let failed = self.step(*cause);
             let verdict = failed.review.as_ref().map_or("failed", |review| review.verdict.as_str());

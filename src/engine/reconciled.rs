@@ -178,6 +178,11 @@ impl ReconciledRun<'_> {
             // The rework was already allowed.
             return None;
         }
+        let goes_on = |(_, presence): &(Attempt, Presence)| matches!(presence, Presence::Caller | Presence::Alive);
+        if self.attempts.get(&at).is_some_and(goes_on) {
+            // It was within the limit when it was begun, and nothing says yet that it failed.
+            return None;
+        }
         let step = &self.run.steps[at];
         if step.kind == StepKind::Gate {
             return self.is_refused_gate(at).then_some(Limit::Rejected);

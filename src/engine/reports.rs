@@ -173,7 +173,10 @@ pub(super) fn attempts(run: &Run, graph: &Graph<'_>, evidence: &Evidence) -> BTr
         }
         let Some(at) = graph.position(&attempt.step) else { continue };
         let Some(presence) = evidence.presences.get(&(attempt.step.clone(), attempt.attempt)) else { continue };
-        if run.steps[at].status == Status::InProgress && run.steps[at].attempts.max(1) == attempt.attempt {
+        let step = &run.steps[at];
+        // Some formats do not count attempts, but say when the last one began.
+        let is_current = step.attempts.max(1) == attempt.attempt || step.started_at == Some(attempt.at);
+        if step.status == Status::InProgress && is_current {
             attempts.insert(at, (attempt.clone(), *presence));
         }
     }

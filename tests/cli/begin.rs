@@ -3,6 +3,7 @@
 use serde_json::Value;
 use serde_json::json;
 
+use super::projects;
 use crate::support::Output;
 use crate::support::Sandbox;
 
@@ -67,6 +68,25 @@ fn beginning_twice_is_one_attempt_and_the_brief_stays_what_it_was() {
     assert_eq!((plan.at("/data/verdict"), plan.at("/data/next/0/attempt")), (json!("resume"), json!(1)), "{plan}");
     assert_eq!(plan.at("/data/next/0/rule"), "3.begun");
     assert_eq!(plan.at("/data/interruption"), Value::Null, "nothing was cut off");
+}
+
+#[test]
+fn an_attempt_after_an_interruption_is_begun_once_too() {
+    // Formats that do not count attempts, or count the one in progress as a failure.
+    for (example, step, attempt) in [("aios", "7.2", 2), ("dotagent", "task-002", 3), ("nine-step", "2:3", 2)] {
+        let sandbox = projects::example(example);
+        let begin = || sandbox.piton(["begin", step]).session("s").run().expect_code(0);
+        let (first, second) = (begin(), begin());
+        for (output, recorded) in [(first, true), (second, false)] {
+            assert_eq!(output.at("/data/recorded"), recorded, "{example}: {output}");
+            assert_eq!(output.at("/data/brief/attempt"), attempt, "{example}: {output}");
+        }
+        let plan = sandbox.piton(["plan"]).session("s").run().expect_code(0);
+        assert_eq!(plan.at("/data/verdict"), "resume", "{example}: {plan}");
+        let next = plan.at("/data/next");
+        let next = next.as_array().unwrap().iter().find(|next| next["step"] == step).unwrap();
+        assert_eq!((&next["attempt"], &next["rule"]), (&json!(attempt), &json!("3.begun")), "{example}: {plan}");
+    }
 }
 
 #[test]
