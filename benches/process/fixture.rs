@@ -121,7 +121,7 @@ impl Scratch {
 
     /// Writes an event as the client sends it to a hook.
     pub(crate) fn event(&self, project: &Path, session: &str, source: &str) -> PathBuf {
-        let file = self.top().join(format!("{session}.json"));
+        let file = self.top().join(format!("{session}-{source}.json"));
         let cwd = project.display();
         let text = format!(
             r#"{{"session_id":"{session}","cwd":"{cwd}","source":"{source}","agent_id":"a","agent_type":"developer","prompt":"go on"}}"#

@@ -40,7 +40,8 @@ pub(crate) fn measure(scratch: &Scratch, tools: &Tools, report: &mut Report) {
     let prompt = hook(&["hook", "prompt"], "known");
     let agent = hook(&["hook", "subagent-start"], "known");
     let agent_ends = hook(&["hook", "subagent-stop"], "known");
-    let compaction = hook(&["hook", "pre-compact"], "known");
+    let compacted = scratch.event(tree, "known", "compact");
+    let compaction = hook(&["hook", "session-start"], "known");
     let line = hook(&["statusline"], "known");
     let budget = Budget::ms(Line::Hooks, 10.0);
     let contenders = vec![
@@ -51,7 +52,7 @@ pub(crate) fn measure(scratch: &Scratch, tools: &Tools, report: &mut Report) {
         Contender::piton("hook: a prompt, session that drives a run", &prompt).reads(&known).may_take(budget),
         Contender::piton("hook: a subagent starts", &agent).reads(&known).may_take(budget),
         Contender::piton("hook: a subagent ends", &agent_ends).reads(&known).may_take(budget),
-        Contender::piton("hook: a compaction", &compaction).reads(&known).may_take(budget),
+        Contender::piton("hook: a compaction", &compaction).reads(&compacted).may_take(budget),
         Contender::piton("statusline, session that drives a run", &line).reads(&known),
     ];
     report.group("Hooks, 20 runs in the project", &contest::hold(30, contenders));

@@ -47,7 +47,8 @@ impl<'a> SessionActivity<'a> {
     fn record(&mut self, line: &'a SessionLine) {
         match &line.event {
             SessionEvent::Start { source, .. } if source == "compact" => {
-                self.compacted.get_or_insert(line.at);
+                self.compacted = Some(line.at);
+                self.forget_failure(0);
             }
             SessionEvent::Start { .. } => {
                 self.restarted = Some(line.at);
@@ -72,10 +73,6 @@ impl<'a> SessionActivity<'a> {
             SessionEvent::Failure { error } => {
                 self.failure = Some((line.at, error));
                 self.prompts_since = 0;
-            }
-            SessionEvent::Compact { .. } => {
-                self.compacted = Some(line.at);
-                self.forget_failure(0);
             }
             SessionEvent::End { reason } => self.ended = Some((line.at, reason)),
         }

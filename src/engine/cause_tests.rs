@@ -31,10 +31,6 @@ fn failure(error: &str) -> SessionEvent {
     SessionEvent::Failure { error: error.to_owned() }
 }
 
-fn compact() -> SessionEvent {
-    SessionEvent::Compact { trigger: "auto".to_owned(), steps: Vec::new() }
-}
-
 fn end(reason: &str) -> SessionEvent {
     SessionEvent::End { reason: reason.to_owned() }
 }
@@ -74,10 +70,10 @@ fn each_story_has_one_cause() {
         ("work went on after it", &ours, &[failure("rate_limit"), Prompt, agent("a", "x"), back("a")], None),
         ("they talked on after it", &ours, &[failure("overloaded"), Prompt, Prompt], None),
         ("an error of the service", &gone, &[agent("a", "coder"), failure("server_error")], Some((Failure, 2))),
-        ("compacted", &ours, &[compact(), start("compact"), Prompt], Some((ContextLost, 1))),
+        ("compacted", &ours, &[start("compact"), Prompt], Some((ContextLost, 1))),
         ("cleared", &gone, &[end("clear")], Some((ContextLost, 1))),
         ("left by its person", &gone, &[end("prompt_input_exit")], Some((SessionEnded, 1))),
-        ("compacted, then killed", &gone, &[compact()], Some((SessionEnded, 50))),
+        ("compacted, then killed", &gone, &[start("compact")], Some((SessionEnded, 50))),
         ("taken up again under the same name", &ours, &[start("resume"), Prompt], Some((SessionEnded, 1))),
     ];
     for (name, owner, told, expected) in cases {

@@ -183,6 +183,12 @@ pub(super) fn attempts(run: &Run, graph: &Graph<'_>, evidence: &Evidence) -> BTr
     attempts
 }
 
+/// Returns the attempts of the caller that are going on, in the order of their steps.
+pub(crate) fn own_attempts(run: &Run, evidence: &Evidence) -> Vec<Attempt> {
+    let attempts = attempts(run, &Graph::of(run), evidence).into_values();
+    attempts.filter(|(_, presence)| *presence == Presence::Caller).map(|(attempt, _)| attempt).collect()
+}
+
 /// Describes who began an attempt, and when.
 pub(super) fn begun_by(attempt: &Attempt) -> String {
     let Attempt { driver, at, .. } = attempt;

@@ -8,15 +8,13 @@ use serde::Deserialize;
 pub(super) struct Input {
     pub(super) session_id: String,
     pub(super) cwd: String,
-    /// Of `SessionStart`: startup, resume, clear or compact.
+    /// Of `SessionStart`: startup, resume, clear, compact or fork.
     pub(super) source: String,
     /// Of `SubagentStart` and `SubagentStop`.
     pub(super) agent_id: String,
     pub(super) agent_type: String,
     /// Of `StopFailure`: `rate_limit`, `server_error`, ...
     pub(super) error: String,
-    /// Of `PreCompact`: manual or auto.
-    pub(super) trigger: String,
     /// Of `SessionEnd`: clear, logout, ...
     pub(super) reason: String,
 }

@@ -62,7 +62,6 @@ fn answer(event: &str, text: &str, request: &Request) -> Option<Answer> {
         "subagent-start" => Session::known(&input, request)?.agent_starts(&input),
         "subagent-stop" => Session::known(&input, request)?.agent_stops(&input),
         "stop-failure" => Session::known(&input, request)?.fails(&input),
-        "pre-compact" => Session::known(&input, request)?.is_compacted(&input),
         "session-end" => Session::known(&input, request)?.ends(&input),
         _ => None,
     }

@@ -32,7 +32,6 @@ fn failed_last(events: &[SessionLine]) -> Option<String> {
         | SessionEvent::Drives(_)
         | SessionEvent::AgentStart { .. }
         | SessionEvent::AgentStop { .. }
-        | SessionEvent::Compact { .. }
         | SessionEvent::End { .. } => false,
     });
     match &turns?.event {
@@ -42,7 +41,6 @@ fn failed_last(events: &[SessionLine]) -> Option<String> {
         | SessionEvent::Drives(_)
         | SessionEvent::AgentStart { .. }
         | SessionEvent::AgentStop { .. }
-        | SessionEvent::Compact { .. }
         | SessionEvent::End { .. } => None,
     }
 }

@@ -11,6 +11,7 @@ use crate::model::SessionEvent;
 use crate::model::SessionLine;
 use crate::model::clean_line;
 use crate::ops;
+use crate::ops::OpenSteps;
 use crate::ops::ProjectContext;
 use crate::ops::Request;
 use crate::store;
@@ -74,6 +75,12 @@ impl Session {
         Some(ctx)
     }
 
+    /// Returns the runs that the session drives, with the steps that it has in progress.
+    pub(super) fn open_steps(&self, events: &[SessionLine]) -> Vec<OpenSteps> {
+        let selected = self.held(events).into_iter().filter_map(|(root, run)| self.select_run(&root, &run));
+        selected.filter_map(|ctx| ops::open_steps(&ctx).ok()).collect()
+    }
+
     pub(super) fn agent_starts(&self, input: &Input) -> Option<Answer> {
         let id = clean_line(&input.agent_id, WORD_CHARS);
         self.note(SessionEvent::AgentStart { id, agent: clean_line(&input.agent_type, WORD_CHARS) });
@@ -89,15 +96,6 @@ impl Session {
     pub(super) fn fails(&self, input: &Input) -> Option<Answer> {
         self.note(SessionEvent::Failure { error: clean_line(&input.error, WORD_CHARS) });
         self.release_leases();
-        None
-    }
-
-    /// Records which steps were in progress when the conversation was compacted.
-    pub(super) fn is_compacted(&self, input: &Input) -> Option<Answer> {
-        let held = self.held(&self.log.events());
-        let seen = held.iter().filter_map(|(root, run)| ops::summary(&self.select_run(root, run)?).ok());
-        let steps = seen.flat_map(|summary| summary.in_progress).collect();
-        self.note(SessionEvent::Compact { trigger: clean_line(&input.trigger, WORD_CHARS), steps });
         None
     }
 

@@ -40,6 +40,9 @@ pub(crate) struct Attempt {
     pub(crate) at: Timestamp,
     /// From 1.
     pub(crate) attempt: u32,
+    /// The agent that it was begun for, if one was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) agent: Option<String>,
     /// What was to be done, and why, when it was begun.
     pub(crate) action: Action,
     pub(crate) reason: String,

@@ -5,7 +5,6 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use super::RelPath;
-use super::StepId;
 use super::Timestamp;
 
 /// A line of a session log.
@@ -32,8 +31,6 @@ pub(crate) enum SessionEvent {
     AgentStop { id: String },
     /// The turn ended in an API error; `error` is the client's name for it.
     Failure { error: String },
-    /// The conversation is about to be compacted.
-    Compact { trigger: String, steps: Vec<StepId> },
     /// The session is over.
     End { reason: String },
 }

@@ -103,7 +103,7 @@ pub(crate) fn begin(ctx: &ProjectContext, request: ChangeRequest, budget: usize)
 }
 
 /// Returns the evidence of a change, with the state of the working folder.
-fn workspace_evidence(ctx: &ProjectContext, opened: &OpenedRun) -> Evidence {
+pub(super) fn workspace_evidence(ctx: &ProjectContext, opened: &OpenedRun) -> Evidence {
     let mut evidence = ctx.evidence(opened, false);
     ctx.inspect_workspace(opened, &mut evidence);
     evidence

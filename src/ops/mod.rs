@@ -6,6 +6,7 @@
 //!   its edits, `record` writes what is kept beside a checkpoint, `log` the entry of a resume.
 //! - `report` is what the verbs return (`rollback` and `sessions` have their own), `plan_document` the published form of a plan, `error` and
 //!   `exit` are how they fail.
+//! - `open_steps` are the steps that a session of the client has in progress, for its hooks.
 //! - `lifecycle` has the words for a run that is open, paused or over, and the command that fits.
 //! - `workflow` finds and checks workflow files for `start` and `validate`.
 //! - Every other file is the verb of its name; `cleanup` is `archive --all`, `patch` is `plan --patch`.
@@ -26,6 +27,7 @@ mod history;
 mod lifecycle;
 mod list;
 mod log;
+mod open_steps;
 mod patch;
 mod plan;
 mod plan_document;
@@ -77,6 +79,9 @@ pub(crate) use lifecycle::Stage;
 pub(crate) use list::list;
 pub(crate) use list::summary;
 pub(crate) use list::waiting;
+pub(crate) use open_steps::OpenStep;
+pub(crate) use open_steps::OpenSteps;
+pub(crate) use open_steps::open_steps;
 pub(crate) use patch::patch;
 pub(crate) use plan::PlanRequest;
 #[cfg(any(test, fuzzing))]

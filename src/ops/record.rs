@@ -104,15 +104,15 @@ impl LockedRun<'_> {
     /// Records who begins an attempt or a part of it, and for what. Written before the checkpoint: a call that is killed in between counts
     /// no attempt.
     pub(super) fn note_attempt(&self, run: &Run, begin: &ChangeKind, planned: Option<&Next>) -> Option<Finding> {
-        let ChangeKind::Begin { step, part, attempt, .. } = begin else { return None };
+        let ChangeKind::Begin { step, part, attempt, agent } = begin else { return None };
         let (action, reason) = match planned {
             Some(next) => (next.action, next.reason.clone()),
             None if part.is_some() => (Action::Run, "a part of the step".to_owned()),
             None => return None,
         };
         let driver = store::reports::driver(&self.caller());
-        let (step, part, at) = (step.clone(), part.clone(), self.clock().now);
-        let attempt = Attempt { step, part, at, attempt: *attempt, action, reason, driver };
+        let (step, part, agent, at) = (step.clone(), part.clone(), agent.clone(), self.clock().now);
+        let attempt = Attempt { step, part, at, attempt: *attempt, agent, action, reason, driver };
         let kind = StatementKind::Begun(attempt);
         let statement = Statement { run: run.id.as_str().to_owned(), dialect: run.dialect, kind };
         let (root, data_dir) = self.opened.reports_dir();

@@ -99,7 +99,13 @@ pub(super) fn read_all(sandbox: &Sandbox, check: &mut dyn FnMut(&str, &Output)) 
         check(&words.join(" "), &within(sandbox.piton(words.iter().copied())));
     }
     let input = json!({ "session_id": "s", "cwd": sandbox.root(), "source": "startup" }).to_string();
-    for words in [&["hook", "session-start"][..], &["hook", "prompt"], &["hook", "pre-compact"], &["statusline"]] {
+    for words in [
+        &["hook", "session-start"][..],
+        &["hook", "prompt"],
+        &["hook", "subagent-start"],
+        &["hook", "subagent-stop"],
+        &["statusline"],
+    ] {
         let output = sandbox.piton(words.iter().copied()).session("s").stdin(&input).run();
         assert_eq!(output.code, 0, "{words:?}\n{output}");
         check(&words.join(" "), &output);
