@@ -5,6 +5,7 @@ use clap::Parser;
 use clap::Subcommand;
 use clap::ValueEnum;
 
+use super::begin_args::Begin;
 use super::setup_args::Completions;
 use super::setup_args::Demo;
 use super::setup_args::Hook;
@@ -318,29 +319,6 @@ pub(super) struct Target {
     /// Read the change as JSON from standard input, in place of the other flags (schema: `piton schema change`)
     #[arg(long, value_name = "-")]
     pub(super) json: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct Begin {
-    /// The step id, as shown by `piton plan` (default: the first one that the plan lets an agent begin)
-    pub(super) step: Option<String>,
-    /// The agent that runs the step
-    #[arg(long, value_name = "A")]
-    pub(super) agent: Option<String>,
-    /// Only this part of the step
-    #[arg(long, value_name = "NAME")]
-    pub(super) part: Option<String>,
-    /// Begin a new attempt at a step that you have in progress, because its agent was lost
-    #[arg(long)]
-    pub(super) again: bool,
-    /// Begin a new attempt at a step that was begun elsewhere, when it cannot be known whether its driver is still there
-    #[arg(long, conflicts_with = "again")]
-    pub(super) take_over: bool,
-    /// Size limit of the brief; the least important parts are left out first, and listed
-    #[arg(long, value_name = "BYTES", default_value_t = 4_096)]
-    pub(super) budget: usize,
-    #[command(flatten)]
-    pub(super) target: Target,
 }
 
 #[derive(Debug, Args)]

@@ -11,6 +11,8 @@ use super::args::Format;
 use super::args::Global;
 use super::args::ModeArg;
 use super::args::Verb;
+use super::begin_args::Begin;
+use super::begin_args::BriefArg;
 use super::changes;
 use super::error;
 use super::error::CliError;
@@ -146,7 +148,7 @@ fn verb(cli: &Cli, format: Format) -> Result<Outcome, CliError> {
             let (run, change) = changes::of_step(&cli.verb)?;
             let ctx = change_ctx(global, run.as_ref(), &change)?;
             match &cli.verb {
-                Verb::Begin(begin) => ops::begin(&ctx, change, begin.budget)?,
+                Verb::Begin(begin) => ops::begin(&ctx, change, brief_request(begin))?,
                 _ => ops::change(&ctx, change)?,
             }
         }
@@ -222,6 +224,15 @@ pub(super) fn plan_request(flags: &args::PlanFlags) -> PlanRequest {
 /// Returns the size limit of a context. In the form of its own system it says some things again.
 fn budget(asked: Option<usize>, native: bool) -> usize {
     asked.unwrap_or(if native { 65_536 } else { 4_096 })
+}
+
+fn brief_request(begin: &Begin) -> ops::BriefRequest {
+    let form = match begin.brief {
+        None => ops::BriefForm::AsDelivered,
+        Some(BriefArg::Inline) => ops::BriefForm::Inline,
+        Some(BriefArg::File) => ops::BriefForm::File,
+    };
+    ops::BriefRequest { budget: begin.budget, form, to_text: render::context }
 }
 
 const fn detail(asked: args::Detail) -> PlanDetail {

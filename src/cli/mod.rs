@@ -1,6 +1,7 @@
 //! The command line: arguments in, one document and an exit code out. The only room that prints.
 //!
-//! - `args`: the arguments (clap) and the text of `--help`; `setup_args` those of the verbs that set Piton up.
+//! - `args`: the arguments (clap) and the text of `--help`; `begin_args` those of `begin`, `setup_args` those of the verbs that set
+//!   Piton up.
 //! - `dispatch`: from a verb to its use case in `ops` or `runner`, and from the report to the output.
 //! - `changes`: arguments of the recording verbs to a `Change`.
 //! - `rollback`, `script`, `sessions`: verbs that ask questions or print while they run.
@@ -13,6 +14,7 @@
 //! - `render/`: reports as text, Markdown and YAML; one function per report.
 
 mod args;
+mod begin_args;
 mod changes;
 mod dispatch;
 mod error;

@@ -77,6 +77,7 @@ const RECORDING_FLAGS: &[(&str, &[&str])] = &[
             "reason",
         ],
     ),
+    ("writes the brief into Piton's own folder of the run", &["brief"]),
     ("names the step or run, or refuses a write", &["step", "run", "if-revision"]),
     ("a new attempt; refused while another driver lives", &["again", "take-over"]),
     ("the same change as JSON: another change than the verb's is refused", &["json"]),

@@ -54,13 +54,13 @@ impl<'a> SessionActivity<'a> {
                 self.restarted = Some(line.at);
                 self.unreturned = self.agents.len();
             }
-            SessionEvent::Drives(_) => {}
+            SessionEvent::Drives(_) | SessionEvent::Notification => {}
             SessionEvent::Prompt => {
                 self.prompts_since += 1;
                 self.unreturned = self.agents.len();
                 self.forget_failure(1);
             }
-            SessionEvent::AgentStart { id, agent } => {
+            SessionEvent::AgentStart { id, agent, .. } => {
                 self.agents.push((id, agent, line.at));
                 self.forget_failure(0);
             }

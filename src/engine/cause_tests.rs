@@ -20,7 +20,7 @@ fn start(source: &str) -> SessionEvent {
 }
 
 fn agent(id: &str, agent: &str) -> SessionEvent {
-    SessionEvent::AgentStart { id: id.to_owned(), agent: agent.to_owned() }
+    SessionEvent::AgentStart { id: id.to_owned(), agent: agent.to_owned(), brief: None }
 }
 
 fn back(id: &str) -> SessionEvent {
@@ -59,6 +59,7 @@ fn each_story_has_one_cause() {
         ("one of two came back", &gone, &[agent("a", "x"), agent("b", "y"), back("a")], Some((AgentLost, 2))),
         ("an agent at work is not lost", &ours, &[Prompt, agent("a", "coder")], None),
         ("an agent that outlived a turn is", &ours, &[agent("a", "coder"), Prompt], Some((AgentLost, 1))),
+        ("unless the client only told of another one", &ours, &[agent("a", "x"), SessionEvent::Notification], None),
         ("unless it comes back later", &ours, &[agent("a", "coder"), Prompt, back("a")], None),
         ("a limit", &ours, &[Prompt, failure("rate_limit")], Some((Limit, 2))),
         (

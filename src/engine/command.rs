@@ -1,6 +1,7 @@
 //! Exact command lines. Ids come from untrusted files and end up in commands that agents run, so each one is quoted as one shell
 //! word and can never become an option of `piton`.
 
+use crate::model::AgentStatus;
 use crate::model::Part;
 use crate::model::ReviewVerdict;
 use crate::model::RunId;
@@ -9,6 +10,7 @@ use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::quoted;
+use crate::model::safe_line;
 
 /// Returns ` --NAME VALUE`, or ` --NAME=VALUE` if the value starts with a dash.
 pub(super) fn option(name: &str, value: &str) -> String {
@@ -46,6 +48,9 @@ fn with_verdicts(finish: String, step: &Step) -> String {
     if is_any { finish } else { format!("{finish}   # {}", step.ends.verdicts_in_words()) }
 }
 
+/// Characters of a step id in a text for its agent.
+const ID_CHARS: usize = 200;
+
 const WITH_CONDITIONS: &str = ReviewVerdict::ApprovedWithConditions.as_str();
 
 /// Returns the command that goes on with an open part of a step.
@@ -63,6 +68,51 @@ pub(crate) fn end(step: &Step, part: Option<&str>, run: &RunId) -> String {
     };
     let finish = on_step("finish", &step.id, run, &tail);
     if part.is_none() { with_verdicts(finish, step) } else { finish }
+}
+
+/// Returns the command that ends a step whose agent reported: the report has the words that [`end`] asks for.
+pub(crate) fn end_reported(step: &Step, run: &RunId, reported: Option<AgentStatus>) -> String {
+    match (reported, step.kind) {
+        (None, _) => end(step, None, run),
+        (Some(_), StepKind::Review) => on_step("finish", &step.id, run, " --verdict VERDICT"),
+        (Some(AgentStatus::Done), StepKind::Work | StepKind::Gate | StepKind::Container) => {
+            on_step("finish", &step.id, run, "")
+        }
+        (Some(AgentStatus::Blocked | AgentStatus::NeedsContext), _) if step.ends.failed => failed(step, run),
+        (Some(AgentStatus::Blocked | AgentStatus::NeedsContext), _) => end(step, None, run),
+    }
+}
+
+/// Returns the command that records that a step failed.
+pub(crate) fn failed(step: &Step, run: &RunId) -> String {
+    on_step("finish", &step.id, run, " --status failed --error TEXT")
+}
+
+/// Returns the command that prints the brief of a step.
+pub(crate) fn context(step: &StepId, run: &RunId) -> String {
+    on_run("context", run, &option("step", step.as_str()))
+}
+
+/// Returns how the agent of a step ends its last message. The session that started it records the end.
+pub(crate) fn agent_contract(step: &Step) -> String {
+    let mut lines = vec![
+        "end your last message with these lines. The session that started you records the end of the step: run neither \
+         `piton begin` nor `piton finish`."
+            .to_owned(),
+        format!("STEP: {}", safe_line(step.id.as_str(), ID_CHARS)),
+        "STATUS: DONE, BLOCKED or NEEDS_CONTEXT".to_owned(),
+        "SUMMARY: what the next agent has to know".to_owned(),
+    ];
+    lines.extend(match step.kind {
+        StepKind::Review => [
+            format!("VERDICT: {}", step.ends.verdicts_in_words()),
+            "FINDINGS: one per line, each after a dash".to_owned(),
+        ],
+        StepKind::Work | StepKind::Gate | StepKind::Container => {
+            ["FILES: the files that you changed".to_owned(), "TESTS: what you ran, and its result".to_owned()]
+        }
+    });
+    lines.join("\n")
 }
 
 /// Returns the command after a part was begun or ended: the next open part, else the end of the step.

@@ -13,6 +13,10 @@ pub(super) struct Input {
     /// Of `SubagentStart` and `SubagentStop`.
     pub(super) agent_id: String,
     pub(super) agent_type: String,
+    /// Of `SubagentStop`: the last words of the agent.
+    pub(super) last_assistant_message: Option<String>,
+    /// Of `UserPromptSubmit`.
+    pub(super) prompt: Option<String>,
     /// Of `StopFailure`: `rate_limit`, `server_error`, ...
     pub(super) error: String,
     /// Of `SessionEnd`: clear, logout, ...

@@ -1,16 +1,18 @@
 //! Events of Claude Code: JSON in, an entry in the session's log and a short answer out. Never fails the client.
 //!
 //! A hook runs while the user works, so anything unexpected ends in silence: no project, no run, a broken state, an unknown
-//! event. A hook never writes a state file: it logs the event, refreshes the leases of the session and releases them when a turn
-//! fails or the session ends.
+//! event. A hook never writes a state file: it logs the event, keeps the report of an agent, refreshes the leases of the session
+//! and releases them when a turn fails or the session ends.
 //!
 //! - `input`: the fields of an event.
 //! - `session`: a client's session in a project, and its log (kept by `store::session`, one per session at the top of the
 //!   project). From the log, `engine::cause` determines what cut a run off.
 //! - `start`: what a new session is told, and the context after a compaction.
-//! - `prompt`: the heartbeat, and a reminder after a failed turn.
+//! - `agent`: the brief that a subagent is given, and the report that it ends with.
+//! - `prompt`: the heartbeat, and reminders: of a failed turn, and of an agent that ended although its step did not.
 //! - `statusline`: the line for the client's status line.
 
+mod agent;
 mod input;
 mod prompt;
 mod session;
@@ -58,9 +60,9 @@ fn answer(event: &str, text: &str, request: &Request) -> Option<Answer> {
     let input = Input::parse(text)?;
     match event {
         "session-start" => start::begins(&Session::open(&input, request)?, &input),
-        "prompt" => prompt::submitted(&Session::known(&input, request)?),
-        "subagent-start" => Session::known(&input, request)?.agent_starts(&input),
-        "subagent-stop" => Session::known(&input, request)?.agent_stops(&input),
+        "prompt" => prompt::submitted(&Session::known(&input, request)?, &input),
+        "subagent-start" => agent::starts(&Session::known(&input, request)?, &input),
+        "subagent-stop" => agent::stops(&Session::known(&input, request)?, &input),
         "stop-failure" => Session::known(&input, request)?.fails(&input),
         "session-end" => Session::known(&input, request)?.ends(&input),
         _ => None,

@@ -1,46 +1,71 @@
-//! `UserPromptSubmit`: refreshes the heartbeat; answers only after a turn that ended in an API error.
+//! `UserPromptSubmit`: refreshes the heartbeat; answers only after a turn that ended in an API error, and after the end of an
+//! agent whose step is still recorded as in progress.
 
 use super::Answer;
+use super::agent;
+use super::agent::StartedAgent;
+use super::input::Input;
 use super::session::Session;
+use super::session::WORD_CHARS;
+use crate::model::GivenBrief;
 use crate::model::SessionEvent;
 use crate::model::SessionLine;
 use crate::model::clean_line;
+use crate::model::safe_line;
 
-pub(super) fn submitted(session: &Session) -> Option<Answer> {
+/// How the client tells the agent about a background task; no person wrote it.
+const NOTIFICATION: &str = "<task-notification>";
+/// How many steps are named.
+const STEPS_SHOWN: usize = 3;
+
+pub(super) fn submitted(session: &Session, input: &Input) -> Option<Answer> {
     let events = session.log.events();
-    session.note(SessionEvent::Prompt);
+    let is_notification = input.prompt.as_ref().is_some_and(|prompt| prompt.trim_start().starts_with(NOTIFICATION));
+    session.note(if is_notification { SessionEvent::Notification } else { SessionEvent::Prompt });
     session.heartbeat(&events);
-    let error = failed_last(&events)?;
-    let runs: Vec<String> =
-        (session.held(&events).iter()).map(|(_, run)| format!("- {}", clean_line(run.state.as_str(), 200))).collect();
-    if runs.is_empty() {
-        return None;
-    }
+    let facts = [after_failure(session, &events), still_open(session, &events)].concat();
+    (!facts.is_empty()).then(|| Answer { event: "UserPromptSubmit", facts, ..Answer::default() })
+}
+
+/// Returns what to check after a turn that ended in an error.
+fn after_failure(session: &Session, events: &[SessionLine]) -> Vec<String> {
+    let Some(error) = failed_last(events) else { return Vec::new() };
     let mut facts = vec![format!(
         "The last turn ended in an API error ({error}), so a step recorded as in progress may be unfinished. \
          `piton plan` shows where these runs are:"
     )];
-    facts.extend(runs);
-    Some(Answer { event: "UserPromptSubmit", facts, ..Answer::default() })
+    facts.extend(session.held(events).iter().map(|(_, run)| format!("- {}", clean_line(run.state.as_str(), 200))));
+    if facts.len() > 1 { facts } else { Vec::new() }
 }
 
 /// Returns the error that ended the last turn, if any.
 fn failed_last(events: &[SessionLine]) -> Option<String> {
-    let turns = events.iter().rev().find(|line| match line.event {
-        SessionEvent::Prompt | SessionEvent::Failure { .. } => true,
-        SessionEvent::Start { .. }
-        | SessionEvent::Drives(_)
-        | SessionEvent::AgentStart { .. }
-        | SessionEvent::AgentStop { .. }
-        | SessionEvent::End { .. } => false,
-    });
-    match &turns?.event {
-        SessionEvent::Failure { error } => Some(clean_line(error, 60)),
-        SessionEvent::Prompt
-        | SessionEvent::Start { .. }
-        | SessionEvent::Drives(_)
-        | SessionEvent::AgentStart { .. }
-        | SessionEvent::AgentStop { .. }
-        | SessionEvent::End { .. } => None,
+    let is_turn = |line: &&SessionLine| matches!(line.event, SessionEvent::Prompt | SessionEvent::Failure { .. });
+    let SessionEvent::Failure { error } = &events.iter().rev().find(is_turn)?.event else { return None };
+    Some(clean_line(error, 60))
+}
+
+/// Names the steps in progress whose agents ended since the last prompt, each with the command that records its end.
+fn still_open(session: &Session, events: &[SessionLine]) -> Vec<String> {
+    let ended = agent::ended_since_prompt(events);
+    if ended.is_empty() {
+        return Vec::new();
     }
+    let (runs, working) = (session.open_steps(events), agent::briefs_in_use(events));
+    let mut facts = Vec::new();
+    for (run, open, step) in agent::all(&runs) {
+        let is_given = |brief: &GivenBrief| agent::is_given(brief, run, step);
+        let is_done_elsewhere = working.iter().any(|brief| is_given(brief));
+        let is_about = |ended: &&StartedAgent<'_>| ended.brief.map_or(!is_done_elsewhere, is_given);
+        let Some(ended) = ended.iter().rfind(is_about) else { continue };
+        facts.push(format!(
+            "The agent {} ended, and step {} of {} is still recorded as in progress. If it is over, record how it ended: `{}`",
+            safe_line(ended.agent, WORD_CHARS),
+            safe_line(step.step.as_str(), WORD_CHARS),
+            safe_line(open.run.as_str(), WORD_CHARS),
+            step.end
+        ));
+    }
+    facts.truncate(STEPS_SHOWN);
+    facts
 }

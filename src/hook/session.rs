@@ -20,8 +20,8 @@ use crate::store::RunLock;
 use crate::store::SessionLog;
 
 /// How long a hook waits for another writer.
-const LOCK_TIMEOUT: Duration = Duration::from_millis(100);
-const WORD_CHARS: usize = 80;
+pub(super) const LOCK_TIMEOUT: Duration = Duration::from_millis(100);
+pub(super) const WORD_CHARS: usize = 80;
 
 /// A session with its log.
 #[derive(Debug)]
@@ -76,20 +76,12 @@ impl Session {
     }
 
     /// Returns the runs that the session drives, with the steps that it has in progress.
-    pub(super) fn open_steps(&self, events: &[SessionLine]) -> Vec<OpenSteps> {
-        let selected = self.held(events).into_iter().filter_map(|(root, run)| self.select_run(&root, &run));
-        selected.filter_map(|ctx| ops::open_steps(&ctx).ok()).collect()
-    }
-
-    pub(super) fn agent_starts(&self, input: &Input) -> Option<Answer> {
-        let id = clean_line(&input.agent_id, WORD_CHARS);
-        self.note(SessionEvent::AgentStart { id, agent: clean_line(&input.agent_type, WORD_CHARS) });
-        None
-    }
-
-    pub(super) fn agent_stops(&self, input: &Input) -> Option<Answer> {
-        self.note(SessionEvent::AgentStop { id: clean_line(&input.agent_id, WORD_CHARS) });
-        None
+    pub(super) fn open_steps(&self, events: &[SessionLine]) -> Vec<(DrivenRun, OpenSteps)> {
+        let opened = |(root, run): (Utf8PathBuf, DrivenRun)| {
+            let open = ops::open_steps(&self.select_run(&root, &run)?).ok()?;
+            Some((run, open))
+        };
+        self.held(events).into_iter().filter_map(opened).collect()
     }
 
     /// Records that a turn ended in an error, and releases the leases: the runs are paused until they are resumed.

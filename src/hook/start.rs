@@ -112,7 +112,7 @@ fn after_compaction(session: &Session) -> Option<Answer> {
          `piton plan` has the full picture."
             .to_owned(),
     );
-    for run in &open {
+    for (_, run) in &open {
         if run.steps.is_empty() {
             let plan = format!("piton plan {}", quoted(run.run.as_str()));
             facts.push(format!("This session drives {}; no step is in progress: `{plan}`.", shown(run.run.as_str())));
@@ -130,8 +130,7 @@ fn after_compaction(session: &Session) -> Option<Answer> {
 /// Returns one line about a step in progress whose brief is left out.
 fn in_progress(run: &OpenSteps, step: &OpenStep) -> String {
     let (id, of) = (shown(step.step.as_str()), shown(run.run.as_str()));
-    let brief = format!("piton context {} --step {}", quoted(run.run.as_str()), quoted(step.step.as_str()));
-    format!("{id} of {of} is in progress too (attempt {}); its brief: `{brief}`.", step.attempt)
+    format!("{id} of {of} is in progress too (attempt {}); its brief: `{}`.", step.attempt, step.context)
 }
 
 /// Returns untrusted text as one short line.

@@ -3,7 +3,7 @@
 //! - Runs: `run` (`Run`, `Step`, `Proof`, `Part`), `detail` (what the agent of a step needs), `status`, `id`, `time`.
 //! - Evidence: `evidence` (what disk, git and processes show, and what to ask for), `session` (events of the client).
 //! - Requests and results: `options` and `plan` (input and output of the planner), `context` (for the next agent), `change` (one
-//!   requested transition), `report` (what is reported and decided), `rollback`, `repair`, `patch`.
+//!   requested transition), `report` (what is reported and decided), `agent_report` (the words of an agent), `rollback`, `repair`, `patch`.
 //! - Rights: `rights` (the verbs that a client may run without asking a person).
 //! - Files: `files` (paths, listings, contents, edits), `diff`, `digest`, `config` (`piton.toml`).
 //! - Output: `document` (the envelope), `finding` (every problem that has a code).
@@ -22,6 +22,7 @@
 //! run.steps = vec![implementation, step];
 //! ```
 
+mod agent_report;
 mod change;
 mod config;
 mod context;
@@ -50,6 +51,7 @@ pub(crate) mod testing;
 mod text;
 mod time;
 
+pub(crate) use agent_report::{AgentReport, AgentStatus};
 pub(crate) use change::{Change, ChangeKind, Definition, Interruption, InterruptionKind, Outcome, PartRef, StartSpec};
 pub(crate) use config::{AgeBands, Config, NineStepConfig};
 pub(crate) use context::{Brief, Context, Omitted, ReadingItem};
@@ -83,7 +85,7 @@ pub(crate) use run::{
     definition_digest,
 };
 pub(crate) use secrets::{mask_secrets, safe_line, safe_text};
-pub(crate) use session::{Cause, CauseKind, DrivenRun, SessionEvent, SessionLine};
+pub(crate) use session::{Cause, CauseKind, DrivenRun, GivenBrief, SessionEvent, SessionLine};
 pub(crate) use status::{ReviewVerdict, Status, letters_and_digits};
 pub(crate) use text::{clean, clean_line, mistakes, plural, quoted};
 pub(crate) use time::{Clock, Timestamp, TimestampError, human_age};

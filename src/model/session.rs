@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use super::RelPath;
+use super::StepId;
 use super::Timestamp;
 
 /// A line of a session log.
@@ -25,14 +26,29 @@ pub(crate) enum SessionEvent {
     Drives(DrivenRun),
     /// A person entered a prompt.
     Prompt,
-    /// A subagent was started.
-    AgentStart { id: String, agent: String },
+    /// The client told the agent that a background task ended.
+    Notification,
+    /// A subagent was started; `brief` names the step whose brief it was given.
+    AgentStart {
+        id: String,
+        agent: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        brief: Option<GivenBrief>,
+    },
     /// A subagent ended.
     AgentStop { id: String },
     /// The turn ended in an API error; `error` is the client's name for it.
     Failure { error: String },
     /// The session is over.
     End { reason: String },
+}
+
+/// The step whose brief an agent was given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct GivenBrief {
+    pub(crate) run: DrivenRun,
+    pub(crate) step: StepId,
+    pub(crate) attempt: u32,
 }
 
 /// The location of a run, relative to the project or to the linked worktree of that name.

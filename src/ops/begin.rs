@@ -18,6 +18,7 @@ use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
 use super::report::Body;
+use super::report::BriefFile;
 use super::report::CheckpointReport;
 use super::report::Report;
 use super::resume;
@@ -33,18 +34,41 @@ use crate::engine::RefusalKind;
 use crate::model::Action;
 use crate::model::Change;
 use crate::model::ChangeKind;
+use crate::model::Context;
 use crate::model::Edit;
 use crate::model::EditKind;
 use crate::model::Evidence;
+use crate::model::Finding;
+use crate::model::FindingCode;
 use crate::model::Next;
 use crate::model::Run;
 use crate::model::RunId;
 use crate::model::StepId;
 use crate::model::Verdict;
 use crate::store;
+use crate::store::StoreError;
 
-/// Begins a step and answers with its brief within `budget` bytes. Without a step it begins the first one that the plan names.
-pub(crate) fn begin(ctx: &ProjectContext, request: ChangeRequest, budget: usize) -> Result<Report, OpError> {
+/// Where the brief of a step goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BriefForm {
+    /// Into a file if the client reports this session by its hooks, which hand the brief to the agent; else into the answer.
+    AsDelivered,
+    Inline,
+    File,
+}
+
+/// How the brief of a step is handed over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BriefRequest {
+    /// Size limit in bytes.
+    pub(crate) budget: usize,
+    pub(crate) form: BriefForm,
+    /// Returns the text of a brief for its agent.
+    pub(crate) to_text: fn(&Context) -> String,
+}
+
+/// Begins a step and answers with its brief, or where that is. Without a step it begins the first one that the plan names.
+pub(crate) fn begin(ctx: &ProjectContext, request: ChangeRequest, wanted: BriefRequest) -> Result<Report, OpError> {
     let location = select::location(ctx)?;
     let locked = LockedRun::open(ctx, &location)?;
     check_not_session(&location)?;
@@ -65,7 +89,7 @@ pub(crate) fn begin(ctx: &ProjectContext, request: ChangeRequest, budget: usize)
         if let Some(refusal) = planned.refusal_of(&step).filter(|_| is_new) {
             return Err(OpError::Refused(refusal));
         }
-        brief = next.as_ref().map(|next| context::assemble(&locked.opened, run, planned, next, budget));
+        brief = next.as_ref().map(|next| context::assemble(&locked.opened, run, planned, next, wanted.budget));
         if is_new {
             resumed = draft_resumed(&locked, planned, change, limits, &evidence)?;
         }
@@ -78,7 +102,17 @@ pub(crate) fn begin(ctx: &ProjectContext, request: ChangeRequest, budget: usize)
         written.findings.extend(log::note(ctx, &locked, run, &planned, false));
     }
     written.findings.extend(locked.renew_lease(written.change));
-    // The brief says how to report.
+    let mut brief_file = None;
+    if let Some(inline) = brief.take_if(|_| is_for_a_file(ctx, wanted.form) && !written.moves_files()) {
+        match write_brief(&locked, run, &step, &inline, wanted) {
+            Ok(file) => brief_file = Some(file),
+            Err(error) => {
+                written.findings.push(unwritten(&error));
+                brief = Some(inline);
+            }
+        }
+    }
+    // A brief in the answer says how to report.
     let without_brief = run.step(&step).filter(|_| brief.is_none());
     let end = without_brief.map(|step| engine::end_command(step, part.as_deref(), &run.id));
     let revision = match written.moves_files() {
@@ -98,8 +132,38 @@ pub(crate) fn begin(ctx: &ProjectContext, request: ChangeRequest, budget: usize)
         files,
         next: end,
         brief,
+        brief_file,
     };
     Ok(Report { findings, ..Report::ok(Body::Checkpoint(Box::new(body))) })
+}
+
+/// Tells whether the brief goes into a file.
+fn is_for_a_file(ctx: &ProjectContext, form: BriefForm) -> bool {
+    match form {
+        BriefForm::AsDelivered => ctx.caller().is_client,
+        BriefForm::Inline => false,
+        BriefForm::File => true,
+    }
+}
+
+/// Writes the brief of a step for its agent.
+fn write_brief(
+    locked: &LockedRun<'_>,
+    run: &Run,
+    step: &StepId,
+    brief: &Context,
+    wanted: BriefRequest,
+) -> Result<BriefFile, StoreError> {
+    let contract = run.step(step).map(engine::agent_contract).unwrap_or_default();
+    let text = (wanted.to_text)(&Context { report: contract, ..brief.clone() });
+    let path = store::briefs::write(locked.lock(), store::briefs::BriefFile::Brief, &run.id, step, text.as_bytes())?;
+    Ok(BriefFile { path: path.into_string(), bytes: text.len(), agent: brief.agent.clone() })
+}
+
+/// Returns the finding for a brief that is in the answer because its file could not be written.
+fn unwritten(error: &StoreError) -> Finding {
+    let message = format!("the checkpoint is written, but not the file of the brief: {error}");
+    Finding::new(FindingCode::RecordUnwritten, message).fix("piton doctor")
 }
 
 /// Returns the evidence of a change, with the state of the working folder.

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::OpError;
+use super::agent_report;
 use super::draft::ChangeDraft;
 use super::draft::PreparedChange;
 use super::lifecycle;
@@ -104,11 +105,16 @@ pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Rep
     locked.check_not_driven()?;
     let run = locked.opened.run()?;
     locked.check_revision(run, request.if_revision.as_deref())?;
-    let kind = resolve_ids(ctx, &locked.opened, run, request.kind)?;
-    let limits = ChangeLimits { force: request.force, ..locked.limits() };
     let evidence = locked.evidence();
+    let kind = agent_report::complete(&locked, run, &evidence, request.kind)?;
+    let kind = resolve_ids(ctx, &locked.opened, run, kind)?;
+    let limits = ChangeLimits { force: request.force, ..locked.limits() };
     locked.check_plan(run, &kind, &evidence)?;
+    let ends_step = matches!(&kind, ChangeKind::Finish(outcome) if outcome.part.is_none());
     let mut written = locked.apply(kind, &evidence, limits)?;
+    if let Some(step) = written.step.as_ref().filter(|_| ends_step) {
+        store::briefs::remove(locked.lock(), &run.id, step);
+    }
     written.findings.extend(locked.renew_lease(written.change));
     if written.moves_files() {
         let opened = follow(ctx, &location, locked, &mut written)?;
@@ -519,6 +525,7 @@ pub(super) fn report(ctx: &ProjectContext, opened: &OpenedRun, written: Written)
         revision,
         next,
         brief: None,
+        brief_file: None,
     }));
     Report { findings: written.findings, ..Report::ok(body) }
 }

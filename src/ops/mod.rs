@@ -6,11 +6,13 @@
 //!   its edits, `record` writes what is kept beside a checkpoint, `log` the entry of a resume.
 //! - `report` is what the verbs return (`rollback` and `sessions` have their own), `plan_document` the published form of a plan, `error` and
 //!   `exit` are how they fail.
-//! - `open_steps` are the steps that a session of the client has in progress, for its hooks.
+//! - `open_steps` are the steps that a session of the client has in progress, for its hooks; `agent_report` is what an agent
+//!   reported about one, for `finish`.
 //! - `lifecycle` has the words for a run that is open, paused or over, and the command that fits.
 //! - `workflow` finds and checks workflow files for `start` and `validate`.
 //! - Every other file is the verb of its name; `cleanup` is `archive --all`, `patch` is `plan --patch`.
 
+mod agent_report;
 mod archive;
 mod begin;
 mod change;
@@ -50,6 +52,8 @@ mod workflow;
 
 pub(crate) use crate::engine::Rebegin;
 pub(crate) use archive::archive;
+pub(crate) use begin::BriefForm;
+pub(crate) use begin::BriefRequest;
 pub(crate) use begin::begin;
 pub(crate) use change::ChangeRequest;
 pub(crate) use change::change;

@@ -1,7 +1,10 @@
 //! The steps that the caller's session has in progress, with their briefs, for the events of the client. Writes nothing and starts no
 //! process.
 
+use std::time::Duration;
+
 use super::OpError;
+use super::agent_report;
 use super::begin::workspace_evidence;
 use super::context;
 use super::plan;
@@ -11,10 +14,14 @@ use super::project_context::ProjectContext;
 use super::select;
 use crate::engine;
 use crate::engine::Planned;
+use crate::model::AgentReport;
 use crate::model::Context;
 use crate::model::Next;
 use crate::model::RunId;
 use crate::model::StepId;
+use crate::store;
+use crate::store::RunLock;
+use crate::store::briefs::BriefFile;
 
 /// Size limit of a brief in bytes, unless the caller names another.
 pub(crate) const BRIEF_BYTES: usize = 4_096;
@@ -34,6 +41,14 @@ pub(crate) struct OpenSteps {
 pub(crate) struct OpenStep {
     pub(crate) step: StepId,
     pub(crate) attempt: u32,
+    /// The agents that may do it: the one that it was begun for, and those that its system names.
+    pub(crate) agents: Vec<String>,
+    /// The command that records its end. Words in capitals stand for what is filled in.
+    pub(crate) end: String,
+    /// The command that prints its brief.
+    pub(crate) context: String,
+    /// How its agent ends its last message.
+    contract: String,
 }
 
 /// Returns the steps of the requested run that the caller has in progress.
@@ -43,8 +58,22 @@ pub(crate) fn open_steps(ctx: &ProjectContext) -> Result<OpenSteps, OpError> {
     let run = opened.run()?;
     let evidence = workspace_evidence(ctx, &opened);
     let own = engine::own_attempts(run, &evidence);
-    let steps: Vec<OpenStep> =
-        own.into_iter().map(|attempt| OpenStep { step: attempt.step, attempt: attempt.attempt }).collect();
+    let steps: Vec<OpenStep> = own
+        .into_iter()
+        .filter_map(|attempt| {
+            let step = run.step(&attempt.step)?;
+            let reported = agent_report::kept(&opened, run, step, attempt.attempt);
+            let named = attempt.agent.into_iter().chain(step.agent.clone());
+            Some(OpenStep {
+                agents: named.chain(step.agent_candidates.iter().cloned()).collect(),
+                end: engine::end_reported(step, &run.id, reported.map(|report| report.status)),
+                context: engine::context_command(&step.id, &run.id),
+                contract: engine::agent_contract(step),
+                step: attempt.step,
+                attempt: attempt.attempt,
+            })
+        })
+        .collect();
     let planned = match steps.is_empty() {
         true => None,
         false => {
@@ -56,6 +85,20 @@ pub(crate) fn open_steps(ctx: &ProjectContext) -> Result<OpenSteps, OpError> {
 }
 
 impl OpenSteps {
+    /// Keeps the report of the agent of an open step for the `finish` that records it. What cannot be written is not kept: the
+    /// session that started the agent has its words too.
+    pub(crate) fn keep_report(&self, open: &OpenStep, report: AgentReport, timeout: Duration) {
+        let Some(file) = agent_report::file(open.attempt, report) else { return };
+        let files = &self.opened.files;
+        let Ok(lock) = RunLock::acquire(&files.root, &files.data_dir, timeout) else { return };
+        let _ = store::briefs::write(&lock, BriefFile::Report, &self.run, &open.step, &file);
+    }
+
+    /// Returns the brief of an open step for its agent, which reports instead of recording.
+    pub(crate) fn brief_for_agent(&self, open: &OpenStep) -> Option<Context> {
+        self.brief(open).map(|brief| Context { report: open.contract.clone(), ..brief })
+    }
+
     /// Returns the brief of an open step as `begin` answered it; `None` if the plan no longer has the step.
     pub(crate) fn brief(&self, open: &OpenStep) -> Option<Context> {
         let planned = self.planned.as_ref()?;

@@ -199,6 +199,20 @@ pub(crate) struct CheckpointReport {
     /// What the agent of a step that begins has to know.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) brief: Option<Context>,
+    /// The file with the brief, in place of `brief`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) brief_file: Option<BriefFile>,
+}
+
+/// A brief that was written to a file for the agent of a step.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct BriefFile {
+    /// The absolute path, since an agent may work in another folder.
+    pub(crate) path: String,
+    pub(crate) bytes: usize,
+    /// The agent for the step, if its system names one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) agent: Option<String>,
 }
 
 /// The start of the next step of work.

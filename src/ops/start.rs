@@ -74,6 +74,7 @@ pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, archive_existing:
         files: edits.into_iter().map(|edit| edit.path).collect(),
         next: Some(format!("piton plan {}", engine::quoted(&feature))),
         brief: None,
+        brief_file: None,
     }));
     Ok(Report { exit: Exit::Ok, body, findings: opened.loaded.findings })
 }

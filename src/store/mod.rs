@@ -13,7 +13,7 @@
 //! - Writing: `lock`, `commit`, `append`, `stage` and `txn`, along paths without symlinks (`nofollow`). Every system call goes through
 //!   `calls`, where a test can make it fail. `archive` and `settings` write the few files outside of checkpoints.
 //! - Piton's own data: `history`, `evidence`, `reports`, `journal`, `lease`, `session` (logs of the client's sessions) and
-//!   `rollbacks`, written in place by `data_file`.
+//!   `rollbacks`, written in place by `data_file`; `briefs` (for agents, and their reports), replaced as a whole.
 //! - Git: `git` and `worktree` run it, `git_filters` keeps it from starting programs that a repository configures, `committed_state`
 //!   compares a state with its commit.
 //! - Rollback only: `git_impact` lists the work that is discarded, `backup` copies it.
@@ -24,6 +24,7 @@
 mod append;
 pub(crate) mod archive;
 pub(crate) mod backup;
+pub(crate) mod briefs;
 mod calls;
 mod clock;
 mod commit;

@@ -12,7 +12,7 @@ use crate::support::Sandbox;
 use crate::support::Tree;
 
 /// Sends an event of a session whose client is this test process.
-fn hook(sandbox: &Sandbox, session: &str, event: &str, fields: Value) -> Output {
+pub(super) fn hook(sandbox: &Sandbox, session: &str, event: &str, fields: Value) -> Output {
     let output = sandbox.piton(["hook", event]).session(session).stdin(input(sandbox, session, fields)).run();
     assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{event}");
     output
@@ -47,7 +47,7 @@ fn program() -> &'static str {
 }
 
 /// Returns the text for the person and the text for the agent.
-fn said(output: &Output) -> (String, String) {
+pub(super) fn said(output: &Output) -> (String, String) {
     if output.stdout.is_empty() {
         return (String::new(), String::new());
     }
@@ -56,7 +56,7 @@ fn said(output: &Output) -> (String, String) {
     (text("/systemMessage"), text("/hookSpecificOutput/additionalContext"))
 }
 
-fn starts(sandbox: &Sandbox, session: &str, source: &str) -> (String, String) {
+pub(super) fn starts(sandbox: &Sandbox, session: &str, source: &str) -> (String, String) {
     said(&hook(sandbox, session, "session-start", json!({ "source": source })))
 }
 
@@ -225,7 +225,7 @@ fn after_a_compaction_the_brief_is_the_one_of_the_begin() {
     {
         let sandbox = projects::example(example);
         starts(&sandbox, "s", "startup");
-        let begin = ["begin", step, "--format", "text", "--quiet"];
+        let begin = ["begin", step, "--brief", "inline", "--format", "text", "--quiet"];
         let begun = sandbox.piton(begin).session("s").run().expect_code(0).stdout;
         let (receipt, brief) = begun.split_once("\n\n").unwrap_or_else(|| panic!("{example}: {begun}"));
         assert!(receipt.contains(" is in progress (attempt "), "{receipt}");

@@ -13,6 +13,7 @@ mod global;
 mod handover;
 mod history;
 mod hook;
+mod hook_agents;
 mod lifecycle;
 mod list;
 mod modes;

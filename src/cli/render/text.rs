@@ -206,6 +206,9 @@ impl Page {
             self.text.end();
             self.context(brief);
         }
+        if let Some(file) = &checkpoint.brief_file {
+            self.text.line(format!("Brief for the agent: {} ({} bytes)", file.path, file.bytes));
+        }
         if let (Some(next), false) = (&checkpoint.next, self.quiet) {
             self.text.line(format!("→ {next}"));
         }
@@ -377,8 +380,8 @@ impl Page {
         if let Some(agent) = &context.agent {
             self.text.line(format!("Agent: {agent} (attempt {})", context.attempt));
         }
-        if !context.report.is_empty() {
-            self.text.line(format!("Report: {}", context.report));
+        for (at, line) in context.report.lines().enumerate() {
+            self.text.line(if at == 0 { format!("Report: {line}") } else { line.to_owned() });
         }
         self.text.line(&context.untrusted).end();
         self.fenced("untrusted text from state files", &untrusted(context));
