@@ -72,10 +72,8 @@ pub(crate) fn begin(ctx: &ProjectContext, request: ChangeRequest, wanted: BriefR
     let location = select::location(ctx)?;
     let locked = LockedRun::open(ctx, &location)?;
     check_not_session(&location)?;
-    locked.check_not_driven()?;
-    let run = locked.opened.run()?;
-    locked.check_revision(run, request.if_revision.as_deref())?;
-    let evidence = workspace_evidence(ctx, &locked.opened);
+    let run = locked.checked_run(request.if_revision.as_deref())?;
+    let evidence = ctx.workspace_evidence(&locked.opened);
     let limits = ChangeLimits { rebegin: request.rebegin, ..locked.limits() };
     let Planning { kind, planned, next } = plan_step(&locked, request, &evidence)?;
     let ChangeKind::Begin { step, part, .. } = &kind else { return Err(not_a_begin()) };
@@ -166,13 +164,6 @@ fn unwritten(error: &StoreError) -> Finding {
     Finding::new(FindingCode::RecordUnwritten, message).fix("piton doctor")
 }
 
-/// Returns the evidence of a change, with the state of the working folder.
-pub(super) fn workspace_evidence(ctx: &ProjectContext, opened: &OpenedRun) -> Evidence {
-    let mut evidence = ctx.evidence(opened, false);
-    ctx.inspect_workspace(opened, &mut evidence);
-    evidence
-}
-
 /// Drafts a begin that first records the interruption before it, as a resume does, in one checkpoint. `None` if there was none.
 fn draft_resumed(
     locked: &LockedRun<'_>,
@@ -191,7 +182,7 @@ fn draft_resumed(
     let mut files = locked.opened.files.clone();
     store::lay_edits_over(&mut files, &locked.opened.candidate.reads, &first.edits);
     let resumed = OpenedRun::new(locked.opened.candidate.clone(), files);
-    let evidence = workspace_evidence(locked.ctx(), &resumed);
+    let evidence = locked.ctx().workspace_evidence(&resumed);
     Ok(match resumed.draft(&evidence, begin, limits)? {
         ChangeDraft::Checkpoint(second) => {
             let edits = one_after_the_other(first.edits, second.edits);

@@ -102,9 +102,7 @@ pub(crate) fn input(source: &str) -> Result<String, OpError> {
 pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Report, OpError> {
     let location = select::location(ctx)?;
     let locked = LockedRun::open(ctx, &location)?;
-    locked.check_not_driven()?;
-    let run = locked.opened.run()?;
-    locked.check_revision(run, request.if_revision.as_deref())?;
+    let run = locked.checked_run(request.if_revision.as_deref())?;
     let evidence = locked.evidence();
     let kind = agent_report::complete(&locked, run, &evidence, request.kind)?;
     let kind = resolve_ids(ctx, &locked.opened, run, kind)?;
@@ -156,6 +154,20 @@ pub(crate) struct Written {
 }
 
 impl Written {
+    /// Returns the result of a change that did nothing yet.
+    pub(super) fn of(run: &Run, change: &'static str, step: Option<StepId>) -> Self {
+        Self {
+            run: run.id.as_str().to_owned(),
+            change,
+            step,
+            is_of_part: false,
+            already: None,
+            message: String::new(),
+            edits: Vec::new(),
+            findings: Vec::new(),
+        }
+    }
+
     /// Returns the files that were written.
     pub(super) fn files(&self) -> Vec<RelPath> {
         self.edits.iter().map(|edit| edit.path.clone()).collect()
@@ -235,6 +247,14 @@ impl<'a> LockedRun<'a> {
         }
     }
 
+    /// Returns the run, unless another living process drives it or it moved since a revision.
+    pub(super) fn checked_run(&self, if_revision: Option<&str>) -> Result<&Run, OpError> {
+        self.check_not_driven()?;
+        let run = self.opened.run()?;
+        self.check_revision(run, if_revision)?;
+        Ok(run)
+    }
+
     pub(crate) fn check_revision(&self, run: &Run, expected: Option<&str>) -> Result<(), OpError> {
         // The revision is a digest of every state file, so it is only computed on request.
         let Some(expected) = expected else { return Ok(()) };
@@ -301,16 +321,7 @@ impl<'a> LockedRun<'a> {
         planned: Option<&Next>,
     ) -> Result<Written, OpError> {
         let run = self.opened.run()?;
-        let mut written = Written {
-            run: run.id.as_str().to_owned(),
-            change: name,
-            step,
-            is_of_part: false,
-            already: None,
-            message: String::new(),
-            edits: Vec::new(),
-            findings: Vec::new(),
-        };
+        let mut written = Written::of(run, name, step);
         let PreparedChange { change, edits, findings } = match draft {
             ChangeDraft::Checkpoint(drafted) => drafted,
             ChangeDraft::Already(message) => return Ok(Written { already: Some(message.clone()), message, ..written }),
@@ -319,7 +330,7 @@ impl<'a> LockedRun<'a> {
         super::start::hide_from_git(self.ctx, self.opened.dialect)?;
         if let Some(statement) = engine::statement(run, &change) {
             let (root, data_dir) = self.opened.reports_dir();
-            store::reports::append(root, &data_dir, &statement)?;
+            store::reports::append(root, &data_dir, &[statement])?;
         }
         written.findings.extend(self.note_attempt(run, &change.kind, planned));
         self.commit_as(change.kind.as_str(), change.kind.step(), &edits)?;

@@ -34,9 +34,7 @@ pub(crate) fn decide(ctx: &ProjectContext, request: DecisionRequest) -> Result<R
     let location = select::location(ctx)?;
     let locked = LockedRun::open(ctx, &location)?;
     check_not_session(&location)?;
-    locked.check_not_driven()?;
-    let run = locked.opened.run()?;
-    locked.check_revision(run, request.if_revision.as_deref())?;
+    let run = locked.checked_run(request.if_revision.as_deref())?;
     let decision = Decision {
         step: Some(plan::resolve(run, &request.step)?),
         decision: request.decision,
@@ -52,20 +50,10 @@ pub(crate) fn decide(ctx: &ProjectContext, request: DecisionRequest) -> Result<R
 impl LockedRun<'_> {
     /// Admits a decision and makes it durable.
     pub(super) fn decide(&self, run: &Run, decision: Decision) -> Result<Written, OpError> {
-        let mut evidence = self.evidence();
-        self.ctx().inspect_workspace(&self.opened, &mut evidence);
+        let evidence = self.ctx().workspace_evidence(&self.opened);
         let (kind, step) = (decision.decision, decision.step.clone());
         let decided = engine::decide(run, &evidence, &self.opened.loaded.findings, decision, self.limits());
-        let mut written = Written {
-            run: run.id.as_str().to_owned(),
-            change: kind.verb(),
-            step,
-            is_of_part: false,
-            already: None,
-            message: String::new(),
-            edits: Vec::new(),
-            findings: Vec::new(),
-        };
+        let mut written = Written::of(run, kind.verb(), step);
         match decided.map_err(OpError::Refused)? {
             Decided::Already(message) => {
                 written.message.clone_from(&message);
@@ -76,11 +64,11 @@ impl LockedRun<'_> {
                 let steps: Vec<&str> = decisions.iter().filter_map(|one| Some(one.step.as_ref()?.as_str())).collect();
                 written.message = format!("{} {} by a person", steps.join(", "), past(kind, steps.len()));
                 let (root, data_dir) = self.opened.reports_dir();
-                for decision in decisions {
-                    let (run, dialect) = (run.id.as_str().to_owned(), run.dialect);
-                    let statement = Statement { run, dialect, kind: StatementKind::Decision(decision) };
-                    store::reports::append(root, &data_dir, &statement)?;
-                }
+                let (run, dialect) = (run.id.as_str(), run.dialect);
+                let statement =
+                    |decision| Statement { run: run.to_owned(), dialect, kind: StatementKind::Decision(decision) };
+                let statements: Vec<Statement> = decisions.into_iter().map(statement).collect();
+                store::reports::append(root, &data_dir, &statements)?;
                 self.log(kind.verb(), written.step.as_ref());
             }
         }

@@ -137,9 +137,8 @@ fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -> En
         row.position = unreadable(&opened.loaded.findings);
         return Entry { location: location.clone(), row, shown: true, is_driven: false, aliases: Vec::new() };
     };
-    let mut evidence = ctx.evidence(opened, false);
     // Where `plan` stops at the wrong branch or misses a document, so does the list. These are files: git is not started.
-    ctx.inspect_workspace(opened, &mut evidence);
+    let mut evidence = ctx.workspace_evidence(opened);
     let root = opened.files.main_root.as_ref().unwrap_or(&opened.files.root);
     store::inspect_files(root, &opened.loaded.wanted.documents, &mut evidence);
     let config = &ctx.project.config;

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use super::OpError;
 use super::agent_report;
-use super::begin::workspace_evidence;
 use super::context;
 use super::plan;
 use super::plan::PlanRequest;
@@ -56,7 +55,7 @@ pub(crate) fn open_steps(ctx: &ProjectContext) -> Result<OpenSteps, OpError> {
     let location = select::location(ctx)?;
     let opened = ctx.read(&location)?;
     let run = opened.run()?;
-    let evidence = workspace_evidence(ctx, &opened);
+    let evidence = ctx.workspace_evidence(&opened);
     let own = engine::own_attempts(run, &evidence);
     let steps: Vec<OpenStep> = own
         .into_iter()

@@ -346,12 +346,14 @@ impl ProjectContext {
         evidence.presences = store::reports::presences(run, &evidence.statements, || self.caller());
     }
 
-    /// Adds the state of the working folder to evidence gathered without git; this reads files only.
-    pub(crate) fn inspect_workspace(&self, opened: &OpenedRun, evidence: &mut Evidence) {
+    /// Gathers the evidence of a change, with the state of the working folder; this reads files only.
+    pub(crate) fn workspace_evidence(&self, opened: &OpenedRun) -> Evidence {
+        let mut evidence = self.evidence(opened, false);
         if self.project.git.is_some() {
             evidence.workspace = store::workspace(&opened.files, &opened.loaded.wanted);
-            self.inspect_branch(opened, evidence);
+            self.inspect_branch(opened, &mut evidence);
         }
+        evidence
     }
 
     /// Finds out whether the run's branch exists, if another one is checked out.

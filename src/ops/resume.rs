@@ -114,9 +114,7 @@ fn take(
     request: &ResumeRequest,
 ) -> Result<Report, OpError> {
     let mut locked = LockedRun::open(ctx, location)?;
-    locked.check_not_driven()?;
-    let run = locked.opened.run()?;
-    locked.check_revision(run, Some(&seen.revision()))?;
+    let run = locked.checked_run(Some(&seen.revision()))?;
     let mut findings = Vec::new();
     for kind in bookkeeping(run, &planned, request) {
         let limits = ChangeLimits { force: request.plan.force, ..locked.limits() };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
+use std::slice;
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
@@ -232,7 +233,7 @@ pub(crate) fn describe(root: &Utf8Path, outputs: &[RelPath]) -> Vec<OutputRecord
 ///
 /// When it cannot be written.
 pub(crate) fn record(lock: &RunLock, record: &EvidenceRecord, limit: u64) -> Result<(), StoreError> {
-    journal::append(lock.data_path(), LOG, record, limit)
+    journal::append(lock.data_path(), LOG, slice::from_ref(record), limit)
 }
 
 /// Reads the evidence log, oldest first. Lines that do not parse are left out.

@@ -6,6 +6,7 @@ use std::io::Read as _;
 use std::io::Seek as _;
 use std::io::SeekFrom;
 use std::io::Write as _;
+use std::slice;
 
 use camino::Utf8Path;
 use serde::Deserialize;
@@ -34,7 +35,7 @@ const READ_LIMIT: u64 = 64 << 20;
 ///
 /// If it cannot be written; callers continue regardless.
 pub(crate) fn log<T: Serialize>(lock: &RunLock, line: &T, limit: u64) -> Result<(), StoreError> {
-    append(lock.data_path(), LOG, line, limit)
+    append(lock.data_path(), LOG, slice::from_ref(line), limit)
 }
 
 /// A line of the log of a run.
@@ -60,17 +61,17 @@ pub(crate) fn log_entries(root: &Utf8Path, data_dir: &RelPath) -> Vec<LogEntry> 
 ///
 /// When it cannot be written.
 pub(crate) fn log_durably<T: Serialize>(lock: &RunLock, line: &T, limit: u64) -> Result<(), StoreError> {
-    append_durably(lock.data_path(), LOG, line, limit)
+    append_durably(lock.data_path(), LOG, slice::from_ref(line), limit)
 }
 
-/// [`append`] that returns when the line is durable.
+/// [`append`] that returns when the lines are durable.
 pub(super) fn append_durably<T: Serialize>(
     data_path: &Utf8Path,
     name: &str,
-    line: &T,
+    lines: &[T],
     limit: u64,
 ) -> Result<(), StoreError> {
-    append(data_path, name, line, limit)?;
+    append(data_path, name, lines, limit)?;
     let path = data_path.join(name);
     open(&path).and_then(|file| file.sync_data()).map_err(|source| StoreError::io(&path, source))?;
     stage::sync_dirs(std::iter::once(data_path))
@@ -99,15 +100,23 @@ fn try_append_block(path: &Utf8Path, block: &str) -> io::Result<()> {
     file.sync_data()
 }
 
-/// Appends a line. Before the file exceeds `limit` bytes it is renamed over the previous file.
-pub(super) fn append<T: Serialize>(data_path: &Utf8Path, name: &str, line: &T, limit: u64) -> Result<(), StoreError> {
+/// Appends lines with one write. Before the file exceeds `limit` bytes it is renamed over the previous file.
+pub(super) fn append<T: Serialize>(
+    data_path: &Utf8Path,
+    name: &str,
+    lines: &[T],
+    limit: u64,
+) -> Result<(), StoreError> {
     let path = data_path.join(name);
-    try_append(&path, line, limit).map_err(|source| StoreError::io(&path, source))
+    try_append(&path, lines, limit).map_err(|source| StoreError::io(&path, source))
 }
 
-fn try_append<T: Serialize>(path: &Utf8Path, line: &T, limit: u64) -> io::Result<()> {
-    let mut bytes = serde_json::to_vec(line)?;
-    bytes.push(b'\n');
+fn try_append<T: Serialize>(path: &Utf8Path, lines: &[T], limit: u64) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    for line in lines {
+        serde_json::to_writer(&mut bytes, line)?;
+        bytes.push(b'\n');
+    }
     let mut file = open(path)?;
     let size = file.metadata()?.len();
     if size > 0 && size + bytes.len() as u64 > limit {

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::slice;
 
 use camino::Utf8Path;
 
@@ -33,15 +34,15 @@ const LOG: &str = "reports.jsonl";
 /// Bytes at which the log would be rotated.
 const NEVER_ROTATED: u64 = u64::MAX;
 
-/// Appends a line, creating the folder if needed, and returns when it is durable.
+/// Appends lines with one write, creating the folder if needed, and returns when they are durable.
 ///
 /// # Errors
 ///
 /// When it cannot be written.
-pub(crate) fn append(root: &Utf8Path, data_dir: &RelPath, statement: &Statement) -> Result<(), StoreError> {
+pub(crate) fn append(root: &Utf8Path, data_dir: &RelPath, statements: &[Statement]) -> Result<(), StoreError> {
     let data_path = Root::open(root)?.target(data_dir)?;
     lock::create_data_dir(&data_path)?;
-    journal::append_durably(&data_path, LOG, statement, NEVER_ROTATED)
+    journal::append_durably(&data_path, LOG, statements, NEVER_ROTATED)
 }
 
 /// Appends the beginning of an attempt. It need not be durable: a power loss takes the driver with it.
@@ -52,7 +53,7 @@ pub(crate) fn append(root: &Utf8Path, data_dir: &RelPath, statement: &Statement)
 pub(crate) fn note_attempt(root: &Utf8Path, data_dir: &RelPath, statement: &Statement) -> Result<(), StoreError> {
     let data_path = Root::open(root)?.target(data_dir)?;
     lock::create_data_dir(&data_path)?;
-    journal::append(&data_path, LOG, statement, NEVER_ROTATED)
+    journal::append(&data_path, LOG, slice::from_ref(statement), NEVER_ROTATED)
 }
 
 /// Returns the caller as the driver of an attempt.

@@ -26,13 +26,13 @@ fn statement(run: &str, note: &str) -> Statement {
 fn a_run_reads_what_was_said_about_it_past_a_line_that_was_cut_off() {
     let scratch = Scratch::new();
     let data_dir = rel(".piton");
-    append(&scratch.root, &data_dir, &statement("A", "first")).unwrap();
-    append(&scratch.root, &data_dir, &statement("B", "of another run")).unwrap();
+    append(&scratch.root, &data_dir, &[statement("A", "first")]).unwrap();
+    append(&scratch.root, &data_dir, &[statement("B", "of another run")]).unwrap();
     let log = scratch.root.join(".piton/reports.jsonl");
     let mut bytes = std::fs::read(&log).unwrap();
     bytes.extend_from_slice(b"{\"run\":\"A\",\"dia");
     std::fs::write(&log, bytes).unwrap();
-    append(&scratch.root, &data_dir, &statement("A", "second")).unwrap();
+    append(&scratch.root, &data_dir, &[statement("A", "second")]).unwrap();
     let found = read(&scratch.root, &data_dir, &RunId::new("A"), DialectId::Ccw);
     assert_eq!(found, [statement("A", "first"), statement("A", "second")]);
     assert!(read(&scratch.root, &data_dir, &RunId::new("A"), DialectId::Aios).is_empty());

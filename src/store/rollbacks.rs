@@ -1,6 +1,7 @@
 //! The log of rollbacks: how often a run went back to a point, and which evidence is outdated since.
 
 use camino::Utf8Path;
+use std::slice;
 
 use super::error::StoreError;
 use super::journal;
@@ -17,7 +18,7 @@ const LOG: &str = "rollbacks.jsonl";
 ///
 /// When it cannot be written.
 pub(crate) fn record_rollback(lock: &RunLock, record: &RollBackRecord, limit: u64) -> Result<(), StoreError> {
-    journal::append(lock.data_path(), LOG, record, limit)
+    journal::append(lock.data_path(), LOG, slice::from_ref(record), limit)
 }
 
 /// Reads the rollbacks, oldest first.

@@ -66,7 +66,7 @@ impl SessionLog {
         if !self.exists() || !is_real_folder(&self.folder) {
             return Ok(());
         }
-        journal::append(&self.folder, &self.name, &SessionLine { at, event }, LOG_LIMIT)
+        journal::append(&self.folder, &self.name, &[SessionLine { at, event }], LOG_LIMIT)
     }
 
     /// Appends an event, creating the log if needed.
@@ -82,7 +82,7 @@ impl SessionLog {
             lock::subfolder(&data_path, FOLDER)?;
             remove_old_logs(&self.folder);
         }
-        journal::append(&self.folder, &self.name, &SessionLine { at, event }, LOG_LIMIT)
+        journal::append(&self.folder, &self.name, &[SessionLine { at, event }], LOG_LIMIT)
     }
 
     /// Returns the last events, oldest first.
