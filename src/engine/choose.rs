@@ -169,7 +169,7 @@ impl Chooser<'_> {
         if step.kind == StepKind::Gate {
             return self.gate(at, reviews);
         }
-        if let Some(attempt) = self.reconciled.own_attempt(at) {
+        if let Some(attempt) = self.reconciled.own_attempt(at).filter(|_| !self.reconciled.lost_its_base(at)) {
             return Some(Choice::new(at, attempt.action, "3.begun", attempt.reason.clone()));
         }
         if let Some(redo) = self.reconciled.decisions.redo(at)

@@ -8,6 +8,7 @@ use serde_json::Map;
 use serde_json::Value;
 
 use super::command;
+use super::decisions::Decisions;
 use super::graph::Graph;
 use super::plan::Planned;
 use super::reports::Handed;
@@ -15,6 +16,7 @@ use super::reports::SENTENCE_CHARS;
 use super::reports::TITLE_CHARS;
 use super::reports::handed;
 use super::reports::says_something;
+use super::transition::open_parts;
 use crate::model::Action;
 use crate::model::Brief;
 use crate::model::Context;
@@ -71,7 +73,7 @@ pub(crate) fn assemble(run: &Run, planned: &Planned, next: &Next, brief: Brief, 
         position: position(step, plan),
         next_action: next_action(next, step.filter(|_| !findings_to_address.is_empty())),
         instructions: safe_text(brief.instructions.trim()),
-        report: step.map(|step| report(run, step, plan, next)).unwrap_or_default(),
+        report: graph.position(&next.step).map(|at| report(run, &graph, at, planned, next)).unwrap_or_default(),
         findings_to_address,
         required_reading: reading(run, &graph, step, brief.reading),
         files_to_touch: step
@@ -110,10 +112,15 @@ fn position(step: Option<&Step>, plan: &Plan) -> String {
 }
 
 /// Returns how the agent that does the step reports its result.
-fn report(run: &Run, step: &Step, plan: &Plan, next: &Next) -> String {
+fn report(run: &Run, graph: &Graph<'_>, at: usize, planned: &Planned, next: &Next) -> String {
+    let (step, plan) = (&run.steps[at], &planned.plan);
     let is_work = matches!(next.action, Action::Run | Action::Retry | Action::Return);
     if is_work && step.recorded && plan.commands.begin.is_some() {
-        command::report(step, &run.id)
+        let by_parts = Decisions::of(run, graph, &planned.statements).is_done_by_parts(at);
+        let open = open_parts(step).into_iter().next().filter(|_| by_parts);
+        let part = open
+            .map(|part| format!("`{}`, and so on for each part; then ", command::next_of_part(step, part, &run.id)));
+        format!("{}{}", part.unwrap_or_default(), command::report(step, &run.id))
     } else if is_work && !step.recorded {
         let files: Vec<&str> = run.state_files.iter().map(RelPath::as_str).collect();
         format!("the agent that does it updates {}, which Piton only reads", files.join(", "))

@@ -40,8 +40,9 @@ pub(super) struct QuestionInput<'a> {
 /// Returns the question of a plan; `None` if no answer would let the run continue.
 pub(super) fn question(input: &QuestionInput<'_>) -> Option<Question> {
     let blocking = || input.findings.iter().filter(|finding| finding.severity == Severity::Blocking);
-    // What cannot be read cannot be decided.
-    if blocking().any(|finding| finding.code.is_of(FindingClass::Unreadable)) {
+    // What cannot be read cannot be decided, and an option that is refused is left out first.
+    let comes_first = |code: FindingCode| code.is_of(FindingClass::Unreadable) || code == FindingCode::OverrideRefused;
+    if blocking().any(|finding| comes_first(finding.code)) {
         return None;
     }
     // Before anything else can be decided, an aborted run has to continue.

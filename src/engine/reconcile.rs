@@ -332,6 +332,11 @@ impl Reconciler<'_> {
         let (speaking, silent): (Vec<&Witness>, Vec<&Witness>) =
             witnesses.iter().partition(|witness| witness.done && !self.is_outdated(witness));
         let first = *speaking.first()?;
+        let enough = *witnesses_needed > 0 && speaking.len() >= *witnesses_needed;
+        // Another step may have written the same file since: that says nothing about this attempt.
+        if !enough && silent.iter().any(|witness| witness.done) {
+            return None;
+        }
         let names = |witnesses: &[&Witness]| {
             let names: Vec<&str> = witnesses.iter().map(|witness| &*witness.source).collect();
             names.join(" and ")
@@ -343,7 +348,6 @@ impl Reconciler<'_> {
             1 => self.reasons.push(format!("{} does not", names(&silent))),
             _ => self.reasons.push(format!("{} do not", names(&silent))),
         }
-        let enough = *witnesses_needed > 0 && speaking.len() >= *witnesses_needed;
         Some(WitnessReport { sources, enough, file: first.file.clone(), line: first.line })
     }
 

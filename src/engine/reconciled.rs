@@ -95,6 +95,20 @@ impl ReconciledRun<'_> {
         (self.run.steps[at].dangling.is_empty() && self.blocker(at).is_none()) || self.decisions.overrides(at)
     }
 
+    /// Tells whether a step that one in progress builds on was reopened since: its result would not count.
+    pub(super) fn lost_its_base(&self, at: usize) -> bool {
+        if self.effective_status(at) != EffectiveStatus::Interrupted {
+            return false;
+        }
+        let begun = self.run.steps[at].started_at;
+        let is_reopened = |on: &usize| {
+            let again = self.run.steps[*on].started_at;
+            let is_begun_later = begun.is_some() && again > begun;
+            !self.effective_status(*on).is_over() && (self.decisions.redo(*on).is_some() || is_begun_later)
+        };
+        !self.is_ready(at) && self.graph.all_dependencies(at).iter().any(is_reopened)
+    }
+
     /// Returns the unmet dependencies of a step, including those that do not exist.
     pub(super) fn unmet(&self, at: usize) -> Vec<StepId> {
         let open = self.graph.depends_on(at).iter().filter(|on| self.waits_for(at, **on));

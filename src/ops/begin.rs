@@ -16,7 +16,6 @@ use super::plan;
 use super::plan::PlanRequest;
 use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
-use super::project_context::RunLocation;
 use super::report::Body;
 use super::report::BriefFile;
 use super::report::CheckpointReport;
@@ -24,7 +23,6 @@ use super::report::Report;
 use super::resume;
 use super::select;
 use crate::dialect::StateHome;
-use crate::dialect::by_id;
 use crate::engine;
 use crate::engine::ChangeLimits;
 use crate::engine::Planned;
@@ -43,6 +41,7 @@ use crate::model::FindingCode;
 use crate::model::Next;
 use crate::model::Run;
 use crate::model::RunId;
+use crate::model::RunStatus;
 use crate::model::StepId;
 use crate::model::Verdict;
 use crate::store;
@@ -71,7 +70,7 @@ pub(crate) struct BriefRequest {
 pub(crate) fn begin(ctx: &ProjectContext, request: ChangeRequest, wanted: BriefRequest) -> Result<Report, OpError> {
     let location = select::location(ctx)?;
     let locked = LockedRun::open(ctx, &location)?;
-    check_not_session(&location)?;
+    check_not_session(&locked.opened)?;
     let run = locked.checked_run(request.if_revision.as_deref())?;
     let evidence = ctx.workspace_evidence(&locked.opened);
     let limits = ChangeLimits { rebegin: request.rebegin, ..locked.limits() };
@@ -267,32 +266,28 @@ fn first_of(planned: &Planned, run: &Run) -> Result<StepId, OpError> {
     {
         return Ok(next.step.clone());
     }
-    let why = planned.findings.first().filter(|_| plan.verdict == Verdict::Blocked);
-    let fix = why.and_then(|finding| finding.fix.clone());
-    let why = why.map_or_else(|| format!("the plan is {}", plan.verdict.as_str()), |finding| finding.message.clone());
-    let kind = match plan.verdict {
-        Verdict::Blocked if planned.live_owner => RefusalKind::Conflict,
-        Verdict::Blocked | Verdict::Confirm => RefusalKind::Person,
-        Verdict::Resume | Verdict::Complete | Verdict::Nothing => RefusalKind::No,
-    };
-    let plan_command = format!("piton plan {}", engine::quoted(run.id.as_str()));
-    let hints = plan.commands.begin.clone().or(fix).into_iter().chain([plan_command]).collect();
-    Err(OpError::Refused(Refusal { kind, message: format!("no step of {} can begin: {why}", run.id), hints }))
+    Err(plan::refusal(planned, run, &format!("no step of {} can begin", run.id)))
 }
 
 /// Refuses to begin a step of a session by hand: the runner begins each of its steps itself.
-pub(super) fn check_not_session(location: &RunLocation) -> Result<(), OpError> {
-    if by_id(location.candidate.dialect).state_home() != StateHome::Home {
+pub(super) fn check_not_session(opened: &OpenedRun) -> Result<(), OpError> {
+    if opened.dialect.state_home() != StateHome::Home {
         return Ok(());
     }
-    let name = engine::quoted(&location.candidate.name);
-    Err(OpError::Refused(Refusal {
-        kind: RefusalKind::No,
-        message: format!("{} is a session of `piton run`, which begins its steps itself", location.candidate.name),
-        hints: vec![
+    let name = engine::quoted(&opened.candidate.name);
+    let hints = match opened.loaded.run.as_ref().map(|run| run.status) {
+        Some(RunStatus::Completed | RunStatus::Aborted | RunStatus::Archived) => {
+            vec![format!("to run it again from its first step: `piton resume {name} --force`")]
+        }
+        Some(RunStatus::Active | RunStatus::Paused) | None => vec![
             format!("piton resume {name}"),
             format!("for a step that was done by hand: `piton finish STEP --run {name}`"),
         ],
+    };
+    Err(OpError::Refused(Refusal {
+        kind: RefusalKind::No,
+        message: format!("{} is a session of `piton run`, which begins its steps itself", opened.candidate.name),
+        hints,
     }))
 }
 

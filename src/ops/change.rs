@@ -557,7 +557,7 @@ fn next_command(ctx: &ProjectContext, opened: &OpenedRun, revision: &str, change
     // The states of some systems have no word for a pause or an abort.
     match change {
         _ if lifecycle.stage.is_over() => return lifecycle.command(opened, run, &planned.plan, now),
-        "pause" => return Some(format!("piton resume {}", engine::quoted(run.id.as_str()))),
+        "pause" => return Some(planned.plan.commands.resume.unwrap_or_else(plan)),
         "abort" => {
             let archive = lifecycle::archive_command(opened, run, now);
             return archive.map(|command| format!("{command} --yes")).or_else(|| Some(plan()));

@@ -15,6 +15,7 @@ use crate::engine::Planned;
 use crate::model::Context;
 use crate::model::Next;
 use crate::model::Run;
+use crate::model::Verdict;
 
 /// Assembles the context of a step within `budget` bytes.
 pub(crate) fn context(
@@ -31,9 +32,7 @@ pub(crate) fn context(
         Some(text) => Some(next_for(ctx, &opened, run, &planned, text)?),
     };
     let Some(next) = next else {
-        let message = format!("nothing is next in {}: the plan is {}", run.id, planned.plan.verdict.as_str());
-        let hints = vec![format!("piton plan {}", engine::quoted(run.id.as_str()))];
-        return Err(OpError::Refused(engine::Refusal { kind: engine::RefusalKind::No, message, hints }));
+        return Err(plan::refusal(&planned, run, &format!("nothing is next in {}", run.id)));
     };
     let context = match native {
         true => assemble_native(&opened, run, &planned, &next, budget),
@@ -65,6 +64,9 @@ fn next_for(
     let step = plan::resolve(run, text)?;
     if let Some(next) = planned.plan.next.iter().find(|next| next.step == step) {
         return Ok(next.clone());
+    }
+    if planned.plan.verdict == Verdict::Nothing {
+        return Err(plan::refusal(planned, run, &format!("{step} is not next in {}", run.id)));
     }
     let request = PlanRequest { from: vec![step.as_str().to_owned()], force: true, ..PlanRequest::default() };
     let forced = plan::planned(ctx, opened, run, &request)?;

@@ -33,7 +33,7 @@ pub(crate) struct DecisionRequest {
 pub(crate) fn decide(ctx: &ProjectContext, request: DecisionRequest) -> Result<Report, OpError> {
     let location = select::location(ctx)?;
     let locked = LockedRun::open(ctx, &location)?;
-    check_not_session(&location)?;
+    check_not_session(&locked.opened)?;
     let run = locked.checked_run(request.if_revision.as_deref())?;
     let decision = Decision {
         step: Some(plan::resolve(run, &request.step)?),

@@ -96,7 +96,7 @@ impl Lifecycle {
             // Its steps are run by a resume, and its own verbs archive it.
             _ if opened.dialect.state_home() == StateHome::Home => None,
             Stage::Open => None,
-            Stage::Paused => command("resume"),
+            Stage::Paused => plan.commands.resume.clone().or_else(|| command("plan")),
             Stage::Finished if plan.commands.begin.is_some() => plan.commands.begin.clone(),
             Stage::Aborted | Stage::Finished => archive_command(opened, run, now).or_else(|| command("plan")),
             Stage::Archived => Some("piton list".to_owned()),

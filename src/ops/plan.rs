@@ -13,9 +13,10 @@ use super::select;
 use crate::dialect::StateHome;
 use crate::engine;
 use crate::engine::Planned;
+use crate::engine::Refusal;
+use crate::engine::RefusalKind;
 use crate::model::Commands;
 use crate::model::Evidence;
-use crate::model::FindingCode;
 use crate::model::Mode;
 use crate::model::Options;
 use crate::model::PartRef;
@@ -149,12 +150,32 @@ pub(crate) fn exit_of(planned: &Planned) -> Exit {
         Verdict::Resume | Verdict::Complete => Exit::Ok,
         Verdict::Confirm => Exit::Person,
         Verdict::Blocked if planned.live_owner => Exit::Conflict,
-        Verdict::Blocked if planned.findings.iter().any(|finding| finding.code == FindingCode::StateUnreadable) => {
-            Exit::Unreadable
-        }
+        Verdict::Blocked if planned.findings.iter().any(restore::is_unreadable) => Exit::Unreadable,
         Verdict::Blocked => Exit::Person,
         Verdict::Nothing => Exit::NotFound,
     }
+}
+
+/// Returns the refusal to do what a plan does not have: what stops it, and what resolves that.
+pub(super) fn refusal(planned: &Planned, run: &Run, what: &str) -> OpError {
+    let plan = &planned.plan;
+    let first = planned.findings.first().filter(|_| plan.verdict == Verdict::Blocked);
+    let fix = first.and_then(|finding| finding.fix.clone());
+    let why = first.map_or_else(|| format!("the plan is {}", plan.verdict.as_str()), |finding| finding.message.clone());
+    let kind = match plan.verdict {
+        Verdict::Blocked if planned.live_owner => RefusalKind::Conflict,
+        Verdict::Blocked | Verdict::Confirm => RefusalKind::Person,
+        Verdict::Resume | Verdict::Complete | Verdict::Nothing => RefusalKind::No,
+    };
+    let more = match plan.verdict {
+        // The plan would say no more.
+        Verdict::Nothing => "piton list --all".to_owned(),
+        Verdict::Resume | Verdict::Confirm | Verdict::Blocked | Verdict::Complete => {
+            format!("piton plan {}", engine::quoted(run.id.as_str()))
+        }
+    };
+    let hints = plan.commands.begin.clone().or(fix).into_iter().chain([more]).collect();
+    OpError::Refused(Refusal { kind, message: format!("{what}: {why}"), hints })
 }
 
 /// Resolves typed options, with every id checked against the run.

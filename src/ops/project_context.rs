@@ -468,6 +468,10 @@ impl OpenedRun {
         let rollbacks = store::rollbacks(&self.files.root, &self.files.data_dir);
         if let Some(run) = &mut self.loaded.run {
             engine::add_unrecorded(run, &statements, &rollbacks);
+            if run.status == RunStatus::Aborted {
+                // The nearest word of its format, for what was decided.
+                self.loaded.findings.retain(|finding| finding.code != FindingCode::RunFailed);
+            }
         }
     }
 

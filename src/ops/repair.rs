@@ -96,6 +96,7 @@ fn problems(opened: &OpenedRun) -> Result<Vec<String>, OpError> {
         let unreadable = opened.loaded.findings.iter().filter(|finding| restore::says_unreadable(finding.code));
         return Ok(unreadable.map(located_message).collect());
     }
+    opened.loaded.run.iter().try_for_each(engine::rollback::check_writable).map_err(OpError::Refused)?;
     let name = run_word(&opened.candidate);
     Err(OpError::Refused(Refusal {
         kind: RefusalKind::No,

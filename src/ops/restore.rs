@@ -147,6 +147,11 @@ pub(super) fn says_unreadable(code: FindingCode) -> bool {
     code.is_of(FindingClass::Unreadable)
 }
 
+/// Tells whether a finding says that the run cannot be read, or not be written for that reason.
+pub(super) fn is_unreadable(finding: &Finding) -> bool {
+    says_unreadable(finding.code) && finding.severity == Severity::Blocking
+}
+
 /// Keeps copies of unreadable files before they are replaced.
 fn keep_unreadable(locked: &LockedRun<'_>, version: &Version) -> Result<Vec<String>, OpError> {
     let mut kept = Vec::new();
@@ -229,8 +234,7 @@ pub(super) fn offer_what_works(ctx: &ProjectContext, mut opened: OpenedRun) -> O
 
 /// Takes the commands out of the plan of a state that cannot be read, besides those that make it readable: the others are refused.
 pub(super) fn offer_only_repair(planned: &mut Planned) {
-    let is_closed = |finding: &Finding| says_unreadable(finding.code) && finding.severity == Severity::Blocking;
-    if !planned.findings.iter().any(is_closed) {
+    if !planned.findings.iter().any(is_unreadable) {
         return;
     }
     let mends = |code: FindingCode| says_unreadable(code) || code == FindingCode::RestoredFromHistory;

@@ -93,8 +93,20 @@ pub(crate) fn ways_to_start(ctx: &ProjectContext) -> Vec<String> {
         return vec!["to start one: `piton start nine-step --feature NAME`, or /workflow-exec".to_owned()];
     }
     let startable = found.iter().filter(|dialect| dialect.can_start()).map(|dialect| dialect.id().as_str().to_owned());
-    let start = |name: String| format!("to start one: `piton start {} --feature NAME`", engine::quoted(&name));
+    let start = |name: String| {
+        // A file of a run that is over can be where the new one goes.
+        let archive = if is_in_the_way(ctx, &name) { " --archive" } else { "" };
+        format!("to start one: `piton start {} --feature NAME{archive}`", engine::quoted(&name))
+    };
     own.into_iter().chain(startable).take(STARTS_SHOWN).map(start).collect()
+}
+
+/// Tells whether a run of a built-in workflow would go where another run is, whatever its name.
+fn is_in_the_way(ctx: &ProjectContext, workflow: &str) -> bool {
+    let Some(dialect) = startable(workflow) else { return false };
+    let change = Change { at: ctx.clock.now, kind: ChangeKind::Start(Box::new(StartSpec::new(workflow, "NAME"))) };
+    let new = empty(ctx, "NAME").and_then(|files| location_of(ctx, dialect, &dialect.edit(&files, &change)?));
+    new.is_ok_and(|new| !in_the_way(ctx, &new, "NAME").is_empty())
 }
 
 /// Returns the command that starts such a run anew after it was archived; `None` if piton cannot start it.
@@ -183,16 +195,17 @@ fn clear_path(
     spec: &StartSpec,
     archive_existing: bool,
 ) -> Result<(), OpError> {
+    clear(ctx, &in_the_way(ctx, new, &spec.feature), spec, archive_existing)
+}
+
+/// Returns the runs of the same system that are where a new one goes, or have its name.
+fn in_the_way(ctx: &ProjectContext, new: &RunLocation, feature: &str) -> Vec<RunLocation> {
     let (locations, _) = ctx.locations();
-    let same: Vec<RunLocation> = locations
-        .into_iter()
-        .filter(|location| location.candidate.dialect == new.candidate.dialect)
-        .filter(|location| {
-            let is_there = location.root == new.root && location.candidate.state == new.candidate.state;
-            is_there || location.candidate.name == spec.feature
-        })
-        .collect();
-    clear(ctx, &same, spec, archive_existing)
+    let is_there =
+        |location: &RunLocation| location.root == new.root && location.candidate.state == new.candidate.state;
+    let same = |location: &RunLocation| is_there(location) || location.candidate.name == feature;
+    let of_system = |location: &RunLocation| location.candidate.dialect == new.candidate.dialect;
+    locations.into_iter().filter(|location| of_system(location) && same(location)).collect()
 }
 
 fn clear(ctx: &ProjectContext, same: &[RunLocation], spec: &StartSpec, archive_existing: bool) -> Result<(), OpError> {

@@ -66,6 +66,7 @@ fn an_aborted_run_is_archived_and_what_follows_can_be_started() {
         let command = next(sandbox.piton(["abort", "--note", "no budget"]).run());
         assert_eq!(command, format!("piton archive {run}"));
         assert_eq!(sandbox.piton(["status"]).run().at("/data/next_command"), command.as_str());
+        sandbox.piton(["list"]).run().expect_code(3);
         let command = next(run_printed(&sandbox, &command));
         match workflow {
             Some(workflow) => {

@@ -176,6 +176,11 @@ fn problem_of_step(walker: &Walker, call: &Call, step: &str, plan: &Value) -> Op
         "skip" => &["skipped", "completed"],
         "approve" | "accept" => &["completed"],
         "redo" => {
+            // A gate that is reopened is put to a person again.
+            let gates = plan["data"]["next"].as_array().into_iter().flatten();
+            if gates.into_iter().any(|next| next["step"] == step && next["action"] == "approve") {
+                return None;
+            }
             let (code, _) = walker.json(&format!("piton begin --run {}", quoted(plan["data"]["run"]["id"].as_str()?)));
             return (code != 0).then(|| format!("begin without a step exits {code} afterwards"));
         }

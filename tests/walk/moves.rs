@@ -1,5 +1,9 @@
 //! What happens in a walk between two looks: changes that agents and people make, refused ones, kills and damage.
 
+use std::hash::DefaultHasher;
+use std::hash::Hash as _;
+use std::hash::Hasher as _;
+
 use super::walker::Answer;
 use super::walker::RunSeen;
 use super::walker::Walker;
@@ -155,6 +159,12 @@ impl Walker {
     }
 }
 
+fn hash_of(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    hasher.finish()
+}
+
 /// Writes the outputs that a refusal asks for; tells whether it asks for any.
 pub(super) fn write_outputs(walker: &Walker, stdout: &str) -> bool {
     let answer: serde_json::Value = serde_json::from_str(stdout).unwrap_or_default();
@@ -174,8 +184,11 @@ pub(super) fn write_outputs(walker: &Walker, stdout: &str) -> bool {
         let path = path.trim_matches(['`', ':']);
         if !path.starts_with('/') && !path.contains("..") {
             let task = path.split('/').rev().nth(1).unwrap_or_default();
+            // Work that was sent back is not handed in again as it was.
+            let before = std::fs::read(walker.sandbox.root().join(path)).unwrap_or_default();
             let output = serde_json::json!({
                 "task_id": task, "status": "completed", "verdict": "APPROVED", "files_modified": [], "knowledge_updates": [],
+                "instead_of": hash_of(&before),
                 "reflection": {"what_worked": [], "what_failed": [], "patterns_noticed": []}, "passed": 3, "failed": 0,
             });
             walker.sandbox.file(path, &format!("{output}\n")).modified(path, walker.unix_seconds());

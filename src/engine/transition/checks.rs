@@ -152,10 +152,7 @@ impl TransitionCheck<'_> {
     /// Refuses to end a step as a whole if this attempt is done by parts, and others of that kind are open.
     pub(super) fn check_parts(&self, at: usize) -> Result<(), Refusal> {
         let step = &self.reconciled.run.steps[at];
-        let parts = &step.detail.parts;
-        let is_begun = |part: &Part| !matches!(part.status, Status::Pending | Status::Skipped);
-        let was_begun = |kind: PartKind| parts.iter().any(|part| part.kind == kind && is_begun(part));
-        let open: Vec<&Part> = parts.iter().filter(|part| part.is_open() && was_begun(part.kind)).collect();
+        let open = open_parts(step);
         let by_parts = !self.limits.force && self.reconciled.decisions.is_done_by_parts(at);
         let Some(first) = open.first().filter(|_| by_parts) else { return Ok(()) };
         let names: Vec<&str> = open.iter().map(|part| part.name.as_str()).collect();
@@ -305,6 +302,14 @@ impl TransitionCheck<'_> {
     pub(super) fn command(&self, verb: &str, id: &StepId, tail: &str) -> String {
         command::on_step(verb, id, &self.reconciled.run.id, tail)
     }
+}
+
+/// Returns the parts of a step that are open although others of their kind were begun.
+pub(in crate::engine) fn open_parts(step: &Step) -> Vec<&Part> {
+    let parts = &step.detail.parts;
+    let is_begun = |part: &Part| !matches!(part.status, Status::Pending | Status::Skipped);
+    let was_begun = |kind: PartKind| parts.iter().any(|part| part.kind == kind && is_begun(part));
+    parts.iter().filter(|part| part.is_open() && was_begun(part.kind)).collect()
 }
 
 pub(super) fn find_part<'a>(step: &'a Step, part: &str) -> Result<&'a Part, Refusal> {

@@ -31,6 +31,7 @@ use crate::model::StepKind;
 use crate::model::plural;
 use checks::agreed_status;
 use checks::find_part;
+pub(super) use checks::open_parts;
 pub(crate) use decide::Decided;
 pub(crate) use decide::decide;
 
@@ -307,7 +308,9 @@ impl TransitionCheck<'_> {
         if !self.reconciled.passed_its_gates(at) {
             self.check_gates(at)?;
         }
-        if matches!(effective_status, EffectiveStatus::Open | EffectiveStatus::Failed | EffectiveStatus::Blocked) {
+        let waits =
+            matches!(effective_status, EffectiveStatus::Open | EffectiveStatus::Failed | EffectiveStatus::Blocked);
+        if waits || (outcome.part.is_none() && self.reconciled.lost_its_base(at)) {
             self.check_dependencies(at)?;
         }
         if step.kind == StepKind::Review && completes && outcome.part.is_none() && outcome.verdict.is_none() {

@@ -207,6 +207,25 @@ fn a_failure_is_recorded_with_its_error_and_counted() {
 }
 
 #[test]
+fn a_task_that_is_done_again_is_not_closed_by_what_its_first_attempt_left() {
+    const ELEVEN: u64 = 1_769_857_200;
+    let session = with_task(PLAIN);
+    session.ok("begin IMPL-1");
+    session.ok("finish IMPL-1");
+    session.summaries(&["IMPL-1"]);
+    let summary = session.path(".summaries/IMPL-1-summary.md");
+    session.ok("redo IMPL-1 --by Ana");
+    session.ok("begin IMPL-1");
+    let is_in_progress = |todo: u64, summary_at: u64| {
+        session.sandbox.modified(&session.path("TODO_LIST.md"), todo).modified(&summary, summary_at);
+        session.plan("--steps").at("/data/steps/in_progress") == json!(["IMPL-1"])
+    };
+    assert!(is_in_progress(ELEVEN, ELEVEN));
+    assert!(is_in_progress(ELEVEN + 7_200, ELEVEN), "another task was ticked since");
+    assert!(!is_in_progress(ELEVEN + 7_200, ELEVEN + 7_200));
+}
+
+#[test]
 fn a_broken_session_file_does_not_block_recording() {
     let session = with_task(PLAIN);
     session.file("workflow-session.json", "{\"lines\": 9,166}");
