@@ -128,6 +128,10 @@ fn in_text(place: &str, text: &str, add: &mut impl FnMut(&str, &str, &str, Form)
     if is_command(text) && !text.contains('`') {
         return add(text, place, text, Form::Exact);
     }
+    // A table has its labels in the first column.
+    if let Some((_, command)) = text.split_once("   ").filter(|(_, cell)| is_command(cell) && !cell.contains('`')) {
+        return add(command, place, text, Form::Exact);
+    }
     for (at, part) in text.split('`').enumerate() {
         if at % 2 == 1 {
             if is_command(part) {

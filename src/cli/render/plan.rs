@@ -253,7 +253,7 @@ fn answers(page: &mut Page, plan: &Plan) {
         page.text.line(format!("→ {}   # {}", option.command, option.label));
     }
     if let Some(resume) = &commands.resume {
-        page.text.plain("To continue: ").bold(resume).end();
+        page.text.line(format!("→ {resume}   # continue"));
     }
 }
 

@@ -61,7 +61,7 @@ impl TransitionCheck<'_> {
         match (presence, self.limits.rebegin) {
             (Presence::Caller, Rebegin::No) => {
                 let again = self.command("begin", id, " --again");
-                Ok(Some(format!("{begun}, begun by you; if its agent was lost: {again}")))
+                Ok(Some(format!("{begun}, begun by you; if its agent was lost: `{again}`")))
             }
             (Presence::Alive, _) => {
                 let message = format!("{begun}: {}, and is still there", begun_by(attempt));

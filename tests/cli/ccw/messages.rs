@@ -112,6 +112,6 @@ fn a_valid_session_has_no_findings() {
 
     → piton begin IMPL-1 --run WFS-x
     → piton context WFS-x --step IMPL-1
-    To continue: piton resume WFS-x
+    → piton resume WFS-x   # continue
     ");
 }

@@ -123,7 +123,7 @@ fn the_plan_reads_as_one_page() {
 
     → piton begin 2:3 --run quotes
     → piton context quotes --step 2:3
-    To continue: piton resume quotes
+    → piton resume quotes   # continue
     ");
 }
 
