@@ -31,6 +31,7 @@ fn rules() -> Vec<String> {
     let setup = support::Sandbox::new().piton(["setup", "--permissions"]).run().expect_code(0);
     let diff = setup.json()["data"]["settings"]["diff"].as_array().expect("lines").clone();
     let lines = diff.iter().filter_map(Value::as_str).filter_map(|line| line.strip_prefix('+'));
+    let lines = lines.take_while(|line| !line.contains("\"ask\""));
     let rules: Vec<String> = lines
         .map(|line| line.trim().trim_matches([',', '"']).to_owned())
         .filter(|line| line.starts_with("Bash("))

@@ -6,6 +6,12 @@ use clap::Subcommand;
 use clap::ValueEnum;
 
 use super::begin_args::Begin;
+use super::reading_args::Answer;
+use super::reading_args::List;
+use super::reading_args::RunArg;
+use super::reading_args::Schema;
+use super::reading_args::StatusArgs;
+use super::reading_args::Validate;
 use super::setup_args::Completions;
 use super::setup_args::Demo;
 use super::setup_args::Hook;
@@ -157,38 +163,6 @@ pub(super) enum Verb {
     Man,
 }
 
-#[derive(Debug, Args)]
-pub(super) struct List {
-    /// Include runs that are complete, aborted or archived
-    #[arg(long)]
-    pub(super) all: bool,
-    #[command(flatten)]
-    pub(super) answer: Answer,
-}
-
-#[derive(Clone, Copy, Debug, Default, Args)]
-pub(super) struct Answer {
-    /// Exit with 0 for every answer; the JSON names the exit code as `code`
-    #[arg(long)]
-    pub(super) exit_zero: bool,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct StatusArgs {
-    #[command(flatten)]
-    pub(super) run: RunArg,
-    #[command(flatten)]
-    pub(super) answer: Answer,
-}
-
-#[derive(Debug, Default, Args)]
-pub(super) struct RunArg {
-    /// Run id, number from `piton list`, folder or branch of its worktree, or path of a project, worktree or state file (default: the only
-    /// run)
-    #[arg(value_name = "RUN")]
-    pub(super) run: Option<String>,
-}
-
 #[derive(Debug, Default, Args)]
 pub(super) struct PlanFlags {
     /// Continue with these steps instead of the first open one; their dependencies must be done (comma-separated or repeated)
@@ -265,19 +239,6 @@ pub(super) struct Context {
     /// Add the fields and the prompt of the run's own system in their form
     #[arg(long)]
     pub(super) native: bool,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct Validate {
-    /// A run or state files (default: every run of the project)
-    #[arg(value_name = "RUN|FILE")]
-    pub(super) targets: Vec<String>,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct Schema {
-    /// Name of the schema (default: list all names)
-    pub(super) name: Option<String>,
 }
 
 #[derive(Debug, Args)]

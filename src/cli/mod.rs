@@ -1,11 +1,11 @@
 //! The command line: arguments in, one document and an exit code out. The only room that prints.
 //!
-//! - `args`: the arguments (clap) and the text of `--help`; `begin_args` those of `begin`, `setup_args` those of the verbs that set
-//!   Piton up.
+//! - `args`: the arguments (clap) and the text of `--help`; `begin_args`, `reading_args` and `setup_args` those of `begin`, of the
+//!   verbs that read, and of those that set Piton up.
 //! - `dispatch`: from a verb to its use case in `ops` or `runner`, and from the report to the output.
 //! - `changes`: arguments of the recording verbs to a `Change`.
 //! - `rollback`, `script`, `sessions`: verbs that ask questions or print while they run.
-//! - `hook`: the verbs that Claude Code calls; they never fail.
+//! - `hook`: the verbs that Claude Code calls; they never fail. `called` reads the calls that it asks about.
 //! - `typed`: the command that was typed, repeated for another run.
 //! - `error`: message, hints and exit code of everything that can fail.
 //! - `output`: stdout, stderr and questions; the only file that writes to them.
@@ -15,6 +15,7 @@
 
 mod args;
 mod begin_args;
+mod called;
 mod changes;
 mod dispatch;
 mod error;
@@ -22,6 +23,7 @@ mod hook;
 mod output;
 mod progress;
 mod question;
+mod reading_args;
 mod render;
 #[cfg(test)]
 mod rights_tests;

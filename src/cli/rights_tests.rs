@@ -6,6 +6,7 @@ use clap::Command;
 use clap::CommandFactory as _;
 
 use super::args::Cli;
+use crate::model::PERSON_VERBS;
 use crate::model::RECORDING_VERBS;
 
 /// The verbs that the client asks about: they run programs, decide, move or remove state, write elsewhere or change settings, or no
@@ -108,6 +109,13 @@ fn every_verb_is_recording_or_asks_a_person() {
     let names: Vec<String> = verbs().into_iter().map(|(name, _)| name).collect();
     for name in RECORDING_VERBS.iter().chain(ASKING_VERBS) {
         assert!(names.iter().any(|known| known == name), "there is no verb `{name}`");
+    }
+}
+
+#[test]
+fn what_a_person_decides_is_asked() {
+    for verb in PERSON_VERBS {
+        assert!(ASKING_VERBS.contains(&verb), "`{verb}`");
     }
 }
 

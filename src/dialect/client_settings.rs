@@ -8,6 +8,9 @@ use super::json::Document;
 /// Where the client keeps the rules that allow commands without a prompt.
 const ALLOW: &str = "/permissions/allow";
 
+/// Where the client keeps the rules that make it ask.
+const ASK: &str = "/permissions/ask";
+
 /// The rule that earlier versions added: it allows every verb of the program.
 const BLANKET_RULE: &str = "Bash(piton:*)";
 
@@ -16,6 +19,8 @@ const BLANKET_RULE: &str = "Bash(piton:*)";
 pub(crate) enum Setting {
     /// The rules that allow commands without a prompt. They replace the rule that allowed every command.
     Allow(Vec<String>),
+    /// The rules that make the client ask in every mode. One that the person has allowed is left out.
+    Ask(Vec<String>),
     /// The command that prints the status line.
     StatusLine(String),
 }
@@ -58,6 +63,17 @@ pub(crate) fn with(bytes: &[u8], setting: &Setting) -> Result<Vec<u8>, SettingsE
             let is_added = missing.all(|rule| document.push(ALLOW, &json!(rule)));
             (is_replaced && is_removed && is_added).then_some(()).ok_or(ALLOW)
         }
+        Setting::Ask(rules) => {
+            let known = |rule: &String| {
+                let lists = [ALLOW, ASK].map(|list| value.pointer(list).and_then(Value::as_array));
+                lists.into_iter().flatten().any(|list| list.contains(&json!(rule)))
+            };
+            let mut missing = rules.iter().filter(|rule| !known(rule)).peekable();
+            if missing.peek().is_none() {
+                return Ok(bytes.to_vec());
+            }
+            missing.all(|rule| document.push(ASK, &json!(rule))).then_some(()).ok_or(ASK)
+        }
         Setting::StatusLine(command) => {
             match value.pointer("/statusLine/command").and_then(Value::as_str) {
                 Some(known) if known == command => return Ok(bytes.to_vec()),
@@ -92,6 +108,28 @@ mod tests {
     fn allow(text: &str) -> Result<String, SettingsError> {
         let rules = vec!["Bash(piton plan:*)".to_owned(), "Bash(piton list:*)".to_owned()];
         with(text.as_bytes(), &Setting::Allow(rules)).map(|bytes| String::from_utf8(bytes).unwrap())
+    }
+
+    #[test]
+    fn what_is_to_be_asked_is_added_once_unless_the_person_allowed_it() {
+        let ask = |text: &str| {
+            let rules = vec!["Bash(piton approve:*)".to_owned(), "Bash(piton skip:*)".to_owned()];
+            with(text.as_bytes(), &Setting::Ask(rules)).map(|bytes| String::from_utf8(bytes).unwrap())
+        };
+        for (before, after) in [
+            (
+                "{\"permissions\":{\"allow\":[\"Bash(piton skip:*)\"]}}",
+                "{\"permissions\":{\"allow\":[\"Bash(piton skip:*)\"],\"ask\":[\"Bash(piton approve:*)\"]}}",
+            ),
+            (
+                "{\"permissions\":{\"ask\":[\"Bash(git push:*)\",\"Bash(piton skip:*)\"]}}",
+                "{\"permissions\":{\"ask\":[\"Bash(git push:*)\",\"Bash(piton skip:*)\",\"Bash(piton approve:*)\"]}}",
+            ),
+        ] {
+            assert_eq!(ask(before).as_deref(), Ok(after), "{before}");
+            assert_eq!(ask(after).as_deref(), Ok(after), "the second time nothing is to be done");
+        }
+        assert!(matches!(ask("{\"permissions\": {\"ask\": 1}}"), Err(SettingsError::WrongType { .. })));
     }
 
     fn line(text: &str) -> Result<String, SettingsError> {

@@ -14,6 +14,7 @@ use super::report::SetupReport;
 use crate::dialect::Setting;
 use crate::dialect::with_setting;
 use crate::engine;
+use crate::model::PERSON_VERBS;
 use crate::model::RECORDING_VERBS;
 use crate::model::permission_rule;
 use crate::store;
@@ -59,11 +60,12 @@ pub(crate) fn setup(request: &Request, wanted: SetupRequest) -> Result<Report, O
 }
 
 fn settings_of(wanted: &SetupRequest, program: Option<&Utf8Path>) -> Vec<Setting> {
-    let rules = || RECORDING_VERBS.iter().map(|verb| permission_rule(verb)).collect();
-    let allow = wanted.permissions.then(|| Setting::Allow(rules()));
+    let rules = |verbs: &[&str]| verbs.iter().map(|verb| permission_rule(verb)).collect();
+    let permissions =
+        wanted.permissions.then(|| [Setting::Allow(rules(&RECORDING_VERBS)), Setting::Ask(rules(&PERSON_VERBS))]);
     let program = program.filter(|_| wanted.statusline);
     let line = program.map(|program| Setting::StatusLine(format!("{} statusline", engine::quoted(program.as_str()))));
-    allow.into_iter().chain(line).collect()
+    permissions.into_iter().flatten().chain(line).collect()
 }
 
 /// Returns the settings file of a scope.
@@ -106,12 +108,14 @@ fn change(file: &Utf8Path, settings: &[Setting], write: bool) -> Result<Settings
 
 fn by_hand(setting: &Setting) -> String {
     match setting {
-        Setting::Allow(rules) => {
-            let rules: Vec<String> = rules.iter().map(|rule| format!("\"{rule}\"")).collect();
-            format!("{} to permissions.allow", rules.join(", "))
-        }
+        Setting::Allow(rules) => format!("{} to permissions.allow", in_quotes(rules)),
+        Setting::Ask(rules) => format!("{} to permissions.ask", in_quotes(rules)),
         Setting::StatusLine(command) => format!("a call of `{command}` to your status line"),
     }
+}
+
+fn in_quotes(rules: &[String]) -> String {
+    rules.iter().map(|rule| format!("\"{rule}\"")).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the removed and added lines with two lines of context.

@@ -13,6 +13,10 @@ const RULES: &str = "\"Bash(piton plan:*)\", \"Bash(piton list:*)\", \"Bash(pito
     \"Bash(piton begin:*)\", \"Bash(piton finish:*)\", \"Bash(piton validate:*)\", \"Bash(piton history:*)\", \
     \"Bash(piton pause:*)\", \"Bash(piton sessions list:*)\", \"Bash(piton sessions show:*)\"";
 
+/// The rules for the verbs that record the word of a person.
+const ASKED: &str = "\"Bash(piton approve:*)\", \"Bash(piton accept:*)\", \"Bash(piton redo:*)\", \"Bash(piton override:*)\", \
+    \"Bash(piton skip:*)\", \"Bash(piton abort:*)\", \"Bash(piton complete:*)\", \"Bash(piton setup:*)\"";
+
 fn put(sandbox: &Sandbox, path: &str, text: &str) {
     let path = sandbox.top().join(path);
     std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder of the sandbox");
@@ -46,13 +50,13 @@ fn a_change_of_settings_is_shown_first_and_made_on_yes() {
             " {",
             "     \"model\": \"opus\",",
             "-    \"permissions\": { \"allow\": [\"Read\"] }",
-            format!("+    \"permissions\": {{ \"allow\": [\"Read\", {RULES}] }}"),
+            format!("+    \"permissions\": {{ \"allow\": [\"Read\", {RULES}], \"ask\": [{ASKED}] }}"),
             " }"
         ])
     );
     assert_eq!(read(&sandbox, SETTINGS).as_deref(), Some(before), "nothing is written unasked");
     sandbox.piton(["setup", "--permissions", "--yes"]).run().expect_code(0);
-    let after = before.replace("[\"Read\"]", &format!("[\"Read\", {RULES}]"));
+    let after = before.replace("[\"Read\"]", &format!("[\"Read\", {RULES}], \"ask\": [{ASKED}]"));
     assert_eq!(read(&sandbox, SETTINGS), Some(after.clone()));
     let again = sandbox.piton(["setup", "--permissions", "--yes"]).run().expect_code(0);
     assert_eq!(document(&again)["data"]["settings"]["needed"], false);
@@ -64,10 +68,11 @@ fn a_change_of_settings_is_shown_first_and_made_on_yes() {
 #[test]
 fn the_rule_that_allowed_every_verb_is_replaced_and_other_rules_stay() {
     let sandbox = Sandbox::new();
-    let own = "\"Bash(piton run:*)\", \"Bash(git log:*)\"";
+    let own = "\"Bash(piton skip:*)\", \"Bash(git log:*)\"";
+    let asked = ASKED.replace("\"Bash(piton skip:*)\", ", "");
     put(&sandbox, SETTINGS, &format!("{{\"permissions\": {{\"allow\": [{own}, \"Bash(piton:*)\"]}}}}"));
     sandbox.piton(["setup", "--permissions", "--yes"]).run().expect_code(0);
-    let after = format!("{{\"permissions\": {{\"allow\": [{own}, {RULES}]}}}}");
+    let after = format!("{{\"permissions\": {{\"allow\": [{own}, {RULES}], \"ask\": [{asked}]}}}}");
     assert_eq!(read(&sandbox, SETTINGS), Some(after));
     let again = sandbox.piton(["setup", "--permissions"]).run().expect_code(0);
     assert_eq!(document(&again)["data"]["settings"]["needed"], false);
@@ -79,8 +84,8 @@ fn the_settings_of_the_project_can_be_meant() {
     for (scope, file) in [("project", "settings.json"), ("local", "settings.local.json")] {
         sandbox.piton(["setup", "--permissions", "--scope", scope, "--yes"]).run().expect_code(0);
         let settings = sandbox.read_json(&format!(".claude/{file}"));
-        let rules: serde_json::Value = serde_json::from_str(&format!("[{RULES}]")).expect("a list");
-        assert_eq!(settings, json!({ "permissions": { "allow": rules } }));
+        let list = |rules: &str| -> serde_json::Value { serde_json::from_str(&format!("[{rules}]")).expect("a list") };
+        assert_eq!(settings, json!({ "permissions": { "allow": list(RULES), "ask": list(ASKED) } }));
     }
     assert!(!sandbox.home().join(".claude").exists());
 }

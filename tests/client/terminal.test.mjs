@@ -60,57 +60,63 @@ class Terminal {
   }
 }
 
-test('a person is told, types the name of the skill, and is asked', { timeout: 120_000, skip: !hasTmux && 'tmux is missing' }, async (context) => {
-  const stage = new Stage('terminal').load().example('nine-step');
-  const project = fs.realpathSync(stage.project);
-  const known = {
-    hasCompletedOnboarding: true,
-    theme: 'dark',
-    customApiKeyResponses: { approved: [KEY.slice(-20)], rejected: [] },
-    projects: { [project]: { hasTrustDialogAccepted: true } },
-  };
-  fs.writeFileSync(path.join(stage.home, '.claude.json'), JSON.stringify(known));
-  const question = {
-    question: 'Proceed with resume?',
-    header: 'Resume',
-    multiSelect: false,
-    options: [
-      { label: 'Yes, go on', description: 'at 2:3' },
-      { label: 'No', description: 'leave it as it is' },
-    ],
-  };
-  const plays = [
-    bash('piton plan --exit-zero'),
-    use('AskUserQuestion', { questions: [question] }),
-    bash('piton begin 2:3 --agent backend-developer'),
-    bash('piton approve 1:2.5 --by NAME'),
-  ];
-  const main = [];
-  const service = await model((turn) => {
-    main.push(turn);
-    return plays[main.length - 1] ?? say('The run goes on.');
-  });
-  const terminal = new Terminal(stage, service, '--permission-mode', 'default');
-  // In this order: the terminal uses the folder, and its client talks to the service.
-  context.after(() => {
-    terminal.close();
-    service.close();
-    return stage.close();
-  });
+const isNewest = process.env.PITON_CLIENT_LOCK.endsWith('newest/package.json');
 
-  await terminal.shows(/Piton: an interrupted run: user-auth at Phase 2: return 2:3/);
-  terminal.type('/workflow-resume');
-  await terminal.shows(/\/(piton:)?workflow-resume/);
-  terminal.press('Enter');
-  await terminal.shows(/Proceed with resume\?[\s\S]*Yes, go on/);
-  assert.doesNotMatch(terminal.screen(), /Do you want to proceed/, 'piton is not asked for');
-  await terminal.answers(/☐ Resume/, 'Enter');
-  await terminal.shows(/piton approve 1:2\.5[\s\S]*Do you want to proceed\?/);
-  saw(main.at(-1).last, /2:3 is in progress/);
-  const before = stage.read(STATE);
-  assert.equal(stage.piton('plan').json.data.verdict, 'blocked', 'the session drives the run now');
-  await terminal.answers(/Do you want to proceed\?/, 'Escape');
-  await terminal.shows(/(Interrupted|rejected|declined|denied)/i);
-  assert.equal(stage.read(STATE), before, 'without the yes of a person nothing is decided');
-  context.diagnostic(`the screen:\n${terminal.screen().trimEnd()}`);
-});
+for (const [mode, told] of [['default', 'the client asks'], ['auto', 'the rules of setup make the client ask']]) {
+  const skip = (!hasTmux && 'tmux is missing') || (mode === 'auto' && !isNewest && 'the oldest client has no auto mode here');
+  test(`a person is told, types the name of the skill, and decides: ${told}`, { timeout: 120_000, skip }, async (context) => {
+    const stage = new Stage('terminal').load().example('nine-step');
+    if (mode === 'auto') assert.equal(stage.piton('setup', '--permissions', '--yes').code, 0);
+    const project = fs.realpathSync(stage.project);
+    const known = {
+      hasCompletedOnboarding: true,
+      theme: 'dark',
+      customApiKeyResponses: { approved: [KEY.slice(-20)], rejected: [] },
+      projects: { [project]: { hasTrustDialogAccepted: true } },
+    };
+    fs.writeFileSync(path.join(stage.home, '.claude.json'), JSON.stringify(known));
+    const question = {
+      question: 'Proceed with resume?',
+      header: 'Resume',
+      multiSelect: false,
+      options: [
+        { label: 'Yes, go on', description: 'at 2:3' },
+        { label: 'No', description: 'leave it as it is' },
+      ],
+    };
+    const plays = [
+      bash('piton plan --exit-zero'),
+      use('AskUserQuestion', { questions: [question] }),
+      bash('piton begin 2:3 --agent backend-developer'),
+      bash('piton approve 1:2.5 --by NAME'),
+    ];
+    const main = [];
+    const service = await model((turn) => {
+      main.push(turn);
+      return plays[main.length - 1] ?? say('The run goes on.');
+    });
+    const terminal = new Terminal(stage, service, '--permission-mode', mode);
+    // In this order: the terminal uses the folder, and its client talks to the service.
+    context.after(() => {
+      terminal.close();
+      service.close();
+      return stage.close();
+    });
+
+    await terminal.shows(/Piton: an interrupted run: user-auth at Phase 2: return 2:3/);
+    terminal.type('/workflow-resume');
+    await terminal.shows(/\/(piton:)?workflow-resume/);
+    terminal.press('Enter');
+    await terminal.shows(/Proceed with resume\?[\s\S]*Yes, go on/);
+    assert.doesNotMatch(terminal.screen(), /Do you want to proceed/, 'piton is not asked for');
+    await terminal.answers(/☐ Resume/, 'Enter');
+    await terminal.shows(/piton approve 1:2\.5[\s\S]*Do you want to proceed\?/);
+    saw(main.at(-1).last, /2:3 is in progress/);
+    const before = stage.read(STATE);
+    assert.equal(stage.piton('plan').json.data.verdict, 'blocked', 'the session drives the run now');
+    await terminal.answers(/Do you want to proceed\?/, 'Escape');
+    await terminal.shows(/(Interrupted|rejected|declined|denied)/i);
+    assert.equal(stage.read(STATE), before, 'without the yes of a person nothing is decided');
+    context.diagnostic(`the screen:\n${terminal.screen().trimEnd()}`);
+  });
+}
