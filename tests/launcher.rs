@@ -45,10 +45,33 @@ impl Installed {
     fn program(&self, path: impl AsRef<Utf8Path>, name: &str) -> Utf8PathBuf {
         let path = self.top.join(path);
         std::fs::create_dir_all(path.parent().expect("a file is in a folder")).expect("a folder of ours");
-        std::fs::write(&path, format!("#!/bin/sh\nprintf '%s' {name}\nprintf ' <%s>' \"$@\"\n"))
-            .expect("a file of ours");
+        let version = env!("CARGO_PKG_VERSION");
+        let script = format!(
+            "#!/bin/sh\n[ \"$1\" = --version ] && echo 'piton {version}' && exit\nprintf '%s' {name}\nprintf ' <%s>' \"$@\"\n"
+        );
+        std::fs::write(&path, script).expect("a file of ours");
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("a file of ours");
         path
+    }
+
+    /// Installs prebuilt programs for four systems, with their checksums.
+    fn prebuilt(&self) {
+        let mut sums = String::new();
+        for triple in TRIPLES {
+            let path = format!("bin/prebuilt/{triple}/piton");
+            let program = self.program(format!("a plugin's home/{path}"), "prebuilt");
+            let sum = support::run_tool(Path::new("/usr/bin/sha256sum"), &[program.as_str()], &[]);
+            let sum = String::from_utf8(sum.stdout).expect("text");
+            sums.push_str(&format!("{}  {path}\n", sum.split(' ').next().expect("a sum")));
+        }
+        std::fs::write(self.root().join("SHA256SUMS"), sums).expect("a file of ours");
+    }
+
+    /// Returns the names of the files in the cache, below it.
+    fn in_cache(&self) -> Vec<String> {
+        let cache = self.top.join("home/.cache/piton");
+        let files = walk(&cache).into_iter().map(|path| path.strip_prefix(&cache).expect("below").to_string());
+        files.collect()
     }
 
     fn run(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Answer {
@@ -63,6 +86,17 @@ impl Installed {
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).replace(self.top.as_str(), "$TOP");
         Answer { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
     }
+}
+
+const TRIPLES: [&str; 4] =
+    ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "aarch64-apple-darwin", "x86_64-apple-darwin"];
+
+fn walk(folder: &Utf8Path) -> Vec<Utf8PathBuf> {
+    let Ok(entries) = folder.read_dir_utf8() else { return Vec::new() };
+    let paths = entries.flatten().map(|entry| entry.path().to_owned());
+    let mut files: Vec<_> = paths.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect();
+    files.sort();
+    files
 }
 
 fn ran(stdout: &str) -> Answer {
@@ -93,14 +127,10 @@ fn candidates_are_tried_in_their_order() {
 
     installed.program("a plugin's home/target/release/piton", "built");
     assert_eq!(installed.run(&arguments, &[]), said("built"));
+    installed.prebuilt();
+    assert_eq!(installed.run(&arguments, &[]), said("prebuilt"));
     installed.program(cached("home/.cache/piton"), "cached");
     assert_eq!(installed.run(&arguments, &[]), said("cached"));
-    let triples =
-        ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "aarch64-apple-darwin", "x86_64-apple-darwin"];
-    for triple in triples {
-        installed.program(format!("a plugin's home/bin/prebuilt/{triple}/piton"), "prebuilt");
-    }
-    assert_eq!(installed.run(&arguments, &[]), said("prebuilt"));
     let own = installed.program("my own/piton", "mine");
     assert_eq!(installed.run(&arguments, &[("PITON_BIN", own.as_str())]), said("mine"));
 }
@@ -160,15 +190,101 @@ fn without_a_program_it_says_how_to_get_one() {
     let answer = installed.run(&["plan"], &[]);
     assert_eq!(answer.code, Some(127));
     assert_eq!(answer.stdout, "");
-    assert_eq!(answer.stderr, "piton: not built yet; run: piton setup\n");
+    assert_eq!(answer.stderr, "piton: its program is missing; run: piton setup\n");
 }
 
 #[test]
 fn a_hook_without_a_program_is_silent() {
     let installed = Installed::new();
-    assert_eq!(installed.run(&["hook", "session-start"], &[]), ran(""));
+    assert_eq!(installed.run(&["hook", "prompt"], &[]), ran(""));
     assert_eq!(installed.run(&["hook", "stop"], &[("PITON_BIN", "/nowhere")]), ran(""));
     assert_eq!(installed.run(&["statusline"], &[]), ran(""));
+}
+
+#[test]
+fn a_person_is_told_once_that_the_program_is_missing() {
+    let installed = Installed::new();
+    let start = ["hook", "session-start"];
+    let headless = [("CLAUDE_CODE_ENTRYPOINT", "sdk-cli")];
+    assert_eq!(installed.run(&start, &headless), ran(""), "where no person reads it");
+    assert_eq!(installed.in_cache(), [""; 0]);
+    assert_eq!(
+        installed.run(&start, &[("CLAUDE_CODE_ENTRYPOINT", "cli")]),
+        ran("{\"systemMessage\":\"Piton needs its program: /piton:setup\"}\n")
+    );
+    assert_eq!(installed.run(&start, &[("CLAUDE_CODE_ENTRYPOINT", "cli")]), ran(""));
+    assert_eq!(installed.in_cache(), [format!("told-{}", env!("CARGO_PKG_VERSION"))]);
+    let closed = installed.top.join("a file");
+    std::fs::write(&closed, "").expect("a file of ours");
+    assert_eq!(installed.run(&start, &[("PITON_CACHE", closed.as_str())]), ran(""), "it would be told each time");
+}
+
+#[test]
+fn a_prebuilt_program_is_verified_and_kept() {
+    let version = env!("CARGO_PKG_VERSION");
+    let installed = Installed::new();
+    installed.prebuilt();
+    let answer = installed.run(&["setup"], &[]);
+    assert_eq!(answer.stdout, "prebuilt <setup>");
+    assert_eq!(
+        answer.stderr,
+        format!(
+            "piton: installed the prebuilt version {version} in $TOP/home/.cache/piton/{version}; its checksum and version are verified\n"
+        )
+    );
+    assert_eq!(installed.in_cache(), [format!("{version}/piton")]);
+    let unasked = Installed::new();
+    unasked.prebuilt();
+    assert_eq!(unasked.run(&["hook", "prompt"], &[]), ran("prebuilt <hook> <prompt>"), "no setup is needed");
+    assert_eq!(unasked.in_cache(), [format!("{version}/piton")]);
+    let flags = Installed::new();
+    flags.prebuilt();
+    assert_eq!(flags.run(&["setup", "--permissions"], &[]).stdout, "prebuilt <setup> <--permissions>");
+}
+
+#[test]
+fn a_prebuilt_program_that_is_not_the_recorded_one_is_never_run() {
+    let version = env!("CARGO_PKG_VERSION");
+    let changed = Installed::new();
+    changed.prebuilt();
+    let without_sums = Installed::new();
+    without_sums.prebuilt();
+    std::fs::remove_file(without_sums.root().join("SHA256SUMS")).expect("it was just made");
+    for triple in TRIPLES {
+        changed.program(format!("a plugin's home/bin/prebuilt/{triple}/piton"), "another");
+    }
+    let other_version = Installed::new();
+    other_version.prebuilt();
+    let manifest = other_version.root().join(".claude-plugin/plugin.json");
+    let newer = support::read(&manifest).replace(&format!("\"{version}\""), "\"9.9.9\"");
+    std::fs::write(&manifest, newer).expect("a file of ours");
+    for (installed, reason, version) in [
+        (changed, "its checksum is not the one in SHA256SUMS", version),
+        (without_sums, "its checksum is not the one in SHA256SUMS", version),
+        (other_version, "it does not run here as piton 9.9.9", "9.9.9"),
+    ] {
+        let answer = installed.run(&["plan"], &[]);
+        assert_eq!((answer.code, answer.stdout.as_str()), (Some(127), ""), "{answer:?}");
+        assert!(answer.stderr.contains(&format!("is not used: {reason}\n")), "{answer:?}");
+        assert_eq!(installed.run(&["hook", "prompt"], &[]), ran(""));
+        let path = tools(&installed, version);
+        let built = installed.run(&["setup"], &[("PATH", &path)]);
+        assert_eq!(built.stdout, "fresh <setup>", "it is built instead: {built:?}");
+        assert_eq!(installed.run(&["plan"], &[]), ran("fresh <plan>"));
+    }
+}
+
+#[test]
+fn only_the_plain_setup_builds() {
+    let installed = Installed::new();
+    let path = tools(&installed, env!("CARGO_PKG_VERSION"));
+    for flags in [&["--permissions"][..], &["--permissions", "--yes"], &["--statusline"], &["--help"]] {
+        let words: Vec<&str> = ["setup"].into_iter().chain(flags.iter().copied()).collect();
+        let answer = installed.run(&words, &[("PATH", &path)]);
+        assert_eq!(answer.code, Some(127));
+        assert_eq!(answer.stderr, "piton: the program comes first; run: piton setup\n", "{flags:?}");
+    }
+    assert_eq!(installed.in_cache(), [""; 0]);
 }
 
 /// Puts tools there: a cargo that says how it was called and builds a program which says its name, its arguments and its version, a
@@ -208,12 +324,12 @@ fn setup_builds_into_the_cache_and_says_so() {
     let installed = Installed::new();
     let version = env!("CARGO_PKG_VERSION");
     let path = tools(&installed, version);
-    let answer = installed.run(&["setup", "--permissions"], &[("PATH", &path)]);
-    assert_eq!((answer.code, answer.stdout.as_str()), (Some(0), "fresh <setup> <--permissions>"), "{answer:?}");
+    let answer = installed.run(&["setup"], &[("PATH", &path)]);
+    assert_eq!((answer.code, answer.stdout.as_str()), (Some(0), "fresh <setup>"), "{answer:?}");
     assert_eq!(
         answer.stderr,
         format!(
-            "piton: building version {version} into $TOP/home/.cache/piton/{version}; this takes a few minutes, once\n\
+            "piton: building version {version} into $TOP/home/.cache/piton/{version}; once, about 7 minutes with two processors\n\
              cargo in $TOP/a plugin's home <build> <--profile> <dist> <--locked> <--bin> <piton> <--target> <m-linux-gnu> <--config> \
              <target.m-linux-gnu.rustflags = ['-C', 'target-feature=+crt-static']> \
              <--target-dir> <$TOP/home/.cache/piton/build>\n"
@@ -273,7 +389,7 @@ fn without_cargo_it_says_what_to_install() {
     assert_eq!(answer.code, Some(127));
     assert_eq!(
         answer.stderr,
-        "piton: cargo is missing; install Rust 1.95 or newer (https://rustup.rs), then run: piton setup\n"
+        "piton: no prebuilt program fits, and cargo is missing; install Rust 1.95 or newer (https://rustup.rs), then run: piton setup\n"
     );
 }
 

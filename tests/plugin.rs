@@ -156,7 +156,9 @@ fn the_tree_of_a_release_is_a_plugin_with_its_programs() {
         eprintln!("left out: the tree is made of what git has");
         return;
     }
-    sandbox.file("artifacts/x86_64-unknown-linux-gnu/piton", "#!/bin/sh\nprintf 'prebuilt <%s>' \"$@\"\n");
+    let version = env!("CARGO_PKG_VERSION");
+    let program = format!("#!/bin/sh\n[ $1 = --version ] && echo piton {version} || printf 'prebuilt <%s>' \"$@\"\n");
+    sandbox.file("artifacts/x86_64-unknown-linux-gnu/piton", &program);
     let dist = repository.join(".github/dist");
     let layout = sandbox.tool("sh", [dist.as_str(), "tree", "artifacts"]).env("PATH", "/usr/bin:/bin").run();
     assert_eq!(layout.code, 0, "{layout}");

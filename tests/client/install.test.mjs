@@ -7,7 +7,7 @@ import path from 'node:path';
 import test from 'node:test';
 
 import { bash, model, saw, say } from './server.mjs';
-import { Stage, plugin } from './stage.mjs';
+import { Stage, plugin, repository } from './stage.mjs';
 
 /** What a plugin costs in every session, in tokens as the client counts them; docs/plugin.md states it. */
 const COST = 300;
@@ -43,6 +43,25 @@ function published(stage) {
   execFileSync('git', ['commit', '--quiet', '--message', 'release'], options);
   fs.writeFileSync(path.join(stage.home, '.gitconfig'), `[url "${work}"]\n\tinsteadOf = ${URL}\n`);
   return URL;
+}
+
+/** Puts the tree of a release, with the program for this system, on the branch `dist` of the published repository. */
+function released(stage) {
+  const url = published(stage);
+  const machine = { x64: 'x86_64', arm64: 'aarch64' }[process.arch];
+  const triple = `${machine}-${process.platform === 'darwin' ? 'apple-darwin' : 'unknown-linux-gnu'}`;
+  const artifacts = stage.folder('artifacts', triple);
+  fs.copyFileSync(process.env.PITON_PROGRAM, path.join(artifacts, 'piton'));
+  const tree = path.join(stage.top, 'tree');
+  execFileSync('sh', [path.join(repository, '.github/dist'), tree, path.dirname(artifacts)]);
+  const options = { cwd: path.join(stage.top, 'published'), env: stage.environment() };
+  execFileSync('git', ['checkout', '--quiet', '--orphan', 'dist'], options);
+  execFileSync('git', ['rm', '--quiet', '-r', '--force', '.'], options);
+  fs.cpSync(tree, options.cwd, { recursive: true });
+  execFileSync('git', ['add', '--all', '--force'], options);
+  execFileSync('git', ['commit', '--quiet', '--message', 'dist'], options);
+  execFileSync('git', ['checkout', '--quiet', 'main'], options);
+  return `${url}#dist`;
 }
 
 onStage('both manifests are valid, strictly', (stage) => {
@@ -99,6 +118,23 @@ onStage('from git: the skill answers to both names, piton is not asked for, and 
   assert.deepEqual(left, [], 'nothing is kept in the data of plugins');
 });
 
+onStage('from the branch of a release: the program is there, verified, without any further step', async (stage, context) => {
+  stage.install(released(stage)).example('nine-step');
+  const service = await model((turn) => (turn.number === 0 ? bash('piton plan') : say('done')));
+  context.after(() => service.close());
+  const done = await stage.session(service, '/workflow-resume').ended;
+  assert.equal(done.code, 0, done.err);
+  assert.deepEqual(done.result.permission_denials, []);
+  saw(service.turns[1].last, /"schema":"plan\/2"/);
+  const shown = done.lines.find((line) => line.hook_event === 'SessionStart' && line.stdout);
+  saw(shown?.stdout ?? '', /Piton: an interrupted run: user-auth/);
+  const { version } = JSON.parse(fs.readFileSync(path.join(repository, '.claude-plugin/plugin.json')));
+  assert.deepEqual(files(path.join(stage.home, '.cache/piton')), [`${version}/piton`]);
+  const [copy] = fs.readdirSync(path.join(stage.home, '.claude/plugins/cache/piton/piton'));
+  const installed = path.join(stage.home, '.claude/plugins/cache/piton/piton', copy);
+  assert.ok(!fs.existsSync(path.join(installed, 'tests')) && !fs.existsSync(path.join(installed, 'benches')));
+});
+
 onStage('before the program is built the hooks are silent and the skill says what to do', async (stage, context) => {
   stage.plugin = plugin(stage.folder('the plugin'));
   stage.example('nine-step');
@@ -109,7 +145,7 @@ onStage('before the program is built the hooks are silent and the skill says wha
   for (const hook of done.lines.filter((line) => line.subtype === 'hook_response')) {
     assert.deepEqual([hook.exit_code, hook.stdout, hook.stderr], [0, '', ''], hook.hook_name);
   }
-  saw(service.turns[1].last, /piton: not built yet; run: piton setup/);
+  saw(service.turns[1].last, /piton: its program is missing; run: piton setup/);
   assert.ok(!fs.existsSync(path.join(stage.home, '.cache/piton')) && !fs.existsSync(path.join(stage.project, '.piton')));
 });
 

@@ -7,7 +7,7 @@ import path from 'node:path';
 import test from 'node:test';
 
 import { bash, model, saw, say, use } from './server.mjs';
-import { KEY, Stage } from './stage.mjs';
+import { KEY, Stage, plugin } from './stage.mjs';
 
 const hasTmux = spawnSync('tmux', ['-V']).status === 0;
 
@@ -60,6 +60,36 @@ class Terminal {
   }
 }
 
+/** Lets the client start in this project without questions of its own. */
+function welcome(stage) {
+  const known = {
+    hasCompletedOnboarding: true,
+    theme: 'dark',
+    customApiKeyResponses: { approved: [KEY.slice(-20)], rejected: [] },
+    projects: { [fs.realpathSync(stage.project)]: { hasTrustDialogAccepted: true } },
+  };
+  fs.writeFileSync(path.join(stage.home, '.claude.json'), JSON.stringify(known));
+}
+
+test('before set-up a person is told once, in a terminal', { timeout: 120_000, skip: !hasTmux && 'tmux is missing' }, async (context) => {
+  const stage = new Stage('terminal').example('nine-step');
+  stage.plugin = plugin(stage.folder('the plugin'));
+  welcome(stage);
+  const service = await model(() => say('a word'));
+  for (const told of [true, false]) {
+    const terminal = new Terminal(stage, service);
+    terminal.type('hello');
+    await terminal.shows(/hello/);
+    terminal.press('Enter');
+    await terminal.shows(/a word/);
+    assert.equal(/Piton needs its program: \/piton:setup/.test(terminal.screen()), told, terminal.screen());
+    if (told) context.diagnostic(`the screen:\n${terminal.screen().trimEnd()}`);
+    terminal.close();
+  }
+  service.close();
+  await stage.close();
+});
+
 const isNewest = process.env.PITON_CLIENT_LOCK.endsWith('newest/package.json');
 
 for (const [mode, told] of [['default', 'the client asks'], ['auto', 'the rules of setup make the client ask']]) {
@@ -67,14 +97,7 @@ for (const [mode, told] of [['default', 'the client asks'], ['auto', 'the rules 
   test(`a person is told, types the name of the skill, and decides: ${told}`, { timeout: 120_000, skip }, async (context) => {
     const stage = new Stage('terminal').load().example('nine-step');
     if (mode === 'auto') assert.equal(stage.piton('setup', '--permissions', '--yes').code, 0);
-    const project = fs.realpathSync(stage.project);
-    const known = {
-      hasCompletedOnboarding: true,
-      theme: 'dark',
-      customApiKeyResponses: { approved: [KEY.slice(-20)], rejected: [] },
-      projects: { [project]: { hasTrustDialogAccepted: true } },
-    };
-    fs.writeFileSync(path.join(stage.home, '.claude.json'), JSON.stringify(known));
+    welcome(stage);
     const question = {
       question: 'Proceed with resume?',
       header: 'Resume',

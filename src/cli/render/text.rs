@@ -308,7 +308,7 @@ impl Page {
         let program = setup.program.as_deref().unwrap_or("of unknown path");
         self.text.put(Tone::Good, "✅ ").plain(format!("piton {}: {program}", setup.version)).end();
         if let (Some(cache), false) = (&setup.cache, setup.in_cache) {
-            self.text.line(format!("   not the one in {cache}, where the plugin looks first, after a prebuilt one"));
+            self.text.line(format!("   not the one in {cache}, where the plugin looks first"));
         }
         let Some(settings) = &setup.settings else { return };
         match (settings.needed, settings.written) {
