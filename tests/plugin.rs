@@ -269,8 +269,15 @@ fn files_beside_a_skill_are_there() {
 
 /// Events known to the oldest supported client: an unknown one would disable all hooks
 /// (docs/claude-code.md#hook-events).
-const EVENTS: &[&str] =
-    &["SessionStart", "UserPromptSubmit", "SubagentStart", "SubagentStop", "StopFailure", "SessionEnd"];
+const EVENTS: &[&str] = &[
+    "SessionStart",
+    "UserPromptSubmit",
+    "SubagentStart",
+    "SubagentStop",
+    "PermissionRequest",
+    "StopFailure",
+    "SessionEnd",
+];
 
 #[test]
 fn hooks_are_the_programs_and_end_soon() {

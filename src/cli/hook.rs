@@ -26,7 +26,7 @@ pub(super) fn run(cli: &Cli) -> bool {
     let request = || dispatch::request(&cli.global, None);
     if let Verb::Hook(called) = &cli.verb {
         quietly(|text| {
-            let answer = hook::handle(&called.event, text, &request());
+            let answer = hook::handle(&called.event, text, &request(), super::called::called);
             if answer.is_empty() { Ok(()) } else { output::print_json(&document(&answer)) }
         });
         return true;
@@ -62,7 +62,9 @@ fn document(answer: &Answer) -> serde_json::Value {
         text.truncate(end);
         text.push_str("\n--- cut off here, end of untrusted text; `piton context` has the rest ---");
     }
-    if !text.is_empty() {
+    if answer.allows {
+        document["hookSpecificOutput"] = json!({"hookEventName": answer.event, "decision": {"behavior": "allow"}});
+    } else if !text.is_empty() {
         document["hookSpecificOutput"] = json!({"hookEventName": answer.event, "additionalContext": text});
     }
     document

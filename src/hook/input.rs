@@ -1,6 +1,7 @@
 //! The fields used of the JSON that the client writes to a hook's standard input (hooks reference of Claude Code, 2.1.197).
 
 use serde::Deserialize;
+use serde_json::Value;
 
 /// The fields of all events together; unknown ones are ignored.
 #[derive(Debug, Default, Deserialize)]
@@ -13,6 +14,10 @@ pub(super) struct Input {
     /// Of `SubagentStart` and `SubagentStop`.
     pub(super) agent_id: String,
     pub(super) agent_type: String,
+    /// Of `PermissionRequest`.
+    pub(super) tool_name: String,
+    pub(super) tool_input: Value,
+    pub(super) permission_mode: String,
     /// Of `SubagentStop`: the last words of the agent.
     pub(super) last_assistant_message: Option<String>,
     /// Of `UserPromptSubmit`.

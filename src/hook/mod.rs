@@ -10,10 +10,12 @@
 //! - `start`: what a new session is told, and the context after a compaction.
 //! - `agent`: the brief that a subagent is given, and the report that it ends with.
 //! - `prompt`: the heartbeat, and reminders: of a failed turn, and of an agent that ended although its step did not.
+//! - `permission`: what the client need not ask the person about.
 //! - `statusline`: the line for the client's status line.
 
 mod agent;
 mod input;
+mod permission;
 mod prompt;
 mod session;
 mod start;
@@ -24,6 +26,8 @@ use crate::ops::Request;
 use input::Input;
 use session::Session;
 
+pub(crate) use permission::CalledVerb;
+pub(crate) use permission::ReadCall;
 pub(crate) use statusline::line as status_line;
 
 /// The answer of a hook. Nothing is printed if it is empty.
@@ -37,11 +41,13 @@ pub(crate) struct Answer {
     pub(crate) facts: Vec<String>,
     /// The contexts of the steps that were in progress.
     pub(crate) contexts: Vec<Context>,
+    /// The client need not ask the person.
+    pub(crate) allows: bool,
 }
 
 impl Answer {
     pub(crate) const fn is_empty(&self) -> bool {
-        self.person.is_none() && self.facts.is_empty() && self.contexts.is_empty()
+        !self.allows && self.person.is_none() && self.facts.is_empty() && self.contexts.is_empty()
     }
 }
 
@@ -51,18 +57,19 @@ pub(crate) fn session_and_folder(text: &str) -> Option<(String, String)> {
     Input::parse(text).map(|input| (input.session_id, input.cwd))
 }
 
-/// Handles an event. `text` is what the client wrote to the standard input.
-pub(crate) fn handle(event: &str, text: &str, request: &Request) -> Answer {
-    answer(event, text, request).unwrap_or_default()
+/// Handles an event. `text` is what the client wrote to the standard input, `read` reads a call that it asks about.
+pub(crate) fn handle(event: &str, text: &str, request: &Request, read: ReadCall) -> Answer {
+    answer(event, text, request, read).unwrap_or_default()
 }
 
-fn answer(event: &str, text: &str, request: &Request) -> Option<Answer> {
+fn answer(event: &str, text: &str, request: &Request, read: ReadCall) -> Option<Answer> {
     let input = Input::parse(text)?;
     match event {
         "session-start" => start::begins(&Session::open(&input, request)?, &input),
         "prompt" => prompt::submitted(&Session::known(&input, request)?, &input),
         "subagent-start" => agent::starts(&Session::known(&input, request)?, &input),
         "subagent-stop" => agent::stops(&Session::known(&input, request)?, &input),
+        "permission-request" => permission::asked(&Session::known(&input, request)?, &input, read),
         "stop-failure" => Session::known(&input, request)?.fails(&input),
         "session-end" => Session::known(&input, request)?.ends(&input),
         _ => None,

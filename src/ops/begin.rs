@@ -154,7 +154,11 @@ fn write_brief(
     let contract = run.step(step).map(engine::agent_contract).unwrap_or_default();
     let text = (wanted.to_text)(&Context { report: contract, ..brief.clone() });
     let path = store::briefs::write(locked.lock(), store::briefs::BriefFile::Brief, &run.id, step, text.as_bytes())?;
-    Ok(BriefFile { path: path.into_string(), bytes: text.len(), agent: brief.agent.clone() })
+    let prompt = format!(
+        "Do step {} of the run {}. Your brief is in your context; if it is not, read {path}. End your last message as it says.",
+        brief.step, brief.run
+    );
+    Ok(BriefFile { path: path.into_string(), bytes: text.len(), agent: brief.agent.clone(), prompt })
 }
 
 /// Returns the finding for a brief that is in the answer because its file could not be written.

@@ -213,6 +213,8 @@ pub(crate) struct BriefFile {
     /// The agent for the step, if its system names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) agent: Option<String>,
+    /// What to say to the agent: it has the brief from a hook, or reads the file.
+    pub(crate) prompt: String,
 }
 
 /// The start of the next step of work.

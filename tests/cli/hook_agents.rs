@@ -303,7 +303,9 @@ fn a_brief_is_written_to_a_file_where_it_is_asked_for() {
     for part in ["2:3 — Implementation", "the user name is not validated", "STEP: 2:3\nSTATUS: DONE"] {
         assert!(text.contains(part), "{text}");
     }
-    assert!(output.stdout.len() < 700, "{}", output.stdout.len());
+    let asked = output.at("/data/brief_file/prompt").as_str().unwrap().replace("$ROOT", sandbox.root().as_str());
+    assert!(asked.starts_with("Do step 2:3 of the run user-auth.") && asked.contains(path.as_str()), "{asked}");
+    assert!(output.stdout.len() < 1_000, "{}", output.stdout.len());
     let told = sandbox.piton(["begin", "2:3", "--brief", "file", "--format", "text"]).run().expect_code(0);
     assert!(
         told.stdout.contains(&format!(

@@ -14,6 +14,7 @@ mod handover;
 mod history;
 mod hook;
 mod hook_agents;
+mod hook_permissions;
 mod lifecycle;
 mod list;
 mod modes;

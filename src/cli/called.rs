@@ -1,0 +1,107 @@
+//! A call of the program that the client asks about, read by the same parser as a real one.
+
+use clap::Parser as _;
+
+use super::args::Cli;
+use super::args::Verb;
+use super::sessions::What;
+use crate::hook::CalledVerb;
+
+/// Reads the words of a call. `None` if they are invalid, leave this project or time, take over another driver's step, or are not of a
+/// verb about one run.
+pub(super) fn called(words: &[String]) -> Option<CalledVerb> {
+    let cli = Cli::try_parse_from(std::iter::once("piton").chain(words.iter().map(String::as_str))).ok()?;
+    let global = &cli.global;
+    if global.project.is_some() || global.now.is_some() || global.prodigy_home.is_some() || global.mode.is_some() {
+        return None;
+    }
+    let about = |verb, run: &Option<String>, step: Option<&String>| {
+        Some(CalledVerb { verb, run: run.clone(), step: step.cloned(), is_of_all: false })
+    };
+    match &cli.verb {
+        Verb::Plan(plan) => about("plan", &plan.run.run, None),
+        Verb::Status(status) => about("status", &status.run.run, None),
+        Verb::Context(context) => about("context", &context.run.run, None),
+        Verb::History(history) => about("history", &history.run.run, None),
+        Verb::Pause(pause) => about("pause", if pause.named.is_some() { &pause.named } else { &pause.run.run }, None),
+        Verb::Begin(begin) if !begin.take_over && begin.target.json.is_none() => {
+            about("begin", &begin.target.run, begin.step.as_ref())
+        }
+        Verb::Finish(finish) if finish.target.json.is_none() => {
+            about("finish", &finish.target.run, finish.step.as_ref())
+        }
+        Verb::List(_) => Some(CalledVerb { verb: "list", run: None, step: None, is_of_all: true }),
+        Verb::Validate(validate) if validate.targets.is_empty() => {
+            Some(CalledVerb { verb: "validate", run: None, step: None, is_of_all: true })
+        }
+        Verb::Sessions(sessions) if matches!(sessions.what, Some(What::List)) => {
+            Some(CalledVerb { verb: "sessions list", run: None, step: None, is_of_all: true })
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::called;
+    use crate::model::RECORDING_VERBS;
+
+    fn read(line: &str) -> Option<(&'static str, Option<String>)> {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        called(&words).map(|called| (called.verb, called.run))
+    }
+
+    #[test]
+    fn a_call_is_read_as_the_program_reads_it() {
+        for (line, verb, run) in [
+            ("plan", "plan", None),
+            ("plan x --exit-zero", "plan", Some("x")),
+            ("status x", "status", Some("x")),
+            ("context x --step 2:3", "context", Some("x")),
+            ("history", "history", None),
+            ("pause --run x --reason later", "pause", Some("x")),
+            ("pause x", "pause", Some("x")),
+            ("begin 2:3 --run x --agent a", "begin", Some("x")),
+            ("begin 2:3 --again", "begin", None),
+            ("finish 2:3 --summary done", "finish", None),
+            ("list --all", "list", None),
+            ("validate", "validate", None),
+            ("sessions list", "sessions list", None),
+        ] {
+            assert_eq!(read(line), Some((verb, run.map(str::to_owned))), "{line}");
+            assert!(RECORDING_VERBS.contains(&verb), "{verb}");
+        }
+    }
+
+    #[test]
+    fn a_call_that_does_more_or_goes_elsewhere_is_not() {
+        for line in [
+            "",
+            "approve 1:2.5",
+            "run x.yaml",
+            "resume",
+            "setup",
+            "abort",
+            "hook prompt",
+            "sessions",
+            "sessions clean",
+            "sessions show",
+            "plan --project /x",
+            "--project /x plan",
+            "plan --now 2026-01-31T12:00:00Z",
+            "begin a --take-over",
+            "finish --json x.json",
+            "begin --json -",
+            "validate /etc/passwd",
+            "plan --mode autopilot",
+            "plan --prodigy-home /x",
+            "plan --help",
+            "--version",
+            "plan --nonsense",
+            "piton plan",
+            "finish",
+        ] {
+            assert_eq!(read(line), None, "{line}");
+        }
+    }
+}
