@@ -7,7 +7,6 @@ use super::command;
 use super::preconditions;
 use super::reconcile::EffectiveStatus;
 use super::reconciled::ReconciledRun;
-use super::transition::skip_refusal;
 use crate::model::Action;
 use crate::model::DecisionKind;
 use crate::model::Finding;
@@ -457,7 +456,7 @@ impl Chooser<'_> {
             | EffectiveStatus::Blocked
             | EffectiveStatus::OpenContainer => {
                 let run = self.reconciled.run;
-                match skip_refusal(run, step, self.reconciled.effective_status(root)) {
+                match self.reconciled.skip_refusal(root) {
                     None => {
                         let skip = command::on_step("skip", &step.id, &run.id, " --reason TEXT");
                         format!("resolve {}, or `{skip}`", step.id)

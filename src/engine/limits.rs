@@ -5,17 +5,14 @@ use std::collections::BTreeSet;
 use super::choose::Choice;
 use super::choose::Chooser;
 use super::choose::Chosen;
-use super::command;
 use super::reconcile::EffectiveStatus;
 use super::reconciled::Limit;
-use super::transition::skip_refusal;
 use crate::model::Action;
 use crate::model::DecisionKind;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Step;
 use crate::model::StepId;
-use crate::model::StepKind;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
 use crate::model::plural;
@@ -55,7 +52,7 @@ impl Chooser<'_> {
         // The same work is not reviewed again unless a person wants that.
         let says_no = |choice: &&Choice| {
             let step = &self.reconciled.run.steps[choice.at];
-            let is_no = step.review.as_ref().is_some_and(|review| !review.verdict.approves());
+            let is_no = step.says_no();
             choice.is_named() && is_no && self.reconciled.returns_to(choice.at).is_some()
         };
         let reviews = choices.iter().filter(says_no);
@@ -104,26 +101,25 @@ impl Chooser<'_> {
             let message = format!("{message}; forced by the caller");
             return Finding::new(FindingCode::OverrideForced, message).on(&step.id);
         }
-        let run = self.reconciled.run;
         if !step.recorded {
             let fix = "decide, and record it in the files that the step is read from";
             return Finding::new(code, message).on(&step.id).fix(fix);
         }
-        let redo = command::decide("redo", &step.id, &run.id);
-        let mut ways = vec![match step.returns_to {
-            Some(_) => format!("`{redo}` for another round"),
-            None => format!("`{redo}` to try it once more"),
-        }];
-        if matches!(step.kind, StepKind::Review | StepKind::Gate) {
-            ways.push(format!("`{}` to take the work as it is", command::decide("accept", &step.id, &run.id)));
-        }
-        if skip_refusal(run, step, self.reconciled.effective_status(at)).is_none() {
-            let skip = command::on_step("skip", &step.id, &run.id, " --reason TEXT");
-            ways.push(format!("`{skip}` to go on without it"));
-        }
-        if run.records.abort {
-            ways.push(format!("`{}` to give up", command::on_run("abort", &run.id, "")));
-        }
+        let ways = self.reconciled.ways_out(at).into_iter().map(|(kind, command)| {
+            let what = match kind {
+                DecisionKind::Redo if step.returns_to.is_some() => "for another round",
+                DecisionKind::Redo => "to try it once more",
+                DecisionKind::Accept => "to take the work as it is",
+                DecisionKind::Skip => "to go on without it",
+                DecisionKind::Abort
+                | DecisionKind::Approve
+                | DecisionKind::Override
+                | DecisionKind::Pause
+                | DecisionKind::Resume => "to give up",
+            };
+            format!("`{command}` {what}")
+        });
+        let ways: Vec<String> = ways.collect();
         Finding::new(code, message).on(&step.id).fix(format!("a person decides: {}", ways.join(", or ")))
     }
 }

@@ -7,7 +7,6 @@ use super::choose::list;
 use super::command;
 use super::reconcile::EffectiveStatus;
 use super::reconciled::ReconciledRun;
-use super::transition::skip_refusal;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Options;
@@ -30,9 +29,7 @@ pub(super) fn skip(reconciled: &ReconciledRun<'_>, options: &Options) -> (Run, V
     let mut findings = Vec::new();
     for id in &options.skip {
         let at = reconciled.graph.position(id);
-        let why = at.map_or(Some("it does not exist".to_owned()), |at| {
-            skip_refusal(reconciled.run, &reconciled.run.steps[at], reconciled.effective_status(at))
-        });
+        let why = at.map_or(Some("it does not exist"), |at| reconciled.skip_refusal(at));
         findings.push(match (at, why) {
             (Some(at), None) => {
                 run.steps[at].status = Status::Skipped;

@@ -3,8 +3,8 @@
 use super::command;
 use super::overrides::flags;
 use super::reconciled::ReconciledRun;
-use super::transition::skip_refusal;
 use crate::model::Action;
+use crate::model::DecisionKind;
 use crate::model::Finding;
 use crate::model::FindingClass;
 use crate::model::FindingCode;
@@ -18,7 +18,6 @@ use crate::model::RunHeader;
 use crate::model::RunId;
 use crate::model::Severity;
 use crate::model::StepId;
-use crate::model::StepKind;
 use crate::model::Verdict;
 use crate::model::quoted;
 
@@ -121,18 +120,6 @@ impl QuestionInput<'_> {
         Question { text, options: vec![yes, self.leave("no", "leave it as it is")], default: Some(default.to_owned()) }
     }
 
-    fn can_be_accepted(&self, step: &StepId) -> bool {
-        let kind = self.reconciled.run.step(step).map(|step| step.kind);
-        matches!(kind, Some(StepKind::Review | StepKind::Gate))
-    }
-
-    fn can_be_skipped(&self, step: &StepId) -> bool {
-        self.reconciled.graph.position(step).is_some_and(|at| {
-            let step = &self.reconciled.run.steps[at];
-            skip_refusal(self.reconciled.run, step, self.reconciled.effective_status(at)).is_none()
-        })
-    }
-
     fn approval(&self, gate: &Next) -> Option<Question> {
         let step = self.reconciled.run.step(&gate.step).filter(|step| step.recorded)?;
         let mut options = vec![self.decide("approve", "approve it", &step.id, " --by NAME")];
@@ -174,14 +161,10 @@ impl QuestionInput<'_> {
             let step = step?;
             let limit = self.options.attempt_limit;
             let text = format!("⚠️ Same Step failed {limit}+ times. {message}. Continue anyway?");
-            Some(ask(text, self.after_failures(step)))
+            Some(ask(text, self.ways_out(step, "try it once more")))
         } else if finding.code == FindingCode::Rejected {
             let step = step?;
-            let mut options = vec![self.decide("redo", "do the work again", step, BY_AND_WHY)];
-            if self.can_be_accepted(step) {
-                options.push(self.decide("accept", "accept it as it is", step, BY_AND_WHY));
-            }
-            options.extend(self.abort());
+            let options = self.ways_out(step, "do the work again");
             Some(ask(message.clone(), options))
         } else if finding.code == FindingCode::OutcomeUnknown {
             let step = step?;
@@ -204,16 +187,22 @@ impl QuestionInput<'_> {
         }
     }
 
-    fn after_failures(&self, step: &StepId) -> Vec<QuestionOption> {
-        let mut options = vec![self.decide("redo", "try it once more", step, BY_AND_WHY)];
-        if self.can_be_accepted(step) {
-            options.push(self.decide("accept", "accept it as it is", step, BY_AND_WHY));
-        }
-        if self.can_be_skipped(step) {
-            options.push(self.decide("skip", "leave the step out", step, " --reason TEXT"));
-        }
-        options.extend(self.abort());
-        options
+    /// Returns an option for each decision that a person can make about a step that said no or that failed too often.
+    fn ways_out(&self, step: &StepId, redo: &str) -> Vec<QuestionOption> {
+        let ways = self.reconciled.graph.position(step).map(|at| self.reconciled.ways_out(at));
+        let option = |(kind, command): (DecisionKind, String)| {
+            let label = match kind {
+                DecisionKind::Redo => redo,
+                DecisionKind::Accept => "accept it as it is",
+                DecisionKind::Skip => "leave the step out",
+                DecisionKind::Abort => "abort the run",
+                DecisionKind::Approve | DecisionKind::Override | DecisionKind::Pause | DecisionKind::Resume => {
+                    kind.verb()
+                }
+            };
+            QuestionOption::new(kind.verb(), label, command).by_person()
+        };
+        ways.into_iter().flatten().map(option).collect()
     }
 
     /// Returns the option that checks out the branch of the state, if there is one to check out.

@@ -3,11 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use super::command;
 use super::decisions::Decisions;
 use super::graph::Graph;
 use super::reconcile::EffectiveStatus;
 use super::reconcile::Reconciled;
 use crate::model::Attempt;
+use crate::model::DecisionKind;
 use crate::model::Presence;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
@@ -50,6 +52,44 @@ impl<'a> ReconciledRun<'a> {
 }
 
 impl ReconciledRun<'_> {
+    /// Returns what a person can decide about a step that said no or that failed too often, each with its command. What the format cannot
+    /// record is left out.
+    pub(super) fn ways_out(&self, at: usize) -> Vec<(DecisionKind, String)> {
+        let (run, step) = (self.run, &self.run.steps[at]);
+        let decide = |kind: DecisionKind| (kind, command::decide(kind.verb(), &step.id, &run.id));
+        let is_no = matches!(step.kind, StepKind::Review | StepKind::Gate);
+        let can_skip = self.skip_refusal(at).is_none();
+        let skip = || (DecisionKind::Skip, command::on_step("skip", &step.id, &run.id, " --reason TEXT"));
+        let abort = || (DecisionKind::Abort, command::on_run("abort", &run.id, ""));
+        let ways = [
+            run.records.redo.then(|| decide(DecisionKind::Redo)),
+            is_no.then(|| decide(DecisionKind::Accept)),
+            can_skip.then(skip),
+            run.records.abort.then(abort),
+        ];
+        ways.into_iter().flatten().collect()
+    }
+
+    /// Returns why a step may not be skipped; `None` if it may, or if it was skipped before.
+    pub(super) fn skip_refusal(&self, at: usize) -> Option<&'static str> {
+        let (run, step) = (self.run, &self.run.steps[at]);
+        let why = match (self.effective_status(at), step.kind) {
+            (EffectiveStatus::Skipped, _) => return None,
+            _ if !run.records.skip || !step.recorded => "its format has no word for a skipped step",
+            (EffectiveStatus::Done, _) => "it is done",
+            (EffectiveStatus::Unreadable, _) => "its state cannot be interpreted",
+            (_, StepKind::Gate) => "a gate is approved, never skipped",
+            (_, StepKind::Review) => "a review is never skipped; record its verdict",
+            (EffectiveStatus::Waiting, StepKind::Work | StepKind::Container) => "it waits for a person's approval",
+            // A container with a missing child can only be skipped as a whole.
+            (_, StepKind::Container) if !step.children.is_empty() && step.dangling.is_empty() => {
+                "its child steps are skipped one by one"
+            }
+            (_, StepKind::Work | StepKind::Container) => return None,
+        };
+        Some(why)
+    }
+
     pub(super) fn effective_status(&self, at: usize) -> EffectiveStatus {
         self.effective_statuses.get(at).copied().unwrap_or(EffectiveStatus::Open)
     }
@@ -214,7 +254,7 @@ impl ReconciledRun<'_> {
         let gate = &self.run.steps[at];
         let before = self.graph.depends_on(at);
         let finished_since = |on: &usize| self.run.steps[*on].finished_at > gate.finished_at;
-        let says_no = gate.review.as_ref().map_or(gate.agent.is_none(), |review| !review.verdict.approves());
+        let says_no = gate.says_no() || (gate.review.is_none() && gate.agent.is_none());
         gate.kind == StepKind::Gate
             && says_no
             && self.effective_status(at) == EffectiveStatus::Failed

@@ -290,6 +290,11 @@ pub(crate) fn definition_digest(definition: &Value) -> Option<String> {
 }
 
 impl Step {
+    /// Tells whether its review refused the work.
+    pub(crate) fn says_no(&self) -> bool {
+        self.review.as_ref().is_some_and(|review| !review.verdict.approves())
+    }
+
     /// Returns a digest of the step's definition; `None` if it is null.
     pub(crate) fn definition_digest(&self) -> Option<String> {
         definition_digest(&self.definition)

@@ -101,7 +101,7 @@ pub(crate) fn ways_to_start(ctx: &ProjectContext) -> Vec<String> {
     own.into_iter().chain(startable).take(STARTS_SHOWN).map(start).collect()
 }
 
-/// Tells whether a run of a built-in workflow would go where another run is, whatever its name.
+/// Tells whether a run of a built-in workflow would go where another run is, under any name.
 fn is_in_the_way(ctx: &ProjectContext, workflow: &str) -> bool {
     let Some(dialect) = startable(workflow) else { return false };
     let change = Change { at: ctx.clock.now, kind: ChangeKind::Start(Box::new(StartSpec::new(workflow, "NAME"))) };

@@ -80,7 +80,7 @@ impl TransitionCheck<'_> {
     /// Refuses to approve a review that said no: new work or a person lifts that, not another word about the same work.
     pub(super) fn check_verdict_stands(&self, at: usize) -> Result<(), Refusal> {
         let step = &self.reconciled.run.steps[at];
-        if step.review.as_ref().is_none_or(|review| review.verdict.approves()) {
+        if !step.says_no() {
             return Ok(());
         }
         let is_failed = self.reconciled.effective_status(at) == EffectiveStatus::Failed;
@@ -101,11 +101,12 @@ impl TransitionCheck<'_> {
         let said = refusal_of(step).unwrap_or_else(|| step.status.to_string());
         let message = format!("{id} ({}) is {said}; new work or a person lifts that", step.title);
         let rework = self.reconciled.returns_to(at).map(|target| &self.reconciled.run.steps[target].id);
-        let again = match self.reconciled.limit(at, self.limits.attempt_limit) {
-            None if step.kind == StepKind::Review => self.command("begin", rework.unwrap_or(id), ""),
-            None | Some(_) => self.decision("redo", id),
-        };
-        let hints = [again, self.decision("accept", id)].into_iter().chain(self.abort()).collect();
+        let mut hints = self.ways_out(at);
+        if step.kind == StepKind::Review && self.reconciled.limit(at, self.limits.attempt_limit).is_none() {
+            // Its work may be done again without a decision.
+            hints.retain(|hint| *hint != self.decision("redo", id));
+            hints.insert(0, self.command("begin", rework.unwrap_or(id), ""));
+        }
         Refusal { kind: RefusalKind::Person, message, hints }
     }
 
@@ -204,6 +205,7 @@ impl TransitionCheck<'_> {
         }
         let limit = |failed: usize| Some((failed, self.reconciled.limit(failed, self.limits.attempt_limit)?));
         let Some((failed, limit)) = self.reconciled.limited_by(at).into_iter().find_map(limit) else { return Ok(()) };
+        let hints = self.ways_out(failed);
         let failed = &self.reconciled.run.steps[failed];
         let what = match limit {
             Limit::Rejected => "was rejected".to_owned(),
@@ -212,15 +214,6 @@ impl TransitionCheck<'_> {
             }
         };
         let message = format!("{} ({}) {what}: a person decides how to continue", failed.id, failed.title);
-        let mut hints = vec![self.decision("redo", &failed.id)];
-        match failed.kind {
-            StepKind::Review | StepKind::Gate => hints.push(self.decision("accept", &failed.id)),
-            StepKind::Work | StepKind::Container if self.reconciled.run.records.skip => {
-                hints.push(self.command("skip", &failed.id, " --reason TEXT"));
-            }
-            StepKind::Work | StepKind::Container => {}
-        }
-        hints.extend(self.abort());
         Err(Refusal { kind: RefusalKind::Person, message, hints })
     }
 
@@ -283,10 +276,9 @@ impl TransitionCheck<'_> {
         command::on_run("plan", &self.reconciled.run.id, "")
     }
 
-    /// Returns the command that aborts the run, if its format can record that.
-    fn abort(&self) -> Option<String> {
-        let run = self.reconciled.run;
-        run.records.abort.then(|| command::on_run("abort", &run.id, ""))
+    /// Returns the commands of what a person can decide about a step.
+    fn ways_out(&self, at: usize) -> Vec<String> {
+        self.reconciled.ways_out(at).into_iter().map(|(_, command)| command).collect()
     }
 
     /// Returns the command that lets a step be done again, if its format can record that; else the one that shows the plan.

@@ -144,7 +144,7 @@ impl TransitionCheck<'_> {
     /// Tells whether a step refuses the work below it without saying which step it sends the run back to.
     fn says_no_without_target(&self, at: usize) -> bool {
         let step = &self.reconciled.run.steps[at];
-        let is_no = step.review.as_ref().is_some_and(|review| !review.verdict.approves());
+        let is_no = step.says_no();
         step.returns_to.is_none() && (is_no || self.reconciled.is_refused_gate(at))
     }
 

@@ -25,7 +25,6 @@ use crate::model::ReviewVerdict;
 use crate::model::Run;
 use crate::model::RunStatus;
 use crate::model::Status;
-use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::plural;
@@ -127,25 +126,6 @@ fn admit_checked(check: &TransitionCheck<'_>, Change { at, kind }: Change) -> Re
 enum Admission {
     Admit(ChangeKind),
     Already(String),
-}
-
-/// Returns why a step may not be skipped; `None` if it may, or if it was skipped before.
-pub(super) fn skip_refusal(run: &Run, step: &Step, effective_status: EffectiveStatus) -> Option<String> {
-    let why = match (effective_status, step.kind) {
-        (EffectiveStatus::Skipped, _) => return None,
-        _ if !run.records.skip || !step.recorded => "its format has no word for a skipped step",
-        (EffectiveStatus::Done, _) => "it is done",
-        (EffectiveStatus::Unreadable, _) => "its state cannot be interpreted",
-        (_, StepKind::Gate) => "a gate is approved, never skipped",
-        (_, StepKind::Review) => "a review is never skipped; record its verdict",
-        (EffectiveStatus::Waiting, StepKind::Work | StepKind::Container) => "it waits for a person's approval",
-        // A container with a missing child can only be skipped as a whole.
-        (_, StepKind::Container) if !step.children.is_empty() && step.dangling.is_empty() => {
-            "its child steps are skipped one by one"
-        }
-        (_, StepKind::Work | StepKind::Container) => return None,
-    };
-    Some(why.to_owned())
 }
 
 /// Checks a change against a run and its evidence.
@@ -400,7 +380,7 @@ impl TransitionCheck<'_> {
                 false => Admission::Admit(ChangeKind::Skip { step: id, part: Some(part), by, reason }),
             });
         }
-        match skip_refusal(self.reconciled.run, step, effective_status) {
+        match self.reconciled.skip_refusal(at) {
             None if effective_status == EffectiveStatus::Skipped => {
                 Ok(Admission::Already(format!("{id} is skipped already")))
             }
