@@ -123,8 +123,20 @@ pub(super) fn problem_of_state(walker: &Walker, call: &Call, output: &Output) ->
     }
     let answer: Value = serde_json::from_str(&output.stdout).unwrap_or_default();
     let data = &answer["data"];
+    if let Some(problem) = problem_of_subject(walker, call, data) {
+        return Some(problem);
+    }
     let run = data["run"].as_str().map(str::to_owned);
     match call.verb.as_str() {
+        "override" => {
+            // It lets the step begin, be approved, or end.
+            let step = format!("{} --run {}", quoted(call.subject()?), quoted(&run?));
+            let (code, answer) = walker.json(&format!("piton begin {step}"));
+            let others = ["approve", "finish"].map(|verb| format!("piton {verb} {step}"));
+            let is_lifted = code == 0 || others.iter().any(|other| walker.json(other).0 == 0);
+            let why = answer["error"]["message"].as_str().unwrap_or_default();
+            (!is_lifted).then(|| format!("begin of the step exits {code} afterwards: {why}"))
+        }
         "begin" | "finish" | "skip" | "approve" | "accept" | "redo" => {
             let step = data["step"].as_str().map(str::to_owned).or_else(|| call.subject().map(str::to_owned))?;
             if call.option("--part").is_some() {
@@ -159,6 +171,21 @@ pub(super) fn problem_of_state(walker: &Walker, call: &Call, output: &Output) ->
         }
         _ => None,
     }
+}
+
+/// Compares the run and the step of an answer with those that the command names.
+fn problem_of_subject(walker: &Walker, call: &Call, data: &Value) -> Option<String> {
+    let is_about_step = call.option("--run").is_some() || call.verb == "context";
+    let step = if call.verb == "context" { call.option("--step") } else { call.subject().filter(|_| is_about_step) };
+    if let (Some(wanted), Some(found)) = (step, data["step"].as_str())
+        && wanted != found
+    {
+        return Some(format!("it is about step {found}"));
+    }
+    let run = call.option("--run").or_else(|| call.subject().filter(|_| !is_about_step || call.verb == "context"))?;
+    let found = data["run"].as_str().or_else(|| data["run"]["id"].as_str())?;
+    let is_id = walker.runs().iter().any(|known| known.id == run);
+    (is_id && run != found).then(|| format!("it is about run {found}"))
 }
 
 fn is_listed(walker: &Walker, run: &str) -> bool {
