@@ -178,10 +178,7 @@ impl TransitionCheck<'_> {
 
     pub(super) fn behind_gate(&self, what: &str, at: usize) -> Refusal {
         let gate = &self.reconciled.run.steps[at];
-        // It was done before the work below it was reopened.
-        let is_reopened = gate.status == Status::Completed;
-        let status = if is_reopened { "to be done again".to_owned() } else { gate.status.to_string() };
-        let message = format!("{what} comes after {} ({}), which is {status}", gate.id, gate.title);
+        let message = format!("{what} comes after {} ({}), which is {}", gate.id, gate.title, gate.status);
         let is_next = self.reconciled.is_ready(at) && self.reconciled.effective_status(at) != EffectiveStatus::Failed;
         let hint = match gate.kind {
             StepKind::Gate if is_next => self.command("approve", &gate.id, ""),
