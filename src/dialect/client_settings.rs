@@ -36,6 +36,44 @@ pub(crate) enum SettingsError {
     ResumeOutcome { command: String },
 }
 
+/// The rules that allow every verb of the program, and more.
+const WIDE_RULES: [&str; 5] = [BLANKET_RULE, "Bash(piton *)", "Bash", "Bash(*)", "Bash(:*)"];
+
+/// What a settings file says about the program and its hooks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ClientRights {
+    /// The rules that allow commands without a prompt.
+    pub(crate) allow: Vec<String>,
+    /// The rules that make the client ask.
+    pub(crate) ask: Vec<String>,
+    pub(crate) hooks_are_off: bool,
+    pub(crate) plugin_is_off: bool,
+}
+
+impl ClientRights {
+    /// Returns the first rule that allows every verb.
+    pub(crate) fn wide_rule(&self) -> Option<&str> {
+        self.allow.iter().map(String::as_str).find(|rule| WIDE_RULES.contains(rule))
+    }
+}
+
+/// Returns what the text of a settings file says; nothing if it is not plain JSON.
+pub(crate) fn rights(bytes: &[u8]) -> ClientRights {
+    let Ok(value) = super::json::parse_value(bytes) else { return ClientRights::default() };
+    let list = |pointer: &str| {
+        let rules = value.pointer(pointer).and_then(Value::as_array);
+        rules.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let plugins = value.get("enabledPlugins").and_then(Value::as_object);
+    ClientRights {
+        allow: list(ALLOW),
+        ask: list(ASK),
+        hooks_are_off: value.get("disableAllHooks").and_then(Value::as_bool) == Some(true),
+        plugin_is_off: plugins
+            .is_some_and(|plugins| plugins.iter().any(|(name, is_on)| name.starts_with("piton@") && *is_on == false)),
+    }
+}
+
 /// Returns the text with the setting made, unchanged if it is so already. An empty text is treated as an empty object.
 pub(crate) fn with(bytes: &[u8], setting: &Setting) -> Result<Vec<u8>, SettingsError> {
     let is_empty = bytes.iter().all(u8::is_ascii_whitespace);

@@ -16,6 +16,7 @@ mod yaml;
 
 pub(crate) use client_settings::Setting;
 pub(crate) use client_settings::with as with_setting;
+pub(crate) use client_settings::{ClientRights, rights as client_rights};
 pub(crate) use dotagent::custom::BUILT_IN;
 pub(crate) use dotagent::custom::check as check_definition;
 pub(crate) use dotagent::custom::looks_like_definition;

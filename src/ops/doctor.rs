@@ -1,6 +1,10 @@
 //! `doctor`: checks this installation and this project. Works without a project, without git and with a broken state.
 
 use super::Exit;
+use super::doctor_client;
+use super::doctor_client::good;
+use super::doctor_client::problem;
+use super::doctor_client::warning;
 use super::project_context::ProjectContext;
 use super::project_context::Request;
 use super::project_context::permission_fix;
@@ -11,11 +15,14 @@ use super::report::Report;
 use crate::model::FindingCode;
 use crate::model::Owner;
 use crate::store;
+use crate::store::Environment;
 
 /// Checks everything that can go wrong around a run.
 pub(crate) fn doctor(request: &Request) -> Report {
-    let mut checks = vec![program(), git()];
-    match ProjectContext::open(request) {
+    let project_context = ProjectContext::open(request);
+    let mut checks = doctor_client::checks(&Environment::read(), project_context.as_ref().ok());
+    checks.extend([program(), git()]);
+    match project_context {
         Ok(ctx) => project(&ctx, &mut checks),
         Err(error) => checks.push(problem("project", error.to_string(), "correct it, then run piton doctor again")),
     }
@@ -97,16 +104,4 @@ fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
             }
         }
     }
-}
-
-fn good(name: &str, detail: String) -> DoctorCheck {
-    DoctorCheck { name: name.to_owned(), result: "ok".to_owned(), detail, fix: None }
-}
-
-fn warning(name: &str, detail: String, fix: &str) -> DoctorCheck {
-    DoctorCheck { name: name.to_owned(), result: "warning".to_owned(), detail, fix: Some(fix.to_owned()) }
-}
-
-fn problem(name: &str, detail: String, fix: &str) -> DoctorCheck {
-    DoctorCheck { name: name.to_owned(), result: "problem".to_owned(), detail, fix: Some(fix.to_owned()) }
 }

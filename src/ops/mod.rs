@@ -22,6 +22,7 @@ mod context;
 mod decide;
 mod demo;
 mod doctor;
+mod doctor_client;
 mod draft;
 mod error;
 mod exit;

@@ -12,6 +12,8 @@ pub(crate) struct Environment {
     pub(crate) session: Option<String>,
     /// Whether Claude Code started this process.
     pub(crate) is_agent: bool,
+    /// Version of the Claude Code that started this process, if it says so.
+    pub(crate) client_version: Option<String>,
     /// `PITON_MODE`; also an override of `mode` in the configuration.
     pub(crate) mode: Option<String>,
     /// `PITON_NOW`, for tests and demonstrations.
@@ -35,6 +37,7 @@ impl Default for Environment {
         Self {
             session: None,
             is_agent: false,
+            client_version: None,
             mode: None,
             now: None,
             state_home: None,
@@ -68,6 +71,11 @@ impl Environment {
                     environment.is_agent = true;
                 }
                 "CLAUDECODE" => environment.is_agent = true,
+                // `claude-code_2-1-330_agent`.
+                "AI_AGENT" => {
+                    let version = value.strip_prefix("claude-code_").and_then(|rest| rest.split('_').next());
+                    environment.client_version = version.map(|version| version.replace('-', "."));
+                }
                 // The output format is read separately, before anything else.
                 "PITON_FORMAT" => {}
                 "PITON_NOW" => environment.now = Some(value),

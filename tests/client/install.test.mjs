@@ -69,6 +69,7 @@ onStage('both manifests are valid, strictly', (stage) => {
   for (const target of [tree, path.join(tree, '.claude-plugin/plugin.json')]) {
     const done = stage.claude('plugin', 'validate', '--strict', target);
     assert.equal(done.code, 0, done.out + done.err);
+    assert.doesNotMatch(done.out + done.err, /warning|_MISSING/i);
   }
 });
 

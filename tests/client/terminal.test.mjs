@@ -78,9 +78,10 @@ test('before set-up a person is told once, in a terminal', { timeout: 120_000, s
   const service = await model(() => say('a word'));
   for (const told of [true, false]) {
     const terminal = new Terminal(stage, service);
+    await terminal.shows(/for shortcuts|shift\+tab to cycle/);
     terminal.type('hello');
-    await terminal.shows(/hello/);
-    terminal.press('Enter');
+    await terminal.shows(/❯\s*hello/);
+    await terminal.answers(/❯\s*hello\s*\n─/, 'Enter');
     await terminal.shows(/a word/);
     assert.equal(/Piton needs its program: \/piton:setup/.test(terminal.screen()), told, terminal.screen());
     if (told) context.diagnostic(`the screen:\n${terminal.screen().trimEnd()}`);
