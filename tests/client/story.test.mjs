@@ -97,6 +97,19 @@ test('independent steps: two agents in one message, and both ends are recorded',
   assert.ok(completed.includes('api') && completed.includes('ui'), completed.join());
 });
 
+test('an answer that is a question is not shown as a failure', { timeout: 120_000 }, async (context) => {
+  const stage = new Stage('story').load().example('nine-step').example('ccw');
+  context.after(() => stage.close());
+  const plays = ['piton plan --exit-zero', 'piton status --exit-zero', 'piton plan'];
+  const service = await model((turn) => (plays[turn.number] ? bash(plays[turn.number]) : say('done')));
+  context.after(() => service.close());
+  const done = await stage.session(service, '/workflow-resume').ended;
+  const blocks = done.lines.flatMap((line) => (Array.isArray(line.message?.content) ? line.message.content : []));
+  const results = blocks.filter((block) => block.type === 'tool_result');
+  assert.deepEqual(results.map((block) => Boolean(block.is_error)), [false, false, true]);
+  saw(service.turns[1].last, /"code":"ambiguous"/, /piton plan WFS-user-auth/);
+});
+
 test('workflow-exec: its loop is in a file that the client lets it read', { timeout: 120_000 }, async (context) => {
   const stage = new Stage('story').load();
   context.after(() => stage.close());
