@@ -8,6 +8,7 @@ import test from 'node:test';
 import { bash, fails, hangs, model, saw, say, textOf, use } from './server.mjs';
 import { Stage } from './stage.mjs';
 
+const isNewest = process.env.PITON_CLIENT_LOCK.endsWith('newest/package.json');
 const STATE = '.worktree/user-auth/.workflow-state.json';
 
 /** Gives a test a project with the interrupted run of the nine-step example and a model that plays a script. */
@@ -94,6 +95,21 @@ scene('the second of two sessions is refused', async (stage, plays) => {
   await ended;
 });
 
+scene('a fork is told about the run of the session that it comes from', async (stage, plays) => {
+  const first = await plays((turn) => (turn.number === 0 ? bash('piton begin 2:3') : say('a word')));
+  const begun = await stage.session(first, '/workflow-resume').ended;
+  assert.equal(begun.code, 0, begun.err);
+  const second = await plays((turn) => (turn.number === 0 ? bash('piton plan') : say('done')));
+  const more = ['--continue', '--fork-session', '--allowedTools', 'Bash(piton plan:*)'];
+  const forked = await stage.session(second, 'go on', { more }).ended;
+  assert.equal(forked.code, 0, forked.err);
+  const notice = forked.lines.find((line) => line.hook_event === 'SessionStart' && line.stdout);
+  assert.match(notice.hook_name, isNewest ? /fork$/ : /resume$/);
+  assert.notEqual(forked.result.session_id, begun.result.session_id);
+  saw(second.turns[0].said, /- user-auth \(nine-step\): 13 of 20 steps done, next Phase 2: (retry|return) 2:3/, /cut off by: session ended/);
+  saw(second.turns[1].last, /"verdict":"resume"/);
+});
+
 scene('a subagent that never comes back is named', async (stage, plays) => {
   const agent = use('Agent', { description: 'step 2:3', prompt: 'AGENT OF THE STEP', subagent_type: 'general-purpose' });
   const { child, ended, service } = await inTheMiddle(stage, plays, agent);
@@ -124,6 +140,8 @@ scene('after a compaction the context of the step comes back', async (stage, pla
   const after = answers.map((line) => JSON.parse(line.stdout).hookSpecificOutput.additionalContext).join('\n');
   saw(after, /The conversation was compacted while a run recorded by piton was open/);
   saw(after, /the password check is not constant-time/);
+  const hooks = second.lines.filter((line) => line.hook_event).map((line) => line.hook_event);
+  assert.ok(hooks.includes('SessionStart') && !hooks.includes('PreCompact'), hooks.join());
   const logs = path.join(stage.project, '.piton/sessions');
   const [log] = fs.readdirSync(logs);
   assert.match(fs.readFileSync(path.join(logs, log), 'utf8'), /"event":"start","source":"compact"/);

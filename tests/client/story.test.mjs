@@ -30,14 +30,14 @@ for (const { example, ...story } of STORIES) {
     const main = [];
     const service = await model((turn) => {
       if (textOf(turn.messages[0]).includes('AGENT OF THE STEP')) {
-        handed.push(textOf(turn.messages[0]));
+        handed.push(turn.said);
         return say('the agent wrote it');
       }
       main.push(turn);
       const plays = [
         () => bash('piton plan --exit-zero'),
         () => bash(`piton begin ${step} --agent ${first.agent}`),
-        () => agentFor(step, JSON.parse(turn.last).data.brief),
+        () => agentFor(step, JSON.parse(turn.last).data),
         () => bash(`piton finish ${step} --summary written ${story.flags ?? ''}`.trim()),
         () => bash('piton plan --exit-zero'),
       ];
@@ -63,9 +63,9 @@ for (const { example, ...story } of STORIES) {
   });
 }
 
-/** Starts an agent as the skill says: in the foreground, with the brief as its prompt. */
-function agentFor(step, brief) {
-  const prompt = `AGENT OF THE STEP\n${JSON.stringify(brief)}`;
+/** Starts an agent as the skill says: in the foreground, with the prompt that `begin` answered, or the brief itself. */
+function agentFor(step, { brief_file, brief }) {
+  const prompt = `AGENT OF THE STEP\n${brief_file?.prompt ?? JSON.stringify(brief)}`;
   return use('Agent', { description: `step ${step}`, prompt, subagent_type: 'general-purpose', run_in_background: false });
 }
 
@@ -73,16 +73,20 @@ test('independent steps: two agents in one message, and both ends are recorded',
   const stage = new Stage('story').load().example('own-workflow');
   context.after(() => stage.close());
   const main = [];
-  const briefs = [];
+  const begun = [];
+  const handed = [];
   const service = await model((turn) => {
-    if (textOf(turn.messages[0]).includes('AGENT OF THE STEP')) return say('the agent wrote it');
+    if (textOf(turn.messages[0]).includes('AGENT OF THE STEP')) {
+      handed.push(turn);
+      return say('the agent wrote it');
+    }
     main.push(turn);
-    if (/"brief":/.test(turn.last)) briefs.push(JSON.parse(turn.last).data.brief);
+    if (/"change":"begin"/.test(turn.last)) begun.push(JSON.parse(turn.last).data);
     const plays = [
       () => bash('piton plan --exit-zero'),
       () => bash('piton begin api --agent coder'),
       () => bash('piton begin ui --agent coder'),
-      () => briefs.map((brief) => agentFor(brief.step, brief)),
+      () => begun.map((data) => agentFor(data.step, data)),
       () => bash('piton finish api --summary written'),
       () => bash('piton finish ui --summary drawn'),
     ];
@@ -92,7 +96,12 @@ test('independent steps: two agents in one message, and both ends are recorded',
   const done = await stage.session(service, '/workflow-resume').ended;
   assert.equal(done.code, 0, done.err);
   assert.deepEqual(done.result.permission_denials, []);
-  assert.deepEqual(briefs.map((brief) => brief.step), ['api', 'ui']);
+  assert.deepEqual(begun.map((data) => data.step), ['api', 'ui']);
+  // Either could be for either step: the hook says nothing, and the prompt names the file.
+  for (const { step, brief_file } of begun) {
+    const prompt = handed.find((turn) => turn.said.includes(`Do step ${step} of the run`));
+    assert.ok(prompt.said.includes(brief_file.path) && !prompt.said.includes('If it is what you were started for'));
+  }
   const { completed } = stage.piton('plan', '--steps').json.data.steps;
   assert.ok(completed.includes('api') && completed.includes('ui'), completed.join());
 });
@@ -122,7 +131,7 @@ test('workflow-exec: its loop is in a file that the client lets it read', { time
       () => bash('piton list --exit-zero'),
       () => bash('piton start nine-step --feature orders --description "Order by phone"'),
       () => bash('piton begin 1:1 --agent project-planner'),
-      () => agentFor('1:1', JSON.parse(turn.last).data.brief),
+      () => agentFor('1:1', JSON.parse(turn.last).data),
       () => bash('piton finish 1:1 --summary planned'),
     ];
     return plays[main.length - 1]?.() ?? say('done');
