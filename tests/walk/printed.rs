@@ -123,6 +123,7 @@ fn in_value(place: &str, value: &Value, add: &mut impl FnMut(&str, &str, &str, F
     }
 }
 
+/// Finds the commands in one line. What stands in `Bash(...)` is a rule of the client.
 fn in_text(place: &str, text: &str, add: &mut impl FnMut(&str, &str, &str, Form)) {
     let text = text.strip_prefix("→ ").unwrap_or(text);
     if is_command(text) && !text.contains('`') {
@@ -141,7 +142,8 @@ fn in_text(place: &str, text: &str, add: &mut impl FnMut(&str, &str, &str, Form)
         }
         for (start, _) in part.match_indices("piton ") {
             let is_word = part[..start].chars().next_back().is_none_or(|c| c == ' ' || c == '(');
-            if is_word && is_command(&part[start..]) {
+            let is_rule = part[..start].ends_with("Bash(");
+            if is_word && !is_rule && is_command(&part[start..]) {
                 add(until_prose(&part[start..]), place, text, Form::Bare);
             }
         }
