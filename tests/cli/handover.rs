@@ -266,3 +266,14 @@ fn a_lost_rework_of_a_session_is_done_again() {
     assert_eq!(sandbox.read(&todo), done);
     assert!(sandbox.read(&summary).contains("tokens are issued"), "a summary is not replaced");
 }
+
+/// N-D9: a gate that is not reached yet cannot be approved, so `begin` does not say so.
+#[test]
+fn a_gate_behind_open_work_names_that_work() {
+    let sandbox = Sandbox::with_git();
+    piton(&sandbox, &["start", "nine-step", "--feature", "demo", "--phases", "2"]).expect_code(0);
+    let approve = piton(&sandbox, &["approve", "1:2.5"]);
+    let begin = piton(&sandbox, &["begin", "1:2.5"]).expect_code(approve.code);
+    assert_eq!(begin.at("/error"), approve.at("/error"));
+    assert!(begin.at("/error/message").as_str().unwrap().contains("comes after 1:2"), "{begin}");
+}

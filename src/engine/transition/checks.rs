@@ -38,6 +38,8 @@ impl TransitionCheck<'_> {
                 Err(refuse(RefusalKind::No, message, [self.plan()]))
             }
             StepKind::Gate => {
+                // Where it cannot be approved either, that is why it cannot begin.
+                self.approve(id.clone(), None, None)?;
                 let message = format!("{id} ({}) is a gate: a person approves it", step.title);
                 Err(refuse(RefusalKind::Person, message, [self.command("approve", id, "")]))
             }

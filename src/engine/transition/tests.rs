@@ -177,7 +177,9 @@ fn what_may_begin() {
     }
     for limits in [FREE, FORCE] {
         let mut gate = [PERSON; 14];
-        gate[..2].fill(NO);
+        // Where it cannot be approved either.
+        gate[..4].fill(NO);
+        gate[13] = NO;
         column(StepKind::Gate, || begin("S"), limits, gate);
         column(StepKind::Container, || begin("S"), limits, [NO; 14]);
     }
