@@ -124,7 +124,7 @@ impl Scratch {
         let file = self.top().join(format!("{session}-{source}.json"));
         let cwd = project.display();
         let text = format!(
-            r#"{{"session_id":"{session}","cwd":"{cwd}","source":"{source}","agent_id":"a","agent_type":"developer","prompt":"go on"}}"#
+            r#"{{"session_id":"{session}","cwd":"{cwd}","source":"{source}","agent_id":"a","agent_type":"developer","prompt":"go on","last_assistant_message":"STATUS: DONE\nSUMMARY: x","permission_mode":"default","tool_name":"Bash","tool_input":{{"command":"piton plan run-7"}}}}"#
         );
         put(&file, text.as_bytes());
         file

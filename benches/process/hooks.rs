@@ -42,6 +42,7 @@ pub(crate) fn measure(scratch: &Scratch, tools: &Tools, report: &mut Report) {
     let agent_ends = hook(&["hook", "subagent-stop"], "known");
     let compacted = scratch.event(tree, "known", "compact");
     let compaction = hook(&["hook", "session-start"], "known");
+    let asks = hook(&["hook", "permission-request"], "known");
     let line = hook(&["statusline"], "known");
     let budget = Budget::ms(Line::Hooks, 10.0);
     let contenders = vec![
@@ -53,6 +54,7 @@ pub(crate) fn measure(scratch: &Scratch, tools: &Tools, report: &mut Report) {
         Contender::piton("hook: a subagent starts", &agent).reads(&known).may_take(budget),
         Contender::piton("hook: a subagent ends", &agent_ends).reads(&known).may_take(budget),
         Contender::piton("hook: a compaction", &compaction).reads(&compacted).may_take(budget),
+        Contender::piton("hook: the client would ask", &asks).reads(&known).may_take(budget),
         Contender::piton("statusline, session that drives a run", &line).reads(&known),
     ];
     report.group("Hooks, 20 runs in the project", &contest::hold(30, contenders));
