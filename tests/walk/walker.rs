@@ -94,10 +94,25 @@ impl Walker {
     pub(super) fn make(&mut self, command: &str) -> Answer {
         self.minute += PACE;
         let output = self.shell(command);
+        self.keep_time();
         self.history.push(format!("{command} [{}]", output.code));
         let answer = Answer { call: command.to_owned(), code: output.code, stdout: output.stdout };
         self.last = Some(answer.clone());
         answer
+    }
+
+    /// Gives the files that a call wrote the time of the walk: a summary from the future would prove a later attempt.
+    fn keep_time(&self) {
+        let now = self.unix_seconds();
+        let walk = std::time::UNIX_EPOCH + std::time::Duration::from_secs(now);
+        for path in self.sandbox.tree().without(".git").without(".piton").without_folders().paths() {
+            let file = self.sandbox.root().join(&path);
+            let is_later = std::fs::symlink_metadata(&file)
+                .is_ok_and(|found| found.is_file() && found.modified().is_ok_and(|modified| modified > walk));
+            if is_later {
+                self.sandbox.modified(&path, now);
+            }
+        }
     }
 
     /// Returns the runs, those that are over last.
