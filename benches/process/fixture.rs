@@ -21,10 +21,12 @@ pub(crate) struct Project {
     state_files: Vec<PathBuf>,
     /// How many of them `finish` writes.
     written: usize,
+    /// What `finish` writes beside them: a backup, a summary.
+    beside: PathBuf,
 }
 
-/// The content of state files as it was.
-pub(crate) struct State(Vec<(PathBuf, Vec<u8>)>);
+/// The content of state files as it was, and what has to be gone.
+pub(crate) struct State(Vec<(PathBuf, Vec<u8>)>, PathBuf);
 
 /// The steps of a phase of a nine-step run.
 const PHASE: [&str; 10] = ["1", "2", "2.5", "3", "4", "5", "6", "7", "8", "9"];
@@ -50,7 +52,7 @@ impl Scratch {
         let project = self.project(name);
         let state = project.join(".worktree/bench/.workflow-state.json");
         put(&state, nine_step_state("bench", phases, executions).as_bytes());
-        Project { project, state_files: vec![state], written: 1 }
+        Project { beside: backup_of(&state), project, state_files: vec![state], written: 1 }
     }
 
     /// Makes the same in git, with a real worktree.
@@ -68,7 +70,7 @@ impl Scratch {
         git(&["worktree", "add", "--quiet", "-b", "feature/bench", ".worktree/bench"]);
         let state = project.join(".worktree/bench/.workflow-state.json");
         put(&state, nine_step_state("bench", phases, 0).as_bytes());
-        Project { project, state_files: vec![state], written: 1 }
+        Project { beside: backup_of(&state), project, state_files: vec![state], written: 1 }
     }
 
     /// Makes a session of Claude-Code-Workflow of which the first half of the tasks is done.
@@ -77,7 +79,9 @@ impl Scratch {
         let mut state_files = ccw_session(&project, "WFS-bench", tasks);
         let next = state_files.iter().position(|file| file.ends_with(task_file(tasks / 2 + 1))).unwrap();
         state_files.swap(2, next);
-        Project { project, state_files, written: 3 }
+        let summary = format!(".summaries/IMPL-{:03}-summary.md", tasks / 2 + 1);
+        let beside = state_files[0].parent().unwrap().join(summary);
+        Project { beside, project, state_files, written: 3 }
     }
 
     /// Makes a large tree with many small runs of both kinds.
@@ -151,14 +155,15 @@ impl Project {
     pub(crate) fn copies(&self) -> Vec<PathBuf> {
         let copy = |file: &PathBuf| {
             let to = self.project.join("floor").join(file.file_name().unwrap());
-            put(&to, &fs::read(file).unwrap());
+            put(&to, &fs::read(file).or_else(|_| fs::read(&self.state_files[0])).unwrap());
             to
         };
-        self.state_files[..self.written].iter().map(copy).collect()
+        std::iter::once(&self.beside).chain(&self.state_files[..self.written]).map(copy).collect()
     }
 
     pub(crate) fn state(&self) -> State {
-        State(self.state_files[..self.written].iter().map(|file| (file.clone(), fs::read(file).unwrap())).collect())
+        let files = self.state_files[..self.written].iter().map(|file| (file.clone(), fs::read(file).unwrap()));
+        State(files.collect(), self.beside.clone())
     }
 }
 
@@ -173,7 +178,13 @@ impl State {
             let mut written = fs::File::create(file).unwrap();
             written.write_all(bytes).and_then(|()| written.sync_all()).unwrap();
         }
+        let _ = fs::remove_file(&self.1);
     }
+}
+
+fn backup_of(state: &Path) -> PathBuf {
+    let name = format!("{}.backup", state.file_name().unwrap().to_string_lossy());
+    state.with_file_name(name)
 }
 
 fn put(path: &Path, bytes: &[u8]) {

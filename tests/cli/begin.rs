@@ -50,6 +50,7 @@ fn without_a_step_it_begins_the_next_one_and_hands_over_its_brief() {
     assert!(text.stdout.contains("Say what is to be done"), "{text}");
 }
 
+/// N-D4, C-1, C-8.
 #[test]
 fn beginning_twice_is_one_attempt_and_the_brief_stays_what_it_was() {
     let sandbox = started();
@@ -129,6 +130,7 @@ fn driven_by(sandbox: &Sandbox, driver: &str) {
     sandbox.file(".piton/reports.jsonl", &format!("{before}\"driver\":{driver}{rest}"));
 }
 
+/// A-D10.
 #[test]
 fn a_living_driver_keeps_others_out_and_an_unknown_one_asks() {
     let sandbox = started();

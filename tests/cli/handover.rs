@@ -277,3 +277,23 @@ fn a_gate_behind_open_work_names_that_work() {
     assert_eq!(begin.at("/error"), approve.at("/error"));
     assert!(begin.at("/error/message").as_str().unwrap().contains("comes after 1:2"), "{begin}");
 }
+
+/// A-D13: at the attempt limit of a dotagent task, each command that is recommended is taken.
+#[test]
+fn the_ways_out_of_the_limit_of_a_task_work() {
+    let sandbox = Sandbox::with_git();
+    crate::support::Tree::of(&crate::support::repository().join("examples/dotagent")).write_to(&sandbox.root());
+    let piton = |arguments: &[&str]| sandbox.piton(arguments.iter().copied()).run();
+    for _ in 0..3 {
+        piton(&["begin", "task-002", "--take-over"]);
+        piton(&["finish", "task-002", "--status", "failed", "--error", "no key"]);
+    }
+    let plan = piton(&["plan"]).expect_code(9);
+    let options = plan.at("/data/question/options");
+    let ids: Vec<&str> = options.as_array().unwrap().iter().map(|option| option["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["redo", "abort"], "the phases of dotagent have no word for a skipped task: {plan}");
+    let refused = piton(&["begin", "task-002"]).expect_code(9);
+    assert_eq!(refused.at("/error/hints/0"), options[0]["command"]);
+    piton(&["redo", "task-002", "--by", "Bia", "--note", "the key is there now"]).expect_code(0);
+    piton(&["begin", "task-002"]).expect_code(0);
+}

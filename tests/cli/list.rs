@@ -119,6 +119,7 @@ fn a_wrong_setting_names_its_line_and_the_nearest_key() {
     sandbox.bytes("piton.toml", b"mode = \"\xff\"\n").piton(["list"]).run().expect_code(4);
 }
 
+/// N-D19.
 #[test]
 fn a_run_on_the_wrong_branch_has_the_verdict_of_its_plan() {
     let sandbox = Sandbox::with_git();

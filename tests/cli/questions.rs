@@ -79,6 +79,7 @@ fn commands(output: &Output) -> Vec<(String, bool)> {
     options.iter().map(|option| (text(option), option["person"] == true)).collect()
 }
 
+/// A-D15.
 #[test]
 fn a_gate_is_approved_at_a_terminal_with_a_name() {
     let sandbox = at_the_gate();

@@ -31,6 +31,7 @@ fn finish<'a>(sandbox: &'a Sandbox, step: &'a str, said: &[&'a str]) -> Output {
     piton(sandbox, &[&["finish", step], said].concat())
 }
 
+/// N-D5, A-D3, C-5.
 #[test]
 fn a_report_reaches_the_brief_the_status_the_plan_and_the_history() {
     let sandbox = started();
@@ -167,6 +168,7 @@ fn a_commit_is_the_one_that_git_knows() {
     assert_eq!(refused.code, 2, "without a repository only an id is taken: {refused}");
 }
 
+/// N-D18.
 #[test]
 fn a_verdict_is_taken_as_json_in_the_words_of_the_flag() {
     let sandbox = started();

@@ -64,6 +64,7 @@ fn twins() -> Sandbox {
     sandbox
 }
 
+/// N-D20.
 #[test]
 fn several_runs_are_listed_with_the_command_that_was_typed() {
     for (typed, printed) in [
@@ -157,6 +158,7 @@ fn numbers_and_paths_with_blanks_and_quotes_are_quoted() {
     assert_eq!(output.at("/data/run/worktree"), ".worktree/it's two");
 }
 
+/// N-D21.
 #[test]
 fn a_folder_and_a_branch_are_names_of_a_run() {
     let sandbox = twins();
