@@ -104,7 +104,7 @@ impl Walker {
     /// Gives the files that a call wrote the time of the walk: a summary from the future would prove a later attempt.
     fn keep_time(&self) {
         let now = self.unix_seconds();
-        let walk = std::time::UNIX_EPOCH + std::time::Duration::from_secs(now);
+        let walk = std::time::UNIX_EPOCH + Duration::from_secs(now);
         for path in self.sandbox.tree().without(".git").without(".piton").without_folders().paths() {
             let file = self.sandbox.root().join(&path);
             let is_later = std::fs::symlink_metadata(&file)
