@@ -78,20 +78,23 @@ pub(crate) fn begin(ctx: &ProjectContext, request: ChangeRequest, wanted: BriefR
     let ChangeKind::Begin { step, part, .. } = &kind else { return Err(not_a_begin()) };
     let (step, part) = (step.clone(), part.clone());
     let change = locked.stamped(kind);
+    let refusal = planned.as_ref().and_then(|planned| planned.refusal_of(&step));
+    let cut_off = planned.as_ref().and_then(|planned| resume::cut_off(run, planned, limits.rebegin));
+    let handed = planned.as_ref().zip(next.as_ref());
+    let brief_of = |(planned, next)| context::assemble(&locked.opened, run, planned, next, wanted.budget);
+    let mut brief = handed.map(brief_of);
+    // The plan of a large run is not kept while its edits are computed.
+    let planned = planned.filter(|_| cut_off.is_some());
     let mut draft = locked.opened.draft(&evidence, change.clone(), limits)?;
     let mut resumed = None;
-    let mut brief = None;
-    if let Some(planned) = &planned {
-        let is_new = matches!(draft, ChangeDraft::Checkpoint(_));
-        if let Some(refusal) = planned.refusal_of(&step).filter(|_| is_new) {
+    if matches!(draft, ChangeDraft::Checkpoint(_)) {
+        if let Some(refusal) = refusal {
             return Err(OpError::Refused(refusal));
         }
-        brief = next.as_ref().map(|next| context::assemble(&locked.opened, run, planned, next, wanted.budget));
-        if is_new {
-            resumed = draft_resumed(&locked, planned, change, limits, &evidence)?;
+        if let Some(cut_off) = cut_off {
+            resumed = draft_resumed(&locked, cut_off, change, limits, &evidence)?;
         }
     }
-    // The plan of a large run is not kept while its files are written.
     let planned = planned.filter(|_| resumed.is_some());
     draft = resumed.unwrap_or(draft);
     let mut written = locked.write("begin", Some(step.clone()), draft, next.as_ref())?;
@@ -167,15 +170,14 @@ fn unwritten(error: &StoreError) -> Finding {
     Finding::new(FindingCode::RecordUnwritten, message).fix("piton doctor")
 }
 
-/// Drafts a begin that first records the interruption before it, as a resume does, in one checkpoint. `None` if there was none.
+/// Drafts a begin that first records the interruption before it with a resume, in one checkpoint. `None` if that cannot be recorded.
 fn draft_resumed(
     locked: &LockedRun<'_>,
-    planned: &Planned,
+    resume: ChangeKind,
     begin: Change,
     limits: ChangeLimits,
     evidence: &Evidence,
 ) -> Result<Option<ChangeDraft>, OpError> {
-    let Some(resume) = resume::cut_off(locked.opened.run()?, planned, limits.rebegin) else { return Ok(None) };
     let ChangeDraft::Checkpoint(first) = locked.opened.draft(evidence, locked.stamped(resume), limits)? else {
         return Ok(None);
     };

@@ -367,7 +367,9 @@ impl Page {
                 self.text.end().bold(head).end();
             }
             for item in items {
-                self.text.line(format!("  {}", item.replace('\n', "\n      ")));
+                for (at, line) in item.lines().enumerate() {
+                    self.text.line(format!("{}{line}", if at == 0 { "  " } else { "      " }));
+                }
             }
         }
     }
