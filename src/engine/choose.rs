@@ -516,7 +516,7 @@ impl Chooser<'_> {
     fn unresolved_review_note(&self, at: usize, reviews: &BTreeMap<usize, usize>) -> String {
         let sent_back = reviews.get(&at).map(|review| &self.reconciled.run.steps[*review]);
         sent_back.map_or_else(String::new, |review| {
-            format!("; it was sent back by {} ({}), whose findings are still open", review.id, review.title)
+            format!("; it was sent back by {}, whose findings are still open", review.id.with_title(&review.title))
         })
     }
 

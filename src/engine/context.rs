@@ -141,10 +141,7 @@ fn next_action(next: &Next, found: Option<&Step>) -> String {
         Action::Merge => "After a person agrees, merge:",
         Action::Archive => "Close the run:",
     };
-    let title = match next.title.as_str() {
-        title if title == next.step.as_str() => String::new(),
-        title => format!(" ({})", safe_line(title, TITLE_CHARS)),
-    };
+    let step = next.step.with_title(&safe_line(&next.title, TITLE_CHARS));
     // An id that begins the sentence stays as it is written.
     let mut reason = next.reason.trim_end_matches('.').to_owned();
     if reason.starts_with("it ") || reason.starts_with("all ") || reason.starts_with("approved ") {
@@ -154,7 +151,7 @@ fn next_action(next: &Next, found: Option<&Step>) -> String {
         Some(StepKind::Review) => " Check that the open findings are fixed.",
         Some(StepKind::Work | StepKind::Gate | StepKind::Container) | None => "",
     };
-    safe_line(&format!("{what} {}{title}. {reason}.{check}", next.step), SENTENCE_CHARS)
+    safe_line(&format!("{what} {step}. {reason}.{check}"), SENTENCE_CHARS)
 }
 
 /// Returns the findings to address: those of reviews that sent the run back to this step and have not passed since, then those of
@@ -224,9 +221,10 @@ fn done(
             && !decisions.iter().any(|decision| decision.step.as_ref() == Some(&other.id))
     };
     let before = step.into_iter().flat_map(|step| &step.depends_on).filter_map(|id| graph.position(id));
-    let what = |step: &Step| match &step.commit {
-        Some(commit) => format!("{}: {} (commit {commit})", step.id, step.title),
-        None => format!("{}: {}", step.id, step.title),
+    let what = |step: &Step| {
+        let commit = step.commit.as_ref().map_or_else(String::new, |commit| format!(" (commit {commit})"));
+        let title = if step.id.matches(&step.title) { String::new() } else { format!(": {}", step.title) };
+        format!("{}{title}{commit}", step.id)
     };
     // Their summaries are in the reading list.
     let silent = before.map(|at| &run.steps[at]).filter(is_silent);

@@ -89,7 +89,7 @@ impl Chooser<'_> {
                     ),
                 ),
             };
-            let message = format!("{} ({}) {what}", step.id, step.title);
+            let message = format!("{} {what}", step.id.with_title(&step.title));
             chosen.findings.push(self.overridable(code, message, at));
         }
     }

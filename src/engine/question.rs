@@ -130,7 +130,7 @@ impl QuestionInput<'_> {
         if self.reconciled.run.records.pause {
             options.push(QuestionOption::new("pause", "pause the run", command::on_run("pause", self.run(), "")));
         }
-        Some(ask(format!("Approve {} ({})?", gate.step, gate.title), options))
+        Some(ask(format!("Approve {}?", gate.step.with_title(&gate.title)), options))
     }
 
     /// Asks whether the finished work is merged. Git commands are printed, never run.

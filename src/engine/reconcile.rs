@@ -215,7 +215,7 @@ impl Reconciler<'_> {
         }
         if self.step.proof.is_commit && self.step.commit.is_none() && self.ended_in_git() {
             let fix = format!("`{} --commit HEAD`", command::on_step("finish", &self.step.id, &self.run.id, ""));
-            let message = format!("{} ({}) was finished without a commit", self.step.id, self.step.title);
+            let message = format!("{} was finished without a commit", self.step.id.with_title(&self.step.title));
             self.note(FindingCode::CommitMissing, message, format!("name it: {fix}"));
         }
         if let Some(commit) = &self.step.commit

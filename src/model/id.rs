@@ -79,6 +79,11 @@ impl StepId {
         &self.0
     }
 
+    /// Returns the id with the title of its step; the id alone where the title says the same.
+    pub(crate) fn with_title(&self, title: &str) -> String {
+        if self.matches(title) || title.is_empty() { self.0.clone() } else { format!("{self} ({title})") }
+    }
+
     /// Compares ignoring case (docs/formats/ccw.md#task-ids).
     pub(crate) fn matches(&self, text: &str) -> bool {
         self.0.eq_ignore_ascii_case(text) || self.0.to_lowercase() == text.to_lowercase()

@@ -127,6 +127,7 @@ pub(crate) fn begin(ctx: &ProjectContext, request: ChangeRequest, wanted: BriefR
         change: change.to_owned(),
         step,
         recorded,
+        is_setback: false,
         message,
         revision,
         files,

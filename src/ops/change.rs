@@ -145,6 +145,8 @@ pub(crate) struct Written {
     pub(crate) step: Option<StepId>,
     /// Whether it is about a part of the step.
     pub(crate) is_of_part: bool,
+    /// Whether a step failed or was refused.
+    pub(crate) is_setback: bool,
     /// The message if the state had the change already.
     pub(crate) already: Option<String>,
     pub(crate) message: String,
@@ -161,6 +163,7 @@ impl Written {
             change,
             step,
             is_of_part: false,
+            is_setback: false,
             already: None,
             message: String::new(),
             edits: Vec::new(),
@@ -338,6 +341,7 @@ impl<'a> LockedRun<'a> {
         written.findings.extend(self.record(run, &change));
         written.message = message(&change.kind);
         written.is_of_part = change.kind.is_of_part();
+        written.is_setback = matches!(&change.kind, ChangeKind::Finish(outcome) if outcome.status == Status::Failed);
         written.edits = edits;
         Ok(written)
     }
@@ -507,7 +511,9 @@ fn message(kind: &ChangeKind) -> String {
         ChangeKind::Finish(outcome) if outcome.accepts => format!("{} is accepted by a person", outcome.step),
         ChangeKind::Finish(outcome) if outcome.amends => format!("the record of {} is completed", outcome.step),
         ChangeKind::Finish(outcome) => match outcome.verdict {
-            Some(verdict) => format!("{} is {} ({verdict})", outcome.step, outcome.status),
+            Some(verdict) if verdict.approves() => format!("{} is {} ({verdict})", outcome.step, outcome.status),
+            Some(verdict) => format!("{} is {verdict}", outcome.step),
+            None if outcome.status == Status::Failed => format!("{}{} failed", of(&outcome.part), outcome.step),
             None => format!("{}{} is {}", of(&outcome.part), outcome.step, outcome.status),
         },
         ChangeKind::Approve { step, .. } => format!("{step} is approved"),
@@ -527,6 +533,7 @@ pub(super) fn report(ctx: &ProjectContext, opened: &OpenedRun, written: Written)
     let revision = opened.revision();
     let next = written.next_of_parts(opened).or_else(|| next_command(ctx, opened, &revision, written.change));
     let body = Body::Checkpoint(Box::new(CheckpointReport {
+        is_setback: written.is_setback,
         files: written.files(),
         run: crate::model::RunId::new(&written.run),
         change: written.change.to_owned(),

@@ -204,7 +204,7 @@ fn aliases(ctx: &ProjectContext, location: &RunLocation, run: &Run, evidence: &E
 
 fn position(group: Option<&str>, next: &Next) -> String {
     let group = group.map_or_else(String::new, |group| format!("{group}: "));
-    format!("{group}{} {} ({})", next.action.as_str(), next.step, next.title)
+    format!("{group}{} {}", next.action.as_str(), next.step.with_title(&next.title))
 }
 
 fn unreadable(findings: &[Finding]) -> String {

@@ -189,6 +189,10 @@ pub(crate) struct CheckpointReport {
     pub(crate) step: Option<StepId>,
     /// False if the state had the change already and nothing was written.
     pub(crate) recorded: bool,
+    /// Whether a step failed or was refused, for people.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) is_setback: bool,
     pub(crate) message: String,
     /// The revision after the change, for `--if-revision`.
     pub(crate) revision: String,

@@ -31,6 +31,7 @@ use crate::model::Severity;
 use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::model::Traces;
+use crate::model::plural;
 use crate::store;
 
 /// A version that could be restored.
@@ -119,7 +120,7 @@ fn check_confirmed(run: &str, version: &str, repeats: &[StepId], yes: bool) -> R
     }
     let shown = repeats.iter().take(8).map(StepId::as_str).collect::<Vec<_>>().join(", ");
     Err(OpError::NotConfirmed {
-        message: format!("going back to {version} means that {} are done again: {shown}", repeats.len()),
+        message: format!("with {version} restored, {} would be done again: {shown}", plural(repeats.len(), "step")),
         hints: vec![format!("piton restore {} --to {} --yes", engine::quoted(run), engine::quoted(version))],
     })
 }

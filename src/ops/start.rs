@@ -69,6 +69,7 @@ pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, archive_existing:
         change: "start".to_owned(),
         step: None,
         recorded: true,
+        is_setback: false,
         message: format!("run {feature} has begun"),
         revision: opened.revision(),
         files: edits.into_iter().map(|edit| edit.path).collect(),

@@ -25,7 +25,7 @@ pub(crate) fn status(ctx: &ProjectContext) -> Result<Report, OpError> {
     let plan = &planned.plan;
     let next = plan.next.first().map_or_else(
         || "nothing is next".to_owned(),
-        |next| format!("next: {} {} ({})", next.action.as_str(), next.step, next.title),
+        |next| format!("next: {} {}", next.action.as_str(), next.step.with_title(&next.title)),
     );
     let lifecycle = Lifecycle::of(&opened, run, plan);
     let stage = match lifecycle.stage {

@@ -297,3 +297,14 @@ fn the_ways_out_of_the_limit_of_a_task_work() {
     piton(&["redo", "task-002", "--by", "Bia", "--note", "the key is there now"]).expect_code(0);
     piton(&["begin", "task-002"]).expect_code(0);
 }
+
+/// The first of the worst texts: a rejection does not look like a success, and a step is named once.
+#[test]
+fn a_no_looks_like_one() {
+    let sandbox = reviewed();
+    let no = ["finish", "verify", "--verdict", "REJECTED", "--finding", "row counts differ", "--format", "text"];
+    let said = piton(&sandbox, &no).expect_code(0);
+    assert!(said.stdout.starts_with("✗ demo: verify is REJECTED\n"), "{said}");
+    let plan = piton(&sandbox, &["plan"]);
+    assert!(plan.stdout.contains("\"verify was rejected: a person decides how to continue\""), "{plan}");
+}

@@ -19,6 +19,7 @@ use crate::model::Severity;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Verdict;
+use crate::model::clean_line;
 use crate::model::human_age;
 use crate::model::plural;
 use crate::ops::PlanReport;
@@ -98,7 +99,7 @@ fn head(page: &mut Page, plan: &Plan, notices: &[Notice]) {
         plan.interruption.as_ref().filter(|it| it.kind != InterruptionKind::ReadyToExecute || it.cause.is_some())
     {
         let step = interruption.step.as_ref().map_or_else(String::new, |step| format!(" at {step}"));
-        let reason = crate::model::clean_line(&interruption.reason, 160);
+        let reason = clean_line(&interruption.reason, 160);
         page.text.line(format!("  Interrupted  {}{step}: {reason}", interruption.kind.as_str()));
         if let Some(cause) = &interruption.cause {
             let detail = if cause.detail == interruption.reason { "" } else { &format!(": {}", cause.detail) };
@@ -168,7 +169,9 @@ fn one_next(page: &mut Page, next: &Next) {
         Action::Verify | Action::Approve | Action::Merge | Action::Archive => String::new(),
     };
     page.text.plain("  ").bold(format!("{} {}", next.action.as_str(), next.step));
-    page.text.line(format!(" {}{agent}{attempt}", crate::model::clean_line(&next.title, 100)));
+    let title =
+        if next.step.matches(&next.title) { String::new() } else { format!(" {}", clean_line(&next.title, 100)) };
+    page.text.line(format!("{title}{agent}{attempt}"));
     page.text.line(format!("      {}", next.reason));
     let mut extra = Vec::new();
     if let Some(strategy) = next.strategy {
@@ -221,7 +224,7 @@ fn dependencies(page: &mut Page, plan: &Plan, run: &Run) {
     for step in open {
         let mark = |id: &StepId| format!("{id} ({})", if over.contains(id.as_str()) { "done" } else { "open" });
         let mut waits: Vec<String> = step.depends_on.iter().map(mark).collect();
-        waits.extend(step.dangling.iter().map(|id| format!("{} (missing)", crate::model::clean_line(id, 100))));
+        waits.extend(step.dangling.iter().map(|id| format!("{} (missing)", clean_line(id, 100))));
         let waits = if waits.is_empty() { "nothing".to_owned() } else { waits.join(", ") };
         page.text.line(format!("  {} waits for {waits}", step.id));
     }

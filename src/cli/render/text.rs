@@ -200,7 +200,11 @@ impl Page {
     }
 
     fn checkpoint(&mut self, checkpoint: &CheckpointReport) {
-        let (tone, mark) = if checkpoint.recorded { (Tone::Good, "✅ ") } else { (Tone::Dim, "= ") };
+        let (tone, mark) = match (checkpoint.recorded, checkpoint.is_setback) {
+            (false, _) => (Tone::Dim, "= "),
+            (true, false) => (Tone::Good, "✅ "),
+            (true, true) => (Tone::Bad, "✗ "),
+        };
         self.text.put(tone, mark).plain(format!("{}: {}", checkpoint.run, checkpoint.message)).end();
         if let Some(brief) = &checkpoint.brief {
             self.text.end();
@@ -376,7 +380,11 @@ impl Page {
 
     /// Shows the context as a prompt would contain it: text from state files is fenced.
     pub(super) fn context(&mut self, context: &Context) {
-        self.text.bold(format!("{} — {}", context.step, context.title)).end();
+        let head = match context.step.matches(&context.title) {
+            true => context.step.to_string(),
+            false => format!("{} — {}", context.step, context.title),
+        };
+        self.text.bold(head).end();
         self.text.line(format!("Position: {}", context.position));
         self.text.line(format!("Task: {}", context.next_action));
         if let Some(agent) = &context.agent {

@@ -34,13 +34,13 @@ impl TransitionCheck<'_> {
         match step.kind {
             StepKind::Work | StepKind::Review => Ok(()),
             StepKind::Gate if self.reconciled.effective_status(at) == EffectiveStatus::Done => {
-                let message = format!("{id} ({}) is a gate and already approved", step.title);
+                let message = format!("{} is a gate and already approved", id.with_title(&step.title));
                 Err(refuse(RefusalKind::No, message, [self.plan()]))
             }
             StepKind::Gate => {
                 // Where it cannot be approved either, that is why it cannot begin.
                 self.approve(id.clone(), None, None)?;
-                let message = format!("{id} ({}) is a gate: a person approves it", step.title);
+                let message = format!("{} is a gate: a person approves it", id.with_title(&step.title));
                 Err(refuse(RefusalKind::Person, message, [self.command("approve", id, "")]))
             }
             StepKind::Container => {
@@ -101,7 +101,7 @@ impl TransitionCheck<'_> {
         let step = &self.reconciled.run.steps[at];
         let id = &step.id;
         let said = refusal_of(step).unwrap_or_else(|| step.status.to_string());
-        let message = format!("{id} ({}) is {said}; new work or a person lifts that", step.title);
+        let message = format!("{} is {said}; new work or a person lifts that", id.with_title(&step.title));
         let rework = self.reconciled.returns_to(at).map(|target| &self.reconciled.run.steps[target].id);
         let mut hints = self.ways_out(at);
         if step.kind == StepKind::Review && self.reconciled.limit(at, self.limits.attempt_limit).is_none() {
@@ -215,7 +215,7 @@ impl TransitionCheck<'_> {
                 format!("failed {}", plural(usize::try_from(times).unwrap_or(usize::MAX), "time"))
             }
         };
-        let message = format!("{} ({}) {what}: a person decides how to continue", failed.id, failed.title);
+        let message = format!("{} {what}: a person decides how to continue", failed.id.with_title(&failed.title));
         Err(Refusal { kind: RefusalKind::Person, message, hints })
     }
 

@@ -54,7 +54,7 @@ impl TransitionCheck<'_> {
         rollback::check_writable(self.reconciled.run)?;
         self.check_not_aborted()?;
         if !step.recorded {
-            let message = format!("{id} ({}) is read from files that Piton does not write", step.title);
+            let message = format!("{} is read from files that Piton does not write", id.with_title(&step.title));
             let hint = "record the decision in the files that the step is read from".to_owned();
             return Err(refuse(RefusalKind::No, message, [hint]));
         }
@@ -95,7 +95,7 @@ impl TransitionCheck<'_> {
                 return Err(refuse(RefusalKind::No, message, [self.plan()]));
             }
             EffectiveStatus::Waiting => {
-                let message = format!("{id} ({}) waits for a person's approval", step.title);
+                let message = format!("{} waits for a person's approval", id.with_title(&step.title));
                 return Err(refuse(RefusalKind::Person, message, [self.command("approve", id, "")]));
             }
             EffectiveStatus::Open

@@ -274,7 +274,7 @@ impl TransitionCheck<'_> {
             && (step.kind == StepKind::Gate || effective_status == EffectiveStatus::Waiting)
         {
             let what = if step.kind == StepKind::Gate { "is a gate" } else { "waits for approval" };
-            let message = format!("{id} ({}) {what}: only a person's approval closes it", step.title);
+            let message = format!("{} {what}: only a person's approval closes it", id.with_title(&step.title));
             return Err(refuse(RefusalKind::Person, message, [self.command("approve", id, "")]));
         }
         if outcome.part.is_none()
@@ -294,7 +294,7 @@ impl TransitionCheck<'_> {
             self.check_dependencies(at)?;
         }
         if step.kind == StepKind::Review && completes && outcome.part.is_none() && outcome.verdict.is_none() {
-            let message = format!("{id} ({}) is a review: its verdict is needed", step.title);
+            let message = format!("{} is a review: its verdict is needed", id.with_title(&step.title));
             return Err(refuse(RefusalKind::Usage, message, [command::finish(step, &self.reconciled.run.id)]));
         }
         if completes && outcome.part.is_none() {
@@ -389,7 +389,7 @@ impl TransitionCheck<'_> {
             Some(why) => {
                 let is_done = effective_status == EffectiveStatus::Done || step.kind == StepKind::Container;
                 let kind = if is_done { RefusalKind::No } else { RefusalKind::Person };
-                Err(refuse(kind, format!("{id} ({}) cannot be skipped: {why}", step.title), [self.plan()]))
+                Err(refuse(kind, format!("{} cannot be skipped: {why}", id.with_title(&step.title)), [self.plan()]))
             }
         }
     }
