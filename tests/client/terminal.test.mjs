@@ -76,8 +76,15 @@ test('before set-up a person is told once, in a terminal', { timeout: 120_000, s
   stage.plugin = plugin(stage.folder('the plugin'));
   welcome(stage);
   const service = await model(() => say('a word'));
+  let terminal;
+  // Also after a failure: an open terminal keeps the test from ending.
+  context.after(async () => {
+    terminal?.close();
+    service.close();
+    await stage.close();
+  });
   for (const told of [true, false]) {
-    const terminal = new Terminal(stage, service);
+    terminal = new Terminal(stage, service);
     await terminal.shows(/for shortcuts|shift\+tab to cycle/);
     terminal.type('hello');
     await terminal.shows(/❯\s*hello/);
@@ -87,8 +94,6 @@ test('before set-up a person is told once, in a terminal', { timeout: 120_000, s
     if (told) context.diagnostic(`the screen:\n${terminal.screen().trimEnd()}`);
     terminal.close();
   }
-  service.close();
-  await stage.close();
 });
 
 const isNewest = process.env.PITON_CLIENT_LOCK.endsWith('newest/package.json');
