@@ -34,9 +34,9 @@ pub(crate) fn describe(error: &ValidationError<'_>) -> String {
         ValidationErrorKind::MinLength { .. } => format!("{place} is empty"),
         ValidationErrorKind::AnyOf { context } => match missing_fields(context) {
             Some(fields) => format!("{place} needs one of the fields {fields}"),
-            None => without_form(place, error.instance(), context),
+            None => format!("{place} has none of the accepted forms"),
         },
-        ValidationErrorKind::OneOfNotValid { context } => without_form(place, error.instance(), context),
+        ValidationErrorKind::OneOfNotValid { .. } => format!("{place} has none of the accepted forms"),
         ValidationErrorKind::UnevaluatedProperties { unexpected }
         | ValidationErrorKind::AdditionalProperties { unexpected } => {
             format!("{place} has fields that are not known: {}", unexpected.join(", "))
@@ -44,23 +44,6 @@ pub(crate) fn describe(error: &ValidationError<'_>) -> String {
         _ => format!("{place}: {}", error.masked()),
     };
     clean_line(&mask_secrets(&text), 240)
-}
-
-/// Says which words are accepted, where the alternatives are words.
-fn without_form(place: &str, found: &Value, alternatives: &[Vec<ValidationError<'static>>]) -> String {
-    let mut words: Vec<&Value> = Vec::new();
-    for error in alternatives.iter().flatten() {
-        match error.kind() {
-            ValidationErrorKind::Enum { options } => words.extend(options.as_array().into_iter().flatten()),
-            ValidationErrorKind::Constant { expected_value } => words.push(expected_value),
-            _ => {}
-        }
-    }
-    if words.is_empty() || !found.is_string() {
-        return format!("{place} has none of the accepted forms");
-    }
-    let words = words.into_iter().map(shown).collect::<Vec<_>>().join(", ");
-    format!("{place} is {}, one of {words} is needed", shown(found))
 }
 
 /// Returns the missing fields if every alternative failed because a field is missing.
