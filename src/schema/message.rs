@@ -34,9 +34,9 @@ pub(crate) fn describe(error: &ValidationError<'_>) -> String {
         ValidationErrorKind::MinLength { .. } => format!("{place} is empty"),
         ValidationErrorKind::AnyOf { context } => match missing_fields(context) {
             Some(fields) => format!("{place} needs one of the fields {fields}"),
-            None => format!("{place} has none of the accepted forms"),
+            None => return of_nearest(error, place, context),
         },
-        ValidationErrorKind::OneOfNotValid { .. } => format!("{place} has none of the accepted forms"),
+        ValidationErrorKind::OneOfNotValid { context } => return of_nearest(error, place, context),
         ValidationErrorKind::UnevaluatedProperties { unexpected }
         | ValidationErrorKind::AdditionalProperties { unexpected } => {
             format!("{place} has fields that are not known: {}", unexpected.join(", "))
@@ -44,6 +44,34 @@ pub(crate) fn describe(error: &ValidationError<'_>) -> String {
         _ => format!("{place}: {}", error.masked()),
     };
     clean_line(&mask_secrets(&text), 240)
+}
+
+/// Describes the first error of the alternative that is meant: the only one whose type and constants fit. If every one is a constant,
+/// lists them.
+fn of_nearest(error: &ValidationError<'_>, place: &str, alternatives: &[Vec<ValidationError<'static>>]) -> String {
+    let constant = |errors: &Vec<ValidationError<'static>>| match errors.first().map(ValidationError::kind) {
+        Some(ValidationErrorKind::Constant { expected_value }) if errors.len() == 1 => Some(expected_value.to_string()),
+        _ => None,
+    };
+    let constants: Option<Vec<String>> = alternatives.iter().map(constant).collect();
+    if let Some(constants) = constants {
+        return format!("{place} is {}, one of {} is needed", shown(error.instance()), constants.join(", "));
+    }
+    let is_list = |one: &&ValidationError<'_>| matches!(one.kind(), ValidationErrorKind::Enum { .. });
+    let is_other = |other: &ValidationError<'_>| match other.kind() {
+        ValidationErrorKind::Constant { .. } => true,
+        ValidationErrorKind::Type { .. } => other.instance_path().as_str() == error.instance_path().as_str(),
+        _ => false,
+    };
+    let is_meant = |errors: &&Vec<ValidationError<'static>>| {
+        errors.iter().any(|one| is_list(&one)) || !errors.iter().any(is_other)
+    };
+    let mut meant = alternatives.iter().filter(is_meant);
+    let nearest = meant.next().and_then(|errors| errors.iter().find(is_list).or_else(|| errors.first()));
+    match (nearest, meant.next()) {
+        (Some(nearest), None) => describe(nearest),
+        _ => format!("{place} has none of the accepted forms"),
+    }
 }
 
 /// Returns the missing fields if every alternative failed because a field is missing.
