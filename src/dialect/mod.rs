@@ -237,7 +237,7 @@ pub(crate) trait Dialect: Sync {
     }
 
     /// Returns the system's notices about the situation.
-    fn notices(&self, _run: &Run, _plan: &Plan, _findings: &[Finding]) -> Vec<Notice> {
+    fn notices(&self, _files: &FileSet, _run: &Run, _plan: &Plan, _findings: &[Finding]) -> Vec<Notice> {
         Vec::new()
     }
 

@@ -212,8 +212,7 @@ impl Chooser<'_> {
                 Some(Choice::new(at, Action::Retry, "3.interrupted", reason))
             }
             EffectiveStatus::Invalid => {
-                let reason =
-                    format!("recorded as done, but the evidence disagrees: {}", self.reconciled.reasons[at].join("; "));
+                let reason = format!("{id} must be redone: {}", self.reconciled.reasons[at].join("; "));
                 Some(Choice::new(at, Action::Retry, "3.invalid", reason))
             }
             EffectiveStatus::Open | EffectiveStatus::Blocked => {

@@ -534,10 +534,7 @@ fn evidence_decides_before_anything_is_run() {
     step(&mut run, "B").status = Status::Completed;
     let planned_gone = plan_of(&run, &options());
     assert_eq!(next_of(&planned_gone), ["retry B"]);
-    assert_eq!(
-        planned_gone.plan.next[0].reason,
-        "recorded as done, but the evidence disagrees: its output out.json is missing"
-    );
+    assert_eq!(planned_gone.plan.next[0].reason, "B must be redone: its output out.json is missing");
     assert_eq!(planned_gone.plan.next[0].rule, "3.invalid");
     assert_eq!((planned_gone.plan.next[0].cost.steps_again, planned_gone.plan.verdict), (1, Verdict::Confirm));
 }

@@ -164,6 +164,10 @@ impl<'a> Planner<'a> {
             EffectiveStatus::Verify if self.step(at).status == Status::InProgress => {
                 InterruptionKind::AgentInterruption
             }
+            // Asked for by a person: nothing was lost.
+            EffectiveStatus::Invalid if self.reconciled.decisions.redo(at).is_some() => {
+                InterruptionKind::ReadyToExecute
+            }
             EffectiveStatus::Invalid => InterruptionKind::ContextLost,
             EffectiveStatus::Conditions | EffectiveStatus::Waiting => InterruptionKind::WaitingApproval,
             EffectiveStatus::Open
@@ -320,7 +324,9 @@ impl<'a> Planner<'a> {
         }
         let recorded = run.interruption.as_ref();
         let recorded = recorded.filter(|recorded| recorded.step.as_ref().is_none_or(|id| *id == step.id));
-        let reason = match (recorded, &step.error, &cause) {
+        // A reason that only repeats the kind says less than the error.
+        let stated = recorded.filter(|recorded| recorded.reason != recorded.kind.as_str());
+        let reason = match (stated, &step.error, &cause) {
             (Some(recorded), _, _) => brief(&recorded.reason),
             (None, Some(error), _) => brief(error),
             (None, None, Some(cause)) => cause.detail.clone(),

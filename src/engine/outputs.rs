@@ -125,6 +125,11 @@ impl<'a> EvidenceIndex<'a> {
 }
 
 impl Reconciler<'_> {
+    /// Returns the fix for an output that is not there.
+    fn redo_or_restore(&self) -> String {
+        format!("do {} again, or restore the file", self.step.id)
+    }
+
     /// Checks the declared outputs, which must not be older than `since`. `report`: adds a finding for each bad one.
     pub(super) fn declared_outputs(&mut self, report: bool, since: Option<Timestamp>) -> Outputs {
         let Proof { outputs, outputs_any, .. } = &self.step.proof;
@@ -145,7 +150,7 @@ impl Reconciler<'_> {
                     self.reasons.push(format!("its output {path} {what}"));
                     if report {
                         let message = format!("the output {path} of {} {what}", self.step.id);
-                        self.note(code, message, format!("do {} again, or restore the file", self.step.id));
+                        self.note(code, message, self.redo_or_restore());
                         if let Some(finding) = self.findings.last_mut() {
                             finding.file = Some(path.clone());
                         }
@@ -297,9 +302,12 @@ impl Reconciler<'_> {
             self.reasons.push(format!("its output {} {what}", output.path));
             // A later step may change what it works on. What it removes it has to declare, unless a commit keeps it.
             let superseded = if code == FindingCode::OutputMissing { is_committed } else { worked_since };
-            let (code, fix) = match superseded {
-                true => (FindingCode::OutputSuperseded, "nothing, if a later step changed it on purpose".to_owned()),
-                false => {
+            let (code, fix) = match (superseded, code) {
+                (true, _) => {
+                    (FindingCode::OutputSuperseded, "nothing, if a later step changed it on purpose".to_owned())
+                }
+                (false, FindingCode::OutputMissing) => (code, self.redo_or_restore()),
+                (false, _) => {
                     let finish = command::finish(self.step, &self.run.id);
                     (code, format!("look at the file; `{finish}` records its current content"))
                 }

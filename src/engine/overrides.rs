@@ -196,11 +196,15 @@ impl Chooser<'_> {
     pub(super) fn to_step(&self, findings: &mut Vec<Finding>) -> Result<Option<usize>, OptionRefused> {
         let Some(id) = &self.options.to_step else { return Ok(None) };
         let failed = |at: usize| self.reconciled.effective_status(at) == EffectiveStatus::Failed;
+        let mut fix = "leave out --to-step".to_owned();
         let why = match self.reconciled.graph.position(id) {
             None => format!("there is no step {id}"),
             Some(at) if !self.reconciled.can_be_redone(at) => format!("{id} cannot be redone"),
             Some(at) if !failed(at) && !self.reconciled.graph.all_dependents(at).into_iter().any(failed) => {
-                format!("no step that depends on {id} failed, so nothing sends the run back to it")
+                if self.reconciled.effective_status(at) == EffectiveStatus::Done {
+                    fix = format!("to do {id} again: `{}`", command::decide("redo", id, &self.reconciled.run.id));
+                }
+                format!("--to-step sends a failed step back to {id}, and nothing after {id} has failed")
             }
             Some(at) if !self.reconciled.is_ready(at) => {
                 format!("{id} still waits for {}", list(&self.reconciled.unmet(at)))
@@ -211,7 +215,7 @@ impl Chooser<'_> {
                 return Ok(Some(at));
             }
         };
-        findings.push(refused(why, "leave out --to-step").on(id));
+        findings.push(refused(why, fix).on(id));
         Err(OptionRefused)
     }
 

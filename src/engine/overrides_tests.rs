@@ -352,7 +352,7 @@ fn to_step_takes_plain_work_back_only_by_force() {
 #[test]
 fn to_step_never_goes_forward_and_needs_a_failure() {
     for (to, why) in [
-        ("9", "no step that depends on 9 failed, so nothing sends the run back to it"),
+        ("9", "--to-step sends a failed step back to 9, and nothing after 9 has failed"),
         ("2.5", "2.5 cannot be redone"),
         ("X", "there is no step X"),
     ] {
@@ -363,7 +363,7 @@ fn to_step_never_goes_forward_and_needs_a_failure() {
     assert_eq!(refusal(&run, &to_step("3")), "3 still waits for GONE");
     let mut run = reviewed();
     step(&mut run, "8").status = Status::Completed;
-    assert_eq!(refusal(&run, &to_step("3")), "no step that depends on 3 failed, so nothing sends the run back to it");
+    assert_eq!(refusal(&run, &to_step("3")), "--to-step sends a failed step back to 3, and nothing after 3 has failed");
     // Other failures go their own way.
     let steps: &[(&str, &[&str])] = &[("A", &[]), ("V", &["A"]), ("B", &[]), ("W", &["B"])];
     let done = Status::Completed;

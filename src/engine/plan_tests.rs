@@ -279,7 +279,7 @@ fn decisions_are_asked_for_and_never_taken_by_default() {
     let mut failing = line_of(&[("A", Status::Failed)]);
     step(&mut failing, "A").failures = 3;
     let question = plan_of(&failing, &options()).plan.question.unwrap();
-    assert_eq!(question.text, "⚠️ Same Step failed 3+ times. A (Title of A) failed 3 times. Continue anyway?");
+    assert_eq!(question.text, "A (Title of A) failed 3 times. Continue anyway?");
     let redo = "piton redo A --run R --by NAME --note WHY";
     assert_eq!(commands_of(&question), [redo, "piton skip A --run R --reason TEXT", "piton abort R"]);
     assert!(question.options.iter().all(|option| option.person) && question.default.is_none());

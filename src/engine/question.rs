@@ -159,9 +159,7 @@ impl QuestionInput<'_> {
         let step = finding.step.as_ref().filter(is_recorded);
         if finding.code == FindingCode::AttemptLimit {
             let step = step?;
-            let limit = self.options.attempt_limit;
-            let text = format!("⚠️ Same Step failed {limit}+ times. {message}. Continue anyway?");
-            Some(ask(text, self.ways_out(step, "try it once more")))
+            Some(ask(format!("{message}. Continue anyway?"), self.ways_out(step, "try it once more")))
         } else if finding.code == FindingCode::Rejected {
             let step = step?;
             let options = self.ways_out(step, "do the work again");

@@ -76,7 +76,7 @@ pub(super) fn look(opened: &OpenedRun, bundle: &Bundle) {
     let again = OpenedRun::new(opened.candidate.clone(), files.clone());
     let run_again = again.loaded.run.as_ref().expect("the same bytes tell a run again");
     assert_eq!(shown(&planned), shown(&plan(&again, run_again, &evidence)), "the same bytes have two plans");
-    opened.dialect.notices(run, &planned.plan, &planned.findings);
+    opened.dialect.notices(&opened.files, run, &planned.plan, &planned.findings);
     opened.dialect.list_row(run, &planned.plan);
     opened.dialect.log(run, &planned.plan, &planned.findings, clock().now);
     opened.dialect.suggest(files, run, &planned.plan.steps.completed);

@@ -46,6 +46,25 @@ pub(crate) struct Plan {
     pub(crate) native: Value,
 }
 
+impl Plan {
+    /// Tells whether something stopped in the middle, or the run was not continued for an hour after a finished step.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        let Some(interruption) = &self.interruption else { return false };
+        match interruption.kind {
+            InterruptionKind::AgentInterruption
+            | InterruptionKind::TaskFailure
+            | InterruptionKind::DependencyBlock
+            | InterruptionKind::ContextLost => true,
+            InterruptionKind::WaitingApproval
+            | InterruptionKind::Paused
+            | InterruptionKind::ReadyToExecute
+            | InterruptionKind::WorkflowComplete => {
+                interruption.cause.is_some() || self.age.band.is_none_or(|band| band != AgeBand::Fresh)
+            }
+        }
+    }
+}
+
 /// The run that a plan is for.
 #[derive(Clone, Debug)]
 pub(crate) struct RunHeader {

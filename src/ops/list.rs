@@ -13,13 +13,10 @@ use super::report::ListedRun;
 use super::report::Report;
 use super::select;
 use crate::engine;
-use crate::model::AgeBand;
 use crate::model::Evidence;
 use crate::model::Finding;
-use crate::model::InterruptionKind;
 use crate::model::Next;
 use crate::model::Options;
-use crate::model::Plan;
 use crate::model::Progress;
 use crate::model::RelPath;
 use crate::model::Run;
@@ -121,6 +118,7 @@ fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -> En
         id: RunId::new(&location.candidate.name),
         dialect: location.candidate.dialect,
         title: location.candidate.name.clone(),
+        workflow: location.candidate.dialect.to_string(),
         position: String::new(),
         verdict: Verdict::Blocked,
         lifecycle: Lifecycle::open(),
@@ -152,9 +150,10 @@ fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -> En
     let header = opened.header(run, String::new());
     let planned = engine::plan(run, header, &evidence, opened.loaded.findings.clone(), &options);
     row.lifecycle = Lifecycle::of(opened, run, &planned.plan);
-    row.is_cut_off = is_cut_off(row.lifecycle.stage, &planned.plan);
+    row.is_cut_off = row.lifecycle.stage == Stage::Open && planned.plan.is_cut_off();
     row.id = run.id.clone();
     row.title.clone_from(&run.title);
+    row.workflow.clone_from(&run.workflow);
     row.position =
         planned.plan.next.first().map_or_else(|| "nothing left".to_owned(), |next| position(run.group_of(next), next));
     if planned.plan.verdict == Verdict::Nothing {
@@ -171,23 +170,6 @@ fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -> En
     let shown = !row.lifecycle.stage.is_over();
     let aliases = aliases(ctx, location, run, &evidence);
     Entry { location: location.clone(), row, shown, is_driven: planned.live_owner, aliases }
-}
-
-/// Tells whether something stopped in the middle, or a run that is between two steps was not continued for an hour.
-fn is_cut_off(stage: Stage, plan: &Plan) -> bool {
-    let Some(interruption) = plan.interruption.as_ref().filter(|_| stage == Stage::Open) else { return false };
-    match interruption.kind {
-        InterruptionKind::AgentInterruption
-        | InterruptionKind::TaskFailure
-        | InterruptionKind::DependencyBlock
-        | InterruptionKind::ContextLost => true,
-        InterruptionKind::WaitingApproval
-        | InterruptionKind::Paused
-        | InterruptionKind::ReadyToExecute
-        | InterruptionKind::WorkflowComplete => {
-            interruption.cause.is_some() || plan.age.band.is_none_or(|band| band != AgeBand::Fresh)
-        }
-    }
 }
 
 /// Returns the names of the run's working folder, of its branch, and of the branch that is checked out there.

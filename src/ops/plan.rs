@@ -138,7 +138,7 @@ fn of_session(mut question: Question, commands: &Commands) -> Option<Question> {
 pub(crate) fn report(opened: OpenedRun, planned: Planned, detail: PlanDetail) -> Report {
     let exit = exit_of(&planned);
     let run = opened.loaded.run.expect("a run was planned");
-    let notices = opened.dialect.notices(&run, &planned.plan, &planned.findings);
+    let notices = opened.dialect.notices(&opened.files, &run, &planned.plan, &planned.findings);
     let body = PlanReport { plan: planned.plan, run, notices, detail };
     Report { exit, body: Body::Plan(Box::new(body)), findings: planned.findings }
 }

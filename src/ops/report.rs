@@ -108,6 +108,8 @@ pub(crate) struct ListedRun {
     pub(crate) id: RunId,
     pub(crate) dialect: DialectId,
     pub(crate) title: String,
+    /// The name of its workflow; that of the dialect where the state cannot be read.
+    pub(crate) workflow: String,
     /// Current position, for people.
     pub(crate) position: String,
     pub(crate) verdict: Verdict,

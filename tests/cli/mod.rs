@@ -33,5 +33,6 @@ mod select;
 mod setup;
 mod size;
 mod status;
+mod texts;
 mod validate;
 mod version;

@@ -67,7 +67,8 @@ pub(super) fn plan(page: &mut Page, report: &PlanReport, findings: &[Finding]) {
 fn head(page: &mut Page, plan: &Plan, notices: &[Notice]) {
     let run = &plan.run;
     native_messages(page, plan);
-    page.text.bold(format!("Workflow resume plan: {}", run.title)).dim(format!("  {} {}", run.dialect, run.id)).end();
+    let id = if run.id.as_str() == run.title { String::new() } else { format!(" {}", run.id) };
+    page.text.bold(format!("Plan for {}", run.title)).dim(format!("  {}{id}", run.workflow)).end();
     for notice in notices {
         page.text.bold(&notice.text).end();
         page.text.line(format!("→ {}", notice.hint));
@@ -99,8 +100,10 @@ fn head(page: &mut Page, plan: &Plan, notices: &[Notice]) {
         plan.interruption.as_ref().filter(|it| it.kind != InterruptionKind::ReadyToExecute || it.cause.is_some())
     {
         let step = interruption.step.as_ref().map_or_else(String::new, |step| format!(" at {step}"));
-        let reason = clean_line(&interruption.reason, 160);
-        page.text.line(format!("  Interrupted  {}{step}: {reason}", interruption.kind.as_str()));
+        // The next step says it.
+        let is_said = plan.next.iter().any(|next| next.reason == interruption.reason);
+        let reason = if is_said { String::new() } else { format!(": {}", clean_line(&interruption.reason, 160)) };
+        page.text.line(format!("  Interrupted  {}{step}{reason}", interruption.kind.as_str()));
         if let Some(cause) = &interruption.cause {
             let detail = if cause.detail == interruption.reason { "" } else { &format!(": {}", cause.detail) };
             page.text.line(format!("  Cut off by   {}{detail}", cause.kind.as_str()));
@@ -255,7 +258,7 @@ fn answers(page: &mut Page, plan: &Plan) {
     for option in options.iter().filter(|option| !option.changes_nothing) {
         page.text.line(format!("→ {}   # {}", option.command, option.label));
     }
-    if let Some(resume) = &commands.resume {
+    if let Some(resume) = commands.resume.as_ref().filter(|resume| !is_option(resume)) {
         page.text.line(format!("→ {resume}   # continue"));
     }
 }

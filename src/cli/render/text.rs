@@ -159,7 +159,7 @@ impl Page {
             self.text.put(Tone::Warn, cause.kind.as_str()).plain("  ");
         }
         let Progress { done, total } = run.progress;
-        self.text.dim(format!("{} {done}/{total}  {}", run.dialect, run.state)).end();
+        self.text.dim(format!("{} {done}/{total}  {}", run.workflow, run.state)).end();
     }
 
     fn status(&mut self, status: &StatusReport) {

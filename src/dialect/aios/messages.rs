@@ -6,7 +6,6 @@ use crate::dialect::LogBlock;
 use crate::model::Finding;
 use crate::model::FindingClass;
 use crate::model::FindingCode;
-use crate::model::Notice;
 use crate::model::Plan;
 use crate::model::Question;
 use crate::model::QuestionOption;
@@ -106,7 +105,9 @@ fn resume(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<String> {
 }
 
 fn cannot(run: &Run, findings: &[Finding]) -> Vec<String> {
+    let unreadable = findings.iter().find(|finding| finding.code == FindingCode::StateUnreadable);
     let reason = match (blocks(findings, FindingClass::Missing), blocks(findings, FindingClass::Contradiction)) {
+        _ if unreadable.is_some() => "the state cannot be read",
         (true, true) => "critical files are missing, and the state contradicts the project",
         (true, false) => "critical files are missing",
         (false, _) => "the state contradicts the project or itself",
@@ -117,9 +118,17 @@ fn cannot(run: &Run, findings: &[Finding]) -> Vec<String> {
         format!("Reason: {reason}"),
     ];
     list(&mut lines, items(findings, Severity::Blocking), "");
+    let copy = findings.iter().find(|finding| finding.code == FindingCode::RestoredFromHistory);
+    lines.extend(copy.and_then(|copy| copy.file.as_ref()).map(|file| format!("  - {file} is a good copy")));
+    if let Some(fix) = unreadable.and_then(|finding| finding.fix.as_ref()) {
+        lines.push(format!("  → {}", clean_line(fix, LINE_CHARS)));
+    }
     lines.push(String::new());
     lines.push("Options:".to_owned());
-    lines.extend(OPTIONS.iter().enumerate().map(|(at, option)| format!("  {}. {option}", at + 1)));
+    for (at, (option, command)) in OPTIONS.iter().zip(option_commands(run, findings)).enumerate() {
+        lines.push(format!("  {}. {option}", at + 1));
+        lines.extend(command.map(|command| format!("     → {command}")));
+    }
     lines.push(String::new());
     lines
 }
@@ -129,6 +138,23 @@ const OPTIONS: [&str; 3] = [
     "Start from a specific phase (if some phases are still valid)",
     "Clean up the stale state and cancel",
 ];
+
+/// Returns the command of each of [`OPTIONS`]; `None` if it has none.
+fn option_commands(run: &Run, findings: &[Finding]) -> [Option<String>; 3] {
+    let id = quoted(run.id.as_str());
+    // A state that contradicts itself names no reliable phase to start from.
+    let is_lost = |finding: &Finding| match finding.code {
+        FindingCode::StateCorrupt => finding.severity == Severity::Blocking,
+        code => code == FindingCode::StateUnreadable,
+    };
+    let open = run.position.as_ref().or_else(|| run.steps.first().map(|step| &step.id));
+    let open = open.filter(|_| !findings.iter().any(is_lost));
+    let archive = (!resume_point::is_implied(run)).then(|| format!("piton archive {id} --yes"));
+    let from = open.map(|open| {
+        format!("piton resume {id} --from {}   # once what is in the way is resolved", quoted(open.as_str()))
+    });
+    [archive.clone(), from, archive]
+}
 
 fn partial(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<String> {
     let head = format!("=== Partial Resume Possible: {} ===", resume_point::workflow_type(run));
@@ -284,33 +310,6 @@ pub(super) fn question(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Q
     Some(Question { text, options, default: Some(default.to_owned()) })
 }
 
-/// Returns the commands for the options offered when a run cannot be resumed.
-pub(super) fn notices(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notice> {
-    if Situation::of(plan, findings) != Situation::Cannot {
-        return Vec::new();
-    }
-    let id = quoted(run.id.as_str());
-    // A state that contradicts itself names no reliable phase to start from.
-    let is_lost = |finding: &Finding| match finding.code {
-        FindingCode::StateCorrupt => finding.severity == Severity::Blocking,
-        code => code == FindingCode::StateUnreadable,
-    };
-    let open = run.position.as_ref().or_else(|| run.steps.first().map(|step| &step.id));
-    let open = open.filter(|_| !findings.iter().any(is_lost));
-    let mut notices = Vec::new();
-    if !resume_point::is_implied(run) {
-        notices.push(Notice {
-            text: "To start from scratch, or to clean up".to_owned(),
-            hint: format!("piton archive {id} --yes"),
-        });
-    }
-    notices.extend(open.map(|open| Notice {
-        text: "To start from a specific phase, once what is in the way is resolved".to_owned(),
-        hint: format!("piton resume {id} --from {}", quoted(open.as_str())),
-    }));
-    notices
-}
-
 /// Returns `clean` or the number of conflicts and warnings.
 pub(super) fn validation(findings: &[Finding]) -> String {
     let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
@@ -330,7 +329,14 @@ fn points<'a>(run: &'a Run, ids: &'a [StepId]) -> impl Iterator<Item = ResumePoi
 
 fn items(findings: &[Finding], severity: Severity) -> Vec<String> {
     let of_severity = findings.iter().filter(|finding| finding.severity == severity);
-    of_severity.map(|finding| format!("  - {}", clean_line(&finding.message, LINE_CHARS))).collect()
+    let item = |finding: &Finding| match (&finding.file, finding.line) {
+        // What the parser says does not name the file.
+        (Some(file), Some(line)) if finding.code == FindingCode::StateUnreadable => {
+            format!("  - {file}:{line}: {}", clean_line(&finding.message, LINE_CHARS))
+        }
+        _ => format!("  - {}", clean_line(&finding.message, LINE_CHARS)),
+    };
+    of_severity.map(item).collect()
 }
 
 fn list(lines: &mut Vec<String>, items: Vec<String>, none: &str) {

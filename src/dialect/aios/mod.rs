@@ -70,7 +70,6 @@ use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::Listing;
 use crate::model::Next;
-use crate::model::Notice;
 use crate::model::Plan;
 use crate::model::Question;
 use crate::model::Reconstruction;
@@ -162,10 +161,6 @@ impl Dialect for Aios {
 
     fn question(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
         messages::question(run, plan, findings)
-    }
-
-    fn notices(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notice> {
-        messages::notices(run, plan, findings)
     }
 
     fn list_row(&self, run: &Run, plan: &Plan) -> Option<String> {

@@ -286,7 +286,7 @@ fn dependency_summaries(run: &Run, step: &Step) -> Vec<RelPath> {
 }
 
 /// Finds an earlier agent's analysis of the failure (`.summaries/impl-1.2-failure-analysis.md`).
-fn failure_analysis(files: &FileSet, layout: &Layout, step: &Step) -> Option<RelPath> {
+pub(super) fn failure_analysis(files: &FileSet, layout: &Layout, step: &Step) -> Option<RelPath> {
     let wanted = format!("{}-failure-analysis", step.id.as_str().to_lowercase());
     let mut names = layout.summaries.iter().flat_map(|dir| files.in_dir(dir));
     names.find(|(path, _)| path.name().to_lowercase().starts_with(&wanted)).map(|(path, _)| path.clone())

@@ -15,6 +15,7 @@ pub(super) struct History {
     /// Failures since the last completion, if the file records any.
     failures: Option<u32>,
     error: Option<String>,
+    pub(super) past_errors: Vec<String>,
     /// The text of `result`, which explains a failure if nothing else does.
     result: Option<String>,
     pub(super) started_at: Option<Timestamp>,
@@ -63,6 +64,7 @@ impl History {
             attempts,
             failures: failures(&entries, attempts, starts),
             error: error(task, execution, &entries),
+            past_errors: past_errors(&entries),
             result: raw::text(task.get("result")),
             started_at: last(&[Status::InProgress]).or(last_attempt).or_else(|| time(in_execution("started_at"))),
             finished_at,
@@ -122,6 +124,14 @@ fn failures(entries: &[Entry], attempts: u32, starts: u32) -> Option<u32> {
         Some(Status::InProgress | Status::WaitingApproval | Status::Blocked | Status::Skipped | Status::Cancelled)
         | None => count,
     }))
+}
+
+/// Returns the note of each failure since the last success, oldest first.
+fn past_errors(entries: &[Entry]) -> Vec<String> {
+    let is_over = |entry: &Entry| matches!(entry.to, Some(Status::Completed | Status::Pending));
+    let since = entries.iter().rposition(is_over).map_or(0, |at| at + 1);
+    let failed = entries[since..].iter().filter(|entry| entry.to == Some(Status::Failed));
+    failed.map(|entry| entry.note.clone().unwrap_or_default()).collect()
 }
 
 fn error(task: &Value, execution: Option<&Value>, entries: &[Entry]) -> Option<String> {

@@ -127,8 +127,8 @@ impl Dialect for Ccw {
         native::native(run, plan)
     }
 
-    fn notices(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notice> {
-        notices::notices(run, plan, findings)
+    fn notices(&self, files: &FileSet, run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notice> {
+        notices::notices(files, run, plan, findings)
     }
 
     fn suggest(&self, files: &FileSet, _run: &Run, done: &[StepId]) -> Suggestions {

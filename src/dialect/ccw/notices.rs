@@ -1,13 +1,15 @@
 //! The messages of `/workflow:resume` and `/workflow:execute`, verbatim (docs/formats/ccw.md#messages). Hints name Piton's
 //! commands where possible.
 
+use super::brief::failure_analysis;
+use super::layout::Layout;
 use super::raw;
+use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Notice;
 use crate::model::Plan;
 use crate::model::Run;
-use crate::model::StepId;
 use crate::model::Verdict;
 use crate::model::quoted;
 
@@ -19,7 +21,7 @@ pub(super) const NO_SESSION_FIX: &str = "Use: /workflow:session:start or /workfl
 const SHOWN: usize = 3;
 
 /// Returns the messages that apply to a plan.
-pub(super) fn notices(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notice> {
+pub(super) fn notices(files: &FileSet, run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notice> {
     let mut notices: Vec<Notice> = Vec::new();
     let id = quoted(run.id.as_str());
     let of = |code: FindingCode| findings.iter().filter(move |finding| finding.code == code);
@@ -31,11 +33,9 @@ pub(super) fn notices(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notic
     }
     for step in steps(FindingCode::AttemptLimit) {
         let failures = run.step(step).map_or(0, |step| step.failures);
-        let hint = format!(
-            "Manual Review Required: Check {}; then `piton resume {id} --skip {}` to continue",
-            failure_analysis(run, step),
-            quoted(step.as_str())
-        );
+        let analysis = run.step(step).and_then(|step| failure_analysis(files, &Layout::of(&files.state), step));
+        let analysis = analysis.map_or_else(String::new, |path| format!(": Check {path}"));
+        let hint = format!("Manual Review Required{analysis}");
         notices.push(notice(format!("❌ Task {step} failed {failures} times"), hint));
     }
     for step in steps(FindingCode::PartUnreadable) {
@@ -66,11 +66,4 @@ pub(super) fn notices(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notic
 
 fn notice(text: String, hint: String) -> Notice {
     Notice { text, hint }
-}
-
-/// Returns the path of the analysis that a failed agent writes, among the summaries of the session.
-fn failure_analysis(run: &Run, step: &StepId) -> String {
-    let folder = run.state_files.first().and_then(|path| path.parent());
-    let name = format!(".summaries/{}-failure-analysis.md", raw::line(step.as_str()));
-    folder.map_or_else(|| name.clone(), |folder| format!("{folder}/{name}"))
 }

@@ -291,6 +291,7 @@ fn step(
         attempts: history.attempts,
         failures: history.failures(status),
         error: history.error(status).map(|error| mask_secrets(error).into_owned()),
+        past_errors: history.past_errors.iter().map(|error| mask_secrets(error).into_owned()).collect(),
         // An unreadable file or unknown status is for the user to resolve; witnesses must not close its step.
         proof: Proof {
             witnesses: if is_readable { witnesses(session_files, at) } else { Vec::new() },

@@ -11,25 +11,17 @@ use crate::model::Question;
 use crate::model::QuestionOption;
 use crate::model::Run;
 use crate::model::Status;
+use crate::model::Step;
 use crate::model::StepKind;
+use crate::model::Timestamp;
 use crate::model::Verdict;
 
-/// Returns the skill's messages verbatim, the resume point, and tasks that were rebuilt without their file.
+/// Returns the skill's messages, the resume point, and tasks that were rebuilt without their file.
 pub(super) fn native(run: &Run, plan: &Plan) -> Value {
     let is_open = !matches!(plan.verdict, Verdict::Complete | Verdict::Nothing);
     let phase = phase_of(run, plan);
     let completed: Vec<&str> = Phase::ALL.into_iter().map(Phase::as_str).filter(|phase| is_done(run, phase)).collect();
-    let mut messages = Vec::new();
-    if is_open {
-        messages.push(format!("Detected interrupted workflow: {}", run.id));
-        messages.push(format!("Resuming workflow {} from {phase} phase", run.id));
-        let last = run.stamp.map_or_else(|| "unknown".to_owned(), |stamp| stamp.to_string());
-        messages.push(format!("Last activity: {last}"));
-        let list = if completed.is_empty() { "none".to_owned() } else { completed.join(", ") };
-        messages.push(format!("Completed: {list}"));
-    }
     let mut native = json!({
-        "messages": messages,
         "resume_point": is_open.then(|| json!({
             "phase": phase,
             "agents": plan.next.iter().filter_map(|next| next.agent.as_deref()).collect::<Vec<_>>(),
@@ -37,12 +29,40 @@ pub(super) fn native(run: &Run, plan: &Plan) -> Value {
         })),
         "completed_phases": completed,
     });
+    let is_redone = |phase: &str| {
+        let of_phase = |step: &&Step| step.id.as_str() == phase || step.group.as_deref() == Some(phase);
+        run.steps.iter().filter(of_phase).any(|step| plan.steps.invalid.contains(&step.id))
+    };
+    let completed: Vec<String> = (completed.into_iter())
+        .map(|phase| if is_redone(phase) { format!("{phase} (to be redone)") } else { phase.to_owned() })
+        .collect();
+    say(&mut native, run, plan, phase, &completed);
     let implementation = run.steps.iter().find(|step| step.id.as_str() == Phase::Implementation.as_str());
     let definition = implementation.filter(|step| step.kind == StepKind::Container).map(|step| &step.definition);
     if let Some(definition) = definition.filter(|definition| !definition.is_null()) {
         native["proposed_execution"] = definition.clone();
     }
     native
+}
+
+/// Adds the skill's messages: to a plan if the run was cut off, and to a resume (docs/formats/dotagent.md#messages).
+pub(super) fn say(native: &mut Value, run: &Run, plan: &Plan, phase: &str, completed: &[String]) {
+    if matches!(plan.verdict, Verdict::Complete | Verdict::Nothing) {
+        return;
+    }
+    let id = &run.id;
+    // A stamp of whole seconds is what the skill writes.
+    let last = run.stamp.and_then(|stamp| Timestamp::from_unix(stamp.unix_seconds(), 0));
+    let last = last.map_or_else(|| "unknown".to_owned(), |stamp| stamp.to_string());
+    let completed = if completed.is_empty() { "none".to_owned() } else { completed.join(", ") };
+    let state = [format!("Last activity: {last}"), format!("Completed: {completed}")];
+    if plan.is_cut_off() {
+        let heads =
+            [format!("Detected interrupted workflow: {id}"), format!("Would resume workflow {id} from {phase} phase")];
+        native["messages"] = json!(heads.iter().chain(&state).collect::<Vec<_>>());
+    }
+    let head = format!("Resuming workflow {id} from {phase} phase");
+    native["confirmation"] = json!(std::iter::once(&head).chain(&state).collect::<Vec<_>>());
 }
 
 /// Returns the skill's question. Where the skill archives a run that is declined, that is an option of its own: no changes nothing.

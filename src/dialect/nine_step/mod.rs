@@ -43,6 +43,7 @@ use crate::model::Finding;
 use crate::model::Listing;
 use crate::model::Next;
 use crate::model::Plan;
+use crate::model::Question;
 use crate::model::Reconstruction;
 use crate::model::RelPath;
 use crate::model::RollBack;
@@ -113,6 +114,10 @@ impl Dialect for NineStep {
             "*.workflow-state.json*".to_owned(),
             format!("/{}/", settings.worktree_dir),
         ]
+    }
+
+    fn question(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
+        native::question(run, plan, findings)
     }
 
     fn native(&self, _native: &serde_json::Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {

@@ -65,15 +65,24 @@ fn conflicts_in_the_dependency_chain() {
 #[test]
 fn repeated_failures() {
     let session = Session::new();
-    session.task("impl-1.2", &json!({"status": "failed", "execution": {"attempts": 3}}));
+    session.task("impl-1.2", &json!({"status": "pending"}));
+    for error in ["tsc error 1", "tsc error 2", "tsc error 3"] {
+        session.ok("begin impl-1.2");
+        session.call("finish impl-1.2 --status failed --error").arguments([error]).run().expect_code(0);
+    }
     says(
         &session,
         &[
-            "❌ Task impl-1.2 failed 3 times",
-            "→ Manual Review Required: Check .workflow/active/WFS-x/.summaries/impl-1.2-failure-analysis.md; \
-             then `piton resume WFS-x --skip impl-1.2` to continue",
+            "❌ Task impl-1.2 failed 3 times\n→ Manual Review Required\n",
+            "task_failure at impl-1.2: tsc error 3\n",
+            "failed 3 times (attempt 1: tsc error 1; attempt 2: tsc error 2; attempt 3: tsc error 3)",
+            "piton skip impl-1.2 --run WFS-x --reason TEXT   # leave the step out\n",
         ],
     );
+    assert!(!session.call("--format text plan").run().stdout.contains("Same Step"), "another system's words");
+    session.file(".summaries/impl-1.2-failure-analysis.md", "# Why");
+    let analysis = ".workflow/active/WFS-x/.summaries/impl-1.2-failure-analysis.md";
+    says(&session, &[&format!("→ Manual Review Required: Check {analysis}\n")]);
     session.ok("resume WFS-x --skip impl-1.2 --yes");
 }
 
@@ -101,7 +110,7 @@ fn a_valid_session_has_no_findings() {
     insta::assert_snapshot!(session.call("--format text plan").run(), @r"
     code: 0
     ----- stdout -----
-    Workflow resume plan: Sign-in for users  ccw WFS-x
+    Plan for Sign-in for users  ccw WFS-x
       Verdict      resume: go on
       Progress     0 of 1 steps
       Last change  3 hours ago (recent)

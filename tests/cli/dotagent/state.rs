@@ -89,16 +89,59 @@ fn a_clock_a_year_off_changes_no_byte() {
 
 #[test]
 fn the_messages_are_the_skills_own() {
-    let output =
-        project(&phase("ARCHITECTURE", "in_progress")).piton(["plan", "--format", "text"]).run().expect_code(0);
+    let sandbox = project(&phase("ARCHITECTURE", "in_progress"));
+    sandbox.piton(["begin", "ARCHITECTURE:designs"]).session("lost").run().expect_code(0);
+    let messages = |verb: &str, now: &str| {
+        let output = sandbox.piton([verb, "--format", "text"]).now(now).run();
+        let is_message = |line: &&str| !line.starts_with(['→', ' ']) && line.contains("workflow");
+        let messages: Vec<String> = output.stdout.lines().filter(is_message).map(str::to_owned).collect();
+        (messages, output)
+    };
+    let (said, output) = messages("plan", "2026-01-31T14:30:00Z");
+    assert_eq!(
+        said,
+        [
+            "Detected interrupted workflow: user-auth",
+            "Would resume workflow user-auth from ARCHITECTURE phase",
+            "Resume workflow from ARCHITECTURE?"
+        ]
+    );
+    assert!(output.stdout.contains("Last activity: 2026-01-31T12:00:00Z\nCompleted: REQUIREMENTS\n"), "{output}");
+    sandbox.piton(["resume", "--yes"]).run().expect_code(0);
+}
+
+#[test]
+fn a_run_that_was_just_begun_is_not_called_interrupted() {
+    let sandbox = Sandbox::new();
+    sandbox.file("m.yaml", "name: m\nsteps:\n  - {id: copy, agent: dba}\n  - {id: check, agent: qa}\n");
+    for start in [["start", "dotagent", "--feature", "login"], ["start", "m.yaml", "--feature", "m1"]] {
+        sandbox.piton(start).run().expect_code(0);
+        let text = sandbox.piton(["plan", start[3], "--format", "text"]).run().expect_code(0).stdout;
+        assert!(text.starts_with("Plan for ") && !text.contains("nterrupted"), "{text}");
+        // An hour later it is.
+        let later = sandbox.piton(["plan", start[3], "--format", "text"]).now("2026-01-31T14:00:00Z");
+        let text = later.run().stdout;
+        assert!(text.starts_with("Detected interrupted workflow: "), "{text}");
+    }
+    // A finished run says nothing of a resume, and the name of its workflow stands where that of its format stood.
+    for step in ["copy", "check"] {
+        sandbox.piton(["finish", step, "--run", "m1"]).run().expect_code(0);
+    }
+    let text = sandbox.piton(["plan", "m1", "--format", "text"]).run().expect_code(0).stdout;
+    assert!(text.starts_with("Plan for m1  m\n  Verdict      complete"), "{text}");
+}
+
+#[test]
+fn a_lost_output_is_said_once_and_its_phase_is_not_called_completed() {
+    let sandbox = project(&phase("ARCHITECTURE", "in_progress"));
+    sandbox.remove("memory/reports/demand.json");
+    let text = sandbox.piton(["plan", "--format", "text"]).run().expect_code(9).stdout;
     for line in [
-        "Detected interrupted workflow: user-auth\n",
-        "Resuming workflow user-auth from ARCHITECTURE phase\n",
-        "Last activity: 2026-01-31T11:30:00Z\n",
-        "Completed: REQUIREMENTS\n",
-        "Resume workflow from ARCHITECTURE?\n",
+        "Completed: REQUIREMENTS (to be redone)\n",
+        "  Interrupted  context_lost at REQUIREMENTS\n",
+        "      REQUIREMENTS must be redone: its output memory/reports/demand.json is missing\n",
     ] {
-        assert!(output.stdout.contains(line), "{line}\n{output}");
+        assert_eq!(text.matches(line).count(), 1, "{line}\n{text}");
     }
 }
 

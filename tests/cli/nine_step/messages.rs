@@ -103,7 +103,7 @@ fn the_plan_reads_as_one_page() {
     insta::assert_snapshot!(piton(&sandbox, 0, ["plan", "--format", "text"]), @r"
     code: 0
     ----- stdout -----
-    Workflow resume plan: quotes  nine-step quotes
+    Plan for quotes  nine-step
       Verdict      resume: go on
       Progress     14 of 30 steps
       Worktree     .worktree/quotes

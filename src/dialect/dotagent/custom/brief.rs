@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use serde_json::json;
 
+use super::super::native;
 use super::state;
 use crate::model::Brief;
 use crate::model::FileSet;
@@ -21,20 +22,11 @@ use crate::model::mask_secrets;
 /// Returns resume point and messages in the skill's format.
 pub(in super::super) fn native(run: &Run, plan: &Plan) -> Value {
     let from: Vec<&str> = plan.next.iter().map(|next| next.step.as_str()).collect();
-    let done: Vec<&str> = plan.steps.completed.iter().map(|id| id.as_str()).collect();
-    let at = from.first().copied().unwrap_or("the end");
-    let activity = run.stamp.map_or_else(|| "unknown".to_owned(), |stamp| stamp.to_string());
-    json!({
-        "workflow_id": run.id,
-        "resume_from": from,
-        "messages": [
-            format!("Detected interrupted workflow: {}", run.id),
-            format!("Resuming workflow {} from {at} phase", run.id),
-            format!("Last activity: {activity}"),
-            format!("Completed: {}", done.join(", ")),
-        ],
-        "prompt": format!("Resume workflow from {at}? [Y/n]"),
-    })
+    let completed: Vec<String> = plan.steps.completed.iter().map(|id| id.as_str().to_owned()).collect();
+    let at = from.first().copied().unwrap_or_default();
+    let mut native_plan = json!({ "workflow_id": run.id, "resume_from": from });
+    native::say(&mut native_plan, run, plan, at, &completed);
+    native_plan
 }
 
 /// Builds the hand-over for one step.

@@ -1,0 +1,87 @@
+//! Sentences that a person or an agent acts on: what was found is named, said once, and in words that are true.
+
+use serde_json::json;
+
+use crate::support::Output;
+use crate::support::Sandbox;
+
+fn piton<'a>(sandbox: &'a Sandbox, arguments: &[&'a str]) -> Output {
+    sandbox.piton(arguments.iter().copied()).run()
+}
+
+/// `make` and `check` are done, and `ship` is open.
+fn two_of_three() -> Sandbox {
+    let sandbox = Sandbox::with_git();
+    let flow = "name: flow\nsteps:\n  - {id: make, agent: dev, outputs: a.txt}\n  \
+                - {id: check, agent: qa, returns_to: make}\n  - {id: ship, agent: dev}\n";
+    sandbox.file("flow.yaml", flow);
+    piton(&sandbox, &["start", "flow.yaml", "--feature", "x"]).expect_code(0);
+    piton(&sandbox, &["begin", "make"]).expect_code(0);
+    sandbox.file("a.txt", "1");
+    piton(&sandbox, &["finish", "make"]).expect_code(0);
+    piton(&sandbox, &["begin", "check"]).expect_code(0);
+    piton(&sandbox, &["finish", "check", "--verdict", "APPROVED"]).expect_code(0);
+    sandbox
+}
+
+/// Text 7: a lost output is a warning with its two ways out, and its reason stands once.
+#[test]
+fn a_lost_output_names_its_two_ways_out() {
+    let sandbox = two_of_three();
+    sandbox.remove("a.txt");
+    let plan = piton(&sandbox, &["plan"]).expect_code(9);
+    assert_eq!(plan.at("/data/next/0/reason"), "make must be redone: its output a.txt is missing");
+    let finding = plan.at("/findings/0");
+    assert_eq!(
+        (&finding["severity"], &finding["fix"]),
+        (&json!("warning"), &json!("do make again, or restore the file"))
+    );
+    let text = piton(&sandbox, &["plan", "--format", "text"]).stdout;
+    assert_eq!(text.matches("make must be redone").count(), 1, "{text}");
+}
+
+/// Text 8: `--to-step` where nothing failed says so and names the verb that does what was wanted.
+#[test]
+fn a_way_back_that_nothing_asks_for_names_the_verb_that_goes_back() {
+    let sandbox = two_of_three();
+    let plan = piton(&sandbox, &["plan", "--to-step", "make"]).expect_code(9);
+    let finding = plan.at("/findings/0");
+    assert_eq!(finding["message"], "--to-step sends a failed step back to make, and nothing after make has failed");
+    assert_eq!(finding["fix"], "to do make again: `piton redo make --run x --by NAME --note WHY`");
+    piton(&sandbox, &["redo", "make", "--run", "x", "--by", "Ana", "--note", "typo"]).expect_code(0);
+    // What a person reopens was not lost.
+    let plan = piton(&sandbox, &["plan"]);
+    let first = plan.at("/data/next/0");
+    assert_eq!((&first["step"], &first["strategy"]), (&json!("make"), &json!(null)), "{plan}");
+    assert!(!plan.stdout.contains("context_lost"), "{plan}");
+    let plan = piton(&sandbox, &["plan", "--to-step", "ship"]).expect_code(9);
+    assert_eq!(plan.at("/findings/0/fix"), "leave out --to-step");
+}
+
+/// Text 9: a wrong word in a change as JSON is named with its field and the words that count.
+#[test]
+fn a_wrong_word_in_a_change_is_named_with_the_right_ones() {
+    let sandbox = two_of_three();
+    for (change, message) in [
+        (
+            r#"{"step":"check","verdict":"xyz"}"#,
+            "/verdict is `xyz`, one of `APPROVED`, `APPROVED_WITH_CONDITIONS`, `NEEDS_REVISION`, `REJECTED` is needed",
+        ),
+        (r#"{"change":"finish","step":"check","verdict":4}"#, "/verdict is 4, one of `APPROVED`"),
+        (r#"{"step":"check","status":"xyz"}"#, "/status is `xyz`, one of `pending`"),
+        (r#"{"step":"check","verdikt":"APPROVED"}"#, "the top level has fields that are not known: verdikt"),
+    ] {
+        let refused = sandbox.piton(["finish", "--json", "-"]).stdin(change).run().expect_code(2);
+        let said = refused.at("/error/message");
+        assert!(said.as_str().is_some_and(|said| said.starts_with(message)), "{change}\n{said}");
+    }
+}
+
+/// A-T10, A-T11: a command stands once, also where it is the answer to the question.
+#[test]
+fn no_command_stands_twice_in_a_plan() {
+    let sandbox = Sandbox::new();
+    piton(&sandbox, &["start", "dotagent", "--feature", "login"]).expect_code(0);
+    let text = piton(&sandbox, &["plan", "--format", "text"]).stdout;
+    assert_eq!(text.matches("piton resume login").count(), 1, "{text}");
+}
