@@ -11,6 +11,7 @@ use crate::model::Action;
 use crate::model::DecisionKind;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::Hold;
 use crate::model::Options;
 use crate::model::Run;
 use crate::model::StepId;
@@ -114,6 +115,9 @@ impl Chooser<'_> {
         }
         self.drop_behind_gates(&mut chosen.choices);
         self.drop_behind_rework(&mut chosen.choices);
+        if !chosen.choices.is_empty() {
+            chosen.findings.extend(self.held());
+        }
         if chosen.choices.is_empty() {
             self.nothing_ready(chosen);
         } else if chosen.choices.iter().all(|choice| self.reconciled.is_driven_elsewhere(choice.at)) {
@@ -427,6 +431,27 @@ impl Chooser<'_> {
         }
     }
 
+    /// Reports the steps that the state holds back while others go on, and those that it blocks for no reason.
+    fn held(&self) -> Vec<Finding> {
+        let run = self.reconciled.run;
+        let finding = |at: usize| {
+            let step = &run.steps[at];
+            let id = step.id.with_title(&step.title);
+            if let Some(reason) = self.reconciled.hold(at).filter(|_| !self.reconciled.is_ready(at)) {
+                let fix = format!("once it can go on: `{}`", command::decide("override", &step.id, &run.id));
+                return Some(Finding::new(FindingCode::StepHeld, format!("{id} is blocked: {reason}")).fix(fix));
+            }
+            let is_unexplained = step.hold == Some(Hold::Unexplained) && self.reconciled.is_ready(at);
+            is_unexplained.then(|| {
+                let message = format!("the state calls {id} blocked, but all that it waits for is done");
+                Finding::new(FindingCode::BlockUnexplained, message).fix("find out what blocked it, then go on")
+            })
+        };
+        let blocked =
+            (0..run.steps.len()).filter(|at| self.reconciled.effective_status(*at) == EffectiveStatus::Blocked);
+        blocked.filter_map(|at| Some(finding(at)?.on(&run.steps[at].id))).collect()
+    }
+
     /// Rule 6: work is left, but none of it can start. Names the chain from the first waiting step down to the root.
     fn dependency_block(&self) -> Option<Finding> {
         let open = || {
@@ -436,8 +461,9 @@ impl Chooser<'_> {
         let (chain, in_circle) = self.chain_below(first);
         let root = chain[chain.len() - 1];
         let step = &self.reconciled.run.steps[root];
-        let (left, path) = (open().count(), self.waits_for(&chain));
-        let message = format!("nothing can start: {left} open, {path}; {} {}", step.id, self.cause(root, in_circle));
+        let path = if chain.len() > 1 { format!(", {}", self.waits_for(&chain)) } else { String::new() };
+        let (left, cause) = (open().count(), self.cause(root, in_circle));
+        let message = format!("nothing can start: {left} open{path}; {} {cause}", step.id);
         let fix = match self.reconciled.effective_status(root) {
             EffectiveStatus::Unreadable => {
                 format!("correct it; `{}` says where", command::on_run("validate", &self.reconciled.run.id, ""))
@@ -455,12 +481,16 @@ impl Chooser<'_> {
             | EffectiveStatus::Blocked
             | EffectiveStatus::OpenContainer => {
                 let run = self.reconciled.run;
+                let resolve = match self.reconciled.hold(root) {
+                    Some(_) => format!("once it can go on: `{}`", command::decide("override", &step.id, &run.id)),
+                    None => format!("resolve {}", step.id),
+                };
                 match self.reconciled.skip_refusal(root) {
                     None => {
                         let skip = command::on_step("skip", &step.id, &run.id, " --reason TEXT");
-                        format!("resolve {}, or `{skip}`", step.id)
+                        format!("{resolve}, or `{skip}`")
                     }
-                    Some(_) => format!("resolve {}", step.id),
+                    Some(_) => resolve,
                 }
             }
         };
@@ -528,7 +558,7 @@ impl Chooser<'_> {
         } else if self.reconciled.effective_status(root) == EffectiveStatus::Cancelled {
             "was cancelled".to_owned()
         } else if step.dangling.is_empty() {
-            "is blocked".to_owned()
+            self.reconciled.hold(root).map_or_else(|| "is blocked".to_owned(), |reason| format!("is blocked: {reason}"))
         } else {
             format!("waits for {}, which does not exist", step.dangling.join(", "))
         }

@@ -75,7 +75,7 @@ pub(crate) fn assemble(run: &Run, planned: &Planned, next: &Next, brief: Brief, 
         instructions: safe_text(brief.instructions.trim()),
         report: graph.position(&next.step).map(|at| report(run, &graph, at, planned, next)).unwrap_or_default(),
         findings_to_address,
-        required_reading: reading(run, &graph, step, brief.reading),
+        required_reading: reading(run, step, brief.reading),
         files_to_touch: step
             .map(|step| [all(&step.detail.targets), all(&step.detail.focus)].concat())
             .unwrap_or_default(),
@@ -188,14 +188,14 @@ const fn is_over(status: Status) -> bool {
 }
 
 /// Returns the reading list, in order: the documents of the system, then the summaries of the step's dependencies.
-fn reading(run: &Run, graph: &Graph<'_>, step: Option<&Step>, first: Vec<ReadingItem>) -> Vec<ReadingItem> {
+fn reading(run: &Run, step: Option<&Step>, first: Vec<ReadingItem>) -> Vec<ReadingItem> {
     let mut reading = first;
     for item in &mut reading {
         item.what = safe_text(&item.what);
         item.path = item.path.as_deref().map(safe_text);
     }
     if let Some(step) = step {
-        for on in step.depends_on.iter().filter_map(|id| graph.position(id)).map(|at| &run.steps[at]) {
+        for on in run.built_on(step) {
             let what = safe_line(&format!("summary of {}", on.id), TITLE_CHARS);
             reading.extend(on.proof.summaries.iter().map(|path| path.reading_item(what.clone())));
         }

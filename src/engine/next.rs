@@ -155,12 +155,13 @@ impl<'a> Planner<'a> {
         if choice.action == Action::Approve {
             return InterruptionKind::WaitingApproval;
         }
-        if self.reconciled.own_attempt(choice.at).is_some() {
+        let recorded = self.recorded_kind(at);
+        if self.reconciled.own_attempt(choice.at).is_some() && recorded != Some(InterruptionKind::ContextLost) {
             return InterruptionKind::ReadyToExecute;
         }
         match self.reconciled.effective_status(at) {
-            EffectiveStatus::Failed => InterruptionKind::TaskFailure,
-            EffectiveStatus::Interrupted => InterruptionKind::AgentInterruption,
+            EffectiveStatus::Failed => recorded.unwrap_or(InterruptionKind::TaskFailure),
+            EffectiveStatus::Interrupted => recorded.unwrap_or(InterruptionKind::AgentInterruption),
             EffectiveStatus::Verify if self.step(at).status == Status::InProgress => {
                 InterruptionKind::AgentInterruption
             }
@@ -179,6 +180,23 @@ impl<'a> Planner<'a> {
             | EffectiveStatus::Unreadable
             | EffectiveStatus::OpenContainer => InterruptionKind::ReadyToExecute,
         }
+    }
+
+    /// Returns the kind of interruption that the state records for a step, where it says more than the status does.
+    fn recorded_kind(&self, at: usize) -> Option<InterruptionKind> {
+        let recorded = self.reconciled.run.interruption.as_ref()?;
+        let is_of_step = recorded.step.as_ref() == Some(&self.step(at).id);
+        let says_more = match recorded.kind {
+            InterruptionKind::AgentInterruption | InterruptionKind::DependencyBlock | InterruptionKind::ContextLost => {
+                true
+            }
+            InterruptionKind::TaskFailure
+            | InterruptionKind::WaitingApproval
+            | InterruptionKind::Paused
+            | InterruptionKind::ReadyToExecute
+            | InterruptionKind::WorkflowComplete => false,
+        };
+        (is_of_step && says_more).then_some(recorded.kind)
     }
 
     /// Returns what happens to each part of a step. The caller's options for parts take precedence over their status.

@@ -89,8 +89,17 @@ impl Chooser<'_> {
             return;
         }
         for at in positions {
-            self.choose_named("--from", "7.from", at, chosen);
+            self.choose_named(self.option_for(at), "7.from", at, chosen);
         }
+    }
+
+    /// Returns the option that names a step to start from: one for a part names its step too.
+    fn option_for(&self, at: usize) -> &'static str {
+        let id = &self.reconciled.run.steps[at].id;
+        let Options { from_part, retry_part, skip_part, .. } = self.options;
+        let parts = [("--from-step", from_part), ("--retry-step", retry_part), ("--skip-step", skip_part)];
+        let of_part = parts.into_iter().find(|(_, part)| part.as_ref().is_some_and(|part| part.step == *id));
+        of_part.map_or("--from", |(option, _)| option)
     }
 
     /// `--retry`: the named step, else the first that failed or was interrupted. Never the step it returns to.

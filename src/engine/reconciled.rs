@@ -10,12 +10,18 @@ use super::reconcile::EffectiveStatus;
 use super::reconcile::Reconciled;
 use crate::model::Attempt;
 use crate::model::DecisionKind;
+use crate::model::Hold;
 use crate::model::Presence;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::StepKind;
+use crate::model::clean_line;
+use crate::model::mask_secrets;
+
+/// Characters of a reason that the state gives.
+const HOLD_CHARS: usize = 160;
 
 /// A run with its graph and the effective status of every step.
 #[derive(Clone, Copy, Debug)]
@@ -132,7 +138,27 @@ impl ReconciledRun<'_> {
     }
 
     pub(super) fn is_ready(&self, at: usize) -> bool {
-        (self.run.steps[at].dangling.is_empty() && self.blocker(at).is_none()) || self.decisions.overrides(at)
+        let is_free = self.run.steps[at].dangling.is_empty() && self.blocker(at).is_none() && self.hold(at).is_none();
+        is_free || self.decisions.overrides(at)
+    }
+
+    /// Returns the reason for which the state holds a step back.
+    pub(super) fn hold(&self, at: usize) -> Option<String> {
+        match &self.run.steps[at].hold {
+            Some(Hold::Because(reason)) if self.effective_status(at) == EffectiveStatus::Blocked => {
+                Some(clean_line(&mask_secrets(reason), HOLD_CHARS))
+            }
+            Some(Hold::Because(_) | Hold::Unexplained) | None => None,
+        }
+    }
+
+    /// Returns what a step that is not ready waits for, as the end of a sentence.
+    pub(super) fn waits_in_words(&self, at: usize) -> String {
+        let unmet: Vec<String> = self.unmet(at).iter().map(ToString::to_string).collect();
+        match self.hold(at) {
+            Some(reason) if unmet.is_empty() => format!("is blocked: {reason}"),
+            Some(_) | None => format!("still waits for {}", unmet.join(", ")),
+        }
     }
 
     /// Tells whether a step that one in progress builds on was reopened since: its result would not count.

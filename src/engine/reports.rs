@@ -150,7 +150,8 @@ fn mark_begun(run: &mut Run, statements: &[&Statement], rollbacks: &[RollBackRec
     for back in rollbacks.iter().filter(|back| back.run == run.id.as_str()) {
         open.retain(|step, attempt| back.at <= attempt.at || !back.reopened.contains(step));
     }
-    for step in run.steps.iter_mut().filter(|step| step.begins_unrecorded && step.status == Status::Pending) {
+    let is_open = |step: &&mut Step| matches!(step.status, Status::Pending | Status::Blocked);
+    for step in run.steps.iter_mut().filter(|step| step.begins_unrecorded).filter(is_open) {
         if let Some(attempt) = open.get(&step.id) {
             step.status = Status::InProgress;
             step.attempts = step.attempts.max(attempt.attempt);

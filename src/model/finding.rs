@@ -140,6 +140,8 @@ finding_codes! {
     DependencyCycle "dependency-cycle" Blocking true "Steps depend on each other in a cycle.", CheckedByChange;
     DependencyDangling "dependency-dangling" Warning true "A step depends on one that does not exist; that counts as not met.";
     DependencyBlock "dependency-block" Blocking true "Work is left, but none of it can start.", CheckedByChange;
+    StepHeld "step-held" Warning false "The state calls a step blocked and says why; a person lets it go on.";
+    BlockUnexplained "block-unexplained" Warning true "The state calls a step blocked, but all that it waits for is done.";
     DependencySkipped "dependency-skipped" Info false "A step counts as ready although one it depends on was skipped.";
     TotalMissing "total-missing" Warning true "The state does not say how many phases there are, so it is unknown whether this was the last.";
     // Rule 7: overrides.

@@ -81,7 +81,7 @@ pub(crate) use report::{Attempt, Decision, DecisionKind, DriverId, Presence, Sta
 pub(crate) use rights::{PERSON_VERBS, RECORDING_VERBS, permission_rule};
 pub(crate) use rollback::{AffectedCommit, GitImpact, RollBack, RollBackRecord};
 pub(crate) use run::{
-    FollowUp, Part, PartKind, Proof, Records, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord,
+    FollowUp, Hold, Part, PartKind, Proof, Records, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord,
     definition_digest,
 };
 pub(crate) use secrets::{mask_secrets, safe_line, safe_text};

@@ -141,6 +141,8 @@ pub(crate) struct Step {
     pub(crate) depends_on: Vec<StepId>,
     /// Dependencies that are not steps of this run, as written. They count as not met.
     pub(crate) dangling: Vec<String>,
+    /// Why the state calls it blocked, where that does not follow from its dependencies.
+    pub(crate) hold: Option<Hold>,
     /// The step to go back to after a failure; `None` retries this step.
     pub(crate) returns_to: Option<StepId>,
     /// The last verdict, for reviews.
@@ -178,6 +180,15 @@ pub(crate) struct Step {
     pub(crate) definition: Value,
     /// Digest of the definition that its result was made from, if the state records it.
     pub(crate) done_definition: Option<String>,
+}
+
+/// Why a step is held back although everything that it waits for is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Hold {
+    /// For a reason that the state gives. A person lets the step go on. Untrusted text.
+    Because(String),
+    /// The state gives no reason.
+    Unexplained,
 }
 
 /// The ends of a step that its format can record. What it cannot is never offered.
@@ -314,6 +325,7 @@ impl Step {
             agent_candidates: Vec::new(),
             depends_on: Vec::new(),
             dangling: Vec::new(),
+            hold: None,
             returns_to: None,
             review: None,
             attempts: 0,
@@ -371,6 +383,22 @@ impl Run {
             writable: true,
             degraded: false,
         }
+    }
+
+    /// Returns the steps that a step builds on: its dependencies, and where one was skipped, those of that one.
+    pub(crate) fn built_on(&self, step: &Step) -> Vec<&Step> {
+        let mut found: Vec<&Step> = Vec::new();
+        let mut open: Vec<&StepId> = step.depends_on.iter().rev().collect();
+        while let Some(on) = open.pop().and_then(|id| self.step(id)) {
+            if found.iter().any(|known| known.id == on.id) {
+                continue;
+            }
+            found.push(on);
+            if on.status == Status::Skipped {
+                open.extend(on.depends_on.iter().rev());
+            }
+        }
+        found
     }
 
     pub(crate) fn step(&self, id: &StepId) -> Option<&Step> {

@@ -10,6 +10,7 @@ use crate::cli::output::Text;
 use crate::cli::output::Tone;
 use crate::model::Context;
 use crate::model::Decision;
+use crate::model::DecisionKind;
 use crate::model::Finding;
 use crate::model::Mode;
 use crate::model::Progress;
@@ -481,7 +482,9 @@ pub(super) fn reported(report: &StepReport) -> String {
 pub(super) fn decided(decision: &Decision) -> String {
     let what = decision.step.as_ref().map_or("the run", StepId::as_str);
     let by = decision.by.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
-    let despite = decision.despite.as_ref().map_or_else(String::new, |despite| format!(" although it was {despite}"));
+    // An override names the rule in a sentence, the others what was said about the step.
+    let although = if decision.decision == DecisionKind::Override { " although" } else { " although it was" };
+    let despite = decision.despite.as_ref().map_or_else(String::new, |despite| format!("{although} {despite}"));
     let note = decision.note.as_ref().map_or_else(String::new, |note| format!(". Note: {note}"));
     format!("{what} was {}{by}{despite}{note}", decision.decision.as_past())
 }

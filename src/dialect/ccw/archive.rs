@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::layout::ARCHIVES;
 use super::layout::Layout;
+use super::layout::MARKER;
 use super::layout::below;
 use super::manifest;
 use crate::dialect::Archival;
@@ -31,7 +32,10 @@ pub(super) fn archive(files: &FileSet, run: &Run, at: Timestamp) -> Option<Archi
     let archives = below(&workflow, ARCHIVES);
     let to = archives.join(from.name()).ok()?;
     let register = Some(manifest::register(files, &layout, &archives, run, at));
-    let edits = stamp(files, &layout.session, run, at).into_iter().collect();
+    let marker = below(&workflow, &format!("{MARKER}{}", from.name()));
+    let unmark =
+        files.bytes(&marker).map(|before| Edit { path: marker, kind: EditKind::Remove { before: before.into() } });
+    let edits = stamp(files, &layout.session, run, at).into_iter().chain(unmark).collect();
     Some(Archival { moved: Moved::Folder(from), to, edits, register })
 }
 

@@ -6,10 +6,12 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use serde_json::json;
 
+use super::approach;
 use super::layout::Layout;
 use super::native;
 use super::raw;
 use super::rules;
+use super::task;
 use crate::model::Action;
 use crate::model::Brief;
 use crate::model::FileSet;
@@ -29,7 +31,7 @@ use crate::model::mask_secrets;
 const NAMED: usize = 20;
 
 /// Fields that the context says elsewhere: in its action, reading list and files.
-const TOLD: [&str; 13] = [
+const TOLD: [&str; 15] = [
     "markers",
     "interruption_type",
     "previous_attempt",
@@ -41,6 +43,8 @@ const TOLD: [&str; 13] = [
     "previous_progress",
     "task_definition",
     "session_state",
+    "pre_analysis",
+    "implementation",
     "focus_paths",
     "target_files",
 ];
@@ -54,7 +58,11 @@ pub(super) fn brief(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Bri
         agent_context: facts.agent_context(plan, step),
         told: TOLD.to_vec(),
         prompt: facts.prompt(next, step),
-        instructions: if facts.is_verify { VERIFY.to_owned() } else { String::new() },
+        instructions: match step {
+            _ if facts.is_verify => VERIFY.to_owned(),
+            Some(step) => approach::of(&task::definition_of(files, step), &step.detail.parts),
+            None => String::new(),
+        },
         reading: facts.reading(files, &layout),
         notes: step.map(notes).unwrap_or_default(),
     }
@@ -157,7 +165,7 @@ impl Facts {
             previous = or_none(self.previous_attempt.as_deref()),
             completed = self.named_completed(),
             strategy = or_none(self.strategy),
-            flow_step = raw::line(self.flow_step.as_deref().unwrap_or("null")),
+            flow_step = raw::line(self.flow_step.as_deref().unwrap_or("not recorded")),
             summaries = joined(&self.summaries),
             todo = self.todo,
             task = or_none(self.task_file.as_ref().map(RelPath::as_str)),
@@ -173,7 +181,11 @@ impl Facts {
         let parts = step.map(|step| step.detail.parts.as_slice()).unwrap_or_default();
         if !parts.is_empty() {
             let from = self.flow_step.as_deref().or_else(|| first_open(parts).map(|part| part.name.as_str()));
-            let _ = writeln!(text, "\nFLOW CONTROL RECOVERY:\nResume from step: {}", raw::line(&or_none(from)));
+            let from = from.map_or_else(
+                || "All flow control steps are done.".to_owned(),
+                |from| format!("Resume from step: {}", raw::line(from)),
+            );
+            let _ = writeln!(text, "\nFLOW CONTROL RECOVERY:\n{from}");
             for part in parts {
                 let _ = writeln!(text, "{}", part_line(part));
             }
@@ -272,10 +284,10 @@ fn part_facts(part: &Part) -> Value {
     })
 }
 
-/// Returns the summaries of the dependencies; for a group, those of its children.
+/// Returns the summaries of what a task builds on; for a group, those of its children.
 fn dependency_summaries(run: &Run, step: &Step) -> Vec<RelPath> {
     let mut found: Vec<RelPath> = Vec::new();
-    for dependency in step.depends_on.iter().filter_map(|id| run.step(id)) {
+    for dependency in run.built_on(step) {
         let children = dependency.children.iter().filter_map(|id| run.step(id));
         let of = dependency.proof.summaries.iter().chain(children.flat_map(|child| &child.proof.summaries));
         found.extend(of.cloned());

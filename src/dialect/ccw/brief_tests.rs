@@ -99,6 +99,6 @@ fn without_a_recorded_flow_step_none_is_named() {
     let run = run(&set);
     let brief = brief(&set, &run, &plan_of(&run, Verdict::Resume), &next_of("IMPL-1", Action::Run));
     assert_eq!(brief.agent_context["interrupted_flow_step"], json!(null));
-    assert!(brief.prompt.contains("- Interrupted at Flow Step: null\n"));
+    assert!(brief.prompt.contains("- Interrupted at Flow Step: not recorded\n"));
     assert!(brief.prompt.contains("Resume from step: a\n"));
 }

@@ -30,9 +30,10 @@ pub(super) struct Draft<'a> {
     pub(super) session_files: &'a SessionFiles<'a>,
     /// The opened JSON files, in order of first use; the session file is moved to the end.
     documents: Vec<(RelPath, Document)>,
-    ticks: Vec<usize>,
-    /// Checkboxes to clear.
-    unticked: Vec<usize>,
+    /// Checkboxes and their new marks.
+    marks: Vec<(usize, u8)>,
+    /// Checkboxes whose lines get a link to a summary.
+    links: Vec<(usize, String)>,
     /// Summaries to create.
     summaries: Vec<(RelPath, String)>,
 }
@@ -48,7 +49,7 @@ pub(super) struct TaskDraft<'a> {
 
 impl<'a> Draft<'a> {
     pub(super) fn new(session_files: &'a SessionFiles<'a>) -> Self {
-        Self { session_files, documents: Vec::new(), ticks: Vec::new(), unticked: Vec::new(), summaries: Vec::new() }
+        Self { session_files, documents: Vec::new(), marks: Vec::new(), links: Vec::new(), summaries: Vec::new() }
     }
 
     /// Opens the file of a task; `None` for a task that is only in the checklist.
@@ -81,20 +82,24 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Ticks the checkbox of a task, if it has one.
-    pub(super) fn tick(&mut self, step: &StepId) {
-        self.ticks.extend(self.session_files.checkbox_of(step));
+    /// Sets the mark in the checkbox of a task, if it has one.
+    pub(super) fn mark(&mut self, step: &StepId, mark: u8) {
+        self.marks.extend(self.session_files.checkbox_of(step).map(|at| (at, mark)));
     }
 
-    /// Clears the checkbox of a task, if it has one.
-    pub(super) fn empty(&mut self, step: &StepId) {
-        self.unticked.extend(self.session_files.checkbox_of(step));
-    }
-
-    /// Writes the summary of a task from its report, unless it has one.
+    /// Writes the summary of a task from its report, unless it has one, and links to it in the checklist.
     pub(super) fn summarise(&mut self, outcome: &Outcome) {
-        if let Some(path) = self.session_files.missing_summary(&outcome.step) {
-            let title = self.session_files.title(&outcome.step).unwrap_or_default();
+        let step = &outcome.step;
+        let missing = self.session_files.missing_summary(step);
+        let known = missing.clone().or_else(|| self.session_files.summary(step).cloned());
+        let below = |path: &RelPath| {
+            path.as_str().strip_prefix(&format!("{}/", self.session_files.layout.dir)).map(str::to_owned)
+        };
+        if let (Some(at), Some(path)) = (self.session_files.checkbox_of(step), known.as_ref().and_then(below)) {
+            self.links.push((at, format!("./{path}")));
+        }
+        if let Some(path) = missing {
+            let title = self.session_files.title(step).unwrap_or_default();
             self.summaries.push((path, summary::text(title, outcome)));
         }
     }
@@ -135,8 +140,11 @@ impl<'a> Draft<'a> {
             Edit { path, kind: EditKind::Create { after } }
         }));
         if let Some(bytes) = files.bytes(&layout.todo) {
-            let ticked = self.ticks.iter().fold(bytes.to_vec(), |bytes, at| todo::ticked(bytes, *at));
-            let after = self.unticked.iter().fold(ticked, |bytes, at| todo::unticked(bytes, *at));
+            let marked = self.marks.iter().fold(bytes.to_vec(), |bytes, (at, mark)| todo::marked(bytes, *at, *mark));
+            // From the end, so that no offset moves.
+            let mut links = self.links;
+            links.sort_unstable_by_key(|(at, _)| std::cmp::Reverse(*at));
+            let after = links.iter().fold(marked, |bytes, (at, summary)| todo::linked(bytes, *at, summary));
             edits.extend(replace(files, layout.todo.clone(), after));
         }
         for (path, document) in session {

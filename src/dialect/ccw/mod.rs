@@ -6,18 +6,20 @@
 //! - [`probe`] finds sessions, [`layout`] has the paths in a session folder.
 //! - [`session_files`] reads a folder: [`session`], [`task`] and [`mod@todo`] (the checklist), with the summaries. A task file is
 //!   parsed into a [`parsed_task`], with its [`history`]; [`parts`] has its flow-control steps and subtasks.
-//! - [`read`] turns a session into a run. [`ids`] and [`rules`] know the spelling of ids and the vocabulary; [`raw`] is lenient
+//! - [`read`] turns a session into a run, [`interruptions`] says what cut it off. [`ids`] and [`rules`] know the spelling of ids and the vocabulary; [`raw`] is lenient
 //!   access to JSON.
 //! - [`mod@write`] edits a session through a [`draft`]; [`summary`] is the text about a finished task; [`archive`] and [`manifest`] (the list of archives) archive it; [`rebuild`]
 //!   recreates unreadable files from other evidence.
 //! - [`suggest`] suggests ticks in the checklist.
-//! - [`brief`], [`native`] and [`notices`] write the hand-over, the plan and messages in the system's format.
+//! - [`brief`] (with [`approach`], how a task is to be done), [`native`] and [`notices`] write the hand-over, the plan and messages in the system's format.
 
+mod approach;
 mod archive;
 mod brief;
 mod draft;
 mod history;
 mod ids;
+mod interruptions;
 mod layout;
 mod manifest;
 mod native;

@@ -10,6 +10,7 @@ use crate::model::FindingCode;
 use crate::model::Notice;
 use crate::model::Plan;
 use crate::model::Run;
+use crate::model::Step;
 use crate::model::Verdict;
 use crate::model::quoted;
 
@@ -45,6 +46,11 @@ pub(super) fn notices(files: &FileSet, run: &Run, plan: &Plan, findings: &[Findi
             let hint = "Use: /workflow:plan to regenerate tasks or manual intervention required".to_owned();
             notices.push(notice(format!("❌ Critical dependency {step} failed validation"), hint));
         }
+    }
+    let is_lost = |step: &&Step| step.hold.is_some() && step.file.as_ref() == Some(&Layout::of(&files.state).todo);
+    for step in run.steps.iter().filter(is_lost).take(SHOWN) {
+        let hint = "Use: /workflow:plan to write its file again, or take its line out of TODO_LIST.md".to_owned();
+        notices.push(notice(format!("❌ Task {} referenced but JSON file missing", step.id), hint));
     }
     for step in steps(FindingCode::DependencyDangling) {
         let missing = run.step(step).map(|step| step.dangling.as_slice()).unwrap_or_default();

@@ -15,6 +15,10 @@ use crate::model::Clock;
 use crate::model::Detail;
 use crate::model::Status;
 
+/// Where the reason of a block is written.
+pub(super) const BLOCKED_BECAUSE: [&str; 4] =
+    ["/blocked_reason", "/block_reason", "/execution/blocked_reason", "/meta/blocked_reason"];
+
 /// The content of the object that defines a task.
 #[derive(Debug, Default)]
 pub(super) struct ParsedTask {
@@ -22,6 +26,8 @@ pub(super) struct ParsedTask {
     /// The meaning of its `status`.
     pub(super) word: StatusWord,
     pub(super) running: RunningWords,
+    /// The reason that it gives for being blocked.
+    pub(super) blocked_because: Option<String>,
     pub(super) title: Option<String>,
     pub(super) executor: TaskExecutor,
     pub(super) parent: Option<String>,
@@ -77,6 +83,7 @@ impl ParsedTask {
         Self {
             own_id: task::own_id(value),
             running,
+            blocked_because: raw::first_text(value, &BLOCKED_BECAUSE),
             title: task::title(value),
             executor: TaskExecutor::of(value),
             parent: task::parent(value),

@@ -77,7 +77,9 @@ impl<'a> SessionPath<'a> {
             "archives" => Area::Archives,
             _ => {
                 let dir = &path[..end + 1 + first.len()];
-                let area = has_session_name(first).then_some(Area::Legacy);
+                // A folder of another name is a session if it has the shape of one.
+                let is_shaped = !first.starts_with('.') && (tail == SESSION_FILE || is_of_tasks(tail));
+                let area = (has_session_name(first) || is_shaped).then_some(Area::Legacy);
                 return Some(Self { workflow, area, dir, rest: tail });
             }
         };
@@ -85,6 +87,12 @@ impl<'a> SessionPath<'a> {
         let dir = &path[..(end + 2 + first.len() + name.len()).min(path.len())];
         Some(Self { workflow, area: (!name.is_empty()).then_some(area), dir, rest })
     }
+}
+
+/// Tells whether a path in a session is that of its folder of tasks, or of a task file.
+fn is_of_tasks(rest: &str) -> bool {
+    let is_file = |name: &str| name.ends_with(".json") && !name.contains('/');
+    rest == TASK_DIR || rest.strip_prefix(".task/").is_some_and(is_file)
 }
 
 fn has_session_name(name: &str) -> bool {
@@ -156,8 +164,7 @@ impl<'a> SessionScan<'a> {
             return;
         };
         let is_file = parsed.rest == SESSION_FILE && !entry.is_dir;
-        let is_task = (parsed.rest == TASK_DIR && entry.is_dir)
-            || parsed.rest.strip_prefix(".task/").is_some_and(|name| name.ends_with(".json") && !name.contains('/'));
+        let is_task = is_of_tasks(parsed.rest) && (entry.is_dir || parsed.rest != TASK_DIR);
         let name = name_of(parsed.dir);
         if area == Area::Sessions && !has_session_name(name) {
             // The folder also holds the sessions of Maestro Flow.
@@ -199,11 +206,12 @@ impl<'a> SessionScan<'a> {
             let name = name_of(dir);
             let is_named = has_session_name(name) || contents.session_id.as_deref().is_some_and(has_session_name);
             let Ok(path) = RelPath::parse(dir) else { continue };
-            if contents.has_tasks || (contents.has_session_file && is_named) {
+            let is_shaped = *area != Area::Legacy || has_session_name(name) || contents.has_session_file;
+            if (contents.has_tasks && is_shaped) || (contents.has_session_file && is_named) {
                 let is_marked =
                     self.markers.iter().any(|(root, marker)| root == workflow && marks(marker, name, contents));
                 ranked.push((*workflow, if is_marked { Area::Marked } else { *area }, path));
-            } else {
+            } else if *area != Area::Legacy || is_named {
                 look_alikes.push(*dir);
             }
         }

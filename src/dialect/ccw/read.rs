@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::ids;
+use super::interruptions;
+use super::parsed_task::ParsedTask;
 use super::parts;
 use super::raw;
 use super::rules;
@@ -24,8 +26,7 @@ use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::FollowUp;
-use crate::model::Interruption;
-use crate::model::InterruptionKind;
+use crate::model::Hold;
 use crate::model::Proof;
 use crate::model::Records;
 use crate::model::RelPath;
@@ -36,7 +37,6 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
-use crate::model::Timestamp;
 use crate::model::Witness;
 use crate::model::WorkspaceRecord;
 use crate::model::mask_secrets;
@@ -56,7 +56,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         let task = &session_files.tasks[at];
         let (status, kind) = status_and_kind(&session_files, at, &hierarchy, &mut findings);
         stamp = stamp.max(task.parsed.history.stamp);
-        interruption = newer(interruption, recorded_interruption(task, status));
+        interruption = interruptions::newer(interruption, interruptions::recorded(task, status));
         let parts = std::mem::take(&mut session_files.tasks[at].parsed.parts);
         let detail = std::mem::take(&mut session_files.tasks[at].parsed.detail);
         let mut step = step(&session_files, at, (status, kind), &hierarchy, &mut findings);
@@ -77,7 +77,8 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let status = if is_archived { RunStatus::Archived } else { status };
     report_session(&session_files, status, unknown, &steps, &mut findings);
     let interruption =
-        interruption.map(|(interruption, _)| interruption).or_else(|| session_interruption(&session_files, &steps));
+        interruption.map(|(interruption, _)| interruption).or_else(|| interruptions::session(&session_files, &steps));
+    let interruption = interruption.or_else(|| interruptions::context_loss(&session_files, &steps, &mut findings));
     let workspace = workspace(&session_files);
     let run = Run {
         id: RunId::new(session_files.session.id().unwrap_or_else(|| session_files.layout.dir.name().to_owned())),
@@ -288,6 +289,7 @@ fn step(
         agent,
         depends_on,
         dangling,
+        hold: hold(parsed),
         attempts: history.attempts,
         failures: history.failures(status),
         error: history.error(status).map(|error| mask_secrets(error).into_owned()),
@@ -303,9 +305,17 @@ fn step(
         started_at: history.started_at,
         finished_at: history.finished_at(status),
         commit: parsed.commit.clone(),
+        begins_unrecorded: matches!(task.location, TaskLocation::Checklist { .. }),
         file: task.location.path().cloned().or_else(|| Some(session_files.layout.todo.clone())),
         ..Step::new(task.id.clone(), parsed.title.clone().unwrap_or_else(|| raw::line(task.id.as_str())))
     }
+}
+
+/// Returns why a task is blocked that its dependencies do not block (docs/formats/ccw.md#blocked-tasks).
+fn hold(parsed: &ParsedTask) -> Option<Hold> {
+    let is_blocked =
+        matches!(parsed.word, StatusWord::Known(Status::Blocked) | StatusWord::Alias { status: Status::Blocked, .. });
+    is_blocked.then(|| parsed.blocked_because.clone().map_or(Hold::Unexplained, Hold::Because))
 }
 
 /// Resolves dependencies to steps. A dependency on a subtask without a file resolves to the task that lists it.
@@ -383,51 +393,6 @@ fn witnesses(session_files: &SessionFiles<'_>, at: usize) -> Vec<Witness> {
     let summary = session_files.summaries[at].first();
     witnesses.push(Witness { source: "summary".into(), done: summary.is_some(), file: summary.cloned(), line: None });
     witnesses
-}
-
-/// Returns the interruption recorded for a running or failed attempt of a task (`execution` of format D).
-fn recorded_interruption(task: &Task, status: Status) -> Option<(Interruption, Option<Timestamp>)> {
-    let history = &task.parsed.history;
-    let reason = history.interruption_reason.as_ref()?;
-    let fallback = InterruptionKind::of(status)?;
-    let kind = rules::interruption_kind(reason).unwrap_or(fallback);
-    let at = history.last_attempt.or(history.started_at);
-    Some((Interruption { kind, step: Some(task.id.clone()), at, reason: raw::line(reason) }, at))
-}
-
-fn newer(
-    known: Option<(Interruption, Option<Timestamp>)>,
-    other: Option<(Interruption, Option<Timestamp>)>,
-) -> Option<(Interruption, Option<Timestamp>)> {
-    match (known, other) {
-        (Some(known), Some(other)) => Some(if other.1 > known.1 { other } else { known }),
-        (known, other) => known.or(other),
-    }
-}
-
-/// Returns the last entry of `interruption_history` if nothing was resumed or ended since. Entries are written on resume
-/// (docs/formats/ccw.md#interruptions-and-strategies), so most describe the past.
-fn session_interruption(session_files: &SessionFiles<'_>, steps: &[Step]) -> Option<Interruption> {
-    let entry = raw::items(session_files.session.value().get("interruption_history")).last()?;
-    let at = session_files.files.time(&raw::first_text(entry, &["/timestamp"])?)?;
-    let since = ["/last_execute_run", "/resumed_at", "/completed_at"];
-    if since
-        .iter()
-        .filter_map(|pointer| session_files.session.time(session_files.files, pointer))
-        .any(|time| time >= at)
-    {
-        return None;
-    }
-    let step =
-        raw::first_text(entry, &["/affected_task"]).and_then(|id| session_files.index.find(&id)).map(|at| &steps[at]);
-    let is_open =
-        |step: &Step| matches!(step.status, Status::InProgress | Status::Failed | Status::Blocked | Status::Pending);
-    if step.is_some_and(|step| !is_open(step)) {
-        return None;
-    }
-    let reason = raw::first_line(entry, &["/reason"]).unwrap_or_default();
-    let kind = rules::interruption_kind(&reason).unwrap_or(InterruptionKind::AgentInterruption);
-    Some(Interruption { kind, step: step.map(|step| step.id.clone()), at: Some(at), reason })
 }
 
 /// Reports dependencies without the summary that agents must read first (docs/formats/ccw.md#checks-before-a-resume).

@@ -99,10 +99,15 @@ impl<'a> SessionFiles<'a> {
         Some(&self.tasks[self.find(id)?].location)
     }
 
-    /// Tells whether the checkbox of a task is ticked.
-    pub(super) fn is_ticked(&self, id: &StepId) -> bool {
+    /// Tells whether the checkbox of a task says that nothing is left to do.
+    pub(super) fn is_marked_over(&self, id: &StepId) -> bool {
         let said = self.find(id).and_then(|at| self.checklist[at].as_ref());
-        said.is_some_and(|said| said.mark == CheckboxMark::Done)
+        said.is_some_and(|said| matches!(said.mark, CheckboxMark::Done | CheckboxMark::Cancelled))
+    }
+
+    /// Returns the first summary of a task.
+    pub(super) fn summary(&self, id: &StepId) -> Option<&RelPath> {
+        self.summaries[self.find(id)?].first()
     }
 
     /// Returns the path of the summary that a task with a file of its own lacks.
@@ -206,7 +211,7 @@ fn add_checklist_tasks(
         // A group line above tasks with files (`IMPL-1` over `IMPL-1.1`) is not a task itself.
         if !groups.contains(&ids::loose_key(&id)) && ids::is_safe(&id) {
             added.push(id.clone());
-            tasks.push(from_line(line, &id, &title, clock));
+            tasks.push(from_line(line, &id, &title, count > 0, clock));
         }
     }
     if count > 0 && !added.is_empty() {
@@ -217,7 +222,7 @@ fn add_checklist_tasks(
     if tasks.is_empty() {
         let boxes = todo.lines.iter().filter(|line| !line.is_indented && !line.is_legend());
         for (at, line) in boxes.enumerate() {
-            tasks.push(from_line(line, &format!("TODO-{}", at + 1), &line.title(""), clock));
+            tasks.push(from_line(line, &format!("TODO-{}", at + 1), &line.title(""), false, clock));
         }
     }
     if tasks.len() > count {
@@ -226,8 +231,8 @@ fn add_checklist_tasks(
     tasks.len() > count
 }
 
-/// Creates a task from a checklist line; its checkbox is its only status.
-fn from_line(line: &ChecklistLine, id: &str, title: &str, clock: Clock) -> Task {
+/// Creates a task from a checklist line; its checkbox is its only status. Open work whose file is missing is not known: it is blocked.
+fn from_line(line: &ChecklistLine, id: &str, title: &str, has_files: bool, clock: Clock) -> Task {
     let status = match line.mark {
         CheckboxMark::Open => "pending",
         CheckboxMark::Done => "completed",
@@ -235,7 +240,13 @@ fn from_line(line: &ChecklistLine, id: &str, title: &str, clock: Clock) -> Task 
         CheckboxMark::Blocked => "blocked",
         CheckboxMark::Cancelled => "cancelled",
     };
-    let value = serde_json::json!({"title": title, "status": status});
+    let is_lost = has_files && line.names_file && !matches!(line.mark, CheckboxMark::Done | CheckboxMark::Cancelled);
+    let value = match is_lost {
+        true => serde_json::json!({
+            "title": title, "status": "blocked", "blocked_reason": format!("{TASK_DIR}/{id}.json is missing"),
+        }),
+        false => serde_json::json!({"title": title, "status": status}),
+    };
     let location = TaskLocation::Checklist { number: line.number, at: line.at };
     Task { id: StepId::new(id), aliases: Vec::new(), location, parsed: ParsedTask::of(&value, clock) }
 }

@@ -33,7 +33,7 @@ pub(super) fn suggest(files: &FileSet, done: &[StepId]) -> Suggestions {
             None => silent.push(task.id.as_str()),
             Some(mention) if is_done && mention.mark != CheckboxMark::Done => match mention.at {
                 Some(at) => {
-                    after = todo::ticked(after, at);
+                    after = todo::marked(after, at, todo::TICK);
                     reasons.push(format!("{id} is completed but its box in line {} is open", mention.number));
                 }
                 None => suggestions.notes.push(format!(

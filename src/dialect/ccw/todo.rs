@@ -8,6 +8,13 @@ use super::ids;
 use super::ids::Index;
 use super::raw;
 
+/// The mark of a task that is done.
+pub(super) const TICK: u8 = b'x';
+/// The mark of a task that is open.
+pub(super) const OPEN: u8 = b' ';
+/// The mark of a task that is left out.
+pub(super) const LEFT_OUT: u8 = b'-';
+
 /// The content of a checkbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CheckboxMark {
@@ -31,6 +38,8 @@ pub(super) struct ChecklistLine {
     text: String,
     /// The task file or summary that the line links to, without folder and extension.
     link: Option<String>,
+    /// Whether it links to a task file.
+    pub(super) names_file: bool,
     /// Index of the heading above it.
     heading: Option<usize>,
 }
@@ -85,6 +94,7 @@ impl Todo {
                     // Up to the end of its checkbox, byte and text offsets of a line are equal.
                     text: text[offset + 2..].trim().to_owned(),
                     link: link(text),
+                    names_file: text.contains(".task/"),
                     heading: todo.headings.len().checked_sub(1),
                 });
             }
@@ -250,7 +260,7 @@ fn checkbox(line: &[u8]) -> Option<(CheckboxMark, usize)> {
         b'x' | b'X' => CheckboxMark::Done,
         b'~' => CheckboxMark::InProgress,
         b'!' => CheckboxMark::Blocked,
-        b'-' => CheckboxMark::Cancelled,
+        LEFT_OUT => CheckboxMark::Cancelled,
         _ => return None,
     };
     (!matches!(line.get(open + 3), Some(b'(' | b'['))).then_some((mark, open + 1))
@@ -270,18 +280,24 @@ fn link(line: &str) -> Option<String> {
     ids::is_safe(name).then(|| name.to_owned())
 }
 
-/// Returns the bytes with the checkbox at `at` ticked.
-pub(super) fn ticked(mut bytes: Vec<u8>, at: usize) -> Vec<u8> {
-    if let Some(mark) = bytes.get_mut(at).filter(|mark| !matches!(mark, b'x' | b'X')) {
-        *mark = b'x';
+/// Returns the bytes with this mark in the checkbox at `at`.
+pub(super) fn marked(mut bytes: Vec<u8>, at: usize, mark: u8) -> Vec<u8> {
+    // A capital `X` is a tick too.
+    if let Some(found) = bytes.get_mut(at).filter(|found| !found.eq_ignore_ascii_case(&mark)) {
+        *found = mark;
     }
     bytes
 }
 
-/// Returns the bytes with the checkbox at `at` cleared.
-pub(super) fn unticked(mut bytes: Vec<u8>, at: usize) -> Vec<u8> {
-    if let Some(mark) = bytes.get_mut(at) {
-        *mark = b' ';
+/// Returns the bytes with a link to a summary at the end of the line of the checkbox at `at`, if the line links to its task file and to
+/// no summary.
+pub(super) fn linked(mut bytes: Vec<u8>, at: usize, summary: &str) -> Vec<u8> {
+    let end = bytes[at..].iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |length| at + length);
+    let line = bytes[at..end].trim_ascii_end();
+    let has = |text: &[u8]| line.windows(text.len()).any(|window| window == text);
+    if has(b".task/") && !has(b"summaries/") {
+        let end = at + line.len();
+        bytes.splice(end..end, format!(" | [✅]({summary})").into_bytes());
     }
     bytes
 }
@@ -292,7 +308,7 @@ pub(crate) fn check(bytes: &[u8]) {
     let todo = Todo::parse(bytes);
     let places = |todo: &Todo| todo.lines.iter().map(|line| (line.number, line.at)).collect::<Vec<_>>();
     for line in &todo.lines {
-        let after = ticked(bytes.to_vec(), line.at);
+        let after = marked(bytes.to_vec(), line.at, TICK);
         assert_eq!(after.len(), bytes.len());
         assert!(after.iter().zip(bytes).enumerate().all(|(at, (after, before))| at == line.at || after == before));
         let read = Todo::parse(&after);

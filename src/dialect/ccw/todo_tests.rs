@@ -1,7 +1,8 @@
 use super::CheckboxMark;
 use super::ChecklistStatus;
+use super::TICK;
 use super::Todo;
-use super::ticked;
+use super::marked;
 use crate::dialect::ccw::ids::Index;
 
 fn checklist(ids: &[&str], text: &str) -> Vec<Option<ChecklistStatus>> {
@@ -98,7 +99,7 @@ fn a_tick_changes_one_byte() {
     let checklist = checklist(&["IMPL-1", "IMPL-2"], text);
     let tick = |at: usize| {
         let at = checklist[at].as_ref().unwrap().at.unwrap();
-        String::from_utf8(ticked(text.as_bytes().to_vec(), at)).unwrap()
+        String::from_utf8(marked(text.as_bytes().to_vec(), at, TICK)).unwrap()
     };
     assert_eq!(tick(0), text.replace("[ ]", "[x]"));
     assert_eq!(tick(1), text.replace("[~]", "[x]"));

@@ -13,6 +13,9 @@ use super::rules;
 use super::rules::StatusWord;
 use super::session_files::SessionFiles;
 use super::task;
+use super::todo::LEFT_OUT;
+use super::todo::OPEN;
+use super::todo::TICK;
 use crate::dialect::EditError;
 use crate::dialect::edits_of;
 use crate::model::Change;
@@ -75,8 +78,8 @@ impl Writer<'_> {
     fn begin(&mut self, step: &StepId, part: Option<&str>, attempt: u32) -> Result<(), EditError> {
         let at = self.at.to_string();
         let running = self.draft.session_files.running;
-        if part.is_none() && self.draft.session_files.is_ticked(step) {
-            self.draft.empty(step);
+        if part.is_none() && self.draft.session_files.is_marked_over(step) {
+            self.draft.mark(step, OPEN);
         }
         let Some(mut task) = self.draft.task(step)? else { return Ok(()) };
         let was = rules::status_word(task.value());
@@ -124,7 +127,7 @@ impl Writer<'_> {
         } else {
             self.finish_step(outcome)?;
             if outcome.status == Status::Completed {
-                self.draft.tick(&outcome.step);
+                self.draft.mark(&outcome.step, TICK);
             }
             if outcome.status == Status::Completed && !outcome.amends {
                 self.draft.summarise(outcome);
@@ -206,9 +209,16 @@ impl Writer<'_> {
 
     fn skip(&mut self, step: &StepId, part: Option<&str>, reason: &str) -> Result<(), EditError> {
         let at = self.at.to_string();
-        let Some(mut task) = self.draft.task(step)? else { return Err(checklist_only(step, Status::Skipped)) };
+        let Some(mut task) = self.draft.task(step)? else {
+            self.draft.mark(step, LEFT_OUT);
+            return Ok(());
+        };
         match part {
-            None => task.set_status("skipped", &at, Some(reason)),
+            None => {
+                task.set_status("skipped", &at, Some(reason))?;
+                self.draft.mark(step, LEFT_OUT);
+                Ok(())
+            }
             Some(part) => match task.subtask(part) {
                 Some(subtask) => task.set(&format!("{subtask}/status"), &json!("skipped")),
                 None => {
@@ -233,7 +243,7 @@ impl Writer<'_> {
                 task.set_status(word, &at, Some("brought up to date from the evidence"))?;
             }
             if *status == Status::Completed {
-                self.draft.tick(step);
+                self.draft.mark(step, TICK);
             }
         }
         if let Some(strategy) = strategy {
@@ -270,7 +280,7 @@ impl Writer<'_> {
         let at = self.at.to_string();
         let note = back.reason.as_deref().map_or_else(|| format!("rolled back to {}", back.to), str::to_owned);
         for step in &back.reopened {
-            self.draft.empty(step);
+            self.draft.mark(step, OPEN);
             let Some(mut task) = self.draft.task(step)? else { continue };
             if rules::status_word(task.value()) != StatusWord::Known(Status::Pending) {
                 task.set_status("pending", &at, Some(&mask_secrets(&note)))?;

@@ -194,10 +194,12 @@ impl TransitionCheck<'_> {
         if self.reconciled.is_ready(at) || self.limits.force {
             return Ok(());
         }
-        let unmet: Vec<String> = self.reconciled.unmet(at).iter().map(ToString::to_string).collect();
         let id = &self.reconciled.run.steps[at].id;
-        let message = format!("{id} still waits for {}", unmet.join(", "));
-        Err(refuse(RefusalKind::No, message, [self.plan(), self.decision("override", id)]))
+        let message = format!("{id} {}", self.reconciled.waits_in_words(at));
+        // What the state holds back waits for a person, the rest for other steps.
+        let is_held = self.reconciled.hold(at).is_some() && self.reconciled.unmet(at).is_empty();
+        let kind = if is_held { RefusalKind::Person } else { RefusalKind::No };
+        Err(refuse(kind, message, [self.plan(), self.decision("override", id)]))
     }
 
     /// Rule 4: a person decides after too many failures or a rejection.

@@ -171,8 +171,7 @@ impl TransitionCheck<'_> {
         }
         let mut rules: Vec<String> = Vec::new();
         if !self.reconciled.is_ready(at) {
-            let unmet: Vec<String> = self.reconciled.unmet(at).iter().map(ToString::to_string).collect();
-            rules.push(format!("it waits for {}", unmet.join(", ")));
+            rules.push(format!("{id} {}", self.reconciled.waits_in_words(at)));
         }
         rules.extend(workspace_problem(self.reconciled.run, self.evidence).map(|wrong| wrong.message));
         let stands_on_done = |on: &usize| self.reconciled.effective_status(*on) != EffectiveStatus::Invalid;

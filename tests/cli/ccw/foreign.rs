@@ -125,7 +125,7 @@ fn a_group_line_without_a_box_is_mention_enough() {
 fn a_dependency_that_was_skipped_is_not_called_done() {
     let session = Session::new();
     session.tasks(&[("IMPL-1", "skipped", &[]), ("IMPL-2", "pending", &["IMPL-1"]), ("IMPL-3", "blocked", &[])]);
-    let plan = session.plan("").expect_code(0);
+    let plan = session.plan("").expect_code(9);
     assert_eq!(next(&plan), ["run IMPL-2", "run IMPL-3"]);
     assert_eq!(plan.at("/data/next/0/reason"), "IMPL-1 was skipped");
     assert_eq!(plan.at("/data/next/1/reason"), "the state says blocked without naming what it waits for");

@@ -1,6 +1,7 @@
 //! Sessions of Claude-Code-Workflow through the program: exit code, document, and the bytes left on disk.
 
 mod archive;
+mod blocked;
 mod brief;
 mod decisions;
 mod discovery;

@@ -60,7 +60,7 @@ fn begin_and_finish_change_only_the_values_they_name() {
         changed_lines(TODO, &session.read("TODO_LIST.md")),
         [
             "-3 - [ ] **IMPL-1**: Sign in → [📋](./.task/IMPL-1.json) | @dev 第一步\\n",
-            "+3 - [x] **IMPL-1**: Sign in → [📋](./.task/IMPL-1.json) | @dev 第一步\\n",
+            "+3 - [x] **IMPL-1**: Sign in → [📋](./.task/IMPL-1.json) | @dev 第一步 | [✅](./.summaries/IMPL-1-summary.md)\\n",
         ]
     );
     assert_eq!(session.json("workflow-session.json")["last_execute_run"], "2026-01-31T13:00:00Z");
