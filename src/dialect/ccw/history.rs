@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::raw;
 use super::rules;
 use crate::model::Clock;
+use crate::model::InterruptionKind;
 use crate::model::Status;
 use crate::model::Timestamp;
 
@@ -138,7 +139,9 @@ fn error(task: &Value, execution: Option<&Value>, entries: &[Entry]) -> Option<S
     let (result, error) = (task.get("result"), task.get("error"));
     let errors = [execution.and_then(|value| value.get("error")), result.and_then(|value| value.get("error")), error];
     let stated = |error: &Value| raw::text(Some(error)).or_else(|| raw::text(error.get("message")));
-    let reason = || raw::text(execution?.get("interruption_reason"));
+    // What cut an attempt off says nothing about the work.
+    let is_cut_off = |reason: &String| rules::interruption_kind(reason) == Some(InterruptionKind::AgentInterruption);
+    let reason = || raw::text(execution?.get("interruption_reason")).filter(|reason| !is_cut_off(reason));
     let last_failure = || entries.iter().rev().find(|entry| entry.to == Some(Status::Failed))?.note.clone();
     errors.into_iter().flatten().find_map(stated).or_else(reason).or_else(last_failure)
 }

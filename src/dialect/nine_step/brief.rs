@@ -113,7 +113,17 @@ fn facts(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Facts {
         let last = state.last.get();
         let cause =
             position.filter(|_| last.and_then(Entry::position) == position).and_then(|at| sent_back(&state, at));
-        facts.previous = cause.or(last).map(previous);
+        // The attempt that is going on is no result.
+        let word = |entry: &Entry| entry.status.get().and_then(|status| StatusWord::parse(status));
+        let is_open = |entry: &Entry| matches!(word(entry), Some(StatusWord::Pending | StatusWord::InProgress));
+        let is_before = |entry: &&Entry| {
+            entry.position().is_some()
+                && entry.position() < position
+                && matches!(word(entry), Some(StatusWord::Completed | StatusWord::Verdict(_)))
+        };
+        let done = || state.completed.iter().chain(&state.history).rfind(is_before);
+        let before = if last.is_some_and(is_open) { done() } else { last };
+        facts.previous = cause.or(before).map(previous);
         facts.last_attempt = last.filter(|last| cause.is_some() && !last.findings.is_empty()).map(previous);
         facts.description = description(&state, position);
     }
@@ -187,6 +197,9 @@ fn prompt(facts: &Facts, next: &Next) -> String {
     }
     line("Feature name", &facts.feature);
     line("Plan document", &facts.plan);
+    if facts.previous.is_none() && facts.position == Some(StepPosition::new(1, StepNumber::Plan)) {
+        text.push_str("\nPrevious Step Result: none, this is the first step\n");
+    }
     if let Some(previous) = &facts.previous {
         let _ = write!(text, "\nPrevious Step Result ({}):\n{}", who(previous), result(previous));
     }

@@ -163,3 +163,14 @@ fn a_reason_names_the_option_that_was_typed() {
     assert!(plan.at("/data/next/0/reason").as_str().unwrap().starts_with("chosen with --skip-step"), "{plan}");
     assert!(!plan.stdout.contains("with --from;"), "{plan}");
 }
+
+/// Text 19: what cut an attempt off is no finding to address.
+#[test]
+fn what_cut_an_attempt_off_is_no_finding() {
+    let session = Session::new();
+    let cut_off = json!({"attempts": 1, "interruption_reason": "agent_timeout"});
+    session.task("IMPL-1", &json!({"status": "in_progress", "execution": cut_off}));
+    let brief = session.ok("context");
+    assert_eq!(brief.at("/data/findings_to_address"), json!(null), "{brief}");
+    assert_eq!(session.plan("").at("/data/interruption/reason"), "agent_timeout");
+}

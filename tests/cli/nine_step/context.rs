@@ -150,3 +150,21 @@ fn nothing_is_handed_over_when_nothing_is_left() {
     assert_eq!(output.at("/error/message"), format!("nothing is next in quotes: {why}"));
     piton(&sandbox, 3, ["context", "--native", "--step", "3.5"]);
 }
+
+/// N-D4, text 18: the previous result is that of the step before, also once this one is begun; the first step has none.
+#[test]
+fn the_previous_result_is_that_of_the_step_before() {
+    let sandbox = Sandbox::new();
+    sandbox.piton(["start", "nine-step", "--feature", "pay", "--phases", "1"]).run().expect_code(0);
+    let prompt = || piton(&sandbox, 0, ["context", "--native"]).at("/data/prompt");
+    let first = prompt();
+    assert!(first.as_str().unwrap().contains("Previous Step Result: none, this is the first step\n"), "{first}");
+    piton(&sandbox, 0, ["begin", "1"]);
+    assert_eq!(prompt(), first);
+    sandbox.file(".plan/pay_plan.md", "# Plan\n");
+    piton(&sandbox, 0, ["finish", "1"]);
+    let before = prompt();
+    assert!(before.as_str().unwrap().contains("Previous Step Result (Step 1 - "), "{before}");
+    piton(&sandbox, 0, ["begin", "2"]);
+    assert_eq!(prompt(), before);
+}

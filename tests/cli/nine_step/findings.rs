@@ -134,7 +134,7 @@ fn findings_that_were_answered_do_not_come_back() {
     sandbox.file(STATE, &with_fields(last, history));
     let context = piton(&sandbox, 0, ["context", "--native"]);
     assert_eq!(context.at("/data/findings_to_address"), json!(null));
-    assert_eq!(context.at("/data/agent_context/previous_step_output/agent_name"), "documentation-manager");
+    assert_eq!(context.at("/data/agent_context/previous_step_output/agent_name"), "code-reviewer");
 }
 
 #[test]
