@@ -103,7 +103,7 @@ fn an_agent_is_handed_what_it_needs() {
     assert_eq!((context.step.as_str(), context.action, context.attempt), ("C", Action::Return, 1));
     assert_eq!((context.title.as_str(), context.agent.as_deref()), ("Write the code", Some("developer")));
     assert_eq!(context.goal.as_deref(), Some("Ship it"));
-    assert_eq!(context.position, "3 of 5 steps done; this one is of Phase 1");
+    assert_eq!(context.position, "2 of 5 steps done; this one is of Phase 1");
     assert_eq!(context.next_action, "Rework C (Write the code). Address code-reviewer feedback.");
     assert_eq!(context.findings_to_address, ["no test", "no docs", "it broke"]);
     assert_eq!(

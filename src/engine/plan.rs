@@ -117,8 +117,9 @@ impl PlanInputs<'_> {
         findings.extend(preconditions::findings(run, evidence, options));
 
         let planner = Planner::new(reconciled, options, &findings);
-        let done = reconciled.effective_statuses.iter().filter(|effective_status| effective_status.is_over()).count();
-        let all_over = done == run.steps.len() && chosen.choices.is_empty() && !chosen.dependencies_unmet;
+        let all_over = reconciled.effective_statuses.iter().all(|status| status.is_over())
+            && chosen.choices.is_empty()
+            && !chosen.dependencies_unmet;
         let next = if is_archived { Vec::new() } else { planner.next(&chosen, all_over) };
         if is_archived || (all_over && next.is_empty()) {
             // The run is over: its age and workspace no longer matter.
@@ -140,12 +141,14 @@ impl PlanInputs<'_> {
             can_be_resumed,
         };
         let question = if unattended || is_archived { None } else { question(&input) };
+        let steps = planner.groups(&chosen);
+        let done = steps.completed.len() + steps.skipped.len();
         let plan = Plan {
             run: header,
             verdict,
             mode: options.mode,
             interruption: planner.interruption(&chosen, evidence, all_over, &findings),
-            steps: planner.groups(&chosen),
+            steps,
             age,
             progress: Progress {
                 done: done.saturating_add(run.done_elsewhere),

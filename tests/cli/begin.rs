@@ -65,7 +65,7 @@ fn beginning_twice_is_one_attempt_and_the_brief_stays_what_it_was() {
         let (first, second) = same(key);
         assert_eq!(first, second, "{key}");
     }
-    let plan = piton(&sandbox, &["plan"]).expect_code(0);
+    let plan = piton(&sandbox, &["plan", "--steps"]).expect_code(0);
     assert_eq!((plan.at("/data/verdict"), plan.at("/data/next/0/attempt")), (json!("resume"), json!(1)), "{plan}");
     assert_eq!(plan.at("/data/next/0/rule"), "3.begun");
     assert_eq!(plan.at("/data/interruption"), Value::Null, "nothing was cut off");
@@ -82,7 +82,7 @@ fn an_attempt_after_an_interruption_is_begun_once_too() {
             assert_eq!(output.at("/data/recorded"), recorded, "{example}: {output}");
             assert_eq!(output.at("/data/brief/attempt"), attempt, "{example}: {output}");
         }
-        let plan = sandbox.piton(["plan"]).session("s").run().expect_code(0);
+        let plan = sandbox.piton(["plan", "--steps"]).session("s").run().expect_code(0);
         assert_eq!(plan.at("/data/verdict"), "resume", "{example}: {plan}");
         let next = plan.at("/data/next");
         let next = next.as_array().unwrap().iter().find(|next| next["step"] == step).unwrap();

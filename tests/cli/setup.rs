@@ -134,7 +134,7 @@ fn the_status_line_is_one_line_or_nothing() {
     };
     assert_eq!(line(&Sandbox::new(), "s"), "");
     let sandbox = projects::both();
-    assert_eq!(line(&sandbox, "s"), "piton user-auth 14/20 interrupted (+1): /workflow-resume\n");
+    assert_eq!(line(&sandbox, "s"), "piton user-auth 13/20 interrupted (+1): /workflow-resume\n");
     sandbox.piton(["begin", "2:3", "--run", "user-auth"]).session("s").run().expect_code(0);
     assert_eq!(line(&sandbox, "s"), "piton user-auth 13/20 at 2:3\n");
     for wrong in ["", "{", "[]", "{\"session_id\": \"s\", \"cwd\": \"/nowhere\"}"] {

@@ -7,7 +7,7 @@ fn three_lines_say_where_what_and_how() {
     insta::assert_snapshot!(projects::nine_step().piton(["status", "--format", "text"]).run(), @"
     code: 0
     ----- stdout -----
-    Where you are  user-auth: 14 of 20 steps done, next: return 2:3 (Implementation)
+    Where you are  user-auth: 13 of 20 steps done, next: return 2:3 (Implementation)
     What's stale   nothing (last change 30 minutes ago)
     Next command   piton resume user-auth
     ");

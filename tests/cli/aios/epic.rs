@@ -108,7 +108,7 @@ fn an_active_state_is_out_of_date_beside_a_newer_one_that_is_over() {
     assert!(list.findings().iter().any(|finding| finding.contains("state-leftover")), "{list}");
     // An older finished one says nothing against a newer open one.
     sandbox.file(".aiox/epic-5-state.yaml", &over.replace("T11:30", "T11:20"));
-    assert_eq!(sandbox.piton(["plan"]).run().expect_code(0).at("/data/run/state_files/0"), STATE);
+    assert_eq!(sandbox.piton(["plan", "--steps"]).run().expect_code(0).at("/data/run/state_files/0"), STATE);
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn of_two_states_of_one_epic_the_newer_one_counts() {
     let sandbox = sandbox(["completed", "pending", "pending"], ["in_progress", "pending"], "{}");
     let older = epic(["pending", "pending", "pending"], ["pending", "pending"], "{}").replace("T11:30", "T11:00");
     sandbox.file(".aiox/epic-5-state.yaml", &older);
-    let plan = sandbox.piton(["plan"]).run().expect_code(0);
+    let plan = sandbox.piton(["plan", "--steps"]).run().expect_code(0);
     assert_eq!(plan.at("/data/run/state_files"), json!([STATE]));
     let list = sandbox.piton(["list"]).run().expect_code(0);
     for output in [plan, list] {

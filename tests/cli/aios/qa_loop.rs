@@ -98,7 +98,7 @@ fn a_loop_of_nexos_is_found_in_every_location() {
     ] {
         let sandbox = Sandbox::new();
         sandbox.file(path, &text);
-        let plan = sandbox.piton(["plan"]).run();
+        let plan = sandbox.piton(["plan", "--steps"]).run();
         assert_eq!(plan.at("/data/run/id"), "qa-2.10", "{path}: {plan}");
         assert_eq!(plan.at("/data/next/0/step"), "fix-1", "{path}: {plan}");
         assert_eq!(plan.at("/data/run/state_files/0"), path, "{plan}");

@@ -20,7 +20,7 @@ fn a_run_is_found_from_anywhere_in_its_project() {
     let sandbox = project();
     sandbox.file(STATE, &state(LAST)).dir("src/deep").dir(".worktree/quotes/src/deep");
     for folder in ["", "src/deep", ".worktree", ".worktree/quotes", ".worktree/quotes/src/deep", ".plan"] {
-        let output = sandbox.piton(["plan"]).folder(folder.into()).run().expect_code(0);
+        let output = sandbox.piton(["plan", "--steps"]).folder(folder.into()).run().expect_code(0);
         assert_eq!(output.at("/data/run/id"), "quotes", "{folder}");
         assert_eq!(output.at("/data/run/state_files"), json!([STATE]), "{folder}");
     }
@@ -48,7 +48,7 @@ fn a_run_can_be_named_by_its_folder_or_file() {
         assert_eq!(output.at("/data/run/id"), "other", "{folder} {argument}");
     }
     for (folder, run) in [(".worktree/other", "other"), (".worktree/quotes", "quotes")] {
-        let output = sandbox.piton(["plan"]).folder(folder.into()).run().expect_code(0);
+        let output = sandbox.piton(["plan", "--steps"]).folder(folder.into()).run().expect_code(0);
         assert_eq!(output.at("/data/run/id"), run);
     }
 }
@@ -131,7 +131,7 @@ fn a_state_beside_the_plan_moves_into_the_worktree_with_the_next_change() {
     let last = r#""phase": 1, "step": 2, "status": "approved""#;
     sandbox.file(".plan/quotes.workflow-state.json", &with_fields(last, r#""total_phases": 1"#));
     sandbox.file(".plan/quotes.workflow-state.json.backup", "{}");
-    let plan = piton(&sandbox, 9, ["plan"]);
+    let plan = piton(&sandbox, 9, ["plan", "--steps"]);
     assert_eq!(plan.at("/data/next/0/step"), "1:2.5");
     assert_eq!(plan.at("/data/run/state_files"), json!([".plan/quotes.workflow-state.json"]));
     sandbox.worktree(".worktree/feat-quotes", "feature/quotes");
@@ -180,7 +180,7 @@ fn of_two_states_of_one_feature_the_one_in_the_worktree_counts() {
     sandbox.file(STATE, &state(LAST));
     let early = with_fields(r#""phase": 1, "step": 1, "status": "completed""#, "");
     sandbox.file(".plan/quotes.workflow-state.json", &early);
-    let plan = piton(&sandbox, 0, ["plan"]);
+    let plan = piton(&sandbox, 0, ["plan", "--steps"]);
     assert_eq!(plan.at("/data/run/state_files"), json!([STATE]));
     let list = piton(&sandbox, 0, ["list"]);
     assert_eq!(list.at("/data/runs").as_array().unwrap().len(), 1);
@@ -191,7 +191,7 @@ fn of_two_states_of_one_feature_the_one_in_the_worktree_counts() {
 fn a_worktree_of_a_worktreeless_project_is_its_own_root() {
     let sandbox = Sandbox::new();
     sandbox.file(".workflow-state.json", &state(LAST));
-    let plan = piton(&sandbox, 0, ["plan"]);
+    let plan = piton(&sandbox, 0, ["plan", "--steps"]);
     assert_eq!(plan.at("/data/run/state_files"), json!([".workflow-state.json"]));
     assert_eq!(piton(&sandbox, 0, ["context"]).at("/data/agent_context/worktree_path"), "$ROOT");
 }
@@ -201,7 +201,7 @@ fn a_worktree_to_which_git_lost_the_way_still_belongs_to_the_project() {
     let renamed = project();
     renamed.file(STATE, &state(LAST));
     std::fs::rename(renamed.root().join(".worktree/quotes"), renamed.root().join(".worktree/other")).expect("renamed");
-    let plan = piton(&renamed, 0, ["plan"]);
+    let plan = piton(&renamed, 0, ["plan", "--steps"]);
     assert_eq!(plan.at("/data/run/state_files"), json!([".worktree/other/.workflow-state.json"]));
 
     let recorded = || with_fields(LAST, r#""total_phases": 3, "branch_name": "feature/quotes""#);
@@ -210,7 +210,7 @@ fn a_worktree_to_which_git_lost_the_way_still_belongs_to_the_project() {
     let (from, to) = (copied.root(), copied.top().join("copy"));
     copied.tool("/bin/cp", ["-R", from.as_str(), to.as_str()]).run().expect_code(0);
     for folder in [to.clone(), to.join(".worktree/quotes")] {
-        let plan = copied.piton(["plan"]).folder(&folder).run().expect_code(0);
+        let plan = copied.piton(["plan", "--steps"]).folder(&folder).run().expect_code(0);
         assert_eq!(plan.at("/data/run/state_files"), json!([STATE]), "{folder}");
     }
 
@@ -218,7 +218,7 @@ fn a_worktree_to_which_git_lost_the_way_still_belongs_to_the_project() {
     moved.file(STATE, &recorded());
     let (from, to) = (moved.root(), moved.top().join("moved"));
     std::fs::rename(&from, &to).expect("moved");
-    let plan = moved.piton(["plan"]).folder(&to).run().expect_code(0);
+    let plan = moved.piton(["plan", "--steps"]).folder(&to).run().expect_code(0);
     assert_eq!(plan.at("/data/run/state_files"), json!([STATE]));
     assert_eq!(plan.at("/findings/0/code"), "not-in-git", "{plan}");
     assert_eq!(plan.at("/findings/0/fix"), "if it was moved: git worktree repair .worktree/quotes");

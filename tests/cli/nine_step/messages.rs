@@ -105,7 +105,7 @@ fn the_plan_reads_as_one_page() {
     ----- stdout -----
     Plan for quotes  nine-step
       Verdict      resume: go on
-      Progress     14 of 30 steps
+      Progress     13 of 30 steps
       Worktree     .worktree/quotes
       Branch       feature/quotes
       Last change  30 minutes ago (fresh)
