@@ -184,6 +184,11 @@ pub(crate) trait Dialect: Sync {
         None
     }
 
+    /// Returns whether a backup is made where there is none. An existing one is always kept current.
+    fn makes_backups(&self) -> bool {
+        false
+    }
+
     /// Returns where the state was before its system moved it; its earlier history is still there.
     fn previous_location(&self, _candidate: &Candidate, _config: &Config) -> Option<PreviousLocation> {
         None

@@ -357,12 +357,16 @@ impl<'a> LockedRun<'a> {
             return Ok(None);
         }
         let sound = self.opened.loaded.run.as_ref().is_some_and(|run| !run.degraded);
-        let backup = edits.iter().filter(|edit| sound && matches!(edit.kind, EditKind::Replace { .. }));
+        let replaced = edits.iter().filter(|edit| sound && matches!(edit.kind, EditKind::Replace { .. }));
+        let Self { opened, .. } = self;
+        // The history in the data folder has a copy. One beside the state is made where its system relies on it, else only kept current.
+        let backup_of = |path: &RelPath| {
+            let backup = opened.dialect.backup_of(path)?;
+            (opened.dialect.makes_backups() || opened.files.files.contains_key(&backup)).then_some(backup)
+        };
         let meta = CheckpointMeta {
             step: step.cloned(),
-            backup: backup
-                .filter_map(|edit| Some((edit.path.clone(), self.opened.dialect.backup_of(&edit.path)?)))
-                .collect(),
+            backup: replaced.filter_map(|edit| Some((edit.path.clone(), backup_of(&edit.path)?))).collect(),
             ..CheckpointMeta::new(change, self.clock().now, self.ctx.project.config.limits.history)
         };
         Ok(store::commit(&self.lock, edits, &meta)?.replaced)

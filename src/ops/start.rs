@@ -1,5 +1,6 @@
 //! `start`: starts a new run, never over an unfinished one.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Exit;
@@ -59,6 +60,7 @@ pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, archive_existing:
     clear_path(ctx, &location, &spec, archive_existing)?;
     let lock = RunLock::acquire(&location.root, &location.candidate.data_dir, ctx.project.lock_timeout)?;
     hide_from_git(ctx, dialect)?;
+    hide_new_state(ctx, dialect, &location, &edits)?;
     store::commit(&lock, &edits, &ctx.checkpoint(change.kind.as_str()))?;
     // Under the same lock, so that the report is about this run.
     let files = store::file_set_locked(&ctx.project, &lock, &location.root, &location.candidate, ctx.clock);
@@ -131,6 +133,26 @@ pub(crate) fn hide_from_git(ctx: &ProjectContext, dialect: &dyn Dialect) -> Resu
         let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
         store::git::info_exclude(&git.common_dir, &patterns)?;
     }
+    Ok(())
+}
+
+/// Makes git ignore the folders of the state that a run begins with: what Piton makes is its own, and stays out of `git status`.
+fn hide_new_state(
+    ctx: &ProjectContext,
+    dialect: &dyn Dialect,
+    location: &RunLocation,
+    edits: &[Edit],
+) -> Result<(), OpError> {
+    let Some(git) = &ctx.project.git else { return Ok(()) };
+    let Ok(root) = location.root.strip_prefix(&git.main_root) else { return Ok(()) };
+    if !dialect.unversioned(&ctx.project.config).is_empty() {
+        return Ok(());
+    }
+    let folders: BTreeSet<RelPath> = edits.iter().filter_map(|edit| edit.path.parent()).collect();
+    let patterns: Vec<String> =
+        folders.iter().filter_map(|folder| store::git::pattern_of(&root.join(folder.as_str()))).collect();
+    let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
+    store::git::info_exclude(&git.common_dir, &patterns)?;
     Ok(())
 }
 

@@ -405,6 +405,20 @@ pub(crate) fn info_exclude(common_dir: &Utf8Path, lines: &[&str]) -> Result<bool
     Ok(true)
 }
 
+/// Returns the pattern that makes git ignore one folder, by its path below the work tree; `None` if no line can name it.
+pub(crate) fn pattern_of(folder: &Utf8Path) -> Option<String> {
+    let mut pattern = String::from("/");
+    for character in folder.as_str().chars() {
+        match character {
+            '\n' | '\r' => return None,
+            '*' | '?' | '[' | '\\' => pattern.extend(['\\', character]),
+            _ => pattern.push(character),
+        }
+    }
+    pattern.push('/');
+    Some(pattern)
+}
+
 #[cfg(test)]
 #[path = "git_tests.rs"]
 mod tests;

@@ -24,6 +24,7 @@ mod patch;
 mod permissions;
 pub(crate) mod projects;
 mod questions;
+mod quiet;
 mod repair;
 mod reports;
 mod rollback;

@@ -57,7 +57,7 @@ fn a_brief_has_as_many_older_reports_as_there_is_room_for() {
     }
 }
 
-/// C-34: what is empty, the same everywhere, said twice or only for the curious is left out.
+/// What is empty, the same everywhere, said twice or only for the curious is left out.
 #[test]
 fn the_plan_of_each_example_is_small() {
     for (name, limit) in
@@ -77,7 +77,7 @@ fn the_plan_of_each_example_is_small() {
         for place in ["/data/run/state_files", "/data/commands/context", "/data/native"] {
             assert_eq!((plan.at(place).is_null(), all.at(place).is_null()), (true, false), "{name}: {place}\n{all}");
         }
-        // C-27: the names of recovery strategies are no flags.
+        // The names of recovery strategies are no flags.
         let strategies = |text: &str| text.contains("\"strategy\"") && text.contains("\"alternatives\"");
         assert_eq!((strategies(&plan.stdout), strategies(&all.stdout)), (false, true), "{name}: {all}");
     }

@@ -85,11 +85,19 @@ fn a_finish_in_two_files() {
     });
 }
 
+/// An epic with the backup that its own system made.
+fn with_backup() -> Sandbox {
+    let sandbox = example("aios");
+    let state = ".aios/epic-7-state.yaml";
+    sandbox.file(&format!("{state}.bak"), &sandbox.read(state));
+    sandbox
+}
+
 #[test]
 fn a_begin_with_a_backup() {
     survives(&Story {
         name: "begin (AIOS, YAML and .bak)",
-        project: || example("aios"),
+        project: with_backup,
         before: &[],
         command: &["begin", "7.2"],
         then: &["begin", "7.2"],
@@ -101,7 +109,7 @@ fn a_begin_with_a_backup() {
 fn a_second_backup() {
     survives(&Story {
         name: "finish (AIOS, over a .bak)",
-        project: || example("aios"),
+        project: with_backup,
         before: &[&["begin", "7.2"]],
         command: &["finish", "7.2"],
         then: &["finish", "7.2"],

@@ -103,6 +103,10 @@ impl Dialect for NineStep {
         true
     }
 
+    fn makes_backups(&self) -> bool {
+        true
+    }
+
     fn backup_of(&self, path: &RelPath) -> Option<RelPath> {
         RelPath::parse(&format!("{path}.backup")).ok()
     }

@@ -54,7 +54,7 @@ fn a_completed_epic_shows_outdated_stories_and_continues_where_it_is_reopened() 
 fn write_and_compare(sandbox: &Sandbox, state: &str) {
     let before = sandbox.read(state);
     sandbox.piton(["begin", "ACT-6"]).run().expect_code(0);
-    assert_eq!(sandbox.read(&format!("{state}.bak")), before);
+    assert!(!sandbox.exists(&format!("{state}.bak")), "the history has it");
     let at = "2026-01-31T12:00:00Z";
     // The file's timestamp is later than the test's clock, and timestamps never go backwards.
     let later = "2026-02-06T16:00:00Z";

@@ -85,6 +85,7 @@ epic_state:\r
     #[test]
     fn one_story_changes_the_bytes_of_its_status_and_no_others() {
         let sandbox = sandbox(FLOW);
+        sandbox.file(&format!("{STATE}.bak"), "epic_state: {}\n");
         let began = run(&sandbox, "begin 5.1");
         assert_eq!(began.at("/data/files"), json!([STATE]));
         assert_eq!(sandbox.read(STATE), FLOW.replacen("{ status: pending", "{ status: in_progress", 1));
