@@ -1,5 +1,6 @@
 //! `bin/piton` finds the program for any location of the plugin, and stays silent in hooks if it is missing.
 
+use std::io::BufRead as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::path::PathBuf;
@@ -326,15 +327,10 @@ fn setup_builds_into_the_cache_and_says_so() {
     let path = tools(&installed, version);
     let answer = installed.run(&["setup"], &[("PATH", &path)]);
     assert_eq!((answer.code, answer.stdout.as_str()), (Some(0), "fresh <setup>"), "{answer:?}");
-    assert_eq!(
-        answer.stderr,
-        format!(
-            "piton: building version {version} into $TOP/home/.cache/piton/{version}; once, about 7 minutes with two processors\n\
-             cargo in $TOP/a plugin's home <build> <--profile> <dist> <--locked> <--bin> <piton> <--target> <m-linux-gnu> <--config> \
-             <target.m-linux-gnu.rustflags = ['-C', 'target-feature=+crt-static']> \
-             <--target-dir> <$TOP/home/.cache/piton/build>\n"
-        )
+    let begun = format!(
+        "piton: building version {version} into $TOP/home/.cache/piton/{version} in the background; once, about 7 minutes with two processors\n"
     );
+    assert!(answer.stderr.starts_with(&begun), "{answer:?}");
     assert_eq!(installed.run(&["plan"], &[]), ran("fresh <plan>"), "it is found without cargo from now on");
     let cache = installed.top.join("home/.cache/piton");
     let names: Vec<String> =
@@ -343,7 +339,53 @@ fn setup_builds_into_the_cache_and_says_so() {
     assert_eq!(installed.run(&["setup"], &[("PATH", &path)]), ran("fresh <setup>"), "nothing is built twice");
     let again = installed.run(&["setup", "--rebuild", "--yes"], &[("PATH", &path)]);
     assert_eq!(again.stdout, "fresh <setup> <--yes>");
-    assert!(again.stderr.contains(" <build> <--profile> <dist>"), "{again:?}");
+    assert_eq!(
+        again.stderr,
+        format!(
+            "piton: building version {version} into $TOP/home/.cache/piton/{version}; once, about 7 minutes with two processors\n\
+             cargo in $TOP/a plugin's home <build> <--profile> <dist> <--locked> <--bin> <piton> <--target> <m-linux-gnu> <--config> \
+             <target.m-linux-gnu.rustflags = ['-C', 'target-feature=+crt-static']> \
+             <--target-dir> <$TOP/home/.cache/piton/build>\n"
+        )
+    );
+}
+
+#[test]
+fn a_build_outlives_the_call_and_says_how_far_it_is() {
+    let installed = Installed::new();
+    let path = tools(&installed, env!("CARGO_PKG_VERSION"));
+    let (cargo, gate) = (installed.top.join("tools/cargo"), installed.top.join("gate"));
+    let script = support::read(&cargo);
+    let slow = format!(
+        "#!/bin/sh\nprintf '   Compiling serde\\n    Building [==>  ] 34/118: serde, syn\\r' >&2\nread -r line <'{gate}'\n"
+    );
+    std::fs::write(&cargo, script.replacen("#!/bin/sh\n", &slow, 1)).expect("a file of ours");
+    support::run_tool(Path::new("/usr/bin/mkfifo"), &[gate.as_str()], &[]);
+
+    let mut waits = std::process::Command::new(installed.root().join("bin/piton"))
+        .arg("setup")
+        .env_clear()
+        .envs([("HOME", installed.top.join("home").as_str()), ("PATH", &path)])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let said = std::io::BufReader::new(waits.stderr.take().expect("it is piped"));
+    let far = said.lines().map_while(Result::ok).find(|line| line.contains("34 of 118"));
+    assert_eq!(far.as_deref(), Some("piton: building: 34 of 118 crates"));
+    waits.kill().expect("it waits");
+    waits.wait().expect("it ended");
+
+    let asked = installed.run(&["plan"], &[("PATH", &path)]);
+    assert_eq!(asked.code, Some(127));
+    assert_eq!(asked.stderr, "piton: its program is being built: 34 of 118 crates; to wait for it: piton setup\n");
+    let hook = installed.run(&["hook", "session-start"], &[("PATH", &path), ("CLAUDE_CODE_ENTRYPOINT", "sdk-cli")]);
+    assert_eq!(hook, ran(""));
+    std::fs::write(&gate, "go on\n").expect("the build waits for it");
+    let built = installed.run(&["setup"], &[("PATH", &path)]);
+    assert_eq!((built.code, built.stdout.as_str()), (Some(0), "fresh <setup>"), "{built:?}");
+    assert!(!built.stderr.contains("building version"), "it was not begun again: {built:?}");
+    assert_eq!(installed.in_cache(), [cached("").trim_start_matches('/')]);
 }
 
 #[test]
@@ -351,7 +393,7 @@ fn without_the_archive_of_the_c_library_the_program_is_linked_as_usual() {
     let installed = Installed::new();
     let path = tools(&installed, env!("CARGO_PKG_VERSION"));
     std::fs::remove_file(installed.top.join("tools/libc.a")).expect("it was just made");
-    let answer = installed.run(&["setup"], &[("PATH", &path)]);
+    let answer = installed.run(&["setup", "--rebuild"], &[("PATH", &path)]);
     assert_eq!((answer.code, answer.stdout.as_str()), (Some(0), "fresh <setup>"), "{answer:?}");
     assert!(answer.stderr.contains(" <target.m-linux-gnu.rustflags = []> "), "{answer:?}");
 }
@@ -360,7 +402,7 @@ fn without_the_archive_of_the_c_library_the_program_is_linked_as_usual() {
 fn setup_heeds_no_settings_of_the_folder_that_it_is_called_from() {
     let installed = Installed::new();
     let path = tools(&installed, env!("CARGO_PKG_VERSION"));
-    let answer = installed.run(&["setup"], &[("PATH", &path)]);
+    let answer = installed.run(&["setup", "--rebuild"], &[("PATH", &path)]);
     assert!(answer.stderr.contains("cargo in $TOP/a plugin's home <build>"), "{answer:?}");
 }
 
