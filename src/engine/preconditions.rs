@@ -17,6 +17,7 @@ use crate::model::Run;
 use crate::model::RunStatus;
 use crate::model::Severity;
 use crate::model::Workspace;
+use crate::model::clean_line;
 use crate::model::plural;
 use crate::model::quoted;
 
@@ -36,7 +37,15 @@ pub(super) fn driven_elsewhere(reconciled: &ReconciledRun<'_>) -> Vec<Finding> {
     let driven = (0..run.steps.len()).filter(|at| reconciled.is_driven_elsewhere(*at));
     let finding = |attempt: &Attempt| {
         let message = format!("{} is in progress: {}", attempt.step, begun_by(attempt));
-        Finding::new(FindingCode::LiveOwner, message).on(&attempt.step).fix(command::on_run("status", &run.id, ""))
+        let status = command::on_run("status", &run.id, "");
+        let fix = match &attempt.driver.session {
+            Some(session) => {
+                let session = quoted(&clean_line(session, 80));
+                format!("wait for it, or go on there: `claude --resume {session}`; `{status}` says when it has ended")
+            }
+            None => format!("wait for it; `{status}` says when it has ended"),
+        };
+        Finding::new(FindingCode::LiveOwner, message).on(&attempt.step).fix(fix)
     };
     driven.filter_map(|at| reconciled.attempt(at)).map(|(attempt, _)| finding(attempt)).collect()
 }
@@ -52,7 +61,7 @@ fn owner(evidence: &Evidence) -> Option<Finding> {
         Owner::None | Owner::Ours => None,
         Owner::Live { description } => Some(
             Finding::new(FindingCode::LiveOwner, format!("another process is driving this run: {description}"))
-                .fix("wait for it, or end it; then ask again"),
+                .fix("wait for it, end it, or go on there (a session of Claude Code: `claude --resume SESSION`); then ask again"),
         ),
         Owner::Dead { since, session } => {
             let who =

@@ -19,6 +19,7 @@ use crate::model::Commands;
 use crate::model::Evidence;
 use crate::model::Mode;
 use crate::model::Options;
+use crate::model::Owner;
 use crate::model::PartRef;
 use crate::model::Question;
 use crate::model::QuestionOption;
@@ -72,7 +73,16 @@ pub(crate) fn plan(ctx: &ProjectContext, request: &PlanRequest, detail: PlanDeta
     {
         return Err(OpError::Usage { message, hints: Vec::new() });
     }
-    let planned = planned(ctx, &opened, opened.run()?, request)?;
+    let run = opened.run()?;
+    let options = options(ctx, run, request)?;
+    let evidence = ctx.evidence(&opened, true);
+    let mut planned = evaluate(&opened, run, &evidence, &options);
+    // Its driver was asked when it took the run over; from then on only decisions are asked for.
+    let plan = &mut planned.plan;
+    let goes_on = ctx.environment.session.is_some() && evidence.owner == Owner::Ours;
+    if goes_on && plan.verdict == Verdict::Resume && plan.mode != Mode::Preflight && plan.commands.begin.is_some() {
+        plan.question = None;
+    }
     Ok(report(opened, planned, detail))
 }
 

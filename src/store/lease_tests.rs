@@ -51,10 +51,13 @@ fn leases_are_judged_by_who_and_whether_alive() {
     let mut me = caller();
     // Process 1 is everybody's ancestor; here it stands for another process.
     me.ancestors.retain(|ancestor| ancestor.pid != 1);
-    let live =
-        Owner::Live { description: "process 1 (`piton begin 2:4`), last seen at 2026-01-31T11:50:00Z".to_owned() };
+    let live = Owner::Live {
+        description: "session theirs, process 1 (`piton begin 2:4`), last seen at 2026-01-31T11:50:00Z".to_owned(),
+    };
     let live_elsewhere = Owner::Live {
-        description: "process 1 on host far-away (`piton begin 2:4`), last seen at 2026-01-31T11:50:00Z".to_owned(),
+        description:
+            "session theirs, process 1 on host far-away (`piton begin 2:4`), last seen at 2026-01-31T11:50:00Z"
+                .to_owned(),
     };
     let dead = Owner::Dead { since: Some(time("2026-01-31T11:50:00Z")), session: Some("theirs".to_owned()) };
     let elsewhere = |lease: &mut Lease| lease.host = "far-away".to_owned();
