@@ -1,6 +1,7 @@
 @echo off
 rem Finds the piton program and runs it, as bin/piton does on other systems: PITON_BIN, the program in the cache for exactly this
-rem version, a prebuilt program, the program built in this checkout. If there is none, setup builds it, and hook and statusline exit 0 silently.
+rem version, a prebuilt program once its checksum is the one in SHA256SUMS and it says this version, the program built in this checkout. If there
+rem is none, setup builds it, and hook and statusline exit 0 silently.
 setlocal
 set "root=%~dp0.."
 set "verb=%~1"
@@ -19,9 +20,11 @@ if "%verb%"=="setup" if "%~2"=="--rebuild" goto build
 set "why=its program is missing; run: piton setup"
 set "machine=x86_64"
 if /i "%PROCESSOR_ARCHITECTURE%"=="ARM64" set "machine=aarch64"
-for %%p in ("%cache%\%version%\piton.exe" "%root%\bin\prebuilt\%machine%-pc-windows-msvc\piton.exe" "%root%\target\release\piton.exe") do (
-  if not defined program if exist "%%~p" set "program=%%~p"
-)
+if exist "%cache%\%version%\piton.exe" set "program=%cache%\%version%\piton.exe"
+set "prebuilt=bin/prebuilt/%machine%-pc-windows-msvc/piton.exe"
+set "file=%root%\bin\prebuilt\%machine%-pc-windows-msvc\piton.exe"
+if not defined program if exist "%file%" call :take
+if not defined program if exist "%root%\target\release\piton.exe" set "program=%root%\target\release\piton.exe"
 if not defined program if "%verb%"=="setup" if "%~2"=="" goto build
 
 :chosen
@@ -53,3 +56,31 @@ if "%~2"=="--rebuild" (
   "%cache%\%version%\piton.exe" %*
 )
 exit /b
+
+rem Copies the prebuilt program into the cache, if its checksum is the recorded one and it says this version.
+:take
+set "found="
+set "recorded="
+if not exist "%root%\SHA256SUMS" goto refused
+for /f "skip=1 delims=" %%s in ('certutil -hashfile "%file%" SHA256 2^>nul') do if not defined found set "found=%%s"
+set "found=%found: =%"
+for /f "usebackq tokens=1,2" %%a in ("%root%\SHA256SUMS") do if "%%b"=="%prebuilt%" set "recorded=%%a"
+if not defined recorded goto refused
+if /i not "%found%"=="%recorded%" goto refused
+if not exist "%cache%\%version%" mkdir "%cache%\%version%"
+set "new=%cache%\%version%\piton.%RANDOM%.exe"
+copy /y "%file%" "%new%" >nul || exit /b
+set "says="
+for /f "delims=" %%s in ('""%new%" --version 2^>nul"') do if not defined says set "says=%%s"
+if "%says%"=="piton %version%" (
+  move /y "%new%" "%cache%\%version%\piton.exe" >nul
+  set "program=%cache%\%version%\piton.exe"
+  exit /b 0
+)
+del /q "%new%"
+if not "%verb%"=="hook" if not "%verb%"=="statusline" echo piton: %prebuilt% is not used: it does not run here as piton %version% 1>&2
+exit /b 0
+
+:refused
+if not "%verb%"=="hook" if not "%verb%"=="statusline" echo piton: %prebuilt% is not used: its checksum is not the one in SHA256SUMS 1>&2
+exit /b 0

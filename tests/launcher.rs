@@ -454,6 +454,26 @@ fn the_launcher_for_windows_looks_in_the_same_places() {
     assert!(attributes.lines().any(|line| line == "*.cmd text eol=crlf"));
 }
 
+/// There is no Windows here to run it: what is read is that a prebuilt program only becomes the program by way of the cache.
+#[test]
+fn the_launcher_for_windows_verifies_too() {
+    let text = support::read(&support::repository().join("bin/piton.cmd"));
+    let taken: Vec<&str> = text.lines().map(str::trim).filter(|line| line.contains("set \"program=")).collect();
+    assert!(taken.iter().all(|line| !line.contains("prebuilt") && !line.contains("%file%")), "{taken:?}");
+    let take = text.split("\r\n:take\r\n").nth(1).or_else(|| text.split("\n:take\n").nth(1)).expect("it has the part");
+    let at = |part: &str| take.find(part).unwrap_or_else(|| panic!("{part}"));
+    let order = [
+        "certutil -hashfile \"%file%\" SHA256",
+        "usebackq tokens=1,2",
+        "if /i not \"%found%\"==\"%recorded%\" goto refused",
+        "copy /y \"%file%\" \"%new%\"",
+        "--version",
+        "if \"%says%\"==\"piton %version%\"",
+        "set \"program=%cache%\\%version%\\piton.exe\"",
+    ];
+    assert!(order.windows(2).all(|pair| at(pair[0]) < at(pair[1])), "{take}");
+}
+
 #[test]
 fn a_wrong_program_is_named_and_nothing_else_is_run() {
     let installed = Installed::new();
