@@ -218,10 +218,10 @@ pub(super) struct Plan {
 
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(super) struct Detail {
-    /// Add the answer in the words and form of the run's own system, and its recovery strategies, to the JSON
+    /// Add the answer in the words and form of the run's own system to the JSON
     #[arg(long)]
     pub(super) native: bool,
-    /// List the ids of all steps, finished and open ones too, all state files and commands, and what the choice is based on in the JSON
+    /// List the ids of all steps and all state files in the JSON, finished and open ones too
     #[arg(long)]
     pub(super) steps: bool,
 }

@@ -116,13 +116,15 @@ impl Verdict {
 }
 
 /// A step to do next.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Next {
     pub(crate) step: StepId,
     pub(crate) title: String,
     pub(crate) action: Action,
     /// The agent for the step; left out if `agent_candidates` leaves a choice.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) agent: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) agent_candidates: Vec<String>,
     /// The number of this attempt, from 1.
     pub(crate) attempt: u32,
@@ -131,11 +133,16 @@ pub(crate) struct Next {
     /// The stable id of the rule that decided.
     pub(crate) rule: String,
     /// What the rule is based on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) evidence: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) strategy: Option<Strategy>,
     /// Names of other strategies.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) alternatives: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) parts: Vec<PlannedPart>,
+    #[serde(skip_serializing_if = "RedoCost::is_nothing")]
     pub(crate) cost: RedoCost,
 }
 
@@ -220,7 +227,7 @@ pub(crate) struct RedoCost {
 }
 
 impl RedoCost {
-    pub(crate) fn is_nothing(&self) -> bool {
+    fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
 }
@@ -318,8 +325,7 @@ pub(crate) struct QuestionOption {
     pub(crate) label: String,
     /// The command that does it. `NAME`, `WHY` and `TEXT` stand for what the person fills in.
     pub(crate) command: String,
-    /// True if only a person may choose it.
-    #[serde(skip_serializing_if = "is_zero")]
+    /// Whether only a person may choose it.
     pub(crate) person: bool,
     /// Whether it leaves everything as it is: its command only reads.
     #[serde(skip)]
@@ -354,11 +360,20 @@ impl QuestionOption {
 }
 
 /// Exact command lines for the next action.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct Commands {
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) begin: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) context: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) resume: Option<String>,
+}
+
+impl Commands {
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.begin.is_none() && self.context.is_none() && self.resume.is_none()
+    }
 }
 
 /// A file that a run refers to, and its current state.

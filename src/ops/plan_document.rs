@@ -1,11 +1,10 @@
-//! The plan and the resume as published: what is empty, the same in every plan, told elsewhere in the document, or only for the curious is
-//! left out. The size does not depend on the number of finished steps.
+//! The plan and the resume as published: what is empty, the same in every plan, or told elsewhere in the document is left out. The size does
+//! not depend on the number of finished steps.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::model::Action;
 use crate::model::Age;
 use crate::model::Cause;
 use crate::model::Commands;
@@ -18,10 +17,8 @@ use crate::model::Mode;
 use crate::model::Next;
 use crate::model::Patch;
 use crate::model::Plan;
-use crate::model::PlannedPart;
 use crate::model::Progress;
 use crate::model::Question;
-use crate::model::RedoCost;
 use crate::model::RelPath;
 use crate::model::RunHeader;
 use crate::model::RunId;
@@ -40,9 +37,9 @@ const REPORTS: usize = 5;
 /// The parts of a plan that are printed only on request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PlanDetail {
-    /// The plan in the vocabulary of the run's own system, and its recovery strategies.
+    /// The plan in the vocabulary of the run's own system.
     pub(crate) native: bool,
-    /// Every id and every state file, what the choice of the next steps is based on, and every command.
+    /// Every id and every state file.
     pub(crate) steps: bool,
 }
 
@@ -55,7 +52,7 @@ pub(crate) struct PlanDocument<'a> {
     #[serde(skip_serializing_if = "is_interactive")]
     mode: Mode,
     /// What to do next, in order. Steps that do not depend on each other are listed together.
-    next: Vec<NextDocument<'a>>,
+    next: &'a [Next],
     steps: StepsDocument<'a>,
     /// Left out if the run stopped between two steps.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,8 +63,8 @@ pub(crate) struct PlanDocument<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     question: Option<&'a Question>,
     /// Exact command lines.
-    #[serde(skip_serializing_if = "CommandsDocument::is_empty")]
-    commands: CommandsDocument<'a>,
+    #[serde(skip_serializing_if = "Commands::is_empty")]
+    commands: &'a Commands,
     /// What was reported by the steps that `next[0]` builds on, nearest first: direct predecessors in full, older ones in a line. The brief of
     /// the step has all of them.
     #[serde(skip_serializing_if = "<[StepReport]>::is_empty")]
@@ -93,11 +90,11 @@ pub(crate) struct ResumeDocument<'a> {
     run: RunDocument<'a>,
     verdict: Verdict,
     /// What to do next, in order. Steps that do not depend on each other are listed together.
-    next: Vec<NextDocument<'a>>,
+    next: &'a [Next],
     #[serde(skip_serializing_if = "Option::is_none")]
     interruption: Option<InterruptionDocument<'a>>,
-    #[serde(skip_serializing_if = "CommandsDocument::is_empty")]
-    commands: CommandsDocument<'a>,
+    #[serde(skip_serializing_if = "Commands::is_empty")]
+    commands: &'a Commands,
     /// The context for the agent of the first next step; left out if no step is next.
     #[serde(skip_serializing_if = "Option::is_none")]
     context: Option<&'a Context>,
@@ -112,15 +109,11 @@ pub(crate) struct ResumeDocument<'a> {
 struct RunDocument<'a> {
     id: &'a RunId,
     dialect: DialectId,
-    /// Left out if it is the id.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    title: Option<&'a str>,
-    /// Left out if it is the name of the dialect.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    workflow: Option<&'a str>,
+    title: &'a str,
+    workflow: &'a str,
     /// The absolute path that all other paths are relative to.
     root: &'a str,
-    /// Every file of the state, that of the position first; only with `--steps`.
+    /// The file that holds the position; with `--steps`, every file of the state.
     #[serde(skip_serializing_if = "<[RelPath]>::is_empty")]
     state_files: &'a [RelPath],
     /// The branch named in the state, else the one checked out in the working folder.
@@ -138,68 +131,6 @@ struct RunDocument<'a> {
     resumes: u32,
     /// A digest that changes with the state; for `--if-revision`.
     revision: &'a str,
-}
-
-/// A step to do next.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Next")]
-struct NextDocument<'a> {
-    step: &'a StepId,
-    /// Left out if it is the id.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    title: Option<&'a str>,
-    action: Action,
-    /// The agent for the step; left out if `agent_candidates` leaves a choice.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    agent: Option<&'a str>,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    agent_candidates: &'a [String],
-    /// The number of this attempt, from 1.
-    attempt: u32,
-    /// The reason, in one sentence.
-    reason: &'a str,
-    /// The stable id of the rule that decided; only with `--steps`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rule: Option<&'a str>,
-    /// What the rule is based on; only with `--steps`.
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    evidence: &'a [String],
-    /// The recovery strategy; only with `--native`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    strategy: Option<Strategy>,
-    /// Names of other strategies; only with `--native`.
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    alternatives: &'a [String],
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    parts: Vec<PartDocument<'a>>,
-    /// Only with `--steps`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cost: Option<RedoCost>,
-}
-
-/// A part of a step and what happens to it.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PlannedPart")]
-struct PartDocument<'a> {
-    name: &'a str,
-    /// Only with `--steps`. Left out if it is the name.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    title: Option<&'a str>,
-    /// `run`, `retry`, `refresh`, `skip` or `done`.
-    action: &'a str,
-}
-
-/// Exact command lines for the next action.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Commands")]
-struct CommandsDocument<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    begin: Option<&'a str>,
-    /// Only with `--steps`: `begin` answers with the brief.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    context: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    resume: Option<&'a str>,
 }
 
 /// Steps by their status after comparison with the evidence. A status without steps is left out.
@@ -261,10 +192,10 @@ struct InterruptionDocument<'a> {
     /// What ended the work, as far as client events and processes show.
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<&'a Cause>,
-    /// The number of open steps that wait for this: the step itself and all that depend on it; only with `--steps`.
+    /// The number of open steps that wait for this: the step itself and all that depend on it.
     #[serde(skip_serializing_if = "is_none")]
     affected: usize,
-    /// The default recovery strategy; only with `--native`. Left out if it is that of a next step.
+    /// The default recovery strategy. Left out if it is that of a next step.
     #[serde(skip_serializing_if = "Option::is_none")]
     strategy: Option<Strategy>,
     /// Names of other strategies. Left out with the strategy.
@@ -278,13 +209,13 @@ impl<'a> PlanDocument<'a> {
             run: RunDocument::of(&plan.run, &plan.run.revision, detail.steps),
             verdict: plan.verdict,
             mode: plan.mode,
-            next: NextDocument::all(plan, detail),
+            next: &plan.next,
             steps: StepsDocument::of(&plan.steps, detail.steps),
-            interruption: InterruptionDocument::of(plan, detail),
+            interruption: InterruptionDocument::of(plan),
             age: &plan.age,
             progress: plan.progress,
             question: plan.question.as_ref(),
-            commands: CommandsDocument::of(plan, detail),
+            commands: &plan.commands,
             reports: first(&plan.reports, REPORTS),
             decisions: &plan.decisions,
             degraded: plan.degraded,
@@ -299,9 +230,9 @@ impl<'a> ResumeDocument<'a> {
         Self {
             run: RunDocument::of(&plan.run, revision, detail.steps),
             verdict: plan.verdict,
-            next: NextDocument::all(plan, detail),
-            interruption: InterruptionDocument::of(plan, detail),
-            commands: CommandsDocument::of(plan, detail),
+            next: &plan.next,
+            interruption: InterruptionDocument::of(plan),
+            commands: &plan.commands,
             context,
             native: Some(&plan.native).filter(|_| detail.native),
         }
@@ -313,10 +244,10 @@ impl<'a> RunDocument<'a> {
         Self {
             id: &run.id,
             dialect: run.dialect,
-            title: Some(run.title.as_str()).filter(|title| *title != run.id.as_str()),
-            workflow: Some(run.workflow.as_str()).filter(|workflow| *workflow != run.dialect.as_str()),
+            title: &run.title,
+            workflow: &run.workflow,
             root: &run.root,
-            state_files: first(&run.state_files, if all_files { usize::MAX } else { 0 }),
+            state_files: first(&run.state_files, if all_files { usize::MAX } else { 1 }),
             branch: run.branch.as_deref(),
             base_branch: run.base_branch.as_deref(),
             worktree: run.worktree.as_deref(),
@@ -324,47 +255,6 @@ impl<'a> RunDocument<'a> {
             resumes: run.resumes,
             revision,
         }
-    }
-}
-
-impl<'a> NextDocument<'a> {
-    fn all(plan: &'a Plan, detail: PlanDetail) -> Vec<Self> {
-        plan.next.iter().map(|next| Self::of(next, detail)).collect()
-    }
-
-    fn of(next: &'a Next, detail: PlanDetail) -> Self {
-        let part = |part: &'a PlannedPart| PartDocument {
-            name: &part.name,
-            title: part.title.as_deref().filter(|_| detail.steps),
-            action: &part.action,
-        };
-        Self {
-            step: &next.step,
-            title: Some(next.title.as_str()).filter(|title| *title != next.step.as_str()),
-            action: next.action,
-            agent: next.agent.as_deref(),
-            agent_candidates: &next.agent_candidates,
-            attempt: next.attempt,
-            reason: &next.reason,
-            rule: Some(next.rule.as_str()).filter(|_| detail.steps),
-            evidence: if detail.steps { &next.evidence } else { &[] },
-            strategy: next.strategy.filter(|_| detail.native),
-            alternatives: if detail.native { &next.alternatives } else { &[] },
-            parts: next.parts.iter().map(part).collect(),
-            cost: Some(next.cost).filter(|cost| detail.steps && !cost.is_nothing()),
-        }
-    }
-}
-
-impl<'a> CommandsDocument<'a> {
-    fn of(plan: &'a Plan, detail: PlanDetail) -> Self {
-        let Commands { begin, context, resume } = &plan.commands;
-        let context = context.as_deref().filter(|_| detail.steps);
-        Self { begin: begin.as_deref(), context, resume: resume.as_deref() }
-    }
-
-    const fn is_empty(&self) -> bool {
-        self.begin.is_none() && self.context.is_none() && self.resume.is_none()
     }
 }
 
@@ -394,19 +284,19 @@ impl<'a> StepsDocument<'a> {
 }
 
 impl<'a> InterruptionDocument<'a> {
-    fn of(plan: &'a Plan, detail: PlanDetail) -> Option<Self> {
+    fn of(plan: &'a Plan) -> Option<Self> {
         let was_cut_off =
             |report: &&InterruptionReport| report.kind != InterruptionKind::ReadyToExecute || report.cause.is_some();
         let report = plan.interruption.as_ref().filter(was_cut_off)?;
         let is_new_reason = plan.next.iter().all(|next| next.reason != report.reason);
-        let is_new_strategy = detail.native && plan.next.iter().all(|next| next.strategy != report.strategy);
+        let is_new_strategy = plan.next.iter().all(|next| next.strategy != report.strategy);
         Some(Self {
             kind: report.kind,
             step: report.step.as_ref(),
             at: report.at,
             reason: Some(report.reason.as_str()).filter(|_| is_new_reason),
             cause: report.cause.as_ref(),
-            affected: if detail.steps { report.affected.len() } else { 0 },
+            affected: report.affected.len(),
             strategy: report.strategy.filter(|_| is_new_strategy),
             alternatives: if is_new_strategy { &report.alternatives } else { &[] },
         })

@@ -149,7 +149,7 @@ fn lost_context_is_rebuilt() {
     let session = Session::new();
     session.file("workflow-session.json", "");
     session.task("IMPL-1", &json!({"status": "pending"})).todo(&[("IMPL-1", ' ')]);
-    let plan = session.plan("--native").expect_code(0);
+    let plan = session.plan("").expect_code(0);
     assert_eq!(plan.at("/data/next/0/strategy"), "rebuild_full_context");
     assert_eq!(plan.at("/data/next/0/alternatives"), json!(["partial_recovery", "restart_from_checkpoint"]));
 }

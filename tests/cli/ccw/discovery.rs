@@ -43,7 +43,7 @@ fn every_layout_is_found() {
     ] {
         let sandbox = Sandbox::new();
         open_session(&sandbox, dir);
-        let plan = sandbox.piton(["plan", "--steps"]).run().expect_code(0);
+        let plan = sandbox.piton(["plan"]).run().expect_code(0);
         assert_eq!(next(&plan), ["run IMPL-1"], "{dir}");
         assert_eq!(plan.at("/data/run/state_files/0"), format!("{dir}/workflow-session.json"));
         assert_eq!(listed(&sandbox.piton(["list", "--all"]).run().expect_code(0)), [dir]);
