@@ -50,7 +50,7 @@ fn without_a_step_it_begins_the_next_one_and_hands_over_its_brief() {
     assert!(text.stdout.contains("Say what is to be done"), "{text}");
 }
 
-/// N-D4, C-1, C-8.
+/// N-D4; rows 1 and 8 of the client page.
 #[test]
 fn beginning_twice_is_one_attempt_and_the_brief_stays_what_it_was() {
     let sandbox = started();

@@ -31,7 +31,7 @@ fn finish<'a>(sandbox: &'a Sandbox, step: &'a str, said: &[&'a str]) -> Output {
     piton(sandbox, &[&["finish", step], said].concat())
 }
 
-/// N-D5, A-D3, C-5.
+/// N-D5, A-D3; row 5 of the client page.
 #[test]
 fn a_report_reaches_the_brief_the_status_the_plan_and_the_history() {
     let sandbox = started();
