@@ -1,4 +1,15 @@
-//! Extracts single values from a file that does not parse. They are reported as lines of a broken file.
+//! Reads files that do not parse: single values, which are reported as lines of a broken file, and the reason.
+
+/// Returns the line of an unresolved merge conflict, with the message that says so.
+pub(super) fn conflict(bytes: &[u8]) -> Option<(u32, String)> {
+    let is_marker = |line: &[u8]| {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        line.starts_with(b"<<<<<<< ") || line.starts_with(b">>>>>>> ") || line == b"======="
+    };
+    let at = bytes.split(|byte| *byte == b'\n').position(is_marker)?;
+    let line = u32::try_from(at + 1).unwrap_or(u32::MAX);
+    Some((line, format!("unresolved merge conflict at line {line}")))
+}
 
 /// Returns the value of a key in JSON or YAML, on the first line with the key: `"key": "text"` or `key: text`.
 pub(super) fn text(bytes: &[u8], key: &str) -> Option<String> {
@@ -33,7 +44,20 @@ fn value(rest: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use super::conflict;
     use super::text;
+
+    #[test]
+    fn a_merge_conflict_is_found_by_its_first_marker() {
+        for (file, line) in [
+            ("a: 1\n<<<<<<< HEAD\nb: 1\n=======\nb: 2\n>>>>>>> other\n", Some(2)),
+            ("a: 1\r\n=======\r\nb: 2\r\n", Some(2)),
+            (">>>>>>> other\n", Some(1)),
+            ("a: 1\n========\n  <<<<<<< HEAD\n", None),
+        ] {
+            assert_eq!(conflict(file.as_bytes()).map(|(line, _)| line), line, "{file:?}");
+        }
+    }
 
     #[test]
     fn whole_values_are_found_and_torn_ones_are_not() {

@@ -10,6 +10,7 @@ use super::outputs::EvidenceIndex;
 use super::outputs::Outputs;
 use super::propagate::propagate;
 use super::reports::attempts;
+use super::reports::belongs_to;
 use crate::model::Attempt;
 use crate::model::CommitFact;
 use crate::model::Evidence;
@@ -21,6 +22,8 @@ use crate::model::Proof;
 use crate::model::RelPath;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
+use crate::model::Statement;
+use crate::model::StatementKind;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
@@ -292,7 +295,34 @@ impl Reconciler<'_> {
         if self.declared_outputs(false, self.attempt_start()) == Outputs::Valid {
             return self.output_is_there();
         }
-        if self.step.status == Status::Blocked { EffectiveStatus::Blocked } else { EffectiveStatus::Open }
+        if self.step.status == Status::Blocked {
+            EffectiveStatus::Blocked
+        } else if self.may_have_begun() {
+            self.outcome_unknown("its system does not record that it began")
+        } else {
+            EffectiveStatus::Open
+        }
+    }
+
+    /// Tells whether a step that must not run twice may be under way unseen: what it waits for is done, its system records only its
+    /// end, and Piton was told nothing about the steps before it.
+    fn may_have_begun(&self) -> bool {
+        let step = self.step;
+        let told = |id: &StepId| {
+            let about = |statement: &&Statement| match &statement.kind {
+                StatementKind::Begun(attempt) => attempt.step == *id,
+                StatementKind::Report(report) => report.step == *id,
+                StatementKind::Decision(decision) => decision.step.as_ref() == Some(id),
+            };
+            self.evidence.statements.iter().filter(|statement| belongs_to(self.run, statement)).any(|said| about(&said))
+                || self.index.by_step.contains_key(id.as_str())
+        };
+        let is_done = |id: &StepId| self.run.step(id).is_some_and(|before| before.status == Status::Completed);
+        !step.idempotent
+            && step.begins_unrecorded
+            && !step.depends_on.is_empty()
+            && step.depends_on.iter().all(is_done)
+            && !step.depends_on.iter().chain([&step.id]).any(told)
     }
 
     fn output_is_there(&mut self) -> EffectiveStatus {

@@ -166,6 +166,7 @@ finding_codes! {
     RunAborted "run-aborted" Blocking true "The run was aborted; it continues only on explicit request.", CheckedByChange;
     MarkerOrphan "marker-orphan" Info false "An active marker names a session that does not exist.";
     NoRunHere "no-run-here" Info false "The folder of a system exists but contains no run.";
+    AlsoOpen "also-open" Warning false "Other runs are open beside the selected one.";
     FolderClosed "folder-closed" Warning false "A folder that may contain runs cannot be read; runs in it are not listed.";
     SessionForeign "session-foreign" Warning false "A folder of sessions belongs to another user, or is a link; it is not read, because a session contains commands to run.";
     JobNotResumed "job-not-resumed" Info false "A job of another runner that Piton recognises but does not resume.";
@@ -178,7 +179,7 @@ finding_codes! {
     StoryMissing "story-missing" Blocking true "The file of a story is missing.", Missing;
     StoryChanged "story-changed" Warning true "A story was changed after the state was saved.";
     WorkChanged "work-changed" Warning true "Commits made after the state was saved changed files that the run works on.";
-    RivalRun "rival-run" Blocking true "Another workflow was started for the same story after this one was interrupted.";
+    RivalRun "rival-run" Blocking true "Another workflow works on the same story; it blocks if it was started after this one was saved.";
     PathForeign "path-foreign" Warning false "A path in the state is from another machine; the file was found by the end of the path.";
     AgentMissing "agent-missing" Warning true "The project does not have the agent of the next step.";
     StoryStopped "story-stopped" Warning true "A story of an epic failed or is blocked: a person decides how the epic continues.";

@@ -167,7 +167,7 @@ pub(crate) struct Step {
     pub(crate) idempotent: bool,
     /// False if no writable file records its status. No command begins or finishes such a step.
     pub(crate) recorded: bool,
-    /// True if its format has no field for the step in progress. Its attempts are in Piton's own log.
+    /// True if its system does not record that the step began. Its attempts are in Piton's own log.
     pub(crate) begins_unrecorded: bool,
     /// How a report can end it, besides as completed.
     pub(crate) ends: Ends,

@@ -11,9 +11,15 @@ use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
 use crate::dialect::StateHome;
 use crate::dialect::by_id;
+use crate::model::Finding;
+use crate::model::FindingCode;
 use crate::model::Mode;
+use crate::model::Severity;
 use crate::model::Verdict;
 use crate::store::Scope;
+
+/// Maximum number of other runs that a finding names.
+const OTHERS_SHOWN: usize = 5;
 
 /// Locates and loads the requested run.
 pub(crate) fn select(ctx: &ProjectContext) -> Result<OpenedRun, OpError> {
@@ -198,10 +204,11 @@ fn single_open(ctx: &ProjectContext, locations: Vec<RunLocation>) -> Result<RunL
     if ctx.mode() == Mode::Autopilot
         && let Some(newest) = newest(&open)
     {
-        return Ok(newest.location.clone());
+        return Ok(beside_others(newest, &all, Severity::Warning));
     }
     match open.as_slice() {
-        [one] => Ok(one.location.clone()),
+        [one] if is_overtaken(one, &all) => by_step(ctx, &listed, &open, &all),
+        [one] => Ok(beside_others(one, &all, Severity::Info)),
         [] => match listed.as_slice() {
             [one] => Ok(one.location.clone()),
             _ if listed.iter().all(|entry| entry.row.verdict == Verdict::Complete) && !listed.is_empty() => {
@@ -212,6 +219,28 @@ fn single_open(ctx: &ProjectContext, locations: Vec<RunLocation>) -> Result<RunL
         // A person who has to choose sees the implied ones too.
         stated => by_step(ctx, &listed, stated, &all),
     }
+}
+
+/// Tells whether a run without a saved state was worked on after the only saved one: then a person chooses
+/// (docs/formats/aios.md#which-state-counts).
+fn is_overtaken(saved: &list::Entry, all: &[&list::Entry]) -> bool {
+    let age = |entry: &list::Entry| entry.row.age_seconds.unwrap_or(i64::MAX);
+    let same_root = |entry: &&&list::Entry| entry.location.root == saved.location.root;
+    all.iter().filter(same_root).any(|entry| is_implied(entry) && age(entry) < age(saved))
+}
+
+/// Returns the location of a selected run, with a finding about the others that a person could have chosen.
+fn beside_others(selected: &list::Entry, all: &[&list::Entry], severity: Severity) -> RunLocation {
+    let mut location = selected.location.clone();
+    let others = all.iter().filter(|entry| entry.row.path != selected.row.path);
+    let others: Vec<&str> = others.map(|entry| entry.row.id.as_str()).take(OTHERS_SHOWN).collect();
+    if !others.is_empty() {
+        let more = all.len().saturating_sub(others.len() + 1);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let finding = Finding::new(FindingCode::AlsoOpen, format!("also open: {}{more}", others.join(", ")));
+        location.candidate.findings.push(Finding { severity, ..finding.fix("piton list") });
+    }
+    location
 }
 
 fn is_implied(entry: &list::Entry) -> bool {

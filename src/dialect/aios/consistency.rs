@@ -18,6 +18,20 @@ use crate::model::StepId;
 pub(super) fn compare(documents: &DocumentIndex<'_>, at: &StoryLocation, id: &StepId, status: Status) -> Vec<Finding> {
     match at {
         StoryLocation::Missing(path) => vec![missing(path, id, status)],
+        StoryLocation::Several { named, found } => {
+            let found: Vec<&str> = found.iter().map(RelPath::as_str).collect();
+            let message = format!("{named} is missing, and {id} may be in {}", found.join(" or "));
+            let fix = format!("correct `file` of {id} in the plan, or archive the files that are not it");
+            vec![with(FindingCode::StoryMissing, Severity::Blocking, message).at(named).on(id).fix(fix)]
+        }
+        StoryLocation::Renamed { named, found } => {
+            let message = format!("{id} is in {found}; the plan names {named}, which is missing");
+            let fix = format!("correct `file` of {id} in the plan");
+            let renamed = with(FindingCode::StoryMissing, Severity::Warning, message).at(found).on(id).fix(fix);
+            let bytes = documents.bytes(found);
+            let rest = bytes.map_or_else(Vec::new, |bytes| disagreements(found, bytes, id, status));
+            std::iter::once(renamed).chain(rest).collect()
+        }
         StoryLocation::NotFound if status == Status::Skipped => Vec::new(),
         StoryLocation::NotFound => {
             // A story that was not started may not be written yet.
@@ -134,6 +148,9 @@ fn epic_drift(epic: Status, story: StoryStatus) -> Option<(Severity, &'static st
         (Status::InProgress | Status::WaitingApproval, StoryStatus::TerminalOther) => {
             Some((Blocking, "it was closed outside the epic"))
         }
+        (Status::InProgress | Status::WaitingApproval, StoryStatus::InReview) => {
+            Some((Warning, "it was developed, and its review is next"))
+        }
         (Status::InProgress | Status::WaitingApproval, StoryStatus::Ready | StoryStatus::Blocked) => {
             Some((Warning, "it is not marked as in progress"))
         }
@@ -150,7 +167,7 @@ fn epic_drift(epic: Status, story: StoryStatus) -> Option<(Severity, &'static st
             Some((Blocking, "it was finished outside the epic"))
         }
         (Status::Failed | Status::Blocked, StoryStatus::Done) => Some((Warning, "it was finished outside the epic")),
-        (Status::InProgress | Status::WaitingApproval, StoryStatus::InProgress | StoryStatus::InReview)
+        (Status::InProgress | Status::WaitingApproval, StoryStatus::InProgress)
         | (Status::Completed, StoryStatus::Done | StoryStatus::TerminalOther)
         | (Status::Pending, StoryStatus::Draft)
         | (

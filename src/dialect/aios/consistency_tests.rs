@@ -9,7 +9,7 @@ use crate::model::Status;
 fn the_table_of_the_format_decides() {
     for (epic, story, expected) in [
         (Status::InProgress, Story::InProgress, None),
-        (Status::InProgress, Story::InReview, None),
+        (Status::InProgress, Story::InReview, Some(Severity::Warning)),
         (Status::InProgress, Story::Done, Some(Severity::Blocking)),
         (Status::InProgress, Story::Draft, Some(Severity::Blocking)),
         (Status::Pending, Story::Draft, None),

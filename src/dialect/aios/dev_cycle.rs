@@ -89,7 +89,12 @@ impl<'a> Cycle<'a> {
             let step = follow(&mut steps, StepId::new(id), title, Status::Pending);
             step.agent = named.or_else(|| agent.map(str::to_owned));
             step.status = self.status(at, &step.id);
-            step.idempotent = at != PUSH;
+            if at == PUSH {
+                step.idempotent = false;
+                // The runner saves a phase only when it ended.
+                step.begins_unrecorded = true;
+                step.probe = Some("git ls-remote, and the pull requests of the branch".to_owned());
+            }
             if step.status == Status::Failed {
                 (step.attempts, step.failures) = (counted.max(1), counted.max(1));
                 step.error = self.result(at).get("error").text().map(str::to_owned);

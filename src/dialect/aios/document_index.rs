@@ -37,10 +37,39 @@ struct NamesIndex<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum StoryLocation {
     At(RelPath),
+    /// The plan names a file that does not exist; the only file of that id is used instead.
+    Renamed {
+        named: RelPath,
+        found: RelPath,
+    },
+    /// The plan names a file that does not exist, and several files have that id.
+    Several {
+        named: RelPath,
+        found: Vec<RelPath>,
+    },
     /// The plan names this file, but it does not exist.
     Missing(RelPath),
     /// The plan names no file and no story has this id.
     NotFound,
+}
+
+impl StoryLocation {
+    /// Returns the file to read the story from.
+    pub(super) const fn file(&self) -> Option<&RelPath> {
+        match self {
+            Self::At(path) | Self::Renamed { found: path, .. } => Some(path),
+            Self::Several { .. } | Self::Missing(_) | Self::NotFound => None,
+        }
+    }
+
+    /// Returns every file that may be the story.
+    pub(super) fn files(&self) -> &[RelPath] {
+        match self {
+            Self::At(path) | Self::Renamed { found: path, .. } => std::slice::from_ref(path),
+            Self::Several { found, .. } => found,
+            Self::Missing(_) | Self::NotFound => &[],
+        }
+    }
 }
 
 impl<'a> DocumentIndex<'a> {
@@ -84,27 +113,44 @@ impl<'a> DocumentIndex<'a> {
             if let Some(path) = found {
                 return StoryLocation::At(path.clone());
             }
-            if let Some(path) = if file.contains('/') { direct } else { below.or(direct) } {
-                return StoryLocation::Missing(path);
+            if let Some(named) = if file.contains('/') { direct } else { below.or(direct) } {
+                return self.renamed(base, named, id);
             }
         }
-        self.by_id(base, id).map_or(StoryLocation::NotFound, StoryLocation::At)
+        let first = self.by_id(base, id).into_iter().next();
+        first.map_or(StoryLocation::NotFound, StoryLocation::At)
+    }
+
+    /// Looks for a story that is not in the file that its plan names. A copy in an archive counts only if there is no other.
+    fn renamed(&self, base: &str, named: RelPath, id: &str) -> StoryLocation {
+        let (mut found, archived): (Vec<RelPath>, Vec<RelPath>) =
+            self.by_id(base, id).into_iter().partition(|path| !layout::is_archived(path.as_str()));
+        if found.is_empty() {
+            found = archived;
+        }
+        match found.len() {
+            0 => StoryLocation::Missing(named),
+            1 => StoryLocation::Renamed { named, found: found.remove(0) },
+            _ => StoryLocation::Several { named, found },
+        }
     }
 
     /// Checks files named after the id first, because a project may have a thousand stories.
-    fn by_id(&self, base: &str, id: &str) -> Option<RelPath> {
+    fn by_id(&self, base: &str, id: &str) -> Vec<RelPath> {
         let wanted = story::bare_id(id);
         let names = self.names.get_or_init(|| self.names());
         let matches = |path: &&'a str| {
             self.is_in(base, path) && self.declared_id(path).is_some_and(|declared| story::same_id(&declared, id))
         };
-        let named = names.by_id.get(&wanted).and_then(|paths| paths.iter().copied().find(matches));
-        let found = named.or_else(|| {
+        let mut found: Vec<&str> = names.by_id.get(&wanted).into_iter().flatten().copied().filter(matches).collect();
+        if found.is_empty() {
             self.scans.set(self.scans.get() + 1);
-            let mut alike = names.all.iter().filter(|(name, _)| name.contains(&wanted)).map(|(_, path)| *path);
-            (self.scans.get() <= SCAN_LIMIT).then(|| alike.find(matches)).flatten()
-        });
-        found.map(|path| self.files[path].0.clone())
+            if self.scans.get() <= SCAN_LIMIT {
+                let alike = names.all.iter().filter(|(name, _)| name.contains(&wanted)).map(|(_, path)| *path);
+                found = alike.filter(matches).collect();
+            }
+        }
+        found.into_iter().map(|path| self.files[path].0.clone()).collect()
     }
 
     fn names(&self) -> NamesIndex<'a> {

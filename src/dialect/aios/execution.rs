@@ -43,6 +43,8 @@ pub(super) struct PlannedStory {
     pub(super) title: Option<String>,
     pub(super) file: Option<String>,
     pub(super) executor: Option<String>,
+    /// Who reviews the story.
+    pub(super) quality_gate: Option<String>,
     pub(super) depends_on: Vec<String>,
 }
 
@@ -86,6 +88,7 @@ fn story(id: &str, node: &Node) -> PlannedStory {
         title: word(node, "title"),
         file: word(node, "file"),
         executor: agent(node, "executor"),
+        quality_gate: agent(node, "quality_gate"),
         depends_on: words(get(node, "dependencies")),
     }
 }

@@ -23,9 +23,6 @@ use crate::model::ReadSpec;
 use crate::model::RelPath;
 use crate::model::clean_line;
 
-/// Folders of archived stories (docs/formats/aios-stories.md#stories).
-const ARCHIVE_FOLDERS: [&str; 4] = ["_archived", "_arquivo_antigo", "archive", "archived"];
-
 /// Returns the implied runs of a listing. `explicit` are the stories with a saved state, by project and lowercase id; the state
 /// takes precedence.
 pub(super) fn candidates(
@@ -82,8 +79,7 @@ fn story_of(entry: &ListingEntry) -> Option<(&RelPath, Story<'_>)> {
     }
     // A story outside the known areas is listed only if a setting names its folder.
     let is_elsewhere = layout::split(path).is_some_and(|parts| parts.area != Area::Stories);
-    let is_archived = path.split('/').any(|part| ARCHIVE_FOLDERS.contains(&part));
-    if is_elsewhere || is_archived || Pipeline::of_artifact(&entry.path).is_some() {
+    if is_elsewhere || layout::is_archived(path) || Pipeline::of_artifact(&entry.path).is_some() {
         return None;
     }
     let story = story::parse(&entry.path, entry.content.as_deref()?);

@@ -3,6 +3,7 @@
 use super::layout;
 use super::layout::Area;
 use super::spec;
+use crate::dialect::salvage;
 use crate::dialect::yaml;
 use crate::dialect::yaml::Fault;
 use crate::dialect::yaml::Kind as Value;
@@ -213,11 +214,45 @@ pub(super) fn classify(path: &RelPath, bytes: &[u8]) -> FileClass {
         return FileClass::Evidence(evidence);
     }
     match parse(bytes) {
-        Ok(node) => shape(&node),
+        Ok(node) => match shape(&node) {
+            FileClass::NotOurs if must_be_state(path, &node) => match salvage::conflict(bytes) {
+                Some((line, message)) => FileClass::Unreadable(TextPosition { line, column: 1 }, message),
+                None => FileClass::Unreadable(
+                    TextPosition { line: 1, column: 1 },
+                    "it does not hold the state that its name promises".to_owned(),
+                ),
+            },
+            class => class,
+        },
         Err(ParseFailure::Documents) => FileClass::Evidence(Evidence::Digest),
         Err(failure @ (ParseFailure::Empty | ParseFailure::Broken(..))) => {
             let (place, message) = failure.describe();
             FileClass::Unreadable(place, message)
+        }
+    }
+}
+
+/// Tells whether a file has the name of a state that nothing else has: an epic, or in a folder of states a kind with no keys at all.
+fn must_be_state(path: &RelPath, node: &Node) -> bool {
+    match by_name(path) {
+        Some(Kind::Epic) => true,
+        // Any JSON file in their folders has their name.
+        Some(Kind::Phases | Kind::Ade) | None => false,
+        Some(
+            Kind::Pipeline
+            | Kind::Engine
+            | Kind::Guided
+            | Kind::DevCycle
+            | Kind::QaLoop
+            | Kind::Build
+            | Kind::Bob
+            | Kind::Paused
+            | Kind::Record
+            | Kind::StoryCycle
+            | Kind::Spec,
+        ) => {
+            let is_among_states = layout::split(path.as_str()).is_some_and(|parts| parts.area.holds_states());
+            is_among_states && !matches!(node.kind, Value::Map(_))
         }
     }
 }

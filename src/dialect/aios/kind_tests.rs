@@ -35,8 +35,6 @@ fn content_decides_whatever_the_name_says() {
         ("metadata: {}\nphases:\n  phase_1: {}\n", FileClass::Evidence(Evidence::ExecutionPlan)),
         ("---\nid: 1\n---\n# Digest\n", FileClass::Evidence(Evidence::Digest)),
         ("something: else\n", FileClass::NotOurs),
-        ("- a\n", FileClass::NotOurs),
-        ("just words\n", FileClass::NotOurs),
     ] {
         for name in [".aios/x-state.yaml", ".aiox/workflow-state/x-state.yaml", "qa/loop-status.json"] {
             assert_eq!(classify(&path(name), text.as_bytes()), expected, "{name}: {text}");
@@ -48,6 +46,24 @@ fn content_decides_whatever_the_name_says() {
 fn one_document_may_begin_with_dashes_and_comments() {
     let text = "\u{feff}# made by hand\n---\n# more\nepic_state:\n  epicId: 5\n";
     assert_eq!(classify(&path(".aios/epic-5-state.yaml"), text.as_bytes()), FileClass::State(Kind::Epic));
+}
+
+#[test]
+fn content_without_keys_is_no_other_program_s_state() {
+    for text in ["- a\n", "just words\n"] {
+        let broken = |name: &str| matches!(classify(&path(name), text.as_bytes()), FileClass::Unreadable(..));
+        for (name, expected) in [
+            (".aios/x-state.yaml", true),
+            (".aiox/workflow-state/x-state.yaml", true),
+            (".aiox/workflow-state/x.json", false),
+            ("plan/build-state.json", false),
+        ] {
+            assert_eq!(broken(name), expected, "{name}: {text}");
+        }
+    }
+    // An epic's name is its own, whatever the keys.
+    let epic = classify(&path(".aios/epic-5-state.yaml"), b"something: else\n");
+    assert!(matches!(epic, FileClass::Unreadable(..)), "{epic:?}");
 }
 
 #[test]

@@ -128,6 +128,13 @@ pub(super) const BUILD_STATE: &str = "build-state.json";
 /// The session of Bob.
 pub(super) const BOB_STATE: &str = ".session-state.yaml";
 
+/// Folders of archived stories (docs/formats/aios-stories.md#stories).
+const ARCHIVE_FOLDERS: [&str; 4] = ["_archived", "_arquivo_antigo", "archive", "archived"];
+
+pub(super) fn is_archived(path: &str) -> bool {
+    path.split('/').any(|part| ARCHIVE_FOLDERS.contains(&part))
+}
+
 pub(super) fn is_data(name: &str) -> bool {
     [".yaml", ".yml", ".json"].iter().any(|end| name.ends_with(end))
 }

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 
 use super::consistency;
 use super::document_index::DocumentIndex;
-use super::document_index::StoryLocation;
 use super::epic;
 use super::epic::State;
 use super::execution;
@@ -23,6 +22,7 @@ use super::leftovers;
 use super::messages;
 use super::rebuild;
 use super::settings;
+use super::story;
 use super::subject;
 use crate::dialect::Probed;
 use crate::model::Candidate;
@@ -190,6 +190,8 @@ impl<'a> Prober<'a> {
             if state.is_none() {
                 reads.extend(rebuild::evidence_for_epic(self.listing, base, path));
             }
+            self.cover(&reads);
+            self.cover_by_name(base, path);
         }
         if kind == Kind::QaLoop {
             reads.extend(rebuild::evidence_for_loop(self.listing, base, path));
@@ -273,6 +275,16 @@ impl<'a> Prober<'a> {
         self.probed.ended.push(candidate(path, Kind::Epic.run_id(&state.id), Kind::Epic, reads));
     }
 
+    /// Covers the stories that an unreadable epic may have, by their names: `5.2` belongs to epic 5.
+    fn cover_by_name(&mut self, base: &str, epic: &RelPath) {
+        let prefix = format!("{}.", epic::id_of(epic).to_lowercase());
+        let files = self.listing.entries.iter().map(|entry| &entry.path).filter(|path| path.name().ends_with(".md"));
+        let covered = files.filter(|path| {
+            layout::base_of(path) == base && story::bare_id(&story::id_of_path(path)).starts_with(&prefix)
+        });
+        self.covered.extend(covered.cloned());
+    }
+
     fn cover(&mut self, documents: &[ReadSpec]) {
         self.covered.extend(documents.iter().filter_map(|spec| match spec {
             ReadSpec::File(path) => Some(path.clone()),
@@ -298,11 +310,15 @@ impl<'a> Prober<'a> {
         let mut ids: Vec<&str> = state.stories().map(|story| story.id.as_str()).chain(planned).collect();
         ids.sort_unstable();
         ids.dedup();
-        let stories = ids.into_iter().filter_map(|id| match documents.locate(base, plan.as_ref(), id) {
-            StoryLocation::At(path) => Some(path),
-            StoryLocation::Missing(_) | StoryLocation::NotFound => None,
-        });
-        path.clone().into_iter().chain(stories).map(ReadSpec::File).collect()
+        let stories = ids.into_iter().flat_map(|id| documents.locate(base, plan.as_ref(), id).files().to_vec());
+        let mut found: Vec<RelPath> = path.clone().into_iter().chain(stories).collect();
+        let running = state.stories().filter(|story| story.status.as_deref() == Some("in_progress"));
+        let mut running = running.map(|story| story.id.to_lowercase()).peekable();
+        if running.peek().is_some() {
+            let gates = implied::gates(self.listing);
+            found.extend(running.flat_map(|id| gates.get(&id).into_iter().flatten().copied()).cloned());
+        }
+        found.into_iter().map(ReadSpec::File).collect()
     }
 
     /// Keeps the newest of several states of one run: `.aios` and `.aiox` may each have one, and a QA loop may be in two folders.
@@ -359,7 +375,7 @@ fn compare(documents: &DocumentIndex<'_>, base: &str, state: &State) -> Document
     let mut drift = Vec::new();
     for story in state.stories() {
         let at = documents.locate(base, plan.as_ref(), &story.id);
-        has_documents |= matches!(at, StoryLocation::At(_));
+        has_documents |= !at.files().is_empty();
         let status = epic::status_of(story.status.as_deref()).unwrap_or(Status::Pending);
         drift.extend(consistency::compare(documents, &at, &StepId::new(story.id.as_str()), status));
     }

@@ -1,10 +1,17 @@
-//! The story that a saved state is about: where its file is, whether the two agree, and which other workflows were started for it
-//! since (docs/formats/aios.md#validation-before-a-resume, docs/formats/aios.md#paths-of-another-machine).
+//! The stories that a saved state works on: where their files are, whether the two agree, and which other workflows work on them
+//! (docs/formats/aios.md#validation-before-a-resume, docs/formats/aios.md#paths-of-another-machine).
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::consistency;
 use super::consistency::Expected;
+use super::dev_cycle;
 use super::document_index::DocumentIndex;
 use super::document_index::StoryLocation;
+use super::epic;
+use super::execution;
 use super::identity;
 use super::kind;
 use super::kind::FileClass;
@@ -26,8 +33,8 @@ use crate::model::Severity;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepKind;
-use crate::model::Timestamp;
 use crate::model::clean_line;
+use crate::model::quoted;
 
 /// The story that a state names.
 struct Subject {
@@ -82,64 +89,122 @@ impl Subject {
                     RelPath::parse(&format!("{base}{path}")).map_or(StoryLocation::NotFound, StoryLocation::Missing);
                 (named, false)
             }
-            found @ (StoryLocation::At(_) | StoryLocation::Missing(_)) => (found, true),
+            found @ (StoryLocation::At(_)
+            | StoryLocation::Missing(_)
+            | StoryLocation::Renamed { .. }
+            | StoryLocation::Several { .. }) => (found, true),
         }
     }
 }
 
-/// Returns kind and story of a file, if it is a state about a story.
-fn of_bytes(path: &RelPath, bytes: &[u8]) -> Option<(Kind, Subject)> {
-    let FileClass::State(kind) = kind::classify(path, bytes) else { return None };
-    Some((kind, Subject::of(kind, &kind::parse(bytes).ok()?, path)?))
+/// The stories that a state works on.
+struct Claims {
+    kind: Kind,
+    run: String,
+    started: Option<String>,
+    /// Id and key of each story that is not over. States about one story have the same key: its file, else its project and id.
+    stories: Vec<(String, String)>,
+}
+
+impl Claims {
+    /// Reads the claims of a state; `None` for a file that is no state, or that works on no story.
+    fn of(path: &RelPath, bytes: &[u8], documents: &DocumentIndex<'_>) -> Option<Self> {
+        let FileClass::State(kind) = kind::classify(path, bytes) else { return None };
+        let node = kind::parse(bytes).ok()?;
+        let base = layout::base_of(path);
+        let claim = |id: &str, at: &StoryLocation| {
+            let unknown = || format!("{base}{}", story::bare_id(id));
+            (id.to_owned(), at.file().map_or_else(unknown, |path| path.as_str().to_owned()))
+        };
+        if let Some(state) = epic::State::read(&node, path) {
+            let plan = epic::plan_path(base, &state).and_then(|path| execution::read(documents.bytes(&path)?));
+            let is_open = |story: &&epic::StoryState| {
+                let status = epic::status_of(story.status.as_deref());
+                !state.is_ended() && status.is_none_or(|status| !is_over(status))
+            };
+            let open = state.stories().filter(is_open);
+            let stories = open.map(|story| claim(&story.id, &documents.locate(base, plan.as_ref(), &story.id)));
+            let stories = stories.collect();
+            return Some(Self { kind, run: kind.run_id(&state.id), started: state.started_at.clone(), stories });
+        }
+        let subject = Subject::of(kind, &node, path).filter(|_| !is_finished(kind, &node))?;
+        let stories = vec![claim(&subject.id, &subject.locate(documents, base).0)];
+        Some(Self { kind, run: identity::of(kind, &node, path).run, started: subject.started, stories })
+    }
+}
+
+/// Tells whether a state about one story says that it has nothing left to do.
+fn is_finished(kind: Kind, node: &Node) -> bool {
+    let word = |keys: &[&str]| keys.iter().try_fold(node, |node, key| node.get(key)).and_then(kind::text);
+    match kind {
+        Kind::QaLoop | Kind::Ade | Kind::Build => matches!(word(&["status"]), Some("completed" | "complete")),
+        Kind::DevCycle => word(&["phaseResults", dev_cycle::PHASES[dev_cycle::CHECKPOINT].0, "decision"]) == Some("GO"),
+        Kind::Bob
+        | Kind::Epic
+        | Kind::Guided
+        | Kind::Engine
+        | Kind::Paused
+        | Kind::Phases
+        | Kind::Record
+        | Kind::Pipeline
+        | Kind::StoryCycle
+        | Kind::Spec => false,
+    }
 }
 
 /// Adds the story, and other states about it, to the files that each candidate reads.
 pub(super) fn link_reads(listing: &Listing, candidates: &mut [Candidate]) {
-    let mut about: Vec<(usize, String)> = Vec::new();
-    let mut documents = None;
+    let documents = OnceCell::new();
+    let mut about: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (at, candidate) in candidates.iter_mut().enumerate().filter(|(_, candidate)| !candidate.claim.is_implied()) {
         let Ok(found) = listing.entries.binary_search_by(|entry| entry.path.cmp(&candidate.state)) else { continue };
         let Some(look) = listing.entries[found].content.as_deref() else { continue };
-        let Some((_, subject)) = of_bytes(&candidate.state, look) else { continue };
-        let base = layout::split(candidate.state.as_str()).map_or("", |parts| parts.base);
-        let documents = documents.get_or_insert_with(|| DocumentIndex::of_listing(listing));
-        let key = match subject.locate(documents, base).0 {
-            StoryLocation::At(path) => {
-                candidate.reads.push(ReadSpec::File(path.clone()));
-                path.as_str().to_owned()
-            }
-            StoryLocation::Missing(_) | StoryLocation::NotFound => format!("{base}{}", subject.id.to_lowercase()),
+        let documents = documents.get_or_init(|| DocumentIndex::of_listing(listing));
+        let node = kind::parse(look).ok();
+        let kind = match kind::classify(&candidate.state, look) {
+            FileClass::State(kind) => kind,
+            FileClass::Evidence(_) | FileClass::Idle | FileClass::NotOurs | FileClass::Unreadable(..) => continue,
         };
-        about.push((at, key));
+        let subject = node.and_then(|node| Subject::of(kind, &node, &candidate.state));
+        if let Some(subject) = subject {
+            let located = subject.locate(documents, layout::base_of(&candidate.state)).0;
+            candidate.reads.extend(located.file().cloned().map(ReadSpec::File));
+        }
+        for (_, key) in Claims::of(&candidate.state, look, documents).into_iter().flat_map(|claims| claims.stories) {
+            about.entry(key).or_default().push(at);
+        }
+    }
+    let mut pairs: BTreeSet<(usize, usize)> = BTreeSet::new();
+    for all in about.values().filter(|all| all.len() > 1) {
+        pairs.extend(all.iter().flat_map(|at| all.iter().map(|other| (*at, *other))).filter(|(at, other)| at != other));
     }
     let states: Vec<RelPath> = candidates.iter().map(|candidate| candidate.state.clone()).collect();
-    for (at, key) in &about {
-        let others = about.iter().filter(|(other, other_key)| other != at && other_key == key);
-        candidates[*at].reads.extend(others.map(|(other, _)| ReadSpec::File(states[*other].clone())));
+    for (at, other) in pairs {
+        candidates[at].reads.push(ReadSpec::File(states[other].clone()));
     }
 }
 
 /// Adds information from the story to the run.
 pub(super) fn attach(kind: Kind, files: &FileSet, loaded: &mut Loaded) {
     let Some(run) = &mut loaded.run else { return };
+    let documents = DocumentIndex::of_files(files);
+    loaded.findings.extend(rivals(files, run, &documents));
     let node = files.bytes(&files.state).and_then(|bytes| kind::parse(bytes).ok());
     let Some(subject) = node.and_then(|node| Subject::of(kind, &node, &files.state)) else { return };
-    let base = layout::split(files.state.as_str()).map_or("", |parts| parts.base);
-    let documents = DocumentIndex::of_files(files);
+    let base = layout::base_of(&files.state);
     let (at, is_foreign) = subject.locate(&documents, base);
     let id = clean_line(&subject.id, 100);
     if run.steps.iter().any(|step| !is_over(step.status)) {
         loaded.findings.extend(disagreement(files, &documents, &at, run, &id));
-        loaded.findings.extend(rivals(files, run, &subject, &at));
     }
-    if let StoryLocation::At(path) = at {
+    if let Some(path) = at.file() {
         if is_foreign {
             let message = format!("the state names its story by a path from another machine; {path} is used instead");
             loaded.findings.push(Finding::new(FindingCode::PathForeign, message).at(&files.state));
         }
         // A session of Bob covers several stories.
         if kind != Kind::Bob {
-            fill_from_story(run, &documents, &path);
+            fill_from_story(run, &documents, path);
         }
     }
 }
@@ -181,10 +246,18 @@ fn disagreement(
                 ..Finding::new(FindingCode::StoryMissing, message).at(&files.state)
             }]
         }
-        StoryLocation::At(path) => documents.bytes(path).map_or_else(Vec::new, |bytes| {
-            let story = story::parse(path, bytes);
-            consistency::of_story(path, &story, id, expected(run))
-        }),
+        StoryLocation::Several { named, found } => {
+            let found: Vec<&str> = found.iter().map(RelPath::as_str).collect();
+            let message = format!("{named} is missing, and {id} may be in {}", found.join(" or "));
+            let finding = Finding::new(FindingCode::StoryMissing, message).at(&files.state);
+            vec![finding.fix("correct the path in the state, or archive the files that are not it")]
+        }
+        StoryLocation::At(path) | StoryLocation::Renamed { found: path, .. } => {
+            documents.bytes(path).map_or_else(Vec::new, |bytes| {
+                let story = story::parse(path, bytes);
+                consistency::of_story(path, &story, id, expected(run))
+            })
+        }
     }
 }
 
@@ -207,26 +280,38 @@ fn is_approved(step: &Step) -> bool {
     step.review.as_ref().is_some_and(|review| review.verdict == ReviewVerdict::Approved)
 }
 
-/// Reports other workflows that were started for the story after this state was saved. The workflows of its epic are expected.
-fn rivals(files: &FileSet, run: &Run, subject: &Subject, at: &StoryLocation) -> Vec<Finding> {
-    let Some(saved) = run.stamp else { return Vec::new() };
+/// Reports other workflows that work on the same stories. One that was started after this run was saved may have changed what the
+/// run would continue from.
+fn rivals(files: &FileSet, run: &Run, documents: &DocumentIndex<'_>) -> Vec<Finding> {
+    let claims = |path: &RelPath| Claims::of(path, files.bytes(path)?, documents);
+    let is_saved_state = |path: &&RelPath| layout::is_data(path.name()) && **path != files.state;
+    let mut others =
+        files.files.keys().filter(is_saved_state).filter_map(|path| Some((path, claims(path)?))).peekable();
+    let own = if others.peek().is_some() { claims(&files.state) } else { None };
+    let Some(own) = own else { return Vec::new() };
+    let keys: BTreeSet<&str> = own.stories.iter().map(|(_, key)| key.as_str()).collect();
     let mut findings = Vec::new();
-    for path in files.files.keys().filter(|path| **path != files.state) {
-        let Some(bytes) = files.bytes(path).filter(|_| layout::is_data(path.name())) else { continue };
-        let Some((kind, other)) = of_bytes(path, bytes) else { continue };
-        let is_same = story::same_id(&other.id, &subject.id) || matches!(at, StoryLocation::At(_));
-        let started = other.started.as_deref().and_then(|stamp| files.time(stamp));
-        if let Some(started) = started.filter(|started| is_same && *started > saved) {
-            findings.push(rival(kind, path, started));
+    for (path, other) in others {
+        let shared = other.stories.iter().filter(|(_, key)| keys.contains(key.as_str()));
+        let shared: Vec<String> = shared.map(|(id, _)| clean_line(id, 100)).collect();
+        if !shared.is_empty() {
+            findings.push(rival(files, run, path, &other, &shared));
         }
     }
     findings
 }
 
-fn rival(kind: Kind, path: &RelPath, started: Timestamp) -> Finding {
-    let message = format!("{} was started for the same story at {started}, after this one was saved", kind.what());
-    let fix = format!("compare with `piton plan ./{path}`, then finish or archive one of the two");
-    Finding::new(FindingCode::RivalRun, message).at(path).fix(fix)
+fn rival(files: &FileSet, run: &Run, path: &RelPath, other: &Claims, shared: &[String]) -> Finding {
+    let stories = format!("{} {}", if shared.len() == 1 { "story" } else { "stories" }, shared.join(", "));
+    let what = format!("{} ({}) works on {stories} too", other.run, other.kind.what());
+    let started = other.started.as_deref().and_then(|stamp| files.time(stamp));
+    let (severity, message) = match started.filter(|started| run.stamp.is_some_and(|saved| *started > saved)) {
+        Some(started) => (Severity::Blocking, format!("{what}: it was started at {started}, after this one was saved")),
+        None => (Severity::Warning, what),
+    };
+    let fix =
+        format!("compare with `piton plan {}`, then finish or archive one of the two", quoted(&format!("./{path}")));
+    Finding { severity, ..Finding::new(FindingCode::RivalRun, message).at(path).fix(fix) }
 }
 
 #[cfg(test)]

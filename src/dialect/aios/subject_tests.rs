@@ -57,9 +57,10 @@ fn another_workflow_that_was_begun_for_the_story_since_blocks() {
     let cycle = cycle(STORY, "1_validation");
     for (started, id, expected) in [
         ("2026-03-01T10:30:00Z", "1.1", vec!["rival-run blocking"]),
-        // Begun before, it is no news.
-        ("2026-03-01T09:30:00Z", "1.1", vec![]),
-        ("2026-03-01T10:00:00Z", "1.1", vec![]),
+        // Begun before, it is no news, but there are two.
+        ("2026-03-01T09:30:00Z", "1.1", vec!["rival-run warning"]),
+        ("2026-03-01T10:00:00Z", "1.1", vec!["rival-run warning"]),
+        ("2026-03-01T10:30:00Z", "1.2", vec![]),
     ] {
         let other = format!(
             "{{\"storyId\": \"{id}\", \"currentIteration\": 1, \"status\": \"in_progress\", \"startedAt\": \"{started}\", \

@@ -140,7 +140,8 @@ fn of_loop(files: &FileSet, run: &Run) -> Suggestions {
     let mut suggestions = Suggestions::default();
     let id = run.id.as_str().strip_prefix("qa-").unwrap_or(run.id.as_str());
     let base = super::layout::split(files.state.as_str()).map_or("", |parts| parts.base);
-    let StoryLocation::At(path) = DocumentIndex::of_files(files).locate(base, None, id) else {
+    let at = DocumentIndex::of_files(files).locate(base, None, id);
+    let Some(path) = at.file().cloned() else {
         return Suggestions::none(format!("no story file of {id} was found"));
     };
     let Some(bytes) = files.bytes(&path) else { return suggestions.or("the story cannot be read") };

@@ -12,6 +12,8 @@ pub(crate) use document::Document;
 
 use serde_json::Value;
 
+use super::salvage;
+
 /// The position and reason at which a text is not JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct JsonError {
@@ -57,6 +59,9 @@ fn utf8(bytes: &[u8]) -> Result<&str, JsonError> {
 }
 
 fn describe(text: &str, error: &serde_json::Error) -> JsonError {
+    if let Some((line, message)) = salvage::conflict(text.as_bytes()) {
+        return JsonError { line, column: 1, message };
+    }
     let message = error.to_string();
     let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(head, _)| head).to_owned();
     let message = match message.as_str() {

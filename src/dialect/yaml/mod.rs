@@ -16,6 +16,8 @@ use std::ops::Range;
 use serde_json::Number;
 use serde_json::Value;
 
+use super::salvage;
+
 /// Limits for parsing.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
@@ -161,7 +163,12 @@ fn parse_within(bytes: &[u8], limits: &Limits) -> Result<Node, YamlError> {
         YamlError { place: end_of(&before), message: "not UTF-8 text".to_owned(), fault: Fault::Syntax }
     })?;
     let without_bom = text.strip_prefix(BOM).unwrap_or(text);
-    build::tree(without_bom, text.len() - without_bom.len(), limits)
+    build::tree(without_bom, text.len() - without_bom.len(), limits).map_err(|error| match salvage::conflict(bytes) {
+        Some((line, message)) if error.fault != Fault::TooMuch => {
+            YamlError { place: TextPosition { line, column: 1 }, message, fault: Fault::Syntax }
+        }
+        Some(_) | None => error,
+    })
 }
 
 fn end_of(text: &str) -> TextPosition {

@@ -72,7 +72,7 @@ fn an_epic_continues_in_the_first_open_wave() {
         (["completed", "skipped", "pending"], ["in_progress", "pending"], "{}", 0, vec!["run gate-1"]),
         (["completed", "completed", "pending"], ["completed", "pending"], approved, 0, vec!["run 5.10"]),
         // Approved, and it is unknown whether the branches were merged.
-        (["completed", "completed", "pending"], ["gate_review", "pending"], approved, 0, vec!["run merge-1"]),
+        (["completed", "completed", "pending"], ["gate_review", "pending"], approved, 9, vec!["verify merge-1"]),
         (["completed", "completed", "completed"], ["completed", "completed"], "{}", 0, vec!["run final-gate"]),
         // The gate decided before a story was reopened: nothing after it is begun, and nothing is merged.
         (["completed", "in_progress", "pending"], ["in_progress", "pending"], approved, 9, vec!["retry 5.2"]),

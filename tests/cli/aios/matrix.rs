@@ -399,7 +399,11 @@ fn a_workflow_begun_for_the_same_story_since_stops_the_older_one() {
     );
     let older = sandbox.piton(["plan", "qa-2.1"]).run().expect_code(9);
     assert_eq!(older.at("/findings/0/code"), "rival-run");
-    sandbox.piton(["plan", "dev-2.1"]).run().expect_code(0);
+    assert_eq!(older.at("/findings/0/severity"), "blocking");
+    // The newer one continues, with a warning.
+    let newer = sandbox.piton(["plan", "dev-2.1"]).run().expect_code(9);
+    assert_eq!(newer.at("/findings/0/severity"), "warning");
+    assert_eq!(newer.at("/data/verdict"), "confirm");
 }
 
 #[test]

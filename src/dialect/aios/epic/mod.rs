@@ -7,6 +7,7 @@ mod state;
 mod steps;
 
 pub(super) use state::State;
+pub(super) use state::StoryState;
 pub(super) use state::Wave;
 pub(super) use state::id_of;
 pub(super) use steps::FINAL;
@@ -22,6 +23,7 @@ use super::kind;
 use super::kind::Kind;
 use super::layout;
 use crate::dialect::Loaded;
+use crate::dialect::salvage;
 use crate::model::DialectId;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -70,8 +72,12 @@ pub(super) fn read(files: &FileSet, path: &RelPath) -> Result<State, Box<Finding
         let (place, message) = failure.describe();
         Box::new(finding(message).line(place.line, Some(place.column)))
     })?;
-    State::read(&node, path)
-        .ok_or_else(|| Box::new(finding("it has neither `epic_state` nor the pipeline of an epic".to_owned())))
+    State::read(&node, path).ok_or_else(|| {
+        Box::new(match salvage::conflict(files.bytes(path).unwrap_or_default()) {
+            Some((line, message)) => finding(message).line(line, Some(1)),
+            None => finding("it has neither `epic_state` nor the pipeline of an epic".to_owned()),
+        })
+    })
 }
 
 /// Everything known about an epic while its run is built.

@@ -20,7 +20,7 @@ pub(in crate::dialect::aios) struct State {
     /// `active`, `completed` or `aborted`.
     pub(in crate::dialect::aios) status: Option<String>,
     pub(in crate::dialect::aios) mode: Option<String>,
-    pub(super) started_at: Option<String>,
+    pub(in crate::dialect::aios) started_at: Option<String>,
     pub(in crate::dialect::aios) updated_at: Option<String>,
     pub(super) current_wave: Option<String>,
     /// Ordered by number; keys that are not numbers come last.
@@ -47,6 +47,8 @@ pub(in crate::dialect::aios) struct StoryState {
     pub(in crate::dialect::aios) status: Option<String>,
     pub(in crate::dialect::aios) line: u32,
     pub(super) executor: Option<String>,
+    /// Who reviews the story.
+    pub(super) quality_gate: Option<String>,
     pub(super) branch: Option<String>,
     pub(super) note: Option<String>,
     pub(super) started_at: Option<String>,
@@ -145,6 +147,7 @@ fn wave(number: &str, node: &Node) -> Wave {
         status: word(node, "status").or_else(|| kind::text(node).map(str::to_owned)),
         line: node.place.line,
         executor: agent(node, "executor"),
+        quality_gate: agent(node, "quality_gate"),
         branch: word(node, "branch"),
         note: word(node, "note"),
         started_at: word(node, "started_at"),

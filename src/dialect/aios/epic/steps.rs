@@ -11,6 +11,8 @@ use super::state::StoryState;
 use super::state::Wave;
 use crate::dialect::aios::document_index::StoryLocation;
 use crate::dialect::aios::execution::PlannedWave;
+use crate::dialect::aios::gate;
+use crate::dialect::aios::gate::Decision;
 use crate::dialect::aios::story;
 use crate::dialect::aios::story::SectionKind;
 use crate::dialect::aios::story::Story;
@@ -24,6 +26,9 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
+
+/// Reviews stories for which neither state nor plan names a reviewer (docs/formats/aios-stories.md#story-development-cycle).
+const REVIEWER: &str = "qa";
 
 pub(in crate::dialect::aios) const FINAL: &str = "final-gate";
 
@@ -52,7 +57,7 @@ pub(super) fn build(epic: &mut EpicFiles<'_>) -> Vec<Step> {
         if ids.is_empty() {
             ids = predecessors;
         }
-        let mut gate = gate(epic, wave, ids);
+        let mut gate = wave_gate(epic, wave, ids);
         if gate.status == Status::Completed && !is_done {
             reopen(epic, wave, &mut gate);
         }
@@ -179,20 +184,22 @@ pub(super) fn story_step(epic: &mut EpicFiles<'_>, id: &str, recorded: StoryReco
     if is_understood || !matches!(at, StoryLocation::At(_)) {
         epic.findings.extend(consistency::compare(&epic.documents, &at, &step.id, step.status));
     }
-    if let StoryLocation::At(path) = at {
-        let story = epic.documents.bytes(&path).map(|bytes| story::parse(&path, bytes));
+    if let Some(path) = at.file() {
+        let story = epic.documents.bytes(path).map(|bytes| story::parse(path, bytes));
         if let Some(story) = story {
             fill_from_story(&mut step, &story);
+            review_next(epic, &mut step, &story, recorded);
         }
-        step.file = Some(path);
+        step.file = Some(path.clone());
     }
     step
 }
 
 /// Returns whether the file of a story outside the state says that it is done.
 fn says_done(epic: &EpicFiles<'_>, id: &str) -> bool {
-    let StoryLocation::At(path) = epic.documents.locate(epic.base, epic.plan.as_ref(), id) else { return false };
-    let story = epic.documents.bytes(&path).map(|bytes| story::parse(&path, bytes));
+    let at = epic.documents.locate(epic.base, epic.plan.as_ref(), id);
+    let Some(path) = at.file() else { return false };
+    let story = epic.documents.bytes(path).map(|bytes| story::parse(path, bytes));
     story.is_some_and(|story| story.status().is_some_and(|mention| mention.status == StoryStatus::Done))
 }
 
@@ -204,6 +211,28 @@ fn fill_from_story(step: &mut Step, story: &Story<'_>) {
     step.agent = step.agent.take().or_else(|| story.executor.clone());
     step.detail.targets.clone_from(&story.files);
     step.detail.acceptance = story.section(SectionKind::Acceptance);
+}
+
+/// A story in review was developed: its review is next, until that sends it back (docs/formats/aios.md#status-consistency).
+fn review_next(epic: &mut EpicFiles<'_>, step: &mut Step, story: &Story<'_>, recorded: StoryRecord<'_>) {
+    let is_in_review = story.status().is_some_and(|mention| mention.status == StoryStatus::InReview);
+    if !is_in_review || step.status != Status::InProgress {
+        return;
+    }
+    let gate = gate::newest(epic.files, step.id.as_str(), &mut epic.findings);
+    if gate.is_some_and(|gate| gate.decision == Decision::Fail) {
+        return;
+    }
+    let reviewer = match recorded {
+        StoryRecord::State(story) => story.quality_gate.clone(),
+        StoryRecord::CompletedWave | StoryRecord::OpenWave | StoryRecord::PlanOnly => None,
+    };
+    let planned = epic.plan.as_ref().and_then(|plan| plan.story(step.id.as_str()));
+    let reviewer = reviewer.or_else(|| planned.and_then(|story| story.quality_gate.clone()));
+    step.agent = Some(reviewer.unwrap_or_else(|| REVIEWER.to_owned()));
+    step.title = format!("Review of {}", step.title);
+    // The attempts so far were at the development.
+    step.attempts = 0;
 }
 
 fn untitled(id: &str) -> String {
@@ -249,7 +278,7 @@ pub(in crate::dialect::aios) fn status_of(raw: Option<&str>) -> Option<Status> {
 }
 
 /// Returns the gate of a wave, which depends on its stories. A completed wave has passed its gate.
-fn gate(epic: &mut EpicFiles<'_>, wave: &Wave, predecessors: Vec<StepId>) -> Step {
+fn wave_gate(epic: &mut EpicFiles<'_>, wave: &Wave, predecessors: Vec<StepId>) -> Step {
     let planned = planned_wave(epic, wave);
     let name = wave.name.as_deref().or_else(|| planned?.name.as_deref());
     let title = name.map_or_else(|| wave.number.clone(), |name| format!("{} ({name})", wave.number));

@@ -158,7 +158,10 @@ struct RebuiltStatus {
 fn rebuilt_status(files: &FileSet, at: &StoryLocation, id: &str) -> RebuiltStatus {
     let pending = |why: String| RebuiltStatus { word: "pending", evidence: vec![why], completed: None };
     let path = match at {
-        StoryLocation::At(path) => path,
+        StoryLocation::At(path) | StoryLocation::Renamed { found: path, .. } => path,
+        StoryLocation::Several { named, .. } => {
+            return pending(format!("{named} is missing, and several files have this id"));
+        }
         StoryLocation::Missing(path) => return pending(format!("{path} is missing")),
         StoryLocation::NotFound => return pending(format!("no story file of {id} was found")),
     };

@@ -6,12 +6,12 @@ mod epic;
 mod qa_loop;
 
 use super::document_index::DocumentIndex;
-use super::document_index::StoryLocation;
 use super::epic::id_of;
 use super::execution;
 use super::gate;
 use super::implied;
 use super::kind;
+use super::kind::FileClass;
 use super::kind::Kind;
 use crate::dialect::EditError;
 use crate::model::FileSet;
@@ -28,8 +28,9 @@ use crate::model::Timestamp;
 /// If the state can be read, or if there is not enough evidence for its kind.
 pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstruction, EditError> {
     let unsupported = |message: String| Err(EditError::Unsupported(message));
-    if files.bytes(&files.state).is_some_and(|bytes| kind::parse(bytes).is_ok()) {
-        return unsupported(format!("{} parses; correct it by hand", files.state));
+    let is_state = |bytes: &[u8]| matches!(kind::classify(&files.state, bytes), FileClass::State(_));
+    if files.bytes(&files.state).is_some_and(is_state) {
+        return unsupported(format!("{} can be read; correct it by hand", files.state));
     }
     match Kind::of(files) {
         Ok(Kind::Epic) => epic::reconstruct(files, at),
@@ -65,9 +66,7 @@ pub(super) fn evidence_for_epic(listing: &Listing, base: &str, state: &RelPath) 
     for (path, plan) in plans {
         paths.push(path.clone());
         for story in &plan.stories {
-            if let StoryLocation::At(path) = documents.locate(base, Some(&plan), &story.id) {
-                paths.push(path);
-            }
+            paths.extend(documents.locate(base, Some(&plan), &story.id).files().iter().cloned());
             paths.extend(gates.get(&story.id.to_lowercase()).into_iter().flatten().copied().cloned());
         }
     }
@@ -79,10 +78,7 @@ pub(super) fn evidence_for_loop(listing: &Listing, base: &str, state: &RelPath) 
     let look = listing.entries.binary_search_by(|entry| entry.path.cmp(state)).ok();
     let look = look.and_then(|at| listing.entries[at].content.as_deref());
     let Some(id) = qa_loop::story_id(state, look) else { return Vec::new() };
-    let story = match DocumentIndex::of_listing(listing).locate(base, None, &id) {
-        StoryLocation::At(path) => Some(path),
-        StoryLocation::Missing(_) | StoryLocation::NotFound => None,
-    };
+    let story = DocumentIndex::of_listing(listing).locate(base, None, &id).file().cloned();
     let gates = implied::gates(listing);
     let gates = gates.get(&id.to_lowercase()).into_iter().flatten().copied().cloned();
     story.into_iter().chain(gates).map(ReadSpec::File).collect()

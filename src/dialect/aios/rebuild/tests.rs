@@ -175,6 +175,6 @@ fn what_nothing_tells_is_not_made_up() {
         }
     }
     let whole = files(&[(STATE, "epic_state:\n  epicId: 5\n")]);
-    assert!(matches!(rebuilt(&whole), Err(EditError::Unsupported(message)) if message.contains("parses")));
+    assert!(matches!(rebuilt(&whole), Err(EditError::Unsupported(message)) if message.contains("can be read")));
     assert_eq!(whole.state, path(STATE));
 }
