@@ -208,6 +208,11 @@ pub(crate) trait Dialect: Sync {
         Ok(None)
     }
 
+    /// Returns the folder in which its archives are, for a state in `state_dir`; `None` if they are in the data folder, or are runs.
+    fn archive_folder(&self, _state_dir: &RelPath) -> Option<RelPath> {
+        None
+    }
+
     /// Adds a run archived to `to` to the system's list of archives; `None` if nothing has to be written. After an interrupted
     /// archive, an existing entry is not added again.
     ///
@@ -335,8 +340,8 @@ pub(crate) struct Register {
 pub(crate) enum Moved {
     /// The folder of the run with all of its contents.
     Folder(RelPath),
-    /// These files, if they exist. Only the newest archives of a series, named `{series}_{stamp}`, are kept.
-    Files { files: Vec<RelPath>, series: String },
+    /// These files, if they exist. Only the newest archives in the folder are kept.
+    Files(Vec<RelPath>),
 }
 
 /// The result of a probe: runs, and findings about files that only look like state.

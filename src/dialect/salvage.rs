@@ -1,5 +1,99 @@
 //! Reads files that do not parse: single values, which are reported as lines of a broken file, and the reason.
 
+use serde_json::Value;
+
+/// JSON that was read despite its mistakes.
+pub(super) struct SalvagedJson {
+    pub(super) value: Value,
+    /// The end is missing, and with it what it belonged to.
+    pub(super) is_cut_off: bool,
+}
+
+/// Parses JSON despite comments, trailing commas and a cut end.
+pub(super) fn json(bytes: &[u8]) -> Option<SalvagedJson> {
+    if conflict(bytes).is_some() {
+        return None;
+    }
+    let text = std::str::from_utf8(bytes).ok()?;
+    let mut mended = Mended::default();
+    let mut chars = text.trim_start_matches('\u{feff}').chars().peekable();
+    while let Some(char) = chars.next() {
+        match (char, chars.peek()) {
+            ('"', _) => {
+                mended.text.push(char);
+                while let Some(char) = chars.next() {
+                    mended.text.push(char);
+                    match char {
+                        '\\' => mended.text.extend(chars.next()),
+                        '"' => break,
+                        _ => {}
+                    }
+                }
+            }
+            ('/', Some('/')) => while chars.next().is_some_and(|char| char != '\n') {},
+            ('/', Some('*')) => {
+                let mut before = chars.next();
+                for char in chars.by_ref() {
+                    if before == Some('*') && char == '/' {
+                        break;
+                    }
+                    before = Some(char);
+                }
+            }
+            _ => mended.push(char)?,
+        }
+    }
+    let is_cut_off = !mended.open.is_empty();
+    let value = serde_json::from_str(&mended.end()).ok()?;
+    Some(SalvagedJson { value, is_cut_off })
+}
+
+/// A JSON text without trailing commas, and the last place where it can be closed.
+#[derive(Default)]
+struct Mended {
+    text: String,
+    /// The closers of the open objects and lists, innermost last.
+    open: Vec<char>,
+    /// Length of the text, and the closers, at the last place between two values.
+    sound: (usize, Vec<char>),
+}
+
+impl Mended {
+    fn push(&mut self, char: char) -> Option<()> {
+        match char {
+            '{' | '[' => {
+                self.text.push(char);
+                self.open.push(if char == '{' { '}' } else { ']' });
+            }
+            ',' => {
+                self.sound = (self.text.trim_end().len(), self.open.clone());
+                self.text.push(char);
+                return Some(());
+            }
+            '}' | ']' => {
+                let kept = self.text.trim_end().trim_end_matches(',').len();
+                self.text.truncate(kept);
+                self.open.pop().filter(|closer| *closer == char)?;
+                self.text.push(char);
+            }
+            _ => {
+                self.text.push(char);
+                return Some(());
+            }
+        }
+        self.sound = (self.text.len(), self.open.clone());
+        Some(())
+    }
+
+    fn end(mut self) -> String {
+        if !self.open.is_empty() {
+            self.text.truncate(self.sound.0);
+            self.text.extend(self.sound.1.iter().rev());
+        }
+        self.text
+    }
+}
+
 /// Returns the line of an unresolved merge conflict, with the message that says so.
 pub(super) fn conflict(bytes: &[u8]) -> Option<(u32, String)> {
     let is_marker = |line: &[u8]| {
@@ -45,6 +139,7 @@ fn value(rest: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::conflict;
+    use super::json;
     use super::text;
 
     #[test]
@@ -56,6 +151,24 @@ mod tests {
             ("a: 1\n========\n  <<<<<<< HEAD\n", None),
         ] {
             assert_eq!(conflict(file.as_bytes()).map(|(line, _)| line), line, "{file:?}");
+        }
+    }
+
+    #[test]
+    fn json_is_read_despite_commas_comments_and_a_cut_end() {
+        for (file, expected) in [
+            ("{\"a\":1,}", Some("{\"a\":1}")),
+            ("\u{feff}{\"a\":[1,2,],\n}\n", Some("{\"a\":[1,2]}")),
+            ("{ // one\n\"a\": /* two */ 1, \"b\": \"// no, }\" }", Some("{\"a\":1,\"b\":\"// no, }\"}")),
+            ("{\"a\":{\"b\":1,\"c\":2},\"d\":\"cut", Some("{\"a\":{\"b\":1,\"c\":2}}")),
+            ("{\"a\":[{\"b\":1},{\"b\":2", Some("{\"a\":[{\"b\":1},{}]}")),
+            ("{\"a\":\"x\\\"y\",}", Some("{\"a\":\"x\\\"y\"}")),
+            ("{\"a\"", Some("{}")),
+            ("{\"a\":1]", None),
+            ("nothing", None),
+            ("", None),
+        ] {
+            assert_eq!(json(file.as_bytes()).map(|found| found.value.to_string()).as_deref(), expected, "{file:?}");
         }
     }
 

@@ -142,6 +142,8 @@ pub(crate) struct Listing {
     pub(crate) closed: Vec<RelPath>,
     /// Data folders of Piton with an unfinished change to several files.
     pub(crate) pending: Vec<RelPath>,
+    /// All data folders of Piton.
+    pub(crate) data_dirs: Vec<RelPath>,
     pub(crate) config: Arc<Config>,
 }
 

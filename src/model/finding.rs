@@ -83,6 +83,7 @@ macro_rules! finding_codes {
 finding_codes! {
     // Rule 1: unreadable.
     StateUnreadable "state-unreadable" Blocking true "The state file cannot be read or parsed, and nothing else shows the progress of the run.", Contradiction, Unreadable;
+    StateMissing "state-missing" Blocking true "The main state file of a run is missing, but the rest of the run is there.", Unreadable;
     StateMissingField "state-missing-field" Blocking true "The state lacks a required field.", Contradiction;
     StateWrongType "state-wrong-type" Blocking true "A required field has the wrong type.", Contradiction;
     FormatNewer "format-newer" Warning true "The state was written by a newer version: it can be read, not written.";

@@ -169,6 +169,8 @@ pub(crate) struct Step {
     pub(crate) recorded: bool,
     /// True if its system does not record that the step began. Its attempts are in Piton's own log.
     pub(crate) begins_unrecorded: bool,
+    /// True if its output says that the attempt ended blocked, and the state has yet to record that.
+    pub(crate) ended_unrecorded: bool,
     /// How a report can end it, besides as completed.
     pub(crate) ends: Ends,
     /// How to check whether an irreversible step took effect, as text for a person.
@@ -341,6 +343,7 @@ impl Step {
             idempotent: true,
             recorded: true,
             begins_unrecorded: false,
+            ended_unrecorded: false,
             ends: Ends::ALL,
             probe: None,
             file: None,

@@ -102,6 +102,12 @@ impl Timestamp {
     pub(crate) fn compact(self) -> String {
         self.0.format("%Y%m%dT%H%M%SZ").to_string()
     }
+
+    /// Reads what [`Timestamp::compact`] returns.
+    pub(crate) fn from_compact(text: &str) -> Option<Self> {
+        let naive = NaiveDateTime::parse_from_str(text, "%Y%m%dT%H%M%SZ").ok()?;
+        Some(Self(naive.and_utc()))
+    }
 }
 
 impl fmt::Display for Timestamp {

@@ -2,11 +2,14 @@
 //! number.
 
 use super::OpError;
+use super::archived;
+use super::archived::ArchivedRun;
 use super::change::LockedRun;
 use super::plan;
 use super::plan::PlanRequest;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
+use super::project_context::run_word;
 use super::report::ArchiveReport;
 use super::report::Body;
 use super::report::Report;
@@ -25,7 +28,14 @@ use crate::store::RunLock;
 
 /// Archives the requested run; one with open steps only with `yes`.
 pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report, OpError> {
-    let location = select::location(ctx)?;
+    let location = match select::location(ctx) {
+        Err(error @ OpError::NoRun { .. }) if ctx.run.is_none() && ctx.run_path.is_none() => {
+            // The only run may be one that is over.
+            let mut ended = ctx.ended_runs().ended;
+            if ended.len() == 1 { ended.remove(0) } else { return Err(error) }
+        }
+        found => found?,
+    };
     let opened = ctx.read(&location)?;
     if let (Some(run), false) = (&opened.loaded.run, yes) {
         let planned = plan::planned(ctx, &opened, run, &PlanRequest::default())?;
@@ -41,7 +51,7 @@ pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report, OpError
         }
     }
     if opened.loaded.run.is_none() && !yes {
-        let path = engine::quoted(&format!("./{}", location.candidate.state));
+        let path = run_word(&location.candidate);
         return Err(OpError::NotConfirmed {
             message: format!(
                 "{} cannot be read; archiving it may lose work that `restore` could bring back",
@@ -52,7 +62,9 @@ pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report, OpError
     }
     let to = archive_run(ctx, &location)?;
     let next = start::again(ctx, &opened).unwrap_or_else(|| "piton list".to_owned());
-    Ok(Report::ok(Body::Archive(ArchiveReport { run: RunId::new(&location.candidate.name), to, next })))
+    let archived = archived::find(ctx);
+    let restore = archived.iter().find(|archived| archived.folder == to).map(ArchivedRun::restore_command);
+    Ok(Report::ok(Body::Archive(ArchiveReport { run: RunId::new(&location.candidate.name), to, next, restore })))
 }
 
 /// Moves the state into the archive of its system, if it has one, else into the data folder.
@@ -74,10 +86,10 @@ pub(crate) fn archive_run(ctx: &ProjectContext, location: &RunLocation) -> Resul
             store::move_folder(locked.into_lock(), &from, &to)?;
             Ok(to)
         }
-        Moved::Files { files, series } => {
+        Moved::Files(files) => {
             let to = store::archive::free_folder(locked.lock(), &archival.to)?;
             locked.move_files(&files, &to)?;
-            store::archive::prune(locked.lock(), &to, &series, ctx.project.config.limits.archives)?;
+            store::archive::prune(locked.lock(), &to, ctx.project.config.limits.archives)?;
             Ok(to)
         }
     }

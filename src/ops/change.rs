@@ -533,7 +533,13 @@ fn message(kind: &ChangeKind) -> String {
 }
 
 /// Reports what was written and the command that fits next.
-pub(super) fn report(ctx: &ProjectContext, opened: &OpenedRun, written: Written) -> Report {
+pub(super) fn report(ctx: &ProjectContext, opened: &OpenedRun, mut written: Written) -> Report {
+    let after = written.step.as_ref().and_then(|step| opened.loaded.run.as_ref()?.step(step));
+    if let Some(step) = after.filter(|step| written.change == "finish" && step.status == Status::Blocked) {
+        // Its output says so.
+        written.message = format!("{} is blocked", step.id);
+        written.is_setback = true;
+    }
     let revision = opened.revision();
     let next = written.next_of_parts(opened).or_else(|| next_command(ctx, opened, &revision, written.change));
     let body = Body::Checkpoint(Box::new(CheckpointReport {

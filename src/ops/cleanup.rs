@@ -1,11 +1,15 @@
-//! `archive --all`: archives finished runs and leftover files after some days. Nothing is deleted, and nothing is moved without
-//! confirmation.
+//! `archive --all`: archives finished runs and leftover files after some days, and removes archives beyond the number that is kept.
+//! Nothing happens without confirmation.
+
+use std::collections::BTreeSet;
 
 use camino::Utf8Path;
 
 use super::Exit;
 use super::OpError;
 use super::archive;
+use super::archived;
+use super::archived::ArchivedRun;
 use super::list;
 use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
@@ -36,7 +40,15 @@ struct CleanupCandidate {
 
 enum CleanupSubject {
     Run(Box<RunLocation>),
-    File { root: camino::Utf8PathBuf, leftover: Leftover },
+    /// An archive beyond the number that is kept.
+    Archive {
+        root: camino::Utf8PathBuf,
+        folder: RelPath,
+    },
+    File {
+        root: camino::Utf8PathBuf,
+        leftover: Leftover,
+    },
 }
 
 /// Lists what is older than `days`; archives it with `yes`.
@@ -54,6 +66,7 @@ pub(crate) fn cleanup(ctx: &ProjectContext, days: u32, yes: bool) -> Result<Repo
             .into_iter()
             .filter_map(|(root, leftover)| leftover_candidate(ctx, root.as_path(), leftover, limit)),
     );
+    candidates.extend(surplus_archives(ctx));
     candidates.sort_by(|left, right| left.item.path.cmp(&right.item.path));
     let mut exit = match (candidates.is_empty(), yes) {
         (true, _) => Exit::No,
@@ -62,7 +75,7 @@ pub(crate) fn cleanup(ctx: &ProjectContext, days: u32, yes: bool) -> Result<Repo
     };
     for candidate in candidates.iter_mut().filter(|_| yes) {
         match archive_candidate(ctx, &candidate.subject) {
-            Ok(to) => candidate.item.to = Some(to),
+            Ok(to) => candidate.item.to = to,
             Err(error) => {
                 candidate.item.problem = Some(error.to_string());
                 exit = super::exit_of_error(&error);
@@ -75,6 +88,34 @@ pub(crate) fn cleanup(ctx: &ProjectContext, days: u32, yes: bool) -> Result<Repo
     let items = candidates.into_iter().map(|candidate| candidate.item).collect();
     let body = Body::Cleanup(CleanupReport { after_days: days, items, written, next });
     Ok(Report { exit, body, findings: Vec::new() })
+}
+
+/// Returns the oldest archives of the systems that limit their number. Their age does not matter.
+fn surplus_archives(ctx: &ProjectContext) -> Vec<CleanupCandidate> {
+    let keep = ctx.project.config.limits.archives;
+    let archives = archived::find(ctx);
+    let folders: BTreeSet<_> =
+        archives.iter().filter_map(|archived| Some((archived.root.clone(), archived.limited_folder()?))).collect();
+    let surplus: BTreeSet<_> = folders
+        .iter()
+        .flat_map(|(root, folder)| {
+            let names = store::archive::surplus(root, folder, keep).into_iter();
+            names.filter_map(move |name| Some((root.clone(), folder.join(&name).ok()?)))
+        })
+        .collect();
+    let of = |archived: &ArchivedRun| {
+        let age = ctx.clock.now.seconds_since(archived.at);
+        let why = format!("an archive of {}; the newest {keep} are kept", archived.name);
+        let subject = CleanupSubject::Archive { root: archived.root.clone(), folder: archived.folder.clone() };
+        let mut candidate = new_candidate(ctx, &archived.root, &archived.folder, why, age, subject);
+        candidate.item.removes = true;
+        candidate
+    };
+    archives
+        .iter()
+        .filter(|archived| surplus.contains(&(archived.root.clone(), archived.folder.clone())))
+        .map(of)
+        .collect()
 }
 
 /// Returns the finished runs that are not archived yet.
@@ -137,13 +178,23 @@ fn new_candidate(
 ) -> CleanupCandidate {
     let is_here = root == ctx.project.root;
     let path = if is_here { path.as_str().to_owned() } else { path.under(root).into_string() };
-    CleanupCandidate { item: CleanupItem { path, why, age_seconds, to: None, problem: None }, subject }
+    CleanupCandidate { item: CleanupItem { path, why, age_seconds, to: None, removes: false, problem: None }, subject }
 }
 
-fn archive_candidate(ctx: &ProjectContext, subject: &CleanupSubject) -> Result<RelPath, OpError> {
+/// Archives or removes a candidate; returns where it is now.
+fn archive_candidate(ctx: &ProjectContext, subject: &CleanupSubject) -> Result<Option<RelPath>, OpError> {
     match subject {
-        CleanupSubject::Run(location) => archive::archive_run(ctx, location),
-        CleanupSubject::File { root, leftover } => move_file(ctx, root, &leftover.file),
+        CleanupSubject::Run(location) => archive::archive_run(ctx, location).map(Some),
+        CleanupSubject::Archive { root, folder } => {
+            let data_dir = folder
+                .parent()
+                .and_then(|folder| folder.parent())
+                .map_or_else(|| RelPath::parse(store::DATA_DIR), |state_dir| state_dir.join(store::DATA_DIR))?;
+            let lock = RunLock::acquire(root, &data_dir, ctx.project.lock_timeout)?;
+            store::archive::remove(&lock, folder)?;
+            Ok(None)
+        }
+        CleanupSubject::File { root, leftover } => move_file(ctx, root, &leftover.file).map(Some),
     }
 }
 

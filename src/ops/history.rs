@@ -1,6 +1,7 @@
 //! `history`: the checkpoints that can be restored, who replaced them, and what that changed.
 
 use super::OpError;
+use super::archived;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
 use super::report::Body;
@@ -11,6 +12,7 @@ use super::restore;
 use super::restore::Version;
 use super::run_history::RunHistory;
 use super::select;
+use super::select::Selected;
 use crate::dialect::PastCheckpoint;
 use crate::dialect::StateHome;
 use crate::dialect::by_id;
@@ -27,7 +29,10 @@ use crate::store::journal::LogEntry;
 
 /// Lists the earlier checkpoints of a run, newest first. `with_changes`: with what each change did to the steps.
 pub(crate) fn history(ctx: &ProjectContext, with_changes: bool) -> Result<Report, OpError> {
-    let location = select::location(ctx)?;
+    let location = match select::selected(ctx)? {
+        Selected::There(location) => location,
+        Selected::Archived(run) => archived::location(ctx, &run),
+    };
     if let Some(checkpoints) = journal_items(ctx, &location)? {
         return Ok(Report::ok(Body::History(HistoryReport { run: RunId::new(&location.candidate.name), checkpoints })));
     }
@@ -62,7 +67,7 @@ fn item(entry: HistoryEntry, logged: &[LogEntry]) -> HistoryItem {
 
 /// Compares each state with the one that came after it.
 fn add_changes(ctx: &ProjectContext, location: &RunLocation, checkpoints: &mut [HistoryItem]) -> Result<(), OpError> {
-    let opened = ctx.read(location)?;
+    let opened = select::select(ctx)?;
     let past = RunHistory::of(&location.root, &location.candidate, &ctx.project.config);
     let mut after = opened.loaded.run.clone();
     let said = after.as_ref().map(|run| engine::said(run, &opened.statements(run)));

@@ -2,6 +2,7 @@
 
 use super::Exit;
 use super::OpError;
+use super::archived;
 use super::lifecycle::Lifecycle;
 use super::lifecycle::Stage;
 use super::project_context::OpenedRun;
@@ -15,6 +16,7 @@ use super::select;
 use crate::engine;
 use crate::model::Evidence;
 use crate::model::Finding;
+use crate::model::FindingCode;
 use crate::model::Next;
 use crate::model::Options;
 use crate::model::Progress;
@@ -46,12 +48,62 @@ pub(crate) fn list(ctx: &ProjectContext, all: bool) -> Result<Report, OpError> {
     let (locations, findings) = ctx.locations_with_findings();
     let entries = entries(ctx, &locations)?;
     let hidden = entries.iter().filter(|entry| !entry.shown).count();
-    let runs: Vec<ListedRun> = entries.into_iter().filter(|entry| all || entry.shown).map(|entry| entry.row).collect();
+    let mut runs: Vec<ListedRun> =
+        entries.into_iter().filter(|entry| all || entry.shown).map(|entry| entry.row).collect();
+    if all {
+        add_ended(ctx, &mut runs)?;
+        add_archived(ctx, &mut runs);
+    }
     if runs.is_empty() {
         return Err(OpError::NoRun { searched: searched(ctx, hidden), findings });
     }
     let hidden = if all { 0 } else { hidden };
     Ok(Report { exit: Exit::Ok, body: Body::List(ListReport { runs, hidden }), findings })
+}
+
+/// Adds the runs that their own systems count as over.
+fn add_ended(ctx: &ProjectContext, runs: &mut Vec<ListedRun>) -> Result<(), OpError> {
+    for location in ctx.ended_runs().ended {
+        let opened = ctx.read(&location)?;
+        let mut row = entry(ctx, &location, &opened).row;
+        if row.lifecycle.stage == Stage::Open {
+            // Its system says so, also with open steps.
+            row.lifecycle.stage = Stage::Finished;
+        }
+        row.is_cut_off = false;
+        row.number = runs.len() + 1;
+        runs.push(row);
+    }
+    Ok(())
+}
+
+fn add_archived(ctx: &ProjectContext, runs: &mut Vec<ListedRun>) {
+    for archived in archived::find(ctx) {
+        let is_here = archived.root == ctx.project.root;
+        let path = archived.folder.under(&archived.root).into_string();
+        runs.push(ListedRun {
+            number: runs.len() + 1,
+            id: RunId::new(&archived.name),
+            dialect: archived.dialect,
+            title: archived.name.clone(),
+            position: "archived".to_owned(),
+            verdict: Verdict::Nothing,
+            lifecycle: Lifecycle { stage: Stage::Archived, reason: None },
+            cause: None,
+            age_seconds: Some(ctx.clock.now.seconds_since(archived.at)),
+            age_band: None,
+            progress: Progress::default(),
+            state: if is_here { archived.folder.as_str().to_owned() } else { path.clone() },
+            path,
+            native_row: None,
+            is_cut_off: false,
+        });
+    }
+}
+
+/// Returns the number of runs that are listed before those that are over.
+pub(super) fn open_count(ctx: &ProjectContext) -> usize {
+    ctx.locations().0.len()
 }
 
 /// A summary of one run, computed without starting a process.
@@ -112,7 +164,9 @@ fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -> En
         true => location.candidate.state.as_str().to_owned(),
         false => location.path(),
     };
-    let path = location.path();
+    // A state that is gone has no path that a command finds.
+    let is_missing = opened.loaded.findings.iter().any(|finding| finding.code == FindingCode::StateMissing);
+    let path = if is_missing { location.candidate.name.clone() } else { location.path() };
     let mut row = ListedRun {
         number: 0,
         id: RunId::new(&location.candidate.name),

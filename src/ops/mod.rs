@@ -14,6 +14,7 @@
 
 mod agent_report;
 mod archive;
+mod archived;
 mod begin;
 mod change;
 mod choice;

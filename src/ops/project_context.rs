@@ -505,6 +505,11 @@ impl OpenedRun {
         })
     }
 
+    /// Returns a path for people: relative to the root, if it is below it.
+    pub(super) fn shown_path(&self, path: &Utf8Path) -> String {
+        path.strip_prefix(&self.files.root).unwrap_or(path).as_str().to_owned()
+    }
+
     /// Returns a short digest that changes with every change of the state files.
     pub(crate) fn revision(&self) -> String {
         let pieces = self
@@ -541,18 +546,30 @@ impl OpenedRun {
 /// Reads a run, with what discovery found out about it.
 fn load(dialect: &dyn Dialect, candidate: &Candidate, files: &FileSet) -> Loaded {
     let mut loaded = dialect.load(files);
-    loaded.findings.extend(candidate.findings.iter().cloned());
+    let news: Vec<Finding> =
+        candidate.findings.iter().filter(|finding| !loaded.findings.contains(finding)).cloned().collect();
+    loaded.findings.extend(news);
     for finding in &mut loaded.findings {
         // Restoring or correcting a file does not help without permission to read it.
         let is_closed = |path: &&RelPath| files.problem(path) == Some(ReadProblem::Permission);
         if let Some(path) = finding.file.as_ref().filter(is_closed) {
             finding.fix = Some(permission_fix(&path.under(&files.root)));
         }
-        if finding.code == FindingCode::StateUnreadable && finding.fix.is_none() {
-            finding.fix = Some(format!("piton repair {}", engine::quoted(&format!("./{}", candidate.state))));
+        if matches!(finding.code, FindingCode::StateUnreadable | FindingCode::StateMissing) && finding.fix.is_none() {
+            finding.fix = Some(format!("piton repair {}", run_word(candidate)));
         }
     }
     loaded
+}
+
+/// Returns the argument that names the run in a command, even if its id is unreadable.
+pub(super) fn run_word(candidate: &Candidate) -> String {
+    let is_missing = candidate.findings.iter().any(|finding| finding.code == FindingCode::StateMissing);
+    match by_id(candidate.dialect).state_home() {
+        StateHome::Project if !is_missing => engine::quoted(&format!("./{}", candidate.state)),
+        // The records of a session are in no project, and a file that is gone has no path.
+        StateHome::Project | StateHome::Home => engine::quoted(&candidate.name),
+    }
 }
 
 /// Returns the command that gives this user access to a path.

@@ -9,6 +9,7 @@ use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
 use super::project_context::located_message;
+use super::project_context::run_word;
 use super::report::Body;
 use super::report::KnownVersion;
 use super::report::Proposal;
@@ -19,14 +20,11 @@ use super::restore;
 use super::restore::Version;
 use super::select;
 use crate::dialect::EditError;
-use crate::dialect::StateHome;
-use crate::dialect::by_id;
 use crate::engine;
 use crate::engine::Admitted;
 use crate::engine::ChangeLimits;
 use crate::engine::Refusal;
 use crate::engine::RefusalKind;
-use crate::model::Candidate;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::EditKind;
@@ -197,7 +195,8 @@ fn rebuild(ctx: &ProjectContext, locked: &LockedRun<'_>, run: &Run, traces: Trac
     let mut kept = Vec::new();
     for edit in &edits {
         if let EditKind::Replace { before, .. } = &edit.kind {
-            kept.push(store::history::keep_corrupt(locked.lock(), &edit.path, change.at, before)?.into_string());
+            let copy = store::history::keep_corrupt(locked.lock(), &edit.path, change.at, before)?;
+            kept.push(locked.opened.shown_path(&copy));
         }
     }
     locked.commit_as(change.kind.as_str(), None, &edits)?;
@@ -260,13 +259,4 @@ fn agreed(request: &RepairRequest, report: &RepairReport) -> Result<bool, OpErro
 fn written(location: &RunLocation, report: &mut RepairReport) {
     report.written = true;
     report.next = Some(format!("piton plan {}", run_word(&location.candidate)));
-}
-
-/// Returns the argument that names the run in a command, even if its id is unreadable.
-fn run_word(candidate: &Candidate) -> String {
-    match by_id(candidate.dialect).state_home() {
-        StateHome::Project => engine::quoted(&format!("./{}", candidate.state)),
-        // The records of a session are in no project.
-        StateHome::Home => engine::quoted(&candidate.name),
-    }
 }

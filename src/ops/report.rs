@@ -339,6 +339,9 @@ pub(crate) struct ArchiveReport {
     pub(crate) to: RelPath,
     /// The command that fits next: a start under the same name, if piton can start such a run.
     pub(crate) next: String,
+    /// The command that brings the run back; left out for systems that keep archived runs as runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) restore: Option<String>,
 }
 
 /// The finished runs and leftover files that are archived (`cleanup/1`).
@@ -360,8 +363,11 @@ pub(crate) struct CleanupItem {
     pub(crate) path: String,
     pub(crate) why: String,
     pub(crate) age_seconds: i64,
-    /// Where it was moved; `null` if it is only proposed, or if moving failed.
+    /// Where it was moved; `null` if it is only proposed, if moving failed, or if it is an archive, which is removed.
     pub(crate) to: Option<RelPath>,
+    /// An archive beyond the limit (`limits.archives`), which is removed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) removes: bool,
     /// Why it stays.
     pub(crate) problem: Option<String>,
 }

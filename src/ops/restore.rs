@@ -4,14 +4,17 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::OpError;
+use super::archived;
 use super::change::LockedRun;
 use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
+use super::project_context::run_word;
 use super::report::Body;
 use super::report::Report;
 use super::report::RestoreReport;
 use super::run_history::RunHistory;
 use super::select;
+use super::select::Selected;
 use super::start;
 use crate::dialect::StateHome;
 use crate::engine;
@@ -76,7 +79,10 @@ pub(super) fn known_versions(opened: &OpenedRun) -> Vec<RestorableVersion> {
 
 /// Restores a checkpoint: the named one, else the newest readable one.
 pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Result<Report, OpError> {
-    let location = select::location(ctx)?;
+    let location = match select::selected(ctx)? {
+        Selected::There(location) => location,
+        Selected::Archived(run) => return archived::bring_back(ctx, &run),
+    };
     let locked = LockedRun::open(ctx, &location)?;
     locked.check_not_driven()?;
     locked.check_readable(&location.candidate.state)?;
@@ -104,8 +110,10 @@ pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Resu
         version.files.iter().map(|(path, bytes)| locked.edit_to_content(path, bytes.clone())).collect();
     let edits: Vec<Edit> = edits.into_iter().filter(Edit::changes_something).collect();
     locked.commit_as("restore", None, &edits)?;
+    // Discovery may know a broken state by its file only.
+    let name = restored.loaded.run.as_ref().map(|run| run.id.as_str().to_owned());
     Ok(Report::ok(Body::Restore(RestoreReport {
-        run: location.candidate.name.clone(),
+        run: name.unwrap_or_else(|| location.candidate.name.clone()),
         from: version.name,
         files: edits.into_iter().map(|edit| edit.path).collect(),
         repeats,
@@ -162,7 +170,8 @@ fn keep_unreadable(locked: &LockedRun<'_>, version: &Version) -> Result<Vec<Stri
     };
     for (path, _) in &version.files {
         if let Some(bytes) = locked.opened.files.bytes(path).filter(|_| is_unreadable(path)) {
-            kept.push(store::history::keep_corrupt(locked.lock(), path, locked.clock().now, bytes)?.into_string());
+            let copy = store::history::keep_corrupt(locked.lock(), path, locked.clock().now, bytes)?;
+            kept.push(locked.opened.shown_path(&copy));
         }
     }
     Ok(kept)
@@ -191,7 +200,7 @@ pub(super) fn newest_readable(opened: &OpenedRun) -> Result<Version, OpError> {
         }
     }
     backup(opened).filter(|version| is_sound(&with_files(opened, version))).ok_or_else(|| {
-        let path = engine::quoted(&format!("./{}", opened.candidate.state));
+        let path = run_word(&opened.candidate);
         let instead = format!("correct the file by hand, or archive it: `piton archive {path} --yes`");
         // The fix of these findings is to restore the file, which just failed.
         let findings = opened.loaded.findings.iter().cloned().map(|finding| finding.fix(instead.clone()));
@@ -215,8 +224,9 @@ pub(super) fn offer_what_works(ctx: &ProjectContext, mut opened: OpenedRun) -> O
     let records = store::records(&opened.files.root, &opened.files.data_dir);
     let finished = records.into_iter().map(|record| FinishedTrace { step: record.step, at: record.at }).collect();
     let traces = Traces { finished, commits: Vec::new() };
-    let run = engine::quoted(&format!("./{}", opened.candidate.state));
-    let by_hand = "correct the file by hand";
+    let run = run_word(&opened.candidate);
+    let is_missing = opened.loaded.findings.iter().any(|finding| finding.code == FindingCode::StateMissing);
+    let by_hand = if is_missing { "put the file back" } else { "correct the file by hand" };
     let fix = if opened.dialect.reconstruct(&opened.files, &traces, opened.files.clock.now).is_ok() {
         format!("{by_hand}, or rebuild it: `piton repair {run} --from-evidence`")
     } else if opened.loaded.run.is_none() {
@@ -253,7 +263,7 @@ pub(super) fn shown_from_history(opened: OpenedRun) -> OpenedRun {
         let mut shown = with_files(&opened, &Version { name: entry.id.clone(), files });
         let Some(run) = shown.loaded.run.as_mut().filter(|run| !run.degraded) else { continue };
         run.degraded = true;
-        let path = engine::quoted(&format!("./{}", opened.files.state));
+        let path = run_word(&opened.candidate);
         let message = format!("shown as of checkpoint {}, before {} at {}", entry.id, entry.change, entry.at);
         let found = Finding::new(FindingCode::RestoredFromHistory, message).fix(format!("piton restore {path}"));
         let mut findings = opened.loaded.findings.clone();

@@ -3,6 +3,8 @@
 use camino::Utf8Path;
 
 use super::OpError;
+use super::archived;
+use super::archived::ArchivedRun;
 use super::choice;
 use super::error::is_closed;
 use super::list;
@@ -21,17 +23,36 @@ use crate::store::Scope;
 /// Maximum number of other runs that a finding names.
 const OTHERS_SHOWN: usize = 5;
 
-/// Locates and loads the requested run.
-pub(crate) fn select(ctx: &ProjectContext) -> Result<OpenedRun, OpError> {
-    let location = location(ctx)?;
-    ctx.read(&location)
+/// The requested run.
+pub(super) enum Selected {
+    There(RunLocation),
+    Archived(ArchivedRun),
 }
 
-/// Locates the requested run.
+/// Locates and loads the requested run.
+pub(crate) fn select(ctx: &ProjectContext) -> Result<OpenedRun, OpError> {
+    match selected(ctx)? {
+        Selected::There(location) => ctx.read(&location),
+        Selected::Archived(run) => archived::open(ctx, &run),
+    }
+}
+
+/// Locates the requested run, which is not archived.
 pub(crate) fn location(ctx: &ProjectContext) -> Result<RunLocation, OpError> {
+    match selected(ctx)? {
+        Selected::There(location) => Ok(location),
+        Selected::Archived(run) => Err(archived::refusal(&run)),
+    }
+}
+
+/// Locates the requested run, also in an archive.
+pub(super) fn selected(ctx: &ProjectContext) -> Result<Selected, OpError> {
     match open_location(ctx) {
-        Err(error @ (OpError::NoRun { .. } | OpError::UnknownRun { .. })) => ended_run(ctx).ok_or(error),
-        found => found,
+        Err(error @ (OpError::NoRun { .. } | OpError::UnknownRun { .. })) => match ended_run(ctx) {
+            Some(ended) => Ok(Selected::There(ended)),
+            None => archived::named(ctx).map(Selected::Archived).ok_or(error),
+        },
+        found => found.map(Selected::There),
     }
 }
 
@@ -45,7 +66,11 @@ fn ended_run(ctx: &ProjectContext) -> Option<RunLocation> {
     if ctx.run_path.is_none() && ctx.run.is_none() {
         return None;
     }
-    ctx.ended_runs().ended.into_iter().find(is_named)
+    let ended = ctx.ended_runs().ended;
+    let number = ctx.run.as_ref().filter(|_| ctx.run_path.is_none()).and_then(|name| name.parse::<usize>().ok());
+    let at = number.and_then(|number| number.checked_sub(list::open_count(ctx) + 1));
+    let numbered = at.and_then(|at| ended.get(at).cloned());
+    ended.into_iter().find(is_named).or(numbered)
 }
 
 fn open_location(ctx: &ProjectContext) -> Result<RunLocation, OpError> {

@@ -197,6 +197,7 @@ fn walk(walk_root: WalkRoot<'_>, depth: usize, entry_limit: usize) -> Option<Lis
     let mut entries: Vec<ListingEntry> = Vec::new();
     let mut closed: Vec<RelPath> = Vec::new();
     let mut pending: Vec<RelPath> = Vec::new();
+    let mut data_dirs: Vec<RelPath> = Vec::new();
     // For each level: the number of entries before the content of its current folder.
     let mut before_content = vec![0; depth + 1];
     let mut walk =
@@ -223,6 +224,7 @@ fn walk(walk_root: WalkRoot<'_>, depth: usize, entry_limit: usize) -> Option<Lis
             continue;
         }
         if is_dir && name == Some(DATA_DIR) {
+            data_dirs.extend(relative(found.path(), root));
             pending
                 .extend(unfinished(found.path()).iter().filter_map(|data_dir| relative(data_dir.as_std_path(), root)));
         }
@@ -247,7 +249,7 @@ fn walk(walk_root: WalkRoot<'_>, depth: usize, entry_limit: usize) -> Option<Lis
             }
         }
     }
-    Some(Listing { entries, closed, pending, ..Listing::default() })
+    Some(Listing { entries, closed, pending, data_dirs, ..Listing::default() })
 }
 
 /// Returns the data folders, this one or directly in it, with an unfinished change: the state of the run may not exist yet, or

@@ -249,7 +249,9 @@ impl Page {
     }
 
     fn restore(&mut self, restore: &RestoreReport) {
-        self.text.put(Tone::Good, "✅ ").plain(format!("{} is back at {}", restore.run, restore.from)).end();
+        // Checkpoints have no slash in their names.
+        let preposition = if restore.from.contains('/') { "from" } else { "at" };
+        self.text.put(Tone::Good, "✅ ").plain(format!("{} is back {preposition} {}", restore.run, restore.from)).end();
         for file in &restore.files {
             self.text.line(format!("   {file}"));
         }
@@ -266,6 +268,9 @@ impl Page {
         self.text.put(Tone::Good, "✅ ").plain(format!("{} is archived in {}", archive.run, archive.to)).end();
         if !self.quiet {
             self.text.line(format!("→ {}", archive.next));
+            if let Some(restore) = &archive.restore {
+                self.text.line(format!("→ {restore}   # bring it back"));
+            }
         }
     }
 
@@ -282,6 +287,9 @@ impl Page {
                 (Some(to), _) => self.text.put(Tone::Good, "✅ ").line(format!("{} is in {to}", item.path)),
                 (None, Some(problem)) => {
                     self.text.put(Tone::Bad, "✗  ").line(format!("{} is kept: {problem}", item.path))
+                }
+                (None, None) if item.removes && cleanup.written => {
+                    self.text.put(Tone::Good, "✅ ").line(format!("{} is removed", item.path))
                 }
                 (None, None) => self.text.plain("   ").line(format!("{}: {}, {age} old", item.path, item.why)),
             };

@@ -61,7 +61,7 @@ fn content_without_keys_is_no_other_program_s_state() {
             assert_eq!(broken(name), expected, "{name}: {text}");
         }
     }
-    // An epic's name is its own, whatever the keys.
+    // The name of an epic is its own, with any keys.
     let epic = classify(&path(".aios/epic-5-state.yaml"), b"something: else\n");
     assert!(matches!(epic, FileClass::Unreadable(..)), "{epic:?}");
 }

@@ -27,7 +27,7 @@ pub(super) fn archive(files: &FileSet, at: Timestamp) -> Result<Option<Archival>
     }
     let to = layout.archive_dir().join(&format!("{id}_{}", at.compact()));
     let to = to.map_err(|error| EditError::Unsupported(error.to_string()))?;
-    let moved = Moved::Files { files: vec![layout.execution, layout.phase], series: id.to_owned() };
+    let moved = Moved::Files(vec![layout.execution, layout.phase]);
     Ok(Some(Archival { edits: Vec::new(), to, moved, register: None }))
 }
 

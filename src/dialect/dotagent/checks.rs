@@ -12,6 +12,7 @@ use crate::model::FindingCode;
 use crate::model::Severity;
 use crate::model::Timestamp;
 use crate::model::human_age;
+use crate::model::quoted;
 
 /// How far ahead of the local clock a timestamp may be.
 const SKEW_SECONDS: i64 = 300;
@@ -91,7 +92,12 @@ fn stamps(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
     if age >= WEEK_SECONDS && !state.has_completed(Phase::Reflection) {
         let message = format!("the workflow was started {} ago", human_age(age));
         let finding = workflow_files.source.finding(FindingCode::AgeStale, "/started_at", message);
-        findings.push(Finding { severity: Severity::Info, ..finding });
+        let name = quoted(&workflow_files.state.name());
+        let fix = format!(
+            "look whether the project has changed; go on with `piton resume {name}`, or start fresh with \
+             `piton start dotagent --feature {name} --archive`"
+        );
+        findings.push(finding.fix(fix));
     }
 }
 

@@ -30,6 +30,7 @@ use crate::dialect::EditError;
 use crate::dialect::Loaded;
 use crate::dialect::NO_OTHER_EVIDENCE;
 use crate::dialect::Probed;
+use crate::dialect::edits_of;
 use crate::model::Brief;
 use crate::model::Change;
 use crate::model::ChangeKind;
@@ -75,6 +76,12 @@ impl Dialect for Dotagent {
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
         match &change.kind {
             ChangeKind::Start(spec) if spec.definition.is_some() => custom::start(spec, change.at),
+            ChangeKind::Repair(_) if custom::is_custom(files) => {
+                let rebuilt = rebuild::of_custom(files);
+                rebuilt
+                    .map(|rebuilt| edits_of(files, rebuilt))
+                    .ok_or_else(|| EditError::Unsupported(NO_OTHER_EVIDENCE.to_owned()))
+            }
             _ if custom::is_custom(files) => custom::edit(files, change),
             _ => write::edit(files, change),
         }
@@ -82,7 +89,7 @@ impl Dialect for Dotagent {
 
     fn reconstruct(&self, files: &FileSet, _traces: &Traces, at: Timestamp) -> Result<Reconstruction, EditError> {
         if custom::is_custom(files) {
-            Err(EditError::Unsupported(NO_OTHER_EVIDENCE.to_owned()))
+            rebuild::of_custom(files).ok_or_else(|| EditError::Unsupported(NO_OTHER_EVIDENCE.to_owned()))
         } else {
             rebuild::reconstruct(files, at)
         }
@@ -106,6 +113,11 @@ impl Dialect for Dotagent {
 
     fn archive(&self, files: &FileSet, _run: Option<&Run>, at: Timestamp) -> Result<Option<Archival>, EditError> {
         archive::archive(files, at)
+    }
+
+    fn archive_folder(&self, state_dir: &RelPath) -> Option<RelPath> {
+        let phase = state_dir.join("phase.json").ok()?;
+        Some(layout::Layout::of(&phase)?.archive_dir())
     }
 
     fn native(&self, _native: &serde_json::Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {

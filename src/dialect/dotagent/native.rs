@@ -80,9 +80,15 @@ pub(super) fn question(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Q
         let text = "State appears corrupted. Start fresh?".to_owned();
         return Some(Question { text, options: vec![fresh("yes"), no], default: Some("no".to_owned()) });
     }
-    let yes = plan.question.as_ref().filter(|_| plan.verdict == Verdict::Resume)?.option("yes")?.clone();
-    let text = format!("Resume workflow from {}?", phase_of(run, plan));
-    Some(Question { text, options: vec![yes, no, fresh("fresh")], default: Some("yes".to_owned()) })
+    let old = findings.iter().find(|finding| finding.code == FindingCode::AgeStale);
+    let is_asked = plan.verdict == Verdict::Resume || (plan.verdict == Verdict::Confirm && old.is_some());
+    let yes = plan.question.as_ref().filter(|_| is_asked)?.option("yes")?.clone();
+    let resume = format!("Resume workflow from {}?", phase_of(run, plan));
+    let (text, default) = match old {
+        Some(old) => (format!("⚠️ {}. {resume}", old.message), "no"),
+        None => (resume, "yes"),
+    };
+    Some(Question { text, options: vec![yes, no, fresh("fresh")], default: Some(default.to_owned()) })
 }
 
 const fn fails_validation(code: FindingCode) -> bool {

@@ -9,6 +9,7 @@ use super::layout::Layout;
 use super::layout::PHASE_FILE;
 use super::paths;
 use super::paths::base_of;
+use super::state::missing;
 use crate::dialect::Probed;
 use crate::dialect::json::parse_value;
 use crate::model::Candidate;
@@ -22,6 +23,8 @@ use crate::model::ReadSpec;
 use crate::model::RelPath;
 use crate::model::clean_line;
 
+const EXECUTION: &str = "execution.json";
+
 /// Maximum number of outputs read outside the usual folders; any more are judged by name and time only.
 const ELSEWHERE: usize = 1_000;
 
@@ -34,6 +37,7 @@ pub(super) fn is_marked(path: &str) -> bool {
 pub(super) fn probe(listing: &Listing) -> Probed {
     let mut probed = Probed::default();
     for entry in listing.entries.iter().filter(|entry| !entry.is_dir) {
+        probed.candidates.extend(without_phase_file(listing, &entry.path));
         if paths::is_phase_file(entry.path.as_str())
             && let Some(candidate) = custom::candidate(entry)
         {
@@ -52,6 +56,40 @@ pub(super) fn probe(listing: &Listing) -> Probed {
         }
     }
     probed
+}
+
+/// Returns the run of an execution file without its phase file: the phase file was lost. In a folder of its own it is one only with
+/// Piton's data beside it.
+fn without_phase_file(listing: &Listing, execution: &RelPath) -> Option<Candidate> {
+    let phase = execution.parent().filter(|_| execution.name() == EXECUTION)?.join("phase.json").ok()?;
+    let is_there = listing.entries.binary_search_by(|entry| entry.path.cmp(&phase)).is_ok();
+    if is_there || !paths::is_phase_file(phase.as_str()) {
+        return None;
+    }
+    let at = listing.entries.binary_search_by(|entry| entry.path.cmp(execution)).ok()?;
+    let value = listing.entries[at].content.as_deref().and_then(|look| parse_value(look).ok());
+    let id = value.as_ref().and_then(|value| value.get("workflow_id")?.as_str()).map(|id| clean_line(id, 100));
+    let finding = missing(&phase);
+    let mut candidate = match Layout::of(&phase) {
+        Some(layout) => candidate(listing, layout, None),
+        None => {
+            let data_dir = paths::beside(&phase, ".piton").filter(|own| listing.data_dirs.contains(own))?;
+            Candidate {
+                dialect: DialectId::Dotagent,
+                name: phase.parent()?.name().to_owned(),
+                rank: None,
+                claim: Claim::Stated,
+                may_be_replaced: false,
+                findings: Vec::new(),
+                reads: [phase.clone(), execution.clone()].map(ReadSpec::File).into(),
+                data_dir,
+                state: phase,
+            }
+        }
+    };
+    candidate.name = id.filter(|id| !id.is_empty()).unwrap_or(candidate.name);
+    candidate.findings.push(finding);
+    Some(candidate)
 }
 
 fn has_shape(value: &Value) -> bool {

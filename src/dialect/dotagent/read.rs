@@ -66,6 +66,9 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let mut findings = Vec::new();
     let workflow_files = match WorkflowFiles::open(files, &mut findings) {
         Ok(workflow_files) => workflow_files,
+        Err(finding) if finding.code == FindingCode::StateMissing => {
+            return Loaded { findings: vec![*finding], ..Loaded::default() };
+        }
         Err(finding) => {
             let path = files.state.as_str();
             let fix = format!(

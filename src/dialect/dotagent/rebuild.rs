@@ -15,11 +15,15 @@ use crate::dialect::EditError;
 use crate::dialect::json::parse_value;
 use crate::dialect::salvage;
 use crate::model::FileSet;
+use crate::model::ReadProblem;
 use crate::model::Reconstruction;
 use crate::model::RelPath;
 use crate::model::ReviewVerdict;
 use crate::model::Timestamp;
 use crate::model::clean_line;
+
+/// Maximum length of a value that is named in the proposal, in characters.
+const VALUE_CHARS: usize = 200;
 
 /// Rebuilds the unreadable ones of the two files.
 ///
@@ -35,13 +39,42 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
     if let Some(bytes) = broken(&layout.execution) {
         rebuilder.execution(bytes);
     }
-    if let Some(bytes) = broken(&layout.phase) {
+    // Without the phase file there is a run only if the rest of it is there.
+    let is_missing = files.problem(&layout.phase) == Some(ReadProblem::Missing);
+    if let Some(bytes) = broken(&layout.phase).or(is_missing.then_some(&[])) {
         rebuilder.phase(bytes)?;
     }
     if rebuilder.rebuilt.files.is_empty() {
         return Err(EditError::Unsupported("both state files parse".to_owned()));
     }
     Ok(rebuilder.rebuilt)
+}
+
+/// Takes the phase file of a custom workflow over, if it only has comments or trailing commas too many: nothing else has its definition.
+pub(super) fn of_custom(files: &FileSet) -> Option<Reconstruction> {
+    let broken = files.bytes(&files.state).filter(|bytes| parse_value(bytes).is_err())?;
+    let found = salvage::json(broken).filter(|found| !found.is_cut_off)?;
+    let value = Some(found.value).filter(|value| value.get("definition").is_some() && is_whole(value))?;
+    let mut rebuilt = Reconstruction::default();
+    rebuilt.say(
+        "workflow_id",
+        value["workflow_id"].as_str().unwrap_or_default(),
+        vec![format!("read from the broken {}", files.state)],
+    );
+    rebuilt.files.push((files.state.clone(), format!("{value}\n").into_bytes()));
+    Some(rebuilt)
+}
+
+/// Tells whether a value has everything that a phase file needs.
+fn is_whole(value: &Value) -> bool {
+    let text = |key: &str| value.get(key).and_then(Value::as_str);
+    let list = |key: &str| value.get(key).is_some_and(Value::is_array);
+    text("workflow_id").is_some_and(|id| archive::problem_of(id).is_none())
+        && text("started_at").is_some()
+        && text("current_phase").is_some()
+        && text("phase_status").is_some()
+        && list("completed_phases")
+        && (list("user_checkpoints") || value.get("definition").is_some())
 }
 
 /// The sources and results of a rebuild.
@@ -54,16 +87,24 @@ struct Rebuilder<'a> {
 
 impl Rebuilder<'_> {
     fn phase(&mut self, broken: &[u8]) -> Result<(), EditError> {
+        let salvaged = salvage::json(broken).filter(|found| found.value.is_object());
+        if let Some(found) = salvaged.as_ref().filter(|found| !found.is_cut_off && is_whole(&found.value)) {
+            self.take(found.value.clone());
+            return Ok(());
+        }
         if broken.windows(12).any(|window| window == b"\"definition\"") {
             let message = "it belonged to a custom workflow, whose definition and results were only in this file";
             return Err(EditError::Unsupported(message.to_owned()));
         }
         let id = self.workflow_id(broken)?;
         let outputs = self.outputs();
-        let reached = outputs.iter().rposition(Option::is_some).unwrap_or(0);
+        let running = self.has_tasks_under_way().then_some(Phase::Implementation as usize);
+        let reached = outputs.iter().rposition(Option::is_some).max(running).unwrap_or(0);
         // The run continues at a gap; later outputs are not trusted.
         let gap = outputs[..reached].iter().position(Option::is_none);
         let current = gap.unwrap_or(reached);
+        let approvals =
+            salvaged.as_ref().and_then(|found| found.value.get("user_checkpoints")).filter(|list| list.is_array());
         let started = self.started_at(broken, &outputs);
         let mut completed = Vec::new();
         for (phase, path) in Phase::ALL.into_iter().zip(&outputs).take(current) {
@@ -79,11 +120,21 @@ impl Rebuilder<'_> {
         }
         let phase = Phase::ALL[current];
         let evidence = match &outputs[current] {
+            _ if running == Some(current) => vec![format!("{} has tasks under way", self.layout.execution)],
             Some(path) => vec![path.to_string(), "there is no output of a later phase".to_owned()],
             None => vec!["it has no output".to_owned()],
         };
         self.rebuilt.say(phase.as_str(), PhaseStatus::InProgress.as_str(), evidence);
-        self.rebuilt.not_known("the approvals: `user_checkpoints` is empty, so an open approval is requested again");
+        match approvals {
+            Some(approvals) => self.rebuilt.say(
+                "user_checkpoints",
+                approvals.to_string(),
+                vec![format!("a line of the broken {}", self.layout.phase)],
+            ),
+            None => self
+                .rebuilt
+                .not_known("the approvals: `user_checkpoints` is empty, so an open approval is requested again"),
+        }
         let value = json!({
             "workflow_id": id,
             "started_at": started,
@@ -91,11 +142,37 @@ impl Rebuilder<'_> {
             "current_phase": phase.as_str(),
             "phase_status": PhaseStatus::InProgress.as_str(),
             "completed_phases": completed,
-            "user_checkpoints": [],
+            "user_checkpoints": approvals.cloned().unwrap_or_else(|| json!([])),
             "interruption_safe": true,
         });
         self.rebuilt.files.push((self.layout.phase.clone(), format!("{value}\n").into_bytes()));
         Ok(())
+    }
+
+    /// Takes a file over that only had comments or trailing commas too many.
+    fn take(&mut self, mut value: Value) {
+        for (key, found) in value.as_object().into_iter().flatten() {
+            let shown = found.as_str().map_or_else(|| found.to_string(), str::to_owned);
+            let evidence = vec![format!("read from the broken {}", self.layout.phase)];
+            self.rebuilt.say(key.as_str(), clean_line(&shown, VALUE_CHARS), evidence);
+        }
+        value["last_updated"] = json!(self.at);
+        self.rebuilt.files.push((self.layout.phase.clone(), format!("{value}\n").into_bytes()));
+    }
+
+    /// Tells whether tasks are under way in a readable `execution.json`: then the run had reached IMPLEMENTATION.
+    fn has_tasks_under_way(&self) -> bool {
+        let value = self.files.bytes(&self.layout.execution).and_then(|bytes| parse_value(bytes).ok());
+        let tasks = value.as_ref().and_then(|value| value.get("tasks"));
+        let has_begun = |task: &Value| {
+            let status = task.get("status").and_then(Value::as_str).and_then(TaskStatus::parse);
+            status.is_some_and(|status| status != TaskStatus::Pending)
+        };
+        match tasks {
+            Some(Value::Array(tasks)) => tasks.iter().any(has_begun),
+            Some(Value::Object(tasks)) => tasks.values().any(has_begun),
+            Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) | None => false,
+        }
     }
 
     /// Returns the output of each phase, in order.
@@ -129,7 +206,9 @@ impl Rebuilder<'_> {
             Some((value.get("workflow_id")?.as_str()?.to_owned(), path.to_string()))
         });
         let found = torn.or(named).filter(|(id, _)| archive::problem_of(id).is_none());
-        let (id, evidence) = found.ok_or_else(|| {
+        // Nothing contradicts a new name where no file has the old one.
+        let new = broken.is_empty().then(|| ("dotagent".to_owned(), "no file names the run".to_owned()));
+        let (id, evidence) = found.or(new).ok_or_else(|| {
             EditError::Unsupported("neither the broken file nor any output names the run (`workflow_id`)".to_owned())
         })?;
         self.rebuilt.say("workflow_id", &id, vec![evidence]);

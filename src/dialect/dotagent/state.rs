@@ -13,6 +13,12 @@ use crate::model::RelPath;
 use crate::model::Timestamp;
 use crate::model::clean_line;
 
+/// Returns the finding about a state file that is missing.
+pub(super) fn missing(file: &RelPath) -> Finding {
+    let message = format!("{file} is missing, but the rest of the run is there");
+    Finding::new(FindingCode::StateMissing, message).at(file)
+}
+
 /// A JSON file with the position of every value.
 #[derive(Debug)]
 pub(super) struct JsonFile {
@@ -27,6 +33,9 @@ impl JsonFile {
         let unreadable = |message: String| Finding::new(FindingCode::StateUnreadable, message).at(file);
         let Some(bytes) = files.bytes(file) else {
             let problem = files.problem(file).unwrap_or(ReadProblem::Missing);
+            if problem == ReadProblem::Missing {
+                return Err(Box::new(missing(file)));
+            }
             return Err(Box::new(unreadable(format!("{file} cannot be read: {problem}"))));
         };
         let document = Document::parse(bytes).map_err(|error| {

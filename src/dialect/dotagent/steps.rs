@@ -34,6 +34,12 @@ pub(super) fn build(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Findi
     steps.push(requirements);
     steps.push(gate(workflow_files, Phase::Requirements, Phase::Requirements.as_str()));
     steps.extend(architecture(workflow_files));
+    if has_final_design(workflow_files) && !workflow_files.state.has_approved(Phase::Architecture) {
+        let message =
+            "the final design is there, so the choice between the designs was made; it is not recorded by whom";
+        let finding = Finding::new(FindingCode::CompletedByEvidence, message).at(&workflow_files.layout.phase);
+        findings.extend(gate_of(Phase::Architecture).map(|gate| finding.on(&StepId::new(gate))));
+    }
     steps.extend(implementation(workflow_files, findings));
     let mut verification = phase_step(workflow_files, Phase::Verification);
     verification.depends_on = vec![id_of(Phase::Implementation)];
@@ -123,7 +129,7 @@ fn gate(workflow_files: &WorkflowFiles<'_>, phase: Phase, after: &str) -> Step {
     let has_begun = matches!(state.status, PhaseStatus::InProgress | PhaseStatus::Failed);
     let is_behind = match phase {
         // The design is chosen before the end of its phase.
-        Phase::Architecture => state.has_completed(phase) || state.phase > phase,
+        Phase::Architecture => state.has_completed(phase) || state.phase > phase || has_final_design(workflow_files),
         Phase::Requirements | Phase::Implementation | Phase::Verification | Phase::Reflection => {
             state.has_completed(next) || state.phase > next || (state.phase == next && has_begun)
         }
@@ -185,6 +191,13 @@ fn architecture(workflow_files: &WorkflowFiles<'_>) -> Vec<Step> {
     }
     container.children = vec![designs.id.clone(), gate.id.clone(), last.id.clone()];
     vec![container, designs, gate, last]
+}
+
+/// Tells whether the final design of this run is there: then the choice was made, even if nothing records by whom.
+fn has_final_design(workflow_files: &WorkflowFiles<'_>) -> bool {
+    let path = workflow_files.usual_output(Phase::Architecture);
+    workflow_files.state.phase == Phase::Architecture
+        && path.is_some_and(|path| has_fitting_design(workflow_files, std::slice::from_ref(&path)))
 }
 
 fn has_fitting_design(workflow_files: &WorkflowFiles<'_>, outputs: &[RelPath]) -> bool {

@@ -31,6 +31,7 @@ pub(super) fn build(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Findi
         let verification = verification(workflow_files, task, &result, &work, findings);
         if work.status == Status::Blocked {
             let resolution = resolution(workflow_files, task, &result, &work);
+            work.ended_unrecorded = result.is_ahead(task);
             work.depends_on.push(resolution.id.clone());
             steps.push(resolution);
         }

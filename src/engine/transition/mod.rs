@@ -289,7 +289,8 @@ impl TransitionCheck<'_> {
             self.check_gates(at)?;
         }
         let waits =
-            matches!(effective_status, EffectiveStatus::Open | EffectiveStatus::Failed | EffectiveStatus::Blocked);
+            matches!(effective_status, EffectiveStatus::Open | EffectiveStatus::Failed | EffectiveStatus::Blocked)
+                && !step.ended_unrecorded;
         if waits || (outcome.part.is_none() && self.reconciled.lost_its_base(at)) {
             self.check_dependencies(at)?;
         }

@@ -3,7 +3,7 @@
 use crate::support::Output;
 use crate::support::Sandbox;
 
-pub(super) const STATE: &str = ".aios/epic-5-state.yaml";
+pub(crate) const STATE: &str = ".aios/epic-5-state.yaml";
 const PLAN: &str = "docs/stories/EPIC-5-EXECUTION.yaml";
 
 const EPIC: &str = "epic_state:
@@ -49,7 +49,7 @@ pub(super) fn story(sandbox: &Sandbox, id: &str, status: &str) {
 }
 
 /// Epic 5: of its first wave 5.1 is done and 5.2 is in progress, and the second waits.
-pub(super) fn epic() -> Sandbox {
+pub(crate) fn epic() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.file(STATE, EPIC).file(PLAN, EXECUTION);
     for (id, status) in [("5.1", "Done"), ("5.2", "InProgress"), ("5.3", "Ready")] {

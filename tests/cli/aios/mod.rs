@@ -1,7 +1,7 @@
 //! AIOS, AIOX and nexos through the binary.
 
 mod dev_cycle;
-mod doubts;
+pub(crate) mod doubts;
 mod epic;
 mod implied;
 pub(crate) mod kinds;

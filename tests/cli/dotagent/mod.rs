@@ -1,6 +1,7 @@
 //! Dotagent projects through the program: plans, writes, archives.
 
 mod archives;
+mod lost;
 mod phases;
 mod recovery;
 mod state;

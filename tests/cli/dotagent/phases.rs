@@ -81,10 +81,10 @@ fn the_final_design_leads_to_implementation() {
         let output = plan(&sandbox);
         assert_eq!(outcome(&output), expected, "{state}\n{output}");
     }
-    // A final design without designs and without an approval still waits for the user.
+    // A final design was chosen, even without designs and without an approval on record.
     let sandbox = project(&phase("ARCHITECTURE", "in_progress"));
     fresh(&sandbox, output, GOOD);
-    assert_eq!(outcome(&plan(&sandbox)), "blocked: approve ARCHITECTURE:approval");
+    assert_eq!(outcome(&plan(&sandbox)), "resume: run IMPLEMENTATION executor");
 }
 
 #[test]

@@ -69,8 +69,8 @@ fn old_state_is_looked_at_first() {
     assert!(output.findings().contains(&"age-stale".to_owned()), "{output}");
     let mut long = phase("ARCHITECTURE", "in_progress");
     long["last_updated"] = json!("2026-02-10T11:00:00Z");
-    let output = project(&long).piton(["plan"]).now("2026-02-10T12:00:00Z").run().expect_code(0);
-    assert_eq!(output.at("/findings/0/severity"), "info", "a long and healthy run is only noted");
+    let output = project(&long).piton(["plan"]).now("2026-02-10T12:00:00Z").run().expect_code(9);
+    assert_eq!(output.at("/findings/0/message"), "the workflow was started 10 days ago");
 }
 
 #[test]

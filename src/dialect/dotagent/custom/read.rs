@@ -69,10 +69,7 @@ pub(in super::super) fn candidate(entry: &ListingEntry) -> Option<Candidate> {
 pub(in super::super) fn load(files: &FileSet) -> Loaded {
     let phase = match state::open(files, &files.state) {
         Ok(phase) => phase,
-        Err(finding) => {
-            let fix = format!("restore the last checkpoint: `piton restore {}`", files.state);
-            return Loaded { findings: vec![finding.fix(fix)], ..Loaded::default() };
-        }
+        Err(finding) => return Loaded { findings: vec![*finding], ..Loaded::default() },
     };
     let current = match state::effective_definition(files, &phase) {
         Ok(current) => current,

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::super::paths::base_of_run;
 use super::super::paths::beside;
+use super::super::state::missing;
 use super::definition::Definition;
 use super::parse;
 use crate::dialect::json::Document;
@@ -37,6 +38,7 @@ pub(super) fn open(files: &FileSet, path: &RelPath) -> Result<StateFile, Box<Fin
     let bytes = match files.files.get(path).map(|entry| &entry.content) {
         Some(Content::Bytes(bytes)) => Arc::clone(bytes),
         Some(Content::Problem(problem)) => return Err(unreadable(problem.to_string())),
+        Some(Content::NameOnly) | None if *path == files.state => return Err(Box::new(missing(path))),
         Some(Content::NameOnly) | None => return Err(unreadable(ReadProblem::Missing.to_string())),
     };
     let document = Document::parse(&bytes).map_err(|error| {

@@ -1,0 +1,234 @@
+//! Runs in an archive: how they are found, shown and brought back.
+//!
+//! An archive is a folder `{run}_{stamp}` with the state files of the run. It is in the data folder beside which the state was, or
+//! where its system keeps archives ([`Dialect::archive_folder`]). CCW keeps archived sessions as runs, so they are not among these.
+
+use std::sync::Arc;
+
+use camino::Utf8PathBuf;
+
+use super::OpError;
+use super::project_context::OpenedRun;
+use super::project_context::ProjectContext;
+use super::project_context::RunLocation;
+use super::report::Body;
+use super::report::Report;
+use super::report::RestoreReport;
+use crate::dialect::DIALECTS;
+use crate::dialect::Dialect;
+use crate::engine;
+use crate::model::Candidate;
+use crate::model::Content;
+use crate::model::DialectId;
+use crate::model::Edit;
+use crate::model::EditKind;
+use crate::model::FileEntry;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Listing;
+use crate::model::ListingEntry;
+use crate::model::RelPath;
+use crate::model::RunStatus;
+use crate::model::Severity;
+use crate::model::Timestamp;
+use crate::store;
+use crate::store::RunLock;
+use crate::store::Scope;
+
+/// An archived run.
+#[derive(Clone, Debug)]
+pub(super) struct ArchivedRun {
+    pub(super) root: Utf8PathBuf,
+    pub(super) folder: RelPath,
+    pub(super) name: String,
+    pub(super) at: Timestamp,
+    pub(super) dialect: DialectId,
+    /// The data folder of the run, which keeps its history.
+    data_dir: RelPath,
+    /// Each file in the archive, with the path that it had.
+    files: Vec<(RelPath, RelPath)>,
+}
+
+impl ArchivedRun {
+    pub(super) fn restore_command(&self) -> String {
+        format!("piton restore {}", engine::quoted(&format!("./{}", self.folder)))
+    }
+
+    /// Returns the folder that archives of its series are in, if its system limits their number.
+    pub(super) fn limited_folder(&self) -> Option<RelPath> {
+        let folder = self.folder.parent()?;
+        DIALECTS.iter().any(|dialect| is_archive_folder(*dialect, &folder)).then_some(folder)
+    }
+}
+
+fn is_archive_folder(dialect: &dyn Dialect, folder: &RelPath) -> bool {
+    folder.parent().and_then(|state_dir| dialect.archive_folder(&state_dir)).as_ref() == Some(folder)
+}
+
+/// Returns every archived run, the newest first.
+pub(super) fn find(ctx: &ProjectContext) -> Vec<ArchivedRun> {
+    let mut found: Vec<ArchivedRun> = ctx.listings(Scope::Whole).iter().flat_map(in_listing).collect();
+    found.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| b.folder.cmp(&a.folder)));
+    found
+}
+
+fn in_listing(listing: &Listing) -> Vec<ArchivedRun> {
+    let mut found = Vec::new();
+    for data_dir in &listing.data_dirs {
+        let home = data_dir.parent();
+        for holder in store::archive::data_folders(&listing.root, data_dir) {
+            let archives = holder.join("archive").ok();
+            found.extend(
+                archives.into_iter().flat_map(|archives| in_folder(listing, &archives, home.as_ref(), &holder)),
+            );
+        }
+    }
+    for folder in listing.entries.iter().filter(|entry| entry.is_dir).map(|entry| &entry.path) {
+        if let Some(home) =
+            folder.parent().filter(|_| DIALECTS.iter().any(|dialect| is_archive_folder(*dialect, folder)))
+            && let Ok(data_dir) = home.join(store::DATA_DIR)
+        {
+            found.extend(in_folder(listing, folder, Some(&home), &data_dir));
+        }
+    }
+    found
+}
+
+/// Returns the archives in a folder. Their files were in `home`.
+fn in_folder(listing: &Listing, archives: &RelPath, home: Option<&RelPath>, data_dir: &RelPath) -> Vec<ArchivedRun> {
+    let archived = |archive: store::archive::Archive| {
+        let folder = archives.join(&archive.folder).ok()?;
+        let original = |name: &String| match home {
+            Some(home) => home.join(name).ok(),
+            None => RelPath::parse(name).ok(),
+        };
+        let paths = |name: &String| Some((folder.join(name).ok()?, original(name)?));
+        let files: Vec<(RelPath, RelPath)> = archive.files.iter().filter_map(paths).collect();
+        let is_of = |dialect: &&&dyn Dialect| files.iter().any(|(_, original)| dialect.marks(original.as_str()));
+        let dialect = DIALECTS.iter().find(is_of)?.id();
+        Some(ArchivedRun {
+            root: listing.root.clone(),
+            name: archive.series,
+            at: archive.at,
+            dialect,
+            data_dir: data_dir.clone(),
+            files,
+            folder,
+        })
+    };
+    store::archive::archives(&listing.root, archives).into_iter().filter_map(archived).collect()
+}
+
+/// Returns the archived run that RUN names: by its folder, its number in `list --all`, or as the newest of its id.
+pub(super) fn named(ctx: &ProjectContext) -> Option<ArchivedRun> {
+    let all = find(ctx);
+    match (&ctx.run_path, &ctx.run) {
+        (Some(path), _) => all.into_iter().find(|archived| path.starts_with(archived.folder.under(&archived.root))),
+        (None, Some(name)) => {
+            let number = name.parse::<usize>().ok();
+            // `list --all` numbers them after the others.
+            let before = || ctx.locations().0.len() + ctx.ended_runs().ended.len();
+            let at = number.and_then(|number| number.checked_sub(before() + 1));
+            let numbered = at.and_then(|at| all.get(at).cloned());
+            all.into_iter().find(|archived| archived.name == *name).or(numbered)
+        }
+        (None, None) => None,
+    }
+}
+
+/// Returns the error for a verb that needs the run where it was.
+pub(super) fn refusal(archived: &ArchivedRun) -> OpError {
+    let message = format!("{} is archived in {}", archived.name, archived.folder);
+    let show = format!("piton plan {}", engine::quoted(&format!("./{}", archived.folder)));
+    OpError::InTheWay { message, hints: vec![archived.restore_command(), show] }
+}
+
+/// Returns the location that the run had.
+pub(super) fn location(ctx: &ProjectContext, archived: &ArchivedRun) -> RunLocation {
+    RunLocation { root: archived.root.clone(), candidate: candidate(ctx, archived) }
+}
+
+/// Finds the run as discovery would if its files were back.
+fn candidate(ctx: &ProjectContext, archived: &ArchivedRun) -> Candidate {
+    let listing = ctx.listings(Scope::Whole).into_iter().find(|listing| listing.root == archived.root);
+    let mut listing = listing.unwrap_or_default();
+    for (path, original) in &archived.files {
+        let content = match store::read_file(&archived.root, path) {
+            Content::Bytes(bytes) => Some(bytes),
+            Content::Problem(_) | Content::NameOnly => None,
+        };
+        let entry = ListingEntry { path: original.clone(), is_dir: false, content };
+        match listing.entries.binary_search_by(|other| other.path.cmp(original)) {
+            Ok(at) => listing.entries[at] = entry,
+            Err(at) => listing.entries.insert(at, entry),
+        }
+    }
+    let probed =
+        DIALECTS.iter().filter(|dialect| dialect.id() == archived.dialect).map(|dialect| dialect.probe(&listing));
+    let of_archive = |candidate: &Candidate| archived.files.iter().any(|(_, original)| *original == candidate.state);
+    let mut found = probed.flat_map(|probed| probed.candidates.into_iter().chain(probed.ended));
+    found.find(of_archive).unwrap_or_else(|| Candidate {
+        dialect: archived.dialect,
+        name: archived.name.clone(),
+        state: archived.files[0].1.clone(),
+        data_dir: archived.data_dir.clone(),
+        reads: Vec::new(),
+        rank: None,
+        claim: crate::model::Claim::Stated,
+        may_be_replaced: false,
+        findings: Vec::new(),
+    })
+}
+
+/// Loads an archived run as it was. Nothing of it continues.
+pub(super) fn open(ctx: &ProjectContext, archived: &ArchivedRun) -> Result<OpenedRun, OpError> {
+    let candidate = candidate(ctx, archived);
+    let mut files = store::file_set(&ctx.project, &archived.root, &candidate, ctx.clock)?;
+    for (path, original) in &archived.files {
+        files.files.insert(original.clone(), FileEntry::new(store::read_file(&archived.root, path), None));
+    }
+    let mut opened = OpenedRun::new(candidate, files);
+    let message = format!("{} is in the archive {}", archived.name, archived.folder);
+    let finding = Finding::new(FindingCode::SessionArchived, message).at(&archived.folder);
+    let finding = finding.fix(archived.restore_command());
+    opened.loaded.findings.push(Finding { severity: Severity::Warning, ..finding });
+    if let Some(run) = &mut opened.loaded.run {
+        run.status = RunStatus::Archived;
+    }
+    Ok(opened)
+}
+
+/// Moves the files of an archived run back, unless others are in their place.
+pub(super) fn bring_back(ctx: &ProjectContext, archived: &ArchivedRun) -> Result<Report, OpError> {
+    let lock = RunLock::acquire(&archived.root, &archived.data_dir, ctx.project.lock_timeout)?;
+    let mut edits = Vec::new();
+    for (path, original) in &archived.files {
+        let is_taken =
+            !matches!(store::read_file(&archived.root, original), Content::Problem(crate::model::ReadProblem::Missing));
+        if is_taken {
+            let message = format!("{original} is there already; nothing was restored");
+            let state = engine::quoted(&format!("./{}", candidate(ctx, archived).state));
+            let hints = vec![format!("piton archive {state} --yes"), archived.restore_command()];
+            return Err(OpError::InTheWay { message, hints });
+        }
+        let before: Arc<[u8]> = match store::read_file(&archived.root, path) {
+            Content::Bytes(bytes) => bytes,
+            Content::Problem(problem) => {
+                let path = path.under(&archived.root);
+                return Err(OpError::Store(store::StoreError::Unreadable { path, problem }));
+            }
+            Content::NameOnly => continue,
+        };
+        edits.push(Edit { path: original.clone(), kind: EditKind::Create { after: before.to_vec() } });
+        edits.push(Edit { path: path.clone(), kind: EditKind::Remove { before } });
+    }
+    store::commit(&lock, &edits, &ctx.checkpoint("restore"))?;
+    store::archive::remove_empty(&lock, &archived.folder)?;
+    Ok(Report::ok(Body::Restore(RestoreReport {
+        run: archived.name.clone(),
+        from: archived.folder.to_string(),
+        files: archived.files.iter().map(|(_, original)| original.clone()).collect(),
+        repeats: Vec::new(),
+        kept: Vec::new(),
+    })))
+}
