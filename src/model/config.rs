@@ -1,4 +1,4 @@
-//! Project settings (`piton.toml`), all optional. `store` reads the file.
+//! Settings of a project (`piton.toml`) and of its user (`~/.config/piton/config.toml`), all optional. `store` reads the files.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
-/// The content of `piton.toml`.
+/// The content of `piton.toml`, and of the user's own file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Config {
@@ -16,7 +16,16 @@ pub(crate) struct Config {
     #[serde(rename = "nine-step")]
     pub(crate) nine_step: NineStepConfig,
     pub(crate) limits: Limits,
+    pub(crate) gates: GatesConfig,
     pub(crate) age: AgeBands,
+}
+
+/// Approvals given in advance. Only the user's own file may give them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct GatesConfig {
+    /// Gates that are approved when a run reaches them, as `WORKFLOW/STEP`: `dotagent/REQUIREMENTS:approval`.
+    pub(crate) approve: Vec<String>,
 }
 
 /// Values of the placeholders in the nine-step plugin; the defaults are those its files use
@@ -60,7 +69,7 @@ pub(crate) struct Limits {
     pub(crate) attempts: u32,
     /// Number of earlier checkpoints to keep.
     pub(crate) history: usize,
-    /// Number of archives to keep per workflow.
+    /// Number of archives to keep, of systems that limit it.
     pub(crate) archives: usize,
     /// Maximum size of a log, in bytes.
     pub(crate) log_bytes: u64,

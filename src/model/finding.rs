@@ -167,6 +167,7 @@ finding_codes! {
     RunAborted "run-aborted" Blocking true "The run was aborted; it continues only on explicit request.", CheckedByChange;
     MarkerOrphan "marker-orphan" Info false "An active marker names a session that does not exist.";
     NoRunHere "no-run-here" Info false "The folder of a system exists but contains no run.";
+    SettingIgnored "setting-ignored" Warning false "A setting of the project that only its user may make, in their own file, is ignored.";
     AlsoOpen "also-open" Warning false "Other runs are open beside the selected one.";
     FolderClosed "folder-closed" Warning false "A folder that may contain runs cannot be read; runs in it are not listed.";
     SessionForeign "session-foreign" Warning false "A folder of sessions belongs to another user, or is a link; it is not read, because a session contains commands to run.";

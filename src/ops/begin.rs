@@ -8,6 +8,7 @@ use super::change::LockedRun;
 use super::change::Written;
 use super::change::follow;
 use super::change::resolve_ids;
+use super::configured;
 use super::context;
 use super::draft::ChangeDraft;
 use super::draft::PreparedChange;
@@ -69,6 +70,9 @@ pub(crate) struct BriefRequest {
 /// Begins a step and answers with its brief, or where that is. Without a step it begins the first one that the plan names.
 pub(crate) fn begin(ctx: &ProjectContext, request: ChangeRequest, wanted: BriefRequest) -> Result<Report, OpError> {
     let location = select::location(ctx)?;
+    if request.if_revision.is_none() {
+        configured::approve(ctx, &location)?;
+    }
     let locked = LockedRun::open(ctx, &location)?;
     check_not_session(&locked.opened)?;
     let run = locked.checked_run(request.if_revision.as_deref())?;

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::OpError;
 use super::agent_report;
+use super::configured;
 use super::draft::ChangeDraft;
 use super::draft::PreparedChange;
 use super::lifecycle;
@@ -119,7 +120,10 @@ pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Rep
         return Ok(report(ctx, &opened, written));
     }
     // Still under the lock, so that the reported revision is that of this change.
-    let locked = locked.reload();
+    let mut locked = locked.reload();
+    for approved in configured::approve_locked(&mut locked)? {
+        written.message.push_str(&format!("; {approved} is approved by configuration"));
+    }
     Ok(report(ctx, &locked.opened, written))
 }
 
@@ -221,6 +225,13 @@ impl<'a> LockedRun<'a> {
         drop(opened);
         let files = store::file_set_locked(&ctx.project, &lock, &root, &candidate, clock);
         Self { ctx, lock, opened: OpenedRun::new(candidate, files) }
+    }
+
+    /// Loads the run again in place.
+    pub(super) fn refresh(&mut self) {
+        let (candidate, root, clock) = (&self.opened.candidate, &self.opened.files.root, self.opened.files.clock);
+        let files = store::file_set_locked(&self.ctx.project, &self.lock, root, candidate, clock);
+        self.opened = OpenedRun::new(self.opened.candidate.clone(), files);
     }
 
     pub(crate) fn into_lock(self) -> RunLock {

@@ -19,6 +19,7 @@ mod begin;
 mod change;
 mod choice;
 mod cleanup;
+mod configured;
 mod context;
 mod decide;
 mod demo;

@@ -288,7 +288,9 @@ impl ProjectContext {
     /// Loads a run, after waiting for a writer to finish its checkpoint.
     pub(crate) fn read(&self, location: &RunLocation) -> Result<OpenedRun, OpError> {
         let files = store::file_set(&self.project, &location.root, &location.candidate, self.clock)?;
-        let opened = OpenedRun::new(location.candidate.clone(), files);
+        let mut opened = OpenedRun::new(location.candidate.clone(), files);
+        let ignored = self.project.ignored_settings.iter();
+        opened.loaded.findings.extend(ignored.map(|what| Finding::new(FindingCode::SettingIgnored, what.as_str())));
         let opened = if opened.loaded.run.is_none() { restore::shown_from_history(opened) } else { opened };
         Ok(restore::offer_what_works(self, opened))
     }

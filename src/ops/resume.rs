@@ -2,6 +2,7 @@
 
 use super::OpError;
 use super::change::LockedRun;
+use super::configured;
 use super::context;
 use super::plan;
 use super::plan::PlanRequest;
@@ -54,6 +55,7 @@ pub(crate) fn resume(
     can_ask: bool,
 ) -> Result<ResumeOutcome, OpError> {
     location.check_writable()?;
+    configured::approve(ctx, location)?;
     let opened = ctx.read(location)?;
     let run = opened.run().map_err(|error| failed(&opened, error))?;
     let planned = plan::planned(ctx, &opened, run, &request.plan)?;

@@ -1,4 +1,5 @@
-//! `piton.toml` and the `PITON_*` variables that override it. An unknown key is an error that names the nearest valid one.
+//! The user's own `config.toml`, the project's `piton.toml`, and the `PITON_*` variables, each over the one before. An unknown key is an
+//! error that names the nearest valid one. What weakens a decision counts only from the user: a repository may come from anywhere.
 
 use std::collections::BTreeMap;
 
@@ -10,49 +11,126 @@ use toml::de::DeValue;
 use super::error::StoreError;
 use super::platform;
 use crate::model::Config;
+use crate::model::Mode;
 use crate::model::edit_distance;
 
 pub(super) const FILE_NAME: &str = "piton.toml";
+/// The user's own file, for messages: home paths are not repeated.
+pub(super) const USER_FILE: &str = "~/.config/piton/config.toml";
 /// Bytes.
 const SIZE_LIMIT: u64 = 1 << 20;
 /// The table with arbitrary keys.
 const FREE_TABLE: &str = "nine-step.agents";
 
-/// Reads the configuration of a root; a missing file counts as empty.
-pub(super) fn load(root: &Utf8Path, overrides: &BTreeMap<String, String>) -> Result<Config, StoreError> {
-    let path = root.join(FILE_NAME);
-    let bytes =
-        platform::read_data_file(path.as_std_path(), SIZE_LIMIT).map_err(|source| StoreError::io(&path, source))?;
-    let config = match bytes {
-        None => Config::default(),
-        Some(bytes) => {
-            let text = String::from_utf8(bytes).map_err(|_| StoreError::NotText { path: path.clone() })?;
-            parse(&text)?
-        }
-    };
-    if overrides.is_empty() { Ok(config) } else { overridden(&config, overrides) }
+/// The configuration of a root.
+#[derive(Debug)]
+pub(super) struct LoadedConfig {
+    pub(super) config: Config,
+    /// Settings of the project that only its user may make, as sentences.
+    pub(super) ignored: Vec<String>,
 }
 
-/// Parses a configuration.
+/// Reads the configuration of a root; a missing file counts as empty. `user`: the user's own file.
+pub(super) fn load(
+    root: &Utf8Path,
+    user: Option<&Utf8Path>,
+    overrides: &BTreeMap<String, String>,
+) -> Result<LoadedConfig, StoreError> {
+    let own = user.map(read).transpose()?.flatten();
+    let project = read(&root.join(FILE_NAME))?;
+    let mut ignored = Vec::new();
+    let config = match (own, project) {
+        (None, None) => Config::default(),
+        (own, project) => {
+            let mut value = own.map_or_else(|| Ok(Value::Null), |text| settings(USER_FILE, &text))?;
+            if let Some(text) = project {
+                let mut stated = settings(FILE_NAME, &text)?;
+                ignored = weakening(&mut stated);
+                merge(&mut value, stated);
+            }
+            let value = if value.is_null() { Value::Object(serde_json::Map::new()) } else { value };
+            serde_json::from_value(value).map_err(|error| invalid(FILE_NAME, "", None, &error.to_string()))?
+        }
+    };
+    let config = if overrides.is_empty() { config } else { overridden(&config, overrides)? };
+    Ok(LoadedConfig { config, ignored })
+}
+
+fn read(path: &Utf8Path) -> Result<Option<String>, StoreError> {
+    let bytes =
+        platform::read_data_file(path.as_std_path(), SIZE_LIMIT).map_err(|source| StoreError::io(path, source))?;
+    let text = |bytes| String::from_utf8(bytes).map_err(|_| StoreError::NotText { path: path.to_owned() });
+    bytes.map(text).transpose()
+}
+
+/// Returns the settings in a text as they are written, after checking them.
+fn settings(file: &str, text: &str) -> Result<Value, StoreError> {
+    parse_file(file, text)?;
+    toml::from_str(text).map_err(|error| invalid(file, text, error.span(), error.message()))
+}
+
+/// Takes out of a project's settings what would weaken a decision, and says what it was.
+fn weakening(stated: &mut Value) -> Vec<String> {
+    let mut ignored = Vec::new();
+    let Some(map) = stated.as_object_mut() else { return Vec::new() };
+    if map.get("mode").and_then(Value::as_str) == Some(Mode::Autopilot.as_str()) {
+        map.remove("mode");
+        ignored.push("mode = \"autopilot\"");
+    }
+    if map.remove("gates").is_some() {
+        ignored.push("[gates]");
+    }
+    let default = u64::from(Config::default().limits.attempts);
+    if let Some(limits) = map.get_mut("limits").and_then(Value::as_object_mut)
+        && limits.get("attempts").and_then(Value::as_u64).is_some_and(|attempts| attempts > default)
+    {
+        limits.remove("attempts");
+        ignored.push("limits.attempts above the default");
+    }
+    ignored
+        .into_iter()
+        .map(|what| format!("`{what}` in {FILE_NAME} is ignored: it counts only in {USER_FILE}"))
+        .collect()
+}
+
+/// Lays settings over others, key by key.
+fn merge(below: &mut Value, above: Value) {
+    match (below, above) {
+        (Value::Object(below), Value::Object(above)) => {
+            for (key, value) in above {
+                merge(below.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (below, above) => *below = above,
+    }
+}
+
+/// Parses the configuration of a project.
+#[cfg(any(test, fuzzing))]
 pub(crate) fn parse(text: &str) -> Result<Config, StoreError> {
-    let table = DeTable::parse(text).map_err(|error| invalid(text, error.span(), error.message()))?;
+    parse_file(FILE_NAME, text)
+}
+
+fn parse_file(file: &str, text: &str) -> Result<Config, StoreError> {
+    let table = DeTable::parse(text).map_err(|error| invalid(file, text, error.span(), error.message()))?;
     if table.get_ref().is_empty() {
         return Ok(Config::default());
     }
     let known = known_keys(&Config::default());
-    check_keys(text, table.get_ref(), "", &known)?;
-    toml::from_str(text).map_err(|error| invalid(text, error.span(), error.message()))
+    check_keys(file, text, table.get_ref(), "", &known)?;
+    toml::from_str(text).map_err(|error| invalid(file, text, error.span(), error.message()))
 }
 
-fn invalid(text: &str, span: Option<std::ops::Range<usize>>, message: &str) -> StoreError {
+fn invalid(file: &str, text: &str, span: Option<std::ops::Range<usize>>, message: &str) -> StoreError {
     let line = span.map(|span| {
         let before = text.as_bytes().iter().take(span.start).filter(|byte| **byte == b'\n').count();
         u32::try_from(before + 1).unwrap_or(u32::MAX)
     });
-    StoreError::Config { file: FILE_NAME.to_owned(), line, message: message.trim_end().to_owned() }
+    StoreError::Config { file: file.to_owned(), line, message: message.trim_end().to_owned() }
 }
 
 fn check_keys(
+    file: &str,
     text: &str,
     table: &DeTable<'_>,
     prefix: &str,
@@ -63,12 +141,12 @@ fn check_keys(
         if !known.contains_key(&dotted) {
             let nearest = nearest(&dotted, known.keys().map(String::as_str));
             let message = format!("unknown key `{dotted}`; the nearest valid key is `{nearest}`");
-            return Err(invalid(text, Some(key.span()), &message));
+            return Err(invalid(file, text, Some(key.span()), &message));
         }
         if let DeValue::Table(inner) = value.get_ref()
             && dotted != FREE_TABLE
         {
-            check_keys(text, inner, &dotted, known)?;
+            check_keys(file, text, inner, &dotted, known)?;
         }
     }
     Ok(())

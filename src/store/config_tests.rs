@@ -12,22 +12,24 @@ fn with(text: &str, overrides: &[(&str, &str)]) -> Result<Config, String> {
     fs::write(dir.path().join("piton.toml"), text).unwrap();
     let overrides: BTreeMap<String, String> =
         overrides.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    load(Utf8Path::from_path(dir.path()).unwrap(), &overrides).map_err(|error| error.to_string())
+    let root = Utf8Path::from_path(dir.path()).unwrap();
+    load(root, None, &overrides).map(|loaded| loaded.config).map_err(|error| error.to_string())
 }
 
 #[test]
 fn a_missing_file_means_defaults() {
     let dir = tempfile::tempdir().unwrap();
-    let config = load(Utf8Path::from_path(dir.path()).unwrap(), &BTreeMap::new()).unwrap();
-    assert_eq!(config, Config::default());
+    let root = Utf8Path::from_path(dir.path()).unwrap();
+    let loaded = load(root, Some(&root.join("none.toml")), &BTreeMap::new()).unwrap();
+    assert_eq!((loaded.config, loaded.ignored), (Config::default(), Vec::new()));
 }
 
 #[test]
 fn every_key_is_optional() {
     let config =
-        with("mode = \"preflight\"\n[limits]\nattempts = 5\n[nine-step.agents]\nplanner = \"mine\"\n", &[]).unwrap();
+        with("mode = \"preflight\"\n[limits]\nattempts = 2\n[nine-step.agents]\nplanner = \"mine\"\n", &[]).unwrap();
     assert_eq!(config.mode, Some(Mode::Preflight));
-    assert_eq!(config.limits.attempts, 5);
+    assert_eq!(config.limits.attempts, 2);
     assert_eq!(config.limits.history, 20);
     assert_eq!(config.nine_step.agents["planner"], "mine");
     assert!(with("[nine-step]\nmain_branch = \"trunk\"\n", &[]).is_ok());
@@ -81,4 +83,25 @@ fn variables_override_the_file() {
     assert_eq!(error, "PITON_LIMITS_ATTEMPTS: `many` is not a whole number");
     let error = with("", &[("PITON_MODE", "fast")]).unwrap_err();
     assert!(error.starts_with("PITON_MODE: unknown variant `fast`"), "{error}");
+}
+
+#[test]
+fn what_weakens_a_decision_counts_only_in_the_users_own_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = Utf8Path::from_path(dir.path()).unwrap();
+    let weak = "mode = \"autopilot\"\n[limits]\nattempts = 9\nhistory = 7\n[gates]\napprove = [\"dotagent/x\"]\n";
+    fs::write(root.join("piton.toml"), weak).unwrap();
+    let loaded = load(root, None, &BTreeMap::new()).unwrap();
+    assert_eq!((loaded.config.mode, loaded.config.limits.attempts), (None, 3));
+    assert_eq!((loaded.config.limits.history, loaded.config.gates.approve.len()), (7, 0));
+    assert_eq!(loaded.ignored.len(), 3, "{:?}", loaded.ignored);
+    let own = root.join("own.toml");
+    fs::write(&own, weak.replace("history = 7", "archives = 2")).unwrap();
+    let loaded = load(root, Some(&own), &BTreeMap::new()).unwrap();
+    assert_eq!((loaded.config.mode, loaded.config.limits.attempts), (Some(Mode::Autopilot), 9));
+    assert_eq!((loaded.config.limits.history, loaded.config.limits.archives), (7, 2));
+    assert_eq!(loaded.config.gates.approve, ["dotagent/x"]);
+    fs::write(&own, "mod = 1\n").unwrap();
+    let error = load(root, Some(&own), &BTreeMap::new()).unwrap_err().to_string();
+    assert!(error.starts_with("~/.config/piton/config.toml:1: unknown key `mod`"), "{error}");
 }

@@ -26,6 +26,8 @@ pub(crate) struct Environment {
     pub(crate) client_home: Option<Utf8PathBuf>,
     /// Folder of the programs built for the plugin, as in `bin/piton`.
     pub(crate) cache_home: Option<Utf8PathBuf>,
+    /// The user's own configuration: `XDG_CONFIG_HOME`, else `~/.config`.
+    pub(crate) user_config: Option<Utf8PathBuf>,
     /// How long to wait for a lock (`PITON_LOCK_TIMEOUT_MS`).
     pub(crate) lock_timeout: Duration,
     /// All variables that begin with `PITON_`, for the configuration.
@@ -44,6 +46,7 @@ impl Default for Environment {
             prodigy_home: None,
             client_home: None,
             cache_home: None,
+            user_config: None,
             lock_timeout: Duration::from_secs(5),
             overrides: BTreeMap::new(),
         }
@@ -62,7 +65,7 @@ impl Environment {
         let mut environment = Self::default();
         let (mut piton_session, mut xdg_state, mut xdg_cache, mut home, mut piton_home) =
             (None, None, None, None, None);
-        let mut prodigy_home = None;
+        let (mut prodigy_home, mut xdg_config) = (None, None);
         for (name, value) in variables {
             match name.as_str() {
                 "PITON_SESSION" => piton_session = Some(value),
@@ -86,6 +89,7 @@ impl Environment {
                     }
                 }
                 "XDG_STATE_HOME" => xdg_state = Some(Utf8PathBuf::from(value).join("piton")),
+                "XDG_CONFIG_HOME" => xdg_config = Some(Utf8PathBuf::from(value).join("piton/config.toml")),
                 "PRODIGY_HOME" => prodigy_home = Some(Utf8PathBuf::from(value)),
                 "HOME" => home = Some(Utf8PathBuf::from(value)),
                 "CLAUDE_CONFIG_DIR" => environment.client_home = Some(Utf8PathBuf::from(value)),
@@ -109,6 +113,8 @@ impl Environment {
             .or_else(|| in_home(".local/state/piton"));
         environment.client_home = environment.client_home.or_else(|| in_home(".claude"));
         environment.cache_home = environment.cache_home.or(xdg_cache).or_else(|| in_home(".cache/piton"));
+        environment.user_config =
+            xdg_config.filter(|path: &Utf8PathBuf| path.is_absolute()).or_else(|| in_home(".config/piton/config.toml"));
         environment.prodigy_home = prodigy_home.or_else(|| in_home(".prodigy"));
         environment
     }

@@ -31,6 +31,8 @@ pub(crate) struct Project {
     pub(crate) cwd: Utf8PathBuf,
     pub(crate) git: Option<GitPaths>,
     pub(crate) config: Arc<Config>,
+    /// Settings of the project that only its user may make, as sentences.
+    pub(crate) ignored_settings: Vec<String>,
     pub(crate) lock_timeout: Duration,
 }
 
@@ -58,8 +60,9 @@ impl Project {
                 (marked.unwrap_or(&cwd).to_owned(), None)
             }
         };
-        let config = Arc::new(config::load(&root, &environment.overrides)?);
-        Ok(Self { root, cwd, git, config, lock_timeout: environment.lock_timeout })
+        let loaded = config::load(&root, environment.user_config.as_deref(), &environment.overrides)?;
+        let (config, ignored_settings) = (Arc::new(loaded.config), loaded.ignored);
+        Ok(Self { root, cwd, git, config, ignored_settings, lock_timeout: environment.lock_timeout })
     }
 
     /// Excludes the worktrees of sessions: they hold the work of a session, not a project. The one around the current folder

@@ -69,6 +69,7 @@ impl Scratch {
 
     pub(super) fn project(&self) -> Project {
         Project {
+            ignored_settings: Vec::new(),
             root: self.root.clone(),
             cwd: self.root.clone(),
             git: None,

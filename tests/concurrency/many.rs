@@ -397,7 +397,10 @@ fn five_runs() -> Sandbox {
     for name in ["nine-step", "ccw", "aios", "dotagent"] {
         Tree::of(&repository().join("examples").join(name)).write_to(&sandbox.root());
     }
-    sandbox.file("piton.toml", "[limits]\nhistory = 1000\nattempts = 1000\n");
+    let own = sandbox.home().join(".config/piton");
+    std::fs::create_dir_all(&own).expect("a folder of the sandbox");
+    std::fs::write(own.join("config.toml"), "[limits]\nhistory = 1000\nattempts = 1000\n")
+        .expect("a file of the sandbox");
     sandbox.file("w.yml", "- id: one\n  shell: \"true\"\n- id: two\n  shell: exit 1\n");
     sandbox.piton(["run", "w.yml"]).real_clock().env("PITON_HOME", home(&sandbox).as_str()).run().expect_code(7);
     sandbox

@@ -108,7 +108,7 @@ fn finish_records_a_blocked_task() {
     assert!(next.as_str().unwrap().starts_with("piton begin task-002:resolve"), "{next}");
 }
 
-/// A-D17: a final design of this run settles the choice between the designs.
+/// A-D17: a final design of this run decides the choice between the designs.
 #[test]
 fn a_final_design_settles_the_choice() {
     let sandbox = project(&phase("ARCHITECTURE", "in_progress"));
@@ -120,7 +120,7 @@ fn a_final_design_settles_the_choice() {
     assert!(found.to_string().contains("it is not recorded by whom"), "{found}");
 }
 
-/// A-D18: scenario 4 goes by the start of the run, whatever was touched lately, and offers to start fresh.
+/// A-D18: scenario 4 goes by the start of the run, not by what was touched lately, and offers to start fresh.
 #[test]
 fn an_old_run_that_was_touched_lately_is_asked_about() {
     let mut old = phase("REQUIREMENTS", "in_progress");

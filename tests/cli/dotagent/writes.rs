@@ -133,3 +133,46 @@ fn a_phase_that_begins_again_opens_what_came_after_it() {
     assert_eq!((&state["completed_phases"], &state["user_checkpoints"]), (&json!([]), &json!([])));
     assert_eq!((&state["current_phase"], &state["phase_status"]), (&json!("REQUIREMENTS"), &json!("in_progress")));
 }
+
+/// Approvals given in advance let an unattended run go on, each recorded as such; a repository cannot give them.
+#[test]
+fn gates_are_approved_in_advance_by_the_user_alone() {
+    const SETTING: &str = "[gates]\napprove = [\"dotagent/REQUIREMENTS:approval\"]\n";
+    let started = || {
+        let sandbox = Sandbox::new();
+        sandbox.piton(["start", "dotagent", "--feature", "login"]).now("2026-01-31T10:00:00Z").run().expect_code(0);
+        fresh(&sandbox, "memory/reports/demand.json", r#"{"x":1}"#);
+        sandbox
+    };
+    // In the project it is a warning.
+    let sandbox = started();
+    sandbox.file("piton.toml", SETTING);
+    sandbox.piton(["finish", "REQUIREMENTS"]).run().expect_code(0);
+    let plan = sandbox.piton(["plan"]).run().expect_code(9);
+    assert_eq!(outcome(&plan), "blocked: approve REQUIREMENTS:approval");
+    assert!(plan.findings().contains(&"setting-ignored".to_owned()), "{plan}");
+    // In the user's own file it counts: at `finish`, and at `begin` of a run that waits already.
+    let own = sandbox.home().join(".config/piton");
+    std::fs::create_dir_all(&own).expect("a folder of the sandbox");
+    std::fs::write(own.join("config.toml"), SETTING).expect("a file of the sandbox");
+    let begun = sandbox.piton(["begin"]).run().expect_code(0);
+    assert_eq!(begun.at("/data/step"), "ARCHITECTURE:designs", "{begun}");
+    let sandbox = started();
+    let own = sandbox.home().join(".config/piton");
+    std::fs::create_dir_all(&own).expect("a folder of the sandbox");
+    std::fs::write(own.join("config.toml"), SETTING).expect("a file of the sandbox");
+    let finished = sandbox.piton(["finish", "REQUIREMENTS"]).run().expect_code(0);
+    let message = finished.at("/data/message").as_str().unwrap().to_owned();
+    assert!(message.ends_with("REQUIREMENTS:approval is approved by configuration"), "{message}");
+    let checkpoint = sandbox.read_json(PHASE)["user_checkpoints"][0].clone();
+    assert_eq!((&checkpoint["phase"], &checkpoint["by"]), (&"REQUIREMENTS".into(), &"configuration".into()));
+    let status = sandbox.piton(["status", "-v"]).run().expect_code(0);
+    assert_eq!(status.at("/data/decisions/0/note"), "approved by configuration", "{status}");
+    // The other gate was not given in advance.
+    sandbox.piton(["begin"]).run().expect_code(0);
+    fresh(&sandbox, "memory/reports/designs/a.json", r#"{"x":1}"#);
+    sandbox.modified("memory/reports/designs/a.json", 1_769_861_000);
+    sandbox.piton(["finish", "ARCHITECTURE:designs"]).run().expect_code(0);
+    let plan = sandbox.piton(["plan"]).run().expect_code(9);
+    assert_eq!(outcome(&plan), "blocked: approve ARCHITECTURE:approval");
+}

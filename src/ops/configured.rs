@@ -1,0 +1,64 @@
+//! Approvals that the user gave in advance, in their own configuration (`gates.approve`). Each is recorded as what it is when the run
+//! reaches its gate, so that an unattended run goes on.
+
+use super::OpError;
+use super::change::LockedRun;
+use super::plan;
+use super::plan::PlanRequest;
+use super::project_context::ProjectContext;
+use super::project_context::RunLocation;
+use crate::model::Action;
+use crate::model::ChangeKind;
+use crate::model::Next;
+use crate::model::Run;
+use crate::model::StepId;
+
+/// Who approved, in the record.
+const BY: &str = "configuration";
+const NOTE: &str = "approved by configuration";
+/// Maximum number of gates in a row.
+const GATES: usize = 20;
+
+/// Approves the gates that a run waits at and that the user approved in advance.
+pub(super) fn approve(ctx: &ProjectContext, location: &RunLocation) -> Result<(), OpError> {
+    if ctx.project.config.gates.approve.is_empty() {
+        return Ok(());
+    }
+    approve_locked(&mut LockedRun::open(ctx, location)?).map(drop)
+}
+
+/// [`approve`] under the lock. Returns the gates.
+pub(super) fn approve_locked(locked: &mut LockedRun<'_>) -> Result<Vec<StepId>, OpError> {
+    let mut approved = Vec::new();
+    if locked.ctx().project.config.gates.approve.is_empty() || locked.check_not_driven().is_err() {
+        return Ok(approved);
+    }
+    while approved.len() < GATES
+        && let Some(gate) = next_gate(locked)?
+    {
+        let (step, by, note) = (gate.clone(), Some(BY.to_owned()), Some(NOTE.to_owned()));
+        let kind = ChangeKind::Approve { step, by, note };
+        match locked.apply(kind, &locked.evidence(), locked.limits()) {
+            Ok(_) => {}
+            // What a person has to look at is not approved in advance.
+            Err(OpError::Refused(_)) => return Ok(approved),
+            Err(error) => return Err(error),
+        }
+        locked.refresh();
+        approved.push(gate);
+    }
+    Ok(approved)
+}
+
+/// Returns the gate that is next, if it was approved in advance and nothing blocks the run.
+fn next_gate(locked: &LockedRun<'_>) -> Result<Option<StepId>, OpError> {
+    let Some(run) = &locked.opened.loaded.run else { return Ok(None) };
+    let options = plan::options(locked.ctx(), run, &PlanRequest::default())?;
+    let planned = plan::evaluate(&locked.opened, run, &locked.evidence(), &options);
+    let in_advance = &locked.ctx().project.config.gates.approve;
+    let is_approved = |run: &Run, next: &Next| {
+        next.action == Action::Approve && in_advance.contains(&format!("{}/{}", run.workflow, next.step))
+    };
+    let gate = planned.plan.next.iter().find(|next| is_approved(run, next)).map(|next| next.step.clone());
+    Ok(gate.filter(|gate| planned.refusal_of(gate).is_none()))
+}
