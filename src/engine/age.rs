@@ -36,7 +36,11 @@ pub(super) fn age(run: &Run, evidence: &Evidence, options: &Options) -> (Age, Ve
             continue;
         }
         let seconds = seconds.max(0);
-        let band = band(seconds, options);
+        // The time of a file says when it was copied or checked out, not when the work stopped.
+        let band = match band(seconds, options) {
+            AgeBand::Fresh if source == "file" => AgeBand::Recent,
+            band => band,
+        };
         if band == AgeBand::Stale {
             findings.push(
                 Finding::new(FindingCode::AgeStale, format!("nothing has happened for {}", human_age(seconds)))

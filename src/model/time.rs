@@ -98,6 +98,11 @@ impl Timestamp {
         (self.0 - now.0).to_std().unwrap_or_default()
     }
 
+    /// Returns it without a fraction of a second, for people.
+    pub(crate) fn in_seconds(self) -> String {
+        self.0.to_rfc3339_opts(SecondsFormat::Secs, true)
+    }
+
     /// Returns `20260131T120000Z`, which is safe in a file name and sorts by time.
     pub(crate) fn compact(self) -> String {
         self.0.format("%Y%m%dT%H%M%SZ").to_string()

@@ -17,6 +17,8 @@ use super::workflow;
 use crate::dialect;
 use crate::dialect::script::spec;
 use crate::engine;
+use crate::engine::Refusal;
+use crate::engine::RefusalKind;
 use crate::model::Content;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -47,6 +49,13 @@ pub(crate) fn validate(request: &Request, targets: &[String]) -> Result<Report, 
             Ok(opened) => check_run(&ctx, &opened, &mut files, &mut findings),
             Err(error @ (OpError::NoRun { .. } | OpError::UnknownRun { .. })) => match &ctx.run_path {
                 Some(path) => check_file(&ctx, path, &mut files, &mut findings)?,
+                None if is_file_name(target) => {
+                    return Err(OpError::Refused(Refusal {
+                        kind: RefusalKind::NotFound,
+                        message: format!("there is no file {target}"),
+                        hints: vec!["piton validate".to_owned()],
+                    }));
+                }
                 None => return Err(error),
             },
             Err(error) => return Err(error),
@@ -74,6 +83,11 @@ pub(crate) fn validate(request: &Request, targets: &[String]) -> Result<Report, 
         (false, false) => Exit::No,
     };
     Ok(Report { exit, body: Body::Validate(ValidateReport { valid, files }), findings })
+}
+
+/// Tells whether a target is meant as a file.
+fn is_file_name(target: &str) -> bool {
+    target.contains('/') || [".yaml", ".yml", ".json", ".md"].iter().any(|end| target.ends_with(end))
 }
 
 fn check_run(ctx: &ProjectContext, opened: &OpenedRun, files: &mut Vec<ValidatedFile>, findings: &mut Vec<Finding>) {

@@ -37,6 +37,11 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let status = tree.get("status");
     let last = tree.get("lastCheckpoint").time();
     run.steps = steps(&tree);
+    let written = written(&tree);
+    if let Some(open) = run.steps.iter_mut().find(|step| step.status != Status::Completed) {
+        // What it builds on: changes to it by others matter.
+        open.detail.targets = written;
+    }
     run.started_at = tree.get("startedAt").time();
     run.stamp = last.max(tree.get("abandonedAt").time()).or(run.started_at);
     if status.text() == Some("in_progress") {
@@ -92,6 +97,18 @@ fn commit(tree: &Tree<'_>, subtask: &str) -> Option<String> {
     let mut of_subtask = checkpoints.rev().filter(|point| point.get("subtaskId").id().as_deref() == Some(subtask));
     let is_commit = |text: &String| text.bytes().all(|byte| byte.is_ascii_hexdigit());
     of_subtask.find_map(|point| point.get("gitCommit").id().filter(is_commit))
+}
+
+/// Returns the files that the checkpoints of the build changed.
+fn written(tree: &Tree<'_>) -> Vec<String> {
+    let points = tree.get("checkpoints").items().into_iter();
+    let mut files: Vec<String> = points
+        .flat_map(|point| point.get("filesModified").items())
+        .filter_map(|file| file.text().map(|file| file.replace('\\', "/")))
+        .collect();
+    files.sort_unstable();
+    files.dedup();
+    files
 }
 
 /// Returns the errors of the failed attempts at a subtask, oldest first.

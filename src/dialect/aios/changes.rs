@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::execution;
 use super::layout;
 use super::resume_point;
 use super::story;
@@ -29,8 +30,12 @@ use crate::model::StepKind;
 const FILE_LIMIT: usize = 300;
 
 /// Folders in which the frameworks keep their agents.
-const AGENT_FOLDERS: [&str; 3] =
-    [".aiox-core/development/agents", ".aios-core/development/agents", ".claude/commands/AIOS/agents"];
+const AGENT_FOLDERS: [&str; 4] = [
+    ".aiox-core/development/agents",
+    ".aios-core/development/agents",
+    ".claude/commands/AIOS/agents",
+    ".claude/agents",
+];
 const STANDARD_AGENTS: [&str; 8] = ["po", "pm", "sm", "dev", "qa", "architect", "analyst", "devops"];
 
 /// Adds the evidence that [`compare_with_git`] needs.
@@ -55,6 +60,14 @@ pub(super) fn add_wanted(files: &FileSet, loaded: &mut Loaded) {
     let agents: BTreeSet<&str> =
         run.steps.iter().filter_map(|step| step.agent.as_deref()).chain(STANDARD_AGENTS).collect();
     wanted.documents.extend(agents.into_iter().flat_map(|agent| agent_files(base, agent)));
+    wanted.documents.extend(template(files, run));
+}
+
+/// Returns the template that the execution plan names for the stories that are left.
+fn template(files: &FileSet, run: &Run) -> Option<RelPath> {
+    let plan = RelPath::parse(run.workspace.plan_reference.as_deref()?).ok()?;
+    let template = execution::read(files.bytes(&plan)?)?.template?;
+    RelPath::parse(&format!("{}{template}", base(files))).ok()
 }
 
 fn base(files: &FileSet) -> &str {
@@ -83,6 +96,7 @@ pub(super) fn compare_with_git(files: &FileSet, run: &Run, evidence: &Evidence) 
         comparer.work();
         comparer.branch();
         comparer.agent(open);
+        comparer.template();
     }
     comparer.outputs();
     comparer.comparison
@@ -243,6 +257,19 @@ impl GitComparer<'_> {
             let fix = format!("add {}/{agent}.md, or use another agent", AGENT_FOLDERS[0]);
             self.report(Finding::new(FindingCode::AgentMissing, message).on(&open.id).fix(fix));
         }
+    }
+
+    /// Reports a template that the plan names and the project does not have.
+    fn template(&mut self) {
+        let Some(template) = template(self.files, self.run) else { return };
+        let is_there = matches!(self.evidence.files.get(&template), Some(FileFact::Present { .. }));
+        if !is_there {
+            let message = format!("the execution plan names the template {template}, which is missing");
+            let finding = Finding::new(FindingCode::FileMissing, message).at(&template);
+            let fix = "restore it from git, or correct `template` in the plan";
+            self.report(Finding { severity: Severity::Warning, ..finding.fix(fix) });
+        }
+        self.row(&template, "template".to_owned(), false, if is_there { "present" } else { "missing" }.to_owned());
     }
 
     fn outputs(&mut self) {

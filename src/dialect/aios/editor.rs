@@ -231,7 +231,7 @@ impl<'a> StateEditor<'a> {
         self.listed(pointer, id).map_or(Ok(()), |at| self.remove(&format!("{pointer}/{at}")))
     }
 
-    fn listed(&self, pointer: &str, id: &str) -> Option<usize> {
+    pub(super) fn listed(&self, pointer: &str, id: &str) -> Option<usize> {
         self.items(pointer).iter().position(|item| kind::text(item) == Some(id))
     }
 

@@ -16,6 +16,8 @@ use crate::dialect::yaml::Node;
 pub(super) struct Execution {
     /// The folder of the story files.
     pub(super) folder: Option<String>,
+    /// The template that the work is done from.
+    pub(super) template: Option<String>,
     /// In the order of the file.
     pub(super) stories: Vec<PlannedStory>,
     /// Index by id; the first of two stories with the same id wins.
@@ -68,7 +70,8 @@ pub(super) fn read(bytes: &[u8]) -> Option<Execution> {
     let stories = members(get(root, "stories")).map(|(id, node)| story(id, node)).collect();
     let waves = items(get(root, "waves")).filter_map(wave).collect();
     Some(Execution {
-        folder: word(root, "storyBasePath"),
+        template: word(root, "template").map(|path| path.replace('\\', "/")),
+        folder: word(root, "storyBasePath").map(|folder| folder.replace('\\', "/")),
         waves,
         final_agent: get(root, "final_gate").and_then(|gate| agent(gate, "agent")),
         ..Execution::new(stories)
@@ -86,7 +89,7 @@ fn story(id: &str, node: &Node) -> PlannedStory {
     PlannedStory {
         id: id.to_owned(),
         title: word(node, "title"),
-        file: word(node, "file"),
+        file: word(node, "file").map(|file| file.replace('\\', "/")),
         executor: agent(node, "executor"),
         quality_gate: agent(node, "quality_gate"),
         depends_on: words(get(node, "dependencies")),

@@ -77,7 +77,11 @@ fn resume(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<String> {
     lines.push("Completed Phases:".to_owned());
     let done: Vec<String> = points(run, &plan.steps.completed)
         .enumerate()
-        .map(|(at, done)| format!("  {}. {}{} -- Done", at + 1, done.name, done.agent_suffix()))
+        .map(|(at, done)| {
+            // Phases have numbers; stories and reviews are counted.
+            let number = if done.label.starts_with("Phase ") { done.number.clone() } else { (at + 1).to_string() };
+            format!("  {number}. {}{} -- Done", done.name, done.agent_suffix())
+        })
         .collect();
     list(&mut lines, done, "  none");
     lines.push(String::new());

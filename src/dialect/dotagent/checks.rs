@@ -7,6 +7,7 @@ use super::read::WorkflowFiles;
 use super::read::is_rebuilt;
 use super::rules::Phase;
 use super::rules::PhaseStatus;
+use super::state::SKEW_SECONDS;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Severity;
@@ -14,8 +15,6 @@ use crate::model::Timestamp;
 use crate::model::human_age;
 use crate::model::quoted;
 
-/// How far ahead of the local clock a timestamp may be.
-const SKEW_SECONDS: i64 = 300;
 const WEEK_SECONDS: i64 = 604_800;
 
 /// Adds findings about the state.

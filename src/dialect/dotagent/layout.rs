@@ -27,7 +27,8 @@ impl Layout {
 
     /// Resolves a path in the state against the project; `None` if it leaves the project.
     pub(super) fn at(&self, path: &str) -> Option<RelPath> {
-        let path = RelPath::parse(path).ok()?;
+        // Projects come from Windows too.
+        let path = RelPath::parse(&path.replace('\\', "/")).ok()?;
         RelPath::parse(&format!("{}{path}", self.base)).ok()
     }
 

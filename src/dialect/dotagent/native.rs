@@ -13,7 +13,6 @@ use crate::model::Run;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepKind;
-use crate::model::Timestamp;
 use crate::model::Verdict;
 
 /// Returns the skill's messages, the resume point, and tasks that were rebuilt without their file.
@@ -51,9 +50,7 @@ pub(super) fn say(native: &mut Value, run: &Run, plan: &Plan, phase: &str, compl
         return;
     }
     let id = &run.id;
-    // A stamp of whole seconds is what the skill writes.
-    let last = run.stamp.and_then(|stamp| Timestamp::from_unix(stamp.unix_seconds(), 0));
-    let last = last.map_or_else(|| "unknown".to_owned(), |stamp| stamp.to_string());
+    let last = run.stamp.map_or_else(|| "unknown".to_owned(), |stamp| stamp.in_seconds());
     let completed = if completed.is_empty() { "none".to_owned() } else { completed.join(", ") };
     let state = [format!("Last activity: {last}"), format!("Completed: {completed}")];
     if plan.is_cut_off() {

@@ -9,6 +9,7 @@ use super::layout::Layout;
 use super::layout::PHASE_FILE;
 use super::paths;
 use super::paths::base_of;
+use super::rules::Phase;
 use super::state::missing;
 use crate::dialect::Probed;
 use crate::dialect::json::parse_value;
@@ -37,6 +38,7 @@ pub(super) fn is_marked(path: &str) -> bool {
 pub(super) fn probe(listing: &Listing) -> Probed {
     let mut probed = Probed::default();
     for entry in listing.entries.iter().filter(|entry| !entry.is_dir) {
+        probed.findings.extend(linked_memory(&entry.path));
         probed.candidates.extend(without_phase_file(listing, &entry.path));
         if paths::is_phase_file(entry.path.as_str())
             && let Some(candidate) = custom::candidate(entry)
@@ -56,6 +58,17 @@ pub(super) fn probe(listing: &Listing) -> Probed {
         }
     }
     probed
+}
+
+/// Reports a `memory` that is no folder: a link is not followed, because it may lead out of the project.
+fn linked_memory(path: &RelPath) -> Option<Finding> {
+    (path.name() == "memory").then(|| {
+        let message =
+            format!("{path} is a link or a file, not a folder: it is not followed, so no run in it is listed");
+        Finding::new(FindingCode::NoRunHere, message)
+            .at(path)
+            .fix("name the folder it leads to: `piton --project DIR list`")
+    })
 }
 
 /// Returns the run of an execution file without its phase file: the phase file was lost. In a folder of its own it is one only with
@@ -93,7 +106,10 @@ fn without_phase_file(listing: &Listing, execution: &RelPath) -> Option<Candidat
 }
 
 fn has_shape(value: &Value) -> bool {
-    value.get("workflow_id").is_some() && (value.get("current_phase").is_some() || value.get("phase_status").is_some())
+    let has = |key: &str| value.get(key).is_some();
+    let phase = value.get("current_phase").and_then(Value::as_str).and_then(Phase::parse);
+    // A phase of the workflow is enough: the run then says what is missing.
+    (has("workflow_id") && (has("current_phase") || has("phase_status"))) || (phase.is_some() && has("phase_status"))
 }
 
 fn candidate(listing: &Listing, layout: Layout, phase: Option<&Value>) -> Candidate {

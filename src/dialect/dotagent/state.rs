@@ -10,6 +10,7 @@ use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::ReadProblem;
 use crate::model::RelPath;
+use crate::model::Severity;
 use crate::model::Timestamp;
 use crate::model::clean_line;
 
@@ -143,6 +144,17 @@ impl State {
     }
 }
 
+/// How far ahead of the local clock a stamp may be (docs/formats/dotagent.md#validation).
+pub(super) const SKEW_SECONDS: i64 = 300;
+/// The easternmost zone is 14 hours ahead of UTC.
+const EAST_SECONDS: i64 = 14 * 3_600;
+/// Seconds since 1970 stay below this until the year 5138; milliseconds are above it since 1973.
+const MILLISECONDS: i64 = 100_000_000_000;
+
+fn from_number(number: i64) -> Option<Timestamp> {
+    Timestamp::from_unix(if number >= MILLISECONDS { number / 1000 } else { number }, 0)
+}
+
 struct Reader<'a> {
     source: &'a JsonFile,
     files: &'a FileSet,
@@ -157,12 +169,43 @@ impl Reader<'_> {
     fn stamp(&mut self, pointer: &str) -> Option<Timestamp> {
         let name = &pointer[1..];
         let found = self.source.value.pointer(pointer);
-        let stamp = found.and_then(Value::as_str).and_then(|text| self.files.time(text));
+        let stamp = found.and_then(|value| self.time(name, value));
         if stamp.is_none() {
-            let what = if found.is_none() { "is missing" } else { "is not a timestamp" };
-            self.report(FindingCode::StateCorrupt, pointer, format!("`{name}` {what}"));
+            let what = match found {
+                None => "is missing".to_owned(),
+                Some(value) => format!("is {}, which is no time stamp", clean_line(&value.to_string(), 40)),
+            };
+            let message = format!("`{name}` {what}; the commit or the file's own time is used instead");
+            // Without the start nothing says which outputs are older than the run: a person looks.
+            let is_start = name == "started_at";
+            let code = if is_start { FindingCode::StateWrongType } else { FindingCode::FieldIgnored };
+            let finding = self.source.finding(code, pointer, message);
+            let fix = "write it as 2026-01-31T12:00:00Z";
+            self.findings.push(Finding { severity: Severity::Warning, ..finding.fix(fix) });
         }
         stamp
+    }
+
+    /// Reads a stamp: a date, or seconds or milliseconds since 1970. One without a zone that lies ahead was written in the local time of
+    /// a place further east.
+    fn time(&mut self, name: &str, value: &Value) -> Option<Timestamp> {
+        let text = match value {
+            Value::Number(number) => return from_number(number.as_i64()?),
+            Value::String(text) => text,
+            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return None,
+        };
+        if let Ok(number) = text.parse() {
+            return from_number(number);
+        }
+        let stamp = self.files.time(text)?;
+        let has_zone = Timestamp::parse(text, 0).ok()? == Timestamp::parse(text, 3_600).ok()?;
+        let ahead = stamp.seconds_since(self.files.clock.now);
+        if has_zone || !(SKEW_SECONDS..=EAST_SECONDS).contains(&ahead) {
+            return Some(stamp);
+        }
+        let message = format!("`{name}` has no zone and lies ahead: it is taken as the local time of another place");
+        self.report(FindingCode::FieldIgnored, &format!("/{name}"), message);
+        Some(self.files.clock.now)
     }
 
     /// Returns the current phase; if unknown, the first that is not completed.

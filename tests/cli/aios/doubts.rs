@@ -236,3 +236,108 @@ fn a_push_that_may_be_in_flight_is_verified() {
     sandbox.piton(["finish", "4_quality_gate", "--verdict", "APPROVED"]).run().expect_code(0);
     assert_eq!(sandbox.piton(["plan"]).run().expect_code(0).at("/data/next/0/action"), "run");
 }
+
+/// A-D19: paths that were written on Windows are paths in the project; those with a drive are not.
+#[test]
+fn backslashes_are_slashes() {
+    let sandbox = epic();
+    let plan = sandbox.read(PLAN).replace("storyBasePath: docs/stories", "storyBasePath: docs\\stories");
+    sandbox.file(PLAN, &plan);
+    sandbox.file(STATE, &EPIC.replace("docs/stories/EPIC", "docs\\stories\\EPIC"));
+    let found = sandbox.piton(["plan"]).run().expect_code(0);
+    assert_eq!((found.at("/data/next/0/title"), found.at("/data/next/0/agent")), ("S2".into(), "dev".into()));
+    sandbox.file(STATE, &EPIC.replace("docs/stories/EPIC", "C:\\docs\\stories\\EPIC"));
+    finding(&sandbox.piton(["plan"]).run(), "plan-missing");
+}
+
+/// A-D21: the complaint goes with the rejection that it explained.
+#[test]
+fn an_approved_gate_keeps_no_complaint() {
+    let sandbox = epic();
+    story(&sandbox, "5.2", "Done");
+    sandbox.file(STATE, &EPIC.replace("5.2: {status: in_progress}", "5.2: {status: completed}"));
+    sandbox.piton(["begin", "gate-1"]).run().expect_code(0);
+    sandbox.piton(["finish", "gate-1", "--verdict", "NEEDS_REVISION", "--finding", "no tests"]).run().expect_code(0);
+    assert!(sandbox.read(STATE).contains("no tests"));
+    sandbox.piton(["accept", "gate-1", "--by", "Ana", "--note", "they follow"]).run().expect_code(0);
+    let state = sandbox.read(STATE);
+    assert!(state.contains("approved") && !state.contains("no tests"), "{state}");
+    let said = sandbox.piton(["status", "-v"]).run().to_string();
+    assert!(said.contains("no tests"), "the reports keep it: {said}");
+}
+
+/// A-D22: a build counts its subtasks, and what it changed is watched.
+#[test]
+fn a_build_counts_and_watches_what_it_changed() {
+    let sandbox = Sandbox::new();
+    let state = "{\"storyId\":\"5.2\",\"status\":\"in_progress\",\"startedAt\":\"2026-01-31T09:00:00Z\",\"lastCheckpoint\":\
+                 \"2026-01-31T11:00:00Z\",\"currentSubtask\":\"2\",\"completedSubtasks\":[\"1\"],\"failedAttempts\":[],\"plan\":null,\
+                 \"checkpoints\":[{\"id\":\"cp-a-12345678\",\"timestamp\":\"2026-01-31T11:00:00Z\",\"subtaskId\":\"1\",\
+                 \"status\":\"completed\",\"filesModified\":[\"src\\\\a.rs\"]}],\"metrics\":{\"totalSubtasks\":3,\
+                 \"completedSubtasks\":1},\"schemaVersion\":\"1.0.0\"}";
+    story(&sandbox, "5.2", "InProgress");
+    sandbox.file("plan/build-state.json", state).file("src/a.rs", "a").git_init();
+    assert!(!sandbox.piton(["plan"]).run().to_string().contains("work-changed"));
+    sandbox.file("src/a.rs", "b").commit("other");
+    let plan = sandbox.piton(["plan"]).run().expect_code(9);
+    assert!(finding(&plan, "work-changed")["message"].as_str().unwrap().contains("src/a.rs"), "{plan}");
+    for _ in 0..2 {
+        sandbox.piton(["finish", "2"]).run();
+        assert_eq!(sandbox.read_json("plan/build-state.json")["metrics"]["completedSubtasks"], 2);
+    }
+}
+
+/// A-D24: a stamp is read in every form that can be, and one that cannot is named.
+#[test]
+fn an_unreadable_stamp_is_named() {
+    for (stamp, source) in
+        [("1769857200", "state"), ("\"1769857200000\"", "state"), ("\"31/01/2026\"", "file"), ("\"\"", "file")]
+    {
+        let sandbox = epic();
+        sandbox.file(STATE, &EPIC.replace("\"2026-01-31T11:15:00Z\"", stamp)).modified(STATE, 1_769_860_790);
+        let plan = sandbox.piton(["plan"]).run().expect_code(0);
+        assert_eq!(plan.at("/data/age/source"), source, "{stamp}: {plan}");
+        if source == "file" {
+            assert_eq!(finding(&plan, "field-ignored")["severity"], "warning");
+            assert_eq!(plan.at("/data/age/band"), "recent", "the time of a file alone is never fresh");
+        }
+    }
+}
+
+/// A-D32: agents and templates that the rest of the run needs are looked for.
+#[test]
+fn a_missing_agent_or_template_is_named() {
+    let sandbox = epic();
+    sandbox.file(".claude/agents/pm.md", "pm");
+    let template = "  template: .aios-core/templates/none.yaml\n  storyBasePath";
+    sandbox.file(PLAN, &EXECUTION.replace("  storyBasePath", template));
+    for mode in ["interactive", "preflight"] {
+        let plan = sandbox.piton(["plan", "--mode", mode]).run().expect_code(9);
+        assert!(finding(&plan, "agent-missing")["message"].as_str().unwrap().contains("@dev"), "{plan}");
+        assert_eq!(finding(&plan, "file-missing")["severity"], "warning");
+    }
+    sandbox.file(".aios-core/templates/none.yaml", "a: 1\n").file(".claude/agents/dev.md", "dev");
+    assert!(sandbox.piton(["plan"]).run().expect_code(0).findings().iter().all(|code| code == "story-drift"));
+}
+
+/// A-M5, A-M6: words that people use by hand.
+#[test]
+fn more_status_words_are_read() {
+    for (line, next) in [
+        ("**Status:** WIP", Some("3_implement")),
+        ("**Estado:** En progreso", Some("3_implement")),
+        ("**Status:** Pronto para revisão", Some("4_qa")),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.file("docs/stories/4.2.story.md", &format!("# Story 4.2: T\n\n{line}\n\n## Tasks\n\n- [ ] one\n"));
+        let plan = sandbox.piton(["plan"]).run();
+        assert_eq!(plan.at("/data/next/0/step").as_str(), next, "{line}: {plan}");
+    }
+    let sandbox = epic();
+    sandbox.file(
+        STATE,
+        &EPIC.replace("status: completed", "status: done").replace("{status: in_progress}", "{status: doing}"),
+    );
+    let plan = sandbox.piton(["plan"]).run().expect_code(0);
+    assert_eq!((plan.at("/data/next/0/step"), plan.at("/data/progress/done")), ("5.2".into(), 1.into()), "{plan}");
+}

@@ -134,3 +134,94 @@ fn an_old_run_that_was_touched_lately_is_asked_about() {
     assert_eq!(asked.at("/data/question/options/2/command"), "piton archive user-auth --yes", "{asked}");
     assert_eq!(asked.at("/data/question/default"), "no");
 }
+
+/// A-D19: the path of an output may be written with backslashes.
+#[test]
+fn an_output_path_may_have_backslashes() {
+    let path = "memory\\tasks\\task-001\\output.json";
+    let sandbox = implementing(&json!([{ "id": "task-001", "status": "running", "attempts": 0, "output": path }]));
+    fresh(&sandbox, "memory/tasks/task-001/output.json", &task_output("task-001", "pre_complete"));
+    assert_eq!(outcome(&plan(&sandbox).expect_code(0)), "resume: run task-001:verify verifier");
+}
+
+/// A-D26, A-M15: what a workflow file may name as an output and at its top.
+#[test]
+fn patterns_and_backslashes_are_no_outputs() {
+    let sandbox = Sandbox::new();
+    for (output, says) in [("out/*.md", "is a pattern"), ("out\\x.md", "has a backslash")] {
+        sandbox.file(
+            "p.yaml",
+            &format!("name: p\nx-shared: {{a: 1}}\nsteps:\n  - {{id: copy, agent: dba, outputs: '{output}'}}\n"),
+        );
+        let refused = sandbox.piton(["validate", "p.yaml"]).run().expect_code(1);
+        assert_eq!(refused.findings(), ["definition-invalid"], "{refused}");
+        assert!(refused.at("/findings/0/message").as_str().unwrap().contains(says), "{refused}");
+        assert_eq!(refused.at("/findings/0/line"), 4);
+    }
+}
+
+/// A-D27: steps that are ready together come in the order of the file.
+#[test]
+fn ready_steps_come_in_the_order_of_the_file() {
+    let sandbox = Sandbox::new();
+    sandbox.file(
+        "p.yaml",
+        "name: p\nsteps:\n  - {id: zeta, agent: a, depends_on: []}\n  - {id: beta, agent: a, depends_on: []}\n  - {id: alpha, agent: a, depends_on: []}\n",
+    );
+    let started = sandbox.piton(["start", "p.yaml", "--feature", "x"]).run().expect_code(0);
+    assert_eq!(outcome(&plan(&sandbox)), "resume: run zeta a, run beta a, run alpha a", "{started}");
+}
+
+/// A-D28: a link in the place of `memory` is not followed, and that is said.
+#[test]
+fn a_linked_memory_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.dir("real");
+    std::os::unix::fs::symlink("real", sandbox.root().join("memory")).expect("a link in the sandbox");
+    let list = sandbox.piton(["list"]).run().expect_code(3);
+    assert!(list.to_string().contains("memory is a link or a file"), "{list}");
+}
+
+/// A-D29: the printed definition has the step ids of the built-in run.
+#[test]
+fn the_printed_definition_has_the_ids_of_the_built_in_run() {
+    let steps = |sandbox: &Sandbox| -> Vec<String> {
+        let status = sandbox.piton(["plan", "--steps"]).run();
+        let pending = status.at("/data/steps/pending");
+        pending.as_array().into_iter().flatten().filter_map(|id| Some(id.as_str()?.to_owned())).collect()
+    };
+    let built_in = Sandbox::new();
+    built_in.piton(["start", "dotagent", "--feature", "wf"]).run().expect_code(0);
+    let own = Sandbox::new();
+    let printed = own.piton(["start", "--print", "dotagent"]).run().expect_code(0).stdout;
+    own.file("mine.yaml", &printed.replace("name: dotagent", "name: mine"));
+    own.piton(["start", "mine.yaml", "--feature", "wf"]).run().expect_code(0);
+    let (built_in, own) = (steps(&built_in), steps(&own));
+    assert!(!own.is_empty() && own.iter().all(|id| built_in.contains(id)), "{own:?} {built_in:?}");
+}
+
+/// A-M1, A-M2: stamps in other forms do not make a state corrupted.
+#[test]
+fn stamps_in_other_forms_are_read_or_named() {
+    for (value, ignored) in [
+        (json!(1_769_859_000_000_i64), false),
+        (json!("1769859000"), false),
+        (json!("2026-01-31T15:30:00"), true),
+        (json!("31/01/2026"), true),
+    ] {
+        let mut phase = phase("REQUIREMENTS", "in_progress");
+        phase["last_updated"] = value.clone();
+        let found = plan(&project(&phase)).expect_code(0);
+        assert!(!found.to_string().contains("corrupted"), "{value}: {found}");
+        assert_eq!(found.findings().contains(&"field-ignored".to_owned()), ignored, "{value}: {found}");
+    }
+}
+
+/// A-M3: the shape of a phase file decides, not its id alone.
+#[test]
+fn a_phase_file_without_an_id_is_a_broken_one() {
+    let mut phase = phase("REQUIREMENTS", "in_progress");
+    phase.as_object_mut().expect("an object").remove("workflow_id");
+    let found = plan(&project(&phase));
+    assert!(found.findings().contains(&"state-missing-field".to_owned()), "{found}");
+}

@@ -19,6 +19,7 @@ use super::consistency;
 use super::document_index::DocumentIndex;
 use super::execution;
 use super::execution::Execution;
+use super::fields::parse_time;
 use super::kind;
 use super::kind::Kind;
 use super::layout;
@@ -35,6 +36,7 @@ use crate::model::Run;
 use crate::model::RunStatus;
 use crate::model::Severity;
 use crate::model::Status;
+use crate::model::Timestamp;
 use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
 use crate::model::quoted;
@@ -126,14 +128,32 @@ impl<'a> EpicFiles<'a> {
             status,
             steps,
             position,
-            started_at: self.state.started_at.as_deref().and_then(|stamp| self.files.time(stamp)),
-            stamp: self.state.updated_at.as_deref().and_then(|stamp| self.files.time(stamp)),
+            started_at: self.stamp("started_at", self.state.started_at.as_deref()),
+            stamp: self.stamp("updated_at", self.state.updated_at.as_deref()),
             workspace: self.workspace(),
             mode: self.state.mode.as_deref().and_then(Mode::parse),
             records: if only_counts_waves { Records::NONE } else { Records::ALL },
             ..Run::new(Kind::Epic.run_id(&self.state.id), DialectId::Aios, title, "epic-execution", files)
         };
         Loaded { run: Some(run), findings: self.findings, ..Loaded::default() }
+    }
+
+    /// Reads a time stamp of the epic (docs/formats/aios.md#words-and-values).
+    fn stamp(&mut self, name: &str, text: Option<&str>) -> Option<Timestamp> {
+        let text = text?;
+        // Seconds or milliseconds since 1970, or a date.
+        let is_number = text.parse::<i64>().is_ok();
+        let stamp = if is_number { parse_time(text, 0) } else { self.files.time(text) };
+        if stamp.is_none() {
+            let what = if text.trim().is_empty() { "empty".to_owned() } else { format!("`{}`", clean_line(text, 40)) };
+            let message = format!(
+                "`{name}` is {what}, which is no time stamp; the commit or the file's own time is used instead"
+            );
+            let finding = Finding::new(FindingCode::FieldIgnored, message).at(&self.files.state);
+            let fix = "write it as 2026-01-31T12:00:00Z";
+            self.findings.push(Finding { severity: Severity::Warning, ..finding.fix(fix) });
+        }
+        stamp
     }
 
     /// Returns the plan and the branch of the first story in progress, where the work was interrupted.
@@ -207,5 +227,7 @@ impl<'a> EpicFiles<'a> {
 
 /// Returns the path of the plan that the state names.
 pub(super) fn plan_path(base: &str, state: &State) -> Option<RelPath> {
-    RelPath::parse(&format!("{base}{}", state.plan.as_deref()?)).ok()
+    // A path with a drive or a leading separator is no path in the project.
+    let plan = RelPath::parse(&state.plan.as_deref()?.replace('\\', "/")).ok()?;
+    RelPath::parse(&format!("{base}{plan}")).ok()
 }

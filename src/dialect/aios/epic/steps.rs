@@ -267,9 +267,10 @@ fn apply_record(epic: &mut EpicFiles<'_>, step: &mut Step, recorded: &StoryState
 /// Parses the status of a story. `skipped` is used but missing from the format's list (docs/formats/aios.md#epic-state).
 pub(in crate::dialect::aios) fn status_of(raw: Option<&str>) -> Option<Status> {
     match raw? {
-        "pending" => Some(Status::Pending),
-        "in_progress" => Some(Status::InProgress),
-        "completed" => Some(Status::Completed),
+        // The short words are what people write by hand.
+        "pending" | "todo" => Some(Status::Pending),
+        "in_progress" | "doing" => Some(Status::InProgress),
+        "completed" | "done" => Some(Status::Completed),
         "failed" => Some(Status::Failed),
         "blocked" => Some(Status::Blocked),
         "skipped" => Some(Status::Skipped),

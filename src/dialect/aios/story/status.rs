@@ -32,7 +32,7 @@ const FALSE_FRIENDS: [&str; 9] =
 const ENGLISH: [(StoryStatus, &[&str]); 7] = [
     (StoryStatus::Draft, &["draft", "planning", "planned", "backlog", "todo", "pending", "readytodraft"]),
     (StoryStatus::Ready, &["ready", "approved", "readyfordevelopment", "readyforimplementation", "readyfordev"]),
-    (StoryStatus::InProgress, &["inprogress", "doing", "active", "development", "indevelopment"]),
+    (StoryStatus::InProgress, &["inprogress", "wip", "doing", "active", "development", "indevelopment"]),
     (StoryStatus::InReview, &["inreview", "review", "readyforreview", "readyforqa", "implemented"]),
     (StoryStatus::Done, &["done", "complete", "completed", "shipped", "released", "merged"]),
     (StoryStatus::TerminalOther, &["absorbed", "superseded", "discarded", "deferred", "closed", "promoted"]),
@@ -43,7 +43,7 @@ const PORTUGUESE: [(StoryStatus, &[&str]); 6] = [
     (StoryStatus::Draft, &["planejado", "planejada", "rascunho", "pararevisao"]),
     (StoryStatus::Ready, &["aprovado", "aprovada", "validado", "validada"]),
     (StoryStatus::InProgress, &["emprogresso", "emexecucao", "emandamento", "emdesenvolvimento"]),
-    (StoryStatus::InReview, &["implementado", "implementada", "emrevisao"]),
+    (StoryStatus::InReview, &["implementado", "implementada", "emrevisao", "prontopararevisao", "prontapararevisao"]),
     (StoryStatus::Done, &["completo", "completa", "concluido", "concluida"]),
     (StoryStatus::Blocked, &["rejeitado", "rejeitada", "bloqueado", "bloqueada"]),
 ];
@@ -143,6 +143,11 @@ pub(super) fn word_like(like: &str, wanted: StoryStatus) -> String {
         (false, true) => joined.to_uppercase(),
         (true, true) | (false, false) => joined,
     }
+}
+
+/// Tells whether a key names the status of a story, in the supported languages.
+pub(super) fn is_key(key: &str) -> bool {
+    matches!(fold(key).as_str(), "status" | "estado")
 }
 
 /// Returns the letters and digits in lowercase without accents.

@@ -83,7 +83,13 @@ impl Writer<'_> {
             self.editor.set_text("/currentSubtask", subtask)?;
             return self.status("in_progress");
         }
+        let is_new = self.editor.listed("/completedSubtasks", subtask).is_none();
         self.editor.add_to_list("/completedSubtasks", subtask)?;
+        let counter = "/metrics/completedSubtasks";
+        let counted = self.editor.text(counter).and_then(|count| count.parse::<u64>().ok());
+        if let Some(counted) = counted.filter(|_| is_new) {
+            self.editor.set_number(counter, counted + 1)?;
+        }
         let files: Vec<&str> = outcome.outputs.iter().map(|path| path.as_str()).collect();
         let checkpoint = json!({
             "id": checkpoint_id(subtask, seconds),

@@ -316,6 +316,13 @@ impl<'a> Writer<'a> {
             ("notes", note.map(|note| json!(note))),
         ];
         if self.editor.get(&pointer).is_some_and(|node| node.get("status").is_some()) {
+            // A complaint does not outlive its rejection; the reports keep it.
+            for complaint in ["notes", "issues"] {
+                let complaint = format!("{pointer}/{complaint}");
+                if self.editor.has(&complaint) {
+                    self.editor.remove(&complaint)?;
+                }
+            }
             for (key, value) in members.into_iter().filter_map(|(key, value)| Some((key, value?))) {
                 self.editor.set(&format!("{pointer}/{key}"), &value)?;
             }

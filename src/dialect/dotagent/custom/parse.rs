@@ -64,7 +64,7 @@ pub(super) fn file(file: &RelPath, bytes: &[u8]) -> Parsed {
 pub(super) fn tree(file: &RelPath, root: &Node) -> Parsed {
     let mut problems = Problems::of(file);
     let mut definition = Definition::default();
-    if let Some(mut map) = Fields::of(root, "a workflow", &WORKFLOW_KEYS, &mut problems) {
+    if let Some(mut map) = Fields::of(&without_extensions(root), "a workflow", &WORKFLOW_KEYS, &mut problems) {
         let stem = file.name().rsplit_once('.').map_or(file.name(), |(stem, _)| stem);
         definition.name = map.text("name", &mut problems).map_or_else(|| stem.to_owned(), |name| name.text);
         definition.description = map.text("description", &mut problems).map(|text| text.text);
@@ -73,6 +73,15 @@ pub(super) fn tree(file: &RelPath, root: &Node) -> Parsed {
         check::check(&definition, &mut problems);
     }
     Parsed { definition, findings: problems.in_order() }
+}
+
+/// Leaves the keys `x-...` at the top out: they hold anchors that other keys use.
+fn without_extensions(root: &Node) -> Node {
+    let mut root = root.clone();
+    if let Kind::Map(members) = &mut root.kind {
+        members.retain(|member| !member.key.starts_with("x-"));
+    }
+    root
 }
 
 fn steps_or_phases(map: &mut Fields<'_>, place: TextPosition, problems: &mut Problems<'_>) -> Vec<StepDefinition> {
@@ -222,11 +231,21 @@ fn output(node: &Node, problems: &mut Problems<'_>) -> Option<Output> {
 fn output_path(text: &Text, problems: &mut Problems<'_>) -> Option<RelPath> {
     let path = match RelPath::parse(&text.text) {
         Ok(path) => path,
+        Err(_) if text.text.contains('\\') => {
+            let message = format!("the output `{}` has a backslash", clean_line(&text.text, 100));
+            problems.add(text.place, message, "write paths with `/`");
+            return None;
+        }
         Err(error) => {
             problems.add(text.place, format!("the output cannot be used: {error}"), "name a file in the project");
             return None;
         }
     };
+    if path.as_str().contains(['*', '?', '[', '{']) {
+        let message = format!("the output `{path}` is a pattern, and an output is one file");
+        problems.add(text.place, message, "name each file, without `*`, `?`, `[` and `{`");
+        return None;
+    }
     let mut parts = path.as_str().split('/');
     if path.as_str().starts_with("memory/state/") || parts.any(|part| matches!(part, ".git" | ".piton")) {
         let message = format!("the output `{path}` is in a state folder");

@@ -102,7 +102,10 @@ impl Reader<'_> {
     fn run(&self, findings: &mut Vec<Finding>) -> (Run, EvidenceRequest) {
         let empty = Value::Null;
         let tasks = state::tasks(self.execution.map_or(&empty, |execution| &execution.value));
-        let steps: Vec<Step> = self.definition.steps.iter().map(|step| self.step(step, &tasks, findings)).collect();
+        let mut steps: Vec<Step> = self.definition.steps.iter().map(|step| self.step(step, &tasks, findings)).collect();
+        for (place, step) in steps.iter_mut().enumerate() {
+            step.plan_order = Some(place);
+        }
         let outputs = self.definition.steps.iter().flat_map(|step| {
             step.outputs.iter().filter_map(|output| {
                 let schema = output.schema.as_ref().map(|(schema, _)| self.below_base(schema));
