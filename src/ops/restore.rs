@@ -81,7 +81,13 @@ pub(super) fn known_versions(opened: &OpenedRun) -> Vec<RestorableVersion> {
 pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Result<Report, OpError> {
     let location = match select::selected(ctx)? {
         Selected::There(location) => location,
-        Selected::Archived(run) => return archived::bring_back(ctx, &run),
+        // The path of an archive is gone once it was brought back.
+        Selected::Archived(run) if to.is_some() && ctx.run_path.is_some() => return Err(archived::refusal(&run)),
+        Selected::Archived(run) => {
+            let back = archived::bring_back(ctx, &run)?;
+            // A checkpoint is restored where the run was.
+            return if to.is_some() { restore(ctx, to, yes) } else { Ok(back) };
+        }
     };
     let locked = LockedRun::open(ctx, &location)?;
     locked.check_not_driven()?;

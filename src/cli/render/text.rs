@@ -160,7 +160,9 @@ impl Page {
             self.text.put(Tone::Warn, cause.kind.as_str()).plain("  ");
         }
         let Progress { done, total } = run.progress;
-        self.text.dim(format!("{} {done}/{total}  {}", run.workflow, run.state)).end();
+        // An archived run is not loaded for the list.
+        let progress = if total == 0 && stage.is_over() { String::new() } else { format!(" {done}/{total}") };
+        self.text.dim(format!("{}{progress}  {}", run.workflow, run.state)).end();
     }
 
     fn status(&mut self, status: &StatusReport) {

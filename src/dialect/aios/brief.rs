@@ -60,6 +60,13 @@ fn told(run: &Run) -> Vec<&'static str> {
 /// Returns what the prompt says but for the commands, which the context has.
 fn instructions(files: &FileSet, run: &Run, next: &Next) -> String {
     let is_written = run.step(&next.step).is_some_and(|step| step.recorded);
+    if run.step(&next.step).is_some_and(epic::is_story_review) {
+        return format!(
+            "The story was developed and is in review: review it, and do not develop it again. If it does not pass, leave a gate file \
+             that says FAIL, which sends it back to the developer. piton writes {}; do not edit it yourself.",
+            files.state
+        );
+    }
     if !matches!(next.action, Action::Run | Action::Retry | Action::Return) {
         return String::new();
     }

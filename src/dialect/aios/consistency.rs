@@ -14,6 +14,9 @@ use crate::model::Severity;
 use crate::model::Status;
 use crate::model::StepId;
 
+/// Why a story in review disagrees with an epic in which it is in progress.
+const REVIEW_NEXT: &str = "it was developed, and its review is next";
+
 /// Compares a story's status in the epic with the status in its file.
 pub(super) fn compare(documents: &DocumentIndex<'_>, at: &StoryLocation, id: &StepId, status: Status) -> Vec<Finding> {
     match at {
@@ -115,7 +118,20 @@ fn drift_findings(
         let message = format!("{state}, but its story says `{}`: {why}", mention.raw);
         let finding =
             with(FindingCode::StoryDrift, severity, message).at(path).line(mention.line, Some(mention.column));
-        findings.push(finding.fix("correct the one that is wrong; piton never writes stories"));
+        let fix = match mention.status {
+            StoryStatus::InReview if severity == Severity::Warning && why == REVIEW_NEXT => {
+                "review the story; a gate that says FAIL sends it back to the developer"
+            }
+            StoryStatus::InReview
+            | StoryStatus::Draft
+            | StoryStatus::Ready
+            | StoryStatus::InProgress
+            | StoryStatus::Done
+            | StoryStatus::TerminalOther
+            | StoryStatus::Blocked
+            | StoryStatus::Unknown => "correct the one that is wrong; piton never writes stories",
+        };
+        findings.push(finding.fix(fix));
     }
     let others: Vec<String> =
         story.contradictions().map(|other| format!("`{}` in line {}", other.raw, other.line)).collect();
@@ -148,9 +164,7 @@ fn epic_drift(epic: Status, story: StoryStatus) -> Option<(Severity, &'static st
         (Status::InProgress | Status::WaitingApproval, StoryStatus::TerminalOther) => {
             Some((Blocking, "it was closed outside the epic"))
         }
-        (Status::InProgress | Status::WaitingApproval, StoryStatus::InReview) => {
-            Some((Warning, "it was developed, and its review is next"))
-        }
+        (Status::InProgress | Status::WaitingApproval, StoryStatus::InReview) => Some((Warning, REVIEW_NEXT)),
         (Status::InProgress | Status::WaitingApproval, StoryStatus::Ready | StoryStatus::Blocked) => {
             Some((Warning, "it is not marked as in progress"))
         }

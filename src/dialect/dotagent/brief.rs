@@ -106,6 +106,17 @@ fn leave(layout: &Layout, next: &Next, output: Option<&RelPath>) -> String {
             "Write each design option as compact single-line JSON to a file of its own in {}, such as option-1.json.",
             layout.designs()
         ),
+        None if next.step == steps::id_of(Phase::Implementation) => format!(
+            "Write the tasks of the design into {}, as compact single-line JSON: {{\"tasks\":[{{\"id\":\"task-001\",\"status\":\"pending\",\
+             \"attempts\":0}}]}}. Each task is then a step of its own: `piton plan` names the first.",
+            layout.execution
+        ),
+        None if next.step == steps::id_of(Phase::Reflection) => {
+            format!(
+                "Write your reflection as compact single-line JSON to a file of its own in {}.",
+                layout.reflections()
+            )
+        }
         None => "Write your result as compact single-line JSON in the folder of this phase.".to_owned(),
     }
 }

@@ -341,3 +341,12 @@ fn more_status_words_are_read() {
     let plan = sandbox.piton(["plan"]).run().expect_code(0);
     assert_eq!((plan.at("/data/next/0/step"), plan.at("/data/progress/done")), ("5.2".into(), 1.into()), "{plan}");
 }
+
+/// The agent of a story in review is told to review it.
+#[test]
+fn the_brief_of_a_story_in_review_says_so() {
+    let sandbox = epic();
+    story(&sandbox, "5.2", "InReview");
+    let brief = sandbox.piton(["context"]).run().to_string();
+    assert!(brief.contains("do not develop it again"), "{brief}");
+}

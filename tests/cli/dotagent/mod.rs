@@ -1,5 +1,6 @@
 //! Dotagent projects through the program: plans, writes, archives.
 
+mod after;
 mod archives;
 mod lost;
 mod phases;

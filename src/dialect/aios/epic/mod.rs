@@ -11,6 +11,7 @@ pub(super) use state::StoryState;
 pub(super) use state::Wave;
 pub(super) use state::id_of;
 pub(super) use steps::FINAL;
+pub(super) use steps::is_story_review;
 pub(super) use steps::status_of;
 
 use std::collections::BTreeSet;

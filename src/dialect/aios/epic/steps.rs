@@ -29,6 +29,7 @@ use crate::model::StepKind;
 
 /// Reviews stories for which neither state nor plan names a reviewer (docs/formats/aios-stories.md#story-development-cycle).
 const REVIEWER: &str = "qa";
+const REVIEW_OF: &str = "Review of ";
 
 pub(in crate::dialect::aios) const FINAL: &str = "final-gate";
 
@@ -213,6 +214,11 @@ fn fill_from_story(step: &mut Step, story: &Story<'_>) {
     step.detail.acceptance = story.section(SectionKind::Acceptance);
 }
 
+/// Tells whether the next work on a story is its review.
+pub(in crate::dialect::aios) fn is_story_review(step: &Step) -> bool {
+    step.status == Status::InProgress && step.kind == StepKind::Work && step.title.starts_with(REVIEW_OF)
+}
+
 /// A story in review was developed: its review is next, until that sends it back (docs/formats/aios.md#status-consistency).
 fn review_next(epic: &mut EpicFiles<'_>, step: &mut Step, story: &Story<'_>, recorded: StoryRecord<'_>) {
     let is_in_review = story.status().is_some_and(|mention| mention.status == StoryStatus::InReview);
@@ -230,7 +236,7 @@ fn review_next(epic: &mut EpicFiles<'_>, step: &mut Step, story: &Story<'_>, rec
     let planned = epic.plan.as_ref().and_then(|plan| plan.story(step.id.as_str()));
     let reviewer = reviewer.or_else(|| planned.and_then(|story| story.quality_gate.clone()));
     step.agent = Some(reviewer.unwrap_or_else(|| REVIEWER.to_owned()));
-    step.title = format!("Review of {}", step.title);
+    step.title = format!("{REVIEW_OF}{}", step.title);
     // The attempts so far were at the development.
     step.attempts = 0;
 }

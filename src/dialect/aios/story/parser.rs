@@ -79,7 +79,8 @@ impl StoryParser {
     fn front_matter(&mut self, line: &Line<'_>) {
         let Some(field) = field::front_matter_field(line.text).filter(|field| field.is_flush) else { return };
         match status::fold(field.key).as_str() {
-            "status" | "estado" => self.status_field(&field, line, true),
+            "status" => self.status_field(&field, line, true),
+            _ if status::names(field.key, field.value) => self.status_field(&field, line, true),
             "executor" => self.executor(field.value),
             "epic" | "epicid" => self.epic = id::of_value(field.value),
             "story" | "id" | "storyid" => self.name_by_front_matter(field.value),
@@ -112,7 +113,7 @@ impl StoryParser {
         }
         self.close(line.start);
         self.begins = line.start + line.text.len();
-        let field = field::heading_field(heading.text).filter(|field| status::is_key(field.key));
+        let field = field::heading_field(heading.text).filter(|field| status::names(field.key, field.value));
         let kind = if field.is_some() { SectionKind::Status } else { heading::kind_of(heading.text) };
         if heading.depth <= 2 {
             self.section = kind;
@@ -168,7 +169,8 @@ impl StoryParser {
             return;
         }
         match status::fold(field.key).as_str() {
-            "status" | "estado" => self.status_field(&field, line, true),
+            "status" => self.status_field(&field, line, true),
+            _ if status::names(field.key, field.value) => self.status_field(&field, line, true),
             "executor" => self.executor(field.value),
             "storyid" | "idstory" | "idhistoria" => {
                 if let Some(id) = id::of_value(field.value).filter(|_| self.parsed.id.is_none() || !self.is_named()) {
@@ -190,7 +192,7 @@ impl StoryParser {
             return;
         }
         let field = field::field(line.text);
-        if let Some(field) = field.filter(|field| status::is_key(field.key)) {
+        if let Some(field) = field.filter(|field| status::names(field.key, field.value)) {
             self.has_value = true;
             self.status_field(&field, line, true);
             return;
@@ -219,7 +221,7 @@ impl StoryParser {
             return;
         }
         let field = field::field(line.text).filter(|field| matches!(field.form, Form::Bold | Form::Quote));
-        if let Some(field) = field.filter(|field| status::is_key(field.key)) {
+        if let Some(field) = field.filter(|field| status::names(field.key, field.value)) {
             self.status_field(&field, line, false);
         }
     }

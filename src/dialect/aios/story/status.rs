@@ -145,9 +145,13 @@ pub(super) fn word_like(like: &str, wanted: StoryStatus) -> String {
     }
 }
 
-/// Tells whether a key names the status of a story, in the supported languages.
-pub(super) fn is_key(key: &str) -> bool {
-    matches!(fold(key).as_str(), "status" | "estado")
+/// Tells whether a field is the status of a story. `Estado` may mean something else, so its value has to be a known status.
+pub(super) fn names(key: &str, value: &str) -> bool {
+    match fold(key).as_str() {
+        "status" => true,
+        "estado" => meaning(status_text(value)).status != StoryStatus::Unknown,
+        _ => false,
+    }
 }
 
 /// Returns the letters and digits in lowercase without accents.
