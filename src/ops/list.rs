@@ -86,6 +86,7 @@ fn add_archived(ctx: &ProjectContext, runs: &mut Vec<ListedRun>) {
             id: RunId::new(&archived.name),
             dialect: archived.dialect,
             title: archived.name.clone(),
+            workflow: archived.dialect.to_string(),
             position: "archived".to_owned(),
             verdict: Verdict::Nothing,
             lifecycle: Lifecycle { stage: Stage::Archived, reason: None },

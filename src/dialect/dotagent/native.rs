@@ -6,7 +6,6 @@ use serde_json::json;
 use super::rules::Phase;
 use crate::model::Finding;
 use crate::model::FindingCode;
-use crate::model::InterruptionKind;
 use crate::model::Plan;
 use crate::model::Question;
 use crate::model::QuestionOption;
@@ -87,19 +86,6 @@ pub(super) fn question(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Q
         None => (resume, "yes"),
     };
     Some(Question { text, options: vec![yes, no, fresh("fresh")], default: Some(default.to_owned()) })
-}
-
-/// Tells whether something was cut off, and does not only wait for its turn.
-const fn is_cut_off(kind: InterruptionKind) -> bool {
-    match kind {
-        InterruptionKind::ReadyToExecute | InterruptionKind::WorkflowComplete => false,
-        InterruptionKind::AgentInterruption
-        | InterruptionKind::TaskFailure
-        | InterruptionKind::DependencyBlock
-        | InterruptionKind::ContextLost
-        | InterruptionKind::WaitingApproval
-        | InterruptionKind::Paused => true,
-    }
 }
 
 const fn fails_validation(code: FindingCode) -> bool {
