@@ -11,8 +11,6 @@ import { KEY, Stage, plugin } from './stage.mjs';
 
 const hasTmux = spawnSync('tmux', ['-V']).status === 0;
 
-const STATE = '.worktree/user-auth/.workflow-state.json';
-
 class Terminal {
   constructor(stage, service, ...flags) {
     this.socket = path.join(stage.folder('tmp'), 'tmux');
@@ -98,10 +96,15 @@ test('before set-up a person is told once, in a terminal', { timeout: 120_000, s
 
 const isNewest = process.env.PITON_CLIENT_LOCK.endsWith('newest/package.json');
 
-for (const [mode, told] of [['default', 'the client asks'], ['auto', 'the rules of setup make the client ask']]) {
+const STORIES = ['nine-step', 'ccw', 'dotagent', 'aios', 'own-workflow'].map((example) => [example, 'default', 'the client asks']);
+STORIES.push(['nine-step', 'auto', 'the rules of setup make the client ask']);
+
+for (const [example, mode, told] of STORIES) {
   const skip = (!hasTmux && 'tmux is missing') || (mode === 'auto' && !isNewest && 'the oldest client has no auto mode here');
-  test(`a person is told, types the name of the skill, and decides: ${told}`, { timeout: 120_000, skip }, async (context) => {
-    const stage = new Stage('terminal').load().example('nine-step');
+  test(`${example}: a person is told, types the name of the skill, and decides: ${told}`, { timeout: 120_000, skip }, async (context) => {
+    const stage = new Stage('terminal').load().example(example);
+    const { run, next } = stage.piton('plan', '--steps').json.data;
+    const [{ step }] = next;
     if (mode === 'auto') assert.equal(stage.piton('setup', '--permissions', '--yes').code, 0);
     welcome(stage);
     const question = {
@@ -109,15 +112,15 @@ for (const [mode, told] of [['default', 'the client asks'], ['auto', 'the rules 
       header: 'Resume',
       multiSelect: false,
       options: [
-        { label: 'Yes, go on', description: 'at 2:3' },
+        { label: 'Yes, go on', description: `at ${step}` },
         { label: 'No', description: 'leave it as it is' },
       ],
     };
     const plays = [
       bash('piton plan --exit-zero'),
       use('AskUserQuestion', { questions: [question] }),
-      bash('piton begin 2:3 --agent backend-developer'),
-      bash('piton approve 1:2.5 --by NAME'),
+      bash(`piton begin ${step} --agent backend-developer`),
+      bash('piton abort --note WHY'),
     ];
     const main = [];
     const service = await model((turn) => {
@@ -132,20 +135,22 @@ for (const [mode, told] of [['default', 'the client asks'], ['auto', 'the rules 
       return stage.close();
     });
 
-    await terminal.shows(/Piton: an interrupted run: user-auth at Phase 2: return 2:3/);
+    await terminal.shows(new RegExp(`Piton: an interrupted run: ${run.id} at `));
     terminal.type('/workflow-resume');
     await terminal.shows(/\/(piton:)?workflow-resume/);
     terminal.press('Enter');
     await terminal.shows(/Proceed with resume\?[\s\S]*Yes, go on/);
     assert.doesNotMatch(terminal.screen(), /Do you want to proceed/, 'piton is not asked for');
     await terminal.answers(/☐ Resume/, 'Enter');
-    await terminal.shows(/piton approve 1:2\.5[\s\S]*Do you want to proceed\?/);
-    saw(main.at(-1).last, /2:3 is in progress/);
-    const before = stage.read(STATE);
+    // The first question about a call of piton: everything before it recorded.
+    await terminal.shows(/piton abort[\s\S]*Do you want to proceed\?/);
+    saw(main.at(-1).last, new RegExp(`${step} is in progress`));
+    const state = run.state_files[0];
+    const before = stage.read(state);
     assert.equal(stage.piton('plan').json.data.verdict, 'blocked', 'the session drives the run now');
     await terminal.answers(/Do you want to proceed\?/, 'Escape');
     await terminal.shows(/(Interrupted|rejected|declined|denied)/i);
-    assert.equal(stage.read(STATE), before, 'without the yes of a person nothing is decided');
+    assert.equal(stage.read(state), before, 'without the yes of a person nothing is decided');
     context.diagnostic(`the screen:\n${terminal.screen().trimEnd()}`);
   });
 }
