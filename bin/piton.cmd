@@ -39,7 +39,7 @@ exit /b 127
 
 :build
 where cargo >nul 2>nul || (
-  echo piton: cargo is missing; install Rust 1.95 or newer ^(https://rustup.rs^), then run: piton setup 1>&2
+  echo piton: cargo is missing; install the release, which has the program ^(https://github.com/piton-dev/piton#install^), or Rust 1.95 or newer ^(https://rustup.rs^), then run: piton setup 1>&2
   exit /b 127
 )
 echo piton: building version %version% into %cache%\%version%; once, about 7 minutes with two processors 1>&2

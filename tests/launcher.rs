@@ -431,7 +431,8 @@ fn without_cargo_it_says_what_to_install() {
     assert_eq!(answer.code, Some(127));
     assert_eq!(
         answer.stderr,
-        "piton: no prebuilt program fits, and cargo is missing; install Rust 1.95 or newer (https://rustup.rs), then run: piton setup\n"
+        "piton: no prebuilt program fits, and cargo is missing; install the release, which has one \
+         (https://github.com/piton-dev/piton#install), or Rust 1.95 or newer (https://rustup.rs), then run: piton setup\n"
     );
 }
 

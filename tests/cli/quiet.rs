@@ -43,7 +43,7 @@ fn begin_finish_and_pause_leave_no_new_file() {
 fn a_run_that_piton_began_is_not_seen_at_all() {
     for (workflow, folder) in [("nine-step", ""), ("dotagent", ""), ("release", ""), ("release", "packages/[a] b")] {
         let sandbox = Sandbox::new();
-        sandbox.file(&format!("{folder}/piton.toml").trim_start_matches('/'), "");
+        sandbox.file(format!("{folder}/piton.toml").trim_start_matches('/'), "");
         sandbox.file(
             format!("{folder}/.claude/piton/release.yaml").trim_start_matches('/'),
             "name: release\nsteps:\n- id: notes\n- id: publish\n  depends_on: notes\n",
