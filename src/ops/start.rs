@@ -195,8 +195,19 @@ fn check_feature_name(feature: &str) -> Result<(), OpError> {
         message:
             "--feature becomes the name of a file and a branch: letters, digits, `-`, `_` and `.`, at most 100 bytes"
                 .to_owned(),
-        hints: vec!["for instance: --feature user-auth".to_owned()],
+        hints: vec![format!("for instance: --feature {}", cleaned(feature))],
     })
+}
+
+/// Returns the nearest name that is accepted.
+fn cleaned(feature: &str) -> String {
+    let plain = |c: char| if c.is_alphanumeric() || matches!(c, '_' | '.') { c } else { ' ' };
+    let words: String = feature.chars().map(plain).collect();
+    let mut name = words.split_whitespace().collect::<Vec<_>>().join("-").trim_start_matches(['.', '-']).to_owned();
+    while name.len() > 100 {
+        name.pop();
+    }
+    if name.is_empty() { "user-auth".to_owned() } else { name }
 }
 
 /// Archives or refuses runs of the same name. Runs before the folder of the new run is chosen.

@@ -194,8 +194,9 @@ impl Page {
     }
 
     fn schemas(&mut self, list: &SchemaList) {
+        let width = list.schemas.iter().map(|schema| schema.name.len() + 2).max().unwrap_or_default();
         for schema in &list.schemas {
-            self.text.bold(format!("{:<18}", schema.name)).line(&schema.about);
+            self.text.bold(format!("{:<width$}", schema.name)).line(&schema.about);
         }
         if !self.quiet {
             self.text.line("→ piton schema NAME");
