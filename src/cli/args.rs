@@ -311,6 +311,12 @@ pub(super) struct Finish {
     /// The commit with the result
     #[arg(long, value_name = "SHA")]
     pub(super) commit: Option<String>,
+    /// Number of phases in the plan, for systems that record it
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(super) phases: Option<u32>,
+    /// The step that the failure returns to, where that can be recorded
+    #[arg(long, value_name = "ID")]
+    pub(super) to_step: Option<String>,
     /// The agent that ran the step
     #[arg(long, value_name = "A")]
     pub(super) agent: Option<String>,
@@ -343,6 +349,9 @@ pub(super) struct Approve {
     /// Their comment
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(super) note: Option<String>,
+    /// Number of phases in the approved plan, for systems that record it
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(super) phases: Option<u32>,
     #[command(flatten)]
     pub(super) target: Target,
 }
@@ -368,8 +377,11 @@ pub(super) struct Decide {
 #[derive(Debug, Args)]
 pub(super) struct Skip {
     /// The step id, as shown by `piton plan`
-    #[arg(required_unless_present = "json")]
+    #[arg(required_unless_present_any = ["json", "phase"])]
     pub(super) step: Option<String>,
+    /// Leave out every open step of a phase, its gate and reviews too (nine-step)
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["step", "part", "json", "if_revision"])]
+    pub(super) phase: Option<u32>,
     /// The reason
     #[arg(
         long,
@@ -535,6 +547,9 @@ pub(super) struct Repair {
     /// Rebuild the state from stories, artifacts, gates, summaries and commits, and show the source of each value
     #[arg(long)]
     pub(super) from_evidence: bool,
+    /// Record that the branch of the run was renamed; nothing else of the state is replaced
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["from_evidence", "yes"])]
+    pub(super) branch: Option<String>,
     /// Write the proposal without asking; the state it replaces is kept
     #[arg(short, long)]
     pub(super) yes: bool,

@@ -109,7 +109,8 @@ fn from_flags(verb: &Verb) -> Result<ChangeKind, CliError> {
         },
         Verb::Finish(finish) => ChangeKind::Finish(Box::new(outcome(finish)?)),
         Verb::Approve(approve) => {
-            ChangeKind::Approve { step: step(&approve.step), by: approve.by.clone(), note: approve.note.clone() }
+            let (by, note) = (approve.by.clone(), approve.note.clone());
+            ChangeKind::Approve { step: step(&approve.step), by, note, phases: approve.phases }
         }
         Verb::Skip(skip) => ChangeKind::Skip {
             step: step(&skip.step),
@@ -144,6 +145,8 @@ fn outcome(finish: &args::Finish) -> Result<Outcome, CliError> {
         error: finish.error.clone(),
         outputs: outputs.map_err(|error| CliError::usage(format!("--output: {error}")))?,
         commit: finish.commit.clone(),
+        phases: finish.phases,
+        to_step: finish.to_step.as_ref().map(StepId::new),
         set: variables(&finish.set)?,
         attempt: 0,
         failures: 0,

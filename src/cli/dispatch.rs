@@ -144,6 +144,9 @@ fn verb(cli: &Cli, format: Format) -> Result<Outcome, CliError> {
         Verb::Schema(schema) => ops::schema(schema.name.as_deref())?,
         Verb::Start(start) if start.print => ops::print_workflow(&ctx(None)?, &start.workflow)?,
         Verb::Start(start) => ops::start(&ctx(None)?, start_spec(start), start.archive)?,
+        Verb::Skip(args::Skip { phase: Some(phase), by, reason, target, .. }) => {
+            ops::skip_phase(&ctx(target.run.as_ref())?, *phase, by.as_deref(), reason.as_deref().unwrap_or_default())?
+        }
         Verb::Begin(_) | Verb::Finish(_) | Verb::Approve(_) | Verb::Skip(_) => {
             let (run, change) = changes::of_step(&cli.verb)?;
             let ctx = change_ctx(global, run.as_ref(), &change)?;
@@ -398,6 +401,9 @@ impl From<Report> for Outcome {
 
 /// Proposes a repair, and asks for consent when a person is at the terminal. End of input is never consent.
 fn repair_run(ctx: &ProjectContext, repair: &args::Repair, format: Format) -> Result<Report, CliError> {
+    if let Some(branch) = &repair.branch {
+        return Ok(ops::record_branch(ctx, branch)?);
+    }
     let confirmation = if repair.yes { Confirmation::Any } else { Confirmation::None };
     let mut request = RepairRequest { from_evidence: repair.from_evidence, confirmation };
     let report = ops::repair(ctx, &request)?;

@@ -66,6 +66,7 @@ const RECORDING_FLAGS: &[(&str, &[&str])] = &[
         &[
             "agent",
             "part",
+            "phases",
             "status",
             "verdict",
             "condition",

@@ -231,6 +231,11 @@ pub(crate) trait Dialect: Sync {
     /// Returns the plan in the system's own format. `native` is [`Loaded::native`].
     fn native(&self, native: &Value, run: &Run, plan: &Plan, findings: &[Finding]) -> Value;
 
+    /// Returns where a run is in the system's wording, for a list; `None` keeps what is next.
+    fn position(&self, _run: &Run, _plan: &Plan) -> Option<String> {
+        None
+    }
+
     /// Returns a list row for a run in the system's wording; `None` keeps the default row.
     fn list_row(&self, _run: &Run, _plan: &Plan) -> Option<String> {
         None
@@ -310,6 +315,8 @@ pub(crate) struct LogBlock {
 pub(crate) struct PreviousLocation {
     pub(crate) state: RelPath,
     pub(crate) data_dir: RelPath,
+    /// The copy that is kept there, for when the current location is lost.
+    pub(crate) copy: RelPath,
 }
 
 /// How a run is archived.

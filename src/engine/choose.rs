@@ -465,9 +465,9 @@ impl Chooser<'_> {
         let (left, cause) = (open().count(), self.cause(root, in_circle));
         let message = format!("nothing can start: {left} open{path}; {} {cause}", step.id);
         let fix = match self.reconciled.effective_status(root) {
-            EffectiveStatus::Unreadable => {
+            EffectiveStatus::Unreadable => self.reconciled.replace_word(root).unwrap_or_else(|| {
                 format!("correct it; `{}` says where", command::on_run("validate", &self.reconciled.run.id, ""))
-            }
+            }),
             EffectiveStatus::Done
             | EffectiveStatus::Skipped
             | EffectiveStatus::Cancelled

@@ -28,6 +28,19 @@ pub(super) fn decide(verb: &str, step: &StepId, run: &RunId) -> String {
     on_step(verb, step, run, " --by NAME --note WHY")
 }
 
+/// The name of what follows when every step is done and the work is to be merged, in place of a step.
+pub(crate) const END: &str = "merge";
+
+/// Returns `piton VERB merge --run RUN` followed by `tail`.
+pub(super) fn on_end(verb: &str, run: &RunId, tail: &str) -> String {
+    with_argument(verb, END, &format!("{}{tail}", option("run", run.as_str())))
+}
+
+/// Returns the command with which a person lets a step be done again.
+pub(crate) fn redo(step: &StepId, run: &RunId) -> String {
+    decide("redo", step, run)
+}
+
 /// Returns `piton VERB RUN` followed by `tail`.
 pub(super) fn on_run(verb: &str, run: &RunId, tail: &str) -> String {
     with_argument(verb, run.as_str(), tail)

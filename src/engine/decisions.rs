@@ -13,6 +13,7 @@ use crate::model::Run;
 use crate::model::Statement;
 use crate::model::StatementKind;
 use crate::model::Status;
+use crate::model::StepKind;
 use crate::model::StepReport;
 use crate::model::clean_line;
 
@@ -30,6 +31,8 @@ pub(super) struct Decisions {
     last_line: BTreeMap<usize, usize>,
     /// Reviews that said no, with what they said, while the work they send back was not begun again. Some formats forget that.
     refusals: BTreeMap<usize, String>,
+    /// The approval of what follows when every step is done.
+    end: Option<Decision>,
     /// The last line that says no to a step, or that reopens what it stands on.
     last_no: BTreeMap<usize, usize>,
 }
@@ -54,6 +57,7 @@ impl Decisions {
         match kind {
             StatementKind::Begun(attempt) => {
                 let Some(at) = graph.position(&attempt.step) else { return };
+                self.end = None;
                 self.redo.remove(&at);
                 self.overrides.remove(&at);
                 self.last_line.insert(at, line);
@@ -84,6 +88,9 @@ impl Decisions {
                         self.redo.insert(at, decision.clone());
                         self.last_no.insert(at, line);
                     }
+                    DecisionKind::Approve if run.steps[at].kind == StepKind::Work && at + 1 == run.steps.len() => {
+                        self.end = Some(decision.clone());
+                    }
                     DecisionKind::Override => {
                         self.overrides.insert(at, decision.clone());
                     }
@@ -108,6 +115,11 @@ impl Decisions {
     /// Returns in one sentence who asked for a step to be done again, and why.
     pub(super) fn redo(&self, at: usize) -> Option<String> {
         self.redo.get(&at).map(|decision| sentence(decision, "asked for it to be done again"))
+    }
+
+    /// Returns in one sentence who approved what follows when every step is done.
+    pub(super) fn approved_end(&self) -> Option<String> {
+        self.end.as_ref().map(|decision| sentence(decision, "approved it"))
     }
 
     /// Tells whether a person lets a step start or end against a rule.

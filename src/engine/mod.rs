@@ -56,12 +56,14 @@ pub(crate) mod rollback;
 mod strategy;
 mod transition;
 
+pub(crate) use command::END;
 pub(crate) use command::after_part;
 pub(crate) use command::agent_contract;
 pub(crate) use command::context as context_command;
 pub(crate) use command::end as end_command;
 pub(crate) use command::end_reported;
 pub(crate) use command::failed as failed_command;
+pub(crate) use command::redo as redo_command;
 pub(crate) use context::assemble;
 pub(crate) use plan::Planned;
 pub(crate) use plan::plan;

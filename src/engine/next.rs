@@ -25,6 +25,7 @@ use crate::model::PartKind;
 use crate::model::PartRef;
 use crate::model::PlannedPart;
 use crate::model::RedoCost;
+use crate::model::Run;
 use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::Step;
@@ -64,21 +65,32 @@ impl<'a> Planner<'a> {
         }
     }
 
-    pub(super) fn next(&self, chosen: &Chosen, all_over: bool) -> Vec<Next> {
+    pub(super) fn next(&self, chosen: &Chosen, all_over: bool, evidence: &Evidence) -> Vec<Next> {
         if !all_over {
             chosen.choices.iter().map(|choice| self.next_of(choice)).collect()
         } else if self.drifted.is_empty() {
-            self.follow_up().into_iter().collect()
+            self.follow_up(evidence).into_iter().collect()
         } else {
             self.verify_drift()
         }
     }
 
     /// Returns what follows when every step is done.
-    fn follow_up(&self) -> Option<Next> {
+    fn follow_up(&self, evidence: &Evidence) -> Option<Next> {
         let run = self.reconciled.run;
         let follow_up = run.follow_up.as_ref().filter(|_| run.status != RunStatus::Completed)?;
         let last = self.reconciled.graph.order().last()?;
+        let approved = self.reconciled.decisions.approved_end().filter(|_| follow_up.action == Action::Merge);
+        let branch = run.workspace.branch.as_deref().unwrap_or("the branch");
+        let reason = match (evidence.merged, approved) {
+            (Some(true), _) if run.workspace.clean_up.is_empty() => format!("{branch} is merged"),
+            (Some(true), _) => {
+                let clean_up = run.workspace.clean_up.join(", ");
+                format!("{branch} is merged: record that the run is over, then clean up ({clean_up})")
+            }
+            (_, Some(approved)) => format!("{approved}: merge it with --no-ff"),
+            (_, None) => follow_up.reason.clone(),
+        };
         Some(Next {
             step: run.steps[*last].id.clone(),
             title: follow_up.title.clone(),
@@ -86,9 +98,9 @@ impl<'a> Planner<'a> {
             agent: follow_up.agent.clone(),
             agent_candidates: Vec::new(),
             attempt: 1,
-            reason: follow_up.reason.clone(),
+            reason,
             rule: "6.complete".to_owned(),
-            evidence: vec![format!("all {} steps are done", run.steps.len().saturating_add(run.done_elsewhere))],
+            evidence: ends(run),
             strategy: None,
             alternatives: Vec::new(),
             parts: Vec::new(),
@@ -395,7 +407,7 @@ impl<'a> Planner<'a> {
         groups
     }
 
-    pub(super) fn commands(&self, verdict: Verdict, next: &[Next], chosen: &Chosen) -> Commands {
+    pub(super) fn commands(&self, verdict: Verdict, next: &[Next], chosen: &Chosen, evidence: &Evidence) -> Commands {
         let run = &self.reconciled.run.id;
         let Some(first) = next.first() else { return Commands::default() };
         // A resume records what the options decide; before that the step cannot begin.
@@ -426,7 +438,9 @@ impl<'a> Planner<'a> {
                 step.map(|step| command::finish(step, run))
             }
             Action::Archive => Some(command::on_run("archive", run, "")),
-            Action::Merge => None,
+            Action::Merge if evidence.merged == Some(true) => Some(command::on_run("complete", run, "")),
+            Action::Merge if self.reconciled.decisions.approved_end().is_some() => None,
+            Action::Merge => Some(command::on_end("approve", run, "")),
         };
         let after = matches!(first.action, Action::Merge | Action::Archive);
         let context = (!after).then(|| command::on_run("context", run, &command::option("step", first.step.as_str())));
@@ -449,6 +463,19 @@ impl<'a> Planner<'a> {
 
     fn step(&self, at: usize) -> &'a Step {
         &self.reconciled.run.steps[at]
+    }
+}
+
+/// Returns how the steps of a run that is over ended.
+fn ends(run: &Run) -> Vec<String> {
+    let left_out: Vec<&str> =
+        run.steps.iter().filter(|step| step.status == Status::Skipped).map(|step| step.id.as_str()).collect();
+    let count = run.steps.len().saturating_add(run.done_elsewhere);
+    match left_out.as_slice() {
+        [] => vec![format!("all {count} steps are done")],
+        ids => {
+            vec![format!("{} of {count} steps are done", count - ids.len()), format!("left out: {}", ids.join(", "))]
+        }
     }
 }
 

@@ -161,7 +161,7 @@ impl Chooser<'_> {
             let doubted = effective_status == EffectiveStatus::Verify;
             let again = effective_status.is_over() && self.reconciled.sent_back(at).is_empty();
             let forced = !unmet.is_empty() || again || doubted;
-            let reason = format!("chosen with {option}; {}", self.reconciled.reasons_for(at).join("; "));
+            let reason = format!("chosen with {option}");
             Choice { forced, ..Choice::new(at, self.work_action(at), rule, reason) }
         });
     }

@@ -75,7 +75,7 @@ fn from_chooses_exactly_the_named_steps() {
     }
     let planned = plan_of(&mixed(), &from(&["P"]));
     assert_eq!(finding(&planned, FindingCode::Override).message, "--from chose P instead of the first open step");
-    assert_eq!(planned.plan.next[0].reason, "chosen with --from; the state says pending");
+    assert_eq!(planned.plan.next[0].reason, "chosen with --from");
     assert_eq!(planned.plan.commands.begin.as_deref(), Some("piton begin P --run R"));
     assert_eq!(planned.plan.commands.resume.as_deref(), Some("piton resume R --from P"));
 }

@@ -35,7 +35,9 @@ use crate::model::RunHeader;
 use crate::model::RunStatus;
 use crate::model::Severity;
 use crate::model::Statement;
+use crate::model::Step;
 use crate::model::StepId;
+use crate::model::StepKind;
 use crate::model::Verdict;
 
 /// A plan with the findings behind it.
@@ -110,6 +112,15 @@ impl PlanInputs<'_> {
         let mut chosen = if is_archived { Chosen::default() } else { Chooser { reconciled, options }.choose() };
         let (age, mut age_findings) = age(run, evidence, options);
         let mut findings = load_findings;
+        for finding in &mut findings {
+            let is_word = matches!(finding.code, FindingCode::StatusUnknown | FindingCode::VerdictUnknown);
+            let at = finding.step.as_ref().filter(|_| is_word).and_then(|step| graph.position(step));
+            let replace = at.and_then(|at| reconciled.replace_word(at));
+            finding.fix = replace.or_else(|| finding.fix.take());
+            if finding.code == FindingCode::ApprovalUnrecorded {
+                finding.fix = finding.step.as_ref().and_then(|step| run.step(step)).map(|step| ask_again(run, step));
+            }
+        }
         findings.append(&mut doubts);
         findings.append(&mut chosen.findings);
         findings.append(&mut skips);
@@ -120,7 +131,7 @@ impl PlanInputs<'_> {
         let all_over = reconciled.effective_statuses.iter().all(|status| status.is_over())
             && chosen.choices.is_empty()
             && !chosen.dependencies_unmet;
-        let next = if is_archived { Vec::new() } else { planner.next(&chosen, all_over) };
+        let next = if is_archived { Vec::new() } else { planner.next(&chosen, all_over, evidence) };
         if is_archived || (all_over && next.is_empty()) {
             // The run is over: its age and workspace no longer matter.
             findings.retain(|finding| !matters_only_to_resume(finding.code));
@@ -138,6 +149,7 @@ impl PlanInputs<'_> {
             next: &next,
             findings: &findings,
             options,
+            evidence,
             can_be_resumed,
         };
         let question = if unattended || is_archived { None } else { question(&input) };
@@ -155,7 +167,7 @@ impl PlanInputs<'_> {
                 total: run.steps.len().saturating_add(run.done_elsewhere),
             },
             question,
-            commands: planner.commands(verdict, &next, &chosen),
+            commands: planner.commands(verdict, &next, &chosen, evidence),
             reports: handed.reports,
             decisions: handed.decisions,
             next,
@@ -215,6 +227,18 @@ impl PlanInputs<'_> {
             && !self.run.degraded
             && !needs_a_person
             && matches!(verdict, Verdict::Resume | Verdict::Confirm)
+    }
+}
+
+/// Returns the command that has a gate or a review that no record knows passed in person or again.
+fn ask_again(run: &Run, step: &Step) -> String {
+    match step.kind {
+        StepKind::Gate => {
+            format!("`{}` records the approval", command::on_step("approve", &step.id, &run.id, " --by NAME"))
+        }
+        StepKind::Review | StepKind::Work | StepKind::Container => {
+            format!("`{}` has it done", command::decide("redo", &step.id, &run.id))
+        }
     }
 }
 

@@ -156,7 +156,8 @@ fn what_comes_after_the_last_step_is_asked_for() {
     let question = planned.plan.question.unwrap();
     assert_eq!((question.text.as_str(), question.default.as_deref()), ("Merge feature/x into main?", Some("no")));
     let commands = planned.plan.commands;
-    assert_eq!((commands.begin, commands.context, commands.resume), (None, None, None), "no command merges");
+    let approve = Some("piton approve merge --run R".to_owned());
+    assert_eq!((commands.begin, commands.context, commands.resume), (approve, None, None), "no command merges");
     run.follow_up = Some(FollowUp { action: Action::Archive, ..merge() });
     let planned = plan_of(&run, &options());
     assert_eq!(planned.plan.commands.begin.as_deref(), Some("piton archive R"));
@@ -233,6 +234,7 @@ fn autopilot_goes_on_alone_over_warnings_and_over_nothing_else() {
                     | FindingCode::PartMissing
                     | FindingCode::RunFailed
                     | FindingCode::PlanChanged
+                    | FindingCode::StateOlderThanLog
             );
         assert_eq!(planned.unattended, !stops, "{code}");
         assert!(planned.unattended || code.severity() == Severity::Blocking || planned.plan.question.is_some());

@@ -2,11 +2,15 @@
 //!
 //! Problems are reported, never fixed.
 
+use std::collections::BTreeSet;
+
 use super::command;
 use super::reconciled::ReconciledRun;
 use super::reports::begun_by;
+use crate::model::Action;
 use crate::model::Attempt;
 use crate::model::Evidence;
+use crate::model::EvidenceRecord;
 use crate::model::FileFact;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -16,6 +20,9 @@ use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunStatus;
 use crate::model::Severity;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
 use crate::model::Workspace;
 use crate::model::clean_line;
 use crate::model::plural;
@@ -27,8 +34,34 @@ pub(super) fn findings(run: &Run, evidence: &Evidence, options: &Options) -> Vec
     findings.extend(owner(evidence));
     findings.extend(evidence.workspace.iter().flat_map(|found| workspace(run, found)));
     findings.extend(plan_document(run, evidence));
+    findings.extend(older_than_log(run, evidence));
     findings.extend(aborted(run, options));
     findings
+}
+
+/// Reports a state from before steps that Piton recorded as done, such as one that git put back. A state that goes further than the
+/// record is not touched by this.
+fn older_than_log(run: &Run, evidence: &Evidence) -> Option<Finding> {
+    let stamp = run.stamp?;
+    let is_open = |step: &Step| !matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled);
+    let reopened = |record: &EvidenceRecord| {
+        evidence.rollbacks.iter().any(|back| back.at >= record.at && back.reopened.contains(&record.step))
+    };
+    let later = evidence.records.iter().filter(|record| record.run == run.id.as_str() && record.at > stamp);
+    let lost: BTreeSet<&StepId> = later.filter(|record| !reopened(record)).map(|record| &record.step).collect();
+    let lost: Vec<&Step> = run.steps.iter().filter(|step| lost.contains(&step.id) && is_open(step)).collect();
+    let first = lost.first()?;
+    let ids: Vec<&str> = lost.iter().map(|step| step.id.as_str()).collect();
+    let message = format!(
+        "the state is from {stamp}, before {} {} done: another version of its file was put back, and that would be repeated",
+        ids.join(", "),
+        if ids.len() == 1 { "was" } else { "were" }
+    );
+    Some(
+        Finding::new(FindingCode::StateOlderThanLog, message)
+            .on(&first.id)
+            .fix(command::on_run("history", &run.id, "")),
+    )
 }
 
 /// Reports the steps that other living drivers have in progress.
@@ -74,10 +107,14 @@ fn owner(evidence: &Evidence) -> Option<Finding> {
 
 fn workspace(run: &Run, found: &Workspace) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let place = run.workspace.worktree.as_ref().map_or("the project", RelPath::as_str);
+    let place = run.workspace.place().unwrap_or("the project");
     if !found.exists {
         let message = format!("the worktree {place} does not exist");
-        findings.push(Finding::new(FindingCode::WorktreeMissing, message).fix("git worktree list"));
+        let finding = Finding::new(FindingCode::WorktreeMissing, message);
+        findings.push(match add_worktree(run, found, place) {
+            Some(add) => finding.fix(format!("git worktree prune && {add}")),
+            None => finding.fix("git worktree list"),
+        });
     } else if !found.is_git {
         let message = format!("{place} is not in a git repository: branch and commits were not checked");
         let finding = Finding::new(FindingCode::NotInGit, message);
@@ -87,28 +124,91 @@ fn workspace(run: &Run, found: &Workspace) -> Vec<Finding> {
     } else if let Some(expected) = &run.workspace.branch
         && found.branch.as_ref() != Some(expected)
     {
-        findings.push(wrong_branch(run, found, place, expected));
+        findings.push(match &run.workspace.wanted_worktree {
+            Some(folder) => no_worktree(run, found, folder, expected),
+            None => wrong_branch(run, found, place, expected),
+        });
     }
     if let Some(dirty) = found.dirty.filter(|dirty| *dirty > 0) {
         let message = format!("{place} has uncommitted changes in {}", plural(dirty, "file"));
-        findings.push(Finding::new(FindingCode::WorktreeDirty, message));
+        let is_over = |step: &Step| matches!(step.status, Status::Completed | Status::Skipped);
+        let merges = run.follow_up.as_ref().is_some_and(|after| after.action == Action::Merge);
+        let mut finding = Finding::new(FindingCode::WorktreeDirty, message);
+        if merges && run.steps.iter().all(is_over) {
+            // What is not committed is not merged.
+            finding.severity = Severity::Warning;
+            finding = finding.fix(format!("git -C {} status", quoted(run.workspace.place().unwrap_or("."))));
+        }
+        findings.push(finding);
     }
     findings
 }
 
+/// Returns the command that makes the worktree of a run, on its branch.
+fn add_worktree(run: &Run, found: &Workspace, folder: &str) -> Option<String> {
+    // Git branch names cannot start with a dash; such a name would be parsed as an option.
+    let branch = run.workspace.branch.as_ref().filter(|branch| !branch.starts_with('-'))?;
+    let (folder, branch) = (quoted(folder), quoted(branch));
+    if found.branch_exists == Some(true) {
+        return Some(format!("git worktree add {folder} {branch}"));
+    }
+    let base = run.workspace.base_branch.as_ref().filter(|base| found.branch.as_ref() != Some(base));
+    let base = base.filter(|base| !base.starts_with('-'));
+    let base = base.map_or_else(String::new, |base| format!(" {}", quoted(base)));
+    Some(format!("git worktree add {folder} -b {branch}{base}"))
+}
+
+/// Returns the finding for a run whose next steps belong into a worktree that is not made yet.
+fn no_worktree(run: &Run, found: &Workspace, folder: &RelPath, branch: &str) -> Finding {
+    let actual = found.branch.as_deref().unwrap_or("a detached HEAD");
+    let message = format!(
+        "the branch {branch} has no worktree, and {actual} is checked out here: make the worktree before the next step"
+    );
+    let finding = Finding::new(FindingCode::WorktreeMissing, message);
+    match add_worktree(run, found, folder.as_str()) {
+        Some(command) => finding.fix(command),
+        None => finding.fix("correct the branch in the state"),
+    }
+}
+
+/// Returns the commands for a branch that was renamed: one that takes that back, and one that records the new name. `None` if the
+/// recorded branch exists.
+pub(super) fn renamed(run: &Run, found: &Workspace) -> Option<(String, Option<String>)> {
+    let (old, new) = (run.workspace.branch.as_ref()?, found.branch.as_ref()?);
+    // The branch that the run began on was checked out, not renamed.
+    let is_main = run.workspace.base_branch.as_ref() == Some(new) || ["main", "master"].contains(&new.as_str());
+    if is_main {
+        return None;
+    }
+    if found.branch_exists != Some(false) || old == new || old.starts_with('-') || new.starts_with('-') {
+        return None;
+    }
+    let folder = quoted(run.workspace.place().unwrap_or("."));
+    let rename = format!("git -C {folder} branch -m {} {}", quoted(new), quoted(old));
+    let record = command::on_run("repair", &run.id, &command::option("branch", new));
+    Some((rename, run.records.details.then_some(record)))
+}
+
 fn wrong_branch(run: &Run, found: &Workspace, place: &str, expected: &str) -> Finding {
     let actual = found.branch.as_deref().unwrap_or("a detached HEAD");
-    let folder = quoted(run.workspace.worktree.as_ref().map_or(".", RelPath::as_str));
+    let folder = quoted(run.workspace.place().unwrap_or("."));
     let missing = if found.branch_exists == Some(false) { ", which does not exist" } else { "" };
     let message = format!(
         "Worktree state doesn't match workflow state. Expected branch: {expected}{missing}. Actual branch: {actual} (in {place})"
     );
     let finding = Finding::new(FindingCode::BranchMismatch, message);
+    if let Some((rename, record)) = renamed(run, found) {
+        return finding.fix(match record {
+            Some(record) => format!("if it was renamed: `{record}` records the new name, or `{rename}` takes it back"),
+            None => format!("if it was renamed: `{rename}` takes it back"),
+        });
+    }
+    let create = if found.branch_exists == Some(false) { "-b " } else { "" };
     // Git branch names cannot start with a dash; such a name would be parsed as an option.
     match expected.starts_with('-') {
         true => finding.fix("correct the branch in the state"),
         false => finding.fix(format!(
-            "git -C {folder} checkout {}; or recreate the worktree, which loses uncommitted changes; or `{}`",
+            "git -C {folder} checkout {create}{}; or recreate the worktree, which loses uncommitted changes; or `{}`",
             quoted(expected),
             command::on_run("abort", &run.id, "")
         )),

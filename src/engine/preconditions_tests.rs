@@ -119,7 +119,10 @@ fn a_workspace_that_is_not_as_recorded_is_named() {
             Workspace { branch: branch(Some("main")), branch_exists: Some(false), ..workspace() },
             "Worktree state doesn't match workflow state. Expected branch: feature/x, which does not exist. \
              Actual branch: main (in .worktree/x)",
-            Some(CHECK_OUT),
+            Some(
+                "git -C .worktree/x checkout -b feature/x; or recreate the worktree, which loses uncommitted changes; or \
+                 `piton abort R`",
+            ),
             BranchMismatch,
             Verdict::Blocked,
         ),
@@ -127,7 +130,7 @@ fn a_workspace_that_is_not_as_recorded_is_named() {
             "no folder",
             Workspace { exists: false, dirty: None, ..workspace() },
             "the worktree .worktree/x does not exist",
-            Some("git worktree list"),
+            Some("git worktree prune && git worktree add .worktree/x -b feature/x"),
             WorktreeMissing,
             Verdict::Blocked,
         ),

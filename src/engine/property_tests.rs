@@ -158,7 +158,7 @@ fn change(run: &Run, next: &Next) -> ChangeKind {
     let step = next.step.clone();
     match next.action {
         Action::Run | Action::Retry | Action::Return => ChangeKind::Begin { step, part: None, agent: None, attempt: 0 },
-        Action::Approve => ChangeKind::Approve { step, by: None, note: None },
+        Action::Approve => ChangeKind::Approve { step, by: None, note: None, phases: None },
         Action::Verify | Action::Merge | Action::Archive => {
             let outcome: Outcome = serde_json::from_value(serde_json::json!({"step": step})).unwrap();
             let is_review = run.step(&next.step).unwrap().kind == StepKind::Review;

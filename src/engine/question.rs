@@ -2,9 +2,11 @@
 
 use super::command;
 use super::overrides::flags;
+use super::preconditions::renamed;
 use super::reconciled::ReconciledRun;
 use crate::model::Action;
 use crate::model::DecisionKind;
+use crate::model::Evidence;
 use crate::model::Finding;
 use crate::model::FindingClass;
 use crate::model::FindingCode;
@@ -13,7 +15,6 @@ use crate::model::Next;
 use crate::model::Options;
 use crate::model::Question;
 use crate::model::QuestionOption;
-use crate::model::RelPath;
 use crate::model::RunHeader;
 use crate::model::RunId;
 use crate::model::Severity;
@@ -32,6 +33,7 @@ pub(super) struct QuestionInput<'a> {
     pub(super) next: &'a [Next],
     pub(super) findings: &'a [Finding],
     pub(super) options: &'a Options,
+    pub(super) evidence: &'a Evidence,
     /// Whether a resume can record the answer.
     pub(super) can_be_resumed: bool,
 }
@@ -133,22 +135,42 @@ impl QuestionInput<'_> {
         Some(ask(format!("Approve {}?", gate.step.with_title(&gate.title)), options))
     }
 
-    /// Asks whether the finished work is merged. Git commands are printed, never run.
+    /// Asks whether the finished work may be merged, and then whether it was. Git commands are printed, never run.
     fn merge(&self) -> Option<Question> {
         let merge = self.next.iter().find(|next| next.action == Action::Merge)?;
+        let approve = command::on_end("approve", self.run(), " --by NAME");
         let complete = command::on_run("complete", self.run(), "");
+        let is_approved = self.reconciled.decisions.approved_end().is_some();
+        let is_merged = self.evidence.merged == Some(true);
         let mut options = Vec::new();
-        if let (Some(branch), Some(_)) = (&self.header.branch, &self.header.worktree)
-            && !branch.starts_with('-')
-        {
-            let command = format!("git -C {} merge --no-ff {}", quoted(&self.header.root), quoted(branch));
-            let label = format!("merge {branch} into the branch of the project");
-            options.push(QuestionOption::new("merge", label, command).by_person());
+        if is_approved && !is_merged {
+            options.extend(self.merge_with_git());
+        } else if !is_merged {
+            options.push(QuestionOption::new("approve", "approve the merge", approve).by_person());
         }
         options
             .push(QuestionOption::new("complete", "it is merged: record that the run is over", complete).by_person());
         options.push(self.leave("no", "leave it as it is"));
-        Some(Question { text: format!("{}?", merge.title), options, default: Some("no".to_owned()) })
+        let text = match (&self.header.branch, is_merged, is_approved) {
+            (Some(branch), true, _) => format!("{branch} is merged. Is the run over?"),
+            (Some(branch), false, true) => format!("The merge of {branch} is approved. Merge it now?"),
+            (_, _, _) => format!("{}?", merge.title),
+        };
+        Some(Question { text, options, default: Some("no".to_owned()) })
+    }
+
+    /// Returns the option that merges the branch of the run into the one that it began on.
+    fn merge_with_git(&self) -> Option<QuestionOption> {
+        let branch = self.header.branch.as_ref().filter(|branch| !branch.starts_with('-'))?;
+        self.header.worktree.as_ref()?;
+        let root = quoted(&self.header.root);
+        let merge = format!("git -C {root} merge --no-ff {}", quoted(branch));
+        let base = self.header.base_branch.as_ref().filter(|base| !base.starts_with('-'));
+        let (command, into) = match base {
+            Some(base) => (format!("git -C {root} switch {} && {merge}", quoted(base)), base.as_str()),
+            None => (merge, "the branch of the project"),
+        };
+        Some(QuestionOption::new("merge", format!("merge {branch} into {into}"), command).by_person())
     }
 
     /// Returns the question about a blocking finding; `None` if it must be fixed first.
@@ -177,8 +199,22 @@ impl QuestionInput<'_> {
         } else if finding.code == FindingCode::RunAborted && self.can_be_resumed {
             let yes = QuestionOption::new("yes", "resume it", self.resume(" --force")).by_person();
             Some(self.yes_or_no(format!("{message}. Resume it?"), yes, "no"))
+        } else if finding.code == FindingCode::WorktreeMissing
+            && self.reconciled.run.workspace.wanted_worktree.is_some()
+        {
+            let add = finding.fix.as_ref().filter(|fix| fix.starts_with("git "))?;
+            let make = QuestionOption::new("worktree", "make the worktree", add.clone()).by_person();
+            Some(ask(message.clone(), std::iter::once(make).chain(self.abort()).collect()))
         } else if finding.code == FindingCode::BranchMismatch {
-            let options = self.check_out().into_iter().chain(self.abort()).collect();
+            let renamed = self.evidence.workspace.as_ref().and_then(|found| renamed(self.reconciled.run, found));
+            let options: Vec<QuestionOption> = match renamed {
+                Some((rename, record)) => {
+                    let record = record.map(|command| QuestionOption::new("record", "record the new name", command));
+                    let rename = QuestionOption::new("rename", "take the new name back", rename);
+                    record.into_iter().chain([rename]).map(QuestionOption::by_person).chain(self.abort()).collect()
+                }
+                None => self.check_out().into_iter().chain(self.abort()).collect(),
+            };
             Some(ask(format!("❌ {message}"), options))
         } else {
             None
@@ -208,8 +244,10 @@ impl QuestionInput<'_> {
         let workspace = &self.reconciled.run.workspace;
         // Git branch names cannot start with a dash; such a name would be parsed as an option.
         let branch = workspace.branch.as_ref().filter(|branch| !branch.starts_with('-'))?;
-        let folder = quoted(workspace.worktree.as_ref().map_or(".", RelPath::as_str));
-        let command = format!("git -C {folder} checkout {}", quoted(branch));
+        let folder = quoted(workspace.place().unwrap_or("."));
+        let is_lost = self.evidence.workspace.as_ref().is_some_and(|found| found.branch_exists == Some(false));
+        let create = if is_lost { "-b " } else { "" };
+        let command = format!("git -C {folder} checkout {create}{}", quoted(branch));
         Some(QuestionOption::new("checkout", format!("check out {branch}"), command).by_person())
     }
 }

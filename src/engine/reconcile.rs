@@ -83,6 +83,10 @@ pub(super) struct Reconciled {
     /// The attempts that are going on, by position.
     pub(super) attempts: BTreeMap<usize, (Attempt, Presence)>,
     pub(super) decisions: Decisions,
+    /// Steps whose status is a word that is not known, by position.
+    pub(super) unknown_words: BTreeSet<usize>,
+    /// Gates and reviews that no record says were passed, by position.
+    pub(super) unrecorded: BTreeSet<usize>,
 }
 
 /// Returns the effective status of every step, by position in `run.steps`.
@@ -91,22 +95,21 @@ pub(crate) fn effective_statuses(run: &Run, evidence: &Evidence, load_findings: 
 }
 
 pub(super) fn reconcile(run: &Run, graph: &Graph<'_>, evidence: &Evidence, load_findings: &[Finding]) -> Reconciled {
-    let unreadable: BTreeSet<&str> = load_findings
-        .iter()
-        .filter(|finding| {
-            matches!(
-                finding.code,
-                FindingCode::PartUnreadable | FindingCode::StatusUnknown | FindingCode::VerdictUnknown
-            )
-        })
-        .filter_map(|finding| finding.step.as_ref())
-        .map(StepId::as_str)
-        .collect();
+    let with_code = |is_one: &dyn Fn(FindingCode) -> bool| -> BTreeSet<&str> {
+        let found = load_findings.iter().filter(|finding| is_one(finding.code));
+        found.filter_map(|finding| finding.step.as_ref()).map(StepId::as_str).collect()
+    };
+    let is_word = |code| matches!(code, FindingCode::StatusUnknown | FindingCode::VerdictUnknown);
+    let closed = with_code(&|code| code == FindingCode::PartUnreadable);
+    let unknown = with_code(&is_word);
+    let passed_over = with_code(&|code| code == FindingCode::ApprovalUnrecorded);
     let index = EvidenceIndex::of(run, evidence);
     let attempts = attempts(run, graph, evidence);
     let decisions = Decisions::of(run, graph, &evidence.statements);
     let (effective_statuses, reasons, findings) = (Vec::new(), Vec::new(), Vec::new());
-    let mut reconciled = Reconciled { effective_statuses, reasons, findings, attempts, decisions };
+    let (unknown_words, unrecorded) = (BTreeSet::new(), BTreeSet::new());
+    let mut reconciled =
+        Reconciled { effective_statuses, reasons, findings, attempts, decisions, unknown_words, unrecorded };
     for (at, step) in run.steps.iter().enumerate() {
         let attempt = reconciled.attempts.get(&at);
         // Only the attempt of a driver that is gone was cut off.
@@ -114,7 +117,19 @@ pub(super) fn reconcile(run: &Run, graph: &Graph<'_>, evidence: &Evidence, load_
         let overridden = reconciled.decisions.overrides(at);
         let (reasons, findings) = (Vec::new(), Vec::new());
         let mut reconciler = Reconciler { run, step, evidence, index: &index, goes_on, overridden, reasons, findings };
-        let effective_status = if unreadable.contains(step.id.as_str()) {
+        let id = step.id.as_str();
+        if passed_over.contains(id) {
+            reconciled.unrecorded.insert(at);
+        }
+        if unknown.contains(id) && !closed.contains(id) {
+            reconciled.unknown_words.insert(at);
+        }
+        let redo = reconciled.decisions.redo(at).filter(|_| !closed.contains(id) && unknown.contains(id));
+        let effective_status = if let Some(redo) = redo {
+            // A person wants the step done again: the word no longer counts.
+            reconciler.reasons.push(redo);
+            EffectiveStatus::Open
+        } else if closed.contains(id) || unknown.contains(id) {
             EffectiveStatus::Unreadable
         } else {
             let found = reconciler.effective_status();

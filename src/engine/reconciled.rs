@@ -2,6 +2,7 @@
 //! failure goes back to. Both use this module, so they agree.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::command;
 use super::decisions::Decisions;
@@ -35,6 +36,10 @@ pub(super) struct ReconciledRun<'a> {
     /// The attempts that are going on, by position.
     pub(super) attempts: &'a BTreeMap<usize, (Attempt, Presence)>,
     pub(super) decisions: &'a Decisions,
+    /// Steps whose status is a word that is not known, by position.
+    pub(super) unknown_words: &'a BTreeSet<usize>,
+    /// Gates and reviews that no record says were passed, by position.
+    pub(super) unrecorded: &'a BTreeSet<usize>,
 }
 
 /// Why a person has to decide before a step is retried (rule 4).
@@ -53,6 +58,8 @@ impl<'a> ReconciledRun<'a> {
             reasons: &reconciled.reasons,
             attempts: &reconciled.attempts,
             decisions: &reconciled.decisions,
+            unknown_words: &reconciled.unknown_words,
+            unrecorded: &reconciled.unrecorded,
         }
     }
 }
@@ -94,6 +101,23 @@ impl ReconciledRun<'_> {
             (_, StepKind::Work | StepKind::Container) => return None,
         };
         Some(why)
+    }
+
+    /// Tells whether only the word for the status of a step cannot be interpreted, so that another can take its place.
+    pub(super) fn has_unknown_word(&self, at: usize) -> bool {
+        self.unknown_words.contains(&at) && self.run.steps[at].recorded && self.run.records.redo
+    }
+
+    /// Tells whether no record says that a gate or review that the run is past was passed.
+    pub(super) fn is_unrecorded(&self, at: usize) -> bool {
+        self.unrecorded.contains(&at)
+    }
+
+    /// Returns the commands that replace an unknown word for the status of a step.
+    pub(super) fn replace_word(&self, at: usize) -> Option<String> {
+        let step = self.run.steps.get(at).filter(|_| self.has_unknown_word(at))?;
+        let [redo, accept] = ["redo", "accept"].map(|verb| command::decide(verb, &step.id, &self.run.id));
+        Some(format!("a person decides: `{redo}` to do it again, or `{accept}` if it is done"))
     }
 
     pub(super) fn effective_status(&self, at: usize) -> EffectiveStatus {

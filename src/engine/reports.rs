@@ -256,7 +256,7 @@ pub(crate) fn statement(run: &Run, change: &Change) -> Option<Statement> {
             let ends = run.step(&outcome.step).is_some_and(|step| step.begins_unrecorded);
             StatementKind::Report(Some(report).filter(|report| ends || says_something(report))?)
         }
-        ChangeKind::Approve { step, by, note } => {
+        ChangeKind::Approve { step, by, note, .. } => {
             let is_refused = run.step(step).and_then(refusal_of).is_some();
             let kind = if is_refused { DecisionKind::Accept } else { DecisionKind::Approve };
             decision(Some(step), kind, by, note.as_ref())

@@ -118,7 +118,7 @@ fn a_decision_says_who_why_and_against_what() {
     rejected.review = review(ReviewVerdict::Rejected);
     rejected.error = Some("row counts differ".to_owned());
     let (by, note) = (Some("Bia".to_owned()), Some("known, see #7".to_owned()));
-    let decided = said_at(&run, 5, ChangeKind::Approve { step: StepId::new("V"), by, note }).unwrap();
+    let decided = said_at(&run, 5, ChangeKind::Approve { step: StepId::new("V"), by, note, phases: None }).unwrap();
     step(&mut run, "V").status = Status::Completed;
     let (_, decisions) = handed(&run, vec![decided]);
     let [decision] = decisions.as_slice() else { panic!("{decisions:?}") };

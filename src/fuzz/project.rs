@@ -67,7 +67,7 @@ pub(super) fn look(opened: &OpenedRun, bundle: &Bundle) {
     opened.dialect.journal_checkpoints(files);
     opened.dialect.truncated_tail(files);
     let _ = opened.dialect.archive(files, opened.loaded.run.as_ref(), clock().now);
-    let _ = opened.dialect.reconstruct(files, &Traces { finished: Vec::new(), commits: Vec::new() }, clock().now);
+    let _ = opened.dialect.reconstruct(files, &Traces::default(), clock().now);
     let Some(run) = &opened.loaded.run else {
         assert!(!opened.loaded.findings.is_empty(), "there is no run, and nothing says why");
         return;

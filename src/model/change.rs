@@ -52,6 +52,9 @@ pub(crate) enum ChangeKind {
         by: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
+        /// How many phases the approved plan has.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        phases: Option<u32>,
     },
     /// A step is skipped for good. Dependents count it as done, and every plan mentions it.
     Skip {
@@ -119,6 +122,12 @@ pub(crate) struct Outcome {
     pub(crate) outputs: Vec<RelPath>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) commit: Option<String>,
+    /// How many phases the plan has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) phases: Option<u32>,
+    /// The step that a failure returns to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) to_step: Option<StepId>,
     /// Output variables of a part, kept for the context of later parts.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) set: BTreeMap<String, Value>,
@@ -161,6 +170,8 @@ impl Outcome {
             error: None,
             outputs: Vec::new(),
             commit: None,
+            phases: None,
+            to_step: None,
             set: BTreeMap::new(),
             attempt: 0,
             failures: 0,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -29,8 +30,22 @@ pub(crate) struct EvidenceRequest {
     pub(crate) branches: Vec<String>,
     /// The folder to ask git about: branch, HEAD and uncommitted changes. `Some(None)` is the root, `None` asks nothing.
     pub(crate) workspace: Option<Option<RelPath>>,
+    /// That folder if it is a linked worktree outside of the root.
+    pub(crate) outside: Option<Utf8PathBuf>,
+    /// The branch of finished work and the one that it is merged into, to check whether it was.
+    pub(crate) merge: Option<MergeRequest>,
     /// Processes that may drive the run, to check whether one is alive.
     pub(crate) owner_processes: Vec<OwnerProcess>,
+}
+
+/// A branch of finished work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MergeRequest {
+    pub(crate) branch: String,
+    /// The branch that it is merged into; `None` for the main branch.
+    pub(crate) base: Option<String>,
+    /// Whether the branch is known to have commits of its own.
+    pub(crate) has_commits: bool,
 }
 
 /// A process that a file of the run's own system names as its driver.
@@ -94,6 +109,8 @@ pub(crate) struct Evidence {
     pub(crate) past: Option<CommittedState>,
     /// Whether each branch named in the state exists. Unknown ones are missing.
     pub(crate) branches: BTreeMap<String, bool>,
+    /// Whether finished work is merged; `None` if that is unknown or was not asked.
+    pub(crate) merged: Option<bool>,
     /// The branch that is checked out, if the run names branches; `None` with a detached HEAD.
     pub(crate) checked_out: Option<String>,
     pub(crate) owner: Owner,

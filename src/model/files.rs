@@ -285,6 +285,20 @@ impl FileEntry {
     }
 }
 
+/// Name of the copy of a state in a data folder, kept because the folder of the state may be deleted.
+pub(crate) const STATE_COPY: &str = "state.copy";
+
+/// A linked worktree, as git records it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LinkedWorktree {
+    /// Absolute.
+    pub(crate) folder: Utf8PathBuf,
+    /// Relative to the root; `None` outside of it.
+    pub(crate) path: Option<RelPath>,
+    /// `None` with a detached HEAD.
+    pub(crate) branch: Option<String>,
+}
+
 /// Everything a dialect may know about a run: bytes, names and the environment, all read by `store`.
 #[derive(Clone, Debug)]
 pub(crate) struct FileSet {
@@ -294,8 +308,8 @@ pub(crate) struct FileSet {
     pub(crate) state: RelPath,
     pub(crate) data_dir: RelPath,
     pub(crate) files: BTreeMap<RelPath, FileEntry>,
-    /// Linked worktrees of the repository below the root, relative to it.
-    pub(crate) worktrees: Vec<RelPath>,
+    /// The other worktrees of the repository, linked ones.
+    pub(crate) worktrees: Vec<LinkedWorktree>,
     /// The root of the main worktree, if `root` is a linked one.
     pub(crate) main_root: Option<Utf8PathBuf>,
     pub(crate) clock: Clock,

@@ -115,6 +115,7 @@ finding_codes! {
     StatusDrift "status-drift" Warning true "The state lags behind the evidence: all other witnesses say the step is done.";
     StatusConflict "status-conflict" Warning true "One witness says that the step is done, but the state says that it is not.", NeedsPerson;
     StatusOptimistic "status-optimistic" Info false "The state says that a step is done, but another witness does not.";
+    ApprovalUnrecorded "approval-unrecorded" Warning true "The run is past a gate or a review that no record says was passed.";
     OutputMissing "output-missing" Warning true "A completed step's output is gone.";
     OutputUnparsable "output-unparsable" Warning true "A completed step's output does not parse.";
     OutputInvalid "output-invalid" Warning true "A completed step's output does not satisfy the schema that the step declares.";
@@ -126,6 +127,7 @@ finding_codes! {
     CompletedByEvidence "completed-by-evidence" Info false "The step was in progress, but its valid output exists: it finished before the interruption.";
     CommitNotFound "commit-not-found" Warning true "The commit that a step recorded is not in the history of this branch.";
     CommitMissing "commit-missing" Warning false "A step whose result is a commit was finished without one.";
+    StateOlderThanLog "state-older-than-log" Warning true "The state is older than what Piton recorded about the run: another version of its file was put in its place.", NeedsPerson;
     PlanChanged "plan-changed" Warning true "A document was changed after a gate approved it.", NeedsPerson;
     RollbackLate "rollback-late" Warning true "The work that a rollback discards was merged more than 7 days ago.";
     GitSilent "git-silent" Warning true "Git does not answer, so a rollback cannot list commits and uncommitted changes.";
@@ -159,7 +161,8 @@ finding_codes! {
     DefinitionInvalid "definition-invalid" Blocking true "A workflow file has an error.";
     OutcomeUnknown "outcome-unknown" Blocking true "A step that must not run twice was cut off: a person finds out whether it took effect.", CheckedByChange;
     BranchMismatch "branch-mismatch" Blocking true "The worktree is on a different branch than the state says.", CheckedByChange;
-    WorktreeMissing "worktree-missing" Blocking true "The worktree named in the state does not exist.", CheckedByChange;
+    WorktreeMissing "worktree-missing" Blocking true "The run has no worktree: it has to be made, or the one named in the state does not exist.", CheckedByChange;
+    WorktreeGone "worktree-gone" Blocking true "The worktree that held the state of the run was deleted; a copy of the state and the history are left.";
     WorktreeDirty "worktree-dirty" Info false "The worktree has uncommitted changes.";
     PlanMissing "plan-missing" Warning true "The plan document is not where the state says.", Missing;
     NotInGit "not-in-git" Info false "The folder is not in a git repository; branch and commits cannot be checked.";

@@ -61,11 +61,11 @@ pub(crate) use digest::{sha256_hex, sha256_hex_of};
 pub(crate) use document::{Document, ErrorBody, ErrorDocument};
 pub(crate) use evidence::{
     CommitFact, CommittedFile, CommittedState, CommittedStateQuery, Evidence, EvidenceRecord, EvidenceRequest,
-    FileFact, OutputRecord, OutputRequest, OutputSchema, Owner, OwnerProcess, Workspace,
+    FileFact, MergeRequest, OutputRecord, OutputRequest, OutputSchema, Owner, OwnerProcess, Workspace,
 };
 pub(crate) use files::{
-    Candidate, Claim, Content, Edit, EditKind, FileEntry, FileSet, Listing, ListingEntry, Rank, ReadProblem, ReadSpec,
-    RelPath, RelPathError, name_of,
+    Candidate, Claim, Content, Edit, EditKind, FileEntry, FileSet, LinkedWorktree, Listing, ListingEntry, Rank,
+    ReadProblem, ReadSpec, RelPath, RelPathError, STATE_COPY, name_of,
 };
 pub(crate) use finding::{Finding, FindingClass, FindingCode, Severity};
 pub(crate) use id::{DialectId, RunId, StepId, natural};

@@ -18,6 +18,9 @@ pub(crate) struct Traces {
     /// Commits of the branch that are not on the main branch, newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) commits: Vec<CommitTrace>,
+    /// The new name of the branch. Then nothing else of the state is replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) branch: Option<String>,
 }
 
 /// A record that a step finished.

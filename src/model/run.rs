@@ -1,5 +1,7 @@
 //! A run as read from its files, in Piton's vocabulary. Dialects build it, the engine evaluates it.
 
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
 use serde_json::Value;
 
 use super::Detail;
@@ -66,12 +68,16 @@ pub(crate) struct Records {
     pub(crate) resume: bool,
     /// Whether a step that is done can be begun again.
     pub(crate) redo: bool,
+    /// Whether the number of phases, the branch, and where a failure goes back to can be recorded.
+    pub(crate) details: bool,
 }
 
 impl Records {
-    pub(crate) const ALL: Self = Self { skip: true, pause: true, abort: true, resume: true, redo: true };
+    /// All but the details, which only few formats have.
+    pub(crate) const ALL: Self =
+        Self { skip: true, pause: true, abort: true, resume: true, redo: true, details: false };
     /// Only a resume, and that a step is done again.
-    pub(crate) const RESUME: Self = Self { skip: false, pause: false, abort: false, resume: true, redo: true };
+    pub(crate) const RESUME: Self = Self { skip: false, pause: false, abort: false, ..Self::ALL };
     pub(crate) const NONE: Self = Self { resume: false, ..Self::RESUME };
 
     /// Returns what both can record.
@@ -82,6 +88,7 @@ impl Records {
             abort: self.abort && other.abort,
             resume: self.resume && other.resume,
             redo: self.redo && other.redo,
+            details: self.details && other.details,
         }
     }
 }
@@ -103,8 +110,27 @@ pub(crate) struct WorkspaceRecord {
     pub(crate) base_branch: Option<String>,
     /// The working folder relative to the root; `None` for the root itself.
     pub(crate) worktree: Option<RelPath>,
+    /// The working folder if it is a linked worktree outside of the root; absolute.
+    pub(crate) outside: Option<Utf8PathBuf>,
+    /// The folder of the worktree that has to be made before the work goes on.
+    pub(crate) wanted_worktree: Option<RelPath>,
     pub(crate) plan_reference: Option<String>,
     pub(crate) issues: Vec<String>,
+    /// What cleans up after the merge: commands in backquotes, and words.
+    pub(crate) clean_up: Vec<String>,
+}
+
+impl WorkspaceRecord {
+    /// Returns the working folder.
+    pub(crate) fn folder(&self, root: &Utf8Path) -> Utf8PathBuf {
+        let below = || self.worktree.as_ref().map_or_else(|| root.to_owned(), |path| path.under(root));
+        self.outside.clone().unwrap_or_else(below)
+    }
+
+    /// Returns the working folder as commands name it from the root; `None` for the root itself.
+    pub(crate) fn place(&self) -> Option<&str> {
+        self.outside.as_ref().map(|folder| folder.as_str()).or_else(|| self.worktree.as_ref().map(RelPath::as_str))
+    }
 }
 
 /// What follows when every step is done.
@@ -171,6 +197,8 @@ pub(crate) struct Step {
     pub(crate) begins_unrecorded: bool,
     /// True if its output says that the attempt ended blocked, and the state has yet to record that.
     pub(crate) ended_unrecorded: bool,
+    /// Whether the run may be over after it: the state does not say whether there are steps behind it.
+    pub(crate) may_be_last: bool,
     /// How a report can end it, besides as completed.
     pub(crate) ends: Ends,
     /// How to check whether an irreversible step took effect, as text for a person.
@@ -344,6 +372,7 @@ impl Step {
             recorded: true,
             begins_unrecorded: false,
             ended_unrecorded: false,
+            may_be_last: false,
             ends: Ends::ALL,
             probe: None,
             file: None,

@@ -75,7 +75,7 @@ impl ReviewVerdict {
     /// Parses the verdicts of all reviewers, ignoring case, spaces, dashes and emoji; `None` for an unknown one.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         match letters_and_digits(text).as_str() {
-            "approved" | "approve" | "pass" | "testingvalid" | "valid" => Some(Self::Approved),
+            "approved" | "approve" | "pass" | "passed" | "testingvalid" | "valid" => Some(Self::Approved),
             "approvedwithconditions"
             | "approvedwithminorchanges"
             | "approvedwithminorcorrections"
@@ -83,7 +83,7 @@ impl ReviewVerdict {
             | "approvedwithchanges"
             | "validwithcaveats"
             | "testingvalidwithcaveats" => Some(Self::ApprovedWithConditions),
-            "needsrevision" | "incomplete" | "testingincomplete" => Some(Self::NeedsRevision),
+            "needsrevision" | "incomplete" | "testingincomplete" | "fail" | "failed" => Some(Self::NeedsRevision),
             "rejected" | "reject" | "invalid" | "testinginvalid" => Some(Self::Rejected),
             _ => None,
         }
@@ -129,6 +129,9 @@ mod tests {
             ("APPROVED", Some(Approved)),
             ("✅ Approved", Some(Approved)),
             ("Testing Valid", Some(Approved)),
+            ("passed", Some(Approved)),
+            ("fail", Some(NeedsRevision)),
+            ("Failed", Some(NeedsRevision)),
             ("APPROVED_WITH_CONDITIONS", Some(ApprovedWithConditions)),
             ("Approved with Minor Changes", Some(ApprovedWithConditions)),
             ("approved with minor corrections", Some(ApprovedWithConditions)),

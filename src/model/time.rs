@@ -52,8 +52,14 @@ impl Timestamp {
         if let Ok(time) = DateTime::parse_from_rfc3339(text) {
             return Ok(Self(time.with_timezone(&Utc)));
         }
-        if let Ok(time) = DateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.f%z") {
+        // `Z` is written only with seconds by RFC 3339, and without them by some programs.
+        let zoned = text.strip_suffix(['Z', 'z']).map_or_else(|| text.to_owned(), |time| format!("{time}+0000"));
+        let with_zone = ["%Y-%m-%dT%H:%M:%S%.f%z", "%Y-%m-%dT%H:%M%z", "%Y-%m-%d %H:%M%z"];
+        if let Some(time) = with_zone.iter().find_map(|format| DateTime::parse_from_str(&zoned, format).ok()) {
             return Ok(Self(time.with_timezone(&Utc)));
+        }
+        if let Some(time) = epoch(text) {
+            return Ok(time);
         }
         let naive = ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"]
             .iter()
@@ -115,6 +121,21 @@ impl Timestamp {
     }
 }
 
+/// Reads seconds or milliseconds since 1970, of this century.
+fn epoch(text: &str) -> Option<Timestamp> {
+    const FIRST: i64 = 946_684_800;
+    const LAST: i64 = 4_102_444_800;
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let number: i64 = whole.parse().ok().filter(|_| fraction.bytes().all(|byte| byte.is_ascii_digit()))?;
+    if (FIRST..LAST).contains(&number) {
+        Timestamp::from_unix(number, 0)
+    } else if (FIRST..LAST).contains(&(number / 1_000)) {
+        Timestamp::from_unix(number / 1_000, 0)
+    } else {
+        None
+    }
+}
+
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.to_rfc3339_opts(SecondsFormat::AutoSi, true))
@@ -160,12 +181,17 @@ mod tests {
             ("2026-03-29 10:16:45", "2026-03-29T08:16:45Z"),
             ("2026-03-29", "2026-03-28T22:00:00Z"),
             ("2026-03-29T10:16:45.5+0800", "2026-03-29T02:16:45.500Z"),
+            ("2026-03-29T10:16Z", "2026-03-29T10:16:00Z"),
+            ("2026-03-29 10:16+02:00", "2026-03-29T08:16:00Z"),
+            ("1774779405", "2026-03-29T10:16:45Z"),
+            ("1774779405123", "2026-03-29T10:16:45Z"),
         ] {
             let time = Timestamp::parse(text, 7200).unwrap();
             assert_eq!(time.to_string(), expected, "{text}");
         }
         assert!(Timestamp::parse("yesterday", 0).is_err());
         assert!(Timestamp::parse("", 0).is_err());
+        assert!(Timestamp::parse("20260131", 0).is_err(), "a day is not a number of seconds");
     }
 
     #[test]

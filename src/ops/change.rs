@@ -5,10 +5,12 @@ use serde_json::Value;
 use super::OpError;
 use super::agent_report;
 use super::configured;
+use super::decide::approval_of_end;
 use super::draft::ChangeDraft;
 use super::draft::PreparedChange;
 use super::lifecycle;
 use super::lifecycle::Lifecycle;
+use super::lifecycle::gone;
 use super::plan;
 use super::plan::PlanRequest;
 use super::project_context::OpenedRun;
@@ -33,6 +35,7 @@ use crate::model::Edit;
 use crate::model::EditKind;
 use crate::model::Evidence;
 use crate::model::Finding;
+use crate::model::FindingCode;
 use crate::model::Next;
 use crate::model::Options;
 use crate::model::Outcome;
@@ -104,6 +107,13 @@ pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Rep
     let location = select::location(ctx)?;
     let locked = LockedRun::open(ctx, &location)?;
     let run = locked.checked_run(request.if_revision.as_deref())?;
+    if let Some(decision) = approval_of_end(run, &request.kind, locked.clock().now) {
+        let mut written = locked.decide(run, decision)?;
+        if written.already.is_none() {
+            "the merge is approved".clone_into(&mut written.message);
+        }
+        return Ok(report(ctx, &locked.opened, written));
+    }
     let evidence = locked.evidence();
     let kind = agent_report::complete(&locked, run, &evidence, request.kind)?;
     let kind = resolve_ids(ctx, &locked.opened, run, kind)?;
@@ -265,6 +275,7 @@ impl<'a> LockedRun<'a> {
     pub(super) fn checked_run(&self, if_revision: Option<&str>) -> Result<&Run, OpError> {
         self.check_not_driven()?;
         let run = self.opened.run()?;
+        gone(&self.opened).map_or(Ok(()), |refusal| Err(OpError::Refused(refusal)))?;
         self.check_revision(run, if_revision)?;
         Ok(run)
     }
@@ -350,7 +361,7 @@ impl<'a> LockedRun<'a> {
         self.commit_as(change.kind.as_str(), change.kind.step(), &edits)?;
         self.log(name, written.step.as_ref());
         written.findings.extend(self.record(run, &change));
-        written.message = message(&change.kind);
+        written.message = message(run, &change.kind);
         written.is_of_part = change.kind.is_of_part();
         written.is_setback = matches!(&change.kind, ChangeKind::Finish(outcome) if outcome.status == Status::Failed);
         written.edits = edits;
@@ -380,7 +391,9 @@ impl<'a> LockedRun<'a> {
             backup: replaced.filter_map(|edit| Some((edit.path.clone(), backup_of(&edit.path)?))).collect(),
             ..CheckpointMeta::new(change, self.clock().now, self.ctx.project.config.limits.history)
         };
-        Ok(store::commit(&self.lock, edits, &meta)?.replaced)
+        let replaced = store::commit(&self.lock, edits, &meta)?.replaced;
+        self.keep_copy(edits);
+        Ok(replaced)
     }
 
     /// Returns the edit that gives a file this content; its current content does not matter.
@@ -401,6 +414,8 @@ impl<'a> LockedRun<'a> {
         };
         // A remaining copy would look like a state whose original was lost.
         let copies = state.iter().filter_map(|path| self.opened.dialect.backup_of(path));
+        let former = self.opened.dialect.previous_location(&self.opened.candidate, &self.opened.files.config);
+        let copies = copies.chain(former.map(|former| former.copy));
         let files: Vec<RelPath> = state.iter().cloned().chain(copies).collect();
         self.move_files(&files, &folder)?;
         Ok(folder)
@@ -457,10 +472,11 @@ pub(super) fn resolve_ids(
             let findings = findings.or_else(|| outcome.summary.clone()).filter(|_| outcome.status == Status::Failed);
             let error = outcome.error.clone().or(findings);
             let commit = outcome.commit.as_deref().map(|name| resolve_commit(ctx, opened, run, name)).transpose()?;
-            ChangeKind::Finish(Box::new(Outcome { step, part, outputs, error, commit, ..*outcome }))
+            let to_step = outcome.to_step.as_ref().map(|to| plan::resolve(run, to.as_str())).transpose()?;
+            ChangeKind::Finish(Box::new(Outcome { step, part, outputs, error, commit, to_step, ..*outcome }))
         }
-        ChangeKind::Approve { step, by, note } => {
-            ChangeKind::Approve { step: gate_of(run, find(&step, None)?.0), by, note }
+        ChangeKind::Approve { step, by, note, phases } => {
+            ChangeKind::Approve { step: gate_of(run, find(&step, None)?.0), by, note, phases }
         }
         ChangeKind::Skip { step, part, by, reason } => {
             let (step, part) = find(&step, part)?;
@@ -505,7 +521,7 @@ fn resolve_commit(ctx: &ProjectContext, opened: &OpenedRun, run: &Run, name: &st
         hints: vec!["name a commit of the repository: `HEAD`, a branch, or the id that `git log` shows".to_owned()],
     };
     let root = &opened.files.root;
-    let worktree = run.workspace.worktree.as_ref().map(|path| path.under(root)).filter(|path| store::is_folder(path));
+    let worktree = Some(run.workspace.folder(root)).filter(|path| store::is_folder(path));
     let worktree = worktree.as_deref().unwrap_or(root);
     match ctx.project.git.as_ref().and_then(|_| store::git::resolve_commit(worktree, name)) {
         Some(sha) => Ok(sha),
@@ -517,7 +533,7 @@ fn resolve_commit(ctx: &ProjectContext, opened: &OpenedRun, run: &Run, name: &st
     }
 }
 
-fn message(kind: &ChangeKind) -> String {
+fn message(run: &Run, kind: &ChangeKind) -> String {
     let of = |part: &Option<String>| part.as_ref().map_or_else(String::new, |part| format!("part {part} of "));
     match kind {
         ChangeKind::Begin { step, part, attempt, .. } => {
@@ -536,7 +552,11 @@ fn message(kind: &ChangeKind) -> String {
         ChangeKind::Pause { .. } => "the run is paused".to_owned(),
         ChangeKind::Abort { .. } => "the run is aborted; its state is kept".to_owned(),
         ChangeKind::Resume { .. } => "the run continues".to_owned(),
-        ChangeKind::Complete { .. } => "the run is complete".to_owned(),
+        ChangeKind::Complete { .. } if run.workspace.clean_up.is_empty() => "the run is complete".to_owned(),
+        ChangeKind::Complete { .. } => format!("the run is complete; clean up: {}", run.workspace.clean_up.join(", ")),
+        ChangeKind::Repair(traces) if traces.branch.is_some() => {
+            format!("the branch of the run is {}", traces.branch.as_deref().unwrap_or_default())
+        }
         ChangeKind::Repair(_) => "the state is rebuilt from evidence".to_owned(),
         ChangeKind::RollBack(back) => format!("the run is rolled back to {}", back.to),
         ChangeKind::Start(spec) => format!("run {} has begun", spec.feature),
@@ -571,7 +591,7 @@ pub(super) fn report(ctx: &ProjectContext, opened: &OpenedRun, mut written: Writ
 
 fn next_command(ctx: &ProjectContext, opened: &OpenedRun, revision: &str, change: &str) -> Option<String> {
     let run = opened.loaded.run.as_ref()?;
-    let evidence = Evidence { owner: Owner::None, ..ctx.evidence(opened, false) };
+    let evidence = Evidence { owner: Owner::None, ..ctx.workspace_evidence(opened) };
     let options = Options { attempt_limit: ctx.project.config.limits.attempts, ..Options::at(ctx.clock.now) };
     let header = opened.header(run, revision.to_owned());
     let planned = engine::plan(run, header, &evidence, opened.loaded.findings.clone(), &options);
@@ -592,5 +612,9 @@ fn next_command(ctx: &ProjectContext, opened: &OpenedRun, revision: &str, change
         }
         _ => {}
     }
-    Some(planned.plan.commands.begin.unwrap_or_else(plan))
+    let make_worktree = planned.findings.into_iter().find(|finding| finding.code == FindingCode::WorktreeMissing);
+    let required = make_worktree.filter(|_| run.workspace.wanted_worktree.is_some()).and_then(|finding| finding.fix);
+    let merge = planned.plan.question.as_ref().and_then(|question| question.option("merge"));
+    let merge = merge.map(|option| option.command.clone());
+    Some(planned.plan.commands.begin.or(required).or(merge).unwrap_or_else(plan))
 }

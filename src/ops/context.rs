@@ -10,6 +10,7 @@ use super::report::Body;
 use super::report::ContextReport;
 use super::report::Report;
 use super::select;
+use crate::dialect::StateHome;
 use crate::engine;
 use crate::engine::Planned;
 use crate::model::Context;
@@ -70,7 +71,14 @@ fn next_for(
     }
     let request = PlanRequest { from: vec![step.as_str().to_owned()], force: true, ..PlanRequest::default() };
     let forced = plan::planned(ctx, opened, run, &request)?;
-    forced.plan.next.into_iter().find(|next| next.step == step).ok_or_else(|| {
+    let mut next = forced.plan.next.into_iter().find(|next| next.step == step);
+    let can_redo = opened.dialect.state_home() == StateHome::Project
+        && run.records.redo
+        && run.step(&step).is_some_and(|step| step.recorded);
+    if let Some(next) = next.as_mut().filter(|_| can_redo && planned.plan.steps.completed.contains(&step)) {
+        next.reason = format!("it is done; to do it again, first: `{}`", engine::redo_command(&step, &run.id));
+    }
+    next.ok_or_else(|| {
         let message = format!("{step} is behind a gate that is not approved");
         let hints = vec![format!("piton plan {}", engine::quoted(run.id.as_str()))];
         OpError::Refused(engine::Refusal { kind: engine::RefusalKind::Person, message, hints })

@@ -11,11 +11,14 @@ use super::report::Report;
 use super::select;
 use crate::engine;
 use crate::engine::Decided;
+use crate::model::Action;
+use crate::model::ChangeKind;
 use crate::model::Decision;
 use crate::model::DecisionKind;
 use crate::model::Run;
 use crate::model::Statement;
 use crate::model::StatementKind;
+use crate::model::Timestamp;
 use crate::model::mask_secrets;
 use crate::store;
 
@@ -74,6 +77,18 @@ impl LockedRun<'_> {
         }
         Ok(written)
     }
+}
+
+/// Returns the decision that approves what follows when every step is done, which has no step of its own.
+pub(super) fn approval_of_end(run: &Run, kind: &ChangeKind, at: Timestamp) -> Option<Decision> {
+    let ChangeKind::Approve { step, by, note, .. } = kind else { return None };
+    let merges = run.follow_up.as_ref().is_some_and(|after| after.action == Action::Merge);
+    if step.as_str() != engine::END || run.step(step).is_some() || !merges {
+        return None;
+    }
+    let note = note.as_deref().map(|note| mask_secrets(note).into_owned());
+    let step = run.steps.last().map(|last| last.id.clone());
+    Some(Decision { step, decision: DecisionKind::Approve, at, by: by.clone(), note, despite: None })
 }
 
 fn past(kind: DecisionKind, count: usize) -> String {

@@ -132,7 +132,9 @@ impl OpenedRun {
 /// Tells whether a change only adds to the report of a step that is done, and so leaves the state as it is.
 const fn is_kept_in_reports(change: &Change) -> bool {
     match &change.kind {
-        ChangeKind::Finish(outcome) => outcome.amends && outcome.commit.is_none() && outcome.conditions.is_empty(),
+        ChangeKind::Finish(outcome) => {
+            outcome.amends && outcome.commit.is_none() && outcome.conditions.is_empty() && outcome.phases.is_none()
+        }
         ChangeKind::Begin { .. }
         | ChangeKind::Approve { .. }
         | ChangeKind::Skip { .. }

@@ -6,8 +6,11 @@ use serde::Serialize;
 use super::project_context::OpenedRun;
 use crate::dialect::StateHome;
 use crate::engine;
+use crate::engine::Refusal;
+use crate::engine::RefusalKind;
 use crate::model::Action;
 use crate::model::DecisionKind;
+use crate::model::FindingCode;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
 use crate::model::Plan;
@@ -125,4 +128,11 @@ fn reason_of_abort(opened: &OpenedRun, run: &Run) -> Option<String> {
 
 fn shown(reason: &str) -> Option<String> {
     Some(safe_line(reason, REASON_CHARS)).filter(|reason| !reason.is_empty())
+}
+
+/// Returns the refusal to write a run whose state is gone with the folder that held it.
+pub(super) fn gone(opened: &OpenedRun) -> Option<Refusal> {
+    let gone = opened.loaded.findings.iter().find(|finding| finding.code == FindingCode::WorktreeGone)?;
+    let hints = gone.fix.clone().into_iter().collect();
+    Some(Refusal { kind: RefusalKind::Person, message: gone.message.clone(), hints })
 }

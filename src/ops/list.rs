@@ -20,7 +20,6 @@ use crate::model::FindingCode;
 use crate::model::Next;
 use crate::model::Options;
 use crate::model::Progress;
-use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunId;
 use crate::model::Status;
@@ -211,6 +210,9 @@ fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -> En
     row.workflow.clone_from(&run.workflow);
     row.position =
         planned.plan.next.first().map_or_else(|| "nothing left".to_owned(), |next| position(run.group_of(next), next));
+    if let Some(position) = opened.dialect.position(run, &planned.plan) {
+        row.position = position;
+    }
     if planned.plan.verdict == Verdict::Nothing {
         row.position = "nothing to do".to_owned();
     } else if planned.plan.next.is_empty() && row.lifecycle.stage != Stage::Finished {
@@ -230,7 +232,7 @@ fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -> En
 /// Returns the names of the run's working folder, of its branch, and of the branch that is checked out there.
 fn aliases(ctx: &ProjectContext, location: &RunLocation, run: &Run, evidence: &Evidence) -> Vec<String> {
     let outside = (location.root != ctx.project.root).then(|| location.root.file_name()).flatten();
-    let folder = run.workspace.worktree.as_ref().map(RelPath::name).or(outside);
+    let folder = run.workspace.place().map(|place| place.rsplit('/').next().unwrap_or(place)).or(outside);
     let has_own_folder = folder.is_some();
     let checked_out = evidence.workspace.as_ref().filter(|_| has_own_folder).and_then(|found| found.branch.as_deref());
     let names = folder.into_iter().chain(run.workspace.branch.as_deref()).chain(checked_out);

@@ -119,6 +119,7 @@ pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, optio
         planned.plan.commands.begin = None;
         planned.plan.question = planned.plan.question.and_then(|question| of_session(question, &planned.plan.commands));
     }
+    restore::offer_newer(opened, &mut planned.findings);
     restore::offer_only_repair(&mut planned);
     // The question of a preflight is the same for all systems.
     if options.mode != Mode::Preflight

@@ -362,7 +362,7 @@ impl ProjectContext {
     fn inspect_branch(&self, opened: &OpenedRun, evidence: &mut Evidence) {
         let branch = opened.loaded.run.as_ref().and_then(|run| run.workspace.branch.as_deref());
         if let (Some(found), Some(branch)) = (&mut evidence.workspace, branch)
-            && found.is_git
+            && (found.is_git || !found.exists)
             && found.branch.as_deref() != Some(branch)
         {
             found.branch_exists = store::git::branch_exists(&self.project.root, branch);
@@ -537,7 +537,7 @@ impl OpenedRun {
             state_files: run.state_files.clone(),
             branch: run.workspace.branch.clone(),
             base_branch: run.workspace.base_branch.clone(),
-            worktree: run.workspace.worktree.as_ref().map(|path| path.as_str().to_owned()),
+            worktree: run.workspace.place().map(str::to_owned),
             plan_reference: run.workspace.plan_reference.clone(),
             resumes: run.resumes,
             revision,

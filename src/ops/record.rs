@@ -8,8 +8,10 @@ use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
 use crate::model::Action;
 use crate::model::Attempt;
+use crate::model::Candidate;
 use crate::model::Change;
 use crate::model::ChangeKind;
+use crate::model::Edit;
 use crate::model::EvidenceRecord;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -146,8 +148,7 @@ impl LockedRun<'_> {
         paths.sort();
         paths.dedup();
         let files = &self.opened.files;
-        let head_of =
-            run.workspace.worktree.as_ref().map_or_else(|| files.root.clone(), |path| path.under(&files.root));
+        let head_of = run.workspace.folder(&files.root);
         let record = EvidenceRecord {
             at: change.at,
             run: run.id.as_str().to_owned(),
@@ -173,6 +174,21 @@ impl LockedRun<'_> {
         let record = RollBackRecord { at, run: run.id.as_str().to_owned(), to, reopened };
         let limit = self.ctx().project.config.limits.log_bytes;
         unwritten("the log of rollbacks", store::record_rollback(self.lock(), &record, limit))
+    }
+
+    /// Keeps a copy of a state whose folder may be deleted where the state was before. Without one only the history would be left.
+    pub(super) fn keep_copy(&self, edits: &[Edit]) {
+        let config = &self.opened.files.config;
+        for edit in edits {
+            let now = Candidate { state: edit.path.clone(), ..self.opened.candidate.clone() };
+            let former = self.opened.dialect.previous_location(&now, config);
+            if let (Some(former), Some(after)) = (former, edit.after())
+                && edit.path.name() == config.nine_step.state_file
+            {
+                // The checkpoint is written. A copy that is older brings less back.
+                let _ = store::write_copy(self.lock(), &former.copy, after);
+            }
+        }
     }
 
     /// Appends a block to the log of rollbacks for people.

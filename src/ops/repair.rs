@@ -3,7 +3,9 @@
 
 use super::Exit;
 use super::OpError;
+use super::change::ChangeRequest;
 use super::change::LockedRun;
+use super::change::change;
 use super::draft::check_change;
 use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
@@ -79,6 +81,22 @@ pub(crate) fn repair(ctx: &ProjectContext, request: &RepairRequest) -> Result<Re
     }
     let exit = if report.written { Exit::Ok } else { Exit::Person };
     Ok(Report { exit, body: Body::Repair(Box::new(report)), findings: Vec::new() })
+}
+
+/// Records the new name of the branch of a run. Nothing else of its state is replaced.
+pub(crate) fn record_branch(ctx: &ProjectContext, branch: &str) -> Result<Report, OpError> {
+    let refuse = |message: String, hint: &str| {
+        OpError::Refused(Refusal { kind: RefusalKind::No, message, hints: vec![hint.to_owned()] })
+    };
+    let opened = select::select(ctx)?;
+    if !opened.run()?.records.details {
+        return Err(refuse(format!("the state of {} has no place for a branch", opened.candidate.name), "piton plan"));
+    }
+    if store::git::branch_exists(&ctx.project.root, branch) != Some(true) {
+        return Err(refuse(format!("git knows no branch {}", engine::quoted(branch)), "git branch --list"));
+    }
+    let traces = Traces { branch: Some(branch.to_owned()), ..Traces::default() };
+    change(ctx, ChangeRequest::of(ChangeKind::Repair(Box::new(traces))))
 }
 
 /// Returns the question about a proposal, and the digest that a yes confirms.
@@ -219,7 +237,7 @@ fn traces(ctx: &ProjectContext, opened: &OpenedRun) -> Traces {
     let finished = records.into_iter().map(|record| FinishedTrace { step: record.step, at: record.at }).collect();
     let folder = files.state.parent().map_or_else(|| files.root.clone(), |folder| folder.under(&files.root));
     let has_git = ctx.project.git.is_some();
-    Traces { finished, commits: if has_git { store::git::branch_log(&folder) } else { Vec::new() } }
+    Traces { finished, commits: if has_git { store::git::branch_log(&folder) } else { Vec::new() }, branch: None }
 }
 
 fn not_rebuilt(opened: &OpenedRun, error: &EditError, report: &RepairReport) -> OpError {

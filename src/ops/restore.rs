@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::OpError;
 use super::archived;
 use super::change::LockedRun;
+use super::lifecycle::gone;
 use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::run_word;
@@ -29,8 +30,10 @@ use crate::model::FindingCode;
 use crate::model::FinishedTrace;
 use crate::model::ReadProblem;
 use crate::model::RelPath;
+use crate::model::RollBack;
 use crate::model::Run;
 use crate::model::Severity;
+use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::model::Traces;
@@ -92,6 +95,11 @@ pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Resu
     let locked = LockedRun::open(ctx, &location)?;
     locked.check_not_driven()?;
     locked.check_readable(&location.candidate.state)?;
+    let folder = locked.opened.files.state.parent();
+    let is_back = folder.is_none_or(|folder| locked.opened.files.data_dir.starts_with(&folder));
+    if let Some(refusal) = gone(&locked.opened).filter(|_| !is_back) {
+        return Err(OpError::Refused(refusal));
+    }
     if let Some(run) = locked.opened.loaded.run.as_ref().filter(|run| !run.degraded) {
         engine::rollback::check_writable(run).map_err(OpError::Refused)?;
     }
@@ -118,6 +126,11 @@ pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Resu
     locked.commit_as("restore", None, &edits)?;
     // Discovery may know a broken state by its file only.
     let name = restored.loaded.run.as_ref().map(|run| run.id.as_str().to_owned());
+    if let Some(run) = locked.opened.loaded.run.as_ref().filter(|_| !repeats.is_empty()) {
+        // What was recorded about these steps is from the state that was given up.
+        let back = RollBack { to: version.name.clone(), reopened: repeats.clone(), ..RollBack::default() };
+        locked.record_rollback(run, locked.clock().now, &back);
+    }
     Ok(Report::ok(Body::Restore(RestoreReport {
         run: name.unwrap_or_else(|| location.candidate.name.clone()),
         from: version.name,
@@ -184,6 +197,11 @@ fn keep_unreadable(locked: &LockedRun<'_>, version: &Version) -> Result<Vec<Stri
 }
 
 pub(super) fn version_by_name(opened: &OpenedRun, id: &str) -> Result<Version, OpError> {
+    if id == COPY
+        && let Some(version) = last_copy(opened)
+    {
+        return Ok(version);
+    }
     if id == BACKUP
         && let Some(version) = backup(opened)
     {
@@ -197,6 +215,9 @@ pub(super) fn version_by_name(opened: &OpenedRun, id: &str) -> Result<Version, O
 const BACKUP: &str = "backup";
 
 pub(super) fn newest_readable(opened: &OpenedRun) -> Result<Version, OpError> {
+    if let Some(version) = copy(opened).filter(|version| is_sound(&with_files(opened, version))) {
+        return Ok(version);
+    }
     let past = history_of(opened);
     for entry in past.entries()? {
         let Ok(files) = past.read(&entry.id) else { continue };
@@ -229,7 +250,7 @@ pub(super) fn offer_what_works(ctx: &ProjectContext, mut opened: OpenedRun) -> O
     }
     let records = store::records(&opened.files.root, &opened.files.data_dir);
     let finished = records.into_iter().map(|record| FinishedTrace { step: record.step, at: record.at }).collect();
-    let traces = Traces { finished, commits: Vec::new() };
+    let traces = Traces { finished, ..Traces::default() };
     let run = run_word(&opened.candidate);
     let is_missing = opened.loaded.findings.iter().any(|finding| finding.code == FindingCode::StateMissing);
     let by_hand = if is_missing { "put the file back" } else { "correct the file by hand" };
@@ -248,6 +269,30 @@ pub(super) fn offer_what_works(ctx: &ProjectContext, mut opened: OpenedRun) -> O
     }
     opened
 }
+
+/// Names the version of a state that was put back by another program, if there is one with more steps done.
+pub(super) fn offer_newer(opened: &OpenedRun, findings: &mut [Finding]) {
+    let Some(older) = findings.iter_mut().find(|finding| finding.code == FindingCode::StateOlderThanLog) else {
+        return;
+    };
+    let done = |opened: &OpenedRun| {
+        let steps = opened.loaded.run.iter().flat_map(|run| &run.steps);
+        steps.filter(|step| step.status == Status::Completed).count()
+    };
+    let past = history_of(opened);
+    let entries = past.entries().unwrap_or_default().into_iter().take(NEWER);
+    let kept = entries.filter_map(|entry| Some(Version { files: past.read(&entry.id).ok()?, name: entry.id }));
+    let versions = last_copy(opened).into_iter().chain(kept);
+    let counted = versions.map(|version| (done(&with_files(opened, &version)), version.name));
+    let best = counted.reduce(|best, other| if other.0 > best.0 { other } else { best });
+    if let Some((_, name)) = best.filter(|(count, _)| *count > done(opened)) {
+        let run = engine::quoted(&opened.candidate.name);
+        older.fix = Some(format!("piton restore {run} --to {}", engine::quoted(&name)));
+    }
+}
+
+/// Number of checkpoints among which a newer state is looked for.
+const NEWER: usize = 20;
 
 /// Takes the commands out of the plan of a state that cannot be read, besides those that make it readable: the others are refused.
 pub(super) fn offer_only_repair(planned: &mut Planned) {
@@ -294,6 +339,23 @@ fn backup(opened: &OpenedRun) -> Option<Version> {
     let state = &opened.files.state;
     let bytes = opened.files.bytes(&opened.dialect.backup_of(state)?)?;
     Some(Version { name: BACKUP.to_owned(), files: vec![(state.clone(), bytes.to_vec())] })
+}
+
+/// Name of the copy that Piton keeps of a state whose folder may be deleted.
+const COPY: &str = "copy";
+
+/// Returns the copy of a state that is gone.
+fn copy(opened: &OpenedRun) -> Option<Version> {
+    let is_gone = opened.files.problem(&opened.files.state) == Some(ReadProblem::Missing);
+    if is_gone { last_copy(opened) } else { None }
+}
+
+/// Returns the copy of a state, which every change of Piton renews.
+fn last_copy(opened: &OpenedRun) -> Option<Version> {
+    let state = &opened.files.state;
+    let former = opened.dialect.previous_location(&opened.candidate, &opened.files.config)?;
+    let bytes = opened.files.bytes(&former.copy)?;
+    Some(Version { name: COPY.to_owned(), files: vec![(state.clone(), bytes.to_vec())] })
 }
 
 /// Loads the run as it would be with these files.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::Exit;
 use super::OpError;
 use super::archive;
+use super::lifecycle;
 use super::lifecycle::Stage;
 use super::list;
 use super::project_context::OpenedRun;
@@ -262,6 +263,8 @@ fn clear(ctx: &ProjectContext, same: &[RunLocation], spec: &StartSpec, archive_e
             Stage::Paused => format!("{}, {}", row.lifecycle.describe(), row.position),
             Stage::Aborted | Stage::Finished | Stage::Archived => row.lifecycle.describe(),
         };
+        let gone = lifecycle::gone(&ctx.read(&entry.location)?);
+        let first = gone.and_then(|gone| gone.hints.into_iter().next()).or(first);
         let again = format!("piton start {} --feature {} --archive", spec.workflow, engine::quoted(&spec.feature));
         return Err(OpError::InTheWay {
             message: format!("{what} of {} already exists: {} ({at})", row.id, row.state),

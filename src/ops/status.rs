@@ -50,7 +50,9 @@ pub(crate) fn status(ctx: &ProjectContext) -> Result<Report, OpError> {
         _ if lifecycle.stage.is_over() => lifecycle.command(&opened, run, plan, ctx.clock.now),
         Verdict::Blocked => worst.and_then(|finding| finding.fix.clone()).or_else(|| plan.commands.begin.clone()),
         Verdict::Resume | Verdict::Confirm | Verdict::Complete | Verdict::Nothing => {
-            plan.commands.resume.clone().or_else(|| plan.commands.begin.clone())
+            let merge = plan.question.as_ref().and_then(|question| question.option("merge"));
+            let merge = merge.map(|option| option.command.clone());
+            plan.commands.resume.clone().or_else(|| plan.commands.begin.clone()).or(merge)
         }
     };
     let next_command = next_command.unwrap_or_else(|| format!("piton plan {}", engine::quoted(run.id.as_str())));

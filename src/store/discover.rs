@@ -3,6 +3,7 @@
 use std::io;
 use std::io::Read as _;
 use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use camino::Utf8Path;
@@ -22,6 +23,7 @@ use super::txn;
 use crate::model::Listing;
 use crate::model::ListingEntry;
 use crate::model::RelPath;
+use crate::model::STATE_COPY;
 
 /// Levels of folders in a full walk.
 const DEPTH_LIMIT: usize = 12;
@@ -227,6 +229,7 @@ fn walk(walk_root: WalkRoot<'_>, depth: usize, entry_limit: usize) -> Option<Lis
             data_dirs.extend(relative(found.path(), root));
             pending
                 .extend(unfinished(found.path()).iter().filter_map(|data_dir| relative(data_dir.as_std_path(), root)));
+            entries.extend(copies(found.path(), root));
         }
         let path = name.filter(|name| !PRUNED.contains(name)).and_then(|_| relative(found.path(), root));
         let Some(path) = path else {
@@ -261,6 +264,16 @@ fn unfinished(data_dir: &Path) -> Vec<Utf8PathBuf> {
     let folders =
         folders.map(|named| if named.name == txn::FOLDER { data_dir.to_owned() } else { data_dir.join(named.name) });
     folders.filter(|folder| txn::is_pending(folder)).collect()
+}
+
+/// Returns the copies of states in the folders of a data folder: the only sign of a run whose state was deleted.
+fn copies(data_dir: &Path, root: &Utf8Path) -> Vec<ListingEntry> {
+    let names = Utf8Path::from_path(data_dir).and_then(|data_dir| platform::names(data_dir).ok());
+    let folders = names.into_iter().flatten().filter(|named| named.is_dir);
+    let copies = folders.map(|named| data_dir.join(named.name).join(STATE_COPY));
+    let is_there = |path: &PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+    let entry = |path: PathBuf| Some(ListingEntry { path: relative(&path, root)?, is_dir: false, content: None });
+    copies.filter(is_there).filter_map(entry).collect()
 }
 
 fn closed_folder(error: &walkdir::Error, root: &Utf8Path) -> Option<RelPath> {

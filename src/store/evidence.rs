@@ -21,18 +21,21 @@ use super::read;
 use super::repository;
 use super::rollbacks;
 use super::session;
+use super::stage::DATA_DIR;
 use crate::model::CommitFact;
 use crate::model::Evidence;
 use crate::model::EvidenceRecord;
 use crate::model::EvidenceRequest;
 use crate::model::FileFact;
 use crate::model::FileSet;
+use crate::model::MergeRequest;
 use crate::model::OutputRecord;
 use crate::model::Owner;
 use crate::model::ReadProblem;
 use crate::model::RelPath;
 use crate::model::Timestamp;
 use crate::model::Workspace;
+use crate::model::name_of;
 use crate::model::sha256_hex;
 
 const LOG: &str = "evidence.jsonl";
@@ -94,9 +97,8 @@ pub(crate) fn gather(
         if !wanted.branches.is_empty() {
             evidence.checked_out = repository::head_above(&files.root).and_then(|head| head.branch);
         }
-        let folder =
-            wanted.workspace.iter().flatten().map(|folder| folder.under(&files.root)).find(|folder| folder.is_dir());
-        let is_settled = inspect_commits(folder.as_deref().unwrap_or(&files.root), wanted, &mut evidence);
+        evidence.merged = wanted.merge.as_ref().and_then(|merge| is_merged(&project.root, merge));
+        let is_settled = inspect_commits(&files.root, wanted, &mut evidence);
         inspect_workspace(files, wanted, is_settled, &mut evidence);
     } else if wanted.workspace.is_some() {
         let exists = workspace_folder(&files.root, wanted).is_dir();
@@ -118,7 +120,9 @@ fn inspect_documents(root: &Root, wanted: &EvidenceRequest, latest: &Latest<'_>,
 }
 
 fn workspace_folder(root: &Utf8Path, wanted: &EvidenceRequest) -> Utf8PathBuf {
-    wanted.workspace.as_ref().and_then(Option::as_ref).map_or_else(|| root.to_owned(), |folder| folder.under(root))
+    let below = wanted.workspace.as_ref().and_then(Option::as_ref);
+    let below = || below.map_or_else(|| root.to_owned(), |folder| folder.under(root));
+    wanted.outside.clone().unwrap_or_else(below)
 }
 
 /// Checks commits in the working folder, because a linked worktree has its own HEAD. Returns false if git was started.
@@ -142,8 +146,26 @@ fn inspect_commits(root: &Utf8Path, wanted: &EvidenceRequest, evidence: &mut Evi
 fn inspect_workspace(files: &FileSet, wanted: &EvidenceRequest, may_start_git: bool, evidence: &mut Evidence) {
     evidence.workspace = workspace(files, wanted);
     if let Some(found) = evidence.workspace.as_mut().filter(|found| may_start_git && found.is_git) {
-        found.dirty = git::dirty(&workspace_folder(&files.root, wanted));
+        found.dirty = git::changes(&workspace_folder(&files.root, wanted))
+            .map(|changes| changes.iter().filter(|path| !is_own(path, files.state.name())).count());
     }
+}
+
+/// Tells whether the branch of finished work is in the history of the one that it is merged into.
+fn is_merged(root: &Utf8Path, merge: &MergeRequest) -> Option<bool> {
+    let exists = |branch: &str| repository::branch_exists(root, branch) == Some(true);
+    let base = merge.base.as_deref().into_iter().chain(["main", "master"]).find(|branch| exists(branch))?;
+    if !exists(&merge.branch) || merge.branch == base {
+        return None;
+    }
+    Some(merge.has_commits && git::is_ancestor(root, &merge.branch, base))
+}
+
+/// Tells whether a changed path is of Piton, or the state or its backup: neither is work.
+fn is_own(path: &str, state: &str) -> bool {
+    let name = name_of(path);
+    path.split('/').any(|part| part == DATA_DIR)
+        || name.strip_prefix(state).is_some_and(|rest| ["", ".backup"].contains(&rest))
 }
 
 /// Inspects the working folder if the run asks for it, without starting git: uncommitted changes are not counted.

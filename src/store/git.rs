@@ -184,6 +184,12 @@ pub(super) fn holders(worktree: &Utf8Path, sha: &str) -> Vec<String> {
     String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
 }
 
+/// Tells whether a branch is in the history of another one.
+pub(super) fn is_ancestor(worktree: &Utf8Path, branch: &str, of: &str) -> bool {
+    let [branch, of] = [branch, of].map(|name| format!("refs/heads/{name}"));
+    answer(worktree, &["merge-base", "--is-ancestor", &branch, &of]).is_some()
+}
+
 /// Returns when a commit was merged into a branch.
 pub(super) fn merged_at(worktree: &Utf8Path, sha: &str, branch: &str) -> Option<Timestamp> {
     let range = format!("{sha}..refs/heads/{branch}");
@@ -206,11 +212,6 @@ pub(super) fn changes(worktree: &Utf8Path) -> Option<Vec<String>> {
     let mut command = command(worktree);
     command.args(drivers).arg("status").args(STATUS);
     read(&mut command).map(|bytes| changed(&bytes))
-}
-
-/// Counts the files with uncommitted changes, as [`changes`] does.
-pub(crate) fn dirty(worktree: &Utf8Path) -> Option<usize> {
-    changes(worktree).map(|changes| changes.len())
 }
 
 pub(super) fn changed(porcelain: &[u8]) -> Vec<String> {

@@ -1,8 +1,8 @@
 use std::fs;
 
 use super::changed;
+use super::changes;
 use super::commits;
-use super::dirty;
 use super::info_exclude;
 use super::names;
 use crate::model::CommitFact;
@@ -56,7 +56,7 @@ fn commits_are_told_apart_with_one_process() {
 fn outside_of_git_there_is_nothing_to_say() {
     let scratch = Scratch::new();
     assert!(commits(&scratch.root, &["0123456"]).is_empty());
-    assert_eq!(dirty(&scratch.root), None);
+    assert_eq!(changes(&scratch.root), None);
 }
 
 #[test]
@@ -67,12 +67,12 @@ fn changed_and_unknown_files_are_counted() {
     scratch.write("b", "some text that is long enough to be found again");
     scratch.git(AT, &["add", "."]);
     commit(&scratch, "first");
-    assert_eq!(dirty(&scratch.root), Some(0));
+    assert_eq!(changes(&scratch.root).map(|changes| changes.len()), Some(0));
     scratch.write("a", "2");
     scratch.git(AT, &["mv", "b", "c"]);
     scratch.write("new/x", "");
     scratch.write("new/y", "");
-    assert_eq!(dirty(&scratch.root), Some(3));
+    assert_eq!(changes(&scratch.root).map(|changes| changes.len()), Some(3));
     assert_eq!(changed(b"R  new\0old\0?? x\0"), ["new", "x"]);
 }
 

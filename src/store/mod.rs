@@ -101,6 +101,7 @@ pub(crate) use read::lay_edits_over;
 pub(crate) use read::read_file;
 pub(crate) use read::read_one;
 pub(crate) use read::text_input;
+pub(crate) use read::write_copy;
 pub(crate) use rollbacks::record_rollback;
 pub(crate) use rollbacks::rollbacks;
 pub(crate) use scratch::Scratch;

@@ -1,6 +1,7 @@
 //! The project of the current folder, found by looking upwards, without starting git.
 
 use std::sync::Arc;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use camino::Utf8Path;
@@ -9,6 +10,7 @@ use camino::Utf8PathBuf;
 use super::config;
 use super::environment::Environment;
 use super::error::StoreError;
+use super::repository;
 use super::repository::GitPaths;
 use super::sessions::SessionHome;
 use crate::model::Config;
@@ -34,6 +36,8 @@ pub(crate) struct Project {
     /// Settings of the project that only its user may make, as sentences.
     pub(crate) ignored_settings: Vec<String>,
     pub(crate) lock_timeout: Duration,
+    /// The branch of each linked worktree, read once a run asks.
+    pub(super) branches: OnceLock<Vec<(Utf8PathBuf, Option<String>)>>,
 }
 
 impl Project {
@@ -62,7 +66,8 @@ impl Project {
         };
         let loaded = config::load(&root, environment.user_config.as_deref(), &environment.overrides)?;
         let (config, ignored_settings) = (Arc::new(loaded.config), loaded.ignored);
-        Ok(Self { root, cwd, git, config, ignored_settings, lock_timeout: environment.lock_timeout })
+        let lock_timeout = environment.lock_timeout;
+        Ok(Self { root, cwd, git, config, ignored_settings, lock_timeout, branches: OnceLock::new() })
     }
 
     /// Excludes the worktrees of sessions: they hold the work of a session, not a project. The one around the current folder
@@ -87,5 +92,13 @@ impl Project {
     /// Returns the linked worktrees, absolute.
     pub(crate) fn worktrees(&self) -> &[Utf8PathBuf] {
         self.git.as_ref().map_or(&[], |git| &git.worktrees)
+    }
+
+    /// Returns the linked worktrees, each with its branch; the branch is `None` with a detached HEAD.
+    pub(super) fn worktree_branches(&self) -> &[(Utf8PathBuf, Option<String>)] {
+        self.branches.get_or_init(|| {
+            let branch = |top: &Utf8PathBuf| repository::head(top).and_then(|head| head.branch);
+            self.worktrees().iter().map(|top| (top.clone(), branch(top))).collect()
+        })
     }
 }

@@ -18,6 +18,7 @@ use super::lock;
 use super::lock::RunLock;
 use super::path::Root;
 use super::path::problem_of;
+use super::platform;
 use super::project::Project;
 use super::txn;
 use super::txn::Record;
@@ -28,6 +29,7 @@ use crate::model::Edit;
 use crate::model::EditKind;
 use crate::model::FileEntry;
 use crate::model::FileSet;
+use crate::model::LinkedWorktree;
 use crate::model::ReadProblem;
 use crate::model::ReadSpec;
 use crate::model::RelPath;
@@ -101,20 +103,40 @@ fn set_of(
         state: candidate.state.clone(),
         data_dir: candidate.data_dir.clone(),
         files,
-        worktrees: project
-            .worktrees()
-            .iter()
-            .filter_map(|worktree| RelPath::parse(worktree.strip_prefix(root).ok()?.as_str()).ok())
-            .collect(),
+        worktrees: linked(project, root),
         main_root: is_linked.then(|| project.root.clone()),
         clock,
         config: Arc::clone(&project.config),
     }
 }
 
+/// Lists the linked worktrees, besides the one that begins at `root`.
+fn linked(project: &Project, root: &Utf8Path) -> Vec<LinkedWorktree> {
+    let others = project.worktree_branches().iter().filter(|(folder, _)| folder != root);
+    let linked = |(folder, branch): &(Utf8PathBuf, Option<String>)| LinkedWorktree {
+        path: folder.strip_prefix(root).ok().and_then(|below| RelPath::parse(below.as_str()).ok()),
+        folder: folder.clone(),
+        branch: branch.clone(),
+    };
+    others.map(linked).collect()
+}
+
 /// Reads one file below a root.
 pub(crate) fn read_file(root: &Utf8Path, path: &RelPath) -> Content {
     read_one(root, path).content
+}
+
+/// Replaces a copy of a state, which nothing but a lost state depends on.
+///
+/// # Errors
+///
+/// When it cannot be written.
+pub(crate) fn write_copy(held: &RunLock, path: &RelPath, bytes: &[u8]) -> Result<(), StoreError> {
+    let real = held.root().target(path)?;
+    if let Some(folder) = real.parent().filter(|folder| !folder.is_dir()) {
+        lock::create_data_dir(folder)?;
+    }
+    txn::replace_file(&real, bytes, platform::DATA_FILE_MODE)
 }
 
 /// Reads one file below a root, with its modification time.

@@ -168,18 +168,25 @@ fn a_linked_worktree_knows_the_main_one() {
     let linked = Scratch::new();
     linked.write("run/state.json", "s");
     let mut project = scratch.project();
+    let other = linked.root.clone();
     project.git = Some(crate::store::repository::GitPaths {
         common_dir: scratch.root.join(".git"),
         git_dir: scratch.root.join(".git"),
         main_root: scratch.root.clone(),
         worktrees: vec![linked.root.clone(), scratch.root.join(".worktree/a")],
     });
-    let set = file_set(&project, &linked.root, &candidate(Vec::new()), clock()).unwrap();
+    let set = file_set(&project, &other, &candidate(Vec::new()), clock()).unwrap();
     assert_eq!(set.main_root, Some(scratch.root.clone()));
-    assert!(set.worktrees.is_empty());
+    let linked = |folder: camino::Utf8PathBuf, path: Option<&str>| crate::model::LinkedWorktree {
+        folder,
+        path: path.map(rel),
+        branch: None,
+    };
+    let below = scratch.root.join(".worktree/a");
+    assert_eq!(set.worktrees, [linked(below.clone(), None)], "the others, not its own");
     let set = file_set(&project, &scratch.root, &candidate(Vec::new()), clock()).unwrap();
     assert_eq!(set.main_root, None);
-    assert_eq!(set.worktrees, [rel(".worktree/a")]);
+    assert_eq!(set.worktrees, [linked(other, None), linked(below, Some(".worktree/a"))]);
 }
 
 #[test]

@@ -75,6 +75,7 @@ impl Scratch {
             git: None,
             config: Arc::new(Config::default()),
             lock_timeout: Duration::from_millis(50),
+            branches: std::sync::OnceLock::new(),
         }
     }
 

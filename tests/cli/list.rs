@@ -14,7 +14,7 @@ fn runs_come_newest_first_with_numbers_that_other_verbs_take() {
     code: 0
     ----- stdout -----
     Found interrupted workflows:
-     1. user-auth (Phase 2: return 2:3 (Implementation)) - 30 minutes ago  resume  nine-step 13/20  .worktree/user-auth/.workflow-state.json
+     1. user-auth (Phase 2: Step 4 failed, next: return 2:3 (Implementation)) - 30 minutes ago  resume  nine-step 13/20  .worktree/user-auth/.workflow-state.json
      2. WFS-user-auth (retry IMPL-002 (Implement JWT authentication)) - 2 hours ago  resume  ccw 1/3  .workflow/active/WFS-user-auth
     → piton plan NUMBER
     ");

@@ -86,7 +86,10 @@ fn several_runs_are_listed_with_the_command_that_was_typed() {
         assert_eq!(before.changes(&sandbox.tree()), [] as [&str; 0], "{typed:?}");
         let hints = hints(&asked);
         assert_eq!(hints[0].split("   # ").next(), Some(printed), "{asked}");
-        assert_eq!(hints[0].split("   # ").nth(1), Some("1. Phase 2: return 2:3 (Implementation), 30 minutes ago"));
+        assert_eq!(
+            hints[0].split("   # ").nth(1),
+            Some("1. Phase 2: Step 4 failed, next: return 2:3 (Implementation), 30 minutes ago")
+        );
         assert_eq!(hints.len(), 2, "{asked}");
         for hint in hints {
             run_printed(&sandbox, &hint).expect_code(0);

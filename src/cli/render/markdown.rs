@@ -1,22 +1,37 @@
-//! The coordination list (docs/formats/ccw.md#context-for-the-agent): a check list that the agent keeps up to date while it works.
+//! Reports as Markdown: a plan as the page of its own system, with verdict, findings and question, lists as tables.
+//!
+//! A plan of nine-step is the page of its resume command (docs/formats/nine-step.md#plan-in-the-words-of-the-plugin), every other one the
+//! coordination list (docs/formats/ccw.md#context-for-the-agent): a check list that the agent keeps up to date while it works.
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
 use crate::cli::output::Text;
 use crate::model::Action;
+use crate::model::Finding;
 use crate::model::Next;
+use crate::model::Plan;
+use crate::model::Progress;
+use crate::model::QuestionOption;
+use crate::model::Severity;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::clean;
 use crate::model::clean_line;
+use crate::model::human_age;
 use crate::ops::Body;
+use crate::ops::ListReport;
 use crate::ops::PlanReport;
 use crate::ops::Report;
+use crate::ops::StatusReport;
 
-/// Renders a plan as a check list; everything else as text in a code block.
+/// Renders plans as pages and lists as tables; everything else as text in a code block.
 pub(in crate::cli) fn markdown(report: &Report) -> String {
     match &report.body {
-        Body::Plan(body) if body.plan.patch.is_none() => plan(body),
+        Body::Plan(body) if body.plan.patch.is_none() => page(body, &report.findings),
+        Body::List(body) => list(body),
+        Body::Status(body) => status(body),
         Body::Plan(_) => fenced("diff", super::text(report, false, false)),
         _ => fenced("text", super::text(report, false, true)),
     }
@@ -31,9 +46,149 @@ fn fenced(language: &str, text: Text) -> String {
     format!("{fence}{language}\n{text}{fence}\n")
 }
 
-fn plan(report: &PlanReport) -> String {
-    let PlanReport { plan, run, .. } = report;
+/// Renders a plan as the page of its system, and what it answers.
+fn page(report: &PlanReport, findings: &[Finding]) -> String {
     let mut text = Text::default();
+    match report.plan.native.get("current_state") {
+        Some(state) => resume_page(&mut text, report, state),
+        None => coordination(&mut text, report),
+    }
+    answer(&mut text, &report.plan, findings);
+    text.into_plain()
+}
+
+/// Adds verdict, findings and question.
+fn answer(text: &mut Text, plan: &Plan, findings: &[Finding]) {
+    text.end().line(format!("**Verdict**: {}", plan.verdict.as_str()));
+    let shown: Vec<&Finding> = findings.iter().filter(|finding| finding.severity != Severity::Info).collect();
+    if !shown.is_empty() {
+        text.end().line("**Findings**:");
+    }
+    for finding in shown {
+        let fix = finding.fix.as_ref().map_or_else(String::new, |fix| format!(" → {}", unbracketed(fix, 1_000)));
+        text.line(format!("- {}: {}{fix}", finding.severity.as_str(), unbracketed(&finding.message, 1_000)));
+    }
+    if let Some(question) = &plan.question {
+        text.end().line(format!("**{}**", unbracketed(&question.text, 1_000)));
+        for option in question.options.iter().filter(|option| !option.changes_nothing) {
+            text.line(format!("- {}: `{}`", unbracketed(&option.label, 200), clean_line(&option.command, 1_000)));
+        }
+    } else if let Some(begin) = &plan.commands.begin {
+        text.end().line(format!("To go on: `{}`", clean_line(begin, 1_000)));
+    }
+}
+
+/// Renders the page of the resume command of nine-step.
+fn resume_page(text: &mut Text, report: &PlanReport, state: &Value) {
+    let native = &report.plan.native;
+    let said = |value: &Value| match value {
+        Value::String(text) => Some(unbracketed(text, 400)),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    };
+    let of = |value: &Value, key: &str| value.get(key).and_then(said);
+    text.line("# 📋 Workflow Resume Plan").end();
+    for (name, key) in [("Feature", "feature_name"), ("Worktree", "worktree_path"), ("Branch", "branch_name")] {
+        text.line(format!("**{name}**: {}", of(native, key).unwrap_or_else(|| "-".to_owned())));
+    }
+    text.end().line("**Current State**:");
+    for line in position_lines(state) {
+        text.line(format!("- {line}"));
+    }
+    for (name, key) in [("Interrupted", "interrupted"), ("Interruption Reason", "interruption_reason")] {
+        if let Some(value) = of(state, key) {
+            text.line(format!("- {name}: {value}"));
+        }
+    }
+    text.end().line("**Completed Work**:");
+    let done = native.get("completed_work").and_then(Value::as_array);
+    for line in done.into_iter().flatten().filter_map(said) {
+        text.line(format!("- ✅ {line}"));
+    }
+    let next = native.get("resume_plan").unwrap_or(&Value::Null);
+    text.end().line("**Resume Plan**:");
+    for (name, key) in [
+        ("Next Phase", "next_phase"),
+        ("Next Step", "next_step"),
+        ("Agent to invoke", "next_agent"),
+        ("Resume Reason", "reason"),
+    ] {
+        if let Some(value) = of(next, key) {
+            text.line(format!("- {name}: {value}"));
+        }
+    }
+    let blocking = report.plan.question.iter().flat_map(|question| &question.options);
+    let required: Vec<&QuestionOption> = blocking.filter(|option| option.command.starts_with("git ")).collect();
+    if !required.is_empty() {
+        text.end().line("**Required Actions**:");
+    }
+    for option in required {
+        text.line(format!("- [ ] {}: `{}`", unbracketed(&option.label, 200), clean_line(&option.command, 1_000)));
+    }
+}
+
+/// Returns where a nine-step run is, in the words of its resume command: the phase, and how its last step ended.
+pub(super) fn position_lines(state: &Value) -> Vec<String> {
+    let text = |key: &str| match state.get(key)? {
+        Value::String(text) => Some(clean_line(text, 200)).filter(|text| !text.is_empty()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    };
+    let phase = text("current_phase").map(|phase| {
+        let total = text("total_phases").map_or_else(String::new, |total| format!("/{total}"));
+        let about = text("phase_description").map_or_else(String::new, |about| format!(" - {about}"));
+        format!("Phase: {phase}{total}{about}")
+    });
+    let last = text("last_step").map(|step| {
+        let agent = text("last_agent").map_or_else(String::new, |agent| format!(" ({agent})"));
+        format!("Last Step: {step}{agent} - {}", text("last_status").unwrap_or_default())
+    });
+    phase.into_iter().chain(last).collect()
+}
+
+/// Renders a list of runs as a table.
+fn list(report: &ListReport) -> String {
+    let mut text = Text::default();
+    text.line("| # | Run | Position | Last change | Verdict | Steps |").line("| --- | --- | --- | --- | --- | --- |");
+    for run in &report.runs {
+        let is_over = run.lifecycle.stage.is_over();
+        let position = if is_over { run.lifecycle.describe() } else { run.position.clone() };
+        let age = run.age_seconds.map_or_else(|| "unknown".to_owned(), |age| format!("{} ago", human_age(age)));
+        let verdict = if is_over { "-" } else { run.verdict.as_str() };
+        let Progress { done, total } = run.progress;
+        let cells = [run.number.to_string(), run.id.as_str().to_owned(), position, age, verdict.to_owned()];
+        let cells: Vec<String> = cells.iter().map(|cell| celled(cell)).collect();
+        text.line(format!("| {} | {done}/{total} |", cells.join(" | ")));
+    }
+    text.into_plain()
+}
+
+fn status(report: &StatusReport) -> String {
+    let mut text = Text::default();
+    text.line(format!("| {} | |", celled(report.run.as_str()))).line("| --- | --- |");
+    for (name, value) in [
+        ("Where you are", report.where_you_are.as_str()),
+        ("Verdict", report.verdict.as_str()),
+        ("What's stale", &report.what_is_stale),
+        ("Next command", &format!("`{}`", report.next_command)),
+    ] {
+        text.line(format!("| {name} | {} |", celled(value)));
+    }
+    text.into_plain()
+}
+
+/// Returns a text as the content of a table cell.
+fn celled(text: &str) -> String {
+    unbracketed(text, 1_000).replace('|', "\\|")
+}
+
+/// Returns one line without brackets, which would look like a marker or become a link.
+fn unbracketed(text: &str, limit: usize) -> String {
+    clean_line(text, limit).replace(['[', ']'], "")
+}
+
+fn coordination(text: &mut Text, report: &PlanReport) {
+    let PlanReport { plan, run, .. } = report;
     text.line("# Workflow Resume Coordination").line(format!("*Session: {} - RESUMPTION*", plan.run.id)).end();
     if let Some(interruption) = &plan.interruption {
         let step = interruption.step.as_ref().map_or("-", |step| step.as_str());
@@ -65,7 +220,6 @@ fn plan(report: &PlanReport) -> String {
     text.line("- [RESUME] = Task being resumed from interruption point");
     text.line("- [RETRY] = Task being retried after failure");
     text.line("- [SKIP] = Task marked as skipped in recovery");
-    text.into_plain()
 }
 
 /// What the plan says about a step.
@@ -78,8 +232,7 @@ struct StepLine<'a> {
 
 fn row(number: usize, step: &Step, line: StepLine<'_>) -> String {
     let StepLine { next, is_done, is_skipped } = line;
-    // Brackets would look like a marker or become a link.
-    let unbracketed = |text: &str| clean_line(text, 120).replace(['[', ']'], "");
+    let unbracketed = |text: &str| unbracketed(text, 120);
     let title = unbracketed(&step.title);
     let mark = match next.map(|next| next.action) {
         _ if is_skipped => "[SKIP] ",

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use super::Page;
+use super::markdown::position_lines;
 use super::text::tone_of;
 use crate::cli::output::Tone;
 use crate::model::Action;
@@ -82,6 +83,10 @@ fn head(page: &mut Page, plan: &Plan, notices: &[Notice]) {
     });
     page.text.end();
     page.text.line(format!("  Progress     {} of {} steps", plan.progress.done, plan.progress.total));
+    for line in plan.native.get("current_state").map(position_lines).unwrap_or_default() {
+        let (name, value) = line.split_once(": ").unwrap_or(("", &line));
+        page.text.line(format!("  {name:<12} {value}"));
+    }
     if let Some(worktree) = &run.worktree {
         page.text.line(format!("  Worktree     {worktree}"));
     }

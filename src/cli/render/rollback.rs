@@ -82,6 +82,9 @@ fn impact(page: &mut Page, back: &RollbackReport) {
         page.text.line(format!("  Work of {} is lost", human_age(lost)));
     }
     let shown = if page.verbose { usize::MAX } else { SHOWN };
+    if back.has_commits_in_doubt() {
+        page.text.line("  Commits in doubt, some of which stay:");
+    }
     for commit in back.commits.iter().take(shown) {
         let sha: String = commit.sha.chars().take(12).collect();
         page.text.dim(format!("    {sha} {}", clean_line(&commit.subject, 100))).end();
@@ -101,7 +104,8 @@ fn git(page: &mut Page, back: &RollbackReport) {
         GitMethod::Revert => "revert",
     };
     page.text.bold(format!("Git: {method}")).plain(format!(", {}", clean_line(&git.because, 300))).end();
-    list(page, "Look first", &git.checks);
+    let head = if back.has_commits_in_doubt() { "Record its commit, then ask again" } else { "Look first" };
+    list(page, head, &git.checks);
     list(page, "Then, by hand and in this order", &git.commands);
     list(page, "Instead, to keep every commit", &git.instead);
 }

@@ -519,7 +519,7 @@ fn workspace(session_files: &SessionFiles<'_>) -> WorkspaceRecord {
         base_branch: line(&["/base_branch", "/worktree/base_branch"]),
         worktree: worktree.as_deref().and_then(|path| RelPath::parse(path).ok()),
         plan_reference: session_files.layout.plan_in(session_files.files).map(|path| path.as_str().to_owned()),
-        issues: Vec::new(),
+        ..WorkspaceRecord::default()
     }
 }
 

@@ -59,7 +59,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
             refuse_part(outcome.part.as_deref())?;
             writer.finish(outcome)?;
         }
-        ChangeKind::Approve { step, by, note } => writer.approve(step, by.as_deref(), note.as_deref())?,
+        ChangeKind::Approve { step, by, note, .. } => writer.approve(step, by.as_deref(), note.as_deref())?,
         ChangeKind::Skip { step, .. } => {
             return Err(EditError::Unsupported(format!("dotagent cannot skip steps; {step} is unchanged")));
         }

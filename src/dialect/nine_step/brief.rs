@@ -53,7 +53,7 @@ struct Previous {
 /// Writes the hand-over for one step of the plan.
 pub(super) fn write(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief {
     let facts = facts(files, run, plan, next);
-    let path = workspace::plan_to_read(&facts.plan, run.workspace.worktree.as_ref(), files);
+    let path = workspace::plan_to_read(&facts.plan, &run.workspace, files);
     let is_planning = facts.position.is_some_and(|position| position.step == StepNumber::Plan);
     let plan_path = path.unwrap_or_else(|| facts.plan.clone());
     let reading = ReadingItem { what: "plan document".to_owned(), path: Some(plan_path.clone()) };
@@ -92,7 +92,7 @@ fn told(run: &Run, facts: &Facts, next: &Next) -> Vec<&'static str> {
 fn facts(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Facts {
     let position = StepPosition::parse(next.step.as_str());
     let mut facts = Facts {
-        worktree: workspace::absolute(files, run.workspace.worktree.as_ref()).into_string(),
+        worktree: run.workspace.folder(&files.root).into_string(),
         branch: run.workspace.branch.clone().or_else(|| plan.run.branch.clone()),
         position,
         feature: run.title.clone(),

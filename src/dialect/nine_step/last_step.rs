@@ -172,6 +172,9 @@ impl LastStepReader<'_, '_> {
     /// Returns the step this failure returns to (docs/formats/nine-step.md#where-a-failure-goes-back-to); `None` to retry the
     /// same step.
     fn returns_to(&self, verdict: Option<ReviewVerdict>, text: &str) -> Option<StepNumber> {
+        if let Some(chosen) = self.last.returns_to {
+            return (chosen != self.at.step).then_some(chosen);
+        }
         match self.at.step {
             StepNumber::Approval => {
                 let refused = verdict.is_some_and(|verdict| !verdict.approves());
@@ -251,11 +254,11 @@ fn report_unlisted(state: &State, at: StepPosition, source: &Source<'_>, finding
         if matches!(step.kind(), StepKind::Gate | StepKind::Review) && !recorded.contains(&step) {
             let position = StepPosition::new(at.phase, step);
             let message = format!(
-                "`completed_steps` does not list {position} ({}); it counts as passed because the run has continued to {at}",
+                "no record says that {position} ({}) was passed; it counts as passed because the run has continued to {at}",
                 step.title()
             );
-            findings
-                .push(source.finding(FindingCode::StatusOptimistic, "/completed_steps", message).on(&position.id()));
+            let finding = source.finding(FindingCode::ApprovalUnrecorded, "/completed_steps", message);
+            findings.push(finding.on(&position.id()));
         }
     }
 }

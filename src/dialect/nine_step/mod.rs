@@ -16,6 +16,7 @@ mod last_step;
 mod ledger;
 mod native;
 mod probe;
+mod question;
 mod raw;
 mod read;
 mod rebuild;
@@ -60,7 +61,7 @@ impl Dialect for NineStep {
     }
 
     fn marks(&self, path: &str) -> bool {
-        probe::is_marked(path)
+        probe::is_marked(path) || probe::is_copy(path)
     }
 
     fn keeps_state_in(&self, folder: &RelPath, config: &Config) -> bool {
@@ -121,7 +122,11 @@ impl Dialect for NineStep {
     }
 
     fn question(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
-        native::question(run, plan, findings)
+        native::question(run, plan, findings).or_else(|| question::with_other_way(run, plan, findings))
+    }
+
+    fn position(&self, run: &Run, plan: &Plan) -> Option<String> {
+        native::stopped(run, plan)
     }
 
     fn native(&self, _native: &serde_json::Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {

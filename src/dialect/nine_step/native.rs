@@ -91,6 +91,18 @@ fn reason(run: &Run, next: &Next, place: Option<StepPosition>) -> String {
     }
 }
 
+/// Returns where a run stopped and what is next: `Step 4 failed, next: return 2:3 (Implementation)`. `None` for a run that did not stop at a
+/// failure, or does that step again.
+pub(super) fn stopped(run: &Run, plan: &Plan) -> Option<String> {
+    let step = run.position.as_ref().and_then(|id| run.step(id))?;
+    let (place, next) = (position_of(step)?, plan.next.first()?);
+    if step.status != Status::Failed || next.step == step.id || matches!(next.action, Action::Merge | Action::Archive) {
+        return None;
+    }
+    let next = format!("{} {}", next.action.as_str(), next.step.with_title(&next.title));
+    Some(format!("Phase {}: Step {} {}, next: {next}", place.phase, place.step, step.status))
+}
+
 fn position_of(step: &Step) -> Option<StepPosition> {
     StepPosition::parse(step.id.as_str())
 }

@@ -1,6 +1,8 @@
 //! Finds nine-step runs in a listing: state files at the root, in the worktrees and, before a worktree exists, beside the plans
 //! (docs/formats/nine-step.md#finding-runs, docs/formats/nine-step.md#state-before-the-worktree).
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::raw::is_ours;
@@ -13,6 +15,7 @@ use crate::dialect::json::parse_value;
 use crate::model::Candidate;
 use crate::model::Claim;
 use crate::model::DialectId;
+use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Listing;
@@ -20,6 +23,7 @@ use crate::model::ListingEntry;
 use crate::model::NineStepConfig;
 use crate::model::ReadSpec;
 use crate::model::RelPath;
+use crate::model::STATE_COPY;
 use crate::model::clean_line;
 use crate::model::name_of;
 
@@ -30,11 +34,21 @@ pub(super) fn is_marked(path: &str) -> bool {
     matches!(name, ".workflow_state.json" | "workflow-state.json") || name.ends_with(EARLY_SUFFIX)
 }
 
+/// Tells whether a file is the copy of a state in a worktree (docs/formats/nine-step.md#backup-of-the-state).
+pub(super) fn is_copy(path: &str) -> bool {
+    name_of(path) == STATE_COPY
+}
+
 /// Tells whether a folder is a worktree, or contains worktrees or early states.
 pub(super) fn keeps_state_in(folder: &RelPath, config: &NineStepConfig) -> bool {
     let worktrees = RelPath::parse(&config.worktree_dir).ok();
     worktrees.is_some_and(|worktrees| *folder == worktrees || folder.parent() == Some(worktrees))
         || RelPath::parse(&config.plan_dir).is_ok_and(|plans| *folder == plans)
+}
+
+/// Returns the path of the copy of a state, if it is in the set.
+pub(super) fn copy_of(files: &FileSet) -> Option<RelPath> {
+    files.files.keys().find(|path| is_copy(path.as_str())).cloned()
 }
 
 /// Returns where the state of a worktree was before the worktree existed (docs/formats/nine-step.md#state-before-the-worktree).
@@ -47,7 +61,8 @@ pub(super) fn previous_location(candidate: &Candidate, config: &NineStepConfig) 
     }
     let plans = RelPath::parse(&config.plan_dir).ok()?;
     let state = plans.join(&format!("{}{EARLY_SUFFIX}", candidate.name)).ok()?;
-    Some(PreviousLocation { state, data_dir: plans.join(&format!(".piton/{}", candidate.name)).ok()? })
+    let data_dir = plans.join(&format!(".piton/{}", candidate.name)).ok()?;
+    Some(PreviousLocation { state, copy: data_dir.join(STATE_COPY).ok()?, data_dir })
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +71,8 @@ enum StateKind {
     Worktree,
     /// Beside the plan, before a worktree exists.
     Early,
+    /// A copy of a state in a worktree, in the data folder beside the plan.
+    Copy,
 }
 
 struct FoundState {
@@ -80,14 +97,17 @@ pub(super) fn probe(listing: &Listing) -> Probed {
     let mut findings = Vec::new();
     let mut found: Vec<FoundState> = Vec::new();
     for entry in listing.entries.iter().filter(|entry| !entry.is_dir) {
-        if let Some(kind) = prober.locate(&entry.path) {
+        if let Some(kind) = prober.locate(&entry.path).filter(|kind| *kind != StateKind::Copy) {
             match prober.classify(entry, kind) {
                 Ok(candidate) => found.push(FoundState { candidate, kind }),
                 Err(finding) => findings.push(*finding),
             }
         }
     }
+    let folders: BTreeSet<&RelPath> =
+        listing.entries.iter().filter(|entry| entry.is_dir).map(|entry| &entry.path).collect();
     let candidates = drop_superseded(found, &mut findings);
+    let candidates = with_lost(candidates, listing, &prober, &folders);
     Probed { candidates, findings, ..Probed::default() }
 }
 
@@ -95,6 +115,14 @@ impl Prober<'_> {
     fn locate(&self, path: &RelPath) -> Option<StateKind> {
         let name = path.name();
         let is_configured = name == self.config.state_file;
+        if is_copy(path.as_str()) {
+            let data = self.plans.as_ref().and_then(|plans| plans.join(".piton").ok());
+            return path
+                .parent()
+                .and_then(|folder| folder.parent())
+                .filter(|folder| Some(folder) == data.as_ref())
+                .map(|_| StateKind::Copy);
+        }
         if !(is_configured || is_marked(path.as_str())) || name.ends_with(BACKUP) {
             return None;
         }
@@ -135,7 +163,7 @@ impl Prober<'_> {
             .any(|word| bytes.windows(word.len()).any(|window| window == word.as_bytes()));
         match kind {
             StateKind::Worktree => is_configured || speaks,
-            StateKind::Early => true,
+            StateKind::Early | StateKind::Copy => true,
             StateKind::Root => {
                 speaks || (is_configured && bytes.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0))
             }
@@ -148,11 +176,11 @@ impl Prober<'_> {
         let stem = state.name().trim_end_matches(EARLY_SUFFIX).to_owned();
         let inside = match (&folder, kind) {
             (Some(folder), StateKind::Early) => format!("{folder}/.piton/{stem}"),
-            (Some(folder), StateKind::Root | StateKind::Worktree) => format!("{folder}/.piton"),
+            (Some(folder), StateKind::Root | StateKind::Worktree | StateKind::Copy) => format!("{folder}/.piton"),
             (None, _) => ".piton".to_owned(),
         };
         let fallback = match kind {
-            StateKind::Early => stem,
+            StateKind::Early | StateKind::Copy => stem,
             StateKind::Worktree => folder.as_ref().map_or_else(String::new, |folder| folder.name().to_owned()),
             StateKind::Root => "nine-step".to_owned(),
         };
@@ -162,10 +190,12 @@ impl Prober<'_> {
         let name = name.filter(|name| !name.is_empty()).unwrap_or(fallback);
         // If the state does not parse, the plan may tell the number of phases.
         let plan = RelPath::parse(&plan_by_convention(&name, self.config)).ok().filter(|_| is_torn);
+        let copy = self.plans.as_ref().filter(|_| kind == StateKind::Worktree && !name.contains('/'));
+        let copy = copy.and_then(|plans| plans.join(&format!(".piton/{name}/{STATE_COPY}")).ok());
         Candidate {
             dialect: DialectId::NineStep,
             name,
-            reads: std::iter::once(state.clone()).chain(backup).chain(plan).map(ReadSpec::File).collect(),
+            reads: std::iter::once(state.clone()).chain(backup).chain(plan).chain(copy).map(ReadSpec::File).collect(),
             state,
             data_dir,
             rank: None,
@@ -174,6 +204,40 @@ impl Prober<'_> {
             findings: Vec::new(),
         }
     }
+}
+
+/// Adds the runs of which only the copy is left: the worktree that held their state is gone.
+fn with_lost(
+    mut candidates: Vec<Candidate>,
+    listing: &Listing,
+    prober: &Prober<'_>,
+    folders: &BTreeSet<&RelPath>,
+) -> Vec<Candidate> {
+    let copies = listing.entries.iter().filter(|entry| prober.locate(&entry.path) == Some(StateKind::Copy));
+    for entry in copies {
+        let value = entry.content.as_ref().and_then(|bytes| parse_value(bytes).ok()).filter(is_ours);
+        let lost = value.and_then(|value| lost(prober, entry, &value, folders));
+        candidates.extend(lost.filter(|lost| !candidates.iter().any(|found| found.name == lost.name)));
+    }
+    candidates
+}
+
+/// Returns the run of a copy. Its state belongs into the worktree that the copy names; until that exists, nothing is written there.
+fn lost(prober: &Prober<'_>, copy: &ListingEntry, value: &Value, folders: &BTreeSet<&RelPath>) -> Option<Candidate> {
+    let name = clean_line(value.get("feature_name")?.as_str()?, 200);
+    let worktrees = prober.worktrees.as_ref()?;
+    let recorded = value.get("worktree_path").and_then(Value::as_str).and_then(|path| RelPath::parse(path).ok());
+    let recorded = recorded.filter(|path| path.parent().as_ref() == Some(worktrees));
+    let worktree = recorded.or_else(|| worktrees.join(&name).ok())?;
+    let state = worktree.join(&prober.config.state_file).ok()?;
+    let entry = ListingEntry { path: state, is_dir: false, content: None };
+    let found = prober.candidate(&entry, StateKind::Worktree, Some(name.clone()));
+    let data_dir = match folders.contains(&worktree) {
+        true => found.data_dir.clone(),
+        false => copy.path.parent()?,
+    };
+    let reads = found.reads.iter().cloned().chain([ReadSpec::File(copy.path.clone())]).collect();
+    Some(Candidate { data_dir, reads, ..found })
 }
 
 /// Tells whether a name is `<feature>.workflow-state.json` with a feature.

@@ -14,6 +14,7 @@ use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::RelPath;
+use crate::model::Severity;
 use crate::model::Timestamp;
 use crate::model::clean_line;
 
@@ -86,6 +87,8 @@ pub(super) struct Entry {
     pub(super) attempt: Option<u32>,
     pub(super) failures: Option<u32>,
     pub(super) has_decision: bool,
+    /// The step that a failure returns to, if the caller chose it.
+    pub(super) returns_to: Option<StepNumber>,
 }
 
 impl Entry {
@@ -113,7 +116,7 @@ impl Entry {
             agent: agent.filter(|agent| !agent.is_empty()),
             status: field("status"),
             verdict: field("verdict"),
-            timestamp: text("timestamp").or_else(|| text("at")).and_then(|stamp| files.time(stamp)),
+            timestamp: ["timestamp", "at"].into_iter().find_map(|key| stamp(value.get(key)?, files)),
             commit: text("commit_sha").filter(|commit| is_commit(commit)).map(str::to_owned),
             findings: ["error_message", "findings", "error"]
                 .into_iter()
@@ -124,6 +127,7 @@ impl Entry {
             attempt: count("attempt").or_else(|| count("attempts")),
             failures: count("revision_count"),
             has_decision: value.get("decision").is_some_and(|decision| !decision.is_null()),
+            returns_to: value.get("returns_to").and_then(StepNumber::read),
         }
     }
 }
@@ -181,7 +185,7 @@ impl State {
             current_step: Field::read(value.get("current_step"), StepNumber::read),
             total_phases: reader.total(),
             worktree_path: reader.text("worktree_path"),
-            branch: reader.text("branch_name"),
+            branch: reader.text("branch_name").map(|name| name.trim_start_matches("refs/heads/").to_owned()),
             base_branch: reader.text("base_branch"),
             plan_reference: reader.text("plan_reference"),
             phase_description: reader.text("phase_description"),
@@ -216,6 +220,15 @@ pub(super) fn is_ours(value: &Value) -> bool {
     let has = |key: &str| value.get(key).is_some();
     value.pointer("/last_execution/step").is_some()
         || ["feature_name", "current_step", "last_execution"].iter().filter(|key| has(key)).count() > 1
+}
+
+/// Reads a date and time: a text, or a number of seconds or milliseconds.
+fn stamp(value: &Value, files: &FileSet) -> Option<Timestamp> {
+    match value {
+        Value::String(text) => files.time(text),
+        Value::Number(number) => files.time(&number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
 }
 
 struct Reader<'a, 's> {
@@ -264,9 +277,12 @@ impl<'a> Reader<'a, '_> {
 
     fn check_stamp(&mut self, pointer: &str) -> Option<Timestamp> {
         let value = self.value.pointer(pointer)?;
-        let stamp = value.as_str().and_then(|text| self.source.files.time(text));
+        let stamp = stamp(value, self.source.files);
         if stamp.is_none() && !value.is_null() {
             self.ignored(pointer, "a date and time");
+            if let Some(finding) = self.findings.last_mut() {
+                finding.severity = Severity::Warning;
+            }
         }
         stamp
     }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::last_step::LastStep;
 use super::ledger::Ledger;
+use super::probe;
 use super::raw::Entry;
 use super::raw::Field;
 use super::raw::SCHEMA_VERSION;
@@ -28,6 +29,7 @@ use crate::model::FindingCode;
 use crate::model::FollowUp;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
+use crate::model::MergeRequest;
 use crate::model::NineStepConfig;
 use crate::model::ReadProblem;
 use crate::model::Records;
@@ -39,6 +41,7 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepKind;
 use crate::model::Timestamp;
+use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
 use crate::model::quoted;
 
@@ -90,8 +93,16 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         Ok(opened) => return interpret(files, opened, false, findings),
         Err(problem) => *problem,
     };
+    let is_missing = files.problem(&files.state) == Some(ReadProblem::Missing);
+    if let Some(copy) = probe::copy_of(files).filter(|_| is_missing).and_then(|copy| open(files, &copy).ok()) {
+        return lost(files, copy, findings);
+    }
     let backup = backup_of(&files.state).and_then(|backup| open(files, &backup).ok());
     let Some(opened) = backup else {
+        if is_missing {
+            findings.push(problem.fix("piton list --all"));
+            return Loaded { findings, ..Loaded::default() };
+        }
         let fix = format!(
             "restore the last checkpoint: `{}`; or start again: `piton start nine-step --feature {} --archive`; or edit the \
              file by hand",
@@ -104,6 +115,38 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let fix = format!("restore it: `{}`; the plan shown here comes from `{}`", restore_command(files), opened.file);
     findings.push(problem.fix(fix));
     interpret(files, opened, true, findings)
+}
+
+/// Reads a run whose state is gone with its worktree from its copy. A run that was over stays over.
+fn lost(files: &FileSet, copy: ParsedFile<'_>, findings: Vec<Finding>) -> Loaded {
+    let mut loaded = interpret(files, copy, true, findings);
+    let Some(run) = &mut loaded.run else { return loaded };
+    let is_over = |step: &Step| matches!(step.status, Status::Completed | Status::Skipped);
+    if matches!(run.status, RunStatus::Completed | RunStatus::Aborted) || run.steps.iter().all(is_over) {
+        // After a merge the worktree is removed, and its state with it.
+        run.degraded = false;
+        run.writable = false;
+        if run.status != RunStatus::Aborted {
+            run.status = RunStatus::Completed;
+        }
+        loaded.wanted = EvidenceRequest::default();
+        return loaded;
+    }
+    let folder = run.workspace.worktree.as_ref().map_or(".", RelPath::as_str).to_owned();
+    let is_there = files.data_dir.starts_with(&files.state.parent().unwrap_or_else(|| files.state.clone()));
+    let branch = run.workspace.branch.as_ref().filter(|branch| !branch.starts_with('-'));
+    let branch = branch.map_or_else(String::new, |branch| format!(" {}", quoted(branch)));
+    let restore = restore_command(files);
+    let (message, fix) = match is_there {
+        true => (format!("the worktree {folder} is there again, without the state of the run"), restore),
+        false => (
+            format!("the worktree {folder} is gone, and the state of the run with it; a copy of it is shown"),
+            format!("git worktree prune && git worktree add {}{branch} && {restore}", quoted(&folder)),
+        ),
+    };
+    loaded.findings.push(Finding::new(FindingCode::WorktreeGone, message).fix(fix));
+    loaded.wanted = EvidenceRequest::default();
+    loaded
 }
 
 fn restore_command(files: &FileSet) -> String {
@@ -123,16 +166,22 @@ fn interpret(files: &FileSet, opened: ParsedFile<'_>, degraded: bool, mut findin
     let last_step = LastStep::read(&state, &source, &mut findings);
     let status = run_status(&state, &source, &mut findings);
     let Some(last_step) = last_step else { return Loaded { run: None, findings, ..Loaded::default() } };
-    let mut layout =
-        StepBuilder::new(&state, &ledger, &last_step, status, &files.config.nine_step).build(&source, &mut findings);
-    let workspace = workspace::find(&state, &last_step, &source, &mut findings);
-    let (config, feature) = (&files.config.nine_step, state.feature.get().cloned());
-    let name = feature.unwrap_or_else(|| clean_line(&files.name, 200));
+    let name = state.feature.get().cloned().unwrap_or_else(|| clean_line(&files.name, 200));
+    let mut layout = StepBuilder::new(&state, &ledger, &last_step, (&name, status), &files.config.nine_step)
+        .build(&source, &mut findings);
+    let is_over = |step: &Step| matches!(step.status, Status::Completed | Status::Skipped);
+    let is_all_over = layout.steps.iter().all(is_over) && status != RunStatus::Completed;
+    let gate = layout.steps.iter().find(|step| step.kind == StepKind::Gate);
+    let has_open_work = gate.is_some_and(is_over) && !layout.steps.iter().all(is_over);
+    let workspace = workspace::find(&state, &last_step, has_open_work, &source, &mut findings);
+    let config = &files.config.nine_step;
     let wanted = EvidenceRequest {
         outputs: Vec::new(),
         commits: commits(&layout.steps),
         documents: workspace.plan.clone().into_iter().collect(),
+        merge: is_all_over.then(|| merge_request(&layout.steps, &workspace.record)).flatten(),
         workspace: workspace.is_checked.then(|| workspace.record.worktree.clone()),
+        outside: workspace.record.outside.clone(),
         ..EvidenceRequest::default()
     };
     for gate in layout.steps.iter_mut().filter(|step| step.kind == StepKind::Gate) {
@@ -151,9 +200,9 @@ fn interpret(files: &FileSet, opened: ParsedFile<'_>, degraded: bool, mut findin
         goal: state.phase_description.clone().or_else(|| state.description.clone()),
         started_at: state.started_at.or_else(|| first_stamp(&state)),
         stamp: state.last.get().and_then(|last| last.timestamp).max(state.updated_at),
-        workspace: workspace.record,
         follow_up: state.total_phases.map(|_| merge(config)),
-        records: Records::ALL,
+        workspace: WorkspaceRecord { clean_up: clean_up(&workspace.record), ..workspace.record },
+        records: Records { details: true, ..Records::ALL },
         stops_unrecorded: false,
         interruption: paused(&state, status),
         mode: None,
@@ -231,6 +280,12 @@ fn paused(state: &State, status: RunStatus) -> Option<Interruption> {
     })
 }
 
+/// Returns the question to git whether the work of a finished run is merged.
+fn merge_request(steps: &[Step], workspace: &WorkspaceRecord) -> Option<MergeRequest> {
+    let has_commits = steps.iter().any(|step| step.commit.is_some());
+    Some(MergeRequest { branch: workspace.branch.clone()?, base: workspace.base_branch.clone(), has_commits })
+}
+
 /// Returns the recorded commits of finished phases.
 fn commits(steps: &[Step]) -> Vec<String> {
     let closing = StepNumber::Commit.as_str();
@@ -247,8 +302,22 @@ fn merge(config: &NineStepConfig) -> FollowUp {
         action: Action::Merge,
         title: "Pre-merge approval and merge".to_owned(),
         agent: Some(Role::GitManager.name(config)),
-        reason: "every phase is complete: ask the user for the pre-merge approval, then merge with --no-ff, clean up \
-                 (plan, services, worktree, branch) and close the issues"
-            .to_owned(),
+        reason: "every phase is complete: ask the user for the pre-merge approval".to_owned(),
     }
+}
+
+/// Returns the plugin's clean-up after the merge: services, worktree, branch, plan and issues.
+fn clean_up(workspace: &WorkspaceRecord) -> Vec<String> {
+    let place = workspace.place().map(|place| format!("`git worktree remove {}`", quoted(place)));
+    let branch = workspace.branch.as_ref().filter(|branch| !branch.starts_with('-'));
+    let branch = branch.map(|branch| format!("`git branch -d {}`", quoted(branch)));
+    let plan = workspace.plan_reference.as_ref().map(|plan| format!("remove {}", clean_line(plan, 200)));
+    let issues = workspace.issues.iter().map(|issue| format!("`gh issue close {}`", quoted(issue)));
+    place
+        .into_iter()
+        .chain(branch)
+        .chain(plan)
+        .chain(["stop the services that it started".to_owned()])
+        .chain(issues)
+        .collect()
 }

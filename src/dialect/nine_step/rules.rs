@@ -290,7 +290,7 @@ impl StatusWord {
         match letters_and_digits(text).as_str() {
             "pending" => Some(Self::Pending),
             "inprogress" => Some(Self::InProgress),
-            "completed" => Some(Self::Completed),
+            "completed" | "done" => Some(Self::Completed),
             "failed" => Some(Self::Failed),
             "waitingapproval" | "waitingforapproval" | "awaitingapproval" => Some(Self::WaitingApproval),
             "skipped" => Some(Self::Skipped),

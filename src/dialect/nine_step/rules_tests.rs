@@ -47,7 +47,7 @@ fn status_words_are_read_whatever_their_spelling() {
         ("Valid with Caveats", Some(StatusWord::Verdict(ReviewVerdict::ApprovedWithConditions))),
         ("Testing Incomplete", Some(StatusWord::Verdict(ReviewVerdict::NeedsRevision))),
         ("INVALID", Some(StatusWord::Verdict(ReviewVerdict::Rejected))),
-        ("done", None),
+        ("done", Some(StatusWord::Completed)),
         ("complete", None),
         ("", None),
     ] {

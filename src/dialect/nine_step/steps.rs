@@ -19,6 +19,7 @@ use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepKind;
+use crate::model::quoted;
 
 /// Maximum number of phases: 20,000 steps, about 16 MB. For a file that claims more, only the current phase is shown, and the run
 /// is blocked.
@@ -37,6 +38,8 @@ pub(super) struct StepBuilder<'a> {
     last_step: &'a LastStep,
     config: &'a NineStepConfig,
     status: RunStatus,
+    /// The name of the run.
+    run: &'a str,
     names: AgentNames,
     /// The later step whose failure the current one has to address.
     sent_back_by: Option<StepPosition>,
@@ -66,12 +69,12 @@ impl<'a> StepBuilder<'a> {
         state: &'a State,
         ledger: &'a Ledger,
         last_step: &'a LastStep,
-        status: RunStatus,
+        (run, status): (&'a str, RunStatus),
         config: &'a NineStepConfig,
     ) -> Self {
         let is_open = !matches!(last_step.status, Status::Completed | Status::Skipped);
         let sent_back_by = sent_back(state, last_step.at).filter(|_| is_open).and_then(Entry::position);
-        Self { state, ledger, last_step, config, status, names: AgentNames::of(config), sent_back_by }
+        Self { state, ledger, last_step, config, status, run, names: AgentNames::of(config), sent_back_by }
     }
 
     /// Returns the steps of all known phases, in order (docs/formats/nine-step.md#steps-and-agents).
@@ -112,10 +115,14 @@ impl<'a> StepBuilder<'a> {
             }
             None if self.is_phase_done() && self.status != RunStatus::Completed => {
                 let message = format!(
-                    "`total_phases` is missing: it is unknown whether phase {current} was the last, so phase {} is planned",
+                    "how many phases there are is not recorded: it is unknown whether phase {current} was the last, so phase {} is planned",
                     current.saturating_add(1)
                 );
-                let fix = "add `total_phases` to the state";
+                let run = quoted(self.run);
+                let fix = format!(
+                    "`piton finish 1:1 --run {run} --phases NUMBER` records how many there are, or `piton complete {run}` if \
+                     phase {current} was the last"
+                );
                 findings.push(source.finding(FindingCode::TotalMissing, "/total_phases", message).fix(fix));
                 current.saturating_add(1)
             }
@@ -156,6 +163,7 @@ impl<'a> StepBuilder<'a> {
         step.kind = position.step.kind();
         step.proof.is_commit = position.step == StepNumber::Commit;
         step.status = self.status_of(position);
+        step.may_be_last = is_here && self.state.total_phases.is_none() && self.is_phase_done();
         step.agent = self.agent(position, record);
         if step.agent.is_none() {
             step.agent_candidates.clone_from(&self.names.developers);

@@ -1,5 +1,6 @@
 //! Finds the worktree and plan of a run from the location of its state. Recorded absolute paths of other machines are only text.
 
+use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
 use super::last_step::LastStep;
@@ -10,6 +11,7 @@ use super::rules::StepPosition;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::LinkedWorktree;
 use crate::model::NineStepConfig;
 use crate::model::RelPath;
 use crate::model::Severity;
@@ -28,10 +30,11 @@ pub(super) struct ResolvedWorkspace {
     pub(super) is_checked: bool,
 }
 
-/// Finds the worktree and the plan of a run.
+/// Finds the worktree and the plan of a run. `has_open_work`: the gate is passed, and steps after it are open.
 pub(super) fn find(
     state: &State,
     last_step: &LastStep,
+    has_open_work: bool,
     source: &Source<'_>,
     findings: &mut Vec<Finding>,
 ) -> ResolvedWorkspace {
@@ -39,13 +42,17 @@ pub(super) fn find(
     let is_early = is_early(files);
     let recorded = state.worktree_path.clone();
     let derived = if is_early { None } else { files.state.parent() };
-    let elsewhere = derived.is_none().then(|| early_worktree(state, last_step, files, is_early)).flatten();
-    let worktree = derived.or(elsewhere);
+    let adopted = derived.is_none().then(|| adopted(state, files, is_early)).flatten();
+    let outside = adopted.filter(|adopted| adopted.path.is_none()).map(|adopted| adopted.folder.clone());
+    let worktree = derived.or_else(|| adopted.and_then(|adopted| adopted.path.clone()));
+    let has_place = worktree.is_some() || outside.is_some();
+    let here = outside.clone().unwrap_or_else(|| absolute(files, worktree.as_ref()));
     if let Some(text) = &recorded
-        && !(is_early && worktree.is_none())
-        && !is_same(text, worktree.as_ref(), files)
+        && (!is_early || has_place)
+        && !is_same(text, worktree.as_ref(), &here)
     {
-        let here = worktree.as_ref().map_or(".", RelPath::as_str);
+        let here =
+            worktree.as_ref().map_or_else(|| outside.as_ref().map_or(".", |folder| folder.as_str()), RelPath::as_str);
         let message = format!("`worktree_path` is not where the state is; `{here}` is used");
         let mut finding = source.finding(FindingCode::FieldIgnored, "/worktree_path", message);
         finding.severity = Severity::Warning;
@@ -58,14 +65,18 @@ pub(super) fn find(
     }
     let is_planned = last_step.at > StepPosition::new(1, StepNumber::Plan)
         || matches!(last_step.status, Status::Completed | Status::Skipped);
+    let wanted_worktree = (is_early && !has_place && has_open_work).then(|| to_make(state, files)).flatten();
     ResolvedWorkspace {
-        is_checked: !is_early || worktree.is_some(),
+        is_checked: !is_early || has_place || wanted_worktree.is_some(),
         record: WorkspaceRecord {
             branch: state.branch.clone(),
             base_branch: state.base_branch.clone().or_else(|| files.config.nine_step.main_branch.clone()),
             worktree,
+            outside,
+            wanted_worktree,
             plan_reference: plan.as_ref().map(|plan| plan.as_str().to_owned()).or_else(|| state.plan_reference.clone()),
             issues: state.issues.clone(),
+            clean_up: Vec::new(),
         },
         plan: plan.filter(|_| is_planned),
     }
@@ -77,35 +88,53 @@ pub(super) fn is_early(files: &FileSet) -> bool {
     folder.is_some() && files.state.parent() == folder && files.state.name().ends_with(EARLY_SUFFIX)
 }
 
-/// Finds the worktree of a state outside of it: a linked worktree of the feature, else the recorded path once the gate is passed.
-fn early_worktree(state: &State, last_step: &LastStep, files: &FileSet, is_early: bool) -> Option<RelPath> {
-    let recorded = state.worktree_path.as_deref().and_then(|text| recorded_below(text, files));
-    if let Some(recorded) = &recorded
-        && files.worktrees.contains(recorded)
-    {
-        return Some(recorded.clone());
+/// Finds the linked worktree of a state outside of it: the one on the recorded branch wherever it is, else the recorded one, else the
+/// one named after the feature (docs/formats/nine-step.md#project-layout).
+fn adopted<'a>(state: &State, files: &'a FileSet, is_early: bool) -> Option<&'a LinkedWorktree> {
+    if files.main_root.is_some() {
+        return None;
     }
-    let linked = is_early.then(|| linked_worktree(state.feature.get()?, files)).flatten();
-    linked.or_else(|| recorded.filter(|_| is_early && last_step.at.step > StepNumber::Approval))
+    let mut linked = files.worktrees.iter();
+    let on_branch = linked.find(|linked| state.branch.is_some() && linked.branch == state.branch);
+    on_branch.or_else(|| {
+        let recorded = state.worktree_path.as_deref().and_then(|text| recorded_below(text, files));
+        let recorded = files.worktrees.iter().find(|linked| recorded.is_some() && linked.path == recorded);
+        recorded.or_else(|| is_early.then(|| named_after(state.feature.get()?, files)).flatten())
+    })
+}
+
+/// Returns the folder in which the worktree of a run has to be made: the recorded one, else that of the feature.
+fn to_make(state: &State, files: &FileSet) -> Option<RelPath> {
+    state.branch.as_ref()?;
+    let recorded = state.worktree_path.as_deref().and_then(|text| recorded_below(text, files));
+    recorded.or_else(|| {
+        let folder = RelPath::parse(&files.config.nine_step.worktree_dir).ok()?;
+        folder.join(state.feature.get()?).ok()
+    })
+}
+
+/// Returns the worktree below `worktree_dir` that an early state moves into.
+pub(super) fn destination(state: &State, files: &FileSet) -> Option<RelPath> {
+    let path = adopted(state, files, true).filter(|_| is_early(files))?.path.clone()?;
+    (path.parent() == RelPath::parse(&files.config.nine_step.worktree_dir).ok()).then_some(path)
 }
 
 /// Finds the linked worktree of a feature: `<worktree_dir>/<feature>`, else the only one named `<feature>` or
 /// `<prefix>-<feature>` (`feat-real-time-quotes`, docs/formats/nine-step.md#project-layout).
-pub(super) fn linked_worktree(feature: &str, files: &FileSet) -> Option<RelPath> {
+fn named_after<'a>(feature: &str, files: &'a FileSet) -> Option<&'a LinkedWorktree> {
     let folder = RelPath::parse(&files.config.nine_step.worktree_dir).ok();
     let exact = folder.and_then(|folder| folder.join(feature).ok());
-    if let Some(exact) = exact
-        && files.worktrees.contains(&exact)
-    {
+    if let Some(exact) = files.worktrees.iter().find(|linked| exact.is_some() && linked.path == exact) {
         return Some(exact);
     }
-    let is_named = |path: &&RelPath| {
-        let prefix = path.name().strip_suffix(feature);
+    let is_named = |linked: &&LinkedWorktree| {
+        let name = linked.path.as_ref().map_or("", |path| path.name());
+        let prefix = name.strip_suffix(feature);
         prefix.is_some_and(|prefix| prefix.is_empty() || prefix.strip_suffix(['-', '_']).is_some_and(is_word))
     };
     let mut named = files.worktrees.iter().filter(is_named);
     let only = named.next()?;
-    named.next().is_none().then(|| only.clone())
+    named.next().is_none().then_some(only)
 }
 
 fn is_word(text: &str) -> bool {
@@ -131,10 +160,9 @@ fn after_folder(text: &str, folder: &str) -> Option<RelPath> {
     RelPath::parse(&text[at + 1..]).ok()
 }
 
-fn is_same(recorded: &str, worktree: Option<&RelPath>, files: &FileSet) -> bool {
+fn is_same(recorded: &str, worktree: Option<&RelPath>, here: &Utf8Path) -> bool {
     let recorded = recorded.trim().replace('\\', "/");
     let recorded = recorded.trim_end_matches('/').trim_start_matches("./");
-    let here = absolute(files, worktree);
     if recorded == here.as_str() || recorded.is_empty() {
         return true;
     }
@@ -146,7 +174,7 @@ fn is_same(recorded: &str, worktree: Option<&RelPath>, files: &FileSet) -> bool 
 }
 
 /// Returns the absolute path of the working folder.
-pub(super) fn absolute(files: &FileSet, worktree: Option<&RelPath>) -> Utf8PathBuf {
+fn absolute(files: &FileSet, worktree: Option<&RelPath>) -> Utf8PathBuf {
     worktree.map_or_else(|| files.root.clone(), |worktree| worktree.under(&files.root))
 }
 
@@ -178,16 +206,19 @@ fn climb(from: &RelPath, text: &str) -> Option<RelPath> {
     RelPath::parse(&parts.join("/")).ok()
 }
 
-/// Returns the path to read the plan at: below the root, or absolute if the root is a linked worktree.
-pub(super) fn plan_to_read(plan: &str, run_worktree: Option<&RelPath>, files: &FileSet) -> Option<String> {
+/// Returns the path to read the plan at: below the root, or absolute if the work is in a linked worktree with another root.
+pub(super) fn plan_to_read(plan: &str, workspace: &WorkspaceRecord, files: &FileSet) -> Option<String> {
     let below = RelPath::parse(plan.trim()).ok();
-    match (&files.main_root, below) {
+    let main = workspace.outside.as_ref().map_or(files.main_root.as_ref(), |_| Some(&files.root));
+    match (main, below) {
         (Some(main), Some(below)) => Some(below.under(main).into_string()),
         (Some(_), None) => None,
         (None, Some(below)) => Some(below.as_str().to_owned()),
-        (None, None) => {
-            run_worktree.and_then(|worktree| climb(worktree, plan.trim())).map(|path| path.as_str().to_owned())
-        }
+        (None, None) => workspace
+            .worktree
+            .as_ref()
+            .and_then(|worktree| climb(worktree, plan.trim()))
+            .map(|path| path.as_str().to_owned()),
     }
 }
 

@@ -48,7 +48,7 @@ use crate::model::StepKind;
 use crate::model::Timestamp;
 
 /// Keys of `last_execution` about one execution, removed when the next one replaces it.
-const OF_ONE_EXECUTION: [&str; 12] = [
+const OF_ONE_EXECUTION: [&str; 13] = [
     "phase",
     "step",
     "agent",
@@ -61,6 +61,7 @@ const OF_ONE_EXECUTION: [&str; 12] = [
     "commit_sha",
     "note",
     "decision",
+    "returns_to",
 ];
 
 /// Counters and texts that other tools record for one step.
@@ -80,7 +81,9 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     if let ChangeKind::Start(spec) = &change.kind {
         return start::edit(files, spec, change.at);
     }
-    if let ChangeKind::Repair(traces) = &change.kind {
+    if let ChangeKind::Repair(traces) = &change.kind
+        && traces.branch.is_none()
+    {
         return Ok(edits_of(files, rebuild::reconstruct(files, traces, change.at)?));
     }
     let ParsedFile { file, bytes, value } = open(files)?;
@@ -88,7 +91,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     let mut writer = Writer::new(files, (bytes, &value), &state, change)?;
     writer.apply(&change.kind)?;
     writer.set("/updated_at", &json!(change.at))?;
-    let destination = destination(files, writer.state);
+    let destination = workspace::destination(writer.state, files);
     if let Some(worktree) = &destination {
         writer.set("/worktree_path", &json!(worktree))?;
     }
@@ -124,12 +127,6 @@ fn open(files: &FileSet) -> Result<ParsedFile<'_>, EditError> {
             EditError::Unreadable { file, problem: format!("{position}{problem}") }
         }
     })
-}
-
-/// Returns the worktree that an early state moves into (docs/formats/nine-step.md#state-before-the-worktree).
-fn destination(files: &FileSet, state: &State) -> Option<RelPath> {
-    let feature = state.feature.get().filter(|_| workspace::is_early(files))?;
-    workspace::linked_worktree(feature, files)
 }
 
 struct Writer<'a> {
@@ -174,7 +171,10 @@ impl<'a> Writer<'a> {
                 refuse_part(outcome.part.as_deref())?;
                 self.finish(outcome)
             }
-            ChangeKind::Approve { step, by, note } => self.approve(position(step)?, by.as_deref(), note.as_deref()),
+            ChangeKind::Approve { step, by, note, phases } => {
+                self.set_phases(*phases)?;
+                self.approve(position(step)?, by.as_deref(), note.as_deref())
+            }
             ChangeKind::Skip { step, part, reason, .. } => {
                 refuse_part(part.as_deref())?;
                 self.skip(position(step)?, reason)
@@ -186,6 +186,7 @@ impl<'a> Writer<'a> {
                 self.resume(interruption.as_ref(), strategy.as_deref(), settled)
             }
             ChangeKind::RollBack(back) => self.roll_back(back),
+            ChangeKind::Repair(traces) if traces.branch.is_some() => self.set("/branch_name", &json!(traces.branch)),
             ChangeKind::Repair(_) | ChangeKind::Start(_) => {
                 Err(EditError::Unsupported("the run has already begun".to_owned()))
             }
@@ -205,7 +206,9 @@ impl<'a> Writer<'a> {
     }
 
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
+        let to_step = outcome.to_step.as_ref().map(position).transpose()?;
         let position = position(&outcome.step)?;
+        self.set_phases(outcome.phases)?;
         let status = match outcome.status {
             Status::Completed | Status::Failed | Status::WaitingApproval => outcome.status,
             Status::Pending | Status::InProgress | Status::Blocked | Status::Skipped | Status::Cancelled => {
@@ -220,6 +223,7 @@ impl<'a> Writer<'a> {
         put(&mut entry, "verdict", outcome.verdict.map(|verdict| json!(verdict)));
         put(&mut entry, "commit_sha", outcome.commit.as_ref().map(|commit| json!(commit)));
         let success = entry.clone();
+        put(&mut entry, "returns_to", to_step.map(|to| to.step.to_value()));
         put(&mut entry, "conditions", (!outcome.conditions.is_empty()).then(|| json!(outcome.conditions)));
         put(&mut entry, "error_message", outcome.error.as_ref().map(|error| json!(error)));
         put(&mut entry, "summary", outcome.summary.as_ref().map(|summary| json!(summary)));
@@ -235,6 +239,16 @@ impl<'a> Writer<'a> {
             entry.insert("attempt".to_owned(), json!(outcome.attempt));
         }
         self.push("/history", Value::Object(entry))
+    }
+
+    /// Records how many phases the plan has.
+    fn set_phases(&mut self, phases: Option<u32>) -> Result<(), EditError> {
+        let Some(phases) = phases else { return Ok(()) };
+        let begun = self.state.last.get().and_then(Entry::position).map_or(1, |position| position.phase);
+        if phases < begun {
+            return Err(EditError::Unsupported(format!("phase {begun} was begun, so there are not only {phases}")));
+        }
+        self.set("/total_phases", &json!(phases))
     }
 
     /// Adds a commit or conditions to the record of a step that is done.
@@ -280,7 +294,13 @@ impl<'a> Writer<'a> {
         let verdict = last.as_ref().and_then(|last| ReviewVerdict::parse(last.verdict.get()?));
         // Here the status counts before the verdict beside it.
         let is_passed = word.is_some_and(|word| word.passes(word.verdict().or(verdict)));
-        if position.step.kind() == StepKind::Gate || word == Some(StatusWord::WaitingApproval) {
+        let is_past = self.state.last.get().and_then(Entry::position).is_some_and(|last| last > position);
+        if position.step.kind() == StepKind::Gate && is_past {
+            // The run stays where it is: the approval of the plan is recorded late, or given again.
+            let entry = self.entry(position, Some(by.to_owned()), "completed");
+            self.add_completed(entry.clone())?;
+            self.push("/history", Value::Object(entry))?;
+        } else if position.step.kind() == StepKind::Gate || word == Some(StatusWord::WaitingApproval) {
             self.complete_approved(position, by, verdict)?;
         } else if is_passed {
             self.set("/last_execution/conditions", &json!([]))?;

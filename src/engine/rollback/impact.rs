@@ -32,6 +32,9 @@ pub(crate) struct Impact {
     pub(crate) lost_seconds: Option<i64>,
     /// The commit of the steps that stay done; `null` if none is recorded.
     pub(crate) base: Option<String>,
+    /// A step that stays done and whose result is a commit that is not recorded: its commit and later ones cannot be told apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) unrecorded: Option<StepId>,
 }
 
 /// What a rollback discards of one phase.
@@ -63,6 +66,7 @@ pub(crate) fn impact(run: &Run, records: &[EvidenceRecord], reopened: &[StepId])
         since,
         lost_seconds: since.zip(until).map(|(since, until)| until.seconds_since(since)),
         base: base(run, &records, &reopens),
+        unrecorded: unrecorded(run, &records, &reopens),
     }
 }
 
@@ -92,6 +96,21 @@ fn base(run: &Run, records: &[&EvidenceRecord], reopens: &BTreeSet<&StepId>) -> 
         (Some((_, commit)), _) => Some(commit),
         (None, seen) => seen.map(|(_, head)| head),
     }
+}
+
+/// Returns the step that stays done and whose own commit may be among the later ones: it has no recorded commit, and HEAD was not seen
+/// to move between its end and the first step that opens again.
+fn unrecorded(run: &Run, records: &[&EvidenceRecord], reopens: &BTreeSet<&StepId>) -> Option<StepId> {
+    let first_open = run.steps.iter().position(|step| reopens.contains(&step.id))?;
+    let mut kept = run.steps[..first_open].iter().rev();
+    let closing = kept.find(|step| step.proof.is_commit && step.status == Status::Completed)?;
+    if closing.commit.is_some() {
+        return None;
+    }
+    let first_lost = records.iter().position(|record| reopens.contains(&record.step)).unwrap_or(records.len());
+    let last = records[..first_lost].iter().rev().find_map(|record| record.head.as_ref());
+    let ended = records.iter().rev().find(|record| record.step == closing.id).and_then(|record| record.head.as_ref());
+    (last.is_none() || ended.is_none() || last == ended).then(|| closing.id.clone())
 }
 
 /// Returns the steps that a rollback to a commit reopens. `history` has the full names of the commit and its ancestors.

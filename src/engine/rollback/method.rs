@@ -3,10 +3,12 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::impact::Impact;
 use crate::engine::command;
 use crate::model::AffectedCommit;
 use crate::model::GitImpact;
 use crate::model::Run;
+use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::model::plural;
 use crate::model::quoted;
@@ -53,7 +55,7 @@ pub(crate) struct Obstacle {
 }
 
 /// Chooses between resetting the branch and reverting the commits (docs/formats/nine-step.md#rollback).
-pub(crate) fn git_plan(run: &Run, git: &GitImpact, at: Timestamp) -> GitPlan {
+pub(crate) fn git_plan(run: &Run, git: &GitImpact, impact: &Impact, at: Timestamp) -> GitPlan {
     let plan = |method, because: String| GitPlan {
         method,
         because,
@@ -65,6 +67,15 @@ pub(crate) fn git_plan(run: &Run, git: &GitImpact, at: Timestamp) -> GitPlan {
         let because = "no record says which commits belong to these steps: check `git log` before you revert any";
         return plan(Method::None, because.to_owned());
     };
+    if let Some(step) = impact.unrecorded.as_ref().filter(|_| !git.commits.is_empty()) {
+        let title = run.step(step).map_or("", |step| step.title.as_str());
+        let because = format!(
+            "{} has no recorded commit: which of the {} is its own cannot be known, so no reset is shown",
+            step.with_title(title),
+            plural(git.commits.len(), "commit")
+        );
+        return GitPlan { checks: vec![record_commit(run, step)], ..plan(Method::None, because) };
+    }
     if git.commits.is_empty() {
         return plan(Method::None, "no commit was made since: only the state is rolled back".to_owned());
     }
@@ -99,6 +110,11 @@ pub(crate) fn git_plan(run: &Run, git: &GitImpact, at: Timestamp) -> GitPlan {
     GitPlan { checks, commands, instead: in_folder(&folder), ..plan(Method::Reset, because) }
 }
 
+/// Returns the command that records the commit of a step.
+pub(crate) fn record_commit(run: &Run, step: &StepId) -> String {
+    command::on_step("finish", step, &run.id, " --commit SHA")
+}
+
 /// Returns the arguments of each `git revert`, newest first: ordinary commits together, each merge separately.
 fn reverts(commits: &[AffectedCommit]) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
@@ -131,7 +147,7 @@ pub(crate) fn obstacles(run: &Run, git: Option<&GitImpact>, times: usize, again:
     };
     if let Some(git) = git {
         let folder = quoted(&git.folder);
-        let has_own_branch = run.workspace.branch.is_some() || run.workspace.worktree.is_some();
+        let has_own_branch = run.workspace.branch.is_some() || run.workspace.place().is_some();
         let is_on_main = git.branch.is_some() && git.branch == git.main;
         if let (true, true, Some(main)) = (has_own_branch, is_on_main, &git.main) {
             let message = format!("{main} is checked out in {folder}: the main branch is never rolled back");

@@ -19,6 +19,7 @@ pub(crate) use method::git_plan;
 pub(crate) use method::is_old_merge;
 pub(crate) use method::listing_command;
 pub(crate) use method::obstacles;
+pub(crate) use method::record_commit;
 pub(crate) use target::TargetMeaning;
 pub(crate) use target::last;
 pub(crate) use target::meanings;
@@ -107,7 +108,9 @@ pub(super) fn admitted(reconciled: &ReconciledRun<'_>, back: RollBack) -> Result
         let message = format!("no step of run {} was done since {}: there is nothing to roll back", run.id, back.to);
         return refuse(RefusalKind::No, message, vec![command::on_run("rollback", &run.id, "")]);
     };
-    let unreadable = |at: &&usize| reconciled.effective_status(**at) == EffectiveStatus::Unreadable;
+    let unreadable = |at: &&usize| {
+        reconciled.effective_status(**at) == EffectiveStatus::Unreadable && !reconciled.has_unknown_word(**at)
+    };
     if let Some(at) = reopened.iter().find(unreadable) {
         let message = format!("the state of {} cannot be interpreted; the step is left alone", run.steps[*at].id);
         return refuse(RefusalKind::Person, message, vec![command::on_run("validate", &run.id, "")]);

@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::GitPlan;
+use super::Impact;
 use super::Method;
 use super::TargetMeaning;
 use super::git_plan;
@@ -215,7 +216,7 @@ fn undoing() -> GitImpact {
 
 #[test]
 fn the_branch_is_reset_only_if_no_one_else_has_the_commits() {
-    let plan = |undoing: &GitImpact| -> GitPlan { git_plan(&phased(), undoing, at(0)) };
+    let plan = |undoing: &GitImpact| -> GitPlan { git_plan(&phased(), undoing, &Impact::default(), at(0)) };
     let reverts = |folder: &str| {
         ["4444444 3333333", "--mainline 1 2222222", "1111111"]
             .map(|commits| format!("git -C {folder} revert --no-edit {commits}"))

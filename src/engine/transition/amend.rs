@@ -68,6 +68,7 @@ fn adds(step: &Step, last: Option<&StepReport>, outcome: &Outcome) -> bool {
         && !step.commit.as_ref().is_some_and(knows_commit)
         && !said(&|report| report.commit.as_ref().is_some_and(knows_commit));
     new_commit
+        || outcome.phases.is_some()
         || new_text(&outcome.summary, &|report| &report.summary)
         || outcome.conditions.iter().any(|one| !said(&|report| report.conditions.contains(one)))
         || outcome.findings.iter().any(|one| !said(&|report| report.findings.contains(one)))

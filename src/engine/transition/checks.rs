@@ -39,7 +39,7 @@ impl TransitionCheck<'_> {
             }
             StepKind::Gate => {
                 // Where it cannot be approved either, that is why it cannot begin.
-                self.approve(id.clone(), None, None)?;
+                self.approve(id.clone(), None, None, None)?;
                 let message = format!("{} is a gate: a person approves it", id.with_title(&step.title));
                 Err(refuse(RefusalKind::Person, message, [self.command("approve", id, "")]))
             }
@@ -266,6 +266,46 @@ impl TransitionCheck<'_> {
         })
     }
 
+    /// Refuses a number of phases for a run that has no place for it.
+    pub(super) fn check_phases(&self, phases: Option<u32>) -> Result<(), Refusal> {
+        let run = self.reconciled.run;
+        if phases.is_none() || run.records.details {
+            return Ok(());
+        }
+        let message = format!("the state of {} has no place for a number of phases", run.id);
+        Err(refuse(RefusalKind::Usage, message, ["leave out --phases".to_owned()]))
+    }
+
+    /// Refuses a step to return to that is not work of the same phase, or that the format cannot record.
+    pub(super) fn check_target(&self, at: usize, outcome: &Outcome) -> Result<(), Refusal> {
+        let Some(target) = &outcome.to_step else { return Ok(()) };
+        let run = self.reconciled.run;
+        let (to, step) = self.find(target)?;
+        let is_before = to == at || self.reconciled.graph.all_dependencies(at).contains(&to);
+        let why = if outcome.status != Status::Failed {
+            "only a failure returns to a step"
+        } else if !run.records.details {
+            "its format has no place for it"
+        } else if !is_before || step.kind != StepKind::Work || step.group != run.steps[at].group {
+            "it is not work of this phase that the step stands on"
+        } else {
+            return Ok(());
+        };
+        let message = format!("{} cannot return to {target}: {why}", outcome.step);
+        Err(refuse(RefusalKind::Usage, message, ["leave out --to-step".to_owned()]))
+    }
+
+    /// Returns the open steps. Those after an end that the state does not name count only once one of them was begun.
+    pub(super) fn open_before_end(&self) -> Vec<usize> {
+        let (run, open) = (self.reconciled.run, self.open());
+        let Some(end) = run.steps.iter().position(|step| step.may_be_last) else { return open };
+        let is_begun = |at: &usize| *at > end && run.steps[*at].status != Status::Pending;
+        if (0..run.steps.len()).any(|at| is_begun(&at)) {
+            return open;
+        }
+        open.into_iter().filter(|at| *at <= end).collect()
+    }
+
     pub(super) fn open(&self) -> Vec<usize> {
         (0..self.reconciled.run.steps.len()).filter(|at| !self.reconciled.effective_status(*at).is_over()).collect()
     }
@@ -273,6 +313,11 @@ impl TransitionCheck<'_> {
     pub(super) fn unreadable(&self, step: &Step) -> Refusal {
         let file = step.file.as_ref().map_or_else(String::new, |file| format!(" in {file}"));
         let message = format!("the state of {}{file} cannot be interpreted; the step is left alone", step.id);
+        let at = self.reconciled.graph.position(&step.id);
+        if at.is_some_and(|at| self.reconciled.has_unknown_word(at)) {
+            let hints = ["redo", "accept"].map(|verb| self.decision(verb, &step.id));
+            return refuse(RefusalKind::Person, message, hints);
+        }
         refuse(RefusalKind::Person, message, [command::on_run("validate", &self.reconciled.run.id, "")])
     }
 

@@ -60,14 +60,29 @@ impl TransitionCheck<'_> {
         }
         match decision.decision {
             DecisionKind::Override => self.override_rule(at, decision),
+            DecisionKind::Approve => self.approve_end(at, decision),
             DecisionKind::Redo
-            | DecisionKind::Approve
             | DecisionKind::Accept
             | DecisionKind::Skip
             | DecisionKind::Abort
             | DecisionKind::Pause
             | DecisionKind::Resume => self.redo(at, decision),
         }
+    }
+
+    /// Approves what follows when every step is done.
+    fn approve_end(&self, at: usize, decision: Decision) -> Result<Decided, Refusal> {
+        let run = self.reconciled.run;
+        let open: Vec<&str> = self.open().into_iter().take(5).map(|at| run.steps[at].id.as_str()).collect();
+        if let [_, ..] = open.as_slice() {
+            let message = format!("the work of {} is not done: {} open", run.id, open.join(", "));
+            return Err(refuse(RefusalKind::No, message, [self.plan()]));
+        }
+        if self.reconciled.decisions.approved_end().is_some() {
+            return Ok(Decided::Already("the merge is approved already".to_owned()));
+        }
+        let step = Some(run.steps[at].id.clone());
+        Ok(Decided::Record(vec![Decision { step, ..decision }]))
     }
 
     /// Reopens a step that is over or refused, or lifts the limit of one that failed too often. A refused review reopens what it returns
@@ -89,6 +104,7 @@ impl TransitionCheck<'_> {
             }))
         };
         let about = match self.reconciled.effective_status(at) {
+            EffectiveStatus::Unreadable if self.reconciled.has_unknown_word(at) => vec![at],
             EffectiveStatus::Unreadable => return Err(self.unreadable(step)),
             EffectiveStatus::OpenContainer => {
                 let message = format!("{id} has no work of its own; its child steps are done again one by one");

@@ -43,12 +43,14 @@ pub(crate) struct ChangeLimits {
     /// Number of failures of one step before a person has to decide.
     pub(crate) attempt_limit: u32,
     pub(crate) rebegin: Rebegin,
+    /// The step is left out with all open steps of its phase, so with the work that a gate or a review is about.
+    pub(crate) whole_phase: bool,
 }
 
 impl ChangeLimits {
     /// Returns the limits of a caller that overrides nothing.
     pub(crate) const fn of(attempt_limit: u32) -> Self {
-        Self { force: false, attempt_limit, rebegin: Rebegin::No }
+        Self { force: false, attempt_limit, rebegin: Rebegin::No, whole_phase: false }
     }
 }
 
@@ -100,7 +102,9 @@ fn admit_checked(check: &TransitionCheck<'_>, Change { at, kind }: Change) -> Re
         ChangeKind::Begin { step, part, agent, .. } => check.begin(&step, part, agent),
         ChangeKind::Finish(outcome) if outcome.accepts => check.accept(*outcome),
         ChangeKind::Finish(outcome) => check.finish(*outcome),
-        ChangeKind::Approve { step, by, note } => check.approve(step, by, note),
+        ChangeKind::Approve { step, by, note, phases } => {
+            check.check_phases(phases).and_then(|()| check.approve(step, by, note, phases))
+        }
         ChangeKind::Skip { step, part, by, reason } => check.skip(step, part, by, reason),
         ChangeKind::Pause { .. } => check.stop(kind, RunStatus::Paused, "is paused already"),
         ChangeKind::Abort { .. } => check.stop(kind, RunStatus::Aborted, "is aborted already"),
@@ -205,6 +209,8 @@ impl TransitionCheck<'_> {
         let part = outcome.part.as_ref().map(|part| find_part(step, part)).transpose()?;
         outcome.step = step.id.clone();
         outcome.status = agreed_status(&outcome)?;
+        self.check_phases(outcome.phases)?;
+        self.check_target(at, &outcome)?;
         self.amend(at, &mut outcome)?;
         if let Some(already) = self.may_finish(at, &outcome)? {
             return Ok(Admission::Already(already));
@@ -230,10 +236,17 @@ impl TransitionCheck<'_> {
             EffectiveStatus::Failed if step.kind == StepKind::Review => {}
             EffectiveStatus::Failed if self.reconciled.is_refused_gate(at) => {
                 let (step, by, note) = (id.clone(), outcome.agent, outcome.summary);
-                return Ok(Admission::Admit(ChangeKind::Approve { step, by, note }));
+                return Ok(Admission::Admit(ChangeKind::Approve { step, by, note, phases: None }));
             }
             EffectiveStatus::Conditions => {}
             EffectiveStatus::Open if self.reconciled.decisions.refusal(at).is_some() => {}
+            EffectiveStatus::Unreadable if self.reconciled.has_unknown_word(at) && step.kind == StepKind::Gate => {
+                let (step, by, note) = (id.clone(), outcome.agent, outcome.summary);
+                return Ok(Admission::Admit(ChangeKind::Approve { step, by, note, phases: None }));
+            }
+            EffectiveStatus::Unreadable if self.reconciled.has_unknown_word(at) => {
+                outcome.verdict = outcome.verdict.filter(|_| step.kind == StepKind::Review);
+            }
             EffectiveStatus::Unreadable => return Err(self.unreadable(step)),
             EffectiveStatus::Failed
             | EffectiveStatus::Skipped
@@ -331,7 +344,13 @@ impl TransitionCheck<'_> {
         }
     }
 
-    fn approve(&self, id: StepId, by: Option<String>, note: Option<String>) -> Result<Admission, Refusal> {
+    fn approve(
+        &self,
+        id: StepId,
+        by: Option<String>,
+        note: Option<String>,
+        phases: Option<u32>,
+    ) -> Result<Admission, Refusal> {
         let (at, step) = self.find(&id)?;
         self.check_not_aborted()?;
         let effective_status = self.reconciled.effective_status(at);
@@ -340,7 +359,13 @@ impl TransitionCheck<'_> {
             // What it approved was changed since, and a person approves it again.
             (EffectiveStatus::Done, StepKind::Gate)
                 if self.reconciled.reasons.get(at).is_some_and(|why| !why.is_empty()) => {}
+            (EffectiveStatus::Done, StepKind::Gate) if self.reconciled.is_unrecorded(at) => {}
             (EffectiveStatus::Done, StepKind::Gate | StepKind::Review) => {
+                if let (Some(phases), Some(first)) = (phases, self.reconciled.run.steps.first()) {
+                    let message = format!("{id} is approved already; the number of phases is recorded with the plan");
+                    let record = self.command("finish", &first.id, &format!(" --phases {phases}"));
+                    return Err(refuse(RefusalKind::No, message, [record]));
+                }
                 return Ok(Admission::Already(format!("{id} is approved already")));
             }
             (EffectiveStatus::Done, StepKind::Work | StepKind::Container) => {
@@ -361,7 +386,7 @@ impl TransitionCheck<'_> {
                 self.check_dependencies(at)?;
             }
         }
-        Ok(Admission::Admit(ChangeKind::Approve { step: id, by, note }))
+        Ok(Admission::Admit(ChangeKind::Approve { step: id, by, note, phases }))
     }
 
     fn skip(&self, id: StepId, part: Option<String>, by: Option<String>, reason: String) -> Result<Admission, Refusal> {
@@ -386,6 +411,14 @@ impl TransitionCheck<'_> {
                 Ok(Admission::Already(format!("{id} is skipped already")))
             }
             None => Ok(Admission::Admit(ChangeKind::Skip { step: id, part, by, reason })),
+            Some(_)
+                if self.limits.whole_phase
+                    && matches!(step.kind, StepKind::Gate | StepKind::Review)
+                    && !effective_status.is_over()
+                    && effective_status != EffectiveStatus::Unreadable =>
+            {
+                Ok(Admission::Admit(ChangeKind::Skip { step: id, part, by, reason }))
+            }
             Some(_) if effective_status == EffectiveStatus::Unreadable => Err(self.unreadable(step)),
             Some(why) => {
                 let is_done = effective_status == EffectiveStatus::Done || step.kind == StepKind::Container;
@@ -420,7 +453,7 @@ impl TransitionCheck<'_> {
 
     fn complete(&self, note: Option<String>) -> Result<Admission, Refusal> {
         let run = self.reconciled.run;
-        let open = self.open();
+        let open = self.open_before_end();
         let gate = open.iter().copied().find(|at| self.reconciled.is_pending_gate(*at));
         if open.is_empty() && run.status == RunStatus::Completed {
             return Ok(Admission::Already(format!("run {} is complete already", run.id)));

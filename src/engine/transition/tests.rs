@@ -1,6 +1,7 @@
 //! The whole table: every effective status, every kind of step, every change.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::Admitted;
 use super::ChangeLimits;
@@ -84,6 +85,8 @@ pub(super) fn ask(
         reasons: &[],
         attempts: &BTreeMap::new(),
         decisions: &Decisions::default(),
+        unknown_words: &BTreeSet::new(),
+        unrecorded: &BTreeSet::new(),
     };
     admit_checked(&TransitionCheck { reconciled, evidence: &Evidence::default(), limits }, Change { at: at(0), kind })
 }
@@ -133,7 +136,7 @@ fn judge(id: &str, status: Status, verdict: ReviewVerdict) -> ChangeKind {
 }
 
 pub(super) fn approve(id: &str) -> ChangeKind {
-    ChangeKind::Approve { step: StepId::new(id), by: None, note: None }
+    ChangeKind::Approve { step: StepId::new(id), by: None, note: None, phases: None }
 }
 
 pub(super) fn skip(id: &str) -> ChangeKind {

@@ -57,7 +57,9 @@ pub(super) fn plan(context: &RollbackContext<'_>, back: &RollBack, report: &mut 
     report.files = touched.iter().map(|path| path.as_str().to_owned()).collect();
     let folder = context.run.workspace.worktree.as_ref();
     let work = |path: &RelPath| folder.map_or_else(|| Some(path.clone()), |folder| folder.join(path.as_str()).ok());
-    wanted.extend(touched.iter().filter_map(|path| Some((work(path)?, within("files", path)?))));
+    // Files outside of the root are not copied: they are committed, and git has them.
+    let touched = touched.iter().filter(|_| context.run.workspace.outside.is_none());
+    wanted.extend(touched.filter_map(|path| Some((work(path)?, within("files", path)?))));
     let mut extent = store::backup::extent(root, &wanted);
     if extent.is_too_much {
         // These files are committed, so git still has them.

@@ -102,7 +102,7 @@ impl<'a> RollbackContext<'a> {
     fn new(ctx: &'a ProjectContext, location: &RunLocation, locked: &'a LockedRun<'a>) -> Result<Self, OpError> {
         let run = locked.opened.run()?;
         let evidence = ctx.evidence(&locked.opened, false);
-        let worktree = run.workspace.worktree.as_ref().map(|path| path.under(&location.root));
+        let worktree = run.workspace.place().map(|_| run.workspace.folder(&location.root));
         let is_home = dialect::by_id(location.candidate.dialect).state_home() == dialect::StateHome::Home;
         let plain = if is_home { ctx.project.root.clone() } else { location.root.clone() };
         let folder = worktree.filter(|folder| store::is_folder(folder)).unwrap_or(plain);
@@ -139,7 +139,7 @@ impl<'a> RollbackContext<'a> {
         let git_impact = self.git_impact(report);
         if let Some(git_impact) = &git_impact {
             report.commits.clone_from(&git_impact.commits);
-            report.git = Some(rollback::git_plan(self.run, git_impact, self.locked.clock().now));
+            report.git = Some(rollback::git_plan(self.run, git_impact, &report.impact, self.locked.clock().now));
         }
         report.tracker = self.locked.opened.dialect.tracker(self.run, back);
         let times = self.evidence.rollbacks.iter().filter(|one| one.run == self.run.id.as_str() && one.to == exact);
@@ -152,6 +152,9 @@ impl<'a> RollbackContext<'a> {
         if !request.yes {
             report.next = match report.obstacles.first() {
                 Some(obstacle) => Some(obstacle.command.clone()),
+                None if report.has_commits_in_doubt() => {
+                    report.impact.unrecorded.as_ref().map(|step| rollback::record_commit(self.run, step))
+                }
                 None => Some(format!("{again} --yes")),
             };
             return Ok(findings);
@@ -199,7 +202,7 @@ impl<'a> RollbackContext<'a> {
             return None;
         }
         let workspace = &self.run.workspace;
-        let has_own_branch = workspace.branch.is_some() || workspace.worktree.is_some();
+        let has_own_branch = workspace.branch.is_some() || workspace.place().is_some();
         let config = &self.ctx.project.config.nine_step;
         let ours = self.ours();
         let first = report.impact.reopened.iter().find_map(|id| self.run.step(id)?.commit.as_deref());

@@ -49,6 +49,13 @@ pub(crate) struct RollbackReport {
     pub(crate) next: Option<String>,
 }
 
+impl RollbackReport {
+    /// Tells whether the commits shown may belong to a step that stays done.
+    pub(crate) fn has_commits_in_doubt(&self) -> bool {
+        self.impact.unrecorded.is_some() && !self.commits.is_empty()
+    }
+}
+
 /// A point that a run can go back to.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct RollbackTarget {

@@ -65,6 +65,7 @@ fn check(name: &str, seen: &str) {
 #[test]
 fn nine_step() {
     let sandbox = Sandbox::with_git();
+    sandbox.worktree(".worktree/pay", "feature/pay");
     let seen = briefs(
         &sandbox,
         r#"

@@ -164,5 +164,10 @@ fn the_coordination_list_has_the_marks_of_the_resume_command() {
     - [RESUME] = Task being resumed from interruption point
     - [RETRY] = Task being retried after failure
     - [SKIP] = Task marked as skipped in recovery
+
+    **Verdict**: resume
+
+    **Proceed with resume?**
+    - resume: `piton resume WFS-user-auth --skip impl-3 --yes`
     ");
 }

@@ -66,10 +66,12 @@ fn a_worktree_that_is_gone_blocks() {
     let places = format!(r#"{PLACES}, "worktree_path": ".worktree/quotes""#);
     sandbox.file(".plan/quotes.workflow-state.json", &with_fields(LAST, &places));
     let plan = piton(&sandbox, 9, ["plan"]);
-    assert_eq!(message(&plan, "worktree-missing"), "the worktree .worktree/quotes does not exist");
+    let none = "the branch feature/quotes has no worktree, and main is checked out here: make the worktree before the next step";
+    assert_eq!(message(&plan, "worktree-missing"), none);
     assert_eq!(plan.at("/data/verdict"), "blocked");
     let refused = piton(&sandbox, 9, ["begin", "4"]);
-    assert_eq!(refused.at("/error/message"), "the worktree .worktree/quotes does not exist");
+    assert_eq!(refused.at("/error/message"), none);
+    assert_eq!(refused.at("/error/hints/0"), "git worktree add .worktree/quotes feature/quotes");
 }
 
 /// The plan blocks: a step begun without it would work in the wrong place.

@@ -71,6 +71,7 @@ fn the_text_says_so_with_the_question_and_its_answers() {
     ⚠️ Same Step failed 3+ times. 2:4 (Code review) failed 3 times (attempt 1: round 1; attempt 2: round 2; attempt 3: round 3). Continue anyway?
     → piton redo 2:4 --run quotes --by NAME --note WHY   # try it once more
     → piton accept 2:4 --run quotes --by NAME --note WHY   # accept it as it is
+    → piton skip --phase 2 --run quotes --reason TEXT --by NAME   # leave out what is open in phase 2
     → piton abort quotes   # abort the run
     ");
 }

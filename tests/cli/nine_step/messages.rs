@@ -106,6 +106,8 @@ fn the_plan_reads_as_one_page() {
     Plan for quotes  nine-step
       Verdict      resume: go on
       Progress     13 of 30 steps
+      Phase        2/3
+      Last Step    4 (code-reviewer) - failed
       Worktree     .worktree/quotes
       Branch       feature/quotes
       Last change  30 minutes ago (fresh)

@@ -8,6 +8,7 @@ mod journey;
 mod limits;
 mod messages;
 mod table;
+mod ways_out;
 mod writes;
 mod wrong;
 

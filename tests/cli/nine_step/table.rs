@@ -387,7 +387,7 @@ fn step_3_is_done_by_the_developer_of_this_phase_else_of_any() {
 #[test]
 fn a_status_outside_of_the_vocabulary_is_named_and_nothing_is_taken_as_done() {
     let sandbox = Sandbox::new();
-    for word in ["done", "success", "", "skipped", "interrupted"] {
+    for word in ["error", "success", "", "skipped", "interrupted"] {
         let (document, code) = plan(&sandbox, &state(&format!(r#""phase": 2, "step": 4, "status": "{word}""#)));
         assert_eq!((&document["data"]["verdict"], code), (&json!("blocked"), 9), "{word}");
         assert_eq!(document["data"]["next"], json!([]), "{word}");

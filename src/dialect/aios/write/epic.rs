@@ -38,7 +38,7 @@ pub(super) fn edit(kind: Kind, files: &FileSet, change: &Change) -> Result<Vec<E
     match &change.kind {
         ChangeKind::Begin { step, agent, .. } => writer.begin(step, agent.as_deref())?,
         ChangeKind::Finish(outcome) => writer.finish(outcome)?,
-        ChangeKind::Approve { step, by, note } => writer.approve(step, by.as_deref(), note.as_deref())?,
+        ChangeKind::Approve { step, by, note, .. } => writer.approve(step, by.as_deref(), note.as_deref())?,
         ChangeKind::Skip { step, reason, .. } => writer.skip(step, reason)?,
         ChangeKind::Pause { .. } => {
             let run = quoted(writer.run.id.as_str());

@@ -155,7 +155,7 @@ impl Writer {
                 None => self.finish_step(outcome),
                 Some(part) => self.finish_part(outcome, part),
             },
-            ChangeKind::Approve { step, by, note } => self.approve(step.as_str(), by.as_deref(), note.as_deref()),
+            ChangeKind::Approve { step, by, note, .. } => self.approve(step.as_str(), by.as_deref(), note.as_deref()),
             ChangeKind::Skip { step, part: None, reason, .. } => {
                 self.set_status(step.as_str(), Status::Skipped)?;
                 self.set(step.as_str(), "reason", &json!(reason))

@@ -19,6 +19,7 @@ use crate::model::ChangeKind;
 use crate::model::EditKind;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
+use crate::model::LinkedWorktree;
 use crate::model::Outcome;
 use crate::model::ReviewVerdict;
 use crate::model::RunStatus;
@@ -115,7 +116,12 @@ fn three_failed_reviews_are_counted_through_the_returns() {
 #[test]
 fn approval_at_the_gate_is_recorded_with_who_and_when() {
     let before = state("{\"phase\": 1, \"step\": 2, \"agent\": \"plan-reviewer\", \"status\": \"approved\"}", "");
-    let kind = ChangeKind::Approve { step: step_id("1:2.5"), by: Some("ann".to_owned()), note: Some("go".to_owned()) };
+    let kind = ChangeKind::Approve {
+        step: step_id("1:2.5"),
+        by: Some("ann".to_owned()),
+        note: Some("go".to_owned()),
+        phases: None,
+    };
     let text = edited(&files(&before), kind);
     let after = value(&text);
     assert_eq!(
@@ -132,7 +138,8 @@ fn approval_at_the_gate_is_recorded_with_who_and_when() {
 fn approval_where_it_is_waited_for_completes_the_step() {
     let before =
         state("{\"phase\": 1, \"step\": 4, \"agent\": \"code-reviewer\", \"status\": \"waiting_approval\"}", "");
-    let text = edited(&files(&before), ChangeKind::Approve { step: step_id("1:4"), by: None, note: None });
+    let text =
+        edited(&files(&before), ChangeKind::Approve { step: step_id("1:4"), by: None, note: None, phases: None });
     let run = super::run(&text);
     assert_eq!(step(&run, "1:4").status, Status::Completed);
     assert_eq!(step(&run, "1:4").review.as_ref().unwrap().verdict, ReviewVerdict::Approved);
@@ -161,7 +168,8 @@ fn approving_open_conditions_says_that_they_are_met() {
         "{\"phase\": 1, \"step\": 4, \"status\": \"approved_with_conditions\", \"conditions\": [\"add a test\"]}",
         "",
     );
-    let text = edited(&files(&before), ChangeKind::Approve { step: step_id("1:4"), by: None, note: None });
+    let text =
+        edited(&files(&before), ChangeKind::Approve { step: step_id("1:4"), by: None, note: None, phases: None });
     let run = super::run(&text);
     assert_eq!(step(&run, "1:4").review.as_ref().unwrap().open_conditions, Some(Vec::new()));
 }
@@ -324,7 +332,8 @@ fn the_state_moves_into_the_worktree_once_there_is_one() {
         (vec![".worktree/feat-quotes", ".worktree/fix-quotes"], None),
     ] {
         let mut files = files_at(EARLY, before.as_bytes());
-        files.worktrees = worktrees.into_iter().map(path).collect();
+        let linked = |name| LinkedWorktree { folder: files.root.join(name), path: Some(path(name)), branch: None };
+        files.worktrees = worktrees.into_iter().map(linked).collect();
         let edits = edit(&files, begin("1:3", Some("backend-developer")));
         let Some(expected) = expected else {
             assert_eq!(edits.len(), 1);

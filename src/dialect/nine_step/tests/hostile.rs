@@ -307,7 +307,7 @@ fn any_change() -> impl Strategy<Value = ChangeKind> {
         .prop_map(|(phase, step)| step_id(&format!("{phase}:{step}")));
     prop_oneof![
         id.clone().prop_map(|step| ChangeKind::Begin { step, part: None, agent: None, attempt: 0 }),
-        id.clone().prop_map(|step| ChangeKind::Approve { step, by: None, note: Some("ok".to_owned()) }),
+        id.clone().prop_map(|step| ChangeKind::Approve { step, by: None, note: Some("ok".to_owned()), phases: None }),
         id.clone().prop_map(|step| ChangeKind::Skip { step, part: None, by: None, reason: "not needed".to_owned() }),
         (1_u32..3, 0_usize..10).prop_map(|(phase, step)| ChangeKind::RollBack(Box::new(back_to(phase, step)))),
         Just(ChangeKind::Pause { reason: Some("lunch".to_owned()) }),
@@ -335,24 +335,12 @@ fn back_to(phase: u32, step: usize) -> RollBack {
 
 fn outcome(step: crate::model::StepId, status: Status, rejected: bool) -> Outcome {
     Outcome {
-        step,
-        part: None,
         status,
         agent: Some("agent".to_owned()),
         verdict: (rejected && status == Status::Failed).then_some(ReviewVerdict::Rejected),
-        conditions: Vec::new(),
-        findings: Vec::new(),
-        summary: None,
         error: (status == Status::Failed).then(|| "it broke".to_owned()),
-        outputs: Vec::new(),
-        commit: None,
-        set: std::collections::BTreeMap::new(),
         attempt: 1,
-        failures: 0,
-        from: None,
-        accepts: false,
-        despite: None,
-        amends: false,
+        ..Outcome::completed(step)
     }
 }
 

@@ -145,7 +145,7 @@ fn the_last_phase_is_followed_by_the_merge_gate() {
     assert_eq!(run.steps.len(), 30);
     let after = run.follow_up.unwrap();
     assert_eq!((after.action, after.agent.as_deref()), (Action::Merge, Some("git-worktree-manager")));
-    assert!(after.reason.contains("pre-merge approval"));
+    assert!(after.reason.contains("pre-merge approval"), "{}", after.reason);
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn later_phases_begin_where_the_configuration_says() {
 
 #[test]
 fn an_unknown_status_is_never_done() {
-    for word in ["done", "complete", "skipped", "3"] {
+    for word in ["error", "complete", "skipped", "3"] {
         let loaded = load(&state(&format!("{{\"phase\": 1, \"step\": 3, \"status\": \"{word}\"}}"), ""));
         let found = finding(&loaded, FindingCode::StatusUnknown);
         assert_eq!(found.severity, Severity::Warning);

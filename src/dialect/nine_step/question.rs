@@ -1,0 +1,54 @@
+//! The question of a plan, with the answers that only this system has.
+
+use super::rules::StepNumber;
+use super::rules::StepPosition;
+use crate::model::Action;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Next;
+use crate::model::Plan;
+use crate::model::Question;
+use crate::model::QuestionOption;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::Verdict;
+use crate::model::quoted;
+
+/// Adds the answers that only this system has. The other step that failing tests can return to: the words of a failure do not say for certain whether the code has to change
+/// or the tests were not run (docs/formats/nine-step.md#where-a-failure-goes-back-to).
+pub(super) fn with_other_way(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
+    if let Some(limit) = findings.iter().find(|finding| finding.code == FindingCode::AttemptLimit) {
+        return without_phase(run, plan.question.clone()?, limit);
+    }
+    let mut question = plan.question.clone().filter(|_| matches!(plan.verdict, Verdict::Resume | Verdict::Confirm))?;
+    let option = other_way(run, plan.next.first()?)?;
+    question.options.insert(1.min(question.options.len()), option);
+    Some(question)
+}
+
+/// Adds the third answer of the plugin to a step that failed too often: the phase is put off.
+fn without_phase(run: &Run, mut question: Question, limit: &Finding) -> Option<Question> {
+    let at = StepPosition::parse(limit.step.as_ref()?.as_str())?;
+    let before_abort = question.options.iter().position(|option| option.id == "abort")?;
+    let label = format!("leave out what is open in phase {}", at.phase);
+    let command = format!("piton skip --phase {} --run {} --reason TEXT --by NAME", at.phase, quoted(run.id.as_str()));
+    question.options.insert(before_abort, QuestionOption::new("skip-phase", label, command).by_person());
+    Some(question)
+}
+
+fn other_way(run: &Run, next: &Next) -> Option<QuestionOption> {
+    let to = StepPosition::parse(next.step.as_str())?;
+    let tests = StepPosition::new(to.phase, StepNumber::Testing).id();
+    let has_failed = run.step(&tests).is_some_and(|step| step.status == Status::Failed);
+    let (label, step) = match (next.action, to.step) {
+        _ if !has_failed => return None,
+        (Action::Retry, StepNumber::Testing) => {
+            ("the code has to change: go back to the implementation", StepNumber::Implementation)
+        }
+        (Action::Return, StepNumber::Implementation) => ("the tests were not run: run them again", StepNumber::Testing),
+        (_, _) => return None,
+    };
+    let step = StepPosition::new(to.phase, step).id();
+    let command = format!("piton resume {} --to-step {step} --yes", quoted(run.id.as_str()));
+    Some(QuestionOption::new("other", label, command))
+}

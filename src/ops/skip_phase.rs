@@ -1,0 +1,50 @@
+//! `skip --phase`: leaves out the open steps of a phase.
+
+use super::OpError;
+use super::change::LockedRun;
+use super::change::Written;
+use super::change::report;
+use super::project_context::ProjectContext;
+use super::report::Report;
+use super::select;
+use crate::engine;
+use crate::engine::ChangeLimits;
+use crate::model::ChangeKind;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+
+/// Leaves the open steps of a phase out, each with its record. If that is cut off, the same call leaves out the rest.
+pub(crate) fn skip_phase(ctx: &ProjectContext, phase: u32, by: Option<&str>, reason: &str) -> Result<Report, OpError> {
+    let location = select::location(ctx)?;
+    let mut locked = LockedRun::open(ctx, &location)?;
+    let run = locked.checked_run(None)?;
+    let usage = |message: String, hint: String| OpError::Usage { message, hints: vec![hint] };
+    let plan = format!("piton plan {}", engine::quoted(run.id.as_str()));
+    if !run.records.details {
+        return Err(usage(format!("the steps of {} are left out one by one", run.id), plan));
+    }
+    let group = format!("Phase {phase}");
+    let in_phase = |step: &&Step| step.group.as_deref() == Some(group.as_str());
+    let is_open = |step: &&Step| !matches!(step.status, Status::Completed | Status::Skipped);
+    let open: Vec<StepId> = run.steps.iter().filter(in_phase).filter(is_open).map(|step| step.id.clone()).collect();
+    let Some(last) = open.last().cloned() else {
+        return Err(usage(format!("{} has no open step in phase {phase}", run.id), plan));
+    };
+    let mut written = Written::of(run, "skip", None);
+    for step in open.iter().cloned() {
+        let kind = ChangeKind::Skip { step, part: None, by: by.map(str::to_owned), reason: reason.to_owned() };
+        let limits = ChangeLimits { whole_phase: true, ..locked.limits() };
+        written = locked.apply(kind, &locked.evidence(), limits)?;
+        locked = match written.moves_files() {
+            true => {
+                drop(locked);
+                LockedRun::open(ctx, &ctx.relocated(&location, &written.files()))?
+            }
+            false => locked.reload(),
+        };
+    }
+    let first = open.first().map_or_else(|| last.as_str().to_owned(), |first| first.as_str().to_owned());
+    written.message = format!("phase {phase} is left out: {first} to {last}");
+    Ok(report(ctx, &locked.opened, written))
+}
