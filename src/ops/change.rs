@@ -407,17 +407,18 @@ impl<'a> LockedRun<'a> {
 
     /// Moves every state file into an archive in the data folder and returns its path.
     pub(crate) fn archive_in_data_dir(&self, name: &str) -> Result<RelPath, OpError> {
-        let folder = self.opened.files.data_dir.join(&format!("archive/{name}_{}", self.clock().now.compact()))?;
-        let state = match &self.opened.loaded.run {
-            Some(run) => run.state_files.clone(),
-            None => vec![self.opened.files.state.clone()],
-        };
+        let files = &self.opened.files;
+        let former = self.opened.dialect.previous_location(&self.opened.candidate, &files.config);
+        // A worktree is removed after the merge, and its data folder with it.
+        let lasting = former.as_ref().filter(|former| files.bytes(&former.copy).is_some());
+        let data_dir = lasting.map_or(&files.data_dir, |former| &former.data_dir);
+        let folder = data_dir.join(&format!("archive/{name}_{}", self.clock().now.compact()))?;
+        let run = self.opened.loaded.run.as_ref();
+        let state = run.map_or_else(|| vec![files.state.clone()], |run| run.state_files.clone());
         // A remaining copy would look like a state whose original was lost.
-        let copies = state.iter().filter_map(|path| self.opened.dialect.backup_of(path));
-        let former = self.opened.dialect.previous_location(&self.opened.candidate, &self.opened.files.config);
-        let copies = copies.chain(former.map(|former| former.copy));
-        let files: Vec<RelPath> = state.iter().cloned().chain(copies).collect();
-        self.move_files(&files, &folder)?;
+        let backups = state.iter().filter_map(|path| self.opened.dialect.backup_of(path));
+        let copies = backups.chain(former.map(|former| former.copy));
+        self.move_files(&state.iter().cloned().chain(copies).collect::<Vec<RelPath>>(), &folder)?;
         Ok(folder)
     }
 

@@ -133,7 +133,11 @@ impl OpenedRun {
 const fn is_kept_in_reports(change: &Change) -> bool {
     match &change.kind {
         ChangeKind::Finish(outcome) => {
-            outcome.amends && outcome.commit.is_none() && outcome.conditions.is_empty() && outcome.phases.is_none()
+            outcome.amends
+                && outcome.commit.is_none()
+                && outcome.conditions.is_empty()
+                && outcome.phases.is_none()
+                && outcome.to_step.is_none()
         }
         ChangeKind::Begin { .. }
         | ChangeKind::Approve { .. }

@@ -73,7 +73,7 @@ pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, archive_existing:
         step: None,
         recorded: true,
         is_setback: false,
-        message: format!("run {feature} has begun"),
+        message: format!("run {feature} has begun{}", also_open(ctx, &feature)?),
         revision: opened.revision(),
         files: edits.into_iter().map(|edit| edit.path).collect(),
         next: Some(format!("piton plan {}", engine::quoted(&feature))),
@@ -81,6 +81,20 @@ pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, archive_existing:
         brief_file: None,
     }));
     Ok(Report { exit: Exit::Ok, body, findings: opened.loaded.findings })
+}
+
+/// Number of other open runs that a start names.
+const OPEN_SHOWN: usize = 3;
+
+/// Names the other runs that are open, with where they are.
+fn also_open(ctx: &ProjectContext, feature: &str) -> Result<String, OpError> {
+    let (locations, _) = ctx.locations();
+    let others: Vec<RunLocation> =
+        locations.into_iter().filter(|location| location.candidate.name != feature).collect();
+    let entries = list::entries(ctx, &others)?.into_iter().filter(|entry| entry.shown);
+    let named = entries.take(OPEN_SHOWN).map(|entry| format!("{} ({})", entry.row.id, entry.row.position));
+    let named: Vec<String> = named.collect();
+    Ok(if named.is_empty() { String::new() } else { format!("; also open: {}", named.join(", ")) })
 }
 
 /// Returns the commands that start a run in a project without one: of the systems whose folders it has, and of its own workflows.

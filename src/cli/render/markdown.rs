@@ -139,7 +139,8 @@ pub(super) fn position_lines(state: &Value) -> Vec<String> {
         let about = text("phase_description").map_or_else(String::new, |about| format!(" - {about}"));
         format!("Phase: {phase}{total}{about}")
     });
-    let last = text("last_step").map(|step| {
+    let is_begun = text("last_status").is_some_and(|status| status != "pending");
+    let last = text("last_step").filter(|_| is_begun).map(|step| {
         let agent = text("last_agent").map_or_else(String::new, |agent| format!(" ({agent})"));
         format!("Last Step: {step}{agent} - {}", text("last_status").unwrap_or_default())
     });

@@ -66,12 +66,26 @@ pub(super) fn write(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Bri
             Some(position) if next.action == Action::Retry && position.step == StepNumber::Commit => {
                 scope(&facts, next)
             }
-            Some(_) if is_planning => format!("Write the plan to {plan_path}."),
+            Some(position) if is_planning => planning(position, &plan_path, run),
+            Some(position) if position.step == StepNumber::Commit => {
+                "Name the commit in the report: `--commit HEAD`.".to_owned()
+            }
             Some(_) | None => String::new(),
         },
         // What a first planning step is to write is not there to read.
         reading: if is_planning && next.action == Action::Run { Vec::new() } else { vec![reading] },
         notes: Vec::new(),
+    }
+}
+
+/// Returns what is asked of a planning step. The plan of later phases is the one that was approved.
+fn planning(position: StepPosition, plan: &str, run: &Run) -> String {
+    if position.phase > 1 {
+        return format!("Check phase {} of the plan {plan}; what you change in it is approved again.", position.phase);
+    }
+    match run.follow_up {
+        Some(_) => format!("Write the plan to {plan}."),
+        None => format!("Write the plan to {plan}, and name its number of phases in the report: `--phases NUMBER`."),
     }
 }
 

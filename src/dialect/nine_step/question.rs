@@ -49,6 +49,7 @@ fn other_way(run: &Run, next: &Next) -> Option<QuestionOption> {
         (_, _) => return None,
     };
     let step = StepPosition::new(to.phase, step).id();
-    let command = format!("piton resume {} --to-step {step} --yes", quoted(run.id.as_str()));
+    let run = quoted(run.id.as_str());
+    let command = format!("piton finish {tests} --run {run} --status failed --to-step {step}");
     Some(QuestionOption::new("other", label, command))
 }

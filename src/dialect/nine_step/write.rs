@@ -262,6 +262,13 @@ impl<'a> Writer<'a> {
             self.set("/last_execution/verdict", &json!(outcome.verdict))?;
             self.set("/last_execution/conditions", &json!(outcome.conditions))?;
         }
+        if let Some(to) = &outcome.to_step {
+            if !is_last {
+                let message = format!("the run has gone on from {}", outcome.step);
+                return Err(EditError::Unsupported(message));
+            }
+            self.set("/last_execution/returns_to", &super::write::position(to)?.step.to_value())?;
+        }
         let Some(commit) = &outcome.commit else { return Ok(()) };
         if is_last {
             self.set("/last_execution/commit_sha", &json!(commit))?;

@@ -16,6 +16,10 @@ impl TransitionCheck<'_> {
     /// Marks an outcome that adds something to a step that is done. Refuses one that would replace what is recorded.
     pub(super) fn amend(&self, at: usize, outcome: &mut Outcome) -> Result<(), Refusal> {
         let step = &self.reconciled.run.steps[at];
+        if self.names_target_late(at, outcome) {
+            outcome.amends = true;
+            return Ok(());
+        }
         let is_done = self.reconciled.effective_status(at) == EffectiveStatus::Done && step.status == Status::Completed;
         if !is_done || outcome.status != Status::Completed || outcome.part.is_some() || self.limits.force {
             return Ok(());
@@ -45,6 +49,15 @@ impl TransitionCheck<'_> {
         outcome.verdict = outcome.verdict.or(verdict);
         outcome.amends = true;
         Ok(())
+    }
+
+    /// Tells whether an outcome only says where a failure that is recorded returns to.
+    fn names_target_late(&self, at: usize, outcome: &Outcome) -> bool {
+        let step = &self.reconciled.run.steps[at];
+        let is_failed =
+            self.reconciled.effective_status(at) == EffectiveStatus::Failed && step.status == Status::Failed;
+        let is_same = outcome.error.is_none() || outcome.error == step.error;
+        is_failed && is_same && outcome.to_step.is_some() && outcome.status == Status::Failed
     }
 
     /// Returns the last report about a step.

@@ -218,7 +218,7 @@ impl TransitionCheck<'_> {
         outcome.attempt = step.attempts.max(1);
         outcome.from = Some(part.map_or(step.status, |part| part.status));
         outcome.failures = match (part, outcome.status) {
-            (None, Status::Failed) => step.failures.saturating_add(1),
+            (None, Status::Failed) => step.failures.saturating_add(u32::from(!outcome.amends)),
             (None, Status::Completed) => 0,
             // A part ends without the step, and waiting for approval is neither success nor failure.
             (Some(_), _) | (None, _) => step.failures,
@@ -336,7 +336,7 @@ impl TransitionCheck<'_> {
             }
             // One failure may be reported twice, for example by an agent and a hook.
             (EffectiveStatus::Failed, Status::Failed, Status::Failed)
-                if step.error.is_some() && step.error == outcome.error =>
+                if !outcome.amends && step.error.is_some() && step.error == outcome.error =>
             {
                 Ok(Some(format!("{id} is recorded as failed already, with the same error")))
             }

@@ -220,6 +220,16 @@ fn a_finished_run_outlives_its_worktree() {
     call(&sandbox, &["list", "--all"]).expect_code(3);
 }
 
+/// N-D7: an archive of a run in a worktree lasts longer than the worktree.
+#[test]
+fn an_archive_lasts_longer_than_the_worktree() {
+    let sandbox = begun("1");
+    done(&sandbox, "1", &["3"]);
+    let archived = text(&call(&sandbox, &["archive", "pay", "--yes"]).expect_code(0).at("/data/to"));
+    assert!(archived.starts_with(".plan/.piton/pay/archive/"), "{archived}");
+    assert_eq!(sandbox.git(["status", "--porcelain"]), "?? .plan/", "only the plan is new to git");
+}
+
 /// N-D12: an unknown word for a status is replaced by a person's verb.
 #[test]
 fn an_unknown_status_has_two_ways_out() {
@@ -305,10 +315,12 @@ fn failing_tests_return_to_the_step_that_was_named() {
         call(&sandbox, &finish).expect_code(0);
         let plan = call(&sandbox, &["plan"]);
         assert_eq!(plan.at("/data/next/0/step"), first, "{flag:?}: {plan}");
-        let way = format!("piton resume pay --to-step {other} --yes");
+        let way = format!("piton finish 1:7 --run pay --status failed --to-step {other}");
         assert_eq!(plan.at("/data/question/options/1/command"), way);
-        call(&sandbox, &["resume", "pay", "--to-step", other, "--yes"]).expect_code(0);
-        call(&sandbox, &["begin", other]).expect_code(0);
+        call(&sandbox, &["finish", "1:7", "--run", "pay", "--status", "failed", "--to-step", other]).expect_code(0);
+        let begun = call(&sandbox, &["begin"]).expect_code(0);
+        assert_eq!(begun.at("/data/step"), other);
+        assert_eq!(begun.at("/data/brief/findings_to_address/0"), "테스트 3건 실패", "{begun}");
     }
     let sandbox = begun("1");
     done(&sandbox, "1", &["3", "4"]);
@@ -435,4 +447,12 @@ fn a_plan_in_markdown_is_the_page_of_the_plugin() {
     assert!(status.starts_with("| pay | |") && status.contains("| Verdict | blocked |"), "{status}");
     let shown = call(&sandbox, &["plan", "--format", "text"]).expect_code(9).stdout;
     assert!(shown.contains("  Phase        1/1\n  Last Step    3 - completed\n"), "{shown}");
+}
+
+/// N51: the start of a second run says what is open besides it.
+#[test]
+fn a_start_names_the_runs_that_are_open() {
+    let sandbox = begun("1");
+    let started = call(&sandbox, &["start", "nine-step", "--feature", "other"]).expect_code(0);
+    assert_eq!(started.at("/data/message"), "run other has begun; also open: pay (Phase 1: run 1:3 (Implementation))");
 }
