@@ -541,7 +541,7 @@ fn message(run: &Run, kind: &ChangeKind) -> String {
             format!("{}{step} is in progress (attempt {attempt})", of(part))
         }
         ChangeKind::Finish(outcome) if outcome.accepts => format!("{} is accepted by a person", outcome.step),
-        ChangeKind::Finish(outcome) if outcome.amends => format!("the record of {} is completed", outcome.step),
+        ChangeKind::Finish(outcome) if outcome.amends => record::amended(outcome),
         ChangeKind::Finish(outcome) => match outcome.verdict {
             Some(verdict) if verdict.approves() => format!("{} is {} ({verdict})", outcome.step, outcome.status),
             Some(verdict) => format!("{} is {verdict}", outcome.step),

@@ -16,6 +16,7 @@ use crate::model::EvidenceRecord;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Next;
+use crate::model::Outcome;
 use crate::model::RelPath;
 use crate::model::RollBack;
 use crate::model::RollBackRecord;
@@ -59,6 +60,14 @@ fn try_carry(ctx: &ProjectContext, from: &RunLocation, to: &RunLocation) -> Resu
         store::record_rollback(&lock, &rollback, ctx.project.config.limits.log_bytes)?;
     }
     Ok(())
+}
+
+/// Returns what was added to the record of a step.
+pub(super) fn amended(outcome: &Outcome) -> String {
+    match &outcome.to_step {
+        Some(to) => format!("the failure of {} goes back to {to}", outcome.step),
+        None => format!("the record of {} is completed", outcome.step),
+    }
 }
 
 impl LockedRun<'_> {

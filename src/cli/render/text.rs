@@ -252,9 +252,14 @@ impl Page {
     }
 
     fn restore(&mut self, restore: &RestoreReport) {
-        // Checkpoints have no slash in their names.
-        let preposition = if restore.from.contains('/') { "from" } else { "at" };
-        self.text.put(Tone::Good, "✅ ").plain(format!("{} is back {preposition} {}", restore.run, restore.from)).end();
+        let from = match restore.from.as_str() {
+            "copy" => "at its last copy".to_owned(),
+            "backup" => "at its backup".to_owned(),
+            // Checkpoints have no slash in their names.
+            archive if archive.contains('/') => format!("from {archive}"),
+            checkpoint => format!("at {checkpoint}"),
+        };
+        self.text.put(Tone::Good, "✅ ").plain(format!("{} is back {from}", restore.run)).end();
         for file in &restore.files {
             self.text.line(format!("   {file}"));
         }

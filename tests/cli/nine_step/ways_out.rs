@@ -317,7 +317,8 @@ fn failing_tests_return_to_the_step_that_was_named() {
         assert_eq!(plan.at("/data/next/0/step"), first, "{flag:?}: {plan}");
         let way = format!("piton finish 1:7 --run pay --status failed --to-step {other}");
         assert_eq!(plan.at("/data/question/options/1/command"), way);
-        call(&sandbox, &["finish", "1:7", "--run", "pay", "--status", "failed", "--to-step", other]).expect_code(0);
+        let late = call(&sandbox, &["finish", "1:7", "--run", "pay", "--status", "failed", "--to-step", other]);
+        assert_eq!(late.expect_code(0).at("/data/message"), format!("the failure of 1:7 goes back to {other}"));
         let begun = call(&sandbox, &["begin"]).expect_code(0);
         assert_eq!(begun.at("/data/step"), other);
         assert_eq!(begun.at("/data/brief/findings_to_address/0"), "테스트 3건 실패", "{begun}");
