@@ -139,7 +139,7 @@ pub(super) fn named(ctx: &ProjectContext) -> Option<ArchivedRun> {
 /// Returns the error for a verb that needs the run where it was.
 pub(super) fn refusal(archived: &ArchivedRun) -> OpError {
     let message = format!("{} is archived in {}", archived.name, archived.folder);
-    let show = format!("piton plan {}", engine::quoted(&format!("./{}", archived.folder)));
+    let show = format!("piton history {}", engine::quoted(&format!("./{}", archived.folder)));
     OpError::InTheWay { message, hints: vec![archived.restore_command(), show] }
 }
 
