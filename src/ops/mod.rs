@@ -2,8 +2,8 @@
 //!
 //! - `project_context` is the opened project; `select` finds the requested run in it, `choice` lists those to choose from,
 //!   `run_history` has its earlier checkpoints.
-//! - `begin` and `change` record; `change` has the locked run, the only way to write a state: `draft` admits a change and computes
-//!   its edits, `record` writes what is kept beside a checkpoint, `log` the entry of a resume.
+//! - `begin` and `change` record; `change` has the locked run, the only way to write a state: `resolve` reads what was typed, `draft` admits a change and
+//!   computes its edits, `record` writes what is kept beside a checkpoint, `log` the entry of a resume.
 //! - `report` is what the verbs return (`rollback` and `sessions` have their own), `plan_document` the published form of a plan, `error` and
 //!   `exit` are how they fail.
 //! - `open_steps` are the steps that a session of the client has in progress, for its hooks; `agent_report` is what an agent
@@ -40,6 +40,7 @@ mod project_context;
 mod record;
 mod repair;
 mod report;
+mod resolve;
 mod restore;
 mod resume;
 mod rollback;

@@ -7,15 +7,18 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::io::Read as _;
+use std::io::Write as _;
 use std::sync::Arc;
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
 use super::clock;
+use super::data_file;
 use super::error::StoreError;
 use super::lock;
 use super::lock::RunLock;
+use super::nofollow::OpenMode;
 use super::path::Root;
 use super::path::problem_of;
 use super::platform;
@@ -126,17 +129,17 @@ pub(crate) fn read_file(root: &Utf8Path, path: &RelPath) -> Content {
     read_one(root, path).content
 }
 
-/// Replaces a copy of a state, which nothing but a lost state depends on.
+/// Overwrites a copy of a state in an existing data folder, in place: only a state that is lost needs it, so a kill in the middle costs
+/// nothing and leaves nothing behind.
 ///
 /// # Errors
 ///
-/// When it cannot be written.
+/// If the folder does not exist, or the file cannot be written.
 pub(crate) fn write_copy(held: &RunLock, path: &RelPath, bytes: &[u8]) -> Result<(), StoreError> {
     let real = held.root().target(path)?;
-    if let Some(folder) = real.parent().filter(|folder| !folder.is_dir()) {
-        lock::create_data_dir(folder)?;
-    }
-    txn::replace_file(&real, bytes, platform::DATA_FILE_MODE)
+    let failed = |source| StoreError::io(&real, source);
+    let mut file = data_file::open(&real, OpenMode::Overwrite, platform::DATA_FILE_MODE).map_err(failed)?;
+    file.write_all(bytes).and_then(|()| file.set_len(bytes.len() as u64)).map_err(failed)
 }
 
 /// Reads one file below a root, with its modification time.

@@ -122,7 +122,7 @@ impl Dialect for NineStep {
     }
 
     fn question(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
-        native::question(run, plan, findings).or_else(|| question::with_other_way(run, plan, findings))
+        question::question(run, plan, findings)
     }
 
     fn position(&self, run: &Run, plan: &Plan) -> Option<String> {

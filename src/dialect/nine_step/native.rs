@@ -6,11 +6,8 @@ use serde_json::json;
 use super::rules::StepNumber;
 use super::rules::StepPosition;
 use crate::model::Action;
-use crate::model::Finding;
-use crate::model::FindingCode;
 use crate::model::Next;
 use crate::model::Plan;
-use crate::model::Question;
 use crate::model::Run;
 use crate::model::Status;
 use crate::model::Step;
@@ -126,16 +123,6 @@ fn completed_work(run: &Run) -> Vec<String> {
         lines.push(format!("Phase {}: Step {range} completed{commit}", first.phase));
     }
     lines
-}
-
-/// Returns the question after the last allowed failure in the words of the plugin (docs/formats/nine-step.md#messages).
-pub(super) fn question(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
-    let asked = plan.question.as_ref()?;
-    let limit = findings.iter().find(|finding| {
-        finding.code == FindingCode::AttemptLimit && asked.text.starts_with(finding.message.as_str())
-    })?;
-    let failures = run.step(limit.step.as_ref()?)?.failures;
-    Some(Question { text: format!("⚠️ Same Step failed {failures}+ times. {}", asked.text), ..asked.clone() })
 }
 
 /// Returns the question with its default answer: yes to resume, no to continue despite problems

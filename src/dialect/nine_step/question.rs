@@ -14,9 +14,10 @@ use crate::model::Status;
 use crate::model::Verdict;
 use crate::model::quoted;
 
-/// Adds the answers that only this system has. The other step that failing tests can return to: the words of a failure do not say for certain whether the code has to change
-/// or the tests were not run (docs/formats/nine-step.md#where-a-failure-goes-back-to).
-pub(super) fn with_other_way(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
+/// Returns the question with the answers that only this system has: after the last allowed failure the phase can be put off, and failing
+/// tests can return to another step, because their words do not say for certain whether the code has to change or the tests were not run
+/// (docs/formats/nine-step.md#where-a-failure-goes-back-to).
+pub(super) fn question(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
     if let Some(limit) = findings.iter().find(|finding| finding.code == FindingCode::AttemptLimit) {
         return without_phase(run, plan.question.clone()?, limit);
     }
@@ -26,9 +27,14 @@ pub(super) fn with_other_way(run: &Run, plan: &Plan, findings: &[Finding]) -> Op
     Some(question)
 }
 
-/// Adds the third answer of the plugin to a step that failed too often: the phase is put off.
+/// Puts the question about a step that failed too often in the words of the plugin (docs/formats/nine-step.md#messages), and adds its third
+/// answer: the phase is put off.
 fn without_phase(run: &Run, mut question: Question, limit: &Finding) -> Option<Question> {
     let at = StepPosition::parse(limit.step.as_ref()?.as_str())?;
+    if question.text.starts_with(limit.message.as_str()) {
+        let failures = run.step(limit.step.as_ref()?)?.failures;
+        question.text = format!("⚠️ Same Step failed {failures}+ times. {}", question.text);
+    }
     let before_abort = question.options.iter().position(|option| option.id == "abort")?;
     let label = format!("leave out what is open in phase {}", at.phase);
     let command = format!("piton skip --phase {} --run {} --reason TEXT --by NAME", at.phase, quoted(run.id.as_str()));
