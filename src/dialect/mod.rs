@@ -236,6 +236,11 @@ pub(crate) trait Dialect: Sync {
         None
     }
 
+    /// Returns whether the messages in [`Self::native`] sum up the plan, so that it is not summed up again.
+    fn sums_up(&self) -> bool {
+        false
+    }
+
     /// Returns a list row for a run in the system's wording; `None` keeps the default row.
     fn list_row(&self, _run: &Run, _plan: &Plan) -> Option<String> {
         None

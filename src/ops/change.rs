@@ -351,7 +351,7 @@ impl<'a> LockedRun<'a> {
             ChangeDraft::Already(message) => return Ok(Written { already: Some(message.clone()), message, ..written }),
         };
         written.findings = findings;
-        super::start::hide_from_git(self.ctx, self.opened.dialect)?;
+        super::start::hide_from_git(self.ctx, self.opened.dialect);
         if let Some(statement) = engine::statement(run, &change) {
             let (root, data_dir) = self.opened.reports_dir();
             store::reports::append(root, &data_dir, &[statement])?;

@@ -63,7 +63,7 @@ impl LockedRun<'_> {
                 written.already = Some(message);
             }
             Decided::Record(decisions) => {
-                super::start::hide_from_git(self.ctx(), self.opened.dialect)?;
+                super::start::hide_from_git(self.ctx(), self.opened.dialect);
                 let steps: Vec<&str> = decisions.iter().filter_map(|one| Some(one.step.as_ref()?.as_str())).collect();
                 written.message = format!("{} {} by a person", steps.join(", "), past(kind, steps.len()));
                 let (root, data_dir) = self.opened.reports_dir();

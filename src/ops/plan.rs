@@ -150,7 +150,7 @@ pub(crate) fn report(opened: OpenedRun, planned: Planned, detail: PlanDetail) ->
     let exit = exit_of(&planned);
     let run = opened.loaded.run.expect("a run was planned");
     let notices = opened.dialect.notices(&opened.files, &run, &planned.plan, &planned.findings);
-    let body = PlanReport { plan: planned.plan, run, notices, detail };
+    let body = PlanReport { plan: planned.plan, run, notices, is_summed_up: opened.dialect.sums_up(), detail };
     Report { exit, body: Body::Plan(Box::new(body)), findings: planned.findings }
 }
 

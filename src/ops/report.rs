@@ -82,6 +82,8 @@ pub(crate) struct PlanReport {
     pub(crate) run: Run,
     /// Messages of the run's own system.
     pub(crate) notices: Vec<Notice>,
+    /// Whether the plan's own messages sum it up.
+    pub(crate) is_summed_up: bool,
     pub(crate) detail: PlanDetail,
 }
 

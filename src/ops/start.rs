@@ -60,8 +60,8 @@ pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, archive_existing:
     let location = location_of(ctx, dialect, &edits)?;
     clear_path(ctx, &location, &spec, archive_existing)?;
     let lock = RunLock::acquire(&location.root, &location.candidate.data_dir, ctx.project.lock_timeout)?;
-    hide_from_git(ctx, dialect)?;
-    hide_new_state(ctx, dialect, &location, &edits)?;
+    hide_from_git(ctx, dialect);
+    hide_new_state(ctx, dialect, &location, &edits);
     store::commit(&lock, &edits, &ctx.checkpoint(change.kind.as_str()))?;
     // Under the same lock, so that the report is about this run.
     let files = store::file_set_locked(&ctx.project, &lock, &location.root, &location.candidate, ctx.clock);
@@ -142,33 +142,28 @@ pub(super) fn again(ctx: &ProjectContext, opened: &OpenedRun) -> Option<String> 
 
 /// Makes git ignore the state files if their system requires it; a state file in git breaks clean-up and rollback
 /// (docs/formats/nine-step.md#state-and-git).
-pub(crate) fn hide_from_git(ctx: &ProjectContext, dialect: &dyn Dialect) -> Result<(), OpError> {
-    let patterns = dialect.unversioned(&ctx.project.config);
+pub(crate) fn hide_from_git(ctx: &ProjectContext, dialect: &dyn Dialect) {
+    exclude(ctx, &dialect.unversioned(&ctx.project.config));
+}
+
+/// Adds lines to `info/exclude`. Where that cannot be written, as in the sandbox of a client, git shows the state; it is recorded all the
+/// same.
+fn exclude(ctx: &ProjectContext, patterns: &[String]) {
     if let (Some(git), false) = (&ctx.project.git, patterns.is_empty()) {
         let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
-        store::git::info_exclude(&git.common_dir, &patterns)?;
+        let _ = store::git::info_exclude(&git.common_dir, &patterns);
     }
-    Ok(())
 }
 
 /// Makes git ignore the folders of the state that a run begins with: what Piton makes is its own, and stays out of `git status`.
-fn hide_new_state(
-    ctx: &ProjectContext,
-    dialect: &dyn Dialect,
-    location: &RunLocation,
-    edits: &[Edit],
-) -> Result<(), OpError> {
-    let Some(git) = &ctx.project.git else { return Ok(()) };
-    let Ok(root) = location.root.strip_prefix(&git.main_root) else { return Ok(()) };
-    if !dialect.unversioned(&ctx.project.config).is_empty() {
-        return Ok(());
-    }
+fn hide_new_state(ctx: &ProjectContext, dialect: &dyn Dialect, location: &RunLocation, edits: &[Edit]) {
+    let main_root = ctx.project.git.as_ref().map(|git| git.main_root.as_path());
+    let root = main_root.and_then(|main_root| location.root.strip_prefix(main_root).ok());
+    let Some(root) = root.filter(|_| dialect.unversioned(&ctx.project.config).is_empty()) else { return };
     let folders: BTreeSet<RelPath> = edits.iter().filter_map(|edit| edit.path.parent()).collect();
     let patterns: Vec<String> =
         folders.iter().filter_map(|folder| store::git::pattern_of(&root.join(folder.as_str()))).collect();
-    let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
-    store::git::info_exclude(&git.common_dir, &patterns)?;
-    Ok(())
+    exclude(ctx, &patterns);
 }
 
 /// Returns the built-in workflow of this name, which takes precedence over one of the project.

@@ -27,8 +27,15 @@ use crate::ops::PlanReport;
 
 pub(super) fn plan(page: &mut Page, report: &PlanReport, findings: &[Finding]) {
     let plan = &report.plan;
-    head(page, plan, &report.notices);
-    completed(page, plan, &report.run);
+    let has_messages =
+        plan.native.get("messages").and_then(serde_json::Value::as_array).is_some_and(|lines| !lines.is_empty());
+    if report.is_summed_up && has_messages {
+        verdict(page, plan);
+        native_messages(page, plan);
+    } else {
+        head(page, plan, &report.notices);
+        completed(page, plan, &report.run);
+    }
     page.text.end().bold("Next").end();
     if plan.next.is_empty() {
         page.text.line(match plan.verdict {
@@ -74,14 +81,8 @@ fn head(page: &mut Page, plan: &Plan, notices: &[Notice]) {
         page.text.bold(&notice.text).end();
         page.text.line(format!("→ {}", notice.hint));
     }
-    page.text.plain("  Verdict      ").put(tone_of(plan.verdict), plan.verdict.as_str()).plain(match plan.verdict {
-        Verdict::Resume => ": go on",
-        Verdict::Confirm => ": check the findings, then go on",
-        Verdict::Blocked => ": not until something is resolved",
-        Verdict::Complete => ": every step is done",
-        Verdict::Nothing => ": there is nothing to resume",
-    });
-    page.text.end();
+    page.text.plain("  ");
+    verdict(page, plan);
     page.text.line(format!("  Progress     {} of {} steps", plan.progress.done, plan.progress.total));
     for line in plan.native.get("current_state").map(position_lines).unwrap_or_default() {
         let (name, value) = line.split_once(": ").unwrap_or(("", &line));
@@ -117,6 +118,17 @@ fn head(page: &mut Page, plan: &Plan, notices: &[Notice]) {
     if plan.degraded {
         page.text.put(Tone::Warn, "  Part of the state cannot be read; the rest is planned").end();
     }
+}
+
+fn verdict(page: &mut Page, plan: &Plan) {
+    page.text.plain("Verdict      ").put(tone_of(plan.verdict), plan.verdict.as_str()).plain(match plan.verdict {
+        Verdict::Resume => ": go on",
+        Verdict::Confirm => ": check the findings, then go on",
+        Verdict::Blocked => ": not until something is resolved",
+        Verdict::Complete => ": every step is done",
+        Verdict::Nothing => ": there is nothing to resume",
+    });
+    page.text.end();
 }
 
 /// Shows the messages of the run's own system verbatim.

@@ -155,6 +155,10 @@ impl Dialect for Aios {
         write::check_archivable(files).map(|()| None)
     }
 
+    fn sums_up(&self) -> bool {
+        true
+    }
+
     fn native(&self, _native: &serde_json::Value, run: &Run, plan: &Plan, findings: &[Finding]) -> serde_json::Value {
         native::native(run, plan, findings)
     }

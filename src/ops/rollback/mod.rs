@@ -260,7 +260,7 @@ impl<'a> RollbackContext<'a> {
         edits: &[Edit],
         report: &mut RollbackReport,
     ) -> Result<impl Iterator<Item = Finding>, OpError> {
-        super::start::hide_from_git(self.ctx, self.locked.opened.dialect)?;
+        super::start::hide_from_git(self.ctx, self.locked.opened.dialect);
         let replaced = self.locked.commit_as(change.kind.as_str(), None, edits)?;
         self.locked.log(change.kind.as_str(), None);
         report.written = true;

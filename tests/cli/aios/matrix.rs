@@ -236,7 +236,9 @@ fn a_run_keeps_the_mode_it_was_started_in_unless_the_caller_says_otherwise() {
 #[test]
 fn a_found_state_is_reported_verbatim() {
     let text = Situation::Warnings.build().piton(["plan", "--format", "text"]).run().expect_code(9).stdout;
-    let (block, rest) = text.split_once("Plan for ").unwrap();
+    let (verdict, text) = text.split_once('\n').unwrap();
+    assert!(verdict.starts_with("Verdict      confirm"), "the verdict comes first: {verdict}");
+    let (block, rest) = text.split_once("\nNext\n").unwrap();
     assert_eq!(
         block,
         "=== Resume: QA Loop ===
@@ -293,7 +295,8 @@ fn a_state_that_cannot_be_resumed_is_reported_verbatim_with_commands() {
         let text = sandbox.piton([verb, "--format", "text"]).run().expect_code(9).stdout;
         assert!(
             text.starts_with(
-                "=== Cannot Resume: QA Loop ===
+                "Verdict      blocked: not until something is resolved
+=== Cannot Resume: QA Loop ===
 
 Reason: the state contradicts the project or itself
   - 2.1 is being fixed in the loop, but its story says `Done`: QA was completed outside the loop
@@ -437,7 +440,9 @@ fn a_partly_valid_state_is_reported_verbatim() {
     // At 11:00, while the run was under way.
     sandbox.file("docs/brief.md", "a brief\n").modified("docs/brief.md", 1_769_857_200);
     let text = sandbox.piton(["plan", "--format", "text"]).run().expect_code(9).stdout;
-    let (block, rest) = text.split_once("Plan for ").unwrap();
+    let (verdict, text) = text.split_once('\n').unwrap();
+    assert!(verdict.starts_with("Verdict      confirm"), "the verdict comes first: {verdict}");
+    let (block, rest) = text.split_once("\nNext\n").unwrap();
     assert_eq!(
         block,
         "=== Partial Resume Possible: Workflow Greenfield ===
