@@ -99,7 +99,7 @@ fn owner(evidence: &Evidence) -> Option<Finding> {
         Owner::Dead { since, session } => {
             let who =
                 session.as_ref().map_or_else(|| "the process that drove it".to_owned(), |id| format!("session {id}"));
-            let when = since.map_or_else(String::new, |since| format!(", last seen at {since}"));
+            let when = since.map_or_else(String::new, |since| format!(", last seen at {}", since.in_seconds()));
             Some(Finding::new(FindingCode::OwnerGone, format!("{who} is gone{when}")))
         }
     }

@@ -204,7 +204,7 @@ impl QuestionInput<'_> {
         {
             let add = finding.fix.as_ref().filter(|fix| fix.starts_with("git "))?;
             let make = QuestionOption::new("worktree", "make the worktree", add.clone()).by_person();
-            Some(ask(message.clone(), std::iter::once(make).chain(self.abort()).collect()))
+            Some(ask("Make the worktree now?".to_owned(), std::iter::once(make).chain(self.abort()).collect()))
         } else if finding.code == FindingCode::BranchMismatch {
             let renamed = self.evidence.workspace.as_ref().and_then(|found| renamed(self.reconciled.run, found));
             let options: Vec<QuestionOption> = match renamed {

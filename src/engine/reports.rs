@@ -202,7 +202,7 @@ pub(super) fn begun_by(attempt: &Attempt) -> String {
         Some(session) => format!("session {}", clean_line(session, 40)),
         None => format!("process {} on {}", driver.pid, clean_line(&driver.host, 64)),
     };
-    format!("{who} began it at {at}")
+    format!("{who} began it at {}", at.in_seconds())
 }
 
 /// Returns what the run was told, oldest first.

@@ -61,6 +61,10 @@ pub(crate) fn find(ctx: &ProjectContext, workflow: &str) -> Result<Option<Loaded
             let source = (text.folder == ctx.project.root).then_some(text.name);
             Ok(Some(LoadedWorkflow { definition, source, sha256: sha256_hex(&text.bytes) }))
         }
+        None if spec::looks_like_script(&text.name, &text.bytes) => {
+            let message = format!("{} has commands, which `piton run` runs; `start` takes steps for agents", text.name);
+            Err(OpError::Usage { message, hints: vec![format!("piton run {}", quoted(workflow))] })
+        }
         None => Err(OpError::DefinitionInvalid { file: text.name.as_str().to_owned(), findings }),
     }
 }

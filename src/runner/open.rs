@@ -402,7 +402,13 @@ fn workflow(source: &Source) -> Result<(Workflow, Vec<u8>), RunError> {
         Some(workflow) => Ok((workflow, text.into_bytes())),
         None => {
             let mistakes = mistakes(parsed.findings.len());
-            let hint = "correct the file, then run the command again; its schema: `piton schema script`".to_owned();
+            let hint = match spec::looks_like_steps(text.as_bytes()) {
+                true => format!(
+                    "steps for agents are begun by: piton start {} --feature NAME",
+                    quoted(source.file.as_str())
+                ),
+                false => "correct the file, then run the command again; its schema: `piton schema script`".to_owned(),
+            };
             Err(RunError::new(ProblemKind::No, format!("{} has {mistakes}", source.file), [hint]).with(parsed.findings))
         }
     }

@@ -157,8 +157,11 @@ fn owner_by_lease(lease: &Lease, clock: Clock, caller: &Caller) -> Owner {
         let command = clean_line(&lease.command, 80);
         let session = lease.session.as_deref();
         let session = session.map_or_else(String::new, |id| format!("session {}, ", clean_line(id, 80)));
-        let description =
-            format!("{session}process {}{place} (`{command}`), last seen at {}", lease.pid, lease.heartbeat);
+        let description = format!(
+            "{session}process {}{place} (`{command}`), last seen at {}",
+            lease.pid,
+            lease.heartbeat.in_seconds()
+        );
         Owner::Live { description }
     } else {
         dead(lease)

@@ -85,3 +85,39 @@ fn no_command_stands_twice_in_a_plan() {
     let text = piton(&sandbox, &["plan", "--format", "text"]).stdout;
     assert_eq!(text.matches("piton resume login").count(), 1, "{text}");
 }
+
+/// A-T6: an approval on a condition that is open is called that, with the command that ends it.
+#[test]
+fn an_open_condition_is_named_where_it_stops_something() {
+    let sandbox = Sandbox::with_git();
+    let flow = "name: flow\nsteps:\n  - {id: make, agent: dev}\n  - {id: check, agent: qa, returns_to: make}\n  \
+                - {id: go, gate: owner}\n";
+    sandbox.file("flow.yaml", flow);
+    piton(&sandbox, &["start", "flow.yaml", "--feature", "x"]).expect_code(0);
+    piton(&sandbox, &["begin", "make"]).expect_code(0);
+    piton(&sandbox, &["finish", "make", "--summary", "made"]).expect_code(0);
+    piton(&sandbox, &["begin", "check"]).expect_code(0);
+    let said = ["finish", "check", "--verdict", "APPROVED_WITH_CONDITIONS", "--condition", "add dates"];
+    piton(&sandbox, &said).expect_code(0);
+    let refused = piton(&sandbox, &["approve", "go", "--by", "Ana"]).expect_code(9);
+    let message = "go comes after check, which is approved on a condition that is still open: add dates";
+    assert_eq!(refused.at("/error/message"), message);
+    assert_eq!(refused.at("/error/hints"), json!(["once that is met: `piton finish check --run x --verdict VERDICT`"]));
+    piton(&sandbox, &["finish", "check", "--run", "x", "--verdict", "APPROVED"]).expect_code(0);
+    piton(&sandbox, &["approve", "go", "--by", "Ana"]).expect_code(0);
+}
+
+/// A-T7: a workflow file that is given to the verb for the other kind names the right verb.
+#[test]
+fn a_workflow_file_for_the_other_verb_names_that_verb() {
+    let sandbox = Sandbox::with_git();
+    sandbox.file("list.yaml", "- shell: echo hi\n").file("map.yaml", "name: r\ncommands:\n  - shell: echo hi\n");
+    for file in ["list.yaml", "map.yaml"] {
+        let refused = piton(&sandbox, &["start", file, "--feature", "z"]).expect_code(2);
+        assert_eq!(refused.at("/error/hints"), json!([format!("piton run {file}")]));
+        sandbox.piton(["run", file]).run().expect_code(0);
+    }
+    sandbox.file("steps.yaml", "name: m\nsteps:\n  - {id: copy, agent: dba}\n");
+    let refused = piton(&sandbox, &["run", "steps.yaml"]);
+    assert!(refused.stderr.contains("piton start steps.yaml --feature NAME"), "{refused}");
+}

@@ -210,7 +210,8 @@ pub(super) fn resuming(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Stri
     if let Some(story) = next.and_then(|next| resume_point::story_of(run, &next.step)) {
         lines.push(format!("Story: {}", clean_line(story, LINE_CHARS)));
     }
-    lines.push(format!("Phase: {} -- {}", point.number, point.name));
+    let unit = if point.label.starts_with("Wave ") { "Wave" } else { "Phase" };
+    lines.push(format!("{unit}: {} -- {}", point.number, point.name));
     let agent = point.agent.as_ref().map_or_else(|| "the current agent".to_owned(), |agent| format!("@{agent}"));
     lines.push(format!("Agent: {agent}"));
     lines.push(format!("State age: {}", age(plan)));

@@ -25,7 +25,12 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
+use crate::model::clean_line;
+use crate::model::mask_secrets;
 use crate::model::plural;
+
+/// Characters of a list of conditions.
+const LIST_CHARS: usize = 160;
 
 impl TransitionCheck<'_> {
     pub(super) fn check_has_work(&self, at: usize) -> Result<(), Refusal> {
@@ -180,9 +185,19 @@ impl TransitionCheck<'_> {
 
     pub(super) fn behind_gate(&self, what: &str, at: usize) -> Refusal {
         let gate = &self.reconciled.run.steps[at];
-        let message = format!("{what} comes after {} ({}), which is {}", gate.id, gate.title, gate.status);
+        let has_conditions = self.reconciled.effective_status(at) == EffectiveStatus::Conditions;
+        let is =
+            match gate.review.as_ref().and_then(|review| review.open_conditions.as_ref()).filter(|_| has_conditions) {
+                Some(conditions) => format!("approved on a condition that is still open: {}", safe_list(conditions)),
+                None if has_conditions => "approved on conditions that are still open".to_owned(),
+                None => gate.status.to_string(),
+            };
+        let message = format!("{what} comes after {}, which is {is}", gate.id.with_title(&gate.title));
         let is_next = self.reconciled.is_ready(at) && self.reconciled.effective_status(at) != EffectiveStatus::Failed;
         let hint = match gate.kind {
+            StepKind::Review if has_conditions => {
+                format!("once that is met: `{}`", command::finish(gate, &self.reconciled.run.id))
+            }
             StepKind::Gate if is_next => self.command("approve", &gate.id, ""),
             StepKind::Review if is_next => self.command("begin", &gate.id, ""),
             StepKind::Gate | StepKind::Review | StepKind::Work | StepKind::Container => self.plan(),
@@ -383,4 +398,9 @@ pub(super) fn agreed_status(outcome: &Outcome) -> Result<Status, Refusal> {
             Err(refuse(RefusalKind::Usage, message, ["leave out --status; the verdict decides".to_owned()]))
         }
     }
+}
+
+/// Joins texts from the state to one line.
+fn safe_list(texts: &[String]) -> String {
+    clean_line(&mask_secrets(&texts.join("; ")), LIST_CHARS)
 }

@@ -350,3 +350,10 @@ fn the_brief_of_a_story_in_review_says_so() {
     let brief = sandbox.piton(["context"]).run().to_string();
     assert!(brief.contains("do not develop it again"), "{brief}");
 }
+
+/// A row of the seed's block: a story of an epic is in a wave, not in a phase.
+#[test]
+fn a_resumed_story_is_in_its_wave() {
+    let text = epic().piton(["resume", "--yes", "--format", "text"]).run().expect_code(0).stdout;
+    assert!(text.contains("Story: 5.2\nWave: 1 -- 5.2 S2\n"), "{text}");
+}

@@ -67,5 +67,14 @@ pub(crate) fn looks_like_script(file: &RelPath, bytes: &[u8]) -> bool {
     }
 }
 
+/// Tells whether a file without commands looks like a workflow of steps for agents.
+pub(crate) fn looks_like_steps(bytes: &[u8]) -> bool {
+    let Ok(root) = yaml::parse(bytes) else { return false };
+    match &root.kind {
+        Kind::Map(members) => members.iter().any(|member| member.key == "steps" || member.key == "phases"),
+        Kind::List(_) | Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => false,
+    }
+}
+
 #[cfg(test)]
 mod tests;
