@@ -16,6 +16,7 @@ use crate::engine::Planned;
 use crate::model::Context;
 use crate::model::Next;
 use crate::model::Run;
+use crate::model::RunStatus;
 use crate::model::Verdict;
 
 /// Assembles the context of a step within `budget` bytes.
@@ -74,6 +75,7 @@ fn next_for(
     let mut next = forced.plan.next.into_iter().find(|next| next.step == step);
     let can_redo = opened.dialect.state_home() == StateHome::Project
         && run.records.redo
+        && run.status != RunStatus::Aborted
         && run.step(&step).is_some_and(|step| step.recorded);
     if let Some(next) = next.as_mut().filter(|_| can_redo && planned.plan.steps.completed.contains(&step)) {
         next.reason = format!("it is done; to do it again, first: `{}`", engine::redo_command(&step, &run.id));

@@ -65,7 +65,11 @@ fn answer(text: &mut Text, plan: &Plan, findings: &[Finding]) {
         text.end().line("**Findings**:");
     }
     for finding in shown {
-        let fix = finding.fix.as_ref().map_or_else(String::new, |fix| format!(" → {}", unbracketed(fix, 1_000)));
+        let is_command = |fix: &str| fix.starts_with("piton ") || fix.starts_with("git ");
+        let fix = finding.fix.as_ref().map_or_else(String::new, |fix| match is_command(fix) {
+            true => format!(" → `{}`", clean_line(fix, 1_000)),
+            false => format!(" → {}", unbracketed(fix, 1_000)),
+        });
         text.line(format!("- {}: {}{fix}", finding.severity.as_str(), unbracketed(&finding.message, 1_000)));
     }
     if let Some(question) = &plan.question {

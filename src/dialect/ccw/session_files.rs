@@ -6,7 +6,6 @@ use super::ids;
 use super::ids::Index;
 use super::layout::Layout;
 use super::layout::TASK_DIR;
-use super::layout::below;
 use super::parsed_task::ParsedTask;
 use super::raw;
 use super::rules::StatusWord;
@@ -121,7 +120,8 @@ impl<'a> SessionFiles<'a> {
         let [hidden, plain] = &self.layout.summaries;
         let is_used = |dir: &RelPath| self.files.in_dir(dir).next().is_some();
         let dir = if is_used(plain) && !is_used(hidden) { plain } else { hidden };
-        Some(below(dir, &format!("{}-summary.md", task.id)))
+        // An id such as `q:x` is safe in a command, but no file name everywhere.
+        dir.join(&format!("{}-summary.md", task.id)).ok()
     }
 
     /// Returns the title of a task.

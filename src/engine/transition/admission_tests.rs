@@ -93,7 +93,12 @@ fn nothing_steps_over_a_gate_or_a_review() {
                         continue;
                     }
                     let refusal = refused(&run, &effective_statuses, change, FORCE);
-                    let message = format!("{id} comes after G (Title of G), which is {status}");
+                    let has_conditions = effective_status == EffectiveStatus::Conditions;
+                    let is = match has_conditions {
+                        true => "approved on conditions that are still open".to_owned(),
+                        false => status.to_string(),
+                    };
+                    let message = format!("{id} comes after G (Title of G), which is {is}");
                     assert_eq!(
                         (refusal.kind, refusal.message),
                         (RefusalKind::Person, message),
@@ -101,7 +106,12 @@ fn nothing_steps_over_a_gate_or_a_review() {
                     );
                     // A failed review or gate is not simply done next; the plan says what is.
                     let hint = if effective_status == EffectiveStatus::Failed { "piton plan R" } else { hint };
-                    assert_eq!(refusal.hints, [hint]);
+                    if has_conditions && kind == StepKind::Review {
+                        let met = "once that is met: `piton finish G --run R --verdict VERDICT`";
+                        assert_eq!(refusal.hints, [met]);
+                    } else {
+                        assert_eq!(refusal.hints, [hint]);
+                    }
                 }
             }
         }
