@@ -11,9 +11,12 @@ import { KEY, Stage, plugin } from './stage.mjs';
 
 const hasTmux = spawnSync('tmux', ['-V']).status === 0;
 
+let terminals = 0;
+
 class Terminal {
   constructor(stage, service, ...flags) {
-    this.socket = path.join(stage.folder('tmp'), 'tmux');
+    // A server that was told to end may still take a new session, and end it too: each terminal has its own.
+    this.socket = path.join(stage.folder('tmp'), `tmux-${++terminals}`);
     const environment = Object.entries(stage.environment(service)).map(([name, value]) => `${name}=${value}`);
     const client = [process.env.PITON_CLIENT, '--plugin-dir', stage.plugin, ...flags];
     this.tmux('-f', '/dev/null', 'new-session', '-d', '-x', '140', '-y', '50', '-c', stage.project, 'env', '-i', ...environment, ...client);
