@@ -184,7 +184,7 @@ pub(crate) trait Dialect: Sync {
         None
     }
 
-    /// Returns whether a backup is made where there is none. An existing one is always kept current.
+    /// Returns whether the first backup is made too. An existing one is always kept current.
     fn makes_backups(&self) -> bool {
         false
     }

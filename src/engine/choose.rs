@@ -115,12 +115,12 @@ impl Chooser<'_> {
         }
         self.drop_behind_gates(&mut chosen.choices);
         self.drop_behind_rework(&mut chosen.choices);
-        if !chosen.choices.is_empty() {
-            chosen.findings.extend(self.held());
-        }
         if chosen.choices.is_empty() {
             self.nothing_ready(chosen);
-        } else if chosen.choices.iter().all(|choice| self.reconciled.is_driven_elsewhere(choice.at)) {
+            return;
+        }
+        chosen.findings.extend(self.held());
+        if chosen.choices.iter().all(|choice| self.reconciled.is_driven_elsewhere(choice.at)) {
             chosen.findings.extend(preconditions::driven_elsewhere(&self.reconciled));
         } else {
             chosen.choices.retain(|choice| !self.reconciled.is_driven_elsewhere(choice.at));
@@ -438,7 +438,7 @@ impl Chooser<'_> {
             let step = &run.steps[at];
             let id = step.id.with_title(&step.title);
             if let Some(reason) = self.reconciled.hold(at).filter(|_| !self.reconciled.is_ready(at)) {
-                let fix = format!("once it can go on: `{}`", command::decide("override", &step.id, &run.id));
+                let fix = command::override_hold(&step.id, &run.id);
                 return Some(Finding::new(FindingCode::StepHeld, format!("{id} is blocked: {reason}")).fix(fix));
             }
             let is_unexplained = step.hold == Some(Hold::Unexplained) && self.reconciled.is_ready(at);
@@ -482,7 +482,7 @@ impl Chooser<'_> {
             | EffectiveStatus::OpenContainer => {
                 let run = self.reconciled.run;
                 let resolve = match self.reconciled.hold(root) {
-                    Some(_) => format!("once it can go on: `{}`", command::decide("override", &step.id, &run.id)),
+                    Some(_) => command::override_hold(&step.id, &run.id),
                     None => format!("resolve {}", step.id),
                 };
                 match self.reconciled.skip_refusal(root) {

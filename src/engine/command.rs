@@ -28,6 +28,11 @@ pub(super) fn decide(verb: &str, step: &StepId, run: &RunId) -> String {
     on_step(verb, step, run, " --by NAME --note WHY")
 }
 
+/// Returns how a step that a person blocked goes on.
+pub(super) fn override_hold(step: &StepId, run: &RunId) -> String {
+    format!("once it can go on: `{}`", decide("override", step, run))
+}
+
 /// The name of what follows when every step is done and the work is to be merged, in place of a step.
 pub(crate) const END: &str = "merge";
 

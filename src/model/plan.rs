@@ -47,6 +47,18 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
+    /// Returns the interruption, unless the run only waits for its next step.
+    pub(crate) fn notable_interruption(&self) -> Option<&InterruptionReport> {
+        let report = self.interruption.as_ref()?;
+        Some(report).filter(|report| report.kind != InterruptionKind::ReadyToExecute || report.cause.is_some())
+    }
+
+    /// Returns the reason of an interruption, unless a next step gives it already.
+    pub(crate) fn own_reason<'a>(&self, report: &'a InterruptionReport) -> Option<&'a str> {
+        let is_said = self.next.iter().any(|next| next.reason == report.reason);
+        (!is_said).then_some(report.reason.as_str())
+    }
+
     /// Tells whether something stopped in the middle, or the run was not continued for an hour after a finished step.
     pub(crate) fn is_cut_off(&self) -> bool {
         let Some(interruption) = &self.interruption else { return false };

@@ -129,8 +129,8 @@ pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Rep
         return Ok(report(ctx, &opened, written));
     }
     // Still under the lock, so that the reported revision is that of this change.
-    let mut locked = locked.reload();
-    for approved in configured::approve_locked(&mut locked)? {
+    let (locked, approved) = configured::approve_locked(locked.reload())?;
+    for approved in approved {
         written.message.push_str(&format!("; {approved} is approved by configuration"));
     }
     Ok(report(ctx, &locked.opened, written))
@@ -143,11 +143,7 @@ pub(super) fn follow(
     locked: LockedRun<'_>,
     written: &mut Written,
 ) -> Result<OpenedRun, OpError> {
-    // Reading at another path takes the lock there.
-    drop(locked);
-    let now = ctx.relocated(location, &written.files());
-    written.findings.extend(record::carry_evidence(ctx, location, &now));
-    ctx.read(&now)
+    ctx.read(&locked.release_moved(location, written))
 }
 
 /// The result of one change.
@@ -236,11 +232,23 @@ impl<'a> LockedRun<'a> {
         Self { ctx, lock, opened: OpenedRun::new(candidate, files) }
     }
 
-    /// Loads the run again in place.
-    pub(super) fn refresh(&mut self) {
-        let (candidate, root, clock) = (&self.opened.candidate, &self.opened.files.root, self.opened.files.clock);
-        let files = store::file_set_locked(&self.ctx.project, &self.lock, root, candidate, clock);
-        self.opened = OpenedRun::new(self.opened.candidate.clone(), files);
+    /// Loads the run again, where the change left it and under the lock there.
+    pub(super) fn after(self, location: &RunLocation, written: &mut Written) -> Result<Self, OpError> {
+        if !written.moves_files() {
+            return Ok(self.reload());
+        }
+        let ctx = self.ctx;
+        Self::open(ctx, &self.release_moved(location, written))
+    }
+
+    /// Releases the lock of a run whose state a change moved, because reading at another path takes the lock there. Returns the new
+    /// location, with the evidence.
+    fn release_moved(self, location: &RunLocation, written: &mut Written) -> RunLocation {
+        let ctx = self.ctx;
+        drop(self);
+        let now = ctx.relocated(location, &written.files());
+        written.findings.extend(record::carry_evidence(ctx, location, &now));
+        now
     }
 
     pub(crate) fn into_lock(self) -> RunLock {

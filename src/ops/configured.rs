@@ -24,30 +24,30 @@ pub(super) fn approve(ctx: &ProjectContext, location: &RunLocation) -> Result<()
     if ctx.project.config.gates.approve.is_empty() {
         return Ok(());
     }
-    approve_locked(&mut LockedRun::open(ctx, location)?).map(drop)
+    approve_locked(LockedRun::open(ctx, location)?).map(drop)
 }
 
-/// [`approve`] under the lock. Returns the gates.
-pub(super) fn approve_locked(locked: &mut LockedRun<'_>) -> Result<Vec<StepId>, OpError> {
+/// [`approve`] under the lock. Returns the run as it is then, and the gates.
+pub(super) fn approve_locked(mut locked: LockedRun<'_>) -> Result<(LockedRun<'_>, Vec<StepId>), OpError> {
     let mut approved = Vec::new();
     if locked.ctx().project.config.gates.approve.is_empty() || locked.check_not_driven().is_err() {
-        return Ok(approved);
+        return Ok((locked, approved));
     }
     while approved.len() < GATES
-        && let Some(gate) = next_gate(locked)?
+        && let Some(gate) = next_gate(&locked)?
     {
         let (step, by, note) = (gate.clone(), Some(BY.to_owned()), Some(NOTE.to_owned()));
         let kind = ChangeKind::Approve { step, by, note, phases: None };
         match locked.apply(kind, &locked.evidence(), locked.limits()) {
             Ok(_) => {}
             // What a person has to look at is not approved in advance.
-            Err(OpError::Refused(_)) => return Ok(approved),
+            Err(OpError::Refused(_)) => break,
             Err(error) => return Err(error),
         }
-        locked.refresh();
+        locked = locked.reload();
         approved.push(gate);
     }
-    Ok(approved)
+    Ok((locked, approved))
 }
 
 /// Returns the gate that is next, if it was approved in advance and nothing blocks the run.

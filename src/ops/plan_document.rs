@@ -12,7 +12,6 @@ use crate::model::Context;
 use crate::model::Decision;
 use crate::model::DialectId;
 use crate::model::InterruptionKind;
-use crate::model::InterruptionReport;
 use crate::model::Mode;
 use crate::model::Next;
 use crate::model::Patch;
@@ -285,16 +284,13 @@ impl<'a> StepsDocument<'a> {
 
 impl<'a> InterruptionDocument<'a> {
     fn of(plan: &'a Plan) -> Option<Self> {
-        let was_cut_off =
-            |report: &&InterruptionReport| report.kind != InterruptionKind::ReadyToExecute || report.cause.is_some();
-        let report = plan.interruption.as_ref().filter(was_cut_off)?;
-        let is_new_reason = plan.next.iter().all(|next| next.reason != report.reason);
+        let report = plan.notable_interruption()?;
         let is_new_strategy = plan.next.iter().all(|next| next.strategy != report.strategy);
         Some(Self {
             kind: report.kind,
             step: report.step.as_ref(),
             at: report.at,
-            reason: Some(report.reason.as_str()).filter(|_| is_new_reason),
+            reason: plan.own_reason(report),
             cause: report.cause.as_ref(),
             affected: report.affected.len(),
             strategy: report.strategy.filter(|_| is_new_strategy),

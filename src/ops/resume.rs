@@ -10,7 +10,6 @@ use super::plan_document::PlanDetail;
 use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
-use super::record;
 use super::report::Body;
 use super::report::Report;
 use super::report::ResumeReport;
@@ -121,16 +120,10 @@ fn take(
     let mut findings = Vec::new();
     for kind in bookkeeping(run, &planned, request) {
         let limits = ChangeLimits { force: request.plan.force, ..locked.limits() };
-        let written = locked.apply(kind, &locked.evidence(), limits)?;
-        locked = if written.moves_files() {
-            // The state is at another path now, with a lock there.
-            drop(locked);
-            let moved = ctx.relocated(location, &written.files());
-            findings.extend(record::carry_evidence(ctx, location, &moved));
-            LockedRun::open(ctx, &moved)?
-        } else {
-            locked.reload()
-        };
+        let mut written = locked.apply(kind, &locked.evidence(), limits)?;
+        let before = written.findings.len();
+        locked = locked.after(location, &mut written)?;
+        findings.extend(written.findings.split_off(before));
     }
     for (step, decision) in &planned.needs {
         let note = Some("chosen with the options of a resume".to_owned());

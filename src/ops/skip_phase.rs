@@ -36,13 +36,7 @@ pub(crate) fn skip_phase(ctx: &ProjectContext, phase: u32, by: Option<&str>, rea
         let kind = ChangeKind::Skip { step, part: None, by: by.map(str::to_owned), reason: reason.to_owned() };
         let limits = ChangeLimits { whole_phase: true, ..locked.limits() };
         written = locked.apply(kind, &locked.evidence(), limits)?;
-        locked = match written.moves_files() {
-            true => {
-                drop(locked);
-                LockedRun::open(ctx, &ctx.relocated(&location, &written.files()))?
-            }
-            false => locked.reload(),
-        };
+        locked = locked.after(&location, &mut written)?;
     }
     let first = open.first().map_or_else(|| last.as_str().to_owned(), |first| first.as_str().to_owned());
     written.message = format!("phase {phase} is left out: {first} to {last}");

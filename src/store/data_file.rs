@@ -30,6 +30,13 @@ pub(super) fn open(path: &Utf8Path, open_mode: OpenMode, mode: u32) -> io::Resul
     nofollow::open(path.as_std_path(), open_mode, mode)
 }
 
+/// Overwrites a file in place. A kill in the middle leaves a mixture of both contents.
+pub(super) fn overwrite(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = open(path, OpenMode::Overwrite, platform::DATA_FILE_MODE)?;
+    file.write_all(bytes)?;
+    if file.metadata()?.len() == bytes.len() as u64 { Ok(()) } else { file.set_len(bytes.len() as u64) }
+}
+
 /// Replaces a file with a copy of itself.
 fn replace_with_copy(path: &Utf8Path) -> io::Result<()> {
     let temporary = stage::temporary_name(path);

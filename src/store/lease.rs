@@ -3,7 +3,6 @@
 //! It has a fixed size and is overwritten in place, which costs a checkpoint next to nothing. A truncated lease is ignored.
 
 use std::io;
-use std::io::Write as _;
 
 use camino::Utf8Path;
 use serde::Deserialize;
@@ -14,7 +13,6 @@ use super::environment::Environment;
 use super::error::StoreError;
 use super::lock::RunLock;
 use super::nofollow;
-use super::nofollow::OpenMode;
 use super::path::Root;
 use super::platform;
 use super::process;
@@ -289,9 +287,7 @@ fn try_write(path: &Utf8Path, lease: &Lease) -> io::Result<()> {
     let mut bytes = serde_json::to_vec(lease)?;
     bytes.resize(bytes.len().max(LEASE_BYTES - 1), b' ');
     bytes.push(b'\n');
-    let mut file = data_file::open(path, OpenMode::Overwrite, platform::DATA_FILE_MODE)?;
-    file.write_all(&bytes)?;
-    if file.metadata()?.len() == bytes.len() as u64 { Ok(()) } else { file.set_len(bytes.len() as u64) }
+    data_file::overwrite(path, &bytes)
 }
 
 #[cfg(test)]

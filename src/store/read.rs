@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::io::Read as _;
-use std::io::Write as _;
 use std::sync::Arc;
 
 use camino::Utf8Path;
@@ -18,10 +17,8 @@ use super::data_file;
 use super::error::StoreError;
 use super::lock;
 use super::lock::RunLock;
-use super::nofollow::OpenMode;
 use super::path::Root;
 use super::path::problem_of;
-use super::platform;
 use super::project::Project;
 use super::txn;
 use super::txn::Record;
@@ -137,9 +134,7 @@ pub(crate) fn read_file(root: &Utf8Path, path: &RelPath) -> Content {
 /// If the folder does not exist, or the file cannot be written.
 pub(crate) fn write_copy(held: &RunLock, path: &RelPath, bytes: &[u8]) -> Result<(), StoreError> {
     let real = held.root().target(path)?;
-    let failed = |source| StoreError::io(&real, source);
-    let mut file = data_file::open(&real, OpenMode::Overwrite, platform::DATA_FILE_MODE).map_err(failed)?;
-    file.write_all(bytes).and_then(|()| file.set_len(bytes.len() as u64)).map_err(failed)
+    data_file::overwrite(&real, bytes).map_err(|source| StoreError::io(&real, source))
 }
 
 /// Reads one file below a root, with its modification time.

@@ -3,6 +3,7 @@
 //! A plan of nine-step is the page of its resume command (docs/formats/nine-step.md#plan-in-the-words-of-the-plugin), every other one the
 //! coordination list (docs/formats/ccw.md#context-for-the-agent): a check list that the agent keeps up to date while it works.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde_json::Value;
@@ -85,11 +86,7 @@ fn answer(text: &mut Text, plan: &Plan, findings: &[Finding]) {
 /// Renders the page of the resume command of nine-step.
 fn resume_page(text: &mut Text, report: &PlanReport, state: &Value) {
     let native = &report.plan.native;
-    let said = |value: &Value| match value {
-        Value::String(text) => Some(unbracketed(text, 400)),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
-    };
+    let said = |value: &Value| word(value).map(|text| unbracketed(&text, 400));
     let of = |value: &Value, key: &str| value.get(key).and_then(said);
     text.line("# 📋 Workflow Resume Plan").end();
     for (name, key) in [("Feature", "feature_name"), ("Worktree", "worktree_path"), ("Branch", "branch_name")] {
@@ -131,13 +128,18 @@ fn resume_page(text: &mut Text, report: &PlanReport, state: &Value) {
     }
 }
 
+/// Returns a value that is a word or a number, as text.
+fn word(value: &Value) -> Option<Cow<'_, str>> {
+    match value {
+        Value::String(text) => Some(text.into()),
+        Value::Number(number) => Some(number.to_string().into()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
 /// Returns where a nine-step run is, in the words of its resume command: the phase, and how its last step ended.
 pub(super) fn position_lines(state: &Value) -> Vec<String> {
-    let text = |key: &str| match state.get(key)? {
-        Value::String(text) => Some(clean_line(text, 200)).filter(|text| !text.is_empty()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
-    };
+    let text = |key: &str| word(state.get(key)?).map(|text| clean_line(&text, 200)).filter(|text| !text.is_empty());
     let phase = text("current_phase").map(|phase| {
         let total = text("total_phases").map_or_else(String::new, |total| format!("/{total}"));
         let about = text("phase_description").map_or_else(String::new, |about| format!(" - {about}"));

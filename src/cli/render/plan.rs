@@ -9,7 +9,6 @@ use super::text::tone_of;
 use crate::cli::output::Tone;
 use crate::model::Action;
 use crate::model::Finding;
-use crate::model::InterruptionKind;
 use crate::model::Mode;
 use crate::model::Next;
 use crate::model::Notice;
@@ -102,13 +101,10 @@ fn head(page: &mut Page, plan: &Plan, notices: &[Notice]) {
         };
         page.text.line(format!("  Last change  {} ago ({}{by})", human_age(seconds), band.as_str()));
     }
-    if let Some(interruption) =
-        plan.interruption.as_ref().filter(|it| it.kind != InterruptionKind::ReadyToExecute || it.cause.is_some())
-    {
+    if let Some(interruption) = plan.notable_interruption() {
         let step = interruption.step.as_ref().map_or_else(String::new, |step| format!(" at {step}"));
-        // The next step says it.
-        let is_said = plan.next.iter().any(|next| next.reason == interruption.reason);
-        let reason = if is_said { String::new() } else { format!(": {}", clean_line(&interruption.reason, 160)) };
+        let reason = plan.own_reason(interruption).map(|reason| format!(": {}", clean_line(reason, 160)));
+        let reason = reason.unwrap_or_default();
         page.text.line(format!("  Interrupted  {}{step}{reason}", interruption.kind.as_str()));
         if let Some(cause) = &interruption.cause {
             let detail = if cause.detail == interruption.reason { "" } else { &format!(": {}", cause.detail) };
