@@ -219,9 +219,12 @@ impl Chooser<'_> {
                 let reason = format!("{id} must be redone: {}", self.reconciled.reasons[at].join("; "));
                 Some(Choice::new(at, Action::Retry, "3.invalid", reason))
             }
-            EffectiveStatus::Open | EffectiveStatus::Blocked => {
-                Some(Choice::new(at, Action::Run, "6.next", self.ready_reason(at)))
-            }
+            EffectiveStatus::Open | EffectiveStatus::Blocked => Some(Choice::new(
+                at,
+                Action::Run,
+                "6.next",
+                format!("{}{}", self.ready_reason(at), self.reconciled.earlier_attempts(at)),
+            )),
         }
     }
 

@@ -60,6 +60,8 @@ pub(crate) fn assemble(run: &Run, planned: &Planned, next: &Next, brief: Brief, 
         report.error = report.error.take().filter(|error| !is_said(error));
     }
     reports.retain(says_something);
+    let worktree =
+        plan.run.worktree.as_ref().filter(|place| *place != ".").map(|place| safe_line(place, SENTENCE_CHARS));
     let all = |texts: &[String]| texts.iter().map(|text| safe_text(text)).collect::<Vec<String>>();
     let mut context = Context {
         untrusted: UNTRUSTED.to_owned(),
@@ -70,6 +72,8 @@ pub(crate) fn assemble(run: &Run, planned: &Planned, next: &Next, brief: Brief, 
         agent: next.agent.as_deref().map(|agent| safe_line(agent, TITLE_CHARS)),
         attempt: next.attempt,
         goal: run.goal.as_deref().map(|goal| safe_line(goal, SENTENCE_CHARS)),
+        root: worktree.as_ref().map(|_| safe_line(&plan.run.root, SENTENCE_CHARS)),
+        worktree,
         position: position(step, plan),
         next_action: next_action(next, step.filter(|_| !findings_to_address.is_empty())),
         instructions: safe_text(brief.instructions.trim()),

@@ -38,6 +38,8 @@ use crate::model::mask_secrets;
 
 /// Maximum length of a quoted reason, in characters.
 const REASON_CHARS: usize = 400;
+/// The number of further steps whose commands are listed.
+const OTHERS: usize = 4;
 
 /// Builds the parts of a plan.
 pub(super) struct Planner<'a> {
@@ -414,34 +416,8 @@ impl<'a> Planner<'a> {
         let needs_resume = !chosen.needs.is_empty()
             || !self.options.skip.is_empty()
             || self.reconciled.run.status == RunStatus::Aborted;
-        let begin = match first.action {
-            _ if needs_resume => None,
-            // Blocked: the findings say what has to be resolved first.
-            Action::Run | Action::Retry | Action::Return if verdict == Verdict::Blocked => None,
-            Action::Run | Action::Retry | Action::Return | Action::Approve | Action::Verify
-                if !self.is_recorded(&first.step) =>
-            {
-                None
-            }
-            // After the failed work is redone, an approval closes the gate as before.
-            Action::Retry if self.is_gate(&first.step) => Some(command::on_step("approve", &first.step, run, "")),
-            Action::Run | Action::Retry | Action::Return => {
-                let agent = first.agent.as_ref().map_or_else(String::new, |agent| command::option("agent", agent));
-                Some(command::on_step("begin", &first.step, run, &agent))
-            }
-            Action::Approve if chosen.choices.first().is_some_and(|gate| self.reconciled.is_refused_gate(gate.at)) => {
-                None
-            }
-            Action::Approve => Some(command::on_step("approve", &first.step, run, "")),
-            Action::Verify => {
-                let step = self.reconciled.graph.position(&first.step).map(|at| self.step(at));
-                step.map(|step| command::finish(step, run))
-            }
-            Action::Archive => Some(command::on_run("archive", run, "")),
-            Action::Merge if evidence.merged == Some(true) => Some(command::on_run("complete", run, "")),
-            Action::Merge if self.reconciled.decisions.approved_end().is_some() => None,
-            Action::Merge => Some(command::on_end("approve", run, "")),
-        };
+        let begins = |next: &Next| self.begin(verdict, next, evidence).filter(|_| !needs_resume);
+        let others = next.iter().skip(1).filter_map(begins).take(OTHERS).collect();
         let after = matches!(first.action, Action::Merge | Action::Archive);
         let context = (!after).then(|| command::on_run("context", run, &command::option("step", first.step.as_str())));
         let resume = match verdict {
@@ -450,7 +426,35 @@ impl<'a> Planner<'a> {
             }
             Verdict::Resume | Verdict::Confirm | Verdict::Blocked | Verdict::Complete | Verdict::Nothing => None,
         };
-        Commands { begin, context, resume }
+        Commands { begin: begins(first), others, context, resume }
+    }
+
+    /// Returns the command that begins, decides or records a next step.
+    fn begin(&self, verdict: Verdict, next: &Next, evidence: &Evidence) -> Option<String> {
+        let run = &self.reconciled.run.id;
+        let at = self.reconciled.graph.position(&next.step);
+        match next.action {
+            // Blocked: the findings say what has to be resolved first.
+            Action::Run | Action::Retry | Action::Return if verdict == Verdict::Blocked => None,
+            Action::Run | Action::Retry | Action::Return | Action::Approve | Action::Verify
+                if !self.is_recorded(&next.step) =>
+            {
+                None
+            }
+            // After the failed work is redone, an approval closes the gate as before.
+            Action::Retry if self.is_gate(&next.step) => Some(command::on_step("approve", &next.step, run, "")),
+            Action::Run | Action::Retry | Action::Return => {
+                let agent = next.agent.as_ref().map_or_else(String::new, |agent| command::option("agent", agent));
+                Some(command::on_step("begin", &next.step, run, &agent))
+            }
+            Action::Approve if at.is_some_and(|gate| self.reconciled.is_refused_gate(gate)) => None,
+            Action::Approve => Some(command::on_step("approve", &next.step, run, "")),
+            Action::Verify => at.map(|at| command::finish(self.step(at), run)),
+            Action::Archive => Some(command::on_run("archive", run, "")),
+            Action::Merge if evidence.merged == Some(true) => Some(command::on_run("complete", run, "")),
+            Action::Merge if self.reconciled.decisions.approved_end().is_some() => None,
+            Action::Merge => Some(command::on_end("approve", run, "")),
+        }
     }
 
     fn is_recorded(&self, id: &StepId) -> bool {

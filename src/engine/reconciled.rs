@@ -20,9 +20,12 @@ use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
+use crate::model::safe_line;
 
 /// Characters of a reason that the state gives.
 const HOLD_CHARS: usize = 160;
+/// Maximum number of characters of an earlier error in a reason.
+const ERROR_CHARS: usize = 160;
 
 /// A run with its graph and the effective status of every step.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +63,22 @@ impl<'a> ReconciledRun<'a> {
             decisions: &reconciled.decisions,
             unknown_words: &reconciled.unknown_words,
             unrecorded: &reconciled.unrecorded,
+        }
+    }
+
+    /// Returns what is known of the attempts that were made at an open step.
+    pub(super) fn earlier_attempts(&self, at: usize) -> String {
+        let step = &self.run.steps[at];
+        if step.kind == StepKind::Review {
+            // What it said is among the findings, and the work that it judges was done again.
+            return String::new();
+        }
+        let last = step.error.as_deref().or_else(|| step.past_errors.last().map(String::as_str));
+        match (step.attempts, last.and_then(|error| error.lines().find(|line| !line.trim().is_empty()))) {
+            (0, _) => String::new(),
+            (_, Some(error)) => format!("; the last attempt failed: {}", safe_line(error, ERROR_CHARS)),
+            (1, None) => "; 1 earlier attempt is on record".to_owned(),
+            (many, None) => format!("; {many} earlier attempts are on record"),
         }
     }
 }

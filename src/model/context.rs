@@ -27,6 +27,11 @@ pub(crate) struct Context {
     pub(crate) attempt: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) goal: Option<String>,
+    /// The absolute path that all paths here are relative to; only where the work is done elsewhere, in `worktree`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) root: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) worktree: Option<String>,
     /// The progress of the run, in one line.
     pub(crate) position: String,
     /// The one thing to do.

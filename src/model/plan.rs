@@ -376,6 +376,9 @@ impl QuestionOption {
 pub(crate) struct Commands {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) begin: Option<String>,
+    /// The same for the other next steps, at most 4.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) others: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) context: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -383,6 +386,12 @@ pub(crate) struct Commands {
 }
 
 impl Commands {
+    /// Takes back the commands that begin a step.
+    pub(crate) fn clear_begin(&mut self) {
+        self.begin = None;
+        self.others.clear();
+    }
+
     pub(crate) const fn is_empty(&self) -> bool {
         self.begin.is_none() && self.context.is_none() && self.resume.is_none()
     }

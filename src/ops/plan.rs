@@ -112,11 +112,11 @@ pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, optio
     let take_over = opened.dialect.takeover_command(&opened.files.root, &opened.candidate);
     if let Some(take_over) = take_over {
         let resume = planned.plan.commands.resume.take().map(|_| take_over);
-        planned.plan.commands = Commands { begin: None, context: planned.plan.commands.context, resume };
+        planned.plan.commands = Commands { context: planned.plan.commands.context, resume, ..Commands::default() };
     }
     // Only `resume` begins the steps of a session.
     if opened.dialect.state_home() == StateHome::Home {
-        planned.plan.commands.begin = None;
+        planned.plan.commands.clear_begin();
         planned.plan.question = planned.plan.question.and_then(|question| of_session(question, &planned.plan.commands));
     }
     restore::offer_newer(opened, &mut planned.findings);

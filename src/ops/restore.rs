@@ -301,7 +301,7 @@ pub(super) fn offer_only_repair(planned: &mut Planned) {
     }
     let mends = |code: FindingCode| says_unreadable(code) || code == FindingCode::RestoredFromHistory;
     planned.findings.iter_mut().filter(|finding| !mends(finding.code)).for_each(|finding| finding.fix = None);
-    planned.plan.commands.begin = None;
+    planned.plan.commands.clear_begin();
     planned.plan.commands.resume = None;
 }
 

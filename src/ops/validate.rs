@@ -168,7 +168,9 @@ fn check_file(
         }
         Content::Bytes(bytes) if schema_name.is_none() && dialect::looks_like_definition(&name, &bytes) => {
             schema_name = Some("workflow");
-            findings.extend(workflow::check(root, &shown, &bytes).1);
+            let (definition, problems) = workflow::check(root, &shown, &bytes);
+            findings.extend(problems);
+            findings.extend(definition.and_then(|definition| workflow::without_instructions(&shown, &definition)));
         }
         Content::Bytes(bytes) => match dialect::Document::parse(&bytes) {
             Ok(_) => {

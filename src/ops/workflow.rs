@@ -30,6 +30,8 @@ use crate::store::Scope;
 
 /// The folder of a project's workflows, searched by `start NAME`.
 const FOLDER: &str = ".claude/piton";
+/// The number of steps that a finding names.
+const NAMED_STEPS: usize = 8;
 const SUFFIXES: [&str; 3] = [".yaml", ".yml", ".json"];
 
 /// A valid workflow file.
@@ -106,12 +108,16 @@ pub(super) fn own_names(listing: &Listing) -> Vec<String> {
 
 fn locate(ctx: &ProjectContext, workflow: &str) -> Result<Option<Text>, OpError> {
     let root = &ctx.project.root;
-    if workflow.contains('/') || SUFFIXES.iter().any(|suffix| workflow.ends_with(suffix)) {
+    let is_file_name = SUFFIXES.iter().any(|suffix| workflow.ends_with(suffix));
+    if workflow.contains('/') || is_file_name {
         let given = if workflow.starts_with('/') { workflow.to_owned() } else { format!("./{workflow}") };
         let path = store::existing_path(&ctx.project.cwd, &given).ok_or_else(|| OpError::Usage {
             message: format!("there is no workflow file {workflow}"),
             hints: vec!["paths are relative to the current folder".to_owned()],
         })?;
+        if !is_file_name {
+            return Err(no_workflow_file(workflow));
+        }
         let below = path.strip_prefix(root).ok().and_then(|path| RelPath::parse(path.as_str()).ok());
         let (folder, name) = match below {
             Some(name) => (root.clone(), name),
@@ -128,7 +134,22 @@ fn locate(ctx: &ProjectContext, workflow: &str) -> Result<Option<Text>, OpError>
             return read(root.clone(), name).map(Some);
         }
     }
-    Ok(None)
+    match store::existing_path(&ctx.project.cwd, &format!("./{workflow}")) {
+        Some(_) if !BUILT_IN.iter().any(|one| one.name == workflow) => Err(no_workflow_file(workflow)),
+        Some(_) | None => Ok(None),
+    }
+}
+
+/// Returns the error for a file of another kind, such as a check list in Markdown.
+fn no_workflow_file(path: &str) -> OpError {
+    OpError::Usage {
+        message: format!("{path} is not a workflow file; one lists its steps in YAML or JSON"),
+        hints: vec![
+            "write each step as `- {id: NAME, title: TEXT, agent: NAME}` below `steps:` in a file that ends in .yaml"
+                .to_owned(),
+            "a template: `piton start --print nine-step`".to_owned(),
+        ],
+    }
 }
 
 fn read(folder: Utf8PathBuf, name: RelPath) -> Result<Text, OpError> {
@@ -139,6 +160,23 @@ fn read(folder: Utf8PathBuf, name: RelPath) -> Result<Text, OpError> {
     };
     let message = format!("the workflow file {name} cannot be read: {problem}");
     Err(OpError::Unreadable { message, findings: Vec::new() })
+}
+
+/// Returns a finding that names the steps whose agents are told nothing but a title.
+pub(super) fn without_instructions(file: &RelPath, definition: &Value) -> Option<Finding> {
+    let phases = definition.get("phases").and_then(Value::as_array).into_iter().flatten();
+    let listed = phases.chain([definition]).filter_map(|holder| holder.get("steps")?.as_array());
+    let is_bare = |step: &&Value| step.get("instructions").is_none() && step.get("gate").is_none();
+    let bare: Vec<&str> = listed.flatten().filter(is_bare).filter_map(|step| step.get("id")?.as_str()).collect();
+    let (named, more) = bare.split_at(bare.len().min(NAMED_STEPS));
+    let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+    (!bare.is_empty()).then(|| {
+        let message =
+            format!("without `instructions`, an agent is told a title and nothing else: {}{more}", named.join(", "));
+        Finding::new(FindingCode::InstructionsMissing, message)
+            .at(file)
+            .fix("add `instructions:` to each of these steps")
+    })
 }
 
 /// Checks a workflow file and the schemas it declares. Returns a definition if and only if there are no findings.

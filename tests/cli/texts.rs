@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::projects;
 use crate::support::Output;
 use crate::support::Sandbox;
 
@@ -120,4 +121,83 @@ fn a_workflow_file_for_the_other_verb_names_that_verb() {
     sandbox.file("steps.yaml", "name: m\nsteps:\n  - {id: copy, agent: dba}\n");
     let refused = piton(&sandbox, &["run", "steps.yaml"]);
     assert!(refused.stderr.contains("piton start steps.yaml --feature NAME"), "{refused}");
+}
+
+/// C-15: a file of another kind is named as that, with what would make it a workflow file.
+#[test]
+fn a_check_list_is_no_workflow_file() {
+    let sandbox = Sandbox::new();
+    sandbox.file("q.md", "# Plan\n- [ ] one\n");
+    for path in ["q.md", "./q.md"] {
+        let refused = piton(&sandbox, &["start", path, "--feature", "q"]).expect_code(2);
+        let message = refused.at("/error/message");
+        assert_eq!(message, format!("{path} is not a workflow file; one lists its steps in YAML or JSON"));
+        assert!(refused.at("/error/hints/0").as_str().unwrap().contains("`steps:`"), "{refused}");
+    }
+    // A name is not a path.
+    sandbox.file("nine-step", "");
+    piton(&sandbox, &["start", "nine-step", "--feature", "q"]).expect_code(0);
+}
+
+/// C-16: each of several next steps has the command that begins it, and both commands work.
+#[test]
+fn every_next_step_has_its_command() {
+    let flow = "name: flow\nsteps:\n- {id: a, agent: x}\n- {id: b, agent: y}\n- {id: c, depends_on: [a, b]}\n";
+    let sandbox = Sandbox::new();
+    sandbox.file("flow.yaml", flow);
+    piton(&sandbox, &["start", "flow.yaml", "--feature", "f"]).expect_code(0);
+    let plan = piton(&sandbox, &["plan"]).expect_code(0);
+    let commands = plan.at("/data/commands");
+    assert_eq!(commands["begin"], "piton begin a --run f --agent x");
+    assert_eq!(commands["others"], json!(["piton begin b --run f --agent y"]));
+    let text = piton(&sandbox, &["plan", "--format", "text"]).stdout;
+    assert!(text.contains("→ piton begin a --run f --agent x\n→ piton begin b --run f --agent y\n"), "{text}");
+    piton(&sandbox, &["begin", "b", "--run", "f", "--agent", "y"]).expect_code(0);
+    piton(&sandbox, &["begin", "a", "--run", "f", "--agent", "x"]).expect_code(0);
+}
+
+/// C-17: a reason never contradicts its attempt.
+#[test]
+fn a_reason_says_how_earlier_attempts_ended() {
+    let sandbox = projects::example("dotagent");
+    piton(&sandbox, &["begin", "task-001:verify"]).expect_code(0);
+    let next = piton(&sandbox, &["plan"]).at("/data/next/1");
+    assert_eq!((&next["step"], &next["attempt"]), (&json!("task-002"), &json!(3)));
+    assert_eq!(next["reason"], "ARCHITECTURE is done; 2 earlier attempts are on record");
+}
+
+/// C-12: where the work is done in a worktree, the brief says what its paths are relative to.
+#[test]
+fn a_brief_for_a_worktree_names_the_root_of_its_paths() {
+    let sandbox = projects::nine_step();
+    let context = piton(&sandbox, &["context"]).expect_code(0);
+    assert_eq!(context.at("/data/worktree"), ".worktree/user-auth");
+    assert_eq!(context.at("/data/root"), "$ROOT");
+    let path = context.at("/data/required_reading/0/path");
+    assert!(sandbox.root().join(path.as_str().unwrap()).is_file(), "{path}");
+    let elsewhere = piton(&projects::ccw(), &["context"]).expect_code(0);
+    assert_eq!((elsewhere.at("/data/root"), elsewhere.at("/data/worktree")), (json!(null), json!(null)));
+}
+
+/// C-18, C-37: an agent is told which boxes to tick, a verifier what it checks, and a step more than its title.
+#[test]
+fn instructions_say_what_to_do() {
+    for (example, words) in [
+        ("aios", "Tick each task in the story when it is done. Open:\n- line 15: Remove lines at zero"),
+        ("dotagent", "Check task-001 against the design and the requirements"),
+        ("own-workflow", "Add the endpoints that the note promises"),
+    ] {
+        let context = piton(&projects::example(example), &["context"]).expect_code(0);
+        let instructions = context.at("/data/instructions");
+        assert!(instructions.as_str().is_some_and(|text| text.contains(words)), "{example}: {instructions}");
+    }
+    let sandbox = Sandbox::new();
+    sandbox.file(
+        "flow.yaml",
+        "name: flow\nsteps:\n- {id: a, agent: x}\n- {id: g, gate: Ann}\n- {id: b, instructions: do}\n",
+    );
+    let valid = piton(&sandbox, &["validate", "flow.yaml"]).expect_code(0);
+    let note = valid.at("/findings/0");
+    assert_eq!(note["code"], "instructions-missing");
+    assert_eq!(note["message"], "without `instructions`, an agent is told a title and nothing else: a");
 }

@@ -253,8 +253,9 @@ fn answers(page: &mut Page, plan: &Plan) {
     let asked = plan.question.as_ref().filter(|question| !question.options.iter().all(|option| is_plain(&option)));
     let options = asked.map(|question| question.options.as_slice()).unwrap_or_default();
     let is_option = |command: &&String| options.iter().any(|option| option.command.starts_with(command.as_str()));
-    let others: Vec<&String> =
-        [&commands.begin, &commands.context].into_iter().flatten().filter(|command| !is_option(command)).collect();
+    let others: Vec<&String> = (commands.begin.iter().chain(&commands.others).chain(&commands.context))
+        .filter(|command| !is_option(command))
+        .collect();
     let has_more = !others.is_empty() || commands.resume.is_some();
     if has_more && !page.quiet {
         page.text.end();
@@ -287,7 +288,7 @@ pub(super) fn resumed(page: &mut Page, plan: &Plan) {
     for next in &plan.next {
         one_next(page, next);
     }
-    if let Some(begin) = plan.commands.begin.as_ref().filter(|_| !page.quiet) {
+    for begin in plan.commands.begin.iter().chain(&plan.commands.others).filter(|_| !page.quiet) {
         page.text.line(format!("→ {begin}"));
     }
 }

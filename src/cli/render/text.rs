@@ -457,6 +457,9 @@ fn untrusted(context: &Context) -> String {
             text.push_str(&format!("{}: {}\n", name.replace('_', " "), value.replace('\n', " ")));
         }
     }
+    if let (Some(root), Some(worktree)) = (&context.root, &context.worktree) {
+        text.push_str(&format!("Work in {worktree}; paths are relative to {root}\n"));
+    }
     bullets(&mut text, "Read first", &readings(&context.required_reading));
     bullets(&mut text, "Touch", &context.files_to_touch);
     bullets(&mut text, "Open findings", &context.findings_to_address);

@@ -6,6 +6,8 @@ use super::epic;
 use super::kind::Kind;
 use super::layout;
 use super::story;
+use super::story::Story;
+use super::story::Task;
 use crate::model::Action;
 use crate::model::Brief;
 use crate::model::FileSet;
@@ -14,6 +16,9 @@ use crate::model::Next;
 use crate::model::Run;
 use crate::model::StepKind;
 use crate::model::quoted;
+
+/// The number of open tasks that are listed.
+const OPEN_TASKS: usize = 12;
 
 /// Builds the hand-over for one step of the plan.
 pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
@@ -40,25 +45,49 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
             "story": file,
             "first_open_task": first_open,
         }),
-        told: told(run),
+        told: told(run, next),
         prompt: prompt(files, run, next),
-        instructions: instructions(files, run, next),
+        instructions: instructions(files, run, next, story.as_ref()),
         reading: reading.chain(plan.iter().map(|path| path.reading_item("the plan of the epic"))).collect(),
         notes: Vec::new(),
     }
 }
 
 /// Returns the fields that the context says elsewhere. An interactive run is the usual one.
-fn told(run: &Run) -> Vec<&'static str> {
+fn told(run: &Run, next: &Next) -> Vec<&'static str> {
     let mut told = vec!["workflow", "step", "group", "agent", "attempt", "story"];
+    if lists_tasks(run, next) {
+        told.push("first_open_task");
+    }
     if run.mode.is_none_or(|mode| mode == Mode::Interactive) {
         told.push("mode");
     }
     told
 }
 
+/// Tells whether the instructions list the open tasks of the story: its developer ticks them.
+fn lists_tasks(run: &Run, next: &Next) -> bool {
+    let step = run.step(&next.step);
+    matches!(next.action, Action::Run | Action::Retry | Action::Return)
+        && step.is_some_and(|step| step.recorded && step.kind == StepKind::Work && !epic::is_story_review(step))
+}
+
+/// Returns the open tasks of a story, and who ticks them.
+fn open_tasks(story: &Story<'_>) -> String {
+    let open: Vec<&Task> = story.tasks.iter().filter(|task| !task.done).collect();
+    if open.is_empty() {
+        return String::new();
+    }
+    let lines = open.iter().take(OPEN_TASKS).map(|task| format!("\n- line {}: {}", task.line, task.text));
+    let more = match open.len().checked_sub(OPEN_TASKS) {
+        None | Some(0) => String::new(),
+        Some(more) => format!("\n- and {more} more"),
+    };
+    format!(" Tick each task in the story when it is done. Open:{}{more}", lines.collect::<String>())
+}
+
 /// Returns what the prompt says but for the commands, which the context has.
-fn instructions(files: &FileSet, run: &Run, next: &Next) -> String {
+fn instructions(files: &FileSet, run: &Run, next: &Next, story: Option<&Story<'_>>) -> String {
     let is_written = run.step(&next.step).is_some_and(|step| step.recorded);
     if run.step(&next.step).is_some_and(epic::is_story_review) {
         return format!(
@@ -72,7 +101,8 @@ fn instructions(files: &FileSet, run: &Run, next: &Next) -> String {
     }
     match Kind::of(files).ok() {
         _ if is_written => {
-            format!("Its own workflow says how. piton writes {}; do not edit it yourself.", files.state)
+            let tasks = story.filter(|_| lists_tasks(run, next)).map(open_tasks).unwrap_or_default();
+            format!("Do it as your own workflow says. piton writes {}; do not edit it yourself.{tasks}", files.state)
         }
         Some(Kind::Pipeline) => {
             format!("{}, and update `last_completed_wave` in {} after its wave.", work(files, next), files.state)

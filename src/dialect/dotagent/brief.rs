@@ -35,7 +35,9 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
         told: vec!["workflow_id", "phase", "task_id", "attempt", "output"],
         prompt: prompt(&layout, run, next, output.as_ref()),
         instructions: match next.action {
-            Action::Run | Action::Retry | Action::Return => leave(&layout, next, output.as_ref()),
+            Action::Run | Action::Retry | Action::Return => {
+                format!("{}{}", checked(next), leave(&layout, next, output.as_ref()))
+            }
             Action::Approve | Action::Verify | Action::Archive | Action::Merge => String::new(),
         },
         reading: reading(&layout, files, phase, next),
@@ -92,6 +94,18 @@ fn reading(layout: &Layout, files: &FileSet, phase: Phase, next: &Next) -> Vec<R
         reading.extend(files.in_dir(&designs).map(|(path, _)| path.reading_item("a design option")));
     }
     reading
+}
+
+/// Returns what a verifier checks, and against what (docs/formats/dotagent.md#steps-of-a-run).
+fn checked(next: &Next) -> String {
+    if !next.step.as_str().ends_with(":verify") {
+        return String::new();
+    }
+    format!(
+        "Check {} against the design and the requirements: each file that its output names, each contract that it says is implemented, and \
+         the tests. Its output is a claim. ",
+        task_of(next)
+    )
 }
 
 /// Returns where and in which form the result is written.

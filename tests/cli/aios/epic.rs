@@ -301,5 +301,5 @@ fn the_hand_over_names_story_plan_and_mode() {
     let context = sandbox.piton(["context", "--step", "5.2"]).run().expect_code(0);
     let text = context.json().to_string();
     assert!(text.contains("docs/stories/epics/five/5.2.story.md") && text.contains(PLAN), "{text}");
-    assert!(text.contains("\"mode\":\"autopilot\"") && text.contains("\"first_open_task\""), "{text}");
+    assert!(text.contains("\"mode\":\"autopilot\"") && text.contains("Open:"), "{text}");
 }
