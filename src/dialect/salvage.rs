@@ -48,6 +48,13 @@ pub(super) fn json(bytes: &[u8]) -> Option<SalvagedJson> {
     Some(SalvagedJson { value, is_cut_off })
 }
 
+/// Returns the object that a broken file begins with, or what can be read of it.
+pub(super) fn json_object(bytes: &[u8]) -> Option<Value> {
+    let first = serde_json::Deserializer::from_slice(bytes).into_iter::<Value>().next().and_then(Result::ok);
+    let object = first.filter(|_| conflict(bytes).is_none()).or_else(|| json(bytes).map(|read| read.value));
+    object.filter(Value::is_object)
+}
+
 /// A JSON text without trailing commas, and the last place where it can be closed.
 #[derive(Default)]
 struct Mended {

@@ -449,6 +449,8 @@ impl<'a> Planner<'a> {
             }
             Action::Approve if at.is_some_and(|gate| self.reconciled.is_refused_gate(gate)) => None,
             Action::Approve => Some(command::on_step("approve", &next.step, run, "")),
+            // Nothing is recorded in a file that cannot be read.
+            Action::Verify if at.is_some_and(|at| self.reconciled.unread.contains(&at)) => None,
             Action::Verify => at.map(|at| command::finish(self.step(at), run)),
             Action::Archive => Some(command::on_run("archive", run, "")),
             Action::Merge if evidence.merged == Some(true) => Some(command::on_run("complete", run, "")),

@@ -37,6 +37,7 @@ pub(super) fn unproved(run: &Run, step: &Step, evidence: &Evidence) -> Vec<Strin
         index: &index,
         goes_on: false,
         overridden: false,
+        has_status: true,
         reasons: Vec::new(),
         findings: Vec::new(),
     };

@@ -203,16 +203,21 @@ fn wrong_branch(run: &Run, found: &Workspace, place: &str, expected: &str) -> Fi
             None => format!("if it was renamed: `{rename}` takes it back"),
         });
     }
-    let create = if found.branch_exists == Some(false) { "-b " } else { "" };
     // Git branch names cannot start with a dash; such a name would be parsed as an option.
-    match expected.starts_with('-') {
-        true => finding.fix("correct the branch in the state"),
-        false => finding.fix(format!(
-            "git -C {folder} checkout {create}{}; or recreate the worktree, which loses uncommitted changes; or `{}`",
-            quoted(expected),
-            command::on_run("abort", &run.id, "")
-        )),
+    if expected.starts_with('-') {
+        return finding.fix("correct the branch in the state");
     }
+    let (branch, abort) = (quoted(expected), command::on_run("abort", &run.id, ""));
+    finding.fix(match (found.branch_exists, run.workspace.place()) {
+        (Some(false), _) => {
+            let (fetch, switch) = (format!("git -C {folder} fetch"), format!("git -C {folder} switch -c {branch}"));
+            format!("if it is on a remote: `{fetch}`, else `{switch}`; or `{abort}`")
+        }
+        (_, Some(_)) => format!(
+            "git -C {folder} checkout {branch}; or recreate the worktree, which loses uncommitted changes; or `{abort}`"
+        ),
+        (_, None) => format!("git -C {folder} checkout {branch}; or `{abort}`"),
+    })
 }
 
 fn plan_document(run: &Run, evidence: &Evidence) -> Option<Finding> {

@@ -246,9 +246,9 @@ impl QuestionInput<'_> {
         let branch = workspace.branch.as_ref().filter(|branch| !branch.starts_with('-'))?;
         let folder = quoted(workspace.place().unwrap_or("."));
         let is_lost = self.evidence.workspace.as_ref().is_some_and(|found| found.branch_exists == Some(false));
-        let create = if is_lost { "-b " } else { "" };
-        let command = format!("git -C {folder} checkout {create}{}", quoted(branch));
-        Some(QuestionOption::new("checkout", format!("check out {branch}"), command).by_person())
+        let (verb, label) = if is_lost { ("switch -c", "create") } else { ("checkout", "check out") };
+        let command = format!("git -C {folder} {verb} {}", quoted(branch));
+        Some(QuestionOption::new("checkout", format!("{label} {branch}"), command).by_person())
     }
 }
 

@@ -85,6 +85,10 @@ pub(super) struct Reconciled {
     pub(super) decisions: Decisions,
     /// Steps whose status is a word that is not known, by position.
     pub(super) unknown_words: BTreeSet<usize>,
+    /// Steps without a status, by position.
+    pub(super) unstated: BTreeSet<usize>,
+    /// Steps whose file cannot be read, by position.
+    pub(super) unread: BTreeSet<usize>,
     /// Gates and reviews that no record says were passed, by position.
     pub(super) unrecorded: BTreeSet<usize>,
 }
@@ -102,22 +106,39 @@ pub(super) fn reconcile(run: &Run, graph: &Graph<'_>, evidence: &Evidence, load_
     let is_word = |code| matches!(code, FindingCode::StatusUnknown | FindingCode::VerdictUnknown);
     let closed = with_code(&|code| code == FindingCode::PartUnreadable);
     let unknown = with_code(&is_word);
+    let unstated = with_code(&|code| code == FindingCode::StatusMissing);
     let passed_over = with_code(&|code| code == FindingCode::ApprovalUnrecorded);
     let index = EvidenceIndex::of(run, evidence);
     let attempts = attempts(run, graph, evidence);
     let decisions = Decisions::of(run, graph, &evidence.statements);
     let (effective_statuses, reasons, findings) = (Vec::new(), Vec::new(), Vec::new());
-    let (unknown_words, unrecorded) = (BTreeSet::new(), BTreeSet::new());
-    let mut reconciled =
-        Reconciled { effective_statuses, reasons, findings, attempts, decisions, unknown_words, unrecorded };
+    let mut reconciled = Reconciled {
+        effective_statuses,
+        reasons,
+        findings,
+        attempts,
+        decisions,
+        unknown_words: BTreeSet::new(),
+        unstated: BTreeSet::new(),
+        unread: BTreeSet::new(),
+        unrecorded: BTreeSet::new(),
+    };
     for (at, step) in run.steps.iter().enumerate() {
         let attempt = reconciled.attempts.get(&at);
         // Only the attempt of a driver that is gone was cut off.
         let goes_on = attempt.is_some_and(|(_, presence)| matches!(presence, Presence::Caller | Presence::Alive));
         let overridden = reconciled.decisions.overrides(at);
         let (reasons, findings) = (Vec::new(), Vec::new());
-        let mut reconciler = Reconciler { run, step, evidence, index: &index, goes_on, overridden, reasons, findings };
         let id = step.id.as_str();
+        let has_status = !unstated.contains(id);
+        let mut reconciler =
+            Reconciler { run, step, evidence, index: &index, goes_on, overridden, has_status, reasons, findings };
+        if !has_status {
+            reconciled.unstated.insert(at);
+        }
+        if closed.contains(id) {
+            reconciled.unread.insert(at);
+        }
         if passed_over.contains(id) {
             reconciled.unrecorded.insert(at);
         }
@@ -129,7 +150,9 @@ pub(super) fn reconcile(run: &Run, graph: &Graph<'_>, evidence: &Evidence, load_
             // A person wants the step done again: the word no longer counts.
             reconciler.reasons.push(redo);
             EffectiveStatus::Open
-        } else if closed.contains(id) || unknown.contains(id) {
+        } else if closed.contains(id) {
+            reconciler.unreadable()
+        } else if unknown.contains(id) {
             EffectiveStatus::Unreadable
         } else {
             let found = reconciler.effective_status();
@@ -153,6 +176,8 @@ pub(super) struct Reconciler<'a> {
     pub(super) goes_on: bool,
     /// Whether a person takes its result as it is.
     pub(super) overridden: bool,
+    /// Whether the state has a status for it.
+    pub(super) has_status: bool,
     pub(super) reasons: Vec<String>,
     pub(super) findings: Vec<Finding>,
 }
@@ -192,6 +217,17 @@ impl Reconciler<'_> {
         self.findings.clear();
         self.reasons = vec![redo];
         status
+    }
+
+    /// What cannot be read cannot be closed, but it is not run again where everything else says that it is done.
+    fn unreadable(&mut self) -> EffectiveStatus {
+        match self.witness_report() {
+            Some(report) if report.enough => {
+                self.reasons.insert(0, "its file cannot be read".to_owned());
+                EffectiveStatus::Verify
+            }
+            Some(_) | None => EffectiveStatus::Unreadable,
+        }
     }
 
     fn effective_status(&mut self) -> EffectiveStatus {
@@ -384,15 +420,22 @@ impl Reconciler<'_> {
         }
         let names = |witnesses: &[&Witness]| {
             let names: Vec<&str> = witnesses.iter().map(|witness| &*witness.source).collect();
-            names.join(" and ")
+            match names.split_last() {
+                Some((last, [])) => (*last).to_owned(),
+                Some((last, others)) => format!("{} and {last}", others.join(", ")),
+                None => String::new(),
+            }
         };
         let sources = names(&speaking);
         self.reasons.push(format!("{sources} {} done", if speaking.len() == 1 { "says" } else { "say" }));
-        match silent.len() {
+        let (denying, absent): (Vec<&Witness>, Vec<&Witness>) =
+            silent.iter().partition(|witness| witness.file.is_some());
+        match denying.len() {
             0 => {}
-            1 => self.reasons.push(format!("{} does not", names(&silent))),
-            _ => self.reasons.push(format!("{} do not", names(&silent))),
+            1 => self.reasons.push(format!("{} does not", names(&denying))),
+            _ => self.reasons.push(format!("{} do not", names(&denying))),
         }
+        self.reasons.extend(absent.iter().map(|witness| format!("there is no {}", witness.source)));
         Some(WitnessReport { sources, enough, file: first.file.clone(), line: first.line })
     }
 
@@ -410,8 +453,12 @@ impl Reconciler<'_> {
 
     fn note_witnesses(&mut self, code: FindingCode, report: &WitnessReport, tail: &str) {
         let (id, status) = (&self.step.id, self.step.status);
-        let message =
-            format!("{id} is {status} according to its state, but done according to {}: {tail}", report.sources);
+        let message = match self.has_status {
+            true => {
+                format!("{id} is {status} according to its state, but done according to {}: {tail}", report.sources)
+            }
+            false => format!("{id} has no status, but is done according to {}: {tail}", report.sources),
+        };
         self.note(code, message, self.record_hint());
         if let Some(finding) = self.findings.last_mut() {
             finding.file.clone_from(&report.file);

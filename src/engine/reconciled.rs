@@ -41,6 +41,10 @@ pub(super) struct ReconciledRun<'a> {
     pub(super) decisions: &'a Decisions,
     /// Steps whose status is a word that is not known, by position.
     pub(super) unknown_words: &'a BTreeSet<usize>,
+    /// Steps without a status, by position.
+    pub(super) unstated: &'a BTreeSet<usize>,
+    /// Steps whose file cannot be read, by position.
+    pub(super) unread: &'a BTreeSet<usize>,
     /// Gates and reviews that no record says were passed, by position.
     pub(super) unrecorded: &'a BTreeSet<usize>,
 }
@@ -62,6 +66,8 @@ impl<'a> ReconciledRun<'a> {
             attempts: &reconciled.attempts,
             decisions: &reconciled.decisions,
             unknown_words: &reconciled.unknown_words,
+            unstated: &reconciled.unstated,
+            unread: &reconciled.unread,
             unrecorded: &reconciled.unrecorded,
         }
     }
@@ -161,8 +167,11 @@ impl ReconciledRun<'_> {
 
     /// Returns the reasons for the effective status of a step: short statements for people.
     pub(super) fn reasons_for(&self, at: usize) -> Vec<String> {
-        let is_understood = self.effective_status(at) != EffectiveStatus::Unreadable;
-        let said = is_understood.then(|| format!("the state says {}", self.run.steps[at].status));
+        let is_understood = self.effective_status(at) != EffectiveStatus::Unreadable && !self.unread.contains(&at);
+        let said = is_understood.then(|| match self.unstated.contains(&at) {
+            true => "it has no status".to_owned(),
+            false => format!("the state says {}", self.run.steps[at].status),
+        });
         said.into_iter().chain(self.reasons.get(at).into_iter().flatten().cloned()).collect()
     }
 

@@ -56,6 +56,18 @@ macro_rules! finding_codes {
                 match self { $(Self::$variant => $code,)* }
             }
 
+            /// Tells whether steps contradict each other or their witnesses.
+            pub(crate) const fn is_contradiction(self) -> bool {
+                matches!(
+                    self,
+                    Self::DependencyCycle
+                        | Self::DependencyDangling
+                        | Self::StatusDrift
+                        | Self::StatusConflict
+                        | Self::StatusOptimistic
+                )
+            }
+
             pub(crate) const fn severity(self) -> Severity {
                 match self { $(Self::$variant => Severity::$severity,)* }
             }
@@ -131,6 +143,7 @@ finding_codes! {
     PlanChanged "plan-changed" Warning true "A document was changed after a gate approved it.", NeedsPerson;
     RollbackLate "rollback-late" Warning true "The work that a rollback discards was merged more than 7 days ago.";
     GitSilent "git-silent" Warning true "Git does not answer, so a rollback cannot list commits and uncommitted changes.";
+    SummaryForeign "summary-foreign" Warning true "The title of a summary is that of another task; the summary does not count.";
     SummaryMissing "summary-missing" Info false "A completed dependency left no summary to read.";
     // Rule 4: failure.
     VerdictUnknown "verdict-unknown" Warning true "A verdict is not in the vocabulary; it is never read as approval.";

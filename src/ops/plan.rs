@@ -24,6 +24,7 @@ use crate::model::PartRef;
 use crate::model::Question;
 use crate::model::QuestionOption;
 use crate::model::Run;
+use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Verdict;
 
@@ -232,7 +233,15 @@ pub(crate) fn options(ctx: &ProjectContext, run: &Run, request: &PlanRequest) ->
 
 /// Resolves a typed step id.
 pub(crate) fn resolve(run: &Run, text: &str) -> Result<StepId, OpError> {
-    run.resolve(text).map(|step| step.id.clone()).ok_or_else(|| OpError::UnknownStep {
+    if let Some(step) = run.resolve(text) {
+        return Ok(step.id.clone());
+    }
+    let has_part = |step: &&Step| step.detail.parts.iter().any(|part| part.name.eq_ignore_ascii_case(text));
+    if let Some(step) = run.steps.iter().find(has_part) {
+        let message = format!("{text} is a part of {}; parts are named with --part", step.id);
+        return Err(OpError::Usage { message, hints: vec![engine::context_command(&step.id, &run.id)] });
+    }
+    Err(OpError::UnknownStep {
         run: run.id.as_str().to_owned(),
         wanted: text.to_owned(),
         known: run.steps.iter().take(12).map(|step| step.id.as_str().to_owned()).collect(),

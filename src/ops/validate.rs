@@ -117,17 +117,8 @@ fn contradictions(ctx: &ProjectContext, opened: &OpenedRun) -> Vec<Finding> {
     let evidence = ctx.evidence(opened, false);
     let header = opened.header(run, String::new());
     let planned = engine::plan(run, header, &evidence, known.clone(), &Options::at(ctx.clock.now));
-    let is_contradiction = |finding: &Finding| {
-        matches!(
-            finding.code,
-            FindingCode::DependencyCycle
-                | FindingCode::DependencyDangling
-                | FindingCode::StatusDrift
-                | FindingCode::StatusConflict
-                | FindingCode::StatusOptimistic
-        )
-    };
-    planned.findings.into_iter().filter(|finding| is_contradiction(finding) && !known.contains(finding)).collect()
+    let is_new = |finding: &Finding| finding.code.is_contradiction() && !known.contains(finding);
+    planned.findings.into_iter().filter(is_new).collect()
 }
 
 fn against_schema(name: &str, path: &RelPath, bytes: &[u8]) -> Vec<Finding> {

@@ -15,6 +15,7 @@ use crate::model::Notice;
 use crate::model::Plan;
 use crate::model::QuestionOption;
 use crate::model::Run;
+use crate::model::RunId;
 use crate::model::Severity;
 use crate::model::Step;
 use crate::model::StepId;
@@ -43,7 +44,7 @@ pub(super) fn plan(page: &mut Page, report: &PlanReport, findings: &[Finding]) {
         });
     }
     for next in &plan.next {
-        one_next(page, next);
+        one_next(page, &plan.run.id, next);
     }
     if plan.mode == Mode::Preflight {
         comparison(page, plan);
@@ -174,7 +175,7 @@ fn completed(page: &mut Page, plan: &Plan, run: &Run) {
     }
 }
 
-fn one_next(page: &mut Page, next: &Next) {
+fn one_next(page: &mut Page, run: &RunId, next: &Next) {
     let agent = match (&next.agent, next.agent_candidates.as_slice()) {
         (Some(agent), _) => format!(" — {agent}"),
         (None, []) => String::new(),
@@ -184,7 +185,12 @@ fn one_next(page: &mut Page, next: &Next) {
         Action::Run | Action::Retry | Action::Return => format!(", attempt {}", next.attempt),
         Action::Verify | Action::Approve | Action::Merge | Action::Archive => String::new(),
     };
-    page.text.plain("  ").bold(format!("{} {}", next.action.as_str(), next.step));
+    // What follows the last step is about the run.
+    let subject = match next.action {
+        Action::Merge | Action::Archive => run.as_str(),
+        Action::Run | Action::Retry | Action::Return | Action::Verify | Action::Approve => next.step.as_str(),
+    };
+    page.text.plain("  ").bold(format!("{} {subject}", next.action.as_str()));
     let title =
         if next.step.matches(&next.title) { String::new() } else { format!(" {}", clean_line(&next.title, 100)) };
     page.text.line(format!("{title}{agent}{attempt}"));
@@ -286,7 +292,7 @@ pub(super) fn resumed(page: &mut Page, plan: &Plan) {
     }
     page.text.put(Tone::Good, "▶ ").bold(format!("Resuming {}", plan.run.id)).end();
     for next in &plan.next {
-        one_next(page, next);
+        one_next(page, &plan.run.id, next);
     }
     for begin in plan.commands.begin.iter().chain(&plan.commands.others).filter(|_| !page.quiet) {
         page.text.line(format!("→ {begin}"));

@@ -73,7 +73,7 @@ fn rendered(report: &Report, mut page: Page) -> Text {
             page.status(status);
             list_findings = false;
         }
-        Body::Validate(validate) => page.validate(validate),
+        Body::Validate(validate) => page.validate(validate, &report.findings),
         Body::SchemaList(list) => page.schemas(list),
         Body::Document(document) => {
             page.text.block(document);
@@ -177,7 +177,7 @@ impl Page {
         }
     }
 
-    fn validate(&mut self, validate: &ValidateReport) {
+    fn validate(&mut self, validate: &ValidateReport, findings: &[Finding]) {
         for file in &validate.files {
             let (tone, mark) = if file.problems == 0 { (Tone::Good, "ok ") } else { (Tone::Warn, "?? ") };
             self.text.put(tone, mark).plain(&file.file);
@@ -187,7 +187,10 @@ impl Page {
             self.text.end();
         }
         if validate.valid {
-            self.text.put(Tone::Good, "Valid.").end();
+            match findings.iter().filter(|finding| finding.code.is_contradiction()).count() {
+                0 => self.text.put(Tone::Good, "Valid.").end(),
+                count => self.text.put(Tone::Warn, format!("Valid, {}.", plural(count, "contradiction"))).end(),
+            };
         } else {
             self.text.put(Tone::Bad, "Not valid.").end();
         }

@@ -84,7 +84,12 @@ impl<'a> Draft<'a> {
 
     /// Sets the mark in the checkbox of a task, if it has one.
     pub(super) fn mark(&mut self, step: &StepId, mark: u8) {
-        self.marks.extend(self.session_files.checkbox_of(step).map(|at| (at, mark)));
+        self.marks.extend(self.session_files.checkboxes_of(step).into_iter().map(|at| (at, mark)));
+    }
+
+    /// Sets the mark in the checkboxes of a part of a task, or of all its parts.
+    pub(super) fn mark_parts(&mut self, step: &StepId, part: Option<&str>, mark: u8) {
+        self.marks.extend(self.session_files.checkboxes_of_parts(step, part).into_iter().map(|at| (at, mark)));
     }
 
     /// Writes the summary of a task from its report, unless it has one, and links to it in the checklist.
@@ -95,7 +100,9 @@ impl<'a> Draft<'a> {
         let below = |path: &RelPath| {
             path.as_str().strip_prefix(&format!("{}/", self.session_files.layout.dir)).map(str::to_owned)
         };
-        if let (Some(at), Some(path)) = (self.session_files.checkbox_of(step), known.as_ref().and_then(below)) {
+        if let (Some(at), Some(path)) =
+            (self.session_files.checkboxes_of(step).first().copied(), known.as_ref().and_then(below))
+        {
             self.links.push((at, format!("./{path}")));
         }
         if let Some(path) = missing {

@@ -5,6 +5,7 @@ use crate::model::RelPath;
 
 pub(super) const WORKFLOW: &str = ".workflow";
 pub(super) const SESSION_FILE: &str = "workflow-session.json";
+pub(super) const SUMMARY_DIRS: [&str; 2] = [".summaries", "summaries"];
 pub(super) const TASK_DIR: &str = ".task";
 pub(super) const MARKER: &str = ".active-";
 pub(super) const ARCHIVES: &str = "archives";
@@ -32,7 +33,7 @@ impl Layout {
             plan: below(dir, "IMPL_PLAN.md"),
             machine_plan: below(dir, "plan.json"),
             tasks: below(dir, TASK_DIR),
-            summaries: [below(dir, ".summaries"), below(dir, "summaries")],
+            summaries: SUMMARY_DIRS.map(|name| below(dir, name)),
             is_legacy: parent_name(dir) == Some(WORKFLOW),
             dir: dir.clone(),
         }

@@ -6,7 +6,9 @@ use serde_json::Value;
 use super::raw;
 use super::rules;
 use super::rules::StatusWord;
+use super::session_files::PartLine;
 use super::task;
+use super::todo::CheckboxMark;
 use crate::model::Part;
 use crate::model::PartKind;
 use crate::model::Status;
@@ -30,6 +32,30 @@ pub(super) fn of_step(parts: Vec<TaskPart>, status: Status, is_child: impl Fn(&s
         }
     }
     parts
+}
+
+/// Takes a line of the checklist about a part: it may be the only place that has the part, or that says that it is done.
+pub(super) fn note_line(parts: &mut Vec<Part>, of_task: Status, line: &PartLine) {
+    let said = match line.mark {
+        CheckboxMark::Open | CheckboxMark::Blocked => Status::Pending,
+        CheckboxMark::Done => Status::Completed,
+        CheckboxMark::InProgress => Status::InProgress,
+        CheckboxMark::Cancelled => Status::Skipped,
+    };
+    let known = parts.iter_mut().find(|part| part.name.eq_ignore_ascii_case(&line.name));
+    let status = if of_task == Status::Completed { Status::Completed } else { said };
+    match known {
+        Some(part) if part.status == Status::Pending => part.status = status,
+        Some(_) => {}
+        None => parts.push(Part {
+            name: line.name.clone(),
+            title: line.title.clone(),
+            kind: PartKind::Work,
+            status,
+            output: None,
+            commands: Vec::new(),
+        }),
+    }
 }
 
 /// Reads the parts of a task, with all its subtasks.

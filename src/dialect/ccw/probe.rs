@@ -7,6 +7,7 @@ use super::layout::Layout;
 use super::layout::MARKER;
 use super::layout::OWN_DIR;
 use super::layout::SESSION_FILE;
+use super::layout::SUMMARY_DIRS;
 use super::layout::TASK_DIR;
 use super::layout::WORKFLOW;
 use super::layout::below;
@@ -28,6 +29,8 @@ use crate::model::name_of;
 
 /// Maximum number of look-alikes reported.
 const LOOK_ALIKES: usize = 20;
+/// Maximum number of summaries of a session whose titles are read.
+const SUMMARIES: usize = 200;
 /// Maximum number of links reported.
 const LINKS: usize = 20;
 
@@ -114,6 +117,8 @@ struct SessionScan<'a> {
     sessions: BTreeMap<(&'a str, Area, &'a str), FolderContents>,
     markers: Vec<(&'a str, &'a RelPath)>,
     look_alikes: BTreeSet<&'a str>,
+    /// The number of summaries by folder of the session.
+    summaries: BTreeMap<&'a str, usize>,
 }
 
 /// Finds the sessions of every workflow folder in the listing.
@@ -164,6 +169,9 @@ impl<'a> SessionScan<'a> {
             return;
         };
         let is_file = parsed.rest == SESSION_FILE && !entry.is_dir;
+        if SUMMARY_DIRS.iter().any(|dir| parsed.rest.strip_prefix(dir).is_some_and(|name| name.starts_with('/'))) {
+            *self.summaries.entry(parsed.dir).or_default() += 1;
+        }
         let is_task = is_of_tasks(parsed.rest) && (entry.is_dir || parsed.rest != TASK_DIR);
         let name = name_of(parsed.dir);
         if area == Area::Sessions && !has_session_name(name) {
@@ -227,7 +235,13 @@ impl<'a> SessionScan<'a> {
             probed.findings.push(finding);
         }
         ranked.sort_by(|left, right| (depth(left.0), left).cmp(&(depth(right.0), right)));
-        probed.candidates = ranked.into_iter().map(|(workflow, area, dir)| candidate(workflow, area, dir)).collect();
+        probed.candidates = ranked
+            .into_iter()
+            .map(|(workflow, area, dir)| {
+                let summaries = self.summaries.get(dir.as_str()).copied().unwrap_or_default();
+                candidate(workflow, area, dir, summaries)
+            })
+            .collect();
         probed
     }
 }
@@ -241,7 +255,7 @@ fn depth(path: &str) -> usize {
     path.matches('/').count()
 }
 
-fn candidate(workflow: &str, area: Area, dir: RelPath) -> Candidate {
+fn candidate(workflow: &str, area: Area, dir: RelPath, summaries: usize) -> Candidate {
     let layout = Layout::of(&dir);
     let marker = RelPath::parse(&format!("{workflow}/{MARKER}{}", dir.name()));
     let mut reads = vec![
@@ -251,6 +265,9 @@ fn candidate(workflow: &str, area: Area, dir: RelPath) -> Candidate {
         ReadSpec::File(layout.machine_plan),
         ReadSpec::Contents { dir: layout.tasks, suffix: ".json" },
     ];
+    if summaries <= SUMMARIES {
+        reads.extend(layout.summaries.clone().map(|dir| ReadSpec::Contents { dir, suffix: ".md" }));
+    }
     reads.extend(layout.summaries.map(|dir| ReadSpec::Names { dir }));
     reads.extend(marker.map(ReadSpec::File));
     let name = dir.name().to_owned();

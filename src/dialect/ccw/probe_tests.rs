@@ -69,6 +69,8 @@ fn a_candidate_names_all_that_is_read() {
         file("IMPL_PLAN.md"),
         file("plan.json"),
         ReadSpec::Contents { dir: path(&format!("{dir}/.task")), suffix: ".json" },
+        ReadSpec::Contents { dir: path(&format!("{dir}/.summaries")), suffix: ".md" },
+        ReadSpec::Contents { dir: path(&format!("{dir}/summaries")), suffix: ".md" },
         ReadSpec::Names { dir: path(&format!("{dir}/.summaries")) },
         ReadSpec::Names { dir: path(&format!("{dir}/summaries")) },
         ReadSpec::File(path("a/.workflow/.active-WFS-x")),

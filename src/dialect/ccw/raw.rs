@@ -50,6 +50,19 @@ pub(super) fn first_list(value: &Value, pointers: &[&str]) -> Vec<String> {
     pointers.iter().map(|pointer| list(at(value, pointer))).find(|list| !list.is_empty()).unwrap_or_default()
 }
 
+/// Returns the first non-empty list of statements, without the bullets that they were written with and without rules.
+pub(super) fn first_statements(value: &Value, pointers: &[&str]) -> Vec<String> {
+    let is_rule = |text: &str| !text.is_empty() && text.chars().all(|c| matches!(c, '-' | '*' | '_' | '='));
+    let without_bullet = |mut text: &str| {
+        while let Some(rest) = ["- ", "* ", "• "].iter().find_map(|bullet| text.strip_prefix(bullet)) {
+            text = rest.trim_start();
+        }
+        text.to_owned()
+    };
+    let stated = first_list(value, pointers).into_iter().filter(|text| !is_rule(text.trim()));
+    stated.map(|text| without_bullet(text.trim_start())).collect()
+}
+
 /// Converts a text, a list of any values or an object into texts.
 pub(super) fn list(value: Option<&Value>) -> Vec<String> {
     let Some(value) = value else { return Vec::new() };

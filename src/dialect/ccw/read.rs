@@ -65,6 +65,8 @@ pub(super) fn load(files: &FileSet) -> Loaded {
             // Whether a subtask is a step itself depends on the whole session.
             let is_child = |name: &str| session_files.index.find(name).is_some_and(|child| child != at);
             step.detail.parts = parts::of_step(parts, status, is_child);
+            let lines = session_files.part_lines.iter().filter(|line| line.task == at);
+            lines.for_each(|line| parts::note_line(&mut step.detail.parts, status, line));
         }
         steps.push(step);
     }
@@ -274,8 +276,6 @@ fn step(
     let (parsed, history) = (&task.parsed, &task.parsed.history);
     let legacy = session_files.layout.is_legacy;
     let agent = parsed.executor.agent(legacy);
-    let is_readable =
-        !matches!(task.location, TaskLocation::Unreadable { .. }) && !matches!(parsed.word, StatusWord::Unknown(_));
     let (depends_on, mut dangling) = dependencies(session_files, at, hierarchy, findings);
     if kind == StepKind::Container || parsed.word == StatusWord::Container {
         dangling.extend(hierarchy.missing[at].iter().cloned());
@@ -294,9 +294,12 @@ fn step(
         failures: history.failures(status),
         error: history.error(status).map(|error| mask_secrets(error).into_owned()),
         past_errors: history.past_errors.iter().map(|error| mask_secrets(error).into_owned()).collect(),
-        // An unreadable file or unknown status is for the user to resolve; witnesses must not close its step.
+        // An unknown status is for the user to resolve; witnesses must not close its step.
         proof: Proof {
-            witnesses: if is_readable { witnesses(session_files, at) } else { Vec::new() },
+            witnesses: match parsed.word {
+                StatusWord::Unknown(_) => Vec::new(),
+                _ => witnesses(session_files, at),
+            },
             witnesses_needed: 2,
             summaries: session_files.summaries[at].clone(),
             ..Proof::default()
@@ -334,6 +337,7 @@ fn dependencies(
         let named = session_files.index.find(&dependency.text);
         let texts = match named {
             Some(_) => vec![dependency.text.clone()],
+            None if dependency.text.ends_with(".*") => below(session_files, at, &dependency.text),
             None => apart(&dependency.text, |text| find(text).is_some()),
         };
         for text in texts {
@@ -359,6 +363,15 @@ fn dependencies(
     }
     depends_on.shrink_to_fit();
     (depends_on, dangling)
+}
+
+/// Spells `IMPL-3.*` out: the tasks of that group besides the one that depends on them. Unchanged if there are none.
+fn below(session_files: &SessionFiles<'_>, at: usize, text: &str) -> Vec<String> {
+    let group = ids::loose_key(text.trim_end_matches(".*"));
+    let is_below = |id: &StepId| ids::ancestors(id.as_str()).contains(&group);
+    let others = session_files.tasks.iter().enumerate().filter(|(other, task)| *other != at && is_below(&task.id));
+    let found: Vec<String> = others.map(|(_, task)| task.id.as_str().to_owned()).collect();
+    if found.is_empty() { vec![text.to_owned()] } else { found }
 }
 
 /// Splits `IMPL-1 and IMPL-2` and `IMPL-1 to IMPL-3` if every piece names a task, so that no dependency is lost.
@@ -390,6 +403,17 @@ fn witnesses(session_files: &SessionFiles<'_>, at: usize) -> Vec<Witness> {
         file: session_files.tasks[at].location.path().cloned(),
         line: None,
     }));
+    let task = &session_files.tasks[at];
+    if let (TaskLocation::Unreadable { path }, StatusWord::Known(Status::Completed)) =
+        (&task.location, &task.parsed.word)
+    {
+        let source = "the readable part of its file".to_owned();
+        witnesses.push(Witness { source, done: true, file: Some(path.clone()), line: None });
+    }
+    if session_files.session.calls_completed(&task.id) {
+        let source = "workflow-session.json".to_owned();
+        witnesses.push(Witness { source, done: true, file: Some(session_files.layout.session.clone()), line: None });
+    }
     let summary = session_files.summaries[at].first();
     witnesses.push(Witness { source: "summary".into(), done: summary.is_some(), file: summary.cloned(), line: None });
     witnesses

@@ -6,11 +6,14 @@ use super::ids;
 use super::layout::Layout;
 use super::raw;
 use super::rules;
+use super::rules::StatusWord;
 use crate::dialect::json::parse_value;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::RunStatus;
+use crate::model::Status;
+use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::model::quoted;
 
@@ -125,6 +128,15 @@ impl Session {
             known if ACTIVE.contains(&known) => (RunStatus::Active, None),
             _ => (RunStatus::Active, Some(raw::line(&raw::item(text).unwrap_or_default()))),
         }
+    }
+
+    /// Tells whether the session says that a task is done: it is completed itself, or a completed phase of it lists the task
+    /// (docs/formats/ccw.md#session-file).
+    pub(super) fn calls_completed(&self, task: &StepId) -> bool {
+        let lists = |phase: &Value| raw::list(phase.get("tasks")).iter().any(|id| task.matches(id));
+        let is_done = |phase: &Value| rules::status_word(phase) == StatusWord::Known(Status::Completed);
+        self.status().0 == RunStatus::Completed
+            || raw::items(self.value().get("phases")).any(|phase| is_done(phase) && lists(phase))
     }
 
     /// Tells whether the file has an archive timestamp.

@@ -1,5 +1,6 @@
 //! Everything in a session folder, matched up: tasks, checklist, summaries. Shared by readers and writers.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use super::ids;
@@ -10,6 +11,7 @@ use super::parsed_task::ParsedTask;
 use super::raw;
 use super::rules::StatusWord;
 use super::session::Session;
+use super::summary;
 use super::task;
 use super::task::Task;
 use super::task::TaskLocation;
@@ -18,6 +20,7 @@ use super::todo::ChecklistLine;
 use super::todo::ChecklistStatus;
 use super::todo::Subject;
 use super::todo::Todo;
+use super::todo::UnknownHeading;
 use crate::model::Clock;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -38,10 +41,22 @@ pub(super) struct SessionFiles<'a> {
     pub(super) has_todo: bool,
     /// The checklist status of each task.
     pub(super) checklist: Vec<Option<ChecklistStatus>>,
+    /// The lines of the checklist about parts of tasks.
+    pub(super) part_lines: Vec<PartLine>,
     /// The summaries of each task.
     pub(super) summaries: Vec<Vec<RelPath>>,
     pub(super) findings: Vec<Finding>,
     pub(super) is_degraded: bool,
+}
+
+/// A line of the checklist about a part of a task: its id extends that of the task, or the task lists it.
+pub(super) struct PartLine {
+    pub(super) task: usize,
+    pub(super) name: String,
+    pub(super) title: String,
+    pub(super) mark: CheckboxMark,
+    /// Byte offset of the checkbox.
+    at: usize,
 }
 
 impl<'a> SessionFiles<'a> {
@@ -66,15 +81,17 @@ impl<'a> SessionFiles<'a> {
         let todo = read_todo(files, &layout, &mut findings);
         let mut index = index_of(&tasks);
         let mut checklist = vec![None; tasks.len()];
+        let mut part_lines = Vec::new();
         if let Some(todo) = &todo {
             let mut subjects = todo.subjects(&index);
-            if add_checklist_tasks(&layout, (todo, &subjects), &mut tasks, files.clock, &mut findings) {
+            if add_checklist_tasks(&layout, (todo, &subjects), &mut tasks, &index, files.clock, &mut findings) {
                 index = index_of(&tasks);
                 subjects = todo.subjects(&index);
             }
             checklist = todo.checklist(&subjects, &index, tasks.len());
+            part_lines = read_part_lines(todo, &subjects, &tasks, &index);
         }
-        let summaries = match_summaries(files, &layout, &index, tasks.len());
+        let summaries = match_summaries(files, &layout, &index, &tasks, &mut findings);
         let is_degraded = read.is_degraded || session.is_unreadable;
         let mut session_files = Self {
             files,
@@ -85,6 +102,7 @@ impl<'a> SessionFiles<'a> {
             running,
             has_todo: todo.is_some(),
             checklist,
+            part_lines,
             summaries,
             findings,
             is_degraded,
@@ -129,16 +147,24 @@ impl<'a> SessionFiles<'a> {
         self.tasks[self.find(id)?].parsed.title.as_deref()
     }
 
-    /// Returns the byte offset of the checkbox of a task. For a task that is only in the checklist, this checkbox is its status,
+    /// Returns the byte offsets of the checkboxes of a task. For a task that is only in the checklist, these are its status,
     /// regardless of other lines about it.
-    pub(super) fn checkbox_of(&self, id: &StepId) -> Option<usize> {
-        let at = self.find(id)?;
-        match self.tasks[at].location {
-            TaskLocation::Checklist { at, .. } => Some(at),
+    pub(super) fn checkboxes_of(&self, id: &StepId) -> Vec<usize> {
+        let Some(at) = self.find(id) else { return Vec::new() };
+        match &self.tasks[at].location {
+            TaskLocation::Checklist { boxes, .. } => boxes.clone(),
             TaskLocation::File { .. } | TaskLocation::Unreadable { .. } => {
-                self.checklist[at].as_ref().and_then(|mention| mention.at)
+                self.checklist[at].iter().filter_map(|mention| mention.at).collect()
             }
         }
+    }
+
+    /// Returns the byte offsets of the checkboxes of one part of a task, or of all its parts.
+    pub(super) fn checkboxes_of_parts(&self, id: &StepId, part: Option<&str>) -> Vec<usize> {
+        let Some(at) = self.find(id) else { return Vec::new() };
+        let is_meant =
+            |line: &&PartLine| line.task == at && part.is_none_or(|part| line.name.eq_ignore_ascii_case(part));
+        self.part_lines.iter().filter(is_meant).map(|line| line.at).collect()
     }
 
     fn find(&self, id: &StepId) -> Option<usize> {
@@ -197,28 +223,18 @@ fn add_checklist_tasks(
     layout: &Layout,
     (todo, subjects): (&Todo, &[Option<Subject>]),
     tasks: &mut Vec<Task>,
+    index: &Index,
     clock: Clock,
     findings: &mut Vec<Finding>,
 ) -> bool {
-    let count = tasks.len();
-    let unknown_lines = todo.unknown_lines(subjects);
-    let groups: BTreeSet<String> = match unknown_lines.is_empty() {
-        true => BTreeSet::new(),
-        false => tasks.iter().flat_map(|task| ids::ancestors(task.id.as_str())).collect(),
-    };
-    let mut added: Vec<String> = Vec::new();
-    for (id, title, line) in unknown_lines {
-        // A group line above tasks with files (`IMPL-1` over `IMPL-1.1`) is not a task itself.
-        if !groups.contains(&ids::loose_key(&id)) && ids::is_safe(&id) {
-            added.push(id.clone());
-            tasks.push(from_line(line, &id, &title, count > 0, clock));
-        }
-    }
-    if count > 0 && !added.is_empty() {
-        let shown: Vec<&str> = added.iter().map(String::as_str).collect();
+    let added = unknown_tasks(todo, subjects, tasks, index, clock);
+    if !tasks.is_empty() && !added.is_empty() {
+        let shown: Vec<&str> = added.iter().map(|task| task.id.as_str()).collect();
         let message = format!("{} is in the checklist but has no file in {TASK_DIR}", first_of(&shown));
         findings.push(Finding::new(FindingCode::TodoMismatch, message).at(&layout.todo));
     }
+    let count = tasks.len();
+    tasks.extend(added);
     if tasks.is_empty() {
         let boxes = todo.lines.iter().filter(|line| !line.is_indented && !line.is_legend());
         for (at, line) in boxes.enumerate() {
@@ -229,6 +245,101 @@ fn add_checklist_tasks(
         tasks.sort_by(|left, right| left.id.cmp(&right.id));
     }
     tasks.len() > count
+}
+
+/// Returns the tasks whose ids only a line or a heading of the checklist has.
+fn unknown_tasks(todo: &Todo, subjects: &[Option<Subject>], tasks: &[Task], index: &Index, clock: Clock) -> Vec<Task> {
+    let (lines, headings) = (todo.unknown_lines(subjects), todo.unknown_headings(subjects));
+    if lines.is_empty() && headings.is_empty() {
+        return Vec::new();
+    }
+    let owners = Owners::of(tasks, index);
+    let groups: BTreeSet<String> = tasks.iter().flat_map(|task| ids::ancestors(task.id.as_str())).collect();
+    // A group line above tasks with files (`IMPL-1` over `IMPL-1.1`) is not a task itself.
+    let is_new = |id: &str| !groups.contains(&ids::loose_key(id)) && ids::is_safe(id);
+    let of_lines = lines.into_iter().filter(|(id, _, line)| is_new(id) && owners.of_line(id, line).is_none());
+    let mut added: Vec<Task> =
+        of_lines.map(|(id, title, line)| from_line(line, &id, &title, !tasks.is_empty(), clock)).collect();
+    for heading in headings {
+        // A heading of another kind (`PHASE-1`) only divides the list.
+        let is_alike = |task: &Task| prefix(task.id.as_str()).eq_ignore_ascii_case(prefix(&heading.id));
+        let is_added = added.iter().any(|task| task.id.matches(&heading.id));
+        let is_known = index.find_leading(&heading.id).is_some();
+        if !is_known
+            && tasks.iter().any(is_alike)
+            && is_new(&heading.id)
+            && !is_added
+            && owners.find(&heading.id).is_none()
+        {
+            added.push(from_heading(&heading, clock));
+        }
+    }
+    added
+}
+
+/// Returns the beginning of an id up to its first digit.
+fn prefix(id: &str) -> &str {
+    &id[..id.find(|c: char| c.is_ascii_digit()).unwrap_or(id.len())]
+}
+
+/// The tasks with files that may list others as their parts.
+struct Owners<'t> {
+    tasks: &'t [Task],
+    index: &'t Index,
+    /// By lowercase id of the subtask.
+    listed: BTreeMap<String, usize>,
+}
+
+impl<'t> Owners<'t> {
+    fn of(tasks: &'t [Task], index: &'t Index) -> Self {
+        let subtasks = |(at, task): (usize, &'t Task)| {
+            task.parsed.subtasks.iter().filter_map(move |subtask| Some((subtask.id.as_ref()?.to_lowercase(), at)))
+        };
+        Self { tasks, index, listed: tasks.iter().enumerate().flat_map(subtasks).collect() }
+    }
+
+    /// Returns the task that a line without a task is a part of. A line that links to a task file is a task itself.
+    fn of_line(&self, id: &str, line: &ChecklistLine) -> Option<usize> {
+        if line.names_file { None } else { self.find(id) }
+    }
+
+    /// Returns the task that lists the id, else the nearest one whose id it extends.
+    fn find(&self, id: &str) -> Option<usize> {
+        let has_file = |at: &usize| {
+            let task = &self.tasks[*at];
+            !matches!(task.location, TaskLocation::Checklist { .. }) && task.parsed.word != StatusWord::Container
+        };
+        let listed = self.listed.get(&id.to_lowercase()).copied();
+        let extended = || ids::ancestors(id).iter().find_map(|above| self.index.find(above));
+        listed.or_else(extended).filter(has_file)
+    }
+}
+
+fn read_part_lines(todo: &Todo, subjects: &[Option<Subject>], tasks: &[Task], index: &Index) -> Vec<PartLine> {
+    let unknown = todo.unknown_lines(subjects);
+    if unknown.is_empty() {
+        return Vec::new();
+    }
+    let owners = Owners::of(tasks, index);
+    let lines = unknown.into_iter().filter_map(|(name, title, line)| {
+        let task = owners.of_line(&name, line)?;
+        Some(PartLine { task, name, title, mark: line.mark, at: line.at })
+    });
+    lines.collect()
+}
+
+/// Creates a task from a heading; the boxes below it are its status.
+fn from_heading(heading: &UnknownHeading<'_>, clock: Clock) -> Task {
+    let all = |mark: CheckboxMark| heading.boxes.iter().all(|line| line.mark == mark);
+    let status = match () {
+        () if all(CheckboxMark::Done) => "completed",
+        () if all(CheckboxMark::Cancelled) => "cancelled",
+        () => "pending",
+    };
+    let value = serde_json::json!({"title": heading.title, "status": status});
+    let boxes = heading.boxes.iter().map(|line| line.at).collect();
+    let location = TaskLocation::Checklist { number: heading.number, boxes };
+    Task { id: StepId::new(&heading.id), aliases: Vec::new(), location, parsed: ParsedTask::of(&value, clock) }
 }
 
 /// Creates a task from a checklist line; its checkbox is its only status. Open work whose file is missing is not known: it is blocked.
@@ -247,20 +358,31 @@ fn from_line(line: &ChecklistLine, id: &str, title: &str, has_files: bool, clock
         }),
         false => serde_json::json!({"title": title, "status": status}),
     };
-    let location = TaskLocation::Checklist { number: line.number, at: line.at };
+    let location = TaskLocation::Checklist { number: line.number, boxes: vec![line.at] };
     Task { id: StepId::new(id), aliases: Vec::new(), location, parsed: ParsedTask::of(&value, clock) }
 }
 
-/// Assigns each summary to the task whose id its name begins with.
-fn match_summaries(files: &FileSet, layout: &Layout, index: &Index, count: usize) -> Vec<Vec<RelPath>> {
-    let mut summaries: Vec<Vec<RelPath>> = vec![Vec::new(); count];
+/// Assigns each summary to the task whose id its name begins with, unless its title is that of another task.
+fn match_summaries(
+    files: &FileSet,
+    layout: &Layout,
+    index: &Index,
+    tasks: &[Task],
+    findings: &mut Vec<Finding>,
+) -> Vec<Vec<RelPath>> {
+    let mut summaries: Vec<Vec<RelPath>> = vec![Vec::new(); tasks.len()];
     for dir in &layout.summaries {
-        for (path, _) in files.in_dir(dir) {
-            let name = path.name();
-            if is_summary(name)
-                && let Some(task) = ids::named_in(name).find_map(|id| index.find(id))
-            {
-                summaries[task].push(path.clone());
+        for (path, _) in files.in_dir(dir).filter(|(path, _)| is_summary(path.name())) {
+            let Some(at) = ids::named_in(path.name()).find_map(|id| index.find(id)) else { continue };
+            let id = &tasks[at].id;
+            let title = tasks[at].parsed.title.as_deref().unwrap_or_default();
+            let is_foreign = |bytes: &[u8]| summary::is_about_another(bytes, id, title);
+            if files.bytes(path).is_some_and(is_foreign) {
+                let message = format!("the title of this summary is not that of {id}; it does not count as done by it");
+                let finding = Finding::new(FindingCode::SummaryForeign, message).on(id).at(path);
+                findings.push(finding.fix("move it to the session that it belongs to"));
+            } else {
+                summaries[at].push(path.clone());
             }
         }
     }

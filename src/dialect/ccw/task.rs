@@ -15,6 +15,7 @@ use super::rules;
 use super::rules::StatusWord;
 use super::session::Session;
 use crate::dialect::json::parse_value;
+use crate::dialect::salvage;
 use crate::model::Clock;
 use crate::model::Content;
 use crate::model::Detail;
@@ -45,8 +46,8 @@ pub(super) enum TaskLocation {
     File { path: RelPath, pointer: String },
     /// In an unreadable file.
     Unreadable { path: RelPath },
-    /// Only on this line of the checklist.
-    Checklist { number: u32, at: usize },
+    /// Only in the checklist, from this line on, with the byte offsets of its checkboxes.
+    Checklist { number: u32, boxes: Vec<usize> },
 }
 
 /// All tasks of a session and their problems.
@@ -117,6 +118,9 @@ impl Tasks {
             Err(error) => {
                 let problem = format!("it does not parse: {}", error.message);
                 self.unreadable(path, &problem, Some((error.line, error.column)));
+                if let (Some(value), Some(task)) = (salvage::json_object(bytes), self.list.last_mut()) {
+                    task.parsed = ParsedTask::of(&value, clock);
+                }
             }
         }
         None
@@ -421,8 +425,9 @@ fn targets(task: &Value) -> Vec<String> {
 }
 
 fn requirements(task: &Value) -> Vec<String> {
-    let mut stated = raw::first_list(task, &["/context/requirements", "/requirements"]);
-    let whole = ["/description", "/context/description", "/flow_control/implementation_approach/task_description"];
+    let mut stated = raw::first_statements(task, &["/context/requirements", "/requirements"]);
+    let whole =
+        ["/description", "/context/description", "/flow_control/implementation_approach/task_description", "/goal"];
     if let Some(description) = raw::first_text(task, &whole).filter(|text| !stated.contains(text)) {
         stated.insert(0, description);
     }
@@ -430,8 +435,15 @@ fn requirements(task: &Value) -> Vec<String> {
 }
 
 fn acceptance(task: &Value) -> Vec<String> {
-    let places = ["/context/acceptance", "/acceptance", "/acceptance_criteria", "/convergence/criteria"];
-    let mut stated = raw::first_list(task, &places);
+    let places = [
+        "/context/acceptance",
+        "/acceptance",
+        "/acceptance_criteria",
+        "/acceptanceCriteria",
+        "/context/acceptance_criteria",
+        "/convergence/criteria",
+    ];
+    let mut stated = raw::first_statements(task, &places);
     stated.extend(raw::text(raw::at(task, "/convergence/verification")));
     stated
 }

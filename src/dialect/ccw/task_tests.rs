@@ -143,7 +143,6 @@ fn a_broken_file_leaves_a_step_that_is_never_done() {
     assert_eq!(ids(run), ["IMPL-1", "IMPL-2", "IMPL-3", "IMPL-4"]);
     for broken in [0, 2, 3] {
         assert_eq!(run.steps[broken].status, Status::Blocked);
-        assert!(run.steps[broken].proof.witnesses.is_empty());
     }
     let finding = loaded.findings.iter().find(|finding| finding.code == FindingCode::PartUnreadable).unwrap();
     assert_eq!((finding.line, finding.column), (Some(3), Some(14)));

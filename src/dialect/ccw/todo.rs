@@ -51,6 +51,15 @@ pub(super) struct Todo {
     headings: Vec<(u32, String)>,
 }
 
+/// A heading with an id that no task has.
+pub(super) struct UnknownHeading<'a> {
+    pub(super) id: String,
+    pub(super) title: String,
+    /// From 1.
+    pub(super) number: u32,
+    pub(super) boxes: Vec<&'a ChecklistLine>,
+}
+
 /// The task that a line is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Subject {
@@ -140,6 +149,23 @@ impl Todo {
         checklist
     }
 
+    /// Returns the headings that give an id to an unknown task, with id, title and the boxes below, which have no id.
+    pub(super) fn unknown_headings(&self, subjects: &[Option<Subject>]) -> Vec<UnknownHeading<'_>> {
+        let mut boxes: BTreeMap<usize, Vec<&ChecklistLine>> = BTreeMap::new();
+        for (line, _) in self.lines.iter().zip(subjects).filter(|(_, subject)| subject.is_none()) {
+            if let Some(heading) = line.heading.filter(|_| !line.is_indented && line.own_id().is_none()) {
+                boxes.entry(heading).or_default().push(line);
+            }
+        }
+        let unknown = boxes.into_iter().filter_map(|(heading, boxes)| {
+            let (number, text) = &self.headings[heading];
+            let id = ids::leading_token(strip_decoration(text));
+            let heading = || UnknownHeading { id: id.to_owned(), title: title_after(text, id), number: *number, boxes };
+            ids::is_task_shaped(id).then(heading)
+        });
+        unknown.collect()
+    }
+
     /// Returns the lines that give an id to an unknown task, with id and title; for each id the last line.
     pub(super) fn unknown_lines(&self, subjects: &[Option<Subject>]) -> Vec<(String, String, &ChecklistLine)> {
         let mut found: Vec<(String, String, &ChecklistLine)> = Vec::new();
@@ -187,25 +213,48 @@ impl ChecklistLine {
     /// Returns the id that the line gives to its task, for tasks without a file.
     fn own_id(&self) -> Option<String> {
         let token = ids::leading_token(strip_decoration(&self.text));
-        let is_set_off = |token: &str| self.is_entry(token) || self.text == token;
-        if ids::is_task_shaped(token) || (!token.is_empty() && is_short_id(token) && is_set_off(token)) {
+        if ids::is_task_shaped(token) || (!token.is_empty() && is_short_id(token) && self.is_set_off(token)) {
             return Some(token.to_owned());
         }
         self.link.clone().filter(|link| ids::is_task_shaped(link))
     }
 
+    /// Tells whether a short id stands alone: its marks close right behind it, or a colon or an arrow follows. `**P0 smoke check**` is
+    /// a label.
+    fn is_set_off(&self, id: &str) -> bool {
+        let Some(start) = self.text.find(id) else { return false };
+        let rest = &self.text[start + id.len()..];
+        rest.is_empty()
+            || rest.starts_with(['*', '_', '`', ']', '~']) && self.is_entry(id)
+            || rest.trim_start().starts_with([':', '：', '→'])
+    }
+
     /// Returns the title after the id, without arrows and links.
     pub(super) fn title(&self, id: &str) -> String {
-        let text = self.text.find(id).map_or(self.text.as_str(), |start| &self.text[start + id.len()..]);
-        let end = ["→", " -> ", " | [", "[📋]"].iter().filter_map(|mark| text.find(mark)).min().unwrap_or(text.len());
-        let title = raw::line(text[..end].trim_matches([' ', '*', '_', '`', ':', '：', ']', '-', '–', '~']));
-        if title.is_empty() { id.to_owned() } else { title }
+        title_after(&self.text, id)
     }
 
     /// Tells whether the line explains a mark (`- [ ] = pending`) and is not a task.
     pub(super) fn is_legend(&self) -> bool {
         self.text.is_empty() || self.text.starts_with(['=', ':'])
     }
+}
+
+/// Returns the title that follows an id, without arrows and links.
+fn title_after(text: &str, id: &str) -> String {
+    let text = text.find(id).map_or(text, |start| &text[start + id.len()..]);
+    let end = ["→", " -> ", " | [", "[📋]"].iter().filter_map(|mark| text.find(mark)).min().unwrap_or(text.len());
+    let mut title = text[..end].trim().trim_start_matches([' ', '*', '_', '`', ':', '：', ']', '-', '–', '~']);
+    // Marks at the end belong to the title if they close something in it.
+    while let Some(last) = title.chars().last().filter(|c| " *_`:：]-–~".contains(*c)) {
+        let rest = title.trim_end_matches(last);
+        if rest.contains(if last == ']' { '[' } else { last }) {
+            break;
+        }
+        title = rest;
+    }
+    let title = raw::line(title);
+    if title.is_empty() { id.to_owned() } else { title }
 }
 
 /// Combines the lines about one task: entries take precedence over remarks, later lines over earlier ones

@@ -78,6 +78,11 @@ impl Writer<'_> {
     fn begin(&mut self, step: &StepId, part: Option<&str>, attempt: u32) -> Result<(), EditError> {
         let at = self.at.to_string();
         let running = self.draft.session_files.running;
+        if self.draft.session_files.session.status().0 == RunStatus::Completed {
+            self.draft.session_if_readable(|session| {
+                session.set("/status", &json!("active"));
+            });
+        }
         if part.is_none() && self.draft.session_files.is_marked_over(step) {
             self.draft.mark(step, OPEN);
         }
@@ -128,6 +133,7 @@ impl Writer<'_> {
             self.finish_step(outcome)?;
             if outcome.status == Status::Completed {
                 self.draft.mark(&outcome.step, TICK);
+                self.draft.mark_parts(&outcome.step, None, TICK);
             }
             if outcome.status == Status::Completed && !outcome.amends {
                 self.draft.summarise(outcome);
@@ -189,6 +195,9 @@ impl Writer<'_> {
 
     fn finish_part(&mut self, outcome: &Outcome, part: &str) -> Result<(), EditError> {
         let word = self.word_of(outcome.status);
+        if outcome.status == Status::Completed {
+            self.draft.mark_parts(&outcome.step, Some(part), TICK);
+        }
         let Some(mut task) = self.draft.task(&outcome.step)? else {
             return Err(checklist_only(&outcome.step, outcome.status));
         };
@@ -209,6 +218,9 @@ impl Writer<'_> {
 
     fn skip(&mut self, step: &StepId, part: Option<&str>, reason: &str) -> Result<(), EditError> {
         let at = self.at.to_string();
+        if part.is_some() {
+            self.draft.mark_parts(step, part, LEFT_OUT);
+        }
         let Some(mut task) = self.draft.task(step)? else {
             self.draft.mark(step, LEFT_OUT);
             return Ok(());
@@ -281,6 +293,7 @@ impl Writer<'_> {
         let note = back.reason.as_deref().map_or_else(|| format!("rolled back to {}", back.to), str::to_owned);
         for step in &back.reopened {
             self.draft.mark(step, OPEN);
+            self.draft.mark_parts(step, None, OPEN);
             let Some(mut task) = self.draft.task(step)? else { continue };
             if rules::status_word(task.value()) != StatusWord::Known(Status::Pending) {
                 task.set_status("pending", &at, Some(&mask_secrets(&note)))?;

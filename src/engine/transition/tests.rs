@@ -86,6 +86,8 @@ pub(super) fn ask(
         attempts: &BTreeMap::new(),
         decisions: &Decisions::default(),
         unknown_words: &BTreeSet::new(),
+        unstated: &BTreeSet::new(),
+        unread: &BTreeSet::new(),
         unrecorded: &BTreeSet::new(),
     };
     admit_checked(&TransitionCheck { reconciled, evidence: &Evidence::default(), limits }, Change { at: at(0), kind })

@@ -14,4 +14,5 @@ mod real;
 mod session;
 mod shapes;
 mod situations;
+mod trees;
 mod writes;
