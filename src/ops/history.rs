@@ -60,6 +60,7 @@ fn item(entry: HistoryEntry, logged: &[LogEntry]) -> HistoryItem {
         changes: None,
         report: None,
         decision: None,
+        is_damaged: !entry.is_intact,
         bytes: entry.files.iter().map(|file| file.bytes).sum(),
         files: entry.files.into_iter().map(|file| file.path).collect(),
     }
@@ -156,6 +157,7 @@ fn journal_items(ctx: &ProjectContext, location: &RunLocation) -> Result<Option<
             changes: None,
             report: None,
             decision: None,
+            is_damaged: false,
             bytes: opened.files.bytes(&one.file).map_or(0, |bytes| bytes.len() as u64),
             files: vec![one.file],
         };

@@ -267,6 +267,9 @@ pub(crate) struct HistoryItem {
     /// What a person decided with that change; only with `--changes`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) decision: Option<Decision>,
+    /// Whether another program changed the kept files: it cannot be restored. Left out if not.
+    #[serde(rename = "damaged", skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_damaged: bool,
     pub(crate) files: Vec<RelPath>,
     pub(crate) bytes: u64,
 }

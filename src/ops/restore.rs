@@ -21,6 +21,8 @@ use crate::dialect::StateHome;
 use crate::engine;
 use crate::engine::EffectiveStatus;
 use crate::engine::Planned;
+use crate::engine::Refusal;
+use crate::engine::RefusalKind;
 use crate::model::Content;
 use crate::model::Edit;
 use crate::model::FileEntry;
@@ -117,12 +119,15 @@ pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Resu
     };
     let restored = with_files(&locked.opened, &version);
     let repeats = repeats(ctx, &locked.opened, &restored);
-    check_confirmed(&location.candidate.name, &version.name, &repeats, yes)?;
     version.files.iter().try_for_each(|(path, _)| locked.check_readable(path))?;
-    let kept = keep_unreadable(&locked, &version)?;
     let edits: Vec<Edit> =
         version.files.iter().map(|(path, bytes)| locked.edit_to_content(path, bytes.clone())).collect();
     let edits: Vec<Edit> = edits.into_iter().filter(Edit::changes_something).collect();
+    if edits.is_empty() {
+        return Err(OpError::Refused(nothing_to_restore(&locked.opened, &version.name)));
+    }
+    check_confirmed(&location.candidate.name, &version.name, &repeats, yes)?;
+    let kept = keep_unreadable(&locked, &version)?;
     locked.commit_as("restore", None, &edits)?;
     // Discovery may know a broken state by its file only.
     let name = restored.loaded.run.as_ref().map(|run| run.id.as_str().to_owned());
@@ -138,6 +143,15 @@ pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Resu
         repeats,
         kept,
     })))
+}
+
+fn nothing_to_restore(opened: &OpenedRun, version: &str) -> Refusal {
+    let run = engine::quoted(&opened.candidate.name);
+    Refusal {
+        kind: RefusalKind::No,
+        message: format!("nothing changed: the state is already as it was at {version}"),
+        hints: vec![format!("piton history {run}"), format!("piton status {run}")],
+    }
 }
 
 /// Refuses to repeat steps without confirmation.

@@ -202,10 +202,17 @@ impl CheckpointWriter<'_> {
         stage::remove_leftovers(self.targets.iter().map(|target| target.real.as_path()).chain(backups));
         self.stage()?;
         stage::sync_files(&self.staged().collect::<Vec<_>>())?;
-        let (history, replaced) = self.keep_replaced()?;
+        let mut history = HistoryWriter::open(self.lock)?;
+        let replaced = match self.keep_replaced(&mut history) {
+            Ok(replaced) => replaced,
+            Err(error) => {
+                history.discard();
+                return Err(error);
+            }
+        };
         // A checkpoint that may not be durable is undone: after a failed flush, a second one proves nothing.
         if let Err(error) = self.apply(&new_dirs).and_then(|()| self.sync_names(&new_dirs)) {
-            return Err(self.roll_back(error));
+            return Err(self.roll_back(error, &history));
         }
         if self.record.is_some() {
             // If it stays, everything is done already, and the next command drops it.
@@ -255,8 +262,8 @@ impl CheckpointWriter<'_> {
         targets.chain(self.backups.iter().filter_map(|backup| backup.staged.as_ref())).chain(&self.record)
     }
 
-    fn keep_replaced(&self) -> Result<(HistoryWriter, Option<String>), StoreError> {
-        let mut history = HistoryWriter::open(self.lock)?;
+    /// Returns the id of the new entry; `None` if nothing is kept.
+    fn keep_replaced(&self, history: &mut HistoryWriter) -> Result<Option<String>, StoreError> {
         let replaced: Vec<ReplacedFile<'_>> = self
             .targets
             .iter()
@@ -271,12 +278,11 @@ impl CheckpointWriter<'_> {
             })
             .collect();
         if replaced.is_empty() || self.meta.history_limit == 0 {
-            return Ok((history, None));
+            return Ok(None);
         }
         let label = HistoryLabel { at: self.meta.at, change: &self.meta.change, step: self.meta.step.as_ref() };
         history.keep(&label, &replaced)?;
-        let id = history.id();
-        Ok((history, Some(id)))
+        Ok(Some(history.id()))
     }
 
     /// Applies the change: the record first, then the files.
@@ -321,9 +327,12 @@ impl CheckpointWriter<'_> {
 
     /// Restores the targets that were already replaced, after a system call failed. If that fails too, the record stays and the
     /// next command finishes the change.
-    fn roll_back(&self, error: StoreError) -> StoreError {
+    fn roll_back(&self, error: StoreError, history: &HistoryWriter) -> StoreError {
         match self.restore_targets() {
-            Ok(()) => error,
+            Ok(()) => {
+                history.discard();
+                error
+            }
             Err(_) => StoreError::NotRolledBack { cause: Box::new(error) },
         }
     }

@@ -47,6 +47,9 @@ pub(crate) struct HistoryEntry {
     pub(crate) change: String,
     pub(crate) step: Option<StepId>,
     pub(crate) files: Vec<HistoryFile>,
+    /// Whether every kept version still has its digest. A program that wrote into a file while it was being replaced wrote into the
+    /// kept version too, where that is a link.
+    pub(crate) is_intact: bool,
 }
 
 /// A kept version of one file.
@@ -69,22 +72,38 @@ struct HistoryLink {
     path: String,
 }
 
-/// Lists the checkpoints that can be restored, newest first.
+/// Lists the earlier checkpoints, newest first, without the entry of a change that never took effect.
 ///
 /// # Errors
 ///
 /// If the history exists and cannot be read.
 pub(crate) fn list(root: &Utf8Path, data_dir: &RelPath) -> Result<Vec<HistoryEntry>, StoreError> {
     let Some(folder) = existing_folder(root, data_dir)? else { return Ok(Vec::new()) };
+    let checked = Root::open(root)?;
     let mut entries = Vec::new();
     for (_, kept) in complete_entries(links(&folder)?).into_iter().rev() {
         let Some(first) = kept.first() else { continue };
         let files: Option<Vec<HistoryFile>> = kept.iter().map(|one| history_file(&folder, one)).collect();
         let Some(files) = files else { continue };
+        // A kill between keeping and replacing leaves what is still current.
+        if entries.is_empty() && files.iter().all(|file| is_current(&checked, file)) {
+            continue;
+        }
+        let is_intact = kept.iter().all(|one| has_digest(&folder.join(&one.name), &one.sha256));
         let (id, at) = (id(first.sequence), first.at);
-        entries.push(HistoryEntry { id, at, change: first.change.clone(), step: first.step.clone(), files });
+        entries.push(HistoryEntry { id, at, change: first.change.clone(), step: first.step.clone(), files, is_intact });
     }
     Ok(entries)
+}
+
+fn is_current(root: &Root, kept: &HistoryFile) -> bool {
+    let has_size = |real: &Utf8PathBuf| fs::metadata(real).is_ok_and(|metadata| metadata.len() == kept.bytes);
+    root.target(&kept.path).ok().filter(has_size).is_some_and(|real| has_digest(&real, &kept.sha256))
+}
+
+fn has_digest(file: &Utf8Path, sha256: &str) -> bool {
+    let bytes = platform::read_data_file(file.as_std_path(), SIZE_LIMIT);
+    bytes.is_ok_and(|bytes| bytes.is_some_and(|bytes| sha256_hex(&bytes) == sha256))
 }
 
 fn history_file(folder: &Utf8Path, kept: &HistoryLink) -> Option<HistoryFile> {
@@ -224,6 +243,14 @@ impl HistoryWriter {
             }
         }
         Ok(())
+    }
+
+    /// Removes the entry being written, of a change that is refused.
+    pub(super) fn discard(&self) {
+        let Ok(kept) = links(&self.folder) else { return };
+        for one in kept.iter().filter(|one| one.sequence == self.sequence) {
+            let _ = calls::remove_file(&self.folder.join(&one.name));
+        }
     }
 
     /// Removes all but the newest entries, counting the one being written. Files whose names do not parse stay.

@@ -234,6 +234,9 @@ impl Page {
             let step = checkpoint.step.as_ref().map_or_else(String::new, |step| format!(" {step}"));
             self.text.bold(&checkpoint.id).plain(format!("  before {}{step}, {at}", checkpoint.replaced_by));
             self.text.dim(format!("  {}, {} bytes", plural(checkpoint.files.len(), "file"), checkpoint.bytes)).end();
+            if checkpoint.is_damaged {
+                self.text.put(Tone::Warn, "        changed by another program since: it cannot be restored").end();
+            }
             let session = checkpoint.session.as_deref().map(|session| clean_line(session, 8));
             let agent = checkpoint.agent.as_deref().map(|agent| clean_line(agent, 60));
             let who = [agent, session.map(|session| format!("session {session}"))];
