@@ -283,18 +283,8 @@ impl<'a> LockedRun<'a> {
         self.check_not_driven()?;
         let run = self.opened.run()?;
         gone(&self.opened).map_or(Ok(()), |refusal| Err(OpError::Refused(refusal)))?;
-        self.check_revision(run, if_revision)?;
+        self.opened.check_revision(run, if_revision)?;
         Ok(run)
-    }
-
-    pub(crate) fn check_revision(&self, run: &Run, expected: Option<&str>) -> Result<(), OpError> {
-        // The revision is a digest of every state file, so it is only computed on request.
-        let Some(expected) = expected else { return Ok(()) };
-        let found = self.opened.revision();
-        if found == expected {
-            return Ok(());
-        }
-        Err(OpError::Moved { expected: expected.to_owned(), found, run: run.id.as_str().to_owned() })
     }
 
     /// Refuses to finish a step that was not begun while the plan blocks it (invariant 16).
@@ -403,15 +393,6 @@ impl<'a> LockedRun<'a> {
         Ok(replaced)
     }
 
-    /// Returns the edit that gives a file this content; its current content does not matter.
-    pub(crate) fn edit_to_content(&self, path: &RelPath, after: Vec<u8>) -> Edit {
-        let kind = match self.opened.files.files.get(path).map(|entry| &entry.content) {
-            Some(Content::Bytes(before)) => EditKind::Replace { before: before.clone(), after },
-            Some(Content::NameOnly | Content::Problem(_)) | None => EditKind::Create { after },
-        };
-        Edit { path: path.clone(), kind }
-    }
-
     /// Moves every state file into an archive in the data folder and returns its path.
     pub(crate) fn archive_in_data_dir(&self, name: &str) -> Result<RelPath, OpError> {
         let files = &self.opened.files;
@@ -433,7 +414,7 @@ impl<'a> LockedRun<'a> {
     pub(crate) fn move_files(&self, files: &[RelPath], folder: &RelPath) -> Result<(), OpError> {
         let mut edits = Vec::new();
         for path in files {
-            self.check_readable(path)?;
+            self.opened.check_readable(path)?;
             if let Some(Content::Bytes(before)) = self.opened.files.files.get(path).map(|entry| &entry.content) {
                 edits.push(Edit { path: folder.join(path.name())?, kind: EditKind::Create { after: before.to_vec() } });
                 edits.push(Edit { path: path.clone(), kind: EditKind::Remove { before: before.clone() } });
@@ -441,12 +422,33 @@ impl<'a> LockedRun<'a> {
         }
         self.commit_as("archive", None, &edits).map(drop)
     }
+}
+
+impl OpenedRun {
+    pub(crate) fn check_revision(&self, run: &Run, expected: Option<&str>) -> Result<(), OpError> {
+        // The revision is a digest of every state file, so it is only computed on request.
+        let Some(expected) = expected else { return Ok(()) };
+        let found = self.revision();
+        if found == expected {
+            return Ok(());
+        }
+        Err(OpError::Moved { expected: expected.to_owned(), found, run: run.id.as_str().to_owned() })
+    }
+
+    /// Returns the edit that gives a file this content; its current content does not matter.
+    pub(crate) fn edit_to_content(&self, path: &RelPath, after: Vec<u8>) -> Edit {
+        let kind = match self.files.files.get(path).map(|entry| &entry.content) {
+            Some(Content::Bytes(before)) => EditKind::Replace { before: before.clone(), after },
+            Some(Content::NameOnly | Content::Problem(_)) | None => EditKind::Create { after },
+        };
+        Edit { path: path.clone(), kind }
+    }
 
     /// Refuses if a file exists but cannot be read.
     pub(crate) fn check_readable(&self, path: &RelPath) -> Result<(), OpError> {
-        match self.opened.files.files.get(path).map(|entry| &entry.content) {
+        match self.files.files.get(path).map(|entry| &entry.content) {
             Some(Content::Problem(problem)) => Err(OpError::Store(StoreError::Unreadable {
-                path: path.under(&self.opened.files.root),
+                path: path.under(&self.files.root),
                 problem: problem.clone(),
             })),
             Some(Content::Bytes(_) | Content::NameOnly) | None => Ok(()),

@@ -62,7 +62,7 @@ pub(crate) enum Confirmation {
 pub(crate) fn repair(ctx: &ProjectContext, request: &RepairRequest) -> Result<Report, OpError> {
     let location = select::location(ctx)?;
     let locked = LockedRun::open(ctx, &location)?;
-    locked.check_readable(&location.candidate.state)?;
+    locked.opened.check_readable(&location.candidate.state)?;
     let problems = problems(&locked.opened)?;
     let mut report = RepairReport {
         run: location.candidate.name.clone(),

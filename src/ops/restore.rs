@@ -96,7 +96,7 @@ pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Resu
     };
     let locked = LockedRun::open(ctx, &location)?;
     locked.check_not_driven()?;
-    locked.check_readable(&location.candidate.state)?;
+    locked.opened.check_readable(&location.candidate.state)?;
     let folder = locked.opened.files.state.parent();
     let is_back = folder.is_none_or(|folder| locked.opened.files.data_dir.starts_with(&folder));
     if let Some(refusal) = gone(&locked.opened).filter(|_| !is_back) {
@@ -119,9 +119,9 @@ pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Resu
     };
     let restored = with_files(&locked.opened, &version);
     let repeats = repeats(ctx, &locked.opened, &restored);
-    version.files.iter().try_for_each(|(path, _)| locked.check_readable(path))?;
+    version.files.iter().try_for_each(|(path, _)| locked.opened.check_readable(path))?;
     let edits: Vec<Edit> =
-        version.files.iter().map(|(path, bytes)| locked.edit_to_content(path, bytes.clone())).collect();
+        version.files.iter().map(|(path, bytes)| locked.opened.edit_to_content(path, bytes.clone())).collect();
     let edits: Vec<Edit> = edits.into_iter().filter(Edit::changes_something).collect();
     if edits.is_empty() {
         return Err(OpError::Refused(nothing_to_restore(&locked.opened, &version.name)));

@@ -17,6 +17,7 @@ use crate::model::StepId;
 use crate::model::clean_line;
 use crate::model::sha256_hex;
 use crate::ops::OpError;
+use crate::ops::change::LockedRun;
 use crate::store;
 use crate::store::backup::Backup;
 use crate::store::backup::Copied;
@@ -27,8 +28,8 @@ const LOG: &str = "ROLLBACK_LOG.md";
 
 /// Returns where backups go: the system's own folder, else one in the data folder.
 fn rollback_backup(context: &RollbackContext<'_>, back: &RollBack) -> RollbackBackup {
-    let opened = &context.locked.opened;
-    let at = context.locked.clock().now;
+    let opened = context.opened;
+    let at = context.opened.files.clock.now;
     let own = |name: &str| opened.files.data_dir.join(&format!("rollback/{name}"));
     opened.dialect.rollback_backup(&opened.files, context.run, back, at).unwrap_or_else(|| RollbackBackup {
         folder: own(&at.compact()).expect("a stamp is a name"),
@@ -44,7 +45,7 @@ pub(super) fn backup_folder(context: &RollbackContext<'_>, back: &RollBack) -> R
 
 /// Finds out what to copy, and adds obstacles to the report.
 pub(super) fn plan(context: &RollbackContext<'_>, back: &RollBack, report: &mut RollbackReport) -> Backup {
-    let opened = &context.locked.opened;
+    let opened = context.opened;
     let root = &opened.files.root;
     let mut wanted: Vec<(RelPath, RelPath)> = Vec::new();
     let copies = context.run.state_files.iter().filter_map(|path| opened.dialect.backup_of(path));
@@ -91,6 +92,7 @@ fn within(folder: &str, path: &RelPath) -> Option<RelPath> {
 /// Makes the backup. The state is only written after the backup is durable.
 pub(super) fn keep(
     context: &RollbackContext<'_>,
+    locked: &LockedRun<'_>,
     change: &Change,
     backup: Backup,
     git_impact: Option<&GitImpact>,
@@ -102,7 +104,7 @@ pub(super) fn keep(
     }
     let commits = commit_info(report, git_impact);
     let mut digest = String::new();
-    let kept = store::backup::keep(context.locked.lock(), &backup, |folder, copied| {
+    let kept = store::backup::keep(locked.lock(), &backup, |folder, copied| {
         let listed = listing(copied);
         digest = sha256_hex(listed.as_bytes());
         let info = info(context, change, folder, (&listed, &digest), report);
@@ -173,7 +175,12 @@ fn change_lines(change: &Change) -> String {
 }
 
 /// Appends the rollback to the log for people.
-pub(super) fn log(context: &RollbackContext<'_>, change: &Change, report: &RollbackReport) -> Option<Finding> {
+pub(super) fn log(
+    context: &RollbackContext<'_>,
+    locked: &LockedRun<'_>,
+    change: &Change,
+    report: &RollbackReport,
+) -> Option<Finding> {
     let ChangeKind::RollBack(back) = &change.kind else { return None };
     let mut block = format!("## {}\n\n{}", change.at, change_lines(change));
     if let Some(backup) = &report.backup {
@@ -182,5 +189,5 @@ pub(super) fn log(context: &RollbackContext<'_>, change: &Change, report: &Rollb
     if let Some(undo) = &report.undo {
         let _ = writeln!(block, "- To take it back: `{undo}`");
     }
-    context.locked.append_rollback_log(&rollback_backup(context, back).log, &block)
+    locked.append_rollback_log(&rollback_backup(context, back).log, &block)
 }

@@ -15,6 +15,7 @@ use super::OpError;
 use super::change::LockedRun;
 use super::draft::ChangeDraft;
 use super::draft::PreparedChange;
+use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
 use super::report::Body;
@@ -34,6 +35,7 @@ use crate::model::Evidence;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::GitImpact;
+use crate::model::Owner;
 use crate::model::RollBack;
 use crate::model::Run;
 use crate::store;
@@ -56,7 +58,7 @@ pub(crate) struct RollbackRequest {
 /// A run with everything that a rollback depends on.
 struct RollbackContext<'a> {
     ctx: &'a ProjectContext,
-    locked: &'a LockedRun<'a>,
+    opened: &'a OpenedRun,
     run: &'a Run,
     statuses: Vec<EffectiveStatus>,
     evidence: Evidence,
@@ -68,19 +70,37 @@ struct RollbackContext<'a> {
 /// Proposes a rollback, and writes it if confirmed.
 pub(crate) fn rollback(ctx: &ProjectContext, request: &RollbackRequest) -> Result<Report, OpError> {
     let location = select::location(ctx)?;
-    let locked = LockedRun::open(ctx, &location)?;
-    locked.check_not_driven()?;
-    locked.check_readable(&location.candidate.state)?;
-    let context = RollbackContext::new(ctx, &location, &locked)?;
+    // Without a confirmation it only reads: no lock, no data folder.
+    if request.yes && request.to.is_some() {
+        let locked = LockedRun::open(ctx, &location)?;
+        return answer(ctx, &location, &locked.opened, request, Some(&locked));
+    }
+    location.check_writable()?;
+    answer(ctx, &location, &ctx.read(&location)?, request, None)
+}
+
+/// Proposes a rollback, and writes it under the lock.
+fn answer(
+    ctx: &ProjectContext,
+    location: &RunLocation,
+    opened: &OpenedRun,
+    request: &RollbackRequest,
+    locked: Option<&LockedRun<'_>>,
+) -> Result<Report, OpError> {
+    opened.check_readable(&location.candidate.state)?;
+    let context = RollbackContext::new(ctx, location, opened)?;
+    if let Owner::Live { description } = &context.evidence.owner {
+        return Err(OpError::LiveOwner(description.clone()));
+    }
     rollback::check_writable(context.run).map_err(OpError::Refused)?;
-    locked.check_revision(context.run, request.if_revision.as_deref())?;
+    opened.check_revision(context.run, request.if_revision.as_deref())?;
     let mut report = RollbackReport {
         run: context.run.id.as_str().to_owned(),
-        revision: locked.opened.revision(),
+        revision: opened.revision(),
         ..RollbackReport::default()
     };
     let findings = match request.to.as_deref() {
-        Some(to) => context.go_back(to, request, &mut report)?,
+        Some(to) => context.go_back(to, request, &mut report, locked)?,
         None => {
             report.targets = target::targets(&context);
             report.next = report.targets.first().map(|target| target.command.clone());
@@ -99,18 +119,18 @@ pub(crate) fn rollback_prompt(report: &Report) -> Option<(String, String)> {
 }
 
 impl<'a> RollbackContext<'a> {
-    fn new(ctx: &'a ProjectContext, location: &RunLocation, locked: &'a LockedRun<'a>) -> Result<Self, OpError> {
-        let run = locked.opened.run()?;
-        let evidence = ctx.evidence(&locked.opened, false);
+    fn new(ctx: &'a ProjectContext, location: &RunLocation, opened: &'a OpenedRun) -> Result<Self, OpError> {
+        let run = opened.run()?;
+        let evidence = ctx.evidence(opened, false);
         let worktree = run.workspace.place().map(|_| run.workspace.folder(&location.root));
         let is_home = dialect::by_id(location.candidate.dialect).state_home() == dialect::StateHome::Home;
         let plain = if is_home { ctx.project.root.clone() } else { location.root.clone() };
         let folder = worktree.filter(|folder| store::is_folder(folder)).unwrap_or(plain);
         Ok(Self {
             ctx,
-            locked,
+            opened,
             run,
-            statuses: engine::effective_statuses(run, &evidence, &locked.opened.loaded.findings),
+            statuses: engine::effective_statuses(run, &evidence, &opened.loaded.findings),
             evidence,
             shown_folder: shown(ctx, &folder),
             folder,
@@ -123,6 +143,7 @@ impl<'a> RollbackContext<'a> {
         to: &str,
         request: &RollbackRequest,
         report: &mut RollbackReport,
+        locked: Option<&LockedRun<'_>>,
     ) -> Result<Vec<Finding>, OpError> {
         let target = target::resolve(self, to)?;
         let exact = target.meaning.exact(self.run);
@@ -139,9 +160,9 @@ impl<'a> RollbackContext<'a> {
         let git_impact = self.git_impact(report);
         if let Some(git_impact) = &git_impact {
             report.commits.clone_from(&git_impact.commits);
-            report.git = Some(rollback::git_plan(self.run, git_impact, &report.impact, self.locked.clock().now));
+            report.git = Some(rollback::git_plan(self.run, git_impact, &report.impact, self.opened.files.clock.now));
         }
-        report.tracker = self.locked.opened.dialect.tracker(self.run, back);
+        report.tracker = self.opened.dialect.tracker(self.run, back);
         let times = self.evidence.rollbacks.iter().filter(|one| one.run == self.run.id.as_str() && one.to == exact);
         let times = if request.force { 0 } else { times.count() };
         report.obstacles = rollback::obstacles(self.run, git_impact.as_ref(), times, &again);
@@ -149,7 +170,7 @@ impl<'a> RollbackContext<'a> {
         let doubts =
             git_impact.iter().flat_map(|git_impact| [self.merged_long_ago(git_impact), self.git_silent(git_impact)]);
         let mut findings: Vec<Finding> = doubts.flatten().collect();
-        if !request.yes {
+        let Some(locked) = locked else {
             report.next = match report.obstacles.first() {
                 Some(obstacle) => Some(obstacle.command.clone()),
                 None if report.has_commits_in_doubt() => {
@@ -158,10 +179,10 @@ impl<'a> RollbackContext<'a> {
                 None => Some(format!("{again} --yes")),
             };
             return Ok(findings);
-        }
+        };
         refuse_obstacles(&report.obstacles, &again)?;
-        keep::keep(self, &change, backup, git_impact.as_ref(), report)?;
-        findings.extend(self.write(&change, &edits, report)?);
+        keep::keep(self, locked, &change, backup, git_impact.as_ref(), report)?;
+        findings.extend(self.write(locked, &change, &edits, report)?);
         Ok(findings)
     }
 
@@ -173,7 +194,7 @@ impl<'a> RollbackContext<'a> {
 
     /// Admits the change and computes its edits. A checkpoint is restored byte for byte, without the dialect.
     fn admitted(&self, back: RollBack, target: &ResolvedTarget, force: bool) -> Result<(Change, Vec<Edit>), OpError> {
-        let at = self.locked.clock().now;
+        let at = self.opened.files.clock.now;
         if let Some(edits) = &target.edits {
             if edits.is_empty() {
                 return Err(OpError::Refused(Refusal {
@@ -186,9 +207,9 @@ impl<'a> RollbackContext<'a> {
             let kind = ChangeKind::RollBack(Box::new(back)).without_secrets();
             return Ok((Change { at, kind }, edits.clone()));
         }
-        let guard = ChangeLimits { force, ..self.locked.limits() };
+        let guard = ChangeLimits { force, ..ChangeLimits::of(self.ctx.project.config.limits.attempts) };
         let change = Change { at, kind: ChangeKind::RollBack(Box::new(back)).without_secrets() };
-        match self.locked.opened.draft(&self.evidence, change, guard)? {
+        match self.opened.draft(&self.evidence, change, guard)? {
             ChangeDraft::Checkpoint(PreparedChange { change, edits, .. }) => Ok((change, edits)),
             ChangeDraft::Already(message) => {
                 Err(OpError::Refused(Refusal { kind: RefusalKind::No, message, hints: Vec::new() }))
@@ -222,7 +243,7 @@ impl<'a> RollbackContext<'a> {
 
     /// Returns the files and folders of the state and of Piton's data.
     fn ours(&self) -> Vec<Utf8PathBuf> {
-        let opened = &self.locked.opened;
+        let opened = &self.opened;
         let files = &opened.files;
         let state = self.run.state_files.iter();
         let copies = state.clone().filter_map(|path| opened.dialect.backup_of(path));
@@ -235,7 +256,7 @@ impl<'a> RollbackContext<'a> {
     }
 
     fn merged_long_ago(&self, git_impact: &GitImpact) -> Option<Finding> {
-        rollback::is_old_merge(git_impact, self.locked.clock().now).then(|| {
+        rollback::is_old_merge(git_impact, self.opened.files.clock.now).then(|| {
             let main = git_impact.main.as_deref().unwrap_or("the main branch");
             let message = format!("the work was merged into {main} more than 7 days ago: other work may depend on it");
             let log =
@@ -256,30 +277,31 @@ impl<'a> RollbackContext<'a> {
     /// Writes the state and the records of the rollback. Returns findings about records that could not be written.
     fn write(
         &self,
+        locked: &LockedRun<'_>,
         change: &Change,
         edits: &[Edit],
         report: &mut RollbackReport,
     ) -> Result<impl Iterator<Item = Finding>, OpError> {
-        super::start::hide_from_git(self.ctx, self.locked.opened.dialect);
-        let replaced = self.locked.commit_as(change.kind.as_str(), None, edits)?;
-        self.locked.log(change.kind.as_str(), None);
+        super::start::hide_from_git(self.ctx, self.opened.dialect);
+        let replaced = locked.commit_as(change.kind.as_str(), None, edits)?;
+        locked.log(change.kind.as_str(), None);
         report.written = true;
         report.state_files = edits.iter().map(|edit| edit.path.clone()).collect();
-        let run = engine::quoted(&self.locked.opened.candidate.name);
+        let run = engine::quoted(&self.opened.candidate.name);
         let id = replaced.or_else(|| self.newest_journal_checkpoint(edits));
         report.undo = id.map(|id| format!("piton restore {run} --to {id} --yes"));
         report.next = Some(format!("piton plan {run}"));
         let mut findings = Vec::new();
         if let ChangeKind::RollBack(back) = &change.kind {
-            findings.extend(self.locked.record_rollback(self.run, change.at, back));
-            findings.extend(keep::log(self, change, report));
+            findings.extend(locked.record_rollback(self.run, change.at, back));
+            findings.extend(keep::log(self, locked, change, report));
         }
         Ok(findings.into_iter())
     }
 
     /// Returns the checkpoint before this one, for a run whose state is a journal.
     fn newest_journal_checkpoint(&self, edits: &[Edit]) -> Option<String> {
-        let opened = &self.locked.opened;
+        let opened = &self.opened;
         let mut files = opened.files.clone();
         store::lay_edits_over(&mut files, &opened.candidate.reads, edits);
         Some(opened.dialect.journal_checkpoints(&files)?.pop()?.id)

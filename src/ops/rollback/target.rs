@@ -56,7 +56,7 @@ pub(super) fn targets(context: &RollbackContext<'_>) -> Vec<RollbackTarget> {
     }
     // Which steps a checkpoint repeats is not asked here: each answer looks at all evidence again.
     let differs = |id: &str| restoring_edits(context, id).is_ok_and(|(edits, _)| !edits.is_empty());
-    let checkpoints = checkpoints(&context.locked.opened).into_iter().filter(|(id, ..)| differs(id));
+    let checkpoints = checkpoints(context.opened).into_iter().filter(|(id, ..)| differs(id));
     for (id, change, step, at) in checkpoints.take(OFFERED) {
         let step = step.map_or_else(String::new, |step| format!(" {}", clean_line(step.as_str(), 60)));
         targets.push(target(id, format!("checkpoint before {}{step}", clean_line(&change, 40)), at));
@@ -78,7 +78,7 @@ fn checkpoints(opened: &OpenedRun) -> Vec<Checkpoint> {
 /// Resolves a target. An ambiguous one is refused with the possible meanings.
 pub(super) fn resolve(context: &RollbackContext<'_>, to: &str) -> Result<ResolvedTarget, OpError> {
     let run = context.run;
-    let known: Vec<String> = checkpoints(&context.locked.opened).into_iter().map(|(id, ..)| id).collect();
+    let known: Vec<String> = checkpoints(context.opened).into_iter().map(|(id, ..)| id).collect();
     let found = rollback::meanings(run, to, &known);
     let is_last = found == [TargetMeaning::Last];
     let mut meanings: Vec<TargetMeaning> =
@@ -143,7 +143,7 @@ fn resolve_reading(context: &RollbackContext<'_>, meaning: TargetMeaning) -> Res
         }
         TargetMeaning::Checkpoint(id) => {
             let (edits, after) = restoring_edits(context, &id)?;
-            let reopened = restore::repeats(context.ctx, &context.locked.opened, &after);
+            let reopened = restore::repeats(context.ctx, context.opened, &after);
             Ok(ResolvedTarget { edits: Some(edits), ..plain(TargetMeaning::Checkpoint(id), reopened) })
         }
         TargetMeaning::Commit(sha) => {
@@ -164,7 +164,7 @@ fn resolve_reading(context: &RollbackContext<'_>, meaning: TargetMeaning) -> Res
 
 /// Returns the edits that restore a checkpoint, and the restored run.
 fn restoring_edits(context: &RollbackContext<'_>, id: &str) -> Result<(Vec<Edit>, OpenedRun), OpError> {
-    let opened = &context.locked.opened;
+    let opened = context.opened;
     if opened.dialect.journal_checkpoints(&opened.files).is_some() {
         let edits = opened.dialect.restore_checkpoint(&opened.files, id)?;
         let mut files = opened.files.clone();
@@ -180,6 +180,6 @@ fn restoring_edits(context: &RollbackContext<'_>, id: &str) -> Result<(Vec<Edit>
             hints: vec![rollback::listing_command(context.run)],
         }));
     }
-    let edits = version.files.iter().map(|(path, bytes)| context.locked.edit_to_content(path, bytes.clone()));
+    let edits = version.files.iter().map(|(path, bytes)| opened.edit_to_content(path, bytes.clone()));
     Ok((edits.filter(Edit::changes_something).collect(), after))
 }
