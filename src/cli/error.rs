@@ -169,7 +169,8 @@ impl CliError {
         };
         // A system's folder without a run has a finding that says what to do.
         let says_so = |code: FindingCode| findings.iter().find(|finding: &&Finding| finding.code == code).cloned();
-        let own = says_so(FindingCode::FolderClosed).or_else(|| says_so(FindingCode::NoRunHere));
+        let hidden = says_so(FindingCode::FolderClosed).or_else(|| says_so(FindingCode::WalkCutOff));
+        let own = hidden.or_else(|| says_so(FindingCode::NoRunHere));
         match own {
             Some(own) => {
                 let hints = own.fix.into_iter().chain(hints).collect();

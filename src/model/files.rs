@@ -132,6 +132,15 @@ pub(crate) struct ListingEntry {
     pub(crate) content: Option<Arc<[u8]>>,
 }
 
+/// A folder that discovery did not look into completely.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CutOff {
+    /// `None` for the root.
+    pub(crate) folder: Option<RelPath>,
+    /// How many levels were looked at.
+    pub(crate) levels: usize,
+}
+
 /// The files and folders that discovery found below one root, in path order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Listing {
@@ -140,6 +149,8 @@ pub(crate) struct Listing {
     pub(crate) entries: Vec<ListingEntry>,
     /// Folders that this user may not read.
     pub(crate) closed: Vec<RelPath>,
+    /// What was left out because there is too much of it.
+    pub(crate) cut_off: Vec<CutOff>,
     /// Data folders of Piton with an unfinished change to several files.
     pub(crate) pending: Vec<RelPath>,
     /// All data folders of Piton.

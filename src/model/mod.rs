@@ -64,7 +64,7 @@ pub(crate) use evidence::{
     FileFact, MergeRequest, OutputRecord, OutputRequest, OutputSchema, Owner, OwnerProcess, Workspace,
 };
 pub(crate) use files::{
-    Candidate, Claim, Content, Edit, EditKind, FileEntry, FileSet, LinkedWorktree, Listing, ListingEntry, Rank,
+    Candidate, Claim, Content, CutOff, Edit, EditKind, FileEntry, FileSet, LinkedWorktree, Listing, ListingEntry, Rank,
     ReadProblem, ReadSpec, RelPath, RelPathError, STATE_COPY, name_of,
 };
 pub(crate) use finding::{Finding, FindingClass, FindingCode, Severity};

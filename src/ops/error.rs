@@ -135,8 +135,13 @@ fn there_are(known: &[String]) -> String {
 }
 
 /// Tells whether a finding is about a folder that cannot be read.
-pub(super) fn is_closed(finding: &Finding) -> bool {
+fn is_closed(finding: &Finding) -> bool {
     finding.code == FindingCode::FolderClosed
+}
+
+/// Tells whether a finding says that runs may be where nothing was looked at.
+pub(super) fn hides_runs(finding: &Finding) -> bool {
+    is_closed(finding) || finding.code == FindingCode::WalkCutOff
 }
 
 const fn exit_of_store(error: &StoreError) -> Exit {
@@ -182,7 +187,7 @@ pub(crate) fn choices(error: &OpError) -> &[RunChoice] {
 /// Tells whether the project has no run, so that the ways to start one are the way out.
 pub(crate) fn found_no_run(error: &OpError) -> bool {
     match error {
-        OpError::NoRun { findings, .. } => !findings.iter().any(is_closed),
+        OpError::NoRun { findings, .. } => !findings.iter().any(hides_runs),
         OpError::UnknownRun { known, .. } => known.is_empty(),
         OpError::Resume { error, .. } => found_no_run(error),
         _ => false,

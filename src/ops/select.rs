@@ -6,7 +6,7 @@ use super::OpError;
 use super::archived;
 use super::archived::ArchivedRun;
 use super::choice;
-use super::error::is_closed;
+use super::error::hides_runs;
 use super::list;
 use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
@@ -82,8 +82,8 @@ fn open_location(ctx: &ProjectContext) -> Result<RunLocation, OpError> {
     let searched = ctx.project.root.as_str().to_owned();
     if let Some(wanted) = &ctx.run {
         return match named(ctx, locations, wanted) {
-            // It may be in a folder that cannot be read.
-            Err(OpError::UnknownRun { .. }) if findings.iter().any(is_closed) => {
+            // It may be in a folder that was not looked at.
+            Err(OpError::UnknownRun { .. }) if findings.iter().any(hides_runs) => {
                 Err(OpError::NoRun { searched, findings })
             }
             found => found,

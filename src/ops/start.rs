@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::Exit;
 use super::OpError;
 use super::archive;
+use super::error::hides_runs;
 use super::lifecycle;
 use super::lifecycle::Stage;
 use super::list;
@@ -27,6 +28,7 @@ use crate::model::Definition;
 use crate::model::DialectId;
 use crate::model::Edit;
 use crate::model::FileSet;
+use crate::model::Finding;
 use crate::model::Listing;
 use crate::model::ListingEntry;
 use crate::model::ReadProblem;
@@ -67,34 +69,38 @@ pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, archive_existing:
     let files = store::file_set_locked(&ctx.project, &lock, &location.root, &location.candidate, ctx.clock);
     let opened = OpenedRun::new(location.candidate.clone(), files);
     drop(lock);
+    let (also_open, hidden) = also_open(ctx, &feature)?;
     let body = Body::Checkpoint(Box::new(CheckpointReport {
         run: RunId::new(&feature),
         change: "start".to_owned(),
         step: None,
         recorded: true,
         is_setback: false,
-        message: format!("run {feature} has begun{}", also_open(ctx, &feature)?),
+        message: format!("run {feature} has begun{also_open}"),
         revision: opened.revision(),
         files: edits.into_iter().map(|edit| edit.path).collect(),
         next: Some(format!("piton plan {}", engine::quoted(&feature))),
         brief: None,
         brief_file: None,
     }));
-    Ok(Report { exit: Exit::Ok, body, findings: opened.loaded.findings })
+    let findings = opened.loaded.findings.into_iter().chain(hidden).collect();
+    Ok(Report { exit: Exit::Ok, body, findings })
 }
 
 /// Number of other open runs that a start names.
 const OPEN_SHOWN: usize = 3;
 
-/// Names the other runs that are open, with where they are.
-fn also_open(ctx: &ProjectContext, feature: &str) -> Result<String, OpError> {
-    let (locations, _) = ctx.locations();
+/// Names the other runs that are open, with where they are, and the folders that may hold more.
+fn also_open(ctx: &ProjectContext, feature: &str) -> Result<(String, Vec<Finding>), OpError> {
+    let (locations, mut hidden) = ctx.locations();
+    hidden.retain(hides_runs);
     let others: Vec<RunLocation> =
         locations.into_iter().filter(|location| location.candidate.name != feature).collect();
     let entries = list::entries(ctx, &others)?.into_iter().filter(|entry| entry.shown);
     let named = entries.take(OPEN_SHOWN).map(|entry| format!("{} ({})", entry.row.id, entry.row.position));
     let named: Vec<String> = named.collect();
-    Ok(if named.is_empty() { String::new() } else { format!("; also open: {}", named.join(", ")) })
+    let also = if named.is_empty() { String::new() } else { format!("; also open: {}", named.join(", ")) };
+    Ok((also, hidden))
 }
 
 /// Returns the commands that start a run in a project without one: of the systems whose folders it has, and of its own workflows.

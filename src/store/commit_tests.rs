@@ -264,6 +264,9 @@ fn a_refusal_at_any_call_leaves_the_old_state_and_nothing_else() {
                 Ok(_) => {}
                 Err(StoreError::NoSpace { .. }) => {
                     assert_eq!(leftovers(&scratch), [] as [String; 0], "call {at}");
+                    // S-1: nor does the history have an entry of it.
+                    let kept = fs::read_dir(scratch.root.join("run/.piton/history"));
+                    assert_eq!(kept.into_iter().flatten().count(), 0, "call {at}");
                     refused += 1;
                 }
                 Err(error) => panic!("call {at}: {error}"),

@@ -1,5 +1,6 @@
 //! Lists the files of a project. Symlinks are never followed, other repositories never entered, and the work is bounded.
 
+use std::fs;
 use std::io;
 use std::io::Read as _;
 use std::path::Path;
@@ -14,12 +15,15 @@ use walkdir::WalkDir;
 use super::error::StoreError;
 use super::path::Root;
 use super::platform;
+use super::project::MARKERS;
 use super::project::Project;
 use super::repository;
 use super::sessions::SessionHome;
 use super::stage;
 use super::stage::DATA_DIR;
 use super::txn;
+use crate::model::Config;
+use crate::model::CutOff;
 use crate::model::Listing;
 use crate::model::ListingEntry;
 use crate::model::RelPath;
@@ -33,6 +37,12 @@ const ENTRY_LIMIT: usize = 200_000;
 const QUICK_DEPTH_LIMIT: usize = 7;
 /// Entries in a quick walk.
 const QUICK_ENTRY_LIMIT: usize = 20_000;
+/// Names directly in one folder of a tree that is too large.
+const NAMES_LIMIT: usize = 10_000;
+/// The same in a quick walk.
+const QUICK_NAMES_LIMIT: usize = 5_000;
+/// Folders besides [`MARKERS`] that hold runs and what belongs to them.
+const FURTHER_PLACES: [&str; 3] = [".claude", "docs/stories", "memory"];
 /// Number of unreadable folders that are reported.
 const CLOSED_LIMIT: usize = 100;
 /// Bytes of a file whose content is read while listing.
@@ -86,8 +96,10 @@ impl Scope<'_> {
 
     const fn limits(self) -> Limits {
         match self {
-            Self::Quick => Limits { depth: QUICK_DEPTH_LIMIT, entries: QUICK_ENTRY_LIMIT },
-            Self::Whole | Self::Around(_) | Self::Above(_) => Limits { depth: DEPTH_LIMIT, entries: ENTRY_LIMIT },
+            Self::Quick => Limits { depth: QUICK_DEPTH_LIMIT, entries: QUICK_ENTRY_LIMIT, names: QUICK_NAMES_LIMIT },
+            Self::Whole | Self::Around(_) | Self::Above(_) => {
+                Limits { depth: DEPTH_LIMIT, entries: ENTRY_LIMIT, names: NAMES_LIMIT }
+            }
         }
     }
 
@@ -105,6 +117,8 @@ impl Scope<'_> {
 struct Limits {
     depth: usize,
     entries: usize,
+    /// Names directly in one folder of a tree that has too many entries.
+    names: usize,
 }
 
 /// Lists the project's root and every linked worktree outside of it, as far as they are in scope.
@@ -120,7 +134,13 @@ pub(crate) fn listings(project: &Project, scope: Scope<'_>, marks: &dyn Fn(&str)
             root: root.clone(),
             config: Arc::clone(&project.config),
             ..listing(
-                WalkRoot { root, worktrees: project.worktrees(), common_dir: project.common_dir(), scope },
+                WalkRoot {
+                    root,
+                    worktrees: project.worktrees(),
+                    common_dir: project.common_dir(),
+                    config: &project.config,
+                    scope,
+                },
                 marks,
                 scope.limits(),
             )
@@ -135,7 +155,8 @@ pub(crate) fn listings(project: &Project, scope: Scope<'_>, marks: &dyn Fn(&str)
 /// If it does not exist.
 pub(crate) fn tree(folder: &Utf8Path, marks: &dyn Fn(&str) -> bool) -> Result<Listing, StoreError> {
     let root = folder.canonicalize_utf8().map_err(|source| StoreError::io(folder, source))?;
-    let walk_root = WalkRoot { root: &root, worktrees: &[], common_dir: None, scope: Scope::Whole };
+    let config = Config::default();
+    let walk_root = WalkRoot { root: &root, worktrees: &[], common_dir: None, config: &config, scope: Scope::Whole };
     Ok(Listing { root: root.clone(), ..listing(walk_root, marks, Scope::Whole.limits()) })
 }
 
@@ -167,69 +188,124 @@ struct WalkRoot<'a> {
     root: &'a Utf8Path,
     worktrees: &'a [Utf8PathBuf],
     common_dir: Option<&'a Utf8Path>,
+    config: &'a Config,
     scope: Scope<'a>,
 }
 
-/// Walks as deep as the limit of entries allows. Above the limit, whole levels are left out, deepest first, so that the result
-/// does not depend on the order in which the file system lists names.
+/// Walks a tree and reads the files that are marked.
 fn listing(walk_root: WalkRoot<'_>, marks: &dyn Fn(&str) -> bool, limits: Limits) -> Listing {
-    let mut depth = limits.depth;
-    let mut listing = loop {
-        match walk(walk_root, depth, limits.entries) {
-            Some(listing) => break listing,
-            None if depth == 1 => return Listing::default(),
-            None => depth = depth * 2 / 3,
-        }
-    };
+    let whole = walk(walk_root, walk_root.root, limits, None);
+    let mut listing = whole.unwrap_or_else(|_: TooMany| by_places(walk_root, limits));
     let entries = &mut listing.entries;
     entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    entries.dedup_by(|a, b| a.path == b.path);
     if let Ok(root) = Root::open(walk_root.root) {
         for entry in entries.iter_mut().filter(|entry| !entry.is_dir && marks(entry.path.as_str())) {
             entry.content = read_for_probe(&root, &entry.path);
         }
     }
-    listing.closed.sort_unstable();
-    listing.pending.sort_unstable();
+    for paths in [&mut listing.closed, &mut listing.pending, &mut listing.data_dirs] {
+        paths.sort_unstable();
+        paths.dedup();
+    }
+    listing.cut_off.sort_unstable();
+    listing.cut_off.dedup();
     listing
 }
 
-/// Walks a tree; `None` if it has more than `entry_limit` entries.
-fn walk(walk_root: WalkRoot<'_>, depth: usize, entry_limit: usize) -> Option<Listing> {
+/// Walks a tree that is too large: each folder that is known to hold runs with limits of its own, and then as much of the rest as fits.
+fn by_places(walk_root: WalkRoot<'_>, limits: Limits) -> Listing {
+    let WalkRoot { root, worktrees, config, scope, .. } = walk_root;
+    let configured = [config.nine_step.worktree_dir.as_str(), config.nine_step.plan_dir.as_str()];
+    let named = MARKERS.iter().chain(&FURTHER_PLACES).copied().chain(configured);
+    let named = named.filter_map(|name| RelPath::parse(name).ok()).map(|path| path.under(root));
+    let places = named.chain(worktrees.iter().filter(|worktree| worktree.starts_with(root)).cloned());
+    let is_place = |place: &Utf8PathBuf| {
+        let is_real = place.canonicalize_utf8().is_ok_and(|real| real == *place);
+        is_real && place.is_dir() && place != root && scope.enters(place.as_std_path())
+    };
+    let mut listing = Listing::default();
+    let data_dir = root.join(DATA_DIR);
+    if fs::symlink_metadata(&data_dir).is_ok_and(|metadata| metadata.is_dir()) {
+        add_data_dir(&mut listing, data_dir.as_std_path(), root);
+    }
+    for start in places.filter(is_place).chain([root.to_owned()]) {
+        let above = start.ancestors().take_while(|above| *above != root);
+        let folders = above.filter_map(|above| relative(above.as_std_path(), root));
+        listing.entries.extend(folders.map(|path| ListingEntry { path, is_dir: true, content: None }));
+        let part = walk(walk_root, &start, limits, None)
+            .unwrap_or_else(|_: TooMany| as_deep_as_fits(walk_root, &start, limits));
+        listing.entries.extend(part.entries);
+        listing.closed.extend(part.closed);
+        listing.pending.extend(part.pending);
+        listing.data_dirs.extend(part.data_dirs);
+        listing.cut_off.extend(part.cut_off);
+    }
+    listing
+}
+
+/// Walks without the folders that have very many names, and if that is not enough as deep as the limit of entries allows: whole levels are
+/// left out, deepest first, so that the result does not depend on the order in which the file system lists names.
+fn as_deep_as_fits(walk_root: WalkRoot<'_>, start: &Utf8Path, mut limits: Limits) -> Listing {
+    let folder = relative(start.as_std_path(), walk_root.root);
+    let mut levels = None;
+    loop {
+        let cut_off = levels.map(|levels| CutOff { folder: folder.clone(), levels });
+        match walk(walk_root, start, limits, Some(limits.names)) {
+            Ok(mut listing) => {
+                listing.cut_off.extend(cut_off);
+                return listing;
+            }
+            Err(TooMany) if limits.depth == 1 => {
+                return Listing { cut_off: vec![CutOff { folder, levels: 0 }], ..Listing::default() };
+            }
+            Err(TooMany) => {
+                limits.depth = limits.depth * 2 / 3;
+                levels = Some(limits.depth);
+            }
+        }
+    }
+}
+
+/// There are more entries than the limit.
+struct TooMany;
+
+/// Walks a folder of a tree, without the folders that have more names than `most_names`.
+fn walk(
+    walk_root: WalkRoot<'_>,
+    start: &Utf8Path,
+    limits: Limits,
+    most_names: Option<usize>,
+) -> Result<Listing, TooMany> {
     let WalkRoot { root, scope, .. } = walk_root;
-    let mut entries: Vec<ListingEntry> = Vec::new();
-    let mut closed: Vec<RelPath> = Vec::new();
-    let mut pending: Vec<RelPath> = Vec::new();
-    let mut data_dirs: Vec<RelPath> = Vec::new();
+    let mut listing = Listing::default();
     // For each level: the number of entries before the content of its current folder.
-    let mut before_content = vec![0; depth + 1];
-    let mut walk =
-        WalkDir::new(root).follow_links(false).same_file_system(true).max_depth(depth).min_depth(1).into_iter();
+    let mut before_content = vec![0; limits.depth + 1];
+    let walk = WalkDir::new(start).follow_links(false).same_file_system(true).max_depth(limits.depth).min_depth(1);
+    let mut walk = walk.into_iter();
     while let Some(next) = walk.next() {
         let found = match next {
             Ok(found) => found,
             Err(error) => {
-                if closed.len() < CLOSED_LIMIT {
-                    closed.extend(closed_folder(&error, root));
+                if listing.closed.len() < CLOSED_LIMIT {
+                    listing.closed.extend(closed_folder(&error, root));
                 }
                 continue;
             }
         };
         let is_dir = found.file_type().is_dir();
         let name = found.file_name().to_str();
-        if name == Some(".git") && found.depth() > 1 && !is_project_worktree(&found, walk_root) {
+        if name == Some(".git") && (found.depth() > 1 || start != root) && !is_project_worktree(&found, walk_root) {
             // Another repository: nothing beside its `.git` belongs to this project.
             if is_dir {
                 walk.skip_current_dir();
             }
             walk.skip_current_dir();
-            entries.truncate(before_content[found.depth() - 1]);
+            listing.entries.truncate(before_content[found.depth() - 1]);
             continue;
         }
         if is_dir && name == Some(DATA_DIR) {
-            data_dirs.extend(relative(found.path(), root));
-            pending
-                .extend(unfinished(found.path()).iter().filter_map(|data_dir| relative(data_dir.as_std_path(), root)));
-            entries.extend(copies(found.path(), root));
+            add_data_dir(&mut listing, found.path(), root);
         }
         let path = name.filter(|name| !PRUNED.contains(name)).and_then(|_| relative(found.path(), root));
         let Some(path) = path else {
@@ -241,18 +317,32 @@ fn walk(walk_root: WalkRoot<'_>, depth: usize, entry_limit: usize) -> Option<Lis
         if stage::is_temporary(found.file_name()) || is_special(&found) {
             continue;
         }
-        if entries.len() == entry_limit {
-            return None;
+        if listing.entries.len() == limits.entries {
+            return Err(TooMany);
         }
-        entries.push(ListingEntry { path, is_dir, content: None });
+        listing.entries.push(ListingEntry { path: path.clone(), is_dir, content: None });
         if is_dir {
-            before_content[found.depth()] = entries.len();
+            before_content[found.depth()] = listing.entries.len();
             if !scope.enters(found.path()) {
+                walk.skip_current_dir();
+            } else if most_names.is_some_and(|limit| has_more_names(found.path(), limit)) {
+                listing.cut_off.push(CutOff { folder: Some(path), levels: 0 });
                 walk.skip_current_dir();
             }
         }
     }
-    Some(Listing { entries, closed, pending, data_dirs, ..Listing::default() })
+    Ok(listing)
+}
+
+fn has_more_names(folder: &Path, limit: usize) -> bool {
+    fs::read_dir(folder).is_ok_and(|names| names.take(limit + 1).count() > limit)
+}
+
+fn add_data_dir(listing: &mut Listing, data_dir: &Path, root: &Utf8Path) {
+    listing.data_dirs.extend(relative(data_dir, root));
+    let pending = unfinished(data_dir);
+    listing.pending.extend(pending.iter().filter_map(|data_dir| relative(data_dir.as_std_path(), root)));
+    listing.entries.extend(copies(data_dir, root));
 }
 
 /// Returns the data folders, this one or directly in it, with an unfinished change: the state of the run may not exist yet, or

@@ -1,26 +1,32 @@
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::sync::LazyLock;
 use std::time::Instant;
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
+use super::CutOff;
 use super::DEPTH_LIMIT;
 use super::Limits;
 use super::Scope;
 use super::WalkRoot;
 use super::listing;
 use super::listings;
+use crate::model::Config;
+use crate::model::RelPath;
 use crate::store::Environment;
 use crate::store::Project;
 use crate::store::testing::Scratch;
 
+static CONFIG: LazyLock<Config> = LazyLock::new(Config::default);
+
 fn whole<'a>(root: &'a Utf8Path, worktrees: &'a [Utf8PathBuf]) -> WalkRoot<'a> {
-    WalkRoot { root, worktrees, common_dir: None, scope: Scope::Whole }
+    WalkRoot { root, worktrees, common_dir: None, config: &CONFIG, scope: Scope::Whole }
 }
 
 fn up_to(entries: usize) -> Limits {
-    Limits { depth: DEPTH_LIMIT, entries }
+    Limits { depth: DEPTH_LIMIT, entries, names: 4 }
 }
 
 fn seen(scratch: &Scratch, limit: usize) -> Vec<String> {
@@ -51,7 +57,7 @@ fn a_part_of_a_project_is_listed_with_the_way_to_it() {
         scratch.write(path, "");
     }
     let seen = |scope| -> Vec<String> {
-        let ground = WalkRoot { root: &scratch.root, worktrees: &[], common_dir: None, scope };
+        let ground = WalkRoot { root: &scratch.root, worktrees: &[], common_dir: None, config: &CONFIG, scope };
         listing(ground, &|_| false, up_to(100))
             .entries
             .into_iter()
@@ -191,4 +197,37 @@ fn a_tree_of_a_hundred_thousand_files_is_listed_in_time() {
         assert_eq!(listed[0].entries.len(), 102_031);
         assert!(spent.as_millis() <= 300, "{spent:?}");
     }
+}
+
+/// S-2: names in one huge folder count against that folder only, and what was left out is said.
+#[test]
+fn a_huge_folder_hides_only_what_is_in_it() {
+    let scratch = Scratch::new();
+    for path in [".worktree/x/STATE", "a/b/c/d/e/f", "memory/state/phase.json", ".piton/lock", ".worktree/x/data/0"] {
+        scratch.write(path, "");
+    }
+    (0..40).for_each(|number| scratch.write(&format!("data/{number}"), ""));
+    let listed = listing(whole(&scratch.root, &[]), &|_| false, up_to(30));
+    for path in [".worktree/x/STATE", ".worktree/x/data/0", "a/b/c/d/e/f", "memory/state/phase.json", "data"] {
+        assert!(listed.contains(path), "{path}");
+    }
+    assert!(!listed.contains("data/1"));
+    let rel = |path| RelPath::parse(path).ok();
+    assert_eq!(listed.cut_off, [CutOff { folder: rel("data"), levels: 0 }]);
+    assert_eq!(listed.data_dirs, [rel(".piton").unwrap()]);
+    // Many folders of a few files each: the known places are looked at, and how deep the rest was.
+    (0..40).for_each(|number| scratch.write(&format!("many/{}/{number}/x", number % 4), ""));
+    let listed = listing(whole(&scratch.root, &[]), &|_| false, up_to(30));
+    assert!(listed.contains(".worktree/x/STATE") && listed.contains("memory/state/phase.json"));
+    assert_eq!(listed.cut_off.last(), Some(&CutOff { folder: rel("many/3"), levels: 0 }));
+    (0..40).for_each(|number| scratch.write(&format!("more/{}/{}/{number}", number / 16, number / 4 % 4), ""));
+    let listed = listing(whole(&scratch.root, &[]), &|_| false, up_to(30));
+    assert!(listed.contains(".worktree/x/STATE") && listed.contains("memory/state/phase.json"));
+    assert!(listed.cut_off.iter().any(|cut| cut.folder.is_none() && cut.levels > 0), "{:?}", listed.cut_off);
+    // The root itself has too many names.
+    (0..40).for_each(|number| scratch.write(&number.to_string(), ""));
+    let listed = listing(whole(&scratch.root, &[]), &|_| false, up_to(30));
+    assert!(listed.contains(".worktree/x/STATE") && listed.contains("memory/state/phase.json"));
+    assert_eq!(listed.cut_off, [CutOff { folder: None, levels: 0 }]);
+    assert_eq!(listed.data_dirs, [rel(".piton").unwrap()]);
 }

@@ -16,7 +16,7 @@ use super::sessions::SessionHome;
 use crate::model::Config;
 
 /// Names that mark the top of a project that is not in git.
-const MARKERS: [&str; 8] =
+pub(super) const MARKERS: [&str; 8] =
     [".workflow", ".worktree", ".plan", "memory/state", ".aios", ".aiox", ".nexos", config::FILE_NAME];
 
 /// Tells whether a folder is the top of something that may hold runs.

@@ -150,6 +150,38 @@ fn a_kept_version_that_was_changed_is_not_brought_back() {
     assert!(output.stdout.contains("digest"), "{output}");
     sandbox.piton(["restore", "--yes"]).run().expect_code(4);
     assert_eq!(before.changes(&foreign(&sandbox)), [] as [&str; 0]);
+    // S-17: it is named in the list.
+    assert_eq!(sandbox.piton(["history"]).run().at("/data/checkpoints/0/damaged"), true);
+    let text = sandbox.piton(["history", "--format", "text"]).run();
+    assert!(text.stdout.contains("changed by another program since: it cannot be restored"), "{text}");
+}
+
+/// S-1: a change that was killed between keeping and replacing leaves an entry with what is still current.
+#[test]
+fn a_change_that_never_took_effect_is_no_checkpoint() {
+    for (project, step) in [(projects::nine_step as fn() -> Sandbox, "2:3"), (projects::ccw, "IMPL-002")] {
+        let sandbox = project();
+        let start = foreign(&sandbox);
+        sandbox.piton(["begin", step]).run().expect_code(0);
+        let begun = foreign(&sandbox);
+        let history = sandbox.root().join(&sandbox.tree().only(|path| path.ends_with(".piton/history")).paths()[0]);
+        let names: Vec<_> = history.read_dir_utf8().unwrap().map(|entry| entry.unwrap()).collect();
+        for entry in names.iter().filter(|entry| entry.path().is_file()) {
+            let fields: Vec<&str> = entry.file_name().splitn(7, '-').collect();
+            let current = sandbox.root().join(fields[6].replace("%2F", "/").replace("%2D", "-"));
+            let digest = sandbox.tool("/usr/bin/sha256sum", [current.as_str()]).run().stdout[..64].to_owned();
+            let name = format!("000002-{}-restore--{}-{digest}-{}", fields[1], fields[4], fields[6]);
+            std::fs::copy(&current, history.join(name)).unwrap();
+        }
+        let listed = sandbox.piton(["history"]).run().expect_code(0);
+        assert_eq!(listed.at("/data/checkpoints").as_array().unwrap().len(), 1, "{listed}");
+        assert_eq!(listed.at("/data/checkpoints/0/id"), "000001");
+        let refused = sandbox.piton(["restore", "--to", "000002", "--yes", "--format", "text"]).run().expect_code(1);
+        assert!(refused.stderr.contains("nothing changed: the state is already as it was at 000002"), "{refused}");
+        assert_eq!(begun.changes(&foreign(&sandbox)), [] as [&str; 0]);
+        sandbox.piton(["restore", "--yes"]).run().expect_code(0);
+        assert_eq!(start.changes(&foreign(&sandbox)), [] as [&str; 0]);
+    }
 }
 
 #[test]

@@ -409,3 +409,36 @@ fn log_of(sandbox: &Sandbox) -> String {
     assert_eq!(logs.len(), 1);
     support::read(logs[0].path())
 }
+
+/// S-2: a folder with more files than a quick look takes does not hide the run beside it.
+#[test]
+fn a_huge_folder_does_not_silence_the_start_of_a_session() {
+    let sandbox = Sandbox::in_memory();
+    Tree::of(&support::repository().join("examples/nine-step")).write_to(&sandbox.root());
+    let data = sandbox.root().join("data");
+    std::fs::create_dir(&data).unwrap();
+    (0..20_500).for_each(|number| drop(std::fs::File::create(data.join(number.to_string())).unwrap()));
+    let told = hook(&sandbox, "s1", "session-start", json!({"source": "startup"}));
+    assert!(told.stdout.contains("user-auth"), "{told}");
+}
+
+/// S-2: where not all of a project was looked at, nothing claims that it has no runs.
+#[test]
+fn a_walk_that_was_cut_off_is_said() {
+    let sandbox = Sandbox::in_memory();
+    let data = sandbox.root().join("data");
+    std::fs::create_dir(&data).unwrap();
+    (0..200_500).for_each(|number| drop(std::fs::File::create(data.join(number.to_string())).unwrap()));
+    let none = sandbox.piton(["plan"]).run().expect_code(3);
+    assert!(
+        none.at("/error/message").as_str().unwrap().contains("too many files to look at all of them: data"),
+        "{none}"
+    );
+    assert!(!none.at("/error/hints").to_string().contains("piton start"), "{none}");
+    let started = sandbox.piton(["start", "nine-step", "--feature", "user-auth"]).run().expect_code(0);
+    assert!(started.findings().contains(&"walk-cut-off".to_owned()), "{started}");
+    let doctor = sandbox.piton(["doctor"]).run();
+    assert!(doctor.stdout.contains("too many files"), "{doctor}");
+    assert!(sandbox.piton(["list"]).run().findings().contains(&"walk-cut-off".to_owned()));
+    sandbox.piton(["plan"]).run().expect_code(0);
+}

@@ -92,6 +92,9 @@ struct Snapshot {
     kept: Tree,
     plan: (i32, Value),
     validate: i32,
+    /// What `history` lists, without numbers; the code of `rollback`; and the state after `restore`.
+    past: (Value, i32),
+    restored: Tree,
     /// The exit code of the next command, and the state after it.
     then: (i32, Tree),
 }
@@ -159,6 +162,9 @@ impl Scene {
         let is_kept = seen.kept == self.after.kept || (is_before && seen.kept == self.before.kept);
         ensure(is_kept, || format!("what a rollback keeps: {:?}", self.after.kept.changes(&seen.kept)))?;
         ensure(seen.plan == side.plan, || format!("plan: {:?} and not {:?}", seen.plan, side.plan))?;
+        ensure(seen.past == side.past, || format!("history, rollback: {:?} and not {:?}", seen.past, side.past))?;
+        let restored = side.restored.changes(&seen.restored);
+        ensure(restored.is_empty(), || format!("after restore: {restored:?}"))?;
         ensure(seen.validate == side.validate, || format!("validate: {} and not {}", seen.validate, side.validate))?;
         let codes = (seen.then.0, side.then.0);
         ensure(codes.0 == codes.1, || format!("the next command: {} and not {}", codes.0, codes.1))?;
@@ -197,6 +203,11 @@ fn see(story: &Story, sandbox: &Sandbox) -> Snapshot {
     let validate = sandbox.piton(["validate"]).run().code;
     let (state, backups, kept) =
         (state_of(sandbox), sandbox.tree().only(is_backup), sandbox.tree().without_folders().only(projects::is_kept));
+    let past = (past(sandbox), sandbox.piton(["rollback"]).run().code);
+    let everything = sandbox.everything();
+    sandbox.piton(["restore", "--yes"]).run();
+    let restored = state_of(sandbox);
+    sandbox.put_back(&everything);
     let mut then = (3, state.clone());
     for command in &story.then {
         let output = command.on(sandbox).run();
@@ -205,7 +216,14 @@ fn see(story: &Story, sandbox: &Sandbox) -> Snapshot {
             break;
         }
     }
-    Snapshot { state, backups, kept, plan: (plan.code, answer), validate, then }
+    Snapshot { state, backups, kept, plan: (plan.code, answer), validate, past, restored, then }
+}
+
+/// Lists the changes in the history. A number may be used twice, by a change that was cut off and by the next one.
+fn past(sandbox: &Sandbox) -> Value {
+    let document = projects::document(&sandbox.piton(["history"]).run());
+    let rows = document["data"]["checkpoints"].as_array().into_iter().flatten();
+    rows.map(|row| serde_json::json!([row["replaced_by"], row["step"], row["files"]])).collect()
 }
 
 /// Lists the state: all files of the project except temporary ones, copies and Piton's own; archived files are state too.

@@ -11,6 +11,14 @@ use crate::cli::projects::document;
 
 #[test]
 fn nothing_is_written_without_consent() {
+    // S-10: neither the list nor the preview makes a lock, and a project that cannot be written has both.
+    let fresh = crate::cli::projects::nine_step();
+    let before = fresh.tree();
+    for words in [&["rollback"][..], &["rollback", "--to", "1"]] {
+        fresh.piton(words.iter().copied()).run().expect_code(9);
+        assert_eq!(before.changes(&fresh.tree()), [] as [&str; 0], "{words:?}");
+    }
+
     let sandbox = project();
     let before = sandbox.tree().without(".piton");
     let proposed = rollback(&sandbox, 9, &["--to", "1"]);
