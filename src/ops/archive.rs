@@ -19,12 +19,14 @@ use crate::dialect::Moved;
 use crate::dialect::Register;
 use crate::engine;
 use crate::model::Edit;
+use crate::model::EditKind;
 use crate::model::RelPath;
 use crate::model::RunId;
 use crate::model::RunStatus;
 use crate::model::Verdict;
 use crate::store;
 use crate::store::RunLock;
+use crate::store::StoreError;
 
 /// Archives the requested run; one with open steps only with `yes`.
 pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report, OpError> {
@@ -80,11 +82,22 @@ pub(crate) fn archive_run(ctx: &ProjectContext, location: &RunLocation) -> Resul
         Moved::Folder(from) => {
             let to = store::archive::free_folder(locked.lock(), &archival.to)?;
             let entered = archival.register.map(|register| Entry::open(ctx, &locked, &register, &to)).transpose()?;
-            // The process may end after any of these; the next `archive` does the rest.
+            // The process may end after any of these; the next `archive` does the rest. A refusal takes back what was written.
             locked.commit_as("archive", None, &archival.edits)?;
-            entered.map_or(Ok(()), |entry| entry.write(ctx))?;
-            store::move_folder(locked.into_lock(), &from, &to)?;
-            Ok(to)
+            let entry = entered.as_ref();
+            let written = entry.map_or(Ok(()), |entry| entry.commit(ctx, &entry.edit));
+            let moved = written.and_then(|()| Ok(store::move_folder(locked.lock(), &from, &to)?));
+            match moved {
+                Ok(()) => Ok(to),
+                // The copy in the archive is complete.
+                Err(error @ OpError::Store(StoreError::NotRolledBack { .. })) => Err(error),
+                Err(error) => {
+                    // The entries of other runs stay: only what is as it was written is taken back.
+                    let _ = entry.map_or(Ok(()), |entry| entry.commit(ctx, &inverse(&entry.edit)));
+                    let _ = locked.commit_as("archive", None, &inverse(&archival.edits));
+                    Err(error)
+                }
+            }
         }
         Moved::Files(files) => {
             let to = store::archive::free_folder(locked.lock(), &archival.to)?;
@@ -111,10 +124,26 @@ impl Entry {
         Ok(Self { lock, edit: edit.into_iter().collect() })
     }
 
-    fn write(self, ctx: &ProjectContext) -> Result<(), OpError> {
-        if !self.edit.is_empty() {
-            store::commit(&self.lock, &self.edit, &ctx.checkpoint("archive"))?;
+    fn commit(&self, ctx: &ProjectContext, edits: &[Edit]) -> Result<(), OpError> {
+        if !edits.is_empty() {
+            store::commit(&self.lock, edits, &ctx.checkpoint("archive"))?;
         }
         Ok(())
     }
+}
+
+/// Returns the edits that take edits back.
+fn inverse(edits: &[Edit]) -> Vec<Edit> {
+    let inverse = |edit: &Edit| {
+        let kind = match &edit.kind {
+            EditKind::Create { after } => EditKind::Remove { before: after.as_slice().into() },
+            EditKind::Replace { before, after } => {
+                EditKind::Replace { before: after.as_slice().into(), after: before.to_vec() }
+            }
+            EditKind::Remove { before } => EditKind::Create { after: before.to_vec() },
+            EditKind::Append { .. } => return None,
+        };
+        Some(Edit { path: edit.path.clone(), kind })
+    };
+    edits.iter().filter_map(inverse).collect()
 }

@@ -73,6 +73,23 @@ pub(super) fn create_dir_all(path: &Utf8Path) -> io::Result<()> {
     fs::create_dir_all(path)
 }
 
+#[cfg(unix)]
+pub(super) fn symlink(target: &std::path::Path, path: &Utf8Path) -> io::Result<()> {
+    fault_point()?;
+    std::os::unix::fs::symlink(target, path)
+}
+
+#[cfg(not(unix))]
+pub(super) fn symlink(_target: &std::path::Path, _path: &Utf8Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Removes an empty folder.
+pub(super) fn remove_dir(path: &Utf8Path) -> io::Result<()> {
+    fault_point()?;
+    fs::remove_dir(path)
+}
+
 /// Removes a folder and its content.
 pub(super) fn remove_dir_all(path: &Utf8Path) -> io::Result<()> {
     fault_point()?;

@@ -315,6 +315,9 @@ fn walk(
             continue;
         };
         if stage::is_temporary(found.file_name()) || is_special(&found) {
+            if is_dir {
+                walk.skip_current_dir();
+            }
             continue;
         }
         if listing.entries.len() == limits.entries {

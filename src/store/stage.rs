@@ -137,6 +137,13 @@ pub(super) fn make_durable_folders(folder: &Utf8Path) -> Result<(), StoreError> 
     sync_dirs(changed_dirs.iter().map(Utf8PathBuf::as_path))
 }
 
+/// Removes folders that were made for files that were not written, the inner ones first. Those with files in them stay.
+pub(super) fn remove_empty(folders: &[Utf8PathBuf]) {
+    for folder in folders.iter().rev() {
+        let _ = calls::remove_dir(folder);
+    }
+}
+
 /// Flushes the names in folders, each folder once.
 pub(super) fn sync_dirs<'a>(dirs: impl Iterator<Item = &'a Utf8Path>) -> Result<(), StoreError> {
     let dirs: BTreeSet<&Utf8Path> = dirs.collect();
@@ -159,12 +166,13 @@ pub(super) fn remove_leftovers<'a>(targets: impl Iterator<Item = &'a Utf8Path>) 
     let dirs: BTreeSet<&Utf8Path> = wanted.iter().map(|(dir, _)| *dir).collect();
     for dir in dirs {
         let Ok(names) = platform::names(dir) else { continue };
-        for DirEntry { name, .. } in names {
+        for DirEntry { name, is_dir } in names {
             let is_ours = |(folder, prefix): &(&Utf8Path, String)| {
                 *folder == dir && name.strip_prefix(prefix.as_str()).is_some_and(is_token)
             };
             if wanted.iter().any(is_ours) {
-                let _ = calls::remove_file(&dir.join(&name));
+                let path = dir.join(&name);
+                let _ = if is_dir { calls::remove_dir_all(&path) } else { calls::remove_file(&path) };
             }
         }
     }

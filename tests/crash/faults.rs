@@ -100,3 +100,23 @@ fn check_words(output: &Output) -> Result<(), String> {
     ensure(message.contains("$ROOT") || message.contains("$HOME"), || "the error names no place".to_owned())?;
     ensure(has_hint, || "the error says no next command".to_owned())
 }
+
+/// S-4: the folder of a session cannot be renamed over the border of a file system, nor out of the lower layer of an overlay.
+#[test]
+fn a_folder_on_another_file_system_is_copied() {
+    let Some(strace) = Strace::find() else { return };
+    let scene = Scene::new(stories::archive_ccw());
+    let calls = kills::moments(&scene, strace);
+    let is_move =
+        |call: &&Call| call.name.starts_with("rename") && call.rest.contains("/.workflow/archives/WFS-user-auth\"");
+    let last = calls.iter().find(is_move).expect("the folder is moved");
+    let output = strace.inject(scene.set_back().story.cut.on(&scene.sandbox), last, "error=EXDEV");
+    assert_eq!(output.code, 0, "{output}");
+    assert_eq!(scene.after.state.changes(&state_of(&scene.sandbox)), [] as [&str; 0]);
+    scene.check().expect("as after a rename");
+    // Where it cannot be moved at all, the list of archives does not name it, and the session is as it was.
+    let output = strace.inject(scene.set_back().story.cut.on(&scene.sandbox), last, "error=EACCES");
+    assert_eq!(output.code, 4, "{output}");
+    let differs = scene.before.state.changes(&state_of(&scene.sandbox));
+    assert!(differs.iter().all(|path| path.ends_with(".workflow/archives")), "{differs:?}");
+}
