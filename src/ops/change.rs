@@ -251,10 +251,6 @@ impl<'a> LockedRun<'a> {
         now
     }
 
-    pub(crate) fn into_lock(self) -> RunLock {
-        self.lock
-    }
-
     pub(super) const fn ctx(&self) -> &ProjectContext {
         self.ctx
     }

@@ -10,6 +10,7 @@
 //!   reported about one, for `finish`.
 //! - `lifecycle` has the words for a run that is open, paused or over, and the command that fits.
 //! - `workflow` finds and checks workflow files for `start` and `validate`.
+//! - `unfinished` has the findings about a walk or a change that was cut off.
 //! - Every other file is the verb of its name; `cleanup` is `archive --all`, `patch` is `plan --patch`.
 
 mod agent_report;
@@ -52,6 +53,7 @@ mod setup;
 mod skip_phase;
 mod start;
 mod status;
+mod unfinished;
 mod validate;
 mod workflow;
 

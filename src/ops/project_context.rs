@@ -8,6 +8,7 @@ use camino::Utf8PathBuf;
 
 use super::OpError;
 use super::restore;
+use super::unfinished;
 use super::workflow;
 use crate::dialect::DIALECTS;
 use crate::dialect::Dialect;
@@ -23,7 +24,6 @@ use crate::engine;
 use crate::model::Candidate;
 use crate::model::Clock;
 use crate::model::Content;
-use crate::model::CutOff;
 use crate::model::DialectId;
 use crate::model::Evidence;
 use crate::model::EvidenceRequest;
@@ -43,7 +43,6 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::definition_digest;
-use crate::model::plural;
 use crate::model::sha256_hex_of;
 use crate::store;
 use crate::store::CheckpointMeta;
@@ -264,7 +263,7 @@ impl ProjectContext {
         for listing in &self.listings(scope) {
             probe(StateHome::Project, listing, locations, findings);
             findings.extend(listing.closed.iter().filter_map(|folder| self.closed_folder(listing, folder)));
-            findings.extend(cut_off(listing));
+            findings.extend(unfinished::walk(listing));
             pending.extend(listing.pending.iter().map(|own| (listing.root.clone(), own.clone())));
         }
         if let Some(home) = self.home.as_ref().filter(|home| scope.includes(home)) {
@@ -294,6 +293,7 @@ impl ProjectContext {
         let mut opened = OpenedRun::new(location.candidate.clone(), files);
         let ignored = self.project.ignored_settings.iter();
         opened.loaded.findings.extend(ignored.map(|what| Finding::new(FindingCode::SettingIgnored, what.as_str())));
+        opened.loaded.findings.extend(unfinished::change(&opened));
         let opened = if opened.loaded.run.is_none() { restore::shown_from_history(opened) } else { opened };
         Ok(restore::offer_what_works(self, opened))
     }
@@ -424,33 +424,6 @@ pub(crate) fn wanted_format() -> Option<String> {
 /// Returns the dialects that keep their runs there.
 fn dialects_in(state_home: StateHome) -> impl Iterator<Item = &'static dyn Dialect> {
     DIALECTS.iter().copied().filter(move |dialect| dialect.state_home() == state_home)
-}
-
-/// Number of folders that a walk names as too large.
-const CUT_OFF_SHOWN: usize = 3;
-
-/// Returns a finding if the project was too large to look at all of it.
-fn cut_off(listing: &Listing) -> Option<Finding> {
-    let first = listing.cut_off.first()?;
-    let name = |cut: &CutOff| {
-        let folder = cut.folder.as_ref().map_or(listing.root.as_str(), RelPath::as_str);
-        if cut.levels == 0 { folder.to_owned() } else { format!("{folder} below {}", plural(cut.levels, "level")) }
-    };
-    let shown: Vec<String> = listing.cut_off.iter().take(CUT_OFF_SHOWN).map(name).collect();
-    let more = match listing.cut_off.len().saturating_sub(CUT_OFF_SHOWN) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let message = format!(
-        "too many files to look at all of them: {}{more} is left out; runs in it are not listed",
-        shown.join(", ")
-    );
-    let fix = "name the run by the path of its state: piton plan PATH".to_owned();
-    let found = Finding::new(FindingCode::WalkCutOff, message).fix(fix);
-    Some(match &first.folder {
-        Some(folder) => found.at(folder),
-        None => found,
-    })
 }
 
 fn foreign_folder(folder: &Utf8Path) -> Finding {

@@ -73,29 +73,10 @@ pub(crate) fn commit(lock: &RunLock, edits: &[Edit], meta: &CheckpointMeta) -> R
     }
     let targets = check(lock, edits)?;
     let backups = backups(lock, meta, &targets)?;
-    let mut writer = CheckpointWriter { lock, meta, targets, backups, record: None, is_armed: true };
+    let mut writer = CheckpointWriter { lock, meta, targets, backups, record: None, made: Vec::new(), is_armed: true };
     let result = writer.run();
     writer.is_armed = result.is_err();
     result
-}
-
-/// Moves the folder of a run, with its data folder, durably to an unused name.
-///
-/// # Errors
-///
-/// If a path may not be written, or a system call fails. Nothing is moved then.
-pub(crate) fn move_folder(lock: RunLock, from: &RelPath, to: &RelPath) -> Result<(), StoreError> {
-    let real_from = lock.root().target(from)?;
-    let real_to = lock.root().target(to)?;
-    if let (Some(old_parent), Some(new_parent)) = (real_from.parent(), real_to.parent()) {
-        stage::make_durable_folders(new_parent)?;
-        calls::rename(&real_from, &real_to).map_err(|source| StoreError::io(&real_from, source))?;
-        if let Err(error) = stage::sync_dirs([old_parent, new_parent].into_iter()) {
-            let is_back = calls::rename(&real_to, &real_from).is_ok();
-            return Err(if is_back { error } else { StoreError::NotRolledBack { cause: Box::new(error) } });
-        }
-    }
-    Ok(())
 }
 
 /// An edit that is being written.
@@ -121,13 +102,15 @@ struct Backup {
     staged: Option<Staged>,
 }
 
-/// A checkpoint that is being written. Dropping it while armed removes the staged files.
+/// A checkpoint that is being written. Dropping it while armed removes the staged files and the folders that were made for them.
 struct CheckpointWriter<'a> {
     lock: &'a RunLock,
     meta: &'a CheckpointMeta,
     targets: Vec<Target<'a>>,
     backups: Vec<Backup>,
     record: Option<Staged>,
+    /// The folders that are made for new files.
+    made: Vec<Utf8PathBuf>,
     is_armed: bool,
 }
 
@@ -197,10 +180,9 @@ fn backups(lock: &RunLock, meta: &CheckpointMeta, targets: &[Target<'_>]) -> Res
 
 impl CheckpointWriter<'_> {
     fn run(&mut self) -> Result<Checkpoint, StoreError> {
-        let new_dirs = self.make_folders()?;
         let backups = self.backups.iter().map(|backup| backup.real.as_path());
         stage::remove_leftovers(self.targets.iter().map(|target| target.real.as_path()).chain(backups));
-        self.stage()?;
+        let new_dirs = self.stage()?;
         stage::sync_files(&self.staged().collect::<Vec<_>>())?;
         let mut history = HistoryWriter::open(self.lock)?;
         let replaced = match self.keep_replaced(&mut history) {
@@ -222,17 +204,17 @@ impl CheckpointWriter<'_> {
         Ok(Checkpoint { replaced, files: self.targets.iter().map(|target| target.path.clone()).collect() })
     }
 
-    /// Creates missing folders of new files. Returns the folders with new names in them.
-    fn make_folders(&self) -> Result<Vec<Utf8PathBuf>, StoreError> {
-        let mut changed_dirs = Vec::new();
-        for parent in self.targets.iter().filter(|target| target.before.is_none()).filter_map(|t| t.real.parent()) {
-            changed_dirs.extend(stage::make_folders(parent)?);
-        }
-        Ok(changed_dirs)
+    /// Returns the missing folders of new files, each after the one that it is in.
+    fn missing_folders(&self) -> Vec<Utf8PathBuf> {
+        let parents = self.targets.iter().filter(|target| target.before.is_none()).filter_map(|t| t.real.parent());
+        let missing = parents.flat_map(|parent| parent.ancestors().take_while(|folder| !folder.exists()));
+        missing.map(Utf8Path::to_owned).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// Writes all new contents under temporary names; the record first, because it lists the others.
-    fn stage(&mut self) -> Result<(), StoreError> {
+    /// Writes all new contents under temporary names; the record first, because it lists the others and the folders that are made for them.
+    /// Returns the folders with new names in them.
+    fn stage(&mut self) -> Result<Vec<Utf8PathBuf>, StoreError> {
+        let missing = self.missing_folders();
         if self.targets.len() > 1 {
             let files = self.targets.iter().map(|target| RecordedFile {
                 path: target.path.clone(),
@@ -240,7 +222,17 @@ impl CheckpointWriter<'_> {
                 after: target.after.map(<[u8]>::to_vec),
                 mode: target.mode,
             });
-            self.record = Some(txn::stage(self.lock.data_path(), &Record { files: files.collect() })?);
+            let below =
+                |folder: &Utf8PathBuf| RelPath::parse(folder.strip_prefix(self.lock.root().path()).ok()?.as_str()).ok();
+            let folders = missing.iter().filter_map(below).collect();
+            let (change, step) = (self.meta.change.clone(), self.meta.step.clone());
+            let record = Record { change, step, folders, files: files.collect() };
+            self.record = Some(txn::stage(self.lock.data_path(), &record)?);
+        }
+        self.made = missing;
+        let mut changed_dirs = Vec::new();
+        for folder in &self.made {
+            changed_dirs.extend(stage::make_folders(folder)?);
         }
         for target in &mut self.targets {
             if let Some(after) = target.after {
@@ -253,7 +245,7 @@ impl CheckpointWriter<'_> {
                 backup.staged = Some(stage::write(&backup.real, before, target.mode, target.like)?);
             }
         }
-        Ok(())
+        Ok(changed_dirs)
     }
 
     /// Returns the files under temporary names.
@@ -369,6 +361,7 @@ impl Drop for CheckpointWriter<'_> {
             for staged in self.staged() {
                 let _ = calls::remove_file(&staged.path);
             }
+            stage::remove_empty(&self.made);
         }
     }
 }

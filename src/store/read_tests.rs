@@ -218,7 +218,11 @@ fn where_a_record_cannot_be_finished_its_contents_are_shown() {
     };
     let files =
         [("run/a.json", Some("new")), ("run/born.json", Some("new")), ("run/gone.json", None), ("x", Some("x"))];
-    let record = Record { files: files.map(|(path, after)| recorded(path, after)).to_vec() };
+    let record = Record {
+        change: "finish".to_owned(),
+        step: None,
+        files: files.map(|(path, after)| recorded(path, after)).to_vec(),
+    };
     let root = Root::open(&scratch.root).unwrap();
     let seen = |read: ReadSpec| -> Vec<(String, Content)> {
         let files = read_all(&root, &[read], Some(&record));

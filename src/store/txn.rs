@@ -1,8 +1,8 @@
 //! The roll-forward record of a change to several files. Once it is durable, the change is committed.
 //!
 //! It holds the new contents, so that finishing needs nothing else, and the digests of the old ones, so that it never
-//! overwrites what another program wrote meanwhile. A stale record that reappears after a power loss is harmless: it matches no
-//! file any more and is dropped.
+//! overwrites what another program wrote meanwhile: such a file is left, the others are finished, and a note says so until that file
+//! changes again. A stale record that reappears after a power loss is harmless: it matches no old file any more.
 
 use std::fs;
 use std::io;
@@ -21,17 +21,29 @@ use super::platform::Attributes;
 use super::stage;
 use super::stage::Staged;
 use crate::model::RelPath;
+use crate::model::StepId;
 use crate::model::sha256_hex;
 
 pub(super) const FOLDER: &str = "txn";
 const PENDING: &str = "pending";
-const MAGIC: &str = "piton-transaction/1";
+/// The note about a change that could not be finished in all of its files.
+const CUT_OFF: &str = "cut-off";
+/// The folder of unreadable states, where a change is kept that could not be finished.
+const KEPT: [&str; 2] = ["history", "corrupt"];
+const MAGIC: &str = "piton-transaction/2";
 /// Bytes of a record or of a file that it changes.
 const SIZE_LIMIT: u64 = 256 << 20;
+/// Bytes of a note.
+const NOTE_LIMIT: u64 = 1 << 20;
 
 /// A change to several files.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Record {
+    /// The kind of the change.
+    pub(super) change: String,
+    pub(super) step: Option<StepId>,
+    /// The folders that are made for it, each after the one that it is in.
+    pub(super) folders: Vec<RelPath>,
     pub(super) files: Vec<RecordedFile>,
 }
 
@@ -44,6 +56,15 @@ pub(super) struct RecordedFile {
     /// The new content; `None` for a file that is removed.
     pub(super) after: Option<Vec<u8>>,
     pub(super) mode: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    change: String,
+    step: Option<StepId>,
+    folders: Vec<RelPath>,
+    files: Vec<Line>,
 }
 
 /// The header entry of one file. The contents follow the header without separator.
@@ -59,7 +80,7 @@ struct Line {
 
 impl Record {
     fn encode(&self) -> Vec<u8> {
-        let lines: Vec<Line> = self
+        let files: Vec<Line> = self
             .files
             .iter()
             .map(|file| Line {
@@ -70,7 +91,9 @@ impl Record {
                 mode: file.mode,
             })
             .collect();
-        let header = serde_json::to_string(&lines).expect("a record is plain data");
+        let (change, step, folders) = (self.change.clone(), self.step.clone(), self.folders.clone());
+        let header = Header { change, step, folders, files };
+        let header = serde_json::to_string(&header).expect("a record is plain data");
         let mut bytes = format!("{MAGIC} {}\n{header}\n", sha256_hex(header.as_bytes())).into_bytes();
         for file in &self.files {
             bytes.extend_from_slice(file.after.as_deref().unwrap_or_default());
@@ -87,9 +110,9 @@ impl Record {
         if first.strip_prefix(MAGIC)?.trim() != sha256_hex(header) {
             return None;
         }
-        let lines: Vec<Line> = serde_json::from_slice(header).ok()?;
-        let mut files = Vec::with_capacity(lines.len());
-        for line in lines {
+        let mut header: Header = serde_json::from_slice(header).ok()?;
+        let mut files = Vec::with_capacity(header.files.len());
+        for line in std::mem::take(&mut header.files) {
             let (content, tail) = rest.split_at_checked(line.bytes)?;
             rest = tail;
             let after = match line.after {
@@ -99,7 +122,8 @@ impl Record {
             };
             files.push(RecordedFile { path: line.path, before: line.before, after, mode: line.mode & 0o777 });
         }
-        rest.is_empty().then_some(Self { files })
+        let Header { change, step, folders, .. } = header;
+        rest.is_empty().then_some(Self { change, step, folders, files })
     }
 }
 
@@ -140,10 +164,54 @@ pub(super) fn is_pending(data_path: &Utf8Path) -> bool {
     data_path.join(FOLDER).join(PENDING).symlink_metadata().is_ok()
 }
 
-/// Reads the pending record, for callers that may not finish it. `None` if it is missing or does not match the files.
+/// Reads the pending record, for callers that may not finish it, without the files that another program changed. `None` if it is missing
+/// or changes nothing.
 pub(super) fn pending(root: &Root, data_path: &Utf8Path) -> Option<Record> {
-    let record = read(root, &data_path.join(FOLDER).join(PENDING)).ok()??;
-    progress(root, &record).map(|_| record)
+    let mut record = read(root, &data_path.join(FOLDER).join(PENDING)).ok()??;
+    let mut progress = progress(root, &record)?.into_iter();
+    record.files.retain(|_| !matches!(progress.next(), Some(FileProgress::Foreign(_))));
+    (!record.files.is_empty()).then_some(record)
+}
+
+/// A change that was cut off and could not be finished in all of its files, because another program changed them meanwhile.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CutOffChange {
+    /// The kind of the change.
+    pub(crate) change: String,
+    pub(crate) step: Option<StepId>,
+    pub(crate) left: Vec<LeftFile>,
+}
+
+/// A file that was left as another program made it.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LeftFile {
+    pub(crate) path: RelPath,
+    /// The digest of what was found there; `None` if it was gone.
+    found: Option<String>,
+    /// The content that it would have got, as a file below the data folder; `None` if the change removes it.
+    pub(crate) kept: Option<String>,
+}
+
+/// Returns the change of a run that was cut off, as long as a file that it left is as it was left.
+pub(crate) fn cut_off_change(root: &Utf8Path, data_dir: &RelPath) -> Option<CutOffChange> {
+    let path = data_dir.under(root).join(FOLDER).join(CUT_OFF);
+    fs::symlink_metadata(&path).ok()?;
+    let root = Root::open(root).ok()?;
+    left_over(&root, &root.locate(data_dir).ok()?)
+}
+
+fn left_over(root: &Root, data_path: &Utf8Path) -> Option<CutOffChange> {
+    let path = data_path.join(FOLDER).join(CUT_OFF);
+    let metadata = fs::symlink_metadata(&path).ok()?;
+    if !metadata.is_file() || !platform::is_private(&metadata) {
+        return None;
+    }
+    let bytes = platform::read_data_file(path.as_std_path(), NOTE_LIMIT).ok()??;
+    let mut change: CutOffChange = serde_json::from_slice(&bytes).ok()?;
+    change.left.retain(|file| root.target(&file.path).is_ok_and(|real| digest(&real) == file.found));
+    (!change.left.is_empty()).then_some(change)
 }
 
 /// Reads a record. `Ok(None)` if it is missing, truncated, or came with the repository; one of another user is an error.
@@ -165,24 +233,33 @@ fn read(root: &Root, path: &Utf8Path) -> Result<Option<Record>, StoreError> {
     Ok(bytes.as_deref().and_then(Record::decode))
 }
 
-/// Whether a file has its old or its new content, with its resolved path.
+/// Whether a file has its old or its new content, or another program's, with its resolved path.
 enum FileProgress {
     Old(Utf8PathBuf),
     New(Utf8PathBuf),
+    Foreign(Option<String>),
 }
 
-/// Returns the progress of each file; `None` if one is neither old nor new, or is where nothing may be written.
+/// Returns the progress of each file; `None` if one is where nothing may be written.
 fn progress(root: &Root, record: &Record) -> Option<Vec<FileProgress>> {
     let state = |file: &RecordedFile| {
         let real = root.target(&file.path).ok()?;
-        let now = platform::read_data_file(real.as_std_path(), SIZE_LIMIT).ok()?.map(|bytes| sha256_hex(&bytes));
-        if now == file.after.as_deref().map(sha256_hex) {
-            Some(FileProgress::New(real))
+        let now = digest(&real);
+        Some(if now == file.after.as_deref().map(sha256_hex) {
+            FileProgress::New(real)
+        } else if now == file.before {
+            FileProgress::Old(real)
         } else {
-            (now == file.before).then_some(FileProgress::Old(real))
-        }
+            FileProgress::Foreign(now)
+        })
     };
     record.files.iter().map(state).collect()
+}
+
+/// Returns the digest of a file; `None` if it does not exist or cannot be read.
+fn digest(real: &Utf8Path) -> Option<String> {
+    let bytes = platform::read_data_file(real.as_std_path(), SIZE_LIMIT).ok()?;
+    bytes.map(|bytes| sha256_hex(&bytes))
 }
 
 /// Finishes a change that was interrupted after its commit, or removes the leftovers of an uncommitted one. The caller holds
@@ -193,8 +270,14 @@ pub(super) fn recover(root: &Root, data_path: &Utf8Path) -> Result<(), StoreErro
     for entry in entries.filter_map(Result::ok).filter(|entry| stage::is_temporary(entry.file_name().as_ref())) {
         if let Some(record) = read(root, entry.path())? {
             remove_temporaries(root, &record);
+            let made: Vec<Utf8PathBuf> = record.folders.iter().filter_map(|folder| root.target(folder).ok()).collect();
+            stage::remove_empty(&made);
         }
         calls::remove_file(entry.path()).map_err(|source| StoreError::io(entry.path(), source))?;
+    }
+    let note = folder.join(CUT_OFF);
+    if note.symlink_metadata().is_ok() && left_over(root, data_path).is_none() {
+        calls::remove_file(&note).map_err(|source| StoreError::io(&note, source))?;
     }
     if !is_pending(data_path) {
         return Ok(());
@@ -203,8 +286,32 @@ pub(super) fn recover(root: &Root, data_path: &Utf8Path) -> Result<(), StoreErro
         remove_temporaries(root, &record);
         if let Some(progress) = progress(root, &record) {
             roll_forward(&record, &progress)?;
+            if progress.iter().any(|state| matches!(state, FileProgress::Foreign(_))) {
+                return set_aside(data_path, &record, &progress);
+            }
         }
     }
+    drop_record(data_path)
+}
+
+/// Keeps what could not be written, with a note for readers, and drops the record.
+fn set_aside(data_path: &Utf8Path, record: &Record, progress: &[FileProgress]) -> Result<(), StoreError> {
+    let folder = lock::subfolder(&lock::subfolder(data_path, KEPT[0])?, KEPT[1])?;
+    let mut left = Vec::new();
+    for (file, state) in record.files.iter().zip(progress) {
+        let FileProgress::Foreign(found) = state else { continue };
+        let mut kept = None;
+        if let Some(after) = &file.after {
+            let short: String = file.path.name().chars().take(60).collect();
+            let name = format!("change-{}-{short}", &sha256_hex(after)[..16]);
+            replace_file_as(&folder.join(&name), after, platform::DATA_FILE_MODE, None)?;
+            kept = Some(format!("{}/{}/{name}", KEPT[0], KEPT[1]));
+        }
+        left.push(LeftFile { path: file.path.clone(), found: found.clone(), kept });
+    }
+    let note = CutOffChange { change: record.change.clone(), step: record.step.clone(), left };
+    let bytes = serde_json::to_vec(&note).expect("a note is plain data");
+    replace_file_as(&data_path.join(FOLDER).join(CUT_OFF), &bytes, platform::DATA_FILE_MODE, None)?;
     drop_record(data_path)
 }
 
@@ -219,6 +326,7 @@ fn roll_forward(record: &Record, progress: &[FileProgress]) -> Result<(), StoreE
         let (real, is_old) = match state {
             FileProgress::Old(real) => (real, true),
             FileProgress::New(real) => (real, false),
+            FileProgress::Foreign(_) => continue,
         };
         reached.push(real.as_path());
         match &file.after {

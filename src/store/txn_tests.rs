@@ -5,6 +5,7 @@ use super::Record;
 use super::RecordedFile;
 use super::is_pending;
 use super::pending;
+use crate::model::StepId;
 use crate::model::sha256_hex;
 use crate::store::path::Root;
 use crate::store::testing::Scratch;
@@ -13,7 +14,12 @@ use crate::store::testing::rel;
 fn record(path: &str, before: Option<&str>, after: Option<&str>) -> Record {
     let before = before.map(|text| sha256_hex(text.as_bytes()));
     let after = after.map(|text| text.as_bytes().to_vec());
-    Record { files: vec![RecordedFile { path: rel(path), before, after, mode: 0o644 }] }
+    Record {
+        change: "finish".to_owned(),
+        step: Some(StepId::new("2:3")),
+        folders: Vec::new(),
+        files: vec![RecordedFile { path: rel(path), before, after, mode: 0o644 }],
+    }
 }
 
 fn plant(scratch: &Scratch, bytes: &[u8], mode: u32) {

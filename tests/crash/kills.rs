@@ -7,6 +7,7 @@ use super::Scene;
 use super::Story;
 use super::ensure;
 use super::sample;
+use super::state_of;
 use super::stories;
 use crate::support::Call;
 use crate::support::Program;
@@ -65,6 +66,47 @@ fn a_recovery_that_is_cut_off_is_recovered() {
     }
     assert!(pairs > 40, "only {pairs} pairs");
     scene.conclude("kills in turn", tried, &problems);
+}
+
+/// S-3: between a kill and the next call another program changes one of the files. The others are finished, that one is left, and the plan
+/// says so until it changes again.
+#[test]
+fn a_file_that_changed_before_the_recovery_is_left_and_named() {
+    const FOLDER: &str = ".workflow/active/WFS-user-auth";
+    let Some(strace) = Strace::find() else { return };
+    let scene = Scene::new(stories::finish_ccw());
+    let calls = moments(&scene, strace);
+    let is_published = |call: &Call| call.name.starts_with("rename") && call.rest.contains("txn/pending\"");
+    let published = calls.iter().position(is_published).expect("several files have a record");
+    let (mut tried, mut problems) = (0, Vec::new());
+    for moment in &calls[published + 1..] {
+        for name in ["TODO_LIST.md", ".task/IMPL-002.json"] {
+            strace.inject(scene.set_back().story.cut.on(&scene.sandbox), moment, "signal=SIGKILL").expect_code(137);
+            let path = format!("{FOLDER}/{name}");
+            let (sandbox, is_pending) = (&scene.sandbox, scene.sandbox.exists(&format!("{FOLDER}/.piton/txn/pending")));
+            let foreign = sandbox.read(&path) + "\n";
+            sandbox.file(&path, &foreign);
+            let plan = sandbox.piton(["plan"]).run();
+            let is_named = plan.findings().contains(&"change-cut-off".to_owned());
+            let differs = scene.after.state.changes(&state_of(sandbox));
+            tried += 1;
+            let checked = ensure(is_named == is_pending, || format!("named: {is_named}, pending: {is_pending}"))
+                .and_then(|()| ensure(differs == [format!("~ {path}")], || format!("not finished: {differs:?}")))
+                .and_then(|()| ensure(sandbox.read(&path) == foreign, || "the file is not as it was left".to_owned()))
+                .and_then(|()| {
+                    let kept = sandbox.tree().only(|path| path.as_str().contains("/corrupt/change-")).paths();
+                    ensure(kept.len() == usize::from(is_pending), || format!("kept: {kept:?}"))
+                })
+                .and_then(|()| {
+                    sandbox.file(&path, &(foreign + "\n"));
+                    let codes = sandbox.piton(["plan"]).run().findings();
+                    ensure(!codes.contains(&"change-cut-off".to_owned()), || "it is said for ever".to_owned())
+                });
+            problems.extend(checked.err().map(|problem| format!("{moment}, {path}: {problem}")));
+        }
+    }
+    assert!(tried > 10, "only {tried} moments");
+    scene.conclude("foreign edits", tried, &problems);
 }
 
 /// Lists the writes of the command as strace can find them again: by name and count. Several threads may come to the same.

@@ -253,10 +253,19 @@ fn leftovers(sandbox: &Sandbox) -> Vec<String> {
             has_begun(path) && sandbox.top().join(path).metadata().is_ok_and(|metadata| metadata.len() == 0)
         }
         Some(_) if path.as_str().contains(".piton/backup") => true,
+        Some(_) if is_of_archive(path) => {
+            sandbox.top().join(path).read_dir().is_ok_and(|mut names| names.next().is_none())
+        }
         Some(name) => has_begun(path) && (name.ends_with(".piton-tmp") || path.ends_with("txn/pending")),
         None => false,
     };
     sandbox.everything().only(is_leftover).paths()
+}
+
+/// Tells whether a path is a folder of archives, or of one.
+fn is_of_archive(path: &Utf8Path) -> bool {
+    let is_archive = |path: &Utf8Path| path.ends_with(".archive") || path.ends_with(".piton/archive");
+    is_archive(path) || path.parent().is_some_and(is_archive)
 }
 
 /// Tells whether the program itself ended: neither a signal nor a panic.

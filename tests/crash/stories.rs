@@ -14,7 +14,8 @@ use crate::support::Tree;
 macro_rules! each {
     ($check:ident) => {
         crate::crash::stories::each!($check:
-            begin, begin_in_a_session, begin_in_git, finish, finish_ccw, skip, approve, pause, resume, archive, archive_ccw, restore, repair, rollback, rollback_ccw,
+            begin, begin_in_a_session, begin_in_git, finish, finish_ccw, skip, approve, pause, resume, archive, archive_ccw, restore, restore_nine_step,
+            restore_aios, restore_dotagent, restore_own, repair, rollback, rollback_ccw, archive_dotagent, archive_own,
             start, start_own, own_workflow, dotagent, aios, run, hook_start, hook_failure,
         );
     };
@@ -101,6 +102,12 @@ fn with_flow() -> Sandbox {
     sandbox
 }
 
+fn started() -> Sandbox {
+    let sandbox = with_flow();
+    sandbox.piton(["start", "flow.yaml", "--feature", "demo"]).run().expect_code(0);
+    sandbox
+}
+
 /// Makes a run that waits for a person.
 fn waiting() -> Sandbox {
     let sandbox = with_flow();
@@ -146,6 +153,40 @@ pub(super) fn restore() -> Story {
         then: vec![Command::new(&["restore", "--to", "000001", "--yes"])],
         ..Story::of("restore, ccw", ccw, Command::new(&["restore", "--yes"]))
     }
+}
+
+/// S-1: what was restored, and what was not, is told apart afterwards.
+pub(super) fn restore_nine_step() -> Story {
+    restored("restore, nine-step", nine_step, &[&["begin", "2:3"], &["finish", "2:3"]])
+}
+
+pub(super) fn restore_aios() -> Story {
+    restored("restore, aios", || example("aios"), &[&["begin", "7.2"], &["finish", "7.2"]])
+}
+
+pub(super) fn restore_dotagent() -> Story {
+    restored("restore, dotagent", || example("dotagent"), &[&["begin", "task-002:implement"]])
+}
+
+pub(super) fn restore_own() -> Story {
+    restored("restore, custom workflow", started, &[&["begin", "draft"], &["finish", "draft"]])
+}
+
+fn restored(name: &'static str, project: fn() -> Sandbox, before: &[&'static [&'static str]]) -> Story {
+    Story {
+        before: before.iter().map(|words| Command::new(words)).collect(),
+        then: vec![Command::new(&["restore", "--to", "000001", "--yes"])],
+        ..Story::of(name, project, Command::new(&["restore", "--yes"]))
+    }
+}
+
+/// S-9: the folder of the archive goes with a refusal, and after a kill with the next command that writes.
+pub(super) fn archive_dotagent() -> Story {
+    Story::of("archive, dotagent", || example("dotagent"), Command::new(&["archive", "--yes"]))
+}
+
+pub(super) fn archive_own() -> Story {
+    Story::of("archive, custom workflow", started, Command::new(&["archive", "--yes"]))
 }
 
 pub(super) fn repair() -> Story {
@@ -201,15 +242,7 @@ pub(super) fn start_own() -> Story {
 pub(super) fn own_workflow() -> Story {
     Story {
         before: vec![Command::new(&["begin", "draft"])],
-        ..Story::of(
-            "finish, custom workflow",
-            || {
-                let sandbox = with_flow();
-                sandbox.piton(["start", "flow.yaml", "--feature", "demo"]).run().expect_code(0);
-                sandbox
-            },
-            Command::new(&["finish", "draft", "--summary", "done"]),
-        )
+        ..Story::of("finish, custom workflow", started, Command::new(&["finish", "draft", "--summary", "done"]))
     }
 }
 
