@@ -58,7 +58,7 @@ pub(super) fn run(cli: &Cli, words: &[OsString]) -> Exit {
         Ok((Outcome::Report(report), format)) => match print(&report, format, cli) {
             Ok(()) if exit_zero => Exit::Ok,
             Ok(()) => report.exit,
-            Err(error) => error::report(&CliError::unprinted(error), Format::Text),
+            Err(error) => error::unprinted(&error, report.written(), format),
         },
         Err(error) => {
             let format = format_of(&cli.global, &cli.verb).unwrap_or_else(|_| usual_format());

@@ -115,20 +115,6 @@ impl CliError {
         }
     }
 
-    /// Returns the error for a result that could not be printed although the work is done.
-    pub(super) fn unprinted(error: std::io::Error) -> Self {
-        let error = anyhow::Error::new(error).context("the result could not be printed");
-        Self {
-            exit: Exit::Unreadable,
-            error,
-            hints: Vec::new(),
-            findings: Vec::new(),
-            native_messages: Vec::new(),
-            choices: Vec::new(),
-            found_no_run: false,
-        }
-    }
-
     /// Puts the runs to choose from into the command that was typed, as the first hints.
     pub(super) fn with_command(mut self, typed: &TypedCommand<'_>, format: Format) -> Self {
         let choices = std::mem::take(&mut self.choices);
@@ -219,19 +205,45 @@ impl From<std::io::Error> for CliError {
 
 const REPORT: &str = "this is a bug in piton; please report it with the command that led here";
 
-/// Prints an error in the format of the caller and returns its exit code.
+/// Prints an error in the format of the caller and returns its exit code, which counts also where nothing can be printed.
 pub(super) fn report(error: &CliError, format: Format) -> Exit {
-    match print(error, format, None) {
-        Ok(()) => error.exit,
-        Err(_) => Exit::Bug,
-    }
+    let _ = print(error, format, None);
+    error.exit
+}
+
+/// Says on stderr that an answer could not be printed, and what was written all the same: the caller must not repeat it.
+pub(super) fn unprinted(error: &std::io::Error, written: Option<String>, format: Format) -> Exit {
+    let is_recorded = written.is_some();
+    let message = match written {
+        Some(written) => format!("{written}; the answer could not be printed: {error}"),
+        None => format!("the answer could not be printed: {error}"),
+    };
+    let exit = Exit::Unreadable;
+    let _ = match format {
+        Format::Json => output::say_json(&ErrorDocument {
+            schema: "error/1".to_owned(),
+            ok: false,
+            code: None,
+            error: ErrorBody {
+                code: exit.name().to_owned(),
+                message,
+                hints: Vec::new(),
+                recorded: is_recorded.then_some(true),
+            },
+            findings: Vec::new(),
+        }),
+        Format::Text | Format::Markdown | Format::Yaml => {
+            output::say(Text::default().put(Tone::Bad, format!("❌ {message}")).end())
+        }
+    };
+    exit
 }
 
 /// Does the same with `--exit-zero`: the document names the exit code, which is 0.
 pub(super) fn report_as_answer(error: &CliError, format: Format) -> Exit {
     match print(error, format, Some(error.exit.name().to_owned())) {
         Ok(()) => Exit::Ok,
-        Err(_) => Exit::Bug,
+        Err(_) => error.exit,
     }
 }
 
@@ -242,7 +254,12 @@ fn print(error: &CliError, format: Format, code: Option<String>) -> std::io::Res
             schema: "error/1".to_owned(),
             ok: false,
             code,
-            error: ErrorBody { code: error.exit.name().to_owned(), message, hints: error.hints.clone() },
+            error: ErrorBody {
+                code: error.exit.name().to_owned(),
+                message,
+                hints: error.hints.clone(),
+                recorded: None,
+            },
             findings: error.findings.clone(),
         }),
         Format::Text | Format::Markdown | Format::Yaml => output::say(&text(error, &message)),

@@ -190,6 +190,12 @@ pub(super) fn say(text: &Text) -> io::Result<()> {
     quiet_pipe(anstream::stderr().lock().write_all(text.styled().as_bytes()))
 }
 
+/// Prints one line of JSON to stderr, where stdout takes nothing.
+pub(super) fn say_json(value: &impl serde::Serialize) -> io::Result<()> {
+    let line = escaped(&serde_json::to_string(value).unwrap_or_default()) + "\n";
+    quiet_pipe(io::stderr().lock().write_all(line.as_bytes()))
+}
+
 /// Asks on stderr and returns the first line of the answer. `None` at the end of input and after a handled signal; neither is
 /// consent.
 pub(super) fn ask(question: &str) -> io::Result<Option<String>> {

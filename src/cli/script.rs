@@ -136,7 +136,10 @@ impl Screen {
         };
         match printed {
             Ok(()) => exit,
-            Err(error) => error::report(&CliError::unprinted(error), Format::Text),
+            Err(error) => {
+                let format = if self.stdout == Stdout::Document { Format::Json } else { Format::Text };
+                error::unprinted(&error, Some(format!("session {} is recorded", result.session)), format)
+            }
         }
     }
 

@@ -41,4 +41,7 @@ pub(crate) struct ErrorBody {
     pub(crate) message: String,
     /// How to resolve it: exact commands where possible.
     pub(crate) hints: Vec<String>,
+    /// True if the change was made and only its answer could not be printed: it must not be repeated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) recorded: Option<bool>,
 }

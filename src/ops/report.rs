@@ -72,6 +72,34 @@ impl Report {
     pub(crate) fn ok(body: Body) -> Self {
         Self { exit: Exit::Ok, body, findings: Vec::new() }
     }
+
+    /// Says what the call has written, for an answer that cannot be printed; `None` if it only read.
+    pub(crate) fn written(&self) -> Option<String> {
+        match &self.body {
+            Body::Checkpoint(checkpoint) => checkpoint.recorded.then(|| checkpoint.message.clone()),
+            Body::Resume(_) => Some("the run is taken over".to_owned()),
+            Body::Restore(restore) => Some(format!("{} is back at {}", restore.run, restore.from)),
+            Body::Archive(archive) => Some(format!("{} is in {}", archive.run, archive.to)),
+            Body::Repair(repair) => repair.written.then(|| format!("{} is repaired", repair.run)),
+            Body::Rollback(rollback) => rollback.written.then(|| format!("{} is rolled back", rollback.run)),
+            Body::Cleanup(cleanup) => cleanup.written.then(|| "the archive is tidied up".to_owned()),
+            Body::Clean(clean) => (!clean.dry_run).then(|| "the sessions are put away".to_owned()),
+            Body::Import(import) => Some(format!("{} is imported", import.session)),
+            Body::List(_)
+            | Body::Plan(_)
+            | Body::Context(_)
+            | Body::Status(_)
+            | Body::Validate(_)
+            | Body::SchemaList(_)
+            | Body::Document(_)
+            | Body::History(_)
+            | Body::Doctor(_)
+            | Body::Setup(_)
+            | Body::Demo(_)
+            | Body::Sessions(_)
+            | Body::Session(_) => None,
+        }
+    }
 }
 
 /// A plan with what its renderings for people need.

@@ -176,3 +176,24 @@ fn a_result_that_cannot_be_printed_is_no_bug() {
     let output = sandbox.tool("/bin/sh", ["-c", script, env!("CARGO_BIN_EXE_piton")]).run().expect_code(0);
     assert_eq!(output.stderr, "");
 }
+
+/// S-12: a change that was made is not reported as a refused one, and nothing that cannot be printed is a bug.
+#[test]
+fn a_change_whose_answer_cannot_be_printed_is_said_to_be_made() {
+    let sandbox = projects::nine_step();
+    let to_full = |words: &str| {
+        let script = format!(r#"exec "$0" --now {} {words}"#, crate::support::NOW);
+        sandbox.tool("/bin/sh", ["-c", &script, env!("CARGO_BIN_EXE_piton")]).run()
+    };
+    let full = to_full("begin 2:3 >/dev/full").expect_code(4);
+    let error: serde_json::Value = serde_json::from_str(&full.stderr).expect("a document");
+    assert_eq!(error["error"]["recorded"], true, "{full}");
+    let message = error["error"]["message"].as_str().unwrap_or_default();
+    assert!(message.starts_with("2:3 is in progress") && message.contains("could not be printed: No space"), "{full}");
+    assert_eq!(sandbox.piton(["begin", "2:3"]).run().expect_code(0).at("/data/recorded"), false);
+    to_full("begin 2:3 --again >/dev/full 2>&1").expect_code(4);
+    to_full("plan >/dev/full 2>/dev/full").expect_code(4);
+    to_full("finish 2:9 --format text 2>/dev/full").expect_code(9);
+    let read = to_full("plan --format text >/dev/full").expect_code(4);
+    assert!(read.stderr.contains("the answer could not be printed"), "{read}");
+}
