@@ -149,6 +149,38 @@ fn the_cache_can_be_elsewhere() {
     assert_eq!(installed.run(&["list"], &both), ran("own <list>"));
 }
 
+/// S-11: a relative path is one of the project, and nothing of a project is run.
+#[test]
+fn relative_caches_and_programs_are_ignored() {
+    let installed = Installed::new();
+    installed.program(cached("project/.cache/piton"), "of the project");
+    installed.program("project/piton", "of the project");
+    let project = installed.top.join("project");
+    let launcher = installed.root().join("bin/piton");
+    let run = |variables: &[(&str, &str)]| {
+        let script = r#"cd "$0" && exec "$1" hook session-start </dev/null"#;
+        let mut all = vec![("PATH", "/usr/bin:/bin"), ("CLAUDE_CODE_ENTRYPOINT", "sdk")];
+        all.extend(variables);
+        let arguments = ["-c", script, project.as_str(), launcher.as_str()];
+        let output = support::run_tool(Path::new("/bin/sh"), &arguments, &all);
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    for variables in [
+        &[("XDG_CACHE_HOME", ".cache")][..],
+        &[("PITON_CACHE", ".cache/piton")],
+        &[("HOME", ".")],
+        &[("HOME", "")],
+        &[("PITON_BIN", "./piton")],
+        &[("PITON_BIN", "piton")],
+    ] {
+        assert_eq!(run(variables), (Some(0), String::new()), "{variables:?}");
+    }
+    let home = installed.top.join("home");
+    installed.program(cached("home/.cache/piton"), "cached");
+    let both = [("HOME", home.as_str()), ("XDG_CACHE_HOME", ".cache")];
+    assert_eq!(run(&both), (Some(0), "cached <hook> <session-start>".to_owned()));
+}
+
 #[test]
 fn a_program_of_another_version_is_not_run() {
     let installed = Installed::new();

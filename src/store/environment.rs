@@ -112,7 +112,8 @@ impl Environment {
             .or_else(|| xdg_state.filter(|path| path.is_absolute()))
             .or_else(|| in_home(".local/state/piton"));
         environment.client_home = environment.client_home.or_else(|| in_home(".claude"));
-        environment.cache_home = environment.cache_home.or(xdg_cache).or_else(|| in_home(".cache/piton"));
+        let caches = [environment.cache_home.take(), xdg_cache, in_home(".cache/piton")];
+        environment.cache_home = caches.into_iter().flatten().find(|path| path.is_absolute());
         environment.user_config =
             xdg_config.filter(|path: &Utf8PathBuf| path.is_absolute()).or_else(|| in_home(".config/piton/config.toml"));
         environment.prodigy_home = prodigy_home.or_else(|| in_home(".prodigy"));
@@ -156,6 +157,16 @@ mod tests {
         assert_eq!(home(&[("HOME", "/h"), ("XDG_STATE_HOME", "/x")]).as_deref(), Some("/x/piton"));
         assert_eq!(home(&[("HOME", "/h"), ("XDG_STATE_HOME", "x")]).as_deref(), Some("/h/.local/state/piton"));
         assert_eq!(home(&[("HOME", "/h"), ("PITON_HOME", "/p")]).as_deref(), Some("/p"));
+    }
+
+    /// S-11: as in `bin/piton`, so that both name the same place.
+    #[test]
+    fn relative_cache_homes_are_ignored() {
+        let cache = |pairs| read(pairs).cache_home.map(|path| path.to_string());
+        assert_eq!(cache(&[("HOME", "/h"), ("XDG_CACHE_HOME", ".cache")]).as_deref(), Some("/h/.cache/piton"));
+        let both = [("HOME", "/h"), ("XDG_CACHE_HOME", "/x"), ("PITON_CACHE", "here")];
+        assert_eq!(cache(&both).as_deref(), Some("/x/piton"));
+        assert_eq!(cache(&[("HOME", ""), ("PITON_CACHE", "here")]), None);
     }
 
     #[test]
