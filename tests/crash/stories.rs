@@ -165,7 +165,7 @@ pub(super) fn restore_aios() -> Story {
 }
 
 pub(super) fn restore_dotagent() -> Story {
-    restored("restore, dotagent", || example("dotagent"), &[&["begin", "task-002:implement"]])
+    restored("restore, dotagent", || example("dotagent"), &[&["begin", "task-001:verify"]])
 }
 
 pub(super) fn restore_own() -> Story {
