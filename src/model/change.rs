@@ -151,11 +151,63 @@ pub(crate) struct Outcome {
     pub(crate) amends: bool,
 }
 
+fn mask_all<'a>(texts: impl IntoIterator<Item = &'a mut String>) {
+    for text in texts {
+        if let Cow::Owned(masked) = mask_secrets(text) {
+            *text = masked;
+        }
+    }
+}
+
+/// Masks a value that has a name, and everything in it.
+fn mask_value(name: &str, value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            let prefix = format!("{name}=");
+            let named = format!("{prefix}{text}");
+            if let Cow::Owned(masked) = mask_secrets(&named) {
+                *text = masked.strip_prefix(&prefix).map_or(masked.clone(), str::to_owned);
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| mask_value(name, value)),
+        Value::Object(fields) => fields.iter_mut().for_each(|(name, value)| mask_value(name, value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
 const fn completed() -> Status {
     Status::Completed
 }
 
 impl Outcome {
+    fn mask_secrets(&mut self) {
+        let Self {
+            step: _,
+            part: _,
+            status: _,
+            agent,
+            verdict: _,
+            conditions,
+            findings,
+            summary,
+            error,
+            outputs: _,
+            commit: _,
+            phases: _,
+            to_step: _,
+            set,
+            attempt: _,
+            failures: _,
+            from: _,
+            accepts: _,
+            despite,
+            amends: _,
+        } = self;
+        let texts = agent.iter_mut().chain(conditions).chain(findings).chain(summary).chain(error).chain(despite);
+        mask_all(texts);
+        set.iter_mut().for_each(|(name, value)| mask_value(name, value));
+    }
+
     /// Returns a successful outcome without further data.
     pub(crate) fn completed(step: StepId) -> Self {
         Self {
@@ -323,32 +375,34 @@ impl ChangeKind {
         }
     }
 
-    /// Masks secrets in every text that is written to a state, because errors and summaries quote program output.
+    /// Masks secrets in every text that is written to a state, because errors and summaries quote program output. Every field is named here,
+    /// so that a new one cannot be forgotten; names, paths and numbers stay.
     pub(crate) fn without_secrets(mut self) -> Self {
-        let mask = |text: &mut String| {
-            if let Cow::Owned(masked) = mask_secrets(text) {
-                *text = masked;
-            }
-        };
         match &mut self {
-            Self::Finish(outcome) => {
-                let texts = outcome.summary.iter_mut().chain(&mut outcome.error);
-                texts.chain(&mut outcome.conditions).chain(&mut outcome.findings).for_each(mask);
+            Self::Begin { step: _, part: _, agent, attempt: _ } => mask_all(agent),
+            Self::Finish(outcome) => outcome.mask_secrets(),
+            Self::Approve { step: _, by, note, phases: _ } => mask_all(by.iter_mut().chain(note)),
+            Self::Skip { step: _, part: _, by, reason } => mask_all(by.iter_mut().chain([reason])),
+            Self::Pause { reason } => mask_all(reason),
+            Self::Abort { by, reason } => mask_all(by.iter_mut().chain(reason)),
+            // What a resume and a repair record comes from the state itself.
+            Self::Resume { steps: _, interruption: _, strategy: _, settled: _ } | Self::Repair(_) => {}
+            Self::Complete { note } => mask_all(note),
+            Self::RollBack(back) => mask_all(&mut back.reason),
+            Self::Start(spec) => {
+                let StartSpec {
+                    workflow: _,
+                    feature: _,
+                    description,
+                    phases: _,
+                    issues,
+                    branch: _,
+                    base_branch: _,
+                    plan: _,
+                    definition: _,
+                } = &mut **spec;
+                mask_all(description.iter_mut().chain(issues));
             }
-            Self::Skip { reason, .. } => mask(reason),
-            Self::RollBack(back) => back.reason.iter_mut().for_each(mask),
-            Self::Approve { note: Some(text), .. }
-            | Self::Pause { reason: Some(text) }
-            | Self::Abort { reason: Some(text), .. }
-            | Self::Complete { note: Some(text) } => mask(text),
-            Self::Begin { .. }
-            | Self::Approve { note: None, .. }
-            | Self::Pause { reason: None }
-            | Self::Abort { reason: None, .. }
-            | Self::Complete { note: None }
-            | Self::Resume { .. }
-            | Self::Repair(_)
-            | Self::Start(_) => {}
         }
         self
     }

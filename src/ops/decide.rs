@@ -42,8 +42,8 @@ pub(crate) fn decide(ctx: &ProjectContext, request: DecisionRequest) -> Result<R
         step: Some(plan::resolve(run, &request.step)?),
         decision: request.decision,
         at: locked.clock().now,
-        by: request.by,
-        note: request.note.map(|note| mask_secrets(&note).into_owned()),
+        by: request.by.as_deref().map(masked),
+        note: request.note.as_deref().map(masked),
         despite: None,
     };
     let written = locked.decide(run, decision)?;
@@ -86,9 +86,19 @@ pub(super) fn approval_of_end(run: &Run, kind: &ChangeKind, at: Timestamp) -> Op
     if step.as_str() != engine::END || run.step(step).is_some() || !merges {
         return None;
     }
-    let note = note.as_deref().map(|note| mask_secrets(note).into_owned());
     let step = run.steps.last().map(|last| last.id.clone());
-    Some(Decision { step, decision: DecisionKind::Approve, at, by: by.clone(), note, despite: None })
+    Some(Decision {
+        step,
+        decision: DecisionKind::Approve,
+        at,
+        by: by.as_deref().map(masked),
+        note: note.as_deref().map(masked),
+        despite: None,
+    })
+}
+
+fn masked(text: &str) -> String {
+    mask_secrets(text).into_owned()
 }
 
 fn past(kind: DecisionKind, count: usize) -> String {

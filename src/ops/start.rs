@@ -57,7 +57,8 @@ pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, archive_existing:
     }
     spec.base_branch = spec.base_branch.or_else(|| store::git::head(&ctx.project.root).and_then(|head| head.branch));
     let feature = spec.feature.clone();
-    let change = Change { at: ctx.clock.now, kind: ChangeKind::Start(Box::new(spec.clone())) };
+    let kind = ChangeKind::Start(Box::new(spec.clone())).without_secrets();
+    let change = Change { at: ctx.clock.now, kind };
     let edits = dialect.edit(&empty(ctx, &feature)?, &change)?;
     let location = location_of(ctx, dialect, &edits)?;
     clear_path(ctx, &location, &spec, archive_existing)?;

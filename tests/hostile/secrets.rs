@@ -58,10 +58,48 @@ fn secrets_in_an_error_that_is_handed_in_are_written_nowhere() {
         read_all(&sandbox, &mut |line, output: &Output| {
             check_masked(&format!("{}: {line}", kind.name), &output.to_string());
         });
-        for file in files(&sandbox) {
-            let bytes = std::fs::read(&file).expect("a file in the sandbox");
-            check_masked(file.as_str(), &String::from_utf8_lossy(&bytes));
+        check_files(kind.name, &sandbox);
+    }
+}
+
+/// S-5: no field forgets it, neither an agent's nor a person's.
+#[test]
+fn secrets_in_any_field_are_written_nowhere() {
+    let text = all_texts();
+    for kind in &KINDS {
+        let sandbox = kind.project();
+        for words in [
+            &["begin", kind.step, "--agent", text.as_str()][..],
+            &["finish", kind.step, "--agent", text.as_str(), "--condition", text.as_str(), "--finding", text.as_str()],
+            &["accept", kind.step, "--by", text.as_str(), "--note", text.as_str()],
+            &["redo", kind.step, "--by", text.as_str(), "--note", text.as_str()],
+            &["override", kind.step, "--by", text.as_str(), "--note", text.as_str()],
+            &["skip", kind.step, "--by", text.as_str(), "--reason", text.as_str()],
+            &["rollback", "--to", kind.step, "--reason", text.as_str(), "--yes"],
+        ] {
+            check_answer(words[0], &within(sandbox.piton(words.iter().copied()).session("s")));
         }
+        check_files(kind.name, &sandbox);
+    }
+    let ccw = projects::ccw();
+    let set = format!("said={text}");
+    ccw.piton(["begin", "IMPL-002"]).run().expect_code(0);
+    let part = ["finish", "IMPL-002", "--part", "analyze_patterns", "--set", &set, "--set", "apiKey=correct0horse"];
+    ccw.piton(part).run().expect_code(0);
+    check_files("ccw, --set", &ccw);
+    assert!(!ccw.piton(["status", "-v"]).run().stdout.contains("correct0horse"));
+    for workflow in ["nine-step", "dotagent"] {
+        let sandbox = Sandbox::new();
+        let words = ["start", workflow, "--feature", "f", "--description", text.as_str()];
+        sandbox.piton(words).run().expect_code(0);
+        check_files(workflow, &sandbox);
+    }
+}
+
+fn check_files(what: &str, sandbox: &Sandbox) {
+    for file in files(sandbox) {
+        let bytes = std::fs::read(&file).expect("a file in the sandbox");
+        check_masked(&format!("{what}: {file}"), &String::from_utf8_lossy(&bytes));
     }
 }
 
