@@ -221,6 +221,7 @@ fn where_a_record_cannot_be_finished_its_contents_are_shown() {
     let record = Record {
         change: "finish".to_owned(),
         step: None,
+        folders: Vec::new(),
         files: files.map(|(path, after)| recorded(path, after)).to_vec(),
     };
     let root = Root::open(&scratch.root).unwrap();
