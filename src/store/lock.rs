@@ -181,7 +181,9 @@ fn poll(
     loop {
         match attempt() {
             Ok(()) => return Ok(()),
-            Err(TryLockError::Error(cause)) if cause.kind() == io::ErrorKind::Interrupted => {}
+            // A signal; one that comes each time counts towards the limit too.
+            Err(TryLockError::Error(cause))
+                if cause.kind() == io::ErrorKind::Interrupted && started.elapsed() < timeout => {}
             Err(TryLockError::Error(cause)) => return Err(StoreError::NoLock { path: path.to_owned(), cause }),
             Err(TryLockError::WouldBlock) if started.elapsed() >= left => {
                 let holder = holder_of(path);
