@@ -154,6 +154,7 @@ fn outcome(finish: &args::Finish) -> Result<Outcome, CliError> {
         accepts: false,
         despite: None,
         amends: false,
+        document: None,
     })
 }
 

@@ -447,7 +447,14 @@ impl<'a> Planner<'a> {
                 let agent = next.agent.as_ref().map_or_else(String::new, |agent| command::option("agent", agent));
                 Some(command::on_step("begin", &next.step, run, &agent))
             }
-            Action::Approve if at.is_some_and(|gate| self.reconciled.is_refused_gate(gate)) => None,
+            Action::Approve
+                if at.is_some_and(|gate| {
+                    self.reconciled.is_refused_gate(gate)
+                        || !self.reconciled.missing_documents(gate, evidence).is_empty()
+                }) =>
+            {
+                None
+            }
             Action::Approve => Some(command::on_step("approve", &next.step, run, "")),
             // Nothing is recorded in a file that cannot be read.
             Action::Verify if at.is_some_and(|at| self.reconciled.unread.contains(&at)) => None,

@@ -21,6 +21,7 @@ use crate::model::Run;
 use crate::model::RunStatus;
 use crate::model::Severity;
 use crate::model::Status;
+use crate::model::StepKind;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Workspace;
@@ -223,9 +224,20 @@ fn wrong_branch(run: &Run, found: &Workspace, place: &str, expected: &str) -> Fi
 fn plan_document(run: &Run, evidence: &Evidence) -> Option<Finding> {
     let plan = run.workspace.plan_reference.as_ref()?;
     let path = RelPath::parse(plan).ok()?;
+    let writer = run.steps.iter().find(|step| step.kind == StepKind::Work && step.proof.documents.contains(&path));
+    if writer.is_some_and(|writer| !matches!(writer.status, Status::Completed | Status::Skipped)) {
+        // It is still to be written.
+        return None;
+    }
     (evidence.files.get(&path) == Some(&FileFact::Missing)).then(|| {
-        Finding::new(FindingCode::PlanMissing, format!("the plan document {plan} does not exist"))
-            .fix("restore it, or correct plan_reference in the state")
+        let finding = Finding::new(FindingCode::PlanMissing, format!("the plan document {plan} does not exist"));
+        match writer {
+            Some(writer) => {
+                let elsewhere = command::on_step("finish", &writer.id, &run.id, " --output FILE");
+                finding.fix(format!("restore it, or name the place where it is: `{elsewhere}`"))
+            }
+            None => finding.fix("restore it, or correct plan_reference in the state"),
+        }
     })
 }
 

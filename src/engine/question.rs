@@ -124,7 +124,15 @@ impl QuestionInput<'_> {
 
     fn approval(&self, gate: &Next) -> Option<Question> {
         let step = self.reconciled.run.step(&gate.step).filter(|step| step.recorded)?;
-        let mut options = vec![self.decide("approve", "approve it", &step.id, " --by NAME")];
+        let at = self.reconciled.graph.position(&step.id)?;
+        let missing = self.reconciled.missing_documents(at, self.evidence);
+        let mut options = match self.reconciled.writer_of(at).filter(|_| !missing.is_empty()) {
+            None => vec![self.decide("approve", "approve it", &step.id, " --by NAME")],
+            Some(writer) => vec![
+                self.decide("redo", "let it be written", &writer.id, BY_AND_WHY),
+                self.decide("override", "approve without it", &step.id, BY_AND_WHY),
+            ],
+        };
         if step.returns_to.is_some() {
             let changes = command::on_step("finish", &step.id, self.run(), " --verdict NEEDS_REVISION --error TEXT");
             options.push(QuestionOption::new("changes", "request changes", changes).by_person());
@@ -132,7 +140,8 @@ impl QuestionInput<'_> {
         if self.reconciled.run.records.pause {
             options.push(QuestionOption::new("pause", "pause the run", command::on_run("pause", self.run(), "")));
         }
-        Some(ask(format!("Approve {}?", gate.step.with_title(&gate.title)), options))
+        let although = if missing.is_empty() { String::new() } else { format!(", although {}", missing.join("; ")) };
+        Some(ask(format!("Approve {}{although}?", gate.step.with_title(&gate.title)), options))
     }
 
     /// Asks whether the finished work may be merged, and then whether it was. Git commands are printed, never run.

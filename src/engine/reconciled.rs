@@ -11,11 +11,14 @@ use super::reconcile::EffectiveStatus;
 use super::reconcile::Reconciled;
 use crate::model::Attempt;
 use crate::model::DecisionKind;
+use crate::model::Evidence;
+use crate::model::FileFact;
 use crate::model::Hold;
 use crate::model::Presence;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
 use crate::model::Status;
+use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::clean_line;
@@ -47,6 +50,13 @@ pub(super) struct ReconciledRun<'a> {
     pub(super) unread: &'a BTreeSet<usize>,
     /// Gates and reviews that no record says were passed, by position.
     pub(super) unrecorded: &'a BTreeSet<usize>,
+}
+
+/// Returns the documents of a step that are not there, in words.
+pub(super) fn missing_documents(step: &Step, evidence: &Evidence) -> Vec<String> {
+    let documents = step.proof.documents.iter();
+    let missing = documents.filter(|path| evidence.files.get(*path) == Some(&FileFact::Missing));
+    missing.map(|path| format!("the plan document {path} does not exist")).collect()
 }
 
 /// Why a person has to decide before a step is retried (rule 4).
@@ -106,6 +116,17 @@ impl ReconciledRun<'_> {
             run.records.abort.then(abort),
         ];
         ways.into_iter().flatten().collect()
+    }
+
+    /// Returns the documents without which a step does not end, in words, unless a person lets it end without them.
+    pub(super) fn missing_documents(&self, at: usize, evidence: &Evidence) -> Vec<String> {
+        if self.decisions.overrides(at) { Vec::new() } else { missing_documents(&self.run.steps[at], evidence) }
+    }
+
+    /// Returns the step that writes the documents of a gate.
+    pub(super) fn writer_of(&self, at: usize) -> Option<&Step> {
+        let documents = &self.run.steps[at].proof.documents;
+        self.run.steps.iter().find(|step| step.kind == StepKind::Work && step.proof.documents == *documents)
     }
 
     /// Returns why a step may not be skipped; `None` if it may, or if it was skipped before.

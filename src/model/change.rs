@@ -149,6 +149,9 @@ pub(crate) struct Outcome {
     /// It corrects the record of a step that is done. Set by `engine::transition`.
     #[serde(skip)]
     pub(crate) amends: bool,
+    /// The output that is the document of the step, which is not where the state says. Set by `engine::transition`.
+    #[serde(skip)]
+    pub(crate) document: Option<RelPath>,
 }
 
 fn mask_all<'a>(texts: impl IntoIterator<Item = &'a mut String>) {
@@ -225,6 +228,7 @@ impl Outcome {
             phases: None,
             to_step: None,
             set: BTreeMap::new(),
+            document: None,
             attempt: 0,
             failures: 0,
             from: None,

@@ -262,8 +262,9 @@ pub(crate) struct Proof {
     pub(crate) summaries: Vec<RelPath>,
     /// Whether its result is a commit.
     pub(crate) is_commit: bool,
-    /// Documents that it approves. One that is changed later has to be approved again.
-    pub(crate) approves: Vec<RelPath>,
+    /// Documents that it writes or, as a gate, approves: it ends only once they exist. One that is changed after a gate approved it has to
+    /// be approved again.
+    pub(crate) documents: Vec<RelPath>,
 }
 
 /// The kind of a step.

@@ -138,6 +138,7 @@ const fn is_kept_in_reports(change: &Change) -> bool {
                 && outcome.conditions.is_empty()
                 && outcome.phases.is_none()
                 && outcome.to_step.is_none()
+                && outcome.document.is_none()
         }
         ChangeKind::Begin { .. }
         | ChangeKind::Approve { .. }

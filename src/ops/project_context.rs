@@ -325,6 +325,7 @@ impl ProjectContext {
         let wanted = &opened.loaded.wanted;
         let without_git = || EvidenceRequest {
             outputs: wanted.outputs.clone(),
+            documents: wanted.documents.clone(),
             owner_processes: wanted.owner_processes.clone(),
             ..EvidenceRequest::default()
         };

@@ -141,7 +141,7 @@ impl LockedRun<'_> {
                 }
                 paths
             }
-            ChangeKind::Approve { .. } if !step.proof.approves.is_empty() => step.proof.approves.clone(),
+            ChangeKind::Approve { .. } if !step.proof.documents.is_empty() => step.proof.documents.clone(),
             ChangeKind::Finish(_)
             | ChangeKind::Approve { .. }
             | ChangeKind::Begin { .. }

@@ -173,7 +173,7 @@ fn interpret(files: &FileSet, opened: ParsedFile<'_>, degraded: bool, mut findin
     let is_all_over = layout.steps.iter().all(is_over) && status != RunStatus::Completed;
     let gate = layout.steps.iter().find(|step| step.kind == StepKind::Gate);
     let has_open_work = gate.is_some_and(is_over) && !layout.steps.iter().all(is_over);
-    let workspace = workspace::find(&state, &last_step, has_open_work, &source, &mut findings);
+    let workspace = workspace::find(&state, has_open_work, &source, &mut findings);
     let config = &files.config.nine_step;
     let wanted = EvidenceRequest {
         outputs: Vec::new(),
@@ -184,8 +184,9 @@ fn interpret(files: &FileSet, opened: ParsedFile<'_>, degraded: bool, mut findin
         outside: workspace.record.outside.clone(),
         ..EvidenceRequest::default()
     };
-    for gate in layout.steps.iter_mut().filter(|step| step.kind == StepKind::Gate) {
-        gate.proof.approves = workspace.plan.clone().into_iter().collect();
+    let planning = StepPosition::new(1, StepNumber::Plan).id();
+    for step in layout.steps.iter_mut().filter(|step| step.kind == StepKind::Gate || step.id == planning) {
+        step.proof.documents = workspace.plan.clone().into_iter().collect();
     }
     let run = Run {
         id: RunId::new(name.clone()),

@@ -3,11 +3,8 @@
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
-use super::last_step::LastStep;
 use super::raw::Source;
 use super::raw::State;
-use super::rules::StepNumber;
-use super::rules::StepPosition;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -15,7 +12,6 @@ use crate::model::LinkedWorktree;
 use crate::model::NineStepConfig;
 use crate::model::RelPath;
 use crate::model::Severity;
-use crate::model::Status;
 use crate::model::WorkspaceRecord;
 
 /// File name suffix of a state beside its plan, before a worktree exists (docs/formats/nine-step.md#state-before-the-worktree).
@@ -24,7 +20,7 @@ pub(super) const EARLY_SUFFIX: &str = ".workflow-state.json";
 /// The working folder of a run.
 pub(super) struct ResolvedWorkspace {
     pub(super) record: WorkspaceRecord,
-    /// The plan document below the root, if it must exist by now.
+    /// The plan document below the root.
     pub(super) plan: Option<RelPath>,
     /// Whether git is asked about the folder; only if there is a worktree.
     pub(super) is_checked: bool,
@@ -33,7 +29,6 @@ pub(super) struct ResolvedWorkspace {
 /// Finds the worktree and the plan of a run. `has_open_work`: the gate is passed, and steps after it are open.
 pub(super) fn find(
     state: &State,
-    last_step: &LastStep,
     has_open_work: bool,
     source: &Source<'_>,
     findings: &mut Vec<Finding>,
@@ -63,8 +58,6 @@ pub(super) fn find(
         let message = "`plan_reference` is ignored: it is not a path below the project".to_owned();
         findings.push(source.finding(FindingCode::FieldIgnored, "/plan_reference", message));
     }
-    let is_planned = last_step.at > StepPosition::new(1, StepNumber::Plan)
-        || matches!(last_step.status, Status::Completed | Status::Skipped);
     let wanted_worktree = (is_early && !has_place && has_open_work).then(|| to_make(state, files)).flatten();
     ResolvedWorkspace {
         is_checked: !is_early || has_place || wanted_worktree.is_some(),
@@ -78,7 +71,7 @@ pub(super) fn find(
             issues: state.issues.clone(),
             clean_up: Vec::new(),
         },
-        plan: plan.filter(|_| is_planned),
+        plan,
     }
 }
 

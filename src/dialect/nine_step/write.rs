@@ -209,6 +209,9 @@ impl<'a> Writer<'a> {
         let to_step = outcome.to_step.as_ref().map(position).transpose()?;
         let position = position(&outcome.step)?;
         self.set_phases(outcome.phases)?;
+        if let Some(plan) = &outcome.document {
+            self.set("/plan_reference", &json!(plan))?;
+        }
         let status = match outcome.status {
             Status::Completed | Status::Failed | Status::WaitingApproval => outcome.status,
             Status::Pending | Status::InProgress | Status::Blocked | Status::Skipped | Status::Cancelled => {

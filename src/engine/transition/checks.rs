@@ -7,6 +7,7 @@ use crate::engine::outputs::unproved;
 use crate::engine::preconditions::workspace_problem;
 use crate::engine::reconcile::EffectiveStatus;
 use crate::engine::reconciled::Limit;
+use crate::engine::reconciled::missing_documents;
 use crate::engine::refusal::Refusal;
 use crate::engine::refusal::RefusalKind;
 use crate::engine::refusal::refuse;
@@ -19,6 +20,7 @@ use crate::model::Outcome;
 use crate::model::Part;
 use crate::model::PartKind;
 use crate::model::Presence;
+use crate::model::RelPath;
 use crate::model::ReviewVerdict;
 use crate::model::RunStatus;
 use crate::model::Status;
@@ -155,6 +157,42 @@ impl TransitionCheck<'_> {
             self.decision("override", id),
         ];
         Err(refuse(RefusalKind::No, message, hints))
+    }
+
+    /// Refuses to end a step without the document that it writes or approves.
+    pub(super) fn check_documents(&self, at: usize) -> Result<(), Refusal> {
+        let run = self.reconciled.run;
+        let step = &run.steps[at];
+        let missing = self.reconciled.missing_documents(at, self.evidence);
+        if missing.is_empty() || self.limits.force {
+            return Ok(());
+        }
+        let mut hints = Vec::new();
+        if let Some(writer) = self.reconciled.writer_of(at) {
+            hints.push(match step.kind {
+                StepKind::Gate => self.decision("redo", &writer.id),
+                StepKind::Work | StepKind::Review | StepKind::Container => {
+                    format!("write it, then: `{}`", command::finish(step, &run.id))
+                }
+            });
+            let elsewhere = self.command("finish", &writer.id, " --output FILE");
+            hints.push(format!("if it is at another place: `{elsewhere}`"));
+        }
+        // The decision is for one attempt, so the step has to be in it.
+        if step.kind == StepKind::Gate || step.status == Status::InProgress {
+            hints.push(self.decision("override", &step.id));
+        }
+        Err(Refusal { kind: RefusalKind::No, message: missing.join("; "), hints })
+    }
+
+    /// Returns the output that is the document of a step, if that is not where the state says.
+    pub(super) fn document_elsewhere(&self, at: usize, outcome: &Outcome) -> Option<RelPath> {
+        let step = &self.reconciled.run.steps[at];
+        let is_written = outcome.status == Status::Completed && step.kind == StepKind::Work;
+        if !is_written || missing_documents(step, self.evidence).is_empty() {
+            return None;
+        }
+        outcome.outputs.first().cloned()
     }
 
     /// Refuses to end a step as a whole if this attempt is done by parts, and others of that kind are open.

@@ -8,6 +8,7 @@ use crate::engine::preconditions::workspace_problem;
 use crate::engine::reconcile::EffectiveStatus;
 use crate::engine::reconcile::reconcile;
 use crate::engine::reconciled::ReconciledRun;
+use crate::engine::reconciled::missing_documents;
 use crate::engine::refusal::Refusal;
 use crate::engine::refusal::RefusalKind;
 use crate::engine::refusal::refuse;
@@ -198,6 +199,10 @@ impl TransitionCheck<'_> {
             rules.extend(self.reconciled.reasons.get(at).into_iter().flatten().cloned());
         } else if step.status == Status::InProgress {
             rules.extend(unproved(self.reconciled.run, step, self.evidence));
+        }
+        let is_open_gate = step.kind == StepKind::Gate && step.status != Status::Completed;
+        if is_open_gate || step.status == Status::InProgress {
+            rules.extend(missing_documents(step, self.evidence));
         }
         if rules.is_empty() {
             let message =

@@ -212,6 +212,7 @@ impl TransitionCheck<'_> {
         self.check_phases(outcome.phases)?;
         self.check_target(at, &outcome)?;
         self.amend(at, &mut outcome)?;
+        outcome.document = self.document_elsewhere(at, &outcome);
         if let Some(already) = self.may_finish(at, &outcome)? {
             return Ok(Admission::Already(already));
         }
@@ -314,6 +315,9 @@ impl TransitionCheck<'_> {
         if completes && outcome.part.is_none() {
             self.check_parts(at)?;
             self.check_proof(at)?;
+            if outcome.document.is_none() && !outcome.amends {
+                self.check_documents(at)?;
+            }
         }
         Ok(None)
     }
@@ -386,6 +390,7 @@ impl TransitionCheck<'_> {
                 self.check_dependencies(at)?;
             }
         }
+        self.check_documents(at)?;
         Ok(Admission::Admit(ChangeKind::Approve { step: id, by, note, phases }))
     }
 

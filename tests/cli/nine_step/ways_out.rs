@@ -458,3 +458,55 @@ fn a_start_names_the_runs_that_are_open() {
     let started = call(&sandbox, &["start", "nine-step", "--feature", "other"]).expect_code(0);
     assert_eq!(started.at("/data/message"), "run other has begun; also open: pay (Phase 1: run 1:3 (Implementation))");
 }
+
+/// N-D26: a plan that was not written is not finished, not approved, and can be named where it is.
+#[test]
+fn a_plan_without_a_document_is_not_approved() {
+    let start = ["start", "nine-step", "--feature", "pay", "--phases", "1"];
+    let missing = "the plan document .plan/pay_plan.md does not exist";
+    let elsewhere = "if it is at another place: `piton finish 1:1 --run pay --output FILE`";
+    let sandbox = Sandbox::with_git();
+    call(&sandbox, &start).expect_code(0);
+    assert_eq!(call(&sandbox, &["plan"]).expect_code(0).findings(), [] as [&str; 0], "it is still to be written");
+    let refused = call(&sandbox, &["finish", "1"]).expect_code(1);
+    let hints = json!(["write it, then: `piton finish 1:1 --run pay --status completed`", elsewhere]);
+    assert_eq!((refused.at("/error/message"), refused.at("/error/hints")), (json!(missing), hints), "{refused}");
+    sandbox.file("docs/plan.md", "# Plan\n");
+    call(&sandbox, &["finish", "1", "--output", "docs/plan.md"]).expect_code(0);
+    assert_eq!(sandbox.read_json(".plan/pay.workflow-state.json")["plan_reference"], "docs/plan.md");
+    done(&sandbox, "1", &["2"]);
+    call(&sandbox, &["approve", "2.5", "--by", "Ana"]).expect_code(0);
+
+    let sandbox = Sandbox::with_git();
+    call(&sandbox, &start).expect_code(0);
+    call(&sandbox, &["begin", "1"]).expect_code(0);
+    let refused = call(&sandbox, &["finish", "1"]).expect_code(1);
+    assert_eq!(refused.at("/error/hints/2"), "piton override 1:1 --run pay --by NAME --note WHY", "{refused}");
+    call(&sandbox, &["override", "1", "--by", "Ana", "--note", "it is in the wiki"]).expect_code(0);
+    done(&sandbox, "1", &["1", "2"]);
+    let plan = call(&sandbox, &["plan"]).expect_code(9);
+    finding(&plan, "plan-missing");
+    let options = plan.at("/data/question/options");
+    let commands: Vec<&str> = options.as_array().unwrap().iter().filter_map(|one| one["command"].as_str()).collect();
+    let ways = ["piton redo 1:1 --run pay --by NAME --note WHY", "piton override 1:2.5 --run pay --by NAME --note WHY"];
+    assert_eq!((&commands[..2], &commands[2..]), (&ways[..], &["piton pause pay"][..]), "{plan}");
+    let refused = call(&sandbox, &["approve", "2.5", "--by", "Ana"]).expect_code(1);
+    assert_eq!(refused.at("/error/hints"), json!([ways[0], elsewhere, ways[1]]), "{refused}");
+    call(&sandbox, &["override", "2.5", "--by", "Ana", "--note", "it is in the wiki"]).expect_code(0);
+    call(&sandbox, &["approve", "2.5", "--by", "Ana"]).expect_code(0);
+}
+
+/// N-D26: a plan that was moved is named after its step is done, and the approval finds it there.
+#[test]
+fn a_plan_that_was_moved_can_be_named() {
+    let sandbox = Sandbox::with_git();
+    call(&sandbox, &["start", "nine-step", "--feature", "pay", "--phases", "1"]).expect_code(0);
+    sandbox.file(".plan/pay_plan.md", "# Plan\n");
+    done(&sandbox, "1", &["1", "2"]);
+    sandbox.remove(".plan/pay_plan.md").file("plans/pay.md", "# Plan\n");
+    let fix = text(&finding(&call(&sandbox, &["plan"]), "plan-missing")["fix"]);
+    assert!(fix.ends_with("`piton finish 1:1 --run pay --output FILE`"), "{fix}");
+    call(&sandbox, &["finish", "1:1", "--run", "pay", "--output", "plans/pay.md"]).expect_code(0);
+    assert_eq!(sandbox.read_json(".plan/pay.workflow-state.json")["plan_reference"], "plans/pay.md");
+    call(&sandbox, &["approve", "2.5", "--by", "Ana"]).expect_code(0);
+}

@@ -172,15 +172,3 @@ fn the_plan_lies_in_the_main_tree() {
         assert_eq!((codes(&loaded), loaded.wanted.workspace), (vec![], Some(None)));
     }
 }
-
-#[test]
-fn the_plan_is_not_missed_before_it_is_written() {
-    for (last, wanted) in [
-        ("{\"phase\": 1, \"step\": 1, \"status\": \"in_progress\"}", 0),
-        ("{\"phase\": 1, \"step\": 1, \"status\": \"completed\"}", 1),
-        ("{\"phase\": 2, \"step\": 1, \"status\": \"in_progress\"}", 1),
-    ] {
-        let loaded = NineStep.load(&files(&state(last, "\"plan_reference\": \".plan/quotes_plan.md\"")));
-        assert_eq!(loaded.wanted.documents.len(), wanted, "{last}");
-    }
-}

@@ -307,7 +307,7 @@ fn a_new_run_begins_with_its_first_step_beside_the_plan() {
     assert!(text.ends_with("}\n"));
     let loaded = NineStep.load(&files_at(EARLY, text.as_bytes()));
     assert_eq!(loaded.findings, []);
-    assert_eq!((loaded.wanted.documents, loaded.wanted.workspace), (Vec::new(), None));
+    assert_eq!((loaded.wanted.documents, loaded.wanted.workspace), (vec![path(".plan/quotes_plan.md")], None));
     let run = loaded.run.unwrap();
     assert_eq!((step(&run, "1:1").status, step(&run, "1:1").attempts), (Status::Pending, 0));
     assert_eq!((run.steps.len(), run.goal.as_deref()), (30, Some("Live quotes")));
