@@ -110,6 +110,7 @@ finding_codes! {
     FileMissing "file-missing" Info false "A file that usually belongs to such a run is missing.", Missing;
     TooManySteps "too-many-steps" Info false "The run has more steps than its system allows.";
     TodoMismatch "todo-mismatch" Info false "The checklist and the task files do not name the same steps.";
+    PlanMismatch "plan-mismatch" Info false "The plan document and the task files do not name the same steps.";
     SessionArchived "session-archived" Info false "The session is in the archive; that does not mean that its steps are done.";
     SessionStatusStale "session-status-stale" Info false "The session's own status disagrees with its tasks.";
     StateCorrupt "state-corrupt" Warning true "The state contradicts itself or was written incompletely.", NeedsPerson, Contradiction;

@@ -10,7 +10,7 @@
 //!   access to JSON.
 //! - [`mod@write`] edits a session through a [`draft`]; [`summary`] is the text about a finished task; [`archive`] and [`manifest`] (the list of archives) archive it; [`rebuild`]
 //!   recreates unreadable files from other evidence.
-//! - [`suggest`] suggests ticks in the checklist.
+//! - [`plan_document`] compares the plan document with the tasks, [`suggest`] suggests ticks in the checklist.
 //! - [`brief`] (with [`approach`], how a task is to be done), [`native`] and [`notices`] write the hand-over, the plan and messages in the system's format.
 
 mod approach;
@@ -26,6 +26,7 @@ mod native;
 mod notices;
 mod parsed_task;
 mod parts;
+mod plan_document;
 mod probe;
 mod raw;
 mod read;

@@ -9,6 +9,7 @@ use super::ids;
 use super::interruptions;
 use super::parsed_task::ParsedTask;
 use super::parts;
+use super::plan_document;
 use super::raw;
 use super::rules;
 use super::rules::StatusWord;
@@ -498,6 +499,7 @@ fn report_session(
         let message = "the session has neither IMPL_PLAN.md nor plan.json";
         findings.push(Finding::new(FindingCode::FileMissing, message).at(&session_files.layout.plan));
     }
+    plan_document::report(session_files, findings);
     if work().count() > TASK_LIMIT {
         let message = format!("the session has {} tasks; CCW plans at most {TASK_LIMIT}", work().count());
         findings.push(Finding::new(FindingCode::TooManySteps, message).at(&session_files.layout.tasks));
