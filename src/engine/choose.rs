@@ -18,7 +18,7 @@ use crate::model::StepId;
 use crate::model::StepKind;
 
 /// Maximum number of ids of a chain or cycle that a message names; the rest are counted.
-const NAMED_IDS: usize = 8;
+pub(super) const NAMED_IDS: usize = 8;
 
 /// A step to do next, with the rule that chose it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -455,81 +455,6 @@ impl Chooser<'_> {
         blocked.filter_map(|at| Some(finding(at)?.on(&run.steps[at].id))).collect()
     }
 
-    /// Rule 6: work is left, but none of it can start. Names the chain from the first waiting step down to the root.
-    fn dependency_block(&self) -> Option<Finding> {
-        let open = || {
-            self.reconciled.graph.order().iter().copied().filter(|at| !self.reconciled.effective_status(*at).is_over())
-        };
-        let first = open().find(|at| self.reconciled.blocker(*at).is_some()).or_else(|| open().next())?;
-        let (chain, in_circle) = self.chain_below(first);
-        let root = chain[chain.len() - 1];
-        let step = &self.reconciled.run.steps[root];
-        let path = if chain.len() > 1 { format!(", {}", self.waits_for(&chain)) } else { String::new() };
-        let (left, cause) = (open().count(), self.cause(root, in_circle));
-        let message = format!("nothing can start: {left} open{path}; {} {cause}", step.id);
-        let fix = match self.reconciled.effective_status(root) {
-            EffectiveStatus::Unreadable => self.reconciled.replace_word(root).unwrap_or_else(|| {
-                format!("correct it; `{}` says where", command::on_run("validate", &self.reconciled.run.id, ""))
-            }),
-            EffectiveStatus::Done
-            | EffectiveStatus::Skipped
-            | EffectiveStatus::Cancelled
-            | EffectiveStatus::Open
-            | EffectiveStatus::Interrupted
-            | EffectiveStatus::Failed
-            | EffectiveStatus::Waiting
-            | EffectiveStatus::Conditions
-            | EffectiveStatus::Verify
-            | EffectiveStatus::Invalid
-            | EffectiveStatus::Blocked
-            | EffectiveStatus::OpenContainer => {
-                let run = self.reconciled.run;
-                let resolve = match self.reconciled.hold(root) {
-                    Some(_) => command::override_hold(&step.id, &run.id),
-                    None => format!("resolve {}", step.id),
-                };
-                match self.reconciled.skip_refusal(root) {
-                    None => {
-                        let skip = command::on_step("skip", &step.id, &run.id, " --reason TEXT");
-                        format!("{resolve}, or `{skip}`")
-                    }
-                    Some(_) => resolve,
-                }
-            }
-        };
-        let finding = Finding::new(FindingCode::DependencyBlock, message).on(&step.id).fix(fix);
-        Some(match &step.file {
-            Some(file) => finding.at(file),
-            None => finding,
-        })
-    }
-
-    /// Follows the first unmet dependency of each step down to the root, starting with the step itself; tells whether the chain is a
-    /// cycle.
-    fn chain_below(&self, at: usize) -> (Vec<usize>, bool) {
-        let mut chain = vec![at];
-        let mut seen = BTreeSet::from([at]);
-        while let Some(next) = self.reconciled.blocker(chain[chain.len() - 1]) {
-            chain.push(next);
-            if !seen.insert(next) {
-                return (chain, true);
-            }
-        }
-        (chain, false)
-    }
-
-    /// Describes what a step waits for, down to the root.
-    pub(super) fn still_waits(&self, at: usize, unmet: &[StepId]) -> String {
-        let (chain, _) = self.chain_below(at);
-        let tail = if chain.len() > 2 { format!(" ({})", self.waits_for(&chain)) } else { String::new() };
-        format!("{} still waits for {}{tail}", self.reconciled.run.steps[at].id, list(unmet))
-    }
-
-    fn waits_for(&self, chain: &[usize]) -> String {
-        let ids: Vec<&str> = chain.iter().map(|at| self.reconciled.run.steps[*at].id.as_str()).collect();
-        chain_of(&ids, " waits for ")
-    }
-
     /// Maps each step that a review sent the run back to, to the first such review that has not passed since.
     fn unresolved_reviews(&self) -> BTreeMap<usize, usize> {
         let mut findings = BTreeMap::new();
@@ -551,21 +476,6 @@ impl Chooser<'_> {
             format!("; it was sent back by {}, whose findings are still open", review.id.with_title(&review.title))
         })
     }
-
-    fn cause(&self, root: usize, in_circle: bool) -> String {
-        let step = &self.reconciled.run.steps[root];
-        if in_circle {
-            "is part of a cycle".to_owned()
-        } else if self.reconciled.effective_status(root) == EffectiveStatus::Unreadable {
-            "cannot be understood".to_owned()
-        } else if self.reconciled.effective_status(root) == EffectiveStatus::Cancelled {
-            "was cancelled".to_owned()
-        } else if step.dangling.is_empty() {
-            self.reconciled.hold(root).map_or_else(|| "is blocked".to_owned(), |reason| format!("is blocked: {reason}"))
-        } else {
-            format!("waits for {}, which does not exist", step.dangling.join(", "))
-        }
-    }
 }
 
 pub(super) fn list(ids: &[StepId]) -> String {
@@ -574,7 +484,7 @@ pub(super) fn list(ids: &[StepId]) -> String {
 }
 
 /// Joins ids. Only both ends of a long chain are named.
-fn chain_of(ids: &[&str], link: &str) -> String {
+pub(super) fn chain_of(ids: &[&str], link: &str) -> String {
     if ids.len() <= NAMED_IDS {
         return ids.join(link);
     }

@@ -6,7 +6,8 @@
 //! - `graph`: the dependencies between steps.
 //! - `reconcile`: rule 3, the recorded status of each step against the evidence; `outputs` checks files, and `propagate` carries the
 //!   result to containers and dependents; `reconciled` answers questions about it that planning and changes share.
-//! - `choose`: rules 4 to 6, what comes next; `limits` stops where a person decides, `overrides` applies the caller's options (rule 7).
+//! - `choose`: rules 4 to 6, what comes next, and `dependency_block`, why nothing can; `limits` stops where a person decides, `overrides`
+//!   applies the caller's options (rule 7).
 //! - `plan`: the entry point, which puts the plan together from `next` (next steps, interruption, commands), `age` (rule 8),
 //!   `question` (rule 9), `preconditions` (owner, workspace, abort: rules 2 and 12), `cause` and `strategy` (what ended the work and
 //!   how to recover).
@@ -37,6 +38,7 @@ mod choose;
 mod command;
 mod context;
 mod decisions;
+mod dependency_block;
 #[cfg(test)]
 mod fixtures;
 mod graph;

@@ -21,9 +21,9 @@ use crate::model::Run;
 use crate::model::RunStatus;
 use crate::model::Severity;
 use crate::model::Status;
-use crate::model::StepKind;
 use crate::model::Step;
 use crate::model::StepId;
+use crate::model::StepKind;
 use crate::model::Workspace;
 use crate::model::clean_line;
 use crate::model::plural;
@@ -212,12 +212,12 @@ fn wrong_branch(run: &Run, found: &Workspace, place: &str, expected: &str) -> Fi
     finding.fix(match (found.branch_exists, run.workspace.place()) {
         (Some(false), _) => {
             let (fetch, switch) = (format!("git -C {folder} fetch"), format!("git -C {folder} switch -c {branch}"));
-            format!("if it is on a remote: `{fetch}`, else `{switch}`; or `{abort}`")
+            format!("`{fetch}`, if it is on a remote, else `{switch}`, or `{abort}`")
         }
         (_, Some(_)) => format!(
-            "git -C {folder} checkout {branch}; or recreate the worktree, which loses uncommitted changes; or `{abort}`"
+            "`git -C {folder} checkout {branch}`, or recreate the worktree, which loses uncommitted changes, or `{abort}`"
         ),
-        (_, None) => format!("git -C {folder} checkout {branch}; or `{abort}`"),
+        (_, None) => format!("`git -C {folder} checkout {branch}`, or `{abort}`"),
     })
 }
 

@@ -92,8 +92,8 @@ fn a_workspace_that_is_not_as_recorded_is_named() {
     use FindingCode::NotInGit;
     use FindingCode::WorktreeDirty;
     use FindingCode::WorktreeMissing;
-    const CHECK_OUT: &str = "git -C .worktree/x checkout feature/x; or recreate the worktree, which loses \
-                             uncommitted changes; or `piton abort R`";
+    const CHECK_OUT: &str = "`git -C .worktree/x checkout feature/x`, or recreate the worktree, which loses \
+                             uncommitted changes, or `piton abort R`";
     let branch = |branch: Option<&str>| branch.map(str::to_owned);
     for (name, found, message, fix, code, verdict) in [
         (
@@ -120,7 +120,7 @@ fn a_workspace_that_is_not_as_recorded_is_named() {
             "Worktree state doesn't match workflow state. Expected branch: feature/x, which does not exist. \
              Actual branch: main (in .worktree/x)",
             Some(
-                "if it is on a remote: `git -C .worktree/x fetch`, else `git -C .worktree/x switch -c feature/x`; or \
+                "`git -C .worktree/x fetch`, if it is on a remote, else `git -C .worktree/x switch -c feature/x`, or \
                  `piton abort R`",
             ),
             BranchMismatch,
@@ -185,7 +185,7 @@ fn names_from_the_state_become_no_options_of_git() {
     let mut run = open();
     let evidence = Evidence { workspace: Some(workspace()), ..Evidence::default() };
     for (branch, fix) in [
-        ("x; rm -rf ~", "git -C . checkout 'x; rm -rf ~'; or `piton abort R`"),
+        ("x; rm -rf ~", "`git -C . checkout 'x; rm -rf ~'`, or `piton abort R`"),
         ("--orphan", "correct the branch in the state"),
     ] {
         run.workspace.branch = Some(branch.to_owned());

@@ -198,7 +198,12 @@ impl ReconciledRun<'_> {
 
     /// Returns the first dependency that keeps a step from starting.
     pub(super) fn blocker(&self, at: usize) -> Option<usize> {
-        self.graph.depends_on(at).iter().copied().find(|on| self.waits_for(at, *on))
+        self.blockers(at).next()
+    }
+
+    /// Returns the dependencies that a step still waits for.
+    pub(super) fn blockers(&self, at: usize) -> impl Iterator<Item = usize> {
+        self.graph.depends_on(at).iter().copied().filter(move |on| self.waits_for(at, *on))
     }
 
     /// Tells whether a step waits for its dependency `on`. A step that was begun does not wait for a dependency that was cancelled

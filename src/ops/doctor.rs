@@ -81,8 +81,9 @@ fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
         match ctx.read(&location) {
             Err(error) => checks.push(problem(&name, error.to_string(), "piton validate")),
             Ok(opened) => {
-                let unreadable =
-                    opened.loaded.findings.iter().find(|finding| finding.code == FindingCode::StateUnreadable);
+                let is_lost =
+                    |code: FindingCode| matches!(code, FindingCode::StateUnreadable | FindingCode::WorktreeGone);
+                let unreadable = opened.loaded.findings.iter().find(|finding| is_lost(finding.code));
                 let environment = &ctx.environment;
                 let owner = store::lease::inspect(&location.root, &location.candidate.data_dir, ctx.clock, environment);
                 let live = match store::lease::merge_owners(owner, &opened.loaded.wanted.owner_processes, environment) {

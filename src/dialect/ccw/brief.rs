@@ -24,6 +24,7 @@ use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::Status;
 use crate::model::Step;
+use crate::model::Timestamp;
 use crate::model::clean;
 use crate::model::mask_secrets;
 
@@ -101,7 +102,7 @@ impl Facts {
         });
         Self {
             kind,
-            previous_attempt: at.or_else(|| step.and_then(|step| step.started_at)).map(|at| at.to_string()),
+            previous_attempt: at.or_else(|| step.and_then(|step| step.started_at)).map(Timestamp::in_seconds),
             completed: completed.collect(),
             strategy: next.strategy.map(|strategy| strategy.as_str()),
             flow_step: step.and_then(|step| interrupted_part(step)).map(|part| part.name.clone()),

@@ -80,8 +80,7 @@ mod tests {
     fn messages(plan: &str, tasks: &[&str]) -> Vec<String> {
         let named: Vec<(String, String)> =
             tasks.iter().map(|id| (format!(".task/{id}.json"), format!("{{\"id\":\"{id}\"}}"))).collect();
-        let mut all: Vec<(&str, &str)> =
-            named.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        let mut all: Vec<(&str, &str)> = named.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
         all.push(("IMPL_PLAN.md", plan));
         let findings = load(&files(&all)).findings;
         let told = findings.into_iter().filter(|finding| finding.code.as_str() == "plan-mismatch");

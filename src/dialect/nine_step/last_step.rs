@@ -17,6 +17,7 @@ use crate::model::ReviewVerdict;
 use crate::model::Status;
 use crate::model::StepKind;
 use crate::model::clean_line;
+use crate::model::quoted;
 
 /// The step that the state last recorded.
 #[derive(Clone, Debug)]
@@ -84,8 +85,8 @@ impl LastStepReader<'_, '_> {
         let word = StatusWord::parse(text).filter(|word| !of_history.contains(word));
         if word.is_none() {
             let message = format!("`{}` is not a step status; accepted: {ACCEPTED}", clean_line(text, 60));
-            let fix = "correct the status in the file";
-            self.report(FindingCode::StatusUnknown, "/last_execution/status", message, Some(fix));
+            let fix = format!("a person decides: `piton plan {}` shows what", quoted(&self.source.files.name));
+            self.report(FindingCode::StatusUnknown, "/last_execution/status", message, Some(&fix));
         }
         word
     }

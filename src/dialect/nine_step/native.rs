@@ -11,6 +11,7 @@ use crate::model::Plan;
 use crate::model::Run;
 use crate::model::Status;
 use crate::model::Step;
+use crate::model::Timestamp;
 use crate::model::Verdict;
 use crate::model::clean;
 use crate::model::mask_secrets;
@@ -32,7 +33,7 @@ pub(super) fn plan(run: &Run, plan: &Plan) -> Value {
             "last_step": position.and_then(position_of).map(|place| place.step.to_value()),
             "last_agent": position.and_then(|step| step.agent.clone()),
             "last_status": position.map(|step| step.status.as_str()),
-            "interrupted": run.stamp,
+            "interrupted": run.stamp.map(Timestamp::in_seconds),
             "interruption_reason": position.and_then(|step| step.error.as_deref()).map(|error| mask_secrets(&clean(error)).into_owned()),
         },
         "completed_work": completed_work(run),

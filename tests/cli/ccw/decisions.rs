@@ -236,3 +236,20 @@ fn what_is_missing_or_does_not_match_is_told() {
     assert_eq!(told(&plan, "step-held"), ["IMPL-9: IMPL-9 (Title of IMPL-9) is blocked: .task/IMPL-9.json is missing"]);
     assert_eq!(next(&plan), ["run IMPL-2"]);
 }
+
+/// C44: where nothing can start, the fewest tasks that free the others are named.
+#[test]
+fn a_dependency_block_names_the_fewest_tasks_that_free_the_rest() {
+    let session = Session::new();
+    session.task("IMPL-1", &json!({"status": "blocked", "blocked_reason": "waiting for the vendor"}));
+    session.task("IMPL-2", &json!({"depends_on": ["IMPL-1", "IMPL-9"]}));
+    session.tasks(&[("IMPL-3", "pending", &["IMPL-2"]), ("IMPL-4", "pending", &["IMPL-5"])]);
+    session.tasks(&[("IMPL-5", "pending", &["IMPL-4"]), ("IMPL-6", "pending", &["IMPL-1", "IMPL-5"])]);
+    let block = told(&session.plan("").expect_code(9), "dependency-block").concat();
+    let few = ". Once IMPL-1, IMPL-2, IMPL-4 are done or skipped, the other 3 can go on";
+    assert!(block.ends_with(few), "{block}");
+    session.ok("skip IMPL-1 --reason vendor");
+    session.ok("skip IMPL-2 --reason vendor");
+    session.ok("skip IMPL-4 --reason vendor");
+    assert_eq!(next(&session.plan("")), ["run IMPL-3", "run IMPL-5"]);
+}

@@ -138,9 +138,12 @@ fn a_session_is_complete_by_its_tasks_not_by_its_own_status() {
 #[test]
 fn tasks_that_only_the_plan_document_names_are_told() {
     let session = Session::new();
-    session.tasks(&[("IMPL-1", "completed", &[]), ("IMPL-2", "pending", &[])]).todo(&[("IMPL-1", 'x'), ("IMPL-2", ' ')]);
+    session
+        .tasks(&[("IMPL-1", "completed", &[]), ("IMPL-2", "pending", &[])])
+        .todo(&[("IMPL-1", 'x'), ("IMPL-2", ' ')]);
     session.summaries(&["IMPL-1"]).file("IMPL_PLAN.md", "# Plan\n\n1. IMPL-1 models\n2. IMPL-3 screens (REQ-9)\n");
     let plan = session.plan("").expect_code(0);
-    let expected = ["IMPL_PLAN.md names tasks without a file in .task: IMPL-3", "IMPL_PLAN.md does not name these tasks: IMPL-2"];
+    let expected =
+        ["IMPL_PLAN.md names tasks without a file in .task: IMPL-3", "IMPL_PLAN.md does not name these tasks: IMPL-2"];
     assert_eq!(told(&plan, "plan-mismatch"), expected);
 }

@@ -236,7 +236,7 @@ fn sentences_about_missing_things_are_true() {
     session.tasks(&[("IMPL-1", "pending", &[])]);
     session.file("workflow-session.json", &json!({"session_id": "WFS-x", "feature_branch": "feature/x"}).to_string());
     let plan = session.plan("").expect_code(9);
-    let fix = "if it is on a remote: `git -C . fetch`, else `git -C . switch -c feature/x`; or `piton abort WFS-x`";
+    let fix = "`git -C . fetch`, if it is on a remote, else `git -C . switch -c feature/x`, or `piton abort WFS-x`";
     assert_eq!(plan.at("/findings/0/fix"), fix, "{plan}");
     assert_eq!(plan.at("/data/question/options/0/command"), "git -C . switch -c feature/x");
 }

@@ -168,3 +168,27 @@ fn the_previous_result_is_that_of_the_step_before() {
     piton(&sandbox, 0, ["begin", "2"]);
     assert_eq!(prompt(), before);
 }
+
+/// N-D32: the brief of a step that is done says so, with the command that lets it be done again, and no flag that was not typed.
+#[test]
+fn the_brief_of_a_finished_step_says_how_to_do_it_again() {
+    let sandbox = project();
+    sandbox.piton(["start", "nine-step", "--feature", "pay", "--phases", "1"]).run().expect_code(0);
+    sandbox.file(".plan/pay_plan.md", "# Plan\n").worktree(".worktree/pay", "feature/pay");
+    for (arguments, now) in [
+        (&["finish", "1", "--summary", "two phases"][..], "2026-01-31T12:01:00Z"),
+        (&["finish", "2", "--verdict", "APPROVED"], "2026-01-31T12:02:00Z"),
+        (&["approve", "2.5", "--by", "Ana"], "2026-01-31T12:03:00Z"),
+        (&["finish", "3", "--summary", "UNIQUE"], "2026-01-31T12:04:00Z"),
+    ] {
+        sandbox.piton(arguments.iter().copied()).now(now).run().expect_code(0);
+    }
+    let context = sandbox.piton(["--format", "text", "context", "--step", "2"]).run().expect_code(0);
+    let redo = "It is done; to do it again, first: `piton redo 1:2 --run pay --by NAME --note WHY`.";
+    assert!(context.stdout.contains(redo), "{context}");
+    assert!(context.stdout.contains("1:1 is completed: two phases"), "{context}");
+    for wrong in ["--from", "UNIQUE", "reviewer feedback"] {
+        assert!(!context.stdout.contains(wrong), "{wrong}: {context}");
+    }
+    sandbox.piton(["redo", "2", "--by", "Ana", "--note", "new facts"]).run().expect_code(0);
+}

@@ -45,7 +45,7 @@ fn a_worktree_on_another_branch_blocks() {
     assert_eq!(plan.at("/data/verdict"), "blocked");
     let text = "Worktree state doesn't match workflow state. Expected branch: feature/quotes. Actual branch: other (in .worktree/quotes)";
     assert_eq!(message(&plan, "branch-mismatch"), text);
-    let fix = "git -C .worktree/quotes checkout feature/quotes; or recreate the worktree, which loses uncommitted changes; or `piton abort quotes`";
+    let fix = "`git -C .worktree/quotes checkout feature/quotes`, or recreate the worktree, which loses uncommitted changes, or `piton abort quotes`";
     assert_eq!(plan.at("/findings/0/fix"), fix);
     assert_eq!(plan.at("/data/question/text"), format!("❌ {text}"));
     assert_eq!(plan.at("/data/question/default"), serde_json::Value::Null);
@@ -84,7 +84,7 @@ fn nothing_is_begun_in_the_wrong_place_unless_a_person_overrides() {
     let refused = sandbox.piton(["begin", "4"]).without_git().run().expect_code(9);
     let text = "Worktree state doesn't match workflow state. Expected branch: feature/quotes. Actual branch: other (in .worktree/quotes)";
     assert_eq!(refused.at("/error/message"), text);
-    let checkout = "git -C .worktree/quotes checkout feature/quotes; or recreate the worktree, which loses uncommitted changes; or `piton abort quotes`";
+    let checkout = "`git -C .worktree/quotes checkout feature/quotes`, or recreate the worktree, which loses uncommitted changes, or `piton abort quotes`";
     assert_eq!(refused.at("/error/hints"), json!([checkout, "piton override 2:4 --run quotes --by NAME --note WHY"]));
     assert_eq!(before.changes(&sandbox.tree().without(".piton")), [""; 0]);
     sandbox.piton(["override", "4", "--by", "Ana", "--note", "renamed"]).without_git().run().expect_code(0);
