@@ -215,6 +215,7 @@ pub(super) fn classify(path: &RelPath, bytes: &[u8]) -> FileClass {
     }
     match parse(bytes) {
         Ok(node) => match shape(&node) {
+            FileClass::State(_) if !is_certain(path, &node) => FileClass::NotOurs,
             FileClass::NotOurs if must_be_state(path, &node) => match salvage::conflict(bytes) {
                 Some((line, message)) => FileClass::Unreadable(TextPosition { line, column: 1 }, message),
                 None => FileClass::Unreadable(
@@ -230,6 +231,15 @@ pub(super) fn classify(path: &RelPath, bytes: &[u8]) -> FileClass {
             FileClass::Unreadable(place, message)
         }
     }
+}
+
+/// Tells whether content that looks like a state is one. Among documents the keys alone do not tell a state from a plan: the
+/// name of the file has to be that of a state, or the root key one that only states have.
+fn is_certain(path: &RelPath, node: &Node) -> bool {
+    let is_among_documents =
+        layout::split(path.as_str()).is_some_and(|parts| matches!(parts.area, Area::Stories | Area::Specs));
+    let is_wrapped = || ["epic_state", "engine_state", "session_state"].iter().any(|key| get(node, key).is_some());
+    !is_among_documents || by_name(path).is_some() || layout::is_loop_status(path.name()) || is_wrapped()
 }
 
 /// Tells whether a file has the name of a state that nothing else has: an epic, or in a folder of states a kind with no keys at all.
@@ -360,7 +370,18 @@ pub(super) fn shape(node: &Node) -> FileClass {
 /// Returns whether a tree is the epic JSON of the orchestration template (docs/formats/aios.md#epic-state).
 pub(super) fn is_pipeline(node: &Node) -> bool {
     let has = |key: &str| get(node, key).is_some();
-    (has("epicId") || has("epic_id")) && (has("waves") || has("last_completed_wave") || has("current_wave"))
+    (has("epicId") || has("epic_id")) && (has("last_completed_wave") || has("current_wave") || has_waves_of_a_run(node))
+}
+
+/// The status words of epics and their waves.
+const STATUSES_OF_EPICS: [&str; 6] = ["active", "completed", "aborted", "pending", "in_progress", "failed"];
+
+/// Tells whether waves are those of a state. A plan lists its waves, or has a status that no run has: it says what is to be done,
+/// not what was (docs/formats/aios.md#recognition-by-content).
+fn has_waves_of_a_run(node: &Node) -> bool {
+    let is_known = |status: &Node| text(status).is_none_or(|word| STATUSES_OF_EPICS.contains(&word));
+    get(node, "waves").is_some_and(|waves| matches!(waves.kind, Value::Map(_)))
+        && get(node, "status").is_none_or(is_known)
 }
 
 fn is_loop(node: &Node) -> bool {

@@ -109,7 +109,7 @@ impl<'a> EpicFiles<'a> {
 
     fn load(mut self) -> Loaded {
         if self.state.waves.is_empty() {
-            let message = "the state has no `waves`, so the remaining work is unknown";
+            let message = "the state has no `waves` that can be read, so the remaining work is unknown";
             self.findings.push(Finding::new(FindingCode::StateMissingField, message).at(&self.files.state));
         }
         self.check_mode();

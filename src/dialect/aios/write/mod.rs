@@ -16,6 +16,7 @@ mod qa_loop;
 mod record;
 
 use super::kind::Kind;
+use super::layout;
 use super::story_cycle;
 use crate::dialect::EditError;
 use crate::model::Change;
@@ -131,6 +132,11 @@ pub(super) fn check_archivable(files: &FileSet) -> Result<(), EditError> {
             "{} is {}, so there is no saved state to archive; close it in the story itself",
             files.state,
             kind.what()
+        ))),
+        // A document in an unknown place with the keys of a state may be a plan; moving it would lose it.
+        Ok(_) if layout::split(files.state.as_str()).is_none() => Err(EditError::Unsupported(format!(
+            "{} lies outside of the folders in which AIOS keeps its states; it was not moved",
+            files.state
         ))),
         Ok(_) | Err(_) => Ok(()),
     }
