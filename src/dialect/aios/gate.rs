@@ -1,7 +1,9 @@
-//! Gate files: a reviewer's decision about a story, in three shapes (docs/formats/aios-stories.md#gate-files). They are evidence
-//! only.
+//! A reviewer's decision about a story: in a gate file of three shapes (docs/formats/aios-stories.md#gate-files), or in the story
+//! itself. Both are evidence only.
 
 use super::kind;
+pub(super) use super::story::Decision;
+use super::story::Story;
 use super::story::same_id;
 use crate::dialect::yaml::Kind;
 use crate::dialect::yaml::Node;
@@ -11,18 +13,7 @@ use crate::model::FindingCode;
 use crate::model::RelPath;
 use crate::model::Timestamp;
 
-/// A reviewer's decision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Decision {
-    /// `PASS`, `CONCERNS`, `WAIVED`, `APPROVE`: the work may continue.
-    Pass,
-    /// `FAIL`, `REJECT`: the work is sent back.
-    Fail,
-    /// Not in the vocabulary; never read as approval.
-    Unknown,
-}
-
-/// One gate file.
+/// One decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Gate {
     pub(super) file: RelPath,
@@ -38,6 +29,8 @@ pub(super) struct Gate {
     pub(super) iteration: Option<u32>,
     /// Reasons and issues to fix, as written.
     pub(super) reasons: Vec<String>,
+    /// Whether the developer changed the story after it.
+    pub(super) is_answered: bool,
 }
 
 /// Returns the newest gate of a story, by timestamp, then iteration, then name. Unreadable gate files become findings.
@@ -53,6 +46,30 @@ pub(super) fn newest(files: &FileSet, story: &str, findings: &mut Vec<Finding>) 
     gates
         .into_iter()
         .max_by(|left, right| (left.at, left.iteration, &left.file).cmp(&(right.at, right.iteration, &right.file)))
+}
+
+/// Returns the newest decision about a story: that of its gate files, unless the story holds a verdict of a later day
+/// (docs/formats/aios-stories.md#verdicts-in-a-story).
+pub(super) fn of_story(files: &FileSet, path: &RelPath, story: &Story<'_>, findings: &mut Vec<Finding>) -> Option<Gate> {
+    let gate = newest(files, &story.id, findings);
+    let Some(verdict) = &story.verdict else { return gate };
+    let is_later = |gate: &Gate| {
+        gate.at.zip(verdict.day.as_deref()).is_some_and(|(at, day)| day > &at.to_string()[.."2026-01-31".len()])
+    };
+    if gate.as_ref().is_some_and(|gate| !is_later(gate)) {
+        return gate;
+    }
+    Some(Gate {
+        file: path.clone(),
+        story: story.id.clone(),
+        decision: verdict.decision,
+        word: verdict.word.clone(),
+        line: verdict.line,
+        at: None,
+        iteration: None,
+        reasons: Vec::new(),
+        is_answered: verdict.is_answered,
+    })
 }
 
 /// Returns all readable gates of a story, oldest first.
@@ -90,12 +107,13 @@ fn read(files: &FileSet, path: &RelPath, bytes: &[u8]) -> Result<Option<Gate>, B
     Ok(Some(Gate {
         file: path.clone(),
         story: about(&node).map_or_else(|| named(path), str::to_owned),
-        decision: of_word(decision),
+        decision: Decision::of_word(decision),
         word: decision.to_owned(),
         line: decided.place.line,
         at: word(&["updated", "reviewDate", "reviewed_at", "reviewedAt", "date"]).and_then(|text| files.time(text)),
         iteration: word(&["iteration"]).and_then(|text| text.parse().ok()),
         reasons: reasons(&node),
+        is_answered: false,
     }))
 }
 
@@ -116,15 +134,6 @@ fn named(path: &RelPath) -> String {
     match number {
         0 => stem.to_owned(),
         _ => stem[..number].trim_end_matches('.').to_owned(),
-    }
-}
-
-fn of_word(word: &str) -> Decision {
-    let letters: String = word.chars().filter(char::is_ascii_alphabetic).collect();
-    match letters.to_ascii_uppercase().as_str() {
-        "PASS" | "PASSED" | "CONCERNS" | "WAIVED" | "APPROVE" | "APPROVED" => Decision::Pass,
-        "FAIL" | "FAILED" | "REJECT" | "REJECTED" | "NEEDSWORK" | "NEEDSREVISION" => Decision::Fail,
-        _ => Decision::Unknown,
     }
 }
 

@@ -1,7 +1,7 @@
 //! A story development cycle whose state is only in its story (docs/formats/aios-stories.md#story-development-cycle).
 //!
 //! There are four phases; the status of the story says which are over. `InReview` never means that a review passed
-//! (docs/formats/aios-stories.md#what-inreview-means): only the newest gate file says so.
+//! (docs/formats/aios-stories.md#what-inreview-means): only the newest gate file or the story's own review section says so.
 
 use super::gate;
 use super::gate::Decision;
@@ -71,7 +71,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         findings.push(no_status(files, &story));
         return Loaded { findings, ..Loaded::default() };
     };
-    let gate = gate::newest(files, &story.id, &mut findings);
+    let gate = gate::of_story(files, &files.state, &story, &mut findings);
     findings.extend(remarks(files, mention, gate.as_ref()));
     let steps = Phases { files, story: &story, status: mention.status, gate: gate.as_ref() }.steps();
     let id = clean_line(&story.id, 100);
@@ -153,6 +153,14 @@ fn remarks(files: &FileSet, mention: &StatusMention, gate: Option<&Gate>) -> Vec
             let finding = Finding::new(FindingCode::VerdictUnknown, message).at(&gate.file).line(gate.line, None);
             findings.push(finding.fix("review the story again"));
         }
+        Some(gate) if gate.decision == Decision::Fail && gate.is_answered => {
+            let message = format!(
+                "the review in line {} says {}, and the developer changed the story after it: it is reviewed again",
+                gate.line,
+                clean_line(&gate.word, 60)
+            );
+            findings.push(at_status(FindingCode::VerdictMissing, message));
+        }
         None if mention.status == StoryStatus::InReview => {
             let message = format!("the story says {} but no gate has the result of the review", quoted_status(mention));
             let finding = at_status(FindingCode::VerdictMissing, message);
@@ -191,14 +199,26 @@ impl Phases<'_> {
         steps
     }
 
+    /// Tells whether the review comes next: the story says so, or all of its work is ticked.
+    fn is_reviewed_next(&self) -> bool {
+        match self.status {
+            StoryStatus::InReview => true,
+            StoryStatus::InProgress => self.story.is_all_ticked(),
+            StoryStatus::Draft
+            | StoryStatus::Ready
+            | StoryStatus::Done
+            | StoryStatus::TerminalOther
+            | StoryStatus::Blocked
+            | StoryStatus::Unknown => false,
+        }
+    }
+
     fn status_of(&self, at: usize) -> Status {
-        let all_ticked = !self.story.tasks.is_empty() && self.story.first_open_task().is_none();
         let (running, status) = match self.status {
             StoryStatus::Draft => (VALIDATE, Status::Pending),
             StoryStatus::Ready | StoryStatus::Blocked => (IMPLEMENT, Status::Pending),
-            StoryStatus::InProgress if all_ticked => (REVIEW, Status::Pending),
-            StoryStatus::InProgress => (IMPLEMENT, Status::InProgress),
-            StoryStatus::InReview => (REVIEW, Status::Pending),
+            StoryStatus::InProgress | StoryStatus::InReview if self.is_reviewed_next() => (REVIEW, Status::Pending),
+            StoryStatus::InProgress | StoryStatus::InReview => (IMPLEMENT, Status::InProgress),
             StoryStatus::Done | StoryStatus::TerminalOther | StoryStatus::Unknown => (PHASES.len(), Status::Completed),
         };
         match at.cmp(&running) {
@@ -237,6 +257,7 @@ impl Phases<'_> {
         match gate.decision {
             // FAIL sets the story to InProgress and leaves its checkboxes (docs/formats/aios-stories.md#what-inreview-means): the
             // issues are fixed before the next review.
+            Decision::Fail if gate.is_answered => {}
             Decision::Fail if matches!(self.status, StoryStatus::InProgress | StoryStatus::InReview) => {
                 step.status = Status::Failed;
                 step.failures = gate.iteration.unwrap_or(1);
@@ -244,8 +265,12 @@ impl Phases<'_> {
                 step.error = Some(gate.reasons.join("; ")).filter(|error| !error.is_empty());
                 step.review = Some(Review { verdict: ReviewVerdict::NeedsRevision, open_conditions: None });
             }
-            Decision::Pass if self.status == StoryStatus::InReview => step.proof.witnesses.push(Witness {
-                source: format!("the gate ({})", clean_line(&gate.word, 60)),
+            Decision::Pass if self.is_reviewed_next() => step.proof.witnesses.push(Witness {
+                source: format!(
+                    "{} ({})",
+                    if gate.file == self.files.state { "the review in the story" } else { "the gate" },
+                    clean_line(&gate.word, 60)
+                ),
                 done: true,
                 file: Some(gate.file.clone()),
                 line: Some(gate.line),

@@ -78,7 +78,23 @@ const BEGINNINGS: [(SectionKind, &[&str]); 7] = [
         &["change log", "changelog", "historico de", "registro de mudancas", "registro de cambios", "historial de"],
     ),
     (SectionKind::FileList, &["file list", "lista de arquivos", "lista de archivos"]),
-    (SectionKind::Review, &["qa results", "resultados de qa", "resultados do qa", "resultado qa"]),
+    (
+        SectionKind::Review,
+        &[
+            "qa results",
+            "qa review",
+            "qa gate",
+            "qa verdict",
+            "gate decision",
+            "resultados de qa",
+            "resultados do qa",
+            "resultado qa",
+            "resultado do qa",
+            "resultado de qa",
+            "revisao de qa",
+            "revisao qa",
+        ],
+    ),
     (SectionKind::Executor, &["executor assignment"]),
 ];
 

@@ -9,6 +9,7 @@ mod id;
 mod lines;
 mod parser;
 mod status;
+mod verdict;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -21,6 +22,8 @@ pub(super) use id::name_of;
 pub(super) use id::of_path as id_of_path;
 pub(super) use id::same as same_id;
 pub(super) use status::StoryStatus;
+pub(super) use verdict::Decision;
+pub(super) use verdict::Verdict;
 
 /// A parsed story file.
 #[derive(Debug)]
@@ -36,6 +39,10 @@ pub(super) struct Story<'a> {
     pub(super) executor: Option<String>,
     /// The files in its file list.
     pub(super) files: Vec<String>,
+    /// The boxes of its acceptance criteria.
+    pub(super) criteria: Vec<Task>,
+    /// The last verdict in its review section.
+    pub(super) verdict: Option<Verdict>,
     sections: Vec<Section>,
     is_story: bool,
 }
@@ -118,6 +125,8 @@ pub(super) fn parse<'a>(path: &RelPath, bytes: &'a [u8]) -> Story<'a> {
         tasks: parsed.tasks,
         executor: parsed.executor,
         files: parsed.files,
+        criteria: parsed.criteria,
+        verdict: parsed.verdict,
         sections: parsed.sections,
         is_story,
         text,
@@ -148,6 +157,12 @@ impl Story<'_> {
     /// Returns the first open task, if any.
     pub(super) fn first_open_task(&self) -> Option<&Task> {
         self.tasks.iter().find(|task| !task.done)
+    }
+
+    /// Returns whether all of its work is ticked: its tasks, or without a list of tasks its acceptance criteria.
+    pub(super) fn is_all_ticked(&self) -> bool {
+        let boxes = if self.tasks.is_empty() { &self.criteria } else { &self.tasks };
+        !boxes.is_empty() && boxes.iter().all(|task| task.done)
     }
 
     /// Returns the lines of the sections of a kind, without blank lines and with normalized whitespace.

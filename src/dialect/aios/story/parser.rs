@@ -15,6 +15,9 @@ use super::lines::LineContext;
 use super::lines::Lines;
 use super::status;
 use super::status::StoryStatus;
+use super::verdict::ChangeEntry;
+use super::verdict::ReviewReader;
+use super::verdict::Verdict;
 
 /// The result of parsing a story.
 #[derive(Default)]
@@ -25,6 +28,8 @@ pub(super) struct ParsedStory {
     pub(super) tasks: Vec<Task>,
     pub(super) executor: Option<String>,
     pub(super) files: Vec<String>,
+    pub(super) criteria: Vec<Task>,
+    pub(super) verdict: Option<Verdict>,
     pub(super) sections: Vec<Section>,
     pub(super) has_user_story: bool,
 }
@@ -45,6 +50,8 @@ struct StoryParser {
     /// The number of the epic, for story numbers relative to it.
     epic: Option<String>,
     has_title: bool,
+    review: ReviewReader,
+    changes: Vec<ChangeEntry>,
 }
 
 /// Parses a text.
@@ -58,6 +65,8 @@ pub(super) fn parse(text: &str) -> ParsedStory {
         ticks: Vec::new(),
         epic: None,
         has_title: false,
+        review: ReviewReader::default(),
+        changes: Vec::new(),
     };
     for line in Lines::of(text) {
         match line.context {
@@ -71,6 +80,7 @@ pub(super) fn parse(text: &str) -> ParsedStory {
         }
     }
     parser.close(text.len());
+    parser.parsed.verdict = parser.review.verdict(&parser.changes);
     parser.parsed.statuses.sort_by_key(|mention| (mention.line, mention.column));
     parser.parsed
 }
@@ -124,6 +134,10 @@ impl StoryParser {
         }
         self.parsed.has_user_story |= kind == SectionKind::UserStory;
         self.has_value = false;
+        self.review.end();
+        if self.is_review() {
+            self.review.text(heading.text, line.number);
+        }
         if let Some(field) = field {
             self.status_field(&field, line, heading.depth <= 2 || self.is_head());
         }
@@ -143,7 +157,14 @@ impl StoryParser {
         matches!(self.section, SectionKind::Header)
     }
 
+    fn is_review(&self) -> bool {
+        self.section == SectionKind::Review || self.inner == SectionKind::Review
+    }
+
     fn line(&mut self, line: &Line<'_>) {
+        if self.is_review() {
+            self.review.text(line.text, line.number);
+        }
         match self.inner {
             SectionKind::Header => self.metadata(line),
             SectionKind::Status => self.status_section(line),
@@ -159,7 +180,8 @@ impl StoryParser {
             | SectionKind::DevNotes
             | SectionKind::Review
             | SectionKind::Other => self.other_section(line),
-            SectionKind::Acceptance | SectionKind::ChangeLog => {}
+            SectionKind::Acceptance => self.parsed.criteria.extend(task(line)),
+            SectionKind::ChangeLog => self.changes.extend(ChangeEntry::of_line(line.text)),
         }
     }
 
@@ -236,6 +258,9 @@ impl StoryParser {
     }
 
     fn fence(&mut self, line: &Line<'_>) {
+        if self.is_review() {
+            self.review.fenced(line.text, line.number);
+        }
         if !matches!(self.inner, SectionKind::Executor | SectionKind::Header) {
             return;
         }
