@@ -46,7 +46,7 @@ const REVIEW: usize = 3;
 
 /// Returns the priority in the search order of `orchestrate-resume` for a story that implies a run; otherwise `None`.
 pub(super) fn implied(story: &Story<'_>) -> Option<u8> {
-    match story.status().filter(|_| story.is_story())?.status {
+    match story.working_status().filter(|_| story.is_story())?.status {
         StoryStatus::InProgress => Some(4),
         StoryStatus::InReview => Some(5),
         StoryStatus::Draft
@@ -67,14 +67,14 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     };
     let story = story::parse(&files.state, bytes);
     let mut findings = contradictions(files, &story);
-    let Some(mention) = story.status().filter(|mention| mention.status != StoryStatus::Unknown) else {
+    let Some(mention) = story.working_status().filter(|mention| mention.status != StoryStatus::Unknown) else {
         findings.push(no_status(files, &story));
         return Loaded { findings, ..Loaded::default() };
     };
     let gate = gate::of_story(files, &files.state, &story, &mut findings);
-    findings.extend(remarks(files, mention, gate.as_ref()));
+    findings.extend(remarks(files, &story, mention, gate.as_ref()));
     let steps = Phases { files, story: &story, status: mention.status, gate: gate.as_ref() }.steps();
-    let id = clean_line(&story.id, 100);
+    let id = Kind::StoryCycle.implied_subject(files, &story.id);
     let is_over = matches!(mention.status, StoryStatus::Done | StoryStatus::TerminalOther);
     let position = steps.iter().find(|step| step.status != Status::Completed).map(|step| step.id.clone());
     let title = format!("SDC for story {id}");
@@ -95,7 +95,8 @@ fn quoted_status(mention: &StatusMention) -> String {
 
 /// Reports contradicting statuses in the story.
 fn contradictions(files: &FileSet, story: &Story<'_>) -> Vec<Finding> {
-    let Some(first) = story.status() else { return Vec::new() };
+    let (Some(first), Some(used)) = (story.status(), story.working_status()) else { return Vec::new() };
+    let fix = format!("keep one status in the story; until then {} is used", quoted_status(used));
     let finding = |other: &StatusMention| {
         let message = format!(
             "the story says {} in line {} and {} in line {}",
@@ -105,11 +106,27 @@ fn contradictions(files: &FileSet, story: &Story<'_>) -> Vec<Finding> {
             other.line
         );
         let finding = Finding::new(FindingCode::StatusConflict, message).at(&files.state);
-        finding
-            .line(other.line, Some(other.column))
-            .fix("keep one status in the story; the first one is used until then")
+        finding.line(other.line, Some(other.column)).fix(&fix)
     };
-    story.contradictions().map(finding).collect()
+    story.contradictions().map(finding).chain(closed_folder(files, used)).collect()
+}
+
+/// Reports a story under way in a folder of finished ones.
+fn closed_folder(files: &FileSet, mention: &StatusMention) -> Option<Finding> {
+    let is_closed = |word: &str| matches!(story::status_of(word), StoryStatus::Done | StoryStatus::TerminalOther);
+    let folder = files.state.parent()?;
+    let name = folder.as_str().split('/').rev().take_while(|name| *name != "stories").find(|name| is_closed(name))?;
+    if !matches!(mention.status, StoryStatus::InProgress | StoryStatus::InReview) {
+        return None;
+    }
+    let message = format!(
+        "the story says {} in line {}, but it lies in the folder `{}`",
+        quoted_status(mention),
+        mention.line,
+        clean_line(name, 60)
+    );
+    let finding = Finding::new(FindingCode::StatusConflict, message).at(&files.state);
+    Some(finding.line(mention.line, Some(mention.column)).fix("correct the status, or move the story"))
 }
 
 /// Reports why the story cannot be resumed.
@@ -128,7 +145,7 @@ fn no_status(files: &FileSet, story: &Story<'_>) -> Finding {
 }
 
 /// Returns findings about the status and the gate.
-fn remarks(files: &FileSet, mention: &StatusMention, gate: Option<&Gate>) -> Vec<Finding> {
+fn remarks(files: &FileSet, story: &Story<'_>, mention: &StatusMention, gate: Option<&Gate>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let at_status =
         |code, message: String| Finding::new(code, message).at(&files.state).line(mention.line, Some(mention.column));
@@ -136,6 +153,11 @@ fn remarks(files: &FileSet, mention: &StatusMention, gate: Option<&Gate>) -> Vec
         let message = format!("{} announces a later step; it counts as done", quoted_status(mention));
         let finding = at_status(FindingCode::StatusAlias, message);
         findings.push(Finding { severity: Severity::Warning, ..finding.fix("make sure that it happened") });
+    }
+    if mention.status == StoryStatus::InProgress && story.tasks.is_empty() && story.is_all_ticked() {
+        let count = story.criteria.len();
+        let message = format!("all {count} acceptance criteria are ticked, and there is no list of tasks: the review is next");
+        findings.push(at_status(FindingCode::StatusDrift, message).fix("if work is left, untick its criterion"));
     }
     if mention.status == StoryStatus::Blocked {
         let message = format!("the story says {}: the user decides how to continue", quoted_status(mention));

@@ -19,6 +19,7 @@ use crate::dialect::aios::story::Story;
 use crate::dialect::aios::story::StoryStatus;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::RelPath;
 use crate::model::Review;
 use crate::model::ReviewVerdict;
 use crate::model::Severity;
@@ -26,6 +27,8 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
+use crate::model::Witness;
+use crate::model::clean_line;
 
 /// Reviews stories for which neither state nor plan names a reviewer (docs/formats/aios-stories.md#story-development-cycle).
 const REVIEWER: &str = "qa";
@@ -192,7 +195,7 @@ pub(super) fn story_step(epic: &mut EpicFiles<'_>, id: &str, recorded: StoryReco
         let story = epic.documents.bytes(path).map(|bytes| story::parse(path, bytes));
         if let Some(story) = story {
             fill_from_story(&mut step, &story);
-            review_next(epic, &mut step, &story, recorded);
+            review_next(epic, &mut step, (path, &story), recorded);
         }
         step.file = Some(path.clone());
     }
@@ -223,14 +226,26 @@ pub(in crate::dialect::aios) fn is_story_review(step: &Step) -> bool {
 }
 
 /// A story in review was developed: its review is next, until that sends it back (docs/formats/aios.md#status-consistency).
-fn review_next(epic: &mut EpicFiles<'_>, step: &mut Step, story: &Story<'_>, recorded: StoryRecord<'_>) {
-    let is_in_review = story.status().is_some_and(|mention| mention.status == StoryStatus::InReview);
-    if !is_in_review || step.status != Status::InProgress {
+fn review_next(
+    epic: &mut EpicFiles<'_>,
+    step: &mut Step,
+    (path, story): (&RelPath, &Story<'_>),
+    recorded: StoryRecord<'_>,
+) {
+    let in_review = story.status().filter(|mention| mention.status == StoryStatus::InReview);
+    let Some(mention) = in_review.filter(|_| step.status == Status::InProgress) else { return };
+    let gate = gate::of_story(epic.files, path, story, &mut epic.findings);
+    if gate.is_some_and(|gate| gate.decision == Decision::Fail && !gate.is_answered) {
         return;
     }
-    let gate = gate::newest(epic.files, step.id.as_str(), &mut epic.findings);
-    if gate.is_some_and(|gate| gate.decision == Decision::Fail) {
-        return;
+    // The session may have ended after it changed the story and before it changed the state.
+    if story.is_all_ticked() {
+        step.proof.witnesses.push(Witness {
+            source: format!("the story ({})", clean_line(&mention.raw, 60)),
+            done: true,
+            file: Some(path.clone()),
+            line: Some(mention.line),
+        });
     }
     let reviewer = match recorded {
         StoryRecord::State(story) => story.quality_gate.clone(),

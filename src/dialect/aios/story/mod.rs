@@ -144,6 +144,15 @@ impl Story<'_> {
         self.statuses.iter().find(|mention| mention.counts)
     }
 
+    /// Returns the status that a run goes by: where several disagree, the first that says that work is under way. A story is not
+    /// passed over because one of its statuses is out of date.
+    pub(super) fn working_status(&self) -> Option<&StatusMention> {
+        let is_open = |mention: &&StatusMention| {
+            mention.counts && matches!(mention.status, StoryStatus::InProgress | StoryStatus::InReview)
+        };
+        self.statuses.iter().find(is_open).or_else(|| self.status())
+    }
+
     /// Returns the statuses that differ from the one that counts.
     pub(super) fn contradictions(&self) -> impl Iterator<Item = &StatusMention> {
         let status = self.status().map(|mention| (mention.status, mention.raw.as_str()));
