@@ -7,6 +7,7 @@ use super::kind::get;
 use super::kind::text;
 use super::story;
 use crate::dialect::yaml::Node;
+use crate::model::FileSet;
 use crate::model::RelPath;
 use crate::model::Timestamp;
 use crate::model::clean_line;
@@ -111,6 +112,12 @@ fn word<'a>(node: &'a Node, path: &[&str]) -> Option<&'a str> {
 }
 
 impl Kind {
+    /// Returns the subject of a run without a saved state as discovery named it: where several files have one id, by its file.
+    pub(super) fn implied_subject(self, files: &FileSet, id: &str) -> String {
+        let name = files.name.strip_prefix(&self.run_id(""));
+        name.map_or_else(|| clean_line(id, ID_CHARS), str::to_owned)
+    }
+
     /// Returns the run id for a subject.
     pub(super) fn run_id(self, subject: &str) -> String {
         let prefix = match self {

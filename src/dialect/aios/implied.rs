@@ -43,21 +43,79 @@ pub(super) fn candidates(
             None => findings.push(finding),
         }
     }
-    let stories_by_id: BTreeSet<String> = stories.iter().map(|(_, story)| story.id.to_lowercase()).collect();
     let mut folders: BTreeSet<RelPath> = BTreeSet::new();
+    let mut derived = None;
     for pipeline in files().filter_map(|entry| Pipeline::of_artifact(&entry.path)) {
-        if !stories_by_id.contains(&pipeline.id.to_lowercase()) && folders.insert(pipeline.folder.clone()) {
+        if layout::is_archived(pipeline.folder.as_str()) || !folders.insert(pipeline.folder.clone()) {
+            continue;
+        }
+        let derived = derived.get_or_insert_with(|| files().filter_map(any_story).flatten().collect());
+        if !is_derived(&pipeline, derived) {
             found.extend(spec(listing, &pipeline));
         }
     }
+    tell_apart(&mut found);
     found
+}
+
+/// Gives runs that would have the same id those of their files: the name, and where that is shared too, the whole path. A printed
+/// command names one run.
+fn tell_apart(candidates: &mut [Candidate]) {
+    for name in [name_of_file as fn(&Candidate) -> String, name_of_path] {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for candidate in candidates.iter() {
+            *counts.entry(candidate.name.to_lowercase()).or_default() += 1;
+        }
+        for candidate in candidates.iter_mut().filter(|candidate| counts[&candidate.name.to_lowercase()] > 1) {
+            candidate.name = name(candidate);
+        }
+    }
+}
+
+fn kind_of(candidate: &Candidate) -> Kind {
+    if candidate.state.name().ends_with(".md") { Kind::StoryCycle } else { Kind::Spec }
+}
+
+/// Returns the id of a run from the name of its file, or of the folder of a file that has the name of every story.
+fn name_of_file(candidate: &Candidate) -> String {
+    let name = candidate.state.name();
+    let folder = candidate.state.parent();
+    let name = if matches!(name, "story.md" | "spec") { folder.as_ref().map_or(name, RelPath::name) } else { name };
+    kind_of(candidate).run_id(story::name_of(name))
+}
+
+fn name_of_path(candidate: &Candidate) -> String {
+    let path = candidate.state.as_str();
+    let path = path.strip_suffix(".md").unwrap_or(path);
+    kind_of(candidate).run_id(&path.replacen("docs/stories/", "", 1).replace('/', "-"))
+}
+
+/// Returns the names of a story: its id, and the name of its file. A story in an archive counts too.
+fn any_story(entry: &ListingEntry) -> Option<[String; 2]> {
+    let story = story_in(entry)?;
+    let stem = entry.path.name().strip_suffix(".md").unwrap_or_default();
+    Some([story.id.as_str(), stem.strip_suffix(".story").unwrap_or(stem)].map(story::bare_id))
+}
+
+/// Tells whether a story was derived from a pipeline already, which ends it (docs/formats/aios-stories.md#spec-pipeline). Its folder
+/// has the name of the story, or begins with the id.
+fn is_derived(pipeline: &Pipeline, stories: &BTreeSet<String>) -> bool {
+    let of_folder = pipeline.folder.parent().and_then(|folder| folder.join("story.md").ok());
+    let id = of_folder.map(|path| story::bare_id(&story::id_of_path(&path)));
+    // `v2` is the beginning of many names, and the id of none.
+    let is_id = |id: &String| id.contains(['.', '-']);
+    stories.contains(&story::bare_id(&pipeline.id)) || id.filter(is_id).is_some_and(|id| stories.contains(&id))
 }
 
 /// Reports a story in progress that shares its id with other files.
 fn duplicates(stories: &[(&RelPath, Story<'_>)]) -> Vec<Finding> {
-    let mut by_id: BTreeMap<(&str, String), Vec<&(&RelPath, Story<'_>)>> = BTreeMap::new();
+    let mut by_id: BTreeMap<(&str, String, &str), Vec<&(&RelPath, Story<'_>)>> = BTreeMap::new();
     for candidate in stories {
-        by_id.entry((layout::base_of(candidate.0), candidate.1.id.to_lowercase())).or_default().push(candidate);
+        let (path, story) = candidate;
+        // Stories of a version or an area share the beginning of their names; a number is that of one story.
+        let is_number = story.id.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        let title = if is_number { "" } else { story.title.as_deref().unwrap_or_default() };
+        by_id.entry((layout::base_of(path), story.id.to_lowercase(), title)).or_default().push(candidate);
     }
     let is_active = |candidate: &&(&RelPath, Story<'_>)| story_cycle::implied(&candidate.1).is_some();
     let shared = by_id.into_values().filter(|all| all.len() > 1);
@@ -73,17 +131,25 @@ fn duplicates(stories: &[(&RelPath, Story<'_>)]) -> Vec<Finding> {
 }
 
 fn story_of(entry: &ListingEntry) -> Option<(&RelPath, Story<'_>)> {
+    if layout::is_archived(entry.path.as_str()) {
+        return None;
+    }
+    Some((&entry.path, story_in(entry)?))
+}
+
+/// Returns the story in a file, which may be in an archive.
+fn story_in(entry: &ListingEntry) -> Option<Story<'_>> {
     let path = entry.path.as_str();
     if !path.ends_with(".md") {
         return None;
     }
     // A story outside the known areas is listed only if a setting names its folder.
     let is_elsewhere = layout::split(path).is_some_and(|parts| parts.area != Area::Stories);
-    if is_elsewhere || layout::is_archived(path) || Pipeline::of_artifact(&entry.path).is_some() {
+    if is_elsewhere || Pipeline::of_artifact(&entry.path).is_some() {
         return None;
     }
     let story = story::parse(&entry.path, entry.content.as_deref()?);
-    story.is_story().then_some((&entry.path, story))
+    story.is_story().then_some(story)
 }
 
 fn cycles<'a>(listing: &Listing, stories: impl Iterator<Item = &'a (&'a RelPath, Story<'a>)>) -> Vec<Candidate> {

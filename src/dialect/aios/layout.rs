@@ -128,11 +128,22 @@ pub(super) const BUILD_STATE: &str = "build-state.json";
 /// The session of Bob.
 pub(super) const BOB_STATE: &str = ".session-state.yaml";
 
-/// Folders of archived stories (docs/formats/aios-stories.md#stories).
-const ARCHIVE_FOLDERS: [&str; 4] = ["_archived", "_arquivo_antigo", "archive", "archived"];
+/// First words of the names of folders of archived stories (docs/formats/aios-stories.md#stories).
+const ARCHIVE_WORDS: [&str; 6] = ["archive", "archives", "archived", "arquivo", "arquivado", "arquivados"];
 
+/// Returns whether a file is in a folder of archived ones: `ARCHIVE`, `archived`, `_archive_2025`, `_arquivo_antigo`.
 pub(super) fn is_archived(path: &str) -> bool {
-    path.split('/').any(|part| ARCHIVE_FOLDERS.contains(&part))
+    let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);
+    folders.split('/').any(is_archive)
+}
+
+fn is_archive(folder: &str) -> bool {
+    let name = folder.to_lowercase();
+    let mut words = name.split(['_', '-', '.', ' ']).filter(|word| !word.is_empty());
+    let begins = words.next().is_some_and(|word| ARCHIVE_WORDS.contains(&word));
+    // `archive-service` may be the name of a feature.
+    let is_plain = words.all(|word| word == "old" || word == "antigo" || word.bytes().all(|byte| byte.is_ascii_digit()));
+    begins && (name.starts_with('_') || is_plain)
 }
 
 pub(super) fn is_data(name: &str) -> bool {

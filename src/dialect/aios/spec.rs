@@ -151,7 +151,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let is_over = steps.iter().all(|step| matches!(step.status, Status::Completed | Status::Skipped));
     let is_open = |step: &&Step| !matches!(step.status, Status::Completed | Status::Skipped);
     let position = steps.iter().find(is_open).map(|step| step.id.clone());
-    let id = clean_line(&pipeline.id, 100);
+    let id = Kind::Spec.implied_subject(files, &pipeline.id);
     let files = pipeline.artifacts().filter(|path| files.files.contains_key(path)).collect();
     let title = format!("Spec Pipeline for {id}");
     let run = Run {
