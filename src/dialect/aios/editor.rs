@@ -25,6 +25,8 @@ pub(super) struct StateEditor<'a> {
     files: &'a FileSet,
     before: Node,
     document: Syntax,
+    /// The pointer that all others are relative to.
+    root: String,
     at: Timestamp,
     /// Whether its timestamps have fractions of a second.
     has_fractions: bool,
@@ -63,14 +65,21 @@ impl<'a> StateEditor<'a> {
             Syntax::Yaml(yaml::Document::parse(bytes).map_err(|error| unreadable(error.to_string()))?)
         };
         let has_fractions = first_stamp(&before).is_some_and(|stamp| stamp.contains('.'));
-        let mut editor = Self { files, before, document, at, has_fractions };
+        let mut editor = Self { files, before, document, root: String::new(), at, has_fractions };
         let last = editor.text(updated).and_then(|text| files.time(text));
         editor.at = last.map_or(at, |last| last.max(at));
         Ok(editor)
     }
 
+    /// Makes all pointers relative to a key.
+    pub(super) fn below(self, key: &str) -> Self {
+        let root = format!("/{}", key.replace('~', "~0").replace('/', "~1"));
+        Self { root, ..self }
+    }
+
     /// Returns the value at a pointer.
     pub(super) fn get(&self, pointer: &str) -> Option<&Node> {
+        let pointer = format!("{}{pointer}", self.root);
         let parts = pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~"));
         parts.into_iter().try_fold(&self.before, |node, part| match &node.kind {
             Kind::List(items) => items.get(part.parse::<usize>().ok()?),
@@ -112,6 +121,7 @@ impl<'a> StateEditor<'a> {
     ///
     /// As [`StateEditor::set`].
     pub(super) fn set_after(&mut self, pointer: &str, value: &Value, after: Option<&str>) -> Result<(), EditError> {
+        let pointer = &format!("{}{pointer}", self.root);
         let done = match &mut self.document {
             Syntax::Json(document) if document.value().pointer(pointer) == Some(value) => Ok(()),
             Syntax::Json(document) => document.set(pointer, value).then_some(()).ok_or(None),
@@ -184,6 +194,7 @@ impl<'a> StateEditor<'a> {
     /// As [`StateEditor::set`].
     pub(super) fn push(&mut self, pointer: &str, value: &Value) -> Result<(), EditError> {
         let is_null = self.get(pointer).is_some_and(|node| node.kind == Kind::Null);
+        let pointer = &format!("{}{pointer}", self.root);
         let done = match &mut self.document {
             Syntax::Json(document) if is_null => document.set(pointer, &json!([value])).then_some(()).ok_or(None),
             Syntax::Json(document) => document.push(pointer, value).then_some(()).ok_or(None),
@@ -198,6 +209,7 @@ impl<'a> StateEditor<'a> {
     ///
     /// As [`StateEditor::set`].
     pub(super) fn remove(&mut self, pointer: &str) -> Result<(), EditError> {
+        let pointer = &format!("{}{pointer}", self.root);
         let done = match &mut self.document {
             Syntax::Json(document) => document.remove(pointer).then_some(()).ok_or(None),
             Syntax::Yaml(document) => document.remove(pointer).map_err(Some),

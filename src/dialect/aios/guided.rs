@@ -2,7 +2,9 @@
 //! through.
 //!
 //! The framework's `advanceStep` only looks after the current step and may complete a workflow with earlier steps open. Piton
-//! continues with the first open step.
+//! continues with the first open step that has to be done: an optional or conditional one that work went past counts as skipped.
+
+use std::collections::BTreeSet;
 
 use super::fields::Field;
 use super::fields::Tree;
@@ -22,7 +24,7 @@ use crate::model::clean_line;
 /// Reads the run.
 pub(super) fn load(files: &FileSet) -> Loaded {
     let tree = match Tree::read(files) {
-        Ok(tree) => tree,
+        Ok(tree) => tree.of_guided(),
         Err(loaded) => return *loaded,
     };
     let steps = steps(&tree);
@@ -41,50 +43,102 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     if let Some(open) = first_open(&steps) {
         run.position = Some(open.id.clone());
         let at = steps.iter().position(|step| step.id == open.id);
-        report_skipped_step(&tree, at.unwrap_or_default(), &open.id);
+        report_skipped_step(&tree, &steps, at.unwrap_or_default());
     }
     run.steps = steps;
     tree.loaded(run)
 }
 
 /// Reports that the state has moved past a step that is still open.
-fn report_skipped_step(tree: &Tree<'_>, open: usize, id: &StepId) {
-    let current = tree.get("current_step_index").number().and_then(|index| usize::try_from(index).ok());
-    if let Some(current) = current.filter(|current| *current > open) {
-        let message = format!("the state is at step {current}, but the earlier {id} is open and comes first");
+fn report_skipped_step(tree: &Tree<'_>, steps: &[Step], open: usize) {
+    let id = &steps[open].id;
+    if let Some(current) = current(tree, steps).filter(|current| *current > open) {
+        let message = format!("the state is at {}, but the earlier {id} is open and comes first", steps[current].id);
         tree.report(Finding::new(FindingCode::StateCorrupt, message).on(id));
     }
 }
 
+/// Returns the place of the step that the state names as the current one.
+fn current(tree: &Tree<'_>, steps: &[Step]) -> Option<usize> {
+    let named = tree.get("current_step_id").id().and_then(|id| steps.iter().position(|step| step.id.as_str() == id));
+    let numbered = || {
+        let index = tree.get("current_step_index").number()?;
+        let entries = tree.get("steps").items();
+        let declared = |entry: &Field<'_>| entry.get("index").is_there();
+        if !entries.iter().any(declared) {
+            return usize::try_from(index).ok().filter(|at| *at < steps.len());
+        }
+        entries.iter().position(|entry| entry.get("index").number() == Some(index))
+    };
+    named.or_else(numbered)
+}
+
 fn steps(tree: &Tree<'_>) -> Vec<Step> {
+    let entries = tree.get("steps").required().items();
+    let mut known: BTreeSet<StepId> = BTreeSet::new();
     let mut steps: Vec<Step> = Vec::new();
-    let mut last_open = None;
-    for (at, entry) in tree.get("steps").required().items().into_iter().enumerate() {
+    for (at, entry) in entries.iter().copied().enumerate() {
         let index = u32::try_from(at).unwrap_or(u32::MAX);
         if let Some(declared) = entry.get("step_index").number().filter(|declared| *declared != index) {
             let message = format!("the step at position {index} has index {declared}; its position wins");
             tree.report(Finding::new(FindingCode::IdMismatch, message));
         }
-        let mut step = step(entry, index);
-        step.proof.outputs = artifacts(tree, index);
-        let is_open = !matches!(step.status, Status::Completed | Status::Skipped);
+        let id = id_of(entry, index, &mut known);
+        let mut step = step(entry, id);
+        step.proof.outputs = artifacts(tree, entry, index);
+        steps.push(step);
+    }
+    pass_over(tree, &entries, &mut steps);
+    let mut last_open: Option<StepId> = None;
+    for at in 0..steps.len() {
+        let is_open = !matches!(steps[at].status, Status::Completed | Status::Skipped);
         // Completed steps have no dependencies; an open step depends on every earlier one.
-        step.depends_on = match &last_open {
+        steps[at].depends_on = match &last_open {
             Some(_) if !is_open => Vec::new(),
-            Some(before) => vec![StepId::clone(before)],
-            None => steps.last().map(|before| before.id.clone()).into_iter().collect(),
+            Some(before) => vec![before.clone()],
+            None => at.checked_sub(1).map(|before| steps[before].id.clone()).into_iter().collect(),
         };
         if is_open {
-            last_open = Some(step.id.clone());
+            last_open = Some(steps[at].id.clone());
         }
-        steps.push(step);
     }
     steps
 }
 
-fn step(entry: Field<'_>, index: u32) -> Step {
-    let id = StepId::new(format!("step-{index}"));
-    let action = entry.get("action").text().map_or_else(|| format!("Step {index}"), |action| clean_line(action, 200));
+/// Returns the id that the file gives to a step: its `id`, else its number.
+fn id_of(entry: Field<'_>, position: u32, known: &mut BTreeSet<StepId>) -> StepId {
+    let number = || StepId::new(format!("step-{}", entry.get("index").number().unwrap_or(position)));
+    let named = entry.get("id").id().map_or_else(number, StepId::new);
+    // Two steps of one id are told apart by their place.
+    let id = if known.contains(&named) { StepId::new(format!("step-{position}")) } else { named };
+    known.insert(id.clone());
+    id
+}
+
+/// Skips the optional and the conditional steps that the work went past.
+fn pass_over(tree: &Tree<'_>, entries: &[Field<'_>], steps: &mut [Step]) {
+    let is_begun = |step: &Step| matches!(step.status, Status::Completed | Status::InProgress);
+    let last_begun = steps.iter().rposition(is_begun).unwrap_or_default();
+    let reached = current(tree, steps).unwrap_or_default().max(last_begun);
+    for (step, entry) in steps.iter_mut().zip(entries).take(reached) {
+        let is_optional = entry.get("optional").text() == Some("true");
+        let condition = entry.get("condition").id();
+        if step.status != Status::Pending || !(is_optional || condition.is_some()) {
+            continue;
+        }
+        step.status = Status::Skipped;
+        let why = condition.map_or_else(|| "it is optional".to_owned(), |condition| format!("it depends on `{condition}`"));
+        let message = format!("{} is pending and the work went past it: it counts as skipped, because {why}", step.id);
+        entry.report(Finding::new(FindingCode::DependencySkipped, message).on(&step.id));
+    }
+}
+
+fn step(entry: Field<'_>, id: StepId) -> Step {
+    let action = ["action", "step", "name", "title", "type"].iter().find_map(|key| {
+        let field = entry.get(key);
+        if field.is_there() { field.text().map(|text| clean_line(text, 200)) } else { None }
+    });
+    let action = action.unwrap_or_else(|| format!("Step {id}"));
     let tail = if entry.get("optional").text() == Some("true") { " (optional)" } else { "" };
     let mut step = Step::new(id.clone(), format!("{action}{tail}"));
     step.status = entry.get("status").status(&id);
@@ -97,9 +151,11 @@ fn step(entry: Field<'_>, index: u32) -> Step {
 }
 
 /// Returns the files that the state lists as created by a step.
-fn artifacts(tree: &Tree<'_>, index: u32) -> Vec<RelPath> {
+fn artifacts(tree: &Tree<'_>, step: Field<'_>, position: u32) -> Vec<RelPath> {
+    let names = [step.get("id").id(), step.get("index").id().or_else(|| Some(position.to_string()))];
     let made = tree.get("artifacts").items().into_iter().filter(|artifact| {
-        artifact.get("status").text() == Some("created") && artifact.get("created_by_step").number() == Some(index)
+        let maker = artifact.get("created_by_step").id();
+        artifact.get("status").text() == Some("created") && maker.is_some() && names.contains(&maker)
     });
     made.filter_map(|artifact| RelPath::parse(artifact.get("path").text()?).ok()).collect()
 }

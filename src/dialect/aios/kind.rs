@@ -348,7 +348,7 @@ pub(super) fn shape(node: &Node) -> FileClass {
         FileClass::Evidence(Evidence::Attempts)
     } else if is_loop(node) {
         if is_idle(node) { FileClass::Idle } else { FileClass::State(Kind::QaLoop) }
-    } else if has("instance_id") && is_list("steps") {
+    } else if is_guided(guided(node)) {
         FileClass::State(Kind::Guided)
     } else if has("phaseResults") && (has("workflowId") || has("currentStory")) {
         FileClass::State(Kind::DevCycle)
@@ -382,6 +382,26 @@ fn has_waves_of_a_run(node: &Node) -> bool {
     let is_known = |status: &Node| text(status).is_none_or(|word| STATUSES_OF_EPICS.contains(&word));
     get(node, "waves").is_some_and(|waves| matches!(waves.kind, Value::Map(_)))
         && get(node, "status").is_none_or(is_known)
+}
+
+fn is_guided(node: &Node) -> bool {
+    get(node, "instance_id").is_some() && get(node, "steps").is_some_and(|steps| matches!(steps.kind, Value::List(_)))
+}
+
+/// Returns the key around the fields of a guided workflow; `None` if they are at the root
+/// (docs/formats/aios-states.md#guided-workflow).
+pub(super) fn guided_wrapper(node: &Node) -> Option<&str> {
+    match &node.kind {
+        Value::Map(members) if !is_guided(node) => {
+            members.iter().find(|member| is_guided(&member.value)).map(|member| member.key.as_str())
+        }
+        Value::Map(_) | Value::List(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => None,
+    }
+}
+
+/// Returns the mapping with the fields of a guided workflow.
+pub(super) fn guided(node: &Node) -> &Node {
+    guided_wrapper(node).and_then(|key| get(node, key)).unwrap_or(node)
 }
 
 fn is_loop(node: &Node) -> bool {

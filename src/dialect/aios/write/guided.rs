@@ -31,7 +31,14 @@ use crate::model::quoted;
 ///
 /// If the state does not parse or cannot express the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-    let editor = StateEditor::open(files, change.at, "/updated_at")?;
+    let wrapper = files.bytes(&files.state).and_then(|bytes| kind::parse(bytes).ok());
+    let wrapper = wrapper.as_ref().and_then(kind::guided_wrapper);
+    let updated = wrapper.map_or_else(|| "/updated_at".to_owned(), |key| format!("/{key}/updated_at"));
+    let editor = StateEditor::open(files, change.at, &updated)?;
+    let editor = match wrapper {
+        Some(key) => editor.below(key),
+        None => editor,
+    };
     let Some(run) = guided::load(files).run else {
         return unsupported(format!("{} is not the state of a guided workflow", files.state));
     };
@@ -148,7 +155,13 @@ impl Writer<'_> {
 
     fn move_to(&mut self, at: usize) -> Result<(), EditError> {
         if self.editor.has("/current_step_index") {
-            self.editor.set_number("/current_step_index", at as u64)?;
+            let declared = ["step_index", "index"].iter().find_map(|key| self.editor.text(&format!("/steps/{at}/{key}")));
+            let index = declared.and_then(|index| index.parse().ok()).unwrap_or(at as u64);
+            self.editor.set_number("/current_step_index", index)?;
+        }
+        if self.editor.has("/current_step_id") {
+            let id = self.editor.text(&format!("/steps/{at}/id")).unwrap_or(self.run.steps[at].id.as_str()).to_owned();
+            self.editor.set_text("/current_step_id", &id)?;
         }
         let phase = self.editor.text(&format!("/steps/{at}/phase")).map(str::to_owned);
         match phase.filter(|_| self.editor.has("/current_phase")) {
