@@ -204,6 +204,7 @@ impl Outcome {
             from: _,
             accepts: _,
             despite,
+            document: _,
             amends: _,
         } = self;
         let texts = agent.iter_mut().chain(conditions).chain(findings).chain(summary).chain(error).chain(despite);

@@ -50,7 +50,12 @@ pub(super) fn newest(files: &FileSet, story: &str, findings: &mut Vec<Finding>) 
 
 /// Returns the newest decision about a story: that of its gate files, unless the story holds a verdict of a later day
 /// (docs/formats/aios-stories.md#verdicts-in-a-story).
-pub(super) fn of_story(files: &FileSet, path: &RelPath, story: &Story<'_>, findings: &mut Vec<Finding>) -> Option<Gate> {
+pub(super) fn of_story(
+    files: &FileSet,
+    path: &RelPath,
+    story: &Story<'_>,
+    findings: &mut Vec<Finding>,
+) -> Option<Gate> {
     let gate = newest(files, &story.id, findings);
     let Some(verdict) = &story.verdict else { return gate };
     let is_later = |gate: &Gate| {

@@ -127,7 +127,8 @@ fn pass_over(tree: &Tree<'_>, entries: &[Field<'_>], steps: &mut [Step]) {
             continue;
         }
         step.status = Status::Skipped;
-        let why = condition.map_or_else(|| "it is optional".to_owned(), |condition| format!("it depends on `{condition}`"));
+        let why =
+            condition.map_or_else(|| "it is optional".to_owned(), |condition| format!("it depends on `{condition}`"));
         let message = format!("{} is pending and the work went past it: it counts as skipped, because {why}", step.id);
         entry.report(Finding::new(FindingCode::DependencySkipped, message).on(&step.id));
     }

@@ -142,7 +142,8 @@ fn is_archive(folder: &str) -> bool {
     let mut words = name.split(['_', '-', '.', ' ']).filter(|word| !word.is_empty());
     let begins = words.next().is_some_and(|word| ARCHIVE_WORDS.contains(&word));
     // `archive-service` may be the name of a feature.
-    let is_plain = words.all(|word| word == "old" || word == "antigo" || word.bytes().all(|byte| byte.is_ascii_digit()));
+    let is_plain =
+        words.all(|word| word == "old" || word == "antigo" || word.bytes().all(|byte| byte.is_ascii_digit()));
     begins && (name.starts_with('_') || is_plain)
 }
 

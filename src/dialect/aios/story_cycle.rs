@@ -156,7 +156,8 @@ fn remarks(files: &FileSet, story: &Story<'_>, mention: &StatusMention, gate: Op
     }
     if mention.status == StoryStatus::InProgress && story.tasks.is_empty() && story.is_all_ticked() {
         let count = story.criteria.len();
-        let message = format!("all {count} acceptance criteria are ticked, and there is no list of tasks: the review is next");
+        let message =
+            format!("all {count} acceptance criteria are ticked, and there is no list of tasks: the review is next");
         findings.push(at_status(FindingCode::StatusDrift, message).fix("if work is left, untick its criterion"));
     }
     if mention.status == StoryStatus::Blocked {

@@ -53,8 +53,21 @@ enum Author {
 
 /// Words of which the label of a verdict consists, such as `QA Gate Decision`.
 const LABEL_WORDS: [&str; 15] = [
-    "qa", "gate", "quality", "final", "overall", "review", "reviewer", "story", "geral", "do", "da", "de", "status",
-    "result", "resultado",
+    "qa",
+    "gate",
+    "quality",
+    "final",
+    "overall",
+    "review",
+    "reviewer",
+    "story",
+    "geral",
+    "do",
+    "da",
+    "de",
+    "status",
+    "result",
+    "resultado",
 ];
 /// One of them has to be there.
 const LABEL_NOUNS: [&str; 6] = ["verdict", "decision", "veredito", "veredicto", "decisao", "parecer"];
@@ -143,9 +156,8 @@ fn is_answered(day: Option<&str>, changes: &[ChangeEntry]) -> bool {
     if is_descending {
         ordered.reverse();
     }
-    let is_of_review = |entry: &ChangeEntry| {
-        entry.author == Some(Author::Reviewer) && day.is_none_or(|day| entry.day.as_str() >= day)
-    };
+    let is_of_review =
+        |entry: &ChangeEntry| entry.author == Some(Author::Reviewer) && day.is_none_or(|day| entry.day.as_str() >= day);
     let reviewed = ordered.iter().rposition(|entry| is_of_review(entry));
     ordered.iter().enumerate().any(|(at, entry)| {
         let is_later = day.is_some_and(|day| entry.day.as_str() > day);
@@ -159,7 +171,11 @@ impl ChangeEntry {
     pub(super) fn of_line(text: &str) -> Option<Self> {
         let day = day_in(text)?.to_owned();
         // The author is the last cell of a row; an item names it anywhere.
-        let cell = if text.trim_start().starts_with('|') { field::cells(text).filter(|cell| !cell.is_empty()).last() } else { None };
+        let cell = if text.trim_start().starts_with('|') {
+            field::cells(text).filter(|cell| !cell.is_empty()).last()
+        } else {
+            None
+        };
         Some(Self { day, author: author_in(cell.unwrap_or(text)).or_else(|| author_in(text)) })
     }
 }

@@ -155,7 +155,8 @@ impl Writer<'_> {
 
     fn move_to(&mut self, at: usize) -> Result<(), EditError> {
         if self.editor.has("/current_step_index") {
-            let declared = ["step_index", "index"].iter().find_map(|key| self.editor.text(&format!("/steps/{at}/{key}")));
+            let declared =
+                ["step_index", "index"].iter().find_map(|key| self.editor.text(&format!("/steps/{at}/{key}")));
             let index = declared.and_then(|index| index.parse().ok()).unwrap_or(at as u64);
             self.editor.set_number("/current_step_index", index)?;
         }

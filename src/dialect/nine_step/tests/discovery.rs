@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::codes;
-use super::files;
 use super::files_at;
 use super::path;
 use super::state;
