@@ -122,7 +122,7 @@ fn surplus_archives(ctx: &ProjectContext) -> Vec<CleanupCandidate> {
 fn finished_candidates(ctx: &ProjectContext, limit: i64) -> Result<Vec<CleanupCandidate>, OpError> {
     let (locations, _) = ctx.locations();
     let mut candidates = Vec::new();
-    for entry in list::entries(ctx, &locations)?.into_iter().filter(|entry| !entry.shown) {
+    for entry in list::entries(ctx, &locations, list::Dating::Files)?.into_iter().filter(|entry| !entry.shown) {
         let opened = ctx.read(&entry.location)?;
         let is_archived = opened.loaded.run.as_ref().is_none_or(|run| run.status == RunStatus::Archived);
         if let Some(age) = entry.row.age_seconds.filter(|age| *age >= limit && !is_archived) {

@@ -1,5 +1,9 @@
 //! `list`: every run of the project, newest first.
 
+use std::collections::BTreeMap;
+
+use camino::Utf8Path;
+
 use super::Exit;
 use super::OpError;
 use super::archived;
@@ -25,6 +29,7 @@ use crate::model::Run;
 use crate::model::RunId;
 use crate::model::Status;
 use crate::model::StepId;
+use crate::model::Timestamp;
 use crate::model::Verdict;
 use crate::model::natural;
 use crate::store;
@@ -46,7 +51,7 @@ pub(crate) struct Entry {
 /// Lists the runs of a project.
 pub(crate) fn list(ctx: &ProjectContext, all: bool) -> Result<Report, OpError> {
     let (locations, findings) = ctx.locations_with_findings();
-    let entries = entries(ctx, &locations)?;
+    let entries = entries(ctx, &locations, Dating::Commits)?;
     let hidden = entries.iter().filter(|entry| !entry.shown).count();
     let mut runs: Vec<ListedRun> =
         entries.into_iter().filter(|entry| all || entry.shown).map(|entry| entry.row).collect();
@@ -65,7 +70,7 @@ pub(crate) fn list(ctx: &ProjectContext, all: bool) -> Result<Report, OpError> {
 fn add_ended(ctx: &ProjectContext, runs: &mut Vec<ListedRun>) -> Result<(), OpError> {
     for location in ctx.ended_runs().ended {
         let opened = ctx.read(&location)?;
-        let mut row = entry(ctx, &location, &opened).row;
+        let mut row = entry(ctx, &location, &opened, Committed::Unknown).row;
         if row.lifecycle.stage == Stage::Open {
             // Its system says so, also with open steps.
             row.lifecycle.stage = Stage::Finished;
@@ -121,14 +126,14 @@ pub(crate) fn summary(ctx: &ProjectContext) -> Result<RunSummary, OpError> {
     let opened = ctx.read(&location)?;
     let steps = opened.loaded.run.iter().flat_map(|run| &run.steps);
     let in_progress = steps.filter(|step| step.status == Status::InProgress).map(|step| step.id.clone()).collect();
-    Ok(RunSummary { row: entry(ctx, &location, &opened).row, in_progress })
+    Ok(RunSummary { row: entry(ctx, &location, &opened, Committed::Unknown).row, in_progress })
 }
 
 /// Returns the runs that can be resumed, newest first, and the number of all runs, from a quick scan of the project.
 pub(crate) fn waiting(ctx: &ProjectContext) -> Result<(Vec<ListedRun>, usize), OpError> {
     let (locations, _) = ctx.locations_in(Scope::Quick);
     let waits = |entry: &Entry| entry.shown && !entry.is_driven && !entry.location.candidate.claim.is_implied();
-    let entries = entries(ctx, &locations)?;
+    let entries = entries(ctx, &locations, Dating::Files)?;
     Ok((entries.into_iter().filter(waits).map(|entry| entry.row).collect(), locations.len()))
 }
 
@@ -142,12 +147,46 @@ pub(crate) fn searched(ctx: &ProjectContext, hidden: usize) -> String {
     }
 }
 
+/// How the age of a run is found whose state has no time stamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dating {
+    /// One call of git for all of them.
+    Commits,
+    /// Without starting a process. In a repository that leaves the age unknown: a file's time is that of the checkout.
+    Files,
+}
+
+/// The time of the last commit of a state.
+#[derive(Clone, Copy, Debug)]
+enum Committed {
+    At(Timestamp),
+    Never,
+    /// git was not asked, or not done in time.
+    Unknown,
+}
+
 /// Loads and plans every run, newest first, finished ones last. The number of a run is the same with and without `--all`.
-pub(crate) fn entries(ctx: &ProjectContext, locations: &[RunLocation]) -> Result<Vec<Entry>, OpError> {
+pub(crate) fn entries(ctx: &ProjectContext, locations: &[RunLocation], dating: Dating) -> Result<Vec<Entry>, OpError> {
     let mut entries = Vec::new();
-    for location in locations {
+    let mut undated: BTreeMap<&Utf8Path, Vec<usize>> = BTreeMap::new();
+    for (at, location) in locations.iter().enumerate() {
         let opened = ctx.read(location)?;
-        entries.push(entry(ctx, location, &opened));
+        entries.push(entry(ctx, location, &opened, Committed::Unknown));
+        if dating == Dating::Commits && is_undated(ctx, &opened) {
+            undated.entry(&location.root).or_default().push(at);
+        }
+    }
+    for (root, undated) in undated {
+        let paths: Vec<&str> = undated.iter().map(|at| locations[*at].candidate.state.as_str()).collect();
+        let times = store::git::commit_times(root, &paths);
+        for (at, path) in undated.into_iter().zip(paths) {
+            let committed = match times.by_path.get(path) {
+                Some(time) => Committed::At(*time),
+                None if times.is_complete => Committed::Never,
+                None => continue,
+            };
+            entries[at] = entry(ctx, &locations[at], &ctx.read(&locations[at])?, committed);
+        }
     }
     entries.sort_by(|a, b| {
         let age = |entry: &Entry| entry.row.age_seconds.unwrap_or(i64::MAX);
@@ -160,7 +199,12 @@ pub(crate) fn entries(ctx: &ProjectContext, locations: &[RunLocation]) -> Result
     Ok(entries)
 }
 
-fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -> Entry {
+/// Tells whether git knows better than the state and its files when a run went on last.
+fn is_undated(ctx: &ProjectContext, opened: &OpenedRun) -> bool {
+    ctx.project.git.is_some() && opened.loaded.run.as_ref().is_some_and(|run| run.stamp.is_none())
+}
+
+fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, committed: Committed) -> Entry {
     let state = match location.root == ctx.project.root {
         true => location.candidate.state.as_str().to_owned(),
         false => location.path(),
@@ -194,6 +238,17 @@ fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -> En
     let mut evidence = ctx.workspace_evidence(opened);
     let root = opened.files.main_root.as_ref().unwrap_or(&opened.files.root);
     store::inspect_files(root, &opened.loaded.wanted.documents, &mut evidence);
+    let mut is_unknown = false;
+    if is_undated(ctx, opened) {
+        match committed {
+            Committed::At(time) => evidence.committed_at = Some(time),
+            Committed::Never => {}
+            Committed::Unknown => {
+                evidence.modified_at = None;
+                is_unknown = true;
+            }
+        }
+    }
     let config = &ctx.project.config;
     let options = Options {
         mode: ctx.mode_of(run),
@@ -220,7 +275,11 @@ fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -> En
         row.position = planned.findings.first().map_or_else(|| "blocked".to_owned(), |finding| finding.message.clone());
     }
     row.native_row = opened.dialect.list_row(run, &planned.plan);
-    row.verdict = planned.plan.verdict;
+    row.verdict = match planned.plan.verdict {
+        // The plan asks git, and may find that a person should look first.
+        Verdict::Resume if is_unknown => Verdict::Confirm,
+        verdict => verdict,
+    };
     row.cause = planned.plan.interruption.and_then(|interruption| interruption.cause);
     row.age_seconds = planned.plan.age.seconds;
     row.age_band = planned.plan.age.band;

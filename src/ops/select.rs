@@ -162,7 +162,7 @@ fn named(ctx: &ProjectContext, locations: Vec<RunLocation>, wanted: &str) -> Res
     if let [one] = by_name.as_slice() {
         return Ok((*one).clone());
     }
-    let listed = list::entries(ctx, &locations)?;
+    let listed = list::entries(ctx, &locations, list::Dating::Commits)?;
     // The number of a run and its id come before the names of its folder and branch, which it may share with others.
     if let Ok(number) = wanted.parse::<usize>()
         && let Some(entry) = listed.iter().find(|entry| entry.row.number == number)
@@ -210,7 +210,7 @@ fn by_step(
 
 /// Selects among several runs: the only unfinished one with work left, else the only one that its system ranks first.
 fn single_open(ctx: &ProjectContext, locations: Vec<RunLocation>) -> Result<RunLocation, OpError> {
-    let listed = list::entries(ctx, &locations)?;
+    let listed = list::entries(ctx, &locations, list::Dating::Commits)?;
     let mut open: Vec<&list::Entry> = listed.iter().filter(|entry| entry.shown).collect();
     let has_work = |entry: &&list::Entry| entry.row.verdict != Verdict::Nothing;
     if open.iter().any(has_work) {

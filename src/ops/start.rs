@@ -97,7 +97,7 @@ fn also_open(ctx: &ProjectContext, feature: &str) -> Result<(String, Vec<Finding
     hidden.retain(hides_runs);
     let others: Vec<RunLocation> =
         locations.into_iter().filter(|location| location.candidate.name != feature).collect();
-    let entries = list::entries(ctx, &others)?.into_iter().filter(|entry| entry.shown);
+    let entries = list::entries(ctx, &others, list::Dating::Files)?.into_iter().filter(|entry| entry.shown);
     let named = entries.take(OPEN_SHOWN).map(|entry| format!("{} ({})", entry.row.id, entry.row.position));
     let named: Vec<String> = named.collect();
     let also = if named.is_empty() { String::new() } else { format!("; also open: {}", named.join(", ")) };
@@ -260,7 +260,7 @@ fn in_the_way(ctx: &ProjectContext, new: &RunLocation, feature: &str) -> Vec<Run
 }
 
 fn clear(ctx: &ProjectContext, same: &[RunLocation], spec: &StartSpec, archive_existing: bool) -> Result<(), OpError> {
-    for entry in list::entries(ctx, same)? {
+    for entry in list::entries(ctx, same, list::Dating::Files)? {
         if archive_existing {
             archive::archive_run(ctx, &entry.location)?;
             continue;

@@ -267,3 +267,39 @@ fn a_project_without_runs_names_what_can_be_started_there() {
         }
     }
 }
+
+/// T-D6: on a clone, where files are new and commits are old, list and plan agree on age and verdict; the hook says that it does not know.
+#[test]
+fn list_and_plan_agree_on_a_fresh_clone() {
+    let sandbox = Sandbox::with_git();
+    for (name, status) in [("4.2.map", "InProgress"), ("4.3.tide", "InProgress")] {
+        let open = "## Tasks\n- [x] Draw the coast\n- [ ] Place the harbours\n";
+        sandbox.file(
+            &format!("docs/stories/{name}.story.md"),
+            &format!("# Story {name}\n\n**Status:** {status}\n\n{open}"),
+        );
+    }
+    sandbox.commit("stories");
+    // The clock of the test is at the commit; two weeks later the plan is stale.
+    let later = "2026-02-20T12:00:00Z";
+    for name in ["4.2.map", "4.3.tide"] {
+        sandbox.modified(&format!("docs/stories/{name}.story.md"), 1_771_588_000);
+    }
+    sandbox.file("docs/stories/4.4.new.story.md", "# Story 4.4\n\n**Status:** InProgress\n\n## Tasks\n- [ ] Begin\n");
+    sandbox.modified("docs/stories/4.4.new.story.md", 1_771_588_000);
+    let list = sandbox.piton(["list"]).now(later).run().expect_code(0);
+    let runs = list.at("/data/runs").as_array().cloned().unwrap();
+    assert_eq!(runs.len(), 3, "{list}");
+    for (at, run) in runs.iter().enumerate() {
+        let number = (at + 1).to_string();
+        let plan = sandbox.piton(["plan", &number]).now(later).run();
+        assert_eq!(plan.at("/data/run/id"), run["id"], "{list}");
+        assert_eq!(
+            (&plan.at("/data/verdict"), &plan.at("/data/age/band")),
+            (&run["verdict"], &run["age_band"]),
+            "{plan}"
+        );
+    }
+    let verdicts: Vec<&str> = runs.iter().map(|run| run["verdict"].as_str().unwrap()).collect();
+    assert_eq!(verdicts, ["resume", "confirm", "confirm"]);
+}
