@@ -29,6 +29,8 @@ const GOOD: &[&str] = &[
     "- write_file: {path: a/b, content: x, format: json, mode: \"0600\", create_dirs: true}",
     "- validate: {shell: v, threshold: 90, timeout: 30, result_file: r.json, expected_schema: {type: object}, on_incomplete: {claude: /gap, max_attempts: 2}}",
     "- validate: [{shell: v}]",
+    "- {claude: /note, commit_required: true, validate: {claude: /check, result_file: c.json, on_incomplete: {claude: /mend}}}",
+    "- {shell: a, validate: {shell: v}, on_success: [{shell: b}]}",
 ];
 
 /// Files that both refuse.
@@ -36,6 +38,9 @@ const BAD: &[&str] = &[
     "commands: []",
     "- {shell: a, tiemout: 3}",
     "- {shell: a, claude: b}",
+    "- {shell: a, claude: b, validate: {shell: v}}",
+    "- {write_file: {path: a, content: b}, validate: {shell: v}}",
+    "{mode: mapreduce, map: {input: a}, reduce: []}",
     "- {id: x}",
     "- {shell: ''}",
     "- {shell: a, retry: 0}",

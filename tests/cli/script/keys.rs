@@ -203,3 +203,24 @@ fn a_rate_limit_is_waited_for_and_survives_a_kill() {
     assert!(stage.piton(["resume"]).run_within(limit).is_none(), "the limit holds until it ends");
     assert_eq!(stage.executions(), ["claude"]);
 }
+
+/// T-D5: `validate` beside a command runs after it, closes its gaps, and belongs to its record.
+#[test]
+fn a_validation_beside_a_command_belongs_to_its_step() {
+    let stage = Stage::new(
+        "- shell: echo work >> LOG\n  validate:\n    shell: 'if [ -e more ]; then echo ''{\"completion_percentage\": 100}''; else echo \
+         ''{\"completion_percentage\": 40}''; fi'\n    on_incomplete: {shell: 'echo closing >> LOG; echo > more'}\n  on_success: \
+         [{shell: echo after >> LOG}]\n- shell: echo next >> LOG\n",
+    );
+    stage.run(&[]).0.expect_code(0);
+    assert_eq!(stage.executions(), ["work", "closing", "after", "next"]);
+
+    let stage = Stage::new(
+        "- shell: echo work >> LOG\n  validate: {shell: 'echo ''{\"completion_percentage\": 40}'''}\n- shell: echo next >> LOG\n",
+    );
+    let (failed, id) = stage.run(&[]);
+    failed.expect_code(7);
+    assert_eq!(stage.executions(), ["work"]);
+    stage.resume(&id).expect_code(7);
+    assert_eq!(stage.executions(), ["work", "work"]);
+}

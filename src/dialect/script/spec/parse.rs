@@ -21,6 +21,7 @@ use crate::dialect::fields::text_of;
 use crate::dialect::yaml;
 use crate::dialect::yaml::Kind;
 use crate::dialect::yaml::Node;
+use crate::dialect::yaml::TextPosition;
 use crate::model::RelPath;
 use crate::model::clean_line;
 
@@ -60,10 +61,21 @@ fn irreversible_inside(workflow: &Workflow, problems: &mut Problems<'_>) {
     }
 }
 
+/// Returns where a workflow says that it is a MapReduce one, whose other keys mean nothing here.
+fn mapreduce(root: &Node) -> Option<TextPosition> {
+    let Kind::Map(members) = &root.kind else { return None };
+    let is_mode = |kind: &Kind| matches!(kind, Kind::Text(mode) if mode == "mapreduce");
+    members.iter().find(|member| member.key == "mode" && is_mode(&member.value.kind)).map(|member| member.place)
+}
+
 fn workflow(root: &Node, stem: &str, problems: &mut Problems<'_>) -> Workflow {
     let mut read = Workflow { name: stem.to_owned(), ..Workflow::default() };
     if matches!(root.kind, Kind::List(_)) {
         read.steps = steps(root, "", "a workflow", &Inherited::default(), problems);
+        return read;
+    }
+    if let Some(place) = mapreduce(root) {
+        problems.add(place, "MapReduce workflows of Prodigy are not run by piton", "run it with Prodigy");
         return read;
     }
     let Some(mut map) = Fields::of(root, "a workflow", &WORKFLOW_KEYS, problems) else { return read };

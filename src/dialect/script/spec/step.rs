@@ -159,7 +159,14 @@ fn mapped(node: &Node, id: &str, problems: &mut Problems<'_>) -> Option<Step> {
     let probe = text("probe", Reader::Shell, problems);
     let env = map.take("env").map(|node| env(node, problems)).unwrap_or_default();
     let on_failure = on_failure.and_then(|node| handler(node, &id, problems));
+    let measured = match command {
+        Some(Command::Shell(_) | Command::Claude(_)) => {
+            map.take("validate").and_then(|node| measured(node, &id, problems))
+        }
+        Some(Command::Foreach(_) | Command::WriteFile(_) | Command::Validate(_)) | None => None,
+    };
     let on_success = map.take("on_success").map(|node| one_or_more(node, &format!("{id}.on_success."), problems));
+    let on_success = measured.into_iter().chain(on_success.into_iter().flatten()).collect();
     let commit_required = map.flag("commit_required", problems).unwrap_or(false);
     let idempotent = idempotent(&mut map, problems);
     if let (true, Some(place)) = (idempotent, probe_place) {
@@ -174,7 +181,7 @@ fn mapped(node: &Node, id: &str, problems: &mut Problems<'_>) -> Option<Step> {
         env,
         working_dir,
         on_failure,
-        on_success: on_success.unwrap_or_default(),
+        on_success,
         commit_required,
         idempotent,
         probe,
@@ -201,7 +208,11 @@ fn command<'a>(
     outer: (&mut Option<&'a Node>, &mut Option<Duration>),
     problems: &mut Problems<'_>,
 ) -> Option<Command> {
-    let given: Vec<&str> = COMMANDS.into_iter().filter(|key| map.members.iter().any(|m| m.key == *key)).collect();
+    let mut given: Vec<&str> = COMMANDS.into_iter().filter(|key| map.members.iter().any(|m| m.key == *key)).collect();
+    if matches!(given.as_slice(), ["shell" | "claude", "validate"]) {
+        // It measures what the command did.
+        given.pop();
+    }
     let [key] = given.as_slice() else {
         let message = match given.as_slice() {
             [] => "the step has no command".to_owned(),
@@ -327,6 +338,15 @@ fn write_file(node: &Node, problems: &mut Problems<'_>) -> Option<WriteFile> {
         problems.add(node.place, "`write_file` needs a `path` and a `content`", "add `path:` and `content:`");
     }
     Some(WriteFile { path: path?, content: content?, format: format?, mode: mode?, create_dirs })
+}
+
+/// Reads `validate` beside a command: a step that runs after it, under its record (docs/formats/prodigy.md#validation).
+fn measured(node: &Node, id: &str, problems: &mut Problems<'_>) -> Option<Step> {
+    let (id, mut timeout) = (format!("{id}.validate"), None);
+    let validate = validate(node, &id, &mut timeout, problems)?;
+    let mut step = Step { timeout, ..bare(node, &id, Command::Validate(validate)) };
+    step.canonical = super::canonical::of(&step);
+    Some(step)
 }
 
 fn validate(node: &Node, id: &str, timeout: &mut Option<Duration>, problems: &mut Problems<'_>) -> Option<Validate> {
