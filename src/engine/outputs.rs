@@ -21,6 +21,7 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
+use crate::model::StepReport;
 use crate::model::Timestamp;
 
 /// How much older than its step an output may look: some file systems store times with two seconds of precision.
@@ -69,6 +70,8 @@ pub(super) enum Outputs {
 pub(super) struct EvidenceIndex<'a> {
     /// The last record of each step.
     pub(super) by_step: BTreeMap<&'a str, &'a EvidenceRecord>,
+    /// The last report of each step.
+    reported: BTreeMap<&'a str, &'a StepReport>,
     /// The step that last recorded each path.
     last_of_path: BTreeMap<&'a RelPath, &'a str>,
     /// The time of the last rollback of each step. Earlier evidence no longer counts.
@@ -116,12 +119,18 @@ impl<'a> EvidenceIndex<'a> {
         let rollbacks = evidence.rollbacks.iter().filter(|rollback| rollback.run == run.id.as_str());
         let rolled_back =
             rollbacks.flat_map(|rollback| rollback.reopened.iter().map(|step| (step.as_str(), rollback.at)));
-        let begun = evidence.statements.iter().filter(|statement| belongs_to(run, statement));
+        let statements = || evidence.statements.iter().filter(|statement| belongs_to(run, statement));
+        let reported = statements().filter_map(|statement| match &statement.kind {
+            StatementKind::Report(report) if report.part.is_none() => Some((report.step.as_str(), report)),
+            StatementKind::Report(_) | StatementKind::Begun(_) | StatementKind::Decision(_) => None,
+        });
+        let reported = reported.collect();
+        let begun = statements();
         let begun = begun.filter_map(|statement| match &statement.kind {
             StatementKind::Begun(attempt) => Some((attempt.step.as_str(), attempt.at)),
             StatementKind::Report(_) | StatementKind::Decision(_) => None,
         });
-        Self { by_step, last_of_path, rolled_back: rolled_back.collect(), begun: begun.collect(), last_busy }
+        Self { by_step, reported, last_of_path, rolled_back: rolled_back.collect(), begun: begun.collect(), last_busy }
     }
 }
 
@@ -275,7 +284,7 @@ impl Reconciler<'_> {
         if self.step.kind == StepKind::Gate {
             return false;
         }
-        let Some(record) = self.index.by_step.get(self.step.id.as_str()) else { return false };
+        let Some(record) = self.index.by_step.get(self.step.id.as_str()) else { return self.reported_files_are_gone() };
         if self.step.started_at.is_some_and(|started| started > record.at) {
             // It was redone since without recording its outputs.
             return false;
@@ -320,5 +329,28 @@ impl Reconciler<'_> {
             gone |= !superseded;
         }
         gone
+    }
+
+    /// Looks for the files that a step reported where the record of their digests is lost, as with a deleted worktree. A commit that was
+    /// recorded since keeps them.
+    fn reported_files_are_gone(&mut self) -> bool {
+        let Some(report) = self.index.reported.get(self.step.id.as_str()) else { return false };
+        let is_earlier = self.step.started_at.is_some_and(|started| started > report.at);
+        let is_after = |other: &&Step| other.started_at.max(other.finished_at) > Some(report.at);
+        let mut later = self.run.steps.iter().filter(|other| other.id != self.step.id).filter(is_after);
+        if is_earlier || report.status != Status::Completed || later.any(|other| other.commit.is_some()) {
+            return false;
+        }
+        let is_gone = |path: &&RelPath| self.evidence.files.get(*path) == Some(&FileFact::Missing);
+        let gone: Vec<RelPath> = report.files.iter().filter(is_gone).cloned().collect();
+        for path in &gone {
+            self.reasons.push(format!("its output {path} is gone"));
+            let message = format!("the output {path} of {} is gone", self.step.id);
+            self.note(FindingCode::OutputMissing, message, self.redo_or_restore());
+            if let Some(finding) = self.findings.last_mut() {
+                finding.file = Some(path.clone());
+            }
+        }
+        !gone.is_empty()
     }
 }

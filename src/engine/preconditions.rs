@@ -54,7 +54,8 @@ fn older_than_log(run: &Run, evidence: &Evidence) -> Option<Finding> {
     let first = lost.first()?;
     let ids: Vec<&str> = lost.iter().map(|step| step.id.as_str()).collect();
     let message = format!(
-        "the state is from {stamp}, before {} {} done: another version of its file was put back, and that would be repeated",
+        "the state is from {}, before {} {} done: another version of its file was put back, and that would be repeated",
+        stamp.in_seconds(),
         ids.join(", "),
         if ids.len() == 1 { "was" } else { "were" }
     );

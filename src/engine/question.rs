@@ -60,6 +60,12 @@ pub(super) fn question(input: &QuestionInput<'_>) -> Option<Question> {
     }
     match (input.verdict, input.options.mode) {
         (Verdict::Blocked | Verdict::Nothing, _) => None,
+        (Verdict::Complete, _) if !input.options.skip.is_empty() && input.can_be_resumed => {
+            let yes = QuestionOption::new("yes", "record it", input.resume("")).by_person();
+            let skipped: Vec<&str> = input.options.skip.iter().map(StepId::as_str).collect();
+            let text = format!("Nothing else is left. Record that {} is skipped?", skipped.join(", "));
+            Some(input.yes_or_no(text, yes, "no"))
+        }
         (Verdict::Complete, _) => input.merge(),
         // No answer would be recorded.
         (Verdict::Resume | Verdict::Confirm, _) if !input.can_be_resumed => None,

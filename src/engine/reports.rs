@@ -71,7 +71,7 @@ pub(super) fn handed(run: &Run, graph: &Graph<'_>, statements: &[Statement], ste
     // A failure does not outlive the work that followed it; a finish without words leaves no report of its own.
     last.retain(|at, report| {
         let step = &run.steps[*at];
-        report.status != Status::Failed || step.status != Status::Completed || step.kind != StepKind::Work
+        report.status != Status::Failed || step.status != Status::Completed || step.kind == StepKind::Review
     });
     let own = std::iter::once(at).filter(|at| last.get(at).is_some_and(|report| report.status == Status::Failed));
     let direct = direct_predecessors(run, graph, at);

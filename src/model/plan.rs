@@ -158,6 +158,19 @@ pub(crate) struct Next {
     pub(crate) cost: RedoCost,
 }
 
+impl Next {
+    /// Returns the action with its step as `run 1:5 (Documentation)`. What follows the last step is not about that step.
+    pub(crate) fn in_words(&self) -> String {
+        let action = self.action.as_str();
+        match self.action {
+            Action::Merge | Action::Archive => format!("{action} ({})", self.title),
+            Action::Verify | Action::Approve | Action::Return | Action::Retry | Action::Run => {
+                format!("{action} {}", self.step.with_title(&self.title))
+            }
+        }
+    }
+}
+
 /// What to do with a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -78,7 +78,10 @@ pub(crate) fn begin(ctx: &ProjectContext, request: ChangeRequest, wanted: BriefR
     let run = locked.checked_run(request.if_revision.as_deref())?;
     let evidence = ctx.workspace_evidence(&locked.opened);
     let limits = ChangeLimits { rebegin: request.rebegin, ..locked.limits() };
-    let Planning { kind, planned, next } = plan_step(&locked, request, &evidence)?;
+    let Planning { kind, planned, mut next } = plan_step(&locked, request, &evidence)?;
+    if let (ChangeKind::Begin { agent: Some(agent), .. }, Some(next)) = (&kind, &mut next) {
+        next.agent = Some(agent.clone());
+    }
     let ChangeKind::Begin { step, part, .. } = &kind else { return Err(not_a_begin()) };
     let (step, part) = (step.clone(), part.clone());
     let change = locked.stamped(kind);

@@ -46,11 +46,15 @@ use crate::model::Run;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
+use crate::model::clean_line;
 use crate::schema;
 use crate::store;
 use crate::store::CheckpointMeta;
 use crate::store::RunLock;
 use crate::store::StoreError;
+
+/// Characters of the open conditions in a message.
+const CONDITION_CHARS: usize = 160;
 
 /// A change as typed; ids and parts are not yet resolved against the run.
 #[derive(Clone, Debug)]
@@ -461,7 +465,13 @@ fn message(run: &Run, kind: &ChangeKind) -> String {
         ChangeKind::Finish(outcome) if outcome.accepts => format!("{} is accepted by a person", outcome.step),
         ChangeKind::Finish(outcome) if outcome.amends => record::amended(outcome),
         ChangeKind::Finish(outcome) => match outcome.verdict {
-            Some(verdict) if verdict.approves() => format!("{} is {} ({verdict})", outcome.step, outcome.status),
+            Some(verdict) if verdict.approves() && outcome.conditions.is_empty() => {
+                format!("{} is {} ({verdict})", outcome.step, outcome.status)
+            }
+            Some(verdict) if verdict.approves() => {
+                let conditions = clean_line(&outcome.conditions.join("; "), CONDITION_CHARS);
+                format!("{} is {verdict}; it stays open until this is met: {conditions}", outcome.step)
+            }
             Some(verdict) => format!("{} is {verdict}", outcome.step),
             None if outcome.status == Status::Failed => format!("{}{} failed", of(&outcome.part), outcome.step),
             None => format!("{}{} is {}", of(&outcome.part), outcome.step, outcome.status),

@@ -306,7 +306,7 @@ fn position(group: Option<&str>, next: &Next) -> String {
         return format!("{}: {}", next.action.as_str(), next.title);
     }
     let group = group.map_or_else(String::new, |group| format!("{group}: "));
-    format!("{group}{} {}", next.action.as_str(), next.step.with_title(&next.title))
+    format!("{group}{}", next.in_words())
 }
 
 fn unreadable(findings: &[Finding]) -> String {

@@ -66,7 +66,7 @@ fn try_carry(ctx: &ProjectContext, from: &RunLocation, to: &RunLocation) -> Resu
 pub(super) fn amended(outcome: &Outcome) -> String {
     match &outcome.to_step {
         Some(to) => format!("the failure of {} goes back to {to}", outcome.step),
-        None => format!("the record of {} is completed", outcome.step),
+        None => format!("it is added to what is recorded about {}", outcome.step),
     }
 }
 

@@ -69,6 +69,12 @@ pub(crate) fn resume(
             return Ok(ResumeOutcome::Ask(Box::new(plan::report(opened, planned, request.detail)), question, mode));
         }
     }
+    if planned.plan.verdict == Verdict::Complete {
+        skip_last(ctx, location, &opened, &planned, request)?;
+        let opened = ctx.read(location)?;
+        let planned = plan::planned(ctx, &opened, opened.run()?, &PlanRequest::default())?;
+        return Ok(ResumeOutcome::Report(Box::new(plan::report(opened, planned, request.detail))));
+    }
     let taken = take(ctx, location, &opened, planned, request).map_err(|error| failed(&opened, error))?;
     Ok(ResumeOutcome::Report(Box::new(taken)))
 }
@@ -94,6 +100,11 @@ fn decide(planned: &Planned, yes: bool, can_ask: bool) -> Decision {
     let plan = &planned.plan;
     let ask = |otherwise: Decision| plan.question.clone().map_or(otherwise, Decision::Ask);
     match plan.verdict {
+        // What is left is skipped, and that is recorded.
+        Verdict::Complete if plan.question.as_ref().is_some_and(Question::offers_resume) => match can_ask && !yes {
+            true => ask(Decision::NothingToDo),
+            false => Decision::Proceed,
+        },
         Verdict::Complete | Verdict::Blocked if can_ask && !yes => ask(Decision::NothingToDo),
         Verdict::Complete | Verdict::Blocked | Verdict::Nothing => Decision::NothingToDo,
         Verdict::Resume | Verdict::Confirm if yes => Decision::Proceed,
@@ -148,8 +159,33 @@ fn take(
     Ok(Report { exit, body, findings: planned.findings.into_iter().chain(findings).collect() })
 }
 
+/// Records the skipped steps of a resume after which no step is left.
+fn skip_last(
+    ctx: &ProjectContext,
+    location: &RunLocation,
+    seen: &OpenedRun,
+    planned: &Planned,
+    request: &ResumeRequest,
+) -> Result<(), OpError> {
+    let mut locked = LockedRun::open(ctx, location)?;
+    let run = locked.checked_run(Some(&seen.revision()))?;
+    for kind in skips(run, request) {
+        let mut written = locked.apply(kind, &locked.evidence(), locked.limits())?;
+        locked = locked.after(location, &mut written)?;
+    }
+    let _ = super::log::note(ctx, &locked, locked.opened.run()?, planned, request.yes);
+    Ok(())
+}
+
 /// Returns the changes that a resume records: skipped steps, then the resume itself.
 fn bookkeeping(run: &Run, planned: &Planned, request: &ResumeRequest) -> Vec<ChangeKind> {
+    let mut kinds = skips(run, request);
+    kinds.push(resumption(planned));
+    kinds
+}
+
+/// Returns the changes that skip the chosen steps.
+fn skips(run: &Run, request: &ResumeRequest) -> Vec<ChangeKind> {
     let mut kinds: Vec<ChangeKind> = Vec::new();
     for text in plan::named(run, &request.plan.skip) {
         if let Some(step) = run.resolve(text)
@@ -163,7 +199,6 @@ fn bookkeeping(run: &Run, planned: &Planned, request: &ResumeRequest) -> Vec<Cha
             });
         }
     }
-    kinds.push(resumption(planned));
     kinds
 }
 

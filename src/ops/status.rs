@@ -23,10 +23,8 @@ pub(crate) fn status(ctx: &ProjectContext) -> Result<Report, OpError> {
     let planned = plan::planned(ctx, &opened, run, &PlanRequest::default())?;
     let exit = plan::exit_of(&planned);
     let plan = &planned.plan;
-    let next = plan.next.first().map_or_else(
-        || "nothing is next".to_owned(),
-        |next| format!("next: {} {}", next.action.as_str(), next.step.with_title(&next.title)),
-    );
+    let next =
+        plan.next.first().map_or_else(|| "nothing is next".to_owned(), |next| format!("next: {}", next.in_words()));
     let lifecycle = Lifecycle::of(&opened, run, plan);
     let stage = match lifecycle.stage {
         Stage::Open => String::new(),

@@ -169,7 +169,7 @@ fn a_commit_that_is_missing_is_said_and_can_be_named_later() {
     assert_eq!(missing["fix"], "name it: `piton finish 1:9 --run pay --commit HEAD`");
     piton(&sandbox, &["begin", "2:1"]).expect_code(0);
     let named = piton(&sandbox, &["finish", "1:9", "--run", "pay", "--commit", "HEAD"]).expect_code(0);
-    assert_eq!(named.at("/data/message"), "the record of 1:9 is completed");
+    assert_eq!(named.at("/data/message"), "it is added to what is recorded about 1:9");
     let state = sandbox.read_json(".worktree/pay/.workflow-state.json");
     let entries = state["completed_steps"].as_array().unwrap();
     assert_eq!(entries.iter().filter(|entry| entry.get("commit_sha").is_some()).count(), 1, "{state}");

@@ -203,7 +203,7 @@ fn coordination(text: &mut Text, report: &PlanReport) {
         text.line(format!("- **Interruption Point**: {step}"));
         text.line(format!("- **Interruption Type**: {}", interruption.kind.as_str()));
         if let Some(at) = interruption.at {
-            text.line(format!("- **Last Activity**: {at}"));
+            text.line(format!("- **Last Activity**: {}", at.in_seconds()));
         }
         if let Some(strategy) = plan.next.first().and_then(|next| next.strategy) {
             text.line(format!("- **Recovery Strategy**: {}", strategy.as_str()));

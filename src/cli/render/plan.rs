@@ -9,6 +9,7 @@ use super::text::tone_of;
 use crate::cli::output::Tone;
 use crate::model::Action;
 use crate::model::Finding;
+use crate::model::InterruptionKind;
 use crate::model::Mode;
 use crate::model::Next;
 use crate::model::Notice;
@@ -102,7 +103,9 @@ fn head(page: &mut Page, plan: &Plan, notices: &[Notice]) {
         };
         page.text.line(format!("  Last change  {} ago ({}{by})", human_age(seconds), band.as_str()));
     }
-    if let Some(interruption) = plan.notable_interruption() {
+    // What waits for a person was not cut off; it is next.
+    let is_cut_off = |kind: InterruptionKind| kind != InterruptionKind::WaitingApproval;
+    if let Some(interruption) = plan.notable_interruption().filter(|interruption| is_cut_off(interruption.kind)) {
         let step = interruption.step.as_ref().map_or_else(String::new, |step| format!(" at {step}"));
         let reason = plan.own_reason(interruption).map(|reason| format!(": {}", clean_line(reason, 160)));
         let reason = reason.unwrap_or_default();
@@ -118,9 +121,12 @@ fn head(page: &mut Page, plan: &Plan, notices: &[Notice]) {
 }
 
 fn verdict(page: &mut Page, plan: &Plan) {
+    let asked = plan.question.as_ref().is_some_and(|question| question.option("approve").is_some());
+    let waits = asked && plan.next.iter().all(|next| next.action == Action::Approve);
     page.text.plain("Verdict      ").put(tone_of(plan.verdict), plan.verdict.as_str()).plain(match plan.verdict {
         Verdict::Resume => ": go on",
         Verdict::Confirm => ": check the findings, then go on",
+        Verdict::Blocked if waits => ": a person approves first",
         Verdict::Blocked => ": not until something is resolved",
         Verdict::Complete => ": every step is done",
         Verdict::Nothing => ": there is nothing to resume",

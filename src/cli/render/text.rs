@@ -1,5 +1,7 @@
 //! Reports for people.
 
+use serde_json::Value;
+
 use super::Page;
 use super::patch;
 use super::plan;
@@ -450,6 +452,15 @@ impl Page {
     }
 }
 
+/// Returns a value of the agents' context as people write it.
+fn in_words(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(values) => values.iter().map(in_words).collect::<Vec<String>>().join(", "),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.to_string(),
+    }
+}
+
 /// Returns the untrusted part of a context: text from state files.
 fn untrusted(context: &Context) -> String {
     let mut text = context.goal.as_ref().map_or_else(String::new, |goal| format!("Goal: {goal}\n"));
@@ -459,7 +470,7 @@ fn untrusted(context: &Context) -> String {
     // With the prompt, which says them in its own form, they would be said twice.
     if let Some(fields) = context.agent_context.as_object().filter(|_| context.prompt.is_empty()) {
         for (name, value) in fields {
-            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let value = in_words(value);
             text.push_str(&format!("{}: {}\n", name.replace('_', " "), value.replace('\n', " ")));
         }
     }

@@ -55,6 +55,7 @@ pub(super) fn write(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Bri
     let facts = facts(files, run, plan, next);
     let path = workspace::plan_to_read(&facts.plan, &run.workspace, files);
     let is_planning = facts.position.is_some_and(|position| position.step == StepNumber::Plan);
+    let is_first_plan = facts.position == Some(StepPosition::new(1, StepNumber::Plan));
     let plan_path = path.unwrap_or_else(|| facts.plan.clone());
     let reading = ReadingItem { what: "plan document".to_owned(), path: Some(plan_path.clone()) };
     Brief {
@@ -73,7 +74,7 @@ pub(super) fn write(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Bri
             Some(_) | None => String::new(),
         },
         // What a first planning step is to write is not there to read.
-        reading: if is_planning && next.action == Action::Run { Vec::new() } else { vec![reading] },
+        reading: if is_first_plan && next.action == Action::Run { Vec::new() } else { vec![reading] },
         notes: Vec::new(),
     }
 }

@@ -172,7 +172,8 @@ fn interpret(files: &FileSet, opened: ParsedFile<'_>, degraded: bool, mut findin
     let is_over = |step: &Step| matches!(step.status, Status::Completed | Status::Skipped);
     let is_all_over = layout.steps.iter().all(is_over) && status != RunStatus::Completed;
     let gate = layout.steps.iter().find(|step| step.kind == StepKind::Gate);
-    let has_open_work = gate.is_some_and(is_over) && !layout.steps.iter().all(is_over);
+    let is_ended = matches!(status, RunStatus::Aborted | RunStatus::Completed);
+    let has_open_work = !is_ended && gate.is_some_and(is_over) && !layout.steps.iter().all(is_over);
     let workspace = workspace::find(&state, has_open_work, &source, &mut findings);
     let config = &files.config.nine_step;
     let wanted = EvidenceRequest {

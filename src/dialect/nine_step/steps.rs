@@ -171,6 +171,7 @@ impl<'a> StepBuilder<'a> {
         let back = match step.status {
             Status::Failed if is_here => self.last_step.returns_to,
             _ if self.sent_back_by == Some(position) => Some(self.last_step.at.step),
+            Status::WaitingApproval if position.step == StepNumber::Approval => Some(StepNumber::Plan),
             _ => position.step.reviewed(),
         };
         step.returns_to = back.filter(|back| *back >= self.first_step(position.phase)).map(|back| back.in_phase(phase));
