@@ -168,16 +168,17 @@ fn mark_begun(run: &mut Run, statements: &[&Statement], rollbacks: &[RollBackRec
 /// Returns the attempts that are going on, by position of their step: the last one that was begun of each step in progress. A pause ends
 /// them.
 pub(super) fn attempts(run: &Run, graph: &Graph<'_>, evidence: &Evidence) -> BTreeMap<usize, (Attempt, Presence)> {
-    let mut attempts = BTreeMap::new();
+    let mut attempts: BTreeMap<usize, (Attempt, Presence)> = BTreeMap::new();
     if run.status == RunStatus::Paused && run.records.pause {
         return attempts;
     }
     for statement in evidence.statements.iter().filter(|statement| belongs_to(run, statement)) {
         let StatementKind::Begun(attempt) = &statement.kind else { continue };
-        if attempt.part.is_some() {
+        let Some(at) = graph.position(&attempt.step) else { continue };
+        // A part begins the step, unless that was begun as a whole.
+        if attempt.part.is_some() && attempts.contains_key(&at) {
             continue;
         }
-        let Some(at) = graph.position(&attempt.step) else { continue };
         let Some(presence) = evidence.presences.get(&(attempt.step.clone(), attempt.attempt)) else { continue };
         let step = &run.steps[at];
         // Some formats do not count attempts, but say when the last one began.

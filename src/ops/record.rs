@@ -118,7 +118,7 @@ impl LockedRun<'_> {
         let ChangeKind::Begin { step, part, attempt, agent } = begin else { return None };
         let (action, reason) = match planned {
             Some(next) => (next.action, next.reason.clone()),
-            None if part.is_some() => (Action::Run, "a part of the step".to_owned()),
+            None if part.is_some() => (Action::Run, "it is done part by part".to_owned()),
             None => return None,
         };
         let driver = store::reports::driver(&self.caller());

@@ -182,3 +182,17 @@ fn ids_with_a_comma_are_chosen_by_repeating_the_flag() {
     let skipped = session.plan("").at("/data/steps/skipped");
     assert_eq!(skipped, json!(["IMPL-1", "IMPL-1,IMPL-2", "IMPL-3,x"]));
 }
+
+/// The last open task can be skipped by a resume too: that is recorded, and asked about in the plan.
+#[test]
+fn a_resume_that_skips_the_last_task_records_that() {
+    let session = Session::new();
+    session.tasks(&[("IMPL-1", "completed", &[]), ("IMPL-2", "pending", &["IMPL-1"])]);
+    let plan = session.plan("--skip IMPL-2").expect_code(0);
+    assert_eq!(plan.at("/data/question/options/0/command"), "piton resume WFS-x --skip IMPL-2 --yes", "{plan}");
+    assert_eq!(session.json(".task/IMPL-2.json")["status"], "pending");
+    let resumed = session.ok("resume --skip IMPL-2 --yes");
+    assert_eq!(resumed.at("/data/verdict"), "complete");
+    assert_eq!(session.json(".task/IMPL-2.json")["status"], "skipped");
+    assert_eq!(session.plan("").expect_code(0).at("/data/question"), json!(null));
+}

@@ -101,6 +101,20 @@ fn a_part_that_failed_is_tried_again_and_a_skipped_one_is_not() {
     assert_eq!(context.at("/data/findings_to_address"), json!(["rg is missing"]));
 }
 
+/// A task that is begun by one of its parts is in its first attempt, and was not cut off.
+#[test]
+fn a_part_begins_the_attempt_at_its_task() {
+    let session = session();
+    session.ok("begin IMPL-1 --part gather_context");
+    let context = session.ok("context");
+    assert_eq!(context.at("/data/attempt"), 1, "{context}");
+    assert_eq!(context.at("/data/next_action"), "Do IMPL-1 (Title of IMPL-1). It is done part by part.");
+    session.ok("finish IMPL-1 --part gather_context");
+    let again = session.ok("begin IMPL-1");
+    assert_eq!((again.at("/data/recorded"), again.at("/data/brief/attempt")), (json!(false), json!(1)), "{again}");
+    assert_eq!(session.json(".task/IMPL-1.json")["execution"]["attempts"], 1);
+}
+
 #[test]
 fn a_resume_at_a_part_skips_the_parts_before_it() {
     let session = session();
