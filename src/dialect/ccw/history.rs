@@ -42,7 +42,12 @@ impl History {
         let in_execution = |key: &str| execution.and_then(|execution| execution.get(key));
         let entries: Vec<Entry> =
             raw::items(task.get("status_history")).map(|entry| read_entry(entry, clock)).collect();
-        let starts = entries.iter().filter(|entry| entry.to == Some(Status::InProgress)).count();
+        // A failure after a failure was one of another attempt.
+        let is_start = |entry: &&Entry| {
+            let again = entry.from == Some(Status::Failed) && entry.to == Some(Status::Failed);
+            entry.to == Some(Status::InProgress) || again
+        };
+        let starts = entries.iter().filter(is_start).count();
         let starts = u32::try_from(starts).unwrap_or(u32::MAX);
         let recorded = raw::count(in_execution("attempts"));
         let attempts = recorded.unwrap_or(starts);

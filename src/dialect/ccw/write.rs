@@ -167,7 +167,11 @@ impl Writer<'_> {
         let error = outcome.error.as_deref().map(|error| mask_secrets(error).into_owned());
         let interrupted = raw::first_text(task.value(), &["/execution/interruption_reason"]);
         let note = if outcome.status == Status::Completed { interrupted } else { error.clone() };
-        task.set_status(word, &at, note.as_deref())?;
+        if outcome.status == Status::Failed && outcome.from == Some(Status::Failed) {
+            task.enter_history(word, &at, note.as_deref());
+        } else {
+            task.set_status(word, &at, note.as_deref())?;
+        }
         // Without an attempt, the result was only verified.
         let recorded = raw::count(task.value().pointer("/execution/attempts")).unwrap_or(0);
         if outcome.attempt > recorded {

@@ -216,7 +216,10 @@ impl TransitionCheck<'_> {
         if let Some(already) = self.may_finish(at, &outcome)? {
             return Ok(Admission::Already(already));
         }
-        outcome.attempt = step.attempts.max(1);
+        // A second failure without a begin is one of another attempt.
+        let is_unbegun = step.status == Status::Failed && outcome.status == Status::Failed;
+        let is_unbegun = is_unbegun && part.is_none() && !outcome.amends;
+        outcome.attempt = step.attempts.max(1).saturating_add(u32::from(is_unbegun));
         outcome.from = Some(part.map_or(step.status, |part| part.status));
         outcome.failures = match (part, outcome.status) {
             (None, Status::Failed) => step.failures.saturating_add(u32::from(!outcome.amends)),

@@ -253,3 +253,27 @@ fn a_dependency_block_names_the_fewest_tasks_that_free_the_rest() {
     session.ok("skip IMPL-4 --reason vendor");
     assert_eq!(next(&session.plan("")), ["run IMPL-3", "run IMPL-5"]);
 }
+
+/// N-D33: a failure that is recorded without a begin is one of an attempt of its own.
+#[test]
+fn failures_without_a_begin_reach_the_limit() {
+    let session = Session::new();
+    session.tasks(&[("IMPL-1", "pending", &[])]);
+    for (error, attempt) in [("e1", 1), ("e2", 2), ("e3", 3)] {
+        session.ok(&format!("finish IMPL-1 --status failed --error {error}"));
+        session.ok(&format!("finish IMPL-1 --status failed --error {error}"));
+        assert_eq!(session.json(".task/IMPL-1.json")["execution"]["attempts"], attempt, "{error}");
+    }
+    let plan = session.plan("").expect_code(9);
+    let limit = "IMPL-1: IMPL-1 (Title of IMPL-1) failed 3 times (attempt 1: e1; attempt 2: e2; attempt 3: e3)";
+    assert_eq!(told(&plan, "attempt-limit"), [limit]);
+    assert_eq!(plan.at("/data/next/0/attempt"), 4);
+
+    // In a file without a history every attempt was a failure.
+    let session = Session::new();
+    session.task("IMPL-1", &json!({"status": "failed", "execution": {"attempts": 1, "error": "e1"}}));
+    session.ok("finish IMPL-1 --status failed --error e2");
+    assert_eq!(session.plan("").expect_code(0).at("/data/next/0/attempt"), 3);
+    session.ok("finish IMPL-1 --status failed --error e3");
+    assert_eq!(told(&session.plan("").expect_code(9), "attempt-limit").len(), 1);
+}
