@@ -171,3 +171,15 @@ fn the_coordination_list_has_the_marks_of_the_resume_command() {
     - resume: `piton resume WFS-user-auth --skip impl-3 --yes`
     ");
 }
+
+/// C43: after a lost attempt the agent is told to compare what was changed with the files of the task.
+#[test]
+fn what_a_lost_attempt_left_is_compared_with_the_files_of_the_task() {
+    let session = Session::new();
+    let task = json!({"status": "in_progress", "flow_control": {"target_files": ["src/pay.rs"]}});
+    session.task("IMPL-1", &task);
+    let note = "The attempt before may have left changes: compare what git calls changed with the files to touch.";
+    assert_eq!(session.ok("context").at("/data/open_questions/0"), note);
+    session.task("IMPL-1", &json!({"status": "pending", "flow_control": {"target_files": ["src/pay.rs"]}}));
+    assert!(!session.ok("context").stdout.contains(note));
+}
