@@ -1,6 +1,7 @@
 //! The current facts about disk, git and processes. `store` gathers them, `engine` evaluates them.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use camino::Utf8PathBuf;
@@ -13,6 +14,7 @@ use super::RelPath;
 use super::RollBackRecord;
 use super::SessionLine;
 use super::Statement;
+use super::StatementKind;
 use super::Step;
 use super::StepId;
 use super::Timestamp;
@@ -216,4 +218,17 @@ pub(crate) struct OutputRecord {
     pub(crate) path: RelPath,
     pub(crate) sha256: String,
     pub(crate) bytes: u64,
+}
+
+impl Evidence {
+    /// Returns the files that steps of a run reported and of which no digest is recorded.
+    pub(crate) fn unrecorded_files(&self, run: &str) -> Vec<RelPath> {
+        let recorded: BTreeSet<&str> = self.records.iter().map(|record| record.step.as_str()).collect();
+        let reports = self.statements.iter().filter(|statement| statement.run == run);
+        let reports = reports.filter_map(|statement| match &statement.kind {
+            StatementKind::Report(report) if !recorded.contains(report.step.as_str()) => Some(report),
+            StatementKind::Report(_) | StatementKind::Begun(_) | StatementKind::Decision(_) => None,
+        });
+        reports.flat_map(|report| report.files.iter().cloned()).collect()
+    }
 }

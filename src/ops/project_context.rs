@@ -333,7 +333,9 @@ impl ProjectContext {
         let mut evidence = store::gather(&self.project, &opened.files, &asked, &self.environment);
         workflow::check_outputs(opened, &mut evidence);
         self.read_statements(opened, &mut evidence);
-        inspect_reported(opened, &mut evidence);
+        if let Some(run) = &opened.loaded.run {
+            store::inspect_files(&opened.files.root, &evidence.unrecorded_files(run.id.as_str()), &mut evidence);
+        }
         inspect_witnesses(opened, &mut evidence);
         read_definitions(opened, &mut evidence);
         if with_git {
@@ -373,21 +375,6 @@ impl ProjectContext {
             found.branch_exists = store::git::branch_exists(&self.project.root, branch);
         }
     }
-}
-
-/// Looks at the files that steps reported and of which no digest is recorded.
-fn inspect_reported(opened: &OpenedRun, evidence: &mut Evidence) {
-    let Some(run) = &opened.loaded.run else { return };
-    let recorded: BTreeSet<&str> = evidence.records.iter().map(|record| record.step.as_str()).collect();
-    let mut reported: Vec<RelPath> = Vec::new();
-    for statement in evidence.statements.iter().filter(|statement| statement.run == run.id.as_str()) {
-        if let StatementKind::Report(report) = &statement.kind
-            && !recorded.contains(report.step.as_str())
-        {
-            reported.extend(report.files.iter().cloned());
-        }
-    }
-    store::inspect_files(&opened.files.root, &reported, evidence);
 }
 
 /// Inspects the witness files of steps that a rollback reopened or that were begun: older ones do not count.
