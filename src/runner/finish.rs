@@ -1,6 +1,8 @@
 //! What happens to a worktree when every step is done. Nothing is merged or removed without agreement, and uncommitted files are
 //! never removed.
 
+use std::time::Duration;
+
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 use schemars::JsonSchema;
@@ -13,6 +15,7 @@ use super::drive::RunEnd;
 use super::drive::interrupted;
 use super::error::ProblemKind;
 use super::error::RunError;
+use super::exec::Stop;
 use super::resume::says_yes;
 use super::spec::Merge;
 use super::step_executor::StepExecutor;
@@ -20,7 +23,10 @@ use super::step_executor::StepOutcome;
 use crate::dialect::script::record::Facts;
 use crate::engine::quoted;
 use crate::model::ChangeKind;
+use crate::model::RelPath;
 use crate::store;
+use crate::store::RunLock;
+use crate::store::StoreError;
 use crate::store::worktree;
 use crate::store::worktree::MergeOutcome;
 
@@ -67,7 +73,15 @@ pub(super) fn finish(executor: &mut StepExecutor<'_>, yes: bool) -> Result<RunEn
         Some(finished) => {
             let agreed = yes || asks_to_merge(executor, &finished);
             if agreed {
-                match merge_worktree(executor, &finished)? {
+                let lock = match merge_lock(executor)? {
+                    Ok(lock) => lock,
+                    Err(stop) => return interrupted(context, stop),
+                };
+                // While it was waited for, the others have moved the base branch.
+                let finished = finished_worktree(context)?.unwrap_or(finished);
+                let merged = merge_worktree(executor, &finished)?;
+                drop(lock);
+                match merged {
                     Ok(left) => left,
                     Err(end) => return Ok(end),
                 }
@@ -82,6 +96,34 @@ pub(super) fn finish(executor: &mut StepExecutor<'_>, yes: bool) -> Result<RunEn
     ledger.record(ChangeKind::Complete { note: None }, Facts { worktree, ..Facts::default() }, false)?;
     ledger.snapshot()?;
     Ok(RunEnd::Completed(left))
+}
+
+/// How long one wait for the lock of the merges lasts before signals are looked at.
+const MERGE_WAIT: Duration = Duration::from_millis(250);
+
+/// Waits until no other session of the repository merges or cleans up.
+fn merge_lock(executor: &StepExecutor<'_>) -> Result<Result<RunLock, Stop>, RunError> {
+    let context = executor.context;
+    // The folder of the session is `sessions/ID` in the home of the repository.
+    let home = context.session.parent().and_then(Utf8Path::parent).unwrap_or(&context.session);
+    let data_dir = RelPath::parse("merge").expect("a constant name");
+    let mut is_told = false;
+    loop {
+        match RunLock::acquire(home, &data_dir, MERGE_WAIT) {
+            Err(StoreError::LockTimeout { holder, .. }) => {
+                if let Some(stop) = executor.signals.stop() {
+                    return Ok(Err(stop));
+                }
+                if !is_told {
+                    let holder = holder.unwrap_or_else(|| "another session".to_owned());
+                    let text = format!("Waiting for {holder}, which merges into the same repository");
+                    context.console.tell(&Event::Note { text: &text });
+                    is_told = true;
+                }
+            }
+            acquired => return Ok(Ok(acquired?)),
+        }
+    }
 }
 
 fn finished_worktree<'a>(context: &'a RunContext<'_>) -> Result<Option<FinishedWorktree<'a>>, RunError> {
@@ -172,12 +214,16 @@ fn git_merge(context: &RunContext<'_>, finished: &FinishedWorktree<'_>) -> Resul
     }
     match worktree::merge(&finished.target, finished.branch) {
         MergeOutcome::Yes => Ok(()),
-        MergeOutcome::No(refusal) => {
+        MergeOutcome::No { refusal, conflicts } => {
             let message = format!(
                 "every step is done, and {} could not be merged into {}: {}; the merge was undone and the worktree is kept",
                 finished.branch, finished.base, refusal.message
             );
-            let by_hand = format!("git -C {target} merge {}, and resolve the conflicts", quoted(finished.branch));
+            let by_hand = format!("git -C {target} merge {}", quoted(finished.branch));
+            let by_hand = match conflicts.is_empty() {
+                true => by_hand,
+                false => format!("{by_hand}, and resolve the conflicts in {}", conflicts.join(", ")),
+            };
             Err(RunError::new(ProblemKind::No, message, [by_hand, retry]))
         }
     }

@@ -1,8 +1,11 @@
 //! Creates, merges and removes the worktrees of sessions with git, one process each. No command uses `--force`, so git refuses
 //! to lose work.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
 
 use camino::Utf8Path;
 
@@ -27,8 +30,11 @@ pub(crate) struct GitRefusal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum MergeOutcome {
     Yes,
-    /// The merge was aborted; both branches are unchanged.
-    No(GitRefusal),
+    /// The merge was aborted; both branches are unchanged. With the files in conflict.
+    No {
+        refusal: GitRefusal,
+        conflicts: Vec<String>,
+    },
 }
 
 /// Creates a worktree on a branch: an existing one of that name, or a new one at `start`.
@@ -58,14 +64,37 @@ pub(crate) fn remove(repository: &Utf8Path, folder: &Utf8Path, branch: &str) -> 
     git(repository, "branch", &["--quiet", "--delete", branch]).map(drop)
 }
 
-/// Merges a branch into the one that is checked out in `folder`; aborts the merge if it fails.
+/// Merges a branch into the one that is checked out in `folder`. If that fails, the folder is afterwards as it was.
 pub(crate) fn merge(folder: &Utf8Path, branch: &str) -> MergeOutcome {
-    match git(folder, "merge", &["--no-edit", branch]) {
-        Ok(_) => MergeOutcome::Yes,
-        Err(refusal) => {
-            // There is nothing to abort if git refused to begin.
-            let _ = git(folder, "merge", &["--abort"]);
-            MergeOutcome::No(refusal)
+    let before = untracked(folder);
+    let mut pauses = lock_pauses();
+    loop {
+        let Err(refusal) = git_once(folder, "merge", &["--no-edit", branch]) else { return MergeOutcome::Yes };
+        let listed = git(folder, "diff", &["--name-only", "--diff-filter=U"]).unwrap_or_default();
+        let conflicts = listed.lines().map(str::to_owned).collect();
+        // There is nothing to abort if git refused to begin.
+        let _ = git(folder, "merge", &["--abort"]);
+        remove_written(folder, branch, &before);
+        match pauses.next().filter(|_| is_of_lock(&refusal.message)) {
+            Some(pause) => thread::sleep(pause),
+            None => return MergeOutcome::No { refusal, conflicts },
+        }
+    }
+}
+
+fn untracked(folder: &Utf8Path) -> BTreeSet<String> {
+    let listed = git(folder, "ls-files", &["--others", "--exclude-standard", "-z"]).unwrap_or_default();
+    listed.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect()
+}
+
+/// Removes the files that a merge wrote before it could not write the index: they are new and as on the branch.
+fn remove_written(folder: &Utf8Path, branch: &str, before: &BTreeSet<String>) {
+    for path in untracked(folder).difference(before) {
+        let there = git(folder, "hash-object", &["--", path]).unwrap_or_default();
+        let merged =
+            git(folder, "rev-parse", &["--verify", "--quiet", &format!("{branch}:{path}")]).unwrap_or_default();
+        if !merged.is_empty() && there == merged {
+            let _ = std::fs::remove_file(folder.join(path));
         }
     }
 }
@@ -89,8 +118,35 @@ pub(crate) fn checked_out<'a>(project: &'a Project, branch: &str) -> Option<&'a 
     folders.find(|folder| head(folder).and_then(|head| head.branch).as_deref() == Some(branch))
 }
 
+/// How often git is called again that found one of its own locks taken: an editor or another git holds them for moments.
+const LOCK_TRIES: u32 = 7;
+/// Pause before the first of them; doubled each time.
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
+
 /// Runs git and returns what it printed.
 pub(crate) fn git(folder: &Utf8Path, verb: &'static str, arguments: &[&str]) -> Result<String, GitRefusal> {
+    for pause in lock_pauses() {
+        match git_once(folder, verb, arguments) {
+            Err(refusal) if is_of_lock(&refusal.message) => thread::sleep(pause),
+            done => return done,
+        }
+    }
+    git_once(folder, verb, arguments)
+}
+
+/// Returns the pauses before git is called again.
+fn lock_pauses() -> impl Iterator<Item = Duration> {
+    (0..LOCK_TRIES).map(|count| LOCK_PAUSE * 2_u32.pow(count))
+}
+
+/// Tells whether git says that a lock is taken, before it changed anything.
+fn is_of_lock(message: &str) -> bool {
+    ["index.lock", "cannot lock ref", "Unable to write index", "unable to write new index file", "could not lock"]
+        .iter()
+        .any(|part| message.contains(part))
+}
+
+fn git_once(folder: &Utf8Path, verb: &'static str, arguments: &[&str]) -> Result<String, GitRefusal> {
     let mut command = Command::new("git");
     command.arg("-C").arg(folder).arg(verb).args(arguments);
     for name in REMOVED {
