@@ -26,6 +26,8 @@ pub(super) struct OutputWatcher<'a> {
     output: Option<File>,
     log: Log<'a>,
     stderr: Vec<u8>,
+    /// What may be the beginning of a secret, of each stream.
+    held: [Vec<u8>; 2],
     problem: Option<String>,
 }
 
@@ -53,14 +55,13 @@ impl<'a> OutputWatcher<'a> {
         let path = context.session.join(format!("logs/{step}.log"));
         let log = Log { context, path, file: None, waiting: Vec::new(), is_broken: false };
         let claude = is_claude.then(Reader::default);
-        Self { context, step, claude, output, log, stderr: Vec::new(), problem: None }
+        Self { context, step, claude, output, log, stderr: Vec::new(), held: <[Vec<u8>; 2]>::default(), problem: None }
     }
 
     pub(super) fn end(mut self) -> ObservedOutput {
-        if let Some(reader) = &mut self.claude {
-            let shown = reader.end();
-            self.context.console.output(self.step, Stream::Stdout, shown.as_bytes());
-        }
+        let shown = self.claude.as_mut().map(Reader::end).unwrap_or_default();
+        self.show(Stream::Stdout, shown.as_bytes(), true);
+        self.show(Stream::Stderr, &[], true);
         self.log.flush(true);
         let (result, api_error) = match &self.claude {
             Some(reader) => (reader.result().map(str::to_owned), reader.error().map(str::to_owned)),
@@ -71,17 +72,29 @@ impl<'a> OutputWatcher<'a> {
     }
 }
 
+impl OutputWatcher<'_> {
+    /// Passes output on, without secrets: it ends up in the logs of services that run workflows.
+    fn show(&mut self, stream: Stream, bytes: &[u8], is_end: bool) {
+        let held = match stream {
+            Stream::Stdout => &mut self.held[0],
+            Stream::Stderr => &mut self.held[1],
+        };
+        let shown = self.context.masks.hide_piece(held, bytes, is_end);
+        if !shown.is_empty() {
+            self.context.console.output(self.step, stream, &shown);
+        }
+    }
+}
+
 impl Watcher for OutputWatcher<'_> {
     fn printed(&mut self, stream: Stream, bytes: &[u8]) {
         self.log.add(bytes);
         match (stream, &mut self.claude) {
             (Stream::Stdout, Some(reader)) => {
                 let shown = reader.take(bytes);
-                if !shown.is_empty() {
-                    self.context.console.output(self.step, stream, shown.as_bytes());
-                }
+                self.show(stream, shown.as_bytes(), false);
             }
-            (Stream::Stdout, None) | (Stream::Stderr, _) => self.context.console.output(self.step, stream, bytes),
+            (Stream::Stdout, None) | (Stream::Stderr, _) => self.show(stream, bytes, false),
         }
         match stream {
             Stream::Stdout => {

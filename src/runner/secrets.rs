@@ -14,7 +14,7 @@ use crate::store;
 const SHORTEST: usize = 6;
 /// An environment variable of the runner whose name contains one of these holds a secret.
 const SECRET_NAMES: [&str; 7] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "ACCESS_KEY", "CREDENTIAL"];
-const MASK: &str = "***";
+const MASK: &str = "[masked]";
 
 /// The values to mask in everything that is written.
 #[derive(Clone, Default)]
@@ -35,10 +35,15 @@ impl Masks {
         let is_secret = |name: &str| SECRET_NAMES.iter().any(|part| name.to_ascii_uppercase().contains(part));
         let found = environment.filter(|(name, _)| is_secret(name));
         let all = declared.iter().map(|(name, value)| (name.clone(), value.clone())).chain(found);
-        let mut values: Vec<(String, String)> = all
-            .map(|(name, value)| (value.trim().to_owned(), name))
-            .filter(|(value, _)| value.len() >= SHORTEST)
-            .collect();
+        // A value of several lines may be printed line by line.
+        let lines = |(name, value): (String, String)| {
+            let whole = value.trim().to_owned();
+            let lines: Vec<String> =
+                whole.lines().skip(1).chain(whole.lines().take(1)).map(str::trim).map(str::to_owned).collect();
+            std::iter::once(whole).chain(lines).map(move |value| (value, name.clone()))
+        };
+        let mut values: Vec<(String, String)> =
+            all.flat_map(lines).filter(|(value, _)| value.len() >= SHORTEST).collect();
         values.sort_by(|(a, _), (b, _)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         values.dedup_by(|(a, _), (b, _)| a == b);
         Self { values }
@@ -51,6 +56,28 @@ impl Masks {
             false => text,
         };
         crate::model::mask_secrets(&self.values.iter().fold(text.to_owned(), hidden)).into_owned()
+    }
+
+    /// Masks the values in a stream of bytes that arrives in pieces. Keeps back in `held` what may be the beginning of a value, except at the
+    /// end.
+    pub(super) fn hide_piece(&self, held: &mut Vec<u8>, piece: &[u8], is_end: bool) -> Vec<u8> {
+        held.extend_from_slice(piece);
+        let mut shown = Vec::with_capacity(held.len());
+        let mut rest = held.as_slice();
+        while !rest.is_empty() {
+            let values = || self.values.iter().map(|(value, _)| value.as_bytes());
+            if let Some(value) = values().find(|value| rest.starts_with(value)) {
+                shown.extend_from_slice(MASK.as_bytes());
+                rest = &rest[value.len()..];
+            } else if !is_end && values().any(|value| value.starts_with(rest)) {
+                break;
+            } else {
+                shown.push(rest[0]);
+                rest = &rest[1..];
+            }
+        }
+        *held = rest.to_vec();
+        shown
     }
 
     /// Returns the name of a secret whose value a text contains.

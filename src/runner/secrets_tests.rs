@@ -17,7 +17,10 @@ fn values_of_secrets_leave_no_text() {
         ("SHORT_TOKEN", "abc"),
     ]);
     let masks = Masks::of(&declared, environment.into_iter());
-    assert_eq!(masks.hide("tok-1234567 hunter2-and-more hunter2 /home/me abc"), "*** *** *** /home/me abc");
+    assert_eq!(
+        masks.hide("tok-1234567 hunter2-and-more hunter2 /home/me abc"),
+        "[masked] [masked] [masked] /home/me abc"
+    );
     assert_eq!(masks.found_in("x hunter2-and-more y"), Some("DEPLOY"));
     assert_eq!(masks.found_in("/home/me"), None);
     assert_eq!(format!("{masks:?}"), "3 secrets");
