@@ -473,9 +473,12 @@ pub(super) struct Run {
     /// The workflow file, YAML or JSON (schema: `piton schema script`)
     #[arg(value_name = "FILE")]
     pub(super) file: String,
-    /// Value of `${ARG}`; several words are joined by spaces
-    #[arg(long, value_name = "VALUE", num_args = 1.., allow_hyphen_values = true)]
+    /// Value of `${ARG}`; several are joined by spaces, and one that begins with `-` is written `--args=VALUE`
+    #[arg(long, value_name = "VALUE")]
     pub(super) args: Vec<String>,
+    /// More values of `${ARG}`
+    #[arg(value_name = "VALUES", last = true)]
+    pub(super) rest: Vec<String>,
     /// Run the steps in the project itself instead of a worktree
     #[arg(long)]
     pub(super) no_worktree: bool,

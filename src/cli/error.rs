@@ -78,6 +78,7 @@ impl CliError {
                     ProblemKind::Newer => Exit::Newer,
                     ProblemKind::Conflict => Exit::Conflict,
                     ProblemKind::Person => Exit::Person,
+                    ProblemKind::Stopped(Stop::HangUp) => Exit::HungUp,
                     ProblemKind::Stopped(Stop::Interrupt) => Exit::Interrupted,
                     ProblemKind::Stopped(Stop::Terminate) => Exit::Terminated,
                 };
@@ -274,6 +275,7 @@ fn text(error: &CliError, message: &str) -> Text {
         | Exit::Ambiguous
         | Exit::Conflict
         | Exit::StepFailed
+        | Exit::HungUp
         | Exit::Interrupted
         | Exit::Terminated => ("⚠️  ", Tone::Warn),
         Exit::Ok | Exit::Usage | Exit::NotFound | Exit::Unreadable | Exit::Newer | Exit::Bug => ("❌ ", Tone::Bad),

@@ -55,7 +55,7 @@ pub(super) fn run(global: &Global, run: &Run) -> Exit {
         project: global.project.clone(),
         now: global.now.clone(),
         file: run.file.clone(),
-        args: run.args.clone(),
+        args: run.args.iter().chain(&run.rest).cloned().collect(),
         in_place: run.no_worktree,
         yes: run.yes,
         dry_run: run.dry_run,
@@ -144,7 +144,7 @@ impl Screen {
     }
 
     fn say_end(&self, result: &RunResult) -> std::io::Result<()> {
-        let RunResult { session, folder, end, done, total } = result;
+        let RunResult { session, folder, end, done, tolerated, total } = result;
         let mut text = Text::default();
         match end {
             RunEnd::Planned(steps) if steps.is_empty() => {
@@ -159,7 +159,8 @@ impl Screen {
                 return output::print_text(&text);
             }
             RunEnd::Completed(_) => {
-                text.put(Tone::Good, format!("✅ Session {session} is complete: {done}/{total} steps")).end()
+                let never = if *tolerated > 0 { format!(", {tolerated} of them never passed") } else { String::new() };
+                text.put(Tone::Good, format!("✅ Session {session} is complete: {done}/{total} steps{never}")).end()
             }
             RunEnd::Failed { step, .. } => {
                 text.put(
@@ -186,6 +187,7 @@ const fn exit_of(end: &RunEnd) -> Exit {
     match end {
         RunEnd::Completed(_) | RunEnd::Planned(_) => Exit::Ok,
         RunEnd::Failed { .. } => Exit::StepFailed,
+        RunEnd::Interrupted(Stop::HangUp) => Exit::HungUp,
         RunEnd::Interrupted(Stop::Interrupt) => Exit::Interrupted,
         RunEnd::Interrupted(Stop::Terminate) => Exit::Terminated,
     }
@@ -263,6 +265,9 @@ fn as_text(event: &Event<'_>, is_quiet: bool) -> Option<Text> {
         Event::Executing { number, total, title, .. } => {
             text.bold(format!("Executing step {number}/{total}...")).line(format!(" {title}"))
         }
+        Event::Tolerated { number, error, .. } => text
+            .put(Tone::Warn, format!("Step {number} never passed: {error}; the workflow file lets the run go on"))
+            .end(),
         Event::Item { name, number, total, .. } => text.line(format!("  Item {number}/{total}: {name}")),
         Event::Skipped { number, total, why, .. } => text.line(format!("Skipping step {number}/{total}: {why}")),
         Event::Again { step, error, attempt, attempts, after } => text

@@ -190,6 +190,7 @@ finding_codes! {
     FolderClosed "folder-closed" Warning false "A folder that may contain runs cannot be read; runs in it are not listed.";
     WalkCutOff "walk-cut-off" Warning false "A folder has too many files to look at all of them; runs in it are listed only where runs usually are.";
     ChangeCutOff "change-cut-off" Warning true "A change was cut off, and another program changed one of its files before it could be finished: that file was left as it is.";
+    JournalMissing "journal-missing" Warning true "The journal of a session is gone, or shorter than its checkpoint says.";
     SessionForeign "session-foreign" Warning false "A folder of sessions belongs to another user, or is a link; it is not read, because a session contains commands to run.";
     JobNotResumed "job-not-resumed" Info false "A job of another runner that Piton recognises but does not resume.";
     LookAlike "look-alike" Info false "A file has the name of a state file but the format of another tool.";

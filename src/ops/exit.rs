@@ -14,12 +14,13 @@ pub(crate) enum Exit {
     Ambiguous = 8,
     Person = 9,
     Bug = 70,
+    HungUp = 129,
     Interrupted = 130,
     Terminated = 143,
 }
 
 impl Exit {
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 14] = [
         Self::Ok,
         Self::No,
         Self::Usage,
@@ -31,6 +32,7 @@ impl Exit {
         Self::Ambiguous,
         Self::Person,
         Self::Bug,
+        Self::HungUp,
         Self::Interrupted,
         Self::Terminated,
     ];
@@ -53,6 +55,7 @@ impl Exit {
             Self::Ambiguous => "ambiguous",
             Self::Person => "person-decides",
             Self::Bug => "bug",
+            Self::HungUp => "hung-up",
             Self::Interrupted => "interrupted",
             Self::Terminated => "terminated",
         }
@@ -72,6 +75,7 @@ impl Exit {
             Self::Ambiguous => "several runs: choose one",
             Self::Person => "a person must decide: gate, rejection, attempt limit, blocking finding",
             Self::Bug => "a bug in piton; please report it",
+            Self::HungUp => "SIGHUP stopped a run, because its terminal was closed; it can be resumed",
             Self::Interrupted => "SIGINT stopped a run; it can be resumed",
             Self::Terminated => "SIGTERM stopped a run; it can be resumed",
         }

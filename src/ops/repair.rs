@@ -31,6 +31,7 @@ use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::EditKind;
 use crate::model::Evidence;
+use crate::model::FindingCode;
 use crate::model::FinishedTrace;
 use crate::model::Reconstruction;
 use crate::model::RelPath;
@@ -108,6 +109,14 @@ pub(crate) fn repair_prompt(report: &Report) -> Option<(String, String)> {
 
 /// Lists what cannot be read; refuses a run that is readable.
 fn problems(opened: &OpenedRun) -> Result<Vec<String>, OpError> {
+    if let Some(gone) = opened.loaded.findings.iter().find(|finding| finding.code == FindingCode::JournalMissing) {
+        // Going on from the checkpoint is the repair.
+        return Err(OpError::Refused(Refusal {
+            kind: RefusalKind::Person,
+            message: gone.message.clone(),
+            hints: gone.fix.iter().cloned().collect(),
+        }));
+    }
     if opened.loaded.run.as_ref().is_none_or(|run| run.degraded) {
         let unreadable = opened.loaded.findings.iter().filter(|finding| restore::says_unreadable(finding.code));
         return Ok(unreadable.map(located_message).collect());

@@ -47,6 +47,8 @@ pub(crate) enum Event<'a> {
     Item { step: &'a str, name: &'a str, number: usize, total: usize },
     /// A step completed.
     Completed { number: usize, total: usize, step: &'a str },
+    /// A step and its handler failed, and the workflow file lets the run go on.
+    Tolerated { number: usize, total: usize, step: &'a str, error: &'a str },
     /// A step is skipped.
     Skipped { number: usize, total: usize, step: &'a str, why: &'a str },
     /// A try failed; another one follows after a delay.

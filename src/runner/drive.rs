@@ -27,6 +27,8 @@ pub(crate) struct RunResult {
     pub(crate) folder: String,
     pub(crate) end: RunEnd,
     pub(crate) done: usize,
+    /// How many of them never passed, which the workflow tolerates.
+    pub(crate) tolerated: usize,
     pub(crate) total: usize,
 }
 
@@ -67,8 +69,9 @@ pub(super) fn drive(context: &RunContext<'_>, due: &[ScheduledStep], yes: bool) 
     let ledger = context.ledger();
     let is_over = |status: Status| matches!(status, Status::Completed | Status::Skipped);
     let done = ledger.run().steps.iter().filter(|step| is_over(step.status)).count();
+    let tolerated = ledger.state().steps.values().filter(|step| step.tolerated.is_some()).count();
     let (session, folder) = (context.header.session.clone(), context.folder.as_str().to_owned());
-    Ok(RunResult { session, folder, end, done, total: context.workflow.steps.len() })
+    Ok(RunResult { session, folder, end, done, tolerated, total: context.workflow.steps.len() })
 }
 
 /// Runs the steps; returns `None` when all are done, else how the run ended.
@@ -81,6 +84,9 @@ fn steps(executor: &mut StepExecutor<'_>, due: &[ScheduledStep]) -> Result<Optio
             return interrupted(executor.context, stop).map(Some);
         }
         match one(executor, step, *due)? {
+            StepOutcome::Completed(StepOutput { tolerated: Some(error), .. }) => {
+                executor.context.console.tell(&Event::Tolerated { number, total, step: id, error: &error });
+            }
             StepOutcome::Completed(_) => executor.context.console.tell(&Event::Completed { number, total, step: id }),
             StepOutcome::Skipped(why) => {
                 executor.context.console.tell(&Event::Skipped { number, total, step: id, why })
@@ -202,6 +208,7 @@ fn completed(executor: &mut StepExecutor<'_>, step: &Step, produced: StepOutput)
         variables,
         exit_code: produced.code,
         duration_ms: u64::try_from(produced.took.as_millis()).ok(),
+        tolerated: produced.tolerated.as_deref().map(|error| executor.context.masks.hide(error)),
         ..Facts::default()
     };
     let outcome = Outcome { summary: produced.summary.clone(), ..Outcome::completed(step.id.clone()) };

@@ -23,7 +23,6 @@ use super::secrets::Masks;
 use super::spec;
 use super::spec::Workflow;
 use super::variables;
-use crate::dialect;
 use crate::dialect::Loaded;
 use crate::dialect::script;
 use crate::dialect::script::Session;
@@ -38,12 +37,15 @@ use crate::model::Candidate;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Content;
-use crate::model::DialectId;
+use crate::model::Edit;
+use crate::model::EditKind;
 use crate::model::FileSet;
 use crate::model::Owner;
 use crate::model::RelPath;
 use crate::model::StartSpec;
+use crate::model::Status;
 use crate::model::mistakes;
+use crate::model::plural;
 use crate::model::sha256_hex;
 use crate::schema;
 use crate::store;
@@ -123,7 +125,14 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
         let steps = workflow.steps.iter().zip(1..).map(|(step, number)| format!("{number}. {}", step.title)).collect();
         let total = workflow.steps.len();
         let folder = run_environment.project.root.as_str().to_owned();
-        return Ok(RunResult { session: String::new(), folder, end: RunEnd::Planned(steps), done: 0, total });
+        return Ok(RunResult {
+            session: String::new(),
+            folder,
+            end: RunEnd::Planned(steps),
+            done: 0,
+            tolerated: 0,
+            total,
+        });
     }
     let (home, header) = begin(&run_environment, start, source, &workflow, &bytes)?;
     let id = header.session.clone();
@@ -267,7 +276,14 @@ fn drive_claimed(
         let shown = plan.iter().map(|due| format!("{}. {}", due.at + 1, workflow.steps[due.at].title)).collect();
         let (session, total) = (header.session.clone(), workflow.steps.len());
         let folder = header.worktree.as_ref().unwrap_or(&header.root).as_str().to_owned();
-        return Ok(RunResult { session, folder, end: RunEnd::Planned(shown), done: total - plan.len(), total });
+        return Ok(RunResult {
+            session,
+            folder,
+            end: RunEnd::Planned(shown),
+            done: total - plan.len(),
+            tolerated: 0,
+            total,
+        });
     }
     let folder = folder(header, &ledger, asked)?;
     if let Some(text) = branch_warning(header, &folder) {
@@ -302,7 +318,6 @@ fn load_repaired(
     asked: &ResumeOptions,
     console: &dyn Console,
 ) -> Result<(Session, Loaded), RunError> {
-    let dialect = dialect::by_id(DialectId::Script);
     let read = || -> Result<(FileSet, Session), RunError> {
         let lock = paths.lock()?;
         let files = store::file_set_locked(
@@ -336,9 +351,35 @@ fn load_repaired(
             }
             Some(message)
         }
+        Remainder::Lost { records } => {
+            let done = session.state.steps.iter().filter(|(_, step)| step.status == Status::Completed);
+            let done: Vec<&str> = done.map(|(id, _)| id.as_str()).collect();
+            let proved = if done.is_empty() { "no step".to_owned() } else { format!("done: {}", done.join(", ")) };
+            let message = format!(
+                "the last {} of its journal are gone; by its checkpoint {proved}",
+                plural(usize::try_from(*records).unwrap_or(usize::MAX), "record")
+            );
+            let question =
+                format!("Session {}: {message}. Continue from the checkpoint? [y/N]", session.header.session);
+            if !asked.yes && !super::resume::says_yes(console.ask(&question, None)) {
+                let hint = format!("to continue from the checkpoint: `piton resume {} --yes`", session.header.session);
+                return Err(RunError::new(ProblemKind::Person, message, [hint]));
+            }
+            if !asked.dry_run {
+                let lock = paths.lock()?;
+                if files.bytes(&session.journal_file).is_none() {
+                    let kind = EditKind::Create { after: Vec::new() };
+                    let meta = CheckpointMeta::new("resume", run_environment.ticker.now().now, 0);
+                    store::commit(&lock, &[Edit { path: session.journal_file.clone(), kind }], &meta)?;
+                }
+                drop(lock);
+                console.tell(&Event::Note { text: &format!("{message}; a new record begins with the checkpoint") });
+            }
+            None
+        }
     };
     let Some(what) = what.filter(|_| !asked.dry_run) else {
-        let loaded = dialect.load(&files);
+        let loaded = script::load_to_run(&files);
         return Ok((session, loaded));
     };
     let lock = paths.lock()?;
@@ -347,7 +388,7 @@ fn load_repaired(
     drop(lock);
     console.tell(&Event::Note { text: &format!("{what}; the rest is kept as {kept}") });
     let (files, session) = read()?;
-    let loaded = dialect.load(&files);
+    let loaded = script::load_to_run(&files);
     Ok((session, loaded))
 }
 

@@ -17,6 +17,9 @@ pub(crate) struct RunReport {
     /// The working folder of the steps.
     pub(crate) folder: String,
     pub(crate) progress: Progress,
+    /// How many of the done steps never passed, which the workflow file tolerates. Left out if none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) tolerated: usize,
     /// The command that resumes the session, when it can be resumed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) resume: Option<String>,
@@ -31,6 +34,11 @@ pub(crate) struct RunReport {
     /// The steps that would be run, in order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) would_run: Option<Vec<String>>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// The status of a run that ended.
@@ -57,13 +65,14 @@ pub(crate) struct FailedStep {
 
 impl From<&RunResult> for RunReport {
     fn from(result: &RunResult) -> Self {
-        let RunResult { session, folder, done, total, .. } = result;
+        let RunResult { session, folder, done, total, tolerated, .. } = result;
         let goes_on = matches!(result.end, RunEnd::Failed { .. } | RunEnd::Interrupted(_));
         let mut report = Self {
             session: session.clone(),
             status: ReportStatus::Completed,
             folder: folder.clone(),
             progress: Progress { done: *done, total: *total },
+            tolerated: *tolerated,
             resume: goes_on.then(|| format!("piton resume {session}")),
             worktree: None,
             failed: None,

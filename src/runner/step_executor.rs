@@ -79,6 +79,8 @@ pub(super) struct StepOutput {
     pub(super) took: Duration,
     /// A remark for the history.
     pub(super) summary: Option<String>,
+    /// The error of a step that never passed, which the workflow tolerates.
+    pub(super) tolerated: Option<String>,
 }
 
 impl<'a> StepExecutor<'a> {
@@ -203,6 +205,7 @@ impl<'a> StepExecutor<'a> {
         Ok(StepOutcome::Completed(StepOutput {
             code: failure.exit_code,
             summary: Some(summary),
+            tolerated: Some(failure.message),
             ..StepOutput::default()
         }))
     }
@@ -372,7 +375,13 @@ impl<'a> StepExecutor<'a> {
         }
         let stdout = if is_claude { seen.result.unwrap_or_default().into_bytes() } else { exit.stdout };
         let took = exec::now().saturating_duration_since(now);
-        Ok(StepOutcome::Completed(StepOutput { code: exit.code, stdout, stderr: seen.stderr, took, summary: None }))
+        Ok(StepOutcome::Completed(StepOutput {
+            code: exit.code,
+            stdout,
+            stderr: seen.stderr,
+            took,
+            ..StepOutput::default()
+        }))
     }
 
     fn failure(&self, exit: &ChildExit, stderr: &str, api_error: Option<&str>, is_claude: bool) -> Failure {

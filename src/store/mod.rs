@@ -92,6 +92,7 @@ pub(crate) use lock::try_lock;
 pub(crate) use platform::denied;
 pub(crate) use process::Caller;
 pub(crate) use process::is_gone;
+pub(crate) use process::is_ignored;
 pub(crate) use process::processes_with_variable;
 pub(crate) use project::Project;
 pub(crate) use read::file_set;

@@ -60,14 +60,16 @@ pub(super) fn show(page: &mut Page, detail: &SessionDetail) {
     }
     for step in &detail.steps {
         let mark = match step.status {
+            Status::Completed if step.is_tolerated => "⚠️ ",
             Status::Completed => "✅",
             Status::Failed => "❌",
             Status::InProgress => "⏳",
             Status::Skipped | Status::Cancelled => "–",
             Status::Pending | Status::WaitingApproval | Status::Blocked => "·",
         };
+        let never = if step.is_tolerated { " (never passed)" } else { "" };
         let tries = if step.attempts > 1 { format!(" ({} attempts)", step.attempts) } else { String::new() };
-        page.text.line(format!("  {mark} {} {}{tries}", step.id, step.title));
+        page.text.line(format!("  {mark} {} {}{never}{tries}", step.id, step.title));
         if let Some(error) = &step.error {
             page.text.dim(format!("      {error}")).end();
         }

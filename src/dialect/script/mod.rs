@@ -21,6 +21,7 @@ pub(crate) mod state;
 mod write;
 
 pub(crate) use paths::candidate;
+pub(crate) use read::load_to_run;
 pub(crate) use session::Session;
 pub(crate) use session::start;
 

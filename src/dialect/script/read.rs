@@ -45,10 +45,19 @@ use crate::model::sha256_hex;
 /// Longer values of captured variables are shown as their size.
 const SHOWN: usize = 1_000;
 
-/// Reads the run of a session.
+/// Reads the run of a session. One that ended stays ended, whatever its workflow file says now.
 pub(super) fn load(files: &FileSet) -> Loaded {
+    load_as(files, false)
+}
+
+/// Reads the run of a session as its workflow file defines it now, to run it again.
+pub(crate) fn load_to_run(files: &FileSet) -> Loaded {
+    load_as(files, true)
+}
+
+fn load_as(files: &FileSet, is_run_again: bool) -> Loaded {
     match Session::read(files) {
-        Ok(session) => Reader { files, session, findings: Vec::new() }.load(),
+        Ok(session) => Reader { files, session, is_run_again, findings: Vec::new() }.load(),
         Err(finding) => {
             let fix = format!("restore the last checkpoint: `piton restore {}`", files.name);
             Loaded { findings: vec![finding.fix(fix)], ..Loaded::default() }
@@ -59,6 +68,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
 struct Reader<'a> {
     files: &'a FileSet,
     session: Session,
+    is_run_again: bool,
     findings: Vec<Finding>,
 }
 
@@ -104,7 +114,10 @@ impl Reader<'_> {
             interrupted_at: None,
             resumes: state.run.resumes,
             writable: header.is_writable() && !matches!(session.remainder, Remainder::Newer { .. }),
-            degraded: matches!(session.remainder, Remainder::Broken { .. } | Remainder::Newer { .. }),
+            degraded: matches!(
+                session.remainder,
+                Remainder::Broken { .. } | Remainder::Newer { .. } | Remainder::Lost { .. }
+            ),
         };
         let wanted = EvidenceRequest { workspace: worktree.map(Some), ..EvidenceRequest::default() };
         let native = native::state_fields(state, &run.steps);
@@ -134,6 +147,11 @@ impl Reader<'_> {
             Remainder::Newer { line } => {
                 let message = format!("line {line} was written by a newer version; {goes_on}");
                 self.findings.push(finding(FindingCode::FormatNewer, message).line(*line, None).fix("update piton"));
+            }
+            Remainder::Lost { records } => {
+                let message = format!("{records} records of the journal are gone; the checkpoint counts");
+                let fix = format!("check what is done, then `{resume} --yes`");
+                self.findings.push(finding(FindingCode::JournalMissing, message).fix(fix));
             }
         }
         if session.header.format > super::record::FORMAT {
@@ -165,6 +183,13 @@ impl Reader<'_> {
             let fix = format!("restore {path}: a resume needs it");
             Finding::new(FindingCode::DefinitionUnreadable, message).fix(fix)
         };
+        if !self.is_run_again && matches!(self.session.state.run.status, Phase::Completed | Phase::Aborted) {
+            if bytes.is_some_and(|bytes| sha256_hex(bytes) != kept.sha256) {
+                let message = format!("the workflow file {path} has changed since the run ended");
+                self.findings.push(Finding::new(FindingCode::DefinitionDrift, message));
+            }
+            return kept;
+        }
         let Some(bytes) = bytes else {
             let problem = shown.and_then(|shown| self.files.problem(&shown).map(|problem| problem.to_string()));
             let problem = problem.unwrap_or_else(|| "the file does not exist".to_owned());
@@ -295,7 +320,7 @@ fn step(outline: OutlineStep, state: &StepState) -> Step {
     let mut step = Step::new(outline.id, clean_line(&mask_secrets(&outline.title), 200));
     step.status = state.status;
     step.attempts = state.attempts;
-    step.error = state.errors.last().cloned();
+    step.error = state.tolerated.as_ref().or_else(|| state.errors.last()).cloned();
     step.past_errors.clone_from(&state.errors);
     step.started_at = state.started_at;
     step.finished_at = state.finished_at;

@@ -101,7 +101,10 @@ pub(crate) struct Facts {
     pub(crate) retryable: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) exit_code: Option<i32>,
-    /// What stopped a step or the runner: `SIGINT`, `SIGTERM`.
+    /// Of a step that never passed and counts as done: its error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tolerated: Option<String>,
+    /// What stopped a step or the runner: `SIGINT`, `SIGTERM`, `SIGHUP`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) signal: Option<String>,
     /// The child that runs the step, so that a resume can end one that outlived its runner.
@@ -217,6 +220,10 @@ pub(crate) enum Remainder {
     /// A record of a newer version.
     Newer {
         line: u32,
+    },
+    /// The journal is gone, or ends before the last record that the snapshot covers.
+    Lost {
+        records: u64,
     },
 }
 

@@ -57,6 +57,11 @@ impl Session {
         let mut state = covering.map_or_else(State::default, |snapshot| snapshot.state);
         let (journal_end, remainder) = record::replay(header_bytes, journal, state.seq, |record| state.apply(&record));
         let state = State::newest(state, snapshot.map(|snapshot| snapshot.state));
+        // A snapshot is written after the records that it covers.
+        let remainder = match (remainder, state.seq.saturating_sub(journal_end.seq)) {
+            (Remainder::Nothing, records) if records > 0 => Remainder::Lost { records },
+            (remainder, _) => remainder,
+        };
         Ok(Self { journal_file: files.state.clone(), header, journal_end, remainder, state, snapshot_problem })
     }
 
@@ -72,6 +77,9 @@ impl Session {
             Remainder::Truncated { bytes } => Some(format!("its last {bytes} bytes are an incomplete record")),
             Remainder::Broken { line, reason } => Some(format!("line {line}: {reason}")),
             Remainder::Newer { line } => Some(format!("line {line} was written by a newer version")),
+            Remainder::Lost { records } => {
+                Some(format!("its last {records} records are gone; `piton resume {}` goes on", self.header.session))
+            }
         };
         if let Some(problem) = problem {
             return Err(EditError::Unreadable { file: self.journal_file.as_str().to_owned(), problem });

@@ -81,6 +81,9 @@ pub(crate) struct StepState {
     pub(crate) finished_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) digest: Option<String>,
+    /// The error of a step that never passed and counts as done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tolerated: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) retryable: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -136,6 +139,7 @@ impl Default for StepState {
             started_at: None,
             finished_at: None,
             digest: None,
+            tolerated: None,
             retryable: None,
             exit_code: None,
             commit: None,
@@ -290,6 +294,7 @@ impl State {
             step.attempts = attempt.max(1);
             step.started_at = Some(at);
             step.finished_at = None;
+            step.tolerated = None;
             step.retryable = None;
             step.exit_code = None;
         }
@@ -315,6 +320,7 @@ impl State {
         step.exit_code = facts.exit_code;
         step.commit.clone_from(&outcome.commit);
         step.retry = facts.retry;
+        step.tolerated.clone_from(&facts.tolerated);
         match outcome.status {
             Status::Completed => {
                 step.failures = 0;

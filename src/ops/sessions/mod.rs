@@ -78,6 +78,7 @@ pub(crate) fn show(ctx: &ProjectContext, id: Option<&str>) -> Result<Report, OpE
                 attempts: step.attempts,
                 started_at: step.started_at,
                 finished_at: step.finished_at,
+                is_tolerated: step.status == Status::Completed && step.error.is_some(),
                 error: step.error.as_ref().map(|error| clean_line(&mask_secrets(error), 400)),
             })
             .collect(),

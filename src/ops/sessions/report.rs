@@ -98,6 +98,9 @@ pub(crate) struct SessionStep {
     pub(crate) attempts: u32,
     pub(crate) started_at: Option<Timestamp>,
     pub(crate) finished_at: Option<Timestamp>,
+    /// Whether it never passed: it failed, and the workflow file lets the run go on. Left out if not.
+    #[serde(rename = "tolerated", skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_tolerated: bool,
     /// Message of the last failure.
     pub(crate) error: Option<String>,
 }

@@ -15,14 +15,19 @@ use rustix::event::poll;
 use rustix::io::Errno;
 use signal_hook::SigId;
 use signal_hook::consts::SIGCHLD;
+use signal_hook::consts::SIGHUP;
 use signal_hook::consts::SIGINT;
 use signal_hook::consts::SIGTERM;
 use signal_hook::flag;
 use signal_hook::low_level;
 
+use crate::store;
+
 /// The signal that stopped the runner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
+    /// The terminal was closed.
+    HangUp,
     Interrupt,
     Terminate,
 }
@@ -31,6 +36,7 @@ impl Stop {
     /// Returns its name in the journal.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
+            Self::HangUp => "SIGHUP",
             Self::Interrupt => "SIGINT",
             Self::Terminate => "SIGTERM",
         }
@@ -56,12 +62,15 @@ impl Signals {
         let (wake, sender) = UnixStream::pair()?;
         wake.set_nonblocking(true)?;
         let mut signals = Self { stop: Arc::default(), wake, registered: Vec::new() };
-        for signal in [SIGINT, SIGTERM] {
+        // `nohup` and some services have it ignored, and their runs go on.
+        let hang_up = (!store::is_ignored(SIGHUP)).then_some(SIGHUP);
+        let stops = || [SIGINT, SIGTERM].into_iter().chain(hang_up);
+        for signal in stops() {
             // First the flag, then the wake-up, in the order of registration.
             let value = usize::try_from(signal).unwrap_or_default();
             signals.registered.push(flag::register_usize(signal, Arc::clone(&signals.stop), value)?);
         }
-        for signal in [SIGINT, SIGTERM, SIGCHLD] {
+        for signal in stops().chain([SIGCHLD]) {
             signals.registered.push(low_level::pipe::register(signal, sender.try_clone()?)?);
         }
         Ok(signals)
@@ -70,6 +79,7 @@ impl Signals {
     /// Returns the last signal to stop.
     pub(crate) fn stop(&self) -> Option<Stop> {
         match i32::try_from(self.stop.load(Ordering::SeqCst)) {
+            Ok(SIGHUP) => Some(Stop::HangUp),
             Ok(SIGINT) => Some(Stop::Interrupt),
             Ok(SIGTERM) => Some(Stop::Terminate),
             Ok(_) | Err(_) => None,
