@@ -29,6 +29,7 @@ use crate::runner::Signals;
 use crate::runner::StartRequest;
 use crate::runner::Stop;
 use crate::runner::Stream;
+use crate::runner::human_duration;
 
 /// What stdout is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -274,11 +275,17 @@ fn as_text(event: &Event<'_>, is_quiet: bool) -> Option<Text> {
             .put(
                 Tone::Warn,
                 format!(
-                    "Step {step} failed (try {attempt} of {attempts}): {error}; next try in {:.1} s",
-                    after.as_secs_f64()
+                    "Step {step} failed (try {attempt} of {attempts}): {error}; next try in {}",
+                    human_duration(after)
                 ),
             )
             .end(),
+        Event::Limited { step, error, next_at, local, after } => {
+            let at = next_at.plus_seconds(local).to_string();
+            let (at, left) = (at.get(11..16).unwrap_or_default(), human_duration(after));
+            text.put(Tone::Warn, format!("Step {step}: {error}")).end();
+            text.put(Tone::Warn, format!("Usage limit; next try at {at} (in {left})")).end()
+        }
         Event::Handling { step, error } => {
             text.put(Tone::Warn, format!("Step {step} failed: {error}; its on_failure takes over")).end()
         }

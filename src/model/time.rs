@@ -89,7 +89,6 @@ impl Timestamp {
         (self.0 - earlier.0).num_seconds()
     }
 
-    #[cfg(test)]
     pub(crate) fn plus_seconds(self, seconds: i64) -> Self {
         TimeDelta::try_seconds(seconds).and_then(|delta| self.0.checked_add_signed(delta)).map_or(self, Self)
     }

@@ -9,6 +9,7 @@ use serde::Serializer;
 use super::exec::Signals;
 use super::exec::Stream;
 use super::report::RunReport;
+use crate::model::Timestamp;
 
 /// A receiver of events. The items of a `foreach` report from several threads.
 pub(crate) trait Console: Sync {
@@ -61,6 +62,18 @@ pub(crate) enum Event<'a> {
         #[schemars(with = "f64")]
         after: Duration,
     },
+    /// The usage of a plan is at its limit; the step is tried again when it ends.
+    Limited {
+        step: &'a str,
+        error: &'a str,
+        next_at: Timestamp,
+        /// The seconds that this machine is ahead of UTC then.
+        #[serde(skip)]
+        local: i64,
+        #[serde(rename = "after_seconds", serialize_with = "as_seconds")]
+        #[schemars(with = "f64")]
+        after: Duration,
+    },
     /// The handler of a failed step runs.
     Handling { step: &'a str, error: &'a str },
     /// A step failed for good, and the run ends.
@@ -77,4 +90,16 @@ pub(crate) enum Event<'a> {
 
 fn as_seconds<S: Serializer>(after: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(after.as_secs_f64())
+}
+
+/// Returns a duration as a person says it: `40 s`, `12 min`, `1 h 9 min`.
+pub(crate) fn human_duration(time: Duration) -> String {
+    let seconds = time.as_secs() + u64::from(time.subsec_nanos() > 0);
+    let minutes = seconds.div_ceil(60);
+    match (seconds, minutes / 60, minutes % 60) {
+        (..120, _, _) => format!("{seconds} s"),
+        (_, 0, minutes) => format!("{minutes} min"),
+        (_, hours, 0) => format!("{hours} h"),
+        (_, hours, minutes) => format!("{hours} h {minutes} min"),
+    }
 }

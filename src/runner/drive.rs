@@ -1,6 +1,7 @@
 //! Runs the steps in order. Each step is recorded before it begins and after it ends; a first run and a resume take the same path.
 
 use super::console::Event;
+use super::console::human_duration;
 use super::context::RunContext;
 use super::error::RunError;
 use super::exec;
@@ -121,7 +122,11 @@ fn one(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Resu
     if let Some(retry) = retry {
         let left = retry.next_at.time_left(executor.context.ticker.now().now);
         if !left.is_zero() {
-            let text = format!("Waiting {} s before the next try of step {}", left.as_secs_f64().ceil(), step.id);
+            let (left, id) = (human_duration(left), &step.id);
+            let text = match retry.is_usage_limit {
+                true => format!("Usage limit; next try of step {id} in {left}"),
+                false => format!("Waiting {left} before the next try of step {id}"),
+            };
             executor.context.console.tell(&Event::Note { text: &text });
         }
         if let Some(stop) = exec::pause(left, &executor.signals) {
@@ -143,19 +148,27 @@ fn one(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Resu
         Some(StepOutcome::Completed(_) | StepOutcome::Stopped(_)) | None => {}
     }
     let mut is_forced = due.is_forced;
+    let mut waits = 0;
     loop {
         begin(executor, step, is_forced)?;
         // The first begin reopened it.
         is_forced = false;
         let done = match executor.try_once(step)? {
-            StepOutcome::Failed(failure) => match executor.retry_delay(step, attempt, &failure) {
-                Some(after) => {
+            StepOutcome::Failed(failure) => match executor.retry_delay(step, (attempt, waits), &failure) {
+                Some((after, counts)) => {
                     let next_at = executor.context.ticker.now().now.plus(after);
-                    failed(executor, step, &failure, Some(RetryState { attempts: attempt, next_at }))?;
+                    // A wait for a usage limit is no try, also for the one who resumes it.
+                    let attempts = if counts { attempt } else { attempt.saturating_sub(1) };
+                    let retry = RetryState { attempts, next_at, is_usage_limit: !counts };
+                    failed(executor, step, &failure, Some(retry))?;
                     if let Some(stop) = exec::pause(after, &executor.signals) {
                         return Ok(StepOutcome::Stopped(stop));
                     }
-                    attempt += 1;
+                    if counts {
+                        attempt += 1;
+                    } else {
+                        waits += 1;
+                    }
                     continue;
                 }
                 None => executor.run_handler(step, failure)?,

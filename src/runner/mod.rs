@@ -27,6 +27,7 @@ mod files;
 mod finish;
 mod foreach;
 mod ledger;
+mod limit;
 mod open;
 mod orphan;
 mod output_watcher;
@@ -41,6 +42,7 @@ mod variables;
 
 pub(crate) use console::Console;
 pub(crate) use console::Event;
+pub(crate) use console::human_duration;
 pub(crate) use drive::RunEnd;
 pub(crate) use drive::RunResult;
 pub(crate) use error::ProblemKind;

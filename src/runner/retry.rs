@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::limit;
+use super::limit::Offset;
 use super::spec::Backoff;
 use super::spec::Retry;
 use super::spec::RetryOn;
@@ -28,6 +30,8 @@ pub(crate) enum FailureKind {
     /// 529.
     Overloaded,
     RateLimit,
+    /// The usage of a plan is at its limit, for hours.
+    UsageLimit,
     Network,
     Timeout,
     Authentication,
@@ -56,7 +60,13 @@ pub(crate) struct FailedCommand<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
     GiveUp,
-    TryAgain { after: Duration },
+    TryAgain {
+        after: Duration,
+    },
+    /// A usage limit is waited for without using up a try.
+    Wait {
+        after: Duration,
+    },
 }
 
 impl Failure {
@@ -66,6 +76,7 @@ impl Failure {
             FailureKind::ServerError
             | FailureKind::Overloaded
             | FailureKind::RateLimit
+            | FailureKind::UsageLimit
             | FailureKind::Network
             | FailureKind::Timeout => true,
             FailureKind::Authentication
@@ -78,7 +89,7 @@ impl Failure {
 }
 
 /// Phrases that identify an error of the service, in lower case; the first match decides.
-const ERROR_PATTERNS: [(&str, FailureKind); 25] = [
+const ERROR_PATTERNS: [(&str, FailureKind); 24] = [
     ("authentication", FailureKind::Authentication),
     ("invalid api key", FailureKind::Authentication),
     ("unauthorized", FailureKind::Authentication),
@@ -89,7 +100,6 @@ const ERROR_PATTERNS: [(&str, FailureKind); 25] = [
     ("unknown command", FailureKind::NotFound),
     ("rate limit", FailureKind::RateLimit),
     ("rate_limit", FailureKind::RateLimit),
-    ("usage limit", FailureKind::RateLimit),
     ("too many requests", FailureKind::RateLimit),
     ("overloaded", FailureKind::Overloaded),
     ("internal server error", FailureKind::ServerError),
@@ -108,7 +118,7 @@ const ERROR_PATTERNS: [(&str, FailureKind); 25] = [
 
 /// Classifies a failure. Only messages of `claude` are searched for errors of the service. A shell command may print any text, which
 /// counts only for a `retry_on` that asks for it.
-pub(crate) fn classify(failed: FailedCommand<'_>) -> Failure {
+pub(crate) fn classify(failed: FailedCommand<'_>, now: Timestamp, offset: Offset<'_>) -> Failure {
     let said = failed.api_error.unwrap_or(failed.stderr);
     let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let how = match (failed.timed_out, failed.signal, failed.exit_code) {
@@ -123,10 +133,13 @@ pub(crate) fn classify(failed: FailedCommand<'_>) -> Failure {
         (true, _, _) => FailureKind::Timeout,
         (false, Some(_), _) => FailureKind::Signal,
         (false, None, None) => FailureKind::Spawn,
+        (false, None, Some(_)) if failed.is_claude && limit::is_usage_limit(said) => FailureKind::UsageLimit,
         (false, None, Some(_)) if failed.is_claude => service_kind(said).unwrap_or(FailureKind::Exit),
         (false, None, Some(_)) => FailureKind::Exit,
     };
-    let resets_at = (kind == FailureKind::RateLimit).then(|| reset(said)).flatten();
+    let is_limit = matches!(kind, FailureKind::RateLimit | FailureKind::UsageLimit);
+    let in_words = || (kind == FailureKind::UsageLimit).then(|| limit::end(said, now, offset)).flatten();
+    let resets_at = is_limit.then(|| reset(said)).flatten().or_else(in_words);
     Failure { kind, resets_at, exit_code: failed.exit_code, message }
 }
 
@@ -170,8 +183,26 @@ fn reset(said: &str) -> Option<Timestamp> {
     seconds.and_then(|seconds| Timestamp::from_unix(seconds, 0)).or_else(stamped)
 }
 
-/// Decides after the `attempt`th try, counted from 1. `seed` is the source of randomness.
-pub(crate) fn decide(policy: &Retry, attempt: u32, failure: &Failure, now: Timestamp, seed: u64) -> Decision {
+/// The first wait for a usage limit whose end is unknown; doubled each time.
+const LIMIT_WAIT: Duration = Duration::from_secs(300);
+/// The longest of them.
+const LONGEST_LIMIT_WAIT: Duration = Duration::from_secs(3_600);
+
+/// Decides after the `attempt`th try, counted from 1, and `waits` waits for a usage limit. `seed` is the source of randomness.
+pub(crate) fn decide(
+    policy: &Retry,
+    (attempt, waits): (u32, u32),
+    failure: &Failure,
+    now: Timestamp,
+    seed: u64,
+) -> Decision {
+    if failure.kind == FailureKind::UsageLimit && policy.attempts > 1 && applies_to(policy, failure) {
+        let unknown = LIMIT_WAIT.saturating_mul(2_u32.saturating_pow(waits.min(8))).min(LONGEST_LIMIT_WAIT);
+        // Up to a minute later, so that not every runner comes at once.
+        let later = Duration::from_secs(1 + seed % 60);
+        let after = failure.resets_at.map_or(unknown, |at| at.time_left(now).saturating_add(later));
+        return Decision::Wait { after };
+    }
     if attempt >= policy.attempts || !applies_to(policy, failure) {
         return Decision::GiveUp;
     }
@@ -190,6 +221,7 @@ fn applies_to(policy: &Retry, failure: &Failure) -> bool {
             FailureKind::ServerError
             | FailureKind::Overloaded
             | FailureKind::RateLimit
+            | FailureKind::UsageLimit
             | FailureKind::Network
             | FailureKind::Timeout
             | FailureKind::Exit
@@ -206,7 +238,7 @@ fn applies_to(policy: &Retry, failure: &Failure) -> bool {
         RetryOn::Network => kind == FailureKind::Network,
         RetryOn::Timeout => kind == FailureKind::Timeout,
         RetryOn::ServerError => matches!(kind, FailureKind::ServerError | FailureKind::Overloaded),
-        RetryOn::RateLimit => kind == FailureKind::RateLimit,
+        RetryOn::RateLimit => matches!(kind, FailureKind::RateLimit | FailureKind::UsageLimit),
         RetryOn::Any => true,
         RetryOn::Contains(part) => text.contains(&part.to_lowercase()),
         RetryOn::ExitCode(code) => failure.exit_code == Some(*code),

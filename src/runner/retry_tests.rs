@@ -17,6 +17,11 @@ fn now() -> Timestamp {
     Timestamp::from_unix(NOW, 0).unwrap()
 }
 
+/// Classifies a failure on a machine that keeps UTC.
+fn sorted(failed: FailedCommand<'_>) -> Failure {
+    classify(failed, now(), &|_, _| Some(0))
+}
+
 fn claude(said: &str) -> FailedCommand<'_> {
     let (exit_code, signal) = (Some(1), None);
     FailedCommand { exit_code, signal, timed_out: false, stderr: said, api_error: None, is_claude: true }
@@ -36,7 +41,8 @@ fn what_claude_says_of_its_service_is_sorted() {
         ("529 {\"error\":{\"type\":\"overloaded_error\"}}", FailureKind::Overloaded, true),
         ("Overloaded", FailureKind::Overloaded, true),
         ("status code 429", FailureKind::RateLimit, true),
-        ("Claude AI usage limit reached|1760003600", FailureKind::RateLimit, true),
+        ("Claude AI usage limit reached|1760003600", FailureKind::UsageLimit, true),
+        ("You've hit your limit · resets 8pm (Europe/London)", FailureKind::UsageLimit, true),
         ("read ECONNRESET", FailureKind::Network, true),
         ("Request timed out", FailureKind::Timeout, true),
         ("API Error: 401 OAuth token has expired", FailureKind::Authentication, false),
@@ -47,7 +53,7 @@ fn what_claude_says_of_its_service_is_sorted() {
         ("there are 500 lines, and 529 {", FailureKind::Exit, false),
         ("", FailureKind::Exit, false),
     ] {
-        let found = classify(claude(said));
+        let found = sorted(claude(said));
         assert_eq!((found.kind, found.is_transient()), (kind, is_transient), "{said}");
     }
 }
@@ -55,7 +61,7 @@ fn what_claude_says_of_its_service_is_sorted() {
 #[test]
 fn a_shell_command_may_print_anything() {
     let failed = FailedCommand { is_claude: false, ..claude("one\nHTTP 500: Overloaded\n\n") };
-    let found = classify(failed);
+    let found = sorted(failed);
     assert_eq!((found.kind, found.is_transient()), (FailureKind::Exit, false));
     assert_eq!(found.message, "exit code 1: HTTP 500: Overloaded");
     for (failed, kind, message) in [
@@ -72,12 +78,12 @@ fn a_shell_command_may_print_anything() {
         (FailedCommand { exit_code: None, stderr: "", ..failed }, FailureKind::Spawn, "it could not be started"),
     ] {
         assert_eq!(
-            classify(failed),
+            sorted(failed),
             Failure { kind, resets_at: None, exit_code: failed.exit_code, message: message.to_owned() }
         );
     }
     let secret = FailedCommand { stderr: "bad key sk-0123456789abcdef", ..failed };
-    assert_eq!(classify(secret).message, "exit code 1: bad key [masked]");
+    assert_eq!(sorted(secret).message, "exit code 1: bad key [masked]");
 }
 
 #[test]
@@ -87,14 +93,22 @@ fn a_limit_says_when_it_ends() {
         ("rate limit, resets at 2025-10-09T09:53:20Z.", Some(3600)),
         ("rate limit", None),
     ] {
-        let found = classify(claude(said)).resets_at;
+        let found = sorted(claude(said)).resets_at;
         assert_eq!(found.map(|at| at.seconds_since(now())), after, "{said}");
     }
-    let limit = classify(claude("usage limit reached|1760003600"));
+    let limit = sorted(claude("usage limit reached|1760003600"));
     let policy = Retry { attempts: 2, ..Retry::usual() };
-    assert_eq!(decide(&policy, 1, &limit, now(), 0), Decision::TryAgain { after: Duration::from_secs(3601) });
+    assert_eq!(decide(&policy, (1, 0), &limit, now(), 0), Decision::Wait { after: Duration::from_secs(3601) });
     let later = Timestamp::from_unix(NOW + 7200, 0).unwrap();
-    assert_eq!(decide(&policy, 1, &limit, later, 0), Decision::TryAgain { after: Duration::from_secs(1) });
+    assert_eq!(decide(&policy, (1, 0), &limit, later, 0), Decision::Wait { after: Duration::from_secs(1) });
+    // without a known end the waits grow to an hour, and none of them is a try; one that allows no second try fails at once.
+    let unknown = sorted(claude("You've hit your limit"));
+    let wait = |waits| decide(&policy, (1, waits), &unknown, now(), 0);
+    for (waits, minutes) in [(0, 5), (1, 10), (3, 40), (4, 60), (40, 60)] {
+        assert_eq!(wait(waits), Decision::Wait { after: Duration::from_secs(minutes * 60) });
+    }
+    let once = Retry { attempts: 1, ..Retry::usual() };
+    assert_eq!(decide(&once, (1, 0), &unknown, now(), 0), Decision::GiveUp);
 }
 
 #[test]
@@ -113,7 +127,7 @@ fn delays_grow_as_they_are_told_to() {
             jitter: 0.0,
             retry_on: Vec::new(),
         };
-        let after = |attempt| decide(&policy, attempt, &failure(FailureKind::Exit), now(), 0);
+        let after = |attempt| decide(&policy, (attempt, 0), &failure(FailureKind::Exit), now(), 0);
         for (seconds, attempt) in expected.into_iter().zip(1..) {
             assert_eq!(
                 after(attempt),
@@ -131,11 +145,11 @@ fn chance_stays_within_its_part_and_the_same_seed_gives_the_same() {
     let policy = Retry { attempts: 2, initial_delay: Duration::from_secs(10), jitter: 0.25, ..Retry::usual() };
     let mut seen = std::collections::BTreeSet::new();
     for seed in 0..200 {
-        let Decision::TryAgain { after } = decide(&policy, 1, &failure(FailureKind::Exit), now(), seed) else {
+        let Decision::TryAgain { after } = decide(&policy, (1, 0), &failure(FailureKind::Exit), now(), seed) else {
             panic!("it is tried again")
         };
         assert!((7.5..=12.5).contains(&after.as_secs_f64()), "{after:?}");
-        assert_eq!(decide(&policy, 1, &failure(FailureKind::Exit), now(), seed), Decision::TryAgain { after });
+        assert_eq!(decide(&policy, (1, 0), &failure(FailureKind::Exit), now(), seed), Decision::TryAgain { after });
         seen.insert(after);
     }
     assert!(seen.len() > 100);
@@ -155,12 +169,12 @@ fn a_policy_answers_to_what_it_names() {
     ] {
         let policy = Retry { retry_on, ..Retry::usual() };
         for kind in [&any[..], &[Authentication, NotFound, Spawn]].concat() {
-            let again = decide(&policy, 1, &failure(kind), now(), 0) != Decision::GiveUp;
+            let again = decide(&policy, (1, 0), &failure(kind), now(), 0) != Decision::GiveUp;
             assert_eq!(again, answered.contains(&kind), "{:?} {kind:?}", policy.retry_on);
         }
     }
     let one = Retry { retry_on: vec![RetryOn::ExitCode(1)], ..Retry::usual() };
-    assert_ne!(decide(&one, 1, &failure(Exit), now(), 0), Decision::GiveUp);
+    assert_ne!(decide(&one, (1, 0), &failure(Exit), now(), 0), Decision::GiveUp);
     let network = Retry { retry_on: vec![RetryOn::Network, RetryOn::ServerError], ..Retry::usual() };
     for (said, is_answered) in [
         ("curl: (7) Failed to connect: Connection refused", true),
@@ -168,8 +182,8 @@ fn a_policy_answers_to_what_it_names() {
         ("500 tests failed", false),
         ("HTTP 404", false),
     ] {
-        let failed = classify(FailedCommand { is_claude: false, ..claude(said) });
-        assert_eq!(decide(&network, 1, &failed, now(), 0) != Decision::GiveUp, is_answered, "{said}");
+        let failed = sorted(FailedCommand { is_claude: false, ..claude(said) });
+        assert_eq!(decide(&network, (1, 0), &failed, now(), 0) != Decision::GiveUp, is_answered, "{said}");
         assert!(!failed.is_transient(), "{said}");
     }
 }

@@ -119,17 +119,21 @@ impl<'a> StepExecutor<'a> {
         if let Some(done) = self.skipped_by_condition(step) {
             return Ok(done);
         }
-        let mut attempt = 1;
+        let (mut attempt, mut waits) = (1, 0);
         loop {
             match self.try_once(step)? {
                 StepOutcome::Failed(failure) => {
-                    let Some(after) = self.retry_delay(step, attempt, &failure) else {
+                    let Some((after, counts)) = self.retry_delay(step, (attempt, waits), &failure) else {
                         return self.run_handler(step, failure);
                     };
                     if let Some(stop) = exec::pause(after, &self.signals) {
                         return Ok(StepOutcome::Stopped(stop));
                     }
-                    attempt += 1;
+                    if counts {
+                        attempt += 1;
+                    } else {
+                        waits += 1;
+                    }
                 }
                 done @ (StepOutcome::Completed(_) | StepOutcome::Skipped(_) | StepOutcome::Stopped(_)) => {
                     return Ok(done);
@@ -155,18 +159,26 @@ impl<'a> StepExecutor<'a> {
         Ok(StepOutcome::Completed(last))
     }
 
-    /// Returns the delay before the next try and reports it; `None` when there is no further try.
-    pub(super) fn retry_delay(&self, step: &Step, attempt: u32, failure: &Failure) -> Option<Duration> {
+    /// Returns the delay before the next try and whether the last one counts, and reports it; `None` when there is no further try. `tries`
+    /// are the tries so far and the waits for a usage limit.
+    pub(super) fn retry_delay(&self, step: &Step, tries: (u32, u32), failure: &Failure) -> Option<(Duration, bool)> {
         let policy = step.retry.as_ref()?;
         let now = self.context.ticker.now().now;
         let seed = store::sessions::random();
-        match decide(policy, attempt, failure, now, seed) {
+        match decide(policy, tries, failure, now, seed) {
             Decision::GiveUp => None,
             Decision::TryAgain { after } => {
                 let (step, error) = (step.id.as_str(), failure.message.as_str());
-                let attempts = policy.attempts;
+                let (attempt, attempts) = (tries.0, policy.attempts);
                 self.context.console.tell(&Event::Again { step, error, attempt, attempts, after });
-                Some(after)
+                Some((after, true))
+            }
+            Decision::Wait { after } => {
+                let next_at = now.plus(after);
+                let (step, error) = (step.id.as_str(), failure.message.as_str());
+                let local = store::utc_offset(None, next_at.unix_seconds()).unwrap_or(0);
+                self.context.console.tell(&Event::Limited { step, error, next_at, local, after });
+                Some((after, false))
             }
         }
     }
@@ -387,7 +399,7 @@ impl<'a> StepExecutor<'a> {
     fn failure(&self, exit: &ChildExit, stderr: &str, api_error: Option<&str>, is_claude: bool) -> Failure {
         let hidden = self.context.masks.hide(stderr);
         let api_error = api_error.map(|error| self.context.masks.hide(error));
-        classify(FailedCommand {
+        let failed = FailedCommand {
             // An error in the stream is a failure even with exit code 0.
             exit_code: exit.code.map(|code| if code == 0 { 1 } else { code }),
             signal: exit.signal,
@@ -395,7 +407,8 @@ impl<'a> StepExecutor<'a> {
             stderr: &hidden,
             api_error: api_error.as_deref(),
             is_claude,
-        })
+        };
+        classify(failed, self.context.ticker.now().now, &store::utc_offset)
     }
 
     pub(super) fn folder(&self, step: &Step) -> Result<Utf8PathBuf, Failure> {

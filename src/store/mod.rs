@@ -61,6 +61,7 @@ mod stage;
 mod testing;
 mod txn;
 pub(crate) mod worktree;
+mod zone;
 
 pub(crate) use append::set_tail_aside;
 pub(crate) use clock::Ticker;
@@ -115,3 +116,4 @@ pub(crate) use session::SessionLog;
 pub(crate) use sessions::SessionHome;
 pub(crate) use stage::DATA_DIR;
 pub(crate) use txn::cut_off_change;
+pub(crate) use zone::utc_offset;

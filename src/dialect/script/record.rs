@@ -135,6 +135,9 @@ pub(crate) struct ChildProcess {
 pub(crate) struct RetryState {
     pub(crate) attempts: u32,
     pub(crate) next_at: Timestamp,
+    /// It waits for the end of a usage limit.
+    #[serde(rename = "usage_limit", default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_usage_limit: bool,
 }
 
 /// The value of a variable, or the file that holds a large one.
