@@ -18,21 +18,13 @@ const SKEW_SECONDS: i64 = 300;
 /// checkout makes meaningless; `source` names the one used.
 pub(super) fn age(run: &Run, evidence: &Evidence, options: &Options) -> (Age, Vec<Finding>) {
     let mut findings = Vec::new();
+    let mut ahead: Vec<String> = Vec::new();
     let stamps = [("state", run.stamp), ("commit", evidence.committed_at), ("file", evidence.modified_at)];
     for (source, stamp) in stamps {
         let Some(stamp) = stamp else { continue };
         let seconds = options.now.seconds_since(stamp);
         if seconds < -SKEW_SECONDS {
-            findings.push(
-                Finding::new(
-                    FindingCode::TimeInFuture,
-                    format!(
-                        "the {source}'s time stamp {stamp} is {} in the future; it is not used",
-                        human_age(-seconds)
-                    ),
-                )
-                .fix("check the clock of this machine and of the one that wrote the state"),
-            );
+            ahead.push(format!("the {source}'s time stamp {stamp} ({})", human_age(-seconds)));
             continue;
         }
         let seconds = seconds.max(0);
@@ -41,6 +33,7 @@ pub(super) fn age(run: &Run, evidence: &Evidence, options: &Options) -> (Age, Ve
             AgeBand::Fresh if source == "file" => AgeBand::Recent,
             band => band,
         };
+        findings.extend(in_future(&ahead));
         if band == AgeBand::Stale {
             findings.push(
                 Finding::new(FindingCode::AgeStale, format!("nothing has happened for {}", human_age(seconds)))
@@ -49,9 +42,26 @@ pub(super) fn age(run: &Run, evidence: &Evidence, options: &Options) -> (Age, Ve
         }
         return (Age { seconds: Some(seconds), band: Some(band), source: source.to_owned() }, findings);
     }
+    findings.extend(in_future(&ahead));
     findings
         .push(Finding::new(FindingCode::AgeUnknown, "the age of this state is unknown: it has no usable time stamp"));
     (Age { seconds: None, band: None, source: "unknown".to_owned() }, findings)
+}
+
+/// Returns one finding about all stamps that are in the future.
+fn in_future(ahead: &[String]) -> Option<Finding> {
+    let (is, used) = if ahead.len() == 1 { ("is", "it is") } else { ("are", "they are") };
+    let message = format!("{} {is} in the future; {used} not used", ahead.join(" and "));
+    let fix = "check the clock of this machine and of the one that wrote the state";
+    (!ahead.is_empty()).then(|| Finding::new(FindingCode::TimeInFuture, message).fix(fix))
+}
+
+/// Leaves out what the dialect says already about the stamps in its own files.
+pub(super) fn say_once(known: &mut [Finding], of_age: &mut Vec<Finding>) {
+    for own in known.iter_mut().filter(|own| matches!(own.code, FindingCode::TimeInFuture | FindingCode::AgeStale)) {
+        let Some(at) = of_age.iter().position(|other| other.code == own.code) else { continue };
+        own.message = format!("{}; {}", own.message, of_age.remove(at).message);
+    }
 }
 
 fn band(seconds: i64, options: &Options) -> AgeBand {
@@ -109,5 +119,19 @@ mod tests {
         assert_eq!(age(&run, &evidence, &Options::at(at(5))).0.source, "commit");
         let (age, findings) = age(&run, &Evidence::default(), &Options::at(at(5)));
         assert_eq!((age.seconds, findings[0].code), (None, FindingCode::AgeUnknown));
+    }
+
+    /// S-15: two stamps of one run, one finding.
+    #[test]
+    fn stamps_in_the_future_are_said_once() {
+        let mut run = run_of(&[("A", &[])]);
+        run.stamp = Some(at(0));
+        let evidence = Evidence { modified_at: Some(at(60)), ..Evidence::default() };
+        let (age, findings) = age(&run, &evidence, &Options::at(at(-7_200)));
+        assert_eq!(age.source, "unknown");
+        let codes: Vec<_> = findings.iter().map(|finding| finding.code).collect();
+        assert_eq!(codes, [FindingCode::TimeInFuture, FindingCode::AgeUnknown]);
+        let message = &findings[0].message;
+        assert!(message.contains("the state's time stamp") && message.contains("the file's time stamp"), "{message}");
     }
 }

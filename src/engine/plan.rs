@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::age::age;
+use super::age::say_once;
 use super::choose::Chooser;
 use super::choose::Chosen;
 use super::command;
@@ -121,6 +122,7 @@ impl PlanInputs<'_> {
                 finding.fix = finding.step.as_ref().and_then(|step| run.step(step)).map(|step| ask_again(run, step));
             }
         }
+        say_once(&mut findings, &mut age_findings);
         findings.append(&mut doubts);
         findings.append(&mut chosen.findings);
         findings.append(&mut skips);

@@ -13,6 +13,7 @@ use crate::model::FindingCode;
 use crate::model::Severity;
 use crate::model::Timestamp;
 use crate::model::human_age;
+use crate::model::plural;
 use crate::model::quoted;
 
 const WEEK_SECONDS: i64 = 604_800;
@@ -68,13 +69,18 @@ fn stamps(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
     let approved =
         state.approvals.iter().filter_map(|entry| Some((format!("{}/approved_at", entry.pointer), entry.at?)));
     let inner: Vec<(String, Timestamp)> = done.chain(approved).collect();
-    for (pointer, at) in named.iter().chain(&inner) {
-        let ahead = at.seconds_since(now);
-        if ahead > SKEW_SECONDS {
-            let message = format!("{} is {} in the future", describe_pointer(pointer), human_age(ahead));
-            let fix = "check the clock of this machine and of the one that wrote the state";
-            findings.push(workflow_files.source.finding(FindingCode::StateCorrupt, pointer, message).fix(fix));
-        }
+    // A clock that was ahead corrupts no state: one finding for all of its stamps.
+    let is_ahead = |(_, at): &&(String, Timestamp)| at.seconds_since(now) > SKEW_SECONDS;
+    let ahead: Vec<&(String, Timestamp)> = named.iter().chain(&inner).filter(is_ahead).collect();
+    if let Some((pointer, at)) = ahead.first() {
+        let more = match ahead.len() {
+            1 => String::new(),
+            count => format!(", and so are {}", plural(count - 1, "other time stamp")),
+        };
+        let message =
+            format!("{} is {} in the future{more}", describe_pointer(pointer), human_age(at.seconds_since(now)));
+        let fix = "check the clock of this machine and of the one that wrote the state";
+        findings.push(workflow_files.source.finding(FindingCode::TimeInFuture, pointer, message).fix(fix));
     }
     let (Some(started), Some(updated)) = (state.started_at, state.last_updated) else { return };
     if started > updated {

@@ -12,13 +12,12 @@ use crate::support::Sandbox;
 #[test]
 fn a_contradictory_state_is_called_corrupted() {
     let entry = |phase: &str| json!({ "phase": phase, "completed_at": "2026-01-31T11:00:00Z" });
-    let cases: [(&str, &str, Value); 7] = [
+    let cases: [(&str, &str, Value); 6] = [
         ("a gap", "/completed_phases", json!([entry("ARCHITECTURE")])),
         ("twice", "/completed_phases", json!([entry("REQUIREMENTS"), entry("REQUIREMENTS")])),
         ("ahead", "/current_phase", json!("VERIFICATION")),
         ("unknown", "/current_phase", json!("DESIGN")),
         ("started after", "/started_at", json!("2026-01-31T11:45:00Z")),
-        ("future", "/last_updated", json!("2026-01-31T12:05:01Z")),
         ("approved before", "/user_checkpoints/0/approved_at", json!("2026-01-31T09:00:00Z")),
     ];
     for (name, pointer, value) in cases {
@@ -40,6 +39,19 @@ fn five_minutes_of_skew_are_no_corruption() {
     let mut phase = phase("ARCHITECTURE", "in_progress");
     phase["last_updated"] = json!("2026-01-31T12:05:00Z");
     assert_eq!(plan(&project(&phase)).expect_code(0).findings(), Vec::<String>::new());
+}
+
+/// S-16: a clock that was ahead once is no corruption, and one finding for all stamps.
+#[test]
+fn stamps_in_the_future_are_no_corruption() {
+    let mut ahead = phase("ARCHITECTURE", "in_progress");
+    ahead["last_updated"] = json!("2026-01-31T12:05:01Z");
+    let output = plan(&project(&ahead)).expect_code(0);
+    assert_eq!(output.findings().iter().filter(|code| *code == "time-in-future").count(), 1, "{output}");
+    let sound = project(&phase("ARCHITECTURE", "in_progress"));
+    let output = sound.piton(["plan"]).now("2025-01-31T12:00:00Z").run().expect_code(0);
+    assert_eq!(output.findings(), ["time-in-future", "age-unknown"], "{output}");
+    assert_ne!(output.at("/data/question/text"), "State appears corrupted. Start fresh?");
 }
 
 #[test]
