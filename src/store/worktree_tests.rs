@@ -55,7 +55,7 @@ fn a_conflict_is_taken_back() {
     commit(&folder);
     scratch.write("main/file", "ours\n");
     commit(&root);
-    let MergeOutcome::No(refusal) = merge(&root, "piton/s") else { panic!("it went through") };
+    let MergeOutcome::No { refusal, .. } = merge(&root, "piton/s") else { panic!("it went through") };
     assert!(refusal.message.starts_with("CONFLICT"), "{refusal}");
     assert_eq!(scratch.text("main/file").as_deref(), Some("ours\n"));
     assert_eq!(scratch.text("tree/file").as_deref(), Some("theirs\n"));

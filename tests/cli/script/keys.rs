@@ -9,7 +9,7 @@ fn left_by(workflow: &str) -> (i32, Vec<String>, String) {
     let stage = Stage::in_place(workflow);
     stage.sandbox.file("own.env", "FROM_FILE=file\n").file("sub/here", "");
     stage.program("claude", "echo \"claude $#:$2\" >> LOG\necho '{\"type\":\"result\",\"result\":\"said\"}'");
-    let output = stage.piton(["run", "w.yml", "--args", "a", "b"]).env("OUTER", "outer").run();
+    let output = stage.piton(["run", "w.yml", "--args", "a", "--args", "b"]).env("OUTER", "outer").run();
     (output.code, stage.executions(), output.to_string())
 }
 
@@ -186,7 +186,7 @@ fn of_the_other_kinds_of_step() {
 }
 
 #[test]
-fn a_rate_limit_is_waited_for_and_survives_a_kill() {
+fn a_usage_limit_is_waited_for_and_survives_a_kill() {
     let stage = Stage::in_place("- claude: /go\n");
     let said = r#"{"type":"result","is_error":true,"result":"Claude AI usage limit reached|4102444800"}"#;
     stage.program("claude", &format!("echo claude >> LOG\necho '{said}'; exit 1"));
@@ -196,12 +196,14 @@ fn a_rate_limit_is_waited_for_and_survives_a_kill() {
         let sessions = homes.filter_map(|home| home.ok()?.path().join("sessions").read_dir_utf8().ok()).flatten();
         sessions.filter_map(|entry| std::fs::read_to_string(entry.ok()?.path().join("journal.jsonl")).ok()).next()
     };
-    until("the first try fails", || journal().is_some_and(|text| text.contains("\"next_at\":\"2100-01-01T00:00:0")));
+    until("the first try fails", || journal().is_some_and(|text| text.contains("\"next_at\":\"2100-01-01T00:0")));
     run_tool("/bin/sh".as_ref(), &["-c", &format!("kill -KILL {}", child.id())], &[]);
     child.wait().unwrap();
     let limit = std::time::Duration::from_millis(1500);
     assert!(stage.piton(["resume"]).run_within(limit).is_none(), "the limit holds until it ends");
     assert_eq!(stage.executions(), ["claude"]);
+    // R-9: the wait is no try, and a resume knows what it waits for.
+    assert!(journal().is_some_and(|text| text.contains(r#""retry":{"attempts":0,"next_at":"2100-01-01"#)));
 }
 
 /// T-D5: `validate` beside a command runs after it, closes its gaps, and belongs to its record.

@@ -4,6 +4,7 @@ mod acceptance;
 mod behaviour;
 mod conformance;
 mod dialect;
+mod hardships;
 mod keys;
 mod kills;
 mod probe;
