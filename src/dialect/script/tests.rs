@@ -232,7 +232,7 @@ fn a_step_that_is_finished_by_hand_is_done_as_it_is_defined_now() {
 }
 
 #[test]
-fn what_only_the_snapshot_knows_is_recorded_before_the_next_change() {
+fn what_only_the_snapshot_knows_is_not_passed_over() {
     let records = [begin("1", 1), done(THREE, "1"), begin("2", 1), failed("2")];
     let mut files = session(THREE, &records, Some(THREE));
     take_snapshot(&mut files);
@@ -240,10 +240,12 @@ fn what_only_the_snapshot_knows_is_recorded_before_the_next_change() {
     let two: usize = bytes.split_inclusive(|byte| *byte == b'\n').take(2).map(<[u8]>::len).sum();
     // Its end is lost without a trace: a restored backup, say.
     put(&mut files, "sessions/session-1/journal.jsonl", &bytes[..two]);
-    add(&mut files, &json!({"change": {"change": "skip", "step": "2", "reason": "r"}}), 40);
-    assert_eq!(journal(&files).iter().filter(|byte| **byte == b'\n').count(), 4);
-    files.files.remove(&path(CHECKPOINT));
-    assert_eq!(statuses(&load(&files).0), [Status::Completed, Status::Skipped, Status::Pending]);
+    let kind = ChangeKind::Skip { step: StepId::new("2"), part: None, by: None, reason: "r".to_owned() };
+    let change = Change { at: at(40), kind };
+    assert!(matches!(Script.edit(&files, &change), Err(EditError::Unreadable { .. })));
+    let Loaded { run: Some(run), findings, .. } = Script.load(&files) else { panic!("no run") };
+    assert_eq!(findings[0].code, FindingCode::JournalMissing);
+    assert_eq!(statuses(&run), [Status::Completed, Status::Failed, Status::Pending]);
 }
 
 fn plan(run: &Run, step: &str, action: Action, completed: &[&str]) -> Plan {
