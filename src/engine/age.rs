@@ -57,11 +57,12 @@ fn in_future(ahead: &[String]) -> Option<Finding> {
 }
 
 /// Leaves out what the dialect says already about the stamps in its own files.
-pub(super) fn say_once(known: &mut [Finding], of_age: &mut Vec<Finding>) {
+pub(super) fn say_once(mut known: Vec<Finding>, of_age: &mut Vec<Finding>) -> Vec<Finding> {
     for own in known.iter_mut().filter(|own| matches!(own.code, FindingCode::TimeInFuture | FindingCode::AgeStale)) {
         let Some(at) = of_age.iter().position(|other| other.code == own.code) else { continue };
         own.message = format!("{}; {}", own.message, of_age.remove(at).message);
     }
+    known
 }
 
 fn band(seconds: i64, options: &Options) -> AgeBand {

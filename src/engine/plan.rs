@@ -112,7 +112,7 @@ impl PlanInputs<'_> {
         let is_archived = run.status == RunStatus::Archived;
         let mut chosen = if is_archived { Chosen::default() } else { Chooser { reconciled, options }.choose() };
         let (age, mut age_findings) = age(run, evidence, options);
-        let mut findings = load_findings;
+        let mut findings = say_once(load_findings, &mut age_findings);
         for finding in &mut findings {
             let is_word = matches!(finding.code, FindingCode::StatusUnknown | FindingCode::VerdictUnknown);
             let at = finding.step.as_ref().filter(|_| is_word).and_then(|step| graph.position(step));
@@ -122,7 +122,6 @@ impl PlanInputs<'_> {
                 finding.fix = finding.step.as_ref().and_then(|step| run.step(step)).map(|step| ask_again(run, step));
             }
         }
-        say_once(&mut findings, &mut age_findings);
         findings.append(&mut doubts);
         findings.append(&mut chosen.findings);
         findings.append(&mut skips);

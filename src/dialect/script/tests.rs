@@ -4,7 +4,6 @@ use serde_json::json;
 use super::Script;
 use super::testing::CHECKPOINT;
 use super::testing::THREE;
-use super::testing::add;
 use super::testing::at;
 use super::testing::begin;
 use super::testing::done;

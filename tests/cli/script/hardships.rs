@@ -60,8 +60,9 @@ fn signalled(stage: &Stage, prefix: &str) -> (i32, String) {
     until("the step runs", || stage.count("begun") == 1);
     run_tool("/bin/sh".as_ref(), &["-c", &format!("kill -HUP {}", child.id())], &[]);
     drop(child.stdin.take());
-    let output = child.wait_with_output().unwrap();
-    let code = output.status.code().or_else(|| output.status.signal().map(|signal| 128 + signal)).unwrap();
+    let output = child.wait_with_output().expect("it was started");
+    let code = output.status.code().or_else(|| output.status.signal().map(|signal| 128 + signal));
+    let code = code.expect("it ended");
     (code, session_of(&String::from_utf8_lossy(&output.stderr)))
 }
 
