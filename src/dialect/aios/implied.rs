@@ -11,6 +11,7 @@ use super::layout::Area;
 use super::spec::Pipeline;
 use super::story;
 use super::story::Story;
+use super::story::StoryStatus;
 use super::story_cycle;
 use crate::model::Candidate;
 use crate::model::Claim;
@@ -86,7 +87,7 @@ fn name_of_file(candidate: &Candidate) -> String {
 
 fn name_of_path(candidate: &Candidate) -> String {
     let path = candidate.state.as_str();
-    let path = path.strip_suffix(".md").unwrap_or(path);
+    let path = ["/story.md", "/spec", ".md"].iter().find_map(|end| path.strip_suffix(end)).unwrap_or(path);
     kind_of(candidate).run_id(&path.replacen("docs/stories/", "", 1).replace('/', "-"))
 }
 
@@ -105,6 +106,31 @@ fn is_derived(pipeline: &Pipeline, stories: &BTreeSet<String>) -> bool {
     // `v2` is the beginning of many names, and the id of none.
     let is_id = |id: &String| id.contains(['.', '-']);
     stories.contains(&story::bare_id(&pipeline.id)) || id.filter(is_id).is_some_and(|id| stories.contains(&id))
+}
+
+/// Returns what a story that implies no run says about itself.
+pub(super) fn describe(path: &RelPath, bytes: &[u8]) -> Option<Finding> {
+    if !path.name().ends_with(".md") || layout::split(path.as_str()).is_none_or(|parts| parts.area != Area::Stories) {
+        return None;
+    }
+    let story = story::parse(path, bytes);
+    let id = clean_line(&story.id, 100);
+    let finding = |message: String| Finding::new(FindingCode::NoRunHere, message).at(path);
+    if !story.is_story() {
+        return Some(finding(format!("{path} is no story: it has no story id and no user story")));
+    }
+    let Some(mention) = story.status() else { return Some(finding(format!("story {id} has no status"))) };
+    let what = match mention.status {
+        StoryStatus::Done | StoryStatus::TerminalOther => "nothing is left to resume",
+        StoryStatus::Draft | StoryStatus::Ready => "it was not started",
+        StoryStatus::Blocked => "a person lets it go on",
+        StoryStatus::Unknown => "that is not a known status, so nothing is resumed from it",
+        StoryStatus::InProgress | StoryStatus::InReview => return None,
+    };
+    Some(
+        finding(format!("story {id} is {}: {what}", clean_line(&mention.raw, 60)))
+            .line(mention.line, Some(mention.column)),
+    )
 }
 
 /// Reports a story in progress that shares its id with other files.

@@ -10,6 +10,7 @@ mod matrix;
 mod qa_loop;
 mod real;
 mod rest;
+mod trees;
 mod writes;
 mod writes_kinds;
 mod yaml;
