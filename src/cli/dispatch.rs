@@ -381,7 +381,7 @@ fn chosen_run(
             text
         }),
         None => {
-            let list = ops::ListReport { runs: runs.clone(), hidden: 0 };
+            let list = ops::ListReport { runs: runs.clone(), hidden: 0, in_review: 0 };
             render::text(&Report::ok(ops::Body::List(list)), false, true)
         }
     };

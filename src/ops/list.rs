@@ -30,10 +30,14 @@ use crate::model::RunId;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Timestamp;
+use crate::model::StepKind;
 use crate::model::Verdict;
 use crate::model::natural;
 use crate::store;
 use crate::store::Scope;
+
+/// Stories that wait for a review are listed one by one up to this number. Projects have dozens that were never moved on.
+const REVIEWS_SHOWN: usize = 5;
 
 /// A row of the list with the location of its run.
 #[derive(Debug)]
@@ -42,6 +46,8 @@ pub(crate) struct Entry {
     pub(crate) row: ListedRun,
     /// False for a finished, aborted or archived run.
     pub(crate) shown: bool,
+    /// No state was saved, and a review is all that is left.
+    pub(crate) is_in_review: bool,
     /// Another living process drives it.
     pub(crate) is_driven: bool,
     /// The names of its working folder and its branches, which are accepted as RUN.
@@ -53,17 +59,20 @@ pub(crate) fn list(ctx: &ProjectContext, all: bool) -> Result<Report, OpError> {
     let (locations, findings) = ctx.locations_with_findings();
     let entries = entries(ctx, &locations, Dating::Commits)?;
     let hidden = entries.iter().filter(|entry| !entry.shown).count();
-    let mut runs: Vec<ListedRun> =
-        entries.into_iter().filter(|entry| all || entry.shown).map(|entry| entry.row).collect();
+    let in_review = entries.iter().filter(|entry| entry.is_in_review).count();
+    let is_folded = !all && in_review > REVIEWS_SHOWN;
+    let is_listed = |entry: &Entry| all || (entry.shown && !(is_folded && entry.is_in_review));
+    let mut runs: Vec<ListedRun> = entries.into_iter().filter(is_listed).map(|entry| entry.row).collect();
+    let in_review = if is_folded { in_review } else { 0 };
     if all {
         add_ended(ctx, &mut runs)?;
         add_archived(ctx, &mut runs);
     }
-    if runs.is_empty() {
+    if runs.is_empty() && in_review == 0 {
         return Err(OpError::NoRun { searched: searched(ctx, hidden), findings });
     }
     let hidden = if all { 0 } else { hidden };
-    Ok(Report { exit: Exit::Ok, body: Body::List(ListReport { runs, hidden }), findings })
+    Ok(Report { exit: Exit::Ok, body: Body::List(ListReport { runs, hidden, in_review }), findings })
 }
 
 /// Adds the runs that their own systems count as over.
@@ -190,7 +199,7 @@ pub(crate) fn entries(ctx: &ProjectContext, locations: &[RunLocation], dating: D
     }
     entries.sort_by(|a, b| {
         let age = |entry: &Entry| entry.row.age_seconds.unwrap_or(i64::MAX);
-        let by_age = b.shown.cmp(&a.shown).then(age(a).cmp(&age(b)));
+        let by_age = b.shown.cmp(&a.shown).then(a.is_in_review.cmp(&b.is_in_review)).then(age(a).cmp(&age(b)));
         by_age.then_with(|| natural(&a.row.state, &b.row.state)).then_with(|| a.row.state.cmp(&b.row.state))
     });
     for (at, entry) in entries.iter_mut().enumerate() {
@@ -232,7 +241,14 @@ fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, commi
     };
     let Some(run) = &opened.loaded.run else {
         row.position = unreadable(&opened.loaded.findings);
-        return Entry { location: location.clone(), row, shown: true, is_driven: false, aliases: Vec::new() };
+        return Entry {
+            location: location.clone(),
+            row,
+            shown: true,
+            is_in_review: false,
+            is_driven: false,
+            aliases: Vec::new(),
+        };
     };
     // Where `plan` stops at the wrong branch or misses a document, so does the list. These are files: git is not started.
     let mut evidence = ctx.workspace_evidence(opened);
@@ -286,7 +302,11 @@ fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, commi
     row.progress = planned.plan.progress;
     let shown = !row.lifecycle.stage.is_over();
     let aliases = aliases(ctx, location, run, &evidence);
-    Entry { location: location.clone(), row, shown, is_driven: planned.live_owner, aliases }
+    let next = planned.plan.next.first().and_then(|next| run.steps.iter().find(|step| step.id == next.step));
+    let is_in_review = shown
+        && location.candidate.claim.is_implied()
+        && next.is_some_and(|step| step.kind == StepKind::Review && step.status == Status::Pending);
+    Entry { location: location.clone(), row, shown, is_in_review, is_driven: planned.live_owner, aliases }
 }
 
 /// Returns the names of the run's working folder, of its branch, and of the branch that is checked out there.

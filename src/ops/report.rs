@@ -128,6 +128,8 @@ pub(crate) struct ListReport {
     pub(crate) runs: Vec<ListedRun>,
     /// Number of finished runs that were left out; `--all` shows them.
     pub(crate) hidden: usize,
+    /// Number of stories that only wait for their review and were left out because they are many; `--all` shows them.
+    pub(crate) in_review: usize,
 }
 
 /// One run of a list.

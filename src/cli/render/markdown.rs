@@ -167,6 +167,9 @@ fn list(report: &ListReport) -> String {
         let cells: Vec<String> = cells.iter().map(|cell| celled(cell)).collect();
         text.line(format!("| {} | {done}/{total} |", cells.join(" | ")));
     }
+    if report.in_review > 0 {
+        text.line(format!("\n{} stories wait for a review: `piton list --all`", report.in_review));
+    }
     text.into_plain()
 }
 

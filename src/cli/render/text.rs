@@ -128,6 +128,12 @@ pub(super) const fn tone_of(verdict: Verdict) -> Tone {
 
 impl Page {
     fn list(&mut self, list: &ListReport) {
+        if list.in_review > 0 {
+            self.text.line(format!("{} stories wait for a review: `piton list --all`", list.in_review));
+        }
+        if list.runs.is_empty() {
+            return;
+        }
         let all_open = list.runs.iter().all(|run| !run.lifecycle.stage.is_over());
         let any_cut_off = list.runs.iter().any(|run| run.is_cut_off);
         let heading = if all_open && any_cut_off { "Found interrupted workflows:" } else { "Runs:" };
