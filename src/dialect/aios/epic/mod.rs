@@ -119,6 +119,10 @@ impl<'a> EpicFiles<'a> {
         steps.iter_mut().for_each(|step| step.recorded = !only_counts_waves);
         self.compare_current_wave();
         let status = self.status();
+        if self.state.is_ended() {
+            // What is missing cannot stop an epic that is over.
+            self.findings.iter_mut().for_each(|found| found.severity = found.severity.max(Severity::Warning));
+        }
         let is_done = |status: Status| matches!(status, Status::Completed | Status::Skipped | Status::Cancelled);
         let position = steps.iter().find(|step| !is_done(step.status)).map(|step| step.id.clone());
         let id = clean_line(&self.state.id, 100);
