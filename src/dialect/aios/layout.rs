@@ -107,12 +107,45 @@ pub(super) fn is_marked(path: &str) -> bool {
         Area::Runtime => is_data || name.ends_with(".lock") || name.ends_with(".bak"),
         Area::WorkflowState | Area::Orchestrator => is_data || name.ends_with(".bak"),
         Area::Locks => name.ends_with(".lock"),
-        Area::Derived => false,
+        Area::Derived => foreign_folder(path).is_some(),
         Area::Qa => is_loop_status(name) || (is_data && parts.rest.starts_with("gates/")),
         Area::Stories => name.ends_with(".md") || is_data,
-        Area::Plan => name == BUILD_STATE && parts.rest.matches('/').count() <= 1,
+        Area::Plan => is_plan_state(name) && parts.rest.matches('/').count() <= 1,
         Area::Specs => name.ends_with(".md") || is_data,
     }
+}
+
+/// Tells whether a name in a folder of plans is that of a state, the framework's own or another tool's.
+fn is_plan_state(name: &str) -> bool {
+    name == BUILD_STATE || (is_data(name) && stem(name).ends_with("-state"))
+}
+
+fn stem(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
+
+/// Folders of the framework with files that are called states and are none (docs/formats/aios.md#files-that-are-not-state).
+const OWN_FOLDERS: [&str; 10] = [
+    "dashboard",
+    "locks",
+    "handoffs",
+    "session-digests",
+    "sessions",
+    "snapshots",
+    "cache",
+    "data",
+    "logs",
+    "workflow-state",
+];
+
+/// Returns the folder in which another tool keeps its states, if a path is that of one: `.aios/jobs/night-1/state.yaml`.
+pub(super) fn foreign_folder(path: &str) -> Option<&str> {
+    let parts = split(path).filter(|parts| parts.area == Area::Derived)?;
+    let (folder, _) = parts.rest.split_once('/')?;
+    let stem = stem(name_of(path));
+    let is_named = is_data(name_of(path)) && (stem == "state" || stem.ends_with("-state"));
+    let end = path.len() - parts.rest.len() + folder.len();
+    (is_named && !OWN_FOLDERS.contains(&folder)).then_some(&path[..end])
 }
 
 /// Returns whether an unreadable folder may contain states.

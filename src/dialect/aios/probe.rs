@@ -48,6 +48,7 @@ pub(super) fn probe(listing: &Listing) -> Probed {
         found: Vec::new(),
         covered: BTreeSet::new(),
         stories: BTreeSet::new(),
+        foreign: BTreeSet::new(),
         locks: Vec::new(),
         probed: Probed::default(),
     };
@@ -97,6 +98,8 @@ struct Prober<'a> {
     covered: BTreeSet<RelPath>,
     /// Stories that another state is about, by project and id. They imply no run either.
     stories: BTreeSet<(String, String)>,
+    /// Folders of states of other tools.
+    foreign: BTreeSet<&'a str>,
     /// The locks, each with its project.
     locks: Vec<(&'a str, &'a RelPath)>,
     probed: Probed,
@@ -122,6 +125,14 @@ impl<'a> Prober<'a> {
         } else if leftovers::is_temporary(path.name()) && parts.area.holds_states() {
             let message = "a temporary file of an interrupted write; it is not read";
             self.report(FindingCode::TemporaryLeft, path, message.to_owned());
+        } else if let Some(folder) = layout::foreign_folder(path.as_str()) {
+            // One line for all states of a tool.
+            if self.foreign.insert(folder) {
+                let folder = RelPath::parse(folder).unwrap_or_else(|_| path.clone());
+                self.report(FindingCode::LookAlike, &folder, "another tool's state; it is not read".to_owned());
+            }
+        } else if parts.area == Area::Plan && path.name() != layout::BUILD_STATE {
+            self.report(FindingCode::LookAlike, path, "another tool's state; it is not read".to_owned());
         } else if let Some(original) = leftovers::original_of(path) {
             self.probed.findings.extend(leftovers::report_renamed(self.listing, entry, &original));
         } else if layout::is_data(path.name()) && parts.area != Area::Specs {
