@@ -14,7 +14,8 @@ pub(super) fn of_value(value: &str) -> Option<String> {
 /// Reads the id from a title: after the word for story any id with a digit, else only unmistakable ids.
 pub(super) fn of_title(title: &str) -> Option<String> {
     let title = title.trim_start_matches(|c: char| !c.is_alphanumeric());
-    let behind_word = ["user story", "story", "história", "historia"].iter().find_map(|word| {
+    let words = ["user story", "stories", "story", "histórias", "historias", "história", "historia"];
+    let behind_word = words.iter().find_map(|word| {
         let head = title.get(..word.len()).filter(|head| head.to_lowercase() == *word)?;
         title[head.len()..].starts_with([' ', ':', '#', '\t']).then(|| &title[head.len()..])
     });
@@ -26,7 +27,13 @@ pub(super) fn of_title(title: &str) -> Option<String> {
 /// Returns whether a title begins with the word for a story.
 pub(super) fn names_a_story(title: &str) -> bool {
     let title = fold(title.trim_start_matches(|c: char| !c.is_alphanumeric()));
-    ["story", "userstory", "historia"].iter().any(|word| title.starts_with(word))
+    ["story", "userstory", "historia"].iter().any(|word| title.starts_with(word)) || names_stories(&title)
+}
+
+/// Returns whether a title begins with the word for stories and names them: one file has several.
+pub(super) fn names_stories(title: &str) -> bool {
+    let folded = fold(title.trim_start_matches(|c: char| !c.is_alphanumeric()));
+    ["stories", "userstories", "historias"].iter().any(|word| folded.starts_with(word)) && of_title(title).is_some()
 }
 
 /// Reads the id from the file name, or from the folder name for `story.md`.

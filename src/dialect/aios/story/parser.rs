@@ -50,6 +50,8 @@ struct StoryParser {
     /// The number of the epic, for story numbers relative to it.
     epic: Option<String>,
     has_title: bool,
+    /// Whether the title announces several stories.
+    has_several: bool,
     review: ReviewReader,
     changes: Vec<ChangeEntry>,
 }
@@ -65,6 +67,7 @@ pub(super) fn parse(text: &str) -> ParsedStory {
         ticks: Vec::new(),
         epic: None,
         has_title: false,
+        has_several: false,
         review: ReviewReader::default(),
         changes: Vec::new(),
     };
@@ -117,6 +120,7 @@ impl StoryParser {
             };
         if is_title {
             self.has_title = true;
+            self.has_several = id::names_stories(heading.text);
             self.parsed.title = Some(heading.text.to_owned());
             self.parsed.id = self.parsed.id.take().or_else(|| id::of_title(heading.text));
             return;
@@ -124,7 +128,12 @@ impl StoryParser {
         self.close(line.start);
         self.begins = line.start + line.text.len();
         let field = field::heading_field(heading.text).filter(|field| status::names(field.key, field.value));
-        let kind = if field.is_some() { SectionKind::Status } else { heading::kind_of(heading.text) };
+        let kind = match heading::kind_of(heading.text) {
+            _ if field.is_some() => SectionKind::Status,
+            // The boxes of each story in a file of several are the work of the file.
+            SectionKind::Other if self.has_several && id::of_title(heading.text).is_some() => SectionKind::Tasks,
+            kind => kind,
+        };
         if heading.depth <= 2 {
             self.section = kind;
             self.inner = kind;
