@@ -94,6 +94,11 @@ pub(crate) trait Dialect: Sync {
     /// Finds candidates for runs of this dialect, from names and the files read by discovery.
     fn probe(&self, listing: &Listing) -> Probed;
 
+    /// Returns what a file that is no run says about itself, for a person who names it.
+    fn describe(&self, _path: &RelPath, _bytes: &[u8]) -> Option<Finding> {
+        None
+    }
+
     /// Finds leftover files that no run needs.
     fn leftovers(&self, _listing: &Listing) -> Vec<Leftover> {
         Vec::new()

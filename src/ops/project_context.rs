@@ -426,7 +426,7 @@ pub(crate) fn wanted_format() -> Option<String> {
 }
 
 /// Returns the dialects that keep their runs there.
-fn dialects_in(state_home: StateHome) -> impl Iterator<Item = &'static dyn Dialect> {
+pub(super) fn dialects_in(state_home: StateHome) -> impl Iterator<Item = &'static dyn Dialect> {
     DIALECTS.iter().copied().filter(move |dialect| dialect.state_home() == state_home)
 }
 

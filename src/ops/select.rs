@@ -11,13 +11,17 @@ use super::list;
 use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
+use super::project_context::dialects_in;
 use crate::dialect::StateHome;
 use crate::dialect::by_id;
+use crate::model::Content;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Mode;
+use crate::model::RelPath;
 use crate::model::Severity;
 use crate::model::Verdict;
+use crate::store;
 use crate::store::Scope;
 
 /// Maximum number of other runs that a finding names.
@@ -50,10 +54,23 @@ pub(super) fn selected(ctx: &ProjectContext) -> Result<Selected, OpError> {
     match open_location(ctx) {
         Err(error @ (OpError::NoRun { .. } | OpError::UnknownRun { .. })) => match ended_run(ctx) {
             Some(ended) => Ok(Selected::There(ended)),
-            None => archived::named(ctx).map(Selected::Archived).ok_or(error),
+            None => archived::named(ctx).map(Selected::Archived).ok_or_else(|| described(ctx, error)),
         },
         found => found.map(Selected::There),
     }
+}
+
+/// Adds what a file that was named as a run says about itself.
+fn described(ctx: &ProjectContext, error: OpError) -> OpError {
+    let OpError::NoRun { searched, mut findings } = error else { return error };
+    let root = &ctx.project.root;
+    let path = ctx.run_path.as_ref().and_then(|path| RelPath::parse(path.strip_prefix(root).ok()?.as_str()).ok());
+    if let Some(path) = path
+        && let Content::Bytes(bytes) = store::read_file(root, &path)
+    {
+        findings.extend(dialects_in(StateHome::Project).find_map(|dialect| dialect.describe(&path, &bytes)));
+    }
+    OpError::NoRun { searched, findings }
 }
 
 /// Finds a finished run that is named by its id or its state file.

@@ -106,6 +106,10 @@ impl Dialect for Aios {
         probe::probe(listing)
     }
 
+    fn describe(&self, path: &RelPath, bytes: &[u8]) -> Option<Finding> {
+        implied::describe(path, bytes)
+    }
+
     fn leftovers(&self, listing: &Listing) -> Vec<Leftover> {
         leftovers::leftovers(listing)
     }
