@@ -62,13 +62,16 @@ pub(super) fn selected(ctx: &ProjectContext) -> Result<Selected, OpError> {
 
 /// Adds what a file that was named as a run says about itself.
 fn described(ctx: &ProjectContext, error: OpError) -> OpError {
-    let OpError::NoRun { searched, mut findings } = error else { return error };
+    let OpError::NoRun { searched, findings } = error else { return error };
     let root = &ctx.project.root;
     let path = ctx.run_path.as_ref().and_then(|path| RelPath::parse(path.strip_prefix(root).ok()?.as_str()).ok());
     if let Some(path) = path
         && let Content::Bytes(bytes) = store::read_file(root, &path)
     {
-        findings.extend(dialects_in(StateHome::Project).find_map(|dialect| dialect.describe(&path, &bytes)));
+        let described = dialects_in(StateHome::Project).find_map(|dialect| dialect.describe(&path, &bytes));
+        if let Some(described) = described {
+            return OpError::NoRun { searched: path.under(root).into_string(), findings: vec![described] };
+        }
     }
     OpError::NoRun { searched, findings }
 }
