@@ -120,8 +120,7 @@ impl<'a> EpicFiles<'a> {
         self.compare_current_wave();
         let status = self.status();
         if self.state.is_ended() {
-            // What is missing cannot stop an epic that is over.
-            self.findings.iter_mut().for_each(|found| found.severity = found.severity.max(Severity::Warning));
+            self.ease();
         }
         let is_done = |status: Status| matches!(status, Status::Completed | Status::Skipped | Status::Cancelled);
         let position = steps.iter().find(|step| !is_done(step.status)).map(|step| step.id.clone());
@@ -141,6 +140,20 @@ impl<'a> EpicFiles<'a> {
             ..Run::new(Kind::Epic.run_id(&self.state.id), DialectId::Aios, title, "epic-execution", files)
         };
         Loaded { run: Some(run), findings: self.findings, ..Loaded::default() }
+    }
+
+    /// Eases the findings about an epic that is over: what is missing cannot stop it, and without any document it is a leftover.
+    fn ease(&mut self) {
+        self.findings.iter_mut().for_each(|found| found.severity = found.severity.max(Severity::Warning));
+        let is_there =
+            |story: &StoryState| !self.documents.locate(self.base, self.plan.as_ref(), &story.id).files().is_empty();
+        if self.plan.is_some() || self.state.stories().any(is_there) {
+            return;
+        }
+        self.findings.retain(|found| !matches!(found.code, FindingCode::StoryMissing | FindingCode::PlanMissing));
+        let message = "the epic is over, and its plan and its stories are all missing: the state is a leftover";
+        let finding = Finding::new(FindingCode::StateLeftover, message).at(&self.files.state);
+        self.findings.push(Finding { severity: Severity::Info, ..finding });
     }
 
     /// Reads a time stamp of the epic (docs/formats/aios.md#words-and-values).
