@@ -29,6 +29,7 @@ use crate::model::ReadSpec;
 use crate::model::RelPath;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
+use crate::model::RunStatus;
 use crate::model::Severity;
 use crate::model::Status;
 use crate::model::Step;
@@ -194,7 +195,15 @@ pub(super) fn attach(kind: Kind, files: &FileSet, loaded: &mut Loaded) {
     let base = layout::base_of(&files.state);
     let (at, is_foreign) = subject.locate(&documents, base);
     let id = clean_line(&subject.id, 100);
-    if run.steps.iter().any(|step| !is_over(step.status)) {
+    let named = subject.path.as_deref().filter(|_| at == StoryLocation::NotFound && run.status != RunStatus::Completed);
+    if let Some(path) = named {
+        // Of a path from another machine only the last part says anything here.
+        let name = clean_line(path.rsplit(['/', '\\']).next().unwrap_or_default(), 100);
+        let message = format!("the state names the story {name}, and no such file is here");
+        let finding = Finding::new(FindingCode::StoryMissing, message).at(&files.state);
+        let fix = "restore the file from git, or correct the path in the state";
+        loaded.findings.push(Finding { severity: Severity::Warning, ..finding.fix(fix) });
+    } else if run.steps.iter().any(|step| !is_over(step.status)) {
         loaded.findings.extend(disagreement(files, &documents, &at, run, &id));
     }
     if let Some(path) = at.file() {
