@@ -5,6 +5,7 @@ use super::doctor_client;
 use super::doctor_client::good;
 use super::doctor_client::problem;
 use super::doctor_client::warning;
+use super::list;
 use super::project_context::ProjectContext;
 use super::project_context::Request;
 use super::project_context::permission_fix;
@@ -68,6 +69,7 @@ fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
         let fix = finding.fix.as_deref().unwrap_or("nothing, if it is not yours to resume");
         checks.push(warning("file", format!("{file}{}", finding.message), fix));
     }
+    let mut implied = Vec::new();
     for location in locations {
         let name = format!("run {}", location.candidate.name);
         if let Err(error) = store::try_lock(&location.root, &location.candidate.data_dir) {
@@ -91,7 +93,8 @@ fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
                     Owner::None | Owner::Ours | Owner::Dead { .. } => String::new(),
                 };
                 let denied = store::denied(&location.candidate.data_dir.under(&location.root));
-                checks.push(match (unreadable, denied) {
+                let is_plain = unreadable.is_none() && denied.is_none() && live.is_empty();
+                let check = match (unreadable, denied) {
                     (Some(finding), _) => {
                         problem(&name, finding.message.clone(), finding.fix.as_deref().unwrap_or("piton restore"))
                     }
@@ -101,8 +104,16 @@ fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
                         &permission_fix(&path),
                     ),
                     (None, None) => good(&name, format!("{}{live}", location.candidate.state)),
-                });
+                };
+                let is_implied = is_plain && location.candidate.claim.is_implied();
+                if is_implied { &mut implied } else { &mut *checks }.push(check);
             }
         }
+    }
+    if implied.len() > list::REVIEWS_SHOWN {
+        let count = implied.len();
+        checks.push(good("runs", format!("{count} of them have no saved state: `piton list --all`")));
+    } else {
+        checks.append(&mut implied);
     }
 }

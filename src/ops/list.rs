@@ -36,8 +36,8 @@ use crate::model::natural;
 use crate::store;
 use crate::store::Scope;
 
-/// Stories that wait for a review are listed one by one up to this number. Projects have dozens that were never moved on.
-const REVIEWS_SHOWN: usize = 5;
+/// Stories without a saved state are listed one by one up to this number. Projects have dozens that were never moved out of review.
+pub(super) const REVIEWS_SHOWN: usize = 5;
 
 /// A row of the list with the location of its run.
 #[derive(Debug)]
