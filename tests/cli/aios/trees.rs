@@ -373,3 +373,159 @@ fn check_commands(sandbox: &Sandbox, plan: &Output, id: &str) {
     }
     assert!(checked > 0, "{text}");
 }
+
+/// T-D15: a completed epic that a framework ships has nothing left to do, and blocks nothing.
+#[test]
+fn a_completed_epic_without_documents_is_a_leftover() {
+    let (path, text) = KITE[0];
+    let text = text.replace("  status: active", "  status: completed").replace("in_progress", "completed");
+    let sandbox = project(&[(path, text.as_str())]);
+    let list = piton(&sandbox, &["list"]).expect_code(3);
+    assert!(messages(&list).contains("leftover"), "{list}");
+    let plan = piton(&sandbox, &["plan", path]).expect_code(0);
+    assert_eq!(
+        (plan.at("/data/verdict"), plan.findings()),
+        ("complete".into(), vec!["state-leftover".to_owned()]),
+        "{plan}"
+    );
+    let said = piton(&sandbox, &["plan", path, "--format", "text"]).stdout;
+    assert!(!said.contains("Cannot Resume") && !said.contains("--from"), "{said}");
+}
+
+/// T-D16: the states of another tool below the runtime folder are one line for each folder, also torn ones.
+#[test]
+fn states_of_another_tool_are_named_once() {
+    let job = "jobId: crew-night\npipeline: night\nstatus: failed\ncurrent_phase: 2\n";
+    let sandbox = project(&[
+        (".aios/crew-jobs/crew-night-2026-01-30T11-00-00/state.yaml", job),
+        (".aios/crew-jobs/crew-night-2026-01-31T11-00-00/state.yaml", "jobId: [\n"),
+        (".aios/crew-jobs/crew-night-2026-01-31T11-00-00/log.yaml", job),
+        (".aiox/other/x-state.json", "{}"),
+        (".aios/dashboard/bob-state.json", "{}"),
+        ("plan/self-drive-state.json", "{\"a\": 1, \"b\""),
+    ]);
+    let list = piton(&sandbox, &["list"]).expect_code(3);
+    let findings = list.at("/findings");
+    let told = findings
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|found| (found["code"].as_str().unwrap(), found["file"].as_str().unwrap()));
+    let told: Vec<_> = told.collect();
+    let expected = [
+        ("look-alike", ".aios/crew-jobs"),
+        ("look-alike", ".aiox/other"),
+        ("look-alike", "plan/self-drive-state.json"),
+    ];
+    assert_eq!(told, expected, "{list}");
+    assert_eq!(messages(&list).matches("another tool's state").count(), 3, "{list}");
+}
+
+/// T-D17: a story that is named and is no run says why.
+#[test]
+fn a_story_that_is_no_run_says_why() {
+    for (status, told) in [
+        ("Done", "story 4.2 is Done: nothing is left to resume"),
+        ("Ready", "story 4.2 is Ready: it was not started"),
+        ("Rascunho", "story 4.2 is Rascunho: it was not started"),
+        ("Blocked", "story 4.2 is Blocked: a person lets it go on"),
+        ("Hmm", "story 4.2 is Hmm: that is not a known status, so nothing is resumed from it"),
+    ] {
+        let path = "docs/stories/4.2.story.md";
+        let text = format!("# Story 4.2: Map\n\n**Status:** {status}\n\n## Tasks\n- [ ] a\n");
+        let sandbox = project(&[
+            (path, text.as_str()),
+            ("docs/stories/4.9.story.md", "# Story 4.9: A\n\n**Status:** InProgress\n"),
+        ]);
+        let plan = piton(&sandbox, &["plan", path]).expect_code(3);
+        assert_eq!(plan.at("/error/message"), told);
+        assert!(plan.at("/error/hints/0").as_str().unwrap().ends_with(path), "{plan}");
+    }
+}
+
+/// T-D18: dozens of stories that wait for a review are one line; the work under way is listed.
+#[test]
+fn many_stories_in_review_are_one_line() {
+    let sandbox = Sandbox::with_git();
+    for at in 1..=22 {
+        let text = format!("# Story 1.{at}: A\n\n**Status:** Ready for Review\n\n## Tasks\n- [x] a\n");
+        sandbox.file(&format!("docs/stories/1.{at}.story.md"), &text);
+    }
+    let list = piton(&sandbox, &["list"]).expect_code(0);
+    assert_eq!((list.at("/data/runs"), list.at("/data/in_review")), (json!([]), json!(22)));
+    sandbox.file("docs/stories/2.1.story.md", "# Story 2.1: B\n\n**Status:** InProgress\n\n## Tasks\n- [ ] a\n");
+    assert_eq!(listed(&sandbox), ["sdc-2.1: retry 3_implement (Implement)"]);
+    let text = piton(&sandbox, &["list", "--format", "text"]).stdout;
+    assert!(
+        text.starts_with("22 stories wait for a review: `piton list --all`\n") && text.lines().count() < 6,
+        "{text}"
+    );
+    // The number that is shown is the one that other verbs take.
+    let number = piton(&sandbox, &["list"]).at("/data/runs/0/number").to_string();
+    assert_eq!(piton(&sandbox, &["plan", &number]).at("/data/run/id"), "sdc-2.1");
+    let all = piton(&sandbox, &["list", "--all"]).expect_code(0);
+    assert_eq!((all.at("/data/runs").as_array().unwrap().len(), all.at("/data/in_review")), (23, json!(0)));
+    let doctor = piton(&sandbox, &["doctor", "--format", "text"]).stdout;
+    assert!(doctor.contains("23 of them have no saved state") && !doctor.contains("run sdc-"), "{doctor}");
+    // A few are listed as they are.
+    for at in 1..=18 {
+        sandbox.remove(&format!("docs/stories/1.{at}.story.md"));
+    }
+    assert_eq!(listed(&sandbox).len(), 5);
+}
+
+const CYCLE: &str = "workflowId: development-cycle\ncurrentPhase: 2_development\ncurrentStory: /Users/ana/lab/docs/stories/active/m2.story.md\n\
+                     executor: '@dev'\nqualityGate: '@architect'\nattemptCount: 0\nstartedAt: 2026-01-31T11:00:00.000Z\n\
+                     lastUpdated: 2026-01-31T11:30:00.000Z\nphaseResults:\n  1_validation:\n    status: completed\n";
+
+/// T-D24: the story that a cycle names by a path from another machine is missed, whatever else is wrong.
+#[test]
+fn a_story_that_a_cycle_names_is_missed() {
+    let path = ".aios/workflow-state/m2-state.yaml";
+    let lap = format!(
+        "{CYCLE}  4_quality_gate:\n    status: completed\n  6_checkpoint:\n    status: completed\n    decision: GO\n"
+    );
+    for text in [CYCLE, &lap] {
+        let plan = piton(&project(&[(path, text)]), &["plan"]).expect_code(9);
+        assert!(messages(&plan).contains("the state names the story m2.story.md, and no such file is here"), "{plan}");
+        assert!(!plan.stdout.contains("/Users/ana"), "{plan}");
+    }
+    let there =
+        project(&[(path, CYCLE), ("docs/stories/active/m2.story.md", "# Story M2: A\n\n**Status:** InProgress\n")]);
+    assert!(!piton(&there, &["plan"]).findings().contains(&"story-missing".to_owned()));
+}
+
+/// T-D25: without a list of tasks the ticked criteria say that the development is over.
+#[test]
+fn ticked_criteria_without_tasks_mean_a_review() {
+    let story = |boxes: &str| format!("# Story M1: A\n\n**Status:** In Progress\n\n## Acceptance Criteria\n{boxes}\n");
+    for (boxes, expected) in [
+        ("- [x] AC1: a\n- [x] AC2: b\n", "run 4_qa"),
+        ("- [x] AC1: a\n- [ ] AC2: b\n", "retry 3_implement"),
+        ("1. a\n2. b\n", "retry 3_implement"),
+        ("- [x] AC1: a\n\n## Tasks\n- [ ] b\n", "retry 3_implement"),
+    ] {
+        let sandbox = project(&[("docs/stories/story-m1.md", story(boxes).as_str())]);
+        let plan = piton(&sandbox, &["plan"]);
+        assert_eq!(nexts(&plan), [expected], "{boxes}: {plan}");
+        let is_told = messages(&plan).contains("all 2 acceptance criteria are ticked");
+        assert_eq!(is_told, expected == "run 4_qa", "{plan}");
+    }
+}
+
+/// T-D27: a file with several stories is open work of one run.
+#[test]
+fn a_file_of_several_stories_is_one_run() {
+    let text = "# Stories QX-4\n\n**Status:** In Progress\n\n## Story QX-4.1\n\n- [x] a\n- [ ] b\n\n## Story QX-4.2\n\n- [ ] c\n";
+    let sandbox = project(&[("docs/stories/2026-01-11-qx-4-billing.md", text)]);
+    let plan = piton(&sandbox, &["plan"]).expect_code(0);
+    assert_eq!((plan.at("/data/run/id"), nexts(&plan)), ("sdc-QX-4".into(), vec!["retry 3_implement".to_owned()]));
+    let parts = plan.at("/data/next/0/parts");
+    assert_eq!(parts.as_array().unwrap().len(), 3, "{plan}");
+    // An overview of stories has no status of its own.
+    let index = project(&[(
+        "docs/stories/stories.md",
+        "# Stories\n\n| Story | Status |\n| --- | --- |\n| 1.1 | In Progress |\n",
+    )]);
+    assert_eq!(listed(&index), [""; 0]);
+}
