@@ -39,7 +39,7 @@ fn a_story_is_found_by_its_path_by_the_end_of_it_and_by_its_id() {
         ("C:\\app\\docs\\stories\\1.1.story.md", STORY, vec!["path-foreign warning"], Some(STORY)),
         ("elsewhere/1.1.story.md", STORY, vec!["path-foreign warning"], Some(STORY)),
         (STORY, "docs/stories/2.2.story.md", vec!["story-missing blocking"], None),
-        ("../../etc/passwd", "docs/stories/2.2.story.md", vec!["story-missing info"], None),
+        ("../../etc/passwd", "docs/stories/2.2.story.md", vec!["story-missing warning"], None),
     ] {
         let text = if at == STORY { ready.clone() } else { ready.replace("1.1", "2.2") };
         let found = attached(Kind::DevCycle, &[(CYCLE, &cycle(path, "1_validation")), (at, &text)]);
