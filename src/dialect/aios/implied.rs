@@ -135,7 +135,7 @@ pub(super) fn describe(path: &RelPath, bytes: &[u8]) -> Option<Finding> {
 
 /// Reports a story in progress that shares its id with other files.
 fn duplicates(stories: &[(&RelPath, Story<'_>)]) -> Vec<Finding> {
-    let mut by_id: BTreeMap<(&str, String, &str), Vec<&(&RelPath, Story<'_>)>> = BTreeMap::new();
+    let mut by_id: BTreeMap<(&str, String, &str), Vec<_>> = BTreeMap::new();
     for candidate in stories {
         let (path, story) = candidate;
         // Stories of a version or an area share the beginning of their names; a number is that of one story.

@@ -392,7 +392,7 @@ fn a_completed_epic_without_documents_is_a_leftover() {
     assert!(!said.contains("Cannot Resume") && !said.contains("--from"), "{said}");
 }
 
-/// T-D16: the states of another tool below the runtime folder are one line for each folder, also torn ones.
+/// T-D16: the states of another tool below the runtime folder are one line for each folder, also where they cannot be read.
 #[test]
 fn states_of_another_tool_are_named_once() {
     let job = "jobId: crew-night\npipeline: night\nstatus: failed\ncurrent_phase: 2\n";
@@ -478,7 +478,7 @@ const CYCLE: &str = "workflowId: development-cycle\ncurrentPhase: 2_development\
                      executor: '@dev'\nqualityGate: '@architect'\nattemptCount: 0\nstartedAt: 2026-01-31T11:00:00.000Z\n\
                      lastUpdated: 2026-01-31T11:30:00.000Z\nphaseResults:\n  1_validation:\n    status: completed\n";
 
-/// T-D24: the story that a cycle names by a path from another machine is missed, whatever else is wrong.
+/// T-D24: the story that a cycle names by a path from another machine is missed, also beside another problem.
 #[test]
 fn a_story_that_a_cycle_names_is_missed() {
     let path = ".aios/workflow-state/m2-state.yaml";

@@ -216,7 +216,7 @@ fn is_label(label: &str) -> bool {
     let has = |word: &&str| words.contains(word);
     // `Gate` alone, or with its status. `Quality Gates` and `Gate file` have other words.
     words.iter().all(|word| LABEL_WORDS.contains(word) || LABEL_NOUNS.contains(word))
-        && (LABEL_NOUNS.iter().any(|noun| has(noun)) || has(&"gate") || words == ["qa", "result"])
+        && (LABEL_NOUNS.iter().any(has) || has(&"gate") || words == ["qa", "result"])
 }
 
 /// Folds a label; `gateDecision` has two words.
