@@ -100,7 +100,9 @@ impl ReviewReader {
             self.day = Some(day.to_owned());
         }
         if let Some((label, value)) = labelled(text) {
-            if is_label(label) {
+            // `QA Status: PASS` is a verdict, and `QA Status: open` is none.
+            let is_told = || decision_in(value).is_some_and(|(decision, _)| decision != Decision::Unknown);
+            if is_label(label) || (matches!(spaced(label).as_str(), "qa status" | "qa resultado") && is_told()) {
                 self.value(value, line);
                 return;
             }
@@ -134,6 +136,11 @@ impl ReviewReader {
     }
 
     fn decide(&mut self, value: &str, line: u32) {
+        // In a list of all verdicts the ticked one counts.
+        let Some(value) = ticked(value) else {
+            self.awaits_value = true;
+            return;
+        };
         if let Some((decision, word)) = decision_in(value) {
             self.last = Some(Verdict { decision, word, line, day: self.day.clone(), is_answered: false });
         }
@@ -203,6 +210,17 @@ fn labelled(text: &str) -> Option<(&str, &str)> {
     }
     let cut = [" - ", " — ", " – ", "("].iter().filter_map(|cut| text.find(cut)).min()?;
     Some((bare(&text[..cut]), &text[cut..]))
+}
+
+/// Returns the text behind a ticked box, or the whole text if it has no box; `None` if no box is ticked.
+fn ticked(text: &str) -> Option<&str> {
+    let tick = ["[x]", "[X]"].iter().find_map(|tick| text.find(tick)).map(|at| &text[at + "[x]".len()..]);
+    let has_box = tick.is_some() || text.contains("[ ]") || text.contains("[]");
+    match tick {
+        Some(behind) => Some(behind.split('[').next().unwrap_or_default()),
+        None if has_box => None,
+        None => Some(text),
+    }
 }
 
 fn bare(text: &str) -> &str {
