@@ -15,6 +15,7 @@ mod phases;
 mod qa_loop;
 mod record;
 
+use super::kind;
 use super::kind::Kind;
 use super::layout;
 use super::story_cycle;
@@ -138,6 +139,15 @@ pub(super) fn check_archivable(files: &FileSet) -> Result<(), EditError> {
             "{} lies outside of the folders in which AIOS keeps its states; it was not moved",
             files.state
         ))),
+        Ok(Kind::Pipeline) if !has_status_of_a_run(files) => Err(EditError::Unsupported(format!(
+            "{} has a status that no epic has, so it may be a plan; it was not moved",
+            files.state
+        ))),
         Ok(_) | Err(_) => Ok(()),
     }
+}
+
+fn has_status_of_a_run(files: &FileSet) -> bool {
+    let node = files.bytes(&files.state).and_then(|bytes| kind::parse(bytes).ok());
+    node.is_some_and(|node| kind::has_status_of_a_run(&node))
 }
