@@ -25,7 +25,7 @@ pub(super) struct StateEditor<'a> {
     files: &'a FileSet,
     before: Node,
     document: Syntax,
-    /// The pointer that all others are relative to.
+    /// The pointer to the state in the document; empty unless the state is below one key.
     root: String,
     at: Timestamp,
     /// Whether its timestamps have fractions of a second.
@@ -54,7 +54,7 @@ impl<'a> StateEditor<'a> {
                 Some(_) | None => EditError::Missing { file: file.to_owned() },
             });
         };
-        let before = kind::parse(bytes).map_err(|failure| {
+        let (wrapper, before) = kind::parse_wrapped(bytes).map_err(|failure| {
             let (place, message) = failure.describe();
             unreadable(format!("line {}: {message}", place.line))
         })?;
@@ -65,21 +65,15 @@ impl<'a> StateEditor<'a> {
             Syntax::Yaml(yaml::Document::parse(bytes).map_err(|error| unreadable(error.to_string()))?)
         };
         let has_fractions = first_stamp(&before).is_some_and(|stamp| stamp.contains('.'));
-        let mut editor = Self { files, before, document, root: String::new(), at, has_fractions };
+        let root = wrapper.map_or_else(String::new, |key| format!("/{}", key.replace('~', "~0").replace('/', "~1")));
+        let mut editor = Self { files, before, document, root, at, has_fractions };
         let last = editor.text(updated).and_then(|text| files.time(text));
         editor.at = last.map_or(at, |last| last.max(at));
         Ok(editor)
     }
 
-    /// Makes all pointers relative to a key.
-    pub(super) fn below(self, key: &str) -> Self {
-        let root = format!("/{}", key.replace('~', "~0").replace('/', "~1"));
-        Self { root, ..self }
-    }
-
     /// Returns the value at a pointer.
     pub(super) fn get(&self, pointer: &str) -> Option<&Node> {
-        let pointer = format!("{}{pointer}", self.root);
         let parts = pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~"));
         parts.into_iter().try_fold(&self.before, |node, part| match &node.kind {
             Kind::List(items) => items.get(part.parse::<usize>().ok()?),

@@ -71,12 +71,6 @@ impl<'a> Tree<'a> {
         Ok(Self { files, node, findings: RefCell::default() })
     }
 
-    /// Narrows the tree to the fields of a guided workflow, which may be below one key.
-    pub(super) fn of_guided(self) -> Self {
-        let node = kind::guided(&self.node).clone();
-        Self { node, ..self }
-    }
-
     pub(super) fn root(&'a self) -> Field<'a> {
         Field { tree: self, name: "state", node: Some(&self.node), required: false }
     }

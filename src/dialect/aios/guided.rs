@@ -24,7 +24,7 @@ use crate::model::clean_line;
 /// Reads the run.
 pub(super) fn load(files: &FileSet) -> Loaded {
     let tree = match Tree::read(files) {
-        Ok(tree) => tree.of_guided(),
+        Ok(tree) => tree,
         Err(loaded) => return *loaded,
     };
     let steps = steps(&tree);

@@ -4,7 +4,6 @@
 use super::fields;
 use super::kind::Kind;
 use super::kind::get;
-use super::kind::guided;
 use super::kind::text;
 use super::story;
 use crate::dialect::yaml::Node;
@@ -35,7 +34,7 @@ pub(super) fn of(kind: Kind, node: &Node, path: &RelPath) -> Identity {
 pub(super) fn subject(kind: Kind, node: &Node, path: &RelPath) -> String {
     let subject = match kind {
         Kind::QaLoop => word(node, &["storyId"]).or_else(|| word(node, &["story_id"])),
-        Kind::Guided => word(guided(node), &["instance_id"]),
+        Kind::Guided => word(node, &["instance_id"]),
         Kind::Engine => word(node, &["engine_state", "instance_id"]),
         Kind::DevCycle => word(node, &["currentStory"]).map(story::name_of),
         Kind::Paused => {
@@ -103,7 +102,6 @@ fn stamp(kind: Kind, node: &Node) -> Option<Timestamp> {
         Kind::Epic => &[&["epic_state", "updated_at"]],
         Kind::StoryCycle | Kind::Spec => &[],
     };
-    let node = if kind == Kind::Guided { guided(node) } else { node };
     paths.iter().filter_map(|path| fields::parse_time(word(node, path)?, 0)).max()
 }
 

@@ -7,6 +7,7 @@ use crate::dialect::salvage;
 use crate::dialect::yaml;
 use crate::dialect::yaml::Fault;
 use crate::dialect::yaml::Kind as Value;
+use crate::dialect::yaml::Member;
 use crate::dialect::yaml::Node;
 use crate::dialect::yaml::TextPosition;
 use crate::model::Content;
@@ -287,16 +288,32 @@ impl ParseFailure {
     }
 }
 
-/// Parses YAML or JSON; JSON is read as YAML.
+/// Parses YAML or JSON; JSON is read as YAML. Of a state below one key, returns what is below it.
 pub(super) fn parse(bytes: &[u8]) -> Result<Node, ParseFailure> {
+    parse_wrapped(bytes).map(|(_, node)| node)
+}
+
+/// Parses like [`parse`], and returns the key around the state, if any (docs/formats/aios.md#recognition-by-content).
+pub(super) fn parse_wrapped(bytes: &[u8]) -> Result<(Option<String>, Node), ParseFailure> {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if text.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0) {
         return Err(ParseFailure::Empty);
     }
-    yaml::parse_state(bytes).map_err(|error| match error.fault {
+    let node = yaml::parse_state(bytes).map_err(|error| match error.fault {
         Fault::SecondDocument => ParseFailure::Documents,
         Fault::Syntax | Fault::DuplicateKey | Fault::TooMuch => ParseFailure::Broken(error.place, error.message),
-    })
+    })?;
+    let wrapped = wrapped(&node).map(|member| (Some(member.key.clone()), member.value.clone()));
+    Ok(wrapped.unwrap_or((None, node)))
+}
+
+/// Returns the only mapping of the root if it holds the fields of a state and the root does not.
+fn wrapped(node: &Node) -> Option<&Member> {
+    let Value::Map(members) = &node.kind else { return None };
+    let mut inner = members.iter().filter(|member| matches!(member.value.kind, Value::Map(_) | Value::List(_)));
+    let only = inner.next().filter(|_| inner.next().is_none())?;
+    let is_state = |node: &Node| matches!(shape(node), FileClass::State(_));
+    (shape(node) == FileClass::NotOurs && is_state(&only.value)).then_some(only)
 }
 
 /// Returns the kind of evidence for names that are never states (docs/formats/aios.md#files-that-are-not-state).
@@ -348,7 +365,7 @@ pub(super) fn shape(node: &Node) -> FileClass {
         FileClass::Evidence(Evidence::Attempts)
     } else if is_loop(node) {
         if is_idle(node) { FileClass::Idle } else { FileClass::State(Kind::QaLoop) }
-    } else if is_guided(guided(node)) {
+    } else if has("instance_id") && is_list("steps") {
         FileClass::State(Kind::Guided)
     } else if has("phaseResults") && (has("workflowId") || has("currentStory")) {
         FileClass::State(Kind::DevCycle)
@@ -379,29 +396,13 @@ const STATUSES_OF_EPICS: [&str; 6] = ["active", "completed", "aborted", "pending
 /// Tells whether waves are those of a state. A plan lists its waves, or has a status that no run has: it says what is to be done,
 /// not what was (docs/formats/aios.md#recognition-by-content).
 fn has_waves_of_a_run(node: &Node) -> bool {
+    get(node, "waves").is_some_and(|waves| matches!(waves.kind, Value::Map(_))) && has_status_of_a_run(node)
+}
+
+/// Tells whether the status of an epic is one of the words of states.
+pub(super) fn has_status_of_a_run(node: &Node) -> bool {
     let is_known = |status: &Node| text(status).is_none_or(|word| STATUSES_OF_EPICS.contains(&word));
-    get(node, "waves").is_some_and(|waves| matches!(waves.kind, Value::Map(_)))
-        && get(node, "status").is_none_or(is_known)
-}
-
-fn is_guided(node: &Node) -> bool {
-    get(node, "instance_id").is_some() && get(node, "steps").is_some_and(|steps| matches!(steps.kind, Value::List(_)))
-}
-
-/// Returns the key around the fields of a guided workflow; `None` if they are at the root
-/// (docs/formats/aios-states.md#guided-workflow).
-pub(super) fn guided_wrapper(node: &Node) -> Option<&str> {
-    match &node.kind {
-        Value::Map(members) if !is_guided(node) => {
-            members.iter().find(|member| is_guided(&member.value)).map(|member| member.key.as_str())
-        }
-        Value::Map(_) | Value::List(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => None,
-    }
-}
-
-/// Returns the mapping with the fields of a guided workflow.
-pub(super) fn guided(node: &Node) -> &Node {
-    guided_wrapper(node).and_then(|key| get(node, key)).unwrap_or(node)
+    get(node, "status").is_none_or(is_known)
 }
 
 fn is_loop(node: &Node) -> bool {

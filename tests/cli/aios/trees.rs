@@ -529,3 +529,43 @@ fn a_file_of_several_stories_is_one_run() {
     )]);
     assert_eq!(listed(&index), [""; 0]);
 }
+
+/// T-D8: the fields of each kind of state are known below a key too, and written there.
+#[test]
+fn a_key_around_known_fields_changes_nothing() {
+    for (path, text) in super::kinds::states() {
+        let wrapped = if text.trim_start().starts_with('{') {
+            format!("{{\"version\": 1, \"saved\": {text}}}")
+        } else {
+            let lines = text.lines().map(|line| format!("  {line}\n"));
+            format!("version: 1\nsaved:\n{}", lines.collect::<String>())
+        };
+        let [plain, below] = [text, &wrapped].map(|text| project(&[(path, text)]));
+        let answers = [&plain, &below].map(|sandbox| {
+            let plan = piton(sandbox, &["plan"]);
+            let first = nexts(&plan).first().map(|next| next.split(' ').next_back().unwrap().to_owned());
+            let begun = first.map(|step| piton(sandbox, &["begin", &step]).code);
+            (plan.code, plan.at("/data/run/id"), nexts(&plan), begun, nexts(&piton(sandbox, &["plan"])))
+        });
+        assert_eq!(answers[0], answers[1], "{path}");
+        let kept = below.read(path);
+        assert!(kept.contains("version") && kept.contains("saved"), "{kept}");
+    }
+}
+
+/// T-D4: of a list of all verdicts the ticked one counts, and a label that is also one of a status needs a word of a verdict.
+#[test]
+fn a_ticked_verdict_counts() {
+    for (results, expected) in [
+        ("### Gate Decision\n- [ ] PASS\n- [ ] CONCERNS\n- [x] FAIL\n", "return 3_implement"),
+        ("### Gate Decision\n- [x] PASS\n- [ ] FAIL\n", "verify 4_qa"),
+        ("### Gate Decision\n- [ ] PASS\n- [ ] FAIL\n", "run 4_qa"),
+        ("**Decision:** [ ] PASS [x] FAIL\n", "return 3_implement"),
+        ("**QA Status:** PASS\n", "verify 4_qa"),
+        ("**Verdict:** PASS\n**QA Status:** open\n", "verify 4_qa"),
+        ("**Verdict:** NOT APPROVED\n", "return 3_implement"),
+        ("**Verdict:** HOLD\n", "run 4_qa"),
+    ] {
+        assert_eq!(nexts(&piton(&reviewed(results, ""), &["plan"])), [expected], "{results}");
+    }
+}

@@ -31,14 +31,7 @@ use crate::model::quoted;
 ///
 /// If the state does not parse or cannot express the change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-    let wrapper = files.bytes(&files.state).and_then(|bytes| kind::parse(bytes).ok());
-    let wrapper = wrapper.as_ref().and_then(kind::guided_wrapper);
-    let updated = wrapper.map_or_else(|| "/updated_at".to_owned(), |key| format!("/{key}/updated_at"));
-    let editor = StateEditor::open(files, change.at, &updated)?;
-    let editor = match wrapper {
-        Some(key) => editor.below(key),
-        None => editor,
-    };
+    let editor = StateEditor::open(files, change.at, "/updated_at")?;
     let Some(run) = guided::load(files).run else {
         return unsupported(format!("{} is not the state of a guided workflow", files.state));
     };
