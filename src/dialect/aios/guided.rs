@@ -119,7 +119,8 @@ fn id_of(entry: Field<'_>, position: u32, known: &mut BTreeSet<StepId>) -> StepI
 fn pass_over(tree: &Tree<'_>, entries: &[Field<'_>], steps: &mut [Step]) {
     let is_begun = |step: &Step| matches!(step.status, Status::Completed | Status::InProgress);
     let last_begun = steps.iter().rposition(is_begun).unwrap_or_default();
-    let reached = current(tree, steps).unwrap_or_default().max(last_begun);
+    let is_completed = matches!(tree.get("status").text(), Some("completed" | "complete"));
+    let reached = if is_completed { steps.len() } else { current(tree, steps).unwrap_or_default().max(last_begun) };
     for (step, entry) in steps.iter_mut().zip(entries).take(reached) {
         let is_optional = entry.get("optional").text() == Some("true");
         let condition = entry.get("condition").id();
