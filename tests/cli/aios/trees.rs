@@ -248,6 +248,13 @@ fn steps_that_the_work_went_past_are_skipped() {
     piton(&sandbox, &["finish", "again"]).expect_code(0);
     let text = sandbox.read(path);
     assert!(text.contains("current_step_index: 7\ncurrent_step_id: end\n"), "{text}");
+    // Nor does one at the end keep a completed run open.
+    let ended = VOYAGE
+        .replace("status: active", "status: completed")
+        .replace("condition: legs_remaining, status: pending", "status: completed");
+    let ended = ended.replace("type: end,    status: pending", "optional: true, status: pending");
+    let plan = piton(&project(&[(path, ended.as_str())]), &["plan", "workflow-voyage"]);
+    assert_eq!(plan.at("/data/verdict"), "complete", "{plan}");
     // A step that has to be done is not passed over.
     let due = VOYAGE.replace("optional: true, condition: owner_wants_to_read, ", "");
     let plan = piton(&project(&[(path, due.as_str())]), &["plan"]);
@@ -522,6 +529,27 @@ fn a_file_of_several_stories_is_one_run() {
     assert_eq!((plan.at("/data/run/id"), nexts(&plan)), ("sdc-QX-4".into(), vec!["retry 3_implement".to_owned()]));
     let parts = plan.at("/data/next/0/parts");
     assert_eq!(parts.as_array().unwrap().len(), 3, "{plan}");
+    for (text, id) in [
+        (text.replace("# Stories QX-4\n", "# Epic QX-4 stories\n"), "sdc-QX-4"),
+        (text.replace("# Stories QX-4\n", "# Stories for billing\n"), "sdc-qx-4"),
+        (
+            text.replace("# Stories QX-4\n\n**Status:** In Progress\n", "# Stories QX-4\n")
+                .replace("- [ ] c", "**Status:** In Progress\n- [ ] c"),
+            "sdc-QX-4",
+        ),
+    ] {
+        let plan =
+            piton(&project(&[("docs/stories/2026-01-11-qx-4-billing.md", text.as_str())]), &["plan"]).expect_code(0);
+        assert_eq!(
+            (plan.at("/data/run/id"), nexts(&plan)),
+            (id.into(), vec!["retry 3_implement".to_owned()]),
+            "{text}"
+        );
+    }
+    let over = text
+        .replace("**Status:** In Progress\n", "")
+        .replace("## Story QX-4.1\n", "## Story QX-4.1\n**Status:** Done\n");
+    assert_eq!(listed(&project(&[("docs/stories/2026-01-11-qx-4-billing.md", over.as_str())])), [""; 0]);
     // An overview of stories has no status of its own.
     let index = project(&[(
         "docs/stories/stories.md",

@@ -27,13 +27,20 @@ pub(super) fn of_title(title: &str) -> Option<String> {
 /// Returns whether a title begins with the word for a story.
 pub(super) fn names_a_story(title: &str) -> bool {
     let title = fold(title.trim_start_matches(|c: char| !c.is_alphanumeric()));
-    ["story", "userstory", "historia"].iter().any(|word| title.starts_with(word)) || names_stories(&title)
+    ["story", "userstory", "historia"].iter().any(|word| title.starts_with(word))
 }
 
-/// Returns whether a title begins with the word for stories and names them: one file has several.
+/// Returns whether a title speaks of stories: one file may have several.
 pub(super) fn names_stories(title: &str) -> bool {
-    let folded = fold(title.trim_start_matches(|c: char| !c.is_alphanumeric()));
-    ["stories", "userstories", "historias"].iter().any(|word| folded.starts_with(word)) && of_title(title).is_some()
+    let words = || title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(fold);
+    // `Story 4.2: Sort the stories` is one.
+    let is_one = words().next().is_some_and(|first| matches!(first.as_str(), "story" | "historia" | "user"));
+    !is_one && words().any(|word| matches!(word.as_str(), "stories" | "historias"))
+}
+
+/// Reads an id that stands anywhere in a title.
+pub(super) fn within_title(title: &str) -> Option<String> {
+    title.split_whitespace().filter_map(of_value).find(|id| is_unmistakable(id))
 }
 
 /// Reads the id from the file name, or from the folder name for `story.md`.
@@ -45,6 +52,7 @@ pub(in crate::dialect::aios) fn of_path(path: &RelPath) -> String {
         _ => name.strip_suffix(".md").unwrap_or(name),
     };
     let stem = stem.strip_suffix(".story").unwrap_or(stem);
+    let stem = without_day(stem);
     let number = stem.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
     if number > 0 {
         return stem[..number].trim_end_matches('.').to_owned();
@@ -59,6 +67,19 @@ pub(in crate::dialect::aios) fn of_path(path: &RelPath) -> String {
         end += 1;
     }
     stem.to_owned()
+}
+
+/// Returns a name without the day that it begins with, which many stories share.
+fn without_day(name: &str) -> &str {
+    let is_day = |day: &str| {
+        day.bytes().enumerate().all(|(at, byte)| if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() })
+    };
+    match (name.get(..10), name.get(10..)) {
+        (Some(day), Some(rest)) if is_day(day) => {
+            rest.strip_prefix(['-', '_']).filter(|rest| !rest.is_empty()).unwrap_or(name)
+        }
+        (Some(_) | None, _) => name,
+    }
 }
 
 /// Returns the name of a story from a path, which may be from another machine (docs/formats/aios.md#paths-of-another-machine).

@@ -116,7 +116,10 @@ pub(super) fn parse<'a>(path: &RelPath, bytes: &'a [u8]) -> Story<'a> {
     let is_story = if is_other_document(path.name()) {
         parsed.has_user_story
     } else {
-        parsed.has_user_story || parsed.id.is_some() || parsed.title.as_deref().is_some_and(id::names_a_story)
+        parsed.has_user_story
+            || parsed.has_stories
+            || parsed.id.is_some()
+            || parsed.title.as_deref().is_some_and(id::names_a_story)
     };
     Story {
         id: parsed.id.unwrap_or_else(|| id::of_path(path)),

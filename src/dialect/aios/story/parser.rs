@@ -32,6 +32,8 @@ pub(super) struct ParsedStory {
     pub(super) verdict: Option<Verdict>,
     pub(super) sections: Vec<Section>,
     pub(super) has_user_story: bool,
+    /// Whether it has several stories, each below a heading.
+    pub(super) has_stories: bool,
 }
 
 /// Parser state, including the current section.
@@ -122,7 +124,9 @@ impl StoryParser {
             self.has_title = true;
             self.has_several = id::names_stories(heading.text);
             self.parsed.title = Some(heading.text.to_owned());
-            self.parsed.id = self.parsed.id.take().or_else(|| id::of_title(heading.text));
+            let of_title =
+                || id::of_title(heading.text).or_else(|| id::within_title(heading.text).filter(|_| self.has_several));
+            self.parsed.id = self.parsed.id.take().or_else(of_title);
             return;
         }
         self.close(line.start);
@@ -131,7 +135,10 @@ impl StoryParser {
         let kind = match heading::kind_of(heading.text) {
             _ if field.is_some() => SectionKind::Status,
             // The boxes of each story in a file of several are the work of the file.
-            SectionKind::Other if self.has_several && id::of_title(heading.text).is_some() => SectionKind::Tasks,
+            SectionKind::Other if self.has_several && id::of_title(heading.text).is_some() => {
+                self.parsed.has_stories = true;
+                SectionKind::Tasks
+            }
             kind => kind,
         };
         if heading.depth <= 2 {
@@ -177,7 +184,10 @@ impl StoryParser {
         match self.inner {
             SectionKind::Header => self.metadata(line),
             SectionKind::Status => self.status_section(line),
-            SectionKind::Tasks => self.parsed.tasks.extend(task(line)),
+            SectionKind::Tasks => {
+                self.parsed.tasks.extend(task(line));
+                self.status_of_one(line);
+            }
             SectionKind::FileList => self.parsed.files.extend(listed_file(line.text)),
             SectionKind::Executor => {
                 if let Some(field) = field::field(line.text).filter(|field| status::fold(field.key) == "executor") {
@@ -244,6 +254,18 @@ impl StoryParser {
             self.has_value = true;
             self.parsed.statuses.extend(status_mention(line.text, line, true));
         }
+    }
+
+    /// Reads the status of one story of several. Without a status of the whole file, the first that is under way counts.
+    fn status_of_one(&mut self, line: &Line<'_>) {
+        if !self.parsed.has_stories || !self.parsed.statuses.is_empty() {
+            return;
+        }
+        let field = field::field(line.text).filter(|field| status::names(field.key, field.value));
+        let mention = field.and_then(|field| status_mention(field.value, line, true));
+        let is_open =
+            |mention: &StatusMention| matches!(mention.status, StoryStatus::InProgress | StoryStatus::InReview);
+        self.parsed.statuses.extend(mention.filter(is_open));
     }
 
     /// Outside of header and status sections, only records lines that are unmistakably a status of the whole story.
