@@ -8,6 +8,7 @@ use crate::model::FindingCode;
 use crate::model::Options;
 use crate::model::Run;
 use crate::model::human_age;
+use crate::model::human_lead;
 
 /// Clock skew up to which a time stamp in the future is accepted.
 const SKEW_SECONDS: i64 = 300;
@@ -24,7 +25,7 @@ pub(super) fn age(run: &Run, evidence: &Evidence, options: &Options) -> (Age, Ve
         let Some(stamp) = stamp else { continue };
         let seconds = options.now.seconds_since(stamp);
         if seconds < -SKEW_SECONDS {
-            ahead.push(format!("the {source}'s time stamp {stamp} ({})", human_age(-seconds)));
+            ahead.push(format!("the {source}'s time stamp {stamp} ({})", human_lead(-seconds)));
             continue;
         }
         let seconds = seconds.max(0);

@@ -187,6 +187,8 @@ impl Chooser<'_> {
             | EffectiveStatus::Cancelled
             | EffectiveStatus::Unreadable
             | EffectiveStatus::OpenContainer => None,
+            // A verdict on disk says nothing about work that is still to be done.
+            EffectiveStatus::Verify if step.kind == StepKind::Review && !self.reconciled.is_ready(at) => None,
             EffectiveStatus::Verify => {
                 let reason =
                     format!("{}: check before anything is run again", self.reconciled.reasons_for(at).join("; "));

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::choose::Choice;
 use super::choose::Chooser;
 use super::choose::Chosen;
+use super::command;
 use super::reconcile::EffectiveStatus;
 use super::reconciled::Limit;
 use crate::model::Action;
@@ -73,7 +74,16 @@ impl Chooser<'_> {
 
     /// Rule 4: adds findings for failures that a person has to decide about.
     pub(super) fn limits(&self, chosen: &mut Chosen) {
-        for at in self.failures(&chosen.choices) {
+        let failures = self.failures(&chosen.choices);
+        let is_limited = |at: &usize| self.reconciled.limit(*at, self.options.attempt_limit).is_some();
+        let is_free = |choice: &&Choice| {
+            choice.action == Action::Run && choice.caused_by.is_empty() && !is_limited(&choice.at) && !choice.forced
+        };
+        let free = chosen.choices.iter().find(is_free).map(|choice| &self.reconciled.run.steps[choice.at]);
+        let free = free
+            .filter(|step| step.recorded)
+            .map(|step| command::on_step("begin", &step.id, &self.reconciled.run.id, ""));
+        for at in failures {
             let step = &self.reconciled.run.steps[at];
             let (code, what) = match self.reconciled.limit(at, self.options.attempt_limit) {
                 None => continue,
@@ -90,7 +100,11 @@ impl Chooser<'_> {
                 ),
             };
             let message = format!("{} {what}", step.id.with_title(&step.title));
-            chosen.findings.push(self.overridable(code, message, at));
+            let mut finding = self.overridable(code, message, at);
+            if let (Some(fix), Some(free), false) = (&mut finding.fix, &free, self.options.force) {
+                fix.push_str(&format!("; what does not depend on it goes on: `{free}`"));
+            }
+            chosen.findings.push(finding);
         }
     }
 

@@ -16,6 +16,7 @@ use crate::model::Commands;
 use crate::model::Evidence;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::FollowUp;
 use crate::model::InterruptionKind;
 use crate::model::InterruptionReport;
 use crate::model::Next;
@@ -80,7 +81,9 @@ impl<'a> Planner<'a> {
     /// Returns what follows when every step is done.
     fn follow_up(&self, evidence: &Evidence) -> Option<Next> {
         let run = self.reconciled.run;
-        let follow_up = run.follow_up.as_ref().filter(|_| run.status != RunStatus::Completed)?;
+        // A run that its own system calls complete can still be put away.
+        let is_left = |after: &&FollowUp| run.status != RunStatus::Completed || after.action == Action::Archive;
+        let follow_up = run.follow_up.as_ref().filter(is_left)?;
         let last = self.reconciled.graph.order().last()?;
         let approved = self.reconciled.decisions.approved_end().filter(|_| follow_up.action == Action::Merge);
         let branch = run.workspace.branch.as_deref().unwrap_or("the branch");

@@ -159,9 +159,13 @@ impl Chooser<'_> {
             Choice { forced: !unmet.is_empty() && !waits, ..Self::approval(at) }
         } else {
             let doubted = effective_status == EffectiveStatus::Verify;
-            let again = effective_status.is_over() && self.reconciled.sent_back(at).is_empty();
+            let reviews = self.reconciled.sent_back(at);
+            let again = effective_status.is_over() && reviews.is_empty();
             let forced = !unmet.is_empty() || again || doubted;
-            let reason = format!("chosen with {option}");
+            let reason = match reviews.first().filter(|_| effective_status.is_over()) {
+                Some(review) => format!("{} sent the work back", self.reconciled.run.steps[*review].id),
+                None => format!("chosen with {option}"),
+            };
             Choice { forced, ..Choice::new(at, self.work_action(at), rule, reason) }
         });
     }

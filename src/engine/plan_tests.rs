@@ -163,6 +163,8 @@ fn what_comes_after_the_last_step_is_asked_for() {
     assert_eq!(planned.plan.commands.begin.as_deref(), Some("piton archive R"));
     assert!(planned.plan.question.is_none());
     run.status = RunStatus::Completed;
+    assert_eq!(next_of(&plan_of(&run, &options())), ["archive B"], "what is over is put away");
+    run.follow_up = Some(merge());
     assert_eq!(next_of(&plan_of(&run, &options())).len(), 0, "the run is over, the state says");
 }
 

@@ -24,6 +24,7 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
+use crate::model::Timestamp;
 use crate::model::Workspace;
 use crate::model::clean_line;
 use crate::model::plural;
@@ -48,7 +49,11 @@ fn older_than_log(run: &Run, evidence: &Evidence) -> Option<Finding> {
     let reopened = |record: &EvidenceRecord| {
         evidence.rollbacks.iter().any(|back| back.at >= record.at && back.reopened.contains(&record.step))
     };
-    let later = evidence.records.iter().filter(|record| record.run == run.id.as_str() && record.at > stamp);
+    // Many formats keep whole seconds; then a record of the same second is not later.
+    let is_whole = stamp.in_seconds() == stamp.to_string();
+    let is_later = |at: Timestamp| if is_whole { at.seconds_since(stamp) > 0 } else { at > stamp };
+    let of_run = evidence.records.iter().filter(|record| record.run == run.id.as_str());
+    let later = of_run.filter(|record| is_later(record.at));
     let lost: BTreeSet<&StepId> = later.filter(|record| !reopened(record)).map(|record| &record.step).collect();
     let lost: Vec<&Step> = run.steps.iter().filter(|step| lost.contains(&step.id) && is_open(step)).collect();
     let first = lost.first()?;
@@ -237,7 +242,7 @@ fn plan_document(run: &Run, evidence: &Evidence) -> Option<Finding> {
                 let elsewhere = command::on_step("finish", &writer.id, &run.id, " --output FILE");
                 finding.fix(format!("restore it, or name the place where it is: `{elsewhere}`"))
             }
-            None => finding.fix("restore it, or correct plan_reference in the state"),
+            None => finding.fix("restore it, or correct its path in the state"),
         }
     })
 }

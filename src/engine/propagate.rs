@@ -59,8 +59,22 @@ impl Propagation<'_> {
             && self.reconciled.effective_statuses[at] == EffectiveStatus::Done
         {
             self.reopen(at, on);
+        } else if self.is_early_verdict(at) {
+            self.reconciled.effective_statuses[at] = EffectiveStatus::Interrupted;
         }
         self.reopened[at] && !was_open
+    }
+
+    /// Tells whether only evidence says that a review is done, and the work that it is about is under way.
+    fn is_early_verdict(&self, at: usize) -> bool {
+        let step = &self.run.steps[at];
+        let is_under_way = |on: &usize| {
+            matches!(self.reconciled.effective_statuses[*on], EffectiveStatus::Interrupted | EffectiveStatus::Failed)
+        };
+        step.kind == StepKind::Review
+            && step.status == Status::InProgress
+            && self.reconciled.effective_statuses[at] == EffectiveStatus::Done
+            && self.graph.depends_on(at).iter().any(is_under_way)
     }
 
     fn reopen(&mut self, at: usize, on: usize) {

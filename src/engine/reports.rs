@@ -13,6 +13,8 @@ use crate::model::Evidence;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
 use crate::model::Presence;
+use crate::model::Review;
+use crate::model::ReviewVerdict;
 use crate::model::RollBackRecord;
 use crate::model::Run;
 use crate::model::RunStatus;
@@ -97,7 +99,40 @@ pub(super) fn handed(run: &Run, graph: &Graph<'_>, statements: &[Statement], ste
 pub(crate) fn add_unrecorded(run: &mut Run, statements: &[Statement], rollbacks: &[RollBackRecord]) {
     let statements: Vec<&Statement> = statements.iter().filter(|statement| belongs_to(run, statement)).collect();
     mark_begun(run, &statements, rollbacks);
+    mark_revised(run, &statements);
     mark_stopped(run, &statements, rollbacks);
+}
+
+/// Gives a rejection the word of its reviewer where the format has one word for every no: a revision goes back to the work, a rejection
+/// waits for a person. A review that names no step sends the run back to the first that it stands on. Counts the revisions, which such a
+/// format does not.
+fn mark_revised(run: &mut Run, statements: &[&Statement]) {
+    let is_refused = |step: &&mut Step| {
+        let rejected = step.review.as_ref().is_some_and(|review| review.verdict == ReviewVerdict::Rejected);
+        rejected && step.status == Status::Failed && step.kind == StepKind::Review
+    };
+    for step in run.steps.iter_mut().filter(is_refused) {
+        let mut revisions = 0;
+        let mut last = None;
+        for statement in statements {
+            match &statement.kind {
+                StatementKind::Report(report) if report.step == step.id && report.part.is_none() => {
+                    last = Some(report);
+                    let is_revision = report.verdict == Some(ReviewVerdict::NeedsRevision);
+                    revisions = if is_revision { revisions + 1 } else { 0 };
+                }
+                StatementKind::Decision(decision) if decision.step.as_ref() == Some(&step.id) => revisions = 0,
+                StatementKind::Report(_) | StatementKind::Decision(_) | StatementKind::Begun(_) => {}
+            }
+        }
+        let is_its_word = |report: &&StepReport| step.finished_at.is_none_or(|ended| ended <= report.at);
+        if revisions > 0 && last.is_some_and(|report| is_its_word(&report)) {
+            step.review = Some(Review { verdict: ReviewVerdict::NeedsRevision, open_conditions: None });
+            step.returns_to = step.returns_to.take().or_else(|| step.depends_on.first().cloned());
+            step.failures = step.failures.max(revisions);
+            step.attempts = step.attempts.max(revisions);
+        }
+    }
 }
 
 /// Marks a run that was paused or aborted, with the reason. A begin, a resume, a rollback and what another program wrote later lift that.
@@ -317,11 +352,10 @@ pub(super) fn refusal_of(step: &Step) -> Option<String> {
     Some(why.filter(|why| !why.is_empty()).map_or_else(|| what.to_owned(), |why| format!("{what}: {why}")))
 }
 
-/// Returns the reviews that send the run back to a step and have not passed. One that names no step refuses all that it stands on.
+/// Returns the reviews that have not passed and are about a step: they send the run back to it, or stand on it.
 fn reviews_of<'a>(run: &'a Run, step: &'a StepId) -> impl Iterator<Item = usize> + 'a {
-    let is_about = move |other: &Step| match &other.returns_to {
-        Some(target) => target == step,
-        None => other.review.is_some() && other.depends_on.contains(step),
+    let is_about = move |other: &Step| {
+        other.returns_to.as_ref() == Some(step) || (other.review.is_some() && other.depends_on.contains(step))
     };
     let sends_back = move |other: &Step| other.status == Status::Failed && is_about(other);
     run.steps.iter().enumerate().filter(move |(_, other)| other.id != *step && sends_back(other)).map(|(at, _)| at)

@@ -114,7 +114,7 @@ finding_codes! {
     SessionArchived "session-archived" Info false "The session is in the archive; that does not mean that its steps are done.";
     SessionStatusStale "session-status-stale" Info false "The session's own status disagrees with its tasks.";
     StateCorrupt "state-corrupt" Warning true "The state contradicts itself or was written incompletely.", NeedsPerson, Contradiction;
-    StateLeftover "state-leftover" Warning true "Part of the state was left by an earlier run; it is not used.", NeedsPerson;
+    StateLeftover "state-leftover" Warning true "Part of the state, or a story, was left by an earlier run; it is not used by itself.", NeedsPerson;
     StateSuperseded "state-superseded" Warning false "The project contains another state of the same run; the one written last counts.";
     PartMissing "part-missing" Warning true "A state file is missing; its former content is only a proposal.", NeedsPerson;
     InterruptedWrite "interrupted-write" Warning false "A write was interrupted, but the file is complete.";
@@ -205,7 +205,7 @@ finding_codes! {
     RivalRun "rival-run" Blocking true "Another workflow works on the same story; it blocks if it was started after this one was saved.";
     PathForeign "path-foreign" Warning false "A path in the state is from another machine; the file was found by the end of the path.";
     AgentMissing "agent-missing" Warning true "The project does not have the agent of the next step.";
-    StoryStopped "story-stopped" Warning true "A story of an epic failed or is blocked: a person decides how the epic continues.";
+    StoryStopped "story-stopped" Warning true "A story of an epic failed or is blocked, or a verdict about its wave names no story.";
     RecordUnwritten "record-unwritten" Warning false "A checkpoint was written, but the record of its evidence or of the driver of the run was not.";
     LogUnwritten "log-unwritten" Warning false "The run was resumed, but the log of that could not be written.";
     TemporaryLeft "temporary-left" Info false "An interrupted write left a temporary file next to the state.";

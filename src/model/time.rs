@@ -165,6 +165,13 @@ pub(crate) fn human_age(seconds: i64) -> String {
     plural(count, unit)
 }
 
+/// Describes how far ahead a time is. A span just below a number of days is almost that number.
+pub(crate) fn human_lead(seconds: i64) -> String {
+    const DAY: i64 = 86_400;
+    let is_almost = seconds > DAY && seconds % DAY > DAY - 7_200;
+    if is_almost { format!("almost {}", human_age(seconds + 7_200)) } else { human_age(seconds) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Timestamp;

@@ -52,10 +52,18 @@ impl TransitionCheck<'_> {
             }
             StepKind::Container => {
                 let message = format!("{id} has no work of its own; run its child steps");
-                let children: Vec<&str> = step.children.iter().map(StepId::as_str).collect();
-                let hint = match children.as_slice() {
-                    [] => command::finish(step, &self.reconciled.run.id),
-                    children => format!("begin one of {}", children.join(", ")),
+                let position = |id: &StepId| self.reconciled.graph.position(id);
+                let can_begin = |at: &usize| {
+                    let child = &self.reconciled.run.steps[*at];
+                    self.reconciled.is_ready(*at)
+                        && !self.reconciled.effective_status(*at).is_over()
+                        && matches!(child.kind, StepKind::Work | StepKind::Review)
+                };
+                let ready = step.children.iter().filter_map(position).find(can_begin);
+                let hint = match (step.children.is_empty(), ready) {
+                    (true, _) => command::finish(step, &self.reconciled.run.id),
+                    (false, Some(at)) => self.command("begin", &self.reconciled.run.steps[at].id, ""),
+                    (false, None) => self.plan(),
                 };
                 Err(refuse(RefusalKind::No, message, [hint]))
             }

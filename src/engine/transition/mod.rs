@@ -305,9 +305,12 @@ impl TransitionCheck<'_> {
         if !self.reconciled.passed_its_gates(at) {
             self.check_gates(at)?;
         }
-        let waits =
-            matches!(effective_status, EffectiveStatus::Open | EffectiveStatus::Failed | EffectiveStatus::Blocked)
-                && !step.ended_unrecorded;
+        let is_open =
+            matches!(effective_status, EffectiveStatus::Open | EffectiveStatus::Failed | EffectiveStatus::Blocked);
+        // A verdict on disk is not about work that is being redone.
+        let is_early = step.kind == StepKind::Review
+            && matches!(effective_status, EffectiveStatus::Verify | EffectiveStatus::Interrupted);
+        let waits = (is_open || is_early) && !step.ended_unrecorded;
         if waits || (outcome.part.is_none() && self.reconciled.lost_its_base(at)) {
             self.check_dependencies(at)?;
         }

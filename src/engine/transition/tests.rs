@@ -506,7 +506,7 @@ fn refusals_say_what_to_do_instead() {
             EffectiveStatus::OpenContainer,
             begin("S"),
             "S has no work of its own; run its child steps",
-            vec!["begin one of A, B"],
+            vec!["piton plan R"],
         ),
         (
             StepKind::Gate,
