@@ -324,9 +324,11 @@ fn hand_over(
     let (plan, detail) = (plan_request(&resume.flags), detail(resume.detail));
     let mut request = ResumeRequest { plan, detail, yes: resume.yes, budget: budget(resume.budget, detail.native) };
     let can_ask = can_ask(format);
-    let (report, question, mode) = match ops::resume(ctx, location, &request, can_ask)? {
-        ResumeOutcome::Report(report) => return Ok(Outcome::Report(report)),
-        ResumeOutcome::Ask(report, question, mode) => (report, question, mode),
+    let (report, question, mode) = match ops::resume(ctx, location, &request, can_ask) {
+        Err(error) if can_ask => return ask_for_a_way_out(error, location, global, format),
+        Err(error) => return Err(error.into()),
+        Ok(ResumeOutcome::Report(report)) => return Ok(Outcome::Report(report)),
+        Ok(ResumeOutcome::Ask(report, question, mode)) => (report, question, mode),
     };
     if !can_ask && mode != Mode::Preflight {
         return Ok(ops::unconfirmed(*report).into());
@@ -355,6 +357,25 @@ fn hand_over(
         ResumeOutcome::Report(report) => Ok(Outcome::Report(report)),
         ResumeOutcome::Ask(report, ..) => Ok(ops::unconfirmed(*report).into()),
     }
+}
+
+/// Asks what is to be done with a state that cannot be read, and does it.
+fn ask_for_a_way_out(
+    error: OpError,
+    location: &RunLocation,
+    global: &Global,
+    format: Format,
+) -> Result<Outcome, CliError> {
+    let Some(question) = ops::way_out(&error, location) else { return Err(error.into()) };
+    let declined = ops::unchanged(&question);
+    error::show(&error.into())?;
+    let answer = question::ask(&question)?;
+    let option = ops::chosen(&question, Mode::Interactive, answer.as_deref());
+    let words = option.map(|option| question::completed(option, "", "")).transpose()?.flatten();
+    let Some(words) = words else { return Err(declined.into()) };
+    let mut chosen = Cli::try_parse_from(words).map_err(|error| CliError::command_line(&error.render().to_string()))?;
+    chosen.global = global.clone();
+    verb(&chosen, format)
 }
 
 /// Tells whether a person can be asked, and reads what is printed.

@@ -240,6 +240,11 @@ pub(super) fn unprinted(error: &std::io::Error, written: Option<String>, format:
     exit
 }
 
+/// Shows an error that a question follows.
+pub(super) fn show(error: &CliError) -> std::io::Result<()> {
+    print(error, Format::Text, None)
+}
+
 /// Does the same with `--exit-zero`: the document names the exit code, which is 0.
 pub(super) fn report_as_answer(error: &CliError, format: Format) -> Exit {
     match print(error, format, Some(error.exit.name().to_owned())) {
@@ -294,7 +299,9 @@ fn text(error: &CliError, message: &str) -> Text {
         });
         text.dim(format!("   {place}{}", finding.message)).end();
     }
-    for hint in &error.hints {
+    // The system's own message may end with one.
+    let is_said = |hint: &&String| error.native_messages.iter().any(|line| line.ends_with(hint.as_str()));
+    for hint in error.hints.iter().filter(|hint| !is_said(hint)) {
         text.line(format!("→ {hint}"));
     }
     text

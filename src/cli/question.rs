@@ -32,11 +32,13 @@ pub(super) fn ask(question: &Question) -> io::Result<Option<String>> {
         }
         output::say(&lines)?;
     }
-    if question.option("yes").is_some() {
-        let is_yes = question.default.as_deref() == Some("yes");
-        prompt.push_str(if is_yes { " [Y/n]" } else { " [y/N]" });
+    let default = question.default.as_deref();
+    if question.option("yes").is_some() && question.option("no").is_some() {
+        prompt.push_str(if default == Some("yes") { " [Y/n]" } else { " [y/N]" });
     } else if !is_literal {
-        prompt.push_str(&format!(" (1-{})", question.options.len()));
+        let is_default = |option: &QuestionOption| Some(option.id.as_str()) == default && !option.changes_nothing;
+        let enter = question.options.iter().position(is_default).map(|at| format!(", Enter: {}", at + 1));
+        prompt.push_str(&format!(" (1-{}{})", question.options.len(), enter.unwrap_or_default()));
     }
     output::ask(&prompt)
 }

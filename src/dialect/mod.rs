@@ -266,7 +266,13 @@ pub(crate) trait Dialect: Sync {
         Vec::new()
     }
 
-    /// Suggests edits of files that Piton never writes, or only writes in part. `done` are the steps proved to be done.
+    /// Returns how the system itself starts a run, in words; `None` where Piton does.
+    fn starts_anew(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Suggests edits of files that Piton never writes, or only writes in part. `done` are the steps proved to be done. An archived
+    /// run gives up its open steps.
     fn suggest(&self, _files: &FileSet, _run: &Run, _done: &[StepId]) -> Suggestions {
         Suggestions::none("the status of such a run is only in its state, which piton writes itself")
     }

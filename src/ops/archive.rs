@@ -5,8 +5,10 @@ use super::OpError;
 use super::archived;
 use super::archived::ArchivedRun;
 use super::change::LockedRun;
+use super::patch;
 use super::plan;
 use super::plan::PlanRequest;
+use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
 use super::project_context::run_word;
@@ -20,9 +22,12 @@ use crate::dialect::Register;
 use crate::engine;
 use crate::model::Edit;
 use crate::model::EditKind;
+use crate::model::Patch;
 use crate::model::RelPath;
+use crate::model::Run;
 use crate::model::RunId;
 use crate::model::RunStatus;
+use crate::model::Status;
 use crate::model::Verdict;
 use crate::store;
 use crate::store::RunLock;
@@ -62,11 +67,29 @@ pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report, OpError
             hints: vec![format!("piton restore {path}"), format!("piton archive {path} --yes")],
         });
     }
+    let patch = reset(&opened);
     let to = archive_run(ctx, &location)?;
     let next = start::again(ctx, &opened).unwrap_or_else(|| "piton list".to_owned());
+    let is_completed = opened.loaded.run.as_ref().is_some_and(|run| run.status == RunStatus::Completed);
+    let start = opened.dialect.starts_anew().filter(|_| !is_completed).map(str::to_owned);
     let archived = archived::find(ctx);
     let restore = archived.iter().find(|archived| archived.folder == to).map(ArchivedRun::restore_command);
-    Ok(Report::ok(Body::Archive(ArchiveReport { run: RunId::new(&location.candidate.name), to, next, restore })))
+    Ok(Report::ok(Body::Archive(ArchiveReport {
+        run: RunId::new(&location.candidate.name),
+        to,
+        next,
+        restore,
+        start,
+        patch,
+    })))
+}
+
+/// Returns what sets back the files of other people that still call the run's work open; `None` if there are none.
+fn reset(opened: &OpenedRun) -> Option<Patch> {
+    let run = Run { status: RunStatus::Archived, ..opened.loaded.run.clone()? };
+    let done = run.steps.iter().filter(|step| step.status == Status::Completed).map(|step| step.id.clone());
+    let patch = patch::suggested(opened, &run, &done.collect::<Vec<_>>());
+    (opened.dialect.starts_anew().is_some() && !patch.diff.is_empty()).then_some(patch)
 }
 
 /// Moves the state into the archive of its system, if it has one, else into the data folder.

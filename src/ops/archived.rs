@@ -27,13 +27,19 @@ use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Listing;
 use crate::model::ListingEntry;
+use crate::model::Mode;
+use crate::model::ReadSpec;
 use crate::model::RelPath;
 use crate::model::RunStatus;
 use crate::model::Severity;
 use crate::model::Timestamp;
+use crate::model::human_age;
 use crate::store;
 use crate::store::RunLock;
 use crate::store::Scope;
+
+/// Maximum number of archives that are searched for what a story was a part of.
+const ARCHIVES_COMPARED: usize = 20;
 
 /// An archived run.
 #[derive(Clone, Debug)]
@@ -148,10 +154,51 @@ pub(super) fn location(ctx: &ProjectContext, archived: &ArchivedRun) -> RunLocat
     RunLocation { root: archived.root.clone(), candidate: candidate(ctx, archived) }
 }
 
+/// Says of each run without a saved state what it was a part of, if that was archived. Autopilot does not take up what a person put
+/// away.
+pub(super) fn mark_left_over(ctx: &ProjectContext, locations: &mut [RunLocation]) {
+    let is_implied = |location: &&mut RunLocation| location.candidate.claim.is_implied();
+    if !locations.iter_mut().any(|location| is_implied(&location)) {
+        return;
+    }
+    let listings = ctx.listings(Scope::Whole);
+    let mut archived: Vec<(&Listing, ArchivedRun)> = listings
+        .iter()
+        .flat_map(|listing| in_listing(listing).into_iter().map(move |archived| (listing, archived)))
+        .collect();
+    archived.sort_by_key(|(_, archived)| std::cmp::Reverse(archived.at));
+    for (listing, archived) in archived.iter().take(ARCHIVES_COMPARED) {
+        let reads = candidate_in((*listing).clone(), archived).reads;
+        for location in locations.iter_mut().filter(is_implied).filter(|location| location.root == archived.root) {
+            let candidate = &mut location.candidate;
+            let is_marked = candidate.findings.iter().any(|finding| finding.code == FindingCode::StateLeftover);
+            if is_marked
+                || candidate.dialect != archived.dialect
+                || !reads.contains(&ReadSpec::File(candidate.state.clone()))
+            {
+                continue;
+            }
+            let age = human_age(ctx.clock.now.seconds_since(archived.at));
+            let message = format!("left over from {}, which was archived {age} ago", archived.name);
+            let finding = Finding::new(FindingCode::StateLeftover, message).at(&candidate.state);
+            let folder = engine::quoted(&format!("./{}", archived.folder));
+            let run = engine::quoted(&candidate.name);
+            let fix = format!(
+                "`piton plan --patch {folder}` shows how to set its status back; to go on with it: `piton resume {run} --mode interactive`"
+            );
+            let severity = if ctx.mode() == Mode::Autopilot { Severity::Blocking } else { Severity::Warning };
+            candidate.findings.push(Finding { severity, ..finding.fix(fix) });
+        }
+    }
+}
+
 /// Finds the run as discovery would if its files were back.
 fn candidate(ctx: &ProjectContext, archived: &ArchivedRun) -> Candidate {
     let listing = ctx.listings(Scope::Whole).into_iter().find(|listing| listing.root == archived.root);
-    let mut listing = listing.unwrap_or_default();
+    candidate_in(listing.unwrap_or_default(), archived)
+}
+
+fn candidate_in(mut listing: Listing, archived: &ArchivedRun) -> Candidate {
     for (path, original) in &archived.files {
         let content = match store::read_file(&archived.root, path) {
             Content::Bytes(bytes) => Some(bytes),

@@ -198,10 +198,9 @@ fn archive_candidate(ctx: &ProjectContext, subject: &CleanupSubject) -> Result<O
     }
 }
 
-/// Moves one file into the data folder beside it. After a kill it is in one of the two places.
+/// Moves one file into the data folder at the top of its project, below its own path. After a kill it is in one of the two places.
 fn move_file(ctx: &ProjectContext, root: &Utf8Path, file: &RelPath) -> Result<RelPath, OpError> {
-    let folder = file.parent().map_or_else(String::new, |folder| format!("{folder}/"));
-    let own = RelPath::parse(&format!("{folder}.piton/leftovers"))?;
+    let own = RelPath::parse(&format!("{}/{}", store::DATA_DIR, store::archive::LEFTOVERS))?;
     let lock = RunLock::acquire(root, &own, ctx.project.lock_timeout)?;
     let before = match store::read_file(root, file) {
         Content::Bytes(before) => before,
@@ -213,7 +212,7 @@ fn move_file(ctx: &ProjectContext, root: &Utf8Path, file: &RelPath) -> Result<Re
         }
     };
     let wanted = own.join(&format!("archive/{}_{}", file.name(), ctx.clock.now.compact()))?;
-    let to = store::archive::free_folder(&lock, &wanted)?.join(file.name())?;
+    let to = store::archive::free_folder(&lock, &wanted)?.join(file.as_str())?;
     let edits = [
         Edit { path: to.clone(), kind: EditKind::Create { after: before.to_vec() } },
         Edit { path: file.clone(), kind: EditKind::Remove { before } },

@@ -56,7 +56,9 @@ pub(crate) struct Entry {
 
 /// Lists the runs of a project.
 pub(crate) fn list(ctx: &ProjectContext, all: bool) -> Result<Report, OpError> {
-    let (locations, findings) = ctx.locations_with_findings();
+    let (mut locations, mut findings) = ctx.locations();
+    archived::mark_left_over(ctx, &mut locations);
+    findings.extend(locations.iter().flat_map(|location| location.candidate.findings.iter().cloned()));
     let entries = entries(ctx, &locations, Dating::Commits)?;
     let hidden = entries.iter().filter(|entry| !entry.shown).count();
     let in_review = entries.iter().filter(|entry| entry.is_in_review).count();
@@ -178,6 +180,8 @@ enum Committed {
 pub(crate) fn entries(ctx: &ProjectContext, locations: &[RunLocation], dating: Dating) -> Result<Vec<Entry>, OpError> {
     let mut entries = Vec::new();
     let mut undated: BTreeMap<&Utf8Path, Vec<usize>> = BTreeMap::new();
+    let mut locations = locations.to_vec();
+    archived::mark_left_over(ctx, &mut locations);
     for (at, location) in locations.iter().enumerate() {
         let opened = ctx.read(location)?;
         entries.push(entry(ctx, location, &opened, Committed::Unknown));

@@ -12,6 +12,8 @@ use super::report::Report;
 use super::select;
 use crate::model::Patch;
 use crate::model::PatchedFile;
+use crate::model::Run;
+use crate::model::StepId;
 use crate::model::Suggestions;
 use crate::model::unified_diff;
 
@@ -20,14 +22,18 @@ pub(crate) fn patch(ctx: &ProjectContext, request: &PlanRequest) -> Result<Repor
     let opened = select::select(ctx)?;
     let run = opened.run()?;
     let planned = plan::planned(ctx, &opened, run, request)?;
-    let suggestions = opened.dialect.suggest(&opened.files, run, &planned.plan.steps.completed);
-    let patch = assemble(&opened, suggestions);
+    let patch = suggested(&opened, run, &planned.plan.steps.completed);
     let mut report = plan::report(opened, planned, PlanDetail::default());
     report.exit = if patch.diff.is_empty() { Exit::No } else { Exit::Ok };
     if let Body::Plan(plan) = &mut report.body {
         plan.plan.patch = Some(patch);
     }
     Ok(report)
+}
+
+/// Returns what the run's own system suggests. `done` are the steps proved to be done.
+pub(super) fn suggested(opened: &OpenedRun, run: &Run, done: &[StepId]) -> Patch {
+    assemble(opened, opened.dialect.suggest(&opened.files, run, done))
 }
 
 fn assemble(opened: &OpenedRun, suggestions: Suggestions) -> Patch {

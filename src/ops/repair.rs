@@ -103,7 +103,8 @@ pub(crate) fn record_branch(ctx: &ProjectContext, branch: &str) -> Result<Report
 /// Returns the question about a proposal, and the digest that a yes confirms.
 pub(crate) fn repair_prompt(report: &Report) -> Option<(String, String)> {
     let Body::Repair(repair) = &report.body else { return None };
-    let question = format!("Write this in the place of {}? [y/N]", repair.state);
+    let files: Vec<&str> = repair.proposal.files.iter().map(|file| file.file.as_str()).collect();
+    let question = format!("Write this in the place of {}? [y/N]", files.join(" and "));
     (!repair.written).then(|| (question, repair.proposal.digest.clone()))
 }
 

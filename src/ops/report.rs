@@ -21,6 +21,7 @@ use crate::model::Decision;
 use crate::model::DialectId;
 use crate::model::Finding;
 use crate::model::Notice;
+use crate::model::Patch;
 use crate::model::Plan;
 use crate::model::Progress;
 use crate::model::RebuiltValue;
@@ -377,6 +378,12 @@ pub(crate) struct ArchiveReport {
     /// The command that brings the run back; left out for systems that keep archived runs as runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) restore: Option<String>,
+    /// How its own system starts a new run, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) start: Option<String>,
+    /// What sets back the files that still call its work open; Piton does not write them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) patch: Option<Patch>,
 }
 
 /// The finished runs and leftover files that are archived (`cleanup/1`).

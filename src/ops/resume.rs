@@ -1,5 +1,6 @@
 //! `resume`: takes the lease, records the interruption, applies the plan's bookkeeping, and hands over the context.
 
+use super::Exit;
 use super::OpError;
 use super::change::LockedRun;
 use super::configured;
@@ -10,6 +11,7 @@ use super::plan_document::PlanDetail;
 use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
+use super::project_context::run_word;
 use super::report::Body;
 use super::report::Report;
 use super::report::ResumeReport;
@@ -154,7 +156,7 @@ fn take(
         false => context::assemble(opened, run, &planned, next, request.budget),
     });
     let revision = opened.revision();
-    let exit = super::Exit::Ok;
+    let exit = Exit::Ok;
     let body = Body::Resume(Box::new(ResumeReport { plan: planned.plan, context, revision, detail: request.detail }));
     Ok(Report { exit, body, findings: planned.findings.into_iter().chain(findings).collect() })
 }
@@ -272,6 +274,30 @@ pub(crate) fn chosen<'a>(question: &'a Question, mode: Mode, answer: Option<&str
     option.filter(|option| !option.changes_nothing)
 }
 
+/// Returns the question about a state that cannot be read: repair it, start fresh, or leave it. `None` for any other error.
+pub(crate) fn way_out(error: &OpError, location: &RunLocation) -> Option<Question> {
+    if super::exit_of_error(error) != Exit::Unreadable {
+        return None;
+    }
+    let hints = super::hints(error);
+    let mends = |text: &&str| ["piton repair ", "piton restore "].iter().any(|verb| text.starts_with(verb));
+    let mend = hints.iter().flat_map(|hint| hint.split('`')).find(mends)?;
+    let path = run_word(&location.candidate);
+    let options = vec![
+        QuestionOption::new("repair", "repair it", mend.to_owned()),
+        QuestionOption::new("fresh", "archive it and start fresh", format!("piton archive {path} --yes")).by_person(),
+        QuestionOption::leave("no", "leave it as it is", format!("piton status {path}")),
+    ];
+    let text = "State appears corrupted. Repair it, or start fresh?".to_owned();
+    Some(Question { text, options, default: Some("no".to_owned()) })
+}
+
+/// Returns the error of a person who chose none of these options.
+pub(crate) fn unchanged(question: &Question) -> OpError {
+    let hints = question.options.iter().filter(|option| !option.changes_nothing).map(|option| option.command.clone());
+    OpError::NotConfirmed { message: "not confirmed; nothing was changed".to_owned(), hints: hints.collect() }
+}
+
 /// Returns the error of a resume that a person declined.
 pub(crate) fn declined(report: &Report) -> OpError {
     OpError::NotConfirmed {
@@ -298,7 +324,7 @@ pub(crate) fn no_choice() -> OpError {
 
 /// Returns the plan if no person could be asked: exit 9, with the command that confirms.
 pub(crate) fn unconfirmed(mut report: Report) -> Report {
-    report.exit = super::Exit::Person;
+    report.exit = Exit::Person;
     let yes = with_yes(&report);
     if let Body::Plan(plan) = &mut report.body
         && plan.run.records.resume

@@ -94,6 +94,12 @@ fn ended_run(ctx: &ProjectContext) -> Option<RunLocation> {
 }
 
 fn open_location(ctx: &ProjectContext) -> Result<RunLocation, OpError> {
+    let mut location = found(ctx)?;
+    archived::mark_left_over(ctx, std::slice::from_mut(&mut location));
+    Ok(location)
+}
+
+fn found(ctx: &ProjectContext) -> Result<RunLocation, OpError> {
     let nearby = nearby(ctx);
     if !nearby.is_empty() {
         return single(ctx, nearby);
@@ -246,10 +252,13 @@ fn single_open(ctx: &ProjectContext, locations: Vec<RunLocation>) -> Result<RunL
     let stated: Vec<_> =
         open.iter().filter(|entry| !is_implied(entry)).map(|entry| entry.location.root.clone()).collect();
     open.retain(|entry| !is_implied(entry) || !stated.contains(&entry.location.root));
-    if ctx.mode() == Mode::Autopilot
-        && let Some(newest) = newest(&open)
-    {
-        return Ok(beside_others(newest, &all, Severity::Warning));
+    if ctx.mode() == Mode::Autopilot {
+        if open.iter().any(|entry| !is_left_over(entry)) {
+            open.retain(|entry| !is_left_over(entry));
+        }
+        if let Some(newest) = newest(&open) {
+            return Ok(beside_others(newest, &all, Severity::Warning));
+        }
     }
     match open.as_slice() {
         [one] if is_overtaken(one, &all) => by_step(ctx, &listed, &open, &all),
@@ -290,6 +299,12 @@ fn beside_others(selected: &list::Entry, all: &[&list::Entry], severity: Severit
 
 fn is_implied(entry: &list::Entry) -> bool {
     entry.location.candidate.claim.is_implied()
+}
+
+/// Tells whether a run was a part of one that a person archived.
+fn is_left_over(entry: &list::Entry) -> bool {
+    let findings = &entry.location.candidate.findings;
+    is_implied(entry) && findings.iter().any(|finding| finding.code == FindingCode::StateLeftover)
 }
 
 /// Returns the run that was updated last, if the systems of all runs let autopilot choose.

@@ -104,8 +104,27 @@ fn also_open(ctx: &ProjectContext, feature: &str) -> Result<(String, Vec<Finding
     Ok((also, hidden))
 }
 
-/// Returns the commands that start a run in a project without one: of the systems whose folders it has, and of its own workflows.
+/// Returns what can be done in a project without an open run: put away what is over, or start a new one.
 pub(crate) fn ways_to_start(ctx: &ProjectContext) -> Vec<String> {
+    let over = over(ctx);
+    let put_away = over.first().map(|first| match over.len() {
+        1 => format!("piton archive {}   # it is over", engine::quoted(first)),
+        count => format!("piton list --all   # {count} runs are over"),
+    });
+    put_away.into_iter().chain(new_runs(ctx)).collect()
+}
+
+/// Returns the runs that are over and still in the way of a new one.
+fn over(ctx: &ProjectContext) -> Vec<String> {
+    let is_over = |entry: &list::Entry| matches!(entry.row.lifecycle.stage, Stage::Finished | Stage::Aborted);
+    let listed = list::entries(ctx, &ctx.locations().0).unwrap_or_default();
+    let of_piton = listed.into_iter().filter(|entry| is_over(entry) && !entry.location.candidate.claim.is_implied());
+    let ended = ctx.ended_runs().ended.into_iter().map(|location| location.candidate.name);
+    of_piton.map(|entry| entry.location.candidate.name).chain(ended).collect()
+}
+
+/// Returns the commands that start a run: of the systems whose folders the project has, and of its own workflows.
+fn new_runs(ctx: &ProjectContext) -> Vec<String> {
     let listings = ctx.listings(Scope::Whole);
     let folders = || listings.iter().flat_map(|listing| &listing.entries).filter(|entry| entry.is_dir);
     let config = &ctx.project.config;

@@ -79,6 +79,8 @@ fn leftovers_are_moved_once_they_are_not_needed() {
             let to = done.at("/data/items/0/to").as_str().unwrap().to_owned();
             assert!(!sandbox.exists(path), "{path}");
             assert_eq!(sandbox.read(&to), text, "{path}");
+            // One folder at the top of the project, not one beside each file.
+            assert!(to.starts_with(".piton/leftovers/archive/") && to.ends_with(&format!("/{path}")), "{to}");
         }
     }
 }

@@ -9,8 +9,14 @@ use crate::model::clean_line;
 
 /// Writes the suggested edits of a plan.
 pub(super) fn patch(page: &mut Page, plan: &Plan) {
-    let Some(patch) = &plan.patch else { return };
-    head(page, &plan.run.id, patch);
+    if let Some(patch) = &plan.patch {
+        suggested(page, &plan.run.id, patch);
+    }
+}
+
+/// Prints the suggested edits with their reasons.
+pub(super) fn suggested(page: &mut Page, run: &RunId, patch: &Patch) {
+    head(page, run, patch);
     for file in &patch.files {
         file.reasons.iter().for_each(|reason| comment(page, reason));
         page.text.put(Tone::Exact, &file.diff);

@@ -25,7 +25,7 @@ pub(super) fn repair(page: &mut Page, repair: &RepairReport) {
 
 fn proposed(page: &mut Page, repair: &RepairReport) {
     let proposal = &repair.proposal;
-    page.text.bold(format!("{} cannot be read", repair.state)).end();
+    page.text.bold(format!("The state of {} cannot be read in full", repair.run)).end();
     for problem in &repair.problems {
         page.text.put(Tone::Bad, "  ").line(clean_line(problem, 300));
     }

@@ -102,9 +102,14 @@ fn rendered(report: &Report, mut page: Page) -> Text {
         Body::Clean(report) => sessions::clean(&mut page, report),
         Body::Import(report) => sessions::import(&mut page, report),
     }
-    if list_findings && !report.findings.is_empty() {
+    // A resume repeats its plan, which keeps the notes for `-v`.
+    let is_shown = |finding: &&Finding| {
+        finding.severity != Severity::Info || page.verbose || !matches!(report.body, Body::Resume(_))
+    };
+    let findings: Vec<Finding> = report.findings.iter().filter(is_shown).cloned().collect();
+    if list_findings && !findings.is_empty() {
         page.text.end();
-        page.findings(&report.findings);
+        page.findings(&findings);
     }
     page.text
 }
@@ -289,10 +294,17 @@ impl Page {
     fn archive(&mut self, archive: &ArchiveReport) {
         self.text.put(Tone::Good, "✅ ").plain(format!("{} is archived in {}", archive.run, archive.to)).end();
         if !self.quiet {
-            self.text.line(format!("→ {}", archive.next));
+            let again = if archive.next.starts_with("piton start ") { "   # begin it again" } else { "" };
+            self.text.line(format!("→ {}{again}", archive.next));
             if let Some(restore) = &archive.restore {
                 self.text.line(format!("→ {restore}   # bring it back"));
             }
+            if let Some(start) = &archive.start {
+                self.text.line(format!("To begin again, {start}."));
+            }
+        }
+        if let Some(patch) = &archive.patch {
+            patch::suggested(self, &archive.run, patch);
         }
     }
 
