@@ -133,6 +133,9 @@ pub(super) fn identifier(node: &Node, what: &str, problems: &mut Problems<'_>) -
     }
     let message = format!("`{}` is not an id", clean_line(&id.text, 60));
     let rule = "letters, digits, `-`, `_`, `.` and `:`, not beginning with `-` or `.`, at most 100 bytes";
-    problems.add(id.place, format!("{message}: {rule}"), format!("use {rule}"));
+    let cleaned: String = id.text.chars().map(|c| if plain(c) { c } else { '-' }).take(60).collect();
+    let cleaned = cleaned.trim_matches(['-', '.']);
+    let fix = if cleaned.is_empty() { "write an id of these".to_owned() } else { format!("for instance `{cleaned}`") };
+    problems.add(id.place, format!("{message}: {rule}"), fix);
     None
 }

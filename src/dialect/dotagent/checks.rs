@@ -13,6 +13,7 @@ use crate::model::FindingCode;
 use crate::model::Severity;
 use crate::model::Timestamp;
 use crate::model::human_age;
+use crate::model::human_lead;
 use crate::model::plural;
 use crate::model::quoted;
 
@@ -78,7 +79,7 @@ fn stamps(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) {
             count => format!(", and so are {}", plural(count - 1, "other time stamp")),
         };
         let message =
-            format!("{} is {} in the future{more}", describe_pointer(pointer), human_age(at.seconds_since(now)));
+            format!("{} is {} in the future{more}", describe_pointer(pointer), human_lead(at.seconds_since(now)));
         let fix = "check the clock of this machine and of the one that wrote the state";
         findings.push(workflow_files.source.finding(FindingCode::TimeInFuture, pointer, message).fix(fix));
     }

@@ -1,5 +1,7 @@
 //! Reads a run from the files.
 
+use serde_json::Value;
+
 use super::checks;
 use super::execution::Execution;
 use super::execution::Presence;
@@ -101,12 +103,12 @@ fn run(workflow_files: &WorkflowFiles<'_>, steps: Vec<Step>) -> Run {
         steps,
         position: Some(steps::id_of(state.phase)),
         done_elsewhere: 0,
-        goal: None,
+        goal: workflow_files.source.value.get("description").and_then(Value::as_str).map(str::to_owned),
         started_at: state.started_at,
         // During IMPLEMENTATION the tasks are usually newer (docs/formats/dotagent.md#two-files-one-checkpoint).
         stamp: state.last_updated.max(workflow_files.execution.stamp),
         workspace: WorkspaceRecord::default(),
-        follow_up: (!is_over).then(|| FollowUp {
+        follow_up: Some(FollowUp {
             action: Action::Archive,
             title: "Archive the state".to_owned(),
             agent: None,

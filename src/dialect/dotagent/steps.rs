@@ -1,11 +1,13 @@
 //! Builds steps from phases: required outputs, agents and gates.
 
+use super::output;
 use super::output::OutputCheck;
 use super::output::OutputOwner;
 use super::read::WorkflowFiles;
 use super::rules::Phase;
 use super::rules::PhaseStatus;
 use super::tasks;
+use crate::dialect::json::parse_value;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::RelPath;
@@ -13,6 +15,7 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
+use crate::model::quoted;
 
 pub(super) const DESIGNS: &str = "ARCHITECTURE:designs";
 pub(super) const FINAL: &str = "ARCHITECTURE:final";
@@ -44,6 +47,7 @@ pub(super) fn build(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Findi
     let mut verification = phase_step(workflow_files, Phase::Verification);
     verification.depends_on = vec![id_of(Phase::Implementation)];
     expect(workflow_files, &mut verification, Phase::Verification);
+    findings.extend(failed_verification(workflow_files, &verification, &steps));
     steps.push(verification);
     let mut reflection = phase_step(workflow_files, Phase::Reflection);
     reflection.depends_on = vec![id_of(Phase::Verification)];
@@ -93,6 +97,24 @@ fn status_of(workflow_files: &WorkflowFiles<'_>, phase: Phase) -> Status {
             PhaseStatus::Pending | PhaseStatus::Complete => Status::Pending,
         }
     }
+}
+
+/// Reports a verification that leads to the reflection, as the skill says, although its verdict does not approve.
+fn failed_verification(workflow_files: &WorkflowFiles<'_>, verification: &Step, before: &[Step]) -> Option<Finding> {
+    let state = &workflow_files.state;
+    if state.phase < Phase::Verification || state.has_completed(Phase::Reflection) {
+        return None;
+    }
+    let path = verification.proof.outputs.first()?;
+    let output = parse_value(workflow_files.files.bytes(path)?).ok()?;
+    let verdict = output::verdict(&output).ok().filter(|verdict| !verdict.approves())?;
+    let message = format!("the verification says {}, and the reflection comes next all the same", verdict.as_str());
+    let finding = Finding::new(FindingCode::VerdictConflict, message).at(path).on(&verification.id);
+    // Of several tasks a person says which one.
+    let work = id_of(Phase::Implementation);
+    let is_work = before.iter().any(|step| step.id == work && step.kind == StepKind::Work);
+    let task = if is_work { work.as_str() } else { "TASK" };
+    Some(finding.fix(format!("to go back: `piton redo {task} --run {} --by NAME --note WHY`", quoted(&state.name()))))
 }
 
 /// Sets the output that proves a phase: the one the state names, else the usual one.

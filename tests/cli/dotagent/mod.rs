@@ -5,6 +5,7 @@ mod archives;
 mod lost;
 mod phases;
 mod recovery;
+mod small;
 mod state;
 mod writes;
 

@@ -156,7 +156,7 @@ fn no_status_of_a_phase_makes_a_run_vanish() {
         ("REQUIREMENTS", "failed", false, "confirm: retry REQUIREMENTS pm", 9),
         ("REQUIREMENTS", "complete", false, "resume: run REQUIREMENTS pm", 0),
         ("REFLECTION", "complete", false, "resume: run REFLECTION reflector", 0),
-        ("REFLECTION", "complete", true, "complete: ", 0),
+        ("REFLECTION", "complete", true, "complete: archive REFLECTION", 0),
     ] {
         let mut phase = phase(current, status);
         if is_member {

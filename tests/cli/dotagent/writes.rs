@@ -89,7 +89,10 @@ fn a_workflow_from_start_to_archive() {
     assert_eq!((&state["current_phase"], &state["phase_status"]), (&json!("REFLECTION"), &json!("complete")));
     assert_eq!(state["completed_phases"].as_array().expect("a list").len(), 5);
     assert_eq!(s.piton(["validate"]).run().expect_code(0).findings(), Vec::<String>::new());
-    assert_eq!(outcome(&plan(s)), "complete: ");
+    // What is left is named by the plan and the status.
+    assert_eq!(outcome(&plan(s)), "complete: archive REFLECTION");
+    assert_eq!(plan(s).at("/data/commands/begin"), "piton archive user-auth");
+    assert_eq!(s.piton(["status"]).run().at("/data/next_command"), "piton archive user-auth");
     s.piton(["archive"]).run().expect_code(0);
     assert!(!s.exists(PHASE));
 }

@@ -59,16 +59,19 @@ pub(crate) struct DeclaredSchema {
     pub(crate) column: u32,
 }
 
-/// Returns whether the state contains a definition or lies in a folder used only by custom workflows.
+/// Returns whether the state contains a definition, or says where one came from, or lies in a folder used only by custom workflows.
 pub(super) fn is_custom(files: &FileSet) -> bool {
     let in_folder =
         files.state.parent().and_then(|folder| folder.parent()).is_some_and(|above| above.name() == "state");
     // Most states are not custom workflows; checking the bytes first avoids parsing them twice.
-    let mentions = |bytes: &[u8]| bytes.windows(12).any(|window| window == b"\"definition\"");
-    let carries = |bytes: &[u8]| {
-        mentions(bytes) && parse_value(bytes).is_ok_and(|phase| phase.get("definition").is_some_and(Value::is_object))
-    };
+    let mentions = |bytes: &[u8]| bytes.windows(11).any(|window| window == b"\"definition");
+    let carries = |bytes: &[u8]| mentions(bytes) && parse_value(bytes).is_ok_and(|phase| is_defined(&phase));
     in_folder || files.bytes(&files.state).is_some_and(carries)
+}
+
+/// Returns whether a phase file is that of a custom workflow. Its definition may have been lost.
+fn is_defined(phase: &Value) -> bool {
+    ["definition", "definition_source"].iter().any(|key| phase.get(key).is_some_and(Value::is_object))
 }
 
 /// Parses a workflow file. The caller validates its schemas.

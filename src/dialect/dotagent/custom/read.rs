@@ -47,7 +47,9 @@ use crate::model::clean_line;
 /// Returns the run of a phase file that contains a definition.
 pub(in super::super) fn candidate(entry: &ListingEntry) -> Option<Candidate> {
     let phase = parse_value(entry.content.as_deref()?).ok()?;
-    phase.get("definition")?.as_object()?;
+    if !super::is_defined(&phase) {
+        return None;
+    }
     let state = entry.path.clone();
     let name = phase.get("workflow_id").and_then(Value::as_str).map(|name| clean_line(name, 200));
     let execution = beside(&state, EXECUTION)?;

@@ -78,9 +78,13 @@ pub(super) struct EffectiveDefinition {
 
 /// Chooses between the workflow file and the stored definition: the file wins if it exists and is valid.
 pub(super) fn effective_definition(files: &FileSet, phase: &StateFile) -> Result<EffectiveDefinition, Vec<Finding>> {
-    let stored = parse::tree(&phase.path, &Node::of(phase.value.get("definition").unwrap_or(&Value::Null)));
+    let written = phase.value.get("definition");
+    let stored = parse::tree(&phase.path, &Node::of(written.unwrap_or(&Value::Null)));
     if let Some(first) = stored.findings.first() {
-        let message = format!("the definition in `{}` cannot be used: {}", phase.path, first.message);
+        let message = match written {
+            Some(_) => format!("the definition in `{}` cannot be used: {}", phase.path, first.message),
+            None => format!("the definition of the run is missing in `{}`", phase.path),
+        };
         let finding = Finding::new(FindingCode::StateUnreadable, message).at(&phase.path).pointer("/definition");
         return Err(vec![finding.fix(format!("piton restore {}", phase.path))]);
     }
