@@ -371,7 +371,7 @@ fn an_epic_and_a_session_of_run_are_announced_too() {
     let (person, agent) = starts(&sandbox, "s", "startup");
     assert!(person.starts_with("Piton: 2 interrupted runs, the newest: session-"), "{person}");
     assert!(
-        agent.contains("- epic-7 (aios): 1 of 6 steps done, next wave-1: retry 7.2 (Change quantities)"),
+        agent.contains("- epic-7 (aios): 1 of 8 steps done, next wave-1: retry 7.2 (Change quantities)"),
         "{agent}"
     );
     assert!(agent.contains(" (script): 1 of 2 steps done, next retry two (exit 3)"), "{agent}");

@@ -3,8 +3,10 @@
 use serde_json::json;
 
 use super::epic;
+use super::handoff;
 use super::kind::Kind;
 use super::layout;
+use super::resume_point;
 use super::story;
 use super::story::Story;
 use super::story::Task;
@@ -49,7 +51,7 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
         prompt: prompt(files, run, next),
         instructions: instructions(files, run, next, story.as_ref()),
         reading: reading.chain(plan.iter().map(|path| path.reading_item("the plan of the epic"))).collect(),
-        notes: Vec::new(),
+        notes: resume_point::story_of(run, &next.step).map_or_else(Vec::new, |story| handoff::remarks(files, story)),
     }
 }
 

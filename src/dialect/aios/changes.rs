@@ -251,10 +251,12 @@ impl GitComparer<'_> {
         let base = base(self.files);
         let is_there = |path: &RelPath| matches!(self.evidence.files.get(path), Some(FileFact::Present { .. }));
         let Some(agent) = &open.agent else { return };
-        let has_agents = STANDARD_AGENTS.iter().flat_map(|agent| agent_files(base, agent)).any(|path| is_there(&path));
-        if has_agents && !agent_files(base, agent).iter().any(is_there) {
+        let known = STANDARD_AGENTS.iter().flat_map(|agent| agent_files(base, agent)).find(|path| is_there(path));
+        if let Some(known) = known.filter(|_| !agent_files(base, agent).iter().any(is_there)) {
             let message = format!("{} needs @{agent}, which the project does not have", open.id);
-            let fix = format!("add {}/{agent}.md, or use another agent", AGENT_FOLDERS[0]);
+            // Where the others are.
+            let folder = known.parent().map_or_else(String::new, |folder| format!("{folder}/"));
+            let fix = format!("add {folder}{agent}.md, or use another agent");
             self.report(Finding::new(FindingCode::AgentMissing, message).on(&open.id).fix(fix));
         }
     }

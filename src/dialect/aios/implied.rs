@@ -22,13 +22,18 @@ use crate::model::Listing;
 use crate::model::ListingEntry;
 use crate::model::ReadSpec;
 use crate::model::RelPath;
+use crate::model::Severity;
 use crate::model::clean_line;
 
+/// Maximum number of stories that a finding names.
+const NAMED: usize = 5;
+
 /// Returns the implied runs of a listing. `explicit` are the stories with a saved state, by project and lowercase id; the state
-/// takes precedence.
+/// takes precedence. `covered` are the files that saved states read.
 pub(super) fn candidates(
     listing: &Listing,
     explicit: &BTreeSet<(String, String)>,
+    covered: &BTreeSet<RelPath>,
     findings: &mut Vec<Finding>,
 ) -> Vec<Candidate> {
     let files = || listing.entries.iter().filter(|entry| !entry.is_dir);
@@ -38,7 +43,8 @@ pub(super) fn candidates(
         !explicit.contains(&(base.to_owned(), story.id.to_lowercase()))
     };
     let mut found = cycles(listing, stories.iter().filter(is_implied));
-    for finding in duplicates(&stories) {
+    findings.extend(unknown(stories.iter().filter(is_implied).filter(|(path, _)| !covered.contains(*path))));
+    for finding in duplicates(&stories, covered) {
         match found.iter_mut().find(|candidate| finding.file.as_ref() == Some(&candidate.state)) {
             Some(candidate) => candidate.findings.push(finding),
             None => findings.push(finding),
@@ -133,8 +139,28 @@ pub(super) fn describe(path: &RelPath, bytes: &[u8]) -> Option<Finding> {
     )
 }
 
-/// Reports a story in progress that shares its id with other files.
-fn duplicates(stories: &[(&RelPath, Story<'_>)]) -> Vec<Finding> {
+/// Reports the stories whose status is not in the vocabulary: nothing is resumed from them.
+fn unknown<'a>(stories: impl Iterator<Item = &'a (&'a RelPath, Story<'a>)>) -> Option<Finding> {
+    let words: Vec<(&RelPath, u32, String)> = stories
+        .filter_map(|(path, story)| {
+            let mention = story.status().filter(|mention| mention.status == StoryStatus::Unknown)?;
+            let named = format!("{} (`{}`)", clean_line(&story.id, 100), clean_line(&mention.raw, 40));
+            Some((*path, mention.line, named))
+        })
+        .collect();
+    let (path, line, _) = words.first()?;
+    let named: Vec<&str> = words.iter().take(NAMED).map(|(.., named)| named.as_str()).collect();
+    let more = words.len() - named.len();
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let message = format!("status not known, so nothing is resumed from it: story {}{more}", named.join(", "));
+    let finding = Finding::new(FindingCode::StatusUnknown, message).at(path).line(*line, None);
+    let finding =
+        finding.fix("if the work goes on, write one of Draft, Ready, InProgress, InReview, Done as its status");
+    Some(Finding { severity: Severity::Info, ..finding })
+}
+
+/// Reports a story in progress that shares its id with other files. The file that a saved state reads comes first.
+fn duplicates(stories: &[(&RelPath, Story<'_>)], covered: &BTreeSet<RelPath>) -> Vec<Finding> {
     let mut by_id: BTreeMap<(&str, String, &str), Vec<_>> = BTreeMap::new();
     for candidate in stories {
         let (path, story) = candidate;
@@ -146,7 +172,8 @@ fn duplicates(stories: &[(&RelPath, Story<'_>)]) -> Vec<Finding> {
     let is_active = |candidate: &&(&RelPath, Story<'_>)| story_cycle::implied(&candidate.1).is_some();
     let shared = by_id.into_values().filter(|all| all.len() > 1);
     let duplicate = |all: Vec<&(&RelPath, Story<'_>)>| {
-        let (path, story) = all.iter().copied().find(is_active)?;
+        let active = all.iter().copied().find(is_active)?;
+        let (path, story) = all.iter().copied().find(|candidate| covered.contains(candidate.0)).unwrap_or(active);
         let others: Vec<&str> =
             all.iter().map(|candidate| candidate.0.as_str()).filter(|other| *other != path.as_str()).collect();
         let message = format!("story {} is in {} too", clean_line(&story.id, 100), others.join(", "));

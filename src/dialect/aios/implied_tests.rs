@@ -20,6 +20,7 @@ fn found(files: &[(&str, &str)]) -> Vec<Candidate> {
     candidates(
         &Listing { root: Utf8PathBuf::from("/project"), entries, ..Listing::default() },
         &BTreeSet::new(),
+        &BTreeSet::new(),
         &mut Vec::new(),
     )
 }

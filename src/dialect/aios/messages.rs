@@ -1,8 +1,10 @@
 //! The messages of `orchestrate-resume`, verbatim (docs/formats/aios.md#messages).
 
+use super::kind;
 use super::resume_point;
 use super::resume_point::ResumePoint;
 use crate::dialect::LogBlock;
+use crate::model::AgeBand;
 use crate::model::Finding;
 use crate::model::FindingClass;
 use crate::model::FindingCode;
@@ -12,6 +14,8 @@ use crate::model::QuestionOption;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::Severity;
+use crate::model::Status;
+use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::model::Verdict;
@@ -23,6 +27,9 @@ use crate::model::quoted;
 pub(super) const NOTHING_SAVED: &str = "No saved state found: no interrupted workflows were detected";
 pub(super) const NOTHING_SAVED_FIX: &str =
     "Run `orchestrate-status` to see current project state, or start a new workflow with `orchestrate`";
+
+/// How a new run is started after the old one was archived.
+pub(super) const START_ANEW: &str = "start it anew with `orchestrate`";
 
 /// Maximum number of lines shown per list.
 const SHOWN: usize = 20;
@@ -43,15 +50,25 @@ pub(super) enum Situation {
 }
 
 impl Situation {
-    pub(super) fn of(plan: &Plan, findings: &[Finding]) -> Self {
+    pub(super) fn of(run: &Run, plan: &Plan, findings: &[Finding]) -> Self {
         let is_lost = blocks(findings, FindingClass::Missing) || blocks(findings, FindingClass::Contradiction);
         match plan.verdict {
             Verdict::Complete | Verdict::Nothing => Self::Over,
             Verdict::Blocked if is_lost => Self::Cannot,
-            Verdict::Resume | Verdict::Confirm if !plan.steps.invalid.is_empty() => Self::Partial,
+            Verdict::Resume | Verdict::Confirm if !plan.steps.invalid.is_empty() || !gaps(run).is_empty() => {
+                Self::Partial
+            }
             Verdict::Resume | Verdict::Confirm | Verdict::Blocked => Self::Resume,
         }
     }
+}
+
+/// Returns the phases of a spec without an artifact before one that has it: theirs was lost, or never made.
+fn gaps(run: &Run) -> Vec<StepId> {
+    let is_done = |step: &Step| step.status == Status::Completed;
+    let last = run.steps.iter().rposition(is_done).filter(|_| run.workflow == "spec-pipeline").unwrap_or(0);
+    let open = run.steps[..last].iter().filter(|step| !is_done(step) && step.status != Status::Skipped);
+    open.map(|step| step.id.clone()).collect()
 }
 
 /// Returns whether a finding of a class blocks the run.
@@ -61,7 +78,7 @@ fn blocks(findings: &[Finding], class: FindingClass) -> bool {
 
 /// Returns the summary of a plan, line by line, without the question.
 pub(super) fn summary(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<String> {
-    match Situation::of(plan, findings) {
+    match Situation::of(run, plan, findings) {
         Situation::Over => Vec::new(),
         Situation::Resume => resume(run, plan, findings),
         Situation::Partial => partial(run, plan, findings),
@@ -73,6 +90,7 @@ fn resume(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<String> {
     let mut lines = vec![format!("=== Resume: {} ===", resume_point::workflow_type(run)), String::new()];
     lines.push(format!("Interrupted: {}", since(plan)));
     lines.push(format!("State source: {}", source(run)));
+    lines.extend(advice(plan).map(|advice| format!("State age: {advice}")));
     lines.push(String::new());
     lines.push("Completed Phases:".to_owned());
     let done: Vec<String> = points(run, &plan.steps.completed)
@@ -170,12 +188,24 @@ fn partial(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<String> {
     lines.push("Invalid phases (must be re-run):".to_owned());
     let again = plan.steps.invalid.iter().filter_map(|id| {
         let point = ResumePoint::of(run, id)?;
-        Some(format!("  - {}: {} -- {}", point.label, point.name, why_invalid(id, findings)))
+        Some(format!("  - {}: {} -- {}", point.label, point.name, why_invalid(id, plan, findings)))
     });
-    list(&mut lines, again.collect(), "");
+    let missing = gaps(run).into_iter().filter(|id| !plan.steps.invalid.contains(id));
+    let missing = missing.filter_map(|id| {
+        let point = ResumePoint::of(run, &id)?;
+        Some(format!("  - {}: {} -- Output is missing or cannot be used", point.label, point.name))
+    });
+    list(&mut lines, again.chain(missing).collect(), "");
     lines.push(String::new());
     if let Some(next) = plan.next.first().and_then(|next| ResumePoint::of(run, &next.step)) {
-        let using = match valid.as_slice() {
+        let at = |id: &StepId| run.steps.iter().position(|step| step.id == *id);
+        let next_at = plan.next.first().and_then(|next| at(&next.step));
+        let before: Vec<ResumePoint> = points(run, &plan.steps.completed)
+            .zip(&plan.steps.completed)
+            .filter(|(_, id)| at(id) < next_at)
+            .map(|(point, _)| point)
+            .collect();
+        let using = match before.as_slice() {
             [] => String::new(),
             [one] => format!(", using {} outputs", one.label),
             [first, .., last] => format!(", using {}-{} outputs", first.label, last.number),
@@ -185,10 +215,16 @@ fn partial(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<String> {
     lines
 }
 
-fn why_invalid(step: &StepId, findings: &[Finding]) -> &'static str {
+fn why_invalid(step: &StepId, plan: &Plan, findings: &[Finding]) -> String {
+    // A person or a review wants it again.
+    let wanted =
+        plan.next.iter().find(|next| next.step == *step && matches!(next.rule.as_str(), "4.redo" | "4.return"));
+    if let Some(wanted) = wanted {
+        return clean_line(&wanted.reason, LINE_CHARS);
+    }
     let why = |code: FindingCode| WHY_INVALID.iter().find(|(known, _)| *known == code).map(|(_, why)| *why);
     let mut of_step = findings.iter().filter(|finding| finding.step.as_ref() == Some(step));
-    of_step.find_map(|finding| why(finding.code)).unwrap_or("A phase before it must be re-run")
+    of_step.find_map(|finding| why(finding.code)).unwrap_or("A phase before it must be re-run").to_owned()
 }
 
 const WHY_INVALID: [(FindingCode, &str); 7] = [
@@ -224,9 +260,14 @@ pub(super) fn resuming(run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Stri
 /// Returns the message for a failed resume.
 pub(super) fn failure(title: &str, state: &RelPath, reason: &str, action: &str) -> Vec<String> {
     let one_line = |text: &str| clean_line(text, LINE_CHARS);
+    // What cannot be read has no title.
+    let workflow = match kind::by_name(state).filter(|_| title == state.name()) {
+        Some(kind) => resume_point::type_of(kind),
+        None => title,
+    };
     vec![
         "=== Resume Failed ===".to_owned(),
-        format!("Workflow: {}", one_line(title)),
+        format!("Workflow: {}", one_line(workflow)),
         format!("Reason: {}", one_line(reason)),
         format!("State file: {state}"),
         String::new(),
@@ -240,7 +281,8 @@ pub(super) fn log(run: &Run, plan: &Plan, findings: &[Finding], at: Timestamp) -
     let point = plan.next.first().and_then(|next| ResumePoint::of(run, &next.step));
     let point = point.map_or_else(|| "none".to_owned(), |point| format!("{}{}", point.label, point.agent_suffix()));
     let text = format!(
-        "[{at}] Workflow resumed: {}\nState source: {}\nResume point: {point}\nInterruption duration: {}\nValidation: {}\n",
+        "[{}] Workflow resumed: {}\nState source: {}\nResume point: {point}\nInterruption duration: {}\nValidation: {}\n",
+        at.in_seconds(),
         clean_line(&run.title, LINE_CHARS),
         source(run),
         age(plan),
@@ -291,9 +333,20 @@ pub(super) fn question(run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Q
         (!resume_point::is_implied(run)).then_some(option)
     };
     let cancel = QuestionOption::leave("cancel", "leave it as it is", format!("piton status {id}"));
-    let opening = match Situation::of(plan, findings) {
+    let opening = match Situation::of(run, plan, findings) {
         Situation::Cannot if plan.question.is_none() => {
-            let options = vec![archive("start from scratch")?, cancel];
+            // In the order of `OPTIONS`. Nothing can be resumed yet.
+            let from = QuestionOption::leave(
+                "from",
+                "start from a specific phase, once you have resolved what is in the way",
+                format!("piton status {id}"),
+            );
+            let clean = QuestionOption { id: "clean".to_owned(), ..archive("clean up the stale state and cancel")? };
+            let unreadable = findings.iter().find(|finding| finding.code == FindingCode::StateUnreadable);
+            let repair = unreadable.and_then(|finding| finding.fix.clone()).filter(|fix| fix.starts_with("piton "));
+            let repair = repair.map(|command| QuestionOption::new("repair", "repair the state", command).by_person());
+            let options =
+                [archive("start from scratch")?, from, clean].into_iter().chain(repair).chain([cancel]).collect();
             return Some(Question { text: "Which would you prefer?".to_owned(), options, default: None });
         }
         Situation::Over | Situation::Cannot => return None,
@@ -326,6 +379,16 @@ pub(super) fn validation(findings: &[Finding]) -> String {
     let parts = [some(count(Severity::Blocking), "conflict"), some(count(Severity::Warning), "warning")];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     if parts.is_empty() { "clean".to_owned() } else { parts.join(", ") }
+}
+
+/// Returns what the age of a state recommends; `None` if the age is unknown.
+fn advice(plan: &Plan) -> Option<&'static str> {
+    match plan.age.band? {
+        AgeBand::Fresh => Some("Fresh -- Resume safely"),
+        AgeBand::Recent => Some("Recent -- Resume with quick validation"),
+        AgeBand::Moderate => Some("Moderate -- Resume with careful validation"),
+        AgeBand::Stale => Some("Stale -- Consider restarting: the project may have changed significantly"),
+    }
 }
 
 fn points<'a>(run: &'a Run, ids: &'a [StepId]) -> impl Iterator<Item = ResumePoint> + 'a {

@@ -249,7 +249,7 @@ fn the_situation_follows_from_verdict_and_findings() {
     ] {
         let mut plan = story_plan(verdict);
         plan.steps.invalid = if invalid { vec![StepId::new("3_implement")] } else { Vec::new() };
-        assert_eq!(Situation::of(&plan, &findings), expected, "{verdict:?} {findings:?}");
+        assert_eq!(Situation::of(&story(), &plan, &findings), expected, "{verdict:?} {findings:?}");
     }
 }
 

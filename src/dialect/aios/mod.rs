@@ -21,6 +21,7 @@ mod fields;
 mod fixtures;
 mod gate;
 mod guided;
+mod handoff;
 mod identity;
 mod implied;
 mod kind;
@@ -185,6 +186,10 @@ impl Dialect for Aios {
 
     fn log(&self, run: &Run, plan: &Plan, findings: &[Finding], at: Timestamp) -> Option<LogBlock> {
         Some(messages::log(run, plan, findings, at))
+    }
+
+    fn starts_anew(&self) -> Option<&'static str> {
+        Some(messages::START_ANEW)
     }
 
     fn suggest(&self, files: &FileSet, run: &Run, _done: &[StepId]) -> Suggestions {

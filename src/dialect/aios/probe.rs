@@ -9,6 +9,7 @@ use super::epic;
 use super::epic::State;
 use super::execution;
 use super::fields;
+use super::handoff;
 use super::identity;
 use super::implied;
 use super::kind;
@@ -49,6 +50,7 @@ pub(super) fn probe(listing: &Listing) -> Probed {
         covered: BTreeSet::new(),
         stories: BTreeSet::new(),
         foreign: BTreeSet::new(),
+        remarks: Vec::new(),
         locks: Vec::new(),
         probed: Probed::default(),
     };
@@ -58,16 +60,30 @@ pub(super) fn probe(listing: &Listing) -> Probed {
         }
     }
     prober.keep_newest();
-    let (covered, stories) = (prober.covered, prober.stories);
-    let implied = implied::candidates(listing, &stories, &mut prober.probed.findings);
+    let (covered, stories) = (std::mem::take(&mut prober.covered), std::mem::take(&mut prober.stories));
+    let mut about_stories = Vec::new();
+    let implied = implied::candidates(listing, &stories, &covered, &mut about_stories);
     for candidate in implied {
         if covered.contains(&candidate.state) {
-            prober.probed.findings.extend(candidate.findings);
+            about_stories.extend(candidate.findings);
         } else {
             prober.probed.candidates.push(candidate);
         }
     }
+    for finding in about_stories {
+        let reads = |candidate: &&mut Candidate| {
+            finding
+                .file
+                .as_ref()
+                .is_some_and(|file| candidate.reads.iter().any(|read| *read == ReadSpec::File(file.clone())))
+        };
+        match prober.probed.candidates.iter_mut().find(reads) {
+            Some(candidate) => candidate.findings.push(finding),
+            None => prober.remarks.push(finding),
+        }
+    }
     subject::link_reads(listing, &mut prober.probed.candidates);
+    handoff::link_reads(listing, &mut prober.probed.candidates);
     for (base, lock) in prober.locks {
         let of_project = |candidate: &&mut Candidate| layout::base_of(&candidate.state) == base;
         for candidate in prober.probed.candidates.iter_mut().filter(of_project) {
@@ -77,6 +93,7 @@ pub(super) fn probe(listing: &Listing) -> Probed {
     if prober.probed.candidates.is_empty() && prober.probed.findings.is_empty() {
         prober.probed.findings.extend(nothing_saved(listing));
     }
+    prober.probed.findings.extend(prober.remarks);
     prober.probed.findings.extend(settings::warnings(listing));
     prober.probed
 }
@@ -100,6 +117,8 @@ struct Prober<'a> {
     stories: BTreeSet<(String, String)>,
     /// Folders of states of other tools.
     foreign: BTreeSet<&'a str>,
+    /// Findings about stories that no run reads.
+    remarks: Vec<Finding>,
     /// The locks, each with its project.
     locks: Vec<(&'a str, &'a RelPath)>,
     probed: Probed,
@@ -234,6 +253,10 @@ impl<'a> Prober<'a> {
         let Some(state) = kind::parse(look).ok().and_then(|node| State::read(&node, path)) else { return };
         let documents = self.documents.get_or_insert_with(|| DocumentIndex::of_listing(self.listing));
         let found = compare(documents, base, &state);
+        if !found.is_orphaned && state.status.as_deref() != Some("aborted") {
+            // Another file of the same story implies no run either.
+            self.stories.extend(state.stories().map(|story| (base.to_owned(), story.id.to_lowercase())));
+        }
         let id = clean_line(&state.id, 100);
         if found.is_orphaned {
             let message = format!("epic {id}: its plan and its stories are all missing, so the state is a leftover");

@@ -18,6 +18,7 @@ use crate::model::FileSet;
 use crate::model::RelPath;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
+use crate::model::RunStatus;
 use crate::model::Severity;
 use crate::model::Status;
 use crate::model::Step;
@@ -62,7 +63,15 @@ fn of_epic(files: &FileSet, run: &Run) -> Suggestions {
         let reviewed = is_approved || gate.is_some_and(|gate| gate.decision == Decision::Pass);
         let mut edit = StoryEdit::of(path, bytes, &mut suggestions);
         let Some(mention) = edit.story.status().cloned() else { continue };
-        if let Some(wanted) = status_from_epic(step.status, mention.status) {
+        if gives_up(run, step, mention.status) {
+            edit.set_status(
+                &mention,
+                StoryStatus::Ready,
+                &format!("{} is archived before {} was done", run.id, step.id),
+            );
+        } else if run.status == RunStatus::Archived && step.status != Status::Completed {
+            continue;
+        } else if let Some(wanted) = status_from_epic(step.status, mention.status) {
             edit.set_status(&mention, wanted, &format!("{} is {} in the epic", step.id, step.status));
         } else {
             edit.align(&mention);
@@ -84,6 +93,13 @@ fn of_epic(files: &FileSet, run: &Run) -> Suggestions {
 fn gate_of<'a>(run: &'a Run, story: &Step) -> Option<&'a Step> {
     let is_gate = |step: &&Step| step.kind == StepKind::Review && step.depends_on.contains(&story.id);
     run.steps.iter().find(is_gate)
+}
+
+/// Tells whether a story is left in a status that only its archived epic explains.
+fn gives_up(run: &Run, step: &Step, story: StoryStatus) -> bool {
+    run.status == RunStatus::Archived
+        && !matches!(step.status, Status::Completed | Status::Skipped)
+        && matches!(story, StoryStatus::InProgress | StoryStatus::InReview)
 }
 
 /// Returns the status that a story should have; `None` if the two agree or it is unclear which is right.

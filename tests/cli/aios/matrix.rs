@@ -245,6 +245,7 @@ fn a_found_state_is_reported_verbatim() {
 
 Interrupted: 30 minutes ago
 State source: qa/2.1/loop-status.json
+State age: Fresh -- Resume safely
 
 Completed Phases:
   1. Review 1 -- @qa -- Done
@@ -322,7 +323,7 @@ fn a_failed_resume_is_reported_verbatim() {
     let sandbox = Situation::Corrupt.build();
     let output = sandbox.piton(["resume", "--format", "text"]).run().expect_code(4);
     let lines: Vec<&str> = output.stderr.lines().collect();
-    assert_eq!(lines[..2], ["=== Resume Failed ===", "Workflow: loop-status.json"], "{output}");
+    assert_eq!(lines[..2], ["=== Resume Failed ===", "Workflow: QA Loop"], "{output}");
     assert!(lines[2].starts_with("Reason: qa/2.1/loop-status.json: "), "{output}");
     assert_eq!(lines[3..5], ["State file: qa/2.1/loop-status.json", ""], "{output}");
     assert!(lines[5].starts_with("Recommended action: "), "{output}");

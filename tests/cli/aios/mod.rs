@@ -1,7 +1,9 @@
 //! AIOS, AIOX and nexos through the binary.
 
+mod advice;
 mod dev_cycle;
 pub(crate) mod doubts;
+mod ends;
 mod epic;
 mod implied;
 pub(crate) mod kinds;

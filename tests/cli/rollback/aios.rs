@@ -87,7 +87,7 @@ const CASES: [Case; 4] = [
         path: ".aios/epic-9-state.yaml",
         before: EPIC,
         to: "9.2",
-        opened: &["9.2", "gate-1", "9.3"],
+        opened: &["9.2", "gate-1", "merge-1", "9.3"],
         changed: &[
             ("gate_verdicts:\n    1: { status: approved, agent: architect }\n", "gate_verdicts: {}\n"),
             ("current_wave: 2", "current_wave: 1"),

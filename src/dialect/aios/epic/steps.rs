@@ -13,6 +13,7 @@ use crate::dialect::aios::document_index::StoryLocation;
 use crate::dialect::aios::execution::PlannedWave;
 use crate::dialect::aios::gate;
 use crate::dialect::aios::gate::Decision;
+use crate::dialect::aios::kind::Kind;
 use crate::dialect::aios::story;
 use crate::dialect::aios::story::SectionKind;
 use crate::dialect::aios::story::Story;
@@ -29,10 +30,13 @@ use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::Witness;
 use crate::model::clean_line;
+use crate::model::quoted;
 
 /// Reviews stories for which neither state nor plan names a reviewer (docs/formats/aios-stories.md#story-development-cycle).
 const REVIEWER: &str = "qa";
 const REVIEW_OF: &str = "Review of ";
+/// Maximum number of stories that a finding about a gate names.
+const STORIES_NAMED: usize = 5;
 
 pub(in crate::dialect::aios) const FINAL: &str = "final-gate";
 
@@ -65,15 +69,9 @@ pub(super) fn build(epic: &mut EpicFiles<'_>) -> Vec<Step> {
         if gate.status == Status::Completed && !is_done {
             reopen(epic, wave, &mut gate);
         }
-        let mut exit = gate.id.clone();
-        let is_open = wave.status.as_deref() != Some("completed");
-        let merge = (gate.status == Status::Completed && is_open).then(|| merge(wave, &gate.id));
-        steps.push(gate);
-        if let Some(merge) = merge {
-            exit = merge.id.clone();
-            steps.push(merge);
-        }
-        exits.push((wave.number.clone(), exit));
+        let merge = merge(wave, &gate);
+        exits.push((wave.number.clone(), merge.id.clone()));
+        steps.extend([gate, merge]);
     }
     let mut predecessors: Vec<StepId> = exits.into_iter().map(|(_, id)| id).collect();
     let unassigned = drift::unassigned(epic, &steps, &predecessors);
@@ -281,9 +279,13 @@ fn apply_record(epic: &mut EpicFiles<'_>, step: &mut Step, recorded: &StoryState
     if matches!(step.status, Status::Failed | Status::Blocked) {
         step.failures = u32::from(step.status == Status::Failed);
         step.error.clone_from(&recorded.note);
-        let message = format!("story {} is {}: the user decides how to continue the epic", recorded.id, step.status);
+        let message = format!("story {} is {}", recorded.id, step.status);
         let finding = Finding::new(FindingCode::StoryStopped, message).at(&epic.files.state);
-        let fix = "retry the story, mark it `skipped` in the state, or set the epic to `aborted`";
+        let (id, run) = (quoted(&recorded.id), quoted(Kind::Epic.run_id(&epic.state.id).as_str()));
+        let fix = format!(
+            "look at why; then `piton begin {id} --run {run}` tries it again, `piton skip {id} --run {run} --reason WHY` leaves it \
+             out, `piton abort {run}` ends the epic"
+        );
         epic.findings.push(finding.line(recorded.line, None).on(&step.id).fix(fix));
     }
 }
@@ -319,17 +321,22 @@ fn wave_gate(epic: &mut EpicFiles<'_>, wave: &Wave, predecessors: Vec<StepId>) -
         .or_else(|| planned.and_then(|planned| planned.gate_agent.clone()));
     let review = |verdict| Some(Review { verdict, open_conditions: None });
     let word = verdict.and_then(|verdict| verdict.status.as_deref());
+    let ended_at = verdict.and_then(|verdict| epic.files.time(verdict.at.as_deref()?));
     match word {
         Some("rejected") => {
             gate.status = Status::Failed;
             (gate.attempts, gate.failures) = (1, 1);
             gate.review = review(ReviewVerdict::Rejected);
             gate.error = verdict.and_then(|verdict| verdict.notes.clone());
+            gate.finished_at = ended_at;
+            if gate.depends_on.len() > 1 {
+                epic.findings.push(names_no_story(epic, wave, &gate));
+            }
         }
         Some("approved") => {
             gate.status = Status::Completed;
             gate.review = review(ReviewVerdict::Approved);
-            gate.finished_at = verdict.and_then(|verdict| epic.files.time(verdict.at.as_deref()?));
+            gate.finished_at = ended_at;
         }
         Some(_) | None => {
             epic.findings.extend(verdict.map(|verdict| unknown_verdict(epic, verdict, &gate.id)));
@@ -344,6 +351,17 @@ fn wave_gate(epic: &mut EpicFiles<'_>, wave: &Wave, predecessors: Vec<StepId>) -
         }
     }
     gate
+}
+
+/// Reports that a rejected gate may be about any story of its wave.
+fn names_no_story(epic: &EpicFiles<'_>, wave: &Wave, gate: &Step) -> Finding {
+    let stories: Vec<&str> = gate.depends_on.iter().take(STORIES_NAMED).map(StepId::as_str).collect();
+    let message = format!("the verdict of wave {} names no story", wave.number);
+    let finding = Finding::new(FindingCode::StoryStopped, message).at(&epic.files.state).on(&gate.id);
+    finding.fix(format!(
+        "after NEEDS_REVISION, begin the one that it is about ({}); after REJECTED, a person's redo opens all of them",
+        stories.join(" or ")
+    ))
 }
 
 /// Reopens the gate of a wave, because the verdict does not cover stories that were reopened.
@@ -361,19 +379,23 @@ fn unknown_verdict(epic: &EpicFiles<'_>, verdict: &GateVerdict, gate: &StepId) -
     Finding::new(FindingCode::VerdictUnknown, message).at(&epic.files.state).line(verdict.line, None).on(gate)
 }
 
-/// Returns the merge step of a wave that was approved but is still open: its branches may or may not be merged.
-fn merge(wave: &Wave, gate: &StepId) -> Step {
+/// Returns the merge step of a wave. While the wave is open behind its gate, its branches may or may not be merged.
+fn merge(wave: &Wave, gate: &Step) -> Step {
     let id = StepId::new(format!("merge-{}", wave.number));
     let mut merge = Step::new(id, format!("Merge the branches of wave {}", wave.number));
     merge.group = Some(group_of(wave));
     merge.agent = Some("devops".to_owned());
-    merge.depends_on = vec![gate.clone()];
+    merge.depends_on = vec![gate.id.clone()];
     merge.idempotent = false;
     merge.begins_unrecorded = true;
     merge.probe = Some("git branch --merged".to_owned());
-    if wave.status.as_deref() == Some("failed") {
-        merge.status = Status::Failed;
-        (merge.attempts, merge.failures) = (1, 1);
+    match (gate.status, wave.status.as_deref()) {
+        (Status::Completed, Some("completed")) => merge.status = Status::Completed,
+        (Status::Completed, Some("failed")) => {
+            merge.status = Status::Failed;
+            (merge.attempts, merge.failures) = (1, 1);
+        }
+        (_, _) => {}
     }
     merge
 }

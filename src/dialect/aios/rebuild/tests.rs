@@ -127,8 +127,10 @@ epic_state:
             "5.1 completed",
             "5.2 completed",
             "gate-1 in_progress",
+            "merge-1 pending",
             "5.10 pending",
             "gate-2 pending",
+            "merge-2 pending",
             "final-gate pending"
         ]
     );

@@ -246,6 +246,9 @@ impl<'a> Writer<'a> {
                     self.clear_verdict(&wave)?;
                     (wave, "in_progress")
                 }
+                Target::Merge(wave) if back.reopened.iter().any(|other| other.as_str() == format!("gate-{wave}")) => {
+                    (wave, "in_progress")
+                }
                 Target::Merge(wave) => (wave, "gate_review"),
                 Target::Final => continue,
             };
