@@ -210,16 +210,13 @@ fn verification(
         if workflow_files.state.has_completed(Phase::Implementation) && step.status != Status::Completed {
             step.proof.witnesses.push(witness(workflow_files));
         }
+        // The state of a task that was sent back says only that it failed.
+        let judged = judged(workflow_files, task, result).filter(|_| result.status == Some(TaskStatus::Failed));
+        let says_no = judged.is_some_and(|(_, value)| output::verdict(&value).is_ok_and(|verdict| !verdict.approves()));
+        step.error = work.error.clone().filter(|_| says_no);
         return step;
     }
-    let Some(path) = workflow_files.layout.of_task(workflow_files.files, &task.id, "verification.json") else {
-        return step;
-    };
-    // It must judge the current output, not an earlier one. Both are files, so their times need no tolerance.
-    let owner = task.owner(&workflow_files.state);
-    let run_start = owner.run_start.max(result.modified);
-    let owner = OutputOwner { run_start, attempt_start: task.started_at, ..owner };
-    let OutputCheck::Valid(value) = owner.check(workflow_files.files, &path) else { return step };
+    let Some((path, value)) = judged(workflow_files, task, result) else { return step };
     match output::verdict(&value) {
         Ok(verdict) if verdict.approves() => {
             step.status = Status::InProgress;
@@ -240,6 +237,19 @@ fn verification(
         }
     }
     step
+}
+
+/// Returns what the verifier wrote about the current output of a task, not about an earlier one.
+fn judged(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &TaskResult) -> Option<(RelPath, Value)> {
+    let path = workflow_files.layout.of_task(workflow_files.files, &task.id, "verification.json")?;
+    // Both are files, so their times need no tolerance.
+    let owner = task.owner(&workflow_files.state);
+    let run_start = owner.run_start.max(result.modified);
+    let owner = OutputOwner { run_start, attempt_start: task.started_at, ..owner };
+    match owner.check(workflow_files.files, &path) {
+        OutputCheck::Valid(value) => Some((path, value)),
+        OutputCheck::Missing | OutputCheck::Older | OutputCheck::Rejected(_) => None,
+    }
 }
 
 /// Returns the step in which the contract resolver resolves a blocker; its answer is next to the contracts.

@@ -46,7 +46,8 @@ fn a_verdict_waits_for_the_rework() {
     run("begin task-001:verify").expect_code(0);
     s.file("memory/tasks/task-001/verification.json", r#"{"task_id":"task-001","verdict":"fail"}"#);
     run("finish task-001:verify --verdict NEEDS_REVISION --finding empty").expect_code(0);
-    run("begin task-001").expect_code(0);
+    let sent_back = run("begin task-001").expect_code(0);
+    assert!(sent_back.to_string().contains("it was sent back by task-001:verify"), "{sent_back}");
     // The same output is no rework, even if a verifier says so.
     s.file("memory/tasks/task-001/output.json", &task_output("task-001", "pre_complete"));
     run("finish task-001").expect_code(1);
