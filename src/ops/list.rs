@@ -29,8 +29,8 @@ use crate::model::Run;
 use crate::model::RunId;
 use crate::model::Status;
 use crate::model::StepId;
-use crate::model::Timestamp;
 use crate::model::StepKind;
+use crate::model::Timestamp;
 use crate::model::Verdict;
 use crate::model::natural;
 use crate::store;
@@ -217,7 +217,8 @@ fn is_undated(ctx: &ProjectContext, opened: &OpenedRun) -> bool {
     ctx.project.git.is_some() && opened.loaded.run.as_ref().is_some_and(|run| run.stamp.is_none())
 }
 
-fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, committed: Committed) -> Entry {
+/// Returns the row of a run before its steps are looked at.
+fn unplanned(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -> ListedRun {
     let state = match location.root == ctx.project.root {
         true => location.candidate.state.as_str().to_owned(),
         false => location.path(),
@@ -225,7 +226,7 @@ fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, commi
     // A state that is gone has no path that a command finds.
     let is_missing = opened.loaded.findings.iter().any(|finding| finding.code == FindingCode::StateMissing);
     let path = if is_missing { location.candidate.name.clone() } else { location.path() };
-    let mut row = ListedRun {
+    ListedRun {
         number: 0,
         id: RunId::new(&location.candidate.name),
         dialect: location.candidate.dialect,
@@ -242,7 +243,11 @@ fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, commi
         path,
         native_row: None,
         is_cut_off: true,
-    };
+    }
+}
+
+fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, committed: Committed) -> Entry {
+    let mut row = unplanned(ctx, location, opened);
     let Some(run) = &opened.loaded.run else {
         row.position = unreadable(&opened.loaded.findings);
         return Entry {

@@ -117,7 +117,7 @@ pub(crate) fn ways_to_start(ctx: &ProjectContext) -> Vec<String> {
 /// Returns the runs that are over and still in the way of a new one.
 fn over(ctx: &ProjectContext) -> Vec<String> {
     let is_over = |entry: &list::Entry| matches!(entry.row.lifecycle.stage, Stage::Finished | Stage::Aborted);
-    let listed = list::entries(ctx, &ctx.locations().0).unwrap_or_default();
+    let listed = list::entries(ctx, &ctx.locations().0, list::Dating::Files).unwrap_or_default();
     let of_piton = listed.into_iter().filter(|entry| is_over(entry) && !entry.location.candidate.claim.is_implied());
     let ended = ctx.ended_runs().ended.into_iter().map(|location| location.candidate.name);
     of_piton.map(|entry| entry.location.candidate.name).chain(ended).collect()
