@@ -338,6 +338,10 @@ pub(crate) fn unconfirmed(mut report: Report) -> Report {
 fn with_yes(report: &Report) -> String {
     let Body::Plan(report) = &report.body else { return "piton resume --yes".to_owned() };
     let plan = &report.plan;
+    let answer = plan.question.as_ref().and_then(|question| question.option("yes"));
+    if let Some(answer) = answer.filter(|answer| answer.command.starts_with("piton resume ")) {
+        return answer.command.clone();
+    }
     let resume = plan.commands.resume.clone();
     let resume = resume.unwrap_or_else(|| format!("piton resume {}", engine::quoted(plan.run.id.as_str())));
     if resume.ends_with(" --yes") { resume } else { format!("{resume} --yes") }

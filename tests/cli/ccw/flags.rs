@@ -191,6 +191,10 @@ fn a_resume_that_skips_the_last_task_records_that() {
     let plan = session.plan("--skip IMPL-2").expect_code(0);
     assert_eq!(plan.at("/data/question/options/0/command"), "piton resume WFS-x --skip IMPL-2 --yes", "{plan}");
     assert_eq!(session.json(".task/IMPL-2.json")["status"], "pending");
+    if let Some(declined) = session.call("--format text resume --skip IMPL-2").on_terminal("n\n") {
+        let yes = "→ when you do: piton resume WFS-x --skip IMPL-2 --yes";
+        assert!(declined.stderr.contains(yes), "{declined}");
+    }
     let resumed = session.ok("resume --skip IMPL-2 --yes");
     assert_eq!(resumed.at("/data/verdict"), "complete");
     assert_eq!(session.json(".task/IMPL-2.json")["status"], "skipped");
