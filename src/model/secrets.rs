@@ -58,7 +58,7 @@ const COMMON_PREFIXES: [&str; 6] = ["eyJ", "hf_", "npm_", "pypi-", "sk-", "SG."]
 const HEX_PREFIXES: [&str; 2] = ["SK", "dapi"];
 /// Number of hexadecimal digits in such a token.
 const HEX_DIGITS: usize = 32;
-/// Addresses that are secret as a whole: whoever has them can post.
+/// Addresses that are secret as a whole: to know one is enough to post.
 const WEBHOOKS: [&str; 5] = [
     "hooks.slack.com/services/",
     "hooks.slack.com/workflows/",

@@ -74,7 +74,7 @@ impl Report {
         Self { exit: Exit::Ok, body, findings: Vec::new() }
     }
 
-    /// Says what the call has written, for an answer that cannot be printed; `None` if it only read.
+    /// Returns what the call has written, for an answer that cannot be printed; `None` if it only read.
     pub(crate) fn written(&self) -> Option<String> {
         match &self.body {
             Body::Checkpoint(checkpoint) => checkpoint.recorded.then(|| checkpoint.message.clone()),

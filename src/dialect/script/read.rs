@@ -45,7 +45,7 @@ use crate::model::sha256_hex;
 /// Longer values of captured variables are shown as their size.
 const SHOWN: usize = 1_000;
 
-/// Reads the run of a session. One that ended stays ended, whatever its workflow file says now.
+/// Reads the run of a session. One that ended stays ended when its workflow file is edited.
 pub(super) fn load(files: &FileSet) -> Loaded {
     load_as(files, false)
 }

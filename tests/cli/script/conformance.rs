@@ -584,6 +584,7 @@ fn every_line_of_events_satisfies_its_schema() {
         "retrying",
         "session",
         "skipped",
+        "tolerated",
     ];
     assert_eq!(seen.iter().map(String::as_str).collect::<Vec<_>>(), expected);
 }

@@ -7,7 +7,7 @@ use super::support::session_of;
 use super::support::until;
 use crate::support::run_tool;
 
-/// the end that was recorded decides, whatever the workflow file says now.
+/// the end that was recorded decides, not the workflow file as it is now.
 #[test]
 fn an_edited_file_revives_no_finished_session() {
     let two = "name: daily\ncommands:\n  - shell: echo one >> LOG\n  - shell: echo two >> LOG\n";
