@@ -22,27 +22,26 @@ fn project(files: &[(&str, &str)]) -> Sandbox {
     sandbox
 }
 
+/// Returns two members of each object of a list.
+fn pairs(list: &Value, first: &str, between: &str, second: &str) -> Vec<String> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let pair = |item: &Value| format!("{}{between}{}", text(&item[first]), text(&item[second]));
+    list.as_array().into_iter().flatten().map(pair).collect()
+}
+
 /// Returns `id: action step` of each run of a list, sorted.
 fn listed(sandbox: &Sandbox) -> Vec<String> {
-    let list = piton(sandbox, &["list"]);
-    let runs = list.at("/data/runs");
-    let row = |run: &Value| format!("{}: {}", run["id"].as_str().unwrap(), run["position"].as_str().unwrap());
-    let mut rows: Vec<String> = runs.as_array().into_iter().flatten().map(row).collect();
-    rows.sort();
-    rows
+    let rows = pairs(&piton(sandbox, &["list"]).at("/data/runs"), "id", ": ", "position");
+    rows.into_iter().collect::<std::collections::BTreeSet<_>>().into_iter().collect()
 }
 
 /// Returns the actions with their steps.
 fn nexts(plan: &Output) -> Vec<String> {
-    let nexts = plan.at("/data/next");
-    let next = |next: &Value| format!("{} {}", next["action"].as_str().unwrap(), next["step"].as_str().unwrap());
-    nexts.as_array().into_iter().flatten().map(next).collect()
+    pairs(&plan.at("/data/next"), "action", " ", "step")
 }
 
 fn messages(output: &Output) -> String {
-    let findings = output.at("/findings");
-    let all = findings.as_array().into_iter().flatten().filter_map(|finding| finding["message"].as_str());
-    all.collect::<Vec<_>>().join("\n")
+    pairs(&output.at("/findings"), "message", "\n", "").concat()
 }
 
 const ROLLOUT: &str = "docs/stories/epics/epic-kite-survey/rollout-plan.yaml";
@@ -368,8 +367,10 @@ fn runs_that_share_an_id_are_told_apart_by_their_files() {
 /// Runs each reading command that a plan prints; it has to be about this run.
 fn check_commands(sandbox: &Sandbox, plan: &Output, id: &str) {
     let text = piton(sandbox, &["plan", id, "--format", "text"]).stdout;
-    let commands =
-        text.lines().filter_map(|line| line.strip_prefix("→ piton ")).map(|line| line.split("   #").next().unwrap());
+    let commands = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("→ piton "))
+        .map(|line| line.split("   #").next().unwrap_or(line));
     let mut checked = 0;
     for command in commands {
         let words: Vec<&str> = command.split_whitespace().collect();
