@@ -165,7 +165,7 @@ fn a_command_of_another_program_is_printed_and_not_run() {
     let Some(output) = answered(&sandbox, "1\n") else { return };
     let output = output.expect_code(9);
     let text = "piton does not run this command; nothing was changed\r\n→ git -C ";
-    assert!(output.stderr.contains(text) && output.stderr.contains("checkout -b feature/other"), "{output}");
+    assert!(output.stderr.contains(text) && output.stderr.contains("switch -c feature/other"), "{output}");
     assert_eq!(before.changes(&sandbox.tree()), [""; 0]);
 }
 

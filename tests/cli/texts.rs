@@ -123,7 +123,7 @@ fn a_workflow_file_for_the_other_verb_names_that_verb() {
     assert!(refused.stderr.contains("piton start steps.yaml --feature NAME"), "{refused}");
 }
 
-/// C-15: a file of another kind is named as that, with what would make it a workflow file.
+/// Client review, 15: a file of another kind is named as that, with what would make it a workflow file.
 #[test]
 fn a_check_list_is_no_workflow_file() {
     let sandbox = Sandbox::new();
@@ -139,7 +139,7 @@ fn a_check_list_is_no_workflow_file() {
     piton(&sandbox, &["start", "nine-step", "--feature", "q"]).expect_code(0);
 }
 
-/// C-16: each of several next steps has the command that begins it, and both commands work.
+/// Client review, 16: each of several next steps has the command that begins it, and both commands work.
 #[test]
 fn every_next_step_has_its_command() {
     let flow = "name: flow\nsteps:\n- {id: a, agent: x}\n- {id: b, agent: y}\n- {id: c, depends_on: [a, b]}\n";
@@ -156,7 +156,7 @@ fn every_next_step_has_its_command() {
     piton(&sandbox, &["begin", "a", "--run", "f", "--agent", "x"]).expect_code(0);
 }
 
-/// C-17: a reason never contradicts its attempt.
+/// Client review, 17: a reason never contradicts its attempt.
 #[test]
 fn a_reason_says_how_earlier_attempts_ended() {
     let sandbox = projects::example("dotagent");
@@ -166,7 +166,7 @@ fn a_reason_says_how_earlier_attempts_ended() {
     assert_eq!(next["reason"], "ARCHITECTURE is done; 2 earlier attempts are on record");
 }
 
-/// C-12: where the work is done in a worktree, the brief says what its paths are relative to.
+/// Client review, 12: where the work is done in a worktree, the brief says what its paths are relative to.
 #[test]
 fn a_brief_for_a_worktree_names_the_root_of_its_paths() {
     let sandbox = projects::nine_step();
@@ -179,7 +179,7 @@ fn a_brief_for_a_worktree_names_the_root_of_its_paths() {
     assert_eq!((elsewhere.at("/data/root"), elsewhere.at("/data/worktree")), (json!(null), json!(null)));
 }
 
-/// C-18, C-37: an agent is told which boxes to tick, a verifier what it checks, and a step more than its title.
+/// Client review, 18 and 37: an agent is told which boxes to tick, a verifier what it checks, and a step more than its title.
 #[test]
 fn instructions_say_what_to_do() {
     for (example, words) in [
