@@ -149,6 +149,19 @@ fn a_release_is_of_the_systems_that_the_launcher_looks_for() {
 }
 
 #[test]
+fn a_release_takes_actions_by_commit_and_overwrites_no_branch() {
+    let release = support::read(&support::repository().join(".github/workflows/release.yml"));
+    let actions: Vec<&str> = release.lines().filter_map(|line| line.trim().strip_prefix("- uses: ")).collect();
+    assert!(actions.len() > 3, "{release}");
+    for action in actions {
+        let (name, commit) = action.split_once('@').expect("an action has a version");
+        let (commit, tag) = commit.split_once(" # v").expect("the tag stands behind the commit");
+        assert!(commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit()), "{name}: {commit} {tag}");
+    }
+    assert!(!release.contains("--force") && release.contains("cargo cyclonedx"), "{release}");
+}
+
+#[test]
 fn the_tree_of_a_release_is_a_plugin_with_its_programs() {
     let sandbox = support::Sandbox::new();
     let repository = support::repository();

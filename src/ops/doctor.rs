@@ -62,7 +62,8 @@ fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
         "session",
         ctx.environment.session.clone().unwrap_or_else(|| "none: leases name the parent process".to_owned()),
     ));
-    let (locations, findings) = ctx.locations_with_findings();
+    let (locations, mut findings) = ctx.locations();
+    findings.extend(locations.iter().flat_map(|location| location.candidate.findings.iter().cloned()));
     checks.push(good("runs", format!("{} found", locations.len())));
     for finding in findings {
         let file = finding.file.as_ref().map_or_else(String::new, |file| format!("{file}: "));

@@ -18,7 +18,6 @@ use super::report::ListedRun;
 use super::report::Report;
 use super::select;
 use crate::engine;
-use crate::model::Action;
 use crate::model::Evidence;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -331,9 +330,6 @@ fn aliases(ctx: &ProjectContext, location: &RunLocation, run: &Run, evidence: &E
 }
 
 fn position(group: Option<&str>, next: &Next) -> String {
-    if matches!(next.action, Action::Merge | Action::Archive) {
-        return format!("{}: {}", next.action.as_str(), next.title);
-    }
     let group = group.map_or_else(String::new, |group| format!("{group}: "));
     format!("{group}{}", next.in_words())
 }

@@ -211,13 +211,6 @@ impl ProjectContext {
         self.locations_in(Scope::Whole)
     }
 
-    /// [`ProjectContext::locations`] for a caller that does not load the runs: includes the findings about each run.
-    pub(crate) fn locations_with_findings(&self) -> (Vec<RunLocation>, Vec<Finding>) {
-        let (locations, mut findings) = self.locations();
-        findings.extend(locations.iter().flat_map(|location| location.candidate.findings.iter().cloned()));
-        (locations, findings)
-    }
-
     /// [`ProjectContext::locations`] in a part of the project.
     pub(crate) fn locations_in(&self, scope: Scope<'_>) -> (Vec<RunLocation>, Vec<Finding>) {
         let Walked { locations, findings, pending } = self.walk(scope);

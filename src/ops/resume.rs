@@ -75,7 +75,15 @@ pub(crate) fn resume(
         skip_last(ctx, location, &opened, &planned, request)?;
         let opened = ctx.read(location)?;
         let planned = plan::planned(ctx, &opened, opened.run()?, &PlanRequest::default())?;
-        return Ok(ResumeOutcome::Report(Box::new(plan::report(opened, planned, request.detail))));
+        // Some formats do not say whether another step follows.
+        let report = match planned.plan.verdict {
+            Verdict::Resume | Verdict::Confirm => {
+                let rest = ResumeRequest { plan: PlanRequest::default(), ..*request };
+                take(ctx, location, &opened, planned, &rest)?
+            }
+            Verdict::Complete | Verdict::Blocked | Verdict::Nothing => plan::report(opened, planned, request.detail),
+        };
+        return Ok(ResumeOutcome::Report(Box::new(report)));
     }
     let taken = take(ctx, location, &opened, planned, request).map_err(|error| failed(&opened, error))?;
     Ok(ResumeOutcome::Report(Box::new(taken)))

@@ -56,12 +56,12 @@ fn record(sandbox: &Sandbox, kind: &Kind, files: &[(&str, Option<&str>, &str)]) 
             })
         })
         .collect();
-    let header = serde_json::Value::from(lines).to_string();
+    let header = serde_json::json!({"change": "begin", "step": null, "folders": [], "files": lines}).to_string();
     let contents: String = files.iter().map(|(_, _, after)| *after).collect();
     let own = format!("{}/.piton", kind.folder);
     sandbox.piton(["begin", kind.step]).run().expect_code(0);
     let pending = format!("{own}/txn/pending");
-    sandbox.file(&pending, &format!("piton-transaction/1 {}\n{header}\n{contents}", digest(header.as_bytes())));
+    sandbox.file(&pending, &format!("piton-transaction/2 {}\n{header}\n{contents}", digest(header.as_bytes())));
     sandbox.mode(&pending, 0o600).mode(&format!("{own}/txn"), 0o700);
     sandbox.root().join(pending)
 }

@@ -174,6 +174,7 @@ pub(super) fn write_outputs(walker: &Walker, stdout: &str) -> bool {
         "is not a result of this attempt",
         "is missing; nothing was recorded",
         "no design option of this run",
+        "the plan document ",
     ];
     if !is_asked.iter().any(|words| message.contains(words)) {
         return false;

@@ -571,7 +571,7 @@ fn lines_say_what_they_are_about() {
     call(&sandbox, &["finish", "9", "--commit", &sha]).expect_code(0);
     let text = |arguments: &[&str]| sandbox.piton(arguments.iter().copied()).real_clock().run().stdout;
     let page = text(&["--format", "text", "plan"]);
-    assert!(page.contains("\n  merge Pre-merge approval and merge — git-worktree-manager\n"), "{page}");
+    assert!(page.contains("\n  merge pay Pre-merge approval and merge — git-worktree-manager\n"), "{page}");
     let list = text(&["--format", "text", "list"]);
     assert!(list.contains("(Phase 1: merge (Pre-merge approval and merge))"), "{list}");
 
