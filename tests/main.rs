@@ -14,6 +14,7 @@ mod power;
 mod readme;
 mod schemas;
 mod support;
+mod trees;
 mod walk;
 mod words;
 
