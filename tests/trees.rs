@@ -3,7 +3,6 @@
 //!
 //! `PITON_TREES=all` makes four hundred instead of forty.
 
-use serde_json::Value;
 use serde_json::json;
 
 use crate::support::Output;
@@ -223,5 +222,4 @@ fn in_generated_trees_every_verb_says_the_same_and_what_is_true() {
     }
     println!("generated trees: {seeds} trees, {runs} runs, {} wrong", problems.len());
     assert!(problems.is_empty(), "{}", problems.join("\n"));
-    assert!(Value::from(runs) != 0);
 }

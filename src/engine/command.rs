@@ -3,6 +3,7 @@
 
 use crate::model::AgentStatus;
 use crate::model::Part;
+use crate::model::PartKind;
 use crate::model::ReviewVerdict;
 use crate::model::RunId;
 use crate::model::Status;
@@ -133,16 +134,27 @@ pub(crate) fn agent_contract(step: &Step) -> String {
     lines.join("\n")
 }
 
-/// Returns the command after a part was begun or ended: the next open part, else the end of the step.
+/// Returns the command after a part was begun or ended: the next open part, else the end of the step. After an analysis, the work itself
+/// is still to do.
 pub(crate) fn after_part(step: &Step, run: &RunId) -> String {
-    let open = step.detail.parts.iter().find(|part| part.is_open());
-    open.map_or_else(|| end(step, None, run), |part| next_of_part(step, part, run))
+    let is_analysis = step.detail.parts.iter().all(|part| part.kind == PartKind::Analysis);
+    match step.detail.parts.iter().find(|part| part.is_open()) {
+        Some(part) => next_of_part(step, part, run),
+        None if is_analysis => context(&step.id, run),
+        None => end(step, None, run),
+    }
 }
 
 /// Returns how the result of a step is reported, with the words for it. Words in capitals stand for what is filled in.
 pub(super) fn report(step: &Step, run: &RunId) -> String {
     let finish = |tail: &str| on_step("finish", &step.id, run, tail);
     match step.kind {
+        StepKind::Review if step.ends.verdicts.len() == 1 => {
+            let passes = finish(" --verdict VERDICT --summary TEXT");
+            let fails = format!("; if it does not pass, `{}`", finish(" --status failed --error TEXT"));
+            let fails = if step.ends.failed { fails } else { String::new() };
+            format!("`{passes}` with {} if it passes{fails}", step.ends.verdicts_in_words())
+        }
         StepKind::Review => format!(
             "`{}` with {}, and `--finding TEXT` for each thing to address",
             finish(" --verdict VERDICT --summary TEXT"),

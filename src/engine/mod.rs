@@ -74,6 +74,7 @@ pub(crate) use reconcile::effective_statuses;
 pub(crate) use refusal::Refusal;
 pub(crate) use refusal::RefusalKind;
 pub(crate) use reports::add_unrecorded;
+pub(crate) use reports::is_wordless;
 pub(crate) use reports::own_attempts;
 pub(crate) use reports::said;
 pub(crate) use reports::statement;

@@ -54,7 +54,7 @@ pub(super) fn handed(run: &Run, graph: &Graph<'_>, statements: &[Statement], ste
     let mut decisions: BTreeMap<(Option<usize>, Option<DecisionKind>), &Decision> = BTreeMap::new();
     for statement in statements.iter().filter(|statement| belongs_to(run, statement)) {
         match &statement.kind {
-            StatementKind::Report(report) if report.part.is_none() && says_something(report) => {
+            StatementKind::Report(report) if report.part.is_none() => {
                 last.extend(graph.position(&report.step).map(|at| (at, report)));
             }
             StatementKind::Report(_) | StatementKind::Begun(_) => {}
@@ -70,10 +70,12 @@ pub(super) fn handed(run: &Run, graph: &Graph<'_>, statements: &[Statement], ste
             }
         }
     }
-    // A failure does not outlive the work that followed it; a finish without words leaves no report of its own.
+    // A failure does not outlive the work that followed it, also where another program recorded that.
     last.retain(|at, report| {
         let step = &run.steps[*at];
-        report.status != Status::Failed || step.status != Status::Completed || step.kind == StepKind::Review
+        let is_of_now =
+            report.status != Status::Failed || step.status != Status::Completed || step.kind == StepKind::Review;
+        is_of_now && says_something(report)
     });
     let own = std::iter::once(at).filter(|at| last.get(at).is_some_and(|report| report.status == Status::Failed));
     let direct = direct_predecessors(run, graph, at);
@@ -288,8 +290,8 @@ pub(crate) fn statement(run: &Run, change: &Change) -> Option<Statement> {
                 files: outcome.outputs.clone(),
                 commit: outcome.commit.clone(),
             };
-            // The end of an attempt that is only in this log.
-            let ends = run.step(&outcome.step).is_some_and(|step| step.begins_unrecorded);
+            // The end of a step replaces what was said of it before, also without a word.
+            let ends = report.part.is_none();
             StatementKind::Report(Some(report).filter(|report| ends || says_something(report))?)
         }
         ChangeKind::Approve { step, by, note, .. } => {
@@ -339,6 +341,12 @@ pub(super) fn says_something(report: &StepReport) -> bool {
         || report.error.is_some()
         || report.commit.is_some()
         || !(report.conditions.is_empty() && report.findings.is_empty() && report.files.is_empty())
+}
+
+/// Tells whether a statement only says that a step ended, which the state says too.
+pub(crate) fn is_wordless(run: &Run, statement: &Statement) -> bool {
+    let is_in_state = |step: &StepId| run.step(step).is_some_and(|step| !step.begins_unrecorded);
+    matches!(&statement.kind, StatementKind::Report(report) if !says_something(report) && is_in_state(&report.step))
 }
 
 /// Returns what stands against a step: the verdict of its review, or its failure, with the reason.

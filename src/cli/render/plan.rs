@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::Page;
 use super::markdown::position_lines;
+use super::text::next_command;
 use super::text::tone_of;
 use crate::cli::output::Tone;
 use crate::model::Action;
@@ -272,7 +273,7 @@ fn answers(page: &mut Page, plan: &Plan) {
     if has_more && !page.quiet {
         page.text.end();
         for command in others {
-            page.text.line(format!("→ {command}"));
+            page.text.line(next_command(command));
         }
     }
     if let Some(question) = asked {
@@ -301,6 +302,6 @@ pub(super) fn resumed(page: &mut Page, plan: &Plan) {
         one_next(page, &plan.run.id, next);
     }
     for begin in plan.commands.begin.iter().chain(&plan.commands.others).filter(|_| !page.quiet) {
-        page.text.line(format!("→ {begin}"));
+        page.text.line(next_command(begin));
     }
 }

@@ -234,7 +234,7 @@ impl Page {
             self.text.line(format!("Brief for the agent: {} ({} bytes)", file.path, file.bytes));
         }
         if let (Some(next), false) = (&checkpoint.next, self.quiet) {
-            self.text.line(format!("→ {next}"));
+            self.text.line(next_command(next));
         }
     }
 
@@ -477,6 +477,14 @@ fn in_words(value: &Value) -> String {
         Value::Array(values) => values.iter().map(in_words).collect::<Vec<String>>().join(", "),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.to_string(),
     }
+}
+
+/// Shows a command that comes next, and says whose it is if only a person may decide.
+pub(super) fn next_command(command: &str) -> String {
+    let verb = command.split_whitespace().nth(1).unwrap_or_default();
+    let is_decision = ["approve", "accept", "redo", "override", "skip", "abort"].contains(&verb);
+    let person = if is_decision && !command.contains('#') { "   # a person decides" } else { "" };
+    format!("→ {command}{person}")
 }
 
 /// Returns the untrusted part of a context: text from state files.

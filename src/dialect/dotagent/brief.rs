@@ -122,7 +122,7 @@ fn leave(layout: &Layout, next: &Next, output: Option<&RelPath>) -> String {
         ),
         None if next.step == steps::id_of(Phase::Implementation) => format!(
             "Write the tasks of the design into {}, as compact single-line JSON: {{\"tasks\":[{{\"id\":\"task-001\",\"status\":\"pending\",\
-             \"attempts\":0}}]}}. Each task is then a step of its own: `piton plan` names the first.",
+             \"attempts\":0}}]}}. Each task is then a step of its own, and `piton plan` names the first: with the last of them this phase is done.",
             layout.execution
         ),
         None if next.step == steps::id_of(Phase::Reflection) => {

@@ -20,6 +20,7 @@ use super::project_context::ProjectContext;
 use super::project_context::RunLocation;
 use super::report::Body;
 use super::report::Report;
+use super::restore;
 use super::select;
 use crate::dialect;
 use crate::engine;
@@ -76,7 +77,10 @@ pub(crate) fn rollback(ctx: &ProjectContext, request: &RollbackRequest) -> Resul
         return answer(ctx, &location, &locked.opened, request, Some(&locked));
     }
     location.check_writable()?;
-    answer(ctx, &location, &ctx.read(&location)?, request, None)
+    // Not as the history has it: what is proposed has to work on the state that is there.
+    let files = store::file_set(&ctx.project, &location.root, &location.candidate, ctx.clock)?;
+    let opened = restore::offer_what_works(ctx, OpenedRun::new(location.candidate.clone(), files));
+    answer(ctx, &location, &opened, request, None)
 }
 
 /// Proposes a rollback, and writes it under the lock.

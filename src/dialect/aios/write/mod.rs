@@ -149,5 +149,6 @@ pub(super) fn check_archivable(files: &FileSet) -> Result<(), EditError> {
 
 fn has_status_of_a_run(files: &FileSet) -> bool {
     let node = files.bytes(&files.state).and_then(|bytes| kind::parse(bytes).ok());
-    node.is_some_and(|node| kind::has_status_of_a_run(&node))
+    // A broken file in the folder of the states is no plan.
+    node.is_none_or(|node| kind::has_status_of_a_run(&node))
 }
