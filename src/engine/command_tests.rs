@@ -113,11 +113,16 @@ fn a_report_lists_the_ends_that_a_step_accepts() {
     for (verdicts, words) in [
         (ReviewVerdict::ALL, "APPROVED, APPROVED_WITH_CONDITIONS (and `--condition TEXT`), NEEDS_REVISION or REJECTED"),
         (&[ReviewVerdict::Approved, ReviewVerdict::Rejected], "APPROVED or REJECTED"),
-        (&[ReviewVerdict::Approved], "APPROVED"),
     ] {
         step.ends.verdicts = verdicts;
         let finish = "`piton finish S --run R --verdict VERDICT --summary TEXT`";
         let line = format!("{finish} with {words}, and `--finding TEXT` for each thing to address");
         assert_eq!(report(&step, &RunId::new("R")), line);
     }
+    step.ends.verdicts = &[ReviewVerdict::Approved];
+    let passes = "`piton finish S --run R --verdict VERDICT --summary TEXT` with APPROVED if it passes";
+    assert_eq!(report(&step, &RunId::new("R")), passes);
+    step.ends.failed = true;
+    let fails = "; if it does not pass, `piton finish S --run R --status failed --error TEXT`";
+    assert_eq!(report(&step, &RunId::new("R")), format!("{passes}{fails}"));
 }

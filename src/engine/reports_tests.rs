@@ -135,11 +135,16 @@ fn an_earlier_run_of_the_same_name_is_not_heard() {
 }
 
 #[test]
-fn what_is_untrusted_is_cleaned_and_an_end_without_words_is_no_report() {
+fn what_is_untrusted_is_cleaned_and_an_end_without_words_replaces_what_was_said() {
     let run = three();
-    let silent = Outcome::completed(StepId::new("A"));
-    assert_eq!(said_at(&run, 1, ChangeKind::Finish(Box::new(silent))), None);
     let hostile = |outcome: &mut Outcome| outcome.summary = Some("\u{1b}[31mred".to_owned());
     let (reports, _) = said(&run, &[report(&run, 1, "A", hostile)]);
     assert_eq!(summaries(&reports), ["[31mred"]);
+    let silent = Outcome::completed(StepId::new("A"));
+    let silent = said_at(&run, 2, ChangeKind::Finish(Box::new(silent))).unwrap();
+    assert!(super::is_wordless(&run, &silent));
+    let (reports, _) = said(&run, &[report(&run, 1, "A", hostile), silent]);
+    assert_eq!(summaries(&reports), [""; 0]);
+    let part = Outcome { part: Some("p".to_owned()), ..Outcome::completed(StepId::new("A")) };
+    assert_eq!(said_at(&run, 1, ChangeKind::Finish(Box::new(part))), None);
 }
