@@ -43,14 +43,23 @@ pub(crate) enum MergeOutcome {
 ///
 /// If git refuses.
 pub(crate) fn add(repository: &Utf8Path, folder: &Utf8Path, branch: &str, start: &str) -> Result<(), GitRefusal> {
-    // A worktree that was deleted by hand is still registered.
-    let _ = git(repository, "worktree", &["prune"]);
-    let folder = folder.as_str();
-    if super::git::branch_exists(repository, branch) == Some(true) {
-        git(repository, "worktree", &["add", "--quiet", folder, branch]).map(drop)
-    } else {
-        git(repository, "worktree", &["add", "--quiet", "-b", branch, folder, start]).map(drop)
-    }
+    let once = || {
+        // A call that was refused may have created the branch.
+        if super::git::branch_exists(repository, branch) == Some(true) {
+            git_once(repository, "worktree", &["add", "--quiet", folder.as_str(), branch])
+        } else {
+            git_once(repository, "worktree", &["add", "--quiet", "-b", branch, folder.as_str(), start])
+        }
+    };
+    let added = retried(once).or_else(|refusal| {
+        // A worktree that was deleted by hand is still registered.
+        if !refusal.message.contains("already registered") {
+            return Err(refusal);
+        }
+        git(repository, "worktree", &["prune"])?;
+        retried(once)
+    });
+    added.map(drop)
 }
 
 /// Removes a worktree and its branch. Git refuses if something is uncommitted, or not merged into the branch checked out in
@@ -125,13 +134,18 @@ const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// Runs git and returns what it printed.
 pub(crate) fn git(folder: &Utf8Path, verb: &'static str, arguments: &[&str]) -> Result<String, GitRefusal> {
+    retried(|| git_once(folder, verb, arguments))
+}
+
+/// Calls git again while another git is in its way.
+fn retried(call: impl Fn() -> Result<String, GitRefusal>) -> Result<String, GitRefusal> {
     for pause in lock_pauses() {
-        match git_once(folder, verb, arguments) {
+        match call() {
             Err(refusal) if is_of_lock(&refusal.message) => thread::sleep(pause),
             done => return done,
         }
     }
-    git_once(folder, verb, arguments)
+    call()
 }
 
 /// Returns the pauses before git is called again.
@@ -139,11 +153,18 @@ fn lock_pauses() -> impl Iterator<Item = Duration> {
     (0..LOCK_TRIES).map(|count| LOCK_PAUSE * 2_u32.pow(count))
 }
 
-/// Tells whether git says that a lock is taken, before it changed anything.
+/// Tells whether git says that a lock is taken, before it changed anything, or that it met a worktree that another git is creating.
 fn is_of_lock(message: &str) -> bool {
-    ["index.lock", "cannot lock ref", "Unable to write index", "unable to write new index file", "could not lock"]
-        .iter()
-        .any(|part| message.contains(part))
+    [
+        "index.lock",
+        "cannot lock ref",
+        "Unable to write index",
+        "unable to write new index file",
+        "could not lock",
+        "commondir",
+    ]
+    .iter()
+    .any(|part| message.contains(part))
 }
 
 fn git_once(folder: &Utf8Path, verb: &'static str, arguments: &[&str]) -> Result<String, GitRefusal> {

@@ -72,3 +72,17 @@ fn a_worktree_that_was_deleted_is_made_again_on_its_branch() {
     add(&root, &folder, "piton/s", "HEAD").unwrap();
     assert_eq!(scratch.text("tree/new").as_deref(), Some("two\n"));
 }
+
+/// git reads every registered worktree, and refuses one that another git is still creating.
+#[test]
+fn worktrees_are_created_side_by_side() {
+    let scratch = repository();
+    let root = scratch.root.join("main");
+    std::thread::scope(|scope| {
+        for number in 0..16 {
+            let (root, folder) = (&root, scratch.root.join(format!("tree{number}")));
+            scope.spawn(move || add(root, &folder, &format!("piton/{number}"), "HEAD").unwrap());
+        }
+    });
+    assert_eq!(git(&root, "worktree", &["list"]).unwrap().lines().count(), 17);
+}
