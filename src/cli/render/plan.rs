@@ -10,6 +10,7 @@ use super::text::tone_of;
 use crate::cli::output::Tone;
 use crate::model::Action;
 use crate::model::Finding;
+use crate::model::FindingCode;
 use crate::model::InterruptionKind;
 use crate::model::Mode;
 use crate::model::Next;
@@ -45,25 +46,12 @@ pub(super) fn plan(page: &mut Page, report: &PlanReport, findings: &[Finding]) {
             Verdict::Resume | Verdict::Confirm | Verdict::Blocked | Verdict::Nothing => "  nothing can start",
         });
     }
-    for next in &plan.next {
-        one_next(page, &plan.run.id, next);
-    }
+    all_next(page, plan);
     if plan.mode == Mode::Preflight {
         comparison(page, plan);
         dependencies(page, plan, &report.run);
     }
-    // If there is nothing to resume, the notes are the answer.
-    let shows_all = page.verbose || plan.verdict == Verdict::Nothing;
-    let (shown, hidden): (Vec<&Finding>, Vec<&Finding>) =
-        findings.iter().partition(|finding| shows_all || finding.severity != Severity::Info);
-    if !shown.is_empty() {
-        page.text.end().bold("Findings").end();
-        let shown: Vec<Finding> = shown.into_iter().cloned().collect();
-        page.findings(&shown);
-    }
-    if !hidden.is_empty() && !page.quiet {
-        page.text.dim(format!("  {}; -v shows them", plural(hidden.len(), "more note"))).end();
-    }
+    notes(page, plan, findings);
     if page.verbose {
         page.said(&plan.reports, &plan.decisions);
     }
@@ -71,6 +59,35 @@ pub(super) fn plan(page: &mut Page, report: &PlanReport, findings: &[Finding]) {
         page.text.end();
     } else {
         answers(page, plan);
+    }
+}
+
+/// Number of findings of one code that are shown, unless all are asked for.
+const ALIKE_SHOWN: usize = 4;
+
+fn notes(page: &mut Page, plan: &Plan, findings: &[Finding]) {
+    // If there is nothing to resume, the notes are the answer.
+    let shows_infos = page.verbose || plan.verdict == Verdict::Nothing;
+    let mut alike: BTreeMap<FindingCode, usize> = BTreeMap::new();
+    let mut folded: BTreeMap<FindingCode, usize> = BTreeMap::new();
+    let mut shown = Vec::new();
+    for finding in findings.iter().filter(|finding| shows_infos || finding.severity != Severity::Info) {
+        let count = alike.entry(finding.code).or_default();
+        *count += 1;
+        if page.verbose || finding.severity == Severity::Blocking || *count <= ALIKE_SHOWN {
+            shown.push(finding.clone());
+        } else {
+            *folded.entry(finding.code).or_default() += 1;
+        }
+    }
+    if !shown.is_empty() {
+        page.text.end().bold("Findings").end();
+        page.findings(&shown);
+    }
+    let hidden = findings.len() - shown.len();
+    if hidden > 0 && !page.quiet {
+        let of: String = folded.iter().map(|(code, count)| format!(", {count} of {code}")).collect();
+        page.text.dim(format!("  {}{of}; -v shows them", plural(hidden, "more note"))).end();
     }
 }
 
@@ -179,6 +196,22 @@ fn completed(page: &mut Page, plan: &Plan, run: &Run) {
     if !plan.steps.skipped.is_empty() {
         let ids: Vec<&str> = plan.steps.skipped.iter().map(|id| id.as_str()).collect();
         page.text.dim(format!("  skipped: {}", ids.join(", "))).end();
+    }
+}
+
+/// Number of next steps that are shown with their reasons, unless all are asked for.
+const NEXT_SHOWN: usize = 8;
+
+fn all_next(page: &mut Page, plan: &Plan) {
+    let shown = if page.verbose { plan.next.len() } else { NEXT_SHOWN };
+    for next in plan.next.iter().take(shown) {
+        one_next(page, &plan.run.id, next);
+    }
+    if let [first, .., last] = plan.next.get(shown..).unwrap_or_default() {
+        let count = plan.next.len() - shown;
+        page.text.dim(format!("  and {count} more, {} to {}; `piton plan -v` shows them", first.step, last.step)).end();
+    } else if let Some(next) = plan.next.get(shown) {
+        one_next(page, &plan.run.id, next);
     }
 }
 
@@ -298,9 +331,7 @@ pub(super) fn resumed(page: &mut Page, plan: &Plan) {
         native_messages(page, plan);
     }
     page.text.put(Tone::Good, "▶ ").bold(format!("Resuming {}", plan.run.id)).end();
-    for next in &plan.next {
-        one_next(page, &plan.run.id, next);
-    }
+    all_next(page, plan);
     for begin in plan.commands.begin.iter().chain(&plan.commands.others).filter(|_| !page.quiet) {
         page.text.line(next_command(begin));
     }

@@ -240,3 +240,22 @@ fn sentences_about_missing_things_are_true() {
     assert_eq!(plan.at("/findings/0/fix"), fix, "{plan}");
     assert_eq!(plan.at("/data/question/options/0/command"), "git -C . switch -c feature/x");
 }
+
+/// A plan of fifty rows is folded: what is next and what is wrong come first, the rest on request.
+#[test]
+fn a_plan_of_fifty_rows_is_folded() {
+    let session = Session::new();
+    let ids: Vec<String> = (1..=50).map(|number| format!("IMPL-{number}")).collect();
+    let tasks: Vec<(&str, &str, &[&str])> = ids.iter().map(|id| (id.as_str(), "pending", [].as_slice())).collect();
+    session.tasks(&tasks);
+    let ticks: Vec<(&str, char)> =
+        ids.iter().enumerate().map(|(at, id)| (id.as_str(), if at < 40 { ' ' } else { 'x' })).collect();
+    session.todo(&ticks);
+    let short = session.call("plan --format text").run().expect_code(9).stdout;
+    assert!(short.contains("  and 42 more, IMPL-9 to IMPL-50; `piton plan -v` shows them"), "{short}");
+    assert!(short.contains(", 6 of status-conflict; -v shows them"), "{short}");
+    assert!(short.lines().count() <= 45, "{short}");
+    let long = session.call("plan -v --format text").run().expect_code(9).stdout;
+    assert!(ids.iter().all(|id| long.contains(&format!(" {id} "))), "{long}");
+    assert_eq!(long.matches("[status-conflict]").count(), 10, "{long}");
+}
