@@ -361,7 +361,10 @@ impl<'a> Planner<'a> {
         let recorded = recorded.filter(|recorded| recorded.step.as_ref().is_none_or(|id| *id == step.id));
         // A reason that only repeats the kind says less than the error.
         let stated = recorded.filter(|recorded| recorded.reason != recorded.kind.as_str());
-        let reason = match (stated, &step.error, &cause) {
+        // The error of the attempt before does not explain why this one was cut off.
+        let is_of_before = kind == InterruptionKind::AgentInterruption && self.reconciled.attempts.contains_key(&at);
+        let error = step.error.as_ref().filter(|_| !is_of_before);
+        let reason = match (stated, error, &cause) {
             (Some(recorded), _, _) => brief(&recorded.reason),
             (None, Some(error), _) => brief(error),
             (None, None, Some(cause)) => cause.detail.clone(),

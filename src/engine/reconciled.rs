@@ -336,9 +336,8 @@ impl ReconciledRun<'_> {
             // The rework was already allowed.
             return None;
         }
-        let goes_on = |(_, presence): &(Attempt, Presence)| matches!(presence, Presence::Caller | Presence::Alive);
-        if self.attempts.get(&at).is_some_and(goes_on) {
-            // It was within the limit when it was begun, and nothing says yet that it failed.
+        if self.attempts.contains_key(&at) {
+            // It was within the limit when it was begun, and nothing says that it failed: to be cut off is no failure.
             return None;
         }
         let step = &self.run.steps[at];

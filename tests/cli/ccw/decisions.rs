@@ -277,3 +277,22 @@ fn failures_without_a_begin_reach_the_limit() {
     session.ok("finish IMPL-1 --status failed --error e3");
     assert_eq!(told(&session.plan("").expect_code(9), "attempt-limit").len(), 1);
 }
+
+/// Another attempt that a person allowed and that was cut off is no failure: they are not asked again before it fails.
+#[test]
+fn an_attempt_that_was_cut_off_does_not_use_up_a_redo() {
+    let session = Session::new();
+    session.tasks(&[("IMPL-1", "pending", &[])]);
+    for error in ["e1", "e2", "e3"] {
+        session.ok(&format!("finish IMPL-1 --status failed --error {error}"));
+    }
+    session.plan("").expect_code(9);
+    session.ok("redo IMPL-1 --by Ana --note fixed");
+    session.call("begin").env("PITON_SESSION", "first").run().expect_code(0);
+    let plan = session.call("plan").env("PITON_SESSION", "second").run().expect_code(0);
+    assert_eq!((next(&plan), told(&plan, "attempt-limit").len()), (vec!["retry IMPL-1".to_owned()], 0), "{plan}");
+    assert_ne!(plan.at("/data/interruption/reason"), json!("e3"), "it failed before, and was cut off now: {plan}");
+    session.call("begin").env("PITON_SESSION", "second").run().expect_code(0);
+    session.call("finish IMPL-1 --status failed --error e4").env("PITON_SESSION", "second").run().expect_code(0);
+    assert_eq!(told(&session.plan("").expect_code(9), "attempt-limit").len(), 1);
+}
