@@ -7,6 +7,7 @@ question which step is next. It takes no lock, keeps no earlier version, and bel
 
 import json
 import os
+import re
 import sys
 import tempfile
 from datetime import datetime, timezone
@@ -84,7 +85,8 @@ def ccw(verb, session, task=None):
     replace_json(path, state)
     if verb == "finish":
         todo = os.path.join(session, "TODO_LIST.md")
-        replace(todo, read(todo).replace(f"- [ ] **{task}**", f"- [x] **{task}**"))
+        line = re.compile(rf"^- \[ \] (\*\*{re.escape(task)}\*\*.*)$", re.MULTILINE)
+        replace(todo, line.sub(rf"- [x] \1 | [✅](./.summaries/{task}-summary.md)", read(todo)))
         path = os.path.join(session, "workflow-session.json")
         replace_json(path, {**json.loads(read(path)), "last_execute_run": at})
 

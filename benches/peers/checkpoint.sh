@@ -60,7 +60,7 @@ ccw_finish() {
   replace "$state/.task/$1.json" jq "$now"'
     .status as $before | .status = "completed" | .execution.completion_time = $now |
     .status_history += [{from: $before, to: "completed", changed_at: $now}]'
-  replace "$state/TODO_LIST.md" sed "s/^- \[ \] \*\*$1\*\*/- [x] **$1**/"
+  replace "$state/TODO_LIST.md" sed "s|^- \[ \] \(\*\*$1\*\*.*\)|- [x] \1 \| [✅](./.summaries/$1-summary.md)|"
   replace "$state/workflow-session.json" jq "$now .last_execute_run = \$now"
 }
 

@@ -25,8 +25,14 @@ pub(crate) struct Project {
     beside: PathBuf,
 }
 
-/// The content of state files as it was, and what has to be gone.
-pub(crate) struct State(Vec<(PathBuf, Vec<u8>)>, PathBuf);
+/// A run as it was.
+pub(crate) struct State {
+    files: Vec<(PathBuf, Vec<u8>)>,
+    /// What has to be gone.
+    beside: PathBuf,
+    /// The logs of the run, which know nothing of what comes later.
+    logs: Vec<PathBuf>,
+}
 
 /// The steps of a phase of a nine-step run.
 const PHASE: [&str; 10] = ["1", "2", "2.5", "3", "4", "5", "6", "7", "8", "9"];
@@ -163,22 +169,29 @@ impl Project {
 
     pub(crate) fn state(&self) -> State {
         let files = self.state_files[..self.written].iter().map(|file| (file.clone(), fs::read(file).unwrap()));
-        State(files.collect(), self.beside.clone())
+        let folders = [self.state_files[0].parent().unwrap(), &self.project].map(|folder| folder.join(".piton"));
+        let names = ["log.jsonl", "reports.jsonl", "evidence.jsonl"];
+        let logs = folders.iter().flat_map(|folder| names.map(|name| folder.join(name)));
+        State { files: files.collect(), beside: self.beside.clone(), logs: logs.collect() }
     }
 }
 
 impl State {
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
-        self.0.iter().map(|(file, _)| file.as_path())
+        self.files.iter().map(|(file, _)| file.as_path())
     }
 
     /// Writes the files as they were, and flushes them: what is measured next is not to wait for that.
     pub(crate) fn put_back(&self) {
-        for (file, bytes) in &self.0 {
+        for (file, bytes) in &self.files {
             let mut written = fs::File::create(file).unwrap();
             written.write_all(bytes).and_then(|()| written.sync_all()).unwrap();
         }
-        let _ = fs::remove_file(&self.1);
+        let _ = fs::remove_file(&self.beside);
+        // A log that is ahead of the state would be a finding of its own.
+        for log in self.logs.iter().filter(|log| log.exists()) {
+            fs::File::create(log).and_then(|log| log.sync_all()).unwrap();
+        }
     }
 }
 

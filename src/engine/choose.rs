@@ -195,7 +195,7 @@ impl Chooser<'_> {
                 Some(Choice::new(at, Action::Verify, "3.verify", reason))
             }
             EffectiveStatus::Conditions => {
-                let reason = "approved with conditions that are still open".to_owned();
+                let reason = "approved on conditions that are still open: meet them, then review again".to_owned();
                 Some(Choice::new(at, Action::Verify, "4.conditions", reason))
             }
             EffectiveStatus::Waiting => Some(Self::approval(at)),
@@ -231,8 +231,13 @@ impl Chooser<'_> {
     }
 
     fn retry_failed(&self, at: usize, reviews: &BTreeMap<usize, usize>) -> Choice {
-        let (id, addressed) = (&self.reconciled.run.steps[at].id, self.unresolved_review_note(at, reviews));
-        let reason = format!("{id} failed; retry with the error of the last attempt{addressed}");
+        let step = &self.reconciled.run.steps[at];
+        let (id, addressed) = (&step.id, self.unresolved_review_note(at, reviews));
+        let refused = step.review.as_ref().filter(|review| !review.verdict.approves());
+        let reason = match refused {
+            Some(review) => format!("{id} ended with {}{addressed}", review.verdict.as_str()),
+            None => format!("{id} failed; retry with the error of the last attempt{addressed}"),
+        };
         Choice::new(at, Action::Retry, "4.retry", reason)
     }
 

@@ -253,7 +253,7 @@ impl Reconciler<'_> {
             return EffectiveStatus::Failed;
         }
         if let Some(conditions) = self.open_conditions() {
-            self.note(FindingCode::ConditionsOpen, conditions, "record the review again once they are met");
+            self.note(FindingCode::ConditionsOpen, conditions, "meet them, then record the review again");
             return EffectiveStatus::Conditions;
         }
         let declared = if self.overridden { Outputs::None } else { self.declared_outputs(true, self.run.started_at) };
@@ -327,7 +327,7 @@ impl Reconciler<'_> {
     /// Rule 11: a step that must not run twice is never rerun automatically.
     fn outcome_unknown(&mut self, what: &str) -> EffectiveStatus {
         let probe = match &self.step.probe {
-            Some(probe) => format!("run the declared probe yourself: {probe}"),
+            Some(probe) => format!("to find out whether it took effect: `{probe}`"),
             None => {
                 let (finish, redo) =
                     (command::finish(self.step, &self.run.id), command::decide("redo", &self.step.id, &self.run.id));

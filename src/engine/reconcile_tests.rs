@@ -508,7 +508,7 @@ fn the_declared_probe_is_handed_on_as_text() {
         "find out whether it took effect, then `piton finish A --run R --status completed`, or if it did not: `piton redo A --run R --by NAME --note WHY`"
     );
     run.steps[0].probe = Some("gh pr view".to_owned());
-    assert_eq!(fix(&run), "run the declared probe yourself: gh pr view");
+    assert_eq!(fix(&run), "to find out whether it took effect: `gh pr view`");
 }
 
 #[test]

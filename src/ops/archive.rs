@@ -69,8 +69,10 @@ pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report, OpError
     }
     let patch = reset(&opened);
     let to = archive_run(ctx, &location)?;
-    let next = start::again(ctx, &opened).unwrap_or_else(|| "piton list".to_owned());
     let is_completed = opened.loaded.run.as_ref().is_some_and(|run| run.status == RunStatus::Completed);
+    // What is delivered is not started again.
+    let again = if is_completed { None } else { start::again(ctx, &opened) };
+    let next = again.unwrap_or_else(|| "piton list".to_owned());
     let start = opened.dialect.starts_anew().filter(|_| !is_completed).map(str::to_owned);
     let archived = archived::find(ctx);
     let restore = archived.iter().find(|archived| archived.folder == to).map(ArchivedRun::restore_command);

@@ -240,8 +240,8 @@ fn one_next(page: &mut Page, run: &RunId, next: &Next) {
         extra.push(format!("strategy {} (or {})", strategy.as_str(), next.alternatives.join(", ")));
     }
     match (next.cost.steps_again, next.cost.minutes_again) {
-        (0, 0) => {}
-        (1, 0) => extra.push("1 step is done again".to_owned()),
+        // One step is the step itself.
+        (0 | 1, 0) => {}
         (steps, 0) => extra.push(format!("{steps} steps are done again")),
         (steps, minutes) => {
             let (steps, minutes) =

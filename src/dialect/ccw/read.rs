@@ -529,9 +529,10 @@ fn follow_up(status: RunStatus) -> Option<FollowUp> {
         RunStatus::Completed | RunStatus::Archived => None,
         RunStatus::Active | RunStatus::Paused | RunStatus::Aborted => Some(FollowUp {
             action: Action::Archive,
-            title: "Review the session, then complete it".to_owned(),
+            title: "Review the session, then archive it".to_owned(),
             agent: None,
-            reason: "every task is done: /workflow:review, then complete the session".to_owned(),
+            reason: "every task is done: review the whole with /workflow:review; archiving completes the session"
+                .to_owned(),
         }),
     }
 }

@@ -229,7 +229,7 @@ fn sentences_about_missing_things_are_true() {
     let session = Session::new();
     session.tasks(&[("IMPL-1", "completed", &[])]).summaries(&["IMPL-1"]).todo(&[("IMPL-1", 'x')]);
     let text = session.call("--format text plan").run().expect_code(0);
-    assert!(text.stdout.contains("\n  archive WFS-x Review the session, then complete it\n"), "{text}");
+    assert!(text.stdout.contains("\n  archive WFS-x Review the session, then archive it\n"), "{text}");
 
     let session = Session::new();
     session.sandbox.git_init().commit("all");

@@ -121,7 +121,6 @@ fn the_plan_reads_as_one_page() {
       return 2:3 Implementation — one of backend-developer, frontend-developer, attempt 1
           Address code-reviewer feedback
           strategy analyze_and_retry (or skip_task, force_continue)
-          1 step is done again
 
     → piton begin 2:3 --run quotes
     → piton context quotes --step 2:3
