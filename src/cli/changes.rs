@@ -106,6 +106,7 @@ fn from_flags(verb: &Verb) -> Result<ChangeKind, CliError> {
             part: begin.part.clone(),
             agent: begin.agent.clone(),
             attempt: 0,
+            reopens: Vec::new(),
         },
         Verb::Finish(finish) => ChangeKind::Finish(Box::new(outcome(finish)?)),
         Verb::Approve(approve) => {

@@ -157,7 +157,9 @@ fn position(run: &Run, id: &StepId) -> Option<usize> {
 fn change(run: &Run, next: &Next) -> ChangeKind {
     let step = next.step.clone();
     match next.action {
-        Action::Run | Action::Retry | Action::Return => ChangeKind::Begin { step, part: None, agent: None, attempt: 0 },
+        Action::Run | Action::Retry | Action::Return => {
+            ChangeKind::Begin { step, part: None, agent: None, attempt: 0, reopens: Vec::new() }
+        }
         Action::Approve => ChangeKind::Approve { step, by: None, note: None, phases: None },
         Action::Verify | Action::Merge | Action::Archive => {
             let outcome: Outcome = serde_json::from_value(serde_json::json!({"step": step})).unwrap();
@@ -446,7 +448,8 @@ fn ten_thousand_steps_are_planned() {
         }
         let all = Options { from: run.steps.iter().map(|step| step.id.clone()).take(100).collect(), ..options() };
         planned(&run, &Evidence::default(), &all);
-        let begin = ChangeKind::Begin { step: StepId::new("S9999"), part: None, agent: None, attempt: 0 };
+        let begin =
+            ChangeKind::Begin { step: StepId::new("S9999"), part: None, agent: None, attempt: 0, reopens: Vec::new() };
         let limits = ChangeLimits { force: true, ..ChangeLimits::of(3) };
         let _ = admit(&run, &Evidence::default(), &[], Change { at: at(0), kind: begin }, limits);
     }

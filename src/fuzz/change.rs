@@ -195,7 +195,8 @@ fn read(run: &Run, planned: &Planned, line: &[u8]) -> Option<(ChangeKind, bool)>
     let text = String::from_utf8_lossy(text).into_owned();
     let id = step.map_or_else(|| StepId::new("none"), |step| step.id.clone());
     let part = step.and_then(|step| step.detail.parts.first()).map(|part| part.name.clone());
-    let begin = |part| ChangeKind::Begin { step: id.clone(), part, agent: some(&text), attempt: 0 };
+    let begin =
+        |part| ChangeKind::Begin { step: id.clone(), part, agent: some(&text), attempt: 0, reopens: Vec::new() };
     let kind = match kind {
         b'b' => begin(None),
         b'B' => begin(Some(part?)),

@@ -42,6 +42,9 @@ pub(crate) enum ChangeKind {
         /// From 1. Set by `engine::transition`, which replaces what a caller writes here.
         #[serde(default)]
         attempt: u32,
+        /// Steps that build on this one and lose their results, in the order of the run. Set by `engine::transition`.
+        #[serde(skip)]
+        reopens: Vec<StepId>,
     },
     /// A step (or a part of it) has ended, successfully or not.
     Finish(Box<Outcome>),
@@ -384,7 +387,7 @@ impl ChangeKind {
     /// so that a new one cannot be forgotten; names, paths and numbers stay.
     pub(crate) fn without_secrets(mut self) -> Self {
         match &mut self {
-            Self::Begin { step: _, part: _, agent, attempt: _ } => mask_all(agent),
+            Self::Begin { step: _, part: _, agent, attempt: _, reopens: _ } => mask_all(agent),
             Self::Finish(outcome) => outcome.mask_secrets(),
             Self::Approve { step: _, by, note, phases: _ } => mask_all(by.iter_mut().chain(note)),
             Self::Skip { step: _, part: _, by, reason } => mask_all(by.iter_mut().chain([reason])),

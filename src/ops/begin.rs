@@ -242,9 +242,9 @@ fn plan_step(locked: &LockedRun<'_>, request: ChangeRequest, evidence: &Evidence
     };
     let mut plain = None;
     let kind = match request.kind {
-        ChangeKind::Begin { step, part, agent, attempt } if step.as_str().is_empty() => {
+        ChangeKind::Begin { step, part, agent, attempt, reopens } if step.as_str().is_empty() => {
             let first = plain.insert(planned(evidence, &PlanRequest::default())?);
-            ChangeKind::Begin { step: first_of(first, run)?, part, agent, attempt }
+            ChangeKind::Begin { step: first_of(first, run)?, part, agent, attempt, reopens }
         }
         kind => resolve_ids(ctx, &locked.opened, run, kind)?,
     };

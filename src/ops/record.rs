@@ -115,7 +115,7 @@ impl LockedRun<'_> {
     /// Records who begins an attempt or a part of it, and for what. Written before the checkpoint: a call that is killed in between counts
     /// no attempt.
     pub(super) fn note_attempt(&self, run: &Run, begin: &ChangeKind, planned: Option<&Next>) -> Option<Finding> {
-        let ChangeKind::Begin { step, part, attempt, agent } = begin else { return None };
+        let ChangeKind::Begin { step, part, attempt, agent, .. } = begin else { return None };
         let (action, reason) = match planned {
             Some(next) => (next.action, next.reason.clone()),
             None if part.is_some() => (Action::Run, "it is done part by part".to_owned()),

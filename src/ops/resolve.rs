@@ -27,9 +27,9 @@ pub(super) fn resolve_ids(
         Ok((step, part))
     };
     Ok(match kind {
-        ChangeKind::Begin { step, part, agent, attempt } => {
+        ChangeKind::Begin { step, part, agent, attempt, reopens } => {
             let (step, part) = find(&step, part)?;
-            ChangeKind::Begin { step, part, agent, attempt }
+            ChangeKind::Begin { step, part, agent, attempt, reopens }
         }
         ChangeKind::Finish(outcome) => {
             let (step, part) = find(&outcome.step, outcome.part.clone())?;

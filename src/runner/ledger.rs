@@ -229,7 +229,13 @@ impl Ledger {
     pub(super) fn begin_part(&mut self, step: &StepId, part: &str, items: &[Value]) -> Result<(), RunError> {
         let is_known = self.step(step).is_some_and(|step| step.items.as_deref() == Some(items));
         let facts = Facts { items: (!is_known).then(|| items.to_vec()), ..Facts::default() };
-        let kind = ChangeKind::Begin { step: step.clone(), part: Some(part.to_owned()), agent: None, attempt: 0 };
+        let kind = ChangeKind::Begin {
+            step: step.clone(),
+            part: Some(part.to_owned()),
+            agent: None,
+            attempt: 0,
+            reopens: Vec::new(),
+        };
         self.record(kind, facts, false)
     }
 

@@ -96,7 +96,7 @@ pub(super) fn change(kind: ChangeKind) -> Change {
 }
 
 pub(super) fn begin(id: &str) -> ChangeKind {
-    ChangeKind::Begin { step: StepId::new(id), part: None, agent: None, attempt: 0 }
+    ChangeKind::Begin { step: StepId::new(id), part: None, agent: None, attempt: 0, reopens: Vec::new() }
 }
 
 pub(super) fn finish(id: &str, status: Status) -> ChangeKind {

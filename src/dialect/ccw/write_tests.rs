@@ -177,8 +177,13 @@ fn parts_are_recorded_one_by_one() {
     assert_eq!(statuses(&set), [Status::Completed, Status::Completed, Status::Pending]);
     assert_eq!(run(&set).steps[0].detail.parts[0].output, Some(("v".to_owned(), Some(json!({"n": 1})))));
     assert_eq!(run(&set).steps[0].status, Status::InProgress);
-    let begin =
-        ChangeKind::Begin { step: StepId::new("IMPL-1"), part: Some("S-1".to_owned()), agent: None, attempt: 0 };
+    let begin = ChangeKind::Begin {
+        step: StepId::new("IMPL-1"),
+        part: Some("S-1".to_owned()),
+        agent: None,
+        attempt: 0,
+        reopens: Vec::new(),
+    };
     set = applied(&set, &edit(&set, begin));
     assert_eq!(statuses(&set)[2], Status::InProgress);
     let skip = ChangeKind::Skip {
@@ -197,7 +202,13 @@ fn the_first_part_begins_its_step() {
         ".task/IMPL-1.json",
         r#"{"id":"IMPL-1","status":"pending","pre_analysis":[{"step":"a"},{"step":"b"}]}"#,
     )]);
-    let begin = ChangeKind::Begin { step: StepId::new("IMPL-1"), part: Some("b".to_owned()), agent: None, attempt: 1 };
+    let begin = ChangeKind::Begin {
+        step: StepId::new("IMPL-1"),
+        part: Some("b".to_owned()),
+        agent: None,
+        attempt: 1,
+        reopens: Vec::new(),
+    };
     let step = run(&applied(&set, &edit(&set, begin))).steps.remove(0);
     assert_eq!((step.status, step.attempts), (Status::InProgress, 1));
     let statuses: Vec<Status> = step.detail.parts.iter().map(|part| part.status).collect();

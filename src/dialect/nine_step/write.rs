@@ -163,7 +163,7 @@ impl<'a> Writer<'a> {
 
     fn apply(&mut self, kind: &ChangeKind) -> Result<(), EditError> {
         match kind {
-            ChangeKind::Begin { step, part, agent, attempt } => {
+            ChangeKind::Begin { step, part, agent, attempt, .. } => {
                 refuse_part(part.as_deref())?;
                 self.begin(position(step)?, agent.clone(), *attempt)
             }

@@ -14,7 +14,7 @@ const HEADER: &[u8] = b"{\"session\":\"s\"}";
 
 fn begin(step: &str) -> Event {
     let at = Timestamp::parse("2026-01-02T03:04:05Z", 0).unwrap();
-    let kind = ChangeKind::Begin { step: StepId::new(step), part: None, agent: None, attempt: 1 };
+    let kind = ChangeKind::Begin { step: StepId::new(step), part: None, agent: None, attempt: 1, reopens: Vec::new() };
     Event::Change(Change { at, kind })
 }
 

@@ -9,6 +9,7 @@ use super::tests::FREE;
 use super::tests::NO;
 use super::tests::PERSON;
 use super::tests::YES;
+use super::tests::admitted;
 use super::tests::ask;
 use super::tests::begin;
 use super::tests::finish;
@@ -17,6 +18,7 @@ use super::tests::refused;
 use super::tests::word;
 use crate::engine::EffectiveStatus;
 use crate::engine::fixtures::at;
+use crate::engine::fixtures::line_of;
 use crate::engine::fixtures::review;
 use crate::engine::fixtures::run_of;
 use crate::engine::fixtures::step;
@@ -25,6 +27,7 @@ use crate::model::ReviewVerdict;
 use crate::model::Run;
 use crate::model::RunStatus;
 use crate::model::Status;
+use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
 
@@ -304,4 +307,27 @@ fn work_that_failed_too_often_is_skipped_or_forced() {
     assert_eq!(word(&ask(&run, &[EffectiveStatus::Failed], begin("S"), strict)), YES);
     run.steps[0].failures = u32::MAX;
     assert_eq!(word(&ask(&run, &[EffectiveStatus::Failed], begin("S"), FORCE)), YES);
+}
+
+#[test]
+fn work_that_is_done_again_reopens_what_was_built_on_it() {
+    let statuses = [
+        ("A", Status::Completed),
+        ("B", Status::Failed),
+        ("C", Status::Skipped),
+        ("D", Status::WaitingApproval),
+        ("E", Status::Pending),
+    ];
+    let mut run = line_of(&statuses);
+    run.steps.push(Step::new(StepId::new("F"), "Beside them".to_owned()));
+    run.steps[5].status = Status::Completed;
+    let of = |id: &str, status: EffectiveStatus| {
+        let mut effective_statuses = [EffectiveStatus::Done; 6];
+        effective_statuses[run.steps.iter().position(|step| step.id.as_str() == id).unwrap()] = status;
+        let ChangeKind::Begin { reopens, .. } = admitted(&run, &effective_statuses, begin(id), FORCE) else { panic!() };
+        reopens.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(of("A", EffectiveStatus::Done), ["B", "D"], "what a person left out stays left out");
+    assert_eq!(of("D", EffectiveStatus::Open), [""; 0]);
+    assert_eq!(of("F", EffectiveStatus::Done), [""; 0]);
 }

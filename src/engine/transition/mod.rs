@@ -200,7 +200,21 @@ impl TransitionCheck<'_> {
         self.check_limits(at)?;
         // The first part begins the step; later ones belong to the same attempt.
         let attempt = step.attempts.saturating_add(u32::from(part.is_none())).max(1);
-        Ok(Admission::Admit(ChangeKind::Begin { step: step.id.clone(), attempt, part, agent }))
+        let reopens = self.reopens(at);
+        Ok(Admission::Admit(ChangeKind::Begin { step: step.id.clone(), attempt, part, agent, reopens }))
+    }
+
+    /// Returns the steps whose results were built on a step that is done again. What a person left out stays left out.
+    fn reopens(&self, at: usize) -> Vec<StepId> {
+        let steps = &self.reconciled.run.steps;
+        let has_result = |status: Status| match status {
+            Status::InProgress | Status::Completed | Status::Failed | Status::WaitingApproval => true,
+            Status::Pending | Status::Skipped | Status::Cancelled | Status::Blocked => false,
+        };
+        let mut behind = self.reconciled.graph.all_dependents(at);
+        behind.sort_unstable();
+        let behind = behind.into_iter().map(|at| &steps[at]);
+        behind.filter(|step| step.recorded && has_result(step.status)).map(|step| step.id.clone()).collect()
     }
 
     fn finish(&self, mut outcome: Outcome) -> Result<Admission, Refusal> {

@@ -118,11 +118,17 @@ pub(super) fn refused(
 }
 
 pub(super) fn begin(id: &str) -> ChangeKind {
-    ChangeKind::Begin { step: StepId::new(id), part: None, agent: None, attempt: 99 }
+    ChangeKind::Begin { step: StepId::new(id), part: None, agent: None, attempt: 99, reopens: Vec::new() }
 }
 
 fn begin_part(id: &str, part: &str) -> ChangeKind {
-    ChangeKind::Begin { step: StepId::new(id), part: Some(part.to_owned()), agent: None, attempt: 99 }
+    ChangeKind::Begin {
+        step: StepId::new(id),
+        part: Some(part.to_owned()),
+        agent: None,
+        attempt: 99,
+        reopens: Vec::new(),
+    }
 }
 
 pub(super) fn outcome(id: &str, status: Status) -> Outcome {

@@ -1,8 +1,5 @@
 //! A checked definition of a custom workflow, as parsed from a file and as stored in a run.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-
 use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
@@ -202,22 +199,5 @@ impl Definition {
             }
         }
         phases
-    }
-
-    /// Returns the ids of all direct and indirect dependents of a step.
-    pub(super) fn dependents<'a>(&'a self, id: &'a str) -> Vec<&'a str> {
-        let mut waiting: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for step in &self.steps {
-            for need in step.needs() {
-                waiting.entry(&need.text).or_default().push(step.id());
-            }
-        }
-        let mut found: BTreeSet<&str> = BTreeSet::new();
-        let mut open = vec![id];
-        while let Some(on) = open.pop() {
-            let news = waiting.get(on).into_iter().flatten().copied();
-            open.extend(news.filter(|step| found.insert(step)));
-        }
-        found.into_iter().collect()
     }
 }

@@ -147,10 +147,10 @@ impl Writer {
     fn apply(&mut self, kind: &ChangeKind) -> Result<(), EditError> {
         self.step = kind.step().map(|step| step.as_str().to_owned());
         match kind {
-            ChangeKind::Begin { step, part: None, agent, attempt } => {
-                self.begin(step.as_str(), agent.as_deref(), *attempt)
+            ChangeKind::Begin { step, part: None, agent, attempt, reopens } => {
+                self.begin(step.as_str(), agent.as_deref(), *attempt, reopens)
             }
-            ChangeKind::Begin { step, part: Some(part), .. } => self.begin_part(step.as_str(), part),
+            ChangeKind::Begin { step, part: Some(part), reopens, .. } => self.begin_part(step.as_str(), part, reopens),
             ChangeKind::Finish(outcome) => match &outcome.part {
                 None => self.finish_step(outcome),
                 Some(part) => self.finish_part(outcome, part),
@@ -177,11 +177,13 @@ impl Writer {
         }
     }
 
-    fn begin(&mut self, id: &str, agent: Option<&str>, attempt: u32) -> Result<(), EditError> {
+    fn begin(&mut self, id: &str, agent: Option<&str>, attempt: u32, reopens: &[StepId]) -> Result<(), EditError> {
         self.clear_run_status();
         let was = self.statuses.get(id).copied();
         let review_errors = self.review_errors(id);
-        self.reopen_dependents(id)?;
+        for reopened in reopens {
+            self.reopen(reopened.as_str())?;
+        }
         self.set_status(id, Status::InProgress)?;
         self.set(id, "attempts", &json!(attempt))?;
         self.set(id, "started_at", &json!(self.at))?;
@@ -220,19 +222,6 @@ impl Writer {
         errors.join("\n")
     }
 
-    /// Reopens the dependents of a step that is redone.
-    fn reopen_dependents(&mut self, id: &str) -> Result<(), EditError> {
-        let dependents: Vec<String> = self.definition.dependents(id).into_iter().map(str::to_owned).collect();
-        for dependent in dependents {
-            match self.statuses.get(&dependent) {
-                None | Some(Status::Pending | Status::Skipped | Status::Cancelled | Status::Blocked) => continue,
-                Some(Status::InProgress | Status::Completed | Status::Failed | Status::WaitingApproval) => {}
-            }
-            self.reopen(&dependent)?;
-        }
-        Ok(())
-    }
-
     fn reopen(&mut self, id: &str) -> Result<(), EditError> {
         self.set_status(id, Status::Pending)?;
         self.set(id, "completed_at", &Value::Null)?;
@@ -263,11 +252,11 @@ impl Writer {
         Ok(())
     }
 
-    fn begin_part(&mut self, id: &str, part: &str) -> Result<(), EditError> {
+    fn begin_part(&mut self, id: &str, part: &str, reopens: &[StepId]) -> Result<(), EditError> {
         if self.statuses.get(id) != Some(&Status::InProgress) {
             let attempts = self.get(id, "attempts").and_then(Value::as_u64).unwrap_or_default();
             let attempt = u32::try_from(attempts).unwrap_or(u32::MAX).saturating_add(1);
-            self.begin(id, None, attempt)?;
+            self.begin(id, None, attempt, reopens)?;
         }
         let pointer = self.part(id, part)?;
         self.execution.set(&format!("{pointer}/status"), &json!(word(Status::InProgress)))

@@ -28,7 +28,13 @@ use crate::model::Status;
 use crate::model::testing::outcome_of;
 
 fn begin(step: &str, agent: Option<&str>) -> ChangeKind {
-    ChangeKind::Begin { step: step_id(step), part: None, agent: agent.map(str::to_owned), attempt: 0 }
+    ChangeKind::Begin {
+        step: step_id(step),
+        part: None,
+        agent: agent.map(str::to_owned),
+        attempt: 0,
+        reopens: Vec::new(),
+    }
 }
 
 fn finished(outcome: Outcome) -> ChangeKind {

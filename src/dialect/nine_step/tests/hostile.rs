@@ -191,7 +191,7 @@ fn a_backup_shows_the_plan_and_does_not_unblock_it() {
     let run = loaded.run.unwrap();
     assert!(run.degraded);
     assert_eq!(run.position, Some(step_id("1:3")));
-    let begin = ChangeKind::Begin { step: step_id("1:4"), part: None, agent: None, attempt: 1 };
+    let begin = ChangeKind::Begin { step: step_id("1:4"), part: None, agent: None, attempt: 1, reopens: Vec::new() };
     let error = NineStep.edit(&files, &super::change(begin)).unwrap_err();
     assert!(matches!(error, EditError::Unreadable { .. }), "{error}");
     assert!(error.to_string().contains("line 1"), "{error}");
@@ -306,7 +306,13 @@ fn any_change() -> impl Strategy<Value = ChangeKind> {
     let id = (1_u32..3, prop::sample::select(vec!["1", "2", "2.5", "3", "4", "7", "9"]))
         .prop_map(|(phase, step)| step_id(&format!("{phase}:{step}")));
     prop_oneof![
-        id.clone().prop_map(|step| ChangeKind::Begin { step, part: None, agent: None, attempt: 0 }),
+        id.clone().prop_map(|step| ChangeKind::Begin {
+            step,
+            part: None,
+            agent: None,
+            attempt: 0,
+            reopens: Vec::new()
+        }),
         id.clone().prop_map(|step| ChangeKind::Approve { step, by: None, note: Some("ok".to_owned()), phases: None }),
         id.clone().prop_map(|step| ChangeKind::Skip { step, part: None, by: None, reason: "not needed".to_owned() }),
         (1_u32..3, 0_usize..10).prop_map(|(phase, step)| ChangeKind::RollBack(Box::new(back_to(phase, step)))),
