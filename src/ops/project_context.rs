@@ -171,7 +171,7 @@ impl ProjectContext {
             Some((home, _)) => Some(home),
             None => SessionHome::for_project(&project, &environment),
         };
-        home.iter().for_each(|home| project.exclude_session_worktrees(home));
+        home.iter().for_each(|home| project.exclude_session_worktrees(&home.worktrees()));
         let asked_mode = match (request.mode, &environment.mode) {
             (Some(mode), _) => Some(mode),
             (None, text) => text.as_deref().map(parse_mode).transpose()?,

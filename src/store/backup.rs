@@ -12,6 +12,7 @@ use camino::Utf8PathBuf;
 
 use super::archive;
 use super::calls;
+use super::data_dir;
 use super::error::StoreError;
 use super::lock::RunLock;
 use super::path::Root;
@@ -21,7 +22,6 @@ use super::stage;
 use crate::model::RelPath;
 use crate::model::sha256_hex;
 
-const PARTIAL: &str = "backup";
 /// Number of files in a backup.
 const FILES: usize = 10_000;
 /// Bytes in a backup.
@@ -93,8 +93,8 @@ pub(crate) fn keep(
     backup: &Backup,
     texts: impl FnOnce(&RelPath, &[Copied]) -> Vec<(RelPath, String)>,
 ) -> Result<RelPath, StoreError> {
-    drop_partial(lock.data_path())?;
-    let partial = lock.folder(PARTIAL)?;
+    data_dir::drop_partial_backup(lock.data_path())?;
+    let partial = lock.folder(data_dir::PARTIAL_BACKUP)?;
     let filled = fill(lock, backup, &partial, texts);
     let kept = filled.and_then(|folder| give_name(lock, &partial, &folder).map(|()| folder));
     if kept.is_err() {
@@ -180,18 +180,6 @@ fn check(partial: &Utf8Path, copied: &[Copied]) -> Result<(), StoreError> {
         }
     }
     Ok(())
-}
-
-/// Removes an incomplete backup. The caller holds the lock.
-pub(super) fn drop_partial(data_path: &Utf8Path) -> Result<(), StoreError> {
-    let partial = data_path.join(PARTIAL);
-    match fs::symlink_metadata(&partial) {
-        Ok(metadata) if metadata.is_dir() => {
-            calls::remove_dir_all(&partial).map_err(|source| StoreError::io(&partial, source))
-        }
-        Ok(_) => calls::remove_file(&partial).map_err(|source| StoreError::io(&partial, source)),
-        Err(_) => Ok(()),
-    }
 }
 
 #[cfg(test)]

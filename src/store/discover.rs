@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io;
-use std::io::Read as _;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -45,8 +44,6 @@ const QUICK_NAMES_LIMIT: usize = 5_000;
 const FURTHER_PLACES: [&str; 3] = [".claude", "docs/stories", "memory"];
 /// Number of unreadable folders that are reported.
 const CLOSED_LIMIT: usize = 100;
-/// Bytes of a file whose content is read while listing.
-const LOOK_LIMIT: u64 = 4 << 20;
 
 /// Folders that hold no run state, and often very many files.
 const PRUNED: [&str; 21] = [
@@ -170,7 +167,7 @@ pub(crate) fn probe_files(listing: &mut Listing, paths: &[RelPath]) {
         if let Ok(at) = listing.entries.binary_search_by(|entry| entry.path.cmp(path)) {
             let entry = &mut listing.entries[at];
             if !entry.is_dir && entry.content.is_none() {
-                entry.content = read_for_probe(&root, path);
+                entry.content = root.read_for_probe(path);
             }
         }
     }
@@ -201,7 +198,7 @@ fn listing(walk_root: WalkRoot<'_>, marks: &dyn Fn(&str) -> bool, limits: Limits
     entries.dedup_by(|a, b| a.path == b.path);
     if let Ok(root) = Root::open(walk_root.root) {
         for entry in entries.iter_mut().filter(|entry| !entry.is_dir && marks(entry.path.as_str())) {
-            entry.content = read_for_probe(&root, &entry.path);
+            entry.content = root.read_for_probe(&entry.path);
         }
     }
     for paths in [&mut listing.closed, &mut listing.pending, &mut listing.data_dirs] {
@@ -388,16 +385,6 @@ fn is_special(found: &DirEntry) -> bool {
 fn relative(found: &Path, root: &Utf8Path) -> Option<RelPath> {
     let path = found.to_str()?.strip_prefix(root.as_str())?;
     RelPath::parse(path.strip_prefix('/').unwrap_or(path)).ok()
-}
-
-pub(super) fn read_for_probe(root: &Root, path: &RelPath) -> Option<Arc<[u8]>> {
-    let (file, metadata) = root.open_file(path).ok()?;
-    if metadata.len() > LOOK_LIMIT {
-        return None;
-    }
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).ok()? + 1);
-    file.take(LOOK_LIMIT + 1).read_to_end(&mut bytes).ok()?;
-    (bytes.len() as u64 <= LOOK_LIMIT).then(|| bytes.into())
 }
 
 #[cfg(test)]

@@ -9,7 +9,6 @@ use std::io::BufRead as _;
 use std::io::BufReader;
 use std::io::Read as _;
 use std::io::Write as _;
-use std::process::Child;
 use std::process::ChildStdin;
 use std::process::ChildStdout;
 use std::process::Command;
@@ -17,8 +16,6 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
-use std::sync::mpsc;
-use std::thread;
 use std::time::Duration;
 
 use camino::Utf8Path;
@@ -28,6 +25,9 @@ pub(crate) use super::repository::head;
 
 use super::error::StoreError;
 use super::git_filters;
+use super::git_process::ask;
+use super::git_process::ask_within;
+use super::git_process::command;
 use super::platform;
 use super::stage;
 use super::txn;
@@ -36,8 +36,6 @@ use crate::model::CommitTrace;
 use crate::model::RelPath;
 use crate::model::Timestamp;
 
-/// Time after which a git process is killed.
-const TIME_LIMIT: Duration = Duration::from_secs(5);
 /// Time after which a git process that dates the runs of a list is killed.
 const LIST_TIME_LIMIT: Duration = Duration::from_millis(200);
 /// Bytes of output that are read.
@@ -50,77 +48,6 @@ const EXCLUDE_LIMIT: u64 = 16 << 20;
 const WALK_LIMIT: usize = 100_000;
 /// Assumed maximal difference between the clocks of committers, in seconds.
 const CLOCK_SLOP: i64 = 7 * 86_400;
-
-/// Variables that a git hook or alias may set and that would change the queries.
-pub(super) const REMOVED: [&str; 9] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_COMMON_DIR",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_NAMESPACE",
-    "GIT_PREFIX",
-    "GIT_TRACE",
-];
-
-/// Overrides settings of a repository that would make a query start a program, or query another repository. Filters have
-/// arbitrary names: see [`super::git_filters`].
-const SETTINGS: [&str; 5] = [
-    "core.fsmonitor=false",
-    "core.hooksPath=/dev/null",
-    "log.showSignature=false",
-    "protocol.allow=never",
-    // A folder of the project that looks like a bare repository is not one (git-config(1), safe.bareRepository).
-    "safe.bareRepository=explicit",
-];
-
-pub(super) fn command(worktree: &Utf8Path) -> Command {
-    let mut command = Command::new("git");
-    command.arg("-C").arg(worktree).arg("--no-pager");
-    for setting in SETTINGS {
-        command.args(["-c", setting]);
-    }
-    for name in REMOVED {
-        command.env_remove(name);
-    }
-    command
-        .env("GIT_TERMINAL_PROMPT", "0")
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .env("GIT_NO_LAZY_FETCH", "1")
-        // Overrides every `protocol.*.allow` of a repository, for versions of git without GIT_NO_LAZY_FETCH.
-        .env("GIT_ALLOW_PROTOCOL", "none")
-        .env("GIT_NO_REPLACE_OBJECTS", "1")
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null());
-    command
-}
-
-/// Talks to a child process on a separate thread and kills it after the time limit.
-pub(super) fn ask<T: Send + 'static>(
-    child: Child,
-    question: impl FnOnce(Option<ChildStdin>, ChildStdout) -> T + Send + 'static,
-) -> Option<(T, bool)> {
-    ask_within(TIME_LIMIT, child, question)
-}
-
-fn ask_within<T: Send + 'static>(
-    limit: Duration,
-    mut child: Child,
-    question: impl FnOnce(Option<ChildStdin>, ChildStdout) -> T + Send + 'static,
-) -> Option<(T, bool)> {
-    let (stdin, stdout) = (child.stdin.take(), child.stdout.take()?);
-    let (answer, answered) = mpsc::channel();
-    thread::spawn(move || answer.send(question(stdin, stdout)));
-    let answer = answered.recv_timeout(limit).ok();
-    if answer.is_none() {
-        let _ = child.kill();
-    }
-    let is_success = child.wait().is_ok_and(|status| status.success());
-    answer.map(|answer| (answer, is_success))
-}
 
 /// Returns the output of `git --version`; `None` without git.
 pub(crate) fn version() -> Option<String> {

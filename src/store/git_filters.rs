@@ -9,7 +9,7 @@ use std::io::Read as _;
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
-use super::git;
+use super::git_process;
 use super::platform;
 use super::repository;
 
@@ -31,9 +31,9 @@ pub(super) fn arguments_without_filters(folder: &Utf8Path) -> Option<Vec<String>
     if files.iter().all(|file| has_nothing_to_tell(file)) {
         return Some(Vec::new());
     }
-    let mut command = git::command(&folder);
+    let mut command = git_process::command(&folder);
     command.args(["config", "--list", "-z", "--show-scope"]);
-    let (listed, is_success) = git::ask(command.spawn().ok()?, |_, stdout| {
+    let (listed, is_success) = git_process::ask(command.spawn().ok()?, |_, stdout| {
         let mut bytes = Vec::new();
         stdout.take(LIST_LIMIT + 1).read_to_end(&mut bytes).map(|_| bytes)
     })?;

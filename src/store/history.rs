@@ -13,8 +13,8 @@ use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
 use super::calls;
+use super::data_dir;
 use super::error::StoreError;
-use super::lock;
 use super::lock::RunLock;
 use super::path::Root;
 use super::platform;
@@ -154,7 +154,7 @@ pub(crate) fn keep_corrupt(
     bytes: &[u8],
 ) -> Result<Utf8PathBuf, StoreError> {
     let parent = lock.folder(FOLDER)?;
-    let folder = lock::subfolder(&parent, CORRUPT)?;
+    let folder = data_dir::subfolder(&parent, CORRUPT)?;
     let name: String = path.name().chars().take(60).collect();
     let file = folder.join(format!("{}-{}-{name}", at.compact(), &sha256_hex(bytes)[..16]));
     match write_new(&file, bytes) {
@@ -273,7 +273,7 @@ impl HistoryWriter {
             return Ok(head + &path);
         }
         let digest = sha256_hex(one.path.as_str().as_bytes())[..16].to_owned();
-        let file = lock::subfolder(&self.folder, PATHS)?.join(&digest);
+        let file = data_dir::subfolder(&self.folder, PATHS)?.join(&digest);
         if platform::read_data_file(file.as_std_path(), 8 << 10).ok().flatten().as_deref()
             != Some(one.path.as_str().as_bytes())
         {

@@ -14,8 +14,9 @@ use std::time::Instant;
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
-use super::backup;
-use super::calls;
+use super::data_dir;
+use super::data_dir::create_data_dir;
+use super::data_dir::subfolder;
 use super::error::StoreError;
 use super::nofollow;
 use super::nofollow::OpenMode;
@@ -69,7 +70,7 @@ impl RunLock {
         let lock = Self { _file: file, root, data_dir: data_dir.clone(), data_path };
         stage::remove_data_leftovers(&lock.data_path);
         txn::recover(&lock.root, &lock.data_path)?;
-        backup::drop_partial(&lock.data_path)?;
+        data_dir::drop_partial_backup(&lock.data_path)?;
         Ok(lock)
     }
 
@@ -91,22 +92,6 @@ impl RunLock {
     }
 }
 
-pub(super) fn subfolder(data_path: &Utf8Path, name: &str) -> Result<Utf8PathBuf, StoreError> {
-    let path = data_path.join(name);
-    let found = match fs::symlink_metadata(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => match calls::create_private_dir(&path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => fs::symlink_metadata(&path),
-            made => return made.map(|()| path.clone()).map_err(|source| StoreError::io(&path, source)),
-        },
-        found => found,
-    };
-    match found {
-        Ok(metadata) if metadata.is_dir() => Ok(path),
-        Ok(_) => Err(StoreError::UnsafePath { path, problem: "Piton keeps a folder here, but found a link or a file" }),
-        Err(source) => Err(StoreError::io(&path, source)),
-    }
-}
-
 fn open_or_create(data_path: &Utf8Path, path: &Utf8Path) -> Result<File, StoreError> {
     match nofollow::open(path.as_std_path(), OpenMode::Edit, platform::DATA_FILE_MODE) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -115,31 +100,6 @@ fn open_or_create(data_path: &Utf8Path, path: &Utf8Path) -> Result<File, StoreEr
     create_data_dir(data_path)?;
     nofollow::open(path.as_std_path(), OpenMode::Lock, platform::DATA_FILE_MODE)
         .map_err(|source| StoreError::io(path, source))
-}
-
-/// Creates the data folder if it is missing, and hides it from git.
-pub(super) fn create_data_dir(data_path: &Utf8Path) -> Result<(), StoreError> {
-    if let Some(parent) = data_path.parent() {
-        stage::make_durable_folders(parent)?;
-    }
-    match nofollow::create_private_dir(data_path.as_std_path()) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io(data_path, error)),
-        Ok(()) | Err(_) => {}
-    }
-    // Before the lock file, so that a locked folder always has it.
-    let ignore = data_path.join(".gitignore");
-    write_gitignore(&ignore).map_err(|source| StoreError::io(&ignore, source))
-}
-
-/// Writes the `.gitignore` of the data folder. An empty one is the rest of a write that was cut off.
-fn write_gitignore(ignore: &Utf8Path) -> io::Result<()> {
-    if fs::symlink_metadata(ignore).is_ok_and(|metadata| !metadata.is_file() || metadata.len() > 0) {
-        return Ok(());
-    }
-    let mut file = nofollow::open(ignore.as_std_path(), OpenMode::Log, platform::DATA_FILE_MODE)?;
-    io::Write::write_all(&mut file, b"*\n").inspect_err(|_| {
-        let _ = nofollow::remove_file(ignore);
-    })
 }
 
 /// Tests whether a run could be locked now, without creating anything.

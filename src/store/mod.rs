@@ -10,12 +10,12 @@
 //! - Where we are: `project`, `repository`, `environment`, `config`, `clock`, `process` (the caller), `sessions` (the runner's
 //!   sessions in the state home).
 //! - Reading: `discover` lists names, `read` returns bytes. `path` resolves every path below its root.
-//! - Writing: `lock`, `commit`, `append`, `stage` and `txn`, along paths without symlinks (`nofollow`). Every system call goes through
+//! - Writing: `data_dir`, `lock`, `commit`, `append`, `stage` and `txn`, along paths without symlinks (`nofollow`). Every system call goes through
 //!   `calls`, where a test can make it fail. `archive` and `settings` write the few files outside of checkpoints.
 //! - Piton's own data: `history`, `evidence`, `reports`, `journal`, `lease`, `session` (logs of the client's sessions) and
 //!   `rollbacks`, written in place by `data_file`; `briefs` (for agents, and their reports), replaced as a whole.
-//! - Git: `git` and `worktree` run it, `git_filters` keeps it from starting programs that a repository configures, `committed_state`
-//!   compares a state with its commit.
+//! - Git: `git` and `worktree` run it as a `git_process`, `git_filters` keeps it from starting programs that a repository configures,
+//!   `committed_state` compares a state with its commit.
 //! - Rollback only: `git_impact` lists the work that is discarded, `backup` copies it.
 //! - `platform` is what differs between operating systems; `scratch` serves the demonstration.
 
@@ -30,6 +30,7 @@ mod clock;
 mod commit;
 mod committed_state;
 mod config;
+mod data_dir;
 mod data_file;
 mod discover;
 mod environment;
@@ -38,6 +39,7 @@ pub(crate) mod evidence;
 pub(crate) mod git;
 mod git_filters;
 mod git_impact;
+mod git_process;
 pub(crate) mod history;
 pub(crate) mod journal;
 pub(crate) mod lease;

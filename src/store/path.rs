@@ -13,6 +13,8 @@ use std::fs;
 use std::fs::File;
 use std::fs::Metadata;
 use std::io;
+use std::io::Read as _;
+use std::sync::Arc;
 
 #[cfg(target_os = "linux")]
 use camino::Utf8Component;
@@ -23,6 +25,9 @@ use super::error::StoreError;
 use super::platform;
 use crate::model::ReadProblem;
 use crate::model::RelPath;
+
+/// Bytes of a file that a probe reads.
+const PROBE_LIMIT: u64 = 4 << 20;
 
 /// A folder that paths resolved by it never leave.
 #[derive(Debug)]
@@ -135,6 +140,17 @@ impl Root {
     #[cfg(not(target_os = "linux"))]
     fn has_no_symlink(&self, _path: &RelPath) -> Option<bool> {
         None
+    }
+
+    /// Returns the content of a file; `None` if it is too large for a first look, or cannot be read.
+    pub(super) fn read_for_probe(&self, path: &RelPath) -> Option<Arc<[u8]>> {
+        let (file, metadata) = self.open_file(path).ok()?;
+        if metadata.len() > PROBE_LIMIT {
+            return None;
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).ok()? + 1);
+        file.take(PROBE_LIMIT + 1).read_to_end(&mut bytes).ok()?;
+        (bytes.len() as u64 <= PROBE_LIMIT).then(|| bytes.into())
     }
 
     /// Opens a regular file below the root. Never blocks and never leaves the root, even if symlinks change meanwhile.

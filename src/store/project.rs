@@ -12,7 +12,6 @@ use super::environment::Environment;
 use super::error::StoreError;
 use super::repository;
 use super::repository::GitPaths;
-use super::sessions::SessionHome;
 use crate::model::Config;
 
 /// Names that mark the top of a project that is not in git.
@@ -72,10 +71,10 @@ impl Project {
 
     /// Excludes the worktrees of sessions: they hold the work of a session, not a project. The one around the current folder
     /// stays.
-    pub(crate) fn exclude_session_worktrees(&mut self, home: &SessionHome) {
-        let (folder, cwd) = (home.worktrees(), &self.cwd);
+    pub(crate) fn exclude_session_worktrees(&mut self, folder: &Utf8Path) {
+        let cwd = &self.cwd;
         if let Some(git) = &mut self.git {
-            git.worktrees.retain(|worktree| !worktree.starts_with(&folder) || cwd.starts_with(worktree));
+            git.worktrees.retain(|worktree| !worktree.starts_with(folder) || cwd.starts_with(worktree));
         }
     }
 

@@ -9,9 +9,9 @@ use std::slice;
 
 use camino::Utf8Path;
 
+use super::data_dir;
 use super::error::StoreError;
 use super::journal;
-use super::lock;
 use super::path::Root;
 use super::process;
 use super::process::Caller;
@@ -41,7 +41,7 @@ const NEVER_ROTATED: u64 = u64::MAX;
 /// When it cannot be written.
 pub(crate) fn append(root: &Utf8Path, data_dir: &RelPath, statements: &[Statement]) -> Result<(), StoreError> {
     let data_path = Root::open(root)?.target(data_dir)?;
-    lock::create_data_dir(&data_path)?;
+    data_dir::create_data_dir(&data_path)?;
     journal::append_durably(&data_path, LOG, statements, NEVER_ROTATED)
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn append(root: &Utf8Path, data_dir: &RelPath, statements: &[Statemen
 /// When it cannot be written.
 pub(crate) fn note_attempt(root: &Utf8Path, data_dir: &RelPath, statement: &Statement) -> Result<(), StoreError> {
     let data_path = Root::open(root)?.target(data_dir)?;
-    lock::create_data_dir(&data_path)?;
+    data_dir::create_data_dir(&data_path)?;
     journal::append(&data_path, LOG, slice::from_ref(statement), NEVER_ROTATED)
 }
 

@@ -8,12 +8,12 @@ use std::fs;
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
+use super::data_dir;
 use super::environment::Environment;
 use super::error::StoreError;
 use super::journal;
 use super::lease;
 use super::lease::Holder;
-use super::lock;
 use super::path::Root;
 use super::process::Caller;
 use super::process::Process;
@@ -78,8 +78,8 @@ impl SessionLog {
         if !self.exists() {
             let data_dir = RelPath::parse(DATA_DIR).expect("a constant");
             let data_path = Root::open(&project.root)?.target(&data_dir)?;
-            lock::create_data_dir(&data_path)?;
-            lock::subfolder(&data_path, FOLDER)?;
+            data_dir::create_data_dir(&data_path)?;
+            data_dir::subfolder(&data_path, FOLDER)?;
             remove_old_logs(&self.folder);
         }
         journal::append(&self.folder, &self.name, &[SessionLine { at, event }], LOG_LIMIT)

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
-use super::discover;
 use super::environment::Environment;
 use super::error::StoreError;
 use super::path::Root;
@@ -125,7 +124,7 @@ impl SessionHome {
             if root.open_file(&path).is_err_and(|problem| problem == ReadProblem::Missing) {
                 continue;
             }
-            let content = discover::read_for_probe(&root, &path);
+            let content = root.read_for_probe(&path);
             found.listing.entries.push(ListingEntry { path, is_dir: false, content });
         }
         found.listing.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));

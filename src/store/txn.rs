@@ -13,8 +13,8 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use super::calls;
+use super::data_dir;
 use super::error::StoreError;
-use super::lock;
 use super::path::Root;
 use super::platform;
 use super::platform::Attributes;
@@ -130,7 +130,7 @@ impl Record {
 /// Writes the record under a temporary name; [`publish`] commits it.
 pub(super) fn stage(data_path: &Utf8Path, record: &Record) -> Result<Staged, StoreError> {
     let is_new = data_path.join(FOLDER).symlink_metadata().is_err();
-    let folder = lock::subfolder(data_path, FOLDER)?;
+    let folder = data_dir::subfolder(data_path, FOLDER)?;
     if is_new {
         stage::sync_dirs([Some(data_path), data_path.parent()].into_iter().flatten())?;
     }
@@ -266,7 +266,7 @@ fn digest(real: &Utf8Path) -> Option<String> {
 /// the lock.
 pub(super) fn recover(root: &Root, data_path: &Utf8Path) -> Result<(), StoreError> {
     let Ok(entries) = data_path.join(FOLDER).read_dir_utf8() else { return Ok(()) };
-    let folder = lock::subfolder(data_path, FOLDER)?;
+    let folder = data_dir::subfolder(data_path, FOLDER)?;
     for entry in entries.filter_map(Result::ok).filter(|entry| stage::is_temporary(entry.file_name().as_ref())) {
         if let Some(record) = read(root, entry.path())? {
             remove_temporaries(root, &record);
@@ -296,7 +296,7 @@ pub(super) fn recover(root: &Root, data_path: &Utf8Path) -> Result<(), StoreErro
 
 /// Keeps what could not be written, with a note for readers, and drops the record.
 fn set_aside(data_path: &Utf8Path, record: &Record, progress: &[FileProgress]) -> Result<(), StoreError> {
-    let folder = lock::subfolder(&lock::subfolder(data_path, KEPT[0])?, KEPT[1])?;
+    let folder = data_dir::subfolder(&data_dir::subfolder(data_path, KEPT[0])?, KEPT[1])?;
     let mut left = Vec::new();
     for (file, state) in record.files.iter().zip(progress) {
         let FileProgress::Foreign(found) = state else { continue };

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use camino::Utf8Path;
 
-use super::git::REMOVED;
 use super::git::STATUS;
 use super::git::changed;
 use super::git::head;
+use super::git_process::REMOVED;
 use super::project::Project;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
