@@ -103,3 +103,8 @@ pub(crate) fn human_duration(time: Duration) -> String {
         (_, hours, minutes) => format!("{hours} h {minutes} min"),
     }
 }
+
+/// Tells whether an answer agrees; no answer does not.
+pub(super) fn says_yes(answer: Option<String>) -> bool {
+    answer.is_some_and(|answer| matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+}

@@ -11,10 +11,20 @@ use camino::Utf8PathBuf;
 use serde_json::Value;
 
 use super::console::Console;
+use super::error::ProblemKind;
+use super::error::RunError;
+use super::exec::Stop;
+use super::files;
 use super::ledger::Ledger;
+use super::report::RunEnd;
+use super::secrets;
 use super::secrets::Masks;
 use super::spec::Workflow;
+use super::variables;
+use crate::dialect::script::record::Facts;
 use crate::dialect::script::record::Header;
+use crate::model::ChangeKind;
+use crate::store;
 use crate::store::Ticker;
 
 /// The variables that are defined without being captured or set in the environment.
@@ -46,6 +56,16 @@ impl RunContext<'_> {
 
     pub(super) fn built_in(&self, name: &str) -> Option<Value> {
         built_in(name, &self.header, &self.workflow, &self.folder)
+    }
+
+    /// Records that a signal stopped the run.
+    pub(super) fn interrupted(&self, stop: Stop) -> Result<RunEnd, RunError> {
+        let signal = stop.as_str().to_owned();
+        let facts = Facts { signal: Some(signal.clone()), ..Facts::default() };
+        let mut ledger = self.ledger();
+        ledger.record(ChangeKind::Pause { reason: Some(signal) }, facts, false)?;
+        ledger.snapshot()?;
+        Ok(RunEnd::Interrupted(stop))
     }
 }
 
@@ -86,4 +106,46 @@ pub(super) fn merged_env(
     let mut all: BTreeMap<String, String> = base.iter().cloned().collect();
     all.extend(more);
     all.into_iter().collect()
+}
+
+/// Returns the environment that the workflow sets for every step: files, `env`, secrets; later values win.
+pub(super) fn environment(
+    workflow: &Workflow,
+    declared: &BTreeMap<String, String>,
+    header: &Header,
+    folder: &Utf8Path,
+) -> Result<Vec<(String, String)>, RunError> {
+    let given = InitialVariables { header, workflow, folder };
+    let wrong = |message: String| RunError::new(ProblemKind::No, message, ["correct the workflow file".to_owned()]);
+    let mut env = Vec::new();
+    for file in &workflow.env_files {
+        let path = variables::render(file, &given).map_err(|error| wrong(error.message))?;
+        let text = files::read(&folder.join(&path)).map_err(|why| wrong(format!("an entry of `env_files`: {why}")))?;
+        env.extend(secrets::env_file(&text).map_err(|why| wrong(format!("{path}: {why}")))?);
+    }
+    for (name, value) in &workflow.env {
+        let value =
+            variables::render(value, &given).map_err(|error| wrong(format!("`env`, {name}: {}", error.message)))?;
+        env.push((name.clone(), value));
+    }
+    env.extend(declared.iter().map(|(name, value)| (name.clone(), value.clone())));
+    Ok(env)
+}
+
+/// The variables that exist before the first step.
+struct InitialVariables<'a> {
+    header: &'a Header,
+    workflow: &'a Workflow,
+    folder: &'a Utf8Path,
+}
+
+impl variables::Scope for InitialVariables<'_> {
+    fn get(&self, name: &str) -> Result<Option<Value>, String> {
+        Ok(built_in(name, self.header, self.workflow, self.folder)
+            .or_else(|| store::variable(name).map(Value::String)))
+    }
+
+    fn names(&self) -> Vec<String> {
+        BUILT_IN.iter().map(|name| (*name).to_owned()).collect()
+    }
 }

@@ -5,9 +5,10 @@ use super::console::human_duration;
 use super::context::RunContext;
 use super::error::RunError;
 use super::exec;
-use super::exec::Stop;
 use super::finish;
-use super::finish::WorktreeOutcome;
+use super::report::RunEnd;
+use super::report::RunResult;
+use super::resume::ScheduledStep;
 use super::retry::Failure;
 use super::spec::Step;
 use super::step_executor::StepExecutor;
@@ -20,41 +21,6 @@ use crate::model::ChangeKind;
 use crate::model::Outcome;
 use crate::model::Status;
 use crate::store;
-
-/// The result of a run, or of the part of it between two resumes.
-#[derive(Debug)]
-pub(crate) struct RunResult {
-    pub(crate) session: String,
-    pub(crate) folder: String,
-    pub(crate) end: RunEnd,
-    pub(crate) done: usize,
-    /// How many of them never passed, which the workflow tolerates.
-    pub(crate) tolerated: usize,
-    pub(crate) total: usize,
-}
-
-/// The way a run ended.
-#[derive(Debug)]
-pub(crate) enum RunEnd {
-    /// Every step is done.
-    Completed(WorktreeOutcome),
-    /// A step failed. The run can be resumed.
-    Failed { step: String, number: usize, error: String, retryable: bool },
-    /// A signal stopped it.
-    Interrupted(Stop),
-    /// Nothing was run; these steps would be.
-    Planned(Vec<String>),
-}
-
-/// A step that is due.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ScheduledStep {
-    pub(super) at: usize,
-    /// A person chose to repeat it although it is done.
-    pub(super) is_forced: bool,
-    /// An earlier runner tried it already.
-    pub(super) is_retry: bool,
-}
 
 /// Runs the steps that are due, then finishes the run.
 pub(super) fn drive(context: &RunContext<'_>, due: &[ScheduledStep], yes: bool) -> Result<RunResult, RunError> {
@@ -82,7 +48,7 @@ fn steps(executor: &mut StepExecutor<'_>, due: &[ScheduledStep]) -> Result<Optio
         let step = &executor.context.workflow.steps[due.at];
         let (number, id) = (due.at + 1, step.id.as_str());
         if let Some(stop) = executor.signals.stop() {
-            return interrupted(executor.context, stop).map(Some);
+            return executor.context.interrupted(stop).map(Some);
         }
         match one(executor, step, *due)? {
             StepOutcome::Completed(StepOutput { tolerated: Some(error), .. }) => {
@@ -99,19 +65,10 @@ fn steps(executor: &mut StepExecutor<'_>, due: &[ScheduledStep]) -> Result<Optio
                 let (step, retryable) = (id.to_owned(), failure.is_transient());
                 return Ok(Some(RunEnd::Failed { step, number, error, retryable }));
             }
-            StepOutcome::Stopped(stop) => return interrupted(executor.context, stop).map(Some),
+            StepOutcome::Stopped(stop) => return executor.context.interrupted(stop).map(Some),
         }
     }
     Ok(None)
-}
-
-pub(super) fn interrupted(context: &RunContext<'_>, stop: Stop) -> Result<RunEnd, RunError> {
-    let signal = stop.as_str().to_owned();
-    let facts = Facts { signal: Some(signal.clone()), ..Facts::default() };
-    let mut ledger = context.ledger();
-    ledger.record(ChangeKind::Pause { reason: Some(signal) }, facts, false)?;
-    ledger.snapshot()?;
-    Ok(RunEnd::Interrupted(stop))
 }
 
 /// Runs one step with all its tries, and records each.

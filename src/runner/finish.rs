@@ -5,18 +5,16 @@ use std::time::Duration;
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
-use schemars::JsonSchema;
-use serde::Serialize;
 use serde_json::Value;
 
 use super::console::Event;
+use super::console::says_yes;
 use super::context::RunContext;
-use super::drive::RunEnd;
-use super::drive::interrupted;
 use super::error::ProblemKind;
 use super::error::RunError;
 use super::exec::Stop;
-use super::resume::says_yes;
+use super::report::RunEnd;
+use super::report::WorktreeOutcome;
 use super::spec::Merge;
 use super::step_executor::StepExecutor;
 use super::step_executor::StepOutcome;
@@ -29,30 +27,6 @@ use crate::store::RunLock;
 use crate::store::StoreError;
 use crate::store::worktree;
 use crate::store::worktree::MergeOutcome;
-
-/// What happened to the worktree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum WorktreeOutcome {
-    /// The run had no worktree.
-    InPlace,
-    /// The worktree and its branch were kept.
-    Kept,
-    /// Its branch is merged; it was kept because of uncommitted files.
-    Merged,
-    Removed,
-}
-
-impl WorktreeOutcome {
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::InPlace => "in_place",
-            Self::Kept => "kept",
-            Self::Merged => "merged",
-            Self::Removed => "removed",
-        }
-    }
-}
 
 /// A worktree at the end of its run.
 struct FinishedWorktree<'a> {
@@ -75,7 +49,7 @@ pub(super) fn finish(executor: &mut StepExecutor<'_>, yes: bool) -> Result<RunEn
             if agreed {
                 let lock = match merge_lock(executor)? {
                     Ok(lock) => lock,
-                    Err(stop) => return interrupted(context, stop),
+                    Err(stop) => return context.interrupted(stop),
                 };
                 // While it was waited for, the others have moved the base branch.
                 let finished = finished_worktree(context)?.unwrap_or(finished);
@@ -251,7 +225,7 @@ fn run_merge_steps(
     executor.deadline = None;
     match done {
         StepOutcome::Completed(_) | StepOutcome::Skipped(_) => Ok(None),
-        StepOutcome::Stopped(stop) => interrupted(context, stop).map(Some),
+        StepOutcome::Stopped(stop) => context.interrupted(stop).map(Some),
         StepOutcome::Failed(failure) => {
             let message = format!("every step is done, and the `merge` of the workflow failed: {}", failure.message);
             let hint = format!("to try it again: `piton resume {}`", context.header.session);

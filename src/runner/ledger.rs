@@ -9,6 +9,7 @@ use camino::Utf8PathBuf;
 use serde_json::Value;
 
 use super::error::RunError;
+use super::spec::Workflow;
 use crate::dialect::script::Session;
 use crate::dialect::script::record::Captured;
 use crate::dialect::script::record::Event;
@@ -36,6 +37,7 @@ use crate::model::PartKind;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunStatus;
+use crate::model::StartSpec;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Timestamp;
@@ -237,6 +239,12 @@ impl Ledger {
             reopens: Vec::new(),
         };
         self.record(kind, facts, false)
+    }
+
+    /// Restarts the session from its first step.
+    pub(super) fn start_again(&mut self, workflow: &Workflow, facts: Facts) -> Result<(), RunError> {
+        let spec = StartSpec::new(&workflow.name, self.run.id.as_str());
+        self.record(ChangeKind::Start(Box::new(spec)), facts, true)
     }
 
     /// Records the state of the snapshot where it is newer than the journal.

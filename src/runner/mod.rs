@@ -43,8 +43,6 @@ mod variables;
 pub(crate) use console::Console;
 pub(crate) use console::Event;
 pub(crate) use console::human_duration;
-pub(crate) use drive::RunEnd;
-pub(crate) use drive::RunResult;
 pub(crate) use error::ProblemKind;
 pub(crate) use error::RunError;
 pub(crate) use exec::Signals;
@@ -54,7 +52,9 @@ pub(crate) use open::ResumeRequest;
 pub(crate) use open::StartRequest;
 pub(crate) use open::resume;
 pub(crate) use open::run;
+pub(crate) use report::RunEnd;
 pub(crate) use report::RunReport;
+pub(crate) use report::RunResult;
 pub(crate) use resume::ResumeOptions;
 #[cfg(any(test, fuzzing))]
 pub(crate) use variables::Scope;

@@ -5,10 +5,10 @@ use camino::Utf8PathBuf;
 
 use super::console::Console;
 use super::console::Event;
+use super::console::says_yes;
 use super::context::RunContext;
+use super::context::environment;
 use super::context::referenced_steps;
-use super::drive::RunEnd;
-use super::drive::RunResult;
 use super::drive::drive;
 use super::error::ProblemKind;
 use super::error::RunError;
@@ -16,18 +16,18 @@ use super::files;
 use super::ledger::Ledger;
 use super::ledger::SessionPaths;
 use super::orphan;
+use super::report::RunEnd;
+use super::report::RunResult;
 use super::resume::ResumeOptions;
 use super::resume::scheduled_steps;
 use super::secrets;
 use super::secrets::Masks;
 use super::spec;
 use super::spec::Workflow;
-use super::variables;
 use crate::dialect::Loaded;
 use crate::dialect::script;
 use crate::dialect::script::Session;
 use crate::dialect::script::record::FORMAT;
-use crate::dialect::script::record::Facts;
 use crate::dialect::script::record::HEADER;
 use crate::dialect::script::record::Header;
 use crate::dialect::script::record::Remainder;
@@ -345,7 +345,7 @@ fn load_repaired(
             };
             let message = format!("line {line} of its journal is damaged ({reason}); {again}");
             let question = format!("Session {}: {message}. Continue? [y/N]", session.header.session);
-            if !asked.yes && !super::resume::says_yes(console.ask(&question, None)) {
+            if !asked.yes && !says_yes(console.ask(&question, None)) {
                 let hint = format!("to continue anyway: `piton resume {} --yes`", session.header.session);
                 return Err(RunError::new(ProblemKind::Person, message, [hint]));
             }
@@ -361,7 +361,7 @@ fn load_repaired(
             );
             let question =
                 format!("Session {}: {message}. Continue from the checkpoint? [y/N]", session.header.session);
-            if !asked.yes && !super::resume::says_yes(console.ask(&question, None)) {
+            if !asked.yes && !says_yes(console.ask(&question, None)) {
                 let hint = format!("to continue from the checkpoint: `piton resume {} --yes`", session.header.session);
                 return Err(RunError::new(ProblemKind::Person, message, [hint]));
             }
@@ -514,52 +514,4 @@ fn branch_warning(header: &Header, folder: &Utf8Path) -> Option<String> {
         let found = found.unwrap_or_else(|| "a detached HEAD".to_owned());
         format!("{folder} is on {found}, but {branch} will be merged when every step is done")
     })
-}
-
-/// Returns the environment that the workflow sets for every step: files, `env`, secrets; later values win.
-pub(super) fn environment(
-    workflow: &Workflow,
-    declared: &std::collections::BTreeMap<String, String>,
-    header: &Header,
-    folder: &Utf8Path,
-) -> Result<Vec<(String, String)>, RunError> {
-    let given = InitialVariables { header, workflow, folder };
-    let wrong = |message: String| RunError::new(ProblemKind::No, message, ["correct the workflow file".to_owned()]);
-    let mut env = Vec::new();
-    for file in &workflow.env_files {
-        let path = variables::render(file, &given).map_err(|error| wrong(error.message))?;
-        let text = files::read(&folder.join(&path)).map_err(|why| wrong(format!("an entry of `env_files`: {why}")))?;
-        env.extend(secrets::env_file(&text).map_err(|why| wrong(format!("{path}: {why}")))?);
-    }
-    for (name, value) in &workflow.env {
-        let value =
-            variables::render(value, &given).map_err(|error| wrong(format!("`env`, {name}: {}", error.message)))?;
-        env.push((name.clone(), value));
-    }
-    env.extend(declared.iter().map(|(name, value)| (name.clone(), value.clone())));
-    Ok(env)
-}
-
-/// The variables that exist before the first step.
-struct InitialVariables<'a> {
-    header: &'a Header,
-    workflow: &'a Workflow,
-    folder: &'a Utf8Path,
-}
-
-impl variables::Scope for InitialVariables<'_> {
-    fn get(&self, name: &str) -> Result<Option<serde_json::Value>, String> {
-        Ok(super::context::built_in(name, self.header, self.workflow, self.folder)
-            .or_else(|| store::variable(name).map(serde_json::Value::String)))
-    }
-
-    fn names(&self) -> Vec<String> {
-        super::context::BUILT_IN.iter().map(|name| (*name).to_owned()).collect()
-    }
-}
-
-/// Restarts a session from its first step.
-pub(super) fn start_again(ledger: &mut Ledger, workflow: &Workflow, facts: Facts) -> Result<(), RunError> {
-    let spec = StartSpec::new(&workflow.name, ledger.run().id.as_str());
-    ledger.record(ChangeKind::Start(Box::new(spec)), facts, true)
 }

@@ -3,10 +3,57 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::drive::RunEnd;
-use super::drive::RunResult;
-use super::finish::WorktreeOutcome;
+use super::exec::Stop;
 use crate::model::Progress;
+
+/// The result of a run, or of the part of it between two resumes.
+#[derive(Debug)]
+pub(crate) struct RunResult {
+    pub(crate) session: String,
+    pub(crate) folder: String,
+    pub(crate) end: RunEnd,
+    pub(crate) done: usize,
+    /// How many of them never passed, which the workflow tolerates.
+    pub(crate) tolerated: usize,
+    pub(crate) total: usize,
+}
+
+/// The way a run ended.
+#[derive(Debug)]
+pub(crate) enum RunEnd {
+    /// Every step is done.
+    Completed(WorktreeOutcome),
+    /// A step failed. The run can be resumed.
+    Failed { step: String, number: usize, error: String, retryable: bool },
+    /// A signal stopped it.
+    Interrupted(Stop),
+    /// Nothing was run; these steps would be.
+    Planned(Vec<String>),
+}
+
+/// What happened to the worktree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum WorktreeOutcome {
+    /// The run had no worktree.
+    InPlace,
+    /// The worktree and its branch were kept.
+    Kept,
+    /// Its branch is merged; it was kept because of uncommitted files.
+    Merged,
+    Removed,
+}
+
+impl WorktreeOutcome {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::InPlace => "in_place",
+            Self::Kept => "kept",
+            Self::Merged => "merged",
+            Self::Removed => "removed",
+        }
+    }
+}
 
 /// The result of a run, or of the part of it between two resumes (`run/1`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -5,12 +5,11 @@ use std::collections::BTreeSet;
 
 use super::console::Console;
 use super::console::Event;
-use super::drive::ScheduledStep;
+use super::console::says_yes;
+use super::context::environment;
 use super::error::ProblemKind;
 use super::error::RunError;
 use super::ledger::Ledger;
-use super::open::environment;
-use super::open::start_again;
 use super::probe::Probe;
 use super::probe::ProbeOutcome;
 use super::spec::Workflow;
@@ -49,6 +48,16 @@ pub(crate) struct ResumeOptions {
     pub(crate) accept_edits: bool,
     pub(crate) yes: bool,
     pub(crate) dry_run: bool,
+}
+
+/// A step that is due.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ScheduledStep {
+    pub(super) at: usize,
+    /// A person chose to repeat it although it is done.
+    pub(super) is_forced: bool,
+    /// An earlier runner tried it already.
+    pub(super) is_retry: bool,
 }
 
 /// The selection of the steps that are due.
@@ -330,7 +339,7 @@ impl StepSelection<'_> {
             ));
         }
         let definition = Some(self.workflow.outline(sha256.to_owned()));
-        start_again(self.ledger, self.workflow, Facts { definition, ..Facts::default() })?;
+        self.ledger.start_again(self.workflow, Facts { definition, ..Facts::default() })?;
         Ok(all)
     }
 
@@ -367,9 +376,4 @@ fn interruption(run: &Run, due: &[ScheduledStep]) -> Option<Interruption> {
         step.error.clone().unwrap_or_default()
     };
     Some(Interruption { kind, step: Some(step.id.clone()), at: step.started_at, reason })
-}
-
-/// Tells whether an answer agrees; no answer does not.
-pub(super) fn says_yes(answer: Option<String>) -> bool {
-    answer.is_some_and(|answer| matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
