@@ -16,7 +16,11 @@ use super::setup_args::Completions;
 use super::setup_args::Demo;
 use super::setup_args::Hook;
 use super::setup_args::Setup;
+use super::shared_args::Format;
+use super::shared_args::ModeArg;
+use super::shared_args::Target;
 use crate::ops::Exit;
+use crate::ops::PlanRequest;
 
 /// Durable checkpoints and resume plans for multi-step agent work.
 #[derive(Debug, Parser)]
@@ -72,25 +76,6 @@ pub(super) struct Global {
     pub(super) verbose: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
-    Text,
-    Json,
-    Markdown,
-    /// Only for `context`
-    Yaml,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum ModeArg {
-    /// Continue without asking when nothing blocks and the state is less than a day old
-    Autopilot,
-    /// Ask before continuing
-    Interactive,
-    /// Show every check and require the answer "proceed"
-    Preflight,
-}
-
 // With `defer`, clap builds only the requested verb; the others contribute just a name and a summary line to the help.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
@@ -134,7 +119,7 @@ pub(super) enum Verb {
     /// Run a workflow file unattended, in its own worktree
     Run(Run),
     /// List sessions of `piton run`, show one, or archive those that are merged
-    Sessions(super::sessions::Sessions),
+    Sessions(super::sessions_args::Sessions),
     /// List earlier checkpoints of a run
     History(History),
     /// Go back to an earlier phase, step, checkpoint or commit: shows what would be lost, and writes with --yes
@@ -199,6 +184,29 @@ pub(super) struct PlanFlags {
     /// Skip this part of a step
     #[arg(long, num_args = 2, value_names = ["PART", "ID"])]
     pub(super) skip_step: Option<Vec<String>>,
+}
+
+impl PlanFlags {
+    /// Returns what the flags ask for.
+    pub(super) fn request(&self) -> PlanRequest {
+        let part = |pair: &Option<Vec<String>>| match pair.as_deref() {
+            Some([part, step]) => Some((part.clone(), step.clone())),
+            Some(_) | None => None,
+        };
+        PlanRequest {
+            from: self.from.clone(),
+            retry: self.retry.clone(),
+            skip: self.skip.clone(),
+            to_step: self.to_step.clone(),
+            force: self.force,
+            parallel: self.parallel,
+            if_dependencies_met: self.if_dependencies_met,
+            refresh_analysis: self.refresh_analysis,
+            from_part: part(&self.from_step),
+            retry_part: part(&self.retry_step),
+            skip_part: part(&self.skip_step),
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -267,19 +275,6 @@ pub(super) struct Start {
     /// Archive an unfinished run of the same name first
     #[arg(long)]
     pub(super) archive: bool,
-}
-
-#[derive(Debug, Default, Args)]
-pub(super) struct Target {
-    /// The run, if several are open
-    #[arg(long, value_name = "RUN")]
-    pub(super) run: Option<String>,
-    /// Fail if the state is no longer at this revision (from `piton plan`)
-    #[arg(long, value_name = "R")]
-    pub(super) if_revision: Option<String>,
-    /// Read the change as JSON from standard input, in place of the other flags (schema: `piton schema change`)
-    #[arg(long, value_name = "-")]
-    pub(super) json: Option<String>,
 }
 
 #[derive(Debug, Args)]

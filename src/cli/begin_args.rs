@@ -3,7 +3,7 @@
 use clap::Args;
 use clap::ValueEnum;
 
-use super::args::Target;
+use super::shared_args::Target;
 
 #[derive(Debug, Args)]
 pub(super) struct Begin {

@@ -4,7 +4,7 @@ use clap::Parser as _;
 
 use super::args::Cli;
 use super::args::Verb;
-use super::sessions::What;
+use super::sessions_args::What;
 use crate::hook::CalledVerb;
 
 /// Reads the words of a call. `None` if they are invalid, leave this project or time, take over another driver's step, or are not of a

@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::args;
 use super::args::EndStatus;
-use super::args::Target;
 use super::args::Verb;
 use super::error::CliError;
+use super::shared_args::Target;
 use crate::model::ChangeKind;
 use crate::model::DecisionKind;
 use crate::model::Outcome;

@@ -7,9 +7,7 @@ use clap::Parser as _;
 
 use super::args;
 use super::args::Cli;
-use super::args::Format;
 use super::args::Global;
-use super::args::ModeArg;
 use super::args::Verb;
 use super::begin_args::Begin;
 use super::begin_args::BriefArg;
@@ -22,6 +20,8 @@ use super::render;
 use super::script;
 use super::setup_args::SettingsScope;
 use super::setup_args::Setup;
+use super::shared_args::Format;
+use super::shared_args::ModeArg;
 use super::typed::TypedCommand;
 use crate::model::DecisionKind;
 use crate::model::Mode;
@@ -32,7 +32,6 @@ use crate::ops::Confirmation;
 use crate::ops::Exit;
 use crate::ops::OpError;
 use crate::ops::PlanDetail;
-use crate::ops::PlanRequest;
 use crate::ops::ProjectContext;
 use crate::ops::RepairRequest;
 use crate::ops::Report;
@@ -133,8 +132,8 @@ fn verb(cli: &Cli, format: Format) -> Result<Outcome, CliError> {
     let ctx = |run: Option<&String>| ProjectContext::open(&request(global, run));
     let report = match &cli.verb {
         Verb::List(list) => ops::list(&ctx(None)?, list.all)?,
-        Verb::Plan(plan) if plan.patch => ops::patch(&ctx(plan.run.run.as_ref())?, &plan_request(&plan.flags))?,
-        Verb::Plan(plan) => ops::plan(&ctx(plan.run.run.as_ref())?, &plan_request(&plan.flags), detail(plan.detail))?,
+        Verb::Plan(plan) if plan.patch => ops::patch(&ctx(plan.run.run.as_ref())?, &plan.flags.request())?,
+        Verb::Plan(plan) => ops::plan(&ctx(plan.run.run.as_ref())?, &plan.flags.request(), detail(plan.detail))?,
         Verb::Context(context) => {
             let (native, budget) = (context.native, budget(context.budget, context.native));
             ops::context(&ctx(context.run.run.as_ref())?, context.step.as_deref(), budget, native)?
@@ -202,26 +201,6 @@ pub(super) fn request(global: &Global, run: Option<&String>) -> Request {
 fn change_ctx(global: &Global, run: Option<&String>, change: &ChangeRequest) -> Result<ProjectContext, OpError> {
     let step = change.kind.step().map(|step| step.as_str().to_owned());
     ProjectContext::open(&Request { step, ..request(global, run) })
-}
-
-pub(super) fn plan_request(flags: &args::PlanFlags) -> PlanRequest {
-    let part = |pair: &Option<Vec<String>>| match pair.as_deref() {
-        Some([part, step]) => Some((part.clone(), step.clone())),
-        Some(_) | None => None,
-    };
-    PlanRequest {
-        from: flags.from.clone(),
-        retry: flags.retry.clone(),
-        skip: flags.skip.clone(),
-        to_step: flags.to_step.clone(),
-        force: flags.force,
-        parallel: flags.parallel,
-        if_dependencies_met: flags.if_dependencies_met,
-        refresh_analysis: flags.refresh_analysis,
-        from_part: part(&flags.from_step),
-        retry_part: part(&flags.retry_step),
-        skip_part: part(&flags.skip_step),
-    }
 }
 
 /// Returns the size limit of a context. In the form of its own system it says some things again.
@@ -297,7 +276,7 @@ fn resume_run(
         return Err(CliError::usage(format!("{flag} is only for a session of `piton run`")));
     }
     if resume.dry_run {
-        return Ok(ops::plan(ctx, &plan_request(&resume.flags), detail(resume.detail))?.into());
+        return Ok(ops::plan(ctx, &resume.flags.request(), detail(resume.detail))?.into());
     }
     hand_over(ctx, &location, global, resume, format)
 }
@@ -321,7 +300,7 @@ fn hand_over(
     resume: &args::Resume,
     format: Format,
 ) -> Result<Outcome, CliError> {
-    let (plan, detail) = (plan_request(&resume.flags), detail(resume.detail));
+    let (plan, detail) = (resume.flags.request(), detail(resume.detail));
     let mut request = ResumeRequest { plan, detail, yes: resume.yes, budget: budget(resume.budget, detail.native) };
     let can_ask = can_ask(format);
     let (report, question, mode) = match ops::resume(ctx, location, &request, can_ask) {

@@ -1,9 +1,9 @@
 //! Errors as the user sees them: message, hints and exit code.
 
-use super::args::Format;
 use super::output;
 use super::output::Text;
 use super::output::Tone;
+use super::shared_args::Format;
 use super::typed::TypedCommand;
 use crate::model::ErrorBody;
 use crate::model::ErrorDocument;

@@ -30,7 +30,9 @@ mod rights_tests;
 mod rollback;
 mod script;
 mod sessions;
+mod sessions_args;
 mod setup_args;
+mod shared_args;
 mod typed;
 
 use std::ffi::OsString;
@@ -41,8 +43,8 @@ use clap::Parser as _;
 use clap::error::ErrorKind;
 
 use args::Cli;
-use args::Format;
 use output::Text;
+use shared_args::Format;
 
 use crate::model::clean;
 use crate::ops::Exit;

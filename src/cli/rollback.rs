@@ -1,10 +1,10 @@
 //! `rollback` on the command line: the questions to a person, and what the answers mean.
 
 use super::args;
-use super::args::Format;
 use super::error::CliError;
 use super::output;
 use super::render;
+use super::shared_args::Format;
 use crate::model::ChangeKind;
 use crate::ops;
 use crate::ops::Body;

@@ -3,17 +3,16 @@
 
 use camino::Utf8Path;
 
-use super::args::Format;
 use super::args::Global;
 use super::args::Resume;
 use super::args::Run;
-use super::dispatch::plan_request;
 use super::error;
 use super::error::CliError;
 use super::output;
 use super::output::Text;
 use super::output::Tone;
 use super::progress::Progress;
+use super::shared_args::Format;
 use crate::model::Document;
 use crate::ops;
 use crate::ops::Exit;
@@ -68,7 +67,7 @@ pub(super) fn run(global: &Global, run: &Run) -> Exit {
 pub(super) fn resume(global: &Global, resume: &Resume, (home, session): (&Utf8Path, &str)) -> Exit {
     let screen = Screen::of(global, resume.events);
     let flags = &resume.flags;
-    if let Some(message) = plan_request(flags).not_for_a_session() {
+    if let Some(message) = flags.request().not_for_a_session() {
         return screen.refuse(&CliError::usage(message));
     }
     let asked = ResumeOptions {

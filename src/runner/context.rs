@@ -141,8 +141,7 @@ struct InitialVariables<'a> {
 
 impl variables::Scope for InitialVariables<'_> {
     fn get(&self, name: &str) -> Result<Option<Value>, String> {
-        Ok(built_in(name, self.header, self.workflow, self.folder)
-            .or_else(|| store::variable(name).map(Value::String)))
+        Ok(built_in(name, self.header, self.workflow, self.folder).or_else(|| store::variable(name).map(Value::String)))
     }
 
     fn names(&self) -> Vec<String> {

@@ -3,11 +3,12 @@
 //! A plan of nine-step is the page of its resume command (docs/formats/nine-step.md#plan-in-the-words-of-the-plugin), every other one the
 //! coordination list (docs/formats/ccw.md#context-for-the-agent): a check list that the agent keeps up to date while it works.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::page::position_lines;
+use super::page::word;
 use crate::cli::output::Text;
 use crate::model::Action;
 use crate::model::Finding;
@@ -126,31 +127,6 @@ fn resume_page(text: &mut Text, report: &PlanReport, state: &Value) {
     for option in required {
         text.line(format!("- [ ] {}: `{}`", unbracketed(&option.label, 200), clean_line(&option.command, 1_000)));
     }
-}
-
-/// Returns a value that is a word or a number, as text.
-fn word(value: &Value) -> Option<Cow<'_, str>> {
-    match value {
-        Value::String(text) => Some(text.into()),
-        Value::Number(number) => Some(number.to_string().into()),
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
-    }
-}
-
-/// Returns where a nine-step run is, in the words of its resume command: the phase, and how its last step ended.
-pub(super) fn position_lines(state: &Value) -> Vec<String> {
-    let text = |key: &str| word(state.get(key)?).map(|text| clean_line(&text, 200)).filter(|text| !text.is_empty());
-    let phase = text("current_phase").map(|phase| {
-        let total = text("total_phases").map_or_else(String::new, |total| format!("/{total}"));
-        let about = text("phase_description").map_or_else(String::new, |about| format!(" - {about}"));
-        format!("Phase: {phase}{total}{about}")
-    });
-    let is_begun = text("last_status").is_some_and(|status| status != "pending");
-    let last = text("last_step").filter(|_| is_begun).map(|step| {
-        let agent = text("last_agent").map_or_else(String::new, |agent| format!(" ({agent})"));
-        format!("Last Step: {step}{agent} - {}", text("last_status").unwrap_or_default())
-    });
-    phase.into_iter().chain(last).collect()
 }
 
 /// Renders a list of runs as a table.

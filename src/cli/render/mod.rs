@@ -1,6 +1,7 @@
 //! Reports as text, Markdown and YAML: one function per report, no decisions.
 
 mod markdown;
+mod page;
 mod patch;
 mod plan;
 mod repair;
@@ -9,7 +10,6 @@ mod sessions;
 mod text;
 mod yaml;
 
-use super::output::Text;
 use crate::model::Document;
 use crate::ops::Body;
 use crate::ops::Report;
@@ -32,13 +32,4 @@ pub(super) fn json(report: &Report, with_code: bool) -> Result<Document<&Body>, 
         data: &report.body,
         findings: report.findings.clone(),
     })
-}
-
-/// A text under construction, with how much detail the reader wants.
-pub(super) struct Page {
-    pub(super) text: Text,
-    pub(super) verbose: bool,
-    pub(super) quiet: bool,
-    /// Whether the question of the plan follows.
-    pub(super) asks: bool,
 }

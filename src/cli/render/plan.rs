@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-use super::Page;
-use super::markdown::position_lines;
-use super::text::next_command;
-use super::text::tone_of;
+use super::page::Page;
+use super::page::next_command;
+use super::page::position_lines;
+use super::page::tone_of;
 use crate::cli::output::Tone;
 use crate::model::Action;
 use crate::model::Finding;

@@ -1,6 +1,6 @@
 //! A repair for people: what is broken, the proposed state, and the source of each value.
 
-use super::Page;
+use super::page::Page;
 use crate::cli::output::Tone;
 use crate::model::StepId;
 use crate::model::clean_line;

@@ -1,6 +1,6 @@
 //! A rollback for people: which steps open again, the git commands, the obstacles, and what was done.
 
-use super::Page;
+use super::page::Page;
 use crate::cli::output::Tone;
 use crate::model::StepId;
 use crate::model::clean_line;

@@ -1,6 +1,6 @@
 //! Sessions for people.
 
-use super::Page;
+use super::page::Page;
 use crate::cli::output::Tone;
 use crate::model::Status;
 use crate::model::human_age;

@@ -1,8 +1,10 @@
 //! Reports for people.
 
-use serde_json::Value;
-
-use super::Page;
+use super::page::Page;
+use super::page::decided;
+use super::page::next_command;
+use super::page::reported;
+use super::page::tone_of;
 use super::patch;
 use super::plan;
 use super::repair;
@@ -11,22 +13,13 @@ use super::sessions;
 use crate::cli::output::Text;
 use crate::cli::output::Tone;
 use crate::model::Context;
-use crate::model::Decision;
-use crate::model::DecisionKind;
 use crate::model::Finding;
 use crate::model::Mode;
 use crate::model::Progress;
-use crate::model::ReadingItem;
-use crate::model::RelPath;
-use crate::model::ReviewVerdict;
 use crate::model::Severity;
-use crate::model::StepId;
-use crate::model::StepReport;
-use crate::model::Verdict;
 use crate::model::clean_line;
 use crate::model::human_age;
 use crate::model::plural;
-use crate::model::sha256_hex;
 use crate::ops::ArchiveReport;
 use crate::ops::Body;
 use crate::ops::CheckpointReport;
@@ -43,9 +36,6 @@ use crate::ops::SetupReport;
 use crate::ops::Stage;
 use crate::ops::StatusReport;
 use crate::ops::ValidateReport;
-
-/// Length of the digest in the marks around a text: too long to find a text that contains its own digest.
-const FENCE_CHARS: usize = 12;
 
 /// Renders a report for a person.
 pub(in crate::cli) fn text(report: &Report, verbose: bool, quiet: bool) -> Text {
@@ -119,16 +109,6 @@ pub(in crate::cli) fn context(context: &Context) -> String {
     let mut page = Page { text: Text::default(), verbose: false, quiet: true, asks: false };
     page.context(context);
     page.text.into_plain()
-}
-
-/// Returns the tone of a verdict.
-pub(super) const fn tone_of(verdict: Verdict) -> Tone {
-    match verdict {
-        Verdict::Resume | Verdict::Complete => Tone::Good,
-        Verdict::Confirm => Tone::Warn,
-        Verdict::Blocked => Tone::Bad,
-        Verdict::Nothing => Tone::Dim,
-    }
 }
 
 impl Page {
@@ -401,179 +381,5 @@ impl Page {
                 .text
                 .line("The scratch project is removed. Start your own run: piton start nine-step --feature NAME"),
         };
-    }
-
-    /// Shows what was reported and decided.
-    pub(super) fn said(&mut self, reports: &[StepReport], decisions: &[Decision]) {
-        let lists = [
-            ("Reports", reports.iter().map(reported).collect()),
-            ("Decisions", decisions.iter().map(decided).collect::<Vec<_>>()),
-        ];
-        for (head, items) in lists {
-            if !items.is_empty() {
-                self.text.end().bold(head).end();
-            }
-            for item in items {
-                for (at, line) in item.lines().enumerate() {
-                    self.text.line(format!("{}{line}", if at == 0 { "  " } else { "      " }));
-                }
-            }
-        }
-    }
-
-    /// Shows the context as a prompt would contain it: text from state files is fenced.
-    pub(super) fn context(&mut self, context: &Context) {
-        let head = match context.step.matches(&context.title) {
-            true => context.step.to_string(),
-            false => format!("{} — {}", context.step, context.title),
-        };
-        self.text.bold(head).end();
-        self.text.line(format!("Position: {}", context.position));
-        self.text.line(format!("Task: {}", context.next_action));
-        if let Some(agent) = &context.agent {
-            self.text.line(format!("Agent: {agent} (attempt {})", context.attempt));
-        }
-        for (at, line) in context.report.lines().enumerate() {
-            self.text.line(if at == 0 { format!("Report: {line}") } else { line.to_owned() });
-        }
-        self.text.line(&context.untrusted).end();
-        self.fenced("untrusted text from state files", &untrusted(context));
-        if !context.prompt.is_empty() {
-            self.text.end();
-            self.fenced("the prompt of this system, which quotes state files", &context.prompt);
-        }
-        for omitted in &context.omitted {
-            self.text.dim(format!("Left out for lack of space: {} ({} bytes)", omitted.what, omitted.bytes)).end();
-        }
-    }
-
-    /// Puts a text between two lines that it cannot contain itself, since they carry its digest.
-    fn fenced(&mut self, what: &str, text: &str) {
-        let mark = &sha256_hex(text.as_bytes())[..FENCE_CHARS];
-        self.text.line(format!("--- begin of {what} ({mark}) ---")).block(text);
-        self.text.line(format!("--- end of {what} ({mark}) ---"));
-    }
-
-    pub(super) fn findings(&mut self, findings: &[Finding]) {
-        for finding in findings {
-            let tone = match finding.severity {
-                Severity::Blocking => Tone::Bad,
-                Severity::Warning => Tone::Warn,
-                Severity::Info => Tone::Dim,
-            };
-            self.text.put(tone, format!("  {:<9}", finding.severity.as_str())).plain(&finding.message);
-            self.text.dim(format!("  [{}]{}", finding.code, place(finding))).end();
-            if let Some(fix) = finding.fix.as_ref().filter(|_| finding.severity != Severity::Info || self.verbose) {
-                self.text.line(format!("           → {fix}"));
-            }
-        }
-    }
-}
-
-/// Returns a value of the agents' context as people write it.
-fn in_words(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(values) => values.iter().map(in_words).collect::<Vec<String>>().join(", "),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.to_string(),
-    }
-}
-
-/// Shows a command that comes next, and says whose it is if only a person may decide.
-pub(super) fn next_command(command: &str) -> String {
-    let verb = command.split_whitespace().nth(1).unwrap_or_default();
-    let is_decision = ["approve", "accept", "redo", "override", "skip", "abort"].contains(&verb);
-    let person = if is_decision && !command.contains('#') { "   # a person decides" } else { "" };
-    format!("→ {command}{person}")
-}
-
-/// Returns the untrusted part of a context: text from state files.
-fn untrusted(context: &Context) -> String {
-    let mut text = context.goal.as_ref().map_or_else(String::new, |goal| format!("Goal: {goal}\n"));
-    if !context.instructions.is_empty() {
-        bullets(&mut text, "Instructions", std::slice::from_ref(&context.instructions));
-    }
-    // With the prompt, which says them in its own form, they would be said twice.
-    if let Some(fields) = context.agent_context.as_object().filter(|_| context.prompt.is_empty()) {
-        for (name, value) in fields {
-            let value = in_words(value);
-            text.push_str(&format!("{}: {}\n", name.replace('_', " "), value.replace('\n', " ")));
-        }
-    }
-    if let (Some(root), Some(worktree)) = (&context.root, &context.worktree) {
-        text.push_str(&format!("Work in {worktree}; paths are relative to {root}\n"));
-    }
-    bullets(&mut text, "Read first", &readings(&context.required_reading));
-    bullets(&mut text, "Touch", &context.files_to_touch);
-    bullets(&mut text, "Open findings", &context.findings_to_address);
-    bullets(&mut text, "Required", &context.requirements);
-    bullets(&mut text, "Accepted when", &context.acceptance);
-    if !context.variables.is_null() {
-        text.push_str(&format!("Variables: {}\n", context.variables));
-    }
-    bullets(&mut text, "Reported before", &context.reports.iter().map(reported).collect::<Vec<_>>());
-    bullets(&mut text, "Decided by people", &context.decisions.iter().map(decided).collect::<Vec<_>>());
-    bullets(&mut text, "Done", &readings(&context.done));
-    bullets(&mut text, "Open questions", &context.open_questions);
-    text
-}
-
-/// Describes a report: its step, result and summary, then a line for everything else.
-pub(super) fn reported(report: &StepReport) -> String {
-    let part = report.part.as_ref().map_or_else(String::new, |part| format!(", part {part}"));
-    let agent = report.agent.as_ref().map_or_else(String::new, |agent| format!(" by {agent}"));
-    let result = report.verdict.map_or(report.status.as_str(), ReviewVerdict::as_str);
-    let summary = report.summary.as_ref().map_or_else(String::new, |summary| format!(": {summary}"));
-    let mut text = format!("{}{part} is {result}{agent}{summary}", report.step);
-    let lines = report.error.iter().map(|error| ("Error", error));
-    let lines = lines.chain(report.conditions.iter().map(|condition| ("Condition", condition)));
-    for (name, line) in lines.chain(report.findings.iter().map(|finding| ("Finding", finding))) {
-        text.push_str(&format!("\n{name}: {line}"));
-    }
-    if !report.files.is_empty() {
-        let files: Vec<&str> = report.files.iter().map(RelPath::as_str).collect();
-        text.push_str(&format!("\nFiles: {}", files.join(", ")));
-    }
-    if let Some(commit) = &report.commit {
-        text.push_str(&format!("\nCommit: {commit}"));
-    }
-    text
-}
-
-/// Describes a decision in a sentence.
-pub(super) fn decided(decision: &Decision) -> String {
-    let what = decision.step.as_ref().map_or("the run", StepId::as_str);
-    let by = decision.by.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
-    // An override names the rule in a sentence, the others what was said about the step.
-    let although = if decision.decision == DecisionKind::Override { " although" } else { " although it was" };
-    let despite = decision.despite.as_ref().map_or_else(String::new, |despite| format!("{although} {despite}"));
-    let note = decision.note.as_ref().map_or_else(String::new, |note| format!(". Note: {note}"));
-    format!("{what} was {}{by}{despite}{note}", decision.decision.as_past())
-}
-
-/// Adds a list; continuation lines of an item are indented below its first.
-fn bullets(text: &mut String, head: &str, items: &[String]) {
-    if !items.is_empty() {
-        text.push_str(&format!("{head}:\n"));
-    }
-    for item in items {
-        text.push_str(&format!("  - {}\n", item.trim_end().replace('\n', "\n    ")));
-    }
-}
-
-fn readings(items: &[ReadingItem]) -> Vec<String> {
-    let reading = |item: &ReadingItem| match &item.path {
-        Some(path) => format!("{path} ({})", item.what),
-        None => item.what.clone(),
-    };
-    items.iter().map(reading).collect()
-}
-
-fn place(finding: &Finding) -> String {
-    match (&finding.file, finding.line, finding.column) {
-        (Some(file), Some(line), Some(column)) => format!(" {file}:{line}:{column}"),
-        (Some(file), Some(line), None) => format!(" {file}:{line}"),
-        (Some(file), None, _) => format!(" {file}"),
-        (None, _, _) => String::new(),
     }
 }
