@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::command;
 use super::preconditions;
-use super::reconcile::EffectiveStatus;
+use super::reconciled::EffectiveStatus;
 use super::reconciled::ReconciledRun;
 use crate::model::Action;
 use crate::model::DecisionKind;

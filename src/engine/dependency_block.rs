@@ -7,7 +7,7 @@ use super::choose::NAMED_IDS;
 use super::choose::chain_of;
 use super::choose::list;
 use super::command;
-use super::reconcile::EffectiveStatus;
+use super::reconciled::EffectiveStatus;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::StepId;

@@ -6,7 +6,7 @@ use super::choose::Choice;
 use super::choose::Chooser;
 use super::choose::Chosen;
 use super::command;
-use super::reconcile::EffectiveStatus;
+use super::reconciled::EffectiveStatus;
 use super::reconciled::Limit;
 use crate::model::Action;
 use crate::model::DecisionKind;

@@ -4,8 +4,8 @@
 //! Planning, in order:
 //!
 //! - `graph`: the dependencies between steps.
-//! - `reconcile`: rule 3, the recorded status of each step against the evidence; `outputs` checks files, and `propagate` carries the
-//!   result to containers and dependents; `reconciled` answers questions about it that planning and changes share.
+//! - `reconcile`: rule 3, the recorded status of each step against its `step_evidence`; `outputs` checks files, and `propagate` carries
+//!   the result to containers and dependents; `reconciled` is the result, and answers questions about it that planning and changes share.
 //! - `choose`: rules 4 to 6, what comes next, and `dependency_block`, why nothing can; `limits` stops where a person decides, `overrides`
 //!   applies the caller's options (rule 7).
 //! - `plan`: the entry point, which puts the plan together from `next` (next steps, interruption, commands), `age` (rule 8),
@@ -55,6 +55,7 @@ mod reconciled;
 mod refusal;
 mod reports;
 pub(crate) mod rollback;
+mod step_evidence;
 mod strategy;
 mod transition;
 
@@ -69,8 +70,8 @@ pub(crate) use command::redo as redo_command;
 pub(crate) use context::assemble;
 pub(crate) use plan::Planned;
 pub(crate) use plan::plan;
-pub(crate) use reconcile::EffectiveStatus;
 pub(crate) use reconcile::effective_statuses;
+pub(crate) use reconciled::EffectiveStatus;
 pub(crate) use refusal::Refusal;
 pub(crate) use refusal::RefusalKind;
 pub(crate) use reports::add_unrecorded;

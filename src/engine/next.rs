@@ -7,7 +7,7 @@ use super::choose::Choice;
 use super::choose::Chosen;
 use super::command;
 use super::overrides::flags;
-use super::reconcile::EffectiveStatus;
+use super::reconciled::EffectiveStatus;
 use super::reconciled::ReconciledRun;
 use super::strategy::strategy;
 use crate::model::Action;

@@ -5,7 +5,7 @@ use super::choose::Chooser;
 use super::choose::Chosen;
 use super::choose::list;
 use super::command;
-use super::reconcile::EffectiveStatus;
+use super::reconciled::EffectiveStatus;
 use super::reconciled::ReconciledRun;
 use crate::model::Finding;
 use crate::model::FindingCode;

@@ -1,8 +1,8 @@
 //! Rule 3, second half: propagates the effective status of steps to their containers and dependents.
 
 use super::graph::Graph;
-use super::reconcile::EffectiveStatus;
-use super::reconcile::Reconciled;
+use super::reconciled::EffectiveStatus;
+use super::reconciled::Reconciled;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Run;

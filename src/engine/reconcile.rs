@@ -1,17 +1,18 @@
 //! Rule 3: compares the status of each step with the evidence. "Done" is verified again before the step is skipped.
 
-use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use super::command;
 use super::decisions::Decisions;
 use super::graph::Graph;
-use super::outputs::EvidenceIndex;
 use super::outputs::Outputs;
 use super::propagate::propagate;
+use super::reconciled::EffectiveStatus;
+use super::reconciled::Reconciled;
 use super::reports::attempts;
 use super::reports::belongs_to;
-use crate::model::Attempt;
+use super::step_evidence::EvidenceIndex;
+use super::step_evidence::Reconciler;
 use crate::model::CommitFact;
 use crate::model::Evidence;
 use crate::model::FileFact;
@@ -25,73 +26,11 @@ use crate::model::Run;
 use crate::model::Statement;
 use crate::model::StatementKind;
 use crate::model::Status;
-use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::Timestamp;
 use crate::model::Witness;
 use crate::model::plural;
-
-/// The status of a step after comparison with the evidence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EffectiveStatus {
-    Done,
-    Skipped,
-    /// Over, but its dependents may not count it as done.
-    Cancelled,
-    /// Not started.
-    Open,
-    /// Started but never finished.
-    Interrupted,
-    Failed,
-    /// Waits for the approval of a person.
-    Waiting,
-    /// Approved with conditions that are not met yet.
-    Conditions,
-    /// Evidence and state disagree: a person checks before anything is run.
-    Verify,
-    /// Recorded as done, but the evidence disagrees.
-    Invalid,
-    /// The state itself calls it blocked.
-    Blocked,
-    /// Its state cannot be interpreted; the step is left alone.
-    Unreadable,
-    /// A container with children that are not done.
-    OpenContainer,
-}
-
-impl EffectiveStatus {
-    /// Tells whether dependents may start.
-    pub(crate) const fn satisfies(self) -> bool {
-        matches!(self, Self::Done | Self::Skipped)
-    }
-
-    /// Tells whether nothing is left to do for the step.
-    pub(crate) const fn is_over(self) -> bool {
-        matches!(self, Self::Done | Self::Skipped | Self::Cancelled)
-    }
-}
-
-/// The result of comparing a run with its evidence.
-#[derive(Debug)]
-pub(super) struct Reconciled {
-    /// By position in `run.steps`.
-    pub(super) effective_statuses: Vec<EffectiveStatus>,
-    /// The reasons besides the recorded status, by position; short statements for people.
-    pub(super) reasons: Vec<Vec<String>>,
-    pub(super) findings: Vec<Finding>,
-    /// The attempts that are going on, by position.
-    pub(super) attempts: BTreeMap<usize, (Attempt, Presence)>,
-    pub(super) decisions: Decisions,
-    /// Steps whose status is a word that is not known, by position.
-    pub(super) unknown_words: BTreeSet<usize>,
-    /// Steps without a status, by position.
-    pub(super) unstated: BTreeSet<usize>,
-    /// Steps whose file cannot be read, by position.
-    pub(super) unread: BTreeSet<usize>,
-    /// Gates and reviews that no record says were passed, by position.
-    pub(super) unrecorded: BTreeSet<usize>,
-}
 
 /// Returns the effective status of every step, by position in `run.steps`.
 pub(crate) fn effective_statuses(run: &Run, evidence: &Evidence, load_findings: &[Finding]) -> Vec<EffectiveStatus> {
@@ -164,22 +103,6 @@ pub(super) fn reconcile(run: &Run, graph: &Graph<'_>, evidence: &Evidence, load_
     }
     propagate(run, graph, &mut reconciled);
     reconciled
-}
-
-/// Compares one step with the evidence.
-pub(super) struct Reconciler<'a> {
-    pub(super) run: &'a Run,
-    pub(super) step: &'a Step,
-    pub(super) evidence: &'a Evidence,
-    pub(super) index: &'a EvidenceIndex<'a>,
-    /// Whether its current attempt has a living driver.
-    pub(super) goes_on: bool,
-    /// Whether a person takes its result as it is.
-    pub(super) overridden: bool,
-    /// Whether the state has a status for it.
-    pub(super) has_status: bool,
-    pub(super) reasons: Vec<String>,
-    pub(super) findings: Vec<Finding>,
 }
 
 /// The witnesses that say done.
@@ -507,14 +430,5 @@ impl Reconciler<'_> {
         let message = format!("the definition of {} was changed after it was done", self.step.id);
         self.note(FindingCode::DefinitionChanged, message, self.record_hint());
         true
-    }
-
-    pub(super) fn note(&mut self, code: FindingCode, message: impl Into<String>, fix: impl Into<String>) {
-        let finding = Finding::new(code, message).on(&self.step.id).fix(fix);
-        let finding = match &self.step.file {
-            Some(file) => finding.at(file),
-            None => finding,
-        };
-        self.findings.push(finding);
     }
 }

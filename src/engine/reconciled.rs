@@ -1,5 +1,5 @@
-//! Questions that the planner and transitions both ask about a run: which steps may start, which are behind a gate, where a
-//! failure goes back to. Both use this module, so they agree.
+//! A run after comparison with the evidence, and the questions that the planner and transitions both ask about it: which steps may start,
+//! which are behind a gate, where a failure goes back to. Both use this module, so they agree.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -7,12 +7,11 @@ use std::collections::BTreeSet;
 use super::command;
 use super::decisions::Decisions;
 use super::graph::Graph;
-use super::reconcile::EffectiveStatus;
-use super::reconcile::Reconciled;
 use crate::model::Attempt;
 use crate::model::DecisionKind;
 use crate::model::Evidence;
 use crate::model::FileFact;
+use crate::model::Finding;
 use crate::model::Hold;
 use crate::model::Presence;
 use crate::model::ReviewVerdict;
@@ -29,6 +28,67 @@ use crate::model::safe_line;
 const HOLD_CHARS: usize = 160;
 /// Maximum number of characters of an earlier error in a reason.
 const ERROR_CHARS: usize = 160;
+
+/// The status of a step after comparison with the evidence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EffectiveStatus {
+    Done,
+    Skipped,
+    /// Over, but its dependents may not count it as done.
+    Cancelled,
+    /// Not started.
+    Open,
+    /// Started but never finished.
+    Interrupted,
+    Failed,
+    /// Waits for the approval of a person.
+    Waiting,
+    /// Approved with conditions that are not met yet.
+    Conditions,
+    /// Evidence and state disagree: a person checks before anything is run.
+    Verify,
+    /// Recorded as done, but the evidence disagrees.
+    Invalid,
+    /// The state itself calls it blocked.
+    Blocked,
+    /// Its state cannot be interpreted; the step is left alone.
+    Unreadable,
+    /// A container with children that are not done.
+    OpenContainer,
+}
+
+impl EffectiveStatus {
+    /// Tells whether dependents may start.
+    pub(crate) const fn satisfies(self) -> bool {
+        matches!(self, Self::Done | Self::Skipped)
+    }
+
+    /// Tells whether nothing is left to do for the step.
+    pub(crate) const fn is_over(self) -> bool {
+        matches!(self, Self::Done | Self::Skipped | Self::Cancelled)
+    }
+}
+
+/// The result of comparing a run with its evidence.
+#[derive(Debug)]
+pub(super) struct Reconciled {
+    /// By position in `run.steps`.
+    pub(super) effective_statuses: Vec<EffectiveStatus>,
+    /// The reasons besides the recorded status, by position; short statements for people.
+    pub(super) reasons: Vec<Vec<String>>,
+    pub(super) findings: Vec<Finding>,
+    /// The attempts that are going on, by position.
+    pub(super) attempts: BTreeMap<usize, (Attempt, Presence)>,
+    pub(super) decisions: Decisions,
+    /// Steps whose status is a word that is not known, by position.
+    pub(super) unknown_words: BTreeSet<usize>,
+    /// Steps without a status, by position.
+    pub(super) unstated: BTreeSet<usize>,
+    /// Steps whose file cannot be read, by position.
+    pub(super) unread: BTreeSet<usize>,
+    /// Gates and reviews that no record says were passed, by position.
+    pub(super) unrecorded: BTreeSet<usize>,
+}
 
 /// A run with its graph and the effective status of every step.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::has_progress;
 use super::target::phases;
 use crate::engine::graph::Graph;
-use crate::engine::reconcile::EffectiveStatus;
+use crate::engine::reconciled::EffectiveStatus;
 use crate::model::EvidenceRecord;
 use crate::model::Run;
 use crate::model::Status;

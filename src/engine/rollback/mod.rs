@@ -30,7 +30,7 @@ use std::collections::BTreeSet;
 
 use super::command;
 use super::graph::Graph;
-use super::reconcile::EffectiveStatus;
+use super::reconciled::EffectiveStatus;
 use super::reconciled::ReconciledRun;
 use super::refusal::Refusal;
 use super::refusal::RefusalKind;

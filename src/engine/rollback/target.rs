@@ -8,7 +8,7 @@ use super::listing_command;
 use super::with_dependents;
 use crate::engine::command;
 use crate::engine::graph::Graph;
-use crate::engine::reconcile::EffectiveStatus;
+use crate::engine::reconciled::EffectiveStatus;
 use crate::engine::refusal::Refusal;
 use crate::engine::refusal::RefusalKind;
 use crate::model::Run;

@@ -1,7 +1,7 @@
 //! Late corrections: what is added to the record of a step that is done. A verdict or a commit that is recorded is not replaced.
 
 use super::TransitionCheck;
-use crate::engine::reconcile::EffectiveStatus;
+use crate::engine::reconciled::EffectiveStatus;
 use crate::engine::refusal::Refusal;
 use crate::engine::refusal::RefusalKind;
 use crate::engine::refusal::refuse;

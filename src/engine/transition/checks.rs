@@ -5,7 +5,7 @@ use super::TransitionCheck;
 use crate::engine::command;
 use crate::engine::outputs::unproved;
 use crate::engine::preconditions::workspace_problem;
-use crate::engine::reconcile::EffectiveStatus;
+use crate::engine::reconciled::EffectiveStatus;
 use crate::engine::reconciled::Limit;
 use crate::engine::reconciled::missing_documents;
 use crate::engine::refusal::Refusal;

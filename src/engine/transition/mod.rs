@@ -8,8 +8,8 @@ mod decide;
 
 use super::command;
 use super::graph::Graph;
-use super::reconcile::EffectiveStatus;
 use super::reconcile::reconcile;
+use super::reconciled::EffectiveStatus;
 use super::reconciled::ReconciledRun;
 use super::refusal::Refusal;
 use super::refusal::RefusalKind;

@@ -1,0 +1,114 @@
+//! One step beside what is known about it: the records, reports, rollbacks and files of its run.
+
+use super::reports::belongs_to;
+use crate::model::Evidence;
+use crate::model::EvidenceRecord;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::StatementKind;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::StepKind;
+use crate::model::StepReport;
+use crate::model::Timestamp;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+/// The evidence log of a run, indexed by step and path.
+#[derive(Default)]
+pub(super) struct EvidenceIndex<'a> {
+    /// The last record of each step.
+    pub(super) by_step: BTreeMap<&'a str, &'a EvidenceRecord>,
+    /// The last report of each step.
+    pub(super) reported: BTreeMap<&'a str, &'a StepReport>,
+    /// The step that last recorded each path.
+    pub(super) last_of_path: BTreeMap<&'a RelPath, &'a str>,
+    /// The time of the last rollback of each step. Earlier evidence no longer counts.
+    pub(super) rolled_back: BTreeMap<&'a str, Timestamp>,
+    /// The time at which each step was last begun, where Piton recorded it.
+    pub(super) begun: BTreeMap<&'a str, Timestamp>,
+    /// The two working steps with the latest activity, so that one of them is always another step than the one in question. Reviews and
+    /// gates write nothing.
+    pub(super) last_busy: Vec<(Timestamp, &'a StepId)>,
+}
+
+impl<'a> EvidenceIndex<'a> {
+    pub(super) fn of(run: &'a Run, evidence: &'a Evidence) -> Self {
+        let mut last_busy: Vec<(Timestamp, &StepId)> = Vec::with_capacity(3);
+        let mut note_busy = |step: &'a StepId, moment: Timestamp| {
+            match last_busy.iter_mut().find(|(_, known)| *known == step) {
+                Some((last, _)) => *last = moment.max(*last),
+                None => last_busy.push((moment, step)),
+            }
+            last_busy.sort_by_key(|(moment, _)| Reverse(*moment));
+            last_busy.truncate(2);
+        };
+        let works = |step: &Step| !matches!(step.kind, StepKind::Review | StepKind::Gate);
+        let idle: BTreeSet<&str> = run.steps.iter().filter(|step| !works(step)).map(|step| step.id.as_str()).collect();
+        for step in run.steps.iter().filter(|step| works(step)) {
+            if let Some(moment) = step.started_at.max(step.finished_at) {
+                note_busy(&step.id, moment);
+            }
+        }
+        let mut by_step = BTreeMap::new();
+        let mut last_of_path = BTreeMap::new();
+        for record in evidence.records.iter().filter(|record| record.run == run.id.as_str()) {
+            // A record from before the start of this run belongs to another run of the same name.
+            if run.started_at.is_some_and(|started| record.at < started) {
+                continue;
+            }
+            if !idle.contains(record.step.as_str()) {
+                note_busy(&record.step, record.at);
+            }
+            by_step.insert(record.step.as_str(), record);
+            for output in &record.outputs {
+                last_of_path.insert(&output.path, record.step.as_str());
+            }
+        }
+        let rollbacks = evidence.rollbacks.iter().filter(|rollback| rollback.run == run.id.as_str());
+        let rolled_back =
+            rollbacks.flat_map(|rollback| rollback.reopened.iter().map(|step| (step.as_str(), rollback.at)));
+        let statements = || evidence.statements.iter().filter(|statement| belongs_to(run, statement));
+        let reported = statements().filter_map(|statement| match &statement.kind {
+            StatementKind::Report(report) if report.part.is_none() => Some((report.step.as_str(), report)),
+            StatementKind::Report(_) | StatementKind::Begun(_) | StatementKind::Decision(_) => None,
+        });
+        let reported = reported.collect();
+        let begun = statements();
+        let begun = begun.filter_map(|statement| match &statement.kind {
+            StatementKind::Begun(attempt) => Some((attempt.step.as_str(), attempt.at)),
+            StatementKind::Report(_) | StatementKind::Decision(_) => None,
+        });
+        Self { by_step, reported, last_of_path, rolled_back: rolled_back.collect(), begun: begun.collect(), last_busy }
+    }
+}
+
+/// Compares one step with the evidence.
+pub(super) struct Reconciler<'a> {
+    pub(super) run: &'a Run,
+    pub(super) step: &'a Step,
+    pub(super) evidence: &'a Evidence,
+    pub(super) index: &'a EvidenceIndex<'a>,
+    /// Whether its current attempt has a living driver.
+    pub(super) goes_on: bool,
+    /// Whether a person takes its result as it is.
+    pub(super) overridden: bool,
+    /// Whether the state has a status for it.
+    pub(super) has_status: bool,
+    pub(super) reasons: Vec<String>,
+    pub(super) findings: Vec<Finding>,
+}
+
+impl Reconciler<'_> {
+    pub(super) fn note(&mut self, code: FindingCode, message: impl Into<String>, fix: impl Into<String>) {
+        let finding = Finding::new(code, message).on(&self.step.id).fix(fix);
+        let finding = match &self.step.file {
+            Some(file) => finding.at(file),
+            None => finding,
+        };
+        self.findings.push(finding);
+    }
+}
