@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use serde_json::json;
 
+use super::layout;
 use super::raw::Entry;
 use super::raw::Source;
 use super::raw::State;
@@ -115,13 +116,13 @@ fn facts(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Facts {
             .workspace
             .plan_reference
             .clone()
-            .unwrap_or_else(|| workspace::plan_by_convention(&run.title, &files.config.nine_step)),
+            .unwrap_or_else(|| layout::plan_by_convention(&run.title, &files.config.nine_step)),
         previous: None,
         last_attempt: None,
         description: None,
         issues: run.workspace.issues.clone(),
     };
-    let backup = || read::backup_of(&files.state).and_then(|backup| read::open(files, &backup).ok());
+    let backup = || layout::backup_of(&files.state).and_then(|backup| read::open(files, &backup).ok());
     if let Some(opened) = read::open(files, &files.state).ok().or_else(backup) {
         let source = Source { files, file: &opened.file, bytes: opened.bytes, value: &opened.value };
         let state = State::read(&source, &mut Vec::new());

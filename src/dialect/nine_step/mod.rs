@@ -4,7 +4,7 @@
 //! (docs/formats/nine-step.md#fields-that-piton-adds): `history`, `approvals`, `skipped_steps`, `run_status`, `resume_count`,
 //! `interruption_history`.
 //!
-//! - [`probe`] finds state files, [`workspace`] the worktree and plan of a run.
+//! - [`probe`] finds state files, [`workspace`] the worktree and plan of a run; [`layout`] has the names of their files.
 //! - [`read`] turns a state into a run: [`raw`] is a lenient view of the file, [`ledger`] collects its records by step,
 //!   [`last_step`] interprets `last_execution`, [`sent_back`] finds the failure to address, [`steps`] builds the steps.
 //! - [`rules`] has the plugin's step order, roles and status words.
@@ -13,6 +13,7 @@
 
 mod brief;
 mod last_step;
+mod layout;
 mod ledger;
 mod native;
 mod probe;
@@ -61,7 +62,7 @@ impl Dialect for NineStep {
     }
 
     fn marks(&self, path: &str) -> bool {
-        probe::is_marked(path) || probe::is_copy(path)
+        layout::is_marked(path) || layout::is_copy(path)
     }
 
     fn keeps_state_in(&self, folder: &RelPath, config: &Config) -> bool {
@@ -97,7 +98,7 @@ impl Dialect for NineStep {
     }
 
     fn schema_of(&self, path: &RelPath) -> Option<&'static str> {
-        probe::is_marked(path.as_str()).then_some("nine-step-state")
+        layout::is_marked(path.as_str()).then_some("nine-step-state")
     }
 
     fn can_start(&self) -> bool {
@@ -109,7 +110,7 @@ impl Dialect for NineStep {
     }
 
     fn backup_of(&self, path: &RelPath) -> Option<RelPath> {
-        RelPath::parse(&format!("{path}.backup")).ok()
+        layout::backup_of(path)
     }
 
     fn unversioned(&self, config: &Config) -> Vec<String> {

@@ -5,17 +5,20 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::layout;
+use super::layout::BACKUP;
+use super::layout::EARLY_SUFFIX;
+use super::layout::is_copy;
+use super::layout::is_early_name;
+use super::layout::is_marked;
+use super::layout::plan_by_convention;
 use super::raw::is_ours;
-use super::read::BACKUP;
-use super::workspace::EARLY_SUFFIX;
-use super::workspace::plan_by_convention;
 use crate::dialect::PreviousLocation;
 use crate::dialect::Probed;
 use crate::dialect::json::parse_value;
 use crate::model::Candidate;
 use crate::model::Claim;
 use crate::model::DialectId;
-use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Listing;
@@ -25,30 +28,12 @@ use crate::model::ReadSpec;
 use crate::model::RelPath;
 use crate::model::STATE_COPY;
 use crate::model::clean_line;
-use crate::model::name_of;
-
-/// Tells whether a file may be a state, by the names in use (docs/formats/nine-step.md#finding-runs). Backups and temporary files
-/// are excluded.
-pub(super) fn is_marked(path: &str) -> bool {
-    let name = name_of(path);
-    matches!(name, ".workflow_state.json" | "workflow-state.json") || name.ends_with(EARLY_SUFFIX)
-}
-
-/// Tells whether a file is the copy of a state in a worktree (docs/formats/nine-step.md#backup-of-the-state).
-pub(super) fn is_copy(path: &str) -> bool {
-    name_of(path) == STATE_COPY
-}
 
 /// Tells whether a folder is a worktree, or contains worktrees or early states.
 pub(super) fn keeps_state_in(folder: &RelPath, config: &NineStepConfig) -> bool {
     let worktrees = RelPath::parse(&config.worktree_dir).ok();
     worktrees.is_some_and(|worktrees| *folder == worktrees || folder.parent() == Some(worktrees))
         || RelPath::parse(&config.plan_dir).is_ok_and(|plans| *folder == plans)
-}
-
-/// Returns the path of the copy of a state, if it is in the set.
-pub(super) fn copy_of(files: &FileSet) -> Option<RelPath> {
-    files.files.keys().find(|path| is_copy(path.as_str())).cloned()
 }
 
 /// Returns where the state of a worktree was before the worktree existed (docs/formats/nine-step.md#state-before-the-worktree).
@@ -185,7 +170,7 @@ impl Prober<'_> {
             StateKind::Root => "nine-step".to_owned(),
         };
         let data_dir = RelPath::parse(&inside).unwrap_or_else(|_| state.clone());
-        let backup = super::read::backup_of(&state);
+        let backup = layout::backup_of(&state);
         let is_torn = name.is_none();
         let name = name.filter(|name| !name.is_empty()).unwrap_or(fallback);
         // If the state does not parse, the plan may tell the number of phases.
@@ -238,11 +223,6 @@ fn lost(prober: &Prober<'_>, copy: &ListingEntry, value: &Value, folders: &BTree
     };
     let reads = found.reads.iter().cloned().chain([ReadSpec::File(copy.path.clone())]).collect();
     Some(Candidate { data_dir, reads, ..found })
-}
-
-/// Tells whether a name is `<feature>.workflow-state.json` with a feature.
-fn is_early_name(name: &str) -> bool {
-    name.strip_suffix(EARLY_SUFFIX).is_some_and(|feature| !feature.is_empty())
 }
 
 /// Drops early states that have a successor in a worktree: leftovers of an interrupted move.

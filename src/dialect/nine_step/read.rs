@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::last_step::LastStep;
+use super::layout;
 use super::ledger::Ledger;
-use super::probe;
 use super::raw::Entry;
 use super::raw::Field;
 use super::raw::SCHEMA_VERSION;
@@ -45,9 +45,6 @@ use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
 use crate::model::quoted;
 
-/// The suffix of the single backup that the plugin keeps (docs/formats/nine-step.md#backup-of-the-state).
-pub(super) const BACKUP: &str = ".backup";
-
 /// A file that parses as a JSON object.
 pub(super) struct ParsedFile<'a> {
     pub(super) file: RelPath,
@@ -81,11 +78,6 @@ pub(super) fn open<'a>(files: &'a FileSet, file: &RelPath) -> Result<ParsedFile<
     Err(Box::new(finding.line(1, Some(1))))
 }
 
-/// Returns the path of the backup beside a state file.
-pub(super) fn backup_of(state: &RelPath) -> Option<RelPath> {
-    RelPath::parse(&format!("{state}{BACKUP}")).ok()
-}
-
 /// Reads the run. If the state is unreadable, reads its backup and marks the run degraded.
 pub(super) fn load(files: &FileSet) -> Loaded {
     let mut findings = Vec::new();
@@ -94,10 +86,10 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         Err(problem) => *problem,
     };
     let is_missing = files.problem(&files.state) == Some(ReadProblem::Missing);
-    if let Some(copy) = probe::copy_of(files).filter(|_| is_missing).and_then(|copy| open(files, &copy).ok()) {
+    if let Some(copy) = layout::copy_of(files).filter(|_| is_missing).and_then(|copy| open(files, &copy).ok()) {
         return lost(files, copy, findings);
     }
-    let backup = backup_of(&files.state).and_then(|backup| open(files, &backup).ok());
+    let backup = layout::backup_of(&files.state).and_then(|backup| open(files, &backup).ok());
     let Some(opened) = backup else {
         if is_missing {
             findings.push(problem.fix("piton list --all"));

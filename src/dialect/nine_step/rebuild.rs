@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use serde_json::json;
 
+use super::layout;
 use super::rules::StepNumber;
 use super::rules::StepPosition;
 use super::start;
-use super::workspace;
 use crate::dialect::EditError;
 use crate::dialect::salvage;
 use crate::model::CommitTrace;
@@ -138,7 +138,7 @@ fn phase_in(subject: &str) -> Option<u32> {
 }
 
 fn plan<'a>(files: &'a FileSet, feature: &str) -> Option<(RelPath, &'a [u8])> {
-    let path = RelPath::parse(&workspace::plan_by_convention(feature, &files.config.nine_step)).ok()?;
+    let path = RelPath::parse(&layout::plan_by_convention(feature, &files.config.nine_step)).ok()?;
     let bytes = files.bytes(&path)?;
     Some((path, bytes))
 }

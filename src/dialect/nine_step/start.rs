@@ -4,11 +4,11 @@
 use serde_json::Value;
 use serde_json::json;
 
+use super::layout;
+use super::layout::EARLY_SUFFIX;
 use super::raw::SCHEMA_VERSION;
 use super::rules::Role;
 use super::rules::StepNumber;
-use super::workspace;
-use super::workspace::EARLY_SUFFIX;
 use crate::dialect::EditError;
 use crate::model::Edit;
 use crate::model::EditKind;
@@ -46,7 +46,7 @@ pub(super) fn state(files: &FileSet, spec: &StartSpec, at: Timestamp) -> Value {
     let config = &files.config.nine_step;
     let prefix = config.branch_prefixes.first().map_or("feature", String::as_str);
     let branch = spec.branch.clone().unwrap_or_else(|| format!("{prefix}/{}", spec.feature));
-    let plan = spec.plan.clone().unwrap_or_else(|| workspace::plan_by_convention(&spec.feature, config));
+    let plan = spec.plan.clone().unwrap_or_else(|| layout::plan_by_convention(&spec.feature, config));
     let step = StepNumber::Plan;
     let fields = [
         ("schema_version", Some(json!(SCHEMA_VERSION))),

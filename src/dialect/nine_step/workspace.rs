@@ -3,19 +3,16 @@
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
+use super::layout::EARLY_SUFFIX;
 use super::raw::Source;
 use super::raw::State;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::LinkedWorktree;
-use crate::model::NineStepConfig;
 use crate::model::RelPath;
 use crate::model::Severity;
 use crate::model::WorkspaceRecord;
-
-/// File name suffix of a state beside its plan, before a worktree exists (docs/formats/nine-step.md#state-before-the-worktree).
-pub(super) const EARLY_SUFFIX: &str = ".workflow-state.json";
 
 /// The working folder of a run.
 pub(super) struct ResolvedWorkspace {
@@ -213,9 +210,4 @@ pub(super) fn plan_to_read(plan: &str, workspace: &WorkspaceRecord, files: &File
             .and_then(|worktree| climb(worktree, plan.trim()))
             .map(|path| path.as_str().to_owned()),
     }
-}
-
-/// Returns the plugin's default plan path for a feature.
-pub(super) fn plan_by_convention(feature: &str, config: &NineStepConfig) -> String {
-    format!("{}/{feature}_plan.md", config.plan_dir.trim_end_matches('/'))
 }

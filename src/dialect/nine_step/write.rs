@@ -9,6 +9,7 @@ use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
 
+use super::layout;
 use super::ledger::Ledger;
 use super::ledger::unrecorded;
 use super::raw;
@@ -104,7 +105,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
 
 /// Moves a state and removes its backup, which would become stale.
 fn moved(files: &FileSet, to: RelPath, after: Vec<u8>, before: Arc<[u8]>) -> Vec<Edit> {
-    let stale = read::backup_of(&files.state).and_then(|path| match &files.files.get(&path)?.content {
+    let stale = layout::backup_of(&files.state).and_then(|path| match &files.files.get(&path)?.content {
         Content::Bytes(before) => Some(Edit { path, kind: EditKind::Remove { before: Arc::clone(before) } }),
         Content::NameOnly | Content::Problem(_) => None,
     });
