@@ -9,9 +9,9 @@ use super::parts;
 use super::raw;
 use super::session_files::SessionFiles;
 use super::summary;
+use super::task;
 use super::task::TaskLocation;
 use super::todo;
-use super::write;
 use crate::dialect::EditError;
 use crate::dialect::json::Document;
 use crate::dialect::json::escape;
@@ -275,8 +275,11 @@ impl TaskDraft<'_> {
         }
     }
 
-    /// Returns the pointer of a subtask in this file.
+    /// Returns the pointer of a subtask without a file of its own, in the task.
     pub(super) fn subtask(&self, name: &str) -> Option<String> {
-        write::subtask_pointer(self.value(), name)
+        let (pointer, subtasks) = task::subtasks(self.value());
+        let mut named = subtasks.enumerate().filter(|(_, subtask)| subtask.is_object());
+        let (at, _) = named.find(|(at, subtask)| task::subtask_name(subtask, *at).eq_ignore_ascii_case(name))?;
+        Some(format!("{pointer}/{at}"))
     }
 }

@@ -420,14 +420,6 @@ fn set_result(task: &mut TaskDraft<'_>, outcome: &Outcome, error: Option<&str>) 
     }
 }
 
-/// Finds the pointer of a subtask without a file.
-pub(super) fn subtask_pointer(value: &Value, name: &str) -> Option<String> {
-    let (pointer, subtasks) = task::subtasks(value);
-    let mut named = subtasks.enumerate().filter(|(_, subtask)| subtask.is_object());
-    let (at, _) = named.find(|(at, subtask)| task::subtask_name(subtask, *at).eq_ignore_ascii_case(name))?;
-    Some(format!("{pointer}/{at}"))
-}
-
 #[cfg(test)]
 #[path = "write_tests.rs"]
 mod tests;
