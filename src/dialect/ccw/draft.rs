@@ -9,7 +9,6 @@ use super::parts;
 use super::raw;
 use super::session_files::SessionFiles;
 use super::summary;
-use super::task;
 use super::task::TaskLocation;
 use super::todo;
 use crate::dialect::EditError;
@@ -277,9 +276,9 @@ impl TaskDraft<'_> {
 
     /// Returns the pointer of a subtask without a file of its own, in the task.
     pub(super) fn subtask(&self, name: &str) -> Option<String> {
-        let (pointer, subtasks) = task::subtasks(self.value());
+        let (pointer, subtasks) = parts::subtasks(self.value());
         let mut named = subtasks.enumerate().filter(|(_, subtask)| subtask.is_object());
-        let (at, _) = named.find(|(at, subtask)| task::subtask_name(subtask, *at).eq_ignore_ascii_case(name))?;
+        let (at, _) = named.find(|(at, subtask)| parts::subtask_name(subtask, *at).eq_ignore_ascii_case(name))?;
         Some(format!("{pointer}/{at}"))
     }
 }

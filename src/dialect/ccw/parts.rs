@@ -6,8 +6,6 @@ use serde_json::Value;
 use super::raw;
 use super::rules;
 use super::rules::StatusWord;
-use super::session_files::PartLine;
-use super::task;
 use super::todo::CheckboxMark;
 use crate::model::Part;
 use crate::model::PartKind;
@@ -19,6 +17,16 @@ pub(super) struct TaskPart {
     pub(super) part: Part,
     /// Its name in the list of subtasks; `None` for a flow-control step.
     subtask: Option<String>,
+}
+
+/// A line of the checklist about a part of a task: its id extends that of the task, or the task lists it.
+pub(super) struct PartLine {
+    pub(super) task: usize,
+    pub(super) name: String,
+    pub(super) title: String,
+    pub(super) mark: CheckboxMark,
+    /// Byte offset of the checkbox.
+    pub(super) at: usize,
 }
 
 /// Returns the parts of the step of a task. `is_child` tells whether a subtask is a step itself.
@@ -70,8 +78,8 @@ pub(super) fn read(value: &Value) -> Vec<TaskPart> {
     let progress = Progress::read(value);
     progress.apply(&mut parts);
     let mut names: Vec<Option<String>> = vec![None; parts.len()];
-    for (at, subtask) in task::subtasks(value).1.take(raw::LIST_LIMIT).enumerate() {
-        let name = task::subtask_name(subtask, at);
+    for (at, subtask) in subtasks(value).1.take(raw::LIST_LIMIT).enumerate() {
+        let name = subtask_name(subtask, at);
         let title = raw::first_line(subtask, &["/title", "/description", "/name"]);
         let part = Part {
             name: unique(name.clone(), PartKind::Work, &parts),
@@ -85,6 +93,18 @@ pub(super) fn read(value: &Value) -> Vec<TaskPart> {
         names.push(Some(name));
     }
     parts.into_iter().zip(names).map(|(part, subtask)| TaskPart { part, subtask }).collect()
+}
+
+/// Returns the list of subtasks with its pointer.
+pub(super) fn subtasks(task: &Value) -> (&'static str, impl Iterator<Item = &Value>) {
+    let places = ["/subtasks", "/relations/subtasks", "/context/subtasks"];
+    let found = places.into_iter().find(|pointer| raw::items(raw::at(task, pointer)).next().is_some());
+    (found.unwrap_or("/subtasks"), raw::items(found.and_then(|pointer| raw::at(task, pointer))))
+}
+
+/// Returns the name of a subtask: its id, its text, else its number.
+pub(super) fn subtask_name(subtask: &Value, at: usize) -> String {
+    raw::first_line(subtask, &["/id", "/task_id", ""]).unwrap_or_else(|| (at + 1).to_string())
 }
 
 fn add_flow_steps(task: &Value, pointer: &str, kind: PartKind, parts: &mut Vec<Part>) {

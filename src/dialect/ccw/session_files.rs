@@ -8,6 +8,7 @@ use super::ids::Index;
 use super::layout::Layout;
 use super::layout::TASK_DIR;
 use super::parsed_task::ParsedTask;
+use super::parts::PartLine;
 use super::raw;
 use super::rules::StatusWord;
 use super::session::Session;
@@ -47,16 +48,6 @@ pub(super) struct SessionFiles<'a> {
     pub(super) summaries: Vec<Vec<RelPath>>,
     pub(super) findings: Vec<Finding>,
     pub(super) is_degraded: bool,
-}
-
-/// A line of the checklist about a part of a task: its id extends that of the task, or the task lists it.
-pub(super) struct PartLine {
-    pub(super) task: usize,
-    pub(super) name: String,
-    pub(super) title: String,
-    pub(super) mark: CheckboxMark,
-    /// Byte offset of the checkbox.
-    at: usize,
 }
 
 impl<'a> SessionFiles<'a> {

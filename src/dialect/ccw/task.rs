@@ -1,4 +1,4 @@
-//! Reads task files leniently: all format eras, and every position where a field has been written
+//! Reads the tasks of a session, from one file each, a list in a file or the session file, and the definition of one
 //! (docs/formats/ccw.md#task-file).
 
 use std::collections::BTreeSet;
@@ -10,21 +10,18 @@ use super::ids;
 use super::layout::Layout;
 use super::layout::SESSION_FILE;
 use super::parsed_task::ParsedTask;
+use super::parsed_task::own_id;
 use super::raw;
-use super::rules;
-use super::rules::StatusWord;
 use super::session::Session;
 use crate::dialect::json::parse_value;
 use crate::dialect::salvage;
 use crate::model::Clock;
 use crate::model::Content;
-use crate::model::Detail;
 use crate::model::FileEntry;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::RelPath;
-use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::quoted;
@@ -243,14 +240,6 @@ pub(super) fn running_word(tasks: &[Task]) -> &'static str {
     if is_active && !is_in_progress { "active" } else { "in_progress" }
 }
 
-pub(super) fn own_id(value: &Value) -> Option<String> {
-    match ["id", "task_id"].iter().find_map(|key| value.get(key).filter(|id| !id.is_null()))? {
-        Value::String(id) => Some(id.trim().to_owned()).filter(|id| !id.is_empty()),
-        Value::Number(id) => Some(id.to_string()),
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
-    }
-}
-
 /// Returns the list in a file among the task files, with its pointer; `None` for a task.
 pub(super) fn listed(value: &Value) -> Option<(&'static str, &Value)> {
     if value.is_array() {
@@ -259,193 +248,6 @@ pub(super) fn listed(value: &Value) -> Option<(&'static str, &Value)> {
     let has = |key: &str| value.get(key).is_some();
     let tasks = value.get("tasks").filter(|tasks| tasks.is_array())?;
     (!has("id") && !has("task_id") && !has("title")).then_some(("/tasks", tasks))
-}
-
-/// A dependency as written.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Dependency {
-    pub(super) text: String,
-    /// Whether the field may also list other things than tasks, such as packages.
-    pub(super) is_vague: bool,
-}
-
-/// Collects the dependencies from all fields in use (docs/formats/ccw.md#dependencies).
-pub(super) fn dependencies(task: &Value) -> Vec<Dependency> {
-    let mut found = Vec::new();
-    let strict = ["/depends_on", "/context/depends_on", "/relations/depends_on", "/meta/depends_on"];
-    let vague = ["/dependencies", "/relations/dependencies", "/context/dependencies"];
-    let places = strict.into_iter().map(|place| (place, false)).chain(vague.into_iter().map(|place| (place, true)));
-    for (place, is_vague) in places {
-        match raw::at(task, place) {
-            Some(object) if object.is_object() => collect_object(object, &mut found),
-            other => collect(other, is_vague, &mut found),
-        }
-    }
-    let mut unique: Vec<Dependency> = Vec::new();
-    for dependency in found {
-        if !unique.iter().any(|known| known.text == dependency.text) {
-            unique.push(dependency);
-        }
-    }
-    unique.shrink_to_fit();
-    unique
-}
-
-/// Collects from an object: its lists under the known keys, else its keys (`{"IMPL-1": "for the API"}`).
-fn collect_object(object: &Value, found: &mut Vec<Dependency>) {
-    let lists = ["depends_on", "upstream", "requires", "blocked_by", "tasks"];
-    let others = ["blocks", "downstream", "dependents", "required_by"];
-    for key in lists {
-        collect(object.get(key), false, found);
-    }
-    if lists.iter().chain(&others).all(|key| object.get(key).is_none()) {
-        for (name, _) in object.as_object().into_iter().flatten().take(raw::LIST_LIMIT) {
-            collect_text(name, true, found);
-        }
-    }
-}
-
-fn collect_text(text: &str, is_vague: bool, found: &mut Vec<Dependency>) {
-    let text = raw::line(text);
-    if !["", "none", "null", "n/a", "-", "无"].iter().any(|none| text.eq_ignore_ascii_case(none)) {
-        found.push(Dependency { text, is_vague });
-    }
-}
-
-fn collect(value: Option<&Value>, is_vague: bool, found: &mut Vec<Dependency>) {
-    let mut add = |text: &str| collect_text(text, is_vague, found);
-    let Some(value) = value else { return };
-    match value {
-        Value::String(text) => text.split([',', ';', '\n']).for_each(add),
-        Value::Array(items) => {
-            let flat = items.iter().flat_map(|item| item.as_array().map_or(std::slice::from_ref(item), Vec::as_slice));
-            for item in flat.take(raw::LIST_LIMIT) {
-                let named = ["/id", "/task_id", "/task", "/depends_on", "/task/id", "/ref", "/name", "/title"];
-                let text = if item.is_object() || item.is_array() {
-                    // An unreadable dependency counts as one that cannot be met.
-                    Some(raw::first_text(item, &named).unwrap_or_else(|| raw::line(&item.to_string())))
-                } else {
-                    raw::text(Some(item))
-                };
-                if let Some(text) = text {
-                    add(&text);
-                }
-            }
-        }
-        Value::Number(number) => add(&number.to_string()),
-        Value::Null | Value::Bool(_) | Value::Object(_) => {}
-    }
-}
-
-/// Returns the field that says a pending task is done: the log that CCW's tools keep, a result, or a status in another field. It
-/// is only one witness of several, because `pending` may have been written later.
-pub(super) fn record_of_success(task: &Value, word: &StatusWord) -> Option<&'static str> {
-    let is_absent = match word {
-        StatusWord::Missing => true,
-        StatusWord::Known(Status::Pending) | StatusWord::Alias { status: Status::Pending, .. } => false,
-        StatusWord::Known(_) | StatusWord::Alias { .. } | StatusWord::Container | StatusWord::Unknown(_) => {
-            return None;
-        }
-    };
-    let completes = |pointers: &[&str]| {
-        let word = raw::first_text(task, pointers);
-        word.and_then(|word| rules::status(&word).or_else(|| rules::status_from_alias(&word)))
-            == Some(Status::Completed)
-    };
-    let last = raw::items(task.get("status_history")).last();
-    let logged = last.and_then(|entry| raw::first_text(entry, &["/to", "/status"]));
-    if logged.and_then(|word| rules::status(&word)) == Some(Status::Completed) {
-        Some("status_history")
-    } else if raw::at(task, "/result/success").and_then(Value::as_bool) == Some(true) {
-        Some("result")
-    } else if is_absent && completes(&["/meta/status", "/execution/status", "/state"]) {
-        Some("a status in another field")
-    } else {
-        None
-    }
-}
-
-/// Returns the parent that the task names.
-pub(super) fn parent(task: &Value) -> Option<String> {
-    raw::first_text(task, &["/context/parent", "/relations/parent", "/parent_id", "/parent"])
-}
-
-/// Returns the list of subtasks with its pointer.
-pub(super) fn subtasks(task: &Value) -> (&'static str, impl Iterator<Item = &Value>) {
-    let places = ["/subtasks", "/relations/subtasks", "/context/subtasks"];
-    let found = places.into_iter().find(|pointer| raw::items(raw::at(task, pointer)).next().is_some());
-    (found.unwrap_or("/subtasks"), raw::items(found.and_then(|pointer| raw::at(task, pointer))))
-}
-
-/// Returns the name of a subtask: its id, its text, else its number.
-pub(super) fn subtask_name(subtask: &Value, at: usize) -> String {
-    raw::first_line(subtask, &["/id", "/task_id", ""]).unwrap_or_else(|| (at + 1).to_string())
-}
-
-/// Returns the title, or a description instead.
-pub(super) fn title(task: &Value) -> Option<String> {
-    raw::first_line(task, &["/title", "/name", "/description", "/context/description"])
-}
-
-/// Returns the commit recorded as its result.
-pub(super) fn commit(task: &Value) -> Option<String> {
-    let is_commit = |text: &String| (7..=64).contains(&text.len()) && text.chars().all(|c| c.is_ascii_hexdigit());
-    raw::first_text(task, &["/result/commit_hash", "/result/commit"]).filter(is_commit)
-}
-
-/// Returns what its step takes over, without the parts.
-pub(super) fn detail(task: &Value) -> Detail {
-    let variables = raw::at(task, "/execution/variables").and_then(Value::as_object);
-    Detail {
-        parts: Vec::new(),
-        variables: variables.cloned().unwrap_or_default(),
-        focus: focus(task),
-        targets: targets(task),
-        requirements: requirements(task),
-        acceptance: acceptance(task),
-    }
-}
-
-fn focus(task: &Value) -> Vec<String> {
-    let listed = raw::first_list(task, &["/context/focus_paths", "/focus_paths", "/context/scope_paths"]);
-    if !listed.is_empty() {
-        return listed.iter().flat_map(|path| split(path)).collect();
-    }
-    raw::first_list(task, &["/paths", "/context/paths"]).iter().flat_map(|path| split(path)).collect()
-}
-
-/// Splits `a;b;c`, as format C writes it.
-fn split(paths: &str) -> Vec<String> {
-    paths.split(';').map(raw::line).filter(|path| !path.is_empty()).collect()
-}
-
-fn targets(task: &Value) -> Vec<String> {
-    let places = ["/flow_control/target_files", "/files", "/target_files", "/implementation/files", "/context/files"];
-    raw::first_list(task, &places).iter().map(|path| raw::line(path)).collect()
-}
-
-fn requirements(task: &Value) -> Vec<String> {
-    let mut stated = raw::first_statements(task, &["/context/requirements", "/requirements"]);
-    let whole =
-        ["/description", "/context/description", "/flow_control/implementation_approach/task_description", "/goal"];
-    if let Some(description) = raw::first_text(task, &whole).filter(|text| !stated.contains(text)) {
-        stated.insert(0, description);
-    }
-    stated
-}
-
-fn acceptance(task: &Value) -> Vec<String> {
-    let places = [
-        "/context/acceptance",
-        "/acceptance",
-        "/acceptance_criteria",
-        "/acceptanceCriteria",
-        "/context/acceptance_criteria",
-        "/convergence/criteria",
-    ];
-    let mut stated = raw::first_statements(task, &places);
-    stated.extend(raw::text(raw::at(task, "/convergence/verification")));
-    stated
 }
 
 /// Returns the name of a task in a list that has no usable id.

@@ -7,12 +7,12 @@ use serde_json::json;
 
 use super::draft::Draft;
 use super::draft::TaskDraft;
+use super::parts;
 use super::raw;
 use super::rebuild;
 use super::rules;
 use super::rules::StatusWord;
 use super::session_files::SessionFiles;
-use super::task;
 use super::todo::LEFT_OUT;
 use super::todo::OPEN;
 use super::todo::TICK;
@@ -302,7 +302,7 @@ impl Writer<'_> {
             if rules::status_word(task.value()) != StatusWord::Known(Status::Pending) {
                 task.set_status("pending", &at, Some(&mask_secrets(&note)))?;
             }
-            let (pointer, subtasks) = task::subtasks(task.value());
+            let (pointer, subtasks) = parts::subtasks(task.value());
             let inner: Vec<usize> = subtasks
                 .enumerate()
                 .filter(|(_, subtask)| subtask.get("status").is_some_and(|status| status != "pending"))
