@@ -120,12 +120,12 @@ fn leave(layout: &Layout, next: &Next, output: Option<&RelPath>) -> String {
             "Write each design option as compact single-line JSON to a file of its own in {}, such as option-1.json.",
             layout.designs()
         ),
-        None if next.step == steps::id_of(Phase::Implementation) => format!(
+        None if next.step == Phase::Implementation.step_id() => format!(
             "Write the tasks of the design into {}, as compact single-line JSON: {{\"tasks\":[{{\"id\":\"task-001\",\"status\":\"pending\",\
              \"attempts\":0}}]}}. Each task is then a step of its own, and `piton plan` names the first: with the last of them this phase is done.",
             layout.execution
         ),
-        None if next.step == steps::id_of(Phase::Reflection) => {
+        None if next.step == Phase::Reflection.step_id() => {
             format!(
                 "Write your reflection as compact single-line JSON to a file of its own in {}.",
                 layout.reflections()

@@ -3,11 +3,11 @@
 
 use super::archive;
 use super::execution::Presence;
-use super::read::WorkflowFiles;
-use super::read::is_rebuilt;
 use super::rules::Phase;
 use super::rules::PhaseStatus;
 use super::state::SKEW_SECONDS;
+use super::workflow_files::WorkflowFiles;
+use super::workflow_files::is_rebuilt;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Severity;

@@ -22,6 +22,7 @@ mod start;
 mod state;
 mod steps;
 mod tasks;
+mod workflow_files;
 mod write;
 
 use crate::dialect::Archival;

@@ -3,20 +3,17 @@
 use serde_json::Value;
 
 use super::checks;
-use super::execution::Execution;
 use super::execution::Presence;
-use super::layout::Layout;
 use super::rules::Phase;
 use super::rules::PhaseStatus;
-use super::state::JsonFile;
-use super::state::State;
 use super::steps;
+use super::workflow_files::WorkflowFiles;
+use super::workflow_files::is_rebuilt;
 use crate::dialect::Loaded;
 use crate::model::Action;
 use crate::model::DialectId;
 use crate::model::EvidenceRequest;
 use crate::model::FileSet;
-use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::FollowUp;
 use crate::model::OutputRequest;
@@ -26,42 +23,6 @@ use crate::model::RunId;
 use crate::model::RunStatus;
 use crate::model::Step;
 use crate::model::WorkspaceRecord;
-
-/// Both state files, parsed.
-pub(super) struct WorkflowFiles<'a> {
-    pub(super) files: &'a FileSet,
-    pub(super) layout: Layout,
-    pub(super) source: JsonFile,
-    pub(super) state: State,
-    pub(super) execution: Execution,
-}
-
-impl<'a> WorkflowFiles<'a> {
-    /// Reads both state files; the finding says why that is impossible.
-    pub(super) fn open(files: &'a FileSet, findings: &mut Vec<Finding>) -> Result<Self, Box<Finding>> {
-        let layout = Layout::of(&files.state).ok_or_else(|| {
-            Finding::new(FindingCode::StateUnreadable, "the state is not a `memory/state/phase.json`").at(&files.state)
-        })?;
-        let source = JsonFile::open(files, &layout.phase)?;
-        let state = State::read(&source, files, findings);
-        let execution = Execution::read(files, &layout, &state, findings);
-        Ok(Self { files, layout, source, state, execution })
-    }
-
-    /// Returns a finding about a task, with its position in the file if it has one.
-    pub(super) fn about(
-        &self,
-        task: &super::execution::Task,
-        code: FindingCode,
-        field: &str,
-        message: impl Into<String>,
-    ) -> Finding {
-        match &self.execution.presence {
-            Presence::Read(source) => source.finding(code, &format!("{}{field}", task.pointer), message),
-            Presence::Missing | Presence::Unreadable => Finding::new(code, message).at(&self.layout.execution),
-        }
-    }
-}
 
 /// Reads a run.
 pub(super) fn load(files: &FileSet) -> Loaded {
@@ -101,7 +62,7 @@ fn run(workflow_files: &WorkflowFiles<'_>, steps: Vec<Step>) -> Run {
         status: if is_over { RunStatus::Completed } else { RunStatus::Active },
         state_files,
         steps,
-        position: Some(steps::id_of(state.phase)),
+        position: Some(state.phase.step_id()),
         done_elsewhere: 0,
         goal: workflow_files.source.value.get("description").and_then(Value::as_str).map(str::to_owned),
         started_at: state.started_at,
@@ -123,9 +84,4 @@ fn run(workflow_files: &WorkflowFiles<'_>, steps: Vec<Step>) -> Run {
         writable: true,
         degraded: matches!(workflow_files.execution.presence, Presence::Unreadable) || is_rebuilt(workflow_files),
     }
-}
-
-/// Returns whether tasks were rebuilt because their file is missing.
-pub(super) fn is_rebuilt(workflow_files: &WorkflowFiles<'_>) -> bool {
-    matches!(workflow_files.execution.presence, Presence::Missing) && !workflow_files.execution.tasks.is_empty()
 }

@@ -1,6 +1,7 @@
 //! The closed vocabulary of the workflow (docs/formats/dotagent.md#the-phase-file, docs/formats/dotagent.md#task-vocabulary).
 
 use crate::model::ReviewVerdict;
+use crate::model::StepId;
 
 /// The five phases, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,6 +43,11 @@ impl Phase {
             Self::Verification => "Verification",
             Self::Reflection => "Reflection",
         }
+    }
+
+    /// Returns the id of the step of the phase.
+    pub(super) fn step_id(self) -> StepId {
+        StepId::new(self.as_str())
     }
 
     /// Returns the agent for the whole phase.

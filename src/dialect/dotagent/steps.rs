@@ -2,11 +2,10 @@
 
 use super::output;
 use super::output::OutputCheck;
-use super::output::OutputOwner;
-use super::read::WorkflowFiles;
 use super::rules::Phase;
 use super::rules::PhaseStatus;
 use super::tasks;
+use super::workflow_files::WorkflowFiles;
 use crate::dialect::json::parse_value;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -45,12 +44,12 @@ pub(super) fn build(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Findi
     }
     steps.extend(implementation(workflow_files, findings));
     let mut verification = phase_step(workflow_files, Phase::Verification);
-    verification.depends_on = vec![id_of(Phase::Implementation)];
+    verification.depends_on = vec![Phase::Implementation.step_id()];
     expect(workflow_files, &mut verification, Phase::Verification);
     findings.extend(failed_verification(workflow_files, &verification, &steps));
     steps.push(verification);
     let mut reflection = phase_step(workflow_files, Phase::Reflection);
-    reflection.depends_on = vec![id_of(Phase::Verification)];
+    reflection.depends_on = vec![Phase::Verification.step_id()];
     match workflow_files.recorded_output(Phase::Reflection) {
         Some(path) => reflection.proof.outputs = vec![path],
         None => {
@@ -65,15 +64,11 @@ pub(super) fn build(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Findi
     steps
 }
 
-pub(super) fn id_of(phase: Phase) -> StepId {
-    StepId::new(phase.as_str())
-}
-
 /// Returns the step of a phase with its status in the state. Membership in `completed_phases` is authoritative
 /// (docs/formats/dotagent.md#resume-point).
 fn phase_step(workflow_files: &WorkflowFiles<'_>, phase: Phase) -> Step {
     let state = &workflow_files.state;
-    let mut step = Step::new(id_of(phase), phase.title());
+    let mut step = Step::new(phase.step_id(), phase.title());
     step.group = Some(phase.as_str().to_owned());
     step.agent = Some(phase.agent().to_owned());
     step.file = Some(workflow_files.layout.phase.clone());
@@ -111,7 +106,7 @@ fn failed_verification(workflow_files: &WorkflowFiles<'_>, verification: &Step, 
     let message = format!("the verification says {}, and the reflection comes next all the same", verdict.as_str());
     let finding = Finding::new(FindingCode::VerdictConflict, message).at(path).on(&verification.id);
     // Of several tasks a person says which one.
-    let work = id_of(Phase::Implementation);
+    let work = Phase::Implementation.step_id();
     let is_work = before.iter().any(|step| step.id == work && step.kind == StepKind::Work);
     let task = if is_work { work.as_str() } else { "TASK" };
     Some(finding.fix(format!("to go back: `piton redo {task} --run {} --by NAME --note WHY`", quoted(&state.name()))))
@@ -176,7 +171,7 @@ fn architecture(workflow_files: &WorkflowFiles<'_>) -> Vec<Step> {
     designs.title = "Design options".to_owned();
     designs.agent = Some("architect".to_owned());
     let gate_before = gate_of(Phase::Requirements).map(StepId::new);
-    designs.depends_on = std::iter::once(id_of(Phase::Requirements)).chain(gate_before).collect();
+    designs.depends_on = std::iter::once(Phase::Requirements.step_id()).chain(gate_before).collect();
     let usual = workflow_files.usual_output(phase);
     if status != Status::Completed {
         designs.proof.outputs = workflow_files.json_in(&workflow_files.layout.designs(), &[]);
@@ -229,7 +224,7 @@ fn has_fitting_design(workflow_files: &WorkflowFiles<'_>, outputs: &[RelPath]) -
 fn implementation(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding>) -> Vec<Step> {
     let phase = Phase::Implementation;
     let mut step = phase_step(workflow_files, phase);
-    step.depends_on = vec![id_of(Phase::Architecture)];
+    step.depends_on = vec![Phase::Architecture.step_id()];
     if workflow_files.execution.tasks.is_empty() {
         step.proof.outputs = workflow_files.recorded_output(phase).into_iter().collect();
         return vec![step];
@@ -248,31 +243,4 @@ fn implementation(workflow_files: &WorkflowFiles<'_>, findings: &mut Vec<Finding
         step.definition = workflow_files.execution.proposal(&workflow_files.state);
     }
     std::iter::once(step).chain(children).collect()
-}
-
-impl WorkflowFiles<'_> {
-    /// Returns the owner that the outputs of phases must name.
-    pub(super) fn owner(&self) -> OutputOwner<'_> {
-        OutputOwner {
-            workflow: self.state.id.as_deref(),
-            task: None,
-            run_start: self.state.started_at,
-            attempt_start: None,
-        }
-    }
-
-    /// Returns the output that the state names for a completed phase.
-    pub(super) fn recorded_output(&self, phase: Phase) -> Option<RelPath> {
-        let done = self.state.completed.iter().find(|done| done.phase == phase)?;
-        self.layout.at(done.output.as_ref()?)
-    }
-
-    pub(super) fn usual_output(&self, phase: Phase) -> Option<RelPath> {
-        self.layout.at(phase.output()?)
-    }
-
-    pub(super) fn json_in(&self, dir: &RelPath, except: &[&str]) -> Vec<RelPath> {
-        let found = self.files.in_dir(dir).map(|(path, _)| path);
-        found.filter(|path| path.as_str().ends_with(".json") && !except.contains(&path.name())).cloned().collect()
-    }
 }

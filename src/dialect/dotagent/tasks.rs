@@ -7,10 +7,9 @@ use super::execution::Task;
 use super::output;
 use super::output::OutputCheck;
 use super::output::OutputOwner;
-use super::read::WorkflowFiles;
 use super::rules::Phase;
 use super::rules::TaskStatus;
-use super::steps;
+use super::workflow_files::WorkflowFiles;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::RelPath;
@@ -176,7 +175,7 @@ fn title(task: &Task) -> String {
 
 /// Adds dependencies: the architecture and the verification of the tasks it depends on.
 fn depend(workflow_files: &WorkflowFiles<'_>, task: &Task, step: &mut Step) {
-    step.depends_on.push(steps::id_of(Phase::Architecture));
+    step.depends_on.push(Phase::Architecture.step_id());
     for id in &task.depends_on {
         match workflow_files.execution.position(id) {
             Some(on) => step.depends_on.push(verify_id(&workflow_files.execution.tasks[on].id)),

@@ -11,8 +11,6 @@ use serde_json::json;
 
 use super::execution::Presence;
 use super::output::OutputCheck;
-use super::read::WorkflowFiles;
-use super::read::is_rebuilt;
 use super::rebuild;
 use super::rules::Phase;
 use super::rules::PhaseStatus;
@@ -21,6 +19,8 @@ use super::start;
 use super::steps;
 use super::tasks;
 use super::tasks::TaskResult;
+use super::workflow_files::WorkflowFiles;
+use super::workflow_files::is_rebuilt;
 use crate::dialect::EditError;
 use crate::dialect::edits_of;
 use crate::dialect::json::Document;

@@ -1,0 +1,74 @@
+//! Both state files of a run, parsed, with the outputs that they name. Shared by readers and writers.
+
+use super::execution::Execution;
+use super::execution::Presence;
+use super::execution::Task;
+use super::layout::Layout;
+use super::output::OutputOwner;
+use super::rules::Phase;
+use super::state::JsonFile;
+use super::state::State;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::RelPath;
+
+/// Both state files, parsed.
+pub(super) struct WorkflowFiles<'a> {
+    pub(super) files: &'a FileSet,
+    pub(super) layout: Layout,
+    pub(super) source: JsonFile,
+    pub(super) state: State,
+    pub(super) execution: Execution,
+}
+
+impl<'a> WorkflowFiles<'a> {
+    /// Reads both state files; the finding says why that is impossible.
+    pub(super) fn open(files: &'a FileSet, findings: &mut Vec<Finding>) -> Result<Self, Box<Finding>> {
+        let layout = Layout::of(&files.state).ok_or_else(|| {
+            Finding::new(FindingCode::StateUnreadable, "the state is not a `memory/state/phase.json`").at(&files.state)
+        })?;
+        let source = JsonFile::open(files, &layout.phase)?;
+        let state = State::read(&source, files, findings);
+        let execution = Execution::read(files, &layout, &state, findings);
+        Ok(Self { files, layout, source, state, execution })
+    }
+
+    /// Returns a finding about a task, with its position in the file if it has one.
+    pub(super) fn about(&self, task: &Task, code: FindingCode, field: &str, message: impl Into<String>) -> Finding {
+        match &self.execution.presence {
+            Presence::Read(source) => source.finding(code, &format!("{}{field}", task.pointer), message),
+            Presence::Missing | Presence::Unreadable => Finding::new(code, message).at(&self.layout.execution),
+        }
+    }
+
+    /// Returns the owner that the outputs of phases must name.
+    pub(super) fn owner(&self) -> OutputOwner<'_> {
+        OutputOwner {
+            workflow: self.state.id.as_deref(),
+            task: None,
+            run_start: self.state.started_at,
+            attempt_start: None,
+        }
+    }
+
+    /// Returns the output that the state names for a completed phase.
+    pub(super) fn recorded_output(&self, phase: Phase) -> Option<RelPath> {
+        let done = self.state.completed.iter().find(|done| done.phase == phase)?;
+        self.layout.at(done.output.as_ref()?)
+    }
+
+    pub(super) fn usual_output(&self, phase: Phase) -> Option<RelPath> {
+        self.layout.at(phase.output()?)
+    }
+
+    pub(super) fn json_in(&self, dir: &RelPath, except: &[&str]) -> Vec<RelPath> {
+        let found = self.files.in_dir(dir).map(|(path, _)| path);
+        found.filter(|path| path.as_str().ends_with(".json") && !except.contains(&path.name())).cloned().collect()
+    }
+}
+
+/// Returns whether tasks were rebuilt because their file is missing.
+pub(super) fn is_rebuilt(workflow_files: &WorkflowFiles<'_>) -> bool {
+    matches!(workflow_files.execution.presence, Presence::Missing) && !workflow_files.execution.tasks.is_empty()
+}
