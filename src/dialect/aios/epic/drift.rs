@@ -3,19 +3,12 @@
 //! Items only in the plan are new and pending; items only in the state keep their place.
 
 use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 
 use super::EpicFiles;
 use super::state::Wave;
-use super::steps::StoryRecord;
-use super::steps::story_step;
 use crate::model::Finding;
 use crate::model::FindingCode;
-use crate::model::Step;
 use crate::model::StepId;
-
-/// The group of the stories that belong to no wave.
-const UNASSIGNED: &str = "no-wave";
 
 /// Returns the waves of the state and those only in the plan, ordered by number.
 pub(super) fn waves(epic: &mut EpicFiles<'_>) -> Vec<Wave> {
@@ -79,22 +72,4 @@ pub(super) fn only_planned(epic: &mut EpicFiles<'_>, id: &StepId) {
     let message = format!("story {id} is in the plan but not in the state; it counts as pending");
     let finding = plan_drift(epic, message).on(id);
     epic.findings.push(finding);
-}
-
-/// Returns the planned stories that are in no wave of the plan or the state. They follow all waves, one after the other.
-pub(super) fn unassigned(epic: &mut EpicFiles<'_>, steps: &[Step], exits: &[StepId]) -> Vec<Step> {
-    let Some(plan) = &epic.plan else { return Vec::new() };
-    let mut known: BTreeSet<&str> = steps.iter().map(|step| step.id.as_str()).collect();
-    let rest = plan.stories.iter().map(|story| story.id.as_str()).filter(|id| known.insert(id));
-    let ids: Vec<String> = rest.map(str::to_owned).collect();
-    let mut added: Vec<Step> = Vec::new();
-    for id in ids {
-        let mut step = story_step(epic, &id, StoryRecord::PlanOnly);
-        step.group = Some(UNASSIGNED.to_owned());
-        step.depends_on.extend(exits.iter().cloned());
-        step.depends_on.extend(added.last().map(|before| before.id.clone()));
-        step.depends_on.dedup();
-        added.push(step);
-    }
-    added
 }

@@ -38,6 +38,9 @@ const REVIEW_OF: &str = "Review of ";
 /// Maximum number of stories that a finding about a gate names.
 const STORIES_NAMED: usize = 5;
 
+/// The group of the stories that belong to no wave.
+const UNASSIGNED: &str = "no-wave";
+
 pub(in crate::dialect::aios) const FINAL: &str = "final-gate";
 
 /// Builds the steps: the stories of each wave in plan order, then its gate; the gate of the epic comes last.
@@ -74,7 +77,7 @@ pub(super) fn build(epic: &mut EpicFiles<'_>) -> Vec<Step> {
         steps.extend([gate, merge]);
     }
     let mut predecessors: Vec<StepId> = exits.into_iter().map(|(_, id)| id).collect();
-    let unassigned = drift::unassigned(epic, &steps, &predecessors);
+    let unassigned = unassigned(epic, &steps, &predecessors);
     predecessors.extend(unassigned.last().map(|step| step.id.clone()));
     steps.extend(unassigned);
     // A gate over waves that could not be read would be invented.
@@ -142,9 +145,27 @@ fn stories(epic: &mut EpicFiles<'_>, wave: &Wave, predecessors: &[StepId], befor
     stories
 }
 
+/// Returns the planned stories that are in no wave of the plan or the state. They follow all waves, one after the other.
+fn unassigned(epic: &mut EpicFiles<'_>, steps: &[Step], exits: &[StepId]) -> Vec<Step> {
+    let Some(plan) = &epic.plan else { return Vec::new() };
+    let mut known: BTreeSet<&str> = steps.iter().map(|step| step.id.as_str()).collect();
+    let rest = plan.stories.iter().map(|story| story.id.as_str()).filter(|id| known.insert(id));
+    let ids: Vec<String> = rest.map(str::to_owned).collect();
+    let mut added: Vec<Step> = Vec::new();
+    for id in ids {
+        let mut step = story_step(epic, &id, StoryRecord::PlanOnly);
+        step.group = Some(UNASSIGNED.to_owned());
+        step.depends_on.extend(exits.iter().cloned());
+        step.depends_on.extend(added.last().map(|before| before.id.clone()));
+        step.depends_on.dedup();
+        added.push(step);
+    }
+    added
+}
+
 /// What the state records about a story.
 #[derive(Clone, Copy)]
-pub(super) enum StoryRecord<'a> {
+enum StoryRecord<'a> {
     State(&'a StoryState),
     /// Its wave is only counted, and is completed.
     CompletedWave,
@@ -154,7 +175,7 @@ pub(super) enum StoryRecord<'a> {
     PlanOnly,
 }
 
-pub(super) fn story_step(epic: &mut EpicFiles<'_>, id: &str, recorded: StoryRecord<'_>) -> Step {
+fn story_step(epic: &mut EpicFiles<'_>, id: &str, recorded: StoryRecord<'_>) -> Step {
     let planned = epic.plan.as_ref().and_then(|plan| plan.story(id));
     let title = planned.and_then(|story| story.title.clone()).unwrap_or_else(|| untitled(id));
     let mut step = Step::new(StepId::new(id), title);
