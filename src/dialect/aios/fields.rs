@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use super::identity;
 use super::kind;
 use super::kind::Kind;
+use super::time_stamp::parse_time;
 use crate::dialect::Loaded;
 use crate::dialect::yaml::Kind as Value;
 use crate::dialect::yaml::Member;
@@ -23,9 +24,6 @@ use crate::model::human_age;
 /// Maximum length of an id in a message.
 const ID_CHARS: usize = 100;
 
-/// Unix seconds stay below this until the year 5138; Unix milliseconds (`Date.now()`) are above it since 1973.
-const MILLISECONDS: i64 = 100_000_000_000;
-
 /// The parsed state of one file, with the findings so far.
 pub(super) struct Tree<'a> {
     files: &'a FileSet,
@@ -40,15 +38,6 @@ pub(super) struct Field<'a> {
     name: &'a str,
     node: Option<&'a Node>,
     required: bool,
-}
-
-/// Parses a timestamp, or Unix milliseconds or seconds. `offset` applies to timestamps without a zone.
-pub(super) fn parse_time(text: &str, offset: i32) -> Option<Timestamp> {
-    match text.parse::<i64>() {
-        Ok(number) if number >= MILLISECONDS => Timestamp::from_unix(number / 1000, 0),
-        Ok(number) => Timestamp::from_unix(number, 0),
-        Err(_) => Timestamp::parse(text, offset).ok(),
-    }
 }
 
 impl<'a> Tree<'a> {

@@ -1,11 +1,11 @@
 //! Identifies the run of a saved state and when it was last written, for discovery. What is missing in the state is taken from
 //! its file name.
 
-use super::fields;
 use super::kind::Kind;
 use super::kind::get;
 use super::kind::text;
 use super::story;
+use super::time_stamp::parse_time;
 use crate::dialect::yaml::Node;
 use crate::model::FileSet;
 use crate::model::RelPath;
@@ -102,7 +102,7 @@ fn stamp(kind: Kind, node: &Node) -> Option<Timestamp> {
         Kind::Epic => &[&["epic_state", "updated_at"]],
         Kind::StoryCycle | Kind::Spec => &[],
     };
-    paths.iter().filter_map(|path| fields::parse_time(word(node, path)?, 0)).max()
+    paths.iter().filter_map(|path| parse_time(word(node, path)?, 0)).max()
 }
 
 /// Returns the scalar at a path of keys, unless it is empty.

@@ -2,7 +2,6 @@
 
 use super::layout;
 use super::layout::Area;
-use super::spec;
 use crate::dialect::salvage;
 use crate::dialect::yaml;
 use crate::dialect::yaml::Fault;
@@ -108,7 +107,7 @@ impl Kind {
         if path.as_str().ends_with(".md") {
             return Ok(Self::StoryCycle);
         }
-        if spec::is_folder(path) {
+        if layout::area_of_pipeline(path).is_some() {
             return Ok(Self::Spec);
         }
         let finding = |code, message: String| Box::new(Finding::new(code, message).at(path));

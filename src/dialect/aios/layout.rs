@@ -1,7 +1,6 @@
 //! Where AIOS, AIOX and nexos keep their files (docs/formats/aios.md#where-files-live). A project may lie below the root: paths
 //! are relative to the folder that contains `.aios`, `.aiox`, `.nexos`, `docs`, `qa` or `plan`.
 
-use super::leftovers;
 use crate::model::RelPath;
 use crate::model::name_of;
 
@@ -100,12 +99,12 @@ pub(super) fn is_marked(path: &str) -> bool {
     let name = name_of(path);
     let is_data = is_data(name);
     let Some(parts) = split(path) else { return is_setting(path) };
-    if leftovers::is_renamed(name) {
+    if original_name(name).is_some() {
         return true;
     }
     match parts.area {
-        Area::Runtime => is_data || name.ends_with(".lock") || name.ends_with(".bak"),
-        Area::WorkflowState | Area::Orchestrator => is_data || name.ends_with(".bak"),
+        Area::Runtime => is_data || name.ends_with(".lock") || name.ends_with(COPY),
+        Area::WorkflowState | Area::Orchestrator => is_data || name.ends_with(COPY),
         Area::Locks => name.ends_with(".lock"),
         Area::Derived => foreign_folder(path).is_some(),
         Area::Qa => is_loop_status(name) || (is_data && parts.rest.starts_with("gates/")),
@@ -156,6 +155,25 @@ pub(super) fn keeps_state_in(folder: &RelPath) -> bool {
     })
 }
 
+/// Returns the area of a folder that is one for the artifacts of a spec pipeline: `docs/stories/{id}/spec` or
+/// `docs/specs/{feature}`.
+pub(super) fn area_of_pipeline(folder: &RelPath) -> Option<Area> {
+    let parent = folder.parent()?;
+    let area = split(folder.join("spec.md").ok()?.as_str())?.area;
+    let is_one = match area {
+        Area::Stories => folder.name() == "spec" && parent.name() != "stories",
+        Area::Specs => parent.name() == "specs",
+        Area::Runtime
+        | Area::WorkflowState
+        | Area::Orchestrator
+        | Area::Locks
+        | Area::Derived
+        | Area::Qa
+        | Area::Plan => false,
+    };
+    is_one.then_some(area)
+}
+
 /// The state of an autonomous build.
 pub(super) const BUILD_STATE: &str = "build-state.json";
 /// The session of Bob.
@@ -193,10 +211,27 @@ fn is_setting(path: &str) -> bool {
     (path == "config.yaml" || path.ends_with("/config.yaml")) && path.matches('/').count() <= 2
 }
 
+/// End of the name of a copy (docs/formats/aios.md#leftovers).
+pub(super) const COPY: &str = ".bak";
+/// End of the name of a state before its migration to another format.
+pub(super) const MIGRATED: &str = ".migrated";
+/// End of the name of a discarded state, before its time stamp if it has one.
+const DISCARDED: &str = ".discarded";
+
+/// Returns the name that a renamed state had, or that the original of a copy has.
+pub(super) fn original_name(name: &str) -> Option<&str> {
+    let plain = [COPY, MIGRATED, DISCARDED].iter().find_map(|end| name.strip_suffix(end));
+    let stamped = || {
+        let (stem, stamp) = name.rsplit_once(&format!("{DISCARDED}."))?;
+        stamp.bytes().all(|byte| byte.is_ascii_digit()).then_some(stem)
+    };
+    plain.or_else(stamped).filter(|stem| !stem.is_empty())
+}
+
 /// Returns the backup that `*execute-epic` makes before each write (docs/formats/aios.md#epic-state).
 pub(super) fn backup_of(path: &RelPath) -> Option<RelPath> {
     let is_epic = path.name().starts_with("epic-") && path.name().ends_with("-state.yaml");
-    if is_epic { RelPath::parse(&format!("{path}.bak")).ok() } else { None }
+    if is_epic { RelPath::parse(&format!("{path}{COPY}")).ok() } else { None }
 }
 
 #[cfg(test)]

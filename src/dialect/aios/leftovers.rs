@@ -5,6 +5,8 @@ use super::kind;
 use super::kind::FileClass;
 use super::layout;
 use super::layout::Area;
+use super::layout::COPY;
+use super::layout::MIGRATED;
 use super::locks;
 use crate::dialect::Leftover;
 use crate::model::Finding;
@@ -13,10 +15,6 @@ use crate::model::Listing;
 use crate::model::ListingEntry;
 use crate::model::RelPath;
 use crate::model::quoted;
-
-const COPY: &str = ".bak";
-const MIGRATED: &str = ".migrated";
-const DISCARDED: &str = ".discarded";
 
 /// Returns the files that no run needs. Migrated files are kept because their system reads them.
 pub(super) fn leftovers(listing: &Listing) -> Vec<Leftover> {
@@ -49,28 +47,14 @@ pub(super) fn is_temporary(name: &str) -> bool {
     end.is_empty() || end.starts_with('.') && end[1..].bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Returns whether a name is that of a renamed state or of a copy.
-pub(super) fn is_renamed(name: &str) -> bool {
-    stem(name).is_some()
-}
-
 /// Returns the original path of a renamed state or of a copy.
 pub(super) fn original_of(path: &RelPath) -> Option<RelPath> {
-    let original = stem(path.name())?;
+    let original = layout::original_name(path.name())?;
     let original = match path.parent() {
         Some(folder) => folder.join(original),
         None => RelPath::parse(original),
     };
     original.ok().filter(|original| kind::by_name(original).is_some())
-}
-
-fn stem(name: &str) -> Option<&str> {
-    let plain = [COPY, MIGRATED, DISCARDED].iter().find_map(|end| name.strip_suffix(end));
-    let stamped = || {
-        let (stem, stamp) = name.rsplit_once(&format!("{DISCARDED}."))?;
-        stamp.bytes().all(|byte| byte.is_ascii_digit()).then_some(stem)
-    };
-    plain.or_else(stamped).filter(|stem| !stem.is_empty())
 }
 
 /// Reports such a file; `None` for a copy whose original exists.

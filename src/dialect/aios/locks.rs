@@ -3,12 +3,12 @@
 //! A lock ends when its TTL expires or its process is gone. The format does not consider other machines or reused process ids, so
 //! the TTL takes precedence.
 
-use super::fields::parse_time;
 use super::kind;
 use super::kind::get;
 use super::kind::text;
 use super::layout;
 use super::layout::Area;
+use super::time_stamp::parse_time;
 use crate::dialect::Loaded;
 use crate::dialect::yaml::Node;
 use crate::model::Content;

@@ -46,6 +46,7 @@ mod subject;
 mod suggest;
 #[cfg(test)]
 mod testing;
+mod time_stamp;
 mod write;
 
 #[cfg(any(test, fuzzing))]

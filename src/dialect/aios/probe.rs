@@ -8,7 +8,6 @@ use super::document_index::DocumentIndex;
 use super::epic;
 use super::epic::State;
 use super::execution;
-use super::fields;
 use super::handoff;
 use super::identity;
 use super::implied;
@@ -25,6 +24,7 @@ use super::rebuild;
 use super::settings;
 use super::story;
 use super::subject;
+use super::time_stamp::parse_time;
 use crate::dialect::Probed;
 use crate::model::Candidate;
 use crate::model::Claim;
@@ -296,7 +296,7 @@ impl<'a> Prober<'a> {
     }
 
     fn add_saved(&mut self, path: &'a RelPath, base: &'a str, kind: Kind, state: &State, reads: Vec<ReadSpec>) {
-        let stamp = state.updated_at.as_deref().and_then(|stamp| fields::parse_time(stamp, 0));
+        let stamp = state.updated_at.as_deref().and_then(|stamp| parse_time(stamp, 0));
         let run = Kind::Epic.run_id(&state.id);
         self.found.push(SavedState { path, base, kind, run, stamp, reads, is_over: state.is_ended() });
     }

@@ -64,17 +64,13 @@ impl Pipeline {
 
     /// Returns the pipeline of `docs/stories/{id}/spec` or `docs/specs/{feature}`.
     fn of_folder(folder: &RelPath) -> Option<Self> {
-        let probe = folder.join("spec.md").ok()?;
         let parent = folder.parent()?;
-        let area = layout::split(probe.as_str())?.area;
-        if area == Area::Stories && folder.name() == "spec" && parent.name() != "stories" {
-            Some(Self { id: parent.name().to_owned(), folder: folder.clone(), document: probe })
-        } else if area == Area::Specs && parent.name() == "specs" {
-            let document = parent.join(&format!("spec-{}.md", folder.name())).ok()?;
-            Some(Self { id: folder.name().to_owned(), folder: folder.clone(), document })
+        let (id, document) = if layout::area_of_pipeline(folder)? == Area::Specs {
+            (folder.name(), parent.join(&format!("spec-{}.md", folder.name())))
         } else {
-            None
-        }
+            (parent.name(), folder.join("spec.md"))
+        };
+        Some(Self { id: id.to_owned(), folder: folder.clone(), document: document.ok()? })
     }
 
     /// Returns all possible paths of artifacts.
@@ -121,11 +117,6 @@ impl Pipeline {
 fn verdict(node: &Node) -> Option<&str> {
     let inner = node.get("critique").and_then(|critique| critique.get("verdict"));
     node.get("verdict").or(inner).and_then(kind::text)
-}
-
-/// Returns whether a path is the artifact folder of a pipeline.
-pub(super) fn is_folder(path: &RelPath) -> bool {
-    Pipeline::of_folder(path).is_some()
 }
 
 /// Returns whether the feature is assessed as simple: by class, else by a score of at most 8.
