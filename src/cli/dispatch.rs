@@ -141,7 +141,7 @@ fn verb(cli: &Cli, format: Format) -> Result<Outcome, CliError> {
         Verb::Status(status) => ops::status(&ctx(status.run.run.as_ref())?)?,
         Verb::Validate(validate) => ops::validate(&request(global, None), &validate.targets)?,
         Verb::Schema(schema) => ops::schema(schema.name.as_deref())?,
-        Verb::Start(start) if start.print => ops::print_workflow(&ctx(None)?, &start.workflow)?,
+        Verb::Start(start) if start.print => ops::print_workflow(&ctx(None)?.project, &start.workflow)?,
         Verb::Start(start) => ops::start(&ctx(None)?, start_spec(start), start.archive)?,
         Verb::Skip(args::Skip { phase: Some(phase), by, reason, target, .. }) => {
             ops::skip_phase(&ctx(target.run.as_ref())?, *phase, by.as_deref(), reason.as_deref().unwrap_or_default())?

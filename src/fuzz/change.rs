@@ -3,7 +3,7 @@
 use super::bundle::Bundle;
 use super::bundle::clock;
 use super::kept;
-use super::project;
+use super::look;
 use crate::engine::ChangeLimits;
 use crate::engine::Planned;
 use crate::model::Change;
@@ -33,8 +33,8 @@ const KINDS: &[u8] = b"bfxwarnojspqvcBFk";
 pub(super) fn all(mut opened: OpenedRun, mut bundle: Bundle) {
     for line in std::mem::take(&mut bundle.changes) {
         let Some(run) = &opened.loaded.run else { return };
-        let evidence = project::evidence(&opened, &bundle);
-        let planned = project::plan(&opened, run, &evidence);
+        let evidence = look::evidence(&opened, &bundle);
+        let planned = look::plan(&opened, run, &evidence);
         let Some((kind, force)) = read(run, &planned, &line) else { continue };
         let change = Change { at: clock().now, kind };
         let guard = ChangeLimits { force, ..ChangeLimits::of(3) };
@@ -65,7 +65,7 @@ fn commit(before: &OpenedRun, bundle: &mut Bundle, drafted: &PreparedChange) -> 
     }
     bundle.commit(edits);
     let written: Vec<_> = edits.iter().map(|edit| edit.path.clone()).collect();
-    let Some(after) = project::again(&before.candidate, bundle, &written) else {
+    let Some(after) = look::again(&before.candidate, bundle, &written) else {
         let is_over = matches!(change.kind, ChangeKind::Abort { .. } | ChangeKind::Complete { .. });
         assert!(is_over, "after {} the run is not found", change.kind.as_str());
         return None;
@@ -76,7 +76,7 @@ fn commit(before: &OpenedRun, bundle: &mut Bundle, drafted: &PreparedChange) -> 
     let was_degraded = before.loaded.run.as_ref().is_some_and(|run| run.degraded);
     assert!(was_degraded || !run.degraded, "{} breaks the state: {:?}", change.kind.as_str(), after.loaded.findings);
     check_said(before.loaded.run.as_ref().expect("a run was changed"), run, &change.kind);
-    project::look(&after, bundle);
+    look::look(&after, bundle);
     Some(after)
 }
 

@@ -6,6 +6,7 @@ mod change;
 mod definition;
 mod document;
 mod kept;
+mod look;
 mod project;
 mod text;
 

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use super::OpError;
-use super::change::LockedRun;
-use super::project_context::OpenedRun;
+use super::locked_run::LockedRun;
+use super::opened_run::OpenedRun;
 use crate::engine;
 use crate::engine::Refusal;
 use crate::engine::RefusalKind;

@@ -4,19 +4,19 @@
 use super::OpError;
 use super::archived;
 use super::archived::ArchivedRun;
-use super::change::LockedRun;
+use super::locked_run::LockedRun;
+use super::opened_run::OpenedRun;
+use super::opened_run::run_word;
 use super::patch;
 use super::plan;
 use super::plan::PlanRequest;
-use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
-use super::project_context::RunLocation;
-use super::project_context::run_word;
 use super::report::ArchiveReport;
 use super::report::Body;
 use super::report::Report;
+use super::run_location::RunLocation;
 use super::select;
-use super::start;
+use super::startable;
 use crate::dialect::Moved;
 use crate::dialect::Register;
 use crate::engine;
@@ -71,7 +71,7 @@ pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report, OpError
     let to = archive_run(ctx, &location)?;
     let is_completed = opened.loaded.run.as_ref().is_some_and(|run| run.status == RunStatus::Completed);
     // What is delivered is not started again.
-    let again = if is_completed { None } else { start::again(ctx, &opened) };
+    let again = if is_completed { None } else { startable::again(&ctx.project, &opened) };
     let next = again.unwrap_or_else(|| "piton list".to_owned());
     let start = opened.dialect.starts_anew().filter(|_| !is_completed).map(str::to_owned);
     let archived = archived::find(ctx);

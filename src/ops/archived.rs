@@ -8,12 +8,12 @@ use std::sync::Arc;
 use camino::Utf8PathBuf;
 
 use super::OpError;
-use super::project_context::OpenedRun;
+use super::opened_run::OpenedRun;
 use super::project_context::ProjectContext;
-use super::project_context::RunLocation;
 use super::report::Body;
 use super::report::Report;
 use super::report::RestoreReport;
+use super::run_location::RunLocation;
 use crate::dialect::DIALECTS;
 use crate::dialect::Dialect;
 use crate::engine;

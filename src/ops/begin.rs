@@ -4,17 +4,18 @@ use std::borrow::Cow;
 
 use super::OpError;
 use super::change::ChangeRequest;
-use super::change::LockedRun;
-use super::change::Written;
 use super::change::follow;
 use super::configured;
 use super::context;
 use super::draft::ChangeDraft;
 use super::draft::PreparedChange;
+use super::locked_run::LockedRun;
+use super::locked_run::Written;
+use super::locked_run::check_not_session;
 use super::log;
+use super::opened_run::OpenedRun;
 use super::plan;
 use super::plan::PlanRequest;
-use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::report::Body;
 use super::report::BriefFile;
@@ -23,13 +24,10 @@ use super::report::Report;
 use super::resolve::resolve_ids;
 use super::resume;
 use super::select;
-use crate::dialect::StateHome;
 use crate::engine;
 use crate::engine::ChangeLimits;
 use crate::engine::Planned;
 use crate::engine::Rebegin;
-use crate::engine::Refusal;
-use crate::engine::RefusalKind;
 use crate::model::Action;
 use crate::model::Change;
 use crate::model::ChangeKind;
@@ -42,7 +40,6 @@ use crate::model::FindingCode;
 use crate::model::Next;
 use crate::model::Run;
 use crate::model::RunId;
-use crate::model::RunStatus;
 use crate::model::StepId;
 use crate::model::Verdict;
 use crate::store;
@@ -281,28 +278,6 @@ fn first_of(planned: &Planned, run: &Run) -> Result<StepId, OpError> {
         return Ok(next.step.clone());
     }
     Err(plan::refusal(planned, run, &format!("no step of {} can begin", run.id)))
-}
-
-/// Refuses to begin a step of a session by hand: the runner begins each of its steps itself.
-pub(super) fn check_not_session(opened: &OpenedRun) -> Result<(), OpError> {
-    if opened.dialect.state_home() != StateHome::Home {
-        return Ok(());
-    }
-    let name = engine::quoted(&opened.candidate.name);
-    let hints = match opened.loaded.run.as_ref().map(|run| run.status) {
-        Some(RunStatus::Completed | RunStatus::Aborted | RunStatus::Archived) => {
-            vec![format!("to run it again from its first step: `piton resume {name} --force`")]
-        }
-        Some(RunStatus::Active | RunStatus::Paused) | None => vec![
-            format!("piton resume {name}"),
-            format!("for a step that was done by hand: `piton finish STEP --run {name}`"),
-        ],
-    };
-    Err(OpError::Refused(Refusal {
-        kind: RefusalKind::No,
-        message: format!("{} is a session of `piton run`, which begins its steps itself", opened.candidate.name),
-        hints,
-    }))
 }
 
 fn not_a_begin() -> OpError {

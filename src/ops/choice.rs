@@ -1,9 +1,9 @@
 //! What a caller chooses from where RUN fits several runs or none.
 
 use super::OpError;
-use super::list::Entry;
+use super::entries::Entry;
+use super::error::RunChoice;
 use super::project_context::ProjectContext;
-use crate::model::RunId;
 use crate::model::clean_line;
 use crate::model::human_age;
 use crate::model::nearness;
@@ -12,16 +12,6 @@ use crate::store;
 /// Number of similar names that are suggested.
 const NEAR_SHOWN: usize = 5;
 const REMARK_CHARS: usize = 160;
-
-/// A run to choose: the CLI repeats the command that was typed with this run.
-#[derive(Clone, Debug)]
-pub(crate) struct RunChoice {
-    pub(crate) id: RunId,
-    /// Selects the run as RUN: its name, or its path where the name is not unique.
-    pub(crate) run: String,
-    /// Its number, position and age, for people.
-    pub(crate) remark: String,
-}
 
 /// Returns the choices for some of the listed runs.
 pub(super) fn choices(ctx: &ProjectContext, listed: &[Entry], among: &[&Entry]) -> Vec<RunChoice> {
@@ -81,10 +71,4 @@ pub(super) fn with_step<'a>(
         }
     }
     Ok(having)
-}
-
-/// Returns a question with the similar names; empty if there are none.
-pub(super) fn did_you_mean(near: &[RunChoice]) -> String {
-    let names: Vec<&str> = near.iter().map(|choice| choice.id.as_str()).collect();
-    if names.is_empty() { String::new() } else { format!("; did you mean {}?", names.join(" or ")) }
 }

@@ -10,14 +10,14 @@ use super::OpError;
 use super::archive;
 use super::archived;
 use super::archived::ArchivedRun;
-use super::list;
-use super::project_context::OpenedRun;
+use super::entries;
+use super::opened_run::OpenedRun;
 use super::project_context::ProjectContext;
-use super::project_context::RunLocation;
 use super::report::Body;
 use super::report::CleanupItem;
 use super::report::CleanupReport;
 use super::report::Report;
+use super::run_location::RunLocation;
 use crate::dialect::Leftover;
 use crate::model::Content;
 use crate::model::Edit;
@@ -122,7 +122,7 @@ fn surplus_archives(ctx: &ProjectContext) -> Vec<CleanupCandidate> {
 fn finished_candidates(ctx: &ProjectContext, limit: i64) -> Result<Vec<CleanupCandidate>, OpError> {
     let (locations, _) = ctx.locations();
     let mut candidates = Vec::new();
-    for entry in list::entries(ctx, &locations, list::Dating::Files)?.into_iter().filter(|entry| !entry.shown) {
+    for entry in entries::entries(ctx, &locations, entries::Dating::Files)?.into_iter().filter(|entry| !entry.shown) {
         let opened = ctx.read(&entry.location)?;
         let is_archived = opened.loaded.run.as_ref().is_none_or(|run| run.status == RunStatus::Archived);
         if let Some(age) = entry.row.age_seconds.filter(|age| *age >= limit && !is_archived) {

@@ -2,11 +2,11 @@
 //! reaches its gate, so that an unattended run goes on.
 
 use super::OpError;
-use super::change::LockedRun;
+use super::locked_run::LockedRun;
 use super::plan;
 use super::plan::PlanRequest;
 use super::project_context::ProjectContext;
-use super::project_context::RunLocation;
+use super::run_location::RunLocation;
 use crate::model::Action;
 use crate::model::ChangeKind;
 use crate::model::Next;

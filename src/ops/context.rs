@@ -2,9 +2,9 @@
 
 use super::Exit;
 use super::OpError;
+use super::opened_run::OpenedRun;
 use super::plan;
 use super::plan::PlanRequest;
-use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::report::Body;
 use super::report::ContextReport;

@@ -1,25 +1,23 @@
 //! `redo` and `override`: records what a person decides about a step. No state file changes: the planner reads the decision.
 
 use super::OpError;
-use super::begin::check_not_session;
-use super::change::LockedRun;
-use super::change::Written;
+use super::change::masked;
 use super::change::report;
+use super::locked_run::LockedRun;
+use super::locked_run::Written;
+use super::locked_run::check_not_session;
 use super::plan;
 use super::project_context::ProjectContext;
 use super::report::Report;
 use super::select;
+use super::startable;
 use crate::engine;
 use crate::engine::Decided;
-use crate::model::Action;
-use crate::model::ChangeKind;
 use crate::model::Decision;
 use crate::model::DecisionKind;
 use crate::model::Run;
 use crate::model::Statement;
 use crate::model::StatementKind;
-use crate::model::Timestamp;
-use crate::model::mask_secrets;
 use crate::store;
 
 /// A decision as typed; the step is not yet resolved against the run.
@@ -63,7 +61,7 @@ impl LockedRun<'_> {
                 written.already = Some(message);
             }
             Decided::Record(decisions) => {
-                super::start::hide_from_git(self.ctx(), self.opened.dialect);
+                startable::hide_from_git(&self.ctx().project, self.opened.dialect);
                 let steps: Vec<&str> = decisions.iter().filter_map(|one| Some(one.step.as_ref()?.as_str())).collect();
                 written.message = format!("{} {} by a person", steps.join(", "), past(kind, steps.len()));
                 let (root, data_dir) = self.opened.reports_dir();
@@ -77,28 +75,6 @@ impl LockedRun<'_> {
         }
         Ok(written)
     }
-}
-
-/// Returns the decision that approves what follows when every step is done, which has no step of its own.
-pub(super) fn approval_of_end(run: &Run, kind: &ChangeKind, at: Timestamp) -> Option<Decision> {
-    let ChangeKind::Approve { step, by, note, .. } = kind else { return None };
-    let merges = run.follow_up.as_ref().is_some_and(|after| after.action == Action::Merge);
-    if step.as_str() != engine::END || run.step(step).is_some() || !merges {
-        return None;
-    }
-    let step = run.steps.last().map(|last| last.id.clone());
-    Some(Decision {
-        step,
-        decision: DecisionKind::Approve,
-        at,
-        by: by.as_deref().map(masked),
-        note: note.as_deref().map(masked),
-        despite: None,
-    })
-}
-
-fn masked(text: &str) -> String {
-    mask_secrets(text).into_owned()
 }
 
 fn past(kind: DecisionKind, count: usize) -> String {

@@ -5,10 +5,10 @@ use super::doctor_client;
 use super::doctor_client::good;
 use super::doctor_client::problem;
 use super::doctor_client::warning;
-use super::list;
+use super::entries;
+use super::error::permission_fix;
 use super::project_context::ProjectContext;
 use super::project_context::Request;
-use super::project_context::permission_fix;
 use super::report::Body;
 use super::report::DoctorCheck;
 use super::report::DoctorReport;
@@ -111,7 +111,7 @@ fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
             }
         }
     }
-    if implied.len() > list::REVIEWS_SHOWN {
+    if implied.len() > entries::REVIEWS_SHOWN {
         let count = implied.len();
         checks.push(good("runs", format!("{count} of them have no saved state: `piton list --all`")));
     } else {

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::OpError;
-use super::project_context::OpenedRun;
-use super::project_context::located_message;
-use super::restore;
+use super::opened_run::OpenedRun;
+use super::opened_run::located_message;
+use super::versions;
 use crate::dialect::EditError;
 use crate::dialect::additions;
 use crate::engine;
@@ -78,7 +78,7 @@ impl OpenedRun {
             }
             EditError::Missing { .. } => OpError::Irreparable { message, hints: vec![plan], findings: Vec::new() },
             EditError::Unreadable { .. } => {
-                let findings = self.loaded.findings.iter().filter(|finding| restore::says_unreadable(finding.code));
+                let findings = self.loaded.findings.iter().filter(|finding| versions::says_unreadable(finding.code));
                 let findings: Vec<Finding> = findings.cloned().collect();
                 let ways = findings.iter().filter_map(|finding| finding.fix.clone());
                 OpError::Irreparable { message, hints: ways.collect(), findings }

@@ -1,9 +1,8 @@
 //! Errors of the verbs, with their exit codes and hints.
 
-use super::choice::RunChoice;
-use super::choice::did_you_mean;
+use camino::Utf8Path;
+
 use super::exit::Exit;
-use super::project_context::permission_fix;
 use super::report::ListedRun;
 use crate::dialect;
 use crate::dialect::EditError;
@@ -16,10 +15,21 @@ use crate::model::ReadProblem;
 use crate::model::RelPathError;
 use crate::model::RunId;
 use crate::model::mistakes;
+use crate::store;
 use crate::store::StoreError;
 
 /// Number of existing names that an error shows.
 const NAMES_SHOWN: usize = 12;
+
+/// A run to choose: the CLI repeats the command that was typed with this run.
+#[derive(Clone, Debug)]
+pub(crate) struct RunChoice {
+    pub(crate) id: RunId,
+    /// Selects the run as RUN: its name, or its path where the name is not unique.
+    pub(crate) run: String,
+    /// Its number, position and age, for people.
+    pub(crate) remark: String,
+}
 
 /// Why a verb failed.
 #[derive(Debug, thiserror::Error)]
@@ -260,4 +270,16 @@ pub(crate) fn hints(error: &OpError) -> Vec<String> {
         OpError::SelfCheck { .. } => one("nothing was written; please report this as a bug in piton".to_owned()),
         OpError::UnknownSchema { known, .. } => one(format!("there are {known}")),
     }
+}
+
+/// Returns a question with the similar names; empty if there are none.
+fn did_you_mean(near: &[RunChoice]) -> String {
+    let names: Vec<&str> = near.iter().map(|choice| choice.id.as_str()).collect();
+    if names.is_empty() { String::new() } else { format!("; did you mean {}?", names.join(" or ")) }
+}
+
+/// Returns the command that gives this user access to a path.
+pub(crate) fn permission_fix(path: &Utf8Path) -> String {
+    let denied = store::denied(path).unwrap_or_else(|| path.to_owned());
+    format!("chmod u+rwX {}", quoted(denied.as_str()))
 }

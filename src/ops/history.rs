@@ -3,16 +3,16 @@
 use super::OpError;
 use super::archived;
 use super::project_context::ProjectContext;
-use super::project_context::RunLocation;
 use super::report::Body;
 use super::report::HistoryItem;
 use super::report::HistoryReport;
 use super::report::Report;
-use super::restore;
-use super::restore::Version;
 use super::run_history::RunHistory;
+use super::run_location::RunLocation;
 use super::select;
 use super::select::Selected;
+use super::versions;
+use super::versions::Version;
 use crate::dialect::PastCheckpoint;
 use crate::dialect::StateHome;
 use crate::dialect::by_id;
@@ -86,7 +86,7 @@ fn add_changes(ctx: &ProjectContext, location: &RunLocation, checkpoints: &mut [
             checkpoint.report = reports.iter().find(|report| is_then(report.at, Some(&report.step))).cloned();
         }
         let version = past.read(&checkpoint.id).ok().map(|files| Version { name: checkpoint.id.clone(), files });
-        let before = version.and_then(|version| restore::with_files(&opened, &version).loaded.run);
+        let before = version.and_then(|version| versions::with_files(&opened, &version).loaded.run);
         if let (Some(before), Some(after)) = (&before, &after) {
             checkpoint.changes = Some(differences(before, after));
         }

@@ -1,9 +1,8 @@
 //! Where a run is in its life: open, paused, aborted, finished or archived, in the same words for every verb.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
-use super::project_context::OpenedRun;
+use super::opened_run::OpenedRun;
+use super::report::Lifecycle;
+use super::report::Stage;
 use crate::dialect::StateHome;
 use crate::engine;
 use crate::engine::Refusal;
@@ -21,47 +20,6 @@ use crate::model::Verdict;
 use crate::model::safe_line;
 
 const REASON_CHARS: usize = 120;
-
-/// The stage of a run, with a person's reason for it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct Lifecycle {
-    pub(crate) stage: Stage,
-    /// Why it was paused or aborted, if that was said.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) reason: Option<String>,
-}
-
-/// The stages of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Stage {
-    Open,
-    Paused,
-    Aborted,
-    /// Nothing is left to do but what its system does at the end.
-    Finished,
-    Archived,
-}
-
-impl Stage {
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Paused => "paused",
-            Self::Aborted => "aborted",
-            Self::Finished => "finished",
-            Self::Archived => "archived",
-        }
-    }
-
-    /// Tells whether the run continues only on explicit request, or not at all.
-    pub(crate) const fn is_over(self) -> bool {
-        match self {
-            Self::Open | Self::Paused => false,
-            Self::Aborted | Self::Finished | Self::Archived => true,
-        }
-    }
-}
 
 impl Lifecycle {
     /// Returns the lifecycle of a run that may continue.

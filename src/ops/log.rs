@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::change::LockedRun;
+use super::locked_run::LockedRun;
 use super::project_context::ProjectContext;
 use crate::engine::Planned;
 use crate::model::Finding;

@@ -2,10 +2,10 @@
 
 use super::Exit;
 use super::OpError;
+use super::opened_run::OpenedRun;
 use super::plan;
 use super::plan::PlanRequest;
 use super::plan_document::PlanDetail;
-use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::report::Body;
 use super::report::Report;

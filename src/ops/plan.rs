@@ -2,14 +2,14 @@
 
 use super::Exit;
 use super::OpError;
+use super::opened_run::OpenedRun;
 use super::plan_document::PlanDetail;
-use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use super::report::Body;
 use super::report::PlanReport;
 use super::report::Report;
-use super::restore;
 use super::select;
+use super::versions;
 use crate::dialect::StateHome;
 use crate::engine;
 use crate::engine::Planned;
@@ -120,8 +120,8 @@ pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, optio
         planned.plan.commands.clear_begin();
         planned.plan.question = planned.plan.question.and_then(|question| of_session(question, &planned.plan.commands));
     }
-    restore::offer_newer(opened, &mut planned.findings);
-    restore::offer_only_repair(&mut planned);
+    versions::offer_newer(opened, &mut planned.findings);
+    versions::offer_only_repair(&mut planned);
     // The question of a preflight is the same for all systems.
     if options.mode != Mode::Preflight
         && let Some(question) = opened.dialect.question(run, &planned.plan, &planned.findings)
@@ -162,7 +162,7 @@ pub(crate) fn exit_of(planned: &Planned) -> Exit {
         Verdict::Resume | Verdict::Complete => Exit::Ok,
         Verdict::Confirm => Exit::Person,
         Verdict::Blocked if planned.live_owner => Exit::Conflict,
-        Verdict::Blocked if planned.findings.iter().any(restore::is_unreadable) => Exit::Unreadable,
+        Verdict::Blocked if planned.findings.iter().any(versions::is_unreadable) => Exit::Unreadable,
         Verdict::Blocked => Exit::Person,
         Verdict::Nothing => Exit::NotFound,
     }

@@ -7,27 +7,25 @@ use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
 use super::OpError;
-use super::restore;
+use super::error::permission_fix;
+use super::opened_run::OpenedRun;
+use super::run_location::RunLocation;
 use super::unfinished;
+use super::versions;
 use super::workflow;
 use crate::dialect::DIALECTS;
 use crate::dialect::Dialect;
 use crate::dialect::Leftover;
-use crate::dialect::Loaded;
 use crate::dialect::StateHome;
-use crate::dialect::by_id;
 use crate::dialect::script::candidate;
 use crate::dialect::script::prodigy;
 use crate::dialect::script::record::HEADER;
 use crate::dialect::script::record::Header;
 use crate::engine;
-use crate::model::Candidate;
 use crate::model::Clock;
 use crate::model::Content;
-use crate::model::DialectId;
 use crate::model::Evidence;
 use crate::model::EvidenceRequest;
-use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Listing;
@@ -35,15 +33,9 @@ use crate::model::Mode;
 use crate::model::ReadProblem;
 use crate::model::RelPath;
 use crate::model::Run;
-use crate::model::RunHeader;
-use crate::model::RunStatus;
-use crate::model::Statement;
 use crate::model::StatementKind;
 use crate::model::Status;
-use crate::model::Step;
 use crate::model::StepId;
-use crate::model::definition_digest;
-use crate::model::sha256_hex_of;
 use crate::store;
 use crate::store::CheckpointMeta;
 use crate::store::Environment;
@@ -87,38 +79,6 @@ pub(crate) struct ProjectContext {
     prodigy: Option<Listing>,
 }
 
-/// A run that was located but not loaded.
-#[derive(Clone, Debug)]
-pub(crate) struct RunLocation {
-    pub(crate) root: Utf8PathBuf,
-    pub(crate) candidate: Candidate,
-}
-
-impl RunLocation {
-    /// Returns the absolute path of the state, which names the run in every verb.
-    pub(crate) fn path(&self) -> String {
-        self.candidate.state.under(&self.root).into_string()
-    }
-
-    /// Returns the session id of a run of the runner, with the home of its sessions.
-    pub(crate) fn session(&self) -> Option<(&Utf8Path, &str)> {
-        let is_ours = self.candidate.dialect == DialectId::Script && self.takeover_command().is_none();
-        is_ours.then(|| (self.root.as_path(), self.candidate.name.as_str()))
-    }
-
-    /// Returns the command that imports the run if it belongs to another program.
-    pub(crate) fn takeover_command(&self) -> Option<String> {
-        by_id(self.candidate.dialect).takeover_command(&self.root, &self.candidate)
-    }
-
-    /// Refuses a run of another program, which is never written.
-    pub(crate) fn check_writable(&self) -> Result<(), OpError> {
-        let Some(take_over) = self.takeover_command() else { return Ok(()) };
-        let message = format!("{} belongs to another program: piton reads it and never writes it", self.candidate.name);
-        Err(OpError::InTheWay { message, hints: vec![take_over] })
-    }
-}
-
 /// The result of one walk through the project.
 #[derive(Debug, Default)]
 struct Walked {
@@ -135,15 +95,6 @@ pub(crate) struct EndedRuns {
     pub(crate) ended: Vec<RunLocation>,
     /// Files that no run needs, each with its root.
     pub(crate) leftovers: Vec<(Utf8PathBuf, Leftover)>,
-}
-
-/// A loaded run with its files.
-#[derive(Debug)]
-pub(crate) struct OpenedRun {
-    pub(crate) dialect: &'static dyn Dialect,
-    pub(crate) candidate: Candidate,
-    pub(crate) files: FileSet,
-    pub(crate) loaded: Loaded,
 }
 
 impl ProjectContext {
@@ -287,8 +238,8 @@ impl ProjectContext {
         let ignored = self.project.ignored_settings.iter();
         opened.loaded.findings.extend(ignored.map(|what| Finding::new(FindingCode::SettingIgnored, what.as_str())));
         opened.loaded.findings.extend(unfinished::change(&opened));
-        let opened = if opened.loaded.run.is_none() { restore::shown_from_history(opened) } else { opened };
-        Ok(restore::offer_what_works(self, opened))
+        let opened = if opened.loaded.run.is_none() { versions::shown_from_history(opened) } else { opened };
+        Ok(versions::offer_what_works(&self.project, opened))
     }
 
     /// Returns the location of a run after a change, which may have moved its state.
@@ -447,148 +398,5 @@ fn parse_mode(text: &str) -> Result<Mode, OpError> {
             message: format!("PITON_MODE is `{text}`; it is autopilot, interactive or preflight"),
             hints: Vec::new(),
         }),
-    }
-}
-
-impl OpenedRun {
-    pub(crate) fn new(candidate: Candidate, files: FileSet) -> Self {
-        let dialect = by_id(candidate.dialect);
-        let loaded = load(dialect, &candidate, &files);
-        let mut opened = Self { dialect, candidate, files, loaded };
-        opened.add_unrecorded();
-        opened
-    }
-
-    /// Adds to the run what only Piton's own log knows: steps in progress, a pause, an abort, or the reason for one.
-    fn add_unrecorded(&mut self) {
-        let is_partial = |run: &&Run| {
-            let pauses = run.status == RunStatus::Paused && run.interruption.is_none();
-            run.stops_unrecorded || pauses || run.steps.iter().any(|step| step.begins_unrecorded)
-        };
-        let Some(run) = self.loaded.run.as_ref().filter(is_partial) else { return };
-        let statements = self.statements(run);
-        let rollbacks = store::rollbacks(&self.files.root, &self.files.data_dir);
-        if let Some(run) = &mut self.loaded.run {
-            engine::add_unrecorded(run, &statements, &rollbacks);
-            if run.status == RunStatus::Aborted {
-                // The nearest word of its format, for what was decided.
-                self.loaded.findings.retain(|finding| finding.code != FindingCode::RunFailed);
-            }
-        }
-    }
-
-    /// Returns the root and the folder of the log of reports: the top of the main work tree, or the home of a session.
-    pub(super) fn reports_dir(&self) -> (&Utf8Path, RelPath) {
-        if self.dialect.state_home() == StateHome::Home {
-            return (&self.files.root, self.files.data_dir.clone());
-        }
-        let root = self.files.main_root.as_ref().unwrap_or(&self.files.root);
-        (root, RelPath::parse(store::DATA_DIR).expect("a constant is a path"))
-    }
-
-    /// Returns what was said about the run, oldest first.
-    pub(super) fn statements(&self, run: &Run) -> Vec<Statement> {
-        let (root, data_dir) = self.reports_dir();
-        store::reports::read(root, &data_dir, &run.id, run.dialect)
-    }
-
-    /// Returns a digest of the definition of a step; `None` if the workflow fixes it.
-    pub(super) fn definition_digest(&self, step: &Step) -> Option<String> {
-        step.definition_digest().or_else(|| definition_digest(&self.dialect.definition(&self.files, step)))
-    }
-
-    /// Returns the run, or an error that says why it could not be loaded.
-    pub(crate) fn run(&self) -> Result<&Run, OpError> {
-        self.loaded.run.as_ref().ok_or_else(|| {
-            let why = self.loaded.findings.iter().min_by_key(|finding| finding.severity);
-            let message =
-                why.map_or_else(|| format!("{}: nothing could be read", self.candidate.state), located_message);
-            OpError::Unreadable { message, findings: self.loaded.findings.clone() }
-        })
-    }
-
-    /// Returns a path for people: relative to the root, if it is below it.
-    pub(super) fn shown_path(&self, path: &Utf8Path) -> String {
-        path.strip_prefix(&self.files.root).unwrap_or(path).as_str().to_owned()
-    }
-
-    /// Returns a short digest that changes with every change of the state files.
-    pub(crate) fn revision(&self) -> String {
-        let pieces = self
-            .state_files()
-            .iter()
-            .flat_map(|path| [path.as_str().as_bytes(), &[0], self.files.bytes(path).unwrap_or_default(), &[0]]);
-        let mut digest = sha256_hex_of(pieces);
-        digest.truncate(16);
-        digest
-    }
-
-    fn state_files(&self) -> &[RelPath] {
-        self.loaded.run.as_ref().map(|run| run.state_files.as_slice()).unwrap_or_default()
-    }
-
-    pub(crate) fn header(&self, run: &Run, revision: String) -> RunHeader {
-        RunHeader {
-            id: run.id.clone(),
-            dialect: run.dialect,
-            title: run.title.clone(),
-            workflow: run.workflow.clone(),
-            root: self.files.root.as_str().to_owned(),
-            state_files: run.state_files.clone(),
-            branch: run.workspace.branch.clone(),
-            base_branch: run.workspace.base_branch.clone(),
-            worktree: run.workspace.place().map(str::to_owned),
-            plan_reference: run.workspace.plan_reference.clone(),
-            resumes: run.resumes,
-            revision,
-        }
-    }
-}
-
-/// Reads a run, with what discovery found out about it.
-fn load(dialect: &dyn Dialect, candidate: &Candidate, files: &FileSet) -> Loaded {
-    let mut loaded = dialect.load(files);
-    let news: Vec<Finding> =
-        candidate.findings.iter().filter(|finding| !loaded.findings.contains(finding)).cloned().collect();
-    loaded.findings.extend(news);
-    for finding in &mut loaded.findings {
-        // Restoring or correcting a file does not help without permission to read it.
-        let is_closed = |path: &&RelPath| files.problem(path) == Some(ReadProblem::Permission);
-        if let Some(path) = finding.file.as_ref().filter(is_closed) {
-            finding.fix = Some(permission_fix(&path.under(&files.root)));
-        }
-        if matches!(finding.code, FindingCode::StateUnreadable | FindingCode::StateMissing) && finding.fix.is_none() {
-            finding.fix = Some(format!("piton repair {}", run_word(candidate)));
-        }
-    }
-    loaded
-}
-
-/// Returns the argument that names the run in a command, even if its id is unreadable.
-pub(super) fn run_word(candidate: &Candidate) -> String {
-    let is_missing = candidate.findings.iter().any(|finding| finding.code == FindingCode::StateMissing);
-    match by_id(candidate.dialect).state_home() {
-        StateHome::Project if !is_missing => engine::quoted(&format!("./{}", candidate.state)),
-        // The records of a session are in no project, and a file that is gone has no path.
-        StateHome::Project | StateHome::Home => engine::quoted(&candidate.name),
-    }
-}
-
-/// Returns the command that gives this user access to a path.
-pub(crate) fn permission_fix(path: &Utf8Path) -> String {
-    let denied = store::denied(path).unwrap_or_else(|| path.to_owned());
-    format!("chmod u+rwX {}", engine::quoted(denied.as_str()))
-}
-
-/// Returns the message of a finding with its file, line and column.
-pub(crate) fn located_message(finding: &Finding) -> String {
-    let message = match &finding.file {
-        Some(file) if !finding.message.contains(file.as_str()) => format!("{file}: {}", finding.message),
-        Some(_) | None => finding.message.clone(),
-    };
-    match (finding.line, finding.column) {
-        (Some(line), Some(column)) => format!("{message} (line {line}, column {column})"),
-        (Some(line), None) => format!("{message} (line {line})"),
-        (None, _) => message,
     }
 }

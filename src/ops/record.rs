@@ -3,9 +3,8 @@
 
 use serde::Serialize;
 
-use super::change::LockedRun;
-use super::project_context::ProjectContext;
-use super::project_context::RunLocation;
+use super::locked_run::LockedRun;
+use super::locked_run::unwritten;
 use crate::model::Action;
 use crate::model::Attempt;
 use crate::model::Candidate;
@@ -14,9 +13,7 @@ use crate::model::ChangeKind;
 use crate::model::Edit;
 use crate::model::EvidenceRecord;
 use crate::model::Finding;
-use crate::model::FindingCode;
 use crate::model::Next;
-use crate::model::Outcome;
 use crate::model::RelPath;
 use crate::model::RollBack;
 use crate::model::RollBackRecord;
@@ -30,45 +27,10 @@ use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::store;
 use crate::store::Caller;
-use crate::store::RunLock;
 use crate::store::SessionLog;
-use crate::store::StoreError;
 
 /// The lease, in messages.
 const LEASE: &str = "who drives the run";
-
-/// Returns a finding if something could not be written.
-fn unwritten(what: &str, written: Result<(), StoreError>) -> Option<Finding> {
-    let message = format!("the checkpoint is written, but not {what}: {}", written.err()?);
-    Some(Finding::new(FindingCode::RecordUnwritten, message).fix("piton doctor"))
-}
-
-/// Copies the evidence log when a change moved the state, so that its evidence still counts.
-pub(super) fn carry_evidence(ctx: &ProjectContext, from: &RunLocation, to: &RunLocation) -> Option<Finding> {
-    unwritten("the log of evidence", try_carry(ctx, from, to))
-}
-
-fn try_carry(ctx: &ProjectContext, from: &RunLocation, to: &RunLocation) -> Result<(), StoreError> {
-    if from.candidate.data_dir == to.candidate.data_dir {
-        return Ok(());
-    }
-    let lock = RunLock::acquire(&to.root, &to.candidate.data_dir, ctx.project.lock_timeout)?;
-    for record in store::records(&from.root, &from.candidate.data_dir) {
-        store::record(&lock, &record, ctx.project.config.limits.log_bytes)?;
-    }
-    for rollback in store::rollbacks(&from.root, &from.candidate.data_dir) {
-        store::record_rollback(&lock, &rollback, ctx.project.config.limits.log_bytes)?;
-    }
-    Ok(())
-}
-
-/// Returns what was added to the record of a step.
-pub(super) fn amended(outcome: &Outcome) -> String {
-    match &outcome.to_step {
-        Some(to) => format!("the failure of {} goes back to {to}", outcome.step),
-        None => format!("it is added to what is recorded about {}", outcome.step),
-    }
-}
 
 impl LockedRun<'_> {
     /// Takes or renews the lease if the caller has a session id; releases it when the run is paused or over.

@@ -4,14 +4,13 @@
 use super::Exit;
 use super::OpError;
 use super::change::ChangeRequest;
-use super::change::LockedRun;
 use super::change::change;
 use super::draft::check_change;
-use super::project_context::OpenedRun;
+use super::locked_run::LockedRun;
+use super::opened_run::OpenedRun;
+use super::opened_run::located_message;
+use super::opened_run::run_word;
 use super::project_context::ProjectContext;
-use super::project_context::RunLocation;
-use super::project_context::located_message;
-use super::project_context::run_word;
 use super::report::Body;
 use super::report::KnownVersion;
 use super::report::Proposal;
@@ -19,8 +18,10 @@ use super::report::ProposedFile;
 use super::report::RepairReport;
 use super::report::Report;
 use super::restore;
-use super::restore::Version;
+use super::run_location::RunLocation;
 use super::select;
+use super::versions;
+use super::versions::Version;
 use crate::dialect::EditError;
 use crate::engine;
 use crate::engine::Admitted;
@@ -119,7 +120,7 @@ fn problems(opened: &OpenedRun) -> Result<Vec<String>, OpError> {
         }));
     }
     if opened.loaded.run.as_ref().is_none_or(|run| run.degraded) {
-        let unreadable = opened.loaded.findings.iter().filter(|finding| restore::says_unreadable(finding.code));
+        let unreadable = opened.loaded.findings.iter().filter(|finding| versions::says_unreadable(finding.code));
         return Ok(unreadable.map(located_message).collect());
     }
     opened.loaded.run.iter().try_for_each(engine::rollback::check_writable).map_err(OpError::Refused)?;
@@ -133,8 +134,8 @@ fn problems(opened: &OpenedRun) -> Result<Vec<String>, OpError> {
 
 /// Lists the versions that could be restored, newest first.
 fn versions(opened: &OpenedRun) -> Vec<KnownVersion> {
-    let is_sound = |version: &Version| restore::is_sound(&restore::with_files(opened, version));
-    let known = restore::known_versions(opened).into_iter().map(|known| KnownVersion {
+    let is_sound = |version: &Version| versions::is_sound(&versions::with_files(opened, version));
+    let known = versions::known_versions(opened).into_iter().map(|known| KnownVersion {
         readable: known.version.as_ref().is_some_and(is_sound),
         name: known.name,
         at: known.at,
@@ -150,8 +151,8 @@ fn from_checkpoint(
     request: &RepairRequest,
     report: &mut RepairReport,
 ) -> Result<(), OpError> {
-    let version = restore::newest_readable(&locked.opened).map_err(|error| no_version(ctx, &locked.opened, error))?;
-    let restored = restore::with_files(&locked.opened, &version);
+    let version = versions::newest_readable(&locked.opened).map_err(|error| no_version(ctx, &locked.opened, error))?;
+    let restored = versions::with_files(&locked.opened, &version);
     report.proposal = Proposal {
         source: format!("checkpoint {}", version.name),
         repeats: restore::repeats(ctx, &locked.opened, &restored),
@@ -195,7 +196,7 @@ fn from_evidence(
     let rebuilt = opened.dialect.reconstruct(&opened.files, &traces, ctx.clock.now);
     let Reconstruction { files, values, unknown } = rebuilt.map_err(|error| not_rebuilt(opened, &error, report))?;
     let version = Version { name: "evidence".to_owned(), files };
-    let rebuilt = restore::with_files(opened, &version);
+    let rebuilt = versions::with_files(opened, &version);
     let run = sound(&rebuilt)?;
     let repeats = restore::repeats(ctx, opened, &rebuilt);
     report.proposal = Proposal { source: "evidence".to_owned(), values, unknown, repeats, ..propose(&version.files) };

@@ -5,7 +5,6 @@ use serde::Serialize;
 use serde::Serializer;
 
 use super::exit::Exit;
-use super::lifecycle::Lifecycle;
 use super::plan_document::PlanDetail;
 use super::plan_document::PlanDocument;
 use super::plan_document::ResumeDocument;
@@ -531,6 +530,47 @@ impl Serialize for Body {
             Self::Session(report) => report.serialize(serializer),
             Self::Clean(report) => report.serialize(serializer),
             Self::Import(report) => report.serialize(serializer),
+        }
+    }
+}
+
+/// The stage of a run, with a person's reason for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct Lifecycle {
+    pub(crate) stage: Stage,
+    /// Why it was paused or aborted, if that was said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<String>,
+}
+
+/// The stages of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Stage {
+    Open,
+    Paused,
+    Aborted,
+    /// Nothing is left to do but what its system does at the end.
+    Finished,
+    Archived,
+}
+
+impl Stage {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Paused => "paused",
+            Self::Aborted => "aborted",
+            Self::Finished => "finished",
+            Self::Archived => "archived",
+        }
+    }
+
+    /// Tells whether the run continues only on explicit request, or not at all.
+    pub(crate) const fn is_over(self) -> bool {
+        match self {
+            Self::Open | Self::Paused => false,
+            Self::Aborted | Self::Finished | Self::Archived => true,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What was typed in a change, resolved to steps, parts, files and commits of the run.
 
 use super::OpError;
+use super::opened_run::OpenedRun;
 use super::plan;
-use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
 use crate::model::ChangeKind;
 use crate::model::Outcome;

@@ -2,19 +2,19 @@
 
 use super::Exit;
 use super::OpError;
-use super::change::LockedRun;
 use super::configured;
 use super::context;
+use super::locked_run::LockedRun;
+use super::opened_run::OpenedRun;
+use super::opened_run::run_word;
 use super::plan;
 use super::plan::PlanRequest;
 use super::plan_document::PlanDetail;
-use super::project_context::OpenedRun;
 use super::project_context::ProjectContext;
-use super::project_context::RunLocation;
-use super::project_context::run_word;
 use super::report::Body;
 use super::report::Report;
 use super::report::ResumeReport;
+use super::run_location::RunLocation;
 use crate::engine;
 use crate::engine::ChangeLimits;
 use crate::engine::Planned;

@@ -6,12 +6,12 @@ use super::OpError;
 use super::archived;
 use super::archived::ArchivedRun;
 use super::choice;
+use super::entries;
 use super::error::hides_runs;
-use super::list;
-use super::project_context::OpenedRun;
+use super::opened_run::OpenedRun;
 use super::project_context::ProjectContext;
-use super::project_context::RunLocation;
 use super::project_context::dialects_in;
+use super::run_location::RunLocation;
 use crate::dialect::StateHome;
 use crate::dialect::by_id;
 use crate::model::Content;
@@ -88,7 +88,7 @@ fn ended_run(ctx: &ProjectContext) -> Option<RunLocation> {
     }
     let ended = ctx.ended_runs().ended;
     let number = ctx.run.as_ref().filter(|_| ctx.run_path.is_none()).and_then(|name| name.parse::<usize>().ok());
-    let at = number.and_then(|number| number.checked_sub(list::open_count(ctx) + 1));
+    let at = number.and_then(|number| number.checked_sub(entries::open_count(ctx) + 1));
     let numbered = at.and_then(|at| ended.get(at).cloned());
     ended.into_iter().find(is_named).or(numbered)
 }
@@ -188,7 +188,7 @@ fn named(ctx: &ProjectContext, locations: Vec<RunLocation>, wanted: &str) -> Res
     if let [one] = by_name.as_slice() {
         return Ok((*one).clone());
     }
-    let listed = list::entries(ctx, &locations, list::Dating::Commits)?;
+    let listed = entries::entries(ctx, &locations, entries::Dating::Commits)?;
     // The number of a run and its id come before the names of its folder and branch, which it may share with others.
     if let Ok(number) = wanted.parse::<usize>()
         && let Some(entry) = listed.iter().find(|entry| entry.row.number == number)
@@ -196,11 +196,11 @@ fn named(ctx: &ProjectContext, locations: Vec<RunLocation>, wanted: &str) -> Res
         return Ok(entry.location.clone());
     }
     let contained = wanted.to_lowercase();
-    let is_id = |entry: &list::Entry| entry.row.id.as_str() == wanted;
-    let is_alias = |entry: &list::Entry| entry.aliases.iter().any(|alias| alias == wanted);
-    let is_part = |entry: &list::Entry| entry.row.id.as_str().to_lowercase().contains(&contained);
-    for fits in [&is_id as &dyn Fn(&list::Entry) -> bool, &is_alias, &is_part] {
-        let found: Vec<&list::Entry> = listed.iter().filter(|entry| fits(entry)).collect();
+    let is_id = |entry: &entries::Entry| entry.row.id.as_str() == wanted;
+    let is_alias = |entry: &entries::Entry| entry.aliases.iter().any(|alias| alias == wanted);
+    let is_part = |entry: &entries::Entry| entry.row.id.as_str().to_lowercase().contains(&contained);
+    for fits in [&is_id as &dyn Fn(&entries::Entry) -> bool, &is_alias, &is_part] {
+        let found: Vec<&entries::Entry> = listed.iter().filter(|entry| fits(entry)).collect();
         match found.as_slice() {
             [] => {}
             [one] => return Ok(one.location.clone()),
@@ -216,9 +216,9 @@ fn named(ctx: &ProjectContext, locations: Vec<RunLocation>, wanted: &str) -> Res
 /// Selects the only run that has the step that was typed, among these, else among all that a person chooses from.
 fn by_step(
     ctx: &ProjectContext,
-    listed: &[list::Entry],
-    among: &[&list::Entry],
-    all: &[&list::Entry],
+    listed: &[entries::Entry],
+    among: &[&entries::Entry],
+    all: &[&entries::Entry],
 ) -> Result<RunLocation, OpError> {
     let Some(step) = &ctx.step else { return Err(ambiguous(ctx, listed, all)) };
     if let [one] = choice::with_step(ctx, among, step)?.as_slice() {
@@ -236,13 +236,13 @@ fn by_step(
 
 /// Selects among several runs: the only unfinished one with work left, else the only one that its system ranks first.
 fn single_open(ctx: &ProjectContext, locations: Vec<RunLocation>) -> Result<RunLocation, OpError> {
-    let listed = list::entries(ctx, &locations, list::Dating::Commits)?;
-    let mut open: Vec<&list::Entry> = listed.iter().filter(|entry| entry.shown).collect();
-    let has_work = |entry: &&list::Entry| entry.row.verdict != Verdict::Nothing;
+    let listed = entries::entries(ctx, &locations, entries::Dating::Commits)?;
+    let mut open: Vec<&entries::Entry> = listed.iter().filter(|entry| entry.shown).collect();
+    let has_work = |entry: &&entries::Entry| entry.row.verdict != Verdict::Nothing;
     if open.iter().any(has_work) {
         open.retain(has_work);
     }
-    let ranked = |entry: &list::Entry| Some((entry.location.root.clone(), entry.location.candidate.rank.clone()?));
+    let ranked = |entry: &entries::Entry| Some((entry.location.root.clone(), entry.location.candidate.rank.clone()?));
     let ranks: Vec<_> = open.iter().filter_map(|entry| ranked(entry)).collect();
     open.retain(|entry| {
         ranked(entry)
@@ -268,7 +268,7 @@ fn single_open(ctx: &ProjectContext, locations: Vec<RunLocation>) -> Result<RunL
             _ if listed.iter().all(|entry| entry.row.verdict == Verdict::Complete) && !listed.is_empty() => {
                 Err(ambiguous(ctx, &listed, &listed.iter().collect::<Vec<_>>()))
             }
-            all => Err(OpError::NoRun { searched: list::searched(ctx, all.len()), findings: Vec::new() }),
+            all => Err(OpError::NoRun { searched: entries::searched(ctx, all.len()), findings: Vec::new() }),
         },
         // A person who has to choose sees the implied ones too.
         stated => by_step(ctx, &listed, stated, &all),
@@ -277,14 +277,14 @@ fn single_open(ctx: &ProjectContext, locations: Vec<RunLocation>) -> Result<RunL
 
 /// Tells whether a run without a saved state was worked on after the only saved one: then a person chooses
 /// (docs/formats/aios.md#which-state-counts).
-fn is_overtaken(saved: &list::Entry, all: &[&list::Entry]) -> bool {
-    let age = |entry: &list::Entry| entry.row.age_seconds.unwrap_or(i64::MAX);
-    let same_root = |entry: &&&list::Entry| entry.location.root == saved.location.root;
+fn is_overtaken(saved: &entries::Entry, all: &[&entries::Entry]) -> bool {
+    let age = |entry: &entries::Entry| entry.row.age_seconds.unwrap_or(i64::MAX);
+    let same_root = |entry: &&&entries::Entry| entry.location.root == saved.location.root;
     all.iter().filter(same_root).any(|entry| is_implied(entry) && age(entry) < age(saved))
 }
 
 /// Returns the location of a selected run, with a finding about the others that a person could have chosen.
-fn beside_others(selected: &list::Entry, all: &[&list::Entry], severity: Severity) -> RunLocation {
+fn beside_others(selected: &entries::Entry, all: &[&entries::Entry], severity: Severity) -> RunLocation {
     let mut location = selected.location.clone();
     let others = all.iter().filter(|entry| entry.row.path != selected.row.path);
     let others: Vec<&str> = others.map(|entry| entry.row.id.as_str()).take(OTHERS_SHOWN).collect();
@@ -297,18 +297,18 @@ fn beside_others(selected: &list::Entry, all: &[&list::Entry], severity: Severit
     location
 }
 
-fn is_implied(entry: &list::Entry) -> bool {
+fn is_implied(entry: &entries::Entry) -> bool {
     entry.location.candidate.claim.is_implied()
 }
 
 /// Tells whether a run was a part of one that a person archived.
-fn is_left_over(entry: &list::Entry) -> bool {
+fn is_left_over(entry: &entries::Entry) -> bool {
     let findings = &entry.location.candidate.findings;
     is_implied(entry) && findings.iter().any(|finding| finding.code == FindingCode::StateLeftover)
 }
 
 /// Returns the run that was updated last, if the systems of all runs let autopilot choose.
-fn newest<'a>(open: &[&'a list::Entry]) -> Option<&'a list::Entry> {
+fn newest<'a>(open: &[&'a entries::Entry]) -> Option<&'a entries::Entry> {
     let mut ranked = Vec::new();
     for entry in open {
         let age = entry.row.age_seconds.unwrap_or(i64::MAX);
@@ -317,7 +317,7 @@ fn newest<'a>(open: &[&'a list::Entry]) -> Option<&'a list::Entry> {
     ranked.into_iter().min_by_key(|(rank, _)| *rank).map(|(_, entry)| entry)
 }
 
-fn ambiguous(ctx: &ProjectContext, listed: &[list::Entry], among: &[&list::Entry]) -> OpError {
+fn ambiguous(ctx: &ProjectContext, listed: &[entries::Entry], among: &[&entries::Entry]) -> OpError {
     let runs = among.iter().map(|entry| entry.row.clone()).collect();
     OpError::Ambiguous { runs, choices: choice::choices(ctx, listed, among) }
 }

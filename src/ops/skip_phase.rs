@@ -1,9 +1,9 @@
 //! `skip --phase`: leaves out the open steps of a phase.
 
 use super::OpError;
-use super::change::LockedRun;
-use super::change::Written;
 use super::change::report;
+use super::locked_run::LockedRun;
+use super::locked_run::Written;
 use super::project_context::ProjectContext;
 use super::report::Report;
 use super::select;

@@ -6,16 +6,17 @@ use std::sync::Arc;
 use super::Exit;
 use super::OpError;
 use super::archive;
+use super::entries;
 use super::error::hides_runs;
 use super::lifecycle;
-use super::lifecycle::Stage;
-use super::list;
-use super::project_context::OpenedRun;
+use super::opened_run::OpenedRun;
 use super::project_context::ProjectContext;
-use super::project_context::RunLocation;
 use super::report::Body;
 use super::report::CheckpointReport;
 use super::report::Report;
+use super::report::Stage;
+use super::run_location::RunLocation;
+use super::startable;
 use super::workflow;
 use crate::dialect::DIALECTS;
 use crate::dialect::Dialect;
@@ -44,8 +45,8 @@ const STARTS_SHOWN: usize = 6;
 
 /// Starts a run. `archive_existing`: an existing run of the same name is archived first instead of being refused.
 pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, archive_existing: bool) -> Result<Report, OpError> {
-    check_feature_name(&spec.feature)?;
-    let (dialect, own) = match startable(&spec.workflow) {
+    startable::check_feature_name(&spec.feature)?;
+    let (dialect, own) = match startable::built_in(&spec.workflow) {
         Some(dialect) => (dialect, None),
         None => (by_id(DialectId::Dotagent), Some(own_workflow(ctx, &spec)?)),
     };
@@ -63,7 +64,7 @@ pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, archive_existing:
     let location = location_of(ctx, dialect, &edits)?;
     clear_path(ctx, &location, &spec, archive_existing)?;
     let lock = RunLock::acquire(&location.root, &location.candidate.data_dir, ctx.project.lock_timeout)?;
-    hide_from_git(ctx, dialect);
+    startable::hide_from_git(&ctx.project, dialect);
     hide_new_state(ctx, dialect, &location, &edits);
     store::commit(&lock, &edits, &ctx.checkpoint(change.kind.as_str()))?;
     // Under the same lock, so that the report is about this run.
@@ -97,7 +98,7 @@ fn also_open(ctx: &ProjectContext, feature: &str) -> Result<(String, Vec<Finding
     hidden.retain(hides_runs);
     let others: Vec<RunLocation> =
         locations.into_iter().filter(|location| location.candidate.name != feature).collect();
-    let entries = list::entries(ctx, &others, list::Dating::Files)?.into_iter().filter(|entry| entry.shown);
+    let entries = entries::entries(ctx, &others, entries::Dating::Files)?.into_iter().filter(|entry| entry.shown);
     let named = entries.take(OPEN_SHOWN).map(|entry| format!("{} ({})", entry.row.id, entry.row.position));
     let named: Vec<String> = named.collect();
     let also = if named.is_empty() { String::new() } else { format!("; also open: {}", named.join(", ")) };
@@ -116,8 +117,8 @@ pub(crate) fn ways_to_start(ctx: &ProjectContext) -> Vec<String> {
 
 /// Returns the runs that are over and still in the way of a new one.
 fn over(ctx: &ProjectContext) -> Vec<String> {
-    let is_over = |entry: &list::Entry| matches!(entry.row.lifecycle.stage, Stage::Finished | Stage::Aborted);
-    let listed = list::entries(ctx, &ctx.locations().0, list::Dating::Files).unwrap_or_default();
+    let is_over = |entry: &entries::Entry| matches!(entry.row.lifecycle.stage, Stage::Finished | Stage::Aborted);
+    let listed = entries::entries(ctx, &ctx.locations().0, entries::Dating::Files).unwrap_or_default();
     let of_piton = listed.into_iter().filter(|entry| is_over(entry) && !entry.location.candidate.claim.is_implied());
     let ended = ctx.ended_runs().ended.into_iter().map(|location| location.candidate.name);
     of_piton.map(|entry| entry.location.candidate.name).chain(ended).collect()
@@ -147,38 +148,10 @@ fn new_runs(ctx: &ProjectContext) -> Vec<String> {
 
 /// Tells whether a run of a built-in workflow would go where another run is, under any name.
 fn is_in_the_way(ctx: &ProjectContext, workflow: &str) -> bool {
-    let Some(dialect) = startable(workflow) else { return false };
+    let Some(dialect) = startable::built_in(workflow) else { return false };
     let change = Change { at: ctx.clock.now, kind: ChangeKind::Start(Box::new(StartSpec::new(workflow, "NAME"))) };
     let new = empty(ctx, "NAME").and_then(|files| location_of(ctx, dialect, &dialect.edit(&files, &change)?));
     new.is_ok_and(|new| !in_the_way(ctx, &new, "NAME").is_empty())
-}
-
-/// Returns the command that starts such a run anew after it was archived; `None` if piton cannot start it.
-pub(super) fn again(ctx: &ProjectContext, opened: &OpenedRun) -> Option<String> {
-    let dialect = opened.dialect.id().as_str();
-    let workflow = opened.loaded.run.as_ref().map_or(dialect, |run| run.workflow.as_str());
-    let is_known = match startable(workflow) {
-        Some(found) => found.id() == opened.dialect.id(),
-        None => opened.dialect.can_start() && matches!(workflow::find(ctx, workflow), Ok(Some(_))),
-    };
-    let feature = opened.loaded.run.as_ref().map_or(opened.candidate.name.as_str(), |run| run.id.as_str());
-    (is_known && check_feature_name(feature).is_ok())
-        .then(|| format!("piton start {} --feature {}", engine::quoted(workflow), engine::quoted(feature)))
-}
-
-/// Makes git ignore the state files if their system requires it; a state file in git breaks clean-up and rollback
-/// (docs/formats/nine-step.md#state-and-git).
-pub(crate) fn hide_from_git(ctx: &ProjectContext, dialect: &dyn Dialect) {
-    exclude(ctx, &dialect.unversioned(&ctx.project.config));
-}
-
-/// Adds lines to `info/exclude`. Where that cannot be written, as in the sandbox of a client, git shows the state; it is recorded all the
-/// same.
-fn exclude(ctx: &ProjectContext, patterns: &[String]) {
-    if let (Some(git), false) = (&ctx.project.git, patterns.is_empty()) {
-        let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
-        let _ = store::git::info_exclude(&git.common_dir, &patterns);
-    }
 }
 
 /// Makes git ignore the folders of the state that a run begins with: what Piton makes is its own, and stays out of `git status`.
@@ -189,17 +162,13 @@ fn hide_new_state(ctx: &ProjectContext, dialect: &dyn Dialect, location: &RunLoc
     let folders: BTreeSet<RelPath> = edits.iter().filter_map(|edit| edit.path.parent()).collect();
     let patterns: Vec<String> =
         folders.iter().filter_map(|folder| store::git::pattern_of(&root.join(folder.as_str()))).collect();
-    exclude(ctx, &patterns);
-}
-
-/// Returns the built-in workflow of this name, which takes precedence over one of the project.
-fn startable(workflow: &str) -> Option<&'static dyn Dialect> {
-    DIALECTS.iter().find(|dialect| dialect.can_start() && dialect.id().as_str() == workflow).copied()
+    startable::exclude(&ctx.project, &patterns);
 }
 
 fn own_workflow(ctx: &ProjectContext, spec: &StartSpec) -> Result<workflow::LoadedWorkflow, OpError> {
     let known = DIALECTS.iter().filter(|dialect| dialect.can_start()).map(|dialect| dialect.id().as_str());
-    let found = workflow::find(ctx, &spec.workflow)?.ok_or_else(|| workflow::unknown(ctx, &spec.workflow, known))?;
+    let found = workflow::find(&ctx.project, &spec.workflow)?
+        .ok_or_else(|| workflow::unknown(&ctx.project, &spec.workflow, known))?;
     if spec.phases.is_some() {
         return Err(OpError::Usage {
             message: "--phases is not for a workflow file: the file says which steps there are".to_owned(),
@@ -216,34 +185,6 @@ fn state_folder(ctx: &ProjectContext, feature: &str) -> Result<RelPath, OpError>
         Ok(store::read_file(&ctx.project.root, &shared.join(name)?) == Content::Problem(ReadProblem::Missing))
     };
     Ok(if is_free("phase.json")? && is_free("execution.json")? { shared } else { shared.join(feature)? })
-}
-
-fn check_feature_name(feature: &str) -> Result<(), OpError> {
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let fits = RelPath::parse(feature).is_ok()
-        && feature.chars().all(plain)
-        && !feature.starts_with(['.', '-'])
-        && feature.len() <= 100;
-    if fits {
-        return Ok(());
-    }
-    Err(OpError::Usage {
-        message:
-            "--feature becomes the name of a file and a branch: letters, digits, `-`, `_` and `.`, at most 100 bytes"
-                .to_owned(),
-        hints: vec![format!("for instance: --feature {}", cleaned(feature))],
-    })
-}
-
-/// Returns the nearest name that is accepted.
-fn cleaned(feature: &str) -> String {
-    let plain = |c: char| if c.is_alphanumeric() || matches!(c, '_' | '.') { c } else { ' ' };
-    let words: String = feature.chars().map(plain).collect();
-    let mut name = words.split_whitespace().collect::<Vec<_>>().join("-").trim_start_matches(['.', '-']).to_owned();
-    while name.len() > 100 {
-        name.pop();
-    }
-    if name.is_empty() { "user-auth".to_owned() } else { name }
 }
 
 /// Archives or refuses runs of the same name. Runs before the folder of the new run is chosen.
@@ -279,7 +220,7 @@ fn in_the_way(ctx: &ProjectContext, new: &RunLocation, feature: &str) -> Vec<Run
 }
 
 fn clear(ctx: &ProjectContext, same: &[RunLocation], spec: &StartSpec, archive_existing: bool) -> Result<(), OpError> {
-    for entry in list::entries(ctx, same, list::Dating::Files)? {
+    for entry in entries::entries(ctx, same, entries::Dating::Files)? {
         if archive_existing {
             archive::archive_run(ctx, &entry.location)?;
             continue;

@@ -1,13 +1,13 @@
 //! `status`: three lines.
 
 use super::OpError;
-use super::lifecycle::Lifecycle;
-use super::lifecycle::Stage;
 use super::plan;
 use super::plan::PlanRequest;
 use super::project_context::ProjectContext;
 use super::report::Body;
+use super::report::Lifecycle;
 use super::report::Report;
+use super::report::Stage;
 use super::report::StatusReport;
 use super::select;
 use crate::engine;

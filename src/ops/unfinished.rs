@@ -1,6 +1,6 @@
 //! Findings about what was cut off: a walk through a project that is too large, and a change that another program came between.
 
-use super::project_context::OpenedRun;
+use super::opened_run::OpenedRun;
 use crate::engine::quoted;
 use crate::model::CutOff;
 use crate::model::Finding;

@@ -5,7 +5,7 @@ use camino::Utf8PathBuf;
 
 use super::Exit;
 use super::OpError;
-use super::project_context::OpenedRun;
+use super::opened_run::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::Request;
 use super::report::Body;

@@ -5,8 +5,7 @@ use camino::Utf8PathBuf;
 use serde_json::Value;
 
 use super::OpError;
-use super::project_context::OpenedRun;
-use super::project_context::ProjectContext;
+use super::opened_run::OpenedRun;
 use super::report::Body;
 use super::report::Report;
 use crate::dialect;
@@ -26,6 +25,7 @@ use crate::model::RelPath;
 use crate::model::sha256_hex;
 use crate::schema;
 use crate::store;
+use crate::store::Project;
 use crate::store::Scope;
 
 /// The folder of a project's workflows, searched by `start NAME`.
@@ -55,12 +55,12 @@ struct Text {
 /// # Errors
 ///
 /// If the path does not exist, the file cannot be read, or it has mistakes: all of them, each with line and column.
-pub(crate) fn find(ctx: &ProjectContext, workflow: &str) -> Result<Option<LoadedWorkflow>, OpError> {
-    let Some(text) = locate(ctx, workflow)? else { return Ok(None) };
+pub(crate) fn find(project: &Project, workflow: &str) -> Result<Option<LoadedWorkflow>, OpError> {
+    let Some(text) = locate(project, workflow)? else { return Ok(None) };
     let (definition, findings) = check(&text.folder, &text.name, &text.bytes);
     match definition {
         Some(definition) => {
-            let source = (text.folder == ctx.project.root).then_some(text.name);
+            let source = (text.folder == project.root).then_some(text.name);
             Ok(Some(LoadedWorkflow { definition, source, sha256: sha256_hex(&text.bytes) }))
         }
         None if spec::looks_like_script(&text.name, &text.bytes) => {
@@ -72,21 +72,21 @@ pub(crate) fn find(ctx: &ProjectContext, workflow: &str) -> Result<Option<Loaded
 }
 
 /// Prints a workflow: a built-in one, else one of the project.
-pub(crate) fn print(ctx: &ProjectContext, workflow: &str) -> Result<Report, OpError> {
+pub(crate) fn print(project: &Project, workflow: &str) -> Result<Report, OpError> {
     let built_in = BUILT_IN.iter().find(|one| one.name == workflow).map(|one| one.text.to_owned());
     let text = match built_in {
         Some(text) => Some(text),
-        None => locate(ctx, workflow)?.map(|text| String::from_utf8_lossy(&text.bytes).into_owned()),
+        None => locate(project, workflow)?.map(|text| String::from_utf8_lossy(&text.bytes).into_owned()),
     };
     text.map(|text| Report::ok(Body::Document(text)))
-        .ok_or_else(|| unknown(ctx, workflow, BUILT_IN.iter().map(|one| one.name)))
+        .ok_or_else(|| unknown(project, workflow, BUILT_IN.iter().map(|one| one.name)))
 }
 
 /// Returns the error for an unknown workflow, with the known ones.
-pub(crate) fn unknown<'a>(ctx: &ProjectContext, workflow: &str, known: impl Iterator<Item = &'a str>) -> OpError {
+pub(crate) fn unknown<'a>(project: &Project, workflow: &str, known: impl Iterator<Item = &'a str>) -> OpError {
     let known: Vec<&str> = known.collect();
     let mut hints = vec![format!("known workflows: {}", known.join(", "))];
-    let listings = store::listings(&ctx.project, Scope::Whole, &|_| false);
+    let listings = store::listings(project, Scope::Whole, &|_| false);
     let own: Vec<String> = listings.first().map(own_names).unwrap_or_default();
     match own.as_slice() {
         [] => hints.push(format!("a custom one: {FOLDER}/NAME.yaml, or `piton start FILE --feature NAME`")),
@@ -106,12 +106,12 @@ pub(super) fn own_names(listing: &Listing) -> Vec<String> {
     listing.entries.iter().filter_map(|entry| name(entry.path.as_str())).collect()
 }
 
-fn locate(ctx: &ProjectContext, workflow: &str) -> Result<Option<Text>, OpError> {
-    let root = &ctx.project.root;
+fn locate(project: &Project, workflow: &str) -> Result<Option<Text>, OpError> {
+    let root = &project.root;
     let is_file_name = SUFFIXES.iter().any(|suffix| workflow.ends_with(suffix));
     if workflow.contains('/') || is_file_name {
         let given = if workflow.starts_with('/') { workflow.to_owned() } else { format!("./{workflow}") };
-        let path = store::existing_path(&ctx.project.cwd, &given).ok_or_else(|| OpError::Usage {
+        let path = store::existing_path(&project.cwd, &given).ok_or_else(|| OpError::Usage {
             message: format!("there is no workflow file {workflow}"),
             hints: vec!["paths are relative to the current folder".to_owned()],
         })?;
@@ -134,7 +134,7 @@ fn locate(ctx: &ProjectContext, workflow: &str) -> Result<Option<Text>, OpError>
             return read(root.clone(), name).map(Some);
         }
     }
-    match store::existing_path(&ctx.project.cwd, &format!("./{workflow}")) {
+    match store::existing_path(&project.cwd, &format!("./{workflow}")) {
         Some(_) if !BUILT_IN.iter().any(|one| one.name == workflow) => Err(no_workflow_file(workflow)),
         Some(_) | None => Ok(None),
     }

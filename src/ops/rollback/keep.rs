@@ -17,7 +17,7 @@ use crate::model::StepId;
 use crate::model::clean_line;
 use crate::model::sha256_hex;
 use crate::ops::OpError;
-use crate::ops::change::LockedRun;
+use crate::ops::locked_run::LockedRun;
 use crate::store;
 use crate::store::backup::Backup;
 use crate::store::backup::Copied;

@@ -12,15 +12,14 @@ use camino::Utf8PathBuf;
 
 use super::Exit;
 use super::OpError;
-use super::change::LockedRun;
 use super::draft::ChangeDraft;
 use super::draft::PreparedChange;
-use super::project_context::OpenedRun;
+use super::locked_run::LockedRun;
+use super::opened_run::OpenedRun;
 use super::project_context::ProjectContext;
-use super::project_context::RunLocation;
 use super::report::Body;
 use super::report::Report;
-use super::restore;
+use super::run_location::RunLocation;
 use super::select;
 use crate::dialect;
 use crate::engine;
@@ -39,6 +38,7 @@ use crate::model::GitImpact;
 use crate::model::Owner;
 use crate::model::RollBack;
 use crate::model::Run;
+use crate::ops::versions;
 use crate::store;
 use crate::store::AbandonedWork;
 use target::ResolvedTarget;
@@ -79,7 +79,7 @@ pub(crate) fn rollback(ctx: &ProjectContext, request: &RollbackRequest) -> Resul
     location.check_writable()?;
     // Not as the history has it: what is proposed has to work on the state that is there.
     let files = store::file_set(&ctx.project, &location.root, &location.candidate, ctx.clock)?;
-    let opened = restore::offer_what_works(ctx, OpenedRun::new(location.candidate.clone(), files));
+    let opened = versions::offer_what_works(&ctx.project, OpenedRun::new(location.candidate.clone(), files));
     answer(ctx, &location, &opened, request, None)
 }
 
@@ -286,7 +286,7 @@ impl<'a> RollbackContext<'a> {
         edits: &[Edit],
         report: &mut RollbackReport,
     ) -> Result<impl Iterator<Item = Finding>, OpError> {
-        super::start::hide_from_git(self.ctx, self.opened.dialect);
+        super::startable::hide_from_git(&self.ctx.project, self.opened.dialect);
         let replaced = locked.commit_as(change.kind.as_str(), None, edits)?;
         locked.log(change.kind.as_str(), None);
         report.written = true;

@@ -14,8 +14,9 @@ use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::model::clean_line;
 use crate::ops::OpError;
-use crate::ops::project_context::OpenedRun;
+use crate::ops::opened_run::OpenedRun;
 use crate::ops::restore;
+use crate::ops::versions;
 use crate::store;
 
 /// How many checkpoints are listed as targets.
@@ -71,7 +72,7 @@ fn checkpoints(opened: &OpenedRun) -> Vec<Checkpoint> {
     if let Some(past) = opened.dialect.journal_checkpoints(&opened.files) {
         return past.into_iter().rev().map(|one| (one.id, one.change, one.step, one.at)).collect();
     }
-    let entries = restore::history_of(opened).entries().unwrap_or_default().into_iter();
+    let entries = versions::history_of(opened).entries().unwrap_or_default().into_iter();
     entries.map(|entry| (entry.id, entry.change, entry.step, Some(entry.at))).collect()
 }
 
@@ -171,9 +172,9 @@ fn restoring_edits(context: &RollbackContext<'_>, id: &str) -> Result<(Vec<Edit>
         store::lay_edits_over(&mut files, &opened.candidate.reads, &edits);
         return Ok((edits, OpenedRun::new(opened.candidate.clone(), files)));
     }
-    let version = restore::version_by_name(opened, id)?;
-    let after = restore::with_files(opened, &version);
-    if !restore::is_sound(&after) {
+    let version = versions::version_by_name(opened, id)?;
+    let after = versions::with_files(opened, &version);
+    if !versions::is_sound(&after) {
         return Err(OpError::Refused(Refusal {
             kind: RefusalKind::No,
             message: format!("checkpoint {id} of {} holds a state that cannot be read", context.run.id),

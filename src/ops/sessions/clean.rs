@@ -15,9 +15,9 @@ use crate::model::quoted;
 use crate::ops::OpError;
 use crate::ops::archive;
 use crate::ops::project_context::ProjectContext;
-use crate::ops::project_context::RunLocation;
 use crate::ops::report::Body;
 use crate::ops::report::Report;
+use crate::ops::run_location::RunLocation;
 use crate::store;
 use crate::store::worktree;
 

@@ -21,7 +21,7 @@ use crate::model::RunStatus;
 use crate::model::StartSpec;
 use crate::model::quoted;
 use crate::ops::OpError;
-use crate::ops::project_context::OpenedRun;
+use crate::ops::opened_run::OpenedRun;
 use crate::ops::project_context::ProjectContext;
 use crate::ops::report::Body;
 use crate::ops::report::Report;

@@ -16,11 +16,11 @@ pub(crate) use report::SessionStatus;
 use report::SessionStep;
 
 use super::OpError;
-use super::project_context::OpenedRun;
+use super::opened_run::OpenedRun;
 use super::project_context::ProjectContext;
-use super::project_context::RunLocation;
 use super::report::Body;
 use super::report::Report;
+use super::run_location::RunLocation;
 use crate::dialect::StateHome;
 use crate::dialect::by_id;
 use crate::dialect::script::Session;

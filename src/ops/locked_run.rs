@@ -1,0 +1,394 @@
+//! A run that is locked and loaded: the only way to write its state.
+
+use super::OpError;
+use super::draft::ChangeDraft;
+use super::draft::PreparedChange;
+use super::lifecycle::gone;
+use super::opened_run::OpenedRun;
+use super::project_context::ProjectContext;
+use super::run_location::RunLocation;
+use super::startable;
+use super::versions;
+use crate::dialect::StateHome;
+use crate::dialect::by_id;
+use crate::engine;
+use crate::engine::ChangeLimits;
+use crate::engine::Refusal;
+use crate::engine::RefusalKind;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Clock;
+use crate::model::Content;
+use crate::model::Edit;
+use crate::model::EditKind;
+use crate::model::Evidence;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Next;
+use crate::model::Outcome;
+use crate::model::Owner;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::RunStatus;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::model::clean_line;
+use crate::store;
+use crate::store::CheckpointMeta;
+use crate::store::RunLock;
+use crate::store::StoreError;
+
+/// Characters of the open conditions in a message.
+const CONDITION_CHARS: usize = 160;
+
+/// The result of one change.
+#[derive(Debug)]
+pub(crate) struct Written {
+    pub(crate) run: String,
+    pub(crate) change: &'static str,
+    pub(crate) step: Option<StepId>,
+    /// Whether it is about a part of the step.
+    pub(crate) is_of_part: bool,
+    /// Whether a step failed or was refused.
+    pub(crate) is_setback: bool,
+    /// The message if the state had the change already.
+    pub(crate) already: Option<String>,
+    pub(crate) message: String,
+    pub(crate) edits: Vec<Edit>,
+    /// Findings that `--force` overrode.
+    pub(crate) findings: Vec<Finding>,
+}
+
+impl Written {
+    /// Returns the result of a change that did nothing yet.
+    pub(super) fn of(run: &Run, change: &'static str, step: Option<StepId>) -> Self {
+        Self {
+            run: run.id.as_str().to_owned(),
+            change,
+            step,
+            is_of_part: false,
+            is_setback: false,
+            already: None,
+            message: String::new(),
+            edits: Vec::new(),
+            findings: Vec::new(),
+        }
+    }
+
+    /// Returns the files that were written.
+    pub(super) fn files(&self) -> Vec<RelPath> {
+        self.edits.iter().map(|edit| edit.path.clone()).collect()
+    }
+
+    /// Tells whether the state may have moved.
+    pub(super) fn moves_files(&self) -> bool {
+        self.edits.iter().any(|edit| matches!(edit.kind, EditKind::Remove { .. }))
+    }
+}
+
+/// A run that is locked and loaded: the only way to write changes.
+#[derive(Debug)]
+pub(crate) struct LockedRun<'a> {
+    ctx: &'a ProjectContext,
+    lock: RunLock,
+    pub(crate) opened: OpenedRun,
+}
+
+impl<'a> LockedRun<'a> {
+    /// Locks the run and loads it under the lock.
+    pub(crate) fn open(ctx: &'a ProjectContext, location: &RunLocation) -> Result<Self, OpError> {
+        location.check_writable()?;
+        let lock = RunLock::acquire(&location.root, &location.candidate.data_dir, ctx.project.lock_timeout)?;
+        // After waiting for the lock, the time is read again.
+        let clock = ctx.later();
+        let read = || store::file_set_locked(&ctx.project, &lock, &location.root, &location.candidate, clock);
+        let mut files = read();
+        if let Some((path, sound)) = by_id(location.candidate.dialect).truncated_tail(&files) {
+            store::set_tail_aside(&lock, &path, sound, clock.now)?;
+            files = read();
+        }
+        let opened = OpenedRun::new(location.candidate.clone(), files);
+        Ok(Self { ctx, lock, opened: versions::offer_what_works(&ctx.project, opened) })
+    }
+
+    /// Loads the run again, after a change was written. The old data is dropped first, so that a large run is never in memory
+    /// twice.
+    pub(crate) fn reload(self) -> Self {
+        let Self { ctx, lock, opened } = self;
+        let (candidate, root, clock) = (opened.candidate.clone(), opened.files.root.clone(), opened.files.clock);
+        drop(opened);
+        let files = store::file_set_locked(&ctx.project, &lock, &root, &candidate, clock);
+        Self { ctx, lock, opened: OpenedRun::new(candidate, files) }
+    }
+
+    /// Loads the run again, where the change left it and under the lock there.
+    pub(super) fn after(self, location: &RunLocation, written: &mut Written) -> Result<Self, OpError> {
+        if !written.moves_files() {
+            return Ok(self.reload());
+        }
+        let ctx = self.ctx;
+        Self::open(ctx, &self.release_moved(location, written))
+    }
+
+    /// Releases the lock of a run whose state a change moved, because reading at another path takes the lock there. Returns the new
+    /// location, with the evidence.
+    pub(super) fn release_moved(self, location: &RunLocation, written: &mut Written) -> RunLocation {
+        let ctx = self.ctx;
+        drop(self);
+        let now = ctx.relocated(location, &written.files());
+        written.findings.extend(carry_evidence(ctx, location, &now));
+        now
+    }
+
+    pub(super) const fn ctx(&self) -> &ProjectContext {
+        self.ctx
+    }
+
+    /// Returns the time at which the run was locked, the timestamp of everything written under the lock.
+    pub(crate) const fn clock(&self) -> Clock {
+        self.opened.files.clock
+    }
+
+    pub(crate) const fn lock(&self) -> &RunLock {
+        &self.lock
+    }
+
+    /// Refuses if another living process drives the run.
+    pub(crate) fn check_not_driven(&self) -> Result<(), OpError> {
+        let environment = &self.ctx.environment;
+        let owner = store::lease::inspect_locked(&self.lock, self.clock(), environment);
+        match store::lease::merge_owners(owner, &self.opened.loaded.wanted.owner_processes, environment) {
+            Owner::Live { description } => Err(OpError::LiveOwner(description)),
+            Owner::None | Owner::Ours | Owner::Dead { .. } => Ok(()),
+        }
+    }
+
+    /// Returns the run, unless another living process drives it or it moved since a revision.
+    pub(super) fn checked_run(&self, if_revision: Option<&str>) -> Result<&Run, OpError> {
+        self.check_not_driven()?;
+        let run = self.opened.run()?;
+        gone(&self.opened).map_or(Ok(()), |refusal| Err(OpError::Refused(refusal)))?;
+        self.opened.check_revision(run, if_revision)?;
+        Ok(run)
+    }
+
+    /// Returns the limits of a caller that overrides nothing.
+    pub(crate) fn limits(&self) -> ChangeLimits {
+        ChangeLimits::of(self.ctx.project.config.limits.attempts)
+    }
+
+    /// Returns the revision after a change: no other writer comes in between under the lock.
+    pub(super) fn revision_after(self, written: &Written) -> String {
+        let mut opened = self.opened;
+        store::lay_edits_over(&mut opened.files, &opened.candidate.reads, &written.edits);
+        opened.revision()
+    }
+
+    /// Gathers the evidence that a change is judged by, without git.
+    pub(crate) fn evidence(&self) -> Evidence {
+        self.ctx.evidence(&self.opened, false)
+    }
+
+    /// Admits, edits, checks and commits one change.
+    pub(crate) fn apply(
+        &self,
+        kind: ChangeKind,
+        evidence: &Evidence,
+        limits: ChangeLimits,
+    ) -> Result<Written, OpError> {
+        let change = self.stamped(kind);
+        let (name, step) = (change.kind.as_str(), change.kind.step().cloned());
+        let draft = self.opened.draft(evidence, change, limits)?;
+        self.write(name, step, draft, None)
+    }
+
+    /// Returns a change with the time of the lock, without secrets.
+    pub(super) fn stamped(&self, kind: ChangeKind) -> Change {
+        Change { at: self.clock().now, kind: kind.without_secrets() }
+    }
+
+    /// Commits a change that was drafted. `planned` is what the plan says about a step that begins.
+    pub(super) fn write(
+        &self,
+        name: &'static str,
+        step: Option<StepId>,
+        draft: ChangeDraft,
+        planned: Option<&Next>,
+    ) -> Result<Written, OpError> {
+        let run = self.opened.run()?;
+        let mut written = Written::of(run, name, step);
+        let PreparedChange { change, edits, findings } = match draft {
+            ChangeDraft::Checkpoint(drafted) => drafted,
+            ChangeDraft::Already(message) => return Ok(Written { already: Some(message.clone()), message, ..written }),
+        };
+        written.findings = findings;
+        startable::hide_from_git(&self.ctx.project, self.opened.dialect);
+        if let Some(statement) = engine::statement(run, &change) {
+            let (root, data_dir) = self.opened.reports_dir();
+            let is_wordless = engine::is_wordless(run, &statement);
+            match store::reports::append(root, &data_dir, &[statement]) {
+                // Nothing that was said is lost.
+                Err(_) if is_wordless => {}
+                appended => appended?,
+            }
+        }
+        written.findings.extend(self.note_attempt(run, &change.kind, planned));
+        self.commit_as(change.kind.as_str(), change.kind.step(), &edits)?;
+        self.log(name, written.step.as_ref());
+        written.findings.extend(self.record(run, &change));
+        written.message = message(run, &change.kind);
+        written.is_of_part = change.kind.is_of_part();
+        written.is_setback = matches!(&change.kind, ChangeKind::Finish(outcome) if outcome.status == Status::Failed);
+        written.edits = edits;
+        Ok(written)
+    }
+
+    /// Writes edits as one checkpoint and returns the history id of what they replaced. The only way to write a state file.
+    pub(crate) fn commit_as(
+        &self,
+        change: &str,
+        step: Option<&StepId>,
+        edits: &[Edit],
+    ) -> Result<Option<String>, OpError> {
+        if edits.is_empty() {
+            return Ok(None);
+        }
+        let sound = self.opened.loaded.run.as_ref().is_some_and(|run| !run.degraded);
+        let replaced = edits.iter().filter(|edit| sound && matches!(edit.kind, EditKind::Replace { .. }));
+        let Self { opened, .. } = self;
+        // The history in the data folder has a copy. One beside the state is made where its system relies on it, else only kept current.
+        let backup_of = |path: &RelPath| {
+            let backup = opened.dialect.backup_of(path)?;
+            (opened.dialect.makes_backups() || opened.files.files.contains_key(&backup)).then_some(backup)
+        };
+        let meta = CheckpointMeta {
+            step: step.cloned(),
+            backup: replaced.filter_map(|edit| Some((edit.path.clone(), backup_of(&edit.path)?))).collect(),
+            ..CheckpointMeta::new(change, self.clock().now, self.ctx.project.config.limits.history)
+        };
+        let replaced = store::commit(&self.lock, edits, &meta)?.replaced;
+        self.keep_copy(edits);
+        Ok(replaced)
+    }
+
+    /// Moves every state file into an archive in the data folder and returns its path.
+    pub(crate) fn archive_in_data_dir(&self, name: &str) -> Result<RelPath, OpError> {
+        let files = &self.opened.files;
+        let former = self.opened.dialect.previous_location(&self.opened.candidate, &files.config);
+        // A worktree is removed after the merge, and its data folder with it.
+        let lasting = former.as_ref().filter(|former| files.bytes(&former.copy).is_some());
+        let data_dir = lasting.map_or(&files.data_dir, |former| &former.data_dir);
+        let folder = data_dir.join(&format!("archive/{name}_{}", self.clock().now.compact()))?;
+        let run = self.opened.loaded.run.as_ref();
+        let state = run.map_or_else(|| vec![files.state.clone()], |run| run.state_files.clone());
+        // A remaining copy would look like a state whose original was lost.
+        let backups = state.iter().filter_map(|path| self.opened.dialect.backup_of(path));
+        let copies = backups.chain(former.map(|former| former.copy));
+        self.move_files(&state.iter().cloned().chain(copies).collect::<Vec<RelPath>>(), &folder)?;
+        Ok(folder)
+    }
+
+    /// Moves existing files into a folder: all of them or none.
+    pub(crate) fn move_files(&self, files: &[RelPath], folder: &RelPath) -> Result<(), OpError> {
+        let mut edits = Vec::new();
+        for path in files {
+            self.opened.check_readable(path)?;
+            if let Some(Content::Bytes(before)) = self.opened.files.files.get(path).map(|entry| &entry.content) {
+                edits.push(Edit { path: folder.join(path.name())?, kind: EditKind::Create { after: before.to_vec() } });
+                edits.push(Edit { path: path.clone(), kind: EditKind::Remove { before: before.clone() } });
+            }
+        }
+        self.commit_as("archive", None, &edits).map(drop)
+    }
+}
+
+fn message(run: &Run, kind: &ChangeKind) -> String {
+    let of = |part: &Option<String>| part.as_ref().map_or_else(String::new, |part| format!("part {part} of "));
+    match kind {
+        ChangeKind::Begin { step, part, attempt, .. } => {
+            format!("{}{step} is in progress (attempt {attempt})", of(part))
+        }
+        ChangeKind::Finish(outcome) if outcome.accepts => format!("{} is accepted by a person", outcome.step),
+        ChangeKind::Finish(outcome) if outcome.amends => amended(outcome),
+        ChangeKind::Finish(outcome) => match outcome.verdict {
+            Some(verdict) if verdict.approves() && outcome.conditions.is_empty() => {
+                format!("{} is {} ({verdict})", outcome.step, outcome.status)
+            }
+            Some(verdict) if verdict.approves() => {
+                let conditions = clean_line(&outcome.conditions.join("; "), CONDITION_CHARS);
+                format!("{} is {verdict}; it stays open until this is met: {conditions}", outcome.step)
+            }
+            Some(verdict) => format!("{} is {verdict}", outcome.step),
+            None if outcome.status == Status::Failed => format!("{}{} failed", of(&outcome.part), outcome.step),
+            None => format!("{}{} is {}", of(&outcome.part), outcome.step, outcome.status),
+        },
+        ChangeKind::Approve { step, .. } => format!("{step} is approved"),
+        ChangeKind::Skip { step, part, .. } => format!("{}{step} is skipped", of(part)),
+        ChangeKind::Pause { .. } => "the run is paused".to_owned(),
+        ChangeKind::Abort { .. } => "the run is aborted; its state is kept".to_owned(),
+        ChangeKind::Resume { .. } => "the run continues".to_owned(),
+        ChangeKind::Complete { .. } if run.workspace.clean_up.is_empty() => "the run is complete".to_owned(),
+        ChangeKind::Complete { .. } => format!("the run is complete; clean up: {}", run.workspace.clean_up.join(", ")),
+        ChangeKind::Repair(traces) if traces.branch.is_some() => {
+            format!("the branch of the run is {}", traces.branch.as_deref().unwrap_or_default())
+        }
+        ChangeKind::Repair(_) => "the state is rebuilt from evidence".to_owned(),
+        ChangeKind::RollBack(back) => format!("the run is rolled back to {}", back.to),
+        ChangeKind::Start(spec) => format!("run {} has begun", spec.feature),
+    }
+}
+
+/// Returns what was added to the record of a step.
+fn amended(outcome: &Outcome) -> String {
+    match &outcome.to_step {
+        Some(to) => format!("the failure of {} goes back to {to}", outcome.step),
+        None => format!("it is added to what is recorded about {}", outcome.step),
+    }
+}
+
+/// Returns a finding if something could not be written.
+pub(super) fn unwritten(what: &str, written: Result<(), StoreError>) -> Option<Finding> {
+    let message = format!("the checkpoint is written, but not {what}: {}", written.err()?);
+    Some(Finding::new(FindingCode::RecordUnwritten, message).fix("piton doctor"))
+}
+
+/// Copies the evidence log when a change moved the state, so that its evidence still counts.
+pub(super) fn carry_evidence(ctx: &ProjectContext, from: &RunLocation, to: &RunLocation) -> Option<Finding> {
+    unwritten("the log of evidence", try_carry(ctx, from, to))
+}
+
+fn try_carry(ctx: &ProjectContext, from: &RunLocation, to: &RunLocation) -> Result<(), StoreError> {
+    if from.candidate.data_dir == to.candidate.data_dir {
+        return Ok(());
+    }
+    let lock = RunLock::acquire(&to.root, &to.candidate.data_dir, ctx.project.lock_timeout)?;
+    for record in store::records(&from.root, &from.candidate.data_dir) {
+        store::record(&lock, &record, ctx.project.config.limits.log_bytes)?;
+    }
+    for rollback in store::rollbacks(&from.root, &from.candidate.data_dir) {
+        store::record_rollback(&lock, &rollback, ctx.project.config.limits.log_bytes)?;
+    }
+    Ok(())
+}
+
+/// Refuses to begin a step of a session by hand: the runner begins each of its steps itself.
+pub(super) fn check_not_session(opened: &OpenedRun) -> Result<(), OpError> {
+    if opened.dialect.state_home() != StateHome::Home {
+        return Ok(());
+    }
+    let name = engine::quoted(&opened.candidate.name);
+    let hints = match opened.loaded.run.as_ref().map(|run| run.status) {
+        Some(RunStatus::Completed | RunStatus::Aborted | RunStatus::Archived) => {
+            vec![format!("to run it again from its first step: `piton resume {name} --force`")]
+        }
+        Some(RunStatus::Active | RunStatus::Paused) | None => vec![
+            format!("piton resume {name}"),
+            format!("for a step that was done by hand: `piton finish STEP --run {name}`"),
+        ],
+    };
+    Err(OpError::Refused(Refusal {
+        kind: RefusalKind::No,
+        message: format!("{} is a session of `piton run`, which begins its steps itself", opened.candidate.name),
+        hints,
+    }))
+}

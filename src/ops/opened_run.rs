@@ -1,0 +1,206 @@
+//! A run that was read: its files, what its dialect makes of them, and what Piton's own log adds.
+
+use super::OpError;
+use super::error::permission_fix;
+use crate::dialect::Dialect;
+use crate::dialect::Loaded;
+use crate::dialect::StateHome;
+use crate::dialect::by_id;
+use crate::engine;
+use crate::model::Candidate;
+use crate::model::Content;
+use crate::model::Edit;
+use crate::model::EditKind;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::ReadProblem;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::RunHeader;
+use crate::model::RunStatus;
+use crate::model::Statement;
+use crate::model::Step;
+use crate::model::definition_digest;
+use crate::model::sha256_hex_of;
+use crate::store;
+use crate::store::StoreError;
+use camino::Utf8Path;
+
+/// A loaded run with its files.
+#[derive(Debug)]
+pub(crate) struct OpenedRun {
+    pub(crate) dialect: &'static dyn Dialect,
+    pub(crate) candidate: Candidate,
+    pub(crate) files: FileSet,
+    pub(crate) loaded: Loaded,
+}
+
+impl OpenedRun {
+    pub(crate) fn new(candidate: Candidate, files: FileSet) -> Self {
+        let dialect = by_id(candidate.dialect);
+        let loaded = load(dialect, &candidate, &files);
+        let mut opened = Self { dialect, candidate, files, loaded };
+        opened.add_unrecorded();
+        opened
+    }
+
+    /// Adds to the run what only Piton's own log knows: steps in progress, a pause, an abort, or the reason for one.
+    fn add_unrecorded(&mut self) {
+        let is_partial = |run: &&Run| {
+            let pauses = run.status == RunStatus::Paused && run.interruption.is_none();
+            run.stops_unrecorded || pauses || run.steps.iter().any(|step| step.begins_unrecorded)
+        };
+        let Some(run) = self.loaded.run.as_ref().filter(is_partial) else { return };
+        let statements = self.statements(run);
+        let rollbacks = store::rollbacks(&self.files.root, &self.files.data_dir);
+        if let Some(run) = &mut self.loaded.run {
+            engine::add_unrecorded(run, &statements, &rollbacks);
+            if run.status == RunStatus::Aborted {
+                // The nearest word of its format, for what was decided.
+                self.loaded.findings.retain(|finding| finding.code != FindingCode::RunFailed);
+            }
+        }
+    }
+
+    /// Returns the root and the folder of the log of reports: the top of the main work tree, or the home of a session.
+    pub(super) fn reports_dir(&self) -> (&Utf8Path, RelPath) {
+        if self.dialect.state_home() == StateHome::Home {
+            return (&self.files.root, self.files.data_dir.clone());
+        }
+        let root = self.files.main_root.as_ref().unwrap_or(&self.files.root);
+        (root, RelPath::parse(store::DATA_DIR).expect("a constant is a path"))
+    }
+
+    /// Returns what was said about the run, oldest first.
+    pub(super) fn statements(&self, run: &Run) -> Vec<Statement> {
+        let (root, data_dir) = self.reports_dir();
+        store::reports::read(root, &data_dir, &run.id, run.dialect)
+    }
+
+    /// Returns a digest of the definition of a step; `None` if the workflow fixes it.
+    pub(super) fn definition_digest(&self, step: &Step) -> Option<String> {
+        step.definition_digest().or_else(|| definition_digest(&self.dialect.definition(&self.files, step)))
+    }
+
+    /// Returns the run, or an error that says why it could not be loaded.
+    pub(crate) fn run(&self) -> Result<&Run, OpError> {
+        self.loaded.run.as_ref().ok_or_else(|| {
+            let why = self.loaded.findings.iter().min_by_key(|finding| finding.severity);
+            let message =
+                why.map_or_else(|| format!("{}: nothing could be read", self.candidate.state), located_message);
+            OpError::Unreadable { message, findings: self.loaded.findings.clone() }
+        })
+    }
+
+    /// Returns a path for people: relative to the root, if it is below it.
+    pub(super) fn shown_path(&self, path: &Utf8Path) -> String {
+        path.strip_prefix(&self.files.root).unwrap_or(path).as_str().to_owned()
+    }
+
+    /// Returns a short digest that changes with every change of the state files.
+    pub(crate) fn revision(&self) -> String {
+        let pieces = self
+            .state_files()
+            .iter()
+            .flat_map(|path| [path.as_str().as_bytes(), &[0], self.files.bytes(path).unwrap_or_default(), &[0]]);
+        let mut digest = sha256_hex_of(pieces);
+        digest.truncate(16);
+        digest
+    }
+
+    fn state_files(&self) -> &[RelPath] {
+        self.loaded.run.as_ref().map(|run| run.state_files.as_slice()).unwrap_or_default()
+    }
+
+    pub(crate) fn header(&self, run: &Run, revision: String) -> RunHeader {
+        RunHeader {
+            id: run.id.clone(),
+            dialect: run.dialect,
+            title: run.title.clone(),
+            workflow: run.workflow.clone(),
+            root: self.files.root.as_str().to_owned(),
+            state_files: run.state_files.clone(),
+            branch: run.workspace.branch.clone(),
+            base_branch: run.workspace.base_branch.clone(),
+            worktree: run.workspace.place().map(str::to_owned),
+            plan_reference: run.workspace.plan_reference.clone(),
+            resumes: run.resumes,
+            revision,
+        }
+    }
+}
+
+impl OpenedRun {
+    pub(crate) fn check_revision(&self, run: &Run, expected: Option<&str>) -> Result<(), OpError> {
+        // The revision is a digest of every state file, so it is only computed on request.
+        let Some(expected) = expected else { return Ok(()) };
+        let found = self.revision();
+        if found == expected {
+            return Ok(());
+        }
+        Err(OpError::Moved { expected: expected.to_owned(), found, run: run.id.as_str().to_owned() })
+    }
+
+    /// Returns the edit that gives a file this content; its current content does not matter.
+    pub(crate) fn edit_to_content(&self, path: &RelPath, after: Vec<u8>) -> Edit {
+        let kind = match self.files.files.get(path).map(|entry| &entry.content) {
+            Some(Content::Bytes(before)) => EditKind::Replace { before: before.clone(), after },
+            Some(Content::NameOnly | Content::Problem(_)) | None => EditKind::Create { after },
+        };
+        Edit { path: path.clone(), kind }
+    }
+
+    /// Refuses if a file exists but cannot be read.
+    pub(crate) fn check_readable(&self, path: &RelPath) -> Result<(), OpError> {
+        match self.files.files.get(path).map(|entry| &entry.content) {
+            Some(Content::Problem(problem)) => Err(OpError::Store(StoreError::Unreadable {
+                path: path.under(&self.files.root),
+                problem: problem.clone(),
+            })),
+            Some(Content::Bytes(_) | Content::NameOnly) | None => Ok(()),
+        }
+    }
+}
+
+/// Reads a run, with what discovery found out about it.
+fn load(dialect: &dyn Dialect, candidate: &Candidate, files: &FileSet) -> Loaded {
+    let mut loaded = dialect.load(files);
+    let news: Vec<Finding> =
+        candidate.findings.iter().filter(|finding| !loaded.findings.contains(finding)).cloned().collect();
+    loaded.findings.extend(news);
+    for finding in &mut loaded.findings {
+        // Restoring or correcting a file does not help without permission to read it.
+        let is_closed = |path: &&RelPath| files.problem(path) == Some(ReadProblem::Permission);
+        if let Some(path) = finding.file.as_ref().filter(is_closed) {
+            finding.fix = Some(permission_fix(&path.under(&files.root)));
+        }
+        if matches!(finding.code, FindingCode::StateUnreadable | FindingCode::StateMissing) && finding.fix.is_none() {
+            finding.fix = Some(format!("piton repair {}", run_word(candidate)));
+        }
+    }
+    loaded
+}
+
+/// Returns the argument that names the run in a command, even if its id is unreadable.
+pub(super) fn run_word(candidate: &Candidate) -> String {
+    let is_missing = candidate.findings.iter().any(|finding| finding.code == FindingCode::StateMissing);
+    match by_id(candidate.dialect).state_home() {
+        StateHome::Project if !is_missing => engine::quoted(&format!("./{}", candidate.state)),
+        // The records of a session are in no project, and a file that is gone has no path.
+        StateHome::Project | StateHome::Home => engine::quoted(&candidate.name),
+    }
+}
+
+/// Returns the message of a finding with its file, line and column.
+pub(crate) fn located_message(finding: &Finding) -> String {
+    let message = match &finding.file {
+        Some(file) if !finding.message.contains(file.as_str()) => format!("{file}: {}", finding.message),
+        Some(_) | None => finding.message.clone(),
+    };
+    match (finding.line, finding.column) {
+        (Some(line), Some(column)) => format!("{message} (line {line}, column {column})"),
+        (Some(line), None) => format!("{message} (line {line})"),
+        (None, _) => message,
+    }
+}

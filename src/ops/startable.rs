@@ -1,0 +1,72 @@
+//! Which runs Piton can start, under which names, and how git is kept from their state.
+
+use super::OpError;
+use super::opened_run::OpenedRun;
+use super::workflow;
+use crate::dialect::DIALECTS;
+use crate::dialect::Dialect;
+use crate::engine;
+use crate::model::RelPath;
+use crate::store;
+use crate::store::Project;
+
+/// Returns the built-in workflow of this name, which takes precedence over one of the project.
+pub(super) fn built_in(workflow: &str) -> Option<&'static dyn Dialect> {
+    DIALECTS.iter().find(|dialect| dialect.can_start() && dialect.id().as_str() == workflow).copied()
+}
+
+/// Returns the command that starts such a run anew after it was archived; `None` if piton cannot start it.
+pub(super) fn again(project: &Project, opened: &OpenedRun) -> Option<String> {
+    let dialect = opened.dialect.id().as_str();
+    let workflow = opened.loaded.run.as_ref().map_or(dialect, |run| run.workflow.as_str());
+    let is_known = match built_in(workflow) {
+        Some(found) => found.id() == opened.dialect.id(),
+        None => opened.dialect.can_start() && matches!(workflow::find(project, workflow), Ok(Some(_))),
+    };
+    let feature = opened.loaded.run.as_ref().map_or(opened.candidate.name.as_str(), |run| run.id.as_str());
+    (is_known && check_feature_name(feature).is_ok())
+        .then(|| format!("piton start {} --feature {}", engine::quoted(workflow), engine::quoted(feature)))
+}
+
+/// Makes git ignore the state files if their system requires it; a state file in git breaks clean-up and rollback
+/// (docs/formats/nine-step.md#state-and-git).
+pub(crate) fn hide_from_git(project: &Project, dialect: &dyn Dialect) {
+    exclude(project, &dialect.unversioned(&project.config));
+}
+
+/// Adds lines to `info/exclude`. Where that cannot be written, as in the sandbox of a client, git shows the state; it is recorded all the
+/// same.
+pub(super) fn exclude(project: &Project, patterns: &[String]) {
+    if let (Some(git), false) = (&project.git, patterns.is_empty()) {
+        let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
+        let _ = store::git::info_exclude(&git.common_dir, &patterns);
+    }
+}
+
+pub(super) fn check_feature_name(feature: &str) -> Result<(), OpError> {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let fits = RelPath::parse(feature).is_ok()
+        && feature.chars().all(plain)
+        && !feature.starts_with(['.', '-'])
+        && feature.len() <= 100;
+    if fits {
+        return Ok(());
+    }
+    Err(OpError::Usage {
+        message:
+            "--feature becomes the name of a file and a branch: letters, digits, `-`, `_` and `.`, at most 100 bytes"
+                .to_owned(),
+        hints: vec![format!("for instance: --feature {}", cleaned(feature))],
+    })
+}
+
+/// Returns the nearest name that is accepted.
+fn cleaned(feature: &str) -> String {
+    let plain = |c: char| if c.is_alphanumeric() || matches!(c, '_' | '.') { c } else { ' ' };
+    let words: String = feature.chars().map(plain).collect();
+    let mut name = words.split_whitespace().collect::<Vec<_>>().join("-").trim_start_matches(['.', '-']).to_owned();
+    while name.len() > 100 {
+        name.pop();
+    }
+    if name.is_empty() { "user-auth".to_owned() } else { name }
+}
