@@ -1,5 +1,6 @@
 //! Checks the direction of imports, which rooms use which crates, and the size of files.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use camino::Utf8Path;
@@ -181,8 +182,98 @@ fn every_room_says_what_it_is_for() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The path of a module from the crate's root, and what its file names.
+type Modules = BTreeMap<Vec<String>, BTreeSet<Vec<String>>>;
+
+/// Returns every path in `code` that begins with `crate`, `super` or `self`, from the crate's root.
+fn named_in(module: &[String], code: &str) -> BTreeSet<Vec<String>> {
+    let mut found = BTreeSet::new();
+    for start in ["crate::", "super::", "self::"] {
+        for (at, _) in code.match_indices(start) {
+            if code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':') {
+                continue;
+            }
+            let end = code[at..].find(|c: char| !c.is_alphanumeric() && c != '_' && c != ':');
+            let path = &code[at..end.map_or(code.len(), |end| at + end)];
+            let mut whole: Vec<String> = if start == "crate::" { Vec::new() } else { module.to_vec() };
+            for part in path.split("::").filter(|part| !matches!(*part, "crate" | "self" | "")) {
+                match part {
+                    "super" => drop(whole.pop()),
+                    part => whole.push(part.to_owned()),
+                }
+            }
+            found.insert(whole);
+        }
+    }
+    found
+}
+
+/// Returns a circle of modules in which each names the next. A `mod.rs` is a table of contents: it names what is in its folder.
+fn circle(modules: &Modules) -> Option<Vec<String>> {
+    let target = |path: &Vec<String>| {
+        (1..=path.len())
+            .rev()
+            .map(|end| &path[..end])
+            .find_map(|module| modules.get_key_value(module))
+            .map(|(module, _)| module)
+    };
+    let mut over = BTreeSet::new();
+    for start in modules.keys() {
+        let mut way: Vec<(&Vec<String>, Vec<&Vec<String>>)> = Vec::new();
+        let mut open = Some(start);
+        loop {
+            if let Some(module) = open.take().filter(|module| !over.contains(*module)) {
+                if let Some(at) = way.iter().position(|(on, _)| *on == module) {
+                    return Some(way[at..].iter().map(|(on, _)| on.join("::")).collect());
+                }
+                let next = modules[module].iter().filter_map(target).filter(|next| *next != module);
+                way.push((module, next.collect()));
+            }
+            let Some((module, next)) = way.last_mut() else { break };
+            open = next.pop();
+            if open.is_none() {
+                over.insert(*module);
+                way.pop();
+            }
+        }
+    }
+    None
+}
+
+#[test]
+fn no_files_import_each_other_in_a_circle() {
+    let mut modules = Modules::new();
+    each_file(|path, _, code| {
+        let stem = path.as_str().trim_end_matches(".rs");
+        let is_test =
+            ["tests", "fixtures", "testing"].iter().any(|end| stem.ends_with(end)) || stem.contains("/tests/");
+        if is_test || path.file_name() == Some("mod.rs") {
+            return;
+        }
+        let module: Vec<String> = stem.split('/').map(str::to_owned).collect();
+        let code = code.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        let names = named_in(&module, code);
+        modules.insert(module, names);
+    });
+    assert!(modules.len() > 300, "{} files", modules.len());
+    let circle = circle(&modules).unwrap_or_default();
+    assert!(circle.is_empty(), "each of these names the next, and the last the first: {}", circle.join(", "));
+}
+
 #[test]
 fn the_guard_sees_what_it_is_for() {
     let code = "use crate::store::Lock;\nlet x = crate::{a, b};\nmycrate::c; other::crate::d";
     assert_eq!(names_after(code, "crate::").collect::<Vec<_>>(), ["store", ""]);
+
+    let path = |text: &str| -> Vec<String> { text.split("::").map(str::to_owned).collect() };
+    let named = named_in(&path("store::lock"), "use super::txn::recover;\nx.super_::y; crate::model::Run");
+    assert_eq!(named, [path("model::Run"), path("store::txn::recover")].into());
+    let mut modules = Modules::from([
+        (path("store::lock"), [path("store::txn::recover")].into()),
+        (path("store::txn"), [path("store::path::Root")].into()),
+        (path("store::path"), BTreeSet::new()),
+    ]);
+    assert_eq!(circle(&modules), None);
+    modules.insert(path("store::path"), [path("store::lock::RunLock")].into());
+    assert_eq!(circle(&modules).unwrap().len(), 3);
 }

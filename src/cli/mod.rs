@@ -39,10 +39,9 @@ use std::ffi::OsString;
 use std::panic;
 use std::process::ExitCode;
 
+use args::Cli;
 use clap::Parser as _;
 use clap::error::ErrorKind;
-
-use args::Cli;
 use output::Text;
 use shared_args::Format;
 

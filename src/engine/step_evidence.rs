@@ -1,5 +1,9 @@
 //! One step beside what is known about it: the records, reports, rollbacks and files of its run.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
 use super::reports::belongs_to;
 use crate::model::Evidence;
 use crate::model::EvidenceRecord;
@@ -13,9 +17,6 @@ use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::StepReport;
 use crate::model::Timestamp;
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 
 /// The evidence log of a run, indexed by step and path.
 #[derive(Default)]

@@ -1,5 +1,7 @@
 //! Makes every query of a run, and plans it, with evidence from the input.
 
+use serde_json::Value;
+
 use super::bundle::Bundle;
 use super::bundle::clock;
 use crate::dialect::by_id;
@@ -17,7 +19,6 @@ use crate::model::clean;
 use crate::model::mask_secrets;
 use crate::ops;
 use crate::ops::OpenedRun;
-use serde_json::Value;
 
 const CONTEXT_BYTES: usize = 6_000;
 

@@ -1,5 +1,9 @@
 //! The runs of a project as rows, newest first, each planned without git.
 
+use std::collections::BTreeMap;
+
+use camino::Utf8Path;
+
 use super::OpError;
 use super::archived;
 use super::opened_run::OpenedRun;
@@ -23,8 +27,6 @@ use crate::model::Timestamp;
 use crate::model::Verdict;
 use crate::model::natural;
 use crate::store;
-use camino::Utf8Path;
-use std::collections::BTreeMap;
 
 /// Stories without a saved state are listed one by one up to this number. Projects have dozens that were never moved out of review.
 pub(super) const REVIEWS_SHOWN: usize = 5;

@@ -1,5 +1,7 @@
 //! A run that was read: its files, what its dialect makes of them, and what Piton's own log adds.
 
+use camino::Utf8Path;
+
 use super::OpError;
 use super::error::permission_fix;
 use crate::dialect::Dialect;
@@ -25,7 +27,6 @@ use crate::model::definition_digest;
 use crate::model::sha256_hex_of;
 use crate::store;
 use crate::store::StoreError;
-use camino::Utf8Path;
 
 /// A loaded run with its files.
 #[derive(Debug)]

@@ -1,11 +1,12 @@
 //! Where a run is, before it is read.
 
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
 use super::OpError;
 use crate::dialect::by_id;
 use crate::model::Candidate;
 use crate::model::DialectId;
-use camino::Utf8Path;
-use camino::Utf8PathBuf;
 
 /// A run that was located but not loaded.
 #[derive(Clone, Debug)]

@@ -1,5 +1,7 @@
 //! The earlier versions of a run: its checkpoints, the backup of its system, Piton's copy; and what to offer where the state cannot be read.
 
+use std::sync::Arc;
+
 use super::OpError;
 use super::opened_run::OpenedRun;
 use super::opened_run::run_word;
@@ -22,7 +24,6 @@ use crate::model::Timestamp;
 use crate::model::Traces;
 use crate::store;
 use crate::store::Project;
-use std::sync::Arc;
 
 /// A version that could be restored.
 pub(super) struct Version {

@@ -21,7 +21,7 @@ use super::secrets;
 use super::secrets::Masks;
 use super::spec::Workflow;
 use super::variables;
-use crate::dialect::script::record::Facts;
+use crate::dialect::script::facts::Facts;
 use crate::dialect::script::record::Header;
 use crate::model::ChangeKind;
 use crate::store;

@@ -18,7 +18,7 @@ use super::report::WorktreeOutcome;
 use super::spec::Merge;
 use super::step_executor::StepExecutor;
 use super::step_executor::StepOutcome;
-use crate::dialect::script::record::Facts;
+use crate::dialect::script::facts::Facts;
 use crate::engine::quoted;
 use crate::model::ChangeKind;
 use crate::model::RelPath;

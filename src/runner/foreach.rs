@@ -18,7 +18,7 @@ use super::step_executor::StepExecutor;
 use super::step_executor::StepOutcome;
 use super::step_executor::StepOutput;
 use super::step_executor::refused;
-use crate::dialect::script::record::Facts;
+use crate::dialect::script::facts::Facts;
 use crate::dialect::script::state::part_names;
 use crate::model::ChangeKind;
 use crate::model::Outcome;

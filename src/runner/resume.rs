@@ -13,7 +13,7 @@ use super::ledger::Ledger;
 use super::probe::Probe;
 use super::probe::ProbeOutcome;
 use super::spec::Workflow;
-use crate::dialect::script::record::Facts;
+use crate::dialect::script::facts::Facts;
 use crate::dialect::script::record::Header;
 use crate::engine;
 use crate::engine::EffectiveStatus;

@@ -32,7 +32,7 @@ use super::spec::Step;
 use super::spec::template::Template;
 use super::variables;
 use super::variables::RenderError;
-use crate::dialect::script::record::Captured;
+use crate::dialect::script::facts::Captured;
 use crate::model::StepId;
 use crate::store;
 

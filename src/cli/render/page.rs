@@ -1,5 +1,9 @@
 //! What the pages of several reports have in common: findings, reports of agents, a brief, marks around untrusted text.
 
+use std::borrow::Cow;
+
+use serde_json::Value;
+
 use crate::cli::output::Text;
 use crate::cli::output::Tone;
 use crate::model::Context;
@@ -15,9 +19,6 @@ use crate::model::StepReport;
 use crate::model::Verdict;
 use crate::model::clean_line;
 use crate::model::sha256_hex;
-use std::borrow::Cow;
-
-use serde_json::Value;
 
 /// Length of the digest in the marks around a text: too long to find a text that contains its own digest.
 const FENCE_CHARS: usize = 12;

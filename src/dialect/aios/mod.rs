@@ -52,6 +52,8 @@ mod write;
 #[cfg(any(test, fuzzing))]
 pub(crate) use story::check as check_story;
 
+use kind::Kind;
+
 use crate::dialect::Archival;
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
@@ -81,8 +83,6 @@ use crate::model::StepId;
 use crate::model::Suggestions;
 use crate::model::Timestamp;
 use crate::model::Traces;
-
-use kind::Kind;
 
 /// The dialect of AIOS, AIOX and nexos state files.
 pub(crate) struct Aios;

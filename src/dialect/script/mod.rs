@@ -8,6 +8,7 @@
 //! - `spec` parses the workflow file that a session runs.
 //! - `prodigy` reads and imports the sessions of Prodigy.
 
+pub(crate) mod facts;
 mod native;
 mod past;
 mod paths;

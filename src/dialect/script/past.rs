@@ -1,7 +1,7 @@
 //! The history of a session: the state before each record of the journal can be restored.
 
+use super::facts::Facts;
 use super::record::Event;
-use super::record::Facts;
 use super::session::Session;
 use super::session::records;
 use super::state::State;

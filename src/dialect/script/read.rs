@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::Map;
 use serde_json::Value;
 
+use super::facts::Captured;
+use super::facts::Outline;
+use super::facts::OutlineStep;
 use super::native;
 use super::paths;
-use super::record::Captured;
-use super::record::Outline;
-use super::record::OutlineStep;
 use super::record::Remainder;
 use super::session::Session;
 use super::spec;

@@ -3,17 +3,14 @@
 //! A line is `{"chain":"<64 hex digits>",<rest>}`. Its chain is the SHA-256 of the chain of the line before it (of the bytes of
 //! `session.json` for the first), a line end and `{<rest>}`, so that a line that was cut, changed, moved or removed is detected.
 
-use std::collections::BTreeMap;
-
 use camino::Utf8PathBuf;
 use serde::Deserialize;
 use serde::Serialize;
-use serde_json::Value;
 
+use super::facts::Facts;
 use super::state::State;
 use crate::model::Change;
 use crate::model::RelPath;
-use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::model::sha256_hex;
 use crate::model::sha256_hex_of;
@@ -81,111 +78,27 @@ pub(crate) enum Event {
     Base(Box<State>),
 }
 
-/// What the runner knows of an event besides the change itself. Everything is optional.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Facts {
-    /// The definition from here on: with the start, and with a resume of an edited file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) definition: Option<Outline>,
-    /// Of a step that ended: the digest of its definition.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) digest: Option<String>,
-    /// Variables that it set; `null` removes one.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) variables: BTreeMap<String, Captured>,
-    /// The items of a `foreach`, with the first record of one of its parts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) items: Option<Vec<Value>>,
-    /// Of a failure: whether it is transient.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) retryable: Option<bool>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) exit_code: Option<i32>,
-    /// Of a step that never passed and counts as done: its error.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) tolerated: Option<String>,
-    /// What stopped a step or the runner: `SIGINT`, `SIGTERM`, `SIGHUP`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) signal: Option<String>,
-    /// The child that runs the step, so that a resume can end one that outlived its runner.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) child: Option<ChildProcess>,
-    /// Of a failed step that will be tried again: the tries so far and the time of the next one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) retry: Option<RetryState>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) duration_ms: Option<u64>,
-    /// HEAD of the working folder before the first step, for the git variables.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) head: Option<String>,
-    /// What happened to the worktree: `merged`, `kept`, `removed`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) worktree: Option<String>,
-}
+impl State {
+    /// Returns the state after all records.
+    pub(crate) fn from_records(records: &[Record]) -> Self {
+        let mut state = Self::default();
+        for record in records {
+            state.apply(record);
+        }
+        state
+    }
 
-/// A process, identified by its id and start time, since ids are reused.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct ChildProcess {
-    pub(crate) pid: u32,
-    pub(crate) started: String,
-}
-
-/// The tries of a step so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct RetryState {
-    pub(crate) attempts: u32,
-    pub(crate) next_at: Timestamp,
-    /// It waits for the end of a usage limit.
-    #[serde(rename = "usage_limit", default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) is_usage_limit: bool,
-}
-
-/// The value of a variable, or the file that holds a large one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub(crate) enum Captured {
-    /// A file of the session, for values over 1 MiB.
-    Stored {
-        stored: RelPath,
-        bytes: u64,
-        sha256: String,
-    },
-    Inline {
-        value: Value,
-    },
-}
-
-/// A workflow as a session records it: enough to report progress when the file is missing.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Outline {
-    pub(crate) name: String,
-    /// Digest of the bytes of the file.
-    pub(crate) sha256: String,
-    /// Digest of everything outside the steps: environment, secrets.
-    pub(crate) head: String,
-    pub(crate) steps: Vec<OutlineStep>,
-}
-
-/// One step of an outline.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct OutlineStep {
-    pub(crate) id: StepId,
-    pub(crate) title: String,
-    /// `Step::canonical`.
-    pub(crate) definition: Value,
-    #[serde(default = "yes", skip_serializing_if = "is_true")]
-    pub(crate) idempotent: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) probe: Option<String>,
-}
-
-const fn yes() -> bool {
-    true
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
-const fn is_true(value: &bool) -> bool {
-    *value
+    /// Applies one more record.
+    pub(crate) fn apply(&mut self, record: &Record) {
+        match &record.event {
+            Event::Base(state) => self.clone_from(state),
+            Event::Change(change) => {
+                self.change(change, &record.facts);
+                self.facts(&record.facts);
+            }
+        }
+        self.seq = record.seq;
+    }
 }
 
 /// The end of a journal, which the next record is chained to.

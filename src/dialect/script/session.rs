@@ -1,13 +1,13 @@
 //! A session as read from its files: the header, the state after all records, and the end of the journal.
 
+use super::facts::Facts;
+use super::facts::Outline;
 use super::paths;
 use super::record;
 use super::record::Event;
 use super::record::FORMAT;
-use super::record::Facts;
 use super::record::Header;
 use super::record::JournalEnd;
-use super::record::Outline;
 use super::record::Record;
 use super::record::Remainder;
 use super::snapshot::Snapshot;

@@ -6,13 +6,11 @@ use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::record::Captured;
-use super::record::ChildProcess;
-use super::record::Event;
-use super::record::Facts;
-use super::record::Outline;
-use super::record::Record;
-use super::record::RetryState;
+use super::facts::Captured;
+use super::facts::ChildProcess;
+use super::facts::Facts;
+use super::facts::Outline;
+use super::facts::RetryState;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Outcome;
@@ -153,33 +151,12 @@ impl Default for StepState {
 }
 
 impl State {
-    /// Returns the state after all records.
-    pub(crate) fn from_records(records: &[Record]) -> Self {
-        let mut state = Self::default();
-        for record in records {
-            state.apply(record);
-        }
-        state
-    }
-
     /// Returns the newer of the state of the journal and that of a snapshot.
     pub(crate) fn newest(journal: Self, snapshot: Option<Self>) -> Self {
         snapshot.filter(|snapshot| snapshot.seq > journal.seq).unwrap_or(journal)
     }
 
-    /// Applies one more record.
-    pub(crate) fn apply(&mut self, record: &Record) {
-        match &record.event {
-            Event::Base(state) => self.clone_from(state),
-            Event::Change(change) => {
-                self.change(change, &record.facts);
-                self.facts(&record.facts);
-            }
-        }
-        self.seq = record.seq;
-    }
-
-    fn change(&mut self, change: &Change, facts: &Facts) {
+    pub(super) fn change(&mut self, change: &Change, facts: &Facts) {
         self.run.changed_at = Some(change.at);
         match &change.kind {
             ChangeKind::Begin { step, part, attempt, .. } => {
@@ -225,7 +202,7 @@ impl State {
         }
     }
 
-    fn facts(&mut self, facts: &Facts) {
+    pub(super) fn facts(&mut self, facts: &Facts) {
         if let Some(definition) = &facts.definition {
             self.define(definition);
         }

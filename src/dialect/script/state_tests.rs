@@ -5,7 +5,7 @@ use super::ExecutionState;
 use super::Phase;
 use super::State;
 use super::part_names;
-use crate::dialect::script::record::Captured;
+use crate::dialect::script::facts::Captured;
 use crate::dialect::script::record::Record;
 use crate::model::Status;
 use crate::model::StepId;

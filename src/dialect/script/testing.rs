@@ -7,9 +7,9 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::Session;
+use super::facts::Facts;
 use super::record::Event;
 use super::record::FORMAT;
-use super::record::Facts;
 use super::record::Header;
 use super::record::Source;
 use super::session::start;

@@ -1,7 +1,7 @@
 //! Records a change of a session.
 
+use super::facts::Facts;
 use super::record::Event;
-use super::record::Facts;
 use super::session::Session;
 use crate::dialect::EditError;
 use crate::model::Change;

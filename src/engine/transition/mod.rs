@@ -6,6 +6,9 @@ mod amend;
 mod checks;
 mod decide;
 
+use checks::agreed_status;
+use checks::find_part;
+
 use super::command;
 use super::graph::Graph;
 use super::reconcile::reconcile;
@@ -28,8 +31,6 @@ use crate::model::Status;
 use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::plural;
-use checks::agreed_status;
-use checks::find_part;
 pub(super) use checks::open_parts;
 pub(crate) use decide::Decided;
 pub(crate) use decide::decide;

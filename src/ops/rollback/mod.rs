@@ -9,6 +9,7 @@ pub(crate) use crate::engine::rollback::Method as GitMethod;
 pub(crate) use report::RollbackReport;
 
 use camino::Utf8PathBuf;
+use target::ResolvedTarget;
 
 use super::Exit;
 use super::OpError;
@@ -41,7 +42,6 @@ use crate::model::Run;
 use crate::ops::versions;
 use crate::store;
 use crate::store::AbandonedWork;
-use target::ResolvedTarget;
 
 /// Options of a rollback.
 #[derive(Clone, Debug, Default)]

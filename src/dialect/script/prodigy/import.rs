@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
+use super::super::facts::Captured;
+use super::super::facts::Facts;
 use super::super::record;
-use super::super::record::Captured;
 use super::super::record::Event;
-use super::super::record::Facts;
 use super::super::record::Header;
 use super::super::session::start;
 use super::super::state::ExecutionState;

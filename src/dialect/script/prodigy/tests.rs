@@ -12,7 +12,7 @@ use super::import;
 use crate::dialect::Dialect as _;
 use crate::dialect::script::Script;
 use crate::dialect::script::Session;
-use crate::dialect::script::record::Captured;
+use crate::dialect::script::facts::Captured;
 use crate::dialect::script::record::Header;
 use crate::dialect::script::record::Source;
 use crate::dialect::script::state::ExecutionState;

@@ -14,6 +14,7 @@ mod policy;
 pub(crate) mod shell;
 mod step;
 pub(crate) mod template;
+mod values;
 mod workflow;
 
 use step::COMMANDS;

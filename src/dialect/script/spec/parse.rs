@@ -12,7 +12,9 @@ use super::policy;
 use super::step::Inherited;
 use super::step::steps;
 use super::template::Reader;
-use super::template::Template;
+use super::values::env;
+use super::values::named;
+use super::values::template;
 use crate::dialect::fields::Fields;
 use crate::dialect::fields::Problems;
 use crate::dialect::fields::Text;
@@ -142,63 +144,6 @@ fn secrets(node: &Node, problems: &mut Problems<'_>) -> BTreeMap<String, Secret>
         };
     }
     found
-}
-
-/// Reads a mapping from names of environment variables to texts.
-pub(super) fn env(node: &Node, problems: &mut Problems<'_>) -> BTreeMap<String, Template> {
-    let mut found = BTreeMap::new();
-    for (name, node) in named(node, "`env`", problems) {
-        let text = match &node.kind {
-            Kind::Bool(value) => Some(Text { text: value.to_string(), place: node.place }),
-            // An empty value is a value here.
-            Kind::Null => Some(Text { text: String::new(), place: node.place }),
-            Kind::Text(text) | Kind::Number(text) => Some(Text { text: text.clone(), place: node.place }),
-            Kind::List(_) | Kind::Map(_) => text_of(node, "a value of `env`", problems),
-        };
-        if let Some(template) = text.and_then(|text| template(&text, Reader::Plain, problems)) {
-            found.insert(name, template);
-        }
-    }
-    found
-}
-
-/// Returns the members of a mapping whose keys are names that an environment can hold.
-fn named<'a>(node: &'a Node, what: &str, problems: &mut Problems<'_>) -> Vec<(String, &'a Node)> {
-    let Kind::Map(members) = &node.kind else {
-        let message = format!("{what} is a mapping of names to values, not {}", node.what());
-        problems.add(node.place, message, "write `NAME: value` below it");
-        return Vec::new();
-    };
-    let mut found = Vec::new();
-    for member in members {
-        let plain = member.key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        if !plain || member.key.is_empty() || member.key.starts_with(|c: char| c.is_ascii_digit()) {
-            let message = format!("`{}` is not a valid variable name", clean_line(&member.key, 60));
-            problems.add(member.place, message, "use letters, digits and `_`, beginning with a letter");
-        } else if member.key.starts_with("PITON_") {
-            let message = format!("`{}` begins with PITON_, which is reserved", clean_line(&member.key, 60));
-            problems.add(member.place, message, "use another name");
-        } else {
-            found.push((member.key.clone(), &member.value));
-        }
-    }
-    found
-}
-
-/// Parses the variables of a text, and checks their positions in a shell program.
-pub(super) fn template(text: &Text, reader: Reader, problems: &mut Problems<'_>) -> Option<Template> {
-    let read = Template::parse(&text.text, reader);
-    let checked = read.and_then(|template| match reader {
-        Reader::Plain => Ok(template),
-        Reader::Shell => super::shell::quoting(&template).map(|_| template),
-    });
-    match checked {
-        Ok(template) => Some(template),
-        Err(message) => {
-            problems.add(text.place, message, "correct the variable");
-            None
-        }
-    }
 }
 
 fn unique_ids(workflow: &Workflow, problems: &mut Problems<'_>) {
