@@ -9,6 +9,7 @@
 //! - `store`: the only access to files, locks, clock, environment, git and processes. Knows bytes and paths, not formats.
 //! - `ops`: use cases, one file per verb. Combines the rooms above, returns reports, never prints.
 //! - `runner`: runs a workflow file, step by step.
+//! - `published`: the schemas that `piton schema` prints, from the types of all reports.
 //! - `hook`: events of the client in, a log entry and a short answer out. Never fails.
 //! - `fuzz`: guarantees for arbitrary bytes; only in builds for tests and fuzzers.
 //! - `cli`: arguments in, one document and an exit code out. The only room that prints.
@@ -21,6 +22,7 @@ pub mod fuzz;
 mod hook;
 mod model;
 mod ops;
+mod published;
 mod runner;
 mod schema;
 mod store;

@@ -7,12 +7,6 @@ use camino::Utf8Path;
 
 use crate::support;
 
-/// Exceptions: a file below `src/`, and what it may import.
-const EXCEPTIONS: &[(&str, &[&str])] = &[
-    // Names the types of the reports, for the generator that runs in tests only.
-    ("schema/published.rs", &["ops", "runner"]),
-];
-
 /// Which rooms a crate is used in.
 const CRATES: &[(&str, &[&str])] = &[
     ("anyhow", &["cli"]),
@@ -85,8 +79,7 @@ fn rooms_import_only_what_they_may() {
             wrong.push(format!("{path}: `{room}` is not in the table of ARCHITECTURE.md"));
             return;
         };
-        let more = EXCEPTIONS.iter().filter(|(file, _)| path == *file).flat_map(|(_, rooms)| *rooms);
-        let allowed: BTreeSet<&str> = allowed.iter().map(String::as_str).chain(more.copied()).chain([room]).collect();
+        let allowed: BTreeSet<&str> = allowed.iter().map(String::as_str).chain([room]).collect();
         for name in names_after(code, "crate::") {
             if name.is_empty() {
                 wrong.push(format!("{path}: `crate::{{...}}`; one import per line"));

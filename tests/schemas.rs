@@ -32,10 +32,10 @@ fn every_schema_is_one() {
 
 #[test]
 fn every_schema_is_embedded() {
-    let table = support::read(&support::repository().join("src/schema/published.rs"));
+    let table = support::read(&support::repository().join("src/published/mod.rs"));
     for (name, _) in schemas() {
         let name = name.trim_end_matches(".schema.json");
-        assert!(table.contains(&format!("\n    \"{name}\" \"")), "{name} is not in src/schema/published.rs");
+        assert!(table.contains(&format!("\n    \"{name}\" \"")), "{name} is not in src/published/mod.rs");
     }
 }
 

@@ -39,6 +39,7 @@ use crate::ops::Request;
 use crate::ops::ResumeOutcome;
 use crate::ops::ResumeRequest;
 use crate::ops::RunLocation;
+use crate::published;
 
 /// The result of a verb.
 enum Outcome {
@@ -140,7 +141,7 @@ fn verb(cli: &Cli, format: Format) -> Result<Outcome, CliError> {
         }
         Verb::Status(status) => ops::status(&ctx(status.run.run.as_ref())?)?,
         Verb::Validate(validate) => ops::validate(&request(global, None), &validate.targets)?,
-        Verb::Schema(schema) => ops::schema(schema.name.as_deref())?,
+        Verb::Schema(schema) => ops::schema(&published::schemas(), schema.name.as_deref())?,
         Verb::Start(start) if start.print => ops::print_workflow(&ctx(None)?.project, &start.workflow)?,
         Verb::Start(start) => ops::start(&ctx(None)?, start_spec(start), start.archive)?,
         Verb::Skip(args::Skip { phase: Some(phase), by, reason, target, .. }) => {

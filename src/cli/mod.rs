@@ -1,7 +1,7 @@
 //! The command line: arguments in, one document and an exit code out. The only room that prints.
 //!
-//! - `args`: the arguments (clap) and the text of `--help`; `begin_args`, `reading_args` and `setup_args` those of `begin`, of the
-//!   verbs that read, and of those that set Piton up.
+//! - `args`: the arguments (clap) and the text of `--help`; `begin_args`, `reading_args`, `sessions_args` and `setup_args` those of `begin`,
+//!   of the verbs that read, of `sessions`, and of the verbs that set Piton up; `shared_args` those that several verbs take.
 //! - `dispatch`: from a verb to its use case in `ops` or `runner`, and from the report to the output.
 //! - `changes`: arguments of the recording verbs to a `Change`.
 //! - `rollback`, `script`, `sessions`: verbs that ask questions or print while they run.
@@ -11,7 +11,7 @@
 //! - `output`: stdout, stderr and questions; the only file that writes to them.
 //! - `question`: the questions of a plan at a terminal, and the command behind an answer.
 //! - `progress`: the progress line of a long run.
-//! - `render/`: reports as text, Markdown and YAML; one function per report.
+//! - `render/`: reports as text, Markdown and YAML; one function per report. `page` has what they have in common.
 
 mod args;
 mod begin_args;

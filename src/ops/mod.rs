@@ -1,16 +1,19 @@
 //! The use cases, one file per verb. They return reports and never print.
 //!
-//! - `project_context` is the opened project; `select` finds the requested run in it, `choice` lists those to choose from,
-//!   `run_history` has its earlier checkpoints.
-//! - `begin` and `change` record; `change` has the locked run, the only way to write a state: `resolve` reads what was typed, `draft` admits a change and
-//!   computes its edits, `record` writes what is kept beside a checkpoint, `log` the entry of a resume.
-//! - `report` is what the verbs return (`rollback` and `sessions` have their own), `plan_document` the published form of a plan, `error` and
-//!   `exit` are how they fail.
+//! From the bottom up:
+//!
+//! - `report` is what the verbs return (`rollback` and `sessions` have their own), `error` and `exit` are how they fail.
+//! - `run_location` is where a run is, `opened_run` a run that was read; `run_history` and `versions` have its earlier states, `workflow` and
+//!   `startable` what a run can be started from, `unfinished` the findings about a walk or a change that was cut off, `lifecycle` the words
+//!   for a run that is open, paused or over.
+//! - `project_context` is the opened project; `entries` are its runs as rows, `archived` those that were put away, `choice` lists what to
+//!   choose from, `select` finds the requested run.
+//! - `locked_run` is the only way to write a state: `draft` admits a change and computes its edits, `record` writes what is kept beside a
+//!   checkpoint, `log` the entry of a resume.
+//! - `begin` and `change` record what callers say; `resolve` reads what was typed.
+//! - `plan_document` is the published form of a plan.
 //! - `open_steps` are the steps that a session of the client has in progress, for its hooks; `agent_report` is what an agent
 //!   reported about one, for `finish`.
-//! - `lifecycle` has the words for a run that is open, paused or over, and the command that fits.
-//! - `workflow` finds and checks workflow files for `start` and `validate`.
-//! - `unfinished` has the findings about a walk or a change that was cut off.
 //! - Every other file is the verb of its name; `cleanup` is `archive --all`, `patch` is `plan --patch`.
 
 mod agent_report;
@@ -154,6 +157,7 @@ pub(crate) use rollback::RollbackRequest;
 pub(crate) use rollback::rollback;
 pub(crate) use rollback::rollback_prompt;
 pub(crate) use run_location::RunLocation;
+pub(crate) use schema::SchemaFile;
 pub(crate) use schema::schema;
 pub(crate) use select::location;
 pub(crate) use sessions::CleanReport;

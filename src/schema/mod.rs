@@ -3,15 +3,11 @@
 //! Schemas that are checked before a write are compiled at build time, so nothing is parsed at start-up. Pure: values in,
 //! findings out; the caller adds file and line.
 //!
-//! - `published`: the table of all schemas that `piton schema` prints; `generate` derives them from the types in a test.
 //! - `declared`: schemas that a workflow file declares for the outputs of its steps.
 //! - `message`: violations in plain words.
 
 mod declared;
-#[cfg(test)]
-mod generate;
 mod message;
-mod published;
 
 use std::collections::BTreeMap;
 
@@ -24,8 +20,6 @@ use crate::model::FindingCode;
 pub(crate) use declared::invalid_schemas;
 pub(crate) use declared::schema_error;
 pub(crate) use declared::violation;
-pub(crate) use published::PUBLISHED;
-pub(crate) use published::Published;
 
 /// A document with an embedded schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,11 +158,6 @@ fn objection_key(objection: &Finding) -> (String, String) {
     let is_place = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let fields: Vec<&str> = pointer.split('/').map(|part| if is_place(part) { "*" } else { part }).collect();
     (fields.join("/"), objection.message.replace(pointer, ""))
-}
-
-/// Returns the published schema of that name.
-pub(crate) fn by_name(name: &str) -> Option<&'static Published> {
-    PUBLISHED.iter().find(|published| published.name == name)
 }
 
 #[cfg(test)]

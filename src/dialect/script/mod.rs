@@ -2,7 +2,8 @@
 //! Pure, like every dialect.
 //!
 //! - `paths` locates the files of a session; `session` reads them as a whole.
-//! - `record` is the journal with its chain, `state` the sum of its records, `snapshot` a stored copy of that.
+//! - `record` is the journal with its chain, `facts` what a record says besides its change, `state` the sum of the records, `snapshot` a
+//!   stored copy of that.
 //! - `read` turns a session into a run, `write` records a change, `past` lists and restores earlier states.
 //! - `native` has the plan in the words of Specification 186, and the brief of a step.
 //! - `spec` parses the workflow file that a session runs.

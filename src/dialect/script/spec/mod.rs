@@ -3,7 +3,8 @@
 //! All mistakes of a file are reported at once, each with its line and column. Both spellings in the documents of Prodigy are
 //! accepted (docs/formats/prodigy.md#the-workflow-file); docs/running-workflows.md decides what they leave open.
 //!
-//! - `parse` reads the file, `step` its steps, `policy` their timeouts, retries and captures; `workflow` has the resulting types.
+//! - `parse` reads the file, `step` its steps, `policy` their timeouts, retries and captures, `values` their templates and mappings;
+//!   `workflow` has the resulting types.
 //! - `template` parses texts with variables, `condition` parses `when`, `shell` finds the quoting context of a variable.
 //! - `canonical` is the form of a step that digests are computed from.
 

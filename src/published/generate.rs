@@ -54,7 +54,7 @@ fn written<T: JsonSchema>() -> Schema {
 
 /// Returns the text of the schema file; `None` if it is written by hand.
 pub(super) fn text(published: &Published) -> Option<String> {
-    let name = published.name;
+    let name = published.file.name;
     let generated = match &published.source {
         Source::ByHand => return None,
         Source::Type(schema) => schema().to_value(),
@@ -71,7 +71,7 @@ pub(super) fn text(published: &Published) -> Option<String> {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": format!("{BASE}{name}.schema.json"),
         "title": format!("Piton {name}"),
-        "description": published.about,
+        "description": published.file.about,
     });
     for (key, value) in generated.as_object()? {
         if file.get(key).is_none() {

@@ -1,43 +1,46 @@
-//! Every schema that `piton schema` prints, with what it is generated from.
+//! Every schema that `piton schema` prints, with what it is generated from. It names the types of all reports, so it stands above the rooms
+//! that have them.
 //!
 //! A new document is one line in the table. Its file must exist before the crate builds: start with `{}`, then run
-//! `UPDATE_SCHEMAS=1 cargo test --lib schema`.
+//! `UPDATE_SCHEMAS=1 cargo test --lib published`.
 
 #[cfg(test)]
-use super::generate::Source;
+mod generate;
+
+use crate::ops::SchemaFile;
+
 #[cfg(test)]
-use super::generate::Source::ByHand;
+use generate::Source;
 #[cfg(test)]
-use super::generate::answer;
+use generate::Source::ByHand;
 #[cfg(test)]
-use super::generate::error;
+use generate::answer;
 #[cfg(test)]
-use super::generate::input;
+use generate::error;
 #[cfg(test)]
-use super::generate::output;
+use generate::input;
 #[cfg(test)]
-use super::generate::run_result;
+use generate::output;
+#[cfg(test)]
+use generate::run_result;
 
 /// A published schema.
 #[derive(Debug)]
-pub(crate) struct Published {
-    /// The argument of `piton schema`.
-    pub(crate) name: &'static str,
-    /// A one-line description for the list.
-    pub(crate) about: &'static str,
-    /// The schema, as in `schemas/NAME.schema.json`.
-    pub(crate) text: &'static str,
+struct Published {
+    file: SchemaFile,
     #[cfg(test)]
-    pub(super) source: Source,
+    source: Source,
 }
 
 macro_rules! published {
     ($($name:literal $about:literal $source:expr;)*) => {
         /// All published schemas, in display order.
-        pub(crate) static PUBLISHED: &[Published] = &[$(Published {
-            name: $name,
-            about: $about,
-            text: include_str!(concat!("../../schemas/", $name, ".schema.json")),
+        static PUBLISHED: &[Published] = &[$(Published {
+            file: SchemaFile {
+                name: $name,
+                about: $about,
+                text: include_str!(concat!("../../schemas/", $name, ".schema.json")),
+            },
             #[cfg(test)]
             source: $source,
         },)*];
@@ -83,3 +86,11 @@ published! {
     "dotagent-execution" "Task progress of a dotagent workflow." ByHand;
     "dotagent-task-output" "What an implementer of a dotagent workflow leaves." ByHand;
 }
+
+/// Returns all published schemas, in display order.
+pub(crate) fn schemas() -> Vec<&'static SchemaFile> {
+    PUBLISHED.iter().map(|published| &published.file).collect()
+}
+
+#[cfg(test)]
+mod tests;
