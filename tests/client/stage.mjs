@@ -101,6 +101,13 @@ export class Stage {
     return fs.readFileSync(path.join(this.project, file), 'utf8');
   }
 
+  /** Writes a file of the project, as an agent would. */
+  write(file, text) {
+    const to = path.join(this.project, file);
+    fs.mkdirSync(path.dirname(to), { recursive: true });
+    fs.writeFileSync(to, text);
+  }
+
   /** Runs the program outside of any session. */
   piton(...words) {
     const done = run(program, words, { cwd: this.project, env: { HOME: this.home, PATH: '/usr/bin:/bin', PITON_NOW: NOW } });

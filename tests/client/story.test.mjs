@@ -132,7 +132,11 @@ test('workflow-exec: its loop is in a file that the client lets it read', { time
       () => bash('piton start nine-step --feature orders --description "Order by phone"'),
       () => bash('piton begin 1:1 --agent project-planner'),
       () => agentFor('1:1', JSON.parse(turn.last).data),
-      () => bash('piton finish 1:1 --summary planned'),
+      () => {
+        // The agent wrote the plan; without it the step is refused.
+        stage.write('.plan/orders_plan.md', '# Plan\n');
+        return bash('piton finish 1:1 --summary planned');
+      },
     ];
     return plays[main.length - 1]?.() ?? say('done');
   });
