@@ -14,6 +14,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("anstyle", &["cli"]),
     // The store reads the offset of local time from UTC.
     ("chrono", &["model", "store"]),
+    ("chrono_tz", &["store"]),
     ("clap", &["cli"]),
     ("clap_complete", &["cli"]),
     ("clap_mangen", &["cli"]),

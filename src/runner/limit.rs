@@ -4,7 +4,7 @@
 use crate::model::Timestamp;
 
 /// Returns the seconds that a zone, or this machine, is ahead of UTC at a moment.
-pub(super) type Offset<'a> = &'a dyn Fn(Option<&str>, i64) -> Option<i64>;
+pub(super) type Offset<'a> = &'a dyn Fn(Option<&str>, i64) -> Option<i32>;
 
 const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 /// Number of words after `resets` that are read.
@@ -100,8 +100,9 @@ fn moment(
     offset: Offset<'_>,
 ) -> Option<Timestamp> {
     let unix = now.unix_seconds();
-    let here = offset(zone, unix)?;
-    let in_utc = |local: i64| Some(local - offset(zone, local - here)?);
+    let offset = |unix: i64| offset(zone, unix).map(i64::from);
+    let here = offset(unix)?;
+    let in_utc = |local: i64| Some(local - offset(local - here)?);
     let today = (unix + here).div_euclid(DAY) * DAY;
     let Some((month, day)) = date else {
         let first = in_utc(today + time)?;

@@ -176,7 +176,7 @@ impl<'a> StepExecutor<'a> {
             Decision::Wait { after } => {
                 let next_at = now.plus(after);
                 let (step, error) = (step.id.as_str(), failure.message.as_str());
-                let local = store::utc_offset(None, next_at.unix_seconds()).unwrap_or(0);
+                let local = i64::from(store::utc_offset(None, next_at.unix_seconds()).unwrap_or(0));
                 self.context.console.tell(&Event::Limited { step, error, next_at, local, after });
                 Some((after, false))
             }

@@ -63,12 +63,12 @@ mod stage;
 mod testing;
 mod txn;
 pub(crate) mod worktree;
-mod zone;
 
 pub(crate) use append::set_tail_aside;
 pub(crate) use clock::Ticker;
 pub(crate) use clock::later;
 pub(crate) use clock::now;
+pub(crate) use clock::utc_offset;
 pub(crate) use commit::CheckpointMeta;
 pub(crate) use commit::commit;
 #[cfg(any(test, fuzzing))]
@@ -118,4 +118,3 @@ pub(crate) use session::SessionLog;
 pub(crate) use sessions::SessionHome;
 pub(crate) use stage::DATA_DIR;
 pub(crate) use txn::cut_off_change;
-pub(crate) use zone::utc_offset;
