@@ -120,9 +120,10 @@ fn surplus_archives(ctx: &ProjectContext) -> Vec<CleanupCandidate> {
 
 /// Returns the finished runs that are not archived yet.
 fn finished_candidates(ctx: &ProjectContext, limit: i64) -> Result<Vec<CleanupCandidate>, OpError> {
-    let (locations, _) = ctx.locations();
+    let (mut locations, _) = ctx.locations();
     let mut candidates = Vec::new();
-    for entry in entries::entries(ctx, &locations, entries::Dating::Files)?.into_iter().filter(|entry| !entry.shown) {
+    let entries = entries::entries(ctx, &mut locations, entries::Dating::Files)?;
+    for entry in entries.into_iter().filter(|entry| !entry.shown) {
         let opened = ctx.read(&entry.location)?;
         let is_archived = opened.loaded.run.as_ref().is_none_or(|run| run.status == RunStatus::Archived);
         if let Some(age) = entry.row.age_seconds.filter(|age| *age >= limit && !is_archived) {

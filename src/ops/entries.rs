@@ -75,11 +75,14 @@ pub(super) enum Committed {
 }
 
 /// Loads and plans every run, newest first, finished ones last. The number of a run is the same with and without `--all`.
-pub(crate) fn entries(ctx: &ProjectContext, locations: &[RunLocation], dating: Dating) -> Result<Vec<Entry>, OpError> {
+pub(crate) fn entries(
+    ctx: &ProjectContext,
+    locations: &mut [RunLocation],
+    dating: Dating,
+) -> Result<Vec<Entry>, OpError> {
     let mut entries = Vec::new();
     let mut undated: BTreeMap<&Utf8Path, Vec<usize>> = BTreeMap::new();
-    let mut locations = locations.to_vec();
-    archived::mark_left_over(ctx, &mut locations);
+    archived::mark_left_over(ctx, locations);
     for (at, location) in locations.iter().enumerate() {
         let opened = ctx.read(location)?;
         entries.push(entry(ctx, location, &opened, Committed::Unknown));

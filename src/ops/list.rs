@@ -28,9 +28,8 @@ use crate::store::Scope;
 /// Lists the runs of a project.
 pub(crate) fn list(ctx: &ProjectContext, all: bool) -> Result<Report, OpError> {
     let (mut locations, mut findings) = ctx.locations();
-    archived::mark_left_over(ctx, &mut locations);
+    let entries = entries(ctx, &mut locations, Dating::Commits)?;
     findings.extend(locations.iter().flat_map(|location| location.candidate.findings.iter().cloned()));
-    let entries = entries(ctx, &locations, Dating::Commits)?;
     let hidden = entries.iter().filter(|entry| !entry.shown).count();
     let in_review = entries.iter().filter(|entry| entry.is_in_review).count();
     let is_folded = !all && in_review > REVIEWS_SHOWN;
@@ -108,8 +107,8 @@ pub(crate) fn summary(ctx: &ProjectContext) -> Result<RunSummary, OpError> {
 
 /// Returns the runs that can be resumed, newest first, and the number of all runs, from a quick scan of the project.
 pub(crate) fn waiting(ctx: &ProjectContext) -> Result<(Vec<ListedRun>, usize), OpError> {
-    let (locations, _) = ctx.locations_in(Scope::Quick);
+    let (mut locations, _) = ctx.locations_in(Scope::Quick);
     let waits = |entry: &Entry| entry.shown && !entry.is_driven && !entry.location.candidate.claim.is_implied();
-    let entries = entries(ctx, &locations, Dating::Files)?;
+    let entries = entries(ctx, &mut locations, Dating::Files)?;
     Ok((entries.into_iter().filter(waits).map(|entry| entry.row).collect(), locations.len()))
 }

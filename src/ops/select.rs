@@ -94,12 +94,6 @@ fn ended_run(ctx: &ProjectContext) -> Option<RunLocation> {
 }
 
 fn open_location(ctx: &ProjectContext) -> Result<RunLocation, OpError> {
-    let mut location = found(ctx)?;
-    archived::mark_left_over(ctx, std::slice::from_mut(&mut location));
-    Ok(location)
-}
-
-fn found(ctx: &ProjectContext) -> Result<RunLocation, OpError> {
     let nearby = nearby(ctx);
     if !nearby.is_empty() {
         return single(ctx, nearby);
@@ -124,7 +118,13 @@ fn found(ctx: &ProjectContext) -> Result<RunLocation, OpError> {
 }
 
 fn single(ctx: &ProjectContext, mut locations: Vec<RunLocation>) -> Result<RunLocation, OpError> {
-    if locations.len() == 1 { Ok(locations.remove(0)) } else { single_open(ctx, locations) }
+    if locations.len() == 1 { Ok(marked(ctx, locations.remove(0))) } else { single_open(ctx, locations) }
+}
+
+/// Says of a run that was found without the rows of the others what it was a part of.
+fn marked(ctx: &ProjectContext, mut location: RunLocation) -> RunLocation {
+    archived::mark_left_over(ctx, std::slice::from_mut(&mut location));
+    location
 }
 
 /// Finds the requested runs without walking the whole project, if a path or the current folder decides. Empty if runs elsewhere
@@ -183,12 +183,12 @@ fn owns_its_folder(location: &RunLocation) -> bool {
     location.candidate.data_dir.starts_with(&location.candidate.state)
 }
 
-fn named(ctx: &ProjectContext, locations: Vec<RunLocation>, wanted: &str) -> Result<RunLocation, OpError> {
+fn named(ctx: &ProjectContext, mut locations: Vec<RunLocation>, wanted: &str) -> Result<RunLocation, OpError> {
     let by_name: Vec<&RunLocation> = locations.iter().filter(|location| location.candidate.name == wanted).collect();
     if let [one] = by_name.as_slice() {
-        return Ok((*one).clone());
+        return Ok(marked(ctx, (*one).clone()));
     }
-    let listed = entries::entries(ctx, &locations, entries::Dating::Commits)?;
+    let listed = entries::entries(ctx, &mut locations, entries::Dating::Commits)?;
     // The number of a run and its id come before the names of its folder and branch, which it may share with others.
     if let Ok(number) = wanted.parse::<usize>()
         && let Some(entry) = listed.iter().find(|entry| entry.row.number == number)
@@ -235,8 +235,8 @@ fn by_step(
 }
 
 /// Selects among several runs: the only unfinished one with work left, else the only one that its system ranks first.
-fn single_open(ctx: &ProjectContext, locations: Vec<RunLocation>) -> Result<RunLocation, OpError> {
-    let listed = entries::entries(ctx, &locations, entries::Dating::Commits)?;
+fn single_open(ctx: &ProjectContext, mut locations: Vec<RunLocation>) -> Result<RunLocation, OpError> {
+    let listed = entries::entries(ctx, &mut locations, entries::Dating::Commits)?;
     let mut open: Vec<&entries::Entry> = listed.iter().filter(|entry| entry.shown).collect();
     let has_work = |entry: &&entries::Entry| entry.row.verdict != Verdict::Nothing;
     if open.iter().any(has_work) {

@@ -96,9 +96,9 @@ const OPEN_SHOWN: usize = 3;
 fn also_open(ctx: &ProjectContext, feature: &str) -> Result<(String, Vec<Finding>), OpError> {
     let (locations, mut hidden) = ctx.locations();
     hidden.retain(hides_runs);
-    let others: Vec<RunLocation> =
+    let mut others: Vec<RunLocation> =
         locations.into_iter().filter(|location| location.candidate.name != feature).collect();
-    let entries = entries::entries(ctx, &others, entries::Dating::Files)?.into_iter().filter(|entry| entry.shown);
+    let entries = entries::entries(ctx, &mut others, entries::Dating::Files)?.into_iter().filter(|entry| entry.shown);
     let named = entries.take(OPEN_SHOWN).map(|entry| format!("{} ({})", entry.row.id, entry.row.position));
     let named: Vec<String> = named.collect();
     let also = if named.is_empty() { String::new() } else { format!("; also open: {}", named.join(", ")) };
@@ -118,7 +118,7 @@ pub(crate) fn ways_to_start(ctx: &ProjectContext) -> Vec<String> {
 /// Returns the runs that are over and still in the way of a new one.
 fn over(ctx: &ProjectContext) -> Vec<String> {
     let is_over = |entry: &entries::Entry| matches!(entry.row.lifecycle.stage, Stage::Finished | Stage::Aborted);
-    let listed = entries::entries(ctx, &ctx.locations().0, entries::Dating::Files).unwrap_or_default();
+    let listed = entries::entries(ctx, &mut ctx.locations().0, entries::Dating::Files).unwrap_or_default();
     let of_piton = listed.into_iter().filter(|entry| is_over(entry) && !entry.location.candidate.claim.is_implied());
     let ended = ctx.ended_runs().ended.into_iter().map(|location| location.candidate.name);
     of_piton.map(|entry| entry.location.candidate.name).chain(ended).collect()
@@ -197,7 +197,7 @@ fn clear_namesakes(
     let (locations, _) = ctx.locations();
     let is_namesake =
         |location: &RunLocation| location.candidate.dialect == dialect.id() && location.candidate.name == spec.feature;
-    clear(ctx, &locations.into_iter().filter(is_namesake).collect::<Vec<_>>(), spec, archive_existing)
+    clear(ctx, &mut locations.into_iter().filter(is_namesake).collect::<Vec<_>>(), spec, archive_existing)
 }
 
 fn clear_path(
@@ -206,7 +206,7 @@ fn clear_path(
     spec: &StartSpec,
     archive_existing: bool,
 ) -> Result<(), OpError> {
-    clear(ctx, &in_the_way(ctx, new, &spec.feature), spec, archive_existing)
+    clear(ctx, &mut in_the_way(ctx, new, &spec.feature), spec, archive_existing)
 }
 
 /// Returns the runs of the same system that are where a new one goes, or have its name.
@@ -219,7 +219,12 @@ fn in_the_way(ctx: &ProjectContext, new: &RunLocation, feature: &str) -> Vec<Run
     locations.into_iter().filter(|location| of_system(location) && same(location)).collect()
 }
 
-fn clear(ctx: &ProjectContext, same: &[RunLocation], spec: &StartSpec, archive_existing: bool) -> Result<(), OpError> {
+fn clear(
+    ctx: &ProjectContext,
+    same: &mut [RunLocation],
+    spec: &StartSpec,
+    archive_existing: bool,
+) -> Result<(), OpError> {
     for entry in entries::entries(ctx, same, entries::Dating::Files)? {
         if archive_existing {
             archive::archive_run(ctx, &entry.location)?;
