@@ -221,18 +221,10 @@ pub(super) fn unprinted(error: &std::io::Error, written: Option<String>, format:
     };
     let exit = Exit::Unreadable;
     let _ = match format {
-        Format::Json => output::say_json(&ErrorDocument {
-            schema: "error/1".to_owned(),
-            ok: false,
-            code: None,
-            error: ErrorBody {
-                code: exit.name().to_owned(),
-                message,
-                hints: Vec::new(),
-                recorded: is_recorded.then_some(true),
-            },
-            findings: Vec::new(),
-        }),
+        Format::Json => {
+            let recorded = is_recorded.then_some(true);
+            output::say_json(&document(exit, message, recorded))
+        }
         Format::Text | Format::Markdown | Format::Yaml => {
             output::say(Text::default().put(Tone::Bad, format!("❌ {message}")).end())
         }
@@ -256,19 +248,24 @@ pub(super) fn report_as_answer(error: &CliError, format: Format) -> Exit {
 fn print(error: &CliError, format: Format, code: Option<String>) -> std::io::Result<()> {
     let message = format!("{:#}", error.error);
     match format {
-        Format::Json => output::print_json(&ErrorDocument {
-            schema: "error/1".to_owned(),
-            ok: false,
-            code,
-            error: ErrorBody {
-                code: error.exit.name().to_owned(),
-                message,
-                hints: error.hints.clone(),
-                recorded: None,
-            },
-            findings: error.findings.clone(),
-        }),
+        Format::Json => {
+            let mut printed = document(error.exit, message, None);
+            printed.code = code;
+            printed.error.hints.clone_from(&error.hints);
+            printed.findings.clone_from(&error.findings);
+            output::print_json(&printed)
+        }
         Format::Text | Format::Markdown | Format::Yaml => output::say(&text(error, &message)),
+    }
+}
+
+fn document(exit: Exit, message: String, recorded: Option<bool>) -> ErrorDocument {
+    ErrorDocument {
+        schema: "error/1".to_owned(),
+        ok: false,
+        code: None,
+        error: ErrorBody { code: exit.name().to_owned(), message, hints: Vec::new(), recorded },
+        findings: Vec::new(),
     }
 }
 

@@ -58,9 +58,7 @@ pub(super) fn handed(run: &Run, graph: &Graph<'_>, statements: &[Statement], ste
                 last.extend(graph.position(&report.step).map(|at| (at, report)));
             }
             StatementKind::Report(_) | StatementKind::Begun(_) => {}
-            // Neither says anything about the work.
-            StatementKind::Decision(decision)
-                if matches!(decision.decision, DecisionKind::Pause | DecisionKind::Resume) => {}
+            StatementKind::Decision(decision) if !DecisionKind::ABOUT_WORK.contains(&decision.decision) => {}
             StatementKind::Decision(decision) => {
                 let about = decision.step.as_ref().map(|step| graph.position(step));
                 if about != Some(None) {

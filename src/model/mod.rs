@@ -74,7 +74,7 @@ pub(crate) use options::{Mode, Options};
 pub(crate) use patch::{Patch, PatchedFile, Suggestion, Suggestions};
 pub(crate) use plan::{
     Action, Age, AgeBand, Commands, InterruptionReport, Next, Notice, Plan, PlannedPart, Progress, Question,
-    QuestionOption, RedoCost, ReferencedFile, RunHeader, StepGroups, Strategy, Verdict,
+    QuestionOption, RedoCost, ReferencedFile, RunHeader, StepGroups, Strategy, Verdict, is_zero,
 };
 pub(crate) use repair::{CommitTrace, FinishedTrace, RebuiltValue, Reconstruction, Traces};
 pub(crate) use report::{Attempt, Decision, DecisionKind, DriverId, Presence, Statement, StatementKind, StepReport};

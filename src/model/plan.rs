@@ -257,7 +257,8 @@ impl RedoCost {
     }
 }
 
-fn is_zero<T: Default + PartialEq>(value: &T) -> bool {
+/// Tells whether a value is left out of a document because it is the default.
+pub(crate) fn is_zero<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 

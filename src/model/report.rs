@@ -144,6 +144,10 @@ pub(crate) enum DecisionKind {
 }
 
 impl DecisionKind {
+    /// Those about the work. A pause and a resume say nothing about it.
+    pub(crate) const ABOUT_WORK: [Self; 6] =
+        [Self::Approve, Self::Accept, Self::Redo, Self::Override, Self::Skip, Self::Abort];
+
     /// Returns the verb that records it.
     pub(crate) const fn verb(self) -> &'static str {
         match self {

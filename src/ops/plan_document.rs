@@ -126,7 +126,7 @@ struct RunDocument<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     plan_reference: Option<&'a str>,
     /// How often the run was resumed.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::model::is_zero")]
     resumes: u32,
     /// A digest that changes with the state; for `--if-revision`.
     revision: &'a str,
@@ -160,19 +160,19 @@ struct StepsDocument<'a> {
 /// The number of steps of each status. Zeros are left out.
 #[derive(Debug, Serialize, JsonSchema)]
 struct StepCounts {
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "crate::model::is_zero")]
     completed: usize,
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "crate::model::is_zero")]
     in_progress: usize,
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "crate::model::is_zero")]
     failed: usize,
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "crate::model::is_zero")]
     pending: usize,
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "crate::model::is_zero")]
     blocked: usize,
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "crate::model::is_zero")]
     skipped: usize,
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "crate::model::is_zero")]
     invalid: usize,
 }
 
@@ -192,7 +192,7 @@ struct InterruptionDocument<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<&'a Cause>,
     /// The number of open steps that wait for this: the step itself and all that depend on it.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "crate::model::is_zero")]
     affected: usize,
     /// The default recovery strategy. Left out if it is that of a next step.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -305,14 +305,6 @@ fn first<T>(items: &[T], limit: usize) -> &[T] {
 
 const fn is_false(value: &bool) -> bool {
     !*value
-}
-
-const fn is_zero(value: &u32) -> bool {
-    *value == 0
-}
-
-const fn is_none(value: &usize) -> bool {
-    *value == 0
 }
 
 fn is_interactive(mode: &Mode) -> bool {

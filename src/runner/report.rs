@@ -65,7 +65,7 @@ pub(crate) struct RunReport {
     pub(crate) folder: String,
     pub(crate) progress: Progress,
     /// How many of the done steps never passed, which the workflow file tolerates. Left out if none.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::model::is_zero")]
     pub(crate) tolerated: usize,
     /// The command that resumes the session, when it can be resumed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,11 +81,6 @@ pub(crate) struct RunReport {
     /// The steps that would be run, in order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) would_run: Option<Vec<String>>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-const fn is_zero(count: &usize) -> bool {
-    *count == 0
 }
 
 /// The status of a run that ended.

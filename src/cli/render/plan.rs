@@ -203,15 +203,15 @@ fn completed(page: &mut Page, plan: &Plan, run: &Run) {
 const NEXT_SHOWN: usize = 8;
 
 fn all_next(page: &mut Page, plan: &Plan) {
-    let shown = if page.verbose { plan.next.len() } else { NEXT_SHOWN };
-    for next in plan.next.iter().take(shown) {
+    // A single one takes no more room than a line that says so.
+    let is_folded = !page.verbose && plan.next.len() > NEXT_SHOWN + 1;
+    let (shown, rest) = plan.next.split_at(if is_folded { NEXT_SHOWN } else { plan.next.len() });
+    for next in shown {
         one_next(page, &plan.run.id, next);
     }
-    if let [first, .., last] = plan.next.get(shown..).unwrap_or_default() {
-        let count = plan.next.len() - shown;
+    if let [first, .., last] = rest {
+        let count = rest.len();
         page.text.dim(format!("  and {count} more, {} to {}; `piton plan -v` shows them", first.step, last.step)).end();
-    } else if let Some(next) = plan.next.get(shown) {
-        one_next(page, &plan.run.id, next);
     }
 }
 

@@ -77,6 +77,12 @@ pub(super) fn leading_token(text: &str) -> &str {
     text[..end].trim_end_matches(['-', '_', '.'])
 }
 
+/// Returns the word before the number of an id: `impl` of `IMPL-001`.
+pub(super) fn word_of(id: &str) -> String {
+    let end = id.find(|c: char| c.is_ascii_digit()).unwrap_or(id.len());
+    id[..end].to_lowercase()
+}
+
 /// Splits a text that may list several tasks: `IMPL-1 and IMPL-2`. Text in brackets is dropped.
 pub(super) fn pieces(text: &str) -> Vec<String> {
     let mut depth = 0_usize;

@@ -18,10 +18,10 @@ pub(super) fn report(session_files: &SessionFiles<'_>, findings: &mut Vec<Findin
     let text = String::from_utf8_lossy(bytes);
     let tasks = || session_files.tasks.iter().filter(|task| task.location.path().is_some());
     // Requirements and tickets have ids of the same form, so only the words that the session uses for its tasks count.
-    let words: BTreeSet<String> = tasks().map(|task| word_of(task.id.as_str())).collect();
+    let words: BTreeSet<String> = tasks().map(|task| ids::word_of(task.id.as_str())).collect();
     let mut named: BTreeSet<String> = BTreeSet::new();
     let mut unknown: BTreeMap<String, &str> = BTreeMap::new();
-    for token in tokens(&text).filter(|token| ids::is_task_shaped(token) && words.contains(&word_of(token))) {
+    for token in tokens(&text).filter(|token| ids::is_task_shaped(token) && words.contains(&ids::word_of(token))) {
         let known = session_files.index.find_leading(token).map(|at| &session_files.tasks[at]);
         if let Some(task) = known.filter(|task| task.location.path().is_some()) {
             named.insert(ids::loose_key(task.id.as_str()));
@@ -52,12 +52,6 @@ pub(super) fn report(session_files: &SessionFiles<'_>, findings: &mut Vec<Findin
 fn tokens(text: &str) -> impl Iterator<Item = &str> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     text.split(move |c: char| !is_part(c)).map(ids::leading_token).filter(|token| !token.is_empty())
-}
-
-/// Returns the word before the number of an id: `impl` of `IMPL-001`.
-fn word_of(id: &str) -> String {
-    let end = id.find(|c: char| c.is_ascii_digit()).unwrap_or(id.len());
-    id[..end].to_lowercase()
 }
 
 /// Returns an id without what follows its number: `IMPL-7` of `IMPL-7-summary.md`.

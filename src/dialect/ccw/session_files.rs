@@ -253,7 +253,7 @@ fn unknown_tasks(todo: &Todo, subjects: &[Option<Subject>], tasks: &[Task], inde
         of_lines.map(|(id, title, line)| from_line(line, &id, &title, !tasks.is_empty(), clock)).collect();
     for heading in headings {
         // A heading of another kind (`PHASE-1`) only divides the list.
-        let is_alike = |task: &Task| prefix(task.id.as_str()).eq_ignore_ascii_case(prefix(&heading.id));
+        let is_alike = |task: &Task| ids::word_of(task.id.as_str()) == ids::word_of(&heading.id);
         let is_added = added.iter().any(|task| task.id.matches(&heading.id));
         let is_known = index.find_leading(&heading.id).is_some();
         if !is_known
@@ -266,11 +266,6 @@ fn unknown_tasks(todo: &Todo, subjects: &[Option<Subject>], tasks: &[Task], inde
         }
     }
     added
-}
-
-/// Returns the beginning of an id up to its first digit.
-fn prefix(id: &str) -> &str {
-    &id[..id.find(|c: char| c.is_ascii_digit()).unwrap_or(id.len())]
 }
 
 /// The tasks with files that may list others as their parts.

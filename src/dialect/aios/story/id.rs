@@ -69,13 +69,19 @@ pub(in crate::dialect::aios) fn of_path(path: &RelPath) -> String {
     stem.to_owned()
 }
 
+/// Bytes of a day such as `2026-01-31`.
+pub(super) const DAY_LENGTH: usize = 10;
+
+/// Tells whether these bytes have the form of a day.
+pub(super) fn is_day(bytes: &[u8]) -> bool {
+    let fits = |(at, byte): (usize, &u8)| if matches!(at, 4 | 7) { *byte == b'-' } else { byte.is_ascii_digit() };
+    bytes.len() == DAY_LENGTH && bytes.iter().enumerate().all(fits)
+}
+
 /// Returns a name without the day that it begins with, which many stories share.
 fn without_day(name: &str) -> &str {
-    let is_day = |day: &str| {
-        day.bytes().enumerate().all(|(at, byte)| if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() })
-    };
-    match (name.get(..10), name.get(10..)) {
-        (Some(day), Some(rest)) if is_day(day) => {
+    match (name.get(..DAY_LENGTH), name.get(DAY_LENGTH..)) {
+        (Some(day), Some(rest)) if is_day(day.as_bytes()) => {
             rest.strip_prefix(['-', '_']).filter(|rest| !rest.is_empty()).unwrap_or(name)
         }
         (Some(_) | None, _) => name,

@@ -2,6 +2,8 @@
 //! (docs/formats/aios-stories.md#verdicts-in-a-story).
 
 use super::field;
+use super::id;
+use super::id::DAY_LENGTH;
 use super::status::fold_words;
 
 /// A reviewer's decision.
@@ -100,7 +102,7 @@ impl ReviewReader {
             self.day = Some(day.to_owned());
         }
         if let Some((label, value)) = labelled(text) {
-            // `QA Status: PASS` is a verdict, and `QA Status: open` is none.
+            // `QA Status: PASS` is a verdict; `QA Status: open` is not.
             let is_told = || decision_in(value).is_some_and(|(decision, _)| decision != Decision::Unknown);
             if is_label(label) || (matches!(spaced(label).as_str(), "qa status" | "qa resultado") && is_told()) {
                 self.value(value, line);
@@ -294,13 +296,11 @@ fn decision_in(value: &str) -> Option<(Decision, String)> {
 /// Returns the first day in a text, as `2026-01-31`.
 fn day_in(text: &str) -> Option<&str> {
     let bytes = text.as_bytes();
-    let is_day = |at: usize| {
-        let shape = b"0000-00-00";
-        let fits = |(byte, shape): (&u8, &u8)| if *shape == b'0' { byte.is_ascii_digit() } else { byte == shape };
-        let ends = bytes.get(at + shape.len()).is_none_or(|byte| !byte.is_ascii_digit());
+    let stands_alone = |at: usize| {
+        let ends = bytes.get(at + DAY_LENGTH).is_none_or(|byte| !byte.is_ascii_digit());
         let begins = at == 0 || !bytes[at - 1].is_ascii_digit();
-        begins && ends && bytes[at..at + shape.len()].iter().zip(shape).all(fits)
+        begins && ends && id::is_day(&bytes[at..at + DAY_LENGTH])
     };
-    let last = bytes.len().checked_sub(10)?;
-    (0..=last).find(|at| is_day(*at)).map(|at| &text[at..at + 10])
+    let last = bytes.len().checked_sub(DAY_LENGTH)?;
+    (0..=last).find(|at| stands_alone(*at)).map(|at| &text[at..at + DAY_LENGTH])
 }
