@@ -21,7 +21,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("indicatif", &["cli"]),
     ("jsonschema", &["schema"]),
     ("rustix", &["store", "runner", "cli"]),
-    ("granit_parser", &["dialect"]),
+    ("granit_parser", &["document"]),
     ("signal_hook", &["runner"]),
     ("similar", &["model"]),
     ("strsim", &["model"]),

@@ -1,9 +1,11 @@
 //! Adds settings to the settings file of Claude Code. All other bytes are preserved.
 
-use serde_json::Value;
 use serde_json::json;
 
-use super::json::Document;
+use crate::document::Editor;
+use crate::document::Node;
+use crate::document::Syntax;
+use crate::document::parse_json;
 
 /// Where the client keeps the rules that allow commands without a prompt.
 const ALLOW: &str = "/permissions/allow";
@@ -59,18 +61,19 @@ impl ClientRights {
 
 /// Returns what the text of a settings file says; nothing if it is not plain JSON.
 pub(crate) fn rights(bytes: &[u8]) -> ClientRights {
-    let Ok(value) = super::json::parse_value(bytes) else { return ClientRights::default() };
+    let Ok(value) = parse_json(bytes) else { return ClientRights::default() };
     let list = |pointer: &str| {
-        let rules = value.pointer(pointer).and_then(Value::as_array);
-        rules.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+        let rules = value.at(pointer).map(Node::items).unwrap_or_default();
+        rules.iter().filter_map(Node::as_str).map(str::to_owned).collect()
     };
-    let plugins = value.get("enabledPlugins").and_then(Value::as_object);
+    let plugins = value.get("enabledPlugins").map(Node::members).unwrap_or_default();
     ClientRights {
         allow: list(ALLOW),
         ask: list(ASK),
-        hooks_are_off: value.get("disableAllHooks").and_then(Value::as_bool) == Some(true),
+        hooks_are_off: value.get("disableAllHooks").and_then(Node::as_bool) == Some(true),
         plugin_is_off: plugins
-            .is_some_and(|plugins| plugins.iter().any(|(name, is_on)| name.starts_with("piton@") && *is_on == false)),
+            .iter()
+            .any(|plugin| plugin.key.starts_with("piton@") && plugin.value.as_bool() == Some(false)),
     }
 }
 
@@ -78,17 +81,19 @@ pub(crate) fn rights(bytes: &[u8]) -> ClientRights {
 pub(crate) fn with(bytes: &[u8], setting: &Setting) -> Result<Vec<u8>, SettingsError> {
     let is_empty = bytes.iter().all(u8::is_ascii_whitespace);
     let bytes = if is_empty { b"{\n}\n" } else { bytes };
-    let not_json = |error: super::json::JsonError| SettingsError::NotJson {
-        line: error.line,
-        column: error.column,
+    let mut editor = Editor::parse(bytes, Syntax::Json).map_err(|error| SettingsError::NotJson {
+        line: error.place.line,
+        column: error.place.column,
         message: error.message,
+    })?;
+    let rules_of = |editor: &Editor, list: &str| -> Vec<String> {
+        let rules = editor.get(list).map(Node::items).unwrap_or_default();
+        rules.iter().map(|rule| rule.as_str().unwrap_or_default().to_owned()).collect()
     };
-    let mut document = Document::parse(bytes).map_err(not_json)?;
-    let value = document.value();
     let done = match setting {
         Setting::Allow(rules) => {
-            let known = value.pointer(ALLOW).and_then(Value::as_array).cloned().unwrap_or_default();
-            let mut missing = rules.iter().filter(|rule| !known.contains(&json!(rule))).peekable();
+            let known = rules_of(&editor, ALLOW);
+            let mut missing = rules.iter().filter(|rule| !known.contains(rule)).peekable();
             let blanket: Vec<usize> = (0..known.len()).filter(|at| known[*at] == BLANKET_RULE).collect();
             if missing.peek().is_none() && blanket.is_empty() {
                 return Ok(bytes.to_vec());
@@ -96,40 +101,37 @@ pub(crate) fn with(bytes: &[u8], setting: &Setting) -> Result<Vec<u8>, SettingsE
             // The first rule takes the place of the old one, so that the form of the list stays.
             let replaced = blanket.first().zip(missing.next_if(|_| !blanket.is_empty()));
             let gone = &blanket[usize::from(replaced.is_some())..];
-            let is_replaced = replaced.is_none_or(|(at, rule)| document.set(&format!("{ALLOW}/{at}"), &json!(rule)));
-            let is_removed = gone.is_empty() || document.remove_elements(ALLOW, gone);
-            let is_added = missing.all(|rule| document.push(ALLOW, &json!(rule)));
-            (is_replaced && is_removed && is_added).then_some(()).ok_or(ALLOW)
+            let replaced = replaced.map_or(Ok(()), |(at, rule)| editor.set(&format!("{ALLOW}/{at}"), &json!(rule)));
+            let removed = replaced.and_then(|()| editor.remove_elements(ALLOW, gone));
+            let added = removed.and_then(|()| missing.try_for_each(|rule| editor.push(ALLOW, &json!(rule))));
+            added.map_err(|_| ALLOW)
         }
         Setting::Ask(rules) => {
-            let known = |rule: &String| {
-                let lists = [ALLOW, ASK].map(|list| value.pointer(list).and_then(Value::as_array));
-                lists.into_iter().flatten().any(|list| list.contains(&json!(rule)))
-            };
-            let mut missing = rules.iter().filter(|rule| !known(rule)).peekable();
+            let known = [rules_of(&editor, ALLOW), rules_of(&editor, ASK)].concat();
+            let mut missing = rules.iter().filter(|rule| !known.contains(rule)).peekable();
             if missing.peek().is_none() {
                 return Ok(bytes.to_vec());
             }
-            missing.all(|rule| document.push(ASK, &json!(rule))).then_some(()).ok_or(ASK)
+            missing.try_for_each(|rule| editor.push(ASK, &json!(rule))).map_err(|_| ASK)
         }
         Setting::StatusLine(command) => {
-            match value.pointer("/statusLine/command").and_then(Value::as_str) {
+            match editor.get("/statusLine/command").and_then(Node::as_str) {
                 Some(known) if known == command => return Ok(bytes.to_vec()),
                 Some(known) if !is_ours(known) => {
                     return Err(SettingsError::ResumeOutcome { command: known.to_owned() });
                 }
                 Some(_) => {}
-                None if value.get("statusLine").is_some() => {
+                None if editor.get("/statusLine").is_some() => {
                     return Err(SettingsError::WrongType { pointer: "/statusLine" });
                 }
                 None => {}
             }
             let line = json!({"type": "command", "command": command});
-            document.set("/statusLine", &line).then_some(()).ok_or("/statusLine")
+            editor.set("/statusLine", &line).map_err(|_| "/statusLine")
         }
     };
     done.map_err(|pointer| SettingsError::WrongType { pointer })?;
-    Ok(document.into_bytes())
+    Ok(editor.into_bytes())
 }
 
 /// Returns whether the command is an older one of Piton, which may be replaced: its path contains the version.

@@ -7,12 +7,9 @@ mod aios;
 mod ccw;
 mod client_settings;
 mod dotagent;
-mod fields;
-mod json;
+mod edit;
 mod nine_step;
-mod salvage;
 pub(crate) mod script;
-mod yaml;
 
 pub(crate) use client_settings::Setting;
 pub(crate) use client_settings::with as with_setting;
@@ -20,23 +17,17 @@ pub(crate) use client_settings::{ClientRights, rights as client_rights};
 pub(crate) use dotagent::custom::BUILT_IN;
 pub(crate) use dotagent::custom::check as check_definition;
 pub(crate) use dotagent::custom::looks_like_definition;
-pub(crate) use json::Document;
-pub(crate) use json::additions;
+pub(crate) use edit::EditError;
 
 #[cfg(any(test, fuzzing))]
 pub(crate) use aios::check_story;
 #[cfg(any(test, fuzzing))]
 pub(crate) use ccw::check_checklist;
-#[cfg(any(test, fuzzing))]
-pub(crate) use yaml::Document as YamlDocument;
-#[cfg(any(test, fuzzing))]
-pub(crate) use yaml::Node as YamlNode;
-#[cfg(any(test, fuzzing))]
-pub(crate) use yaml::parse_state as yaml_state;
 
 use camino::Utf8Path;
 use serde_json::Value;
 
+use crate::document::Node;
 use crate::model::Brief;
 use crate::model::Candidate;
 use crate::model::Change;
@@ -44,7 +35,6 @@ use crate::model::Config;
 use crate::model::Content;
 use crate::model::DialectId;
 use crate::model::Edit;
-use crate::model::EditKind;
 use crate::model::Evidence;
 use crate::model::EvidenceRequest;
 use crate::model::FileSet;
@@ -64,11 +54,6 @@ use crate::model::StepId;
 use crate::model::Suggestions;
 use crate::model::Timestamp;
 use crate::model::Traces;
-
-/// Returns why a text is not YAML; `None` if it is.
-pub(crate) fn problem_of_yaml(bytes: &[u8]) -> Option<String> {
-    yaml::parse(bytes).err().map(|error| error.message)
-}
 
 /// Translates between one system's files and the model.
 pub(crate) trait Dialect: Sync {
@@ -404,37 +389,8 @@ pub(crate) struct GitComparison {
     pub(crate) compared: Vec<ReferencedFile>,
 }
 
-/// The reason why a change cannot be written.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum EditError {
-    /// The file does not parse; it is never overwritten without `restore`.
-    #[error("{file} does not parse ({problem}); it was not changed")]
-    Unreadable { file: String, problem: String },
-    /// The format cannot express the change.
-    #[error("{0}")]
-    Unsupported(String),
-    /// The list of archives cannot be extended.
-    #[error("{file} {problem}; the file and the run were not changed")]
-    Register { file: String, problem: String },
-    /// A file that the change needs is missing.
-    #[error("{file} is missing")]
-    Missing { file: String },
-}
-
 /// Message for runs that cannot be rebuilt because only their state describes them.
 const NO_OTHER_EVIDENCE: &str = "there is no other source for the state of such a run";
-
-/// Returns the edits that replace the current state with a rebuilt one.
-fn edits_of(files: &FileSet, rebuilt: Reconstruction) -> Vec<Edit> {
-    let edit = |(path, after): (RelPath, Vec<u8>)| {
-        let kind = match files.files.get(&path).map(|entry| &entry.content) {
-            Some(Content::Bytes(before)) => EditKind::Replace { before: before.clone(), after },
-            Some(Content::NameOnly | Content::Problem(_)) | None => EditKind::Create { after },
-        };
-        Edit { path, kind }
-    };
-    rebuilt.files.into_iter().map(edit).collect()
-}
 
 impl std::fmt::Debug for dyn Dialect {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -452,6 +408,6 @@ pub(crate) fn by_id(id: DialectId) -> &'static dyn Dialect {
 }
 
 /// Returns when the last recorded interruption happened: the member of that name in the last entry of `interruption_history`.
-fn last_interruption(files: &FileSet, state: &Value, moment: &str) -> Option<Timestamp> {
-    files.time(state.get("interruption_history")?.as_array()?.last()?.get(moment)?.as_str()?)
+fn last_interruption(files: &FileSet, state: &Node, moment: &str) -> Option<Timestamp> {
+    files.time(state.get("interruption_history")?.items().last()?.get(moment)?.as_str()?)
 }

@@ -2,10 +2,7 @@
 
 use serde_json::Value;
 
-use crate::dialect::Document;
 use crate::dialect::Setting;
-use crate::dialect::YamlDocument;
-use crate::dialect::YamlNode;
 use crate::dialect::script::record;
 use crate::dialect::script::record::Journal;
 use crate::dialect::script::record::Remainder;
@@ -13,7 +10,11 @@ use crate::dialect::script::snapshot;
 use crate::dialect::script::snapshot::Snapshot;
 use crate::dialect::script::state::State;
 use crate::dialect::with_setting;
-use crate::dialect::yaml_state;
+use crate::document::Editor;
+use crate::document::Node;
+use crate::document::Syntax;
+use crate::document::parse;
+use crate::document::parse_json;
 use crate::schema;
 use crate::schema::Subject;
 
@@ -47,17 +48,17 @@ impl<'a> Job<'a> {
         Some(Self { kind, pointer, value, text: &data[end + 1..] })
     }
 
-    /// Applies the edit to a parsed value; `None` if the pointer does not exist.
-    fn applied(&self, root: &Value) -> Option<Value> {
+    /// Applies the edit with this value to a parsed text; `None` if the pointer does not exist.
+    fn applied(&self, root: &Value, value: &Value) -> Option<Value> {
         let mut root = root.clone();
         let (parent, key) = self.pointer.rsplit_once('/')?;
         let key = key.replace("~1", "/").replace("~0", "~");
         match self.kind {
-            Kind::Set if root.pointer(self.pointer).is_some() => *root.pointer_mut(self.pointer)? = self.value.clone(),
+            Kind::Set if root.pointer(self.pointer).is_some() => *root.pointer_mut(self.pointer)? = value.clone(),
             Kind::Set => {
-                root.pointer_mut(parent)?.as_object_mut()?.insert(key, self.value.clone());
+                root.pointer_mut(parent)?.as_object_mut()?.insert(key, value.clone());
             }
-            Kind::Push => root.pointer_mut(self.pointer)?.as_array_mut()?.push(self.value.clone()),
+            Kind::Push => root.pointer_mut(self.pointer)?.as_array_mut()?.push(value.clone()),
             Kind::Remove => match root.pointer_mut(parent)? {
                 Value::Object(fields) => {
                     fields.shift_remove(&key)?;
@@ -85,55 +86,42 @@ pub(super) fn json_edit(data: &[u8]) {
             assert_eq!(with_setting(&after, &setting).ok(), Some(after), "a setting is made twice");
         }
     }
-    let Ok(mut document) = Document::parse(bytes) else { return };
-    let before = document.value();
-    assert_eq!(known.ok().as_ref(), Some(&before), "it is read as something else");
-    assert_eq!(Document::parse(bytes).map(Document::into_bytes).ok().as_deref(), Some(bytes), "reading changes it");
-    let is_done = match job.kind {
-        Kind::Set => document.set(job.pointer, &job.value),
-        Kind::Push => document.push(job.pointer, &job.value),
-        Kind::Remove => document.remove(job.pointer),
-    };
-    let expected = job.applied(&before);
-    let after_value = document.value();
-    let after = document.into_bytes();
-    if !is_done {
-        assert_eq!(after, bytes, "a change that was not made leaves a trace");
-        return;
-    }
-    let read: Value = serde_json::from_slice(after.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&after))
-        .unwrap_or_else(|error| panic!("it is not JSON any more: {error}"));
-    assert_eq!(read, after_value, "the places are not kept up to date");
-    if let Some(expected) = expected {
-        assert_eq!(read, expected, "more or less than one value is changed");
-    }
+    let known = known.ok();
+    assert_eq!(
+        known.as_ref(),
+        parse_json(bytes).ok().map(|root| root.to_json()).as_ref(),
+        "it is read as something else"
+    );
+    edit(&job, Syntax::Json);
 }
 
 /// Changes exactly one value of a YAML text.
 pub(super) fn yaml_edit(data: &[u8]) {
     let Some(job) = Job::parse(data) else { return };
-    let Ok(mut document) = YamlDocument::parse(job.text) else { return };
-    let tree = yaml_state(job.text).expect("it was read before").to_json();
+    edit(&job, Syntax::Yaml);
+}
+
+fn edit(job: &Job<'_>, syntax: Syntax) {
+    let Ok(mut editor) = Editor::parse(job.text, syntax) else { return };
+    let before = editor.root().to_json();
+    let unchanged = Editor::parse(job.text, syntax).map(Editor::into_bytes);
+    assert_eq!(unchanged.ok().as_deref(), Some(job.text), "reading changes it");
     let done = match job.kind {
-        Kind::Set => document.set(job.pointer, &job.value, None),
-        Kind::Push => document.push(job.pointer, &job.value),
-        Kind::Remove => document.remove(job.pointer),
+        Kind::Set => editor.set(job.pointer, &job.value),
+        Kind::Push => editor.push(job.pointer, &job.value),
+        Kind::Remove => editor.remove(job.pointer),
     };
-    let found = document.get(job.pointer).map(YamlNode::to_json);
-    let after = document.into_bytes();
+    let after_value = editor.root().to_json();
+    let after = editor.into_bytes();
     if done.is_err() {
         assert_eq!(after, job.text, "a change that was refused leaves a trace");
         return;
     }
-    let read = yaml_state(&after).unwrap_or_else(|error| panic!("it is not YAML any more: {error}")).to_json();
-    // JSON may spell the value differently, for example a number with many digits.
-    let value = YamlNode::of(&job.value).to_json();
-    match job.kind {
-        Kind::Set => assert_eq!(found.as_ref(), Some(&value), "the value is not read back"),
-        Kind::Push => assert_eq!(found.as_ref().and_then(Value::as_array).and_then(|items| items.last()), Some(&value)),
-        Kind::Remove => {}
-    }
-    if let Some(expected) = (Job { value, ..job }).applied(&tree) {
+    let read = parse(&after, syntax).unwrap_or_else(|error| panic!("it does not parse any more: {error}")).to_json();
+    assert_eq!(read, after_value, "the tree is not kept up to date");
+    // The text may spell the value differently, for example a number with many digits.
+    let value = Node::of(&job.value).to_json();
+    if let Some(expected) = job.applied(&before, &value) {
         assert_eq!(read, expected, "more or less than one value is changed");
     }
 }

@@ -7,7 +7,7 @@ use super::opened_run::OpenedRun;
 use super::opened_run::located_message;
 use super::versions;
 use crate::dialect::EditError;
-use crate::dialect::additions;
+use crate::document::additions;
 use crate::engine;
 use crate::engine::Admitted;
 use crate::engine::ChangeLimits;

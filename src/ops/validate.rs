@@ -16,6 +16,7 @@ use super::select;
 use super::workflow;
 use crate::dialect;
 use crate::dialect::script::spec;
+use crate::document::parse_json;
 use crate::engine;
 use crate::engine::Refusal;
 use crate::engine::RefusalKind;
@@ -123,13 +124,13 @@ fn contradictions(ctx: &ProjectContext, opened: &OpenedRun) -> Vec<Finding> {
 
 fn against_schema(name: &str, path: &RelPath, bytes: &[u8]) -> Vec<Finding> {
     let Some(subject) = schema::Subject::named(name) else { return Vec::new() };
-    let Ok(document) = dialect::Document::parse(bytes) else { return Vec::new() };
-    let problems = schema::validate(subject, &document.value());
+    let Ok(root) = parse_json(bytes) else { return Vec::new() };
+    let problems = schema::validate(subject, &root.to_json());
     let placed = problems.into_iter().map(|finding| {
-        let place = finding.pointer.as_deref().and_then(|pointer| document.position(pointer));
+        let node = finding.pointer.as_deref().and_then(|pointer| root.at(pointer));
         let finding = finding.at(path);
-        match place {
-            Some((line, column)) => finding.line(line, Some(column)),
+        match node.map(|node| node.place) {
+            Some(place) => finding.line(place.line, Some(place.column)),
             None => finding,
         }
     });
@@ -163,14 +164,14 @@ fn check_file(
             findings.extend(problems);
             findings.extend(definition.and_then(|definition| workflow::without_instructions(&shown, &definition)));
         }
-        Content::Bytes(bytes) => match dialect::Document::parse(&bytes) {
+        Content::Bytes(bytes) => match parse_json(&bytes) {
             Ok(_) => {
                 findings.extend(schema_name.map(|schema| against_schema(schema, &name, &bytes)).unwrap_or_default())
             }
             Err(error) => findings.push(
                 Finding::new(FindingCode::StateUnreadable, format!("{name}: {}", error.message))
                     .at(&name)
-                    .line(error.line, Some(error.column)),
+                    .line(error.place.line, Some(error.place.column)),
             ),
         },
         Content::Problem(problem) => {

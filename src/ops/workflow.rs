@@ -10,8 +10,8 @@ use super::report::Body;
 use super::report::Report;
 use crate::dialect;
 use crate::dialect::BUILT_IN;
-use crate::dialect::Document;
 use crate::dialect::script::spec;
+use crate::document::json_value;
 use crate::engine::quoted;
 use crate::model::Content;
 use crate::model::Evidence;
@@ -221,10 +221,9 @@ fn schema_value(root: &Utf8Path, schema: &OutputSchema) -> Result<Value, String>
 
 fn json(root: &Utf8Path, path: &RelPath) -> Result<Value, String> {
     match store::read_file(root, path) {
-        Content::Bytes(bytes) => match Document::parse(&bytes) {
-            Ok(document) => Ok(document.value()),
-            Err(error) => Err(format!("is not JSON: line {}: {}", error.line, error.message)),
-        },
+        Content::Bytes(bytes) => {
+            json_value(&bytes).map_err(|error| format!("is not JSON: line {}: {}", error.place.line, error.message))
+        }
         Content::Problem(problem) => Err(format!("cannot be read: {problem}")),
         Content::NameOnly => Err("cannot be read".to_owned()),
     }

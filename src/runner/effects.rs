@@ -15,7 +15,7 @@ use super::step_executor::StepExecutor;
 use super::step_executor::StepOutcome;
 use super::step_executor::StepOutput;
 use super::step_executor::refused;
-use crate::dialect;
+use crate::document::parse_definition;
 use crate::model::clean_line;
 use crate::schema;
 use crate::store;
@@ -34,7 +34,7 @@ impl StepExecutor<'_> {
         let problem = match file.format {
             FileFormat::Text => None,
             FileFormat::Json => serde_json::from_str::<Value>(&content).err().map(|error| error.to_string()),
-            FileFormat::Yaml => dialect::problem_of_yaml(content.as_bytes()),
+            FileFormat::Yaml => parse_definition(content.as_bytes()).err().map(|error| error.message),
         };
         if let Some(problem) = problem {
             let format = format!("{:?}", file.format).to_uppercase();

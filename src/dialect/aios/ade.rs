@@ -4,12 +4,14 @@
 //! Its own resume resets everything from one epic onward, including completed results. Piton sets nothing back: it continues with
 //! the epic that the state names, then with the first of 3, 4 and 6 that is not completed.
 
-use super::fields::Field;
-use super::fields::Tree;
+use super::fields;
+use super::fields::KindReader as _;
 use super::kind::Kind;
 use super::steps::first_open;
 use super::steps::note_failures;
 use crate::dialect::Loaded;
+use crate::document::Field;
+use crate::document::Reader;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -35,7 +37,7 @@ const RESUMABLE_SECONDS: i64 = 24 * 3_600;
 
 /// Reads the run.
 pub(super) fn load(files: &FileSet) -> Loaded {
-    let tree = match Tree::read(files) {
+    let tree = match fields::read(files) {
         Ok(tree) => tree,
         Err(loaded) => return *loaded,
     };
@@ -55,7 +57,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     tree.loaded(run)
 }
 
-fn report_age(tree: &Tree<'_>, stamp: Option<Timestamp>) {
+fn report_age(tree: &Reader<'_>, stamp: Option<Timestamp>) {
     let Some(age) = stamp.map(|stamp| tree.files().clock.now.seconds_since(stamp)) else { return };
     if age >= RESUMABLE_SECONDS {
         let message = format!("the state is {} old; the orchestrator itself would start over", human_age(age));
@@ -63,7 +65,7 @@ fn report_age(tree: &Tree<'_>, stamp: Option<Timestamp>) {
     }
 }
 
-fn steps(tree: &Tree<'_>) -> Vec<Step> {
+fn steps(tree: &Reader<'_>) -> Vec<Step> {
     let epics = tree.get("epics");
     let current = tree.get("currentEpic").id();
     let is_current = |number: &str| current.as_deref() == Some(number);
@@ -71,7 +73,7 @@ fn steps(tree: &Tree<'_>) -> Vec<Step> {
     for (number, title, agent) in EPICS {
         let epic = epics.get(number);
         let mut step = Step::new(step_id(number), title);
-        step.status = epic.get("status").status(&step.id);
+        step.status = fields::status(epic.get("status"), &step.id);
         if number == ON_DEMAND && matches!(step.status, Status::Pending | Status::Skipped) && !is_current(number) {
             continue;
         }
@@ -121,7 +123,7 @@ fn fill(step: &mut Step, epic: Field<'_>, retries: Field<'_>) {
 }
 
 /// Chains the steps: the epic that the state names comes before every other open one.
-fn in_order(tree: &Tree<'_>, mut steps: Vec<Step>, current: Option<&str>) -> Vec<Step> {
+fn in_order(tree: &Reader<'_>, mut steps: Vec<Step>, current: Option<&str>) -> Vec<Step> {
     let is_over = |step: &Step| matches!(step.status, Status::Completed | Status::Skipped);
     let current = current.and_then(|number| steps.iter().position(|step| step.id == step_id(number)));
     let current = current.filter(|at| !is_over(&steps[*at]));
@@ -144,7 +146,7 @@ fn in_order(tree: &Tree<'_>, mut steps: Vec<Step>, current: Option<&str>) -> Vec
     steps
 }
 
-fn position(tree: &Tree<'_>, steps: &[Step]) -> Option<StepId> {
+fn position(tree: &Reader<'_>, steps: &[Step]) -> Option<StepId> {
     let current = tree.get("currentEpic").id().map(|number| step_id(&number));
     let is_open = |step: &&Step| !matches!(step.status, Status::Completed | Status::Skipped);
     let named = steps.iter().filter(is_open).find(|step| Some(&step.id) == current.as_ref());

@@ -6,14 +6,16 @@
 use super::dev_cycle::CHECKPOINT;
 use super::dev_cycle::PHASES;
 use super::dev_cycle::PUSH;
-use super::fields::Field;
-use super::fields::Tree;
+use super::fields;
+use super::fields::KindReader as _;
 use super::kind::Kind;
 use super::steps::first_open;
 use super::steps::follow;
 use super::steps::note_failures;
 use super::story;
 use crate::dialect::Loaded;
+use crate::document::Field;
+use crate::document::Reader;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -28,7 +30,7 @@ const CRASHED_SECONDS: i64 = 1_800;
 
 /// Reads the run.
 pub(super) fn load(files: &FileSet) -> Loaded {
-    let tree = match Tree::read(files) {
+    let tree = match fields::read(files) {
         Ok(tree) => tree,
         Err(loaded) => return *loaded,
     };
@@ -57,7 +59,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
 }
 
 struct Session<'a> {
-    tree: &'a Tree<'a>,
+    tree: &'a Reader<'a>,
     state: Field<'a>,
 }
 
@@ -145,7 +147,7 @@ impl<'a> Session<'a> {
         let is_current = position == Some(at);
         if result.is_there() {
             let status = result.get("status");
-            return if status.is_there() { status.status(id) } else { Status::Completed };
+            return if status.is_there() { fields::status(status, id) } else { Status::Completed };
         }
         match (is_current, self.action()) {
             (true, Some("ERROR_OCCURRED")) => Status::Failed,

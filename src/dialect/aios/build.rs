@@ -3,12 +3,14 @@
 //! The state lists the completed subtasks and the current one; later subtasks are only in the plan. The framework writes values
 //! that its own JSON Schema rejects, so null is treated as absent.
 
-use super::fields::Tree;
+use super::fields;
+use super::fields::KindReader as _;
 use super::kind::Kind;
 use super::steps::first_open;
 use super::steps::follow;
 use super::steps::note_failures;
 use crate::dialect::Loaded;
+use crate::document::Reader;
 use crate::model::EvidenceRequest;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -27,7 +29,7 @@ pub(super) const NEXT: &str = "next";
 
 /// Reads the run.
 pub(super) fn load(files: &FileSet) -> Loaded {
-    let tree = match Tree::read(files) {
+    let tree = match fields::read(files) {
         Ok(tree) => tree,
         Err(loaded) => return *loaded,
     };
@@ -53,7 +55,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     Loaded { wanted, ..tree.loaded(run) }
 }
 
-fn steps(tree: &Tree<'_>) -> Vec<Step> {
+fn steps(tree: &Reader<'_>) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for subtask in tree.get("completedSubtasks").items().into_iter().filter_map(|item| item.id()) {
         if steps.iter().all(|step| step.id.as_str() != subtask) {
@@ -92,7 +94,7 @@ fn add<'a>(steps: &'a mut Vec<Step>, id: &str, title: String, status: Status) ->
 }
 
 /// Returns the commit that the last checkpoint of a subtask names.
-fn commit(tree: &Tree<'_>, subtask: &str) -> Option<String> {
+fn commit(tree: &Reader<'_>, subtask: &str) -> Option<String> {
     let checkpoints = tree.get("checkpoints").items().into_iter();
     let mut of_subtask = checkpoints.rev().filter(|point| point.get("subtaskId").id().as_deref() == Some(subtask));
     let is_commit = |text: &String| text.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -100,7 +102,7 @@ fn commit(tree: &Tree<'_>, subtask: &str) -> Option<String> {
 }
 
 /// Returns the files that the checkpoints of the build changed.
-fn written(tree: &Tree<'_>) -> Vec<String> {
+fn written(tree: &Reader<'_>) -> Vec<String> {
     let points = tree.get("checkpoints").items().into_iter();
     let mut files: Vec<String> = points
         .flat_map(|point| point.get("filesModified").items())
@@ -112,14 +114,14 @@ fn written(tree: &Tree<'_>) -> Vec<String> {
 }
 
 /// Returns the errors of the failed attempts at a subtask, oldest first.
-fn errors(tree: &Tree<'_>, subtask: &str) -> Vec<String> {
+fn errors(tree: &Reader<'_>, subtask: &str) -> Vec<String> {
     let attempts = tree.get("failedAttempts").items().into_iter();
     let attempts = attempts.filter(|attempt| attempt.get("subtaskId").id().as_deref() == Some(subtask));
     attempts.map(|attempt| attempt.get("error").text().unwrap_or("it failed").to_owned()).collect()
 }
 
 /// Fills in the worktree and the plan of the build and returns the evidence to collect.
-fn workspace(tree: &Tree<'_>, run: &mut Run) -> EvidenceRequest {
+fn workspace(tree: &Reader<'_>, run: &mut Run) -> EvidenceRequest {
     run.workspace.worktree = below_root(tree, "worktree");
     let plan = below_root(tree, "plan");
     run.workspace.plan_reference = plan.as_ref().map(|path| path.as_str().to_owned());
@@ -133,7 +135,7 @@ fn workspace(tree: &Tree<'_>, run: &mut Run) -> EvidenceRequest {
 
 /// Reads a path. A path outside the project is reported and ignored; it usually comes from another machine
 /// (docs/formats/aios.md#paths-of-another-machine).
-fn below_root(tree: &Tree<'_>, key: &'static str) -> Option<RelPath> {
+fn below_root(tree: &Reader<'_>, key: &'static str) -> Option<RelPath> {
     let text = tree.get(key).id()?;
     let root = tree.files().root.as_str();
     let below = text.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')).unwrap_or(&text);

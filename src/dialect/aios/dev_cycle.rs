@@ -3,11 +3,13 @@
 //! `currentPhase` is the last phase with a saved result; without a result it is running. A result of a later phase belongs to an
 //! earlier pass (docs/formats/aios-states.md#loop-back-laps). In that case neither is trusted and the user decides.
 
-use super::fields::Field;
-use super::fields::Tree;
+use super::fields;
+use super::fields::KindReader as _;
 use super::kind::Kind;
 use super::steps::follow;
 use crate::dialect::Loaded;
+use crate::document::Field;
+use crate::document::Reader;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -36,7 +38,7 @@ pub(super) fn title(story: &str) -> String {
 
 /// Reads the run.
 pub(super) fn load(files: &FileSet) -> Loaded {
-    let tree = match Tree::read(files) {
+    let tree = match fields::read(files) {
         Ok(tree) => tree,
         Err(loaded) => return *loaded,
     };
@@ -63,7 +65,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
 }
 
 struct Cycle<'a> {
-    tree: &'a Tree<'a>,
+    tree: &'a Reader<'a>,
 }
 
 impl<'a> Cycle<'a> {
@@ -82,7 +84,14 @@ impl<'a> Cycle<'a> {
     }
 
     fn steps(&self) -> Vec<Step> {
-        let named = [None, self.tree.get("executor").agent(), None, self.tree.get("qualityGate").agent(), None, None];
+        let named = [
+            None,
+            fields::agent(self.tree.get("executor")),
+            None,
+            fields::agent(self.tree.get("qualityGate")),
+            None,
+            None,
+        ];
         let (counted, position) = (self.tree.get("attemptCount").number().unwrap_or(0), self.position());
         let mut steps: Vec<Step> = Vec::new();
         for (at, ((id, _, title, agent), named)) in PHASES.into_iter().zip(named).enumerate() {

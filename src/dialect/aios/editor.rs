@@ -1,18 +1,16 @@
 //! Edits YAML and JSON states through one interface. Values are addressed by JSON pointers; all other bytes are preserved.
 
-use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
 
 use super::kind;
 use crate::dialect::EditError;
-use crate::dialect::json;
-use crate::dialect::yaml;
-use crate::dialect::yaml::Kind;
-use crate::dialect::yaml::Node;
-use crate::model::Content;
+use crate::dialect::edit::FileEditor;
+use crate::document::Kind;
+use crate::document::Node;
+use crate::document::Syntax;
+use crate::document::escape;
 use crate::model::Edit;
-use crate::model::EditKind;
 use crate::model::FileSet;
 use crate::model::Timestamp;
 
@@ -21,10 +19,9 @@ const MILLISECONDS: i64 = 100_000_000_000;
 
 /// A state being edited. Reads return the values from before the edit.
 #[derive(Debug)]
-pub(super) struct StateEditor<'a> {
-    files: &'a FileSet,
+pub(super) struct StateEditor {
+    file: FileEditor,
     before: Node,
-    document: Syntax,
     /// The pointer to the state in the document; empty unless the state is below one key.
     root: String,
     at: Timestamp,
@@ -32,41 +29,22 @@ pub(super) struct StateEditor<'a> {
     has_fractions: bool,
 }
 
-#[derive(Debug)]
-enum Syntax {
-    Json(json::Document),
-    Yaml(yaml::Document),
-}
-
-impl<'a> StateEditor<'a> {
+impl StateEditor {
     /// Opens the state. `updated` points to the time of its last change; new timestamps are never earlier than that, even if the
     /// clock is.
     ///
     /// # Errors
     ///
     /// If it is missing or does not parse.
-    pub(super) fn open(files: &'a FileSet, at: Timestamp, updated: &str) -> Result<Self, EditError> {
-        let file = files.state.as_str();
-        let unreadable = |problem: String| EditError::Unreadable { file: file.to_owned(), problem };
-        let Some(bytes) = files.bytes(&files.state) else {
-            return Err(match files.problem(&files.state) {
-                Some(problem) if files.files.contains_key(&files.state) => unreadable(problem.to_string()),
-                Some(_) | None => EditError::Missing { file: file.to_owned() },
-            });
-        };
-        let (wrapper, before) = kind::parse_wrapped(bytes).map_err(|failure| {
-            let (place, message) = failure.describe();
-            unreadable(format!("line {}: {message}", place.line))
-        })?;
-        let document = if file.ends_with(".json") {
-            let document = json::Document::parse(bytes);
-            Syntax::Json(document.map_err(|error| unreadable(format!("line {}: {}", error.line, error.message)))?)
-        } else {
-            Syntax::Yaml(yaml::Document::parse(bytes).map_err(|error| unreadable(error.to_string()))?)
-        };
+    pub(super) fn open(files: &FileSet, at: Timestamp, updated: &str) -> Result<Self, EditError> {
+        let is_json = files.state.as_str().ends_with(".json");
+        let file = FileEditor::open(files, &files.state, if is_json { Syntax::Json } else { Syntax::Yaml })?;
+        let wrapper = kind::wrapped(file.root()).map(|member| (member.key.as_str(), &member.value));
+        let (key, before) = wrapper.unwrap_or(("", file.root()));
+        let root = if key.is_empty() { String::new() } else { format!("/{}", escape(key)) };
+        let before = before.clone();
         let has_fractions = first_stamp(&before).is_some_and(|stamp| stamp.contains('.'));
-        let root = wrapper.map_or_else(String::new, |key| format!("/{}", key.replace('~', "~0").replace('/', "~1")));
-        let mut editor = Self { files, before, document, root, at, has_fractions };
+        let mut editor = Self { file, before, root, at, has_fractions };
         let last = editor.text(updated).and_then(|text| files.time(text));
         editor.at = last.map_or(at, |last| last.max(at));
         Ok(editor)
@@ -74,17 +52,12 @@ impl<'a> StateEditor<'a> {
 
     /// Returns the value at a pointer.
     pub(super) fn get(&self, pointer: &str) -> Option<&Node> {
-        let parts = pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~"));
-        parts.into_iter().try_fold(&self.before, |node, part| match &node.kind {
-            Kind::List(items) => items.get(part.parse::<usize>().ok()?),
-            Kind::Map(_) => node.get(&part),
-            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => None,
-        })
+        self.before.at(pointer)
     }
 
     /// Returns the scalar at a pointer, as written; `None` for `null`.
     pub(super) fn text(&self, pointer: &str) -> Option<&str> {
-        self.get(pointer).and_then(kind::text)
+        self.get(pointer).and_then(Node::scalar)
     }
 
     /// Returns whether the key exists, even if its value is `null`.
@@ -94,10 +67,7 @@ impl<'a> StateEditor<'a> {
 
     /// Returns the elements of the list at a pointer.
     pub(super) fn items(&self, pointer: &str) -> &[Node] {
-        match self.get(pointer).map(|node| &node.kind) {
-            Some(Kind::List(items)) => items,
-            Some(Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::Map(_)) | None => &[],
-        }
+        self.get(pointer).map(Node::items).unwrap_or_default()
     }
 
     /// Sets a value; a missing key is added at the end of its mapping.
@@ -115,14 +85,7 @@ impl<'a> StateEditor<'a> {
     ///
     /// As [`StateEditor::set`].
     pub(super) fn set_after(&mut self, pointer: &str, value: &Value, after: Option<&str>) -> Result<(), EditError> {
-        let pointer = &format!("{}{pointer}", self.root);
-        let done = match &mut self.document {
-            Syntax::Json(document) if document.value().pointer(pointer) == Some(value) => Ok(()),
-            Syntax::Json(document) => document.set(pointer, value).then_some(()).ok_or(None),
-            Syntax::Yaml(document) if document.get(pointer).is_some_and(|node| node.to_json() == *value) => Ok(()),
-            Syntax::Yaml(document) => document.set(pointer, value, after).map_err(Some),
-        };
-        done.map_err(|refused| self.refusal(pointer, refused))
+        self.file.set_after(&format!("{}{pointer}", self.root), value, after)
     }
 
     /// Sets a word, a name or a path.
@@ -187,14 +150,7 @@ impl<'a> StateEditor<'a> {
     ///
     /// As [`StateEditor::set`].
     pub(super) fn push(&mut self, pointer: &str, value: &Value) -> Result<(), EditError> {
-        let is_null = self.get(pointer).is_some_and(|node| node.kind == Kind::Null);
-        let pointer = &format!("{}{pointer}", self.root);
-        let done = match &mut self.document {
-            Syntax::Json(document) if is_null => document.set(pointer, &json!([value])).then_some(()).ok_or(None),
-            Syntax::Json(document) => document.push(pointer, value).then_some(()).ok_or(None),
-            Syntax::Yaml(document) => document.push(pointer, value).map_err(Some),
-        };
-        done.map_err(|refused| self.refusal(pointer, refused))
+        self.file.push(&format!("{}{pointer}", self.root), value)
     }
 
     /// Removes a key or an element.
@@ -203,12 +159,7 @@ impl<'a> StateEditor<'a> {
     ///
     /// As [`StateEditor::set`].
     pub(super) fn remove(&mut self, pointer: &str) -> Result<(), EditError> {
-        let pointer = &format!("{}{pointer}", self.root);
-        let done = match &mut self.document {
-            Syntax::Json(document) => document.remove(pointer).then_some(()).ok_or(None),
-            Syntax::Yaml(document) => document.remove(pointer).map_err(Some),
-        };
-        done.map_err(|refused| self.refusal(pointer, refused))
+        self.file.remove(&format!("{}{pointer}", self.root))
     }
 
     /// Adds an id to a list unless it is there, as a number if the list has numbers.
@@ -238,46 +189,18 @@ impl<'a> StateEditor<'a> {
     }
 
     pub(super) fn listed(&self, pointer: &str, id: &str) -> Option<usize> {
-        self.items(pointer).iter().position(|item| kind::text(item) == Some(id))
-    }
-
-    fn refusal(&self, pointer: &str, refused: Option<yaml::EditRefused>) -> EditError {
-        let (file, key) = (&self.files.state, pointer.trim_start_matches('/').replace('/', "."));
-        let (line, why) = refused
-            .map_or((None, "a value of another type is there"), |refused| (Some(refused.place.line), refused.message));
-        let line = line.map_or_else(String::new, |line| format!(" line {line}:"));
-        EditError::Unsupported(format!(
-            "{file}:{line} `{key}` cannot be written: {why}; nothing was changed. Edit it by hand, then run `piton plan`"
-        ))
+        self.items(pointer).iter().position(|item| item.scalar() == Some(id))
     }
 
     /// Returns the edit of the file.
     pub(super) fn into_edits(self) -> Vec<Edit> {
-        let path = self.files.state.clone();
-        let Some(Content::Bytes(before)) = self.files.files.get(&path).map(|entry| &entry.content) else {
-            return Vec::new();
-        };
-        let after = match self.document {
-            Syntax::Json(document) => document.into_bytes(),
-            Syntax::Yaml(document) => document.into_bytes(),
-        };
-        vec![Edit { path, kind: EditKind::Replace { before: before.clone(), after } }]
+        vec![self.file.into_edit()]
     }
-}
-
-/// Builds an object from the members that have a value.
-pub(super) fn object(members: impl IntoIterator<Item = (&'static str, Option<Value>)>) -> Value {
-    let there = members.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
-    Value::Object(there.collect::<Map<_, _>>())
 }
 
 fn first_stamp(node: &Node) -> Option<&str> {
-    match &node.kind {
-        Kind::Text(text) => Some(text.as_str()).filter(|text| is_stamp(text)),
-        Kind::List(items) => items.iter().find_map(first_stamp),
-        Kind::Map(members) => members.iter().find_map(|member| first_stamp(&member.value)),
-        Kind::Null | Kind::Bool(_) | Kind::Number(_) => None,
-    }
+    let inside = || node.items().iter().chain(node.members().iter().map(|member| &member.value)).find_map(first_stamp);
+    node.as_str().filter(|text| is_stamp(text)).or_else(inside)
 }
 
 fn is_stamp(text: &str) -> bool {

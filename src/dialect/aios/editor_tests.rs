@@ -6,7 +6,7 @@ use crate::dialect::aios::fixtures::files;
 use crate::model::Timestamp;
 
 /// Changes a state at noon of 31 January 2026 and returns its text.
-fn changed(path: &str, text: &str, change: impl FnOnce(&mut StateEditor<'_>) -> Result<(), EditError>) -> String {
+fn changed(path: &str, text: &str, change: impl FnOnce(&mut StateEditor) -> Result<(), EditError>) -> String {
     let files = files(path, text);
     let at = Timestamp::parse("2026-01-31T12:00:00.250Z", 0).unwrap();
     let mut editor = StateEditor::open(&files, at, "/updated").unwrap();
@@ -38,7 +38,7 @@ fn stamps_are_written_as_the_state_writes_its_own() {
 
 #[test]
 fn yaml_and_json_are_changed_alike() {
-    let change = |editor: &mut StateEditor<'_>| {
+    let change = |editor: &mut StateEditor| {
         editor.set_number("/count", 3)?;
         editor.set_number("/text", 3)?;
         editor.set_text("/map/word", "done")?;

@@ -2,12 +2,13 @@
 //!
 //! The state names the steps that ran and only counts the others, which are defined in the workflow file.
 
-use super::fields::Field;
-use super::fields::Tree;
+use super::fields;
+use super::fields::KindReader as _;
 use super::kind::Kind;
 use super::steps::first_open;
 use super::steps::follow;
 use crate::dialect::Loaded;
+use crate::document::Field;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -17,7 +18,7 @@ use crate::model::StepId;
 
 /// Reads the run.
 pub(super) fn load(files: &FileSet) -> Loaded {
-    let tree = match Tree::read(files) {
+    let tree = match fields::read(files) {
         Ok(tree) => tree,
         Err(loaded) => return *loaded,
     };
@@ -38,7 +39,7 @@ fn steps(engine: Field<'_>) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for (id, result) in engine.get("step_results").members() {
         let step = follow(&mut steps, StepId::new(id), format!("Step {id}"), Status::Pending);
-        step.status = result.get("status").status(&step.id);
+        step.status = fields::status(result.get("status"), &step.id);
         if step.status == Status::Failed {
             step.failures = result.get("retries").number().unwrap_or(0).saturating_add(1);
             step.attempts = step.failures;

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use super::kind;
 use super::kind::get;
 use super::kind::text;
-use crate::dialect::yaml::Kind as Value;
-use crate::dialect::yaml::Node;
+use crate::document::Kind as Value;
+use crate::document::Node;
 
 /// The contents of a plan.
 #[derive(Debug, Default)]

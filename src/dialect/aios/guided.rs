@@ -6,11 +6,13 @@
 
 use std::collections::BTreeSet;
 
-use super::fields::Field;
-use super::fields::Tree;
+use super::fields;
+use super::fields::KindReader as _;
 use super::kind::Kind;
 use super::steps::first_open;
 use crate::dialect::Loaded;
+use crate::document::Field;
+use crate::document::Reader;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -23,7 +25,7 @@ use crate::model::clean_line;
 
 /// Reads the run.
 pub(super) fn load(files: &FileSet) -> Loaded {
-    let tree = match Tree::read(files) {
+    let tree = match fields::read(files) {
         Ok(tree) => tree,
         Err(loaded) => return *loaded,
     };
@@ -50,7 +52,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
 }
 
 /// Reports that the state has moved past a step that is still open.
-fn report_skipped_step(tree: &Tree<'_>, steps: &[Step], open: usize) {
+fn report_skipped_step(tree: &Reader<'_>, steps: &[Step], open: usize) {
     let id = &steps[open].id;
     if let Some(current) = current(tree, steps).filter(|current| *current > open) {
         let message = format!("the state is at {}, but the earlier {id} is open and comes first", steps[current].id);
@@ -59,7 +61,7 @@ fn report_skipped_step(tree: &Tree<'_>, steps: &[Step], open: usize) {
 }
 
 /// Returns the place of the step that the state names as the current one.
-fn current(tree: &Tree<'_>, steps: &[Step]) -> Option<usize> {
+fn current(tree: &Reader<'_>, steps: &[Step]) -> Option<usize> {
     let named = tree.get("current_step_id").id().and_then(|id| steps.iter().position(|step| step.id.as_str() == id));
     let numbered = || {
         let index = tree.get("current_step_index").number()?;
@@ -73,7 +75,7 @@ fn current(tree: &Tree<'_>, steps: &[Step]) -> Option<usize> {
     named.or_else(numbered)
 }
 
-fn steps(tree: &Tree<'_>) -> Vec<Step> {
+fn steps(tree: &Reader<'_>) -> Vec<Step> {
     let entries = tree.get("steps").required().items();
     let mut known: BTreeSet<StepId> = BTreeSet::new();
     let mut steps: Vec<Step> = Vec::new();
@@ -116,7 +118,7 @@ fn id_of(entry: Field<'_>, position: u32, known: &mut BTreeSet<StepId>) -> StepI
 }
 
 /// Skips the optional and the conditional steps that the work went past.
-fn pass_over(tree: &Tree<'_>, entries: &[Field<'_>], steps: &mut [Step]) {
+fn pass_over(tree: &Reader<'_>, entries: &[Field<'_>], steps: &mut [Step]) {
     let is_begun = |step: &Step| matches!(step.status, Status::Completed | Status::InProgress);
     let last_begun = steps.iter().rposition(is_begun).unwrap_or_default();
     let is_completed = matches!(tree.get("status").text(), Some("completed" | "complete"));
@@ -143,8 +145,8 @@ fn step(entry: Field<'_>, id: StepId) -> Step {
     let action = action.unwrap_or_else(|| format!("Step {id}"));
     let tail = if entry.get("optional").text() == Some("true") { " (optional)" } else { "" };
     let mut step = Step::new(id.clone(), format!("{action}{tail}"));
-    step.status = entry.get("status").status(&id);
-    step.agent = entry.get("agent").agent();
+    step.status = fields::status(entry.get("status"), &id);
+    step.agent = fields::agent(entry.get("agent"));
     step.group = entry.get("phase").id();
     step.started_at = entry.get("started_at").time();
     step.finished_at = entry.get("completed_at").time();
@@ -153,7 +155,7 @@ fn step(entry: Field<'_>, id: StepId) -> Step {
 }
 
 /// Returns the files that the state lists as created by a step.
-fn artifacts(tree: &Tree<'_>, step: Field<'_>, position: u32) -> Vec<RelPath> {
+fn artifacts(tree: &Reader<'_>, step: Field<'_>, position: u32) -> Vec<RelPath> {
     let names = [step.get("id").id(), step.get("index").id().or_else(|| Some(position.to_string()))];
     let made = tree.get("artifacts").items().into_iter().filter(|artifact| {
         let maker = artifact.get("created_by_step").id();

@@ -3,8 +3,8 @@
 use super::kind;
 use super::layout;
 use super::story::same_id;
-use crate::dialect::yaml::Kind;
-use crate::dialect::yaml::Node;
+use crate::document::Kind;
+use crate::document::Node;
 use crate::model::Candidate;
 use crate::model::FileSet;
 use crate::model::Listing;

@@ -5,8 +5,7 @@ use super::kind::Kind;
 use super::kind::get;
 use super::kind::text;
 use super::story;
-use super::time_stamp::parse_time;
-use crate::dialect::yaml::Node;
+use crate::document::Node;
 use crate::model::FileSet;
 use crate::model::RelPath;
 use crate::model::Timestamp;
@@ -102,7 +101,7 @@ fn stamp(kind: Kind, node: &Node) -> Option<Timestamp> {
         Kind::Epic => &[&["epic_state", "updated_at"]],
         Kind::StoryCycle | Kind::Spec => &[],
     };
-    paths.iter().filter_map(|path| parse_time(word(node, path)?, 0)).max()
+    paths.iter().filter_map(|path| Timestamp::parse(word(node, path)?, 0).ok()).max()
 }
 
 /// Returns the scalar at a path of keys, unless it is empty.

@@ -2,13 +2,14 @@
 
 use super::layout;
 use super::layout::Area;
-use crate::dialect::salvage;
-use crate::dialect::yaml;
-use crate::dialect::yaml::Fault;
-use crate::dialect::yaml::Kind as Value;
-use crate::dialect::yaml::Member;
-use crate::dialect::yaml::Node;
-use crate::dialect::yaml::TextPosition;
+use crate::document;
+use crate::document::Fault;
+use crate::document::Kind as Value;
+use crate::document::Member;
+use crate::document::Node;
+use crate::document::Syntax;
+use crate::document::TextPosition;
+use crate::document::salvage;
 use crate::model::Content;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -287,27 +288,23 @@ impl ParseFailure {
     }
 }
 
-/// Parses YAML or JSON; JSON is read as YAML. Of a state below one key, returns what is below it.
+/// Parses YAML or JSON; JSON is read as YAML. Of a state below one key, returns what is below it
+/// (docs/formats/aios.md#recognition-by-content).
 pub(super) fn parse(bytes: &[u8]) -> Result<Node, ParseFailure> {
-    parse_wrapped(bytes).map(|(_, node)| node)
-}
-
-/// Parses like [`parse`], and returns the key around the state, if any (docs/formats/aios.md#recognition-by-content).
-pub(super) fn parse_wrapped(bytes: &[u8]) -> Result<(Option<String>, Node), ParseFailure> {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if text.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0) {
         return Err(ParseFailure::Empty);
     }
-    let node = yaml::parse_state(bytes).map_err(|error| match error.fault {
+    let node = document::parse(bytes, Syntax::Yaml).map_err(|error| match error.fault {
         Fault::SecondDocument => ParseFailure::Documents,
         Fault::Syntax | Fault::DuplicateKey | Fault::TooMuch => ParseFailure::Broken(error.place, error.message),
     })?;
-    let wrapped = wrapped(&node).map(|member| (Some(member.key.clone()), member.value.clone()));
-    Ok(wrapped.unwrap_or((None, node)))
+    let wrapped = wrapped(&node).map(|member| member.value.clone());
+    Ok(wrapped.unwrap_or(node))
 }
 
 /// Returns the only mapping of the root if it holds the fields of a state and the root does not.
-fn wrapped(node: &Node) -> Option<&Member> {
+pub(super) fn wrapped(node: &Node) -> Option<&Member> {
     let Value::Map(members) = &node.kind else { return None };
     let mut inner = members.iter().filter(|member| matches!(member.value.kind, Value::Map(_) | Value::List(_)));
     let only = inner.next().filter(|_| inner.next().is_none())?;

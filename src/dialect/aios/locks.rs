@@ -8,9 +8,8 @@ use super::kind::get;
 use super::kind::text;
 use super::layout;
 use super::layout::Area;
-use super::time_stamp::parse_time;
 use crate::dialect::Loaded;
-use crate::dialect::yaml::Node;
+use crate::document::Node;
 use crate::model::Content;
 use crate::model::FileEntry;
 use crate::model::FileSet;
@@ -53,7 +52,7 @@ fn owner_of(files: &FileSet, path: &RelPath, entry: &FileEntry) -> Result<OwnerP
     let owner = ["owner", "resource"].iter().find_map(|key| text(get(&node, key)?)).unwrap_or("unknown owner");
     let owner = clean_line(owner, 60);
     let stamp = ["created_at", "timestamp"].iter().find_map(|key| text(get(&node, key)?));
-    let since = stamp.and_then(|stamp| parse_time(stamp, files.clock.utc_offset_seconds)).or(entry.modified);
+    let since = stamp.and_then(|stamp| files.time(stamp)).or(entry.modified);
     let age = since.map(|since| files.clock.now.seconds_since(since)).filter(|age| *age >= -SKEW_SECONDS);
     let ttl = number(&node, "ttl_seconds").filter(|ttl| *ttl >= 0).unwrap_or(TTL_SECONDS);
     if let Some(age) = age.filter(|age| *age > ttl) {

@@ -46,7 +46,6 @@ mod subject;
 mod suggest;
 #[cfg(test)]
 mod testing;
-mod time_stamp;
 mod write;
 
 #[cfg(any(test, fuzzing))]
@@ -62,7 +61,7 @@ use crate::dialect::Leftover;
 use crate::dialect::Loaded;
 use crate::dialect::LogBlock;
 use crate::dialect::Probed;
-use crate::dialect::edits_of;
+use crate::dialect::edit::edits_of;
 use crate::model::Brief;
 use crate::model::Change;
 use crate::model::ChangeKind;

@@ -4,12 +4,14 @@
 //! It replaces the state of the cycle and has no phases: only the remaining stories of the epic.
 
 use super::dev_cycle;
-use super::fields::Field;
-use super::fields::Tree;
+use super::fields;
+use super::fields::KindReader as _;
 use super::kind::Kind;
 use super::steps::follow;
 use super::story;
 use crate::dialect::Loaded;
+use crate::document::Field;
+use crate::document::Reader;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -20,7 +22,7 @@ use crate::model::StepId;
 
 /// Reads the run.
 pub(super) fn load(files: &FileSet) -> Loaded {
-    let tree = match Tree::read(files) {
+    let tree = match fields::read(files) {
         Ok(tree) => tree,
         Err(loaded) => return *loaded,
     };
@@ -64,7 +66,7 @@ struct Stories {
 
 impl Stories {
     /// Reads the completed stories, which are named or only counted.
-    fn completed(&mut self, tree: &Tree<'_>) {
+    fn completed(&mut self, tree: &Reader<'_>) {
         let completed = tree.root().get("epic_progress").get("completed_stories");
         if completed.is_number() {
             self.counted = completed.number().and_then(|count| usize::try_from(count).ok()).unwrap_or(0);

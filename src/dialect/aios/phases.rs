@@ -3,12 +3,14 @@
 //! A phase is written when it ends, so the running phase is never in the file. The number of phases is in the workflow file; the
 //! hand-over of the last phase may name the next one.
 
-use super::fields::Field;
-use super::fields::Tree;
+use super::fields;
+use super::fields::KindReader as _;
 use super::kind::Kind;
 use super::steps::first_open;
 use super::steps::follow;
 use crate::dialect::Loaded;
+use crate::document::Field;
+use crate::document::Reader;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -22,7 +24,7 @@ const GAP_LIMIT: usize = 50;
 
 /// Reads the run.
 pub(super) fn load(files: &FileSet) -> Loaded {
-    let tree = match Tree::read(files) {
+    let tree = match fields::read(files) {
         Ok(tree) => tree,
         Err(loaded) => return *loaded,
     };
@@ -40,7 +42,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     tree.loaded(run)
 }
 
-fn steps(tree: &Tree<'_>) -> Vec<Step> {
+fn steps(tree: &Reader<'_>) -> Vec<Step> {
     let mut phases: Vec<(u32, Field<'_>)> = Vec::new();
     for (number, phase) in tree.get("phases").required().members() {
         match number.parse() {
@@ -88,7 +90,7 @@ fn recorded(steps: &mut Vec<Step>, number: u32, phase: Field<'_>) {
         Some(_) | None => Status::Pending,
     };
     let step = follow(steps, id(number), title, status);
-    step.agent = phase.get("agent").agent();
+    step.agent = fields::agent(phase.get("agent"));
     step.finished_at = phase.get("completedAt").time();
     step.attempts = u32::from(status != Status::Pending);
     if status == Status::Failed {
@@ -98,7 +100,7 @@ fn recorded(steps: &mut Vec<Step>, number: u32, phase: Field<'_>) {
 }
 
 /// Marks the failed phase, which the state names separately from the recorded ones.
-fn fail(tree: &Tree<'_>, steps: &mut Vec<Step>, number: u32) {
+fn fail(tree: &Reader<'_>, steps: &mut Vec<Step>, number: u32) {
     let id = id(number);
     if steps.iter().all(|step| step.id != id) {
         follow(steps, id.clone(), format!("Phase {number}"), Status::Failed);
@@ -110,7 +112,7 @@ fn fail(tree: &Tree<'_>, steps: &mut Vec<Step>, number: u32) {
 }
 
 /// Adds the phase after the last recorded one, unless a failed phase comes first.
-fn next(tree: &Tree<'_>, steps: &mut Vec<Step>, last: Option<&(u32, Field<'_>)>) {
+fn next(tree: &Reader<'_>, steps: &mut Vec<Step>, last: Option<&(u32, Field<'_>)>) {
     if steps.iter().any(|step| step.status == Status::Failed) {
         return;
     }
@@ -122,7 +124,7 @@ fn next(tree: &Tree<'_>, steps: &mut Vec<Step>, last: Option<&(u32, Field<'_>)>)
     }
     let title = if named.is_some() || last.is_none() { "" } else { ", if the workflow has one" };
     let step = follow(steps, id(number), format!("Phase {number}{title}"), Status::Pending);
-    step.agent = target.and_then(|target| target.get("agent").agent());
+    step.agent = target.and_then(|target| fields::agent(target.get("agent")));
     if named.is_none() && last.is_some() {
         let message = "it is unknown whether there is a phase after the last recorded one";
         tree.report(Finding::new(FindingCode::TotalMissing, message));

@@ -24,7 +24,6 @@ use super::rebuild;
 use super::settings;
 use super::story;
 use super::subject;
-use super::time_stamp::parse_time;
 use crate::dialect::Probed;
 use crate::model::Candidate;
 use crate::model::Claim;
@@ -296,7 +295,7 @@ impl<'a> Prober<'a> {
     }
 
     fn add_saved(&mut self, path: &'a RelPath, base: &'a str, kind: Kind, state: &State, reads: Vec<ReadSpec>) {
-        let stamp = state.updated_at.as_deref().and_then(|stamp| parse_time(stamp, 0));
+        let stamp = state.updated_at.as_deref().and_then(|stamp| Timestamp::parse(stamp, 0).ok());
         let run = Kind::Epic.run_id(&state.id);
         self.found.push(SavedState { path, base, kind, run, stamp, reads, is_over: state.is_ended() });
     }

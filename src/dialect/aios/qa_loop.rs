@@ -5,11 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use super::fields::Field;
-use super::fields::Tree;
+use super::fields;
+use super::fields::KindReader as _;
 use super::kind::Kind;
 use super::steps::follow;
 use crate::dialect::Loaded;
+use crate::document::Field;
+use crate::document::Reader;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -35,7 +37,7 @@ const ABANDONED_SECONDS: i64 = 3_600;
 
 /// Reads the run.
 pub(super) fn load(files: &FileSet) -> Loaded {
-    let tree = match Tree::read(files) {
+    let tree = match fields::read(files) {
         Ok(tree) => tree,
         Err(loaded) => return *loaded,
     };
@@ -70,7 +72,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
 }
 
 /// Reports a state whose story is missing or differs from its folder.
-fn check_story(tree: &Tree<'_>) {
+fn check_story(tree: &Reader<'_>) {
     let folder = tree.files().state.parent();
     let folder = folder.as_ref().map(|folder| folder.name()).filter(|name| *name != "qa");
     match (tree.root().either(["storyId", "story_id"]).id(), folder) {
@@ -122,7 +124,7 @@ impl Iteration<'_> {
 }
 
 struct Loop<'a> {
-    tree: &'a Tree<'a>,
+    tree: &'a Reader<'a>,
     max: u32,
     steps: Vec<Step>,
 }

@@ -1,13 +1,15 @@
 //! The record of a nexos `orchestrate` (docs/formats/aios-states.md#orchestration-record): completed phases and the current one.
 
-use super::fields::Field;
-use super::fields::Tree;
+use super::fields;
+use super::fields::KindReader as _;
 use super::kind::Kind;
 use super::spec;
 use super::steps::first_open;
 use super::steps::follow;
 use super::story_cycle;
 use crate::dialect::Loaded;
+use crate::document::Field;
+use crate::document::Reader;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -23,7 +25,7 @@ const PHASE_LIMIT: u32 = 100;
 
 /// Reads the run.
 pub(super) fn load(files: &FileSet) -> Loaded {
-    let tree = match Tree::read(files) {
+    let tree = match fields::read(files) {
         Ok(tree) => tree,
         Err(loaded) => return *loaded,
     };
@@ -51,7 +53,7 @@ fn known(workflow: Option<&str>) -> Vec<(&'static str, &'static str)> {
 }
 
 struct Phases<'a> {
-    tree: &'a Tree<'a>,
+    tree: &'a Reader<'a>,
     known: Vec<(&'static str, &'static str)>,
 }
 
@@ -106,7 +108,7 @@ impl Phases<'_> {
     fn add(&self, steps: &mut Vec<Step>, number: u32, status: Status, current: Option<u32>) {
         let known = usize::try_from(number).ok().and_then(|number| self.known.get(number - 1));
         let title = known.map_or_else(|| format!("Phase {number}"), |(title, _)| (*title).to_owned());
-        let named = self.tree.get("current_agent").agent().filter(|_| current == Some(number));
+        let named = fields::agent(self.tree.get("current_agent")).filter(|_| current == Some(number));
         let step = follow(steps, StepId::new(format!("phase-{number}")), title, status);
         step.agent = named.or_else(|| known.map(|(_, agent)| (*agent).to_owned()));
         step.attempts = u32::from(status == Status::InProgress);

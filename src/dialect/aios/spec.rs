@@ -8,7 +8,7 @@ use super::kind::Kind;
 use super::layout;
 use super::layout::Area;
 use crate::dialect::Loaded;
-use crate::dialect::yaml::Node;
+use crate::document::Node;
 use crate::model::DialectId;
 use crate::model::FileSet;
 use crate::model::Finding;

@@ -1,6 +1,6 @@
 //! Helpers for sequential steps and for the status of a run.
 
-use super::fields::Field;
+use crate::document::Field;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::RunStatus;

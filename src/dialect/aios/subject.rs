@@ -19,7 +19,7 @@ use super::kind::Kind;
 use super::layout;
 use super::story;
 use crate::dialect::Loaded;
-use crate::dialect::yaml::Node;
+use crate::document::Node;
 use crate::model::Candidate;
 use crate::model::FileSet;
 use crate::model::Finding;

@@ -1,7 +1,8 @@
 //! How a task is to be done, as its file says: steps, modification points, logic flow, artifacts and what it takes over from its parent
 //! (docs/formats/ccw.md#how-a-task-is-to-be-done).
 
-use serde_json::Value;
+use crate::document::Kind;
+use crate::document::Node;
 
 use super::raw;
 use crate::model::Part;
@@ -12,18 +13,18 @@ use crate::model::Status;
 const BYTES: usize = 1600;
 
 /// Returns the lines for the agent, each group under its head. Untrusted text.
-pub(super) fn of(task: &Value, parts: &[Part]) -> String {
+pub(super) fn of(task: &Node, parts: &[Part]) -> String {
     let mut text = Lines::default();
     for (head, kind) in [("Analysis steps", PartKind::Analysis), ("Implementation steps", PartKind::Work)] {
         text.group(head, parts.iter().filter(|part| part.kind == kind).map(line_of_part));
     }
     let approach = ["/flow_control/implementation_approach", "/implementation_approach", "/implementation"];
-    let approach = approach.iter().find_map(|pointer| raw::at(task, pointer));
-    if let Some(said) = approach.filter(|said| said.is_string()) {
+    let approach = approach.iter().find_map(|pointer| task.at(pointer));
+    if let Some(said) = approach.filter(|said| said.as_str().is_some()) {
         text.group("Approach", raw::text(Some(said)));
     }
     // One object in format D, a list of them since format E.
-    let steps: Vec<&Value> = approach.into_iter().filter(|one| one.is_object()).chain(raw::items(approach)).collect();
+    let steps: Vec<&Node> = approach.into_iter().filter(|one| one.is_map()).chain(raw::items(approach)).collect();
     for (head, field) in [("Modification points", "modification_points"), ("Logic flow", "logic_flow")] {
         text.group(head, steps.iter().flat_map(|step| raw::list(step.get(field))));
     }
@@ -32,7 +33,7 @@ pub(super) fn of(task: &Value, parts: &[Part]) -> String {
         ("Taken over from the parent", ["/context/inherited", "/inherited"]),
         ("Shared context", ["/context/shared_context", "/shared_context"]),
     ] {
-        let said = pointers.iter().find_map(|pointer| raw::at(task, pointer)).filter(|said| !said.is_null());
+        let said = pointers.iter().find_map(|pointer| task.at(pointer)).filter(|said| !said.is_null());
         text.group(head, said.map(facts).unwrap_or_default());
     }
     text.finish()
@@ -54,20 +55,20 @@ fn line_of_part(part: &Part) -> String {
 }
 
 /// Returns the lines of a list or an object; what is nested deeper is written as JSON.
-fn facts(said: &Value) -> Vec<String> {
-    let shown = |value: &Value| raw::text(Some(value)).unwrap_or_else(|| value.to_string());
-    match said {
-        Value::Array(items) => items.iter().take(raw::LIST_LIMIT).map(named).collect(),
-        Value::Object(fields) => {
-            let fields = fields.iter().take(raw::LIST_LIMIT);
-            fields.map(|(name, value)| format!("{name}: {}", shown(value))).collect()
+fn facts(said: &Node) -> Vec<String> {
+    let shown = |value: &Node| raw::text(Some(value)).unwrap_or_else(|| value.to_string());
+    match &said.kind {
+        Kind::List(items) => items.iter().take(raw::LIST_LIMIT).map(named).collect(),
+        Kind::Map(members) => {
+            let members = members.iter().take(raw::LIST_LIMIT);
+            members.map(|member| format!("{}: {}", member.key, shown(&member.value))).collect()
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => vec![shown(said)],
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => vec![shown(said)],
     }
 }
 
 /// Returns an artifact as its path and type, anything else as it is.
-fn named(item: &Value) -> String {
+fn named(item: &Node) -> String {
     let path = raw::first_line(item, &["/path", "/file", "/name"]);
     let kind = raw::first_line(item, &["/type", "/source", "/priority"]);
     match (path, kind) {
@@ -116,27 +117,27 @@ mod tests {
     fn every_form_of_an_approach_is_told_under_its_head() {
         let object = json!({"modification_points": ["a.rs"], "logic_flow": ["parse", "store"]});
         let told = "Modification points:\n- a.rs\nLogic flow:\n- parse\n- store\n";
-        assert_eq!(of(&json!({"flow_control": {"implementation_approach": object}}), &[]), told);
-        assert_eq!(of(&json!({"flow_control": {"implementation_approach": [object]}}), &[]), told);
+        assert_eq!(of(&Node::of(&json!({"flow_control": {"implementation_approach": object}})), &[]), told);
+        assert_eq!(of(&Node::of(&json!({"flow_control": {"implementation_approach": [object]}})), &[]), told);
         let text = json!({"flow_control": {"implementation_approach": "Write the service"}});
-        assert_eq!(of(&text, &[]), "Approach:\n- Write the service\n");
+        assert_eq!(of(&Node::of(&text), &[]), "Approach:\n- Write the service\n");
         let context = json!({"context": {
             "artifacts": [{"path": "spec.md", "type": "synthesis"}, "notes.md"],
             "inherited": {"from": "IMPL-1", "context": ["auth"]},
             "shared_context": {"stack": "rust"},
         }});
         assert_eq!(
-            of(&context, &[]),
+            of(&Node::of(&context), &[]),
             "Artifacts:\n- spec.md (synthesis)\n- notes.md\nTaken over from the parent:\n- from: IMPL-1\n- context: [\"auth\"]\n\
              Shared context:\n- stack: rust\n"
         );
-        assert_eq!(of(&json!({}), &[]), "");
+        assert_eq!(of(&Node::of(&json!({})), &[]), "");
     }
 
     #[test]
     fn what_does_not_fit_is_counted() {
         let points: Vec<String> = (0..200).map(|at| format!("point {at} of a long list")).collect();
-        let text = of(&json!({"implementation_approach": {"modification_points": points}}), &[]);
+        let text = of(&Node::of(&json!({"implementation_approach": {"modification_points": points}})), &[]);
         assert!(text.len() < BYTES + 80 && text.ends_with(" more of these lines.\n"), "{text}");
     }
 }

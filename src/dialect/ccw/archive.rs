@@ -11,7 +11,8 @@ use super::layout::below;
 use super::manifest;
 use crate::dialect::Archival;
 use crate::dialect::Moved;
-use crate::dialect::json::Document;
+use crate::dialect::edit::FileEditor;
+use crate::document::Syntax;
 use crate::model::Edit;
 use crate::model::EditKind;
 use crate::model::FileSet;
@@ -40,14 +41,12 @@ pub(super) fn archive(files: &FileSet, run: &Run, at: Timestamp) -> Option<Archi
 }
 
 fn stamp(files: &FileSet, session: &RelPath, run: &Run, at: Timestamp) -> Option<Edit> {
-    let before = files.bytes(session)?;
-    let mut document = Document::parse(before).ok()?;
+    let mut file = FileEditor::open(files, session, Syntax::Json).ok()?;
     let done =
         run.steps.iter().all(|step| matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled));
     if done {
-        document.set("/status", &Value::String("completed".to_owned()));
+        file.set("/status", &Value::String("completed".to_owned())).ok()?;
     }
-    document.set("/archived_at", &Value::String(at.to_string()));
-    let kind = EditKind::Replace { before: before.into(), after: document.into_bytes() };
-    Some(Edit { path: session.clone(), kind })
+    file.set("/archived_at", &Value::String(at.to_string())).ok()?;
+    Some(file.into_edit())
 }

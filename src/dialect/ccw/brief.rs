@@ -12,6 +12,7 @@ use super::native;
 use super::raw;
 use super::rules;
 use super::task;
+use crate::document::Node;
 use crate::model::Action;
 use crate::model::Brief;
 use crate::model::FileSet;
@@ -61,7 +62,7 @@ pub(super) fn brief(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Bri
         prompt: facts.prompt(next, step),
         instructions: match step {
             _ if facts.is_verify => VERIFY.to_owned(),
-            Some(step) => approach::of(&task::definition_of(files, step), &step.detail.parts),
+            Some(step) => approach::of(&Node::of(&task::definition_of(files, step)), &step.detail.parts),
             None => String::new(),
         },
         reading: facts.reading(files, &layout),

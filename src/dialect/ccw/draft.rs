@@ -12,9 +12,10 @@ use super::summary;
 use super::task::TaskLocation;
 use super::todo;
 use crate::dialect::EditError;
-use crate::dialect::json::Document;
-use crate::dialect::json::escape;
-use crate::dialect::json::parse_value;
+use crate::dialect::edit::FileEditor;
+use crate::document::Node;
+use crate::document::Syntax;
+use crate::document::escape;
 use crate::model::Content;
 use crate::model::Edit;
 use crate::model::EditKind;
@@ -28,7 +29,7 @@ use crate::model::StepId;
 pub(super) struct Draft<'a> {
     pub(super) session_files: &'a SessionFiles<'a>,
     /// The opened JSON files, in order of first use; the session file is moved to the end.
-    documents: Vec<(RelPath, Document)>,
+    documents: Vec<FileEditor>,
     /// Checkboxes and their new marks.
     marks: Vec<(usize, u8)>,
     /// Checkboxes whose lines get a link to a summary.
@@ -39,11 +40,11 @@ pub(super) struct Draft<'a> {
 
 /// A task file being changed.
 pub(super) struct TaskDraft<'a> {
-    document: &'a mut Document,
+    file: &'a mut FileEditor,
     /// Pointer of the task in the file.
     base: &'a str,
     /// The task before the change.
-    was: Value,
+    was: Node,
 }
 
 impl<'a> Draft<'a> {
@@ -61,24 +62,25 @@ impl<'a> Draft<'a> {
             TaskLocation::File { path, pointer } => (path, pointer.as_str()),
             TaskLocation::Unreadable { path } => (path, ""),
         };
-        let file = self.session_files.files.bytes(path).and_then(|bytes| parse_value(bytes).ok());
-        let was = file.as_ref().and_then(|file| file.pointer(base)).cloned().unwrap_or_default();
-        let document = self.document(path, base)?;
-        Ok(Some(TaskDraft { document, base, was }))
+        let file = self.document(path, base)?;
+        let was = file.get(base).cloned().unwrap_or_else(Node::null);
+        Ok(Some(TaskDraft { file, base, was }))
     }
 
     /// Opens the session file.
-    pub(super) fn session_document(&mut self) -> Result<&mut Document, EditError> {
+    pub(super) fn session_document(&mut self) -> Result<&mut FileEditor, EditError> {
         self.document(&self.session_files.layout.session, "")
     }
 
     /// Changes the session file if possible: a broken one must not prevent recording the result of a task.
-    pub(super) fn session_if_readable(&mut self, change: impl FnOnce(&mut Document)) {
-        if !self.session_files.session.value().is_null()
-            && let Ok(session) = self.session_document()
-        {
-            change(session);
+    pub(super) fn session_if_readable(
+        &mut self,
+        change: impl FnOnce(&mut FileEditor) -> Result<(), EditError>,
+    ) -> Result<(), EditError> {
+        if self.session_files.session.value().is_null() {
+            return Ok(());
         }
+        change(self.session_document()?)
     }
 
     /// Sets the mark in the checkbox of a task, if it has one.
@@ -111,36 +113,25 @@ impl<'a> Draft<'a> {
     }
 
     /// Opens a JSON file with an object at `base`.
-    fn document(&mut self, path: &RelPath, base: &str) -> Result<&mut Document, EditError> {
-        if let Some(at) = self.documents.iter().position(|(known, _)| known == path) {
-            return Ok(&mut self.documents[at].1);
+    fn document(&mut self, path: &RelPath, base: &str) -> Result<&mut FileEditor, EditError> {
+        if let Some(at) = self.documents.iter().position(|known| known.path() == path) {
+            return Ok(&mut self.documents[at]);
         }
-        let unreadable = |problem: String| EditError::Unreadable { file: path.as_str().to_owned(), problem };
-        let Some(bytes) = self.session_files.files.bytes(path) else {
-            return Err(match self.session_files.files.files.get(path).map(|entry| &entry.content) {
-                None => EditError::Missing { file: path.as_str().to_owned() },
-                Some(Content::Problem(problem)) => unreadable(problem.to_string()),
-                Some(Content::NameOnly | Content::Bytes(_)) => unreadable("its content was not read".to_owned()),
-            });
-        };
-        let parsed = Document::parse(bytes)
-            .map_err(|error| unreadable(format!("line {}, column {}: {}", error.line, error.column, error.message)))?;
-        if !parsed.value().pointer(base).is_some_and(Value::is_object) {
-            return Err(unreadable("it is not a JSON object".to_owned()));
+        let file = FileEditor::open(self.session_files.files, path, Syntax::Json)?;
+        if !file.get(base).is_some_and(Node::is_map) {
+            let problem = "it is not a JSON object".to_owned();
+            return Err(EditError::Unreadable { file: path.as_str().to_owned(), problem });
         }
-        self.documents.push((path.clone(), parsed));
-        Ok(&mut self.documents.last_mut().expect("a document was just added").1)
+        self.documents.push(file);
+        Ok(self.documents.last_mut().expect("a document was just added"))
     }
 
     /// Returns the edits: task files, summaries, checklist, session file.
     pub(super) fn into_edits(self) -> Vec<Edit> {
         let (files, layout) = (self.session_files.files, &self.session_files.layout);
         let (session, tasks): (Vec<_>, Vec<_>) =
-            self.documents.into_iter().partition(|(path, _)| path == &layout.session);
-        let mut edits: Vec<Edit> = Vec::new();
-        for (path, document) in tasks {
-            edits.extend(replace(files, path, document.into_bytes()));
-        }
+            self.documents.into_iter().partition(|file| *file.path() == layout.session);
+        let mut edits: Vec<Edit> = tasks.into_iter().map(FileEditor::into_edit).collect();
         edits.extend(self.summaries.into_iter().map(|(path, text)| {
             let after = text.into_bytes();
             Edit { path, kind: EditKind::Create { after } }
@@ -153,9 +144,8 @@ impl<'a> Draft<'a> {
             let after = links.iter().fold(marked, |bytes, (at, summary)| todo::linked(bytes, *at, summary));
             edits.extend(replace(files, layout.todo.clone(), after));
         }
-        for (path, document) in session {
-            edits.extend(replace(files, path, document.into_bytes()));
-        }
+        edits.extend(session.into_iter().map(FileEditor::into_edit));
+        edits.retain(Edit::changes_something);
         edits
     }
 }
@@ -171,33 +161,28 @@ fn replace(files: &FileSet, path: RelPath, after: Vec<u8>) -> Option<Edit> {
 
 impl TaskDraft<'_> {
     /// Returns the task before the change.
-    pub(super) fn value(&self) -> &Value {
+    pub(super) fn value(&self) -> &Node {
         &self.was
     }
 
     /// Sets a value below the task.
     pub(super) fn set(&mut self, pointer: &str, value: &Value) -> Result<(), EditError> {
-        if self.document.set(&format!("{}{pointer}", self.base), value) {
-            Ok(())
-        } else {
-            Err(EditError::Unsupported(format!("the task file has no place for {}", raw::line(pointer))))
-        }
+        self.file.set(&format!("{}{pointer}", self.base), value)
     }
 
     /// Sets the status and adds an entry to `status_history`, which CCW's own tools read.
     pub(super) fn set_status(&mut self, word: &str, at: &str, note: Option<&str>) -> Result<(), EditError> {
-        if self.value().get("status").is_some_and(|status| status == word) {
+        if self.value().get("status").and_then(Node::as_str) == Some(word) {
             return Ok(());
         }
         self.set("/status", &json!(word))?;
-        self.enter_history(word, at, note);
-        Ok(())
+        self.enter_history(word, at, note)
     }
 
     /// Appends an entry to `status_history`, from the previous status.
-    pub(super) fn enter_history(&mut self, word: &str, at: &str, note: Option<&str>) {
+    pub(super) fn enter_history(&mut self, word: &str, at: &str, note: Option<&str>) -> Result<(), EditError> {
         let mut entry = json!({
-            "from": self.value().get("status").cloned().unwrap_or_default(),
+            "from": self.value().get("status").map(Node::to_json),
             "to": word,
             "changed_at": at,
         });
@@ -205,79 +190,80 @@ impl TaskDraft<'_> {
             fields.insert("note".to_owned(), json!(note));
         }
         let history = format!("{}/status_history", self.base);
+        // Another use of the name is left alone.
         match self.value().get("status_history") {
-            Some(recorded) if recorded.is_null() => self.document.set(&history, &json!([entry])),
-            // Another use of the name is left alone.
-            Some(recorded) if !recorded.is_array() => true,
-            Some(_) | None => self.document.push(&history, &entry),
-        };
-    }
-
-    pub(super) fn set_execution(&mut self, key: &str, value: &Value) {
-        self.set_in("execution", key, value);
-    }
-
-    /// Sets a field in an object of the task, creating the object. A value of another type is left alone.
-    pub(super) fn set_in(&mut self, object: &str, key: &str, value: &Value) {
-        let pointer = format!("{}/{object}", self.base);
-        let field = format!("{pointer}/{}", escape(key));
-        if !self.document.set(&field, value) && self.value().get(object).is_some_and(Value::is_null) {
-            self.document.set(&pointer, &json!({key: value}));
+            Some(recorded) if !recorded.is_list() && !recorded.is_null() => Ok(()),
+            Some(_) | None => self.file.push(&history, &entry),
         }
     }
 
-    pub(super) fn drop_execution(&mut self, key: &str) {
-        self.drop(&format!("/execution/{key}"));
+    pub(super) fn set_execution(&mut self, key: &str, value: &Value) -> Result<(), EditError> {
+        self.set_in("execution", key, value)
     }
 
-    pub(super) fn drop(&mut self, pointer: &str) {
-        self.document.remove(&format!("{}{pointer}", self.base));
+    /// Sets a field in an object of the task, creating the object. A value of another type is left alone.
+    pub(super) fn set_in(&mut self, object: &str, key: &str, value: &Value) -> Result<(), EditError> {
+        match self.file.get(&format!("{}/{object}", self.base)) {
+            Some(other) if !other.is_map() && !other.is_null() => Ok(()),
+            Some(_) | None => self.set(&format!("/{object}/{}", escape(key)), value),
+        }
     }
 
-    pub(super) fn set_variable(&mut self, name: &str, value: &Value) {
-        let variables = format!("{}/execution/variables", self.base);
-        if !self.document.set(&format!("{variables}/{}", escape(name)), value) {
-            self.set_execution("variables", &json!({name: value}));
+    pub(super) fn drop_execution(&mut self, key: &str) -> Result<(), EditError> {
+        self.drop(&format!("/execution/{key}"))
+    }
+
+    pub(super) fn drop(&mut self, pointer: &str) -> Result<(), EditError> {
+        self.file.remove(&format!("{}{pointer}", self.base))
+    }
+
+    /// Sets a variable; a value of another type in the place of the variables is replaced.
+    pub(super) fn set_variable(&mut self, name: &str, value: &Value) -> Result<(), EditError> {
+        match self.file.get(&format!("{}/execution/variables", self.base)) {
+            Some(other) if !other.is_map() => self.set_execution("variables", &json!({name: value})),
+            Some(_) => self.set(&format!("/execution/variables/{}", escape(name)), value),
+            None => self.set_execution("variables", &json!({name: value})),
         }
     }
 
     /// Records the running flow-control step.
-    pub(super) fn enter_flow_step(&mut self, part: &str) {
-        self.list_completed();
-        self.set_execution("flow_step", &json!(part));
+    pub(super) fn enter_flow_step(&mut self, part: &str) -> Result<(), EditError> {
+        self.list_completed()?;
+        self.set_execution("flow_step", &json!(part))
     }
 
     /// Records the flow-control steps that count as done, before the fields they were inferred from change.
-    fn list_completed(&mut self) {
-        if self.value().pointer("/execution/completed_flow_steps").is_some() {
-            return;
+    fn list_completed(&mut self) -> Result<(), EditError> {
+        if self.value().at("/execution/completed_flow_steps").is_some() {
+            return Ok(());
         }
         let parts = parts::read(self.value()).into_iter().map(|part| part.part);
         let done = parts.filter(|part| part.status == Status::Completed).map(|part| part.name);
         let done: Vec<String> = done.filter(|name| self.subtask(name).is_none()).collect();
-        self.set_execution("completed_flow_steps", &json!(done));
+        self.set_execution("completed_flow_steps", &json!(done))
     }
 
     /// Records the end of a flow-control step.
-    pub(super) fn leave_flow_step(&mut self, part: &str, list: &str) {
-        self.list_completed();
+    pub(super) fn leave_flow_step(&mut self, part: &str, list: &str) -> Result<(), EditError> {
+        self.list_completed()?;
         let pointer = format!("/execution/{list}");
-        let known = raw::list(self.value().pointer(&pointer));
-        if !known.iter().any(|name| name == part) {
-            let absolute = format!("{}{pointer}", self.base);
-            if !self.document.push(&absolute, &json!(part)) {
-                self.set_execution(list, &json!([part]));
-            }
+        let recorded = self.value().at(&pointer);
+        let is_other = recorded.is_some_and(|recorded| !recorded.is_list() && !recorded.is_null());
+        if is_other || self.value().get("execution").is_some_and(|execution| !execution.is_map()) {
+            self.set_execution(list, &json!([part]))?;
+        } else if !raw::list(recorded).iter().any(|name| name == part) {
+            self.file.push(&format!("{}{pointer}", self.base), &json!(part))?;
         }
         if raw::first_text(self.value(), &["/execution/flow_step"]).as_deref() == Some(part) {
-            self.drop_execution("flow_step");
+            self.drop_execution("flow_step")?;
         }
+        Ok(())
     }
 
     /// Returns the pointer of a subtask without a file of its own, in the task.
     pub(super) fn subtask(&self, name: &str) -> Option<String> {
         let (pointer, subtasks) = parts::subtasks(self.value());
-        let mut named = subtasks.enumerate().filter(|(_, subtask)| subtask.is_object());
+        let mut named = subtasks.enumerate().filter(|(_, subtask)| subtask.is_map());
         let (at, _) = named.find(|(at, subtask)| parts::subtask_name(subtask, *at).eq_ignore_ascii_case(name))?;
         Some(format!("{pointer}/{at}"))
     }

@@ -1,6 +1,6 @@
 //! The past of a task, from `status_history` (format G on) and `execution` (format D) (docs/formats/ccw.md#task-file).
 
-use serde_json::Value;
+use crate::document::Node;
 
 use super::raw;
 use super::rules;
@@ -36,8 +36,8 @@ struct Entry {
 }
 
 impl History {
-    pub(super) fn read(task: &Value, clock: Clock) -> Self {
-        let time = |value: Option<&Value>| raw::text(value).and_then(|text| clock.read(&text));
+    pub(super) fn read(task: &Node, clock: Clock) -> Self {
+        let time = |value: Option<&Node>| raw::text(value).and_then(|text| clock.read(&text));
         let (execution, meta) = (task.get("execution"), task.get("meta"));
         let in_execution = |key: &str| execution.and_then(|execution| execution.get(key));
         let entries: Vec<Entry> =
@@ -101,7 +101,7 @@ impl History {
     }
 }
 
-fn read_entry(entry: &Value, clock: Clock) -> Entry {
+fn read_entry(entry: &Node, clock: Clock) -> Entry {
     let status = |pointers: &[&str]| {
         let word = raw::first_text(entry, pointers)?;
         rules::status(&word).or_else(|| rules::status_from_alias(&word))
@@ -140,10 +140,10 @@ fn past_errors(entries: &[Entry]) -> Vec<String> {
     failed.map(|entry| entry.note.clone().unwrap_or_default()).collect()
 }
 
-fn error(task: &Value, execution: Option<&Value>, entries: &[Entry]) -> Option<String> {
+fn error(task: &Node, execution: Option<&Node>, entries: &[Entry]) -> Option<String> {
     let (result, error) = (task.get("result"), task.get("error"));
     let errors = [execution.and_then(|value| value.get("error")), result.and_then(|value| value.get("error")), error];
-    let stated = |error: &Value| raw::text(Some(error)).or_else(|| raw::text(error.get("message")));
+    let stated = |error: &Node| raw::text(Some(error)).or_else(|| raw::text(error.get("message")));
     // What cut an attempt off says nothing about the work.
     let is_cut_off = |reason: &String| rules::interruption_kind(reason) == Some(InterruptionKind::AgentInterruption);
     let reason = || raw::text(execution?.get("interruption_reason")).filter(|reason| !is_cut_off(reason));

@@ -11,7 +11,9 @@ use super::layout::below;
 use super::session::Session;
 use crate::dialect::EditError;
 use crate::dialect::Register;
-use crate::dialect::json::Document;
+use crate::document::Editor;
+use crate::document::Node;
+use crate::document::Syntax;
 use crate::model::Content;
 use crate::model::Edit;
 use crate::model::EditKind;
@@ -82,19 +84,23 @@ pub(super) fn add_to_register(register: &Register, file: &Content, to: &RelPath)
         Content::Problem(problem) => return Err(refused(format!("cannot be read: {problem}"))),
         Content::NameOnly => return Err(refused("was not read".to_owned())),
     };
-    let mut document = Document::parse(before).map_err(|error| {
-        refused(format!("does not parse: {} (line {}, column {})", error.message, error.line, error.column))
+    let mut editor = Editor::parse(before, Syntax::Json).map_err(|error| {
+        let place = error.place;
+        refused(format!("does not parse: {} (line {}, column {})", error.message, place.line, place.column))
     })?;
-    let value = document.value();
-    let list = if value.is_array() { "" } else { "/sessions" };
-    let Some(entries) = value.pointer(list).and_then(Value::as_array) else {
+    let list = if editor.root().is_list() { "" } else { "/sessions" };
+    let Some(entries) = editor.get(list).filter(|entries| entries.is_list()) else {
         return Err(refused("is neither a list of sessions nor an object with one under `sessions`".to_owned()));
     };
-    let is_same = |known: &Value| ["session_id", "archive_path"].iter().all(|key| known.get(key) == entry.get(key));
-    match entries.iter().position(is_same) {
-        Some(at) => document.set(&format!("{list}/{at}/archived_at"), &entry["archived_at"]),
-        None => document.push(list, &entry),
+    let text = |known: &Node, key: &str| known.get(key).and_then(Node::as_str).map(str::to_owned);
+    let is_same = |known: &Node| {
+        ["session_id", "archive_path"].iter().all(|key| text(known, key).as_deref() == entry[*key].as_str())
     };
-    let kind = EditKind::Replace { before: before.clone(), after: document.into_bytes() };
+    let done = match entries.items().iter().position(is_same) {
+        Some(at) => editor.set(&format!("{list}/{at}/archived_at"), &entry["archived_at"]),
+        None => editor.push(list, &entry),
+    };
+    done.map_err(|problem| refused(problem.to_string()))?;
+    let kind = EditKind::Replace { before: before.clone(), after: editor.into_bytes() };
     Ok(Some(Edit { path: register.file.clone(), kind }))
 }

@@ -1,7 +1,8 @@
 //! What the object of a task says, independent of the rest of its session: all format eras, and every position where a field has
 //! been written (docs/formats/ccw.md#task-file).
 
-use serde_json::Value;
+use crate::document::Kind;
+use crate::document::Node;
 
 use super::history::History;
 use super::parts;
@@ -68,12 +69,12 @@ pub(super) struct Dependency {
 
 impl ParsedTask {
     /// Reads the object that defines a task, with its parts and detail.
-    pub(super) fn with_detail(value: &Value, clock: Clock) -> Self {
+    pub(super) fn with_detail(value: &Node, clock: Clock) -> Self {
         Self { parts: parts::read(value), detail: detail(value), ..Self::of(value, clock) }
     }
 
     /// Reads the object that defines a task, without its parts and detail: writers edit one task and only look at the others.
-    pub(super) fn of(value: &Value, clock: Clock) -> Self {
+    pub(super) fn of(value: &Node, clock: Clock) -> Self {
         let word = rules::status_word(value);
         let mut running = RunningWords::default();
         running.note(value.get("status"));
@@ -81,10 +82,10 @@ impl ParsedTask {
             running.note(entry.get("to"));
             running.note(entry.get("from"));
         }
-        let subtask = |(at, subtask): (usize, &Value)| Subtask {
+        let subtask = |(at, subtask): (usize, &Node)| Subtask {
             id: raw::first_text(subtask, &["/id", "/task_id"]),
             name: parts::subtask_name(subtask, at),
-            is_name: subtask.is_string(),
+            is_name: subtask.as_str().is_some(),
         };
         let subtasks = parts::subtasks(value).1.enumerate().map(subtask).collect();
         Self {
@@ -107,8 +108,8 @@ impl ParsedTask {
 }
 
 impl RunningWords {
-    fn note(&mut self, value: Option<&Value>) {
-        let word = value.and_then(Value::as_str).filter(|word| rules::status(word) == Some(Status::InProgress));
+    fn note(&mut self, value: Option<&Node>) {
+        let word = value.and_then(Node::as_str).filter(|word| rules::status(word) == Some(Status::InProgress));
         match word.map(rules::fold).as_deref() {
             Some("active") => self.active = true,
             Some(_) => self.in_progress = true,
@@ -117,39 +118,39 @@ impl RunningWords {
     }
 }
 
-pub(super) fn own_id(value: &Value) -> Option<String> {
-    match ["id", "task_id"].iter().find_map(|key| value.get(key).filter(|id| !id.is_null()))? {
-        Value::String(id) => Some(id.trim().to_owned()).filter(|id| !id.is_empty()),
-        Value::Number(id) => Some(id.to_string()),
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+pub(super) fn own_id(value: &Node) -> Option<String> {
+    match &["id", "task_id"].iter().find_map(|key| value.get(key).filter(|id| !id.is_null()))?.kind {
+        Kind::Text(id) => Some(id.trim().to_owned()).filter(|id| !id.is_empty()),
+        Kind::Number(id) => Some(id.clone()),
+        Kind::Null | Kind::Bool(_) | Kind::List(_) | Kind::Map(_) => None,
     }
 }
 
 /// Returns the title, or a description instead.
-fn title(task: &Value) -> Option<String> {
+fn title(task: &Node) -> Option<String> {
     raw::first_line(task, &["/title", "/name", "/description", "/context/description"])
 }
 
 /// Returns the parent that the task names.
-fn parent(task: &Value) -> Option<String> {
+fn parent(task: &Node) -> Option<String> {
     raw::first_text(task, &["/context/parent", "/relations/parent", "/parent_id", "/parent"])
 }
 
 /// Returns the commit recorded as its result.
-fn commit(task: &Value) -> Option<String> {
+fn commit(task: &Node) -> Option<String> {
     let is_commit = |text: &String| (7..=64).contains(&text.len()) && text.chars().all(|c| c.is_ascii_hexdigit());
     raw::first_text(task, &["/result/commit_hash", "/result/commit"]).filter(is_commit)
 }
 
 /// Collects the dependencies from all fields in use (docs/formats/ccw.md#dependencies).
-fn dependencies(task: &Value) -> Vec<Dependency> {
+fn dependencies(task: &Node) -> Vec<Dependency> {
     let mut found = Vec::new();
     let strict = ["/depends_on", "/context/depends_on", "/relations/depends_on", "/meta/depends_on"];
     let vague = ["/dependencies", "/relations/dependencies", "/context/dependencies"];
     let places = strict.into_iter().map(|place| (place, false)).chain(vague.into_iter().map(|place| (place, true)));
     for (place, is_vague) in places {
-        match raw::at(task, place) {
-            Some(object) if object.is_object() => collect_object(object, &mut found),
+        match task.at(place) {
+            Some(object) if object.is_map() => collect_object(object, &mut found),
             other => collect(other, is_vague, &mut found),
         }
     }
@@ -164,15 +165,15 @@ fn dependencies(task: &Value) -> Vec<Dependency> {
 }
 
 /// Collects from an object: its lists under the known keys, else its keys (`{"IMPL-1": "for the API"}`).
-fn collect_object(object: &Value, found: &mut Vec<Dependency>) {
+fn collect_object(object: &Node, found: &mut Vec<Dependency>) {
     let lists = ["depends_on", "upstream", "requires", "blocked_by", "tasks"];
     let others = ["blocks", "downstream", "dependents", "required_by"];
     for key in lists {
         collect(object.get(key), false, found);
     }
     if lists.iter().chain(&others).all(|key| object.get(key).is_none()) {
-        for (name, _) in object.as_object().into_iter().flatten().take(raw::LIST_LIMIT) {
-            collect_text(name, true, found);
+        for member in object.members().iter().take(raw::LIST_LIMIT) {
+            collect_text(&member.key, true, found);
         }
     }
 }
@@ -184,16 +185,17 @@ fn collect_text(text: &str, is_vague: bool, found: &mut Vec<Dependency>) {
     }
 }
 
-fn collect(value: Option<&Value>, is_vague: bool, found: &mut Vec<Dependency>) {
+fn collect(value: Option<&Node>, is_vague: bool, found: &mut Vec<Dependency>) {
     let mut add = |text: &str| collect_text(text, is_vague, found);
     let Some(value) = value else { return };
-    match value {
-        Value::String(text) => text.split([',', ';', '\n']).for_each(add),
-        Value::Array(items) => {
-            let flat = items.iter().flat_map(|item| item.as_array().map_or(std::slice::from_ref(item), Vec::as_slice));
+    match &value.kind {
+        Kind::Text(text) => text.split([',', ';', '\n']).for_each(add),
+        Kind::List(items) => {
+            let flat =
+                items.iter().flat_map(|item| if item.is_list() { item.items() } else { std::slice::from_ref(item) });
             for item in flat.take(raw::LIST_LIMIT) {
                 let named = ["/id", "/task_id", "/task", "/depends_on", "/task/id", "/ref", "/name", "/title"];
-                let text = if item.is_object() || item.is_array() {
+                let text = if item.is_map() || item.is_list() {
                     // An unreadable dependency counts as one that cannot be met.
                     Some(raw::first_text(item, &named).unwrap_or_else(|| raw::line(&item.to_string())))
                 } else {
@@ -204,14 +206,14 @@ fn collect(value: Option<&Value>, is_vague: bool, found: &mut Vec<Dependency>) {
                 }
             }
         }
-        Value::Number(number) => add(&number.to_string()),
-        Value::Null | Value::Bool(_) | Value::Object(_) => {}
+        Kind::Number(number) => add(number),
+        Kind::Null | Kind::Bool(_) | Kind::Map(_) => {}
     }
 }
 
 /// Returns the field that says a pending task is done: the log that CCW's tools keep, a result, or a status in another field. It
 /// is only one witness of several, because `pending` may have been written later.
-fn record_of_success(task: &Value, word: &StatusWord) -> Option<&'static str> {
+fn record_of_success(task: &Node, word: &StatusWord) -> Option<&'static str> {
     let is_absent = match word {
         StatusWord::Missing => true,
         StatusWord::Known(Status::Pending) | StatusWord::Alias { status: Status::Pending, .. } => false,
@@ -228,7 +230,7 @@ fn record_of_success(task: &Value, word: &StatusWord) -> Option<&'static str> {
     let logged = last.and_then(|entry| raw::first_text(entry, &["/to", "/status"]));
     if logged.and_then(|word| rules::status(&word)) == Some(Status::Completed) {
         Some("status_history")
-    } else if raw::at(task, "/result/success").and_then(Value::as_bool) == Some(true) {
+    } else if task.at("/result/success").and_then(Node::as_bool) == Some(true) {
         Some("result")
     } else if is_absent && completes(&["/meta/status", "/execution/status", "/state"]) {
         Some("a status in another field")
@@ -238,11 +240,11 @@ fn record_of_success(task: &Value, word: &StatusWord) -> Option<&'static str> {
 }
 
 /// Returns what its step takes over, without the parts.
-fn detail(task: &Value) -> Detail {
-    let variables = raw::at(task, "/execution/variables").and_then(Value::as_object);
+fn detail(task: &Node) -> Detail {
+    let variables = task.at("/execution/variables").map(Node::members).unwrap_or_default();
     Detail {
         parts: Vec::new(),
-        variables: variables.cloned().unwrap_or_default(),
+        variables: variables.iter().map(|one| (one.key.clone(), one.value.to_json())).collect(),
         focus: focus(task),
         targets: targets(task),
         requirements: requirements(task),
@@ -250,7 +252,7 @@ fn detail(task: &Value) -> Detail {
     }
 }
 
-fn focus(task: &Value) -> Vec<String> {
+fn focus(task: &Node) -> Vec<String> {
     let listed = raw::first_list(task, &["/context/focus_paths", "/focus_paths", "/context/scope_paths"]);
     if !listed.is_empty() {
         return listed.iter().flat_map(|path| split(path)).collect();
@@ -263,12 +265,12 @@ fn split(paths: &str) -> Vec<String> {
     paths.split(';').map(raw::line).filter(|path| !path.is_empty()).collect()
 }
 
-fn targets(task: &Value) -> Vec<String> {
+fn targets(task: &Node) -> Vec<String> {
     let places = ["/flow_control/target_files", "/files", "/target_files", "/implementation/files", "/context/files"];
     raw::first_list(task, &places).iter().map(|path| raw::line(path)).collect()
 }
 
-fn requirements(task: &Value) -> Vec<String> {
+fn requirements(task: &Node) -> Vec<String> {
     let mut stated = raw::first_statements(task, &["/context/requirements", "/requirements"]);
     let whole =
         ["/description", "/context/description", "/flow_control/implementation_approach/task_description", "/goal"];
@@ -278,7 +280,7 @@ fn requirements(task: &Value) -> Vec<String> {
     stated
 }
 
-fn acceptance(task: &Value) -> Vec<String> {
+fn acceptance(task: &Node) -> Vec<String> {
     let places = [
         "/context/acceptance",
         "/acceptance",
@@ -288,7 +290,7 @@ fn acceptance(task: &Value) -> Vec<String> {
         "/convergence/criteria",
     ];
     let mut stated = raw::first_statements(task, &places);
-    stated.extend(raw::text(raw::at(task, "/convergence/verification")));
+    stated.extend(raw::text(task.at("/convergence/verification")));
     stated
 }
 

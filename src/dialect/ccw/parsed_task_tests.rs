@@ -5,6 +5,7 @@ use super::dependencies;
 use super::focus;
 use super::requirements;
 use super::targets;
+use crate::document::Node;
 
 #[test]
 fn dependencies_come_from_all_places() {
@@ -27,7 +28,7 @@ fn dependencies_come_from_all_places() {
         (json!({"depends_on": [{"after": 3}]}), vec![r#"{"after":3}"#]),
         (json!({}), vec![]),
     ] {
-        let found: Vec<String> = dependencies(&task).into_iter().map(|dependency| dependency.text).collect();
+        let found: Vec<String> = dependencies(&Node::of(&task)).into_iter().map(|dependency| dependency.text).collect();
         assert_eq!(found, expected, "{task}");
     }
 }
@@ -40,22 +41,22 @@ fn paths_are_read_in_the_forms_of_all_formats() {
         (json!({"paths": "src/a;src/b; "}), vec!["src/a", "src/b"]),
         (json!({"context": 5}), vec![]),
     ] {
-        assert_eq!(focus(&task), expected, "{task}");
+        assert_eq!(focus(&Node::of(&task)), expected, "{task}");
     }
     for (task, expected) in [
         (json!({"flow_control": {"target_files": ["src/a.ts:login:10-20"]}}), vec!["src/a.ts:login:10-20"]),
         (json!({"files": [{"path": "src/a.ts", "action": "create"}]}), vec!["src/a.ts"]),
     ] {
-        assert_eq!(targets(&task), expected, "{task}");
+        assert_eq!(targets(&Node::of(&task)), expected, "{task}");
     }
 }
 
 #[test]
 fn what_to_do_and_when_it_is_done_are_found() {
     let old = json!({"context": {"requirements": ["one", {"description": "two"}], "acceptance": "three"}});
-    assert_eq!(requirements(&old), ["one", "two"]);
-    assert_eq!(acceptance(&old), ["three"]);
+    assert_eq!(requirements(&Node::of(&old)), ["one", "two"]);
+    assert_eq!(acceptance(&Node::of(&old)), ["three"]);
     let new = json!({"description": "whole", "convergence": {"criteria": ["a"], "verification": "b"}});
-    assert_eq!(requirements(&new), ["whole"]);
-    assert_eq!(acceptance(&new), ["a", "b"]);
+    assert_eq!(requirements(&Node::of(&new)), ["whole"]);
+    assert_eq!(acceptance(&Node::of(&new)), ["a", "b"]);
 }

@@ -1,7 +1,7 @@
 //! The parts of a task that can be resumed: flow-control steps, and subtasks without a file
 //! (docs/formats/ccw.md#flow-steps-and-subtasks).
 
-use serde_json::Value;
+use crate::document::Node;
 
 use super::raw;
 use super::rules;
@@ -67,7 +67,7 @@ pub(super) fn note_line(parts: &mut Vec<Part>, of_task: Status, line: &PartLine)
 }
 
 /// Reads the parts of a task, with all its subtasks.
-pub(super) fn read(value: &Value) -> Vec<TaskPart> {
+pub(super) fn read(value: &Node) -> Vec<TaskPart> {
     let mut parts: Vec<Part> = Vec::new();
     for pointer in ["/flow_control/pre_analysis", "/pre_analysis", "/execution_config/pre_analysis"] {
         add_flow_steps(value, pointer, PartKind::Analysis, &mut parts);
@@ -96,26 +96,26 @@ pub(super) fn read(value: &Value) -> Vec<TaskPart> {
 }
 
 /// Returns the list of subtasks with its pointer.
-pub(super) fn subtasks(task: &Value) -> (&'static str, impl Iterator<Item = &Value>) {
+pub(super) fn subtasks(task: &Node) -> (&'static str, impl Iterator<Item = &Node>) {
     let places = ["/subtasks", "/relations/subtasks", "/context/subtasks"];
-    let found = places.into_iter().find(|pointer| raw::items(raw::at(task, pointer)).next().is_some());
-    (found.unwrap_or("/subtasks"), raw::items(found.and_then(|pointer| raw::at(task, pointer))))
+    let found = places.into_iter().find(|pointer| raw::items(task.at(pointer)).next().is_some());
+    (found.unwrap_or("/subtasks"), raw::items(found.and_then(|pointer| task.at(pointer))))
 }
 
 /// Returns the name of a subtask: its id, its text, else its number.
-pub(super) fn subtask_name(subtask: &Value, at: usize) -> String {
+pub(super) fn subtask_name(subtask: &Node, at: usize) -> String {
     raw::first_line(subtask, &["/id", "/task_id", ""]).unwrap_or_else(|| (at + 1).to_string())
 }
 
-fn add_flow_steps(task: &Value, pointer: &str, kind: PartKind, parts: &mut Vec<Part>) {
-    for (at, step) in raw::items(raw::at(task, pointer)).take(raw::LIST_LIMIT).enumerate() {
+fn add_flow_steps(task: &Node, pointer: &str, kind: PartKind, parts: &mut Vec<Part>) {
+    for (at, step) in raw::items(task.at(pointer)).take(raw::LIST_LIMIT).enumerate() {
         let name = raw::first_line(step, &["/step", "/id", "/name"]).unwrap_or_else(|| (at + 1).to_string());
         let title = raw::first_line(step, &["/title", "/action", "/description", "/purpose", ""]);
         let title = title.unwrap_or_else(|| name.clone());
         let variable = raw::first_line(step, &["/output_to", "/output"]);
-        let variables = raw::at(task, "/execution/variables");
+        let variables = task.at("/execution/variables");
         let output = variable.map(|name| {
-            let known = variables.and_then(|variables| variables.get(&name)).cloned();
+            let known = variables.and_then(|variables| variables.get(&name)).map(Node::to_json);
             (name, known)
         });
         let mut commands = raw::list(step.get("command"));
@@ -125,7 +125,7 @@ fn add_flow_steps(task: &Value, pointer: &str, kind: PartKind, parts: &mut Vec<P
     }
 }
 
-fn part_status(value: &Value) -> Option<Status> {
+fn part_status(value: &Node) -> Option<Status> {
     match rules::status_word(value) {
         StatusWord::Known(status) | StatusWord::Alias { status, .. } => Some(status),
         StatusWord::Container | StatusWord::Missing | StatusWord::Unknown(_) => None,
@@ -155,13 +155,13 @@ struct Progress {
 }
 
 impl Progress {
-    fn read(task: &Value) -> Self {
+    fn read(task: &Node) -> Self {
         let completed = ["/execution/completed_flow_steps", "/execution/current_attempt/completed_checkpoints"];
-        let completed = completed.iter().find_map(|pointer| raw::at(task, pointer)).map(|list| raw::list(Some(list)));
+        let completed = completed.iter().find_map(|pointer| task.at(pointer)).map(|list| raw::list(Some(list)));
         Self {
             current: raw::first_line(task, &["/execution/flow_step"]),
             completed,
-            skipped: raw::list(raw::at(task, "/execution/skipped_flow_steps")),
+            skipped: raw::list(task.at("/execution/skipped_flow_steps")),
         }
     }
 

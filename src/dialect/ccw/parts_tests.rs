@@ -2,10 +2,11 @@ use serde_json::json;
 
 use super::of_step;
 use super::read;
+use crate::document::Node;
 use crate::model::Status;
 
 fn statuses(task: &serde_json::Value, status: Status) -> Vec<(String, Status)> {
-    of_step(read(task), status, |_| false).into_iter().map(|part| (part.name, part.status)).collect()
+    of_step(read(&Node::of(task)), status, |_| false).into_iter().map(|part| (part.name, part.status)).collect()
 }
 
 fn named(expected: &[(&str, Status)]) -> Vec<(String, Status)> {
@@ -26,7 +27,7 @@ fn flow_steps_of_all_formats_have_names() {
         },
         "execution": {"variables": {"found": "12 files"}}
     });
-    let parts = of_step(read(&task), Pending, |_| false);
+    let parts = of_step(read(&Node::of(&task)), Pending, |_| false);
     let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
     assert_eq!(names, ["gather", "1", "implementation-1", "two", "3", "4"]);
     assert_eq!(parts[0].title, "Look");
@@ -38,7 +39,7 @@ fn flow_steps_of_all_formats_have_names() {
     assert_eq!(statuses(&flat, Pending), named(&[("a", Pending), ("1", Pending), ("b", Pending)]));
     let objects =
         json!({"flow_control": {"implementation_approach": {"task_description": "x"}, "pre_analysis": "none"}});
-    assert!(read(&objects).is_empty());
+    assert!(read(&Node::of(&objects)).is_empty());
 }
 
 #[test]
@@ -65,6 +66,6 @@ fn subtasks_are_parts_and_follow_a_completed_task() {
     let task = json!({"subtasks": [{"id": "A.1", "status": "completed"}, {"id": "A.2", "status": "pending"}, "words"]});
     assert_eq!(statuses(&task, Pending), named(&[("A.1", Completed), ("A.2", Pending), ("words", Pending)]));
     assert_eq!(statuses(&task, Completed), named(&[("A.1", Completed), ("A.2", Completed), ("words", Completed)]));
-    let children = of_step(read(&task), Pending, |name| name.starts_with("A."));
+    let children = of_step(read(&Node::of(&task)), Pending, |name| name.starts_with("A."));
     assert_eq!(children.len(), 1);
 }

@@ -14,7 +14,7 @@ use super::layout::below;
 use super::notices;
 use super::raw;
 use crate::dialect::Probed;
-use crate::dialect::json::parse_value;
+use crate::document::parse_json;
 use crate::model::Candidate;
 use crate::model::Claim;
 use crate::model::DialectId;
@@ -184,8 +184,7 @@ impl<'a> SessionScan<'a> {
             contents.has_tasks |= is_task;
             contents.has_session_file |= is_file;
             if let (true, Some(look)) = (is_file, &entry.content) {
-                contents.session_id =
-                    parse_value(look).ok().and_then(|value| raw::first_text(&value, &["/session_id"]));
+                contents.session_id = parse_json(look).ok().and_then(|value| raw::first_text(&value, &["/session_id"]));
             }
         } else if path.ends_with("/state.json") && parsed.rest == "state.json" {
             self.look_alikes.insert(path);

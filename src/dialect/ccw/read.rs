@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
 use super::ids;
 use super::interruptions;
 use super::parsed_task::ParsedTask;
@@ -20,6 +18,7 @@ use super::task::TaskLocation;
 use super::todo::CheckboxMark;
 use crate::dialect::Loaded;
 use crate::dialect::last_interruption;
+use crate::document::Node;
 use crate::model::Action;
 use crate::model::DialectId;
 use crate::model::EvidenceRequest;
@@ -486,7 +485,7 @@ fn report_session(
     if session_files.session.status().0 == RunStatus::Completed && !open.is_empty() {
         findings.push(stale(format!("the session is marked completed but these tasks are not: {}", first_of(&open))));
     }
-    let word = session_files.session.value().get("status").and_then(Value::as_str).map(rules::fold).unwrap_or_default();
+    let word = session_files.session.value().get("status").and_then(Node::as_str).map(rules::fold).unwrap_or_default();
     let has_begun = work().any(|step| matches!(step.status, Status::Completed | Status::InProgress | Status::Failed));
     if ["planning", "initialized", "ready"].contains(&word.as_str()) && has_begun {
         findings.push(stale(format!("the session status is {word} although tasks have begun")));

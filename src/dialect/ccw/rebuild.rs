@@ -10,7 +10,7 @@ use super::task::TaskLocation;
 use super::todo::CheckboxMark;
 use super::todo::Todo;
 use crate::dialect::EditError;
-use crate::dialect::salvage;
+use crate::document::salvage;
 use crate::model::FileSet;
 use crate::model::Reconstruction;
 use crate::model::StepId;

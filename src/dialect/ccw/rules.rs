@@ -1,7 +1,8 @@
 //! The vocabulary of CCW: statuses, agents, interruptions, strategies (docs/formats/ccw.md#status-words,
 //! docs/formats/ccw.md#interruptions-and-strategies).
 
-use serde_json::Value;
+use crate::document::Kind;
+use crate::document::Node;
 
 use super::raw;
 use crate::model::InterruptionKind;
@@ -28,12 +29,12 @@ pub(super) const STATUS_FIX: &str =
     "correct the status in the file: pending, in_progress, completed, failed, blocked, skipped or cancelled";
 
 /// Reads the status of a task or subtask.
-pub(super) fn status_word(task: &Value) -> StatusWord {
+pub(super) fn status_word(task: &Node) -> StatusWord {
     let Some(value) = task.get("status") else { return StatusWord::Missing };
-    match value {
-        Value::Null => StatusWord::Missing,
-        Value::String(text) if text.trim().is_empty() => StatusWord::Missing,
-        Value::String(text) => match status(text) {
+    match &value.kind {
+        Kind::Null => StatusWord::Missing,
+        Kind::Text(text) if text.trim().is_empty() => StatusWord::Missing,
+        Kind::Text(text) => match status(text) {
             Some(status) => StatusWord::Known(status),
             None if fold(text) == "container" => StatusWord::Container,
             None => match status_from_alias(text) {
@@ -41,7 +42,7 @@ pub(super) fn status_word(task: &Value) -> StatusWord {
                 None => StatusWord::Unknown(raw::line(text)),
             },
         },
-        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+        Kind::Bool(_) | Kind::Number(_) | Kind::List(_) | Kind::Map(_) => {
             StatusWord::Unknown(raw::line(&value.to_string()))
         }
     }
@@ -108,7 +109,7 @@ pub(super) enum TaskExecutor {
 }
 
 impl TaskExecutor {
-    pub(super) fn of(task: &Value) -> Self {
+    pub(super) fn of(task: &Node) -> Self {
         let named = raw::first_text(task, &["/meta/agent", "/agent"]);
         let named = named.map(|agent| raw::line(agent.trim_start_matches('@'))).filter(|agent| !agent.is_empty());
         let kind = || raw::first_text(task, &["/meta/type", "/type"]).map(|kind| kind.trim().to_lowercase());

@@ -6,11 +6,12 @@ use super::TaskExecutor;
 use super::interruption_kind;
 use super::interruption_word;
 use super::status_word;
+use crate::document::Node;
 use crate::model::InterruptionKind;
 use crate::model::Status;
 
 fn word_of(task: &Value) -> StatusWord {
-    status_word(task)
+    status_word(&Node::of(task))
 }
 
 #[test]
@@ -71,7 +72,7 @@ fn agents_are_named_or_follow_from_the_type_and_the_time() {
         (json!({"meta": {"agent": "@"}}), false, None),
         (json!({"meta": 3}), false, None),
     ] {
-        assert_eq!(TaskExecutor::of(&task).agent(legacy).as_deref(), expected, "{task}");
+        assert_eq!(TaskExecutor::of(&Node::of(&task)).agent(legacy).as_deref(), expected, "{task}");
     }
 }
 

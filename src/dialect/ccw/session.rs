@@ -1,13 +1,13 @@
 //! The session file. Only `session_id` is ever required (docs/formats/ccw.md#session-file).
 
-use serde_json::Value;
+use crate::document::Node;
 
 use super::ids;
 use super::layout::Layout;
 use super::raw;
 use super::rules;
 use super::rules::StatusWord;
-use crate::dialect::json::parse_value;
+use crate::document::parse_json;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -21,7 +21,7 @@ use crate::model::quoted;
 #[derive(Debug)]
 pub(super) struct Session {
     /// An object, or null without a readable file.
-    value: Value,
+    value: Node,
     pub(super) is_unreadable: bool,
     pub(super) findings: Vec<Finding>,
 }
@@ -64,27 +64,27 @@ impl Session {
             let missing = !files.files.contains_key(path);
             let code = if missing { FindingCode::FileMissing } else { FindingCode::SessionUnreadable };
             let finding = Finding::new(code, format!("the session file cannot be read: {problem}")).at(path);
-            return Self { value: Value::Null, is_unreadable: !missing, findings: vec![finding] };
+            return Self { value: Node::null(), is_unreadable: !missing, findings: vec![finding] };
         };
-        match parse_value(bytes) {
-            Ok(value) if value.is_object() => Self { value, is_unreadable: false, findings: Vec::new() },
+        match parse_json(bytes) {
+            Ok(value) if value.is_map() => Self { value, is_unreadable: false, findings: Vec::new() },
             Ok(_) => {
                 let finding = Finding::new(FindingCode::SessionUnreadable, "the session file is not a JSON object");
-                Self { value: Value::Null, is_unreadable: true, findings: vec![finding.at(path).line(1, Some(1))] }
+                Self { value: Node::null(), is_unreadable: true, findings: vec![finding.at(path).line(1, Some(1))] }
             }
             Err(error) => {
                 let message = format!("the session file does not parse: {}", error.message);
                 let finding = Finding::new(FindingCode::SessionUnreadable, message).at(path);
                 let run = path.parent().map(|dir| quoted(&format!("./{dir}"))).unwrap_or_default();
-                let finding = finding.line(error.line, Some(error.column)).fix(format!(
+                let finding = finding.line(error.place.line, Some(error.place.column)).fix(format!(
                     "correct the file by hand, or restore a checkpoint: `piton restore {run}`; the tasks are planned without it"
                 ));
-                Self { value: Value::Null, is_unreadable: true, findings: vec![finding] }
+                Self { value: Node::null(), is_unreadable: true, findings: vec![finding] }
             }
         }
     }
 
-    pub(super) fn value(&self) -> &Value {
+    pub(super) fn value(&self) -> &Node {
         &self.value
     }
 
@@ -106,7 +106,7 @@ impl Session {
         let fields = ["project", "description", "goal", "topic", "task_description"];
         fields.iter().find_map(|field| {
             let stated = self.value().get(field)?;
-            if !stated.is_object() {
+            if !stated.is_map() {
                 return raw::text(Some(stated));
             }
             let inside = ["/goal", "/description", "/title", "/name", "/summary", "/objective", "/text", "/topic"];
@@ -133,8 +133,8 @@ impl Session {
     /// Tells whether the session says that a task is done: it is completed itself, or a completed phase of it lists the task
     /// (docs/formats/ccw.md#session-file).
     pub(super) fn calls_completed(&self, task: &StepId) -> bool {
-        let lists = |phase: &Value| raw::list(phase.get("tasks")).iter().any(|id| task.matches(id));
-        let is_done = |phase: &Value| rules::status_word(phase) == StatusWord::Known(Status::Completed);
+        let lists = |phase: &Node| raw::list(phase.get("tasks")).iter().any(|id| task.matches(id));
+        let is_done = |phase: &Node| rules::status_word(phase) == StatusWord::Known(Status::Completed);
         self.status().0 == RunStatus::Completed
             || raw::items(self.value().get("phases")).any(|phase| is_done(phase) && lists(phase))
     }
@@ -157,7 +157,7 @@ impl Session {
     }
 
     pub(super) fn time(&self, files: &FileSet, pointer: &str) -> Option<Timestamp> {
-        files.time(&raw::text(raw::at(self.value(), pointer))?)
+        files.time(&raw::text(self.value().at(pointer))?)
     }
 
     pub(super) fn resumes(&self) -> u32 {

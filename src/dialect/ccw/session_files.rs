@@ -22,6 +22,7 @@ use super::todo::ChecklistStatus;
 use super::todo::Subject;
 use super::todo::Todo;
 use super::todo::UnknownHeading;
+use crate::document::Node;
 use crate::model::Clock;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -325,7 +326,12 @@ fn from_heading(heading: &UnknownHeading<'_>, clock: Clock) -> Task {
     let value = serde_json::json!({"title": heading.title, "status": status});
     let boxes = heading.boxes.iter().map(|line| line.at).collect();
     let location = TaskLocation::Checklist { number: heading.number, boxes };
-    Task { id: StepId::new(&heading.id), aliases: Vec::new(), location, parsed: ParsedTask::of(&value, clock) }
+    Task {
+        id: StepId::new(&heading.id),
+        aliases: Vec::new(),
+        location,
+        parsed: ParsedTask::of(&Node::of(&value), clock),
+    }
 }
 
 /// Creates a task from a checklist line; its checkbox is its only status. Open work whose file is missing is not known: it is blocked.
@@ -345,7 +351,7 @@ fn from_line(line: &ChecklistLine, id: &str, title: &str, has_files: bool, clock
         false => serde_json::json!({"title": title, "status": status}),
     };
     let location = TaskLocation::Checklist { number: line.number, boxes: vec![line.at] };
-    Task { id: StepId::new(id), aliases: Vec::new(), location, parsed: ParsedTask::of(&value, clock) }
+    Task { id: StepId::new(id), aliases: Vec::new(), location, parsed: ParsedTask::of(&Node::of(&value), clock) }
 }
 
 /// Assigns each summary to the task whose id its name begins with, unless its title is that of another task.

@@ -13,8 +13,9 @@ use super::parsed_task::ParsedTask;
 use super::parsed_task::own_id;
 use super::raw;
 use super::session::Session;
-use crate::dialect::json::parse_value;
-use crate::dialect::salvage;
+use crate::document::Node;
+use crate::document::parse_json;
+use crate::document::salvage;
 use crate::model::Clock;
 use crate::model::Content;
 use crate::model::FileEntry;
@@ -87,7 +88,7 @@ fn stem(path: &RelPath) -> &str {
 
 impl Tasks {
     /// Reads a file with a single task. Returns its content if it is a list of tasks instead.
-    fn read_file(&mut self, path: &RelPath, entry: &FileEntry, clock: Clock) -> Option<Value> {
+    fn read_file(&mut self, path: &RelPath, entry: &FileEntry, clock: Clock) -> Option<Node> {
         let bytes = match &entry.content {
             Content::Bytes(bytes) => bytes,
             Content::Problem(problem) => {
@@ -99,9 +100,9 @@ impl Tasks {
                 return None;
             }
         };
-        match parse_value(bytes) {
+        match parse_json(bytes) {
             Ok(value) if listed(&value).is_some() => return Some(value),
-            Ok(value) if value.is_object() => {
+            Ok(value) if value.is_map() => {
                 let location = TaskLocation::File { path: path.clone(), pointer: String::new() };
                 self.add(path, stem(path), location, &value, clock);
             }
@@ -114,9 +115,9 @@ impl Tasks {
             }
             Err(error) => {
                 let problem = format!("it does not parse: {}", error.message);
-                self.unreadable(path, &problem, Some((error.line, error.column)));
+                self.unreadable(path, &problem, Some((error.place.line, error.place.column)));
                 if let (Some(value), Some(task)) = (salvage::json_object(bytes), self.list.last_mut()) {
-                    task.parsed = ParsedTask::of(&value, clock);
+                    task.parsed = ParsedTask::of(&Node::of(&value), clock);
                 }
             }
         }
@@ -124,7 +125,7 @@ impl Tasks {
     }
 
     /// Reads a file that lists tasks, if no file has a single task; otherwise it is an index of them.
-    fn read_list(&mut self, path: &RelPath, list: &Value, is_alone: bool, clock: Clock) {
+    fn read_list(&mut self, path: &RelPath, list: &Node, is_alone: bool, clock: Clock) {
         let before = self.list.len();
         if let Some((pointer, tasks)) = listed(list).filter(|_| is_alone) {
             self.read_embedded(path, pointer, Some(tasks), clock);
@@ -136,9 +137,9 @@ impl Tasks {
     }
 
     /// Reads the tasks of the array at `pointer` in a file.
-    fn read_embedded(&mut self, path: &RelPath, pointer: &str, tasks: Option<&Value>, clock: Clock) {
+    fn read_embedded(&mut self, path: &RelPath, pointer: &str, tasks: Option<&Node>, clock: Clock) {
         for (at, value) in raw::items(tasks).enumerate() {
-            if !value.is_object() || own_id(value).is_none() {
+            if !value.is_map() || own_id(value).is_none() {
                 continue;
             }
             let location = TaskLocation::File { path: path.clone(), pointer: format!("{pointer}/{at}") };
@@ -146,7 +147,7 @@ impl Tasks {
         }
     }
 
-    fn add(&mut self, path: &RelPath, stem: &str, location: TaskLocation, value: &Value, clock: Clock) {
+    fn add(&mut self, path: &RelPath, stem: &str, location: TaskLocation, value: &Node, clock: Clock) {
         let parsed =
             if self.with_detail { ParsedTask::with_detail(value, clock) } else { ParsedTask::of(value, clock) };
         let own = parsed.own_id.as_deref();
@@ -241,12 +242,12 @@ pub(super) fn running_word(tasks: &[Task]) -> &'static str {
 }
 
 /// Returns the list in a file among the task files, with its pointer; `None` for a task.
-pub(super) fn listed(value: &Value) -> Option<(&'static str, &Value)> {
-    if value.is_array() {
+pub(super) fn listed(value: &Node) -> Option<(&'static str, &Node)> {
+    if value.is_list() {
         return raw::items(Some(value)).any(|item| own_id(item).is_some()).then_some(("", value));
     }
     let has = |key: &str| value.get(key).is_some();
-    let tasks = value.get("tasks").filter(|tasks| tasks.is_array())?;
+    let tasks = value.get("tasks").filter(|tasks| tasks.is_list())?;
     (!has("id") && !has("task_id") && !has("title")).then_some(("/tasks", tasks))
 }
 
@@ -262,18 +263,18 @@ pub(super) fn definition_of(files: &FileSet, step: &Step) -> Value {
         // A task that is only in the checklist.
         return json!({"title": step.title});
     }
-    let Some(file) = files.bytes(path).and_then(|bytes| parse_value(bytes).ok()) else { return Value::Null };
+    let Some(file) = files.bytes(path).and_then(|bytes| parse_json(bytes).ok()) else { return Value::Null };
     let list = match listed(&file) {
         Some((_, list)) => Some(list),
         None if path.name() == SESSION_FILE => file.get("tasks"),
-        None => return definition(file),
+        None => return definition(file.to_json()),
     };
-    let is_step = |(at, task): &(usize, &Value)| {
+    let is_step = |(at, task): &(usize, &Node)| {
         let name = own_id(task).filter(|id| ids::is_safe(id)).unwrap_or_else(|| embedded_name(*at));
         step.id == StepId::new(&name)
     };
     let found = raw::items(list).enumerate().find(is_step);
-    found.map_or(Value::Null, |(_, task)| definition(task.clone()))
+    found.map_or(Value::Null, |(_, task)| definition(task.to_json()))
 }
 
 /// Returns the task without the fields that change while it runs.

@@ -17,7 +17,9 @@ use super::todo::LEFT_OUT;
 use super::todo::OPEN;
 use super::todo::TICK;
 use crate::dialect::EditError;
-use crate::dialect::edits_of;
+use crate::dialect::edit::FileEditor;
+use crate::dialect::edit::edits_of;
+use crate::document::Node;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Edit;
@@ -79,9 +81,7 @@ impl Writer<'_> {
         let at = self.at.to_string();
         let running = self.draft.session_files.running;
         if self.draft.session_files.session.status().0 == RunStatus::Completed {
-            self.draft.session_if_readable(|session| {
-                session.set("/status", &json!("active"));
-            });
+            self.draft.session_if_readable(|session| session.set("/status", &json!("active")))?;
         }
         if part.is_none() && self.draft.session_files.is_marked_over(step) {
             self.draft.mark(step, OPEN);
@@ -93,31 +93,31 @@ impl Writer<'_> {
         {
             task.set(&format!("{subtask}/status"), &json!(running))?;
         } else if let Some(part) = part {
-            task.enter_flow_step(part);
+            task.enter_flow_step(part)?;
         }
         if part.is_some() && was == StatusWord::Known(Status::InProgress) {
             return Ok(());
         }
         let note = raw::first_text(task.value(), &["/execution/interruption_reason"]);
-        if let (Some(note), true) = (&note, task.value().get("status").is_some_and(|status| status == running)) {
+        if let (Some(note), true) = (&note, task.value().get("status").and_then(Node::as_str) == Some(running)) {
             // The interruption of the previous attempt is removed from `execution`, and must not be lost
             // (docs/formats/ccw.md#what-is-written).
-            task.enter_history(running, &at, Some(note));
+            task.enter_history(running, &at, Some(note))?;
         } else {
             task.set_status(running, &at, note.as_deref())?;
         }
-        let recorded = raw::count(task.value().pointer("/execution/attempts"));
+        let recorded = raw::count(task.value().at("/execution/attempts"));
         let attempts = if attempt > 0 { attempt } else { recorded.unwrap_or(0).saturating_add(1) };
-        task.set_execution("attempts", &json!(attempts));
-        task.set_execution("last_attempt", &json!(at));
+        task.set_execution("attempts", &json!(attempts))?;
+        task.set_execution("last_attempt", &json!(at))?;
         for passed in ["interruption_reason", "error"] {
-            task.drop_execution(passed);
+            task.drop_execution(passed)?;
         }
         if was == StatusWord::Known(Status::Completed) {
-            forget_success(&mut task);
+            forget_success(&mut task)?;
             // A reopened step goes through all its parts again.
             for done in ["completed_flow_steps", "skipped_flow_steps", "variables"] {
-                task.drop_execution(done);
+                task.drop_execution(done)?;
             }
         }
         Ok(())
@@ -141,12 +141,9 @@ impl Writer<'_> {
         }
         let at = self.at.to_string();
         self.draft.session_if_readable(|session| {
-            if session.has("/current_phase") {
-                session.set("/current_phase", &json!("EXECUTE"));
-            }
-            session.set("/last_execute_run", &json!(at));
-        });
-        Ok(())
+            enter_execute(session)?;
+            session.set("/last_execute_run", &json!(at))
+        })
     }
 
     fn finish_step(&mut self, outcome: &Outcome) -> Result<(), EditError> {
@@ -168,33 +165,32 @@ impl Writer<'_> {
         let interrupted = raw::first_text(task.value(), &["/execution/interruption_reason"]);
         let note = if outcome.status == Status::Completed { interrupted } else { error.clone() };
         if outcome.status == Status::Failed && outcome.from == Some(Status::Failed) {
-            task.enter_history(word, &at, note.as_deref());
+            task.enter_history(word, &at, note.as_deref())?;
         } else {
             task.set_status(word, &at, note.as_deref())?;
         }
         // Without an attempt, the result was only verified.
-        let recorded = raw::count(task.value().pointer("/execution/attempts")).unwrap_or(0);
+        let recorded = raw::count(task.value().at("/execution/attempts")).unwrap_or(0);
         if outcome.attempt > recorded {
-            task.set_execution("attempts", &json!(outcome.attempt));
+            task.set_execution("attempts", &json!(outcome.attempt))?;
         }
-        if outcome.attempt > 0 && task.value().pointer("/execution/last_attempt").is_none() {
-            task.set_execution("last_attempt", &json!(at));
+        if outcome.attempt > 0 && task.value().at("/execution/last_attempt").is_none() {
+            task.set_execution("last_attempt", &json!(at))?;
         }
         if outcome.status == Status::Completed {
-            task.set_execution("completion_time", &json!(at));
+            task.set_execution("completion_time", &json!(at))?;
             for passed in ["interruption_reason", "error", "flow_step"] {
-                task.drop_execution(passed);
+                task.drop_execution(passed)?;
             }
         } else if outcome.status == Status::Failed {
-            task.set_execution("interruption_reason", &json!("task_failure"));
+            task.set_execution("interruption_reason", &json!("task_failure"))?;
             match &error {
-                Some(error) => task.set_execution("error", &json!(error)),
-                None => task.drop_execution("error"),
+                Some(error) => task.set_execution("error", &json!(error))?,
+                None => task.drop_execution("error")?,
             }
         }
-        set_variables(&mut task, outcome);
-        set_result(&mut task, outcome, error.as_deref());
-        Ok(())
+        set_variables(&mut task, outcome)?;
+        set_result(&mut task, outcome, error.as_deref())
     }
 
     fn finish_part(&mut self, outcome: &Outcome, part: &str) -> Result<(), EditError> {
@@ -208,16 +204,15 @@ impl Writer<'_> {
         if let Some(subtask) = task.subtask(part) {
             task.set(&format!("{subtask}/status"), &json!(word))?;
         } else if outcome.status == Status::Completed {
-            task.leave_flow_step(part, "completed_flow_steps");
+            task.leave_flow_step(part, "completed_flow_steps")?;
         } else {
-            task.enter_flow_step(part);
-            task.set_execution("interruption_reason", &json!("task_failure"));
+            task.enter_flow_step(part)?;
+            task.set_execution("interruption_reason", &json!("task_failure"))?;
         }
         if let Some(error) = &outcome.error {
-            task.set_execution("error", &json!(mask_secrets(error)));
+            task.set_execution("error", &json!(mask_secrets(error)))?;
         }
-        set_variables(&mut task, outcome);
-        Ok(())
+        set_variables(&mut task, outcome)
     }
 
     fn skip(&mut self, step: &StepId, part: Option<&str>, reason: &str) -> Result<(), EditError> {
@@ -237,10 +232,7 @@ impl Writer<'_> {
             }
             Some(part) => match task.subtask(part) {
                 Some(subtask) => task.set(&format!("{subtask}/status"), &json!("skipped")),
-                None => {
-                    task.leave_flow_step(part, "skipped_flow_steps");
-                    Ok(())
-                }
+                None => task.leave_flow_step(part, "skipped_flow_steps"),
             },
         }
     }
@@ -265,7 +257,7 @@ impl Writer<'_> {
         if let Some(strategy) = strategy {
             for step in steps.iter().filter(|step| !settled.iter().any(|(settled, _)| settled == *step)) {
                 if let Some(mut task) = self.draft.task(step)? {
-                    task.set_execution("recovery_strategy", &json!(strategy));
+                    task.set_execution("recovery_strategy", &json!(strategy))?;
                 }
             }
         }
@@ -274,21 +266,18 @@ impl Writer<'_> {
         let entry = interruption.map(|interruption| history_entry(interruption, strategy, &at));
         self.draft.session_if_readable(|session| {
             if matches!(status, RunStatus::Paused | RunStatus::Aborted) {
-                session.set("/status", &json!("active"));
-                session.set("/resumed_at", &json!(at));
+                session.set("/status", &json!("active"))?;
+                session.set("/resumed_at", &json!(at))?;
             }
-            if session.has("/current_phase") {
-                session.set("/current_phase", &json!("EXECUTE"));
+            enter_execute(session)?;
+            session.set("/last_execute_run", &json!(at))?;
+            session.set("/resume_count", &json!(resumes.saturating_add(1)))?;
+            let Some(entry) = &entry else { return Ok(()) };
+            match session.get("/interruption_history") {
+                Some(other) if !other.is_list() => session.set("/interruption_history", &json!([entry])),
+                Some(_) | None => session.push("/interruption_history", entry),
             }
-            session.set("/last_execute_run", &json!(at));
-            session.set("/resume_count", &json!(resumes.saturating_add(1)));
-            if let Some(entry) = &entry
-                && !session.push("/interruption_history", entry)
-            {
-                session.set("/interruption_history", &json!([entry]));
-            }
-        });
-        Ok(())
+        })
     }
 
     /// Reopens tasks that were begun or done: status, history entry, checkbox and recorded attempts.
@@ -305,39 +294,33 @@ impl Writer<'_> {
             let (pointer, subtasks) = parts::subtasks(task.value());
             let inner: Vec<usize> = subtasks
                 .enumerate()
-                .filter(|(_, subtask)| subtask.get("status").is_some_and(|status| status != "pending"))
+                .filter(|(_, subtask)| subtask.get("status").is_some_and(|status| status.as_str() != Some("pending")))
                 .map(|(number, _)| number)
                 .collect();
             for number in inner {
                 task.set(&format!("{pointer}/{number}/status"), &json!("pending"))?;
             }
             for passed in OF_ATTEMPTS {
-                task.drop_execution(passed);
+                task.drop_execution(passed)?;
             }
-            forget_success(&mut task);
+            forget_success(&mut task)?;
         }
         let (status, _) = self.draft.session_files.session.status();
         self.draft.session_if_readable(|session| {
             if status != RunStatus::Active {
-                session.set("/status", &json!("active"));
+                session.set("/status", &json!("active"))?;
             }
-            if session.has("/current_phase") {
-                session.set("/current_phase", &json!("EXECUTE"));
-            }
-        });
-        Ok(())
+            enter_execute(session)
+        })
     }
 
     /// Sets the status of the session; fails without a readable session file.
     fn session_over(&mut self, word: &str, stamp: &str, more: &[(&str, Value)]) -> Result<(), EditError> {
         let at = json!(self.at.to_string());
         let session = self.draft.session_document()?;
-        session.set("/status", &json!(word));
-        session.set(&format!("/{stamp}"), &at);
-        for (pointer, value) in more {
-            session.set(pointer, value);
-        }
-        Ok(())
+        session.set("/status", &json!(word))?;
+        session.set(&format!("/{stamp}"), &at)?;
+        more.iter().try_for_each(|(pointer, value)| session.set(pointer, value))
     }
 
     fn word_of(&self, status: Status) -> &'static str {
@@ -351,6 +334,13 @@ impl Writer<'_> {
             | Status::Skipped
             | Status::Cancelled => status.as_str(),
         }
+    }
+}
+
+fn enter_execute(session: &mut FileEditor) -> Result<(), EditError> {
+    match session.get("/current_phase") {
+        Some(_) => session.set("/current_phase", &json!("EXECUTE")),
+        None => Ok(()),
     }
 }
 
@@ -384,25 +374,24 @@ fn default_strategy(kind: InterruptionKind) -> Option<&'static str> {
 }
 
 /// A result that says success would speak for an attempt that it is not of.
-fn forget_success(task: &mut TaskDraft<'_>) {
-    if task.value().pointer("/result/success").and_then(Value::as_bool) == Some(true) {
-        task.set_in("result", "success", &json!(false));
+fn forget_success(task: &mut TaskDraft<'_>) -> Result<(), EditError> {
+    if task.value().at("/result/success").and_then(Node::as_bool) == Some(true) {
+        task.set_in("result", "success", &json!(false))?;
     }
+    Ok(())
 }
 
-fn set_variables(task: &mut TaskDraft<'_>, outcome: &Outcome) {
-    for (name, value) in &outcome.set {
-        task.set_variable(name, value);
-    }
+fn set_variables(task: &mut TaskDraft<'_>, outcome: &Outcome) -> Result<(), EditError> {
+    outcome.set.iter().try_for_each(|(name, value)| task.set_variable(name, value))
 }
 
 /// Fills in `result` if the format has it (format H), as CCW's agents do.
-fn set_result(task: &mut TaskDraft<'_>, outcome: &Outcome, error: Option<&str>) {
-    let has_result = task.value().get("result").is_some_and(Value::is_object);
+fn set_result(task: &mut TaskDraft<'_>, outcome: &Outcome, error: Option<&str>) -> Result<(), EditError> {
+    let has_result = task.value().get("result").is_some_and(Node::is_map);
     if !has_result
         && (task.value().get("convergence").is_none() || task.value().get("result").is_some_and(|old| !old.is_null()))
     {
-        return;
+        return Ok(());
     }
     let mut fields = vec![("success", json!(outcome.status == Status::Completed))];
     let summary = outcome.summary.as_deref().map(mask_secrets);
@@ -413,11 +402,9 @@ fn set_result(task: &mut TaskDraft<'_>, outcome: &Outcome, error: Option<&str>) 
     }
     match error {
         Some(error) => fields.push(("error", json!(error))),
-        None => task.drop("/result/error"),
+        None => task.drop("/result/error")?,
     }
-    for (key, value) in fields {
-        task.set_in("result", key, &value);
-    }
+    fields.iter().try_for_each(|(key, value)| task.set_in("result", key, value))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::layout::Layout;
 use super::layout::is_part;
-use super::state::JsonFile;
+use super::state;
 use crate::dialect::Archival;
 use crate::dialect::EditError;
 use crate::dialect::Moved;
@@ -19,8 +19,8 @@ const UNREADABLE: &str = "unreadable";
 /// If the workflow id cannot be part of a path.
 pub(super) fn archive(files: &FileSet, at: Timestamp) -> Result<Option<Archival>, EditError> {
     let Some(layout) = Layout::of(&files.state) else { return Ok(None) };
-    let source = JsonFile::open(files, &layout.phase).ok();
-    let id = source.as_ref().and_then(|source| source.value.get("workflow_id")?.as_str()).unwrap_or(UNREADABLE);
+    let source = state::open(files, &layout.phase).ok();
+    let id = source.as_ref().and_then(|source| source.node().get("workflow_id")?.as_str()).unwrap_or(UNREADABLE);
     if let Some(problem) = problem_of(id) {
         let message = format!("`workflow_id` `{}` {problem}; correct it before it is archived", id.escape_debug());
         return Err(EditError::Unsupported(message));

@@ -11,8 +11,12 @@ use super::output::OutputCheck;
 use super::output::OutputOwner;
 use super::rules;
 use super::rules::TaskStatus;
-use super::state::JsonFile;
+use super::state;
 use super::state::State;
+use crate::document::Kind;
+use crate::document::Node;
+use crate::document::Reader;
+use crate::document::escape;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -28,16 +32,16 @@ const DEPENDENCY_FIELDS: [&str; 2] = ["depends_on", "dependencies"];
 
 /// The state of the file.
 #[derive(Debug)]
-pub(super) enum Presence {
+pub(super) enum Presence<'a> {
     Missing,
     Unreadable,
-    Read(Box<JsonFile>),
+    Read(Box<Reader<'a>>),
 }
 
 /// The contents of `execution.json`, or what can be rebuilt without it.
 #[derive(Debug)]
-pub(super) struct Execution {
-    pub(super) presence: Presence,
+pub(super) struct Execution<'a> {
+    pub(super) presence: Presence<'a>,
     pub(super) tasks: Vec<Task>,
     pub(super) stamp: Option<Timestamp>,
 }
@@ -48,7 +52,7 @@ pub(super) struct Task {
     pub(super) id: String,
     /// Its pointer in the file; empty for a rebuilt task.
     pub(super) pointer: String,
-    pub(super) value: Value,
+    pub(super) value: Node,
     /// `None` for an unknown word.
     pub(super) status: Option<TaskStatus>,
     pub(super) attempts: u32,
@@ -60,10 +64,10 @@ pub(super) struct Task {
     pub(super) is_leftover: bool,
 }
 
-impl Execution {
-    pub(super) fn read(files: &FileSet, layout: &Layout, state: &State, findings: &mut Vec<Finding>) -> Self {
+impl<'a> Execution<'a> {
+    pub(super) fn read(files: &'a FileSet, layout: &Layout, state: &State, findings: &mut Vec<Finding>) -> Self {
         let presence = if files.files.contains_key(&layout.execution) {
-            match JsonFile::open(files, &layout.execution) {
+            match state::open(files, &layout.execution) {
                 Ok(source) => Presence::Read(Box::new(source)),
                 Err(finding) => {
                     let run = quoted(&format!("./{}", files.state));
@@ -81,9 +85,9 @@ impl Execution {
         let mut execution = Self { presence, tasks: Vec::new(), stamp: None };
         match &execution.presence {
             Presence::Read(source) => {
-                let mut reader = Reader { files, layout, state, source, findings };
+                let mut reader = TaskReader { files, layout, state, source, findings };
                 execution.tasks = reader.tasks();
-                let root = ["last_updated", "updated_at"].iter().filter_map(|key| stamp(files, &source.value, key));
+                let root = ["last_updated", "updated_at"].iter().filter_map(|key| stamp(files, source.node(), key));
                 let tasks = execution.tasks.iter().flat_map(|task| [task.started_at, task.completed_at]);
                 execution.stamp = root.chain(tasks.flatten()).max();
             }
@@ -123,72 +127,67 @@ impl Task {
     }
 
     pub(super) fn text(&self, fields: &[&str]) -> Option<String> {
-        fields.iter().find_map(|field| self.value.get(*field)?.as_str()).map(|text| clean_line(text, 400))
+        fields.iter().find_map(|field| self.value.get(field)?.as_str()).map(|text| clean_line(text, 400))
     }
 
     /// Returns the fields that define the task, without those that its execution changes.
     pub(super) fn definition(&self) -> Value {
         let keys = ["title", "name", "description", "boundaries", "depends_on", "dependencies", "acceptance"];
-        let fields = keys.iter().filter_map(|key| Some(((*key).to_owned(), self.value.get(*key)?.clone())));
+        let fields = keys.iter().filter_map(|key| Some(((*key).to_owned(), self.value.get(key)?.to_json())));
         let fields: Map<String, Value> = fields.collect();
         if fields.is_empty() { Value::Null } else { Value::Object(fields) }
     }
 }
 
 /// Returns the outputs that the tasks name.
-pub(super) fn named_outputs(execution: &Value) -> Vec<String> {
-    let named = |task: &Value| OUTPUT_FIELDS.iter().find_map(|field| task.get(*field)?.as_str().map(str::to_owned));
-    match execution.get("tasks") {
-        Some(Value::Array(tasks)) => tasks.iter().take(TASKS).filter_map(named).collect(),
-        Some(Value::Object(tasks)) => tasks.values().take(TASKS).filter_map(named).collect(),
-        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) | None => Vec::new(),
-    }
+pub(super) fn named_outputs(execution: &Node) -> Vec<String> {
+    let named = |task: &Node| OUTPUT_FIELDS.iter().find_map(|field| task.get(field)?.as_str().map(str::to_owned));
+    let Some(tasks) = execution.get("tasks") else { return Vec::new() };
+    let values = tasks.items().iter().chain(tasks.members().iter().map(|member| &member.value));
+    values.take(TASKS).filter_map(named).collect()
 }
 
-fn stamp(files: &FileSet, value: &Value, key: &str) -> Option<Timestamp> {
-    value.get(key).and_then(Value::as_str).and_then(|text| files.time(text))
+fn stamp(files: &FileSet, value: &Node, key: &str) -> Option<Timestamp> {
+    value.get(key).and_then(Node::as_str).and_then(|text| files.time(text))
 }
 
-fn count(value: Option<&Value>) -> u32 {
-    let number = match value {
-        Some(Value::Number(number)) => number.as_u64(),
-        Some(Value::String(text)) => text.trim().parse().ok(),
-        Some(Value::Array(items)) => Some(items.len() as u64),
-        Some(Value::Null | Value::Bool(_) | Value::Object(_)) | None => None,
+fn count(value: Option<&Node>) -> u32 {
+    let number: Option<u64> = match value.map(|value| &value.kind) {
+        Some(Kind::Number(text) | Kind::Text(text)) => text.trim().parse().ok(),
+        Some(Kind::List(items)) => Some(items.len() as u64),
+        Some(Kind::Null | Kind::Bool(_) | Kind::Map(_)) | None => None,
     };
     number.map_or(0, |number| u32::try_from(number).unwrap_or(u32::MAX))
 }
 
-struct Reader<'a> {
+struct TaskReader<'a> {
     files: &'a FileSet,
     layout: &'a Layout,
     state: &'a State,
-    source: &'a JsonFile,
+    source: &'a Reader<'a>,
     findings: &'a mut Vec<Finding>,
 }
 
-impl Reader<'_> {
+impl TaskReader<'_> {
     fn tasks(&mut self) -> Vec<Task> {
         let source = self.source;
-        let foreign = source.value.get("workflow_id").and_then(Value::as_str).filter(|id| Some(*id) != self.id());
+        let foreign = source.node().get("workflow_id").and_then(Node::as_str).filter(|id| Some(*id) != self.id());
         let foreign = foreign.map(|id| clean_line(id, 60));
         if let Some(id) = &foreign {
             let message = format!("the tasks belong to the run `{id}`; they do not count as done here");
             self.findings.push(source.finding(FindingCode::StateLeftover, "/workflow_id", message));
         }
-        let found: Vec<(String, Option<&str>, &Value)> = match source.value.get("tasks") {
-            Some(Value::Array(items)) => {
+        let found: Vec<(String, Option<&str>, &Node)> = match source.node().get("tasks").map(|tasks| &tasks.kind) {
+            Some(Kind::List(items)) => {
                 items.iter().enumerate().map(|(at, item)| (format!("/tasks/{at}"), None, item)).collect()
             }
-            Some(Value::Object(fields)) => fields
-                .iter()
-                .map(|(key, item)| {
-                    let escaped = key.replace('~', "~0").replace('/', "~1");
-                    (format!("/tasks/{escaped}"), Some(key.as_str()), item)
-                })
-                .collect(),
-            None | Some(Value::Null) => Vec::new(),
-            Some(Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
+            Some(Kind::Map(members)) => {
+                let pointer = |key: &str| format!("/tasks/{}", escape(key));
+                let named = members.iter().map(|member| (pointer(&member.key), Some(&*member.key), &member.value));
+                named.collect()
+            }
+            None | Some(Kind::Null) => Vec::new(),
+            Some(Kind::Bool(_) | Kind::Number(_) | Kind::Text(_)) => {
                 let message = "`tasks` is neither a list nor an object";
                 self.findings.push(source.finding(FindingCode::StateCorrupt, "/tasks", message));
                 Vec::new()
@@ -196,12 +195,11 @@ impl Reader<'_> {
         };
         let mut tasks: Vec<Task> = Vec::new();
         for (pointer, key, value) in found.into_iter().take(TASKS) {
-            let id = match value.get("id").or_else(|| value.get("task_id")) {
-                Some(Value::String(id)) if !id.is_empty() => Some(id.clone()),
-                Some(Value::Number(id)) => Some(id.to_string()),
+            let id = match value.get("id").or_else(|| value.get("task_id")).map(|id| &id.kind) {
+                Some(Kind::Text(id) | Kind::Number(id)) if !id.is_empty() => Some(id.clone()),
                 _ => key.map(str::to_owned),
             };
-            let Some(id) = id.filter(|_| value.is_object()) else {
+            let Some(id) = id.filter(|_| value.is_map()) else {
                 let message = "a task without an id; it is ignored";
                 self.findings.push(source.finding(FindingCode::StateCorrupt, &pointer, message));
                 continue;
@@ -222,9 +220,9 @@ impl Reader<'_> {
         self.state.id.as_deref()
     }
 
-    fn task(&mut self, id: String, pointer: String, value: &Value) -> Task {
-        let text = value.get("status").and_then(Value::as_str);
-        let named = OUTPUT_FIELDS.iter().find_map(|field| value.get(*field)?.as_str());
+    fn task(&mut self, id: String, pointer: String, value: &Node) -> Task {
+        let text = value.get("status").and_then(Node::as_str);
+        let named = OUTPUT_FIELDS.iter().find_map(|field| value.get(field)?.as_str());
         if !is_part(&id) {
             let message = format!("the id `{}` cannot be part of a path", id.escape_debug());
             self.findings.push(self.source.finding(FindingCode::IdUnsafe, &pointer, message));
@@ -268,15 +266,14 @@ impl Reader<'_> {
     }
 }
 
-fn dependencies(value: &Value) -> Vec<String> {
-    let found = DEPENDENCY_FIELDS.iter().find_map(|field| value.get(*field)?.as_array());
-    let named = |item: &Value| match item {
-        Value::String(id) => Some(id.clone()),
-        Value::Number(id) => Some(id.to_string()),
-        Value::Object(fields) => fields.get("id").or_else(|| fields.get("task_id"))?.as_str().map(str::to_owned),
-        Value::Null | Value::Bool(_) | Value::Array(_) => None,
+fn dependencies(value: &Node) -> Vec<String> {
+    let found = DEPENDENCY_FIELDS.iter().find_map(|field| value.get(field).filter(|list| list.is_list()));
+    let named = |item: &Node| match &item.kind {
+        Kind::Text(id) | Kind::Number(id) => Some(id.clone()),
+        Kind::Map(_) => item.get("id").or_else(|| item.get("task_id"))?.as_str().map(str::to_owned),
+        Kind::Null | Kind::Bool(_) | Kind::List(_) => None,
     };
-    found.into_iter().flatten().filter_map(named).collect()
+    found.map(Node::items).unwrap_or_default().iter().filter_map(named).collect()
 }
 
 /// Rebuilds the tasks from their outputs and from the final design (docs/formats/dotagent.md#reconstruction).
@@ -286,7 +283,7 @@ fn rebuilt(files: &FileSet, layout: &Layout, state: &State) -> Vec<Task> {
         OutputOwner { workflow: state.id.as_deref(), task: None, run_start: state.started_at, attempt_start: None };
     let design = layout.at("memory/reports/final_design.json").map(|path| owner.check(files, &path));
     if let Some(OutputCheck::Valid(design)) = design {
-        for value in design.get("tasks").and_then(Value::as_array).into_iter().flatten().take(TASKS) {
+        for value in design.get("tasks").map(Node::items).unwrap_or_default().iter().take(TASKS) {
             let id = value.as_str().or_else(|| value.get("id")?.as_str()).filter(|id| is_part(id));
             if let Some(id) = id.filter(|id| !tasks.iter().any(|task| rules::is_same_task(&task.id, id))) {
                 tasks.push(missing_task(files, layout, id, dependencies(value)));
@@ -311,7 +308,7 @@ fn missing_task(files: &FileSet, layout: &Layout, id: &str, depends_on: Vec<Stri
     Task {
         id: id.to_owned(),
         pointer: String::new(),
-        value: Value::Null,
+        value: Node::null(),
         status: Some(TaskStatus::Pending),
         attempts: 0,
         started_at: None,

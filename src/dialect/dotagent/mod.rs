@@ -31,7 +31,7 @@ use crate::dialect::EditError;
 use crate::dialect::Loaded;
 use crate::dialect::NO_OTHER_EVIDENCE;
 use crate::dialect::Probed;
-use crate::dialect::edits_of;
+use crate::dialect::edit::edits_of;
 use crate::model::Brief;
 use crate::model::Change;
 use crate::model::ChangeKind;

@@ -1,10 +1,10 @@
 //! Checks whether the output of a phase, a task or a verifier is a result of this run.
 
-use serde_json::Value;
-
 use super::rules;
 use super::rules::TaskStatus;
-use crate::dialect::json::parse_value;
+use crate::document::Kind;
+use crate::document::Node;
+use crate::document::parse_json;
 use crate::model::Content;
 use crate::model::FileSet;
 use crate::model::RelPath;
@@ -25,7 +25,7 @@ pub(super) enum OutputCheck {
     /// It exists but is not a result of this run, with the reason.
     Rejected(String),
     /// It exists and is a result of this run; `Null` if it is not JSON or was not read.
-    Valid(Value),
+    Valid(Node),
 }
 
 /// The owner that an output must name, and how new it must be.
@@ -52,30 +52,30 @@ impl OutputOwner<'_> {
         }
         match &entry.content {
             Content::Bytes(bytes) if bytes.is_empty() => OutputCheck::Rejected("is empty".to_owned()),
-            Content::Bytes(bytes) if path.as_str().ends_with(".json") => match parse_value(bytes) {
+            Content::Bytes(bytes) if path.as_str().ends_with(".json") => match parse_json(bytes) {
                 Ok(value) => match self.rejection(&value) {
                     Some(why) => OutputCheck::Rejected(why),
                     None => OutputCheck::Valid(value),
                 },
                 Err(error) => OutputCheck::Rejected(format!("does not parse: {}", error.message)),
             },
-            Content::Bytes(_) | Content::NameOnly => OutputCheck::Valid(Value::Null),
+            Content::Bytes(_) | Content::NameOnly => OutputCheck::Valid(Node::null()),
             Content::Problem(problem) => OutputCheck::Rejected(format!("cannot be read: {problem}")),
         }
     }
 
-    fn rejection(&self, value: &Value) -> Option<String> {
-        let is_empty = match value {
-            Value::Null => true,
-            Value::String(text) => text.trim().is_empty(),
-            Value::Array(items) => items.is_empty(),
-            Value::Object(fields) => fields.is_empty(),
-            Value::Bool(_) | Value::Number(_) => false,
+    fn rejection(&self, value: &Node) -> Option<String> {
+        let is_empty = match &value.kind {
+            Kind::Null => true,
+            Kind::Text(text) => text.trim().is_empty(),
+            Kind::List(items) => items.is_empty(),
+            Kind::Map(fields) => fields.is_empty(),
+            Kind::Bool(_) | Kind::Number(_) => false,
         };
         if is_empty {
             return Some("has no content".to_owned());
         }
-        let named = |field: &str| value.get(field).and_then(Value::as_str);
+        let named = |field: &str| value.get(field).and_then(Node::as_str);
         if let (Some(other), Some(own)) = (named("workflow_id"), self.workflow)
             && other != own
         {
@@ -91,28 +91,30 @@ impl OutputOwner<'_> {
 }
 
 /// Returns the status that a task's output reports; `Err` with an unknown word.
-pub(super) fn reported_status(output: &Value) -> Result<TaskStatus, String> {
-    match output.get("status") {
+pub(super) fn reported_status(output: &Node) -> Result<TaskStatus, String> {
+    let Some(status) = output.get("status").filter(|status| !status.is_null()) else {
         // An output without a status has to be judged by a verifier.
-        None | Some(Value::Null) => Ok(TaskStatus::PreComplete),
-        Some(Value::String(text)) => match TaskStatus::parse(text) {
+        return Ok(TaskStatus::PreComplete);
+    };
+    match status.as_str() {
+        Some(text) => match TaskStatus::parse(text) {
             Some(TaskStatus::PreComplete | TaskStatus::Verified) => Ok(TaskStatus::PreComplete),
             Some(status @ (TaskStatus::Blocked | TaskStatus::Failed)) => Ok(status),
             Some(TaskStatus::Pending | TaskStatus::Running | TaskStatus::Verifying) | None => Err(clean_line(text, 40)),
         },
-        Some(other) => Err(clean_line(&other.to_string(), 40)),
+        None => Err(clean_line(&status.to_string(), 40)),
     }
 }
 
 /// Returns the verdict of a verifier; `Err` if it is not understood.
-pub(super) fn verdict(verification: &Value) -> Result<ReviewVerdict, String> {
+pub(super) fn verdict(verification: &Node) -> Result<ReviewVerdict, String> {
     for field in ["verdict", "status", "result", "overall", "overall_status"] {
-        if let Some(text) = verification.get(field).and_then(Value::as_str) {
+        if let Some(text) = verification.get(field).and_then(Node::as_str) {
             return rules::verdict(text).ok_or_else(|| clean_line(text, 40));
         }
     }
     for field in ["passed", "verified", "success", "valid", "approved"] {
-        if let Some(flag) = verification.get(field).and_then(Value::as_bool) {
+        if let Some(flag) = verification.get(field).and_then(Node::as_bool) {
             return Ok(if flag { ReviewVerdict::Approved } else { ReviewVerdict::NeedsRevision });
         }
     }
@@ -120,7 +122,7 @@ pub(super) fn verdict(verification: &Value) -> Result<ReviewVerdict, String> {
 }
 
 /// Returns what an output says about a failure or blocker, on one line.
-pub(super) fn failure_text(output: &Value) -> Option<String> {
+pub(super) fn failure_text(output: &Node) -> Option<String> {
     let pointers = [
         "/blocked_details/description",
         "/failure_reason",
@@ -130,6 +132,6 @@ pub(super) fn failure_text(output: &Value) -> Option<String> {
         "/message",
         "/blocked_reason",
     ];
-    let text = pointers.iter().find_map(|pointer| output.pointer(pointer)?.as_str())?;
+    let text = pointers.iter().find_map(|pointer| output.at(pointer)?.as_str())?;
     Some(clean_line(&mask_secrets(text), 400))
 }

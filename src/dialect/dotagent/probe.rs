@@ -1,7 +1,5 @@
 //! Finds projects by the shape of their phase file.
 
-use serde_json::Value;
-
 use super::custom;
 use super::execution;
 use super::layout::EXECUTION_FILE;
@@ -12,7 +10,8 @@ use super::paths::base_of;
 use super::rules::Phase;
 use super::state::missing;
 use crate::dialect::Probed;
-use crate::dialect::json::parse_value;
+use crate::document::Node;
+use crate::document::parse_json;
 use crate::model::Candidate;
 use crate::model::Claim;
 use crate::model::DialectId;
@@ -48,7 +47,7 @@ pub(super) fn probe(listing: &Listing) -> Probed {
         }
         let Some(layout) = Layout::of(&entry.path) else { continue };
         // A file that is too large or does not parse is still reported as a run.
-        let value = entry.content.as_deref().and_then(|look| parse_value(look).ok());
+        let value = entry.content.as_deref().and_then(|look| parse_json(look).ok());
         match value {
             Some(value) if !has_shape(&value) => {
                 let message = "a phase.json without `workflow_id` and phase: the state of another tool";
@@ -80,7 +79,7 @@ fn without_phase_file(listing: &Listing, execution: &RelPath) -> Option<Candidat
         return None;
     }
     let at = listing.entries.binary_search_by(|entry| entry.path.cmp(execution)).ok()?;
-    let value = listing.entries[at].content.as_deref().and_then(|look| parse_value(look).ok());
+    let value = listing.entries[at].content.as_deref().and_then(|look| parse_json(look).ok());
     let id = value.as_ref().and_then(|value| value.get("workflow_id")?.as_str()).map(|id| clean_line(id, 100));
     let finding = missing(&phase);
     let mut candidate = match Layout::of(&phase) {
@@ -105,14 +104,14 @@ fn without_phase_file(listing: &Listing, execution: &RelPath) -> Option<Candidat
     Some(candidate)
 }
 
-fn has_shape(value: &Value) -> bool {
+fn has_shape(value: &Node) -> bool {
     let has = |key: &str| value.get(key).is_some();
-    let phase = value.get("current_phase").and_then(Value::as_str).and_then(Phase::parse);
+    let phase = value.get("current_phase").and_then(Node::as_str).and_then(Phase::parse);
     // A phase of the workflow is enough: the run then says what is missing.
     (has("workflow_id") && (has("current_phase") || has("phase_status"))) || (phase.is_some() && has("phase_status"))
 }
 
-fn candidate(listing: &Listing, layout: Layout, phase: Option<&Value>) -> Candidate {
+fn candidate(listing: &Listing, layout: Layout, phase: Option<&Node>) -> Candidate {
     let id = phase.and_then(|phase| phase.get("workflow_id")?.as_str()).map(|id| clean_line(id, 100));
     let mut reads = vec![
         ReadSpec::File(layout.phase.clone()),
@@ -139,11 +138,11 @@ fn candidate(listing: &Listing, layout: Layout, phase: Option<&Value>) -> Candid
 }
 
 /// Returns the outputs that the state names outside the usual folders.
-fn elsewhere(listing: &Listing, layout: &Layout, phase: Option<&Value>) -> Vec<RelPath> {
+fn elsewhere(listing: &Listing, layout: &Layout, phase: Option<&Node>) -> Vec<RelPath> {
     let found = listing.entries.binary_search_by(|entry| entry.path.cmp(&layout.execution));
     let execution: Option<&ListingEntry> = found.ok().map(|at| &listing.entries[at]);
-    let execution = execution.and_then(|entry| parse_value(entry.content.as_deref()?).ok());
-    let of_phases = phase.and_then(|phase| phase.get("completed_phases")?.as_array()).into_iter().flatten();
+    let execution = execution.and_then(|entry| parse_json(entry.content.as_deref()?).ok());
+    let of_phases = phase.and_then(|phase| phase.get("completed_phases")).map(Node::items).unwrap_or_default().iter();
     let of_phases = of_phases.filter_map(|entry| entry.get("output")?.as_str().map(str::to_owned));
     let of_tasks = execution.iter().flat_map(execution::named_outputs);
     let usual = [layout.reports(), layout.tasks()];

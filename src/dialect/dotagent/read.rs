@@ -1,7 +1,5 @@
 //! Reads a run from the files.
 
-use serde_json::Value;
-
 use super::checks;
 use super::execution::Presence;
 use super::rules::Phase;
@@ -10,6 +8,7 @@ use super::steps;
 use super::workflow_files::WorkflowFiles;
 use super::workflow_files::is_rebuilt;
 use crate::dialect::Loaded;
+use crate::document::Node;
 use crate::model::Action;
 use crate::model::DialectId;
 use crate::model::EvidenceRequest;
@@ -64,7 +63,7 @@ fn run(workflow_files: &WorkflowFiles<'_>, steps: Vec<Step>) -> Run {
         steps,
         position: Some(state.phase.step_id()),
         done_elsewhere: 0,
-        goal: workflow_files.source.value.get("description").and_then(Value::as_str).map(str::to_owned),
+        goal: workflow_files.source.node().get("description").and_then(Node::as_str).map(str::to_owned),
         started_at: state.started_at,
         // During IMPLEMENTATION the tasks are usually newer (docs/formats/dotagent.md#two-files-one-checkpoint).
         stamp: state.last_updated.max(workflow_files.execution.stamp),

@@ -12,8 +12,9 @@ use super::rules::Phase;
 use super::rules::PhaseStatus;
 use super::rules::TaskStatus;
 use crate::dialect::EditError;
-use crate::dialect::json::parse_value;
-use crate::dialect::salvage;
+use crate::document::Node;
+use crate::document::parse_json;
+use crate::document::salvage;
 use crate::model::FileSet;
 use crate::model::ReadProblem;
 use crate::model::Reconstruction;
@@ -34,7 +35,7 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
     let Some(layout) = Layout::of(&files.state) else {
         return Err(EditError::Unsupported("the state is not a `memory/state/phase.json`".to_owned()));
     };
-    let broken = |path: &RelPath| files.bytes(path).filter(|bytes| parse_value(bytes).is_err());
+    let broken = |path: &RelPath| files.bytes(path).filter(|bytes| parse_json(bytes).is_err());
     let mut rebuilder = Rebuilder { files, layout: &layout, at, rebuilt: Reconstruction::default() };
     if let Some(bytes) = broken(&layout.execution) {
         rebuilder.execution(bytes);
@@ -52,7 +53,7 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
 
 /// Takes the phase file of a custom workflow over, if it only has comments or trailing commas too many: nothing else has its definition.
 pub(super) fn of_custom(files: &FileSet) -> Option<Reconstruction> {
-    let broken = files.bytes(&files.state).filter(|bytes| parse_value(bytes).is_err())?;
+    let broken = files.bytes(&files.state).filter(|bytes| parse_json(bytes).is_err())?;
     let found = salvage::json(broken).filter(|found| !found.is_cut_off)?;
     let value = Some(found.value).filter(|value| value.get("definition").is_some() && is_whole(value))?;
     let mut rebuilt = Reconstruction::default();
@@ -162,17 +163,14 @@ impl Rebuilder<'_> {
 
     /// Tells whether tasks are under way in a readable `execution.json`: then the run had reached IMPLEMENTATION.
     fn has_tasks_under_way(&self) -> bool {
-        let value = self.files.bytes(&self.layout.execution).and_then(|bytes| parse_value(bytes).ok());
+        let value = self.files.bytes(&self.layout.execution).and_then(|bytes| parse_json(bytes).ok());
         let tasks = value.as_ref().and_then(|value| value.get("tasks"));
-        let has_begun = |task: &Value| {
-            let status = task.get("status").and_then(Value::as_str).and_then(TaskStatus::parse);
+        let has_begun = |task: &Node| {
+            let status = task.get("status").and_then(Node::as_str).and_then(TaskStatus::parse);
             status.is_some_and(|status| status != TaskStatus::Pending)
         };
-        match tasks {
-            Some(Value::Array(tasks)) => tasks.iter().any(has_begun),
-            Some(Value::Object(tasks)) => tasks.values().any(has_begun),
-            Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) | None => false,
-        }
+        let Some(tasks) = tasks else { return false };
+        tasks.items().iter().chain(tasks.members().iter().map(|member| &member.value)).any(has_begun)
     }
 
     /// Returns the output of each phase, in order.
@@ -180,7 +178,7 @@ impl Rebuilder<'_> {
         let there = |phase: Phase| {
             let path = self.layout.at(phase.output()?)?;
             let bytes = self.files.bytes(&path)?;
-            parse_value(bytes).is_ok().then_some(path)
+            parse_json(bytes).is_ok().then_some(path)
         };
         let first_in = |dir: RelPath| {
             let mut paths = self.files.in_dir(&dir).map(|(path, _)| path);
@@ -202,7 +200,7 @@ impl Rebuilder<'_> {
         let torn =
             salvage::text(broken, "workflow_id").map(|id| (id, format!("a line of the broken {}", self.layout.phase)));
         let named = self.files.files.keys().find_map(|path| {
-            let value = parse_value(self.files.bytes(path)?).ok()?;
+            let value = parse_json(self.files.bytes(path)?).ok()?;
             Some((value.get("workflow_id")?.as_str()?.to_owned(), path.to_string()))
         });
         let found = torn.or(named).filter(|(id, _)| archive::problem_of(id).is_none());
@@ -275,7 +273,7 @@ impl Rebuilder<'_> {
     fn task(&self, id: &str) -> (TaskStatus, Vec<String>) {
         let read = |name: &str| {
             let path = self.layout.of_task(self.files, id, name)?;
-            let value = parse_value(self.files.bytes(&path)?).ok()?;
+            let value = parse_json(self.files.bytes(&path)?).ok()?;
             Some((path, value))
         };
         let Some((path, output)) = read("output.json") else {
@@ -297,8 +295,8 @@ impl Rebuilder<'_> {
     /// Returns the tasks in the final design.
     fn designed_tasks(&self) -> Vec<(String, RelPath)> {
         let path = Phase::Architecture.output().and_then(|path| self.layout.at(path));
-        let value = path.as_ref().and_then(|path| parse_value(self.files.bytes(path)?).ok());
-        let tasks = value.as_ref().and_then(|value| value.get("tasks")?.as_array()).into_iter().flatten();
+        let value = path.as_ref().and_then(|path| parse_json(self.files.bytes(path)?).ok());
+        let tasks = value.as_ref().and_then(|value| value.get("tasks")).map(Node::items).unwrap_or_default().iter();
         let ids = tasks.filter_map(|task| task.as_str().or_else(|| task.get("id")?.as_str()));
         let named = ids.filter(|id| super::layout::is_part(id)).map(str::to_owned);
         path.map(|path| named.map(|id| (id, path.clone())).collect()).unwrap_or_default()

@@ -1,10 +1,12 @@
 //! Reads `phase.json` leniently (docs/formats/dotagent.md#the-phase-file).
 
-use serde_json::Value;
-
 use super::rules::Phase;
 use super::rules::PhaseStatus;
-use crate::dialect::json::Document;
+use crate::document::Kind;
+use crate::document::Node;
+use crate::document::OpenError;
+use crate::document::Reader;
+use crate::document::Syntax;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -20,43 +22,21 @@ pub(super) fn missing(file: &RelPath) -> Finding {
     Finding::new(FindingCode::StateMissing, message).at(file)
 }
 
-/// A JSON file with the position of every value.
-#[derive(Debug)]
-pub(super) struct JsonFile {
-    pub(super) file: RelPath,
-    pub(super) document: Document,
-    pub(super) value: Value,
-}
-
-impl JsonFile {
-    /// Reads a file that must contain an object.
-    pub(super) fn open(files: &FileSet, file: &RelPath) -> Result<Self, Box<Finding>> {
-        let unreadable = |message: String| Finding::new(FindingCode::StateUnreadable, message).at(file);
-        let Some(bytes) = files.bytes(file) else {
-            let problem = files.problem(file).unwrap_or(ReadProblem::Missing);
-            if problem == ReadProblem::Missing {
-                return Err(Box::new(missing(file)));
-            }
-            return Err(Box::new(unreadable(format!("{file} cannot be read: {problem}"))));
-        };
-        let document = Document::parse(bytes).map_err(|error| {
-            Box::new(unreadable(format!("{file} is not JSON: {}", error.message)).line(error.line, Some(error.column)))
-        })?;
-        let value = document.value();
-        if !value.is_object() {
-            return Err(Box::new(unreadable(format!("{file} is not a JSON object")).line(1, Some(1))));
+/// Opens a file that must contain an object.
+pub(super) fn open<'a>(files: &'a FileSet, file: &RelPath) -> Result<Reader<'a>, Box<Finding>> {
+    let unreadable = |message: String| Finding::new(FindingCode::StateUnreadable, message).at(file);
+    let reader = Reader::open(files, file, Syntax::Json).map_err(|error| match error {
+        OpenError::Unread(ReadProblem::Missing) => Box::new(missing(file)),
+        OpenError::Unread(problem) => Box::new(unreadable(format!("{file} cannot be read: {problem}"))),
+        OpenError::Broken(error) => {
+            let finding = unreadable(format!("{file} is not JSON: {}", error.message));
+            Box::new(finding.line(error.place.line, Some(error.place.column)))
         }
-        Ok(Self { file: file.clone(), document, value })
+    })?;
+    if !reader.node().is_map() {
+        return Err(Box::new(unreadable(format!("{file} is not a JSON object")).line(1, Some(1))));
     }
-
-    /// Returns a finding about the value at a pointer.
-    pub(super) fn finding(&self, code: FindingCode, pointer: &str, message: impl Into<String>) -> Finding {
-        let finding = Finding::new(code, message).at(&self.file).pointer(pointer);
-        match self.document.position(pointer) {
-            Some((line, column)) => finding.line(line, Some(column)),
-            None => finding,
-        }
-    }
+    Ok(reader)
 }
 
 /// The contents of `phase.json`.
@@ -92,19 +72,19 @@ pub(super) struct Approval {
 }
 
 impl State {
-    pub(super) fn read(source: &JsonFile, files: &FileSet, findings: &mut Vec<Finding>) -> Self {
-        let value = &source.value;
-        let id = value.get("workflow_id").and_then(Value::as_str).map(str::to_owned);
+    pub(super) fn read(source: &Reader<'_>, files: &FileSet, findings: &mut Vec<Finding>) -> Self {
+        let value = source.node();
+        let id = value.get("workflow_id").and_then(Node::as_str).map(str::to_owned);
         if id.as_ref().is_none_or(|id| id.trim().is_empty()) {
             let message = "`workflow_id` is missing or not text, so outputs cannot be matched to this run";
             findings.push(source.finding(FindingCode::StateMissingField, "/workflow_id", message));
         }
-        let mut reader = Reader { source, files, findings };
+        let mut reader = StateReader { source, files, findings };
         let completed = reader.completed();
         let approvals = reader.approvals();
         let is_safe = match value.get("interruption_safe") {
-            None | Some(Value::Null) => None,
-            Some(Value::Bool(safe)) => Some(*safe),
+            None => None,
+            Some(value) if value.is_null() || value.as_bool().is_some() => value.as_bool(),
             Some(_) => {
                 reader.report(
                     FindingCode::FieldIgnored,
@@ -155,20 +135,20 @@ fn from_number(number: i64) -> Option<Timestamp> {
     Timestamp::from_unix(if number >= MILLISECONDS { number / 1000 } else { number }, 0)
 }
 
-struct Reader<'a> {
-    source: &'a JsonFile,
+struct StateReader<'a> {
+    source: &'a Reader<'a>,
     files: &'a FileSet,
     findings: &'a mut Vec<Finding>,
 }
 
-impl Reader<'_> {
+impl StateReader<'_> {
     fn report(&mut self, code: FindingCode, pointer: &str, message: impl Into<String>) {
         self.findings.push(self.source.finding(code, pointer, message));
     }
 
     fn stamp(&mut self, pointer: &str) -> Option<Timestamp> {
         let name = &pointer[1..];
-        let found = self.source.value.pointer(pointer);
+        let found = self.source.node().at(pointer);
         let stamp = found.and_then(|value| self.time(name, value));
         if stamp.is_none() {
             let what = match found {
@@ -188,11 +168,10 @@ impl Reader<'_> {
 
     /// Reads a stamp: a date, or seconds or milliseconds since 1970. One without a zone that lies ahead was written in the local time of
     /// a place further east.
-    fn time(&mut self, name: &str, value: &Value) -> Option<Timestamp> {
-        let text = match value {
-            Value::Number(number) => return from_number(number.as_i64()?),
-            Value::String(text) => text,
-            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return None,
+    fn time(&mut self, name: &str, value: &Node) -> Option<Timestamp> {
+        let text = match &value.kind {
+            Kind::Number(text) | Kind::Text(text) => text,
+            Kind::Null | Kind::Bool(_) | Kind::List(_) | Kind::Map(_) => return None,
         };
         if let Ok(number) = text.parse() {
             return from_number(number);
@@ -210,8 +189,8 @@ impl Reader<'_> {
 
     /// Returns the current phase; if unknown, the first that is not completed.
     fn phase(&mut self, completed: &[Completed]) -> Phase {
-        let found = self.source.value.get("current_phase");
-        if let Some(phase) = found.and_then(Value::as_str).and_then(Phase::parse) {
+        let found = self.source.node().get("current_phase");
+        if let Some(phase) = found.and_then(Node::as_str).and_then(Phase::parse) {
             return phase;
         }
         let first = Phase::ALL.into_iter().find(|phase| !completed.iter().any(|done| done.phase == *phase));
@@ -223,8 +202,8 @@ impl Reader<'_> {
     }
 
     fn status(&mut self) -> PhaseStatus {
-        let found = self.source.value.get("phase_status");
-        if let Some(status) = found.and_then(Value::as_str).and_then(PhaseStatus::parse) {
+        let found = self.source.node().get("phase_status");
+        if let Some(status) = found.and_then(Node::as_str).and_then(PhaseStatus::parse) {
             return status;
         }
         let what = if found.is_none() { "is missing" } else { "is not in the vocabulary" };
@@ -236,8 +215,8 @@ impl Reader<'_> {
     fn completed(&mut self) -> Vec<Completed> {
         let mut completed = Vec::new();
         for (pointer, phase, entry) in self.entries("completed_phases") {
-            let at = entry.get("completed_at").and_then(Value::as_str).and_then(|text| self.files.time(text));
-            let output = entry.get("output").and_then(Value::as_str).map(str::to_owned);
+            let at = entry.get("completed_at").and_then(Node::as_str).and_then(|text| self.files.time(text));
+            let output = entry.get("output").and_then(Node::as_str).map(str::to_owned);
             completed.push(Completed { phase, at, output: output.filter(|text| !text.is_empty()), pointer });
         }
         completed
@@ -246,23 +225,20 @@ impl Reader<'_> {
     fn approvals(&mut self) -> Vec<Approval> {
         let mut approvals = Vec::new();
         for (pointer, phase, entry) in self.entries("user_checkpoints") {
-            let at = entry.get("approved_at").and_then(Value::as_str).and_then(|text| self.files.time(text));
+            let at = entry.get("approved_at").and_then(Node::as_str).and_then(|text| self.files.time(text));
             approvals.push(Approval { phase, at, pointer });
         }
         approvals
     }
 
     /// Returns the entries of a list that name a phase, as objects or plain names.
-    fn entries(&mut self, list: &str) -> Vec<(String, Phase, Value)> {
+    fn entries(&mut self, list: &str) -> Vec<(String, Phase, Node)> {
         let source = self.source;
-        let items: &[Value] = match source.value.get(list) {
-            None | Some(Value::Null) => &[],
-            Some(Value::Array(items)) => items,
-            Some(_) => {
-                self.report(FindingCode::StateCorrupt, &format!("/{list}"), format!("`{list}` is not a list"));
-                &[]
-            }
-        };
+        let found = source.node().get(list).filter(|found| !found.is_null());
+        if found.is_some_and(|found| !found.is_list()) {
+            self.report(FindingCode::StateCorrupt, &format!("/{list}"), format!("`{list}` is not a list"));
+        }
+        let items = found.map(Node::items).unwrap_or_default();
         let mut entries = Vec::new();
         for (at, item) in items.iter().take(100).enumerate() {
             let pointer = format!("/{list}/{at}");

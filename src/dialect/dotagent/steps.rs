@@ -6,7 +6,7 @@ use super::rules::Phase;
 use super::rules::PhaseStatus;
 use super::tasks;
 use super::workflow_files::WorkflowFiles;
-use crate::dialect::json::parse_value;
+use crate::document::parse_json;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::RelPath;
@@ -101,7 +101,7 @@ fn failed_verification(workflow_files: &WorkflowFiles<'_>, verification: &Step, 
         return None;
     }
     let path = verification.proof.outputs.first()?;
-    let output = parse_value(workflow_files.files.bytes(path)?).ok()?;
+    let output = parse_json(workflow_files.files.bytes(path)?).ok()?;
     let verdict = output::verdict(&output).ok().filter(|verdict| !verdict.approves())?;
     let message = format!("the verification says {}, and the reflection comes next all the same", verdict.as_str());
     let finding = Finding::new(FindingCode::VerdictConflict, message).at(path).on(&verification.id);

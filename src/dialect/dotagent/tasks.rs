@@ -1,7 +1,7 @@
 //! Builds steps from tasks: work, verification and resolution of blockers, following the executor's recovery table
 //! (docs/formats/dotagent.md#executor-recovery).
 
-use serde_json::Value;
+use crate::document::Node;
 
 use super::execution::Task;
 use super::output;
@@ -52,7 +52,7 @@ pub(super) fn resolve_id(task: &str) -> StepId {
 pub(super) struct TaskResult {
     /// The effective status; for a running task, the one its output reports (scenario 2).
     pub(super) status: Option<TaskStatus>,
-    pub(super) output: Value,
+    pub(super) output: Node,
     fits: bool,
     rejected: Option<String>,
     modified: Option<Timestamp>,
@@ -60,7 +60,8 @@ pub(super) struct TaskResult {
 
 impl TaskResult {
     pub(super) fn of(workflow_files: &WorkflowFiles<'_>, task: &Task) -> Self {
-        let mut result = Self { status: task.status, output: Value::Null, fits: false, rejected: None, modified: None };
+        let mut result =
+            Self { status: task.status, output: Node::null(), fits: false, rejected: None, modified: None };
         if task.is_leftover {
             result.status = Some(TaskStatus::Pending);
         }
@@ -162,7 +163,7 @@ fn work(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &TaskResult, fi
 }
 
 fn witness(workflow_files: &WorkflowFiles<'_>) -> Witness {
-    let line = workflow_files.source.document.position("/completed_phases").map(|(line, _)| line);
+    let line = workflow_files.source.node().get("completed_phases").map(|list| list.place.line);
     Witness { source: "phase.json".into(), done: true, file: Some(workflow_files.layout.phase.clone()), line }
 }
 
@@ -239,7 +240,7 @@ fn verification(
 }
 
 /// Returns what the verifier wrote about the current output of a task, not about an earlier one.
-fn judged(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &TaskResult) -> Option<(RelPath, Value)> {
+fn judged(workflow_files: &WorkflowFiles<'_>, task: &Task, result: &TaskResult) -> Option<(RelPath, Node)> {
     let path = workflow_files.layout.of_task(workflow_files.files, &task.id, "verification.json")?;
     // Both are files, so their times need no tolerance.
     let owner = task.owner(&workflow_files.state);

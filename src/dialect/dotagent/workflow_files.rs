@@ -6,8 +6,9 @@ use super::execution::Task;
 use super::layout::Layout;
 use super::output::OutputOwner;
 use super::rules::Phase;
-use super::state::JsonFile;
+use super::state;
 use super::state::State;
+use crate::document::Reader;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -17,9 +18,9 @@ use crate::model::RelPath;
 pub(super) struct WorkflowFiles<'a> {
     pub(super) files: &'a FileSet,
     pub(super) layout: Layout,
-    pub(super) source: JsonFile,
+    pub(super) source: Reader<'a>,
     pub(super) state: State,
-    pub(super) execution: Execution,
+    pub(super) execution: Execution<'a>,
 }
 
 impl<'a> WorkflowFiles<'a> {
@@ -28,7 +29,7 @@ impl<'a> WorkflowFiles<'a> {
         let layout = Layout::of(&files.state).ok_or_else(|| {
             Finding::new(FindingCode::StateUnreadable, "the state is not a `memory/state/phase.json`").at(&files.state)
         })?;
-        let source = JsonFile::open(files, &layout.phase)?;
+        let source = state::open(files, &layout.phase)?;
         let state = State::read(&source, files, findings);
         let execution = Execution::read(files, &layout, &state, findings);
         Ok(Self { files, layout, source, state, execution })

@@ -22,8 +22,10 @@ use super::tasks::TaskResult;
 use super::workflow_files::WorkflowFiles;
 use super::workflow_files::is_rebuilt;
 use crate::dialect::EditError;
-use crate::dialect::edits_of;
-use crate::dialect::json::Document;
+use crate::dialect::edit::FileEditor;
+use crate::dialect::edit::edits_of;
+use crate::document::Node;
+use crate::document::Syntax;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Edit;
@@ -63,15 +65,15 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         ChangeKind::Skip { step, .. } => {
             return Err(EditError::Unsupported(format!("dotagent cannot skip steps; {step} is unchanged")));
         }
-        ChangeKind::Pause { .. } => writer.phase_status(PhaseStatus::Pending),
+        ChangeKind::Pause { .. } => writer.phase_status(PhaseStatus::Pending)?,
         // Failed is the closest to aborted, because it continues only after confirmation (docs/formats/dotagent.md#validation).
-        ChangeKind::Abort { .. } => writer.phase_status(PhaseStatus::Failed),
+        ChangeKind::Abort { .. } => writer.phase_status(PhaseStatus::Failed)?,
         ChangeKind::Resume { steps, settled, .. } => writer.resume(steps, settled)?,
-        ChangeKind::Complete { .. } => writer.complete(Phase::Reflection, None),
+        ChangeKind::Complete { .. } => writer.complete(Phase::Reflection, None)?,
         ChangeKind::RollBack(back) => writer.roll_back(back)?,
         ChangeKind::Repair(_) | ChangeKind::Start(_) => {}
     }
-    Ok(writer.into_edits())
+    writer.into_edits()
 }
 
 fn refuse_part(part: Option<&str>) -> Result<(), EditError> {
@@ -94,9 +96,9 @@ enum Target {
 
 struct Writer<'a> {
     workflow_files: WorkflowFiles<'a>,
-    phase: Document,
+    phase: FileEditor,
     /// `None` if the file is missing or unreadable.
-    execution: Option<Document>,
+    execution: Option<FileEditor>,
     /// A rebuilt file that the caller confirmed.
     created: Option<Value>,
     at: String,
@@ -121,16 +123,9 @@ impl<'a> Writer<'a> {
             .last_updated
             .map_or(at, |last| last.max(at))
             .max(workflow_files.state.started_at.unwrap_or(at));
-        let reparse = |source: &super::state::JsonFile| {
-            let bytes = files.bytes(&source.file).unwrap_or_default();
-            Document::parse(bytes).map_err(|error| EditError::Unreadable {
-                file: source.file.as_str().to_owned(),
-                problem: error.message,
-            })
-        };
-        let phase = reparse(&workflow_files.source)?;
+        let phase = FileEditor::open(files, &workflow_files.layout.phase, Syntax::Json)?;
         let execution = match &workflow_files.execution.presence {
-            Presence::Read(source) => Some(reparse(source)?),
+            Presence::Read(_) => Some(FileEditor::open(files, &workflow_files.layout.execution, Syntax::Json)?),
             Presence::Missing | Presence::Unreadable => None,
         };
         let task_statuses =
@@ -139,24 +134,18 @@ impl<'a> Writer<'a> {
         Ok(Self { workflow_files, phase, execution, created: None, at: at.to_string(), task_statuses, completed })
     }
 
-    fn into_edits(mut self) -> Vec<Edit> {
-        self.set("/last_updated", &json!(self.at));
+    fn into_edits(mut self) -> Result<Vec<Edit>, EditError> {
+        self.phase.set("/last_updated", &json!(self.at))?;
         if self.workflow_files.state.is_safe == Some(false) {
-            self.set("/interruption_safe", &Value::Bool(true));
+            self.phase.set("/interruption_safe", &Value::Bool(true))?;
         }
-        let WorkflowFiles { files, layout, .. } = self.workflow_files;
-        let replace = |path: &RelPath, document: Document| {
-            let before = files.bytes(path).unwrap_or_default().into();
-            Edit { path: path.clone(), kind: EditKind::Replace { before, after: document.into_bytes() } }
-        };
-        let execution = match (self.created, self.execution) {
-            (Some(value), _) => {
-                let after = format!("{value}\n").into_bytes();
-                Some(Edit { path: layout.execution.clone(), kind: EditKind::Create { after } })
-            }
-            (None, document) => document.map(|document| replace(&layout.execution, document)),
-        };
-        execution.into_iter().chain([replace(&layout.phase, self.phase)]).collect()
+        let path = self.workflow_files.layout.execution;
+        let created = self.created.map(|value| {
+            let after = format!("{value}\n").into_bytes();
+            Edit { path, kind: EditKind::Create { after } }
+        });
+        let execution = created.or_else(|| self.execution.map(FileEditor::into_edit));
+        Ok(execution.into_iter().chain([self.phase.into_edit()]).collect())
     }
 
     fn target(&self, step: &StepId) -> Result<Target, EditError> {
@@ -177,11 +166,11 @@ impl<'a> Writer<'a> {
 
     fn begin(&mut self, step: &StepId, attempt: u32) -> Result<(), EditError> {
         match self.target(step)? {
-            Target::Phase(phase) => self.enter_phase(phase, step.as_str() != steps::FINAL),
-            Target::Designs => self.enter_phase(Phase::Architecture, true),
+            Target::Phase(phase) => self.enter_phase(phase, step.as_str() != steps::FINAL)?,
+            Target::Designs => self.enter_phase(Phase::Architecture, true)?,
             Target::Gate(_) => return Err(EditError::Unsupported(format!("{step} is approved, not begun"))),
             Target::Work(at) => {
-                self.enter_phase(Phase::Implementation, false);
+                self.enter_phase(Phase::Implementation, false)?;
                 self.set_task_status(at, TaskStatus::Running)?;
                 let started = json!(self.at);
                 self.set_task(at, "attempts", &json!(attempt.saturating_sub(1)))?;
@@ -189,11 +178,11 @@ impl<'a> Writer<'a> {
                 self.drop_task(at, "completed_at")?;
             }
             Target::Verification(at) => {
-                self.enter_phase(Phase::Implementation, false);
+                self.enter_phase(Phase::Implementation, false)?;
                 self.set_task_status(at, TaskStatus::Verifying)?;
             }
             Target::Resolution(at) => {
-                self.enter_phase(Phase::Implementation, false);
+                self.enter_phase(Phase::Implementation, false)?;
                 let started = json!(self.at);
                 self.set_task(at, "resolver_started_at", &started)?;
             }
@@ -214,11 +203,11 @@ impl<'a> Writer<'a> {
             Target::Designs if !is_done => self.fail_phase(Phase::Architecture, &outcome.step)?,
             Target::Phase(phase) => {
                 let output = self.output_of(phase, outcome)?;
-                self.complete(phase, output);
+                self.complete(phase, output)?;
             }
             Target::Designs => {
                 self.check_designs()?;
-                self.phase_status(PhaseStatus::InProgress);
+                self.phase_status(PhaseStatus::InProgress)?;
             }
             Target::Gate(_) => {
                 return Err(EditError::Unsupported(format!("{} is approved, not finished", outcome.step)));
@@ -260,12 +249,12 @@ impl<'a> Writer<'a> {
     /// again.
     fn fail_phase(&mut self, phase: Phase, step: &StepId) -> Result<(), EditError> {
         if self.completed.contains(&phase) {
-            self.enter_phase(phase, false);
+            self.enter_phase(phase, false)?;
         } else if phase != self.workflow_files.state.phase {
             let current = self.workflow_files.state.phase.as_str();
             return Err(EditError::Unsupported(format!("{step} cannot have failed: the run is at {current}")));
         }
-        self.phase_status(PhaseStatus::Failed);
+        self.phase_status(PhaseStatus::Failed)?;
         Ok(())
     }
 
@@ -307,7 +296,7 @@ impl<'a> Writer<'a> {
         let task = &self.workflow_files.execution.tasks[at];
         if let Some(output) = outcome.outputs.first().filter(|path| task.output.as_ref() != Some(path)) {
             let field =
-                ["output", "output_path", "output_file"].into_iter().find(|field| task.value.get(*field).is_some());
+                ["output", "output_path", "output_file"].into_iter().find(|field| task.value.get(field).is_some());
             let name = json!(self.workflow_files.layout.name_of(output));
             self.set_task(at, field.unwrap_or("output"), &name)?;
             self.set_task_status(at, TaskStatus::PreComplete)?;
@@ -349,20 +338,20 @@ impl<'a> Writer<'a> {
         self.set_task_status(at, TaskStatus::Verified)?;
         let ended = json!(self.at);
         self.set_task(at, "completed_at", &ended)?;
-        self.close_implementation();
-        Ok(())
+        self.close_implementation()
     }
 
     /// Completes the phase once the last task is verified.
-    fn close_implementation(&mut self) {
+    fn close_implementation(&mut self) -> Result<(), EditError> {
         let is_reached =
             self.completed.contains(&Phase::Architecture) || self.workflow_files.state.phase >= Phase::Implementation;
         let all = !self.task_statuses.is_empty()
             && self.task_statuses.iter().all(|status| *status == Some(TaskStatus::Verified));
         if all && is_reached && !self.completed.contains(&Phase::Implementation) {
             let output = self.workflow_files.layout.execution.clone();
-            self.complete(Phase::Implementation, Some(output));
+            self.complete(Phase::Implementation, Some(output))?;
         }
+        Ok(())
     }
 
     fn approve(&mut self, step: &StepId, by: Option<&str>, note: Option<&str>) -> Result<(), EditError> {
@@ -374,10 +363,7 @@ impl<'a> Writer<'a> {
                         entry[key] = json!(value);
                     }
                 }
-                if !self.phase.push("/user_checkpoints", &entry) {
-                    self.phase.set("/user_checkpoints", &json!([entry]));
-                }
-                Ok(())
+                self.phase.push("/user_checkpoints", &entry)
             }
             // The user overrides the verifier.
             Target::Verification(at) => self.mark_verified(at),
@@ -404,14 +390,14 @@ impl<'a> Writer<'a> {
             let is_chosen = phase != Phase::Architecture || self.workflow_files.state.has_approved(phase);
             if is_settled(id) && is_next && is_chosen && !self.completed.contains(&phase) {
                 let output = self.proof_of(phase);
-                self.complete(phase, output);
+                self.complete(phase, output)?;
             }
         }
-        self.close_implementation();
+        self.close_implementation()?;
         if self.workflow_files.state.status == PhaseStatus::Failed
             && self.completed.len() == self.workflow_files.state.completed.len()
         {
-            self.phase_status(PhaseStatus::InProgress);
+            self.phase_status(PhaseStatus::InProgress)?;
         }
         Ok(())
     }
@@ -459,39 +445,40 @@ impl<'a> Writer<'a> {
 
     /// Starts a phase: earlier phases are completed, later ones reopened. If `restarts` is set and the phase was complete, its
     /// approval is removed too.
-    fn enter_phase(&mut self, phase: Phase, restarts: bool) {
-        self.catch_up(phase);
+    fn enter_phase(&mut self, phase: Phase, restarts: bool) -> Result<(), EditError> {
+        self.catch_up(phase)?;
         let was_complete = self.completed.contains(&phase);
         if self.completed.iter().any(|done| *done >= phase) {
-            self.keep_entries("completed_phases", |entry| entry < phase);
+            self.keep_entries("completed_phases", |entry| entry < phase)?;
             self.completed.retain(|done| *done < phase);
             self.keep_entries("user_checkpoints", |entry| {
                 entry < phase || (entry == phase && !(restarts && was_complete))
-            });
+            })?;
         }
-        self.set("/current_phase", &json!(phase.as_str()));
-        self.phase_status(PhaseStatus::InProgress);
+        self.phase.set("/current_phase", &json!(phase.as_str()))?;
+        self.phase_status(PhaseStatus::InProgress)
     }
 
     /// Records earlier phases, which the planner found done.
-    fn catch_up(&mut self, phase: Phase) {
+    fn catch_up(&mut self, phase: Phase) -> Result<(), EditError> {
         for earlier in Phase::ALL.into_iter().take_while(|earlier| *earlier < phase) {
             if !self.completed.contains(&earlier) {
                 let output = self.proof_of(earlier);
-                self.record(earlier, output);
+                self.record(earlier, output)?;
             }
         }
+        Ok(())
     }
 
     /// Completes a phase and moves on to the next (docs/formats/dotagent.md#phase-completion).
-    fn complete(&mut self, phase: Phase, output: Option<RelPath>) {
-        self.catch_up(phase);
-        self.record(phase, output);
-        self.set("/current_phase", &json!(phase.next().unwrap_or(phase).as_str()));
-        self.phase_status(PhaseStatus::Complete);
+    fn complete(&mut self, phase: Phase, output: Option<RelPath>) -> Result<(), EditError> {
+        self.catch_up(phase)?;
+        self.record(phase, output)?;
+        self.phase.set("/current_phase", &json!(phase.next().unwrap_or(phase).as_str()))?;
+        self.phase_status(PhaseStatus::Complete)
     }
 
-    fn record(&mut self, phase: Phase, output: Option<RelPath>) {
+    fn record(&mut self, phase: Phase, output: Option<RelPath>) -> Result<(), EditError> {
         let mut entry = json!({ "phase": phase.as_str(), "completed_at": self.at });
         if let Some(output) = output {
             entry["output"] = json!(self.workflow_files.layout.name_of(&output));
@@ -500,36 +487,26 @@ impl<'a> Writer<'a> {
         match known.filter(|_| self.completed.contains(&phase)) {
             Some(done) => {
                 let pointer = done.pointer.clone();
-                self.set(&pointer, &entry);
+                self.phase.set(&pointer, &entry)
             }
             None => {
-                if !self.phase.push("/completed_phases", &entry) {
-                    self.phase.set("/completed_phases", &json!([entry]));
-                }
                 self.completed.push(phase);
+                self.phase.push("/completed_phases", &entry)
             }
         }
     }
 
     /// Removes the entries of a list whose phase `keep` rejects.
-    fn keep_entries(&mut self, list: &str, keep: impl Fn(Phase) -> bool) {
-        let value = self.phase.value();
-        let Some(Value::Array(entries)) = value.get(list) else { return };
-        let of = |entry: &Value| Phase::parse(entry.as_str().or_else(|| entry.get("phase")?.as_str())?);
-        let kept: Vec<&Value> = entries.iter().filter(|entry| of(entry).is_none_or(&keep)).collect();
-        if kept.len() != entries.len() {
-            self.phase.set(&format!("/{list}"), &json!(kept));
-        }
+    fn keep_entries(&mut self, list: &str, keep: impl Fn(Phase) -> bool) -> Result<(), EditError> {
+        let entries = self.phase.get(&format!("/{list}")).map(Node::items).unwrap_or_default();
+        let of = |entry: &Node| Phase::parse(entry.as_str().or_else(|| entry.get("phase")?.as_str())?);
+        let gone = entries.iter().enumerate().filter(|(_, entry)| !of(entry).is_none_or(&keep));
+        let gone: Vec<usize> = gone.map(|(at, _)| at).collect();
+        self.phase.remove_elements(&format!("/{list}"), &gone)
     }
 
-    fn phase_status(&mut self, status: PhaseStatus) {
-        self.set("/phase_status", &json!(status.as_str()));
-    }
-
-    fn set(&mut self, pointer: &str, value: &Value) {
-        if self.phase.value().pointer(pointer) != Some(value) {
-            self.phase.set(pointer, value);
-        }
+    fn phase_status(&mut self, status: PhaseStatus) -> Result<(), EditError> {
+        self.phase.set("/phase_status", &json!(status.as_str()))
     }
 
     fn set_task_status(&mut self, at: usize, status: TaskStatus) -> Result<(), EditError> {
@@ -539,23 +516,18 @@ impl<'a> Writer<'a> {
 
     fn set_task(&mut self, at: usize, field: &str, value: &Value) -> Result<(), EditError> {
         let pointer = format!("{}/{field}", self.workflow_files.execution.tasks[at].pointer);
-        let document = self.document()?;
-        if document.value().pointer(&pointer) != Some(value) && !document.set(&pointer, value) {
-            return Err(EditError::Unsupported(format!("`{pointer}` of the task cannot be written")));
-        }
-        Ok(())
+        self.execution()?.set(&pointer, value)
     }
 
     fn drop_task(&mut self, at: usize, field: &str) -> Result<(), EditError> {
         let pointer = format!("{}/{field}", self.workflow_files.execution.tasks[at].pointer);
-        self.document()?.remove(&pointer);
-        Ok(())
+        self.execution()?.remove(&pointer)
     }
 
-    fn document(&mut self) -> Result<&mut Document, EditError> {
+    fn execution(&mut self) -> Result<&mut FileEditor, EditError> {
         let file = self.workflow_files.layout.execution.as_str();
         match (&mut self.execution, &self.workflow_files.execution.presence) {
-            (Some(document), _) => Ok(document),
+            (Some(execution), _) => Ok(execution),
             (None, Presence::Unreadable) => {
                 Err(EditError::Unreadable { file: file.to_owned(), problem: "correct it first".to_owned() })
             }

@@ -9,7 +9,6 @@ use serde_json::json;
 
 use super::layout;
 use super::raw::Entry;
-use super::raw::Source;
 use super::raw::State;
 use super::read;
 use super::rules::StatusWord;
@@ -123,8 +122,7 @@ fn facts(files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Facts {
         issues: run.workspace.issues.clone(),
     };
     let backup = || layout::backup_of(&files.state).and_then(|backup| read::open(files, &backup).ok());
-    if let Some(opened) = read::open(files, &files.state).ok().or_else(backup) {
-        let source = Source { files, file: &opened.file, bytes: opened.bytes, value: &opened.value };
+    if let Some(source) = read::open(files, &files.state).ok().or_else(backup) {
         let state = State::read(&source, &mut Vec::new());
         let last = state.last.get();
         let cause =

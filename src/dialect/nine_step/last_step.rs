@@ -1,8 +1,7 @@
 //! Reads the current step and its status from `last_execution`.
 
 use super::raw::Entry;
-use super::raw::Field;
-use super::raw::Source;
+use super::raw::Required;
 use super::raw::State;
 use super::rules::ACCEPTED;
 use super::rules::StatusWord;
@@ -10,6 +9,7 @@ use super::rules::StepNumber;
 use super::rules::StepPosition;
 use super::rules::is_test_failure;
 use super::rules::is_worktree_failure;
+use crate::document::Reader;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Review;
@@ -33,7 +33,7 @@ pub(super) struct LastStep {
 impl LastStep {
     /// Reads `last_execution`. If it is unusable, which was already reported as blocking, `current_phase` and `current_step` give
     /// at least the position.
-    pub(super) fn read(state: &State, source: &Source<'_>, findings: &mut Vec<Finding>) -> Option<Self> {
+    pub(super) fn read(state: &State, source: &Reader<'_>, findings: &mut Vec<Finding>) -> Option<Self> {
         let last = state.last.get();
         let phase = last.and_then(|last| last.phase.get()).or_else(|| state.current_phase.get());
         let step = last.and_then(|last| last.step.get()).or_else(|| state.current_step.get());
@@ -52,7 +52,7 @@ struct LastStepReader<'a, 's> {
     at: StepPosition,
     last: &'a Entry,
     state: &'a State,
-    source: &'a Source<'s>,
+    source: &'a Reader<'s>,
     findings: &'a mut Vec<Finding>,
 }
 
@@ -85,7 +85,7 @@ impl LastStepReader<'_, '_> {
         let word = StatusWord::parse(text).filter(|word| !of_history.contains(word));
         if word.is_none() {
             let message = format!("`{}` is not a step status; accepted: {ACCEPTED}", clean_line(text, 60));
-            let fix = format!("a person decides: `piton plan {}` shows what", quoted(&self.source.files.name));
+            let fix = format!("a person decides: `piton plan {}` shows what", quoted(&self.source.files().name));
             self.report(FindingCode::StatusUnknown, "/last_execution/status", message, Some(&fix));
         }
         word
@@ -94,9 +94,9 @@ impl LastStepReader<'_, '_> {
     fn verdict(&mut self, word: Option<StatusWord>) -> Option<ReviewVerdict> {
         let from_status = word.and_then(StatusWord::verdict);
         let text = match &self.last.verdict {
-            Field::Missing => return from_status,
-            Field::Wrong => "a value that is not text",
-            Field::Is(text) => text.as_str(),
+            Required::Missing => return from_status,
+            Required::Wrong => "a value that is not text",
+            Required::Is(text) => text.as_str(),
         };
         match (ReviewVerdict::parse(text), from_status) {
             // If the two disagree, the stricter one wins.
@@ -113,7 +113,7 @@ impl LastStepReader<'_, '_> {
     }
 
     fn status(&mut self, word: Option<StatusWord>, verdict: Option<ReviewVerdict>) -> Status {
-        let has_unknown_verdict = verdict.is_none() && self.last.verdict != Field::Missing;
+        let has_unknown_verdict = verdict.is_none() && self.last.verdict != Required::Missing;
         match word {
             None
             | Some(StatusWord::Skipped | StatusWord::Interrupted | StatusWord::Decided | StatusWord::RolledBack) => {
@@ -205,7 +205,7 @@ fn report_disagreements(
     state: &State,
     at: StepPosition,
     status: Status,
-    source: &Source<'_>,
+    source: &Reader<'_>,
     findings: &mut Vec<Finding>,
 ) {
     if let (Some(phase), Some(step)) = (state.current_phase.get(), state.current_step.get()) {
@@ -239,7 +239,7 @@ fn report_disagreements(
 
 /// Reports the gate and reviews that the list of a phase omits although the run is past them. A list may begin late, with the
 /// worktree; steps before its first entry are not reported (docs/formats/nine-step.md#state-before-the-worktree).
-fn report_unlisted(state: &State, at: StepPosition, source: &Source<'_>, findings: &mut Vec<Finding>) {
+fn report_unlisted(state: &State, at: StepPosition, source: &Reader<'_>, findings: &mut Vec<Finding>) {
     let records = state.completed.iter().chain(&state.history).chain(&state.skipped).chain(&state.approvals);
     let recorded: Vec<StepNumber> = records
         .filter_map(Entry::position)

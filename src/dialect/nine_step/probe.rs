@@ -3,8 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
 use super::layout;
 use super::layout::BACKUP;
 use super::layout::EARLY_SUFFIX;
@@ -15,7 +13,8 @@ use super::layout::plan_by_convention;
 use super::raw::is_ours;
 use crate::dialect::PreviousLocation;
 use crate::dialect::Probed;
-use crate::dialect::json::parse_value;
+use crate::document::Node;
+use crate::document::parse_json;
 use crate::model::Candidate;
 use crate::model::Claim;
 use crate::model::DialectId;
@@ -129,14 +128,14 @@ impl Prober<'_> {
             Box::new(Finding::new(FindingCode::LookAlike, message).at(&entry.path))
         };
         let Some(bytes) = &entry.content else { return Ok(self.candidate(entry, kind, None)) };
-        match parse_value(bytes) {
+        match parse_json(bytes) {
             Ok(value) if is_ours(&value) => {
-                let name = value.get("feature_name").and_then(Value::as_str);
+                let name = value.get("feature_name").and_then(Node::as_str);
                 Ok(self.candidate(entry, kind, name.map(|name| clean_line(name, 200))))
             }
             Ok(_) => Err(look_alike("it has neither `last_execution.step` nor `feature_name` and `current_step`")),
             Err(_) if self.is_suspect(entry, kind, bytes) => Ok(self.candidate(entry, kind, None)),
-            Err(error) => Err(look_alike(&format!("line {} is not JSON ({})", error.line, error.message))),
+            Err(error) => Err(look_alike(&format!("line {} is not JSON ({})", error.place.line, error.message))),
         }
     }
 
@@ -200,7 +199,7 @@ fn with_lost(
 ) -> Vec<Candidate> {
     let copies = listing.entries.iter().filter(|entry| prober.locate(&entry.path) == Some(StateKind::Copy));
     for entry in copies {
-        let value = entry.content.as_ref().and_then(|bytes| parse_value(bytes).ok()).filter(is_ours);
+        let value = entry.content.as_ref().and_then(|bytes| parse_json(bytes).ok()).filter(is_ours);
         let lost = value.and_then(|value| lost(prober, entry, &value, folders));
         candidates.extend(lost.filter(|lost| !candidates.iter().any(|found| found.name == lost.name)));
     }
@@ -208,10 +207,10 @@ fn with_lost(
 }
 
 /// Returns the run of a copy. Its state belongs into the worktree that the copy names; until that exists, nothing is written there.
-fn lost(prober: &Prober<'_>, copy: &ListingEntry, value: &Value, folders: &BTreeSet<&RelPath>) -> Option<Candidate> {
+fn lost(prober: &Prober<'_>, copy: &ListingEntry, value: &Node, folders: &BTreeSet<&RelPath>) -> Option<Candidate> {
     let name = clean_line(value.get("feature_name")?.as_str()?, 200);
     let worktrees = prober.worktrees.as_ref()?;
-    let recorded = value.get("worktree_path").and_then(Value::as_str).and_then(|path| RelPath::parse(path).ok());
+    let recorded = value.get("worktree_path").and_then(Node::as_str).and_then(|path| RelPath::parse(path).ok());
     let recorded = recorded.filter(|path| path.parent().as_ref() == Some(worktrees));
     let worktree = recorded.or_else(|| worktrees.join(&name).ok())?;
     let state = worktree.join(&prober.config.state_file).ok()?;

@@ -1,16 +1,11 @@
 //! Reads a run from the bytes of its state. The plugin's rules become data on the steps; nothing is decided here.
 
-use std::sync::Arc;
-
-use serde_json::Value;
-
 use super::last_step::LastStep;
 use super::layout;
 use super::ledger::Ledger;
 use super::raw::Entry;
-use super::raw::Field;
+use super::raw::Required;
 use super::raw::SCHEMA_VERSION;
-use super::raw::Source;
 use super::raw::State;
 use super::rules::Role;
 use super::rules::StepNumber;
@@ -18,9 +13,10 @@ use super::rules::StepPosition;
 use super::steps::StepBuilder;
 use super::workspace;
 use crate::dialect::Loaded;
-use crate::dialect::json::parse_value;
+use crate::document::OpenError;
+use crate::document::Reader;
+use crate::document::Syntax;
 use crate::model::Action;
-use crate::model::Content;
 use crate::model::DialectId;
 use crate::model::EvidenceRequest;
 use crate::model::FileSet;
@@ -45,37 +41,29 @@ use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
 use crate::model::quoted;
 
-/// A file that parses as a JSON object.
-pub(super) struct ParsedFile<'a> {
-    pub(super) file: RelPath,
-    pub(super) bytes: &'a Arc<[u8]>,
-    pub(super) value: Value,
-}
-
-/// Opens one file of the set.
+/// Opens one file of the set, which has to be a JSON object.
 ///
 /// # Errors
 ///
 /// With the finding that says why the file cannot be read.
-pub(super) fn open<'a>(files: &'a FileSet, file: &RelPath) -> Result<ParsedFile<'a>, Box<Finding>> {
-    let unreadable = |message: String| Finding::new(FindingCode::StateUnreadable, message).at(file);
-    let load_failed = |problem: &ReadProblem| unreadable(format!("State file load failed: {problem}. File: {file}"));
-    let bytes = match files.files.get(file).map(|entry| &entry.content) {
-        Some(Content::Bytes(bytes)) => bytes,
-        Some(Content::Problem(problem)) => return Err(Box::new(load_failed(problem))),
-        None | Some(Content::NameOnly) => return Err(Box::new(load_failed(&ReadProblem::Missing))),
-    };
-    let value = parse_value(bytes).map_err(|error| {
-        let message =
-            format!("Workflow state file corrupted. File: {file}. Error: Invalid JSON syntax: {}", error.message);
-        Box::new(unreadable(message).line(error.line, Some(error.column)))
+pub(super) fn open<'a>(files: &'a FileSet, file: &RelPath) -> Result<Reader<'a>, Box<Finding>> {
+    let reader = Reader::open(files, file, Syntax::Json).map_err(|error| match error {
+        OpenError::Unread(problem) => {
+            let message = format!("State file load failed: {problem}. File: {file}");
+            Box::new(Finding::new(FindingCode::StateUnreadable, message).at(file))
+        }
+        OpenError::Broken(error) => {
+            let message =
+                format!("Workflow state file corrupted. File: {file}. Error: Invalid JSON syntax: {}", error.message);
+            let finding = Finding::new(FindingCode::StateUnreadable, message).at(file);
+            Box::new(finding.line(error.place.line, Some(error.place.column)))
+        }
     })?;
-    if value.is_object() {
-        return Ok(ParsedFile { file: file.clone(), bytes, value });
+    if reader.node().is_map() {
+        return Ok(reader);
     }
     let message = format!("Workflow state file corrupted. File: {file}. Error: it is not a JSON object");
-    let finding = Finding::new(FindingCode::StateWrongType, message).at(file).pointer("");
-    Err(Box::new(finding.line(1, Some(1))))
+    Err(Box::new(reader.finding(FindingCode::StateWrongType, "", message)))
 }
 
 /// Reads the run. If the state is unreadable, reads its backup and marks the run degraded.
@@ -104,13 +92,13 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         findings.push(problem.fix(fix));
         return Loaded { findings, ..Loaded::default() };
     };
-    let fix = format!("restore it: `{}`; the plan shown here comes from `{}`", restore_command(files), opened.file);
+    let fix = format!("restore it: `{}`; the plan shown here comes from `{}`", restore_command(files), opened.file());
     findings.push(problem.fix(fix));
     interpret(files, opened, true, findings)
 }
 
 /// Reads a run whose state is gone with its worktree from its copy. A run that was over stays over.
-fn lost(files: &FileSet, copy: ParsedFile<'_>, findings: Vec<Finding>) -> Loaded {
+fn lost(files: &FileSet, copy: Reader<'_>, findings: Vec<Finding>) -> Loaded {
     let mut loaded = interpret(files, copy, true, findings);
     let Some(run) = &mut loaded.run else { return loaded };
     let is_over = |step: &Step| matches!(step.status, Status::Completed | Status::Skipped);
@@ -145,12 +133,11 @@ fn restore_command(files: &FileSet) -> String {
     format!("piton restore {}", quoted(&files.name))
 }
 
-fn interpret(files: &FileSet, opened: ParsedFile<'_>, degraded: bool, mut findings: Vec<Finding>) -> Loaded {
-    let source = Source { files, file: &opened.file, bytes: opened.bytes, value: &opened.value };
+fn interpret(files: &FileSet, source: Reader<'_>, degraded: bool, mut findings: Vec<Finding>) -> Loaded {
     let state = State::read(&source, &mut findings);
     if let Some(version) = state.newer {
         let message = format!("the state has version {version}; this piton writes version {SCHEMA_VERSION}");
-        let pointer = if opened.value.get("schema_version").is_some() { "/schema_version" } else { "/format" };
+        let pointer = if source.node().get("schema_version").is_some() { "/schema_version" } else { "/format" };
         findings.push(source.finding(FindingCode::FormatNewer, pointer, message).fix("update piton"));
     }
     require(&state, &source, &mut findings);
@@ -213,18 +200,18 @@ fn first_stamp(state: &State) -> Option<Timestamp> {
 }
 
 /// Reports every required field that is missing or unusable (docs/formats/nine-step.md#fields-of-the-state).
-fn require(state: &State, source: &Source<'_>, findings: &mut Vec<Finding>) {
+fn require(state: &State, source: &Reader<'_>, findings: &mut Vec<Finding>) {
     let mut check = |pointer: &str, problem: Option<&str>| {
         let name = pointer.trim_start_matches('/').replace('/', ".");
         let finding = match problem {
             None => source.finding(
                 FindingCode::StateMissingField,
                 pointer,
-                format!("Missing required field: {name} (in `{}`)", source.file),
+                format!("Missing required field: {name} (in `{}`)", source.file()),
             ),
             Some(wanted) => source.finding(FindingCode::StateWrongType, pointer, format!("`{name}` must be {wanted}")),
         };
-        findings.push(finding.fix(format!("set `{name}`, or `{}`", restore_command(source.files))));
+        findings.push(finding.fix(format!("set `{name}`, or `{}`", restore_command(source.files()))));
     };
     const PHASE: &str = "a whole number from 1";
     const STEP: &str = "one of the steps 1, 2, 2.5, 3, 4, 5, 6, 7, 8, 9";
@@ -232,22 +219,22 @@ fn require(state: &State, source: &Source<'_>, findings: &mut Vec<Finding>) {
     problem(&state.current_phase, PHASE, "/current_phase", &mut check);
     problem(&state.current_step, STEP, "/current_step", &mut check);
     problem(&state.last, "an object", "/last_execution", &mut check);
-    if let Field::Is(last) = &state.last {
+    if let Required::Is(last) = &state.last {
         problem(&last.phase, PHASE, "/last_execution/phase", &mut check);
         problem(&last.step, STEP, "/last_execution/step", &mut check);
         problem(&last.status, "a text", "/last_execution/status", &mut check);
     }
 }
 
-fn problem<T>(field: &Field<T>, wanted: &str, pointer: &str, check: &mut impl FnMut(&str, Option<&str>)) {
+fn problem<T>(field: &Required<T>, wanted: &str, pointer: &str, check: &mut impl FnMut(&str, Option<&str>)) {
     match field {
-        Field::Is(_) => {}
-        Field::Missing => check(pointer, None),
-        Field::Wrong => check(pointer, Some(wanted)),
+        Required::Is(_) => {}
+        Required::Missing => check(pointer, None),
+        Required::Wrong => check(pointer, Some(wanted)),
     }
 }
 
-fn run_status(state: &State, source: &Source<'_>, findings: &mut Vec<Finding>) -> RunStatus {
+fn run_status(state: &State, source: &Reader<'_>, findings: &mut Vec<Finding>) -> RunStatus {
     let word = state.run_status.as_deref().map(str::to_lowercase);
     match word.as_deref() {
         None | Some("active" | "in_progress" | "running") => RunStatus::Active,

@@ -10,7 +10,7 @@ use super::rules::StepNumber;
 use super::rules::StepPosition;
 use super::start;
 use crate::dialect::EditError;
-use crate::dialect::salvage;
+use crate::document::salvage;
 use crate::model::CommitTrace;
 use crate::model::FileSet;
 use crate::model::Reconstruction;

@@ -7,6 +7,9 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::document::Kind;
+use crate::document::Node;
+
 use crate::model::NineStepConfig;
 use crate::model::ReviewVerdict;
 use crate::model::StepId;
@@ -80,14 +83,10 @@ impl StepNumber {
     }
 
     /// Reads a JSON number, or a string with the same content.
-    pub(super) fn read(value: &Value) -> Option<Self> {
-        match value {
-            Value::Number(number) => {
-                let number = number.as_f64()?;
-                Self::ALL.into_iter().find(|step| step.as_f64() == number)
-            }
-            Value::String(text) => Self::parse(text),
-            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    pub(super) fn read(value: &Node) -> Option<Self> {
+        match &value.kind {
+            Kind::Number(text) | Kind::Text(text) => Self::parse(text),
+            Kind::Null | Kind::Bool(_) | Kind::List(_) | Kind::Map(_) => None,
         }
     }
 

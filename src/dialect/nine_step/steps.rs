@@ -4,12 +4,12 @@ use super::last_step::LastStep;
 use super::ledger::Ledger;
 use super::ledger::StepRecord;
 use super::raw::Entry;
-use super::raw::Source;
 use super::raw::State;
 use super::rules::Role;
 use super::rules::StepNumber;
 use super::rules::StepPosition;
 use super::sent_back::sent_back;
+use crate::document::Reader;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::NineStepConfig;
@@ -78,7 +78,7 @@ impl<'a> StepBuilder<'a> {
     }
 
     /// Returns the steps of all known phases, in order (docs/formats/nine-step.md#steps-and-agents).
-    pub(super) fn build(&self, source: &Source<'_>, findings: &mut Vec<Finding>) -> StepLayout {
+    pub(super) fn build(&self, source: &Reader<'_>, findings: &mut Vec<Finding>) -> StepLayout {
         let (first, last) = self.phases(source, findings);
         // Steps are large: reserve the capacity so that they are not moved while the list grows.
         let mut steps: Vec<Step> = Vec::with_capacity((first..=last).count() * StepNumber::ALL.len());
@@ -97,7 +97,7 @@ impl<'a> StepBuilder<'a> {
     }
 
     /// Returns the first and last phase to build.
-    fn phases(&self, source: &Source<'_>, findings: &mut Vec<Finding>) -> (u32, u32) {
+    fn phases(&self, source: &Reader<'_>, findings: &mut Vec<Finding>) -> (u32, u32) {
         let current = self.last_step.at.phase;
         let last = match self.state.total_phases {
             Some(total) => {

@@ -4,8 +4,8 @@ use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
 use super::layout::EARLY_SUFFIX;
-use super::raw::Source;
 use super::raw::State;
+use crate::document::Reader;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -27,10 +27,10 @@ pub(super) struct ResolvedWorkspace {
 pub(super) fn find(
     state: &State,
     has_open_work: bool,
-    source: &Source<'_>,
+    source: &Reader<'_>,
     findings: &mut Vec<Finding>,
 ) -> ResolvedWorkspace {
-    let files = source.files;
+    let files = source.files();
     let is_early = is_early(files);
     let recorded = state.worktree_path.clone();
     let derived = if is_early { None } else { files.state.parent() };

@@ -14,23 +14,24 @@ use super::ledger::Ledger;
 use super::ledger::unrecorded;
 use super::raw;
 use super::raw::Entry;
-use super::raw::Field;
-use super::raw::Source;
+use super::raw::Required;
 use super::raw::State;
 use super::read;
-use super::read::ParsedFile;
 use super::rebuild;
 use super::rules::StatusWord;
 use super::rules::StepNumber;
 use super::rules::StepPosition;
 use super::start;
 use super::workspace;
+use crate::document::Reader;
 pub(super) use roll_back::rollback_backup;
 pub(super) use roll_back::tracker;
 
 use crate::dialect::EditError;
-use crate::dialect::edits_of;
-use crate::dialect::json::Document;
+use crate::dialect::edit::FileEditor;
+use crate::dialect::edit::edits_of;
+use crate::document::Node;
+use crate::document::Syntax;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Content;
@@ -87,19 +88,19 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     {
         return Ok(edits_of(files, rebuild::reconstruct(files, traces, change.at)?));
     }
-    let ParsedFile { file, bytes, value } = open(files)?;
-    let state = State::read(&Source { files, file: &file, bytes, value: &value }, &mut Vec::new());
-    let mut writer = Writer::new(files, (bytes, &value), &state, change)?;
+    let source = open(files)?;
+    let state = State::read(&source, &mut Vec::new());
+    let mut writer = Writer::new(files, source.node(), &state, change)?;
     writer.apply(&change.kind)?;
     writer.set("/updated_at", &json!(change.at))?;
     let destination = workspace::destination(writer.state, files);
     if let Some(worktree) = &destination {
         writer.set("/worktree_path", &json!(worktree))?;
     }
-    let (before, after) = (Arc::clone(bytes), writer.document.into_bytes());
-    Ok(match destination.map(|worktree| worktree.join(&files.config.nine_step.state_file)) {
-        Some(Ok(path)) => moved(files, path, after, before),
-        Some(Err(_)) | None => vec![Edit { path: files.state.clone(), kind: EditKind::Replace { before, after } }],
+    let edit = writer.file.into_edit();
+    Ok(match (destination.map(|worktree| worktree.join(&files.config.nine_step.state_file)), edit.kind) {
+        (Some(Ok(path)), EditKind::Replace { before, after }) => moved(files, path, after, before),
+        (_, kind) => vec![Edit { path: edit.path, kind }],
     })
 }
 
@@ -114,7 +115,7 @@ fn moved(files: &FileSet, to: RelPath, after: Vec<u8>, before: Arc<[u8]>) -> Vec
     [create, remove].into_iter().chain(stale).collect()
 }
 
-fn open(files: &FileSet) -> Result<ParsedFile<'_>, EditError> {
+fn open(files: &FileSet) -> Result<Reader<'_>, EditError> {
     let file = files.state.as_str().to_owned();
     read::open(files, &files.state).map_err(|finding| match files.problem(&files.state) {
         Some(ReadProblem::Missing) => EditError::Missing { file },
@@ -132,9 +133,9 @@ fn open(files: &FileSet) -> Result<ParsedFile<'_>, EditError> {
 
 struct Writer<'a> {
     files: &'a FileSet,
-    document: Document,
+    file: FileEditor,
     /// The file before the change.
-    value: &'a Value,
+    value: &'a Node,
     state: &'a State,
     ledger: Ledger,
     now: Timestamp,
@@ -143,23 +144,15 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn new(
-        files: &'a FileSet,
-        (bytes, value): (&[u8], &'a Value),
-        state: &'a State,
-        change: &Change,
-    ) -> Result<Self, EditError> {
+    fn new(files: &'a FileSet, value: &'a Node, state: &'a State, change: &Change) -> Result<Self, EditError> {
         if let Some(version) = state.newer {
             let message = format!("{} has version {version}, newer than this piton; it was not changed", files.state);
             return Err(EditError::Unsupported(message));
         }
-        let document = Document::parse(bytes).map_err(|error| EditError::Unreadable {
-            file: files.state.as_str().to_owned(),
-            problem: format!("line {}: {}", error.line, error.message),
-        })?;
+        let file = FileEditor::open(files, &files.state, Syntax::Json)?;
         let (now, at) = (change.at, json!(change.at));
         let ledger = Ledger::of(state);
-        Ok(Self { files, document, value, state, ledger, now, at, is_imported: false })
+        Ok(Self { files, file, value, state, ledger, now, at, is_imported: false })
     }
 
     fn apply(&mut self, kind: &ChangeKind) -> Result<(), EditError> {
@@ -199,7 +192,7 @@ impl<'a> Writer<'a> {
         let attempt = if attempt > 0 { attempt } else { counted };
         let agent = agent.or_else(|| self.usual_agent(position));
         let mut entry = self.entry(position, agent, "in_progress");
-        self.clear_run_status();
+        self.clear_run_status()?;
         self.import()?;
         self.replace_last(position, &entry)?;
         entry.insert("attempt".to_owned(), json!(attempt));
@@ -277,11 +270,8 @@ impl<'a> Writer<'a> {
         if is_last {
             self.set("/last_execution/commit_sha", &json!(commit))?;
         }
-        let listed = self.value.get("completed_steps").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        let is_it = |entry: &Value| {
-            let phase = entry.get("phase").and_then(Value::as_u64) == Some(u64::from(position.phase));
-            phase && entry.get("step") == Some(&position.step.to_value())
-        };
+        let listed = self.value.get("completed_steps").map(Node::items).unwrap_or_default();
+        let is_it = |entry: &Node| position_of(entry) == Some(position);
         match listed.iter().rposition(is_it) {
             Some(at) => self.set(&format!("/completed_steps/{at}/commit_sha"), &json!(commit)),
             None => Ok(()),
@@ -362,20 +352,15 @@ impl<'a> Writer<'a> {
         self.set(&format!("/{stamp}"), &at)?;
         match reason {
             Some(reason) => self.set("/run_status_reason", &json!(reason)),
-            None => {
-                self.remove("/run_status_reason");
-                Ok(())
-            }
+            None => self.remove("/run_status_reason"),
         }
     }
 
     /// Clears a pause, abort or completion: the run continues.
-    fn clear_run_status(&mut self) {
-        for key in ["run_status", "paused_at", "aborted_at", "completed_at", "run_status_reason"] {
-            if self.state.run_status.is_some() {
-                self.remove(&format!("/{key}"));
-            }
-        }
+    fn clear_run_status(&mut self) -> Result<(), EditError> {
+        let keys = ["run_status", "paused_at", "aborted_at", "completed_at", "run_status_reason"];
+        let mut recorded = keys.iter().filter(|_| self.state.run_status.is_some());
+        recorded.try_for_each(|key| self.file.remove(&format!("/{key}")))
     }
 
     fn resume(
@@ -384,7 +369,7 @@ impl<'a> Writer<'a> {
         strategy: Option<&str>,
         settled: &[(StepId, Status)],
     ) -> Result<(), EditError> {
-        self.clear_run_status();
+        self.clear_run_status()?;
         self.set("/resume_count", &json!(self.state.resumes.saturating_add(1)))?;
         if let Some(interruption) = interruption {
             self.record_interruption(interruption, strategy)?;
@@ -456,13 +441,13 @@ impl<'a> Writer<'a> {
             return Ok(());
         }
         let Some(position) = unrecorded(self.state).and_then(Entry::position) else { return Ok(()) };
-        let Some(recorded) = self.value.get("last_execution").filter(|last| last.is_object()) else {
+        let Some(recorded) = self.value.get("last_execution").filter(|last| last.is_map()) else {
             return Ok(());
         };
         let mut entry = Map::new();
         for key in IMPORTED {
             if let Some(value) = recorded.get(key) {
-                entry.insert(key.to_owned(), value.clone());
+                entry.insert(key.to_owned(), value.to_json());
             }
         }
         if let Some(record) = self.ledger.get(position) {
@@ -478,72 +463,65 @@ impl<'a> Writer<'a> {
     fn replace_last(&mut self, position: StepPosition, entry: &Map<String, Value>) -> Result<(), EditError> {
         let is_same_step = self.state.last.get().and_then(Entry::position) == Some(position);
         match self.state.last {
-            Field::Missing => self.set("/last_execution", &Value::Object(entry.clone()))?,
-            Field::Wrong => {
+            Required::Missing => self.set("/last_execution", &Value::Object(entry.clone()))?,
+            Required::Wrong => {
                 return Err(EditError::Unsupported("`last_execution` is not an object; correct it first".to_owned()));
             }
-            Field::Is(_) => {
+            Required::Is(_) => {
                 let stale = OF_ONE_EXECUTION.iter().chain(OF_ONE_STEP.iter().filter(|_| !is_same_step));
                 for key in stale.filter(|key| !entry.contains_key(**key)) {
-                    self.remove(&format!("/last_execution/{key}"));
+                    self.remove(&format!("/last_execution/{key}"))?;
                 }
                 for (key, value) in entry {
                     self.set(&format!("/last_execution/{key}"), value)?;
                 }
             }
         }
-        self.drop_future_approvals(position);
+        self.drop_future_approvals(position)?;
         self.set("/current_phase", &json!(position.phase))?;
         self.set("/current_step", &position.step.to_value())
     }
 
     /// Removes approvals of the coming gate that have a future time: they were given to an earlier version of the work, and would
     /// count for this one.
-    fn drop_future_approvals(&mut self, position: StepPosition) {
+    fn drop_future_approvals(&mut self, position: StepPosition) -> Result<(), EditError> {
         let gate = StepPosition::new(position.phase, StepNumber::Approval);
         let is_early = |entry: &&Entry| entry.position() == Some(gate) && entry.timestamp > Some(self.now);
         let approvals = self.state.approvals.iter().filter(|_| position <= gate);
         let early: Vec<String> = approvals.filter(is_early).map(Entry::pointer).collect();
-        for pointer in early.into_iter().rev() {
-            self.remove(&pointer);
-        }
+        early.iter().rev().try_for_each(|pointer| self.remove(pointer))
     }
 
     /// Sets a value, unless the file has an equal one in another spelling.
     fn set(&mut self, pointer: &str, value: &Value) -> Result<(), EditError> {
-        let old = self.value.pointer(pointer);
-        if (self.document.has(pointer) && old.is_some_and(|old| is_same_value(pointer, old, value)))
-            || self.document.set(pointer, value)
-        {
+        let new = Node::of(value);
+        if self.file.get(pointer).is_some_and(|old| is_same_position(pointer, old, &new)) {
             return Ok(());
         }
-        Err(not_writable(pointer))
+        self.file.set(pointer, value)
     }
 
     fn push(&mut self, pointer: &str, value: Value) -> Result<(), EditError> {
-        let is_null = self.value.get(&pointer[1..]).is_some_and(Value::is_null) && self.document.has(pointer);
-        let is_first = is_null && !self.document.has(&format!("{pointer}/0"));
-        let done =
-            if is_first { self.document.set(pointer, &json!([value])) } else { self.document.push(pointer, &value) };
-        if done { Ok(()) } else { Err(not_writable(pointer)) }
+        self.file.push(pointer, &value)
     }
 
     /// Adds a success to `completed_steps`. A value of another type is left alone: it is not read, the history records the same,
     /// and refusing would lose the result.
     fn add_completed(&mut self, entry: Map<String, Value>) -> Result<(), EditError> {
         let listed = self.value.get("completed_steps");
-        if listed.is_some_and(|listed| !listed.is_array() && !listed.is_null()) {
+        if listed.is_some_and(|listed| !listed.is_list() && !listed.is_null()) {
             return Ok(());
         }
         self.push("/completed_steps", Value::Object(entry))
     }
 
-    fn remove(&mut self, pointer: &str) {
-        self.document.remove(pointer);
+    fn remove(&mut self, pointer: &str) -> Result<(), EditError> {
+        self.file.remove(pointer)
     }
 }
 
-fn is_same_value(pointer: &str, old: &Value, new: &Value) -> bool {
+/// Tells whether two values are the same phase or step, however they are spelled.
+fn is_same_position(pointer: &str, old: &Node, new: &Node) -> bool {
     match pointer {
         "/current_step" | "/last_execution/step" => {
             StepNumber::read(old).is_some_and(|step| Some(step) == StepNumber::read(new))
@@ -551,19 +529,18 @@ fn is_same_value(pointer: &str, old: &Value, new: &Value) -> bool {
         "/current_phase" | "/last_execution/phase" => {
             raw::phase(old).is_some_and(|phase| Some(phase) == raw::phase(new))
         }
-        _ => old == new,
+        _ => false,
     }
+}
+
+fn position_of(entry: &Node) -> Option<StepPosition> {
+    Some(StepPosition::new(raw::phase(entry.get("phase")?)?, StepNumber::read(entry.get("step")?)?))
 }
 
 fn put(entry: &mut Map<String, Value>, key: &str, value: Option<Value>) {
     if let Some(value) = value {
         entry.insert(key.to_owned(), value);
     }
-}
-
-fn not_writable(pointer: &str) -> EditError {
-    let name = pointer.trim_start_matches('/').replace('/', ".");
-    EditError::Unsupported(format!("`{name}` cannot be written: a value of another type is in the way"))
 }
 
 fn position(step: &StepId) -> Result<StepPosition, EditError> {

@@ -23,9 +23,8 @@ use super::execution::Execution;
 use super::kind;
 use super::kind::Kind;
 use super::layout;
-use super::time_stamp::parse_time;
 use crate::dialect::Loaded;
-use crate::dialect::salvage;
+use crate::document::salvage;
 use crate::model::DialectId;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -159,9 +158,7 @@ impl<'a> EpicFiles<'a> {
     /// Reads a time stamp of the epic (docs/formats/aios.md#words-and-values).
     fn stamp(&mut self, name: &str, text: Option<&str>) -> Option<Timestamp> {
         let text = text?;
-        // Seconds or milliseconds since 1970, or a date.
-        let is_number = text.parse::<i64>().is_ok();
-        let stamp = if is_number { parse_time(text, 0) } else { self.files.time(text) };
+        let stamp = self.files.time(text);
         if stamp.is_none() {
             let what = if text.trim().is_empty() { "empty".to_owned() } else { format!("`{}`", clean_line(text, 40)) };
             let message = format!(

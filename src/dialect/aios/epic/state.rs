@@ -5,7 +5,7 @@ use super::super::execution::members;
 use super::super::execution::word;
 use super::super::kind;
 use super::super::kind::get;
-use crate::dialect::yaml::Node;
+use crate::document::Node;
 use crate::model::RelPath;
 use crate::model::StepId;
 

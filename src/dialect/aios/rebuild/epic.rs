@@ -16,7 +16,7 @@ use super::super::story::StoryStatus;
 use super::gate;
 use super::is_plan;
 use crate::dialect::EditError;
-use crate::dialect::salvage;
+use crate::document::salvage;
 use crate::model::FileSet;
 use crate::model::Reconstruction;
 use crate::model::RelPath;

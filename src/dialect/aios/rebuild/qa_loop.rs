@@ -7,7 +7,7 @@ use super::gate::Decision;
 use super::gate::Gate;
 use super::kind;
 use crate::dialect::EditError;
-use crate::dialect::salvage;
+use crate::document::salvage;
 use crate::model::FileSet;
 use crate::model::Reconstruction;
 use crate::model::RelPath;

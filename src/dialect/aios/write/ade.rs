@@ -10,7 +10,7 @@ use super::unsupported_rollback;
 use crate::dialect::EditError;
 use crate::dialect::aios::ade;
 use crate::dialect::aios::editor::StateEditor;
-use crate::dialect::aios::editor::object;
+use crate::dialect::edit::object;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Edit;
@@ -73,12 +73,12 @@ fn number(step: &StepId) -> Result<&str, EditError> {
     }
 }
 
-struct Writer<'a> {
-    editor: StateEditor<'a>,
+struct Writer {
+    editor: StateEditor,
     run: Run,
 }
 
-impl Writer<'_> {
+impl Writer {
     fn begin(&mut self, step: &StepId, attempt: u32) -> Result<(), EditError> {
         let number = number(step)?;
         let epic = format!("/epics/{number}");

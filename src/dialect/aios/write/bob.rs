@@ -13,10 +13,10 @@ use crate::dialect::aios::bob;
 use crate::dialect::aios::dev_cycle::CHECKPOINT;
 use crate::dialect::aios::dev_cycle::PHASES;
 use crate::dialect::aios::editor::StateEditor;
-use crate::dialect::aios::editor::object;
 use crate::dialect::aios::kind;
 use crate::dialect::aios::story;
-use crate::dialect::yaml::Node;
+use crate::dialect::edit::object;
+use crate::document::Node;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Edit;
@@ -73,12 +73,12 @@ enum Target {
     Phase(String, usize),
 }
 
-struct Writer<'a> {
-    editor: StateEditor<'a>,
+struct Writer {
+    editor: StateEditor,
     run: Run,
 }
 
-impl Writer<'_> {
+impl Writer {
     fn target(&self, step: &StepId) -> Result<Target, EditError> {
         let Some(known) = self.run.step(step) else {
             return unsupported(format!("`{step}` is neither a story nor a phase of this session"));

@@ -66,11 +66,11 @@ fn named(step: &StepId) -> Result<&str, EditError> {
     }
 }
 
-struct Writer<'a> {
-    editor: StateEditor<'a>,
+struct Writer {
+    editor: StateEditor,
 }
 
-impl Writer<'_> {
+impl Writer {
     fn finish(&mut self, outcome: &Outcome, seconds: i64) -> Result<(), EditError> {
         let subtask = named(&outcome.step)?;
         let is_done = completes(outcome, "a build")?;

@@ -15,7 +15,7 @@ use crate::dialect::aios::dev_cycle::CHECKPOINT;
 use crate::dialect::aios::dev_cycle::PHASES;
 use crate::dialect::aios::dev_cycle::PUSH;
 use crate::dialect::aios::editor::StateEditor;
-use crate::dialect::aios::editor::object;
+use crate::dialect::edit::object;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Edit;
@@ -72,12 +72,12 @@ fn result(at: usize) -> String {
     format!("/phaseResults/{}", PHASES[at].0)
 }
 
-struct Writer<'a> {
-    editor: StateEditor<'a>,
+struct Writer {
+    editor: StateEditor,
     run: Run,
 }
 
-impl Writer<'_> {
+impl Writer {
     fn begin(&mut self, step: &StepId) -> Result<(), EditError> {
         let at = phase(step)?;
         self.clear_results_from(at)?;

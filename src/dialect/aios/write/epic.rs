@@ -10,12 +10,12 @@ use super::outcome_text;
 use super::unsupported;
 use crate::dialect::EditError;
 use crate::dialect::aios::editor::StateEditor;
-use crate::dialect::aios::editor::object;
 use crate::dialect::aios::epic;
 use crate::dialect::aios::epic::FINAL;
 use crate::dialect::aios::epic::State;
 use crate::dialect::aios::kind::Kind;
-use crate::dialect::json::escape;
+use crate::dialect::edit::object;
+use crate::document::escape;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Edit;
@@ -70,16 +70,16 @@ enum Target {
     Final,
 }
 
-struct Writer<'a> {
+struct Writer {
     state: State,
     run: Run,
-    editor: StateEditor<'a>,
+    editor: StateEditor,
     /// Pointer to the epic in the file; empty for the pipeline of the orchestration template.
     root: &'static str,
 }
 
-impl<'a> Writer<'a> {
-    fn open(kind: Kind, files: &'a FileSet, change: &Change) -> Result<Self, EditError> {
+impl Writer {
+    fn open(kind: Kind, files: &FileSet, change: &Change) -> Result<Self, EditError> {
         let root = if kind == Kind::Pipeline { "" } else { "/epic_state" };
         let unreadable = |problem: String| EditError::Unreadable { file: files.state.as_str().to_owned(), problem };
         let state = epic::read(files, &files.state).map_err(|finding| unreadable(finding.message))?;

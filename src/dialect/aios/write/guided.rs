@@ -10,7 +10,7 @@ use crate::dialect::EditError;
 use crate::dialect::aios::editor::StateEditor;
 use crate::dialect::aios::guided;
 use crate::dialect::aios::kind;
-use crate::dialect::yaml::Node;
+use crate::document::Node;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Edit;
@@ -54,12 +54,12 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     Ok(writer.editor.into_edits())
 }
 
-struct Writer<'a> {
-    editor: StateEditor<'a>,
+struct Writer {
+    editor: StateEditor,
     run: Run,
 }
 
-impl Writer<'_> {
+impl Writer {
     fn at(&self, step: &StepId) -> Result<usize, EditError> {
         match self.run.steps.iter().position(|known| known.id == *step) {
             Some(at) => Ok(at),

@@ -13,7 +13,7 @@ use crate::dialect::aios::editor::StateEditor;
 use crate::dialect::aios::kind;
 use crate::dialect::aios::paused;
 use crate::dialect::aios::story;
-use crate::dialect::yaml::Node;
+use crate::document::Node;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Edit;
@@ -73,12 +73,12 @@ fn is_id(node: &Node) -> bool {
     kind::text(node).is_some_and(|text| story::name_of(text) == text)
 }
 
-struct Writer<'a> {
-    editor: StateEditor<'a>,
+struct Writer {
+    editor: StateEditor,
     run: Run,
 }
 
-impl Writer<'_> {
+impl Writer {
     /// Moves a story from the remaining to the completed ones.
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
         let id = outcome.step.as_str();

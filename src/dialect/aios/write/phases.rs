@@ -7,8 +7,8 @@ use super::outcome_text;
 use super::unsupported;
 use crate::dialect::EditError;
 use crate::dialect::aios::editor::StateEditor;
-use crate::dialect::aios::editor::object;
 use crate::dialect::aios::phases;
+use crate::dialect::edit::object;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Edit;
@@ -66,12 +66,12 @@ fn number(step: &StepId) -> Result<u64, EditError> {
     }
 }
 
-struct Writer<'a> {
-    editor: StateEditor<'a>,
+struct Writer {
+    editor: StateEditor,
     run: Run,
 }
 
-impl Writer<'_> {
+impl Writer {
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
         let number = number(&outcome.step)?;
         if !completes(outcome, "a workflow of phases")? {

@@ -10,10 +10,10 @@ use super::unsupported;
 use super::unsupported_rollback;
 use crate::dialect::EditError;
 use crate::dialect::aios::editor::StateEditor;
-use crate::dialect::aios::editor::object;
 use crate::dialect::aios::kind;
 use crate::dialect::aios::qa_loop;
-use crate::dialect::yaml::Node;
+use crate::dialect::edit::object;
+use crate::document::Node;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Edit;
@@ -69,13 +69,13 @@ enum Target {
     Escalation,
 }
 
-struct Writer<'a> {
-    editor: StateEditor<'a>,
+struct Writer {
+    editor: StateEditor,
     run: Run,
     is_prose: bool,
 }
 
-impl Writer<'_> {
+impl Writer {
     fn id(&self) -> String {
         quoted(self.run.id.as_str())
     }

@@ -10,8 +10,8 @@ use crate::dialect::EditError;
 use crate::dialect::aios::editor::StateEditor;
 use crate::dialect::aios::kind;
 use crate::dialect::aios::record;
-use crate::dialect::yaml::Kind as Value;
-use crate::dialect::yaml::Node;
+use crate::document::Kind as Value;
+use crate::document::Node;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Edit;
@@ -76,7 +76,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
 }
 
 /// Returns the place of a phase among the completed ones, which are numbers or objects.
-fn completed(editor: &StateEditor<'_>, number: u64) -> Option<usize> {
+fn completed(editor: &StateEditor, number: u64) -> Option<usize> {
     let phase = |item: &Node| kind::text(kind::get(item, "phase").unwrap_or(item)).and_then(|text| text.parse().ok());
     editor.items("/phases_completed").iter().position(|item| phase(item) == Some(number))
 }

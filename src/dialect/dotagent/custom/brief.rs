@@ -37,7 +37,7 @@ pub(in super::super) fn brief(files: &FileSet, run: &Run, _plan: &Plan, next: &N
     let instructions = mask_secrets(&clean(instructions)).into_owned();
     let gate = definition.get("gate").and_then(Value::as_str).map(|text| clean_line(text, 400));
     let outputs = definition.get("outputs").cloned().unwrap_or_else(|| json!([]));
-    let source = state::open(files, &files.state).ok().and_then(|phase| state::source_of(&phase.value, &files.state));
+    let source = state::open(files, &files.state).ok().and_then(|phase| state::source_of(phase.node(), &files.state));
     let reading = source.map(|path| path.reading_item("workflow definition"));
     Brief {
         agent_context: json!({

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use super::definition::Definition;
-use crate::dialect::fields::Problems;
-use crate::dialect::fields::Text;
-use crate::dialect::yaml::TextPosition;
+use crate::document::TextPosition;
+use crate::document::definition::Problems;
+use crate::document::definition::Text;
 
 /// Adds problems of the steps as a whole.
 pub(super) fn check(definition: &Definition, problems: &mut Problems<'_>) {

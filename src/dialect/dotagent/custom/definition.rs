@@ -4,8 +4,8 @@ use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
 
-use crate::dialect::fields::Text;
-use crate::dialect::yaml::TextPosition;
+use crate::document::TextPosition;
+use crate::document::definition::Text;
 use crate::model::OutputSchema;
 use crate::model::PartKind;
 use crate::model::RelPath;

@@ -21,7 +21,8 @@ pub(super) use read::load;
 pub(super) use start::start;
 pub(super) use write::edit;
 
-use crate::dialect::json::parse_value;
+use crate::document::Node;
+use crate::document::parse_json;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::OutputSchema;
@@ -65,13 +66,13 @@ pub(super) fn is_custom(files: &FileSet) -> bool {
         files.state.parent().and_then(|folder| folder.parent()).is_some_and(|above| above.name() == "state");
     // Most states are not custom workflows; checking the bytes first avoids parsing them twice.
     let mentions = |bytes: &[u8]| bytes.windows(11).any(|window| window == b"\"definition");
-    let carries = |bytes: &[u8]| mentions(bytes) && parse_value(bytes).is_ok_and(|phase| is_defined(&phase));
+    let carries = |bytes: &[u8]| mentions(bytes) && parse_json(bytes).is_ok_and(|phase| is_defined(&phase));
     in_folder || files.bytes(&files.state).is_some_and(carries)
 }
 
 /// Returns whether a phase file is that of a custom workflow. Its definition may have been lost.
-fn is_defined(phase: &Value) -> bool {
-    ["definition", "definition_source"].iter().any(|key| phase.get(key).is_some_and(Value::is_object))
+fn is_defined(phase: &Node) -> bool {
+    ["definition", "definition_source"].iter().any(|key| phase.get(key).is_some_and(Node::is_map))
 }
 
 /// Parses a workflow file. The caller validates its schemas.
@@ -97,8 +98,8 @@ pub(crate) fn looks_like_definition(file: &RelPath, bytes: &[u8]) -> bool {
     if name.ends_with(".yaml") || name.ends_with(".yml") {
         return true;
     }
-    let value: Value = serde_json::from_slice(bytes).unwrap_or_default();
-    let has = |key: &str| value.get(key).is_some_and(Value::is_array);
+    let Ok(value) = parse_json(bytes) else { return false };
+    let has = |key: &str| value.get(key).is_some_and(Node::is_list);
     (has("steps") || has("phases")) && value.get("workflow_id").is_none()
 }
 

@@ -7,16 +7,16 @@ use super::definition::Output;
 use super::definition::PartDefinition;
 use super::definition::PhaseDefinition;
 use super::definition::StepDefinition;
-use crate::dialect::fields::Fields;
-use crate::dialect::fields::Problems;
-use crate::dialect::fields::Text;
-use crate::dialect::fields::identifier;
-use crate::dialect::fields::items;
-use crate::dialect::fields::text_of;
-use crate::dialect::yaml;
-use crate::dialect::yaml::Kind;
-use crate::dialect::yaml::Node;
-use crate::dialect::yaml::TextPosition;
+use crate::document::Kind;
+use crate::document::Node;
+use crate::document::TextPosition;
+use crate::document::definition::Fields;
+use crate::document::definition::Problems;
+use crate::document::definition::Text;
+use crate::document::definition::identifier;
+use crate::document::definition::items;
+use crate::document::definition::text_of;
+use crate::document::parse_definition;
 use crate::model::Finding;
 use crate::model::OutputSchema;
 use crate::model::PartKind;
@@ -50,7 +50,7 @@ pub(super) struct Parsed {
 
 /// Parses a file, YAML or JSON.
 pub(super) fn file(file: &RelPath, bytes: &[u8]) -> Parsed {
-    match yaml::parse(bytes) {
+    match parse_definition(bytes) {
         Ok(root) => tree(file, &root),
         Err(error) => {
             let mut problems = Problems::of(file);

@@ -2,18 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
 use super::super::paths::base_of_run;
 use super::super::paths::beside;
 use super::definition::Definition;
 use super::definition::StepDefinition;
 use super::state;
 use super::state::EXECUTION;
-use super::state::StateFile;
 use crate::dialect::Loaded;
-use crate::dialect::json::parse_value;
 use crate::dialect::last_interruption;
+use crate::document::Node;
+use crate::document::Reader;
+use crate::document::parse_json;
 use crate::model::Action;
 use crate::model::Candidate;
 use crate::model::Claim;
@@ -46,12 +45,12 @@ use crate::model::clean_line;
 
 /// Returns the run of a phase file that contains a definition.
 pub(in super::super) fn candidate(entry: &ListingEntry) -> Option<Candidate> {
-    let phase = parse_value(entry.content.as_deref()?).ok()?;
+    let phase = parse_json(entry.content.as_deref()?).ok()?;
     if !super::is_defined(&phase) {
         return None;
     }
     let state = entry.path.clone();
-    let name = phase.get("workflow_id").and_then(Value::as_str).map(|name| clean_line(name, 200));
+    let name = phase.get("workflow_id").and_then(Node::as_str).map(|name| clean_line(name, 200));
     let execution = beside(&state, EXECUTION)?;
     let source = state::source_of(&phase, &state);
     Some(Candidate {
@@ -88,22 +87,22 @@ pub(in super::super) fn load(files: &FileSet) -> Loaded {
             None
         }
     };
-    let reader = Reader { files, phase: &phase, execution: execution.as_ref(), definition: &current.definition };
+    let reader = RunReader { files, phase: &phase, execution: execution.as_ref(), definition: &current.definition };
     let (run, wanted) = reader.run(&mut findings);
     Loaded { run: Some(run), findings, wanted, ..Loaded::default() }
 }
 
-struct Reader<'a> {
+struct RunReader<'a> {
     files: &'a FileSet,
-    phase: &'a StateFile,
-    execution: Option<&'a StateFile>,
+    phase: &'a Reader<'a>,
+    execution: Option<&'a Reader<'a>>,
     definition: &'a Definition,
 }
 
-impl Reader<'_> {
+impl RunReader<'_> {
     fn run(&self, findings: &mut Vec<Finding>) -> (Run, EvidenceRequest) {
-        let empty = Value::Null;
-        let tasks = state::tasks(self.execution.map_or(&empty, |execution| &execution.value));
+        let empty = Node::null();
+        let tasks = state::tasks(self.execution.map_or(&empty, |execution| execution.node()));
         let mut steps: Vec<Step> = self.definition.steps.iter().map(|step| self.step(step, &tasks, findings)).collect();
         for (place, step) in steps.iter_mut().enumerate() {
             step.plan_order = Some(place);
@@ -147,7 +146,7 @@ impl Reader<'_> {
             stops_unrecorded: false,
             interruption: self.paused(status),
             mode: None,
-            interrupted_at: last_interruption(self.files, &self.phase.value, "interrupted_at"),
+            interrupted_at: last_interruption(self.files, self.phase.node(), "interrupted_at"),
             resumes: self.number("resume_count"),
             writable: true,
             degraded: self.execution.is_none(),
@@ -158,7 +157,7 @@ impl Reader<'_> {
     fn step(
         &self,
         definition: &StepDefinition,
-        tasks: &BTreeMap<&str, (usize, &Value)>,
+        tasks: &BTreeMap<&str, (usize, &Node)>,
         findings: &mut Vec<Finding>,
     ) -> Step {
         let id = StepId::new(definition.id());
@@ -173,7 +172,7 @@ impl Reader<'_> {
         step.proof.outputs = definition.outputs.iter().filter_map(|output| self.path(&output.path)).collect();
         step.definition = definition.essence();
         step.file = Some(self.files.state.clone());
-        let recorded = self.phase.value.get("definition_source").and_then(|source| source.get("digests"));
+        let recorded = self.phase.node().get("definition_source").and_then(|source| source.get("digests"));
         step.done_definition = recorded.and_then(|all| all.get(definition.id())?.as_str()).map(str::to_owned);
         step.detail.parts = definition.parts.iter().map(|part| empty_part(part.name.clone(), part)).collect();
         match tasks.get(definition.id()) {
@@ -192,11 +191,11 @@ impl Reader<'_> {
     }
 
     /// Applies the task file's record of a step.
-    fn apply_task(&self, step: &mut Step, at: usize, task: &Value, findings: &mut Vec<Finding>) {
-        let text = |key: &str| task.get(key).and_then(Value::as_str).map(str::to_owned);
+    fn apply_task(&self, step: &mut Step, at: usize, task: &Node, findings: &mut Vec<Finding>) {
+        let text = |key: &str| task.get(key).and_then(Node::as_str).map(str::to_owned);
         let time = |key: &str| text(key).and_then(|text| self.files.time(&text));
         let number =
-            |key: &str| task.get(key).and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok()).unwrap_or_default();
+            |key: &str| task.get(key).and_then(Node::as_u64).and_then(|n| u32::try_from(n).ok()).unwrap_or_default();
         match text("status") {
             None => findings.push(self.finding(FindingCode::StatusMissing, step, at, "has no status".to_owned())),
             Some(word) => match state::status(&word) {
@@ -222,34 +221,30 @@ impl Reader<'_> {
             let open_conditions = open.or_else(|| (verdict != ReviewVerdict::ApprovedWithConditions).then(Vec::new));
             step.review = Some(Review { verdict, open_conditions });
         }
-        let parts = task.get("parts").and_then(Value::as_array).into_iter().flatten();
+        let parts = task.get("parts").map(Node::items).unwrap_or_default().iter();
         for recorded in parts {
-            let name = recorded.get("name").and_then(Value::as_str);
+            let name = recorded.get("name").and_then(Node::as_str);
             let Some(part) = step.detail.parts.iter_mut().find(|part| Some(part.name.as_str()) == name) else {
                 continue;
             };
-            let word = recorded.get("status").and_then(Value::as_str);
+            let word = recorded.get("status").and_then(Node::as_str);
             part.status = word.and_then(state::status).unwrap_or(Status::Pending);
-            let variables = recorded.get("variables").and_then(Value::as_object);
-            part.output = variables.and_then(|all| all.iter().next()).map(|(k, v)| (k.clone(), Some(v.clone())));
+            let variable = recorded.get("variables").and_then(|all| all.members().first());
+            part.output = variable.map(|one| (one.key.clone(), Some(one.value.to_json())));
         }
     }
 
     fn finding(&self, code: FindingCode, step: &Step, at: usize, what: String) -> Finding {
-        let finding = Finding::new(code, format!("{} {what}", step.id)).on(&step.id);
-        let Some(execution) = self.execution else { return finding };
+        let Some(execution) = self.execution else {
+            return Finding::new(code, format!("{} {what}", step.id)).on(&step.id);
+        };
         let pointer = format!("/tasks/{at}/status");
-        let place = execution.document.position(&pointer);
-        let finding = finding.at(&execution.path).pointer(pointer);
-        match place {
-            Some((line, column)) => finding.line(line, Some(column)),
-            None => finding,
-        }
+        execution.finding(code, &pointer, format!("{} {what}", step.id)).on(&step.id)
     }
 
     fn status_by_phase(&self, definition: &StepDefinition) -> Status {
         let phase = definition.phase.as_ref().map_or(definition.id(), |phase| phase.id.as_str());
-        let done = self.phase.value.get("completed_phases").and_then(Value::as_array).into_iter().flatten();
+        let done = self.phase.node().get("completed_phases").map(Node::items).unwrap_or_default().iter();
         let is_done = done.filter_map(|entry| entry.get("phase")?.as_str()).any(|done| done == phase);
         if is_done { Status::Completed } else { Status::Pending }
     }
@@ -295,20 +290,20 @@ impl Reader<'_> {
     }
 
     fn text(&self, key: &str) -> Option<String> {
-        self.phase.value.get(key).and_then(Value::as_str).map(str::to_owned)
+        self.phase.node().get(key).and_then(Node::as_str).map(str::to_owned)
     }
 
     fn texts(&self, key: &str) -> Vec<String> {
-        self.phase.value.get(key).map(texts_of).unwrap_or_default()
+        self.phase.node().get(key).map(texts_of).unwrap_or_default()
     }
 
     fn number(&self, key: &str) -> u32 {
-        self.phase.value.get(key).and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok()).unwrap_or_default()
+        self.phase.node().get(key).and_then(Node::as_u64).and_then(|n| u32::try_from(n).ok()).unwrap_or_default()
     }
 }
 
-fn texts_of(value: &Value) -> Vec<String> {
-    value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+fn texts_of(value: &Node) -> Vec<String> {
+    value.items().iter().filter_map(Node::as_str).map(str::to_owned).collect()
 }
 
 fn empty_part(name: String, part: &super::definition::PartDefinition) -> Part {

@@ -9,7 +9,7 @@ use super::definition::StepDefinition;
 use super::parse;
 use super::state::EXECUTION;
 use crate::dialect::EditError;
-use crate::dialect::yaml::Node;
+use crate::document::Node;
 use crate::model::Definition as Given;
 use crate::model::Edit;
 use crate::model::EditKind;

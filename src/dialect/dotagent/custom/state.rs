@@ -1,17 +1,17 @@
 //! Reads the two files leniently, so that everything readable is planned.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use serde_json::Value;
 
 use super::super::paths::base_of_run;
 use super::super::paths::beside;
 use super::super::state::missing;
 use super::definition::Definition;
 use super::parse;
-use crate::dialect::json::Document;
-use crate::dialect::yaml::Node;
+
+use crate::document::Node;
+use crate::document::OpenError;
+use crate::document::Reader;
+use crate::document::Syntax;
 use crate::model::Content;
 use crate::model::FileSet;
 use crate::model::Finding;
@@ -23,37 +23,26 @@ use crate::model::sha256_hex;
 
 pub(super) const EXECUTION: &str = "execution.json";
 
-/// One state file, as a document with positions and as a value.
-pub(super) struct StateFile {
-    pub(super) path: RelPath,
-    pub(super) bytes: Arc<[u8]>,
-    pub(super) document: Document,
-    pub(super) value: Value,
-}
-
 /// Opens a file that must contain an object.
-pub(super) fn open(files: &FileSet, path: &RelPath) -> Result<StateFile, Box<Finding>> {
+pub(super) fn open<'a>(files: &'a FileSet, path: &RelPath) -> Result<Reader<'a>, Box<Finding>> {
     let unreadable =
         |message: String| Box::new(Finding::new(FindingCode::StateUnreadable, format!("`{path}`: {message}")).at(path));
-    let bytes = match files.files.get(path).map(|entry| &entry.content) {
-        Some(Content::Bytes(bytes)) => Arc::clone(bytes),
-        Some(Content::Problem(problem)) => return Err(unreadable(problem.to_string())),
-        Some(Content::NameOnly) | None if *path == files.state => return Err(Box::new(missing(path))),
-        Some(Content::NameOnly) | None => return Err(unreadable(ReadProblem::Missing.to_string())),
-    };
-    let document = Document::parse(&bytes).map_err(|error| {
-        let finding = *unreadable(format!("not valid JSON: {}", error.message));
-        Box::new(finding.line(error.line, Some(error.column)))
+    let reader = Reader::open(files, path, Syntax::Json).map_err(|error| match error {
+        OpenError::Unread(ReadProblem::Missing) if *path == files.state => Box::new(missing(path)),
+        OpenError::Unread(problem) => unreadable(problem.to_string()),
+        OpenError::Broken(error) => {
+            let finding = *unreadable(format!("not valid JSON: {}", error.message));
+            Box::new(finding.line(error.place.line, Some(error.place.column)))
+        }
     })?;
-    let value = document.value();
-    if !value.is_object() {
+    if !reader.node().is_map() {
         return Err(unreadable("it is not a JSON object".to_owned()));
     }
-    Ok(StateFile { path: path.clone(), bytes, document, value })
+    Ok(reader)
 }
 
 /// Opens the task file beside the phase file.
-pub(super) fn open_execution(files: &FileSet) -> Result<StateFile, Box<Finding>> {
+pub(super) fn open_execution(files: &FileSet) -> Result<Reader<'_>, Box<Finding>> {
     match beside(&files.state, EXECUTION) {
         Some(path) => open(files, &path),
         None => Err(Box::new(Finding::new(FindingCode::StateUnreadable, "there is no path for execution.json"))),
@@ -61,8 +50,8 @@ pub(super) fn open_execution(files: &FileSet) -> Result<StateFile, Box<Finding>>
 }
 
 /// Returns the workflow file of a run, which is recorded relative to the folder that contains `memory/`.
-pub(super) fn source_of(phase: &Value, state: &RelPath) -> Option<RelPath> {
-    let path = RelPath::parse(phase.pointer("/definition_source/path")?.as_str()?).ok()?;
+pub(super) fn source_of(phase: &Node, state: &RelPath) -> Option<RelPath> {
+    let path = RelPath::parse(phase.at("/definition_source/path")?.as_str()?).ok()?;
     RelPath::parse(&format!("{}{path}", base_of_run(state.as_str()).unwrap_or_default())).ok()
 }
 
@@ -77,21 +66,21 @@ pub(super) struct EffectiveDefinition {
 }
 
 /// Chooses between the workflow file and the stored definition: the file wins if it exists and is valid.
-pub(super) fn effective_definition(files: &FileSet, phase: &StateFile) -> Result<EffectiveDefinition, Vec<Finding>> {
-    let written = phase.value.get("definition");
-    let stored = parse::tree(&phase.path, &Node::of(written.unwrap_or(&Value::Null)));
+pub(super) fn effective_definition(files: &FileSet, phase: &Reader<'_>) -> Result<EffectiveDefinition, Vec<Finding>> {
+    let written = phase.node().get("definition");
+    let stored = parse::tree(phase.file(), written.unwrap_or(&Node::null()));
     if let Some(first) = stored.findings.first() {
         let message = match written {
-            Some(_) => format!("the definition in `{}` cannot be used: {}", phase.path, first.message),
-            None => format!("the definition of the run is missing in `{}`", phase.path),
+            Some(_) => format!("the definition in `{}` cannot be used: {}", phase.file(), first.message),
+            None => format!("the definition of the run is missing in `{}`", phase.file()),
         };
-        let finding = Finding::new(FindingCode::StateUnreadable, message).at(&phase.path).pointer("/definition");
-        return Err(vec![finding.fix(format!("piton restore {}", phase.path))]);
+        let finding = Finding::new(FindingCode::StateUnreadable, message).at(phase.file()).pointer("/definition");
+        return Err(vec![finding.fix(format!("piton restore {}", phase.file()))]);
     }
     let keep = |findings| {
         Ok(EffectiveDefinition { definition: stored.definition.clone(), is_changed: false, sha256: None, findings })
     };
-    let Some(source) = source_of(&phase.value, &phase.path) else { return keep(Vec::new()) };
+    let Some(source) = source_of(phase.node(), phase.file()) else { return keep(Vec::new()) };
     let unreadable = |message: String| Finding::new(FindingCode::DefinitionUnreadable, message).at(&source);
     let bytes = match files.files.get(&source).map(|entry| &entry.content) {
         Some(Content::Bytes(bytes)) => bytes,
@@ -106,7 +95,7 @@ pub(super) fn effective_definition(files: &FileSet, phase: &StateFile) -> Result
         }
     };
     // Unchanged bytes need no parsing.
-    let known = phase.value.pointer("/definition_source/sha256").and_then(Value::as_str);
+    let known = phase.node().at("/definition_source/sha256").and_then(Node::as_str);
     let sha256 = sha256_hex(bytes);
     if known == Some(sha256.as_str()) {
         return keep(Vec::new());
@@ -141,8 +130,8 @@ fn drift(before: &Definition, now: &Definition, source: &RelPath) -> Vec<Finding
 }
 
 /// Returns the tasks by id, with their index in the array.
-pub(super) fn tasks(execution: &Value) -> BTreeMap<&str, (usize, &Value)> {
-    let all = execution.get("tasks").and_then(Value::as_array).into_iter().flatten().enumerate();
+pub(super) fn tasks(execution: &Node) -> BTreeMap<&str, (usize, &Node)> {
+    let all = execution.get("tasks").map(Node::items).unwrap_or_default().iter().enumerate();
     all.filter_map(|(at, task)| Some((task.get("id")?.as_str()?, (at, task)))).collect()
 }
 

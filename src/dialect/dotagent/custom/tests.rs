@@ -131,7 +131,7 @@ fn what_a_run_stores_reads_back_as_the_same_workflow() {
     for text in BUILT_IN.iter().map(|one| one.text).chain([rich]) {
         let file = RelPath::parse("flow.yaml").unwrap();
         let value = check(&file, text.as_bytes()).definition.unwrap();
-        let again = super::parse::tree(&file, &crate::dialect::yaml::Node::of(&value));
+        let again = super::parse::tree(&file, &crate::document::Node::of(&value));
         assert_eq!(again.findings, Vec::new());
         assert_eq!(again.definition.to_value(), value);
     }

@@ -1,25 +1,25 @@
 //! Writes a change into both files, execution.json first and phase.json last. All other bytes are preserved.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use serde_json::Value;
 use serde_json::json;
 
+use super::super::paths::beside;
 use super::definition::Definition;
 use super::definition::StepDefinition;
 use super::start;
 use super::state;
-use super::state::StateFile;
 use super::state::word;
 use crate::dialect::EditError;
 use crate::dialect::NO_OTHER_EVIDENCE;
-use crate::dialect::json::Document;
-use crate::dialect::json::escape;
+use crate::dialect::edit::FileEditor;
+use crate::document::Node;
+use crate::document::Syntax;
+use crate::document::escape;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Edit;
-use crate::model::EditKind;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::Interruption;
@@ -35,21 +35,16 @@ use crate::model::Timestamp;
 ///
 /// If one of the two files is missing or does not parse, or a value has an unexpected type.
 pub(in super::super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-    let unreadable = |finding: &Finding, file: String| {
-        if finding.file.as_ref().is_some_and(|path| files.files.contains_key(path)) {
-            EditError::Unreadable { file, problem: finding.message.clone() }
-        } else {
-            EditError::Missing { file }
-        }
-    };
-    let phase =
-        state::open(files, &files.state).map_err(|finding| unreadable(&finding, files.state.as_str().to_owned()))?;
-    let current = state::effective_definition(files, &phase).map_err(|findings| EditError::Unreadable {
+    let execution = beside(&files.state, state::EXECUTION)
+        .ok_or_else(|| EditError::Missing { file: state::EXECUTION.to_owned() })?;
+    let phase = FileEditor::open(files, &files.state, Syntax::Json)?;
+    let execution = FileEditor::open(files, &execution, Syntax::Json)?;
+    let unreadable = |findings: &[Finding]| EditError::Unreadable {
         file: files.state.as_str().to_owned(),
         problem: findings.first().map(|finding| finding.message.clone()).unwrap_or_default(),
-    })?;
-    let execution =
-        state::open_execution(files).map_err(|finding| unreadable(&finding, state::EXECUTION.to_owned()))?;
+    };
+    let read = state::open(files, &files.state).map_err(|finding| unreadable(&[*finding]))?;
+    let current = state::effective_definition(files, &read).map_err(|findings| unreadable(&findings))?;
     let mut writer = Writer::new(phase, execution, current.definition, change.at);
     if current.is_changed {
         writer.adopt_definition()?;
@@ -63,8 +58,8 @@ pub(in super::super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edi
 
 struct Writer {
     definition: Definition,
-    phase: EditedFile,
-    execution: EditedFile,
+    phase: FileEditor,
+    execution: FileEditor,
     /// The index of each task in the array.
     places: BTreeMap<String, usize>,
     statuses: BTreeMap<String, Status>,
@@ -73,75 +68,14 @@ struct Writer {
     step: Option<String>,
 }
 
-/// A file being edited.
-struct EditedFile {
-    path: crate::model::RelPath,
-    before: Arc<[u8]>,
-    value: Value,
-    document: Document,
-}
-
-impl From<StateFile> for EditedFile {
-    fn from(opened: StateFile) -> Self {
-        Self { path: opened.path, before: opened.bytes, value: opened.value, document: opened.document }
-    }
-}
-
-impl EditedFile {
-    fn set(&mut self, pointer: &str, value: &Value) -> Result<(), EditError> {
-        if self.document.has(pointer) && self.get(pointer) == Some(value) {
-            return Ok(());
-        }
-        if !self.document.set(pointer, value) {
-            return Err(wrong_type(self.path.as_str(), pointer));
-        }
-        let (parent, key) = pointer.rsplit_once('/').unwrap_or_default();
-        if let Some(old) = self.value.pointer_mut(pointer) {
-            *old = value.clone();
-        } else if let (Some(Value::Object(map)), false) = (self.value.pointer_mut(parent), key.contains('~')) {
-            map.insert(key.to_owned(), value.clone());
-        } else {
-            self.value = self.document.value();
-        }
-        Ok(())
-    }
-
-    fn push(&mut self, pointer: &str, value: &Value) -> Result<(), EditError> {
-        if !self.document.push(pointer, value) {
-            return Err(wrong_type(self.path.as_str(), pointer));
-        }
-        self.value = self.document.value();
-        Ok(())
-    }
-
-    fn remove(&mut self, pointer: &str) {
-        if self.document.has(pointer) {
-            self.document.remove(pointer);
-            self.value = self.document.value();
-        }
-    }
-
-    fn get(&self, pointer: &str) -> Option<&Value> {
-        self.value.pointer(pointer)
-    }
-
-    fn into_edit(self) -> Edit {
-        Edit { path: self.path, kind: EditKind::Replace { before: self.before, after: self.document.into_bytes() } }
-    }
-}
-
-fn wrong_type(file: &str, pointer: &str) -> EditError {
-    EditError::Unsupported(format!("{file}: `{pointer}` cannot be written: a value of another type is there"))
-}
-
 impl Writer {
-    fn new(phase: StateFile, execution: StateFile, definition: Definition, at: Timestamp) -> Self {
-        let tasks = state::tasks(&execution.value);
+    fn new(phase: FileEditor, execution: FileEditor, definition: Definition, at: Timestamp) -> Self {
+        let tasks = state::tasks(execution.root());
         let places = tasks.iter().map(|(id, (place, _))| ((*id).to_owned(), *place)).collect();
-        let status = |task: &Value| task.get("status").and_then(Value::as_str).and_then(state::status);
+        let status = |task: &Node| task.get("status").and_then(Node::as_str).and_then(state::status);
         let statuses =
             tasks.iter().map(|(id, (_, task))| ((*id).to_owned(), status(task).unwrap_or(Status::Pending))).collect();
-        Self { definition, phase: phase.into(), places, statuses, execution: execution.into(), at, step: None }
+        Self { definition, phase, places, statuses, execution, at, step: None }
     }
 
     fn apply(&mut self, kind: &ChangeKind) -> Result<(), EditError> {
@@ -178,7 +112,7 @@ impl Writer {
     }
 
     fn begin(&mut self, id: &str, agent: Option<&str>, attempt: u32, reopens: &[StepId]) -> Result<(), EditError> {
-        self.clear_run_status();
+        self.clear_run_status()?;
         let was = self.statuses.get(id).copied();
         let review_errors = self.review_errors(id);
         for reopened in reopens {
@@ -188,7 +122,7 @@ impl Writer {
         self.set(id, "attempts", &json!(attempt))?;
         self.set(id, "started_at", &json!(self.at))?;
         self.set(id, "completed_at", &Value::Null)?;
-        self.unset(id, "reopened_at");
+        self.unset(id, "reopened_at")?;
         if let Some(agent) = agent {
             self.set(id, "agent", &json!(agent))?;
         }
@@ -203,10 +137,10 @@ impl Writer {
 
     /// Reopens steps: their records are cleared, and their outputs belong to an earlier attempt.
     fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
-        self.clear_run_status();
+        self.clear_run_status()?;
         for step in &back.reopened {
             self.reopen(step.as_str())?;
-            self.unset(step.as_str(), "failures");
+            self.unset(step.as_str(), "failures")?;
         }
         Ok(())
     }
@@ -227,25 +161,26 @@ impl Writer {
         self.set(id, "completed_at", &Value::Null)?;
         self.set(id, "reopened_at", &json!(self.at))?;
         for key in ["verdict", "conditions", "last_error"] {
-            self.unset(id, key);
+            self.unset(id, key)?;
         }
         self.reset_parts(id)?;
         self.withdraw_approval(id)
     }
 
     fn withdraw_approval(&mut self, id: &str) -> Result<(), EditError> {
-        let Some(Value::Array(all)) = self.phase.get("/user_checkpoints") else { return Ok(()) };
-        let is_of = |entry: &&Value| entry.get("phase").and_then(Value::as_str) == Some(id);
-        if !all.iter().any(|entry| is_of(&entry)) {
-            return Ok(());
-        }
-        let kept: Vec<Value> = all.iter().filter(|entry| !is_of(entry)).cloned().collect();
-        self.phase.set("/user_checkpoints", &Value::Array(kept))
+        let is_of = |entry: &Node| entry.get("phase").and_then(Node::as_str) == Some(id);
+        self.remove_entries("/user_checkpoints", is_of)
+    }
+
+    fn remove_entries(&mut self, list: &str, is_gone: impl Fn(&Node) -> bool) -> Result<(), EditError> {
+        let entries = self.phase.get(list).map(Node::items).unwrap_or_default().iter().enumerate();
+        let gone: Vec<usize> = entries.filter(|(_, entry)| is_gone(entry)).map(|(at, _)| at).collect();
+        self.phase.remove_elements(list, &gone)
     }
 
     fn reset_parts(&mut self, id: &str) -> Result<(), EditError> {
         let place = self.place(id)?;
-        let count = self.get(id, "parts").and_then(Value::as_array).map_or(0, Vec::len);
+        let count = self.get(id, "parts").map_or(0, |parts| parts.items().len());
         for part in 0..count {
             self.execution.set(&format!("/tasks/{place}/parts/{part}/status"), &json!(word(Status::Pending)))?;
         }
@@ -254,7 +189,7 @@ impl Writer {
 
     fn begin_part(&mut self, id: &str, part: &str, reopens: &[StepId]) -> Result<(), EditError> {
         if self.statuses.get(id) != Some(&Status::InProgress) {
-            let attempts = self.get(id, "attempts").and_then(Value::as_u64).unwrap_or_default();
+            let attempts = self.get(id, "attempts").and_then(Node::as_u64).unwrap_or_default();
             let attempt = u32::try_from(attempts).unwrap_or(u32::MAX).saturating_add(1);
             self.begin(id, None, attempt, reopens)?;
         }
@@ -275,7 +210,7 @@ impl Writer {
     }
 
     fn finish_step(&mut self, outcome: &Outcome) -> Result<(), EditError> {
-        self.clear_run_status();
+        self.clear_run_status()?;
         let id = outcome.step.as_str();
         self.set_status(id, outcome.status)?;
         self.set(id, "attempts", &json!(outcome.attempt))?;
@@ -294,7 +229,7 @@ impl Writer {
         for (key, value) in fields {
             match value {
                 Some(value) => self.set(id, key, &value)?,
-                None if matches!(key, "verdict" | "conditions" | "last_error" | "failures") => self.unset(id, key),
+                None if matches!(key, "verdict" | "conditions" | "last_error" | "failures") => self.unset(id, key)?,
                 None => {}
             }
         }
@@ -302,11 +237,11 @@ impl Writer {
     }
 
     fn approve(&mut self, id: &str, by: Option<&str>, note: Option<&str>) -> Result<(), EditError> {
-        self.clear_run_status();
+        self.clear_run_status()?;
         self.set_status(id, Status::Completed)?;
         self.set(id, "completed_at", &json!(self.at))?;
         for key in ["verdict", "conditions", "last_error", "failures"] {
-            self.unset(id, key);
+            self.unset(id, key)?;
         }
         let mut approval = json!({"phase": id, "approved_at": self.at});
         if let Some(by) = by {
@@ -325,8 +260,8 @@ impl Writer {
         strategy: Option<&str>,
         settled: &[(StepId, Status)],
     ) -> Result<(), EditError> {
-        self.clear_run_status();
-        let count = self.phase.get("/resume_count").and_then(Value::as_u64).unwrap_or_default();
+        self.clear_run_status()?;
+        let count = self.phase.get("/resume_count").and_then(Node::as_u64).unwrap_or_default();
         self.phase.set("/resume_count", &json!(count.saturating_add(1)))?;
         if let Some(interruption) = interruption {
             let mut record = json!({"at": self.at, "kind": interruption.kind, "reason": interruption.reason});
@@ -354,17 +289,12 @@ impl Writer {
         self.phase.set("/run_status_at", &json!(self.at))?;
         match reason {
             Some(reason) => self.phase.set("/run_status_reason", &json!(reason)),
-            None => {
-                self.phase.remove("/run_status_reason");
-                Ok(())
-            }
+            None => self.phase.remove("/run_status_reason"),
         }
     }
 
-    fn clear_run_status(&mut self) {
-        for key in ["/run_status", "/run_status_at", "/run_status_reason"] {
-            self.phase.remove(key);
-        }
+    fn clear_run_status(&mut self) -> Result<(), EditError> {
+        ["/run_status", "/run_status_at", "/run_status_reason"].iter().try_for_each(|key| self.phase.remove(key))
     }
 
     /// Adopts a changed workflow file. Digests of completed steps are kept, so that the change is detected.
@@ -373,7 +303,7 @@ impl Writer {
         self.phase.set("/definition", &value)?;
         for step in self.definition.steps.clone() {
             if !self.places.contains_key(step.id()) {
-                let place = self.execution.get("/tasks").and_then(Value::as_array).map_or(0, Vec::len);
+                let place = self.execution.get("/tasks").map_or(0, |tasks| tasks.items().len());
                 self.execution.push("/tasks", &start::task(&step))?;
                 self.places.insert(step.id().to_owned(), place);
                 self.statuses.insert(step.id().to_owned(), Status::Pending);
@@ -408,22 +338,22 @@ impl Writer {
         let is_done = |phase: &str| done.iter().any(|(other, _)| other == phase);
         let of_step = |id: &String| phases.iter().find(|(_, steps)| steps.iter().any(|step| step.id() == id));
         let busy = self.step.as_ref().and_then(of_step).filter(|(phase, _)| !is_done(phase));
-        let current = self.phase.get("/current_phase").and_then(Value::as_str);
+        let current = self.phase.get("/current_phase").and_then(Node::as_str);
         let current = current.and_then(|name| phases.iter().find(|(phase, _)| phase == name && !is_done(phase)));
         let at = busy.or(current).or_else(|| phases.iter().find(|(phase, _)| !is_done(phase)));
         let (current, status) = match at {
             None => (phases.last().map(|(phase, _)| phase.clone()), "complete"),
             Some((phase, steps)) => (Some(phase.clone()), self.phase_status(steps)),
         };
-        let recorded = self.phase.get("/completed_phases").and_then(Value::as_array).cloned().unwrap_or_default();
-        let name = |entry: &Value| entry.get("phase").and_then(Value::as_str).map(str::to_owned);
-        let kept: Vec<Value> =
-            recorded.iter().filter(|entry| name(entry).is_some_and(|name| is_done(&name))).cloned().collect();
-        if kept.len() < recorded.len() || self.phase.get("/completed_phases").is_none() {
-            self.phase.set("/completed_phases", &Value::Array(kept))?;
+        let name = |entry: &Node| entry.get("phase").and_then(Node::as_str).map(str::to_owned);
+        let recorded = self.phase.get("/completed_phases").map(Node::items).unwrap_or_default();
+        let recorded: Vec<Option<String>> = recorded.iter().map(name).collect();
+        self.remove_entries("/completed_phases", |entry| !name(entry).is_some_and(|name| is_done(&name)))?;
+        if self.phase.get("/completed_phases").is_none() {
+            self.phase.set("/completed_phases", &json!([]))?;
         }
         for (phase, output) in done {
-            if !recorded.iter().any(|entry| name(entry).as_ref() == Some(&phase)) {
+            if !recorded.contains(&Some(phase.clone())) {
                 let mut entry = json!({"phase": phase, "completed_at": self.at});
                 if !output.is_null() {
                     entry["output"] = output;
@@ -458,19 +388,19 @@ impl Writer {
     }
 
     fn place(&self, id: &str) -> Result<usize, EditError> {
-        let missing = || EditError::Unsupported(format!("{} has no task `{id}`", self.execution.path));
+        let missing = || EditError::Unsupported(format!("{} has no task `{id}`", self.execution.path()));
         self.places.get(id).copied().ok_or_else(missing)
     }
 
     fn part(&self, id: &str, part: &str) -> Result<String, EditError> {
         let place = self.place(id)?;
-        let parts = self.get(id, "parts").and_then(Value::as_array);
-        let at = parts.into_iter().flatten().position(|other| other.get("name").and_then(Value::as_str) == Some(part));
-        let missing = || EditError::Unsupported(format!("{} has no part `{part}` of `{id}`", self.execution.path));
+        let parts = self.get(id, "parts").map(Node::items).unwrap_or_default();
+        let at = parts.iter().position(|other| other.get("name").and_then(Node::as_str) == Some(part));
+        let missing = || EditError::Unsupported(format!("{} has no part `{part}` of `{id}`", self.execution.path()));
         at.map(|at| format!("/tasks/{place}/parts/{at}")).ok_or_else(missing)
     }
 
-    fn get(&self, id: &str, key: &str) -> Option<&Value> {
+    fn get(&self, id: &str, key: &str) -> Option<&Node> {
         self.execution.get(&format!("/tasks/{}/{key}", self.places.get(id)?))
     }
 
@@ -479,9 +409,7 @@ impl Writer {
         self.execution.set(&format!("/tasks/{place}/{key}"), value)
     }
 
-    fn unset(&mut self, id: &str, key: &str) {
-        if let Some(place) = self.places.get(id) {
-            self.execution.remove(&format!("/tasks/{place}/{key}"));
-        }
+    fn unset(&mut self, id: &str, key: &str) -> Result<(), EditError> {
+        self.places.get(id).map_or(Ok(()), |place| self.execution.remove(&format!("/tasks/{place}/{key}")))
     }
 }

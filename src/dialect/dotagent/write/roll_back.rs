@@ -43,13 +43,13 @@ impl Writer<'_> {
                 closed.push(Phase::Implementation);
             }
         }
-        self.keep_entries("completed_phases", |phase| !closed.contains(&phase));
+        self.keep_entries("completed_phases", |phase| !closed.contains(&phase))?;
         self.completed.retain(|phase| !closed.contains(phase));
-        self.keep_entries("user_checkpoints", |phase| !gates.contains(&phase));
+        self.keep_entries("user_checkpoints", |phase| !gates.contains(&phase))?;
         let Some(first) = reached.iter().min().copied() else { return Ok(()) };
         // If only the gate of a phase is reopened, the run waits before the next phase.
         let stands_at = if self.completed.contains(&first) { first.next().unwrap_or(first) } else { first };
-        self.set("/current_phase", &serde_json::json!(stands_at.as_str()));
+        self.phase.set("/current_phase", &serde_json::json!(stands_at.as_str()))?;
         let is_begun = back.keeps.as_ref().is_some_and(|keeps| match self.target(keeps) {
             Ok(Target::Phase(phase) | Target::Gate(phase)) => phase == stands_at && !closed.contains(&phase),
             Ok(Target::Designs) => stands_at == Phase::Architecture,
@@ -59,8 +59,7 @@ impl Writer<'_> {
         // Architects are not asked again while their designs are kept.
         let designs_stay =
             stands_at == Phase::Architecture && !back.reopened.iter().any(|step| is_designs(step.as_str()));
-        self.phase_status(if is_begun || designs_stay { PhaseStatus::InProgress } else { PhaseStatus::Pending });
-        Ok(())
+        self.phase_status(if is_begun || designs_stay { PhaseStatus::InProgress } else { PhaseStatus::Pending })
     }
 
     fn reopen_task(&mut self, at: usize, status: TaskStatus) -> Result<(), EditError> {

@@ -8,9 +8,8 @@ use serde_json::json;
 use super::Writer;
 use crate::dialect::EditError;
 use crate::dialect::RollbackBackup;
-use crate::dialect::nine_step::raw;
-use crate::dialect::nine_step::rules::StepNumber;
 use crate::dialect::nine_step::rules::StepPosition;
+use crate::document::Node;
 use crate::model::FileSet;
 use crate::model::RelPath;
 use crate::model::RollBack;
@@ -27,9 +26,9 @@ impl Writer<'_> {
         let first = super::position(first)?;
         let keeps = back.keeps.as_ref().map(super::position).transpose()?;
         self.import()?;
-        self.clear_run_status();
+        self.clear_run_status()?;
         for list in ["completed_steps", "skipped_steps"] {
-            self.drop_entries(list, first);
+            self.drop_entries(list, first)?;
         }
         // The plugin writes this note after overwriting the phase, and so names the wrong one
         // (docs/formats/nine-step.md#rollback).
@@ -77,21 +76,12 @@ impl Writer<'_> {
     }
 
     /// Removes the entries of a list for a step and all later ones.
-    fn drop_entries(&mut self, list: &str, first: StepPosition) {
-        let items = self.value.get(list).and_then(Value::as_array);
-        let gone: Vec<usize> = items
-            .into_iter()
-            .flatten()
-            .enumerate()
-            .filter(|(_, entry)| position_of(entry).is_some_and(|position| position >= first))
-            .map(|(at, _)| at)
-            .collect();
-        self.document.remove_elements(&format!("/{list}"), &gone);
+    fn drop_entries(&mut self, list: &str, first: StepPosition) -> Result<(), EditError> {
+        let items = self.value.get(list).map(Node::items).unwrap_or_default().iter().enumerate();
+        let is_gone = |entry: &Node| super::position_of(entry).is_some_and(|position| position >= first);
+        let gone: Vec<usize> = items.filter(|(_, entry)| is_gone(entry)).map(|(at, _)| at).collect();
+        self.file.remove_elements(&format!("/{list}"), &gone)
     }
-}
-
-fn position_of(entry: &Value) -> Option<StepPosition> {
-    Some(StepPosition::new(raw::phase(entry.get("phase")?)?, StepNumber::read(entry.get("step")?)?))
 }
 
 /// Returns where the plugin keeps the backups of a feature: one folder per rollback, named after the phase it started from

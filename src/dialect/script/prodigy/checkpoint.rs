@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use camino::Utf8PathBuf;
 use serde_json::Value;
 
-use crate::dialect::json::parse_value;
+use crate::document::json_value;
 use crate::model::Timestamp;
 use crate::model::clean_line;
 
@@ -46,7 +46,7 @@ impl Checkpoint {
     ///
     /// In one sentence: it is not JSON, or lacks the two fields with the progress of the run.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, String> {
-        let root = parse_value(bytes).map_err(|error| error.message)?;
+        let root = json_value(bytes).map_err(|error| error.message)?;
         let execution = root.get("execution_state").filter(|state| state.is_object());
         let (Some(execution), Some(steps)) = (execution, root.get("completed_steps").and_then(Value::as_array)) else {
             return Err("it has no `execution_state` and `completed_steps`".to_owned());

@@ -11,7 +11,7 @@ use super::checkpoint::Checkpoint;
 use super::checkpoint::VERSION;
 use super::paths;
 use crate::dialect::Loaded;
-use crate::dialect::json::parse_value;
+use crate::document::json_value;
 use crate::model::Brief;
 use crate::model::Content;
 use crate::model::DialectId;
@@ -104,7 +104,7 @@ impl ProdigySession {
             return Err(Box::new(finding.fix("run the workflow again: `piton run FILE`")));
         };
         let metadata = files.files.keys().find(|path| paths::is_metadata(path)).cloned();
-        let about = metadata.as_ref().and_then(|path| parse_value(files.bytes(path)?).ok()).unwrap_or_default();
+        let about = metadata.as_ref().and_then(|path| json_value(files.bytes(path)?).ok()).unwrap_or_default();
         let worktree = metadata.as_ref().and_then(paths::worktree_of);
         let mut prodigy = Self {
             worktree,
@@ -145,7 +145,7 @@ impl ProdigySession {
     /// completed (docs/formats/prodigy.md#what-of-it-is-not-believed).
     fn check_session(&mut self, files: &FileSet) {
         let file = paths::session_file(&self.session);
-        let Some(session) = file.as_ref().and_then(|path| parse_value(files.bytes(path)?).ok()) else { return };
+        let Some(session) = file.as_ref().and_then(|path| json_value(files.bytes(path)?).ok()) else { return };
         let word = session.get("status").and_then(Value::as_str).unwrap_or_default();
         if matches!(word, "Completed" | "Cancelled") && self.checkpoint.status != "Completed" {
             let word = clean_line(word, 40);

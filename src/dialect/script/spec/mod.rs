@@ -20,8 +20,8 @@ mod workflow;
 
 use step::COMMANDS;
 
-use crate::dialect::yaml;
-use crate::dialect::yaml::Kind;
+use crate::document::Kind;
+use crate::document::parse_definition;
 use crate::model::Finding;
 use crate::model::RelPath;
 
@@ -56,7 +56,7 @@ pub(crate) struct Parsed {
 
 /// Tells whether a file without a run looks like a workflow of the runner: a list of steps, or `commands`.
 pub(crate) fn looks_like_script(file: &RelPath, bytes: &[u8]) -> bool {
-    let Ok(root) = yaml::parse(bytes) else { return false };
+    let Ok(root) = parse_definition(bytes) else { return false };
     let is_yaml = [".yaml", ".yml"].iter().any(|end| file.name().ends_with(end));
     match &root.kind {
         Kind::Map(members) => members.iter().any(|member| member.key == "commands"),
@@ -71,7 +71,7 @@ pub(crate) fn looks_like_script(file: &RelPath, bytes: &[u8]) -> bool {
 
 /// Tells whether a file without commands looks like a workflow of steps for agents.
 pub(crate) fn looks_like_steps(bytes: &[u8]) -> bool {
-    let Ok(root) = yaml::parse(bytes) else { return false };
+    let Ok(root) = parse_definition(bytes) else { return false };
     match &root.kind {
         Kind::Map(members) => members.iter().any(|member| member.key == "steps" || member.key == "phases"),
         Kind::List(_) | Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => false,

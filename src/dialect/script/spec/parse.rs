@@ -15,15 +15,15 @@ use super::template::Reader;
 use super::values::env;
 use super::values::named;
 use super::values::template;
-use crate::dialect::fields::Fields;
-use crate::dialect::fields::Problems;
-use crate::dialect::fields::Text;
-use crate::dialect::fields::items;
-use crate::dialect::fields::text_of;
-use crate::dialect::yaml;
-use crate::dialect::yaml::Kind;
-use crate::dialect::yaml::Node;
-use crate::dialect::yaml::TextPosition;
+use crate::document::Kind;
+use crate::document::Node;
+use crate::document::TextPosition;
+use crate::document::definition::Fields;
+use crate::document::definition::Problems;
+use crate::document::definition::Text;
+use crate::document::definition::items;
+use crate::document::definition::text_of;
+use crate::document::parse_definition;
 use crate::model::RelPath;
 use crate::model::clean_line;
 
@@ -35,7 +35,7 @@ const SECRET_KEYS: [&str; 2] = ["provider", "key"];
 pub(crate) fn parse(file: &RelPath, bytes: &[u8]) -> Parsed {
     let mut problems = Problems::of(file);
     let stem = file.name().rsplit_once('.').map_or(file.name(), |(stem, _)| stem);
-    let workflow = match yaml::parse(bytes) {
+    let workflow = match parse_definition(bytes) {
         Ok(root) => Some(workflow(&root, stem, &mut problems)),
         Err(error) => {
             problems.add(error.place, error.message, "correct the syntax");

@@ -8,13 +8,13 @@ use super::CaptureFormat;
 use super::Retry;
 use super::RetryOn;
 use super::Streams;
-use crate::dialect::fields::Fields;
-use crate::dialect::fields::Problems;
-use crate::dialect::fields::Text;
-use crate::dialect::fields::items;
-use crate::dialect::fields::text_of;
-use crate::dialect::yaml::Kind;
-use crate::dialect::yaml::Node;
+use crate::document::Kind;
+use crate::document::Node;
+use crate::document::definition::Fields;
+use crate::document::definition::Problems;
+use crate::document::definition::Text;
+use crate::document::definition::items;
+use crate::document::definition::text_of;
 use crate::model::clean_line;
 
 const RETRY_KEYS: [&str; 11] = [

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::template::Reader;
 use super::template::Template;
-use crate::dialect::fields::Problems;
-use crate::dialect::fields::Text;
-use crate::dialect::fields::text_of;
-use crate::dialect::yaml::Kind;
-use crate::dialect::yaml::Node;
+use crate::document::Kind;
+use crate::document::Node;
+use crate::document::definition::Problems;
+use crate::document::definition::Text;
+use crate::document::definition::text_of;
 use crate::model::clean_line;
 
 /// Reads a mapping from names of environment variables to texts.

@@ -10,7 +10,7 @@ use super::condition::Condition;
 use super::template::Template;
 use crate::dialect::script::facts::Outline;
 use crate::dialect::script::facts::OutlineStep;
-use crate::dialect::yaml::TextPosition;
+use crate::document::TextPosition;
 use crate::model::StepId;
 use crate::model::sha256_hex;
 

@@ -1,10 +1,10 @@
-use super::Fault;
-use super::Kind;
-use super::Node;
-use super::Style;
-use super::TextPosition;
 use super::parse;
 use super::parse_state;
+use crate::document::Fault;
+use crate::document::tree::Kind;
+use crate::document::tree::Node;
+use crate::document::tree::Style;
+use crate::document::tree::TextPosition;
 
 fn find<'a>(node: &'a Node, key: &str) -> &'a Node {
     let Kind::Map(members) = &node.kind else { panic!("no mapping: {node:?}") };

@@ -7,17 +7,17 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::BOM;
-use super::JsonError;
-use super::parse_value;
 use super::span;
 use super::span::Element;
-use super::unescape;
-use super::utf8;
+use super::tree;
+use super::without_bom;
+use crate::document::BOM;
+use crate::document::tree::Node;
+use crate::document::tree::unescape;
 
 /// A JSON text being edited.
 #[derive(Debug)]
-pub(crate) struct Document {
+pub(in crate::document) struct Document {
     text: String,
     /// Whether a BOM precedes the text.
     bom: bool,
@@ -27,38 +27,24 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    /// Parses a text.
-    ///
-    /// # Errors
-    ///
-    /// As [`super::parse_value`].
-    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, JsonError> {
-        parse_value(bytes)?;
-        let text = utf8(bytes)?;
-        let (bom, text) = (text.starts_with(BOM), text.strip_prefix(BOM).unwrap_or(text));
-        let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
-        Ok(Self { text: text.to_owned(), bom, newline, indent: first_indent(text) })
+    /// Takes a text that is known to be JSON.
+    pub(in crate::document) fn new(text: &str) -> Self {
+        let (rest, bom) = without_bom(text);
+        let newline = if rest.contains("\r\n") { "\r\n" } else { "\n" };
+        Self { text: rest.to_owned(), bom: bom > 0, newline, indent: first_indent(rest) }
     }
 
-    /// Returns the value of the whole text.
-    pub(crate) fn value(&self) -> Value {
-        serde_json::from_str(&self.text).unwrap_or_default()
+    pub(in crate::document) fn tree(&self) -> Node {
+        tree::tree(&self.text, if self.bom { BOM.len() } else { 0 }).unwrap_or_else(Node::null)
     }
 
-    /// Returns line and column, from 1, of the value at a JSON pointer.
-    pub(crate) fn position(&self, pointer: &str) -> Option<(u32, u32)> {
-        span::position(&self.text, pointer)
-    }
-
-    /// Tells whether there is a value at the pointer.
-    pub(crate) fn has(&self, pointer: &str) -> bool {
-        self.find(pointer).is_some()
-    }
-
-    /// Sets the value at a pointer. A missing last key is added at the end of its object; missing objects on the way are created.
+    /// Sets the value at a pointer. A missing last key is added at the end of its object; missing objects on the way, and those that are null, are created.
     /// Returns false, without a change, if the pointer leads through a value that is not an object, or past the end of an array.
-    pub(crate) fn set(&mut self, pointer: &str, value: &Value) -> bool {
+    pub(in crate::document) fn set(&mut self, pointer: &str, value: &Value) -> bool {
         if let Some(found) = self.find(pointer) {
+            if serde_json::from_str::<Value>(&self.text[found.clone()]).is_ok_and(|known| known == *value) {
+                return true;
+            }
             let column_indent = self.line_indent(found.start).to_owned();
             let nested = self.text[found.clone()].contains('\n') || self.has_lines();
             let rendered = self.render(value, &column_indent, nested);
@@ -71,8 +57,8 @@ impl Document {
                 self.insert(found, Some(&unescape(key)), value);
                 true
             }
-            Some(_) => false,
-            None => {
+            Some(found) if !self.is_null(&found) => false,
+            Some(_) | None => {
                 let mut object = serde_json::Map::new();
                 object.insert(unescape(key), value.clone());
                 self.set(parent, &Value::Object(object))
@@ -81,20 +67,20 @@ impl Document {
     }
 
     /// Appends a value to the array at a pointer, creating a missing array.
-    pub(crate) fn push(&mut self, pointer: &str, value: &Value) -> bool {
+    pub(in crate::document) fn push(&mut self, pointer: &str, value: &Value) -> bool {
         match self.find(pointer) {
             Some(found) if self.opens(&found) == Some('[') => {
                 self.insert(found, None, value);
                 true
             }
-            Some(_) => false,
-            None => self.set(pointer, &Value::Array(vec![value.clone()])),
+            Some(found) if !self.is_null(&found) => false,
+            Some(_) | None => self.set(pointer, &Value::Array(vec![value.clone()])),
         }
     }
 
     /// Removes a key from its object, or an element from its array, with its comma. Does nothing if it is missing. Of a duplicate
     /// key every occurrence is removed; otherwise an older value would count again.
-    pub(crate) fn remove(&mut self, pointer: &str) -> bool {
+    pub(in crate::document) fn remove(&mut self, pointer: &str) -> bool {
         let Some((parent, key)) = pointer.rsplit_once('/') else { return false };
         let key = unescape(key);
         let Some(container) = self.find(parent) else { return false };
@@ -104,13 +90,6 @@ impl Document {
             _ => (0..members.len()).filter(|at| members[*at].has_key(&self.text, &key)).collect(),
         };
         self.cut(&members, &gone)
-    }
-
-    /// Removes elements of the array at a pointer, given in ascending order.
-    pub(crate) fn remove_elements(&mut self, pointer: &str, gone: &[usize]) -> bool {
-        let Some(array) = self.find(pointer).filter(|found| self.opens(found) == Some('[')) else { return false };
-        let elements = span::elements(&self.text, &array);
-        gone.last().is_some_and(|last| *last < elements.len()) && self.cut(&elements, gone)
     }
 
     /// Removes members of one container from the text, each with its comma.
@@ -128,7 +107,7 @@ impl Document {
     }
 
     /// Returns the text as bytes, BOM included.
-    pub(crate) fn into_bytes(self) -> Vec<u8> {
+    pub(in crate::document) fn into_bytes(self) -> Vec<u8> {
         if self.bom { [BOM, &self.text].concat().into_bytes() } else { self.text.into_bytes() }
     }
 
@@ -144,6 +123,10 @@ impl Document {
     /// Returns the opening bracket of a container.
     fn opens(&self, value: &Range<usize>) -> Option<char> {
         self.text[value.clone()].chars().next().filter(|first| matches!(first, '{' | '['))
+    }
+
+    fn is_null(&self, value: &Range<usize>) -> bool {
+        &self.text[value.clone()] == "null"
     }
 
     /// Adds an element at the end of a container in the existing style.

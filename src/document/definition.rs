@@ -1,9 +1,9 @@
 //! Shared readers for hand-written definitions: keys, texts and ids. Every mistake becomes a finding with line and column.
 
-use super::yaml::Kind;
-use super::yaml::Member;
-use super::yaml::Node;
-use super::yaml::TextPosition;
+use super::Kind;
+use super::Member;
+use super::Node;
+use super::TextPosition;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::RelPath;
@@ -12,43 +12,43 @@ use crate::model::nearest;
 
 /// A text with its position in the file.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Text {
-    pub(super) text: String,
-    pub(super) place: TextPosition,
+pub(crate) struct Text {
+    pub(crate) text: String,
+    pub(crate) place: TextPosition,
 }
 
 /// Collector of the problems in a file.
-pub(super) struct Problems<'a> {
+pub(crate) struct Problems<'a> {
     file: &'a RelPath,
     findings: Vec<Finding>,
 }
 
 impl<'a> Problems<'a> {
-    pub(super) const fn of(file: &'a RelPath) -> Self {
+    pub(crate) const fn of(file: &'a RelPath) -> Self {
         Self { file, findings: Vec::new() }
     }
 
     /// Returns all findings, ordered by position.
-    pub(super) fn in_order(mut self) -> Vec<Finding> {
+    pub(crate) fn in_order(mut self) -> Vec<Finding> {
         self.findings.sort_by_key(|finding| (finding.line, finding.column));
         self.findings
     }
 
-    pub(super) fn add(&mut self, place: TextPosition, message: impl Into<String>, fix: impl Into<String>) {
+    pub(crate) fn add(&mut self, place: TextPosition, message: impl Into<String>, fix: impl Into<String>) {
         let finding = Finding::new(FindingCode::DefinitionInvalid, clean_line(&message.into(), 400)).at(self.file);
         self.findings.push(finding.line(place.line, Some(place.column)).fix(fix));
     }
 }
 
 /// Reader of the keys of one mapping.
-pub(super) struct Fields<'a> {
-    pub(super) members: Vec<&'a Member>,
-    pub(super) what: &'static str,
+pub(crate) struct Fields<'a> {
+    pub(crate) members: Vec<&'a Member>,
+    pub(crate) what: &'static str,
 }
 
 impl<'a> Fields<'a> {
     /// Reads a mapping and reports unknown keys, each with the nearest known one.
-    pub(super) fn of(node: &'a Node, what: &'static str, keys: &[&str], problems: &mut Problems<'_>) -> Option<Self> {
+    pub(crate) fn of(node: &'a Node, what: &'static str, keys: &[&str], problems: &mut Problems<'_>) -> Option<Self> {
         let Kind::Map(members) = &node.kind else {
             let message = format!("{what} is a mapping with the keys {}, not {}", keys.join(", "), node.what());
             problems.add(node.place, message, format!("write it as a mapping with the keys {}", keys.join(", ")));
@@ -66,18 +66,18 @@ impl<'a> Fields<'a> {
     }
 
     /// Removes and returns the value of a key; an empty value counts as missing.
-    pub(super) fn take(&mut self, key: &str) -> Option<&'a Node> {
+    pub(crate) fn take(&mut self, key: &str) -> Option<&'a Node> {
         let at = self.members.iter().position(|member| member.key == key)?;
         let member = self.members.remove(at);
         (member.value.kind != Kind::Null).then_some(&member.value)
     }
 
-    pub(super) fn text(&mut self, key: &str, problems: &mut Problems<'_>) -> Option<Text> {
+    pub(crate) fn text(&mut self, key: &str, problems: &mut Problems<'_>) -> Option<Text> {
         let node = self.take(key)?;
         text_of(node, &format!("`{key}` of {}", self.what), problems)
     }
 
-    pub(super) fn flag(&mut self, key: &str, problems: &mut Problems<'_>) -> Option<bool> {
+    pub(crate) fn flag(&mut self, key: &str, problems: &mut Problems<'_>) -> Option<bool> {
         let node = self.take(key)?;
         match &node.kind {
             Kind::Bool(value) => Some(*value),
@@ -90,7 +90,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-pub(super) fn text_of(node: &Node, what: &str, problems: &mut Problems<'_>) -> Option<Text> {
+pub(crate) fn text_of(node: &Node, what: &str, problems: &mut Problems<'_>) -> Option<Text> {
     match &node.kind {
         Kind::Text(text) | Kind::Number(text) if !text.trim().is_empty() => {
             Some(Text { text: text.clone(), place: node.place })
@@ -106,7 +106,7 @@ pub(super) fn text_of(node: &Node, what: &str, problems: &mut Problems<'_>) -> O
     }
 }
 
-pub(super) fn items<'a>(node: &'a Node, what: &str, problems: &mut Problems<'_>) -> &'a [Node] {
+pub(crate) fn items<'a>(node: &'a Node, what: &str, problems: &mut Problems<'_>) -> &'a [Node] {
     match &node.kind {
         Kind::List(items) if !items.is_empty() => items,
         Kind::List(_) => {
@@ -125,7 +125,7 @@ pub(super) fn items<'a>(node: &'a Node, what: &str, problems: &mut Problems<'_>)
 }
 
 /// Reads an id, which may be used in commands and file names.
-pub(super) fn identifier(node: &Node, what: &str, problems: &mut Problems<'_>) -> Option<Text> {
+pub(crate) fn identifier(node: &Node, what: &str, problems: &mut Problems<'_>) -> Option<Text> {
     let id = text_of(node, what, problems)?;
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
     if id.text.chars().all(plain) && !id.text.starts_with(['-', '.']) && id.text.len() <= 100 {

@@ -11,19 +11,19 @@ use granit_parser::StrInput;
 use granit_parser::StructureStyle;
 use granit_parser::Tag;
 
-use super::Fault;
-use super::Kind;
 use super::Limits;
-use super::Member;
-use super::Node;
-use super::Span;
-use super::Style;
-use super::TextPosition;
-use super::YamlError;
+use crate::document::Fault;
+use crate::document::ParseError;
+use crate::document::tree::Kind;
+use crate::document::tree::Member;
+use crate::document::tree::Node;
+use crate::document::tree::Span;
+use crate::document::tree::Style;
+use crate::document::tree::TextPosition;
 use crate::model::clean_line;
 
 /// Reads the single document of a text that starts `shift` bytes into its file.
-pub(super) fn tree(text: &str, shift: usize, limits: &Limits) -> Result<Node, YamlError> {
+pub(super) fn tree(text: &str, shift: usize, limits: &Limits) -> Result<Node, ParseError> {
     let limit = limits.depth;
     let options = granit_parser::options! { flow_nesting_limit: limit, block_nesting_limit: limit };
     let mut builder = Builder {
@@ -51,7 +51,7 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn document(&mut self) -> Result<Node, YamlError> {
+    fn document(&mut self) -> Result<Node, ParseError> {
         let mut root = None;
         let mut last = Marker::default();
         while let Some(read) = self.parser.next_event() {
@@ -63,7 +63,7 @@ impl<'a> Builder<'a> {
                 Event::DocumentStart(..) if root.is_some() => {
                     let message =
                         "a second document begins here, but a state or definition is a single document".to_owned();
-                    return Err(YamlError { place: place(&span.start), message, fault: Fault::SecondDocument });
+                    return Err(ParseError { place: place(&span.start), message, fault: Fault::SecondDocument });
                 }
                 Event::DocumentStart(..) => {
                     let first = self.next()?;
@@ -80,7 +80,7 @@ impl<'a> Builder<'a> {
         }))
     }
 
-    fn next(&mut self) -> Result<Spanned<'a>, YamlError> {
+    fn next(&mut self) -> Result<Spanned<'a>, ParseError> {
         match self.parser.next_event() {
             Some(Ok(read)) => Ok(read),
             Some(Err(error)) => Err(syntax(&error)),
@@ -88,10 +88,10 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn node(&mut self, (event, at): Spanned<'a>, depth: usize) -> Result<Node, YamlError> {
+    fn node(&mut self, (event, at): Spanned<'a>, depth: usize) -> Result<Node, ParseError> {
         if depth > self.limits.depth {
             let message = format!("values are nested deeper than {} levels", self.limits.depth);
-            return Err(YamlError { place: place(&at.start), message, fault: Fault::TooMuch });
+            return Err(ParseError { place: place(&at.start), message, fault: Fault::TooMuch });
         }
         let before = self.nodes;
         self.count(1, &at.start)?;
@@ -111,13 +111,13 @@ impl<'a> Builder<'a> {
         Ok(node)
     }
 
-    fn count(&mut self, nodes: usize, at: &Marker) -> Result<(), YamlError> {
+    fn count(&mut self, nodes: usize, at: &Marker) -> Result<(), ParseError> {
         self.nodes += nodes;
         if self.nodes <= self.limits.nodes {
             return Ok(());
         }
         let message = format!("there are more than {} values, counting aliased ones", self.limits.nodes);
-        Err(YamlError { place: place(at), message, fault: Fault::TooMuch })
+        Err(ParseError { place: place(at), message, fault: Fault::TooMuch })
     }
 
     fn scalar(&self, value: &str, style: ScalarStyle, tag: Option<&Tag>, at: &granit_parser::Span) -> Node {
@@ -140,7 +140,7 @@ impl<'a> Builder<'a> {
         Node { place: place(&at.start), span, style, kind }
     }
 
-    fn list(&mut self, style: StructureStyle, at: &granit_parser::Span, depth: usize) -> Result<Node, YamlError> {
+    fn list(&mut self, style: StructureStyle, at: &granit_parser::Span, depth: usize) -> Result<Node, ParseError> {
         let mut items = Vec::new();
         let closing = loop {
             let read = self.next()?;
@@ -158,7 +158,7 @@ impl<'a> Builder<'a> {
         Ok(list)
     }
 
-    fn map(&mut self, style: StructureStyle, at: &granit_parser::Span, depth: usize) -> Result<Node, YamlError> {
+    fn map(&mut self, style: StructureStyle, at: &granit_parser::Span, depth: usize) -> Result<Node, ParseError> {
         let mut members: Vec<Member> = Vec::new();
         let mut merged = Vec::new();
         let mut keys = BTreeSet::new();
@@ -172,7 +172,7 @@ impl<'a> Builder<'a> {
                 Event::Scalar(key, style, ..) => (key.into_owned(), style),
                 _ => {
                     let message = "a key must be text, not a list, a mapping or an alias".to_owned();
-                    return Err(YamlError { place: place(&at.start), message, fault: Fault::Syntax });
+                    return Err(ParseError { place: place(&at.start), message, fault: Fault::Syntax });
                 }
             };
             let (place, span) = (place(&at.start), self.span(&at));
@@ -185,7 +185,7 @@ impl<'a> Builder<'a> {
             }
             if !keys.insert(key.clone()) {
                 let message = format!("duplicate mapping key: {}", clean_line(&key, 80));
-                return Err(YamlError { place, message, fault: Fault::DuplicateKey });
+                return Err(ParseError { place, message, fault: Fault::DuplicateKey });
             }
             members.push(Member { key, place, span, value });
         };
@@ -219,10 +219,10 @@ impl<'a> Builder<'a> {
         if before.ends_with('-') { before.len() - 1 + self.shift } else { start }
     }
 
-    fn alias(&mut self, anchor: usize, at: &granit_parser::Span) -> Result<Node, YamlError> {
+    fn alias(&mut self, anchor: usize, at: &granit_parser::Span) -> Result<Node, ParseError> {
         let Some((node, size)) = self.anchors.get(&anchor) else {
             let message = "an alias refers to a value that contains it".to_owned();
-            return Err(YamlError { place: place(&at.start), message, fault: Fault::Syntax });
+            return Err(ParseError { place: place(&at.start), message, fault: Fault::Syntax });
         };
         let (mut node, size) = (node.clone(), *size);
         self.count(size, &at.start)?;
@@ -287,10 +287,10 @@ fn place(marker: &Marker) -> TextPosition {
     TextPosition { line: number(marker.line()), column: number(marker.col() + 1) }
 }
 
-fn syntax(error: &granit_parser::ScanError) -> YamlError {
-    YamlError { place: place(error.marker()), message: clean_line(&error.info(), 240), fault: Fault::Syntax }
+fn syntax(error: &granit_parser::ScanError) -> ParseError {
+    ParseError { place: place(error.marker()), message: clean_line(&error.info(), 240), fault: Fault::Syntax }
 }
 
-fn unexpected(marker: &Marker) -> YamlError {
-    YamlError { place: place(marker), message: "the text ends too early".to_owned(), fault: Fault::Syntax }
+fn unexpected(marker: &Marker) -> ParseError {
+    ParseError { place: place(marker), message: "the text ends too early".to_owned(), fault: Fault::Syntax }
 }

@@ -3,9 +3,9 @@
 use serde_json::Map;
 use serde_json::Value;
 
-use super::Kind;
-use super::Node;
-use super::Style;
+use crate::document::tree::Kind;
+use crate::document::tree::Node;
+use crate::document::tree::Style;
 
 /// The formatting of a text.
 #[derive(Clone, Copy, Debug)]

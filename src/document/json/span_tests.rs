@@ -2,20 +2,25 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::find;
-use super::position;
-use crate::dialect::json::Document;
-use crate::dialect::json::escape;
-use crate::dialect::json::parse_value;
+use crate::document::Editor;
+use crate::document::Syntax;
+use crate::document::escape;
+use crate::document::json_value;
+use crate::document::parse_json;
 
 /// Checks that the bytes of every value have the meaning that `serde_json` reads there.
 fn agrees(text: &str) {
-    let known = parse_value(text.as_bytes()).unwrap();
+    let known = json_value(text.as_bytes()).unwrap();
+    let tree = parse_json(text.as_bytes()).unwrap();
     let mut places = Vec::new();
     pointers(&known, "", &mut places);
     for place in &places {
         let found: Value = serde_json::from_str(&text[find(text, place).unwrap()]).unwrap();
         assert_eq!(known.pointer(place), Some(&found), "{place} in {text}");
         assert!(find(text, &format!("{place}/none")).is_none(), "{place} in {text}");
+        let node = tree.at(place).unwrap();
+        assert_eq!(node.to_json(), found, "{place} in {text}");
+        assert_eq!(Some(node.span.range()), find(text, place), "{place} in {text}");
     }
 }
 
@@ -52,12 +57,22 @@ fn values_are_found_by_key_and_pointer() {
 }
 
 #[test]
-fn positions_count_lines_and_bytes_from_one() {
-    let text = "{\n  \"a\": [\n    \"é\", 2\n  ]\r\n}";
-    for (pointer, expected) in [("", (1, 1)), ("/a", (2, 8)), ("/a/0", (3, 5)), ("/a/1", (3, 11))] {
-        assert_eq!(position(text, pointer), Some(expected), "{pointer}");
+fn positions_count_lines_and_characters_from_one() {
+    let tree = parse_json("{\n  \"a\": [\n    \"é\", 2\n  ]\r\n}".as_bytes()).unwrap();
+    let place = |pointer: &str| tree.at(pointer).map(|node| (node.place.line, node.place.column));
+    for (pointer, expected) in [("", (1, 1)), ("/a", (2, 8)), ("/a/0", (3, 5)), ("/a/1", (3, 10))] {
+        assert_eq!(place(pointer), Some(expected), "{pointer}");
     }
-    assert_eq!(position(text, "/a/2"), None);
+    assert_eq!(place("/a/2"), None);
+}
+
+#[test]
+fn what_serde_json_refuses_is_refused() {
+    let deep = format!("{}1{}", "[".repeat(128), "]".repeat(128));
+    for text in ["1e999", "\"\\ud800\"", "[1e400]", deep.as_str(), "", "{", "{\"a\":1,}", "tru"] {
+        assert!(serde_json::from_str::<Value>(text).is_err(), "{text}");
+        assert!(parse_json(text.as_bytes()).is_err(), "{text}");
+    }
 }
 
 fn any_value() -> impl Strategy<Value = Value> {
@@ -109,15 +124,18 @@ fn any_change() -> impl Strategy<Value = Change> {
 }
 
 /// Applies to a value what the document applies to a text.
-fn apply(value: &mut Value, pointer: &str, change: &Change, document: &mut Document) {
+fn apply(value: &mut Value, pointer: &str, change: &Change, document: &mut Editor) {
     let target = value.pointer_mut(pointer).unwrap();
     match change {
         Change::Set(new) => {
             *target = new.clone();
-            assert!(document.set(pointer, new));
+            document.set(pointer, new).unwrap();
         }
         Change::Add(key, new) => {
-            let is_done = document.set(&format!("{pointer}/{}", escape(key)), new);
+            let is_done = document.set(&format!("{pointer}/{}", escape(key)), new).is_ok();
+            if target.is_null() {
+                *target = Value::Object(serde_json::Map::new());
+            }
             let slot = match target {
                 Value::Object(map) => Some(map.entry(key.clone()).or_insert(Value::Null)),
                 Value::Array(items) => key.parse::<usize>().ok().and_then(|at| items.get_mut(at)),
@@ -129,7 +147,10 @@ fn apply(value: &mut Value, pointer: &str, change: &Change, document: &mut Docum
             }
         }
         Change::Push(new) => {
-            let is_done = document.push(pointer, new);
+            let is_done = document.push(pointer, new).is_ok();
+            if target.is_null() {
+                *target = Value::Array(Vec::new());
+            }
             assert_eq!(is_done, target.as_array_mut().map(|items| items.push(new.clone())).is_some());
         }
         Change::Remove => {
@@ -140,7 +161,7 @@ fn apply(value: &mut Value, pointer: &str, change: &Change, document: &mut Docum
                 Some(Value::Array(items)) => _ = items.remove(key.parse().unwrap()),
                 Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) | None => {}
             }
-            assert!(document.remove(pointer));
+            document.remove(pointer).unwrap();
         }
     }
 }
@@ -159,19 +180,19 @@ proptest! {
     ) {
         let mut expected: Value = serde_json::from_str(&value.to_string()).unwrap();
         let text = if pretty { format!("{expected:#}\n") } else { expected.to_string() };
-        let mut document = Document::parse(text.as_bytes()).unwrap();
+        let mut document = Editor::parse(text.as_bytes(), Syntax::Json).unwrap();
         for (at, change) in changes {
             let mut places = Vec::new();
             pointers(&expected, "", &mut places);
             apply(&mut expected, at.get::<String>(&places), &change, &mut document);
-            prop_assert_eq!(document.value(), expected.clone(), "{:?}", change);
+            prop_assert_eq!(document.root().to_json(), expected.clone(), "{:?}", change);
             places.clear();
             pointers(&expected, "", &mut places);
             for place in &places {
-                prop_assert!(document.has(place), "{}", place);
+                prop_assert!(document.get(place).is_some(), "{}", place);
             }
         }
         let after = document.into_bytes();
-        prop_assert_eq!(parse_value(&after).unwrap(), expected);
+        prop_assert_eq!(json_value(&after).unwrap(), expected);
     }
 }

@@ -9,21 +9,23 @@ use std::ops::Range;
 use serde_json::Map;
 use serde_json::Value;
 
-use super::Kind;
-use super::Member;
-use super::Node;
-use super::Style;
-use super::TextPosition;
-use super::YamlError;
 use super::parse_state;
 use super::render::Formatting;
 use super::render::ScalarContext;
 use super::render::is_bare_time;
 use super::render::key_of;
+use crate::document::editor::OTHER_TYPE;
+use crate::document::tree::Kind;
+use crate::document::tree::Member;
+use crate::document::tree::Node;
+use crate::document::tree::Span;
+use crate::document::tree::Style;
+use crate::document::tree::TextPosition;
+use crate::document::tree::unescape;
 
 /// A text with its parsed tree.
 #[derive(Debug)]
-pub(crate) struct Document {
+pub(in crate::document) struct Document {
     /// With its BOM.
     text: String,
     root: Node,
@@ -31,9 +33,9 @@ pub(crate) struct Document {
 
 /// Where and why a value cannot be changed.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct EditRefused {
-    pub(crate) place: TextPosition,
-    pub(crate) message: &'static str,
+pub(in crate::document) struct Refused {
+    pub(in crate::document) place: TextPosition,
+    pub(in crate::document) message: &'static str,
 }
 
 /// A value with its surroundings.
@@ -53,30 +55,24 @@ impl Target<'_> {
         self.member.map_or(self.node.place, |member| member.place)
     }
 
-    fn refused(self, message: &'static str) -> EditRefused {
-        EditRefused { place: self.place(), message }
+    fn refused(self, message: &'static str) -> Refused {
+        Refused { place: self.place(), message }
     }
 }
 
 type Splice = (Range<usize>, String);
 
 impl Document {
-    /// Parses a text, keeping the position of each value.
-    ///
-    /// # Errors
-    ///
-    /// As [`parse_state`].
-    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, YamlError> {
-        let root = parse_state(bytes)?;
-        Ok(Self { text: String::from_utf8_lossy(bytes).into_owned(), root })
+    /// Takes a text with its tree.
+    pub(in crate::document) const fn new(text: String, root: Node) -> Self {
+        Self { text, root }
     }
 
-    /// Returns the value at a JSON pointer.
-    pub(crate) fn get(&self, pointer: &str) -> Option<&Node> {
-        self.find(&split(pointer)).ok()?.map(|target| target.node)
+    pub(in crate::document) const fn root(&self) -> &Node {
+        &self.root
     }
 
-    pub(crate) fn into_bytes(self) -> Vec<u8> {
+    pub(in crate::document) fn into_bytes(self) -> Vec<u8> {
         self.text.into_bytes()
     }
 
@@ -86,7 +82,12 @@ impl Document {
     /// # Errors
     ///
     /// If that would change more than the value.
-    pub(crate) fn set(&mut self, pointer: &str, value: &Value, neighbour: Option<&str>) -> Result<(), EditRefused> {
+    pub(in crate::document) fn set(
+        &mut self,
+        pointer: &str,
+        value: &Value,
+        neighbour: Option<&str>,
+    ) -> Result<(), Refused> {
         self.set_at(&split(pointer), value, neighbour)
     }
 
@@ -95,7 +96,7 @@ impl Document {
     /// # Errors
     ///
     /// If that would change more than the list.
-    pub(crate) fn push(&mut self, pointer: &str, value: &Value) -> Result<(), EditRefused> {
+    pub(in crate::document) fn push(&mut self, pointer: &str, value: &Value) -> Result<(), Refused> {
         let parts = split(pointer);
         let Some(target) = self.find(&parts)? else {
             return self.set_at(&parts, &Value::Array(vec![value.clone()]), None);
@@ -107,7 +108,7 @@ impl Document {
             if target.node.kind == Kind::Null {
                 return self.set_at(&parts, &Value::Array(vec![value.clone()]), None);
             }
-            return Err(target.refused("a value of another type is there"));
+            return Err(target.refused(OTHER_TYPE));
         };
         if items.is_empty() {
             return self.set_at(&parts, &Value::Array(vec![value.clone()]), None);
@@ -133,7 +134,7 @@ impl Document {
     /// # Errors
     ///
     /// If that would remove more.
-    pub(crate) fn remove(&mut self, pointer: &str) -> Result<(), EditRefused> {
+    pub(in crate::document) fn remove(&mut self, pointer: &str) -> Result<(), Refused> {
         let parts = split(pointer);
         let Some((last, before)) = parts.split_last() else { return Ok(()) };
         let (Some(target), Some(parent)) = (self.find(&parts)?, self.find(before)?) else { return Ok(()) };
@@ -170,7 +171,7 @@ impl Document {
         self.write(splices, &expected, place)
     }
 
-    fn set_at(&mut self, parts: &[String], value: &Value, neighbour: Option<&str>) -> Result<(), EditRefused> {
+    fn set_at(&mut self, parts: &[String], value: &Value, neighbour: Option<&str>) -> Result<(), Refused> {
         if let Some(target) = self.find(parts)? {
             let splice = self.replaced(target, value)?;
             let place = target.place();
@@ -187,7 +188,7 @@ impl Document {
             if parent.node.kind == Kind::Null && !before.is_empty() {
                 return self.set_at(before, &within(), None);
             }
-            return Err(parent.refused("a value of another type is there"));
+            return Err(parent.refused(OTHER_TYPE));
         };
         if members.is_empty() && !before.is_empty() {
             return self.set_at(before, &within(), None);
@@ -208,7 +209,7 @@ impl Document {
     }
 
     /// Applies the changes to the text if the result parses to the expected tree.
-    fn write(&mut self, mut splices: Vec<Splice>, expected: &Node, place: TextPosition) -> Result<(), EditRefused> {
+    fn write(&mut self, mut splices: Vec<Splice>, expected: &Node, place: TextPosition) -> Result<(), Refused> {
         splices.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
         let mut text = self.text.clone();
         for (range, with) in splices {
@@ -216,13 +217,13 @@ impl Document {
         }
         let message = "changing it would change more of the file than this value";
         let root = parse_state(text.as_bytes()).ok().filter(|root| is_same(root, expected));
-        self.root = root.ok_or(EditRefused { place, message })?;
+        self.root = root.ok_or(Refused { place, message })?;
         self.text = text;
         Ok(())
     }
 
     /// Follows a path. Aliased values are refused, because editing them would change other values.
-    fn find(&self, parts: &[String]) -> Result<Option<Target<'_>>, EditRefused> {
+    fn find(&self, parts: &[String]) -> Result<Option<Target<'_>>, Refused> {
         let mut target = Target { node: &self.root, member: None, parent: None, in_flow: false };
         for part in parts {
             if target.node.style == Style::Alias {
@@ -250,7 +251,7 @@ impl Document {
     }
 
     /// Returns the splice that replaces a value.
-    fn replaced(&self, target: Target<'_>, value: &Value) -> Result<Splice, EditRefused> {
+    fn replaced(&self, target: Target<'_>, value: &Value) -> Result<Splice, Refused> {
         let node = target.node;
         let is_open = match &node.kind {
             Kind::Null => true,
@@ -280,13 +281,13 @@ impl Document {
     }
 
     /// Returns the byte range of a value that may be replaced as a whole.
-    fn value_range(&self, target: Target<'_>) -> Result<Range<usize>, EditRefused> {
+    fn value_range(&self, target: Target<'_>) -> Result<Range<usize>, Refused> {
         let node = target.node;
         if node.style == Style::Alias {
             return Err(target.refused(ALIASED));
         }
         if node.style == Style::Block {
-            return Err(target.refused("a value of another type is there"));
+            return Err(target.refused(OTHER_TYPE));
         }
         let Some(member) = target.member else {
             let before = self.text[..node.span.start].trim_end();
@@ -313,13 +314,7 @@ impl Document {
     }
 
     /// Adds a key after another one in a block mapping.
-    fn below_member(
-        &self,
-        map: &Node,
-        neighbour: Option<&str>,
-        key: &str,
-        value: &Value,
-    ) -> Result<Splice, EditRefused> {
+    fn below_member(&self, map: &Node, neighbour: Option<&str>, key: &str, value: &Value) -> Result<Splice, Refused> {
         let named = neighbour.and_then(|name| own_members(map).find(|member| member.key == name));
         let Some(before) = named.or_else(|| own_members(map).last()) else {
             return Err(refused(map, "it has no keys of its own"));
@@ -337,7 +332,7 @@ impl Document {
         Ok((at..at, format!("{}{}{key}:{value}", formatting.newline, " ".repeat(indent))))
     }
 
-    fn below_last_item(&self, list: &Node, items: &[Node], value: &Value) -> Result<Splice, EditRefused> {
+    fn below_last_item(&self, list: &Node, items: &[Node], value: &Value) -> Result<Splice, Refused> {
         let indent = self.indent_of(list.span.start).ok_or_else(|| refused(list, "it is indented with tabs"))?;
         let at = self.line_end(self.node_end(list));
         let formatting = self.formatting();
@@ -476,13 +471,13 @@ impl Document {
 const ALIASED: &str = "it is an alias of another value";
 const ANCHORED: &str = "it has an anchor or a tag";
 
-fn refused(node: &Node, message: &'static str) -> EditRefused {
-    EditRefused { place: node.place, message }
+fn refused(node: &Node, message: &'static str) -> Refused {
+    Refused { place: node.place, message }
 }
 
 /// Splits a JSON pointer.
 fn split(pointer: &str) -> Vec<String> {
-    pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~")).collect()
+    pointer.split('/').skip(1).map(unescape).collect()
 }
 
 /// Returns whether a value is empty in the text.
@@ -533,7 +528,7 @@ fn put(node: &mut Node, parts: &[String], value: Option<Node>) {
                 (None, _, Some(value)) => {
                     let mut inner = Node::of(&Value::Null);
                     put(&mut inner, rest, Some(value));
-                    let (place, span) = (TextPosition::default(), super::Span::default());
+                    let (place, span) = (TextPosition::default(), Span::default());
                     members.push(Member { key: part.clone(), place, span, value: inner });
                 }
                 (None, _, None) => {}

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use super::to_u32;
-use super::unescape;
+use crate::document::tree::unescape;
 
 /// The bytes of an object member or array element.
 pub(super) struct Element {
@@ -57,14 +56,6 @@ pub(super) fn elements(text: &str, value: &Range<usize>) -> Vec<Element> {
         at = skip(bytes, end, b" \n\r\t,");
     }
     elements
-}
-
-/// Returns line and column, from 1, of the value at a JSON pointer.
-pub(super) fn position(text: &str, pointer: &str) -> Option<(u32, u32)> {
-    let before = &text[..find(text, pointer)?.start];
-    let line = before.matches('\n').count() + 1;
-    let column = before.len() - before.rfind('\n').map_or(0, |at| at + 1) + 1;
-    Some((to_u32(line), to_u32(column)))
 }
 
 /// Returns the offset of the first byte, from here on, that is not in the set.

@@ -4,11 +4,12 @@ use proptest::prelude::*;
 use serde_json::Value;
 use serde_json::json;
 
-use super::Document;
-use super::EditRefused;
-use super::Kind;
-use super::Node;
-use super::Style;
+use crate::document::EditRefused;
+use crate::document::Editor;
+use crate::document::Syntax;
+use crate::document::tree::Kind;
+use crate::document::tree::Node;
+use crate::document::tree::Style;
 
 /// The change that a test makes to a text.
 enum Do<'a> {
@@ -27,10 +28,10 @@ const fn push(at: &str, value: Value) -> Do<'_> {
 }
 
 fn done(text: &str, what: &Do<'_>) -> Result<String, EditRefused> {
-    let mut document = Document::parse(text.as_bytes()).unwrap();
+    let mut document = Editor::parse(text.as_bytes(), Syntax::Yaml).unwrap();
     match what {
-        Do::Set(at, value) => document.set(at, value, None)?,
-        Do::Behind(at, value, neighbour) => document.set(at, value, Some(neighbour))?,
+        Do::Set(at, value) => document.set(at, value)?,
+        Do::Behind(at, value, neighbour) => document.set_after(at, value, Some(neighbour))?,
         Do::Push(at, value) => document.push(at, value)?,
         Do::Remove(at) => document.remove(at)?,
     }
@@ -167,10 +168,10 @@ fn what_cannot_be_changed_by_itself_is_refused_with_its_place() {
         ("", set("/a", json!(1)), 1),
     ] {
         let refused = done(text, &what).expect_err(text);
-        assert_eq!(refused.place.line, line, "{text}: {refused:?}");
+        assert_eq!(refused.line, Some(line), "{text}: {refused:?}");
     }
     for text in ["a: 1\n---\nb: 2\n", "a: 1\na: 2\n", "a:\n\tb: 1\n"] {
-        assert!(Document::parse(text.as_bytes()).is_err(), "{text}");
+        assert!(Editor::parse(text.as_bytes(), Syntax::Yaml).is_err(), "{text}");
     }
 }
 
@@ -196,8 +197,8 @@ fn pointers(text: &str) -> Vec<(String, Range<usize>)> {
         }
     }
     let mut all = Vec::new();
-    if let Ok(document) = Document::parse(text.as_bytes()) {
-        walk(text, &document.root, "", 0..text.len(), &mut all);
+    if let Ok(document) = Editor::parse(text.as_bytes(), Syntax::Yaml) {
+        walk(text, document.root(), "", 0..text.len(), &mut all);
     }
     all
 }
@@ -268,7 +269,7 @@ proptest! {
         let places = pointers(&text);
         prop_assert!(!places.is_empty(), "{text}");
         for (pointer, held) in places.into_iter().skip(1) {
-            let node = Document::parse(text.as_bytes()).unwrap().get(&pointer).unwrap().clone();
+            let node = Editor::parse(text.as_bytes(), Syntax::Yaml).unwrap().get(&pointer).unwrap().clone();
             let is_open = !matches!(node.kind, Kind::Map(_)) || node.style == Style::Flow;
             match done(&text, &set(&pointer, value.clone())) {
                 Ok(new) => {
@@ -290,7 +291,7 @@ proptest! {
             let deeper = format!("{pointer}/new");
             for what in [set(&pointer, value.clone()), set(&deeper, value.clone()), push(&pointer, value.clone()), Do::Remove(&pointer)] {
                 if let Ok(new) = done(&text, &what) {
-                    prop_assert!(Document::parse(new.as_bytes()).is_ok());
+                    prop_assert!(Editor::parse(new.as_bytes(), Syntax::Yaml).is_ok());
                 }
             }
         }

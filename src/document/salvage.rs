@@ -3,14 +3,14 @@
 use serde_json::Value;
 
 /// JSON that was read despite its mistakes.
-pub(super) struct SalvagedJson {
-    pub(super) value: Value,
+pub(crate) struct SalvagedJson {
+    pub(crate) value: Value,
     /// The end is missing, and with it what it belonged to.
-    pub(super) is_cut_off: bool,
+    pub(crate) is_cut_off: bool,
 }
 
 /// Parses JSON despite comments, trailing commas and a cut end.
-pub(super) fn json(bytes: &[u8]) -> Option<SalvagedJson> {
+pub(crate) fn json(bytes: &[u8]) -> Option<SalvagedJson> {
     if conflict(bytes).is_some() {
         return None;
     }
@@ -49,7 +49,7 @@ pub(super) fn json(bytes: &[u8]) -> Option<SalvagedJson> {
 }
 
 /// Returns the object that a broken file begins with, or what can be read of it.
-pub(super) fn json_object(bytes: &[u8]) -> Option<Value> {
+pub(crate) fn json_object(bytes: &[u8]) -> Option<Value> {
     let first = serde_json::Deserializer::from_slice(bytes).into_iter::<Value>().next().and_then(Result::ok);
     let object = first.filter(|_| conflict(bytes).is_none()).or_else(|| json(bytes).map(|read| read.value));
     object.filter(Value::is_object)
@@ -102,7 +102,7 @@ impl Mended {
 }
 
 /// Returns the line of an unresolved merge conflict, with the message that says so.
-pub(super) fn conflict(bytes: &[u8]) -> Option<(u32, String)> {
+pub(crate) fn conflict(bytes: &[u8]) -> Option<(u32, String)> {
     let is_marker = |line: &[u8]| {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         line.starts_with(b"<<<<<<< ") || line.starts_with(b">>>>>>> ") || line == b"======="
@@ -113,7 +113,7 @@ pub(super) fn conflict(bytes: &[u8]) -> Option<(u32, String)> {
 }
 
 /// Returns the value of a key in JSON or YAML, on the first line with the key: `"key": "text"` or `key: text`.
-pub(super) fn text(bytes: &[u8], key: &str) -> Option<String> {
+pub(crate) fn text(bytes: &[u8], key: &str) -> Option<String> {
     let text = String::from_utf8_lossy(bytes);
     let found = text.match_indices(key).find_map(|(at, _)| {
         let before = text[..at].chars().next_back();

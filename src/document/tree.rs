@@ -1,38 +1,10 @@
-//! Parses YAML and JSON into a tree with the position of every key and value. The only user of the YAML crate.
-//!
-//! Scalars keep their spelling: `1.10` stays `1.10`, as a value and as a key. Booleans are only `true` and `false`, duplicate
-//! keys are errors, and aliases count towards the limits.
-
-mod build;
-mod edit;
-mod render;
-
-pub(crate) use edit::Document;
-pub(crate) use edit::EditRefused;
+//! The tree of a JSON or YAML text, with the position of every key and value.
 
 use std::fmt;
 use std::ops::Range;
 
 use serde_json::Number;
 use serde_json::Value;
-
-use super::salvage;
-
-/// Limits for parsing.
-#[derive(Clone, Copy, Debug)]
-struct Limits {
-    bytes: usize,
-    depth: usize,
-    nodes: usize,
-}
-
-/// Limits for definitions, which are written by hand.
-const DEFINITION: Limits = Limits { bytes: 1 << 20, depth: 64, nodes: 50_000 };
-
-/// Limits for states, which may have thousands of steps.
-const STATE: Limits = Limits { bytes: 4 << 20, depth: 64, nodes: 250_000 };
-
-const BOM: &str = "\u{feff}";
 
 /// A position in a text, from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,76 +79,6 @@ pub(crate) struct Member {
     pub(crate) value: Node,
 }
 
-/// An error in the text, or a limit that it exceeds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct YamlError {
-    pub(crate) place: TextPosition,
-    pub(crate) message: String,
-    pub(crate) fault: Fault,
-}
-
-/// The kind of an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// It is not YAML, or not text.
-    Syntax,
-    /// A key occurs twice in one mapping.
-    DuplicateKey,
-    /// There is more after the first document, as in Markdown with front matter.
-    SecondDocument,
-    /// It exceeds the limits.
-    TooMuch,
-}
-
-impl fmt::Display for YamlError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}, column {}: {}", self.place.line, self.place.column, self.message)
-    }
-}
-
-/// Parses one document that is a definition.
-///
-/// # Errors
-///
-/// With line and column, if the bytes are not UTF-8 or not YAML, a key is duplicated, or there are more than 1 MiB, 64 levels or
-/// 50,000 values.
-pub(crate) fn parse(bytes: &[u8]) -> Result<Node, YamlError> {
-    parse_within(bytes, &DEFINITION)
-}
-
-/// Parses one document that is a state.
-///
-/// # Errors
-///
-/// As [`parse`], with room for 4 MiB and 250,000 values.
-pub(crate) fn parse_state(bytes: &[u8]) -> Result<Node, YamlError> {
-    parse_within(bytes, &STATE)
-}
-
-fn parse_within(bytes: &[u8], limits: &Limits) -> Result<Node, YamlError> {
-    if bytes.len() > limits.bytes {
-        let message = format!("the file has {} bytes, more than the {} that are read", bytes.len(), limits.bytes);
-        return Err(YamlError { place: TextPosition { line: 1, column: 1 }, message, fault: Fault::TooMuch });
-    }
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
-        YamlError { place: end_of(&before), message: "not UTF-8 text".to_owned(), fault: Fault::Syntax }
-    })?;
-    let without_bom = text.strip_prefix(BOM).unwrap_or(text);
-    build::tree(without_bom, text.len() - without_bom.len(), limits).map_err(|error| match salvage::conflict(bytes) {
-        Some((line, message)) if error.fault != Fault::TooMuch => {
-            YamlError { place: TextPosition { line, column: 1 }, message, fault: Fault::Syntax }
-        }
-        Some(_) | None => error,
-    })
-}
-
-fn end_of(text: &str) -> TextPosition {
-    let number = |number: usize| u32::try_from(number + 1).unwrap_or(u32::MAX);
-    let line_start = text.rfind('\n').map_or(0, |at| at + 1);
-    TextPosition { line: number(text.matches('\n').count()), column: number(text[line_start..].chars().count()) }
-}
-
 impl Node {
     /// Builds a tree without positions from a value.
     pub(crate) fn of(value: &Value) -> Self {
@@ -197,7 +99,7 @@ impl Node {
                     .collect(),
             ),
         };
-        Self { place: TextPosition::default(), span: Span::default(), style: Style::Plain, kind }
+        Self { kind, ..Self::null() }
     }
 
     /// Returns the value as JSON.
@@ -214,6 +116,16 @@ impl Node {
         }
     }
 
+    /// Returns an empty value without a position.
+    pub(crate) const fn null() -> Self {
+        Self {
+            place: TextPosition { line: 0, column: 0 },
+            span: Span { start: 0, end: 0 },
+            style: Style::Plain,
+            kind: Kind::Null,
+        }
+    }
+
     /// Returns the value of a key; `None` if it is missing or this is not a mapping.
     pub(crate) fn get(&self, key: &str) -> Option<&Self> {
         self.member(key).map(|member| &member.value)
@@ -221,10 +133,101 @@ impl Node {
 
     /// Returns the member of a key, like [`Node::get`].
     pub(crate) fn member(&self, key: &str) -> Option<&Member> {
-        match &self.kind {
-            Kind::Map(members) => members.iter().find(|member| member.key == key),
-            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::List(_) => None,
+        self.members().iter().find(|member| member.key == key)
+    }
+
+    /// Returns the value at a JSON pointer.
+    pub(crate) fn at(&self, pointer: &str) -> Option<&Self> {
+        pointer.split('/').skip(1).try_fold(self, |node, part| match &node.kind {
+            Kind::List(items) => items.get(part.parse::<usize>().ok()?),
+            Kind::Map(_) if part.contains('~') => node.get(&unescape(part)),
+            Kind::Map(_) => node.get(part),
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => None,
+        })
+    }
+
+    /// Returns the value at a JSON pointer, or the nearest one around it.
+    pub(crate) fn nearest(&self, pointer: &str) -> &Self {
+        let mut pointer = pointer;
+        loop {
+            match (self.at(pointer), pointer.rsplit_once('/')) {
+                (Some(node), _) => return node,
+                (None, Some((parent, _))) => pointer = parent,
+                (None, None) => return self,
+            }
         }
+    }
+
+    /// Returns a text; `None` for values of other types.
+    pub(crate) fn as_str(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Text(text) => Some(text),
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::List(_) | Kind::Map(_) => None,
+        }
+    }
+
+    pub(crate) const fn as_bool(&self) -> Option<bool> {
+        match self.kind {
+            Kind::Bool(value) => Some(value),
+            Kind::Null | Kind::Number(_) | Kind::Text(_) | Kind::List(_) | Kind::Map(_) => None,
+        }
+    }
+
+    /// Returns a number without sign, fraction or exponent.
+    pub(crate) fn as_u64(&self) -> Option<u64> {
+        match &self.kind {
+            Kind::Number(text) => text.parse().ok(),
+            Kind::Null | Kind::Bool(_) | Kind::Text(_) | Kind::List(_) | Kind::Map(_) => None,
+        }
+    }
+
+    /// Returns a scalar as written; `None` for `null`.
+    pub(crate) fn scalar(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Text(text) | Kind::Number(text) => Some(text),
+            Kind::Bool(true) => Some("true"),
+            Kind::Bool(false) => Some("false"),
+            Kind::Null | Kind::List(_) | Kind::Map(_) => None,
+        }
+    }
+
+    /// Returns the elements of a list; nothing for other values.
+    pub(crate) fn items(&self) -> &[Self] {
+        match &self.kind {
+            Kind::List(items) => items,
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::Map(_) => &[],
+        }
+    }
+
+    /// Returns the members of a mapping; nothing for other values.
+    pub(crate) fn members(&self) -> &[Member] {
+        match &self.kind {
+            Kind::Map(members) => members,
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::List(_) => &[],
+        }
+    }
+
+    pub(crate) const fn is_null(&self) -> bool {
+        matches!(self.kind, Kind::Null)
+    }
+
+    pub(crate) const fn is_list(&self) -> bool {
+        matches!(self.kind, Kind::List(_))
+    }
+
+    pub(crate) const fn is_map(&self) -> bool {
+        matches!(self.kind, Kind::Map(_))
+    }
+
+    /// Returns the JSON pointer of a value inside this one.
+    pub(super) fn pointer_to(&self, node: &Self) -> Option<String> {
+        if std::ptr::eq(self, node) {
+            return Some(String::new());
+        }
+        let mut items = self.items().iter().enumerate();
+        let item = items.find_map(|(at, item)| Some(format!("/{at}{}", item.pointer_to(node)?)));
+        let in_member = |member: &Member| Some(format!("/{}{}", escape(&member.key), member.value.pointer_to(node)?));
+        item.or_else(|| self.members().iter().find_map(in_member))
     }
 
     /// Returns a description for messages.
@@ -246,5 +249,18 @@ fn number(text: &str) -> Value {
     number.map_or_else(|| Value::String(text.to_owned()), Value::Number)
 }
 
-#[cfg(test)]
-mod tests;
+/// Writes the value as JSON on one line.
+impl fmt::Display for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.to_json().fmt(f)
+    }
+}
+
+/// Escapes a key for use in a JSON pointer.
+pub(crate) fn escape(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
+pub(super) fn unescape(part: &str) -> String {
+    part.replace("~1", "/").replace("~0", "~")
+}

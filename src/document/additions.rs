@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::parse_value;
+use super::json_value;
 
 /// Returns the later of two texts without list entries that are equal at the same index of the earlier one, because most of a
 /// state records the past. `None` if one of them is not JSON.
 pub(crate) fn additions(before: &[u8], after: &[u8]) -> Option<Value> {
-    let (before, after) = (parse_value(before).ok()?, parse_value(after).ok()?);
+    let (before, after) = (json_value(before).ok()?, json_value(after).ok()?);
     Some(additions_to(Some(&before), after))
 }
 
