@@ -11,6 +11,7 @@ mod editor;
 mod json;
 mod reader;
 pub(crate) mod salvage;
+mod splice;
 mod tree;
 mod yaml;
 

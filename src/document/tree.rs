@@ -131,9 +131,9 @@ impl Node {
         self.member(key).map(|member| &member.value)
     }
 
-    /// Returns the member of a key, like [`Node::get`].
+    /// Returns the member of a key, like [`Node::get`]. JSON may have a key several times; the last one counts.
     pub(crate) fn member(&self, key: &str) -> Option<&Member> {
-        self.members().iter().find(|member| member.key == key)
+        self.members().iter().rfind(|member| member.key == key)
     }
 
     /// Returns the value at a JSON pointer.

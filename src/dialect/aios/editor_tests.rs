@@ -66,7 +66,7 @@ fn yaml_and_json_are_changed_alike() {
 fn what_cannot_be_written_is_refused_by_name() {
     for (path, text, says) in [
         ("a.yaml", "map: text\n", "a.yaml: line 1: `map.word` cannot be written"),
-        ("a.json", "{\"map\": 1}", "a.json: `map.word` cannot be written"),
+        ("a.json", "{\"map\": 1}", "a.json: line 1: `map.word` cannot be written"),
     ] {
         let files = files(path, text);
         let mut editor = StateEditor::open(&files, files.clock.now, "/updated").unwrap();

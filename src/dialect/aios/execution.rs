@@ -6,8 +6,6 @@
 use std::collections::BTreeMap;
 
 use super::kind;
-use super::kind::get;
-use super::kind::text;
 use crate::document::Kind as Value;
 use crate::document::Node;
 
@@ -66,22 +64,22 @@ pub(super) struct PlannedWave {
 /// Reads a plan; `None` if the file is not a plan.
 pub(super) fn read(bytes: &[u8]) -> Option<Execution> {
     let node = kind::parse(bytes).ok()?;
-    let Some(root) = get(&node, "execution") else { return phases(&node) };
-    let stories = members(get(root, "stories")).map(|(id, node)| story(id, node)).collect();
-    let waves = items(get(root, "waves")).filter_map(wave).collect();
+    let Some(root) = node.get("execution") else { return phases(&node) };
+    let stories = members(root.get("stories")).map(|(id, node)| story(id, node)).collect();
+    let waves = items(root.get("waves")).filter_map(wave).collect();
     Some(Execution {
         template: word(root, "template").map(|path| path.replace('\\', "/")),
         folder: word(root, "storyBasePath").map(|folder| folder.replace('\\', "/")),
         waves,
-        final_agent: get(root, "final_gate").and_then(|gate| agent(gate, "agent")),
+        final_agent: root.get("final_gate").and_then(|gate| agent(gate, "agent")),
         ..Execution::new(stories)
     })
 }
 
 /// Reads the variant without waves: `phases:` with lists of stories that depend on each other.
 fn phases(root: &Node) -> Option<Execution> {
-    let phases = get(root, "phases")?;
-    let listed = members(Some(phases)).flat_map(|(_, phase)| items(get(phase, "stories")));
+    let phases = root.get("phases")?;
+    let listed = members(Some(phases)).flat_map(|(_, phase)| items(phase.get("stories")));
     Some(Execution::new(listed.filter_map(|node| Some(story(&word(node, "story_id")?, node))).collect()))
 }
 
@@ -92,13 +90,13 @@ fn story(id: &str, node: &Node) -> PlannedStory {
         file: word(node, "file").map(|file| file.replace('\\', "/")),
         executor: agent(node, "executor"),
         quality_gate: agent(node, "quality_gate"),
-        depends_on: words(get(node, "dependencies")),
+        depends_on: words(node.get("dependencies")),
     }
 }
 
 fn wave(node: &Node) -> Option<PlannedWave> {
     let number = word(node, "wave").or_else(|| word(node, "number"))?;
-    let depends_on = get(node, "dependencies").map(|list| {
+    let depends_on = node.get("dependencies").map(|list| {
         let names = words(Some(list)).into_iter();
         names.map(|name| name.strip_prefix("wave-").map_or_else(|| name.clone(), str::to_owned)).collect()
     });
@@ -106,9 +104,9 @@ fn wave(node: &Node) -> Option<PlannedWave> {
         number,
         name: word(node, "name"),
         is_parallel: word(node, "parallel").as_deref() == Some("true"),
-        stories: words(get(node, "stories")),
+        stories: words(node.get("stories")),
         depends_on,
-        gate_agent: get(node, "gate").and_then(|gate| agent(gate, "agent")),
+        gate_agent: node.get("gate").and_then(|gate| agent(gate, "agent")),
     })
 }
 
@@ -119,11 +117,11 @@ pub(super) fn agent(node: &Node, key: &str) -> Option<String> {
 }
 
 pub(super) fn word(node: &Node, key: &str) -> Option<String> {
-    get(node, key).and_then(text).map(str::to_owned)
+    node.get(key).and_then(Node::scalar).map(str::to_owned)
 }
 
 fn words(node: Option<&Node>) -> Vec<String> {
-    items(node).filter_map(text).map(str::to_owned).collect()
+    items(node).filter_map(Node::scalar).map(str::to_owned).collect()
 }
 
 fn items(node: Option<&Node>) -> impl Iterator<Item = &Node> {

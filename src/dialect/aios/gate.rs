@@ -105,10 +105,10 @@ fn read(files: &FileSet, path: &RelPath, bytes: &[u8]) -> Result<Option<Gate>, B
             return Err(Box::new(Finding::new(FindingCode::PartUnreadable, message).at(path)));
         }
     };
-    let first = |keys: &[&str]| keys.iter().find_map(|key| node.get(key).filter(|node| kind::text(node).is_some()));
-    let word = |keys: &[&str]| first(keys).and_then(kind::text);
+    let first = |keys: &[&str]| keys.iter().find_map(|key| node.get(key).filter(|node| node.scalar().is_some()));
+    let word = |keys: &[&str]| first(keys).and_then(Node::scalar);
     let Some(decided) = first(&["gate", "verdict", "decision"]) else { return Ok(None) };
-    let decision = kind::text(decided).unwrap_or_default();
+    let decision = decided.scalar().unwrap_or_default();
     Ok(Some(Gate {
         file: path.clone(),
         story: about(&node).map_or_else(|| named(path), str::to_owned),
@@ -129,7 +129,7 @@ pub(super) fn story_of(path: &RelPath, bytes: &[u8]) -> String {
 }
 
 fn about(node: &Node) -> Option<&str> {
-    ["story", "storyId", "story_id"].iter().find_map(|key| kind::text(node.get(key)?))
+    ["story", "storyId", "story_id"].iter().find_map(|key| node.get(key)?.scalar())
 }
 
 /// Returns the story in a file name: the number before the slug, else the whole name.
@@ -143,11 +143,11 @@ fn named(path: &RelPath) -> String {
 }
 
 fn reasons(node: &Node) -> Vec<String> {
-    let reason = ["status_reason", "statusReason", "reason"].iter().find_map(|key| kind::text(node.get(key)?));
+    let reason = ["status_reason", "statusReason", "reason"].iter().find_map(|key| node.get(key)?.scalar());
     let issues = ["top_issues", "issues"].iter().find_map(|key| node.get(key));
     let described = |issue: &Node| {
-        let inner = ["finding", "description", "title", "issue"].iter().find_map(|key| kind::text(issue.get(key)?));
-        inner.or_else(|| kind::text(issue)).map(str::to_owned)
+        let inner = ["finding", "description", "title", "issue"].iter().find_map(|key| issue.get(key)?.scalar());
+        inner.or_else(|| issue.scalar()).map(str::to_owned)
     };
     let issues = match issues.map(|issues| &issues.kind) {
         Some(Kind::List(issues)) => issues.iter().filter_map(described).collect(),

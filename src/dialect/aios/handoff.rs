@@ -48,8 +48,8 @@ pub(super) fn remarks(files: &FileSet, story: &str) -> Vec<String> {
         let bytes = files.bytes(path).filter(|_| path.parent().is_some_and(|folder| is_folder(&folder)))?;
         let node = kind::parse(bytes).ok()?;
         let handoff = node.get("handoff")?;
-        let about = handoff.get("story_context")?.get("story_id").and_then(kind::text)?;
-        let at = handoff.get("timestamp").and_then(kind::text).and_then(|stamp| files.time(stamp));
+        let about = handoff.get("story_context")?.get("story_id").and_then(Node::scalar)?;
+        let at = handoff.get("timestamp").and_then(Node::scalar).and_then(|stamp| files.time(stamp));
         same_id(about, story).then(|| (at, path.clone(), remarks_of(handoff)))
     });
     let newest = of_story.max_by(|left, right| (left.0, &left.1).cmp(&(right.0, &right.1)));
@@ -59,7 +59,7 @@ pub(super) fn remarks(files: &FileSet, story: &str) -> Vec<String> {
 }
 
 fn remarks_of(handoff: &Node) -> Vec<String> {
-    let text = |node: &Node| kind::text(node).map(|text| clean_line(text, TEXT_CHARS)).filter(|text| !text.is_empty());
+    let text = |node: &Node| node.scalar().map(|text| clean_line(text, TEXT_CHARS)).filter(|text| !text.is_empty());
     let blockers = match handoff.get("blockers").map(|blockers| &blockers.kind) {
         Some(Kind::List(blockers)) => blockers.iter().filter_map(text).take(BLOCKERS).collect(),
         Some(Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::Map(_)) | None => Vec::new(),

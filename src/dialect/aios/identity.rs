@@ -2,8 +2,6 @@
 //! its file name.
 
 use super::kind::Kind;
-use super::kind::get;
-use super::kind::text;
 use super::story;
 use crate::document::Node;
 use crate::model::FileSet;
@@ -106,8 +104,8 @@ fn stamp(kind: Kind, node: &Node) -> Option<Timestamp> {
 
 /// Returns the scalar at a path of keys, unless it is empty.
 fn word<'a>(node: &'a Node, path: &[&str]) -> Option<&'a str> {
-    let at = path.iter().try_fold(node, |node, key| get(node, key))?;
-    text(at).map(str::trim).filter(|text| !text.is_empty())
+    let at = path.iter().try_fold(node, |node, key| node.get(key))?;
+    at.scalar().map(str::trim).filter(|text| !text.is_empty())
 }
 
 impl Kind {

@@ -239,7 +239,7 @@ pub(super) fn classify(path: &RelPath, bytes: &[u8]) -> FileClass {
 fn is_certain(path: &RelPath, node: &Node) -> bool {
     let is_among_documents =
         layout::split(path.as_str()).is_some_and(|parts| matches!(parts.area, Area::Stories | Area::Specs));
-    let is_wrapped = || ["epic_state", "engine_state", "session_state"].iter().any(|key| get(node, key).is_some());
+    let is_wrapped = || ["epic_state", "engine_state", "session_state"].iter().any(|key| node.get(key).is_some());
     !is_among_documents || by_name(path).is_some() || layout::is_loop_status(path.name()) || is_wrapped()
 }
 
@@ -336,9 +336,9 @@ pub(super) fn known_name(path: &RelPath) -> Option<Evidence> {
 
 /// Classifies a tree by its keys.
 pub(super) fn shape(node: &Node) -> FileClass {
-    let has = |key: &str| get(node, key).is_some();
-    let is_map = |key: &str| get(node, key).is_some_and(|node| matches!(node.kind, Value::Map(_)));
-    let is_list = |key: &str| get(node, key).is_some_and(|node| matches!(node.kind, Value::List(_)));
+    let has = |key: &str| node.get(key).is_some();
+    let is_map = |key: &str| node.get(key).is_some_and(|node| matches!(node.kind, Value::Map(_)));
+    let is_list = |key: &str| node.get(key).is_some_and(|node| matches!(node.kind, Value::List(_)));
     if !matches!(node.kind, Value::Map(_)) {
         FileClass::NotOurs
     } else if has("epic_state") {
@@ -382,7 +382,7 @@ pub(super) fn shape(node: &Node) -> FileClass {
 
 /// Returns whether a tree is the epic JSON of the orchestration template (docs/formats/aios.md#epic-state).
 pub(super) fn is_pipeline(node: &Node) -> bool {
-    let has = |key: &str| get(node, key).is_some();
+    let has = |key: &str| node.get(key).is_some();
     (has("epicId") || has("epic_id")) && (has("last_completed_wave") || has("current_wave") || has_waves_of_a_run(node))
 }
 
@@ -392,24 +392,24 @@ const STATUSES_OF_EPICS: [&str; 6] = ["active", "completed", "aborted", "pending
 /// Tells whether waves are those of a state. A plan lists its waves, or has a status that no run has: it says what is to be done,
 /// not what was (docs/formats/aios.md#recognition-by-content).
 fn has_waves_of_a_run(node: &Node) -> bool {
-    get(node, "waves").is_some_and(|waves| matches!(waves.kind, Value::Map(_))) && has_status_of_a_run(node)
+    node.get("waves").is_some_and(|waves| matches!(waves.kind, Value::Map(_))) && has_status_of_a_run(node)
 }
 
 /// Tells whether the status of an epic is one of the words of states.
 pub(super) fn has_status_of_a_run(node: &Node) -> bool {
-    let is_known = |status: &Node| text(status).is_none_or(|word| STATUSES_OF_EPICS.contains(&word));
-    get(node, "status").is_none_or(is_known)
+    let is_known = |status: &Node| status.scalar().is_none_or(|word| STATUSES_OF_EPICS.contains(&word));
+    node.get("status").is_none_or(is_known)
 }
 
 fn is_loop(node: &Node) -> bool {
-    let has = |key: &str| get(node, key).is_some();
+    let has = |key: &str| node.get(key).is_some();
     let counts = has("currentIteration") || has("current_iteration") || has("iteration");
     (has("storyId") || has("story_id")) && counts && (has("history") || has("maxIterations") || has("max_iterations"))
 }
 
 fn is_idle(node: &Node) -> bool {
-    let story = get(node, "storyId").or_else(|| get(node, "story_id")).and_then(text);
-    story.is_none_or(str::is_empty) || get(node, "status").and_then(text) == Some("idle")
+    let story = node.get("storyId").or_else(|| node.get("story_id")).and_then(Node::scalar);
+    story.is_none_or(str::is_empty) || node.get("status").and_then(Node::scalar) == Some("idle")
 }
 
 /// Returns the kind that the file name suggests, for files with unreadable content.
@@ -438,21 +438,6 @@ pub(super) fn by_name(path: &RelPath) -> Option<Kind> {
         | Area::Stories
         | Area::Plan
         | Area::Specs => None,
-    }
-}
-
-/// Returns the value of a key.
-pub(super) fn get<'a>(node: &'a Node, key: &str) -> Option<&'a Node> {
-    node.get(key)
-}
-
-/// Returns a scalar as written; `None` for `null`.
-pub(super) fn text(node: &Node) -> Option<&str> {
-    match &node.kind {
-        Value::Text(text) | Value::Number(text) => Some(text),
-        Value::Bool(true) => Some("true"),
-        Value::Bool(false) => Some("false"),
-        Value::Null | Value::List(_) | Value::Map(_) => None,
     }
 }
 

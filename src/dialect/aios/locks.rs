@@ -4,8 +4,6 @@
 //! the TTL takes precedence.
 
 use super::kind;
-use super::kind::get;
-use super::kind::text;
 use super::layout;
 use super::layout::Area;
 use crate::dialect::Loaded;
@@ -49,9 +47,9 @@ fn owner_of(files: &FileSet, path: &RelPath, entry: &FileEntry) -> Result<OwnerP
     };
     let pid = number(&node, "pid").and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0);
     let pid = pid.ok_or("it names no process")?;
-    let owner = ["owner", "resource"].iter().find_map(|key| text(get(&node, key)?)).unwrap_or("unknown owner");
+    let owner = ["owner", "resource"].iter().find_map(|key| node.get(key)?.scalar()).unwrap_or("unknown owner");
     let owner = clean_line(owner, 60);
-    let stamp = ["created_at", "timestamp"].iter().find_map(|key| text(get(&node, key)?));
+    let stamp = ["created_at", "timestamp"].iter().find_map(|key| node.get(key)?.scalar());
     let since = stamp.and_then(|stamp| files.time(stamp)).or(entry.modified);
     let age = since.map(|since| files.clock.now.seconds_since(since)).filter(|age| *age >= -SKEW_SECONDS);
     let ttl = number(&node, "ttl_seconds").filter(|ttl| *ttl >= 0).unwrap_or(TTL_SECONDS);
@@ -69,7 +67,7 @@ pub(super) fn holder(bytes: &[u8]) -> Option<u32> {
 }
 
 fn number(node: &Node, key: &str) -> Option<i64> {
-    text(get(node, key)?)?.trim().parse().ok()
+    node.get(key)?.scalar()?.trim().parse().ok()
 }
 
 #[cfg(test)]

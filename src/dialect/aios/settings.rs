@@ -5,7 +5,6 @@ use super::epic::State;
 use super::execution::word;
 use super::kind;
 use super::kind::ParseFailure;
-use super::kind::get;
 use super::layout;
 use super::layout::Area;
 use crate::model::Finding;
@@ -102,7 +101,7 @@ fn is_story(entry: &ListingEntry, folder: &RelPath) -> bool {
 /// Returns the story folders that a configuration names; AIOS uses several keys for them.
 fn story_folders(bytes: &[u8]) -> Vec<String> {
     let Ok(node) = kind::parse(bytes) else { return Vec::new() };
-    let nested = get(&node, "stories").and_then(|stories| word(stories, "location"));
+    let nested = node.get("stories").and_then(|stories| word(stories, "location"));
     let keys = ["storiesDir", "epicsDir"];
     keys.iter().filter_map(|key| word(&node, key)).chain(nested).collect()
 }

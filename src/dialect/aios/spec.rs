@@ -116,14 +116,14 @@ impl Pipeline {
 
 fn verdict(node: &Node) -> Option<&str> {
     let inner = node.get("critique").and_then(|critique| critique.get("verdict"));
-    node.get("verdict").or(inner).and_then(kind::text)
+    node.get("verdict").or(inner).and_then(Node::scalar)
 }
 
 /// Returns whether the feature is assessed as simple: by class, else by a score of at most 8.
 fn is_simple(node: &Node) -> bool {
     let place = node.get("complexity_assessment").unwrap_or(node);
-    let class = ["result", "class"].iter().find_map(|key| kind::text(place.get(key)?));
-    let score = ["totalScore", "total_score"].iter().find_map(|key| kind::text(place.get(key)?)?.parse::<f64>().ok());
+    let class = ["result", "class"].iter().find_map(|key| place.get(key)?.scalar());
+    let score = ["totalScore", "total_score"].iter().find_map(|key| place.get(key)?.scalar()?.parse::<f64>().ok());
     match class {
         Some(class) => class.eq_ignore_ascii_case("SIMPLE"),
         None => score.is_some_and(|score| score <= 8.0),

@@ -67,7 +67,7 @@ impl Subject {
         };
         let word = |keys: &[&str]| {
             let node = keys.iter().try_fold(node, |node, key| node.get(key)).filter(|_| !keys.is_empty());
-            node.and_then(kind::text).map(str::to_owned)
+            node.and_then(Node::scalar).map(str::to_owned)
         };
         let id = identity::of(kind, node, at).story?;
         Some(Self { id, path: word(path).filter(|path| path.contains(['/', '\\'])), started: word(started) })
@@ -136,7 +136,7 @@ impl Claims {
 
 /// Tells whether a state about one story says that it has nothing left to do.
 fn is_finished(kind: Kind, node: &Node) -> bool {
-    let word = |keys: &[&str]| keys.iter().try_fold(node, |node, key| node.get(key)).and_then(kind::text);
+    let word = |keys: &[&str]| keys.iter().try_fold(node, |node, key| node.get(key)).and_then(Node::scalar);
     match kind {
         Kind::QaLoop | Kind::Ade | Kind::Build => matches!(word(&["status"]), Some("completed" | "complete")),
         Kind::DevCycle => word(&["phaseResults", dev_cycle::PHASES[dev_cycle::CHECKPOINT].0, "decision"]) == Some("GO"),

@@ -1,10 +1,11 @@
 //! Reads JSON with the meaning that `serde_json` gives it, and edits it.
 
-mod document;
-mod span;
+mod edit;
 mod tree;
 
-pub(super) use document::Document;
+pub(super) use edit::push;
+pub(super) use edit::remove;
+pub(super) use edit::set;
 
 use serde::de::IgnoredAny;
 use serde_json::Value;

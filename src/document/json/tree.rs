@@ -1,7 +1,5 @@
 //! Builds the tree of a JSON text whose syntax `serde_json` accepts.
 
-use std::collections::BTreeMap;
-
 use crate::document::tree::Kind;
 use crate::document::tree::Member;
 use crate::document::tree::Node;
@@ -53,7 +51,7 @@ impl Builder<'_> {
             self.skip(b" \n\r\t,");
         }
         self.close();
-        Some(without_duplicates(members))
+        Some(members)
     }
 
     fn items(&mut self) -> Option<Vec<Node>> {
@@ -137,23 +135,6 @@ impl Builder<'_> {
     }
 }
 
-/// Keeps the last value of a duplicate key, at the place of the first one, as `serde_json` does.
-fn without_duplicates(members: Vec<Member>) -> Vec<Member> {
-    let mut keys: Vec<&str> = members.iter().map(|member| member.key.as_str()).collect();
-    keys.sort_unstable();
-    if keys.windows(2).all(|pair| pair[0] != pair[1]) {
-        return members;
-    }
-    let mut kept: Vec<Member> = Vec::new();
-    let mut index: BTreeMap<String, usize> = BTreeMap::new();
-    for member in members {
-        match index.get(&member.key) {
-            Some(at) => kept[*at] = member,
-            None => {
-                index.insert(member.key.clone(), kept.len());
-                kept.push(member);
-            }
-        }
-    }
-    kept
-}
+#[cfg(test)]
+#[path = "tree_tests.rs"]
+mod tests;

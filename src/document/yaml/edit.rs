@@ -1,253 +1,106 @@
-//! Edits a YAML text, one value at a time, and preserves all other bytes.
-//!
-//! A change is written at the position that the tree gives. The text is then parsed again, and the change is refused if anything
-//! but this value changed. This prevents anchors, aliases and unusual layouts from causing side effects.
+//! Places the changes of a YAML text, in the style of the text: quotes, indentation, brackets.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde_json::Map;
 use serde_json::Value;
 
-use super::parse_state;
 use super::render::Formatting;
 use super::render::ScalarContext;
 use super::render::is_bare_time;
 use super::render::key_of;
-use crate::document::editor::OTHER_TYPE;
+use crate::document::splice::ALIASED;
+use crate::document::splice::OTHER_TYPE;
+use crate::document::splice::Refused;
+use crate::document::splice::Source;
+use crate::document::splice::Splice;
+use crate::document::splice::Target;
+use crate::document::splice::refused;
 use crate::document::tree::Kind;
 use crate::document::tree::Member;
 use crate::document::tree::Node;
-use crate::document::tree::Span;
 use crate::document::tree::Style;
-use crate::document::tree::TextPosition;
-use crate::document::tree::unescape;
 
-/// A text with its parsed tree.
-#[derive(Debug)]
-pub(in crate::document) struct Document {
-    /// With its BOM.
-    text: String,
-    root: Node,
-}
-
-/// Where and why a value cannot be changed.
-#[derive(Debug, PartialEq, Eq)]
-pub(in crate::document) struct Refused {
-    pub(in crate::document) place: TextPosition,
-    pub(in crate::document) message: &'static str,
-}
-
-/// A value with its surroundings.
-#[derive(Clone, Copy)]
-struct Target<'a> {
-    node: &'a Node,
-    /// Its key; `None` for list elements and the root.
-    member: Option<&'a Member>,
-    parent: Option<&'a Node>,
-    /// Whether it is inside brackets.
-    in_flow: bool,
-}
-
-impl Target<'_> {
-    /// Returns the position of the key, else that of the value.
-    fn place(self) -> TextPosition {
-        self.member.map_or(self.node.place, |member| member.place)
+/// Returns the splice that sets a value. A missing key is added at the end of its mapping or after the given neighbour; missing
+/// mappings on the way are created.
+pub(in crate::document) fn set(
+    source: Source<'_>,
+    parts: &[String],
+    value: &Value,
+    neighbour: Option<&str>,
+) -> Result<Splice, Refused> {
+    if let Some(target) = source.find(parts)? {
+        return source.replaced(target, value);
     }
-
-    fn refused(self, message: &'static str) -> Refused {
-        Refused { place: self.place(), message }
+    let Some((key, before)) = parts.split_last() else {
+        return Err(refused(source.root, "the file is empty"));
+    };
+    let within = || Value::Object(Map::from_iter([(key.clone(), value.clone())]));
+    let Some(parent) = source.find(before)? else { return set(source, before, &within(), None) };
+    let Kind::Map(members) = &parent.node.kind else {
+        if parent.node.is_null() && !before.is_empty() {
+            return set(source, before, &within(), None);
+        }
+        return Err(parent.refused(OTHER_TYPE));
+    };
+    if members.is_empty() && !before.is_empty() {
+        return set(source, before, &within(), None);
+    }
+    match parent.node.style {
+        Style::Flow => Ok(source.inside_brackets(parent.node, neighbour, Some(key), value)),
+        Style::Block | Style::Plain | Style::SingleQuoted | Style::DoubleQuoted | Style::BlockScalar | Style::Alias => {
+            source.below_member(parent.node, neighbour, key, value)
+        }
     }
 }
 
-type Splice = (Range<usize>, String);
-
-impl Document {
-    /// Takes a text with its tree.
-    pub(in crate::document) const fn new(text: String, root: Node) -> Self {
-        Self { text, root }
-    }
-
-    pub(in crate::document) const fn root(&self) -> &Node {
-        &self.root
-    }
-
-    pub(in crate::document) fn into_bytes(self) -> Vec<u8> {
-        self.text.into_bytes()
-    }
-
-    /// Sets the value at a JSON pointer. A missing key is added at the end of its mapping or after the given neighbour; missing
-    /// parent mappings are created.
-    ///
-    /// # Errors
-    ///
-    /// If that would change more than the value.
-    pub(in crate::document) fn set(
-        &mut self,
-        pointer: &str,
-        value: &Value,
-        neighbour: Option<&str>,
-    ) -> Result<(), Refused> {
-        self.set_at(&split(pointer), value, neighbour)
-    }
-
-    /// Appends a value to the list at a JSON pointer, which is created if missing.
-    ///
-    /// # Errors
-    ///
-    /// If that would change more than the list.
-    pub(in crate::document) fn push(&mut self, pointer: &str, value: &Value) -> Result<(), Refused> {
-        let parts = split(pointer);
-        let Some(target) = self.find(&parts)? else {
-            return self.set_at(&parts, &Value::Array(vec![value.clone()]), None);
-        };
-        if target.node.style == Style::Alias {
-            return Err(target.refused(ALIASED));
+/// Returns the splice that appends to a list with elements.
+pub(in crate::document) fn push(source: Source<'_>, list: &Node, value: &Value) -> Result<Splice, Refused> {
+    match list.style {
+        Style::Flow => Ok(source.inside_brackets(list, None, None, value)),
+        Style::Block | Style::Plain | Style::SingleQuoted | Style::DoubleQuoted | Style::BlockScalar | Style::Alias => {
+            source.below_last_item(list, list.items(), value)
         }
-        let Kind::List(items) = &target.node.kind else {
-            if target.node.kind == Kind::Null {
-                return self.set_at(&parts, &Value::Array(vec![value.clone()]), None);
-            }
-            return Err(target.refused(OTHER_TYPE));
-        };
-        if items.is_empty() {
-            return self.set_at(&parts, &Value::Array(vec![value.clone()]), None);
-        }
-        let splice = match target.node.style {
-            Style::Flow => self.inside_brackets(target.node, None, None, value),
-            Style::Block
-            | Style::Plain
-            | Style::SingleQuoted
-            | Style::DoubleQuoted
-            | Style::BlockScalar
-            | Style::Alias => self.below_last_item(target.node, items, value)?,
-        };
-        let place = target.place();
-        let mut expected = self.root.clone();
-        let index = items.len().to_string();
-        put(&mut expected, &[parts.as_slice(), &[index]].concat(), Some(Node::of(value)));
-        self.write(vec![splice], &expected, place)
     }
+}
 
-    /// Removes a key from its mapping or an element from its list. A missing one is not an error.
-    ///
-    /// # Errors
-    ///
-    /// If that would remove more.
-    pub(in crate::document) fn remove(&mut self, pointer: &str) -> Result<(), Refused> {
-        let parts = split(pointer);
-        let Some((last, before)) = parts.split_last() else { return Ok(()) };
-        let (Some(target), Some(parent)) = (self.find(&parts)?, self.find(before)?) else { return Ok(()) };
-        if target.node.style == Style::Alias {
-            return Err(target.refused(ALIASED));
-        }
-        let elements = self.elements(parent.node);
-        let at = match &parent.node.kind {
-            Kind::Map(_) => own_members(parent.node).position(|member| member.key == *last),
-            Kind::List(_) => last.parse().ok(),
-            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => None,
-        };
-        let Some((at, element)) = at.and_then(|at| Some((at, elements.get(at)?.clone()))) else {
-            return Err(target.refused("it comes from a merge"));
-        };
-        let splices = if parent.node.style == Style::Flow {
-            vec![(without_comma(&elements, at), String::new())]
-        } else {
-            let mut splices = Vec::new();
-            if elements.len() == 1 {
-                let empty = if matches!(parent.node.kind, Kind::List(_)) { " []" } else { " {}" };
-                let colon = parent.member.and_then(|member| self.after_colon(member));
-                let colon = colon.ok_or_else(|| target.refused("it is the only element"))?;
-                splices.push((colon..colon, empty.to_owned()));
-            }
-            let lines =
-                self.lines_of(&element).ok_or_else(|| target.refused("it shares a line with something else"))?;
-            splices.push((lines, String::new()));
-            splices
-        };
-        let place = target.place();
-        let mut expected = self.root.clone();
-        put(&mut expected, &parts, None);
-        self.write(splices, &expected, place)
+/// Returns the splices that remove a key or an element.
+pub(in crate::document) fn remove(
+    source: Source<'_>,
+    last: &str,
+    target: Target<'_>,
+    parent: Target<'_>,
+) -> Result<Vec<Splice>, Refused> {
+    if target.node.style == Style::Alias {
+        return Err(target.refused(ALIASED));
     }
-
-    fn set_at(&mut self, parts: &[String], value: &Value, neighbour: Option<&str>) -> Result<(), Refused> {
-        if let Some(target) = self.find(parts)? {
-            let splice = self.replaced(target, value)?;
-            let place = target.place();
-            let mut expected = self.root.clone();
-            put(&mut expected, parts, Some(Node::of(value)));
-            return self.write(vec![splice], &expected, place);
-        }
-        let Some((key, before)) = parts.split_last() else {
-            return Err(refused(&self.root, "the file is empty"));
-        };
-        let within = || Value::Object(Map::from_iter([(key.clone(), value.clone())]));
-        let Some(parent) = self.find(before)? else { return self.set_at(before, &within(), None) };
-        let Kind::Map(members) = &parent.node.kind else {
-            if parent.node.kind == Kind::Null && !before.is_empty() {
-                return self.set_at(before, &within(), None);
-            }
-            return Err(parent.refused(OTHER_TYPE));
-        };
-        if members.is_empty() && !before.is_empty() {
-            return self.set_at(before, &within(), None);
-        }
-        let splice = match parent.node.style {
-            Style::Flow => self.inside_brackets(parent.node, neighbour, Some(key), value),
-            Style::Block
-            | Style::Plain
-            | Style::SingleQuoted
-            | Style::DoubleQuoted
-            | Style::BlockScalar
-            | Style::Alias => self.below_member(parent.node, neighbour, key, value)?,
-        };
-        let place = parent.place();
-        let mut expected = self.root.clone();
-        put(&mut expected, parts, Some(Node::of(value)));
-        self.write(vec![splice], &expected, place)
+    let elements = source.elements(parent.node);
+    let at = match &parent.node.kind {
+        Kind::Map(_) => own_members(parent.node).position(|member| member.key == *last),
+        Kind::List(_) => last.parse().ok(),
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => None,
+    };
+    let Some((at, element)) = at.and_then(|at| Some((at, elements.get(at)?.clone()))) else {
+        return Err(target.refused("it comes from a merge"));
+    };
+    if parent.node.style == Style::Flow {
+        return Ok(vec![(without_comma(&elements, at), String::new())]);
     }
-
-    /// Applies the changes to the text if the result parses to the expected tree.
-    fn write(&mut self, mut splices: Vec<Splice>, expected: &Node, place: TextPosition) -> Result<(), Refused> {
-        splices.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
-        let mut text = self.text.clone();
-        for (range, with) in splices {
-            text.replace_range(range, &with);
-        }
-        let message = "changing it would change more of the file than this value";
-        let root = parse_state(text.as_bytes()).ok().filter(|root| is_same(root, expected));
-        self.root = root.ok_or(Refused { place, message })?;
-        self.text = text;
-        Ok(())
+    let mut splices = Vec::new();
+    if elements.len() == 1 {
+        let empty = if parent.node.is_list() { " []" } else { " {}" };
+        let colon = parent.member.and_then(|member| source.after_colon(member));
+        let colon = colon.ok_or_else(|| target.refused("it is the only element"))?;
+        splices.push((colon..colon, empty.to_owned()));
     }
+    let lines = source.lines_of(&element).ok_or_else(|| target.refused("it shares a line with something else"))?;
+    splices.push((lines, String::new()));
+    Ok(splices)
+}
 
-    /// Follows a path. Aliased values are refused, because editing them would change other values.
-    fn find(&self, parts: &[String]) -> Result<Option<Target<'_>>, Refused> {
-        let mut target = Target { node: &self.root, member: None, parent: None, in_flow: false };
-        for part in parts {
-            if target.node.style == Style::Alias {
-                return Err(target.refused(ALIASED));
-            }
-            let in_flow = target.in_flow || target.node.style == Style::Flow;
-            let parent = Some(target.node);
-            target = match &target.node.kind {
-                Kind::Map(_) => match target.node.member(part) {
-                    Some(member) => Target { node: &member.value, member: Some(member), parent, in_flow },
-                    None => return Ok(None),
-                },
-                Kind::List(items) => match part.parse().ok().and_then(|at: usize| items.get(at)) {
-                    Some(node) => Target { node, member: None, parent, in_flow },
-                    None => return Ok(None),
-                },
-                Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => return Ok(None),
-            };
-        }
-        Ok(Some(target))
-    }
-
+impl Source<'_> {
     fn formatting(&self) -> Formatting {
-        Formatting::of(&self.text, &self.root)
+        Formatting::of(self.text, self.root)
     }
 
     /// Returns the splice that replaces a value.
@@ -468,17 +321,7 @@ impl Document {
     }
 }
 
-const ALIASED: &str = "it is an alias of another value";
 const ANCHORED: &str = "it has an anchor or a tag";
-
-fn refused(node: &Node, message: &'static str) -> Refused {
-    Refused { place: node.place, message }
-}
-
-/// Splits a JSON pointer.
-fn split(pointer: &str) -> Vec<String> {
-    pointer.split('/').skip(1).map(unescape).collect()
-}
 
 /// Returns whether a value is empty in the text.
 const fn is_nothing(node: &Node) -> bool {
@@ -505,62 +348,6 @@ fn without_comma(elements: &[Range<usize>], at: usize) -> Range<usize> {
         (Some(before), _) => before.end..element.end,
         (None, Some(next)) => element.start..next.start,
         (None, None) => element.clone(),
-    }
-}
-
-/// Sets or removes a value in a tree.
-fn put(node: &mut Node, parts: &[String], value: Option<Node>) {
-    let Some((part, rest)) = parts.split_first() else {
-        if let Some(value) = value {
-            node.kind = value.kind;
-        }
-        return;
-    };
-    if node.kind == Kind::Null {
-        node.kind = Kind::Map(Vec::new());
-    }
-    match &mut node.kind {
-        Kind::Map(members) => {
-            let at = members.iter().position(|member| member.key == *part);
-            match (at, rest.is_empty(), value) {
-                (Some(at), true, None) => _ = members.remove(at),
-                (Some(at), _, value) => put(&mut members[at].value, rest, value),
-                (None, _, Some(value)) => {
-                    let mut inner = Node::of(&Value::Null);
-                    put(&mut inner, rest, Some(value));
-                    let (place, span) = (TextPosition::default(), Span::default());
-                    members.push(Member { key: part.clone(), place, span, value: inner });
-                }
-                (None, _, None) => {}
-            }
-        }
-        Kind::List(items) => {
-            let Ok(at) = part.parse::<usize>() else { return };
-            match (at < items.len(), rest.is_empty(), value) {
-                (true, true, None) => _ = items.remove(at),
-                (true, _, value) => put(&mut items[at], rest, value),
-                (false, true, Some(value)) => items.push(value),
-                (false, _, _) => {}
-            }
-        }
-        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => {}
-    }
-}
-
-/// Returns whether two trees are equal, ignoring key order.
-fn is_same(one: &Node, other: &Node) -> bool {
-    match (&one.kind, &other.kind) {
-        (Kind::Map(one), Kind::Map(other)) => {
-            let other: BTreeMap<&str, &Node> =
-                other.iter().map(|member| (member.key.as_str(), &member.value)).collect();
-            let same =
-                |member: &Member| other.get(member.key.as_str()).is_some_and(|value| is_same(&member.value, value));
-            one.len() == other.len() && one.iter().all(same)
-        }
-        (Kind::List(one), Kind::List(other)) => {
-            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_same(one, other))
-        }
-        (one, other) => one == other,
     }
 }
 

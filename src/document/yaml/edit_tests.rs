@@ -168,7 +168,7 @@ fn what_cannot_be_changed_by_itself_is_refused_with_its_place() {
         ("", set("/a", json!(1)), 1),
     ] {
         let refused = done(text, &what).expect_err(text);
-        assert_eq!(refused.line, Some(line), "{text}: {refused:?}");
+        assert_eq!(refused.line, line, "{text}: {refused:?}");
     }
     for text in ["a: 1\n---\nb: 2\n", "a: 1\na: 2\n", "a:\n\tb: 1\n"] {
         assert!(Editor::parse(text.as_bytes(), Syntax::Yaml).is_err(), "{text}");

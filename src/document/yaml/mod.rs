@@ -7,8 +7,9 @@ mod build;
 mod edit;
 mod render;
 
-pub(super) use edit::Document;
-pub(super) use edit::Refused;
+pub(super) use edit::push;
+pub(super) use edit::remove;
+pub(super) use edit::set;
 
 use super::BOM;
 use super::Fault;

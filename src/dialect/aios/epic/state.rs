@@ -4,7 +4,6 @@ use super::super::execution::agent;
 use super::super::execution::members;
 use super::super::execution::word;
 use super::super::kind;
-use super::super::kind::get;
 use crate::document::Node;
 use crate::model::RelPath;
 use crate::model::StepId;
@@ -76,13 +75,13 @@ impl State {
     /// without an id takes it from `path`.
     pub(in crate::dialect::aios) fn read(node: &Node, path: &RelPath) -> Option<Self> {
         let is_pipeline = kind::is_pipeline(node);
-        let root = get(node, "epic_state").or(is_pipeline.then_some(node))?;
-        let mut waves: Vec<Wave> = members(get(root, "waves")).map(|(number, node)| wave(number, node)).collect();
+        let root = node.get("epic_state").or(is_pipeline.then_some(node))?;
+        let mut waves: Vec<Wave> = members(root.get("waves")).map(|(number, node)| wave(number, node)).collect();
         if waves.is_empty() && is_pipeline {
             waves = counted(root);
         }
         waves.sort_by_key(Wave::rank);
-        let verdicts = members(get(root, "gate_verdicts"));
+        let verdicts = members(root.get("gate_verdicts"));
         Some(Self {
             id: word(root, "epicId")
                 .or_else(|| word(root, "epic_id"))
@@ -141,10 +140,10 @@ fn counted(root: &Node) -> Vec<Wave> {
 }
 
 fn wave(number: &str, node: &Node) -> Wave {
-    let stories = members(get(node, "stories")).map(|(id, node)| StoryState {
+    let stories = members(node.get("stories")).map(|(id, node)| StoryState {
         id: id.to_owned(),
         // Some states have only the status here.
-        status: word(node, "status").or_else(|| kind::text(node).map(str::to_owned)),
+        status: word(node, "status").or_else(|| node.scalar().map(str::to_owned)),
         line: node.place.line,
         executor: agent(node, "executor"),
         quality_gate: agent(node, "quality_gate"),

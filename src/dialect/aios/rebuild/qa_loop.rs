@@ -22,7 +22,7 @@ pub(super) fn story_id(state: &RelPath, bytes: Option<&[u8]>) -> Option<String> 
     let node = bytes.and_then(|bytes| kind::parse(bytes).ok());
     let named = node
         .as_ref()
-        .and_then(|node| ["storyId", "story_id"].iter().find_map(|key| Some(kind::text(node.get(key)?)?.to_owned())));
+        .and_then(|node| ["storyId", "story_id"].iter().find_map(|key| Some(node.get(key)?.scalar()?.to_owned())));
     let torn = || ["storyId", "story_id"].iter().find_map(|key| salvage::text(bytes?, key));
     let folder = || Some(state.parent()?.name().to_owned()).filter(|name| name != "qa");
     named.or_else(torn).or_else(folder).filter(|id| !id.is_empty() && id != "null")

@@ -13,7 +13,6 @@ use crate::dialect::aios::bob;
 use crate::dialect::aios::dev_cycle::CHECKPOINT;
 use crate::dialect::aios::dev_cycle::PHASES;
 use crate::dialect::aios::editor::StateEditor;
-use crate::dialect::aios::kind;
 use crate::dialect::aios::story;
 use crate::dialect::edit::object;
 use crate::document::Node;
@@ -107,7 +106,7 @@ impl Writer {
     /// Makes a story the current one. Returns whether it changed.
     fn make_current(&mut self, story: &str) -> Result<bool, EditError> {
         let current = format!("{PROGRESS}/current_story");
-        if self.editor.get(&current).and_then(kind::text).is_some_and(|text| story::name_of(text) == story) {
+        if self.editor.get(&current).and_then(Node::scalar).is_some_and(|text| story::name_of(text) == story) {
             return Ok(false);
         }
         let written = self.as_written(story);
@@ -210,9 +209,9 @@ impl Writer {
 
     /// Returns a story as spelled in the lists, for example as a path.
     fn as_written(&self, name: &str) -> String {
-        let is_it = |node: &&Node| kind::text(node).is_some_and(|text| story::name_of(text) == name);
+        let is_it = |node: &&Node| node.scalar().is_some_and(|text| story::name_of(text) == name);
         let current = self.editor.get(&format!("{PROGRESS}/current_story"));
         let mut listed = self.editor.items(&format!("{PROGRESS}/stories_pending")).iter().chain(current);
-        listed.find(is_it).and_then(kind::text).unwrap_or(name).to_owned()
+        listed.find(is_it).and_then(Node::scalar).unwrap_or(name).to_owned()
     }
 }

@@ -9,7 +9,6 @@ use super::unsupported;
 use crate::dialect::EditError;
 use crate::dialect::aios::editor::StateEditor;
 use crate::dialect::aios::guided;
-use crate::dialect::aios::kind;
 use crate::document::Node;
 use crate::model::Change;
 use crate::model::ChangeKind;
@@ -173,13 +172,13 @@ impl Writer {
 
     /// Sets a timestamp of a step if the steps of this workflow have such timestamps.
     fn stamp(&mut self, at: usize, key: &str) -> Result<(), EditError> {
-        let is_usual = self.editor.items("/steps").iter().any(|step| kind::get(step, key).is_some());
+        let is_usual = self.editor.items("/steps").iter().any(|step| step.get(key).is_some());
         if is_usual { self.editor.stamp(&format!("/steps/{at}/{key}"), Some("status")) } else { Ok(()) }
     }
 
     /// Adds an artifact of a step.
     fn add_artifact(&mut self, step: usize, path: &RelPath) -> Result<(), EditError> {
-        let is_it = |artifact: &Node| kind::get(artifact, "path").and_then(kind::text) == Some(path.as_str());
+        let is_it = |artifact: &Node| artifact.get("path").and_then(Node::scalar) == Some(path.as_str());
         match self.editor.items("/artifacts").iter().position(is_it) {
             Some(at) => self.editor.set_text(&format!("/artifacts/{at}/status"), "created"),
             None => {

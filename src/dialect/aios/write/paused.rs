@@ -10,7 +10,6 @@ use super::unsupported;
 use super::unsupported_rollback;
 use crate::dialect::EditError;
 use crate::dialect::aios::editor::StateEditor;
-use crate::dialect::aios::kind;
 use crate::dialect::aios::paused;
 use crate::dialect::aios::story;
 use crate::document::Node;
@@ -70,7 +69,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
 
 /// Returns whether a story is written as an id, not as a path.
 fn is_id(node: &Node) -> bool {
-    kind::text(node).is_some_and(|text| story::name_of(text) == text)
+    node.scalar().is_some_and(|text| story::name_of(text) == text)
 }
 
 struct Writer {
@@ -87,10 +86,10 @@ impl Writer {
                 "the state of a paused cycle cannot record a failed story: {id} is still open and comes next"
             ));
         }
-        let is_it = |node: &Node| kind::text(node).is_some_and(|text| story::name_of(text) == id);
+        let is_it = |node: &Node| node.scalar().is_some_and(|text| story::name_of(text) == id);
         let remaining = format!("{PROGRESS}/remaining_stories");
         let at = self.editor.items(&remaining).iter().position(is_it);
-        let written = at.and_then(|at| self.editor.items(&remaining).get(at)).and_then(kind::text).map(str::to_owned);
+        let written = at.and_then(|at| self.editor.items(&remaining).get(at)).and_then(Node::scalar).map(str::to_owned);
         if let Some(at) = at {
             self.editor.remove(&format!("{remaining}/{at}"))?;
         }

@@ -10,7 +10,6 @@ use super::unsupported;
 use super::unsupported_rollback;
 use crate::dialect::EditError;
 use crate::dialect::aios::editor::StateEditor;
-use crate::dialect::aios::kind;
 use crate::dialect::aios::qa_loop;
 use crate::dialect::edit::object;
 use crate::document::Node;
@@ -270,8 +269,7 @@ impl Writer {
 
     /// Returns the entry of an iteration; the later of two duplicates wins.
     fn entry(&self, number: u64) -> Option<String> {
-        let is_of =
-            |entry: &Node| kind::get(entry, "iteration").and_then(kind::text) == Some(number.to_string().as_str());
+        let is_of = |entry: &Node| entry.get("iteration").and_then(Node::scalar) == Some(number.to_string().as_str());
         let at = self.editor.items("/history").iter().rposition(is_of)?;
         Some(format!("/history/{at}"))
     }
@@ -279,7 +277,7 @@ impl Writer {
     /// Returns the verdict word: `PASS` and `FAIL` if the loop used them before.
     fn word(&self, is_approved: bool) -> &'static str {
         let is_pass = |entry: &Node| {
-            let word = kind::get(entry, "verdict").and_then(kind::text)?.trim().to_uppercase();
+            let word = entry.get("verdict").and_then(Node::scalar)?.trim().to_uppercase();
             Some(matches!(word.as_str(), "PASS" | "FAIL"))
         };
         let passes = self.editor.items("/history").iter().rev().find_map(is_pass) == Some(true);

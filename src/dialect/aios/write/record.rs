@@ -8,7 +8,6 @@ use super::unsupported;
 use super::unsupported_rollback;
 use crate::dialect::EditError;
 use crate::dialect::aios::editor::StateEditor;
-use crate::dialect::aios::kind;
 use crate::dialect::aios::record;
 use crate::document::Kind as Value;
 use crate::document::Node;
@@ -77,7 +76,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
 
 /// Returns the place of a phase among the completed ones, which are numbers or objects.
 fn completed(editor: &StateEditor, number: u64) -> Option<usize> {
-    let phase = |item: &Node| kind::text(kind::get(item, "phase").unwrap_or(item)).and_then(|text| text.parse().ok());
+    let phase = |item: &Node| item.get("phase").unwrap_or(item).scalar().and_then(|text| text.parse().ok());
     editor.items("/phases_completed").iter().position(|item| phase(item) == Some(number))
 }
 

@@ -1,7 +1,6 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::find;
 use crate::document::Editor;
 use crate::document::Syntax;
 use crate::document::escape;
@@ -15,12 +14,11 @@ fn agrees(text: &str) {
     let mut places = Vec::new();
     pointers(&known, "", &mut places);
     for place in &places {
-        let found: Value = serde_json::from_str(&text[find(text, place).unwrap()]).unwrap();
-        assert_eq!(known.pointer(place), Some(&found), "{place} in {text}");
-        assert!(find(text, &format!("{place}/none")).is_none(), "{place} in {text}");
         let node = tree.at(place).unwrap();
+        let found: Value = serde_json::from_str(&text[node.span.range()]).unwrap();
+        assert_eq!(known.pointer(place), Some(&found), "{place} in {text}");
         assert_eq!(node.to_json(), found, "{place} in {text}");
-        assert_eq!(Some(node.span.range()), find(text, place), "{place} in {text}");
+        assert!(tree.at(&format!("{place}/none")).is_none(), "{place} in {text}");
     }
 }
 
@@ -47,7 +45,8 @@ fn every_value_is_found_where_it_stands() {
 #[test]
 fn values_are_found_by_key_and_pointer() {
     let text = r#"{"a": [1, {"b/c": "x\ny"}], "d": 1, "d": 2.50, "\u0065": null}"#;
-    let said = |pointer: &str| find(text, pointer).map(|found| &text[found]);
+    let tree = parse_json(text.as_bytes()).unwrap();
+    let said = |pointer: &str| tree.at(pointer).map(|node| &text[node.span.range()]);
     assert_eq!(said("/a/1/b~1c"), Some(r#""x\ny""#));
     assert_eq!(said("/d"), Some("2.50"), "the last of doubled keys");
     assert_eq!(said("/e"), Some("null"), "an escaped key");
