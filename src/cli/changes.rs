@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::args;
 use super::args::EndStatus;
 use super::args::Verb;
-use super::error::CliError;
+use super::error::CommandError;
 use super::shared_args::Target;
 use crate::model::ChangeKind;
 use crate::model::DecisionKind;
@@ -22,13 +22,13 @@ use crate::ops::DecisionRequest;
 use crate::ops::Rebegin;
 
 /// Returns the run named by the arguments, and the change to one step.
-pub(super) fn of_step(verb: &Verb) -> Result<(Option<String>, ChangeRequest), CliError> {
+pub(super) fn of_step(verb: &Verb) -> Result<(Option<String>, ChangeRequest), CommandError> {
     let (target, name) = match verb {
         Verb::Begin(begin) => (&begin.target, "begin"),
         Verb::Finish(finish) => (&finish.target, "finish"),
         Verb::Approve(approve) => (&approve.target, "approve"),
         Verb::Skip(skip) => (&skip.target, "skip"),
-        _ => return Err(CliError::usage("this verb does not apply to a step".to_owned())),
+        _ => return Err(CommandError::usage("this verb does not apply to a step".to_owned())),
     };
     let kind = match &target.json {
         Some(source) => {
@@ -98,7 +98,7 @@ fn request(kind: ChangeKind, target: &Target) -> ChangeRequest {
     ChangeRequest { if_revision: target.if_revision.clone(), ..ChangeRequest::of(kind) }
 }
 
-fn from_flags(verb: &Verb) -> Result<ChangeKind, CliError> {
+fn from_flags(verb: &Verb) -> Result<ChangeKind, CommandError> {
     let step = |text: &Option<String>| StepId::new(text.clone().unwrap_or_default());
     Ok(match verb {
         Verb::Begin(begin) => ChangeKind::Begin {
@@ -119,11 +119,11 @@ fn from_flags(verb: &Verb) -> Result<ChangeKind, CliError> {
             by: skip.by.clone(),
             reason: skip.reason.clone().unwrap_or_default(),
         },
-        _ => return Err(CliError::usage("this verb does not apply to a step".to_owned())),
+        _ => return Err(CommandError::usage("this verb does not apply to a step".to_owned())),
     })
 }
 
-fn outcome(finish: &args::Finish) -> Result<Outcome, CliError> {
+fn outcome(finish: &args::Finish) -> Result<Outcome, CommandError> {
     let verdict = finish.verdict.as_deref().map(verdict).transpose()?;
     let status = match (finish.status, verdict) {
         (Some(EndStatus::Completed), _) => Status::Completed,
@@ -144,7 +144,7 @@ fn outcome(finish: &args::Finish) -> Result<Outcome, CliError> {
         findings: finish.finding.clone(),
         summary: finish.summary.clone(),
         error: finish.error.clone(),
-        outputs: outputs.map_err(|error| CliError::usage(format!("--output: {error}")))?,
+        outputs: outputs.map_err(|error| CommandError::usage(format!("--output: {error}")))?,
         commit: finish.commit.clone(),
         phases: finish.phases,
         to_step: finish.to_step.as_ref().map(StepId::new),
@@ -159,19 +159,19 @@ fn outcome(finish: &args::Finish) -> Result<Outcome, CliError> {
     })
 }
 
-fn verdict(text: &str) -> Result<ReviewVerdict, CliError> {
+fn verdict(text: &str) -> Result<ReviewVerdict, CommandError> {
     ReviewVerdict::parse(text).ok_or_else(|| {
-        CliError::usage(format!(
+        CommandError::usage(format!(
             "`{text}` is not a verdict; use APPROVED, APPROVED_WITH_CONDITIONS, NEEDS_REVISION or REJECTED"
         ))
     })
 }
 
-fn variables(pairs: &[String]) -> Result<BTreeMap<String, Value>, CliError> {
+fn variables(pairs: &[String]) -> Result<BTreeMap<String, Value>, CommandError> {
     let mut variables = BTreeMap::new();
     for pair in pairs {
         let Some((name, value)) = pair.split_once('=') else {
-            return Err(CliError::usage(format!("--set takes NAME=VALUE, not `{pair}`")));
+            return Err(CommandError::usage(format!("--set takes NAME=VALUE, not `{pair}`")));
         };
         let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
         variables.insert(name.to_owned(), value);

@@ -13,7 +13,7 @@ use super::begin_args::Begin;
 use super::begin_args::BriefArg;
 use super::changes;
 use super::error;
-use super::error::CliError;
+use super::error::CommandError;
 use super::output;
 use super::question;
 use super::render;
@@ -81,18 +81,20 @@ const fn exit_zero(verb: &Verb) -> bool {
 }
 
 /// Returns the requested format, else text for a person and JSON for a program.
-pub(super) fn format_of(global: &Global, verb: &Verb) -> Result<Format, CliError> {
+pub(super) fn format_of(global: &Global, verb: &Verb) -> Result<Format, CommandError> {
     let asked = match (global.format, ops::wanted_format()) {
         (Some(format), _) => Some(format),
         (None, Some(text)) => match <Format as clap::ValueEnum>::from_str(&text, true) {
             Ok(format) => Some(format),
-            Err(_) => return Err(CliError::usage(format!("PITON_FORMAT is `{text}`; it is text, json or markdown"))),
+            Err(_) => {
+                return Err(CommandError::usage(format!("PITON_FORMAT is `{text}`; it is text, json or markdown")));
+            }
         },
         (None, None) => None,
     };
     match asked {
         Some(Format::Yaml) if !matches!(verb, Verb::Context(_) | Verb::Resume(_)) => {
-            Err(CliError::usage("--format yaml is for `context` and `resume`".to_owned()))
+            Err(CommandError::usage("--format yaml is for `context` and `resume`".to_owned()))
         }
         Some(format) => Ok(format),
         None => Ok(usual_format()),
@@ -128,7 +130,7 @@ fn print(report: &Report, format: Format, cli: &Cli) -> std::io::Result<()> {
     }
 }
 
-fn verb(cli: &Cli, format: Format) -> Result<Outcome, CliError> {
+fn verb(cli: &Cli, format: Format) -> Result<Outcome, CommandError> {
     let global = &cli.global;
     let ctx = |run: Option<&String>| ProjectContext::open(&request(global, run));
     let report = match &cli.verb {
@@ -251,7 +253,7 @@ fn resume_run(
     global: &Global,
     resume: &args::Resume,
     format: Format,
-) -> Result<Outcome, CliError> {
+) -> Result<Outcome, CommandError> {
     let (chosen, location) = match chosen_run(ctx, global, format) {
         Ok(found) => found,
         Err(error @ OpError::UnknownRun { .. }) => {
@@ -274,7 +276,7 @@ fn resume_run(
     }
     if resume.accept_edits || resume.events {
         let flag = if resume.events { "--events" } else { "--accept-edits" };
-        return Err(CliError::usage(format!("{flag} is only for a session of `piton run`")));
+        return Err(CommandError::usage(format!("{flag} is only for a session of `piton run`")));
     }
     if resume.dry_run {
         return Ok(ops::plan(ctx, &resume.flags.request(), detail(resume.detail))?.into());
@@ -300,7 +302,7 @@ fn hand_over(
     global: &Global,
     resume: &args::Resume,
     format: Format,
-) -> Result<Outcome, CliError> {
+) -> Result<Outcome, CommandError> {
     let (plan, detail) = (resume.flags.request(), detail(resume.detail));
     let mut request = ResumeRequest { plan, detail, yes: resume.yes, budget: budget(resume.budget, detail.native) };
     let can_ask = can_ask(format);
@@ -326,7 +328,7 @@ fn hand_over(
     if words.first().is_none_or(|program| program != "piton") {
         return Err(ops::not_ours(&option.command).into());
     }
-    let mut chosen = Cli::try_parse_from(words).map_err(|error| CliError::command_line(&error.render().to_string()))?;
+    let mut chosen = Cli::try_parse_from(words).map_err(CommandError::from)?;
     let Verb::Resume(again) = &chosen.verb else {
         chosen.global = global.clone();
         return verb(&chosen, format);
@@ -345,7 +347,7 @@ fn ask_for_a_way_out(
     location: &RunLocation,
     global: &Global,
     format: Format,
-) -> Result<Outcome, CliError> {
+) -> Result<Outcome, CommandError> {
     let Some(question) = ops::way_out(&error, location) else { return Err(error.into()) };
     let declined = ops::unchanged(&question);
     error::show(&error.into())?;
@@ -353,7 +355,7 @@ fn ask_for_a_way_out(
     let option = ops::chosen(&question, Mode::Interactive, answer.as_deref());
     let words = option.map(|option| question::completed(option, "", "")).transpose()?.flatten();
     let Some(words) = words else { return Err(declined.into()) };
-    let mut chosen = Cli::try_parse_from(words).map_err(|error| CliError::command_line(&error.render().to_string()))?;
+    let mut chosen = Cli::try_parse_from(words).map_err(CommandError::from)?;
     chosen.global = global.clone();
     verb(&chosen, format)
 }
@@ -375,7 +377,7 @@ fn chosen_run(
     };
     let OpError::Ambiguous { runs, .. } = &error else { return Err(error) };
     // The last line is the question.
-    let native = ops::native_messages(&error);
+    let native = error.native_messages();
     let list = match native.split_last() {
         Some((_, list)) => list.iter().fold(output::Text::default(), |mut text, line| {
             text.line(line);
@@ -401,7 +403,7 @@ impl From<Report> for Outcome {
 }
 
 /// Proposes a repair, and asks for consent when a person is at the terminal. End of input is never consent.
-fn repair_run(ctx: &ProjectContext, repair: &args::Repair, format: Format) -> Result<Report, CliError> {
+fn repair_run(ctx: &ProjectContext, repair: &args::Repair, format: Format) -> Result<Report, CommandError> {
     if let Some(branch) = &repair.branch {
         return Ok(ops::record_branch(ctx, branch)?);
     }
@@ -427,14 +429,8 @@ fn completion_script(shell: clap_complete::Shell) -> Report {
     Report::ok(ops::Body::Document(String::from_utf8_lossy(&script).into_owned()))
 }
 
-fn manual() -> Result<Report, CliError> {
+fn manual() -> Result<Report, CommandError> {
     let mut page = Vec::new();
-    clap_mangen::Man::new(Cli::command()).render(&mut page).map_err(anyhow::Error::from)?;
+    clap_mangen::Man::new(Cli::command()).render(&mut page)?;
     Ok(Report::ok(ops::Body::Document(String::from_utf8_lossy(&page).into_owned())))
-}
-
-impl From<OpError> for CliError {
-    fn from(error: OpError) -> Self {
-        Self::of(error)
-    }
 }

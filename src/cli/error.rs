@@ -1,5 +1,8 @@
 //! Errors as the user sees them: message, hints and exit code.
 
+use std::error::Error;
+use std::io;
+
 use super::output;
 use super::output::Text;
 use super::output::Tone;
@@ -22,11 +25,11 @@ use crate::runner::Stop;
 /// Number of runs to choose from that an error names, the newest first.
 const CHOICES_SHOWN: usize = 5;
 
-/// An error with its exit code, hints and findings.
+/// Why a call failed: what kind of failure it is, what to say about it, and what to do next.
 #[derive(Debug)]
-pub(super) struct CliError {
-    exit: Exit,
-    error: anyhow::Error,
+pub(super) struct CommandError {
+    kind: Exit,
+    message: Box<str>,
     /// The message of the run's own system, shown to people in place of ours.
     native_messages: Vec<String>,
     /// The runs to choose from; each becomes a hint with the command that was typed.
@@ -36,84 +39,39 @@ pub(super) struct CliError {
     findings: Vec<Finding>,
 }
 
-impl CliError {
-    pub(super) fn usage(message: String) -> Self {
-        let hints = vec!["piton --help, or piton VERB --help".to_owned()];
+impl CommandError {
+    fn new(kind: Exit, message: impl Into<String>, hints: Vec<String>) -> Self {
+        let (native_messages, choices, findings) = (Vec::new(), Vec::new(), Vec::new());
         Self {
-            exit: Exit::Usage,
-            error: anyhow::Error::msg(message),
-            hints,
-            findings: Vec::new(),
-            native_messages: Vec::new(),
-            choices: Vec::new(),
+            kind,
+            message: message.into().into_boxed_str(),
+            native_messages,
+            choices,
             found_no_run: false,
+            hints,
+            findings,
         }
     }
 
-    /// Splits clap's output into the message and the hints (tips and usage).
-    pub(super) fn command_line(rendered: &str) -> Self {
-        let line = |section: &str| section.split_whitespace().collect::<Vec<_>>().join(" ");
-        let mut sections = rendered.split("\n\n").map(line).filter(|section| !section.is_empty());
-        let message = sections.next().unwrap_or_default();
-        let hints = sections.filter(|section| !section.starts_with("For more information"));
-        Self { hints: hints.collect(), ..Self::usage(message.trim_start_matches("error: ").to_owned()) }
+    pub(super) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, message, vec!["piton --help, or piton VERB --help".to_owned()])
     }
 
     /// Returns the error for a caught panic.
     pub(super) fn bug() -> Self {
-        Self::from(anyhow::Error::msg("piton crashed; no state file is half written"))
-    }
-
-    /// Converts an error of the runner.
-    pub(super) fn of_run(error: RunError) -> Self {
-        match error {
-            RunError::Store(error) => Self::of(OpError::Store(error)),
-            RunError::Refused(refusal) => Self::of(OpError::Refused(refusal)),
-            RunError::Problem(problem) => {
-                let exit = match problem.kind {
-                    ProblemKind::No => Exit::No,
-                    ProblemKind::Usage => Exit::Usage,
-                    ProblemKind::NotFound => Exit::NotFound,
-                    ProblemKind::Unreadable => Exit::Unreadable,
-                    ProblemKind::Newer => Exit::Newer,
-                    ProblemKind::Conflict => Exit::Conflict,
-                    ProblemKind::Person => Exit::Person,
-                    ProblemKind::Stopped(Stop::HangUp) => Exit::HungUp,
-                    ProblemKind::Stopped(Stop::Interrupt) => Exit::Interrupted,
-                    ProblemKind::Stopped(Stop::Terminate) => Exit::Terminated,
-                };
-                let error = anyhow::Error::msg(problem.message);
-                Self {
-                    exit,
-                    error,
-                    hints: problem.hints,
-                    findings: problem.findings,
-                    native_messages: Vec::new(),
-                    choices: Vec::new(),
-                    found_no_run: false,
-                }
-            }
-        }
+        let report = "this is a bug in piton; please report it with the command that led here";
+        Self::new(Exit::Bug, "piton crashed; no state file is half written", vec![report.to_owned()])
     }
 
     /// Returns the error for an unknown session.
     pub(super) fn no_session(id: &str, known: &[String]) -> Self {
-        let error = anyhow::Error::msg(format!("No checkpoint found for session {id}"));
         let mut hints = vec!["The workflow may have completed or checkpoint was not saved".to_owned()];
         let sessions: Vec<&str> = known.iter().map(String::as_str).filter(|id| id.starts_with("session-")).collect();
         if !sessions.is_empty() {
             hints.push(format!("known sessions: {}", sessions.join(", ")));
         }
         hints.push("piton list --all".to_owned());
-        Self {
-            exit: Exit::NotFound,
-            error,
-            hints,
-            findings: Vec::new(),
-            native_messages: Vec::new(),
-            choices: Vec::new(),
-            found_no_run: false,
-        }
+        Self::new(Exit::NotFound, format!("No checkpoint found for session {id}"), hints)
     }
 
     /// Puts the runs to choose from into the command that was typed, as the first hints.
@@ -140,80 +98,92 @@ impl CliError {
         }
         self
     }
+}
 
-    pub(super) fn of(error: OpError) -> Self {
-        let exit = ops::exit_of_error(&error);
-        let hints = ops::hints(&error);
-        let native_messages = ops::native_messages(&error);
-        let choices = ops::choices(&error).to_vec();
-        let found_no_run = ops::found_no_run(&error);
-        let findings = match &error {
-            OpError::NoRun { findings, .. }
-            | OpError::NoSession { findings, .. }
-            | OpError::Unreadable { findings, .. }
-            | OpError::DefinitionInvalid { findings, .. } => findings.clone(),
-            _ => Vec::new(),
-        };
+impl From<OpError> for CommandError {
+    fn from(error: OpError) -> Self {
+        let findings = error.findings().to_vec();
         // A system's folder without a run has a finding that says what to do.
-        let says_so = |code: FindingCode| findings.iter().find(|finding: &&Finding| finding.code == code).cloned();
-        let hidden = says_so(FindingCode::FolderClosed).or_else(|| says_so(FindingCode::WalkCutOff));
-        let own = hidden.or_else(|| says_so(FindingCode::NoRunHere));
-        match own {
-            Some(own) => {
-                let hints = own.fix.into_iter().chain(hints).collect();
-                Self {
-                    exit,
-                    error: anyhow::Error::msg(own.message),
-                    hints,
-                    findings,
-                    native_messages,
-                    choices,
-                    found_no_run,
-                }
-            }
-            None => Self { exit, error: error.into(), hints, findings, native_messages, choices, found_no_run },
-        }
-    }
-}
-
-impl From<anyhow::Error> for CliError {
-    fn from(error: anyhow::Error) -> Self {
+        let of = |code: FindingCode| findings.iter().find(|finding| finding.code == code).cloned();
+        let own = [FindingCode::FolderClosed, FindingCode::WalkCutOff, FindingCode::NoRunHere].into_iter().find_map(of);
+        let (message, fix) = own.map_or_else(|| (with_sources(&error), None), |own| (own.message, own.fix));
         Self {
-            exit: Exit::Bug,
-            error,
-            hints: vec![REPORT.to_owned()],
-            findings: Vec::new(),
-            native_messages: Vec::new(),
-            choices: Vec::new(),
-            found_no_run: false,
+            native_messages: error.native_messages(),
+            choices: error.choices().to_vec(),
+            found_no_run: error.found_no_run(),
+            findings,
+            ..Self::new(error.exit(), message, fix.into_iter().chain(error.hints()).collect())
         }
     }
 }
 
-impl From<std::io::Error> for CliError {
-    fn from(error: std::io::Error) -> Self {
-        Self {
-            exit: Exit::Unreadable,
-            error: error.into(),
-            hints: Vec::new(),
-            findings: Vec::new(),
-            native_messages: Vec::new(),
-            choices: Vec::new(),
-            found_no_run: false,
-        }
+impl From<RunError> for CommandError {
+    fn from(error: RunError) -> Self {
+        let problem = match error {
+            RunError::Store(error) => return OpError::Store(error).into(),
+            RunError::Refused(refusal) => return OpError::Refused(refusal).into(),
+            RunError::Problem(problem) => problem,
+        };
+        let kind = match problem.kind {
+            ProblemKind::No => Exit::No,
+            ProblemKind::Usage => Exit::Usage,
+            ProblemKind::NotFound => Exit::NotFound,
+            ProblemKind::Unreadable => Exit::Unreadable,
+            ProblemKind::Newer => Exit::Newer,
+            ProblemKind::Conflict => Exit::Conflict,
+            ProblemKind::Person => Exit::Person,
+            ProblemKind::Stopped(stop) => exit_of(stop),
+        };
+        Self { findings: problem.findings, ..Self::new(kind, problem.message, problem.hints) }
     }
 }
 
-const REPORT: &str = "this is a bug in piton; please report it with the command that led here";
+impl From<clap::Error> for CommandError {
+    /// Splits what clap says into the message and the hints (tips and usage).
+    fn from(error: clap::Error) -> Self {
+        let rendered = error.render().to_string();
+        let line = |section: &str| section.split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut sections = rendered.split("\n\n").map(line).filter(|section| !section.is_empty());
+        let message = sections.next().unwrap_or_default();
+        let hints = sections.filter(|section| !section.starts_with("For more information"));
+        Self::new(Exit::Usage, message.trim_start_matches("error: "), hints.collect())
+    }
+}
+
+impl From<io::Error> for CommandError {
+    fn from(error: io::Error) -> Self {
+        Self::new(Exit::Unreadable, with_sources(&error), Vec::new())
+    }
+}
+
+/// Returns the exit code of a run that a signal stopped.
+pub(super) const fn exit_of(stop: Stop) -> Exit {
+    match stop {
+        Stop::HangUp => Exit::HungUp,
+        Stop::Interrupt => Exit::Interrupted,
+        Stop::Terminate => Exit::Terminated,
+    }
+}
+
+/// Returns the message of an error with those of its causes.
+fn with_sources(error: &dyn Error) -> String {
+    let mut message = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        message.push_str(&format!(": {cause}"));
+        source = cause.source();
+    }
+    message
+}
 
 /// Prints an error in the format of the caller and returns its exit code, which counts also where nothing can be printed.
-pub(super) fn report(error: &CliError, format: Format) -> Exit {
+pub(super) fn report(error: &CommandError, format: Format) -> Exit {
     let _ = print(error, format, None);
-    error.exit
+    error.kind
 }
 
 /// Says on stderr that an answer could not be printed, and what was written all the same: the caller must not repeat it.
-pub(super) fn unprinted(error: &std::io::Error, written: Option<String>, format: Format) -> Exit {
+pub(super) fn unprinted(error: &io::Error, written: Option<String>, format: Format) -> Exit {
     let is_recorded = written.is_some();
     let message = match written {
         Some(written) => format!("{written}; the answer could not be printed: {error}"),
@@ -233,29 +203,28 @@ pub(super) fn unprinted(error: &std::io::Error, written: Option<String>, format:
 }
 
 /// Shows an error that a question follows.
-pub(super) fn show(error: &CliError) -> std::io::Result<()> {
+pub(super) fn show(error: &CommandError) -> io::Result<()> {
     print(error, Format::Text, None)
 }
 
 /// Does the same with `--exit-zero`: the document names the exit code, which is 0.
-pub(super) fn report_as_answer(error: &CliError, format: Format) -> Exit {
-    match print(error, format, Some(error.exit.name().to_owned())) {
+pub(super) fn report_as_answer(error: &CommandError, format: Format) -> Exit {
+    match print(error, format, Some(error.kind.name().to_owned())) {
         Ok(()) => Exit::Ok,
-        Err(_) => error.exit,
+        Err(_) => error.kind,
     }
 }
 
-fn print(error: &CliError, format: Format, code: Option<String>) -> std::io::Result<()> {
-    let message = format!("{:#}", error.error);
+fn print(error: &CommandError, format: Format, code: Option<String>) -> io::Result<()> {
     match format {
         Format::Json => {
-            let mut printed = document(error.exit, message, None);
+            let mut printed = document(error.kind, error.message.to_string(), None);
             printed.code = code;
             printed.error.hints.clone_from(&error.hints);
             printed.findings.clone_from(&error.findings);
             output::print_json(&printed)
         }
-        Format::Text | Format::Markdown | Format::Yaml => output::say(&text(error, &message)),
+        Format::Text | Format::Markdown | Format::Yaml => output::say(&text(error)),
     }
 }
 
@@ -269,9 +238,9 @@ fn document(exit: Exit, message: String, recorded: Option<bool>) -> ErrorDocumen
     }
 }
 
-fn text(error: &CliError, message: &str) -> Text {
+fn text(error: &CommandError) -> Text {
     let mut text = Text::default();
-    let (mark, tone) = match error.exit {
+    let (mark, tone) = match error.kind {
         Exit::No
         | Exit::Person
         | Exit::Ambiguous
@@ -283,12 +252,12 @@ fn text(error: &CliError, message: &str) -> Text {
         Exit::Ok | Exit::Usage | Exit::NotFound | Exit::Unreadable | Exit::Newer | Exit::Bug => ("❌ ", Tone::Bad),
     };
     if error.native_messages.is_empty() {
-        text.put(tone, format!("{mark}{message}")).end();
+        text.put(tone, format!("{mark}{}", error.message)).end();
     }
     for line in &error.native_messages {
         text.line(line);
     }
-    for finding in error.findings.iter().filter(|finding| !message.contains(&finding.message)) {
+    for finding in error.findings.iter().filter(|finding| !error.message.contains(finding.message.as_str())) {
         let place = finding.file.as_ref().map_or_else(String::new, |file| match (finding.line, finding.column) {
             (Some(line), Some(column)) => format!("{file}:{line}:{column}: "),
             (Some(line), None) => format!("{file}:{line}: "),

@@ -54,21 +54,21 @@ pub fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
-        Err(error) => return ExitCode::from(not_run(&error, &words).code()),
+        Err(error) => return ExitCode::from(not_run(error, &words).code()),
     };
     if hook::run(&cli) {
         return ExitCode::SUCCESS;
     }
     let exit = panic::catch_unwind(|| dispatch::run(&cli, &words)).unwrap_or_else(|_| {
         let format = dispatch::format_of(&cli.global, &cli.verb).unwrap_or_else(|_| dispatch::usual_format());
-        error::report(&error::CliError::bug(), format)
+        error::report(&error::CommandError::bug(), format)
     });
     ExitCode::from(exit.code())
 }
 
 /// Handles a command line without a verb to run. Help and version are results; anything else is a usage error, printed in the
 /// format requested by the rest of the command line.
-fn not_run(error: &clap::Error, words: &[OsString]) -> Exit {
+fn not_run(error: clap::Error, words: &[OsString]) -> Exit {
     let words = || words.iter().skip(1).cloned();
     if !error.use_stderr() {
         // A closed pipe is not an error.
@@ -79,10 +79,10 @@ fn not_run(error: &clap::Error, words: &[OsString]) -> Exit {
         return Exit::Ok;
     }
     let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
-    let rendered = error.render().to_string();
     if !is_help && dispatch::format_of_words(words()) == Format::Json {
-        return error::report(&error::CliError::command_line(&rendered), Format::Json);
+        return error::report(&error.into(), Format::Json);
     }
+    let rendered = error.render().to_string();
     // An agent may have copied the arguments from a state file, so they are untrusted.
     let _ = if clean(&rendered) == rendered { error.print() } else { output::say(Text::default().block(&rendered)) };
     Exit::Usage

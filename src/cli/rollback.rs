@@ -1,7 +1,7 @@
 //! `rollback` on the command line: the questions to a person, and what the answers mean.
 
 use super::args;
-use super::error::CliError;
+use super::error::CommandError;
 use super::output;
 use super::render;
 use super::shared_args::Format;
@@ -14,7 +14,7 @@ use crate::ops::Report;
 use crate::ops::RollbackRequest;
 
 /// Proposes a rollback, and asks for consent when a person is at the terminal. End of input is never consent.
-pub(super) fn rollback(ctx: &ProjectContext, back: &args::Rollback, format: Format) -> Result<Report, CliError> {
+pub(super) fn rollback(ctx: &ProjectContext, back: &args::Rollback, format: Format) -> Result<Report, CommandError> {
     let mut request = request(back)?;
     let can_ask = output::can_ask() && format == Format::Text;
     let mut report = ops::rollback(ctx, &request)?;
@@ -40,12 +40,12 @@ fn has_targets(report: &Report) -> bool {
     matches!(&report.body, Body::Rollback(rollback) if !rollback.targets.is_empty())
 }
 
-fn request(back: &args::Rollback) -> Result<RollbackRequest, CliError> {
+fn request(back: &args::Rollback) -> Result<RollbackRequest, CommandError> {
     let (to, reason) = match &back.json {
         None => (back.to.clone(), back.reason.clone()),
         Some(source) => match ChangeRequest::from_json(&ops::input(source)?, "rollback")? {
             ChangeKind::RollBack(wanted) => (Some(wanted.to), wanted.reason),
-            _ => return Err(CliError::usage("the change is not a rollback".to_owned())),
+            _ => return Err(CommandError::usage("the change is not a rollback".to_owned())),
         },
     };
     let (yes, force, if_revision) = (back.yes, back.force, back.if_revision.clone());

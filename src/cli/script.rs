@@ -7,7 +7,7 @@ use super::args::Global;
 use super::args::Resume;
 use super::args::Run;
 use super::error;
-use super::error::CliError;
+use super::error::CommandError;
 use super::output;
 use super::output::Text;
 use super::output::Tone;
@@ -26,7 +26,6 @@ use crate::runner::RunReport;
 use crate::runner::RunResult;
 use crate::runner::Signals;
 use crate::runner::StartRequest;
-use crate::runner::Stop;
 use crate::runner::Stream;
 use crate::runner::human_duration;
 
@@ -68,7 +67,7 @@ pub(super) fn resume(global: &Global, resume: &Resume, (home, session): (&Utf8Pa
     let screen = Screen::of(global, resume.events);
     let flags = &resume.flags;
     if let Some(message) = flags.request().not_for_a_session() {
-        return screen.refuse(&CliError::usage(message));
+        return screen.refuse(&CommandError::usage(message));
     }
     let asked = ResumeOptions {
         is_new: false,
@@ -86,7 +85,7 @@ pub(super) fn resume(global: &Global, resume: &Resume, (home, session): (&Utf8Pa
 
 /// Reports an unknown session.
 pub(super) fn unknown(global: &Global, id: &str, known: &[String]) -> Exit {
-    Screen::of(global, false).refuse(&CliError::no_session(id, known))
+    Screen::of(global, false).refuse(&CommandError::no_session(id, known))
 }
 
 impl Screen {
@@ -105,7 +104,7 @@ impl Screen {
         Self { stdout, is_quiet: global.quiet, progress }
     }
 
-    fn refuse(&self, error: &CliError) -> Exit {
+    fn refuse(&self, error: &CommandError) -> Exit {
         match self.stdout {
             Stdout::Steps => error::report(error, Format::Text),
             Stdout::Document | Stdout::Events => error::report(error, Format::Json),
@@ -117,7 +116,7 @@ impl Screen {
         self.progress.iter().for_each(Progress::clear);
         let result = match result {
             Ok(result) => result,
-            Err(error) => return self.refuse(&CliError::of_run(error)),
+            Err(error) => return self.refuse(&CommandError::from(error)),
         };
         let exit = exit_of(&result.end);
         let printed = match self.stdout {
@@ -187,9 +186,7 @@ const fn exit_of(end: &RunEnd) -> Exit {
     match end {
         RunEnd::Completed(_) | RunEnd::Planned(_) => Exit::Ok,
         RunEnd::Failed { .. } => Exit::StepFailed,
-        RunEnd::Interrupted(Stop::HangUp) => Exit::HungUp,
-        RunEnd::Interrupted(Stop::Interrupt) => Exit::Interrupted,
-        RunEnd::Interrupted(Stop::Terminate) => Exit::Terminated,
+        RunEnd::Interrupted(stop) => error::exit_of(*stop),
     }
 }
 

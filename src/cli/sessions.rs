@@ -1,6 +1,6 @@
 //! `piton sessions`: its calls, and the question before anything is removed.
 
-use super::error::CliError;
+use super::error::CommandError;
 use super::output;
 use super::render;
 use super::sessions_args::Clean;
@@ -17,7 +17,7 @@ use crate::ops::Report;
 use crate::ops::Request;
 
 /// Runs one of the subcommands.
-pub(super) fn sessions(sessions: &Sessions, request: Request, format: Format) -> Result<Report, CliError> {
+pub(super) fn sessions(sessions: &Sessions, request: Request, format: Format) -> Result<Report, CommandError> {
     Ok(match &sessions.what {
         None | Some(What::List) => ops::list_sessions(&ProjectContext::open(&request)?)?,
         Some(What::Show(show)) => ops::show_session(&ProjectContext::open(&request)?, show.id.as_deref())?,
@@ -31,7 +31,7 @@ pub(super) fn sessions(sessions: &Sessions, request: Request, format: Format) ->
 }
 
 /// Shows what would be removed and asks for consent. End of input is never consent.
-fn clean_up(ctx: &ProjectContext, clean: &Clean, format: Format) -> Result<Report, CliError> {
+fn clean_up(ctx: &ProjectContext, clean: &Clean, format: Format) -> Result<Report, CommandError> {
     let request = CleanRequest { ids: clean.ids.clone(), dry_run: clean.dry_run };
     if clean.yes || clean.dry_run {
         return Ok(ops::clean_sessions(ctx, &request)?);

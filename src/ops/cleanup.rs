@@ -78,7 +78,7 @@ pub(crate) fn cleanup(ctx: &ProjectContext, days: u32, yes: bool) -> Result<Repo
             Ok(to) => candidate.item.to = to,
             Err(error) => {
                 candidate.item.problem = Some(error.to_string());
-                exit = super::exit_of_error(&error);
+                exit = error.exit();
             }
         }
     }

@@ -98,40 +98,152 @@ pub(crate) enum OpError {
     Path(#[from] RelPathError),
 }
 
-/// Returns the exit code of an error.
-pub(crate) fn exit_of_error(error: &OpError) -> Exit {
-    match error {
-        OpError::Store(error) => exit_of_store(error),
-        OpError::Resume { error, .. } => exit_of_error(error),
-        // A run may be in a folder that cannot be read.
-        OpError::NoRun { findings, .. } if findings.iter().any(is_closed) => Exit::Unreadable,
-        OpError::NoRun { .. }
-        | OpError::NoSession { .. }
-        | OpError::UnknownRun { .. }
-        | OpError::UnknownStep { .. }
-        | OpError::StepNowhere { .. }
-        | OpError::UnknownSchema { .. } => Exit::NotFound,
-        OpError::Ambiguous { .. } | OpError::TargetAmbiguous { .. } => Exit::Ambiguous,
-        OpError::Unreadable { .. }
-        | OpError::Irreparable { .. }
-        | OpError::Edit(EditError::Unreadable { .. } | EditError::Register { .. } | EditError::Missing { .. }) => {
-            Exit::Unreadable
+impl OpError {
+    /// Returns its kind, which is the exit code.
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::Store(error) => exit_of_store(error),
+            Self::Resume { error, .. } => error.exit(),
+            // A run may be in a folder that cannot be read.
+            Self::NoRun { findings, .. } if findings.iter().any(is_closed) => Exit::Unreadable,
+            Self::NoRun { .. }
+            | Self::NoSession { .. }
+            | Self::UnknownRun { .. }
+            | Self::UnknownStep { .. }
+            | Self::StepNowhere { .. }
+            | Self::UnknownSchema { .. } => Exit::NotFound,
+            Self::Ambiguous { .. } | Self::TargetAmbiguous { .. } => Exit::Ambiguous,
+            Self::Unreadable { .. }
+            | Self::Irreparable { .. }
+            | Self::Edit(EditError::Unreadable { .. } | EditError::Register { .. } | EditError::Missing { .. }) => {
+                Exit::Unreadable
+            }
+            Self::Refused(refusal) => match refusal.kind {
+                RefusalKind::NotFound => Exit::NotFound,
+                RefusalKind::No => Exit::No,
+                RefusalKind::Person => Exit::Person,
+                RefusalKind::Conflict => Exit::Conflict,
+                RefusalKind::Usage => Exit::Usage,
+                RefusalKind::Newer => Exit::Newer,
+            },
+            Self::Edit(EditError::Unsupported(_)) | Self::InTheWay { .. } | Self::DefinitionInvalid { .. } => Exit::No,
+            Self::Usage { .. } | Self::Path(_) => Exit::Usage,
+            Self::Moved { .. } | Self::LiveOwner(_) => Exit::Conflict,
+            Self::NotConfirmed { .. } => Exit::Person,
+            Self::SelfCheck { .. } => Exit::Bug,
         }
-        OpError::Refused(refusal) => match refusal.kind {
-            RefusalKind::NotFound => Exit::NotFound,
-            RefusalKind::No => Exit::No,
-            RefusalKind::Person => Exit::Person,
-            RefusalKind::Conflict => Exit::Conflict,
-            RefusalKind::Usage => Exit::Usage,
-            RefusalKind::Newer => Exit::Newer,
-        },
-        OpError::Edit(EditError::Unsupported(_)) | OpError::InTheWay { .. } | OpError::DefinitionInvalid { .. } => {
-            Exit::No
+    }
+
+    /// Returns the messages of the run's own system that replace ours, for people.
+    pub(crate) fn native_messages(&self) -> Vec<String> {
+        if let Self::Resume { messages, .. } = self {
+            return messages.clone();
         }
-        OpError::Usage { .. } | OpError::Path(_) => Exit::Usage,
-        OpError::Moved { .. } | OpError::LiveOwner(_) => Exit::Conflict,
-        OpError::NotConfirmed { .. } => Exit::Person,
-        OpError::SelfCheck { .. } => Exit::Bug,
+        let Self::Ambiguous { runs, .. } = self else { return Vec::new() };
+        let rows: Option<Vec<(usize, &str)>> =
+            runs.iter().map(|run| Some((run.number, run.native_row.as_deref()?))).collect();
+        let dialect =
+            runs.first().map(|first| first.dialect).filter(|first| runs.iter().all(|run| run.dialect == *first));
+        rows.zip(dialect).map_or_else(Vec::new, |(rows, dialect)| dialect::by_id(dialect).choice_prompt(&rows))
+    }
+
+    /// Returns the runs to choose from, each to be put into the command that was typed.
+    pub(crate) fn choices(&self) -> &[RunChoice] {
+        match self {
+            Self::Ambiguous { choices, .. } => choices,
+            Self::UnknownRun { near, .. } => near,
+            Self::Resume { error, .. } => error.choices(),
+            _ => &[],
+        }
+    }
+
+    /// Tells whether the project has no run, so that the ways to start one are the way out.
+    pub(crate) fn found_no_run(&self) -> bool {
+        match self {
+            Self::NoRun { findings, .. } => !findings.iter().any(hides_runs),
+            Self::UnknownRun { known, .. } => known.is_empty(),
+            Self::Resume { error, .. } => error.found_no_run(),
+            _ => false,
+        }
+    }
+
+    /// Returns what to do besides [`Self::choices`], as exact commands if possible.
+    pub(crate) fn hints(&self) -> Vec<String> {
+        let one = |hint: String| vec![hint];
+        match self {
+            Self::Resume { error, .. } => error.hints(),
+            Self::Store(StoreError::Conflict { .. }) => {
+                one("`piton plan` shows the current state of the run".to_owned())
+            }
+            Self::Store(
+                StoreError::Permission { path, .. } | StoreError::Unreadable { path, problem: ReadProblem::Permission },
+            ) => vec![permission_fix(path), "piton doctor".to_owned()],
+            Self::Store(StoreError::HistoryMissing { .. }) => one("piton history".to_owned()),
+            Self::Store(StoreError::HistoryCorrupt { .. }) => {
+                one("without `--to`, the newest checkpoint that is sound is restored; `piton history` lists them"
+                    .to_owned())
+            }
+            Self::Store(
+                StoreError::LockTimeout { .. }
+                | StoreError::NoLock { .. }
+                | StoreError::UnsafePath { .. }
+                | StoreError::ReadOnly { .. },
+            ) => one("piton doctor".to_owned()),
+            Self::Store(StoreError::NoSpace { .. } | StoreError::Io { .. } | StoreError::NotRolledBack { .. }) => {
+                vec!["`piton plan` shows the current state of the run".to_owned(), "piton doctor".to_owned()]
+            }
+            Self::Store(StoreError::Config { .. }) => one("piton schema config".to_owned()),
+            Self::Store(StoreError::Unreadable { .. } | StoreError::NotText { .. }) | Self::Path(_) => Vec::new(),
+            Self::NoRun { searched, .. } => {
+                vec![format!("searched {searched}"), "to look elsewhere: `piton --project DIR list`".to_owned()]
+            }
+            Self::NoSession { searched, .. } => {
+                vec![format!("searched {searched}"), "to start one: `piton run FILE`".to_owned()]
+            }
+            Self::UnknownRun { near, .. } if !near.is_empty() => Vec::new(),
+            Self::UnknownRun { known, .. } if known.is_empty() => {
+                one("to look elsewhere: `piton --project DIR list`".to_owned())
+            }
+            Self::UnknownRun { known, .. } => vec![there_are(known), "piton list --all".to_owned()],
+            Self::Ambiguous { .. } => Vec::new(),
+            Self::StepNowhere { runs, .. } => {
+                runs.iter().take(NAMES_SHOWN).map(|run| format!("piton plan {}", quoted(run.as_str()))).collect()
+            }
+            Self::Unreadable { findings, .. } => findings.iter().filter_map(|finding| finding.fix.clone()).collect(),
+            Self::UnknownStep { known, .. } if known.is_empty() => Vec::new(),
+            Self::UnknownStep { known, .. } => one(format!("there are {}", known.join(", "))),
+            Self::Refused(refusal) => refusal.hints.clone(),
+            Self::Edit(EditError::Unreadable { .. }) => {
+                one("`piton validate` says where it breaks; correct the file there".to_owned())
+            }
+            Self::Edit(EditError::Register { file, .. }) => {
+                one(format!("correct {} or move it away, then archive again", quoted(file)))
+            }
+            Self::Edit(EditError::Missing { .. } | EditError::Unsupported(_)) => one("piton plan".to_owned()),
+            Self::Usage { hints, .. }
+            | Self::InTheWay { hints, .. }
+            | Self::Irreparable { hints, .. }
+            | Self::TargetAmbiguous { hints, .. }
+            | Self::NotConfirmed { hints, .. } => hints.clone(),
+            Self::DefinitionInvalid { file, .. } => {
+                vec![format!("piton validate {}", quoted(file)), "piton schema workflow".to_owned()]
+            }
+            Self::Moved { run, .. } => one(format!("`piton plan {}` shows the current state", quoted(run))),
+            Self::LiveOwner(_) => one("wait for it, or end it; then try again".to_owned()),
+            Self::SelfCheck { .. } => one("nothing was written; please report this as a bug in piton".to_owned()),
+            Self::UnknownSchema { known, .. } => one(format!("there are {known}")),
+        }
+    }
+
+    /// Returns what was found in the data and stands behind it.
+    pub(crate) fn findings(&self) -> &[Finding] {
+        match self {
+            Self::NoRun { findings, .. }
+            | Self::NoSession { findings, .. }
+            | Self::Unreadable { findings, .. }
+            | Self::DefinitionInvalid { findings, .. } => findings,
+            _ => &[],
+        }
     }
 }
 
@@ -169,106 +281,6 @@ const fn exit_of_store(error: &StoreError) -> Exit {
         | StoreError::Io { .. }
         | StoreError::HistoryCorrupt { .. }
         | StoreError::NotText { .. } => Exit::Unreadable,
-    }
-}
-
-/// Returns the messages of the run's own system that replace ours, for people.
-pub(crate) fn native_messages(error: &OpError) -> Vec<String> {
-    if let OpError::Resume { messages, .. } = error {
-        return messages.clone();
-    }
-    let OpError::Ambiguous { runs, .. } = error else { return Vec::new() };
-    let rows: Option<Vec<(usize, &str)>> =
-        runs.iter().map(|run| Some((run.number, run.native_row.as_deref()?))).collect();
-    let dialect = runs.first().map(|first| first.dialect).filter(|first| runs.iter().all(|run| run.dialect == *first));
-    rows.zip(dialect).map_or_else(Vec::new, |(rows, dialect)| dialect::by_id(dialect).choice_prompt(&rows))
-}
-
-/// Returns the runs to choose from after an error, each to be put into the command that was typed.
-pub(crate) fn choices(error: &OpError) -> &[RunChoice] {
-    match error {
-        OpError::Ambiguous { choices, .. } => choices,
-        OpError::UnknownRun { near, .. } => near,
-        OpError::Resume { error, .. } => choices(error),
-        _ => &[],
-    }
-}
-
-/// Tells whether the project has no run, so that the ways to start one are the way out.
-pub(crate) fn found_no_run(error: &OpError) -> bool {
-    match error {
-        OpError::NoRun { findings, .. } => !findings.iter().any(hides_runs),
-        OpError::UnknownRun { known, .. } => known.is_empty(),
-        OpError::Resume { error, .. } => found_no_run(error),
-        _ => false,
-    }
-}
-
-/// Returns what to do about an error besides [`choices`], as exact commands if possible.
-pub(crate) fn hints(error: &OpError) -> Vec<String> {
-    let one = |hint: String| vec![hint];
-    match error {
-        OpError::Resume { error, .. } => hints(error),
-        OpError::Store(StoreError::Conflict { .. }) => {
-            one("`piton plan` shows the current state of the run".to_owned())
-        }
-        OpError::Store(
-            StoreError::Permission { path, .. } | StoreError::Unreadable { path, problem: ReadProblem::Permission },
-        ) => vec![permission_fix(path), "piton doctor".to_owned()],
-        OpError::Store(StoreError::HistoryMissing { .. }) => one("piton history".to_owned()),
-        OpError::Store(StoreError::HistoryCorrupt { .. }) => {
-            one("without `--to`, the newest checkpoint that is sound is restored; `piton history` lists them"
-                .to_owned())
-        }
-        OpError::Store(
-            StoreError::LockTimeout { .. }
-            | StoreError::NoLock { .. }
-            | StoreError::UnsafePath { .. }
-            | StoreError::ReadOnly { .. },
-        ) => one("piton doctor".to_owned()),
-        OpError::Store(StoreError::NoSpace { .. } | StoreError::Io { .. } | StoreError::NotRolledBack { .. }) => {
-            vec!["`piton plan` shows the current state of the run".to_owned(), "piton doctor".to_owned()]
-        }
-        OpError::Store(StoreError::Config { .. }) => one("piton schema config".to_owned()),
-        OpError::Store(StoreError::Unreadable { .. } | StoreError::NotText { .. }) | OpError::Path(_) => Vec::new(),
-        OpError::NoRun { searched, .. } => {
-            vec![format!("searched {searched}"), "to look elsewhere: `piton --project DIR list`".to_owned()]
-        }
-        OpError::NoSession { searched, .. } => {
-            vec![format!("searched {searched}"), "to start one: `piton run FILE`".to_owned()]
-        }
-        OpError::UnknownRun { near, .. } if !near.is_empty() => Vec::new(),
-        OpError::UnknownRun { known, .. } if known.is_empty() => {
-            one("to look elsewhere: `piton --project DIR list`".to_owned())
-        }
-        OpError::UnknownRun { known, .. } => vec![there_are(known), "piton list --all".to_owned()],
-        OpError::Ambiguous { .. } => Vec::new(),
-        OpError::StepNowhere { runs, .. } => {
-            runs.iter().take(NAMES_SHOWN).map(|run| format!("piton plan {}", quoted(run.as_str()))).collect()
-        }
-        OpError::Unreadable { findings, .. } => findings.iter().filter_map(|finding| finding.fix.clone()).collect(),
-        OpError::UnknownStep { known, .. } if known.is_empty() => Vec::new(),
-        OpError::UnknownStep { known, .. } => one(format!("there are {}", known.join(", "))),
-        OpError::Refused(refusal) => refusal.hints.clone(),
-        OpError::Edit(EditError::Unreadable { .. }) => {
-            one("`piton validate` says where it breaks; correct the file there".to_owned())
-        }
-        OpError::Edit(EditError::Register { file, .. }) => {
-            one(format!("correct {} or move it away, then archive again", quoted(file)))
-        }
-        OpError::Edit(EditError::Missing { .. } | EditError::Unsupported(_)) => one("piton plan".to_owned()),
-        OpError::Usage { hints, .. }
-        | OpError::InTheWay { hints, .. }
-        | OpError::Irreparable { hints, .. }
-        | OpError::TargetAmbiguous { hints, .. }
-        | OpError::NotConfirmed { hints, .. } => hints.clone(),
-        OpError::DefinitionInvalid { file, .. } => {
-            vec![format!("piton validate {}", quoted(file)), "piton schema workflow".to_owned()]
-        }
-        OpError::Moved { run, .. } => one(format!("`piton plan {}` shows the current state", quoted(run))),
-        OpError::LiveOwner(_) => one("wait for it, or end it; then try again".to_owned()),
-        OpError::SelfCheck { .. } => one("nothing was written; please report this as a bug in piton".to_owned()),
-        OpError::UnknownSchema { known, .. } => one(format!("there are {known}")),
     }
 }
 

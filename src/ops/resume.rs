@@ -92,7 +92,7 @@ pub(crate) fn resume(
 /// Adds the messages of the run's own system to a failure, if it has any.
 fn failed(opened: &OpenedRun, error: OpError) -> OpError {
     let title = opened.loaded.run.as_ref().map_or(opened.candidate.name.as_str(), |run| run.title.as_str());
-    let action = super::hints(&error).into_iter().next().unwrap_or_else(|| "piton plan".to_owned());
+    let action = error.hints().into_iter().next().unwrap_or_else(|| "piton plan".to_owned());
     let messages = opened.dialect.failure(title, &opened.candidate.state, &error.to_string(), &action);
     if messages.is_empty() { error } else { OpError::Resume { messages, error: Box::new(error) } }
 }
@@ -284,10 +284,10 @@ pub(crate) fn chosen<'a>(question: &'a Question, mode: Mode, answer: Option<&str
 
 /// Returns the question about a state that cannot be read: repair it, start fresh, or leave it. `None` for any other error.
 pub(crate) fn way_out(error: &OpError, location: &RunLocation) -> Option<Question> {
-    if super::exit_of_error(error) != Exit::Unreadable {
+    if error.exit() != Exit::Unreadable {
         return None;
     }
-    let hints = super::hints(error);
+    let hints = error.hints();
     let mends = |text: &&str| ["piton repair ", "piton restore "].iter().any(|verb| text.starts_with(verb));
     let mend = hints.iter().flat_map(|hint| hint.split('`')).find(mends)?;
     let path = run_word(&location.candidate);
