@@ -3,42 +3,16 @@
 use clap::Parser as _;
 
 use super::args::Cli;
-use super::args::Verb;
-use super::sessions_args::What;
 use crate::hook::CalledVerb;
 
-/// Reads the words of a call. `None` if they are invalid, leave this project or time, take over another driver's step, or are not of a
-/// verb about one run.
+/// Reads the words of a call. `None` if they are invalid, leave this project or time, or are of a verb that a person is asked about.
 pub(super) fn called(words: &[String]) -> Option<CalledVerb> {
     let cli = Cli::try_parse_from(std::iter::once("piton").chain(words.iter().map(String::as_str))).ok()?;
     let global = &cli.global;
     if global.project.is_some() || global.now.is_some() || global.prodigy_home.is_some() || global.mode.is_some() {
         return None;
     }
-    let about = |verb, run: &Option<String>, step: Option<&String>| {
-        Some(CalledVerb { verb, run: run.clone(), step: step.cloned(), is_of_all: false })
-    };
-    match &cli.verb {
-        Verb::Plan(plan) => about("plan", &plan.run.run, None),
-        Verb::Status(status) => about("status", &status.run.run, None),
-        Verb::Context(context) => about("context", &context.run.run, None),
-        Verb::History(history) => about("history", &history.run.run, None),
-        Verb::Pause(pause) => about("pause", if pause.named.is_some() { &pause.named } else { &pause.run.run }, None),
-        Verb::Begin(begin) if !begin.take_over && begin.target.json.is_none() => {
-            about("begin", &begin.target.run, begin.step.as_ref())
-        }
-        Verb::Finish(finish) if finish.target.json.is_none() => {
-            about("finish", &finish.target.run, finish.step.as_ref())
-        }
-        Verb::List(_) => Some(CalledVerb { verb: "list", run: None, step: None, is_of_all: true }),
-        Verb::Validate(validate) if validate.targets.is_empty() => {
-            Some(CalledVerb { verb: "validate", run: None, step: None, is_of_all: true })
-        }
-        Verb::Sessions(sessions) if matches!(sessions.what, Some(What::List)) => {
-            Some(CalledVerb { verb: "sessions list", run: None, step: None, is_of_all: true })
-        }
-        _ => None,
-    }
+    cli.verb.into_command().called()
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 use std::error::Error;
 use std::io;
 
+use super::format::Format;
 use super::output;
 use super::output::Text;
 use super::output::Tone;
-use super::shared_args::Format;
 use super::typed::TypedCommand;
 use crate::model::ErrorBody;
 use crate::model::ErrorDocument;

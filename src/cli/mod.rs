@@ -1,49 +1,42 @@
 //! The command line: arguments in, one document and an exit code out. The only room that prints.
 //!
-//! - `args`: the arguments (clap) and the text of `--help`; `begin_args`, `reading_args`, `sessions_args` and `setup_args` those of `begin`,
-//!   of the verbs that read, of `sessions`, and of the verbs that set Piton up; `shared_args` those that several verbs take.
-//! - `dispatch`: from a verb to its use case in `ops` or `runner`, and from the report to the output.
-//! - `changes`: arguments of the recording verbs to a `Change`.
-//! - `rollback`, `script`, `sessions`: verbs that ask questions or print while they run.
-//! - `hook`: the verbs that Claude Code calls; they never fail. `called` reads the calls that it asks about.
-//! - `typed`: the command that was typed, repeated for another run.
-//! - `error`: message, hints and exit code of everything that can fail.
-//! - `output`: stdout, stderr and questions; the only file that writes to them.
+//! - `args`: the command line (clap) and the text of `--help`; `shared_args` has the global options and what several verbs take.
+//! - `commands/`: a file per verb: its arguments, the call into `ops` or `runner`, and the text of its report. `call` says what a verb has to
+//!   do and what it is given.
+//! - `dispatch`: from the command line to its verb; `called` reads the calls that the client asks about.
+//! - `error`: message, hints and exit code of everything that can fail; `typed` repeats the command that was typed for another run.
+//! - `output`: stdout, stderr and questions; the only file that writes to them. `format` is the form of an answer.
 //! - `question`: the questions of a plan at a terminal, and the command behind an answer.
-//! - `progress`: the progress line of a long run.
-//! - `render/`: reports as text, Markdown and YAML; one function per report. `page` has what they have in common.
+//! - `screen`: the console of a running session; `progress` its progress line.
+//! - `render/`: what several texts have in common, with Markdown and YAML.
 
 mod args;
-mod begin_args;
+mod call;
 mod called;
-mod changes;
+mod commands;
 mod dispatch;
 mod error;
-mod hook;
+mod format;
 mod output;
 mod progress;
 mod question;
-mod reading_args;
 mod render;
 #[cfg(test)]
 mod rights_tests;
-mod rollback;
-mod script;
-mod sessions;
-mod sessions_args;
-mod setup_args;
+mod screen;
 mod shared_args;
 mod typed;
 
 use std::ffi::OsString;
 use std::panic;
+use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 
 use args::Cli;
 use clap::Parser as _;
 use clap::error::ErrorKind;
+use format::Format;
 use output::Text;
-use shared_args::Format;
 
 use crate::model::clean;
 use crate::ops::Exit;
@@ -52,18 +45,12 @@ use crate::ops::Exit;
 #[expect(clippy::disallowed_methods, reason = "the command line is an input of this room")]
 pub fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
-    let cli = match Cli::try_parse_from(&words) {
-        Ok(cli) => cli,
+    let (global, command) = match Cli::try_parse_from(&words) {
+        Ok(cli) => (cli.global, cli.verb.into_command()),
         Err(error) => return ExitCode::from(not_run(error, &words).code()),
     };
-    if hook::run(&cli) {
-        return ExitCode::SUCCESS;
-    }
-    let exit = panic::catch_unwind(|| dispatch::run(&cli, &words)).unwrap_or_else(|_| {
-        let format = dispatch::format_of(&cli.global, &cli.verb).unwrap_or_else(|_| dispatch::usual_format());
-        error::report(&error::CommandError::bug(), format)
-    });
-    ExitCode::from(exit.code())
+    let ran = panic::catch_unwind(AssertUnwindSafe(|| dispatch::run(&global, command.as_ref(), &words)));
+    ExitCode::from(ran.unwrap_or_else(|_| dispatch::crashed(&global, command.as_ref())).code())
 }
 
 /// Handles a command line without a verb to run. Help and version are results; anything else is a usage error, printed in the
@@ -75,11 +62,11 @@ fn not_run(error: clap::Error, words: &[OsString]) -> Exit {
         let _ = error.print();
         return Exit::Ok;
     }
-    if hook::is_hook_call(words()) {
+    if commands::hook::is_hook_call(words()) {
         return Exit::Ok;
     }
     let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
-    if !is_help && dispatch::format_of_words(words()) == Format::Json {
+    if !is_help && Format::of_words(words()) == Format::Json {
         return error::report(&error.into(), Format::Json);
     }
     let rendered = error.render().to_string();

@@ -212,7 +212,13 @@ pub(super) fn ask(question: &str) -> io::Result<Option<String>> {
     read_answer()
 }
 
-/// Does the same with a signal listener: also returns `None` if a signal to stop arrived, before or after the question was shown.
+/// Asks for consent. End of input is never consent.
+pub(super) fn agrees(question: &str) -> io::Result<bool> {
+    let answer = ask(question)?.map(|answer| answer.to_lowercase());
+    Ok(matches!(answer.as_deref(), Some("y" | "yes")))
+}
+
+/// Asks with a signal listener: also returns `None` if a signal to stop arrived, before or after the question was shown.
 pub(super) fn ask_unless_stopped(question: &str, signals: &Signals) -> io::Result<Option<String>> {
     say(Text::default().bold(question).plain(" "))?;
     if signals.wait_for(io::stdin())?.is_some() {

@@ -1,15 +1,40 @@
-//! Arguments that several verbs take.
+//! The global options, and arguments that several verbs take.
 
 use clap::Args;
 use clap::ValueEnum;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
-    Text,
-    Json,
-    Markdown,
-    /// Only for `context`
-    Yaml,
+use super::error::CommandError;
+use super::format::Format;
+use crate::model::ChangeKind;
+use crate::model::Mode;
+use crate::model::StepId;
+use crate::ops;
+use crate::ops::ChangeRequest;
+
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Global options")]
+pub(super) struct Global {
+    /// Work in this project instead of the current folder
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(super) project: Option<String>,
+    /// Output format: text for people, json for programs (default: PITON_FORMAT, else text on a terminal and json elsewhere)
+    #[arg(long, global = true, value_enum)]
+    pub(super) format: Option<Format>,
+    /// How much to ask before continuing (default: PITON_MODE, else the mode the run was started in, else piton.toml, else interactive)
+    #[arg(long, global = true, value_enum)]
+    pub(super) mode: Option<ModeArg>,
+    /// Plan as if it were this time (RFC 3339); for tests and reproducible plans
+    #[arg(long, global = true, value_name = "RFC3339")]
+    pub(super) now: Option<String>,
+    /// Also look at Prodigy sessions in this folder (usually ~/.prodigy); they are read, never written
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(super) prodigy_home: Option<String>,
+    /// Print results only, no hints
+    #[arg(short, long, global = true)]
+    pub(super) quiet: bool,
+    /// Print more: the evidence behind each step
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    pub(super) verbose: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -20,6 +45,54 @@ pub(super) enum ModeArg {
     Interactive,
     /// Show every check and require the answer "proceed"
     Preflight,
+}
+
+impl From<ModeArg> for Mode {
+    fn from(mode: ModeArg) -> Self {
+        match mode {
+            ModeArg::Autopilot => Self::Autopilot,
+            ModeArg::Interactive => Self::Interactive,
+            ModeArg::Preflight => Self::Preflight,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(super) struct Answer {
+    /// Exit with 0 for every answer; the JSON names the exit code as `code`
+    #[arg(long)]
+    pub(super) exit_zero: bool,
+}
+
+#[derive(Debug, Default, Args)]
+pub(super) struct RunArg {
+    /// Run id, number from `piton list`, folder or branch of its worktree, or path of a project, worktree or state file (default: the only
+    /// run)
+    #[arg(value_name = "RUN")]
+    run: Option<String>,
+}
+
+impl RunArg {
+    /// Returns the run as typed.
+    pub(super) const fn name(&self) -> Option<&String> {
+        self.run.as_ref()
+    }
+}
+
+#[derive(Debug, Args)]
+pub(super) struct NamedRun {
+    #[command(flatten)]
+    run: RunArg,
+    /// Same as RUN
+    #[arg(long = "run", value_name = "RUN", conflicts_with = "run")]
+    named: Option<String>,
+}
+
+impl NamedRun {
+    /// Returns the run as typed.
+    pub(super) fn name(&self) -> Option<&String> {
+        self.run.name().or(self.named.as_ref())
+    }
 }
 
 #[derive(Debug, Default, Args)]
@@ -33,4 +106,24 @@ pub(super) struct Target {
     /// Read the change as JSON from standard input, in place of the other flags (schema: `piton schema change`)
     #[arg(long, value_name = "-")]
     pub(super) json: Option<String>,
+}
+
+impl Target {
+    /// Returns the change that the flags of a verb say, or the one on standard input in their place.
+    pub(super) fn change(
+        &self,
+        verb: &str,
+        flags: impl FnOnce() -> Result<ChangeKind, CommandError>,
+    ) -> Result<ChangeRequest, CommandError> {
+        let kind = match &self.json {
+            Some(source) => ChangeRequest::from_json(&ops::input(source)?, verb)?,
+            None => flags()?,
+        };
+        Ok(ChangeRequest { if_revision: self.if_revision.clone(), ..ChangeRequest::of(kind) })
+    }
+}
+
+/// Returns the id of a step as typed.
+pub(super) fn step_id(step: Option<&String>) -> StepId {
+    StepId::new(step.cloned().unwrap_or_default())
 }

@@ -4,10 +4,9 @@ use std::ffi::OsString;
 
 use clap::Arg;
 use clap::ArgMatches;
-use clap::CommandFactory as _;
+use clap::Command;
 use clap::parser::ValueSource;
 
-use super::args::Cli;
 use crate::model::quoted;
 
 /// The arguments that name a run, by their ids.
@@ -20,6 +19,7 @@ const WHERE: [&str; 2] = ["project", "prodigy_home"];
 
 /// The words of a command line.
 pub(super) struct TypedCommand<'a> {
+    grammar: Command,
     words: &'a [OsString],
 }
 
@@ -31,8 +31,8 @@ struct Pieces {
 }
 
 impl<'a> TypedCommand<'a> {
-    pub(super) const fn new(words: &'a [OsString]) -> Self {
-        Self { words }
+    pub(super) const fn new(grammar: Command, words: &'a [OsString]) -> Self {
+        Self { grammar, words }
     }
 
     /// Returns the command with its arguments, for this run; a plan of it if the verb takes no run.
@@ -45,7 +45,7 @@ impl<'a> TypedCommand<'a> {
 
     /// Returns the command that lists the runs where the typed one looked for them.
     pub(super) fn list(&self) -> String {
-        let mut command = Cli::command();
+        let mut command = self.grammar.clone();
         let mut pieces = Pieces::default();
         let matches = command.try_get_matches_from_mut(self.words).ok();
         if let Some(typed) = matches.as_ref().and_then(|matches| Some(matches.subcommand()?.1)) {
@@ -56,7 +56,7 @@ impl<'a> TypedCommand<'a> {
     }
 
     fn repeated(&self, run: &str) -> Option<String> {
-        let mut command = Cli::command();
+        let mut command = self.grammar.clone();
         let matches = command.try_get_matches_from_mut(self.words).ok()?;
         let (verb, typed) = matches.subcommand()?;
         let arguments: Vec<&Arg> = command.find_subcommand(verb)?.get_arguments().collect();

@@ -40,6 +40,18 @@ pub(crate) struct CalledVerb {
     pub(crate) is_of_all: bool,
 }
 
+impl CalledVerb {
+    /// Returns a verb about one run.
+    pub(crate) fn of_run(verb: &'static str, run: Option<&String>, step: Option<&String>) -> Self {
+        Self { verb, run: run.cloned(), step: step.cloned(), is_of_all: false }
+    }
+
+    /// Returns a verb about all runs.
+    pub(crate) const fn of_all(verb: &'static str) -> Self {
+        Self { verb, run: None, step: None, is_of_all: true }
+    }
+}
+
 /// Reads the words of a call; `None` if they are invalid, ask for another project or time, or take over another session's run.
 pub(crate) type ReadCall = fn(&[String]) -> Option<CalledVerb>;
 

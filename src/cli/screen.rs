@@ -1,31 +1,24 @@
-//! `run`, and `resume` of a session: events of the runner, for people on stderr or as JSON on stdout. The output of the steps is
+//! The console of `run`, and of `resume` of a session: events of the runner, for people on stderr or as JSON on stdout. The output of the steps is
 //! the result of a run, so it goes to stdout.
 
-use camino::Utf8Path;
-
-use super::args::Global;
-use super::args::Resume;
-use super::args::Run;
 use super::error;
 use super::error::CommandError;
+use super::format::Format;
 use super::output;
 use super::output::Text;
 use super::output::Tone;
 use super::progress::Progress;
-use super::shared_args::Format;
+use super::shared_args::Global;
 use crate::model::Document;
 use crate::ops;
 use crate::ops::Exit;
-use crate::runner;
 use crate::runner::Console;
 use crate::runner::Event;
-use crate::runner::ResumeOptions;
 use crate::runner::RunEnd;
 use crate::runner::RunError;
 use crate::runner::RunReport;
 use crate::runner::RunResult;
 use crate::runner::Signals;
-use crate::runner::StartRequest;
 use crate::runner::Stream;
 use crate::runner::human_duration;
 
@@ -41,55 +34,14 @@ enum Stdout {
 }
 
 /// The console of a run.
-struct Screen {
+pub(super) struct Screen {
     stdout: Stdout,
     is_quiet: bool,
     progress: Option<Progress>,
 }
 
-/// Runs a workflow file.
-pub(super) fn run(global: &Global, run: &Run) -> Exit {
-    let screen = Screen::of(global, run.events);
-    let start = StartRequest {
-        project: global.project.clone(),
-        now: global.now.clone(),
-        file: run.file.clone(),
-        args: run.args.iter().chain(&run.rest).cloned().collect(),
-        in_place: run.no_worktree,
-        yes: run.yes,
-        dry_run: run.dry_run,
-    };
-    screen.end(runner::run(&start, &screen))
-}
-
-/// Resumes a session.
-pub(super) fn resume(global: &Global, resume: &Resume, (home, session): (&Utf8Path, &str)) -> Exit {
-    let screen = Screen::of(global, resume.events);
-    let flags = &resume.flags;
-    if let Some(message) = flags.request().not_for_a_session() {
-        return screen.refuse(&CommandError::usage(message));
-    }
-    let asked = ResumeOptions {
-        is_new: false,
-        from: flags.from.first().cloned(),
-        skip: flags.skip.clone(),
-        force: flags.force,
-        accept_edits: resume.accept_edits,
-        yes: resume.yes,
-        dry_run: resume.dry_run,
-    };
-    let resume =
-        runner::ResumeRequest { now: global.now.clone(), home: home.to_owned(), session: session.to_owned(), asked };
-    screen.end(runner::resume(&resume, &screen))
-}
-
-/// Reports an unknown session.
-pub(super) fn unknown(global: &Global, id: &str, known: &[String]) -> Exit {
-    Screen::of(global, false).refuse(&CommandError::no_session(id, known))
-}
-
 impl Screen {
-    fn of(global: &Global, events: bool) -> Self {
+    pub(super) fn of(global: &Global, events: bool) -> Self {
         let wanted = ops::wanted_format();
         let is_json = match global.format {
             Some(format) => format == Format::Json,
@@ -104,7 +56,7 @@ impl Screen {
         Self { stdout, is_quiet: global.quiet, progress }
     }
 
-    fn refuse(&self, error: &CommandError) -> Exit {
+    pub(super) fn refuse(&self, error: &CommandError) -> Exit {
         match self.stdout {
             Stdout::Steps => error::report(error, Format::Text),
             Stdout::Document | Stdout::Events => error::report(error, Format::Json),
@@ -112,7 +64,7 @@ impl Screen {
     }
 
     /// Reports how the run ended.
-    fn end(&self, result: Result<RunResult, RunError>) -> Exit {
+    pub(super) fn end(&self, result: Result<RunResult, RunError>) -> Exit {
         self.progress.iter().for_each(Progress::clear);
         let result = match result {
             Ok(result) => result,

@@ -1,51 +1,69 @@
 //! `hook`: reads the client's event, prints the JSON that the client expects or nothing, and always exits with 0: the client
 //! shows any other code to the user as an error, and 2 would stop the agent.
 
+use clap::Args;
+use serde_json::json;
 use std::ffi::OsString;
 use std::io;
 use std::panic;
 use std::panic::AssertUnwindSafe;
 
-use serde_json::json;
-
-use super::args::Cli;
-use super::args::Verb;
-use super::dispatch;
-use super::output;
-use super::output::Text;
-use super::render;
+use crate::cli::call::Call;
+use crate::cli::call::Command;
+use crate::cli::error::CommandError;
+use crate::cli::output;
+use crate::cli::output::Text;
+use crate::cli::render;
 use crate::hook;
 use crate::hook::Answer;
 use crate::ops;
+use crate::ops::Exit;
 
 /// The client cuts longer texts off (hooks reference, 2.1.197: 10,000 characters).
 const TEXT_CHARS: usize = 9_500;
 
-/// Handles the verbs called by the client; returns false for any other verb.
-pub(super) fn run(cli: &Cli) -> bool {
-    let request = || dispatch::request(&cli.global, None);
-    if let Verb::Hook(called) = &cli.verb {
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Hook {
+    /// The event; its fields are JSON on standard input
+    #[arg(value_name = "EVENT")]
+    event: String,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Statusline;
+
+impl Command for Hook {
+    fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
         quietly(|text| {
-            let answer = hook::handle(&called.event, text, &request(), super::called::called);
+            let answer = hook::handle(&self.event, text, &call.request(None), call.line.called);
             if answer.is_empty() { Ok(()) } else { output::print_json(&document(&answer)) }
-        });
-        return true;
+        })
     }
-    let is_statusline = matches!(cli.verb, Verb::Statusline);
-    if is_statusline {
-        quietly(|text| match hook::status_line(text, &request()) {
+
+    fn is_for_client(&self) -> bool {
+        true
+    }
+}
+
+impl Command for Statusline {
+    fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
+        quietly(|text| match hook::status_line(text, &call.request(None)) {
             Some(line) => output::print_text(Text::default().line(line)),
             None => Ok(()),
-        });
+        })
     }
-    is_statusline
+
+    fn is_for_client(&self) -> bool {
+        true
+    }
 }
 
 /// Passes the standard input to `answer`, and drops errors and panics: a hook must never fail.
-fn quietly(answer: impl Fn(&str) -> io::Result<()>) {
+fn quietly(answer: impl Fn(&str) -> io::Result<()>) -> Result<Exit, CommandError> {
     panic::set_hook(Box::new(|_| {}));
     let answered = panic::catch_unwind(AssertUnwindSafe(|| answer(&ops::input("-").unwrap_or_default())));
     drop(answered);
+    Ok(Exit::Ok)
 }
 
 fn document(answer: &Answer) -> serde_json::Value {
@@ -71,7 +89,7 @@ fn document(answer: &Answer) -> serde_json::Value {
 }
 
 /// Tells whether an invalid command line is a call of `hook`: whether its first word that is not an option says so.
-pub(super) fn is_hook_call(words: impl Iterator<Item = OsString>) -> bool {
+pub(in crate::cli) fn is_hook_call(words: impl Iterator<Item = OsString>) -> bool {
     let mut words = words.filter_map(|word| word.into_string().ok());
     while let Some(word) = words.next() {
         match word.as_str() {

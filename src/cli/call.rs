@@ -1,0 +1,118 @@
+//! A call of a verb: what a verb has to do, and what the call gives it.
+
+use super::error;
+use super::error::CommandError;
+use super::format::Format;
+use super::output;
+use super::render;
+use super::shared_args::Global;
+use crate::hook::CalledVerb;
+use crate::ops;
+use crate::ops::ChangeRequest;
+use crate::ops::Exit;
+use crate::ops::OpError;
+use crate::ops::ProjectContext;
+use crate::ops::Report;
+use crate::ops::Request;
+
+/// A verb with its arguments.
+pub(super) trait Command {
+    /// Does what the verb is for, prints its one document, and returns the exit code.
+    fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError>;
+
+    /// Tells whether every answer of this call exits with 0, so that a client does not show a normal one as a failure.
+    fn exit_zero(&self) -> bool {
+        false
+    }
+
+    /// Tells whether its answer is a context, which has a form in YAML.
+    fn has_yaml(&self) -> bool {
+        false
+    }
+
+    /// Tells whether the ways to start a run are offered where it found none.
+    fn offers_starts(&self) -> bool {
+        true
+    }
+
+    /// Tells whether the client calls it: it must not fail, whatever the settings are.
+    fn is_for_client(&self) -> bool {
+        false
+    }
+
+    /// Returns the call as the client may allow it unasked. `None` if a person is asked, which is what most verbs need.
+    fn called(&self) -> Option<CalledVerb> {
+        None
+    }
+}
+
+/// A verb as typed.
+pub(super) type Parsed = Result<Box<dyn Command>, clap::Error>;
+
+/// The command line with all its verbs, for the few that print it or read another call.
+pub(super) struct CommandLine {
+    pub(super) grammar: fn() -> clap::Command,
+    pub(super) parse: fn(&[String]) -> Parsed,
+    pub(super) called: fn(&[String]) -> Option<CalledVerb>,
+}
+
+/// What a verb is called with besides its own arguments.
+pub(super) struct Call<'a> {
+    pub(super) global: &'a Global,
+    pub(super) format: Format,
+    pub(super) exit_zero: bool,
+    pub(super) line: &'a CommandLine,
+}
+
+impl Call<'_> {
+    pub(super) fn request(&self, run: Option<&String>) -> Request {
+        Request {
+            project: self.global.project.clone(),
+            now: self.global.now.clone(),
+            mode: self.global.mode.map(Into::into),
+            run: run.cloned(),
+            step: None,
+            prodigy_home: self.global.prodigy_home.clone(),
+        }
+    }
+
+    /// Opens the project.
+    pub(super) fn project(&self, run: Option<&String>) -> Result<ProjectContext, OpError> {
+        ProjectContext::open(&self.request(run))
+    }
+
+    /// Opens the project of a change, whose step may decide between several runs.
+    pub(super) fn project_of(&self, run: Option<&String>, change: &ChangeRequest) -> Result<ProjectContext, OpError> {
+        let step = change.kind.step().map(|step| step.as_str().to_owned());
+        ProjectContext::open(&Request { step, ..self.request(run) })
+    }
+
+    /// Records a change, and answers with its checkpoint.
+    pub(super) fn change(&self, run: Option<&String>, change: ChangeRequest) -> Result<Exit, CommandError> {
+        self.answer(ops::change(&self.project_of(run, &change)?, change))
+    }
+
+    /// Tells whether a person can be asked, and reads what is printed.
+    pub(super) fn can_ask(&self) -> bool {
+        output::can_ask() && self.format == Format::Text
+    }
+
+    /// Prints a report in the format of the call.
+    pub(super) fn answer(&self, report: Result<Report, OpError>) -> Result<Exit, CommandError> {
+        let report = report?;
+        let printed = match self.format {
+            Format::Text => output::print_text(&render::text(&report, self.global.verbose, self.global.quiet)),
+            Format::Markdown => output::print_raw(&render::markdown(&report)),
+            Format::Yaml => output::print_raw(&render::yaml(&report)),
+            Format::Json => match render::json(&report, self.exit_zero) {
+                Ok(value) => output::print_json(&value),
+                Err(document) => output::print_raw(document),
+            },
+        };
+        Ok(match printed {
+            Ok(()) if self.exit_zero => Exit::Ok,
+            Ok(()) => report.exit,
+            Err(error) => error::unprinted(&error, report.written(), self.format),
+        })
+    }
+}

@@ -1,0 +1,82 @@
+//! `begin`.
+
+use clap::Args;
+use clap::ValueEnum;
+
+use crate::cli::call::Call;
+use crate::cli::call::Command;
+use crate::cli::error::CommandError;
+use crate::cli::render;
+use crate::cli::shared_args::Target;
+use crate::cli::shared_args::step_id;
+use crate::hook::CalledVerb;
+use crate::model::ChangeKind;
+use crate::ops;
+use crate::ops::BriefForm;
+use crate::ops::BriefRequest;
+use crate::ops::Exit;
+use crate::ops::Rebegin;
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Begin {
+    /// The step id, as shown by `piton plan` (default: the first one that the plan lets an agent begin)
+    step: Option<String>,
+    /// The agent that runs the step
+    #[arg(long, value_name = "A")]
+    agent: Option<String>,
+    /// Only this part of the step
+    #[arg(long, value_name = "NAME")]
+    part: Option<String>,
+    /// Begin a new attempt at a step that you have in progress, because its agent was lost
+    #[arg(long)]
+    again: bool,
+    /// Begin a new attempt at a step that was begun elsewhere, when it cannot be known whether its driver is still there
+    #[arg(long, conflicts_with = "again")]
+    take_over: bool,
+    /// Size limit of the brief; the least important parts are left out first, and listed
+    #[arg(long, value_name = "BYTES", default_value_t = 4_096)]
+    budget: usize,
+    /// Answer with the brief, or write it for the agent and answer with its path (default: `file` in a session of the client
+    /// whose hooks give the agent its brief, else `inline`)
+    #[arg(long, value_enum)]
+    brief: Option<BriefArg>,
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum BriefArg {
+    Inline,
+    File,
+}
+
+impl Command for Begin {
+    fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
+        let mut change = self.target.change("begin", || {
+            Ok(ChangeKind::Begin {
+                step: step_id(self.step.as_ref()),
+                part: self.part.clone(),
+                agent: self.agent.clone(),
+                attempt: 0,
+                reopens: Vec::new(),
+            })
+        })?;
+        change.rebegin = match (self.again, self.take_over) {
+            (true, _) => Rebegin::Again,
+            (false, true) => Rebegin::TakeOver,
+            (false, false) => Rebegin::No,
+        };
+        let form = match self.brief {
+            None => BriefForm::AsDelivered,
+            Some(BriefArg::Inline) => BriefForm::Inline,
+            Some(BriefArg::File) => BriefForm::File,
+        };
+        let brief = BriefRequest { budget: self.budget, form, to_text: render::context };
+        call.answer(ops::begin(&call.project_of(self.target.run.as_ref(), &change)?, change, brief))
+    }
+
+    fn called(&self) -> Option<CalledVerb> {
+        let called = Some(CalledVerb::of_run("begin", self.target.run.as_ref(), self.step.as_ref()));
+        called.filter(|_| !self.take_over && self.target.json.is_none())
+    }
+}

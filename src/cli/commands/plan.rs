@@ -1,0 +1,125 @@
+//! `plan`, with the flags that `resume` takes too.
+
+use clap::Args;
+
+use crate::cli::call::Call;
+use crate::cli::call::Command;
+use crate::cli::error::CommandError;
+use crate::cli::shared_args::Answer;
+use crate::cli::shared_args::RunArg;
+use crate::hook::CalledVerb;
+use crate::ops;
+use crate::ops::Exit;
+use crate::ops::PlanDetail;
+use crate::ops::PlanRequest;
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Plan {
+    #[command(flatten)]
+    run: RunArg,
+    /// Print suggested edits for outdated stories and check lists as a patch for `git apply`; writes nothing (exit 1: no edits)
+    #[arg(long)]
+    patch: bool,
+    #[command(flatten)]
+    detail: Detail,
+    #[command(flatten)]
+    answer: Answer,
+    #[command(flatten)]
+    flags: PlanFlags,
+}
+
+#[derive(Debug, Default, Args)]
+pub(in crate::cli) struct PlanFlags {
+    /// Continue with these steps instead of the first open one; their dependencies must be done (comma-separated or repeated)
+    #[arg(long, value_name = "ID[,ID]")]
+    from: Vec<String>,
+    /// Retry this failed step (default: the first failed one), even when its failure would send the run back to an earlier step
+    #[arg(long, value_name = "ID", num_args = 0..=1, conflicts_with = "from")]
+    #[expect(clippy::option_option, reason = "the flag alone and the flag with a value mean different things")]
+    retry: Option<Option<String>>,
+    /// Skip these steps; steps that depend on them run without them (comma-separated or repeated)
+    #[arg(long, value_name = "ID[,ID]")]
+    skip: Vec<String>,
+    /// Send a failed review back to this step instead of the usual one
+    #[arg(long, value_name = "ID")]
+    to_step: Option<String>,
+    /// Ignore unmet dependencies and attempt limits (never gates)
+    #[arg(long)]
+    force: bool,
+    /// Check that the steps of --from can run in parallel
+    #[arg(long)]
+    parallel: bool,
+    /// Exit with 1 when dependencies of --from are not met
+    #[arg(long, conflicts_with = "force")]
+    if_dependencies_met: bool,
+    /// Repeat the analysis parts of the chosen steps
+    #[arg(long)]
+    refresh_analysis: bool,
+    /// Continue inside a step at this part
+    #[arg(long, num_args = 2, value_names = ["PART", "ID"])]
+    from_step: Option<Vec<String>>,
+    /// Repeat this part of a step
+    #[arg(long, num_args = 2, value_names = ["PART", "ID"])]
+    retry_step: Option<Vec<String>>,
+    /// Skip this part of a step
+    #[arg(long, num_args = 2, value_names = ["PART", "ID"])]
+    skip_step: Option<Vec<String>>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(in crate::cli) struct Detail {
+    /// Add the answer in the words and form of the run's own system to the JSON
+    #[arg(long)]
+    native: bool,
+    /// List the ids of all steps and all state files in the JSON, finished and open ones too
+    #[arg(long)]
+    steps: bool,
+}
+
+impl Command for Plan {
+    fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
+        let (ctx, request) = (call.project(self.run.name())?, self.flags.request());
+        match self.patch {
+            true => call.answer(ops::patch(&ctx, &request)),
+            false => call.answer(ops::plan(&ctx, &request, self.detail.shown())),
+        }
+    }
+
+    fn exit_zero(&self) -> bool {
+        self.answer.exit_zero
+    }
+
+    fn called(&self) -> Option<CalledVerb> {
+        Some(CalledVerb::of_run("plan", self.run.name(), None))
+    }
+}
+
+impl PlanFlags {
+    /// Returns what the flags ask for.
+    pub(super) fn request(&self) -> PlanRequest {
+        let part = |pair: &Option<Vec<String>>| match pair.as_deref() {
+            Some([part, step]) => Some((part.clone(), step.clone())),
+            Some(_) | None => None,
+        };
+        PlanRequest {
+            from: self.from.clone(),
+            retry: self.retry.clone(),
+            skip: self.skip.clone(),
+            to_step: self.to_step.clone(),
+            force: self.force,
+            parallel: self.parallel,
+            if_dependencies_met: self.if_dependencies_met,
+            refresh_analysis: self.refresh_analysis,
+            from_part: part(&self.from_step),
+            retry_part: part(&self.retry_step),
+            skip_part: part(&self.skip_step),
+        }
+    }
+}
+
+impl Detail {
+    /// Returns what the JSON has besides the plan.
+    pub(super) const fn shown(self) -> PlanDetail {
+        PlanDetail { native: self.native, steps: self.steps }
+    }
+}

@@ -1,0 +1,208 @@
+//! `resume`: a session of the runner continues at once, any other run is handed over to the agent. What a person has to decide is asked.
+
+use camino::Utf8Path;
+use clap::Args;
+
+use super::context::budget;
+use super::plan::Detail;
+use super::plan::PlanFlags;
+use crate::cli::call::Call;
+use crate::cli::call::Command;
+use crate::cli::error;
+use crate::cli::error::CommandError;
+use crate::cli::output;
+use crate::cli::output::Text;
+use crate::cli::question;
+use crate::cli::render;
+use crate::cli::screen::Screen;
+use crate::cli::shared_args::RunArg;
+use crate::model::Mode;
+use crate::ops;
+use crate::ops::Body;
+use crate::ops::Exit;
+use crate::ops::OpError;
+use crate::ops::ProjectContext;
+use crate::ops::Report;
+use crate::ops::Request;
+use crate::ops::ResumeOutcome;
+use crate::ops::ResumeRequest;
+use crate::ops::RunLocation;
+use crate::runner;
+use crate::runner::ResumeOptions;
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "For a session of `run`: --from ID repeats the finished step ID and all after it, --skip ID skips a step, --force starts from the beginning (it asks first)."
+)]
+pub(in crate::cli) struct Resume {
+    #[command(flatten)]
+    run: RunArg,
+    #[command(flatten)]
+    detail: Detail,
+    #[command(flatten)]
+    flags: PlanFlags,
+    /// Continue without asking; gates and blocking findings still stop it
+    #[arg(short, long)]
+    yes: bool,
+    /// Size limit of the context (default: 4096, with --native 65536); the least important parts are left out first
+    #[arg(long, value_name = "BYTES")]
+    budget: Option<usize>,
+    /// Show what would be done, without doing it
+    #[arg(long)]
+    dry_run: bool,
+    /// For a session of `run`: repeat finished steps whose definition has changed
+    #[arg(long)]
+    accept_edits: bool,
+    /// For a session of `run`: print events as JSON lines
+    #[arg(long)]
+    events: bool,
+}
+
+impl Command for Resume {
+    fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
+        let ctx = call.project(self.run.name())?;
+        let (chosen, location) = match chosen_run(&ctx, call) {
+            Err(error @ OpError::UnknownRun { .. }) => return unknown(error, &ctx, call),
+            chosen => chosen?,
+        };
+        let ctx = chosen.unwrap_or(ctx);
+        if !self.dry_run {
+            location.check_writable()?;
+        }
+        if let Some((home, session)) = location.session() {
+            return Ok(self.run_on(home, session, call));
+        }
+        if self.accept_edits || self.events {
+            let flag = if self.events { "--events" } else { "--accept-edits" };
+            return Err(CommandError::usage(format!("{flag} is only for a session of `piton run`")));
+        }
+        if self.dry_run {
+            return call.answer(ops::plan(&ctx, &self.flags.request(), self.detail.shown()));
+        }
+        self.hand_over(&ctx, &location, call)
+    }
+
+    fn has_yaml(&self) -> bool {
+        true
+    }
+}
+
+impl Resume {
+    /// Continues a session of the runner.
+    fn run_on(&self, home: &Utf8Path, session: &str, call: &Call<'_>) -> Exit {
+        let screen = Screen::of(call.global, self.events);
+        let plan = self.flags.request();
+        if let Some(message) = plan.not_for_a_session() {
+            return screen.refuse(&CommandError::usage(message));
+        }
+        let asked = ResumeOptions {
+            is_new: false,
+            from: plan.from.into_iter().next(),
+            skip: plan.skip,
+            force: plan.force,
+            accept_edits: self.accept_edits,
+            yes: self.yes,
+            dry_run: self.dry_run,
+        };
+        let (now, home, session) = (call.global.now.clone(), home.to_owned(), session.to_owned());
+        screen.end(runner::resume(&runner::ResumeRequest { now, home, session, asked }, &screen))
+    }
+
+    /// Resumes a run and asks where a person has to decide. End of input is never consent.
+    fn hand_over(&self, ctx: &ProjectContext, location: &RunLocation, call: &Call<'_>) -> Result<Exit, CommandError> {
+        let (plan, detail) = (self.flags.request(), self.detail.shown());
+        let mut request = ResumeRequest { plan, detail, yes: self.yes, budget: budget(self.budget, detail.native) };
+        let can_ask = call.can_ask();
+        let (report, question, mode) = match ops::resume(ctx, location, &request, can_ask) {
+            Err(error) if can_ask => return ask_for_a_way_out(error, location, call),
+            Err(error) => return Err(error.into()),
+            Ok(ResumeOutcome::Report(report)) => return call.answer(Ok(*report)),
+            Ok(ResumeOutcome::Ask(report, question, mode)) => (report, question, mode),
+        };
+        if !can_ask && mode != Mode::Preflight {
+            return call.answer(Ok(ops::unconfirmed(*report)));
+        }
+        let run = match &report.body {
+            Body::Plan(plan) => plan.plan.run.id.as_str().to_owned(),
+            _ => String::new(),
+        };
+        output::say(&render::asked(&report))?;
+        let answer = question::ask(&question)?;
+        let option = ops::chosen(&question, mode, answer.as_deref());
+        let declined = || Err(ops::declined(&report).into());
+        let Some(option) = option else { return declined() };
+        let Some(words) = question::completed(option, &run, &location.path())? else { return declined() };
+        if words.first().is_none_or(|program| program != "piton") {
+            return Err(ops::not_ours(&option.command).into());
+        }
+        let typed = (call.line.grammar)().try_get_matches_from(&words)?;
+        let Some(again) = typed.subcommand_matches("resume") else { return run_instead(&words, call) };
+        request.yes = true;
+        request.plan.force |= again.get_flag("force");
+        match ops::resume(ctx, location, &request, false)? {
+            ResumeOutcome::Report(report) => call.answer(Ok(*report)),
+            ResumeOutcome::Ask(report, ..) => call.answer(Ok(ops::unconfirmed(*report))),
+        }
+    }
+}
+
+/// Refuses to resume an unknown run: a session of Prodigy that was named without `--prodigy-home`, with the command that imports it.
+fn unknown(error: OpError, ctx: &ProjectContext, call: &Call<'_>) -> Result<Exit, CommandError> {
+    if let Some(prodigy_home) = ops::usual_prodigy_home().filter(|_| call.global.prodigy_home.is_none()) {
+        let wider = Request { prodigy_home: Some(prodigy_home), ..call.request(ctx.run.as_ref()) };
+        // If Prodigy's folder cannot be read, the name is simply unknown.
+        if let Ok(location) = ProjectContext::open(&wider).and_then(|wider| ops::location(&wider)) {
+            location.check_writable()?;
+        }
+    }
+    match error {
+        OpError::UnknownRun { wanted, known, .. } if wanted.starts_with("session-") => {
+            Ok(Screen::of(call.global, false).refuse(&CommandError::no_session(&wanted, &known)))
+        }
+        error => Err(error.into()),
+    }
+}
+
+/// Asks what is to be done with a state that cannot be read, and does it.
+fn ask_for_a_way_out(error: OpError, location: &RunLocation, call: &Call<'_>) -> Result<Exit, CommandError> {
+    let Some(question) = ops::way_out(&error, location) else { return Err(error.into()) };
+    let declined = ops::unchanged(&question);
+    error::show(&error.into())?;
+    let answer = question::ask(&question)?;
+    let option = ops::chosen(&question, Mode::Interactive, answer.as_deref());
+    let words = option.map(|option| question::completed(option, "", "")).transpose()?.flatten();
+    let Some(words) = words else { return Err(declined.into()) };
+    run_instead(&words, call)
+}
+
+/// Runs the command behind an answer, with the global options of this call.
+fn run_instead(words: &[String], call: &Call<'_>) -> Result<Exit, CommandError> {
+    (call.line.parse)(words)?.run(call)
+}
+
+/// Locates the run to resume. Of several, a person chooses one.
+fn chosen_run(ctx: &ProjectContext, call: &Call<'_>) -> Result<(Option<ProjectContext>, RunLocation), OpError> {
+    let error = match ops::location(ctx) {
+        Err(error @ OpError::Ambiguous { .. }) if call.can_ask() => error,
+        located => return located.map(|location| (None, location)),
+    };
+    let OpError::Ambiguous { runs, .. } = &error else { return Err(error) };
+    // The last line is the question.
+    let native = error.native_messages();
+    let list = match native.split_last() {
+        Some((_, list)) => list.iter().fold(Text::default(), |mut text, line| {
+            text.line(line);
+            text
+        }),
+        None => {
+            let list = ops::ListReport { runs: runs.clone(), hidden: 0, in_review: 0 };
+            render::text(&Report::ok(Body::List(list)), false, true)
+        }
+    };
+    let path = output::say(&list).and_then(|()| question::which(runs));
+    // An answer that cannot be read is no answer.
+    let Some(path) = path.unwrap_or_default() else { return Err(ops::no_choice()) };
+    let ctx = call.project(Some(&path))?;
+    let location = ops::location(&ctx)?;
+    Ok((Some(ctx), location))
+}

@@ -1,0 +1,55 @@
+//! `start`.
+
+use clap::Args;
+
+use crate::cli::call::Call;
+use crate::cli::call::Command;
+use crate::cli::error::CommandError;
+use crate::model::StartSpec;
+use crate::ops;
+use crate::ops::Exit;
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Start {
+    /// The workflow: `nine-step`, `dotagent`, a name in .claude/piton/, or a workflow file (schema: `piton schema workflow`)
+    #[arg(value_name = "NAME|FILE")]
+    workflow: String,
+    /// Name of the feature; the run is named after it
+    #[arg(long, value_name = "NAME", required_unless_present = "print")]
+    feature: Option<String>,
+    /// Print the definition of the workflow instead of starting a run
+    #[arg(long, conflicts_with_all = ["feature", "archive"])]
+    print: bool,
+    /// Number of phases in the plan, if known
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    phases: Option<u32>,
+    /// An issue the run belongs to (repeatable)
+    #[arg(long, value_name = "N")]
+    issue: Vec<String>,
+    /// One-line description
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    description: Option<String>,
+    /// Branch to work on (default: the first branch prefix and the feature)
+    #[arg(long, value_name = "NAME")]
+    branch: Option<String>,
+    /// Archive an unfinished run of the same name first
+    #[arg(long)]
+    archive: bool,
+}
+
+impl Command for Start {
+    fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
+        let ctx = call.project(None)?;
+        if self.print {
+            return call.answer(ops::print_workflow(&ctx.project, &self.workflow));
+        }
+        let spec = StartSpec {
+            description: self.description.clone(),
+            phases: self.phases,
+            issues: self.issue.clone(),
+            branch: self.branch.clone(),
+            ..StartSpec::new(&self.workflow, self.feature.as_deref().unwrap_or_default())
+        };
+        call.answer(ops::start(&ctx, spec, self.archive))
+    }
+}
