@@ -76,7 +76,7 @@ verbs! {
     /// Record how a step ended; call it after the agent has finished
     Finish(commands::finish::Finish),
     /// Record that a person approved a gate
-    Approve(commands::approve::Approve),
+    Approve(commands::decide::Approve),
     /// Record that a person takes work although its review or gate said no
     Accept(commands::decide::Accept),
     /// Record that a person wants a step done again: what a rejection returns to, a step at its limit, a finished step
@@ -84,13 +84,13 @@ verbs! {
     /// Record that a person lets a step start out of order, or end without its outputs
     Override(commands::decide::Override),
     /// Skip a step for good
-    Skip(commands::skip::Skip),
+    Skip(commands::decide::Skip),
     /// Pause a run
     Pause(commands::pause::Pause),
     /// Abort a run; its state is kept
     Abort(commands::pause::Abort),
     /// Record that the whole run is over
-    Complete(commands::complete::Complete),
+    Complete(commands::pause::Complete),
     /// Resume an interrupted run: print the context of its next step or, for a session of `run`, continue running it
     Resume(commands::resume::Resume),
     /// Run a workflow file unattended, in its own worktree

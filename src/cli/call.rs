@@ -4,15 +4,17 @@ use super::error;
 use super::error::CommandError;
 use super::format::Format;
 use super::output;
+use super::output::Text;
 use super::render;
+use super::render::Shown;
+use super::render::markdown;
 use super::shared_args::Global;
 use crate::hook::CalledVerb;
+use crate::model::Document;
 use crate::ops;
-use crate::ops::ChangeRequest;
 use crate::ops::Exit;
 use crate::ops::OpError;
 use crate::ops::ProjectContext;
-use crate::ops::Report;
 use crate::ops::Request;
 
 /// A verb with its arguments.
@@ -82,13 +84,17 @@ impl Call<'_> {
     }
 
     /// Opens the project of a change, whose step may decide between several runs.
-    pub(super) fn project_of(&self, run: Option<&String>, change: &ChangeRequest) -> Result<ProjectContext, OpError> {
+    pub(super) fn project_of(
+        &self,
+        run: Option<&String>,
+        change: &ops::ChangeRequest,
+    ) -> Result<ProjectContext, OpError> {
         let step = change.kind.step().map(|step| step.as_str().to_owned());
         ProjectContext::open(&Request { step, ..self.request(run) })
     }
 
     /// Records a change, and answers with its checkpoint.
-    pub(super) fn change(&self, run: Option<&String>, change: ChangeRequest) -> Result<Exit, CommandError> {
+    pub(super) fn change(&self, run: Option<&String>, change: ops::ChangeRequest) -> Result<Exit, CommandError> {
         self.answer(ops::change(&self.project_of(run, &change)?, change))
     }
 
@@ -98,21 +104,34 @@ impl Call<'_> {
     }
 
     /// Prints a report in the format of the call.
-    pub(super) fn answer(&self, report: Result<Report, OpError>) -> Result<Exit, CommandError> {
+    pub(super) fn answer<B: Shown>(&self, report: Result<ops::Report<B>, OpError>) -> Result<Exit, CommandError> {
         let report = report?;
         let printed = match self.format {
             Format::Text => output::print_text(&render::text(&report, self.global.verbose, self.global.quiet)),
-            Format::Markdown => output::print_raw(&render::markdown(&report)),
-            Format::Yaml => output::print_raw(&render::yaml(&report)),
-            Format::Json => match render::json(&report, self.exit_zero) {
-                Ok(value) => output::print_json(&value),
-                Err(document) => output::print_raw(document),
-            },
+            Format::Markdown => output::print_raw(&report.body.markdown(&report.findings)),
+            Format::Yaml => output::print_raw(&render::yaml(&report.body)),
+            Format::Json => output::print_json(&Document {
+                schema: B::SCHEMA.to_owned(),
+                ok: true,
+                code: self.exit_zero.then(|| report.exit.name().to_owned()),
+                data: &report.body,
+                findings: report.findings.clone(),
+            }),
         };
         Ok(match printed {
             Ok(()) if self.exit_zero => Exit::Ok,
             Ok(()) => report.exit,
-            Err(error) => error::unprinted(&error, report.written(), self.format),
+            Err(error) => error::unprinted(&error, report.body.written(), self.format),
         })
+    }
+
+    /// Prints a text for other programs, which has no document around it.
+    pub(super) fn print(&self, text: &str) -> Exit {
+        let printed = match self.format {
+            Format::Text => output::print_text(Text::default().block(text)),
+            Format::Markdown => output::print_raw(&markdown::fenced("text", Text::default().block(text))),
+            Format::Json | Format::Yaml => output::print_raw(text),
+        };
+        printed.map_or_else(|error| error::unprinted(&error, None, self.format), |()| Exit::Ok)
     }
 }

@@ -15,9 +15,6 @@ use crate::model::FindingCode;
 use crate::ops;
 use crate::ops::Exit;
 use crate::ops::OpError;
-use crate::ops::ProjectContext;
-use crate::ops::Request;
-use crate::ops::RunChoice;
 use crate::runner::ProblemKind;
 use crate::runner::RunError;
 use crate::runner::Stop;
@@ -33,7 +30,7 @@ pub(super) struct CommandError {
     /// The message of the run's own system, shown to people in place of ours.
     native_messages: Vec<String>,
     /// The runs to choose from; each becomes a hint with the command that was typed.
-    choices: Vec<RunChoice>,
+    choices: Vec<ops::RunChoice>,
     found_no_run: bool,
     hints: Vec<String>,
     findings: Vec<Finding>,
@@ -77,7 +74,7 @@ impl CommandError {
     /// Puts the runs to choose from into the command that was typed, as the first hints.
     pub(super) fn with_command(mut self, typed: &TypedCommand<'_>, format: Format) -> Self {
         let choices = std::mem::take(&mut self.choices);
-        let hint = |choice: &RunChoice| format!("{}   # {}", typed.for_run(&choice.run), choice.remark);
+        let hint = |choice: &ops::RunChoice| format!("{}   # {}", typed.for_run(&choice.run), choice.remark);
         let more = choices.len().saturating_sub(CHOICES_SHOWN);
         let rest = (more > 0).then(|| format!("{more} more: `{}`", typed.list()));
         let hints: Vec<String> = match choices.is_empty() || self.native_messages.is_empty() || format == Format::Json {
@@ -90,9 +87,9 @@ impl CommandError {
     }
 
     /// Adds the ways to start a run where none was found.
-    pub(super) fn with_starts(mut self, request: &Request) -> Self {
+    pub(super) fn with_starts(mut self, request: &ops::Request) -> Self {
         if self.found_no_run
-            && let Ok(ctx) = ProjectContext::open(request)
+            && let Ok(ctx) = ops::ProjectContext::open(request)
         {
             self.hints.extend(ops::ways_to_start(&ctx));
         }

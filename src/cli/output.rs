@@ -105,11 +105,7 @@ impl Text {
     }
 
     /// Returns the text without colours.
-    pub(super) fn into_plain(self) -> String {
-        self.plain_text()
-    }
-
-    fn plain_text(&self) -> String {
+    pub(super) fn plain_text(&self) -> String {
         self.spans.iter().map(|(_, text)| text.as_str()).collect()
     }
 }

@@ -12,14 +12,10 @@ use super::shared_args::Global;
 use crate::model::Document;
 use crate::ops;
 use crate::ops::Exit;
-use crate::runner::Console;
+use crate::runner;
 use crate::runner::Event;
 use crate::runner::RunEnd;
-use crate::runner::RunError;
-use crate::runner::RunReport;
 use crate::runner::RunResult;
-use crate::runner::Signals;
-use crate::runner::Stream;
 use crate::runner::human_duration;
 
 /// What stdout is used for.
@@ -64,7 +60,7 @@ impl Screen {
     }
 
     /// Reports how the run ended.
-    pub(super) fn end(&self, result: Result<RunResult, RunError>) -> Exit {
+    pub(super) fn end(&self, result: Result<RunResult, runner::RunError>) -> Exit {
         self.progress.iter().for_each(Progress::clear);
         let result = match result {
             Ok(result) => result,
@@ -79,11 +75,11 @@ impl Screen {
                     schema: "run/1".to_owned(),
                     ok,
                     code: None,
-                    data: RunReport::from(&result),
+                    data: runner::RunReport::from(&result),
                     findings: Vec::new(),
                 })
             }
-            Stdout::Events => output::print_line(&Event::End(&RunReport::from(&result))),
+            Stdout::Events => output::print_line(&Event::End(&runner::RunReport::from(&result))),
         };
         match printed {
             Ok(()) => exit,
@@ -142,9 +138,9 @@ const fn exit_of(end: &RunEnd) -> Exit {
     }
 }
 
-impl Console for Screen {
-    fn output(&self, step: &str, stream: Stream, bytes: &[u8]) {
-        let is_result = self.stdout == Stdout::Steps && stream == Stream::Stdout;
+impl runner::Console for Screen {
+    fn output(&self, step: &str, stream: runner::Stream, bytes: &[u8]) {
+        let is_result = self.stdout == Stdout::Steps && stream == runner::Stream::Stdout;
         match (self.stdout, &self.progress) {
             (Stdout::Steps | Stdout::Document, Some(progress)) => progress.pass_on(bytes, is_result),
             (Stdout::Steps | Stdout::Document, None) => output::pass_on(bytes, is_result),
@@ -172,7 +168,7 @@ impl Console for Screen {
         }
     }
 
-    fn ask(&self, question: &str, signals: Option<&Signals>) -> Option<String> {
+    fn ask(&self, question: &str, signals: Option<&runner::Signals>) -> Option<String> {
         if self.stdout == Stdout::Events {
             return None;
         }

@@ -1,6 +1,9 @@
 //! `archive`: moves the state of a run into an archive. Only the oldest archives are deleted, of systems that limit their
 //! number.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::OpError;
 use super::archived;
 use super::archived::ArchivedRun;
@@ -11,7 +14,6 @@ use super::patch;
 use super::plan;
 use super::plan::PlanRequest;
 use super::project_context::ProjectContext;
-use super::report::ArchiveReport;
 use super::report::Body;
 use super::report::Report;
 use super::run_location::RunLocation;
@@ -33,8 +35,34 @@ use crate::store;
 use crate::store::RunLock;
 use crate::store::StoreError;
 
+/// An archived run (`archive/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ArchiveReport {
+    pub(crate) run: RunId,
+    pub(crate) to: RelPath,
+    /// The command that fits next: a start under the same name, if piton can start such a run.
+    pub(crate) next: String,
+    /// The command that brings the run back; left out for systems that keep archived runs as runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) restore: Option<String>,
+    /// How its own system starts a new run, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) start: Option<String>,
+    /// What sets back the files that still call its work open; Piton does not write them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) patch: Option<Patch>,
+}
+
+impl Body for ArchiveReport {
+    const SCHEMA: &'static str = "archive/1";
+
+    fn written(&self) -> Option<String> {
+        Some(format!("{} is in {}", self.run, self.to))
+    }
+}
+
 /// Archives the requested run; one with open steps only with `yes`.
-pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report, OpError> {
+pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report<ArchiveReport>, OpError> {
     let location = match select::location(ctx) {
         Err(error @ OpError::NoRun { .. }) if ctx.run.is_none() && ctx.run_path.is_none() => {
             // The only run may be one that is over.
@@ -76,14 +104,7 @@ pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report, OpError
     let start = opened.dialect.starts_anew().filter(|_| !is_completed).map(str::to_owned);
     let archived = archived::find(ctx);
     let restore = archived.iter().find(|archived| archived.folder == to).map(ArchivedRun::restore_command);
-    Ok(Report::ok(Body::Archive(ArchiveReport {
-        run: RunId::new(&location.candidate.name),
-        to,
-        next,
-        restore,
-        start,
-        patch,
-    })))
+    Ok(Report::ok(ArchiveReport { run: RunId::new(&location.candidate.name), to, next, restore, start, patch }))
 }
 
 /// Returns what sets back the files of other people that still call the run's work open; `None` if there are none.

@@ -10,9 +10,6 @@ use camino::Utf8PathBuf;
 use super::OpError;
 use super::opened_run::OpenedRun;
 use super::project_context::ProjectContext;
-use super::report::Body;
-use super::report::Report;
-use super::report::RestoreReport;
 use super::run_location::RunLocation;
 use crate::dialect::DIALECTS;
 use crate::dialect::Dialect;
@@ -52,7 +49,7 @@ pub(super) struct ArchivedRun {
     /// The data folder of the run, which keeps its history.
     data_dir: RelPath,
     /// Each file in the archive, with the path that it had.
-    files: Vec<(RelPath, RelPath)>,
+    pub(super) files: Vec<(RelPath, RelPath)>,
 }
 
 impl ArchivedRun {
@@ -246,7 +243,7 @@ pub(super) fn open(ctx: &ProjectContext, archived: &ArchivedRun) -> Result<Opene
 }
 
 /// Moves the files of an archived run back, unless others are in their place.
-pub(super) fn bring_back(ctx: &ProjectContext, archived: &ArchivedRun) -> Result<Report, OpError> {
+pub(super) fn bring_back(ctx: &ProjectContext, archived: &ArchivedRun) -> Result<(), OpError> {
     let lock = RunLock::acquire(&archived.root, &archived.data_dir, ctx.project.lock_timeout)?;
     let mut edits = Vec::new();
     for (path, original) in &archived.files {
@@ -271,11 +268,5 @@ pub(super) fn bring_back(ctx: &ProjectContext, archived: &ArchivedRun) -> Result
     }
     store::commit(&lock, &edits, &ctx.checkpoint("restore"))?;
     store::archive::remove_empty(&lock, &archived.folder)?;
-    Ok(Report::ok(Body::Restore(RestoreReport {
-        run: archived.name.clone(),
-        from: archived.folder.to_string(),
-        files: archived.files.iter().map(|(_, original)| original.clone()).collect(),
-        repeats: Vec::new(),
-        kept: Vec::new(),
-    })))
+    Ok(())
 }

@@ -17,7 +17,6 @@ use super::opened_run::OpenedRun;
 use super::plan;
 use super::plan::PlanRequest;
 use super::project_context::ProjectContext;
-use super::report::Body;
 use super::report::BriefFile;
 use super::report::CheckpointReport;
 use super::report::Report;
@@ -65,7 +64,11 @@ pub(crate) struct BriefRequest {
 }
 
 /// Begins a step and answers with its brief, or where that is. Without a step it begins the first one that the plan names.
-pub(crate) fn begin(ctx: &ProjectContext, request: ChangeRequest, wanted: BriefRequest) -> Result<Report, OpError> {
+pub(crate) fn begin(
+    ctx: &ProjectContext,
+    request: ChangeRequest,
+    wanted: BriefRequest,
+) -> Result<Report<CheckpointReport>, OpError> {
     let location = select::location(ctx)?;
     if request.if_revision.is_none() {
         configured::approve(ctx, &location)?;
@@ -139,7 +142,7 @@ pub(crate) fn begin(ctx: &ProjectContext, request: ChangeRequest, wanted: BriefR
         brief,
         brief_file,
     };
-    Ok(Report { findings, ..Report::ok(Body::Checkpoint(Box::new(body))) })
+    Ok(Report { findings, ..Report::ok(body) })
 }
 
 /// Tells whether the brief goes into a file.

@@ -12,7 +12,6 @@ use super::opened_run::OpenedRun;
 use super::plan;
 use super::plan::PlanRequest;
 use super::project_context::ProjectContext;
-use super::report::Body;
 use super::report::CheckpointReport;
 use super::report::Lifecycle;
 use super::report::Report;
@@ -90,7 +89,7 @@ pub(crate) fn input(source: &str) -> Result<String, OpError> {
 }
 
 /// Records one change.
-pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Report, OpError> {
+pub(crate) fn change(ctx: &ProjectContext, request: ChangeRequest) -> Result<Report<CheckpointReport>, OpError> {
     let location = select::location(ctx)?;
     let locked = LockedRun::open(ctx, &location)?;
     let run = locked.checked_run(request.if_revision.as_deref())?;
@@ -153,7 +152,7 @@ pub(super) fn follow(
 }
 
 /// Reports what was written and the command that fits next.
-pub(super) fn report(ctx: &ProjectContext, opened: &OpenedRun, mut written: Written) -> Report {
+pub(super) fn report(ctx: &ProjectContext, opened: &OpenedRun, mut written: Written) -> Report<CheckpointReport> {
     let after = written.step.as_ref().and_then(|step| opened.loaded.run.as_ref()?.step(step));
     if let Some(step) = after.filter(|step| written.change == "finish" && step.status == Status::Blocked) {
         // Its output says so.
@@ -162,7 +161,7 @@ pub(super) fn report(ctx: &ProjectContext, opened: &OpenedRun, mut written: Writ
     }
     let revision = opened.revision();
     let next = next_of_parts(&written, opened).or_else(|| next_command(ctx, opened, &revision, written.change));
-    let body = Body::Checkpoint(Box::new(CheckpointReport {
+    let body = CheckpointReport {
         is_setback: written.is_setback,
         files: written.files(),
         run: crate::model::RunId::new(&written.run),
@@ -174,7 +173,7 @@ pub(super) fn report(ctx: &ProjectContext, opened: &OpenedRun, mut written: Writ
         next,
         brief: None,
         brief_file: None,
-    }));
+    };
     Report { findings: written.findings, ..Report::ok(body) }
 }
 

@@ -4,6 +4,8 @@
 use std::collections::BTreeSet;
 
 use camino::Utf8Path;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::Exit;
 use super::OpError;
@@ -14,8 +16,6 @@ use super::entries;
 use super::opened_run::OpenedRun;
 use super::project_context::ProjectContext;
 use super::report::Body;
-use super::report::CleanupItem;
-use super::report::CleanupReport;
 use super::report::Report;
 use super::run_location::RunLocation;
 use crate::dialect::Leftover;
@@ -26,6 +26,42 @@ use crate::model::RelPath;
 use crate::model::RunStatus;
 use crate::store;
 use crate::store::RunLock;
+
+/// The finished runs and leftover files that are archived (`cleanup/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct CleanupReport {
+    /// Younger ones stay.
+    pub(crate) after_days: u32,
+    pub(crate) items: Vec<CleanupItem>,
+    /// False if not confirmed: nothing was moved.
+    pub(crate) written: bool,
+    /// The most useful next command.
+    pub(crate) next: Option<String>,
+}
+
+/// A state or file to archive.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct CleanupItem {
+    /// Relative to the project; absolute when it lies elsewhere.
+    pub(crate) path: String,
+    pub(crate) why: String,
+    pub(crate) age_seconds: i64,
+    /// Where it was moved; `null` if it is only proposed, if moving failed, or if it is an archive, which is removed.
+    pub(crate) to: Option<RelPath>,
+    /// An archive beyond the limit (`limits.archives`), which is removed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) removes: bool,
+    /// Why it stays.
+    pub(crate) problem: Option<String>,
+}
+
+impl Body for CleanupReport {
+    const SCHEMA: &'static str = "cleanup/1";
+
+    fn written(&self) -> Option<String> {
+        self.written.then(|| "the archive is tidied up".to_owned())
+    }
+}
 
 const DAY_SECONDS: i64 = 86_400;
 
@@ -52,7 +88,7 @@ enum CleanupSubject {
 }
 
 /// Lists what is older than `days`; archives it with `yes`.
-pub(crate) fn cleanup(ctx: &ProjectContext, days: u32, yes: bool) -> Result<Report, OpError> {
+pub(crate) fn cleanup(ctx: &ProjectContext, days: u32, yes: bool) -> Result<Report<CleanupReport>, OpError> {
     let limit = i64::from(days) * DAY_SECONDS;
     let ended_runs = ctx.ended_runs();
     let mut candidates = finished_candidates(ctx, limit)?;
@@ -86,7 +122,7 @@ pub(crate) fn cleanup(ctx: &ProjectContext, days: u32, yes: bool) -> Result<Repo
     let next = is_open.then(|| format!("piton archive --all --after {days} --yes"));
     let written = yes && !candidates.is_empty();
     let items = candidates.into_iter().map(|candidate| candidate.item).collect();
-    let body = Body::Cleanup(CleanupReport { after_days: days, items, written, next });
+    let body = CleanupReport { after_days: days, items, written, next };
     Ok(Report { exit, body, findings: Vec::new() })
 }
 

@@ -7,7 +7,6 @@ use super::plan;
 use super::plan::PlanRequest;
 use super::project_context::ProjectContext;
 use super::report::Body;
-use super::report::ContextReport;
 use super::report::Report;
 use super::select;
 use crate::dialect::StateHome;
@@ -19,13 +18,17 @@ use crate::model::Run;
 use crate::model::RunStatus;
 use crate::model::Verdict;
 
+impl Body for Context {
+    const SCHEMA: &'static str = "context/2";
+}
+
 /// Assembles the context of a step within `budget` bytes.
 pub(crate) fn context(
     ctx: &ProjectContext,
     step: Option<&str>,
     budget: usize,
     native: bool,
-) -> Result<Report, OpError> {
+) -> Result<Report<Context>, OpError> {
     let opened = select::select(ctx)?;
     let run = opened.run()?;
     let planned = plan::planned(ctx, &opened, run, &PlanRequest::default())?;
@@ -40,7 +43,7 @@ pub(crate) fn context(
         true => assemble_native(&opened, run, &planned, &next, budget),
         false => assemble(&opened, run, &planned, &next, budget),
     };
-    Ok(Report { exit: Exit::Ok, body: Body::Context(Box::new(ContextReport { context })), findings: planned.findings })
+    Ok(Report { exit: Exit::Ok, body: context, findings: planned.findings })
 }
 
 /// Assembles the context that says everything once.

@@ -8,6 +8,7 @@ use super::locked_run::Written;
 use super::locked_run::check_not_session;
 use super::plan;
 use super::project_context::ProjectContext;
+use super::report::CheckpointReport;
 use super::report::Report;
 use super::select;
 use super::startable;
@@ -31,7 +32,7 @@ pub(crate) struct DecisionRequest {
 }
 
 /// Records a decision of a person.
-pub(crate) fn decide(ctx: &ProjectContext, request: DecisionRequest) -> Result<Report, OpError> {
+pub(crate) fn decide(ctx: &ProjectContext, request: DecisionRequest) -> Result<Report<CheckpointReport>, OpError> {
     let location = select::location(ctx)?;
     let locked = LockedRun::open(ctx, &location)?;
     check_not_session(&locked.opened)?;

@@ -1,12 +1,35 @@
 //! `demo`: an interrupted run of every kind in a scratch project, taken through list, plan, resume, crash and resume.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::OpError;
 use super::report::Body;
-use super::report::DemoReport;
-use super::report::DemoScene;
 use super::report::Report;
 use crate::model::DialectId;
 use crate::store::Scratch;
+
+/// The transcript of the demonstration (`demo/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct DemoReport {
+    pub(crate) scenes: Vec<DemoScene>,
+    /// Path of the scratch project, if it was kept.
+    pub(crate) kept: Option<String>,
+}
+
+/// One command of the demonstration with its output.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct DemoScene {
+    pub(crate) dialect: DialectId,
+    pub(crate) say: String,
+    pub(crate) command: Option<String>,
+    pub(crate) output: String,
+    pub(crate) exit: Option<i32>,
+}
+
+impl Body for DemoReport {
+    const SCHEMA: &'static str = "demo/1";
+}
 
 /// The time of the demonstration, fixed so that its output is always the same.
 const NOW: &str = "2026-01-31T12:00:00Z";
@@ -163,7 +186,7 @@ const SCENARIOS: [DemoScenario; 5] = [
 ];
 
 /// Runs the scenarios with this program. The scratch project is removed afterwards unless `keep`.
-pub(crate) fn demo(keep: bool) -> Result<Report, OpError> {
+pub(crate) fn demo(keep: bool) -> Result<Report<DemoReport>, OpError> {
     let scratch = Scratch::new()?;
     let mut scenes = Vec::new();
     for scenario in &SCENARIOS {
@@ -186,7 +209,7 @@ pub(crate) fn demo(keep: bool) -> Result<Report, OpError> {
         }
     }
     let kept = keep.then(|| scratch.keep());
-    Ok(Report::ok(Body::Demo(DemoReport { scenes, kept: kept.map(camino::Utf8PathBuf::into_string) })))
+    Ok(Report::ok(DemoReport { scenes, kept: kept.map(camino::Utf8PathBuf::into_string) }))
 }
 
 /// Writes and commits the project of a scenario, adds the worktree, and writes the files in it.

@@ -1,7 +1,11 @@
 //! `doctor`: checks this installation and this project. Works without a project, without git and with a broken state.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::Exit;
 use super::doctor_client;
+use super::doctor_client::DoctorCheck;
 use super::doctor_client::good;
 use super::doctor_client::problem;
 use super::doctor_client::warning;
@@ -10,16 +14,25 @@ use super::error::permission_fix;
 use super::project_context::ProjectContext;
 use super::project_context::Request;
 use super::report::Body;
-use super::report::DoctorCheck;
-use super::report::DoctorReport;
 use super::report::Report;
 use crate::model::FindingCode;
 use crate::model::Owner;
 use crate::store;
 use crate::store::Environment;
 
+/// The result of the checks (`doctor/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct DoctorReport {
+    pub(crate) version: String,
+    pub(crate) checks: Vec<DoctorCheck>,
+}
+
+impl Body for DoctorReport {
+    const SCHEMA: &'static str = "doctor/1";
+}
+
 /// Checks everything that can go wrong around a run.
-pub(crate) fn doctor(request: &Request) -> Report {
+pub(crate) fn doctor(request: &Request) -> Report<DoctorReport> {
     let project_context = ProjectContext::open(request);
     let mut checks = doctor_client::checks(&Environment::read(), project_context.as_ref().ok());
     checks.extend([program(), git()]);
@@ -29,7 +42,7 @@ pub(crate) fn doctor(request: &Request) -> Report {
     }
     let healthy = checks.iter().all(|check| check.result != "problem");
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    let body = Body::Doctor(DoctorReport { version, checks });
+    let body = DoctorReport { version, checks };
     Report { exit: if healthy { Exit::Ok } else { Exit::No }, body, findings: Vec::new() }
 }
 

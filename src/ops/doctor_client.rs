@@ -1,9 +1,10 @@
 //! The checks of `doctor` about the client: its version, what it may run unasked, and whether the hooks of the plugin are on.
 
 use camino::Utf8PathBuf;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::project_context::ProjectContext;
-use super::report::DoctorCheck;
 use crate::dialect;
 use crate::dialect::ClientRights;
 use crate::model::PERSON_VERBS;
@@ -12,6 +13,17 @@ use crate::model::permission_rule;
 use crate::store;
 use crate::store::Environment;
 use crate::store::SessionLog;
+
+/// The result of one check.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct DoctorCheck {
+    pub(crate) name: String,
+    /// `ok`, `warning` or `problem`.
+    pub(crate) result: String,
+    pub(crate) detail: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) fix: Option<String>,
+}
 
 /// The oldest supported version of the client.
 const OLDEST: [u32; 3] = [2, 1, 197];

@@ -1,11 +1,12 @@
 //! `history`: the checkpoints that can be restored, who replaced them, and what that changed.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::OpError;
 use super::archived;
 use super::project_context::ProjectContext;
 use super::report::Body;
-use super::report::HistoryItem;
-use super::report::HistoryReport;
 use super::report::Report;
 use super::run_history::RunHistory;
 use super::run_location::RunLocation;
@@ -18,23 +19,67 @@ use crate::dialect::StateHome;
 use crate::dialect::by_id;
 use crate::engine;
 use crate::model::Decision;
+use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunId;
 use crate::model::Step;
 use crate::model::StepId;
+use crate::model::StepReport;
 use crate::model::Timestamp;
 use crate::store;
 use crate::store::history::HistoryEntry;
 use crate::store::journal::LogEntry;
 
+/// Earlier checkpoints (`history/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct HistoryReport {
+    pub(crate) run: RunId,
+    /// Newest first.
+    pub(crate) checkpoints: Vec<HistoryItem>,
+}
+
+/// An earlier checkpoint: the state before a change.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct HistoryItem {
+    pub(crate) id: String,
+    pub(crate) at: Option<Timestamp>,
+    /// The change that replaced it.
+    pub(crate) replaced_by: String,
+    pub(crate) step: Option<String>,
+    /// The client's session that made that change; left out if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) session: Option<String>,
+    /// The agent of the step; only with `--changes`, and left out if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) agent: Option<String>,
+    /// What that change did to the steps; only with `--changes`, and left out if one of the two states cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) changes: Option<Vec<String>>,
+    /// What was reported with that change; only with `--changes`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) report: Option<StepReport>,
+    /// What a person decided with that change; only with `--changes`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) decision: Option<Decision>,
+    /// Whether another program changed the kept files: it cannot be restored. Left out if not.
+    #[serde(rename = "damaged", skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_damaged: bool,
+    pub(crate) files: Vec<RelPath>,
+    pub(crate) bytes: u64,
+}
+
+impl Body for HistoryReport {
+    const SCHEMA: &'static str = "history/1";
+}
+
 /// Lists the earlier checkpoints of a run, newest first. `with_changes`: with what each change did to the steps.
-pub(crate) fn history(ctx: &ProjectContext, with_changes: bool) -> Result<Report, OpError> {
+pub(crate) fn history(ctx: &ProjectContext, with_changes: bool) -> Result<Report<HistoryReport>, OpError> {
     let location = match select::selected(ctx)? {
         Selected::There(location) => location,
         Selected::Archived(run) => archived::location(ctx, &run),
     };
     if let Some(checkpoints) = journal_items(ctx, &location)? {
-        return Ok(Report::ok(Body::History(HistoryReport { run: RunId::new(&location.candidate.name), checkpoints })));
+        return Ok(Report::ok(HistoryReport { run: RunId::new(&location.candidate.name), checkpoints }));
     }
     let entries = RunHistory::of(&location.root, &location.candidate, &ctx.project.config).entries()?;
     let logged = store::journal::log_entries(&location.root, &location.candidate.data_dir);
@@ -42,7 +87,7 @@ pub(crate) fn history(ctx: &ProjectContext, with_changes: bool) -> Result<Report
     if with_changes {
         add_changes(ctx, &location, &mut checkpoints)?;
     }
-    Ok(Report::ok(Body::History(HistoryReport { run: RunId::new(&location.candidate.name), checkpoints })))
+    Ok(Report::ok(HistoryReport { run: RunId::new(&location.candidate.name), checkpoints }))
 }
 
 fn item(entry: HistoryEntry, logged: &[LogEntry]) -> HistoryItem {

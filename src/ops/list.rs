@@ -1,5 +1,8 @@
 //! `list`: every run of the project, newest first.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::Exit;
 use super::OpError;
 use super::archived;
@@ -13,7 +16,6 @@ use super::entries::searched;
 use super::project_context::ProjectContext;
 use super::report::Body;
 use super::report::Lifecycle;
-use super::report::ListReport;
 use super::report::ListedRun;
 use super::report::Report;
 use super::report::Stage;
@@ -25,8 +27,23 @@ use crate::model::StepId;
 use crate::model::Verdict;
 use crate::store::Scope;
 
+/// A list of runs (`list/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ListReport {
+    /// Newest first.
+    pub(crate) runs: Vec<ListedRun>,
+    /// Number of finished runs that were left out; `--all` shows them.
+    pub(crate) hidden: usize,
+    /// Number of stories that only wait for their review and were left out because they are many; `--all` shows them.
+    pub(crate) in_review: usize,
+}
+
+impl Body for ListReport {
+    const SCHEMA: &'static str = "list/1";
+}
+
 /// Lists the runs of a project.
-pub(crate) fn list(ctx: &ProjectContext, all: bool) -> Result<Report, OpError> {
+pub(crate) fn list(ctx: &ProjectContext, all: bool) -> Result<Report<ListReport>, OpError> {
     let (mut locations, mut findings) = ctx.locations();
     let entries = entries(ctx, &mut locations, Dating::Commits)?;
     findings.extend(locations.iter().flat_map(|location| location.candidate.findings.iter().cloned()));
@@ -44,7 +61,7 @@ pub(crate) fn list(ctx: &ProjectContext, all: bool) -> Result<Report, OpError> {
         return Err(OpError::NoRun { searched: searched(ctx, hidden), findings });
     }
     let hidden = if all { 0 } else { hidden };
-    Ok(Report { exit: Exit::Ok, body: Body::List(ListReport { runs, hidden, in_review }), findings })
+    Ok(Report { exit: Exit::Ok, body: ListReport { runs, hidden, in_review }, findings })
 }
 
 /// Adds the runs that their own systems count as over.

@@ -2,7 +2,7 @@
 //!
 //! From the bottom up:
 //!
-//! - `report` is what the verbs return (`rollback` and `sessions` have their own), `error` and `exit` are how they fail.
+//! - `report` is what the verbs return, with what several reports share; each report is beside its verb. `error` and `exit` are how they fail.
 //! - `run_location` is where a run is, `opened_run` a run that was read; `run_history` and `versions` have its earlier states, `workflow` and
 //!   `startable` what a run can be started from, `unfinished` the findings about a walk or a change that was cut off, `lifecycle` the words
 //!   for a run that is open, paused or over.
@@ -67,6 +67,7 @@ mod versions;
 mod workflow;
 
 pub(crate) use crate::engine::Rebegin;
+pub(crate) use archive::ArchiveReport;
 pub(crate) use archive::archive;
 pub(crate) use begin::BriefForm;
 pub(crate) use begin::BriefRequest;
@@ -74,13 +75,16 @@ pub(crate) use begin::begin;
 pub(crate) use change::ChangeRequest;
 pub(crate) use change::change;
 pub(crate) use change::input;
+pub(crate) use cleanup::CleanupReport;
 pub(crate) use cleanup::cleanup;
 #[cfg(any(test, fuzzing))]
 pub(crate) use context::assemble_native;
 pub(crate) use context::context;
 pub(crate) use decide::DecisionRequest;
 pub(crate) use decide::decide;
+pub(crate) use demo::DemoReport;
 pub(crate) use demo::demo;
+pub(crate) use doctor::DoctorReport;
 pub(crate) use doctor::doctor;
 #[cfg(any(test, fuzzing))]
 pub(crate) use draft::ChangeDraft;
@@ -89,7 +93,9 @@ pub(crate) use draft::PreparedChange;
 pub(crate) use error::OpError;
 pub(crate) use error::RunChoice;
 pub(crate) use exit::Exit;
+pub(crate) use history::HistoryReport;
 pub(crate) use history::history;
+pub(crate) use list::ListReport;
 pub(crate) use list::list;
 pub(crate) use list::summary;
 pub(crate) use list::waiting;
@@ -99,6 +105,7 @@ pub(crate) use open_steps::open_steps;
 #[cfg(any(test, fuzzing))]
 pub(crate) use opened_run::OpenedRun;
 pub(crate) use patch::patch;
+pub(crate) use plan::PlanReport;
 pub(crate) use plan::PlanRequest;
 #[cfg(any(test, fuzzing))]
 pub(crate) use plan::evaluate;
@@ -113,30 +120,19 @@ pub(crate) use project_context::Request;
 pub(crate) use project_context::usual_prodigy_home;
 pub(crate) use project_context::wanted_format;
 pub(crate) use repair::Confirmation;
+pub(crate) use repair::RepairReport;
 pub(crate) use repair::RepairRequest;
 pub(crate) use repair::record_branch;
 pub(crate) use repair::repair;
-pub(crate) use repair::repair_prompt;
-pub(crate) use report::ArchiveReport;
 pub(crate) use report::Body;
 pub(crate) use report::CheckpointReport;
-pub(crate) use report::CleanupReport;
-pub(crate) use report::DemoReport;
-pub(crate) use report::DoctorReport;
-pub(crate) use report::HistoryReport;
-pub(crate) use report::ListReport;
 pub(crate) use report::ListedRun;
-pub(crate) use report::PlanReport;
-pub(crate) use report::RepairReport;
 pub(crate) use report::Report;
-pub(crate) use report::RestoreReport;
-pub(crate) use report::SchemaList;
-pub(crate) use report::SetupReport;
 pub(crate) use report::Stage;
-pub(crate) use report::StatusReport;
-pub(crate) use report::ValidateReport;
+pub(crate) use restore::RestoreReport;
 pub(crate) use restore::restore;
 pub(crate) use resume::ResumeOutcome;
+pub(crate) use resume::ResumeReport;
 pub(crate) use resume::ResumeRequest;
 pub(crate) use resume::chosen;
 pub(crate) use resume::declined;
@@ -150,10 +146,11 @@ pub(crate) use rollback::GitMethod;
 pub(crate) use rollback::RollbackReport;
 pub(crate) use rollback::RollbackRequest;
 pub(crate) use rollback::rollback;
-pub(crate) use rollback::rollback_prompt;
 pub(crate) use run_location::RunLocation;
 pub(crate) use schema::SchemaFile;
+pub(crate) use schema::SchemaList;
 pub(crate) use schema::schema;
+pub(crate) use schema::schemas;
 pub(crate) use select::location;
 pub(crate) use sessions::CleanReport;
 pub(crate) use sessions::CleanRequest;
@@ -167,11 +164,14 @@ pub(crate) use sessions::import as import_session;
 pub(crate) use sessions::list as list_sessions;
 pub(crate) use sessions::show as show_session;
 pub(crate) use setup::Scope as SetupScope;
+pub(crate) use setup::SetupReport;
 pub(crate) use setup::SetupRequest;
 pub(crate) use setup::setup;
 pub(crate) use skip_phase::skip_phase;
 pub(crate) use start::start;
 pub(crate) use start::ways_to_start;
+pub(crate) use status::StatusReport;
 pub(crate) use status::status;
+pub(crate) use validate::ValidateReport;
 pub(crate) use validate::validate;
 pub(crate) use workflow::print as print_workflow;

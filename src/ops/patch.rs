@@ -4,10 +4,10 @@ use super::Exit;
 use super::OpError;
 use super::opened_run::OpenedRun;
 use super::plan;
+use super::plan::PlanReport;
 use super::plan::PlanRequest;
 use super::plan_document::PlanDetail;
 use super::project_context::ProjectContext;
-use super::report::Body;
 use super::report::Report;
 use super::select;
 use crate::model::Patch;
@@ -18,16 +18,14 @@ use crate::model::Suggestions;
 use crate::model::unified_diff;
 
 /// Plans the requested run and adds the suggested edits. Exits with "no" if there are none.
-pub(crate) fn patch(ctx: &ProjectContext, request: &PlanRequest) -> Result<Report, OpError> {
+pub(crate) fn patch(ctx: &ProjectContext, request: &PlanRequest) -> Result<Report<PlanReport>, OpError> {
     let opened = select::select(ctx)?;
     let run = opened.run()?;
     let planned = plan::planned(ctx, &opened, run, request)?;
     let patch = suggested(&opened, run, &planned.plan.steps.completed);
     let mut report = plan::report(opened, planned, PlanDetail::default());
     report.exit = if patch.diff.is_empty() { Exit::No } else { Exit::Ok };
-    if let Body::Plan(plan) = &mut report.body {
-        plan.plan.patch = Some(patch);
-    }
+    report.body.plan.patch = Some(patch);
     Ok(report)
 }
 

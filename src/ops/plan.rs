@@ -1,12 +1,15 @@
 //! `plan`: computes the plan of a run. Changes nothing.
 
+use serde::Serialize;
+use serde::Serializer;
+
 use super::Exit;
 use super::OpError;
 use super::opened_run::OpenedRun;
 use super::plan_document::PlanDetail;
+use super::plan_document::PlanDocument;
 use super::project_context::ProjectContext;
 use super::report::Body;
-use super::report::PlanReport;
 use super::report::Report;
 use super::select;
 use super::versions;
@@ -18,15 +21,40 @@ use crate::engine::RefusalKind;
 use crate::model::Commands;
 use crate::model::Evidence;
 use crate::model::Mode;
+use crate::model::Notice;
 use crate::model::Options;
 use crate::model::Owner;
 use crate::model::PartRef;
+use crate::model::Plan;
 use crate::model::Question;
 use crate::model::QuestionOption;
 use crate::model::Run;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Verdict;
+
+/// A plan with what its renderings for people need.
+#[derive(Debug)]
+pub(crate) struct PlanReport {
+    pub(crate) plan: Plan,
+    /// The planned run: titles, groups and agents of its steps.
+    pub(crate) run: Run,
+    /// Messages of the run's own system.
+    pub(crate) notices: Vec<Notice>,
+    /// Whether the plan's own messages sum it up.
+    pub(crate) is_summed_up: bool,
+    pub(crate) detail: PlanDetail,
+}
+
+impl Body for PlanReport {
+    const SCHEMA: &'static str = "plan/2";
+}
+
+impl Serialize for PlanReport {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        PlanDocument::of(&self.plan, self.detail).serialize(serializer)
+    }
+}
 
 /// Options of the planner, as typed.
 #[derive(Clone, Debug, Default)]
@@ -67,7 +95,11 @@ impl PlanRequest {
 }
 
 /// Plans the requested run.
-pub(crate) fn plan(ctx: &ProjectContext, request: &PlanRequest, detail: PlanDetail) -> Result<Report, OpError> {
+pub(crate) fn plan(
+    ctx: &ProjectContext,
+    request: &PlanRequest,
+    detail: PlanDetail,
+) -> Result<Report<PlanReport>, OpError> {
     let opened = select::select(ctx)?;
     if opened.dialect.state_home() == StateHome::Home
         && let Some(message) = request.not_for_a_session()
@@ -147,12 +179,12 @@ fn of_session(mut question: Question, commands: &Commands) -> Option<Question> {
 }
 
 /// Builds the report of a plan.
-pub(crate) fn report(opened: OpenedRun, planned: Planned, detail: PlanDetail) -> Report {
+pub(crate) fn report(opened: OpenedRun, planned: Planned, detail: PlanDetail) -> Report<PlanReport> {
     let exit = exit_of(&planned);
     let run = opened.loaded.run.expect("a run was planned");
     let notices = opened.dialect.notices(&opened.files, &run, &planned.plan, &planned.findings);
     let body = PlanReport { plan: planned.plan, run, notices, is_summed_up: opened.dialect.sums_up(), detail };
-    Report { exit, body: Body::Plan(Box::new(body)), findings: planned.findings }
+    Report { exit, body, findings: planned.findings }
 }
 
 /// Returns the exit code of a verdict.

@@ -1,6 +1,9 @@
 //! `repair`: repairs an unreadable state. Proposes the newest readable checkpoint, or the state rebuilt from evidence, and
 //! writes either only with confirmation.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::Exit;
 use super::OpError;
 use super::change::ChangeRequest;
@@ -12,10 +15,7 @@ use super::opened_run::located_message;
 use super::opened_run::run_word;
 use super::project_context::ProjectContext;
 use super::report::Body;
-use super::report::KnownVersion;
-use super::report::Proposal;
-use super::report::ProposedFile;
-use super::report::RepairReport;
+use super::report::CheckpointReport;
 use super::report::Report;
 use super::restore;
 use super::run_location::RunLocation;
@@ -34,12 +34,83 @@ use crate::model::EditKind;
 use crate::model::Evidence;
 use crate::model::FindingCode;
 use crate::model::FinishedTrace;
+use crate::model::RebuiltValue;
 use crate::model::Reconstruction;
 use crate::model::RelPath;
 use crate::model::Run;
+use crate::model::StepId;
+use crate::model::Timestamp;
 use crate::model::Traces;
 use crate::model::sha256_hex_of;
 use crate::store;
+
+/// A proposed or written repair of an unreadable state (`repair/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct RepairReport {
+    pub(crate) run: String,
+    pub(crate) state: RelPath,
+    /// What cannot be read, and where.
+    pub(crate) problems: Vec<String>,
+    /// Every known earlier version, newest first.
+    pub(crate) versions: Vec<KnownVersion>,
+    pub(crate) proposal: Proposal,
+    /// False if not confirmed: nothing was written.
+    pub(crate) written: bool,
+    /// Where the replaced bytes are kept.
+    pub(crate) kept: Vec<String>,
+    /// The most useful next command.
+    pub(crate) next: Option<String>,
+}
+
+/// An earlier version of a state.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct KnownVersion {
+    /// What `restore --to` takes.
+    pub(crate) name: String,
+    pub(crate) at: Option<Timestamp>,
+    pub(crate) what: String,
+    pub(crate) readable: bool,
+}
+
+/// The proposed content.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub(crate) struct Proposal {
+    /// `evidence`, or the name of the checkpoint.
+    pub(crate) source: String,
+    /// Digest of `files`.
+    pub(crate) digest: String,
+    pub(crate) files: Vec<ProposedFile>,
+    /// The source of each value; only for a rebuilt state.
+    pub(crate) values: Vec<RebuiltValue>,
+    /// Values without evidence, and what is written instead.
+    pub(crate) unknown: Vec<String>,
+    /// Steps that are done again.
+    pub(crate) repeats: Vec<StepId>,
+}
+
+/// A proposed file.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ProposedFile {
+    pub(crate) file: RelPath,
+    pub(crate) content: String,
+}
+
+impl RepairReport {
+    /// Returns the question about a proposal, and the digest that a yes confirms; `None` if it is written.
+    pub(crate) fn prompt(&self) -> Option<(String, String)> {
+        let files: Vec<&str> = self.proposal.files.iter().map(|file| file.file.as_str()).collect();
+        let question = format!("Write this in the place of {}? [y/N]", files.join(" and "));
+        (!self.written).then(|| (question, self.proposal.digest.clone()))
+    }
+}
+
+impl Body for RepairReport {
+    const SCHEMA: &'static str = "repair/1";
+
+    fn written(&self) -> Option<String> {
+        self.written.then(|| format!("{} is repaired", self.run))
+    }
+}
 
 /// Options of a repair.
 #[derive(Clone, Debug, Default)]
@@ -61,7 +132,7 @@ pub(crate) enum Confirmation {
 }
 
 /// Proposes a repair, and writes it if confirmed.
-pub(crate) fn repair(ctx: &ProjectContext, request: &RepairRequest) -> Result<Report, OpError> {
+pub(crate) fn repair(ctx: &ProjectContext, request: &RepairRequest) -> Result<Report<RepairReport>, OpError> {
     let location = select::location(ctx)?;
     let locked = LockedRun::open(ctx, &location)?;
     locked.opened.check_readable(&location.candidate.state)?;
@@ -82,11 +153,11 @@ pub(crate) fn repair(ctx: &ProjectContext, request: &RepairRequest) -> Result<Re
         from_checkpoint(ctx, &location, locked, request, &mut report)?;
     }
     let exit = if report.written { Exit::Ok } else { Exit::Person };
-    Ok(Report { exit, body: Body::Repair(Box::new(report)), findings: Vec::new() })
+    Ok(Report { exit, body: report, findings: Vec::new() })
 }
 
 /// Records the new name of the branch of a run. Nothing else of its state is replaced.
-pub(crate) fn record_branch(ctx: &ProjectContext, branch: &str) -> Result<Report, OpError> {
+pub(crate) fn record_branch(ctx: &ProjectContext, branch: &str) -> Result<Report<CheckpointReport>, OpError> {
     let refuse = |message: String, hint: &str| {
         OpError::Refused(Refusal { kind: RefusalKind::No, message, hints: vec![hint.to_owned()] })
     };
@@ -99,14 +170,6 @@ pub(crate) fn record_branch(ctx: &ProjectContext, branch: &str) -> Result<Report
     }
     let traces = Traces { branch: Some(branch.to_owned()), ..Traces::default() };
     change(ctx, ChangeRequest::of(ChangeKind::Repair(Box::new(traces))))
-}
-
-/// Returns the question about a proposal, and the digest that a yes confirms.
-pub(crate) fn repair_prompt(report: &Report) -> Option<(String, String)> {
-    let Body::Repair(repair) = &report.body else { return None };
-    let files: Vec<&str> = repair.proposal.files.iter().map(|file| file.file.as_str()).collect();
-    let question = format!("Write this in the place of {}? [y/N]", files.join(" and "));
-    (!repair.written).then(|| (question, repair.proposal.digest.clone()))
 }
 
 /// Lists what cannot be read; refuses a run that is readable.
@@ -164,9 +227,7 @@ fn from_checkpoint(
     }
     // `restore` takes the lock itself.
     drop(locked);
-    if let Body::Restore(done) = restore(ctx, Some(&version.name), true)?.body {
-        report.kept = done.kept;
-    }
+    report.kept = restore(ctx, Some(&version.name), true)?.body.kept;
     written(location, report);
     Ok(())
 }

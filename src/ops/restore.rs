@@ -2,15 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::OpError;
 use super::archived;
+use super::archived::ArchivedRun;
 use super::lifecycle::gone;
 use super::locked_run::LockedRun;
 use super::opened_run::OpenedRun;
 use super::project_context::ProjectContext;
 use super::report::Body;
 use super::report::Report;
-use super::report::RestoreReport;
 use super::select;
 use super::select::Selected;
 use super::versions::Version;
@@ -30,16 +33,36 @@ use crate::model::StepId;
 use crate::model::plural;
 use crate::store;
 
+/// A restored checkpoint (`restore/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct RestoreReport {
+    pub(crate) run: String,
+    pub(crate) from: String,
+    pub(crate) files: Vec<RelPath>,
+    /// Steps that are done again because the restored state is older.
+    pub(crate) repeats: Vec<StepId>,
+    /// Where an unreadable state was kept.
+    pub(crate) kept: Vec<String>,
+}
+
+impl Body for RestoreReport {
+    const SCHEMA: &'static str = "restore/1";
+
+    fn written(&self) -> Option<String> {
+        Some(format!("{} is back at {}", self.run, self.from))
+    }
+}
+
 /// Restores a checkpoint: the named one, else the newest readable one.
-pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Result<Report, OpError> {
+pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Result<Report<RestoreReport>, OpError> {
     let location = match select::selected(ctx)? {
         Selected::There(location) => location,
         // The path of an archive is gone once it was brought back.
         Selected::Archived(run) if to.is_some() && ctx.run_path.is_some() => return Err(archived::refusal(&run)),
         Selected::Archived(run) => {
-            let back = archived::bring_back(ctx, &run)?;
+            archived::bring_back(ctx, &run)?;
             // A checkpoint is restored where the run was.
-            return if to.is_some() { restore(ctx, to, yes) } else { Ok(back) };
+            return if to.is_some() { restore(ctx, to, yes) } else { Ok(Report::ok(brought_back(&run))) };
         }
     };
     let locked = LockedRun::open(ctx, &location)?;
@@ -84,13 +107,23 @@ pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Resu
         let back = RollBack { to: version.name.clone(), reopened: repeats.clone(), ..RollBack::default() };
         locked.record_rollback(run, locked.clock().now, &back);
     }
-    Ok(Report::ok(Body::Restore(RestoreReport {
+    Ok(Report::ok(RestoreReport {
         run: name.unwrap_or_else(|| location.candidate.name.clone()),
         from: version.name,
         files: edits.into_iter().map(|edit| edit.path).collect(),
         repeats,
         kept,
-    })))
+    }))
+}
+
+fn brought_back(archived: &ArchivedRun) -> RestoreReport {
+    RestoreReport {
+        run: archived.name.clone(),
+        from: archived.folder.to_string(),
+        files: archived.files.iter().map(|(_, original)| original.clone()).collect(),
+        repeats: Vec::new(),
+        kept: Vec::new(),
+    }
 }
 
 fn nothing_to_restore(opened: &OpenedRun, version: &str) -> Refusal {
@@ -115,7 +148,12 @@ fn check_confirmed(run: &str, version: &str, repeats: &[StepId], yes: bool) -> R
 }
 
 /// Restores a checkpoint of a run whose state is a journal.
-fn restore_from_journal(ctx: &ProjectContext, locked: &LockedRun<'_>, id: &str, yes: bool) -> Result<Report, OpError> {
+fn restore_from_journal(
+    ctx: &ProjectContext,
+    locked: &LockedRun<'_>,
+    id: &str,
+    yes: bool,
+) -> Result<Report<RestoreReport>, OpError> {
     let opened = &locked.opened;
     let edits = opened.dialect.restore_checkpoint(&opened.files, id)?;
     let mut files = opened.files.clone();
@@ -123,13 +161,13 @@ fn restore_from_journal(ctx: &ProjectContext, locked: &LockedRun<'_>, id: &str, 
     let repeats = repeats(ctx, opened, &OpenedRun::new(opened.candidate.clone(), files));
     check_confirmed(&opened.candidate.name, id, &repeats, yes)?;
     locked.commit_as("restore", None, &edits)?;
-    Ok(Report::ok(Body::Restore(RestoreReport {
+    Ok(Report::ok(RestoreReport {
         run: opened.candidate.name.clone(),
         from: id.to_owned(),
         files: edits.into_iter().map(|edit| edit.path).collect(),
         repeats,
         kept: Vec::new(),
-    })))
+    }))
 }
 
 /// Keeps copies of unreadable files before they are replaced.

@@ -1,5 +1,8 @@
 //! `resume`: takes the lease, records the interruption, applies the plan's bookkeeping, and hands over the context.
 
+use serde::Serialize;
+use serde::Serializer;
+
 use super::Exit;
 use super::OpError;
 use super::configured;
@@ -8,12 +11,13 @@ use super::locked_run::LockedRun;
 use super::opened_run::OpenedRun;
 use super::opened_run::run_word;
 use super::plan;
+use super::plan::PlanReport;
 use super::plan::PlanRequest;
 use super::plan_document::PlanDetail;
+use super::plan_document::ResumeDocument;
 use super::project_context::ProjectContext;
 use super::report::Body;
 use super::report::Report;
-use super::report::ResumeReport;
 use super::run_location::RunLocation;
 use crate::engine;
 use crate::engine::ChangeLimits;
@@ -21,6 +25,7 @@ use crate::engine::Planned;
 use crate::engine::Rebegin;
 use crate::model::Action;
 use crate::model::ChangeKind;
+use crate::model::Context;
 use crate::model::FindingCode;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
@@ -31,6 +36,32 @@ use crate::model::QuestionOption;
 use crate::model::Run;
 use crate::model::Status;
 use crate::model::Verdict;
+
+/// The start of the next step of work.
+#[derive(Debug)]
+pub(crate) struct ResumeReport {
+    pub(crate) plan: Plan,
+    /// The context for the agent of the first next step; `None` if no step is next.
+    pub(crate) context: Option<Context>,
+    /// The revision after the bookkeeping.
+    pub(crate) revision: String,
+    pub(crate) detail: PlanDetail,
+}
+
+impl Body for ResumeReport {
+    const SCHEMA: &'static str = "resume/2";
+
+    fn written(&self) -> Option<String> {
+        Some("the run is taken over".to_owned())
+    }
+}
+
+impl Serialize for ResumeReport {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { plan, context, revision, detail } = self;
+        ResumeDocument::of(plan, context.as_ref(), revision, *detail).serialize(serializer)
+    }
+}
 
 /// Options of a resume.
 #[derive(Debug)]
@@ -44,9 +75,11 @@ pub(crate) struct ResumeRequest {
 /// The outcome of a resume.
 #[derive(Debug)]
 pub(crate) enum ResumeOutcome {
-    Report(Box<Report>),
+    Resumed(Box<Report<ResumeReport>>),
+    /// Nothing is next, or something has to be resolved first.
+    Planned(Box<Report<PlanReport>>),
     /// A question about this plan that a person has to answer; after a yes, call again with `yes`.
-    Ask(Box<Report>, Question, Mode),
+    Ask(Box<Report<PlanReport>>, Question, Mode),
 }
 
 /// Resumes a run. `can_ask`: a person is at the terminal.
@@ -64,7 +97,7 @@ pub(crate) fn resume(
     match decide(&planned, request.yes, can_ask) {
         Decision::Proceed => {}
         Decision::NothingToDo => {
-            return Ok(ResumeOutcome::Report(Box::new(plan::report(opened, planned, request.detail))));
+            return Ok(ResumeOutcome::Planned(Box::new(plan::report(opened, planned, request.detail))));
         }
         Decision::Ask(question) => {
             let mode = planned.plan.mode;
@@ -76,17 +109,18 @@ pub(crate) fn resume(
         let opened = ctx.read(location)?;
         let planned = plan::planned(ctx, &opened, opened.run()?, &PlanRequest::default())?;
         // Some formats do not say whether another step follows.
-        let report = match planned.plan.verdict {
+        return Ok(match planned.plan.verdict {
             Verdict::Resume | Verdict::Confirm => {
                 let rest = ResumeRequest { plan: PlanRequest::default(), ..*request };
-                take(ctx, location, &opened, planned, &rest)?
+                ResumeOutcome::Resumed(Box::new(take(ctx, location, &opened, planned, &rest)?))
             }
-            Verdict::Complete | Verdict::Blocked | Verdict::Nothing => plan::report(opened, planned, request.detail),
-        };
-        return Ok(ResumeOutcome::Report(Box::new(report)));
+            Verdict::Complete | Verdict::Blocked | Verdict::Nothing => {
+                ResumeOutcome::Planned(Box::new(plan::report(opened, planned, request.detail)))
+            }
+        });
     }
     let taken = take(ctx, location, &opened, planned, request).map_err(|error| failed(&opened, error))?;
-    Ok(ResumeOutcome::Report(Box::new(taken)))
+    Ok(ResumeOutcome::Resumed(Box::new(taken)))
 }
 
 /// Adds the messages of the run's own system to a failure, if it has any.
@@ -135,7 +169,7 @@ fn take(
     seen: &OpenedRun,
     planned: Planned,
     request: &ResumeRequest,
-) -> Result<Report, OpError> {
+) -> Result<Report<ResumeReport>, OpError> {
     let mut locked = LockedRun::open(ctx, location)?;
     let run = locked.checked_run(Some(&seen.revision()))?;
     let mut findings = Vec::new();
@@ -165,7 +199,7 @@ fn take(
     });
     let revision = opened.revision();
     let exit = Exit::Ok;
-    let body = Body::Resume(Box::new(ResumeReport { plan: planned.plan, context, revision, detail: request.detail }));
+    let body = ResumeReport { plan: planned.plan, context, revision, detail: request.detail };
     Ok(Report { exit, body, findings: planned.findings.into_iter().chain(findings).collect() })
 }
 
@@ -307,7 +341,7 @@ pub(crate) fn unchanged(question: &Question) -> OpError {
 }
 
 /// Returns the error of a resume that a person declined.
-pub(crate) fn declined(report: &Report) -> OpError {
+pub(crate) fn declined(report: &Report<PlanReport>) -> OpError {
     OpError::NotConfirmed {
         message: "not confirmed; nothing was changed".to_owned(),
         hints: vec![format!("when you do: {}", with_yes(report))],
@@ -331,21 +365,18 @@ pub(crate) fn no_choice() -> OpError {
 }
 
 /// Returns the plan if no person could be asked: exit 9, with the command that confirms.
-pub(crate) fn unconfirmed(mut report: Report) -> Report {
+pub(crate) fn unconfirmed(mut report: Report<PlanReport>) -> Report<PlanReport> {
     report.exit = Exit::Person;
     let yes = with_yes(&report);
-    if let Body::Plan(plan) = &mut report.body
-        && plan.run.records.resume
-    {
-        plan.plan.commands.resume = Some(yes);
+    if report.body.run.records.resume {
+        report.body.plan.commands.resume = Some(yes);
     }
     report
 }
 
 /// Returns the command that answers the question of a plan with yes, with the options of the plan.
-fn with_yes(report: &Report) -> String {
-    let Body::Plan(report) = &report.body else { return "piton resume --yes".to_owned() };
-    let plan = &report.plan;
+fn with_yes(report: &Report<PlanReport>) -> String {
+    let plan = &report.body.plan;
     let answer = plan.question.as_ref().and_then(|question| question.option("yes"));
     if let Some(answer) = answer.filter(|answer| answer.command.starts_with("piton resume ")) {
         return answer.command.clone();

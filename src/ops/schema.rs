@@ -1,10 +1,11 @@
 //! `schema`: the published JSON Schemas.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::OpError;
 use super::report::Body;
 use super::report::Report;
-use super::report::SchemaList;
-use super::report::SchemaName;
 
 /// A schema that is printed.
 #[derive(Debug)]
@@ -17,14 +18,33 @@ pub(crate) struct SchemaFile {
     pub(crate) text: &'static str,
 }
 
-/// Prints one of the schemas, or lists their names.
-pub(crate) fn schema(all: &[&SchemaFile], name: Option<&str>) -> Result<Report, OpError> {
-    let Some(name) = name else {
-        let schemas = all.iter().map(|one| SchemaName { name: one.name.to_owned(), about: one.about.to_owned() });
-        return Ok(Report::ok(Body::SchemaList(SchemaList { schemas: schemas.collect() })));
-    };
+/// The published schemas (`schema-list/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SchemaList {
+    pub(crate) schemas: Vec<SchemaName>,
+}
+
+impl Body for SchemaList {
+    const SCHEMA: &'static str = "schema-list/1";
+}
+
+/// The name of a schema and what it describes.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SchemaName {
+    pub(crate) name: String,
+    pub(crate) about: String,
+}
+
+/// Lists the names of the schemas.
+pub(crate) fn schemas(all: &[&SchemaFile]) -> Report<SchemaList> {
+    let schemas = all.iter().map(|one| SchemaName { name: one.name.to_owned(), about: one.about.to_owned() });
+    Report::ok(SchemaList { schemas: schemas.collect() })
+}
+
+/// Returns the text of one of the schemas.
+pub(crate) fn schema(all: &[&SchemaFile], name: &str) -> Result<&'static str, OpError> {
     let found = all.iter().find(|one| one.name == name.trim_end_matches(".schema.json"));
-    found.map(|one| Report::ok(Body::Document(one.text.to_owned()))).ok_or_else(|| {
+    found.map(|one| one.text).ok_or_else(|| {
         let names: Vec<&str> = all.iter().map(|one| one.name).collect();
         OpError::UnknownSchema { name: name.to_owned(), known: names.join(", ") }
     })

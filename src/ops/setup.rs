@@ -2,6 +2,8 @@
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::Exit;
 use super::OpError;
@@ -9,8 +11,6 @@ use super::project_context::ProjectContext;
 use super::project_context::Request;
 use super::report::Body;
 use super::report::Report;
-use super::report::SettingsChange;
-use super::report::SetupReport;
 use crate::dialect::Setting;
 use crate::dialect::with_setting;
 use crate::engine;
@@ -19,6 +19,33 @@ use crate::model::RECORDING_VERBS;
 use crate::model::permission_rule;
 use crate::store;
 use crate::store::Environment;
+
+/// The installed program, and the changes of the client's settings (`setup/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SetupReport {
+    pub(crate) version: String,
+    pub(crate) program: Option<String>,
+    /// The program is in the folder where `setup` builds it.
+    pub(crate) in_cache: bool,
+    /// Where hooks and the agent look for a program of this version.
+    pub(crate) cache: Option<String>,
+    pub(crate) settings: Option<SettingsChange>,
+}
+
+/// A proposed or written change of a settings file of the client.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SettingsChange {
+    pub(crate) file: String,
+    /// False if the file has the settings already.
+    pub(crate) needed: bool,
+    pub(crate) written: bool,
+    /// Lines with `-`, `+` or a blank before them.
+    pub(crate) diff: Vec<String>,
+}
+
+impl Body for SetupReport {
+    const SCHEMA: &'static str = "setup/1";
+}
 
 /// Which settings file is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +66,7 @@ pub(crate) struct SetupRequest {
 }
 
 /// Reports on the program, and shows or makes the requested changes.
-pub(crate) fn setup(request: &Request, wanted: SetupRequest) -> Result<Report, OpError> {
+pub(crate) fn setup(request: &Request, wanted: SetupRequest) -> Result<Report<SetupReport>, OpError> {
     let environment = Environment::read();
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let program = store::current_exe();
@@ -49,13 +76,13 @@ pub(crate) fn setup(request: &Request, wanted: SetupRequest) -> Result<Report, O
         settings if settings.is_empty() => None,
         settings => Some(change(&file(request, &environment, wanted.scope)?, &settings, wanted.yes)?),
     };
-    let body = Body::Setup(SetupReport {
+    let body = SetupReport {
         version,
         program: program.map(Utf8PathBuf::into_string),
         in_cache,
         cache: cache.map(Utf8PathBuf::into_string),
         settings,
-    });
+    };
     Ok(Report { exit: Exit::Ok, body, findings: Vec::new() })
 }
 

@@ -5,6 +5,7 @@ use super::change::report;
 use super::locked_run::LockedRun;
 use super::locked_run::Written;
 use super::project_context::ProjectContext;
+use super::report::CheckpointReport;
 use super::report::Report;
 use super::select;
 use crate::engine;
@@ -15,7 +16,12 @@ use crate::model::Step;
 use crate::model::StepId;
 
 /// Leaves the open steps of a phase out, each with its record. If that is cut off, the same call leaves out the rest.
-pub(crate) fn skip_phase(ctx: &ProjectContext, phase: u32, by: Option<&str>, reason: &str) -> Result<Report, OpError> {
+pub(crate) fn skip_phase(
+    ctx: &ProjectContext,
+    phase: u32,
+    by: Option<&str>,
+    reason: &str,
+) -> Result<Report<CheckpointReport>, OpError> {
     let location = select::location(ctx)?;
     let mut locked = LockedRun::open(ctx, &location)?;
     let run = locked.checked_run(None)?;

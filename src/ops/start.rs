@@ -11,7 +11,6 @@ use super::error::hides_runs;
 use super::lifecycle;
 use super::opened_run::OpenedRun;
 use super::project_context::ProjectContext;
-use super::report::Body;
 use super::report::CheckpointReport;
 use super::report::Report;
 use super::report::Stage;
@@ -44,7 +43,11 @@ use crate::store::Scope;
 const STARTS_SHOWN: usize = 6;
 
 /// Starts a run. `archive_existing`: an existing run of the same name is archived first instead of being refused.
-pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, archive_existing: bool) -> Result<Report, OpError> {
+pub(crate) fn start(
+    ctx: &ProjectContext,
+    mut spec: StartSpec,
+    archive_existing: bool,
+) -> Result<Report<CheckpointReport>, OpError> {
     startable::check_feature_name(&spec.feature)?;
     let (dialect, own) = match startable::built_in(&spec.workflow) {
         Some(dialect) => (dialect, None),
@@ -72,7 +75,7 @@ pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, archive_existing:
     let opened = OpenedRun::new(location.candidate.clone(), files);
     drop(lock);
     let (also_open, hidden) = also_open(ctx, &feature)?;
-    let body = Body::Checkpoint(Box::new(CheckpointReport {
+    let body = CheckpointReport {
         run: RunId::new(&feature),
         change: "start".to_owned(),
         step: None,
@@ -84,7 +87,7 @@ pub(crate) fn start(ctx: &ProjectContext, mut spec: StartSpec, archive_existing:
         next: Some(format!("piton plan {}", engine::quoted(&feature))),
         brief: None,
         brief_file: None,
-    }));
+    };
     let findings = opened.loaded.findings.into_iter().chain(hidden).collect();
     Ok(Report { exit: Exit::Ok, body, findings })
 }

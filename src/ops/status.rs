@@ -1,5 +1,8 @@
 //! `status`: three lines.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::OpError;
 use super::plan;
 use super::plan::PlanRequest;
@@ -8,16 +11,43 @@ use super::report::Body;
 use super::report::Lifecycle;
 use super::report::Report;
 use super::report::Stage;
-use super::report::StatusReport;
 use super::select;
 use crate::engine;
 use crate::model::AgeBand;
+use crate::model::Cause;
+use crate::model::Decision;
+use crate::model::RunId;
 use crate::model::Severity;
+use crate::model::StepReport;
 use crate::model::Verdict;
 use crate::model::human_age;
 
+/// A three-line summary of a run (`status/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct StatusReport {
+    pub(crate) run: RunId,
+    pub(crate) verdict: Verdict,
+    pub(crate) lifecycle: Lifecycle,
+    pub(crate) where_you_are: String,
+    /// What cut it off, as far as the client and the processes tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cause: Option<Cause>,
+    pub(crate) what_is_stale: String,
+    pub(crate) next_command: String,
+    /// What was reported, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) reports: Vec<StepReport>,
+    /// What people decided, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) decisions: Vec<Decision>,
+}
+
+impl Body for StatusReport {
+    const SCHEMA: &'static str = "status/1";
+}
+
 /// Summarizes a run: position, what is stale, and the most useful next command.
-pub(crate) fn status(ctx: &ProjectContext) -> Result<Report, OpError> {
+pub(crate) fn status(ctx: &ProjectContext) -> Result<Report<StatusReport>, OpError> {
     let opened = select::select(ctx)?;
     let run = opened.run()?;
     let planned = plan::planned(ctx, &opened, run, &PlanRequest::default())?;
@@ -56,7 +86,7 @@ pub(crate) fn status(ctx: &ProjectContext) -> Result<Report, OpError> {
     let next_command = next_command.unwrap_or_else(|| format!("piton plan {}", engine::quoted(run.id.as_str())));
     let cause = plan.interruption.as_ref().and_then(|interruption| interruption.cause.clone());
     let (reports, decisions) = engine::said(run, &planned.statements);
-    let body = Body::Status(StatusReport {
+    let body = StatusReport {
         run: run.id.clone(),
         verdict: plan.verdict,
         lifecycle,
@@ -66,6 +96,6 @@ pub(crate) fn status(ctx: &ProjectContext) -> Result<Report, OpError> {
         next_command,
         reports,
         decisions,
-    });
+    };
     Ok(Report { exit, body, findings: planned.findings })
 }

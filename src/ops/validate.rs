@@ -2,6 +2,8 @@
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::Exit;
 use super::OpError;
@@ -10,8 +12,6 @@ use super::project_context::ProjectContext;
 use super::project_context::Request;
 use super::report::Body;
 use super::report::Report;
-use super::report::ValidateReport;
-use super::report::ValidatedFile;
 use super::select;
 use super::workflow;
 use crate::dialect;
@@ -29,8 +29,27 @@ use crate::model::Severity;
 use crate::schema;
 use crate::store;
 
+/// The result of validating files (`validate/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ValidateReport {
+    pub(crate) valid: bool,
+    pub(crate) files: Vec<ValidatedFile>,
+}
+
+/// A checked file.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ValidatedFile {
+    pub(crate) file: String,
+    pub(crate) schema: Option<String>,
+    pub(crate) problems: usize,
+}
+
+impl Body for ValidateReport {
+    const SCHEMA: &'static str = "validate/1";
+}
+
 /// Validates the given targets, else every run of the project.
-pub(crate) fn validate(request: &Request, targets: &[String]) -> Result<Report, OpError> {
+pub(crate) fn validate(request: &Request, targets: &[String]) -> Result<Report<ValidateReport>, OpError> {
     let mut files = Vec::new();
     let mut findings = Vec::new();
     if targets.is_empty() {
@@ -83,7 +102,7 @@ pub(crate) fn validate(request: &Request, targets: &[String]) -> Result<Report, 
         (false, true) => Exit::Unreadable,
         (false, false) => Exit::No,
     };
-    Ok(Report { exit, body: Body::Validate(ValidateReport { valid, files }), findings })
+    Ok(Report { exit, body: ValidateReport { valid, files }, findings })
 }
 
 /// Tells whether a target is meant as a file.

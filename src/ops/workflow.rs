@@ -6,8 +6,6 @@ use serde_json::Value;
 
 use super::OpError;
 use super::opened_run::OpenedRun;
-use super::report::Body;
-use super::report::Report;
 use crate::dialect;
 use crate::dialect::BUILT_IN;
 use crate::dialect::script::spec;
@@ -71,15 +69,14 @@ pub(crate) fn find(project: &Project, workflow: &str) -> Result<Option<LoadedWor
     }
 }
 
-/// Prints a workflow: a built-in one, else one of the project.
-pub(crate) fn print(project: &Project, workflow: &str) -> Result<Report, OpError> {
+/// Returns the text of a workflow: a built-in one, else one of the project.
+pub(crate) fn print(project: &Project, workflow: &str) -> Result<String, OpError> {
     let built_in = BUILT_IN.iter().find(|one| one.name == workflow).map(|one| one.text.to_owned());
     let text = match built_in {
         Some(text) => Some(text),
         None => locate(project, workflow)?.map(|text| String::from_utf8_lossy(&text.bytes).into_owned()),
     };
-    text.map(|text| Report::ok(Body::Document(text)))
-        .ok_or_else(|| unknown(project, workflow, BUILT_IN.iter().map(|one| one.name)))
+    text.ok_or_else(|| unknown(project, workflow, BUILT_IN.iter().map(|one| one.name)))
 }
 
 /// Returns the error for an unknown workflow, with the known ones.

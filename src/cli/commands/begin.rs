@@ -1,20 +1,13 @@
 //! `begin`.
 
-use clap::Args;
 use clap::ValueEnum;
 
-use crate::cli::call::Call;
-use crate::cli::call::Command;
-use crate::cli::error::CommandError;
+use super::prelude::*;
 use crate::cli::render;
 use crate::cli::shared_args::Target;
 use crate::cli::shared_args::step_id;
-use crate::hook::CalledVerb;
 use crate::model::ChangeKind;
-use crate::ops;
 use crate::ops::BriefForm;
-use crate::ops::BriefRequest;
-use crate::ops::Exit;
 use crate::ops::Rebegin;
 
 #[derive(Debug, Args)]
@@ -71,7 +64,7 @@ impl Command for Begin {
             Some(BriefArg::Inline) => BriefForm::Inline,
             Some(BriefArg::File) => BriefForm::File,
         };
-        let brief = BriefRequest { budget: self.budget, form, to_text: render::context };
+        let brief = ops::BriefRequest { budget: self.budget, form, to_text: render::context };
         call.answer(ops::begin(&call.project_of(self.target.run.as_ref(), &change)?, change, brief))
     }
 

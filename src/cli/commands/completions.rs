@@ -1,13 +1,6 @@
 //! `completions` and `man`: the command line as a script for shells and as a page.
 
-use clap::Args;
-
-use crate::cli::call::Call;
-use crate::cli::call::Command;
-use crate::cli::error::CommandError;
-use crate::ops::Body;
-use crate::ops::Exit;
-use crate::ops::Report;
+use super::prelude::*;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Completions {
@@ -23,7 +16,7 @@ impl Command for Completions {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut (call.line.grammar)(), "piton", &mut script);
-        call.answer(Ok(Report::ok(Body::Document(String::from_utf8_lossy(&script).into_owned()))))
+        Ok(call.print(&String::from_utf8_lossy(&script)))
     }
 }
 
@@ -31,6 +24,6 @@ impl Command for Man {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
         let mut page = Vec::new();
         clap_mangen::Man::new((call.line.grammar)()).render(&mut page)?;
-        call.answer(Ok(Report::ok(Body::Document(String::from_utf8_lossy(&page).into_owned()))))
+        Ok(call.print(&String::from_utf8_lossy(&page)))
     }
 }

@@ -1,14 +1,7 @@
 //! `context`.
 
-use clap::Args;
-
-use crate::cli::call::Call;
-use crate::cli::call::Command;
-use crate::cli::error::CommandError;
-use crate::cli::shared_args::RunArg;
-use crate::hook::CalledVerb;
-use crate::ops;
-use crate::ops::Exit;
+use super::prelude::*;
+use crate::model;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Context {
@@ -43,4 +36,10 @@ impl Command for Context {
 /// Returns the size limit of a context. In the form of its own system it says some things again.
 pub(super) fn budget(asked: Option<usize>, native: bool) -> usize {
     asked.unwrap_or(if native { 65_536 } else { 4_096 })
+}
+
+impl Shown for model::Context {
+    fn text(&self, page: &mut Page, _: &[Finding]) {
+        page.context(self);
+    }
 }

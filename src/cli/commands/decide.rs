@@ -1,19 +1,41 @@
-//! `accept`, `redo` and `override`: what a person decides about the work of a step.
+//! `approve`, `accept`, `redo`, `override` and `skip`: what a person decides about a step.
 
-use clap::Args;
-
-use crate::cli::call::Call;
-use crate::cli::call::Command;
-use crate::cli::error::CommandError;
+use super::prelude::*;
+use crate::cli::shared_args::Target;
+use crate::cli::shared_args::step_id;
 use crate::model::ChangeKind;
 use crate::model::DecisionKind;
 use crate::model::Outcome;
 use crate::model::ReviewVerdict;
 use crate::model::StepId;
-use crate::ops;
-use crate::ops::ChangeRequest;
-use crate::ops::DecisionRequest;
-use crate::ops::Exit;
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Approve {
+    /// The gate's step id, as shown by `piton plan`
+    #[arg(required_unless_present = "json")]
+    step: Option<String>,
+    /// The person who approved
+    #[arg(long, value_name = "NAME")]
+    by: Option<String>,
+    /// Their comment
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    note: Option<String>,
+    /// Number of phases in the approved plan, for systems that record it
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    phases: Option<u32>,
+    #[command(flatten)]
+    target: Target,
+}
+
+impl Command for Approve {
+    fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
+        let change = self.target.change("approve", || {
+            let (by, note) = (self.by.clone(), self.note.clone());
+            Ok(ChangeKind::Approve { step: step_id(self.step.as_ref()), by, note, phases: self.phases })
+        })?;
+        call.change(self.target.run.as_ref(), change)
+    }
+}
 
 #[derive(Debug, Args)]
 struct Decide {
@@ -61,7 +83,10 @@ impl Command for Accept {
             accepts: true,
             ..Outcome::completed(StepId::new(step))
         }));
-        call.change(run.as_ref(), ChangeRequest { if_revision: if_revision.clone(), ..ChangeRequest::of(kind) })
+        call.change(
+            run.as_ref(),
+            ops::ChangeRequest { if_revision: if_revision.clone(), ..ops::ChangeRequest::of(kind) },
+        )
     }
 }
 
@@ -81,7 +106,46 @@ impl Decide {
     fn record(&self, decision: DecisionKind, call: &Call<'_>) -> Result<Exit, CommandError> {
         let Self { step, by, note, run, if_revision } = self;
         let (step, by, note) = (step.clone(), by.clone(), note.clone());
-        let request = DecisionRequest { step, decision, by, note, if_revision: if_revision.clone() };
+        let request = ops::DecisionRequest { step, decision, by, note, if_revision: if_revision.clone() };
         call.answer(ops::decide(&call.project(run.as_ref())?, request))
+    }
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Skip {
+    /// The step id, as shown by `piton plan`
+    #[arg(required_unless_present_any = ["json", "phase"])]
+    step: Option<String>,
+    /// Leave out every open step of a phase, its gate and reviews too (nine-step)
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["step", "part", "json", "if_revision"])]
+    phase: Option<u32>,
+    /// The reason
+    #[arg(
+        long,
+        visible_alias = "note",
+        value_name = "T",
+        required_unless_present = "json",
+        allow_hyphen_values = true
+    )]
+    reason: Option<String>,
+    /// The person who decided
+    #[arg(long, value_name = "NAME")]
+    by: Option<String>,
+    /// Only this part of the step
+    #[arg(long, value_name = "NAME")]
+    part: Option<String>,
+    #[command(flatten)]
+    target: Target,
+}
+
+impl Command for Skip {
+    fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
+        let (run, by) = (self.target.run.as_ref(), self.by.clone());
+        let reason = self.reason.clone().unwrap_or_default();
+        if let Some(phase) = self.phase {
+            return call.answer(ops::skip_phase(&call.project(run)?, phase, by.as_deref(), &reason));
+        }
+        let (step, part) = (step_id(self.step.as_ref()), self.part.clone());
+        call.change(run, self.target.change("skip", || Ok(ChangeKind::Skip { step, part, by, reason }))?)
     }
 }

@@ -1,12 +1,6 @@
 //! `demo`.
 
-use clap::Args;
-
-use crate::cli::call::Call;
-use crate::cli::call::Command;
-use crate::cli::error::CommandError;
-use crate::ops;
-use crate::ops::Exit;
+use super::prelude::*;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Demo {
@@ -18,5 +12,34 @@ pub(in crate::cli) struct Demo {
 impl Command for Demo {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
         call.answer(ops::demo(self.keep))
+    }
+}
+
+impl Shown for ops::DemoReport {
+    fn text(&self, page: &mut Page, _: &[Finding]) {
+        let mut dialect = None;
+        for scene in &self.scenes {
+            if dialect != Some(scene.dialect) {
+                dialect = Some(scene.dialect);
+                page.text.end().bold(format!("== A run of {}", scene.dialect)).end();
+            }
+            page.text.end().line(format!("# {}", scene.say));
+            if let Some(command) = &scene.command {
+                page.text.bold(format!("$ {command}")).end();
+            }
+            for line in scene.output.lines() {
+                page.text.line(format!("  {line}"));
+            }
+            if let Some(exit) = scene.exit.filter(|exit| *exit != 0) {
+                page.text.dim(format!("  [exit {exit}]")).end();
+            }
+        }
+        page.text.end();
+        match &self.kept {
+            Some(place) => page.text.line(format!("The scratch project is kept in {place}")),
+            None => page
+                .text
+                .line("The scratch project is removed. Start your own run: piton start nine-step --feature NAME"),
+        };
     }
 }

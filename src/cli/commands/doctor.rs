@@ -1,12 +1,6 @@
 //! `doctor`.
 
-use clap::Args;
-
-use crate::cli::call::Call;
-use crate::cli::call::Command;
-use crate::cli::error::CommandError;
-use crate::ops;
-use crate::ops::Exit;
+use super::prelude::*;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Doctor;
@@ -14,5 +8,25 @@ pub(in crate::cli) struct Doctor;
 impl Command for Doctor {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
         call.answer(Ok(ops::doctor(&call.request(None))))
+    }
+}
+
+impl Shown for ops::DoctorReport {
+    fn text(&self, page: &mut Page, _: &[Finding]) {
+        page.text.bold(format!("piton {}", self.version)).end();
+        for check in &self.checks {
+            let tone = match check.result.as_str() {
+                "ok" => Tone::Good,
+                "warning" => Tone::Warn,
+                _ => Tone::Bad,
+            };
+            page.text
+                .put(tone, format!("{:<8} ", check.result))
+                .plain(format!("{}: {}", check.name, check.detail))
+                .end();
+            if let Some(fix) = &check.fix {
+                page.text.line(format!("         → {fix}"));
+            }
+        }
     }
 }

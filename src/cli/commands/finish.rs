@@ -1,23 +1,19 @@
 //! `finish`.
 
-use clap::Args;
-use clap::ValueEnum;
-use serde_json::Value;
 use std::collections::BTreeMap;
 
-use crate::cli::call::Call;
-use crate::cli::call::Command;
-use crate::cli::error::CommandError;
+use clap::ValueEnum;
+use serde_json::Value;
+
+use super::prelude::*;
 use crate::cli::shared_args::Target;
 use crate::cli::shared_args::step_id;
-use crate::hook::CalledVerb;
 use crate::model::ChangeKind;
 use crate::model::Outcome;
 use crate::model::RelPath;
 use crate::model::ReviewVerdict;
 use crate::model::Status;
 use crate::model::StepId;
-use crate::ops::Exit;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Finish {

@@ -1,14 +1,10 @@
 //! `history`.
 
-use clap::Args;
-
-use crate::cli::call::Call;
-use crate::cli::call::Command;
-use crate::cli::error::CommandError;
-use crate::cli::shared_args::RunArg;
-use crate::hook::CalledVerb;
-use crate::ops;
-use crate::ops::Exit;
+use super::prelude::*;
+use crate::cli::render::page::decided;
+use crate::cli::render::page::reported;
+use crate::model::clean_line;
+use crate::model::plural;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct History {
@@ -26,5 +22,39 @@ impl Command for History {
 
     fn called(&self) -> Option<CalledVerb> {
         Some(CalledVerb::of_run("history", self.run.name(), None))
+    }
+}
+
+impl Shown for ops::HistoryReport {
+    fn text(&self, page: &mut Page, _: &[Finding]) {
+        if self.checkpoints.is_empty() {
+            page.text.line(format!("{} has no earlier checkpoints.", self.run));
+        }
+        for checkpoint in &self.checkpoints {
+            let at = checkpoint.at.map_or_else(String::new, |at| at.to_string());
+            let step = checkpoint.step.as_ref().map_or_else(String::new, |step| format!(" {step}"));
+            page.text.bold(&checkpoint.id).plain(format!("  before {}{step}, {at}", checkpoint.replaced_by));
+            page.text.dim(format!("  {}, {} bytes", plural(checkpoint.files.len(), "file"), checkpoint.bytes)).end();
+            if checkpoint.is_damaged {
+                page.text.put(Tone::Warn, "        changed by another program since: it cannot be restored").end();
+            }
+            let session = checkpoint.session.as_deref().map(|session| clean_line(session, 8));
+            let agent = checkpoint.agent.as_deref().map(|agent| clean_line(agent, 60));
+            let who = [agent, session.map(|session| format!("session {session}"))];
+            let who: Vec<String> = who.into_iter().flatten().collect();
+            if !who.is_empty() {
+                page.text.line(format!("        by {}", who.join(", ")));
+            }
+            for change in checkpoint.changes.iter().flatten() {
+                page.text.line(format!("        {}", clean_line(change, 120)));
+            }
+            let said = checkpoint.report.iter().map(reported).chain(checkpoint.decision.iter().map(decided));
+            for line in said.collect::<Vec<String>>().iter().flat_map(|said| said.lines()) {
+                page.text.line(format!("        {line}"));
+            }
+        }
+        if !self.checkpoints.is_empty() && !page.quiet {
+            page.text.line(format!("→ piton restore {} --to CHECKPOINT", self.run));
+        }
     }
 }

@@ -1,23 +1,19 @@
 //! `hook`: reads the client's event, prints the JSON that the client expects or nothing, and always exits with 0: the client
 //! shows any other code to the user as an error, and 2 would stop the agent.
 
-use clap::Args;
-use serde_json::json;
 use std::ffi::OsString;
 use std::io;
 use std::panic;
 use std::panic::AssertUnwindSafe;
 
-use crate::cli::call::Call;
-use crate::cli::call::Command;
-use crate::cli::error::CommandError;
+use serde_json::json;
+
+use super::prelude::*;
 use crate::cli::output;
 use crate::cli::output::Text;
 use crate::cli::render;
 use crate::hook;
 use crate::hook::Answer;
-use crate::ops;
-use crate::ops::Exit;
 
 /// The client cuts longer texts off (hooks reference, 2.1.197: 10,000 characters).
 const TEXT_CHARS: usize = 9_500;

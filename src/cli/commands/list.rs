@@ -1,14 +1,13 @@
 //! `list`.
 
-use clap::Args;
-
-use crate::cli::call::Call;
-use crate::cli::call::Command;
-use crate::cli::error::CommandError;
+use super::prelude::*;
+use crate::cli::output::Text;
+use crate::cli::render::markdown::celled;
+use crate::cli::render::page::tone_of;
 use crate::cli::shared_args::Answer;
-use crate::hook::CalledVerb;
-use crate::ops;
-use crate::ops::Exit;
+use crate::model::Progress;
+use crate::model::human_age;
+use crate::model::plural;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct List {
@@ -31,4 +30,72 @@ impl Command for List {
     fn called(&self) -> Option<CalledVerb> {
         Some(CalledVerb::of_all("list"))
     }
+}
+
+impl Shown for ops::ListReport {
+    fn text(&self, page: &mut Page, _: &[Finding]) {
+        if self.in_review > 0 {
+            page.text.line(format!("{} stories wait for a review: `piton list --all`", self.in_review));
+        }
+        if self.runs.is_empty() {
+            return;
+        }
+        let all_open = self.runs.iter().all(|run| !run.lifecycle.stage.is_over());
+        let any_cut_off = self.runs.iter().any(|run| run.is_cut_off);
+        let heading = if all_open && any_cut_off { "Found interrupted workflows:" } else { "Runs:" };
+        page.text.bold(heading).end();
+        for run in &self.runs {
+            listed(page, run);
+        }
+        if self.hidden > 0 && !page.quiet {
+            page.text.dim(format!("{} left out; --all shows them", plural(self.hidden, "finished run"))).end();
+        }
+        if !page.quiet {
+            page.text.line("→ piton plan NUMBER");
+        }
+    }
+
+    fn markdown(&self, _: &[Finding]) -> String {
+        let mut text = Text::default();
+        text.line("| # | Run | Position | Last change | Verdict | Steps |")
+            .line("| --- | --- | --- | --- | --- | --- |");
+        for run in &self.runs {
+            let is_over = run.lifecycle.stage.is_over();
+            let position = if is_over { run.lifecycle.describe() } else { run.position.clone() };
+            let age = run.age_seconds.map_or_else(|| "unknown".to_owned(), |age| format!("{} ago", human_age(age)));
+            let verdict = if is_over { "-" } else { run.verdict.as_str() };
+            let Progress { done, total } = run.progress;
+            let cells = [run.number.to_string(), run.id.as_str().to_owned(), position, age, verdict.to_owned()];
+            let cells: Vec<String> = cells.iter().map(|cell| celled(cell)).collect();
+            text.line(format!("| {} | {done}/{total} |", cells.join(" | ")));
+        }
+        if self.in_review > 0 {
+            text.line(format!("\n{} stories wait for a review: `piton list --all`", self.in_review));
+        }
+        text.plain_text()
+    }
+}
+
+fn listed(page: &mut Page, run: &ops::ListedRun) {
+    let stage = run.lifecycle.stage;
+    let age = run.age_seconds.map_or_else(|| "unknown age".to_owned(), |age| format!("{} ago", human_age(age)));
+    page.text.plain(format!("{:>2}. ", run.number)).bold(run.id.as_str());
+    if !stage.is_over() {
+        page.text.plain(format!(" ({})", run.position));
+    }
+    page.text.plain(" - ");
+    if stage != ops::Stage::Open {
+        page.text.put(Tone::Warn, run.lifecycle.describe()).plain(", ");
+    }
+    page.text.plain(format!("{age}  "));
+    if !stage.is_over() {
+        page.text.put(tone_of(run.verdict), run.verdict.as_str()).plain("  ");
+    }
+    if let Some(cause) = run.cause.as_ref().filter(|_| !stage.is_over()) {
+        page.text.put(Tone::Warn, cause.kind.as_str()).plain("  ");
+    }
+    let Progress { done, total } = run.progress;
+    // An archived run is not loaded for the list.
+    let progress = if total == 0 && stage.is_over() { String::new() } else { format!(" {done}/{total}") };
+    page.text.dim(format!("{}{progress}  {}", run.workflow, run.state)).end();
 }

@@ -2,10 +2,8 @@
 //!
 //! A new verb is a file here, with its line in `args::Verb`, and the use case with its report in `ops`.
 
-pub(super) mod approve;
 pub(super) mod archive;
 pub(super) mod begin;
-pub(super) mod complete;
 pub(super) mod completions;
 pub(super) mod context;
 pub(super) mod decide;
@@ -17,6 +15,7 @@ pub(super) mod hook;
 pub(super) mod list;
 pub(super) mod pause;
 pub(super) mod plan;
+mod prelude;
 pub(super) mod repair;
 pub(super) mod restore;
 pub(super) mod resume;
@@ -25,7 +24,6 @@ pub(super) mod run;
 pub(super) mod schema;
 pub(super) mod sessions;
 pub(super) mod setup;
-pub(super) mod skip;
 pub(super) mod start;
 pub(super) mod status;
 pub(super) mod validate;

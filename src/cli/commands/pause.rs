@@ -1,15 +1,9 @@
-//! `pause` and `abort`.
+//! `pause`, `abort` and `complete`: what is said about the whole run.
 
-use clap::Args;
-
-use crate::cli::call::Call;
-use crate::cli::call::Command;
-use crate::cli::error::CommandError;
+use super::prelude::*;
 use crate::cli::shared_args::NamedRun;
-use crate::hook::CalledVerb;
 use crate::model::ChangeKind;
 use crate::ops::ChangeRequest;
-use crate::ops::Exit;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Pause {
@@ -52,5 +46,24 @@ impl Pause {
     fn change(&self, kind: ChangeKind, call: &Call<'_>) -> Result<Exit, CommandError> {
         let if_revision = self.if_revision.clone();
         call.change(self.run.name(), ChangeRequest { if_revision, ..ChangeRequest::of(kind) })
+    }
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Complete {
+    #[command(flatten)]
+    run: NamedRun,
+    /// A closing note
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    note: Option<String>,
+    /// Complete the run although steps are open; never over an open gate or review
+    #[arg(long)]
+    force: bool,
+}
+
+impl Command for Complete {
+    fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
+        let kind = ChangeKind::Complete { note: self.note.clone() };
+        call.change(self.run.name(), ChangeRequest { force: self.force, ..ChangeRequest::of(kind) })
     }
 }

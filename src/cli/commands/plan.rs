@@ -1,17 +1,7 @@
 //! `plan`, with the flags that `resume` takes too.
 
-use clap::Args;
-
-use crate::cli::call::Call;
-use crate::cli::call::Command;
-use crate::cli::error::CommandError;
+use super::prelude::*;
 use crate::cli::shared_args::Answer;
-use crate::cli::shared_args::RunArg;
-use crate::hook::CalledVerb;
-use crate::ops;
-use crate::ops::Exit;
-use crate::ops::PlanDetail;
-use crate::ops::PlanRequest;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Plan {
@@ -96,12 +86,12 @@ impl Command for Plan {
 
 impl PlanFlags {
     /// Returns what the flags ask for.
-    pub(super) fn request(&self) -> PlanRequest {
+    pub(super) fn request(&self) -> ops::PlanRequest {
         let part = |pair: &Option<Vec<String>>| match pair.as_deref() {
             Some([part, step]) => Some((part.clone(), step.clone())),
             Some(_) | None => None,
         };
-        PlanRequest {
+        ops::PlanRequest {
             from: self.from.clone(),
             retry: self.retry.clone(),
             skip: self.skip.clone(),
@@ -119,7 +109,7 @@ impl PlanFlags {
 
 impl Detail {
     /// Returns what the JSON has besides the plan.
-    pub(super) const fn shown(self) -> PlanDetail {
-        PlanDetail { native: self.native, steps: self.steps }
+    pub(super) const fn shown(self) -> ops::PlanDetail {
+        ops::PlanDetail { native: self.native, steps: self.steps }
     }
 }

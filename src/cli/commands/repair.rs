@@ -1,17 +1,11 @@
 //! `repair`.
 
-use clap::Args;
-
-use crate::cli::call::Call;
-use crate::cli::call::Command;
-use crate::cli::error::CommandError;
+use super::prelude::*;
 use crate::cli::output;
 use crate::cli::render;
-use crate::cli::shared_args::RunArg;
-use crate::ops;
+use crate::model::StepId;
+use crate::model::clean_line;
 use crate::ops::Confirmation;
-use crate::ops::Exit;
-use crate::ops::RepairRequest;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Repair {
@@ -36,9 +30,9 @@ impl Command for Repair {
             return call.answer(ops::record_branch(&ctx, branch));
         }
         let confirmation = if self.yes { Confirmation::Any } else { Confirmation::None };
-        let mut request = RepairRequest { from_evidence: self.from_evidence, confirmation };
+        let mut request = ops::RepairRequest { from_evidence: self.from_evidence, confirmation };
         let report = ops::repair(&ctx, &request)?;
-        let prompt = ops::repair_prompt(&report).filter(|_| call.can_ask());
+        let prompt = report.body.prompt().filter(|_| call.can_ask());
         let Some((question, digest)) = prompt else { return call.answer(Ok(report)) };
         output::say(&render::text(&report, false, false))?;
         if !output::agrees(&question)? {
@@ -46,5 +40,63 @@ impl Command for Repair {
         }
         request.confirmation = Confirmation::Digest(digest);
         call.answer(ops::repair(&ctx, &request))
+    }
+}
+
+impl Shown for ops::RepairReport {
+    fn text(&self, page: &mut Page, _: &[Finding]) {
+        if self.written {
+            page.text
+                .put(Tone::Good, "✅ ")
+                .plain(format!("{} is written from {}", self.state, self.proposal.source))
+                .end();
+            for kept in &self.kept {
+                page.text.line(format!("   the replaced state is kept as {kept}"));
+            }
+        } else {
+            proposed(page, self);
+        }
+        if let Some(next) = self.next.as_ref().filter(|_| !page.quiet) {
+            page.text.line(format!("→ {next}"));
+        }
+    }
+}
+
+fn proposed(page: &mut Page, repair: &ops::RepairReport) {
+    let proposal = &repair.proposal;
+    page.text.bold(format!("The state of {} cannot be read in full", repair.run)).end();
+    for problem in &repair.problems {
+        page.text.put(Tone::Bad, "  ").line(clean_line(problem, 300));
+    }
+    if !repair.versions.is_empty() {
+        page.text.end().bold("Known versions").end();
+    }
+    for version in &repair.versions {
+        let at = version.at.map_or_else(String::new, |at| format!(", {at}"));
+        let (tone, mark) = if version.readable { (Tone::Good, "sound ") } else { (Tone::Warn, "broken") };
+        page.text.plain("  ").put(tone, mark).line(format!(" {}  {}{at}", version.name, version.what));
+    }
+    page.text.end().bold(format!("Proposed, from {}; nothing is written yet", proposal.source)).end();
+    for value in &proposal.values {
+        page.text.plain("  ").bold(&value.of).line(format!(": {}", value.value));
+        for evidence in &value.evidence {
+            page.text.dim(format!("      {}", clean_line(evidence, 200))).end();
+        }
+    }
+    if !proposal.unknown.is_empty() {
+        page.text.end().bold("Not known").end();
+    }
+    for unknown in &proposal.unknown {
+        page.text.put(Tone::Warn, "  - ").line(unknown);
+    }
+    if !proposal.repeats.is_empty() {
+        let steps: Vec<&str> = proposal.repeats.iter().map(StepId::as_str).collect();
+        page.text.put(Tone::Warn, format!("Done again: {}", steps.join(", "))).end();
+    }
+    for file in &proposal.files {
+        page.text.end().bold(file.file.as_str()).end();
+        for line in file.content.lines() {
+            page.text.line(format!("  | {line}"));
+        }
     }
 }

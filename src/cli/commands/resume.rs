@@ -1,31 +1,24 @@
 //! `resume`: a session of the runner continues at once, any other run is handed over to the agent. What a person has to decide is asked.
 
 use camino::Utf8Path;
-use clap::Args;
+use serde_json::Value;
 
 use super::context::budget;
 use super::plan::Detail;
 use super::plan::PlanFlags;
-use crate::cli::call::Call;
-use crate::cli::call::Command;
+use super::prelude::*;
 use crate::cli::error;
-use crate::cli::error::CommandError;
 use crate::cli::output;
 use crate::cli::output::Text;
 use crate::cli::question;
 use crate::cli::render;
+use crate::cli::render::plan;
 use crate::cli::screen::Screen;
-use crate::cli::shared_args::RunArg;
 use crate::model::Mode;
-use crate::ops;
-use crate::ops::Body;
-use crate::ops::Exit;
+use crate::model::Severity;
 use crate::ops::OpError;
 use crate::ops::ProjectContext;
-use crate::ops::Report;
-use crate::ops::Request;
 use crate::ops::ResumeOutcome;
-use crate::ops::ResumeRequest;
 use crate::ops::RunLocation;
 use crate::runner;
 use crate::runner::ResumeOptions;
@@ -111,27 +104,27 @@ impl Resume {
     /// Resumes a run and asks where a person has to decide. End of input is never consent.
     fn hand_over(&self, ctx: &ProjectContext, location: &RunLocation, call: &Call<'_>) -> Result<Exit, CommandError> {
         let (plan, detail) = (self.flags.request(), self.detail.shown());
-        let mut request = ResumeRequest { plan, detail, yes: self.yes, budget: budget(self.budget, detail.native) };
+        let mut request =
+            ops::ResumeRequest { plan, detail, yes: self.yes, budget: budget(self.budget, detail.native) };
         let can_ask = call.can_ask();
         let (report, question, mode) = match ops::resume(ctx, location, &request, can_ask) {
             Err(error) if can_ask => return ask_for_a_way_out(error, location, call),
             Err(error) => return Err(error.into()),
-            Ok(ResumeOutcome::Report(report)) => return call.answer(Ok(*report)),
+            Ok(ResumeOutcome::Resumed(report)) => return call.answer(Ok(*report)),
+            Ok(ResumeOutcome::Planned(report)) => return call.answer(Ok(*report)),
             Ok(ResumeOutcome::Ask(report, question, mode)) => (report, question, mode),
         };
         if !can_ask && mode != Mode::Preflight {
             return call.answer(Ok(ops::unconfirmed(*report)));
         }
-        let run = match &report.body {
-            Body::Plan(plan) => plan.plan.run.id.as_str().to_owned(),
-            _ => String::new(),
-        };
         output::say(&render::asked(&report))?;
         let answer = question::ask(&question)?;
         let option = ops::chosen(&question, mode, answer.as_deref());
         let declined = || Err(ops::declined(&report).into());
         let Some(option) = option else { return declined() };
-        let Some(words) = question::completed(option, &run, &location.path())? else { return declined() };
+        let Some(words) = question::completed(option, report.body.plan.run.id.as_str(), &location.path())? else {
+            return declined();
+        };
         if words.first().is_none_or(|program| program != "piton") {
             return Err(ops::not_ours(&option.command).into());
         }
@@ -140,7 +133,8 @@ impl Resume {
         request.yes = true;
         request.plan.force |= again.get_flag("force");
         match ops::resume(ctx, location, &request, false)? {
-            ResumeOutcome::Report(report) => call.answer(Ok(*report)),
+            ResumeOutcome::Resumed(report) => call.answer(Ok(*report)),
+            ResumeOutcome::Planned(report) => call.answer(Ok(*report)),
             ResumeOutcome::Ask(report, ..) => call.answer(Ok(ops::unconfirmed(*report))),
         }
     }
@@ -149,7 +143,7 @@ impl Resume {
 /// Refuses to resume an unknown run: a session of Prodigy that was named without `--prodigy-home`, with the command that imports it.
 fn unknown(error: OpError, ctx: &ProjectContext, call: &Call<'_>) -> Result<Exit, CommandError> {
     if let Some(prodigy_home) = ops::usual_prodigy_home().filter(|_| call.global.prodigy_home.is_none()) {
-        let wider = Request { prodigy_home: Some(prodigy_home), ..call.request(ctx.run.as_ref()) };
+        let wider = ops::Request { prodigy_home: Some(prodigy_home), ..call.request(ctx.run.as_ref()) };
         // If Prodigy's folder cannot be read, the name is simply unknown.
         if let Ok(location) = ProjectContext::open(&wider).and_then(|wider| ops::location(&wider)) {
             location.check_writable()?;
@@ -196,7 +190,7 @@ fn chosen_run(ctx: &ProjectContext, call: &Call<'_>) -> Result<(Option<ProjectCo
         }),
         None => {
             let list = ops::ListReport { runs: runs.clone(), hidden: 0, in_review: 0 };
-            render::text(&Report::ok(Body::List(list)), false, true)
+            render::text(&ops::Report::ok(list), false, true)
         }
     };
     let path = output::say(&list).and_then(|()| question::which(runs));
@@ -205,4 +199,23 @@ fn chosen_run(ctx: &ProjectContext, call: &Call<'_>) -> Result<(Option<ProjectCo
     let ctx = call.project(Some(&path))?;
     let location = ops::location(&ctx)?;
     Ok((Some(ctx), location))
+}
+
+impl Shown for ops::ResumeReport {
+    fn text(&self, page: &mut Page, _: &[Finding]) {
+        plan::resumed(page, &self.plan);
+        if let Some(context) = &self.context {
+            page.text.end();
+            page.context(context);
+        }
+    }
+
+    /// A resume repeats its plan, which keeps the notes for `-v`.
+    fn lists(&self, finding: &Finding, verbose: bool) -> bool {
+        finding.severity != Severity::Info || verbose
+    }
+
+    fn yaml(&self) -> serde_json::Result<Value> {
+        serde_json::to_value(&self.context)
+    }
 }

@@ -1,20 +1,16 @@
 //! `rollback`, with the questions to a person and what the answers mean.
 
-use clap::Args;
-
-use crate::cli::call::Call;
-use crate::cli::call::Command;
-use crate::cli::error::CommandError;
+use super::prelude::*;
 use crate::cli::output;
 use crate::cli::render;
 use crate::cli::shared_args::NamedRun;
 use crate::model::ChangeKind;
-use crate::ops;
-use crate::ops::Body;
-use crate::ops::ChangeRequest;
-use crate::ops::Exit;
-use crate::ops::Report;
-use crate::ops::RollbackRequest;
+use crate::model::StepId;
+use crate::model::clean_line;
+use crate::model::human_age;
+use crate::model::plural;
+use crate::ops::GitMethod;
+use crate::ops::RollbackReport;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Rollback {
@@ -48,7 +44,7 @@ impl Command for Rollback {
         let ctx = call.project(self.run.name())?;
         let mut request = self.request()?;
         let mut report = ops::rollback(&ctx, &request)?;
-        if call.can_ask() && has_targets(&report) {
+        if call.can_ask() && !report.body.targets.is_empty() {
             output::say(&render::text(&report, false, true))?;
             request.to = output::ask("Roll back to which? (empty: none)")?.filter(|answer| !answer.trim().is_empty());
             if request.to.is_none() {
@@ -56,7 +52,7 @@ impl Command for Rollback {
             }
             report = ops::rollback(&ctx, &request)?;
         }
-        let prompt = ops::rollback_prompt(&report).filter(|_| call.can_ask());
+        let prompt = report.body.prompt().filter(|_| call.can_ask());
         let Some((question, revision)) = prompt else { return call.answer(Ok(report)) };
         output::say(&render::text(&report, false, true))?;
         if !output::agrees(&question)? {
@@ -68,19 +64,127 @@ impl Command for Rollback {
 }
 
 impl Rollback {
-    fn request(&self) -> Result<RollbackRequest, CommandError> {
+    fn request(&self) -> Result<ops::RollbackRequest, CommandError> {
         let (to, reason) = match &self.json {
             None => (self.to.clone(), self.reason.clone()),
-            Some(source) => match ChangeRequest::from_json(&ops::input(source)?, "rollback")? {
+            Some(source) => match ops::ChangeRequest::from_json(&ops::input(source)?, "rollback")? {
                 ChangeKind::RollBack(wanted) => (Some(wanted.to), wanted.reason),
                 _ => return Err(CommandError::usage("the change is not a rollback")),
             },
         };
         let (yes, force, if_revision) = (self.yes, self.force, self.if_revision.clone());
-        Ok(RollbackRequest { to, reason, yes, force, if_revision })
+        Ok(ops::RollbackRequest { to, reason, yes, force, if_revision })
     }
 }
 
-fn has_targets(report: &Report) -> bool {
-    matches!(&report.body, Body::Rollback(rollback) if !rollback.targets.is_empty())
+/// How many commits and files are shown without `--verbose`.
+const SHOWN: usize = 10;
+
+impl Shown for RollbackReport {
+    fn text(&self, page: &mut Page, _: &[Finding]) {
+        if self.to.is_none() {
+            targets(page, self);
+            return;
+        }
+        let what = self.what.as_deref().unwrap_or_default();
+        if self.written {
+            page.text.put(Tone::Good, "✅ ").plain(format!("{} is rolled back to {what}", self.run)).end();
+        } else {
+            page.text.bold(format!("Rolling {} back to {what}; nothing is written yet", self.run)).end();
+        }
+        impact(page, self);
+        git(page, self);
+        list(page, "For the tracker, to be run by hand", &self.tracker);
+        for obstacle in &self.obstacles {
+            page.text.put(Tone::Bad, format!("  {:<12}", obstacle.code)).line(&obstacle.message);
+            page.text.line(format!("              → {}", obstacle.command));
+        }
+        if let Some(backup) = self.backup.as_ref().filter(|_| self.written) {
+            page.text.line(format!("A backup is in {backup}"));
+        }
+        if !self.left_out.is_empty() {
+            page.text.put(Tone::Warn, format!("Not copied: {}", plural(self.left_out.len(), "file"))).end();
+        }
+        if let Some(undo) = self.undo.as_ref().filter(|_| !page.quiet) {
+            page.text.line(format!("To take it back: {undo}"));
+        }
+        if let Some(next) = self.next.as_ref().filter(|_| !page.quiet) {
+            page.text.line(format!("→ {next}"));
+        }
+    }
+}
+
+fn targets(page: &mut Page, back: &RollbackReport) {
+    if back.targets.is_empty() {
+        page.text
+            .line(format!("{} has nothing to go back to: no phase was begun, and there is no checkpoint.", back.run));
+        return;
+    }
+    page.text.bold(format!("{} can be rolled back to", back.run)).end();
+    for target in &back.targets {
+        let at = target.at.map_or_else(String::new, |at| format!(", {at}"));
+        page.text.line(format!("  {:<10} {}{at}", target.to, target.what));
+    }
+    page.text.line("  ❌ Cancel rollback: do nothing");
+    if let Some(next) = back.next.as_ref().filter(|_| !page.quiet) {
+        page.text.line(format!("→ {next}"));
+    }
+}
+
+fn impact(page: &mut Page, back: &RollbackReport) {
+    let impact = &back.impact;
+    let ids = |ids: &[StepId]| ids.iter().map(|id| clean_line(id.as_str(), 60)).collect::<Vec<_>>().join(", ");
+    if impact.reopened.is_empty() {
+        page.text.line("  No step that is done opens again.");
+        return;
+    }
+    page.text.put(Tone::Warn, format!("  {} open again: ", plural(impact.reopened.len(), "step")));
+    page.text.line(ids(&impact.reopened));
+    for phase in &impact.phases {
+        let commit =
+            phase.commit.as_ref().map_or_else(String::new, |commit| format!(", commit {}", clean_line(commit, 12)));
+        page.text.line(format!("    {}: {} done{commit}", clean_line(&phase.phase, 60), plural(phase.done, "step")));
+    }
+    if !impact.approvals.is_empty() {
+        page.text.line(format!("  To be approved again: {}", ids(&impact.approvals)));
+    }
+    if let Some(lost) = impact.lost_seconds.filter(|lost| *lost > 0) {
+        page.text.line(format!("  Work of {} is lost", human_age(lost)));
+    }
+    let shown = if page.verbose { usize::MAX } else { SHOWN };
+    if back.has_commits_in_doubt() {
+        page.text.line("  Commits in doubt, some of which stay:");
+    }
+    for commit in back.commits.iter().take(shown) {
+        let sha: String = commit.sha.chars().take(12).collect();
+        page.text.dim(format!("    {sha} {}", clean_line(&commit.subject, 100))).end();
+    }
+    let files: Vec<String> = back.files.iter().take(shown).map(|file| clean_line(file, 100)).collect();
+    if !files.is_empty() {
+        let more = if back.files.len() > files.len() { ", ..." } else { "" };
+        page.text.line(format!("  Files they touched: {}{more}", files.join(", ")));
+    }
+}
+
+fn git(page: &mut Page, back: &RollbackReport) {
+    let Some(git) = &back.git else { return };
+    let method = match git.method {
+        GitMethod::None => "nothing",
+        GitMethod::Reset => "reset",
+        GitMethod::Revert => "revert",
+    };
+    page.text.bold(format!("Git: {method}")).plain(format!(", {}", clean_line(&git.because, 300))).end();
+    let head = if back.has_commits_in_doubt() { "Record its commit, then ask again" } else { "Look first" };
+    list(page, head, &git.checks);
+    list(page, "Then, by hand and in this order", &git.commands);
+    list(page, "Instead, to keep every commit", &git.instead);
+}
+
+fn list(page: &mut Page, head: &str, commands: &[String]) {
+    if !commands.is_empty() {
+        page.text.line(format!("  {head}:"));
+        for command in commands {
+            page.text.line(format!("    {command}"));
+        }
+    }
 }

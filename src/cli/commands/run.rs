@@ -1,12 +1,7 @@
 //! `run`: a workflow file, step by step.
 
-use clap::Args;
-
-use crate::cli::call::Call;
-use crate::cli::call::Command;
-use crate::cli::error::CommandError;
+use super::prelude::*;
 use crate::cli::screen::Screen;
-use crate::ops::Exit;
 use crate::runner;
 use crate::runner::StartRequest;
 

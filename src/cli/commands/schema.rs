@@ -1,12 +1,6 @@
 //! `schema`.
 
-use clap::Args;
-
-use crate::cli::call::Call;
-use crate::cli::call::Command;
-use crate::cli::error::CommandError;
-use crate::ops;
-use crate::ops::Exit;
+use super::prelude::*;
 use crate::published;
 
 #[derive(Debug, Args)]
@@ -17,6 +11,22 @@ pub(in crate::cli) struct Schema {
 
 impl Command for Schema {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
-        call.answer(ops::schema(&published::schemas(), self.name.as_deref()))
+        let all = published::schemas();
+        match &self.name {
+            Some(name) => Ok(call.print(ops::schema(&all, name)?)),
+            None => call.answer(Ok(ops::schemas(&all))),
+        }
+    }
+}
+
+impl Shown for ops::SchemaList {
+    fn text(&self, page: &mut Page, _: &[Finding]) {
+        let width = self.schemas.iter().map(|schema| schema.name.len() + 2).max().unwrap_or_default();
+        for schema in &self.schemas {
+            page.text.bold(format!("{:<width$}", schema.name)).line(&schema.about);
+        }
+        if !page.quiet {
+            page.text.line("→ piton schema NAME");
+        }
     }
 }

@@ -1,22 +1,14 @@
 //! `sessions` with its subcommands, and the question before anything is removed.
 
-use clap::Args;
 use clap::Subcommand;
 
-use crate::cli::call::Call;
-use crate::cli::call::Command;
-use crate::cli::error::CommandError;
+use super::prelude::*;
 use crate::cli::output;
 use crate::cli::render;
-use crate::hook::CalledVerb;
+use crate::model::Status;
+use crate::model::human_age;
 use crate::model::plural;
-use crate::ops;
-use crate::ops::Body;
-use crate::ops::CleanRequest;
-use crate::ops::Exit;
-use crate::ops::OpError;
-use crate::ops::ProjectContext;
-use crate::ops::Request;
+use crate::ops::SessionStatus;
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -78,7 +70,7 @@ impl Command for Sessions {
             Some(What::Import(import)) => {
                 let request = call.request(None);
                 let prodigy_home = request.prodigy_home.clone().or_else(ops::usual_prodigy_home);
-                let ctx = ProjectContext::open(&Request { prodigy_home, ..request })?;
+                let ctx = ops::ProjectContext::open(&ops::Request { prodigy_home, ..request })?;
                 call.answer(ops::import_session(&ctx, &import.id, import.no_worktree))
             }
         }
@@ -96,13 +88,13 @@ impl Command for Sessions {
 
 impl Clean {
     /// Shows what would be removed and asks for consent. End of input is never consent.
-    fn run(&self, ctx: &ProjectContext, call: &Call<'_>) -> Result<Exit, CommandError> {
-        let request = CleanRequest { ids: self.ids.clone(), dry_run: self.dry_run };
+    fn run(&self, ctx: &ops::ProjectContext, call: &Call<'_>) -> Result<Exit, CommandError> {
+        let request = ops::CleanRequest { ids: self.ids.clone(), dry_run: self.dry_run };
         if self.yes || self.dry_run {
             return call.answer(ops::clean_sessions(ctx, &request));
         }
-        let planned = ops::clean_sessions(ctx, &CleanRequest { dry_run: true, ..request.clone() })?;
-        let Body::Clean(would) = &planned.body else { return call.answer(Ok(planned)) };
+        let planned = ops::clean_sessions(ctx, &ops::CleanRequest { dry_run: true, ..request.clone() })?;
+        let would = &planned.body;
         if would.cleaned.is_empty() {
             return call.answer(Ok(planned));
         }
@@ -115,6 +107,116 @@ impl Clean {
         }
         let hints = ["piton sessions clean --dry-run", "to agree: piton sessions clean --yes"].map(str::to_owned);
         let message = format!("not confirmed to archive {count}; nothing was done");
-        Err(OpError::NotConfirmed { message, hints: hints.to_vec() }.into())
+        Err(ops::OpError::NotConfirmed { message, hints: hints.to_vec() }.into())
+    }
+}
+
+impl Shown for ops::SessionList {
+    fn text(&self, page: &mut Page, _: &[Finding]) {
+        for row in &self.sessions {
+            head(page, row);
+            if let Some(resume) = row.resume.as_ref().filter(|_| !page.quiet) {
+                page.text.line(format!("  → {resume}"));
+            }
+        }
+    }
+}
+
+impl Shown for ops::SessionDetail {
+    fn text(&self, page: &mut Page, _: &[Finding]) {
+        let row = &self.row;
+        head(page, row);
+        let mut line = |name: &str, value: Option<&str>| {
+            if let Some(value) = value {
+                page.text.plain(format!("  {name:<12} ")).line(value);
+            }
+        };
+        line("Workflow", self.workflow_file.as_deref());
+        line("Folder", row.folder.as_deref());
+        let merges = row.branch.as_ref().map(|branch| match &row.base_branch {
+            Some(base) => format!("{branch} (from {base})"),
+            None => branch.clone(),
+        });
+        line("Branch", merges.as_deref());
+        line("Records", Some(&self.records));
+        line("Variables", Some(&self.variables.join(", ")).filter(|names| !names.is_empty()).map(String::as_str));
+        if !self.steps.is_empty() {
+            page.text.end().bold("Steps").end();
+        }
+        for step in &self.steps {
+            let mark = match step.status {
+                Status::Completed if step.is_tolerated => "⚠️ ",
+                Status::Completed => "✅",
+                Status::Failed => "❌",
+                Status::InProgress => "⏳",
+                Status::Skipped | Status::Cancelled => "–",
+                Status::Pending | Status::WaitingApproval | Status::Blocked => "·",
+            };
+            let never = if step.is_tolerated { " (never passed)" } else { "" };
+            let tries = if step.attempts > 1 { format!(" ({} attempts)", step.attempts) } else { String::new() };
+            page.text.line(format!("  {mark} {} {}{never}{tries}", step.id, step.title));
+            if let Some(error) = &step.error {
+                page.text.dim(format!("      {error}")).end();
+            }
+        }
+        if let Some(resume) = row.resume.as_ref().filter(|_| !page.quiet) {
+            page.text.end().line(format!("→ {resume}"));
+        }
+    }
+}
+
+impl Shown for ops::CleanReport {
+    fn text(&self, page: &mut Page, _: &[Finding]) {
+        let (mark, verb) = if self.dry_run { ("", "would be archived") } else { ("✅ ", "is archived") };
+        for over in &self.cleaned {
+            page.text
+                .put(Tone::Good, mark)
+                .bold(over.id.as_str())
+                .line(format!(" {verb}: records in {}", over.records));
+            if let (Some(worktree), Some(branch)) = (&over.worktree, &over.branch) {
+                let gone = if self.dry_run { "to be removed" } else { "removed" };
+                page.text.line(format!("   {gone}: worktree {worktree}, branch {branch}"));
+            }
+        }
+        for kept in &self.kept {
+            page.text.bold(kept.id.as_str()).line(format!(" is kept: {}", kept.reason));
+            if let Some(fix) = kept.fix.as_ref().filter(|_| !page.quiet) {
+                page.text.line(format!("   → {fix}"));
+            }
+        }
+        if self.cleaned.is_empty() && self.kept.is_empty() {
+            page.text.line("No session has ended: there is nothing to archive.");
+        }
+        if self.dry_run && !self.cleaned.is_empty() && !page.quiet {
+            page.text.line(format!("→ piton sessions clean --yes archives {}", plural(self.cleaned.len(), "session")));
+        }
+    }
+}
+
+impl Shown for ops::ImportReport {
+    fn text(&self, page: &mut Page, _: &[Finding]) {
+        let progress = format!("{} of {} steps done", self.progress.done, self.progress.total);
+        page.text.put(Tone::Good, "✅ ").plain(format!("{} continues as ", self.from)).bold(self.session.as_str());
+        page.text.line(format!(": {progress}, in {}", self.folder));
+        if !page.quiet {
+            page.text.line(format!("→ {}", self.resume));
+        }
+    }
+}
+
+fn head(page: &mut Page, row: &ops::SessionRow) {
+    let age = row.age_seconds.map_or_else(|| "unknown age".to_owned(), |age| format!("{} ago", human_age(age)));
+    page.text.bold(row.id.as_str()).plain("  ").put(tone(row.status), row.status.as_str());
+    page.text.plain(format!("  {}/{}  {}", row.progress.done, row.progress.total, row.workflow));
+    page.text.dim(format!("  {}, {age}", row.position)).end();
+}
+
+const fn tone(status: SessionStatus) -> Tone {
+    match status {
+        SessionStatus::Completed | SessionStatus::Merged => Tone::Good,
+        SessionStatus::Running => Tone::Bold,
+        SessionStatus::Interrupted | SessionStatus::Paused => Tone::Warn,
+        SessionStatus::Failed | SessionStatus::Unreadable => Tone::Bad,
+        SessionStatus::GivenUp => Tone::Dim,
     }
 }

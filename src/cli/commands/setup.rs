@@ -1,14 +1,8 @@
 //! `setup`.
 
-use clap::Args;
 use clap::ValueEnum;
 
-use crate::cli::call::Call;
-use crate::cli::call::Command;
-use crate::cli::error::CommandError;
-use crate::ops;
-use crate::ops::Exit;
-use crate::ops::SetupRequest;
+use super::prelude::*;
 use crate::ops::SetupScope;
 
 #[derive(Debug, Args)]
@@ -42,6 +36,33 @@ impl Command for Setup {
             SettingsScope::Local => SetupScope::Local,
         };
         let Self { permissions, statusline, yes, .. } = *self;
-        call.answer(ops::setup(&call.request(None), SetupRequest { permissions, statusline, scope, yes }))
+        call.answer(ops::setup(&call.request(None), ops::SetupRequest { permissions, statusline, scope, yes }))
+    }
+}
+
+impl Shown for ops::SetupReport {
+    fn text(&self, page: &mut Page, _: &[Finding]) {
+        let program = self.program.as_deref().unwrap_or("of unknown path");
+        page.text.put(Tone::Good, "✅ ").plain(format!("piton {}: {program}", self.version)).end();
+        if let (Some(cache), false) = (&self.cache, self.in_cache) {
+            page.text.line(format!("   not the one in {cache}, where the plugin looks first"));
+        }
+        let Some(settings) = &self.settings else { return };
+        match (settings.needed, settings.written) {
+            (false, _) => page.text.line(format!("   {} has these settings already", settings.file)),
+            (true, true) => page.text.put(Tone::Good, "✅ ").line(format!("{} is changed:", settings.file)),
+            (true, false) => page.text.line(format!("   {} would change:", settings.file)),
+        };
+        for line in &settings.diff {
+            let tone = match line.as_bytes().first() {
+                Some(b'+') => Tone::Good,
+                Some(b'-') => Tone::Bad,
+                Some(_) | None => Tone::Dim,
+            };
+            page.text.put(tone, format!("   {line}")).end();
+        }
+        if settings.needed && !settings.written && !page.quiet {
+            page.text.line("→ the same command with --yes writes it");
+        }
     }
 }

@@ -1,13 +1,7 @@
 //! `start`.
 
-use clap::Args;
-
-use crate::cli::call::Call;
-use crate::cli::call::Command;
-use crate::cli::error::CommandError;
+use super::prelude::*;
 use crate::model::StartSpec;
-use crate::ops;
-use crate::ops::Exit;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Start {
@@ -41,7 +35,7 @@ impl Command for Start {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
         let ctx = call.project(None)?;
         if self.print {
-            return call.answer(ops::print_workflow(&ctx.project, &self.workflow));
+            return Ok(call.print(&ops::print_workflow(&ctx.project, &self.workflow)?));
         }
         let spec = StartSpec {
             description: self.description.clone(),

@@ -1,15 +1,9 @@
 //! `status`.
 
-use clap::Args;
-
-use crate::cli::call::Call;
-use crate::cli::call::Command;
-use crate::cli::error::CommandError;
+use super::prelude::*;
+use crate::cli::output::Text;
+use crate::cli::render::markdown::celled;
 use crate::cli::shared_args::Answer;
-use crate::cli::shared_args::RunArg;
-use crate::hook::CalledVerb;
-use crate::ops;
-use crate::ops::Exit;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Status {
@@ -30,5 +24,37 @@ impl Command for Status {
 
     fn called(&self) -> Option<CalledVerb> {
         Some(CalledVerb::of_run("status", self.run.name(), None))
+    }
+}
+
+impl Shown for ops::StatusReport {
+    fn text(&self, page: &mut Page, _: &[Finding]) {
+        page.text.bold("Where you are  ").line(&self.where_you_are);
+        if let Some(cause) = &self.cause {
+            page.text.bold("Cut off by     ").line(format!("{}: {}", cause.kind.as_str(), cause.detail));
+        }
+        page.text.bold("What's stale   ").line(&self.what_is_stale);
+        page.text.bold("Next command   ").line(&self.next_command);
+        if page.verbose {
+            page.said(&self.reports, &self.decisions);
+        }
+    }
+
+    fn lists(&self, _: &Finding, _: bool) -> bool {
+        false
+    }
+
+    fn markdown(&self, _: &[Finding]) -> String {
+        let mut text = Text::default();
+        text.line(format!("| {} | |", celled(self.run.as_str()))).line("| --- | --- |");
+        for (name, value) in [
+            ("Where you are", self.where_you_are.as_str()),
+            ("Verdict", self.verdict.as_str()),
+            ("What's stale", &self.what_is_stale),
+            ("Next command", &format!("`{}`", self.next_command)),
+        ] {
+            text.line(format!("| {name} | {} |", celled(value)));
+        }
+        text.plain_text()
     }
 }

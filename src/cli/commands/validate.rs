@@ -1,13 +1,7 @@
 //! `validate`.
 
-use clap::Args;
-
-use crate::cli::call::Call;
-use crate::cli::call::Command;
-use crate::cli::error::CommandError;
-use crate::hook::CalledVerb;
-use crate::ops;
-use crate::ops::Exit;
+use super::prelude::*;
+use crate::model::plural;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Validate {
@@ -24,5 +18,26 @@ impl Command for Validate {
     fn called(&self) -> Option<CalledVerb> {
         let all = Some(CalledVerb::of_all("validate"));
         all.filter(|_| self.targets.is_empty())
+    }
+}
+
+impl Shown for ops::ValidateReport {
+    fn text(&self, page: &mut Page, findings: &[Finding]) {
+        for file in &self.files {
+            let (tone, mark) = if file.problems == 0 { (Tone::Good, "ok ") } else { (Tone::Warn, "?? ") };
+            page.text.put(tone, mark).plain(&file.file);
+            if file.problems > 0 {
+                page.text.plain(format!(": {}", plural(file.problems, "finding")));
+            }
+            page.text.end();
+        }
+        if self.valid {
+            match findings.iter().filter(|finding| finding.code.is_contradiction()).count() {
+                0 => page.text.put(Tone::Good, "Valid.").end(),
+                count => page.text.put(Tone::Warn, format!("Valid, {}.", plural(count, "contradiction"))).end(),
+            };
+        } else {
+            page.text.put(Tone::Bad, "Not valid.").end();
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Reports as Markdown: a plan as the page of its own system, with verdict, findings and question, lists as tables.
+//! Markdown: a plan as the page of its own system, with verdict, findings and question; cells of tables; code blocks.
 //!
 //! A plan of nine-step is the page of its resume command (docs/formats/nine-step.md#plan-in-the-words-of-the-plugin), every other one the
 //! coordination list (docs/formats/ccw.md#context-for-the-agent): a check list that the agent keeps up to date while it works.
@@ -14,34 +14,17 @@ use crate::model::Action;
 use crate::model::Finding;
 use crate::model::Next;
 use crate::model::Plan;
-use crate::model::Progress;
 use crate::model::QuestionOption;
 use crate::model::Severity;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::clean;
 use crate::model::clean_line;
-use crate::model::human_age;
-use crate::ops::Body;
-use crate::ops::ListReport;
 use crate::ops::PlanReport;
-use crate::ops::Report;
-use crate::ops::StatusReport;
-
-/// Renders plans as pages and lists as tables; everything else as text in a code block.
-pub(in crate::cli) fn markdown(report: &Report) -> String {
-    match &report.body {
-        Body::Plan(body) if body.plan.patch.is_none() => page(body, &report.findings),
-        Body::List(body) => list(body),
-        Body::Status(body) => status(body),
-        Body::Plan(_) => fenced("diff", super::text(report, false, false)),
-        _ => fenced("text", super::text(report, false, true)),
-    }
-}
 
 /// Puts untrusted text into a code block that it cannot close.
-fn fenced(language: &str, text: Text) -> String {
-    let text = text.into_plain();
+pub(in crate::cli) fn fenced(language: &str, text: &Text) -> String {
+    let text = text.plain_text();
     let text = clean(&text);
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
@@ -49,14 +32,14 @@ fn fenced(language: &str, text: Text) -> String {
 }
 
 /// Renders a plan as the page of its system, and what it answers.
-fn page(report: &PlanReport, findings: &[Finding]) -> String {
+pub(super) fn page(report: &PlanReport, findings: &[Finding]) -> String {
     let mut text = Text::default();
     match report.plan.native.get("current_state") {
         Some(state) => resume_page(&mut text, report, state),
         None => coordination(&mut text, report),
     }
     answer(&mut text, &report.plan, findings);
-    text.into_plain()
+    text.plain_text()
 }
 
 /// Adds verdict, findings and question.
@@ -129,42 +112,8 @@ fn resume_page(text: &mut Text, report: &PlanReport, state: &Value) {
     }
 }
 
-/// Renders a list of runs as a table.
-fn list(report: &ListReport) -> String {
-    let mut text = Text::default();
-    text.line("| # | Run | Position | Last change | Verdict | Steps |").line("| --- | --- | --- | --- | --- | --- |");
-    for run in &report.runs {
-        let is_over = run.lifecycle.stage.is_over();
-        let position = if is_over { run.lifecycle.describe() } else { run.position.clone() };
-        let age = run.age_seconds.map_or_else(|| "unknown".to_owned(), |age| format!("{} ago", human_age(age)));
-        let verdict = if is_over { "-" } else { run.verdict.as_str() };
-        let Progress { done, total } = run.progress;
-        let cells = [run.number.to_string(), run.id.as_str().to_owned(), position, age, verdict.to_owned()];
-        let cells: Vec<String> = cells.iter().map(|cell| celled(cell)).collect();
-        text.line(format!("| {} | {done}/{total} |", cells.join(" | ")));
-    }
-    if report.in_review > 0 {
-        text.line(format!("\n{} stories wait for a review: `piton list --all`", report.in_review));
-    }
-    text.into_plain()
-}
-
-fn status(report: &StatusReport) -> String {
-    let mut text = Text::default();
-    text.line(format!("| {} | |", celled(report.run.as_str()))).line("| --- | --- |");
-    for (name, value) in [
-        ("Where you are", report.where_you_are.as_str()),
-        ("Verdict", report.verdict.as_str()),
-        ("What's stale", &report.what_is_stale),
-        ("Next command", &format!("`{}`", report.next_command)),
-    ] {
-        text.line(format!("| {name} | {} |", celled(value)));
-    }
-    text.into_plain()
-}
-
 /// Returns a text as the content of a table cell.
-fn celled(text: &str) -> String {
+pub(in crate::cli) fn celled(text: &str) -> String {
     unbracketed(text, 1_000).replace('|', "\\|")
 }
 

@@ -1,35 +1,73 @@
-//! Reports as text, Markdown and YAML: one function per report, no decisions.
+//! Reports as text, Markdown and YAML. What a report looks like is beside its verb; here is what several have in common.
 
-mod markdown;
-mod page;
-mod patch;
-mod plan;
-mod repair;
-mod rollback;
-mod sessions;
-mod text;
+mod checkpoint;
+pub(super) mod markdown;
+pub(super) mod page;
+pub(super) mod patch;
+pub(super) mod plan;
 mod yaml;
 
-use crate::model::Document;
+use serde_json::Value;
+
+use super::output::Text;
+use crate::model::Context;
+use crate::model::Finding;
 use crate::ops::Body;
+use crate::ops::PlanReport;
 use crate::ops::Report;
+use page::Page;
 
-pub(super) use markdown::markdown;
-pub(super) use text::asked;
-pub(super) use text::context;
-pub(super) use text::text;
-pub(super) use yaml::yaml;
+/// A report as people read it.
+pub(super) trait Shown: Body {
+    /// Writes the report.
+    fn text(&self, page: &mut Page, findings: &[Finding]);
 
-/// Wraps a report into its document. A schema or a script has none: its text is the error.
-pub(super) fn json(report: &Report, with_code: bool) -> Result<Document<&Body>, &str> {
-    if let Body::Document(text) = &report.body {
-        return Err(text);
+    /// Tells whether a finding is listed below the text.
+    fn lists(&self, _: &Finding, _verbose: bool) -> bool {
+        true
     }
-    Ok(Document {
-        schema: report.body.schema().to_owned(),
-        ok: true,
-        code: with_code.then(|| report.exit.name().to_owned()),
-        data: &report.body,
-        findings: report.findings.clone(),
-    })
+
+    /// Returns the report as Markdown: its text in a code block, if it has no other form.
+    fn markdown(&self, findings: &[Finding]) -> String {
+        markdown::fenced("text", &shown(self, findings, false, true))
+    }
+
+    /// Returns what YAML has of it.
+    fn yaml(&self) -> serde_json::Result<Value> {
+        serde_json::to_value(self)
+    }
+}
+
+/// Renders a report for a person.
+pub(super) fn text(report: &Report<impl Shown>, verbose: bool, quiet: bool) -> Text {
+    shown(&report.body, &report.findings, verbose, quiet)
+}
+
+fn shown(body: &(impl Shown + ?Sized), findings: &[Finding], verbose: bool, quiet: bool) -> Text {
+    written(body, findings, Page { text: Text::default(), verbose, quiet, asks: false })
+}
+
+/// Renders a plan before its question is asked.
+pub(super) fn asked(report: &Report<PlanReport>) -> Text {
+    written(&report.body, &report.findings, Page { text: Text::default(), verbose: false, quiet: false, asks: true })
+}
+
+fn written(body: &(impl Shown + ?Sized), findings: &[Finding], mut page: Page) -> Text {
+    body.text(&mut page, findings);
+    let listed: Vec<Finding> = findings.iter().filter(|finding| body.lists(finding, page.verbose)).cloned().collect();
+    if !listed.is_empty() {
+        page.text.end();
+        page.findings(&listed);
+    }
+    page.text
+}
+
+/// Renders a context as plain text.
+pub(super) fn context(context: &Context) -> String {
+    shown(context, &[], false, true).plain_text()
+}
+
+/// Renders the data of a report as one YAML document.
+pub(super) fn yaml(body: &impl Shown) -> String {
+    yaml::document(&body.yaml().unwrap_or_default())
 }

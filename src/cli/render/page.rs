@@ -24,16 +24,16 @@ use crate::model::sha256_hex;
 const FENCE_CHARS: usize = 12;
 
 /// A text under construction, with how much detail the reader wants.
-pub(super) struct Page {
-    pub(super) text: Text,
-    pub(super) verbose: bool,
-    pub(super) quiet: bool,
+pub(in crate::cli) struct Page {
+    pub(in crate::cli) text: Text,
+    pub(in crate::cli) verbose: bool,
+    pub(in crate::cli) quiet: bool,
     /// Whether the question of the plan follows.
     pub(super) asks: bool,
 }
 
 /// Returns the tone of a verdict.
-pub(super) const fn tone_of(verdict: Verdict) -> Tone {
+pub(in crate::cli) const fn tone_of(verdict: Verdict) -> Tone {
     match verdict {
         Verdict::Resume | Verdict::Complete => Tone::Good,
         Verdict::Confirm => Tone::Warn,
@@ -44,7 +44,7 @@ pub(super) const fn tone_of(verdict: Verdict) -> Tone {
 
 impl Page {
     /// Shows what was reported and decided.
-    pub(super) fn said(&mut self, reports: &[StepReport], decisions: &[Decision]) {
+    pub(in crate::cli) fn said(&mut self, reports: &[StepReport], decisions: &[Decision]) {
         let lists = [
             ("Reports", reports.iter().map(reported).collect()),
             ("Decisions", decisions.iter().map(decided).collect::<Vec<_>>()),
@@ -62,7 +62,7 @@ impl Page {
     }
 
     /// Shows the context as a prompt would contain it: text from state files is fenced.
-    pub(super) fn context(&mut self, context: &Context) {
+    pub(in crate::cli) fn context(&mut self, context: &Context) {
         let head = match context.step.matches(&context.title) {
             true => context.step.to_string(),
             false => format!("{} — {}", context.step, context.title),
@@ -94,7 +94,7 @@ impl Page {
         self.text.line(format!("--- end of {what} ({mark}) ---"));
     }
 
-    pub(super) fn findings(&mut self, findings: &[Finding]) {
+    pub(in crate::cli) fn findings(&mut self, findings: &[Finding]) {
         for finding in findings {
             let tone = match finding.severity {
                 Severity::Blocking => Tone::Bad,
@@ -159,7 +159,7 @@ fn untrusted(context: &Context) -> String {
 }
 
 /// Describes a report: its step, result and summary, then a line for everything else.
-pub(super) fn reported(report: &StepReport) -> String {
+pub(in crate::cli) fn reported(report: &StepReport) -> String {
     let part = report.part.as_ref().map_or_else(String::new, |part| format!(", part {part}"));
     let agent = report.agent.as_ref().map_or_else(String::new, |agent| format!(" by {agent}"));
     let result = report.verdict.map_or(report.status.as_str(), ReviewVerdict::as_str);
@@ -181,7 +181,7 @@ pub(super) fn reported(report: &StepReport) -> String {
 }
 
 /// Describes a decision in a sentence.
-pub(super) fn decided(decision: &Decision) -> String {
+pub(in crate::cli) fn decided(decision: &Decision) -> String {
     let what = decision.step.as_ref().map_or("the run", StepId::as_str);
     let by = decision.by.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
     // An override names the rule in a sentence, the others what was said about the step.

@@ -3,19 +3,11 @@
 use super::page::Page;
 use crate::cli::output::Tone;
 use crate::model::Patch;
-use crate::model::Plan;
 use crate::model::RunId;
 use crate::model::clean_line;
 
-/// Writes the suggested edits of a plan.
-pub(super) fn patch(page: &mut Page, plan: &Plan) {
-    if let Some(patch) = &plan.patch {
-        suggested(page, &plan.run.id, patch);
-    }
-}
-
 /// Prints the suggested edits with their reasons.
-pub(super) fn suggested(page: &mut Page, run: &RunId, patch: &Patch) {
+pub(in crate::cli) fn suggested(page: &mut Page, run: &RunId, patch: &Patch) {
     head(page, run, patch);
     for file in &patch.files {
         file.reasons.iter().for_each(|reason| comment(page, reason));

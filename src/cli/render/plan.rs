@@ -3,10 +3,14 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use super::Shown;
+use super::markdown;
 use super::page::Page;
 use super::page::next_command;
 use super::page::position_lines;
 use super::page::tone_of;
+use super::patch::suggested;
+use super::shown;
 use crate::cli::output::Tone;
 use crate::model::Action;
 use crate::model::Finding;
@@ -28,37 +32,55 @@ use crate::model::human_age;
 use crate::model::plural;
 use crate::ops::PlanReport;
 
-pub(super) fn plan(page: &mut Page, report: &PlanReport, findings: &[Finding]) {
-    let plan = &report.plan;
-    let has_messages =
-        plan.native.get("messages").and_then(serde_json::Value::as_array).is_some_and(|lines| !lines.is_empty());
-    if report.is_summed_up && has_messages {
-        verdict(page, plan);
-        native_messages(page, plan);
-    } else {
-        head(page, plan, &report.notices);
-        completed(page, plan, &report.run);
+impl Shown for PlanReport {
+    fn text(&self, page: &mut Page, findings: &[Finding]) {
+        let plan = &self.plan;
+        if let Some(patch) = &plan.patch {
+            suggested(page, &plan.run.id, patch);
+            return;
+        }
+        page.verbose |= plan.mode == Mode::Preflight;
+        let has_messages =
+            plan.native.get("messages").and_then(serde_json::Value::as_array).is_some_and(|lines| !lines.is_empty());
+        if self.is_summed_up && has_messages {
+            verdict(page, plan);
+            native_messages(page, plan);
+        } else {
+            head(page, plan, &self.notices);
+            completed(page, plan, &self.run);
+        }
+        page.text.end().bold("Next").end();
+        if plan.next.is_empty() {
+            page.text.line(match plan.verdict {
+                Verdict::Complete => "  nothing: every step is done",
+                Verdict::Resume | Verdict::Confirm | Verdict::Blocked | Verdict::Nothing => "  nothing can start",
+            });
+        }
+        all_next(page, plan);
+        if plan.mode == Mode::Preflight {
+            comparison(page, plan);
+            dependencies(page, plan, &self.run);
+        }
+        notes(page, plan, findings);
+        if page.verbose {
+            page.said(&plan.reports, &plan.decisions);
+        }
+        if page.asks {
+            page.text.end();
+        } else {
+            answers(page, plan);
+        }
     }
-    page.text.end().bold("Next").end();
-    if plan.next.is_empty() {
-        page.text.line(match plan.verdict {
-            Verdict::Complete => "  nothing: every step is done",
-            Verdict::Resume | Verdict::Confirm | Verdict::Blocked | Verdict::Nothing => "  nothing can start",
-        });
+
+    fn lists(&self, _: &Finding, _: bool) -> bool {
+        false
     }
-    all_next(page, plan);
-    if plan.mode == Mode::Preflight {
-        comparison(page, plan);
-        dependencies(page, plan, &report.run);
-    }
-    notes(page, plan, findings);
-    if page.verbose {
-        page.said(&plan.reports, &plan.decisions);
-    }
-    if page.asks {
-        page.text.end();
-    } else {
-        answers(page, plan);
+
+    fn markdown(&self, findings: &[Finding]) -> String {
+        match self.plan.patch {
+            Some(_) => markdown::fenced("diff", &shown(self, findings, false, false)),
+            None => markdown::page(self, findings),
+        }
     }
 }
 
@@ -324,7 +346,7 @@ fn answers(page: &mut Page, plan: &Plan) {
 }
 
 /// Shows in a few lines what was resumed.
-pub(super) fn resumed(page: &mut Page, plan: &Plan) {
+pub(in crate::cli) fn resumed(page: &mut Page, plan: &Plan) {
     if let Some(lines) = plan.native.get("confirmation") {
         lines_of(page, lines);
     } else {

@@ -3,18 +3,10 @@
 
 use serde_json::Value;
 
-use crate::ops::Body;
-use crate::ops::Report;
-
-/// Renders the data of a report as one YAML document; of a resume, its context.
-pub(in crate::cli) fn yaml(report: &Report) -> String {
-    let data = match &report.body {
-        Body::Resume(resume) => serde_json::to_value(&resume.context),
-        other => serde_json::to_value(other),
-    };
-    let data = data.unwrap_or(Value::Null);
+/// Renders data as one YAML document.
+pub(super) fn document(data: &Value) -> String {
     let mut out = String::new();
-    write(&mut out, &data, 0);
+    write(&mut out, data, 0);
     out
 }
 

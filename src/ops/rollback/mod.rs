@@ -18,7 +18,6 @@ use super::draft::PreparedChange;
 use super::locked_run::LockedRun;
 use super::opened_run::OpenedRun;
 use super::project_context::ProjectContext;
-use super::report::Body;
 use super::report::Report;
 use super::run_location::RunLocation;
 use super::select;
@@ -69,7 +68,7 @@ struct RollbackContext<'a> {
 }
 
 /// Proposes a rollback, and writes it if confirmed.
-pub(crate) fn rollback(ctx: &ProjectContext, request: &RollbackRequest) -> Result<Report, OpError> {
+pub(crate) fn rollback(ctx: &ProjectContext, request: &RollbackRequest) -> Result<Report<RollbackReport>, OpError> {
     let location = select::location(ctx)?;
     // Without a confirmation it only reads: no lock, no data folder.
     if request.yes && request.to.is_some() {
@@ -90,7 +89,7 @@ fn answer(
     opened: &OpenedRun,
     request: &RollbackRequest,
     locked: Option<&LockedRun<'_>>,
-) -> Result<Report, OpError> {
+) -> Result<Report<RollbackReport>, OpError> {
     opened.check_readable(&location.candidate.state)?;
     let context = RollbackContext::new(ctx, location, opened)?;
     if let Owner::Live { description } = &context.evidence.owner {
@@ -112,14 +111,7 @@ fn answer(
         }
     };
     let exit = if report.written { Exit::Ok } else { Exit::Person };
-    Ok(Report { exit, body: Body::Rollback(Box::new(report)), findings })
-}
-
-/// Returns the question about a proposal; `None` if there is nothing to confirm.
-pub(crate) fn rollback_prompt(report: &Report) -> Option<(String, String)> {
-    let Body::Rollback(rollback) = &report.body else { return None };
-    let what = rollback.what.as_ref().filter(|_| !rollback.written && rollback.obstacles.is_empty())?;
-    Some((format!("Roll {} back to {what}? [y/N]", rollback.run), rollback.revision.clone()))
+    Ok(Report { exit, body: report, findings })
 }
 
 impl<'a> RollbackContext<'a> {

@@ -9,6 +9,7 @@ use crate::engine::rollback::Obstacle;
 use crate::model::AffectedCommit;
 use crate::model::RelPath;
 use crate::model::Timestamp;
+use crate::ops::report::Body;
 
 /// A proposed or written rollback (`rollback/1`).
 #[derive(Debug, Default, Serialize, JsonSchema)]
@@ -49,7 +50,21 @@ pub(crate) struct RollbackReport {
     pub(crate) next: Option<String>,
 }
 
+impl Body for RollbackReport {
+    const SCHEMA: &'static str = "rollback/1";
+
+    fn written(&self) -> Option<String> {
+        self.written.then(|| format!("{} is rolled back", self.run))
+    }
+}
+
 impl RollbackReport {
+    /// Returns the question about a proposal, and the revision that a yes is about; `None` if there is nothing to confirm.
+    pub(crate) fn prompt(&self) -> Option<(String, String)> {
+        let what = self.what.as_ref().filter(|_| !self.written && self.obstacles.is_empty())?;
+        Some((format!("Roll {} back to {what}? [y/N]", self.run), self.revision.clone()))
+    }
+
     /// Tells whether the commits shown may belong to a step that stays done.
     pub(crate) fn has_commits_in_doubt(&self) -> bool {
         self.impact.unrecorded.is_some() && !self.commits.is_empty()

@@ -15,7 +15,6 @@ use crate::model::quoted;
 use crate::ops::OpError;
 use crate::ops::archive;
 use crate::ops::project_context::ProjectContext;
-use crate::ops::report::Body;
 use crate::ops::report::Report;
 use crate::ops::run_location::RunLocation;
 use crate::store;
@@ -31,7 +30,7 @@ pub(crate) struct CleanRequest {
 }
 
 /// Archives finished sessions. The caller asks for confirmation.
-pub(crate) fn clean(ctx: &ProjectContext, request: &CleanRequest) -> Result<Report, OpError> {
+pub(crate) fn clean(ctx: &ProjectContext, request: &CleanRequest) -> Result<Report<CleanReport>, OpError> {
     let locations = if request.ids.is_empty() {
         ctx.sessions().0
     } else {
@@ -53,7 +52,7 @@ pub(crate) fn clean(ctx: &ProjectContext, request: &CleanRequest) -> Result<Repo
             },
         }
     }
-    Ok(Report::ok(Body::Clean(report)))
+    Ok(Report::ok(report))
 }
 
 /// Returns what would be removed with a session, or why it stays; a finished session that stays has a fix.

@@ -23,7 +23,6 @@ use crate::model::quoted;
 use crate::ops::OpError;
 use crate::ops::opened_run::OpenedRun;
 use crate::ops::project_context::ProjectContext;
-use crate::ops::report::Body;
 use crate::ops::report::Report;
 use crate::store;
 use crate::store::Project;
@@ -31,7 +30,7 @@ use crate::store::RunLock;
 use crate::store::sessions;
 
 /// Imports a session of Prodigy. `in_place`: it continues in the repository itself, not in its worktree.
-pub(crate) fn import(ctx: &ProjectContext, id: &str, in_place: bool) -> Result<Report, OpError> {
+pub(crate) fn import(ctx: &ProjectContext, id: &str, in_place: bool) -> Result<Report<ImportReport>, OpError> {
     let (locations, findings) = ctx.sessions();
     let guests: Vec<&super::RunLocation> =
         locations.iter().filter(|location| location.takeover_command().is_some()).collect();
@@ -56,13 +55,13 @@ pub(crate) fn import(ctx: &ProjectContext, id: &str, in_place: bool) -> Result<R
     let taken = prodigy::import(&opened.files, &header, change)?;
     write(ctx, &header, &taken.edits)?;
     let folder = header.worktree.as_ref().unwrap_or(&header.root).as_str().to_owned();
-    let body = Body::Import(ImportReport {
+    let body = ImportReport {
         from: id.to_owned(),
         resume: format!("piton resume {}", quoted(&header.session)),
         session: RunId::new(header.session),
         progress: Progress { done: taken.done, total: taken.total },
         folder,
-    });
+    };
     let findings = findings.into_iter().chain(opened.loaded.findings).collect();
     Ok(Report { findings, ..Report::ok(body) })
 }

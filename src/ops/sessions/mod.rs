@@ -18,7 +18,6 @@ use report::SessionStep;
 use super::OpError;
 use super::opened_run::OpenedRun;
 use super::project_context::ProjectContext;
-use super::report::Body;
 use super::report::Report;
 use super::run_location::RunLocation;
 use crate::dialect::StateHome;
@@ -42,7 +41,7 @@ use crate::model::mask_secrets;
 use crate::model::quoted;
 
 /// Lists the sessions of the repository, and of Prodigy if requested.
-pub(crate) fn list(ctx: &ProjectContext) -> Result<Report, OpError> {
+pub(crate) fn list(ctx: &ProjectContext) -> Result<Report<SessionList>, OpError> {
     let (found, findings) = ctx.sessions();
     let mut sessions: Vec<SessionRow> = Vec::new();
     for location in &found {
@@ -53,11 +52,11 @@ pub(crate) fn list(ctx: &ProjectContext) -> Result<Report, OpError> {
         return Err(OpError::NoSession { searched, findings });
     }
     sessions.sort_by(|a, b| b.changed_at.cmp(&a.changed_at).then_with(|| b.id.cmp(&a.id)));
-    Ok(Report { findings, ..Report::ok(Body::Sessions(SessionList { sessions })) })
+    Ok(Report { findings, ..Report::ok(SessionList { sessions }) })
 }
 
 /// Shows one session with its steps.
-pub(crate) fn show(ctx: &ProjectContext, id: Option<&str>) -> Result<Report, OpError> {
+pub(crate) fn show(ctx: &ProjectContext, id: Option<&str>) -> Result<Report<SessionDetail>, OpError> {
     let location = named(ctx, id)?;
     let InspectedSession { opened, row, .. } = inspect(ctx, &location)?;
     let session = Session::read(&opened.files).ok();
@@ -84,7 +83,7 @@ pub(crate) fn show(ctx: &ProjectContext, id: Option<&str>) -> Result<Report, OpE
             .collect(),
         variables: session.map(|session| session.state.variables.keys().cloned().collect()).unwrap_or_default(),
     };
-    Ok(Report { findings: opened.loaded.findings, ..Report::ok(Body::Session(Box::new(detail))) })
+    Ok(Report { findings: opened.loaded.findings, ..Report::ok(detail) })
 }
 
 impl ProjectContext {

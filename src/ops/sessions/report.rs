@@ -8,12 +8,17 @@ use crate::model::RunId;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Timestamp;
+use crate::ops::report::Body;
 
 /// A list of sessions (`sessions/1`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SessionList {
     /// Newest first.
     pub(crate) sessions: Vec<SessionRow>,
+}
+
+impl Body for SessionList {
+    const SCHEMA: &'static str = "sessions/1";
 }
 
 /// A session.
@@ -89,6 +94,10 @@ pub(crate) struct SessionDetail {
     pub(crate) variables: Vec<String>,
 }
 
+impl Body for SessionDetail {
+    const SCHEMA: &'static str = "session/1";
+}
+
 /// A step of a session.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SessionStep {
@@ -112,6 +121,14 @@ pub(crate) struct CleanReport {
     pub(crate) dry_run: bool,
     pub(crate) cleaned: Vec<Cleaned>,
     pub(crate) kept: Vec<KeptSession>,
+}
+
+impl Body for CleanReport {
+    const SCHEMA: &'static str = "sessions-clean/1";
+
+    fn written(&self) -> Option<String> {
+        (!self.dry_run).then(|| "the sessions are put away".to_owned())
+    }
 }
 
 /// A finished session, and what is removed with it.
@@ -143,4 +160,12 @@ pub(crate) struct ImportReport {
     /// The folder that it works in; absolute.
     pub(crate) folder: String,
     pub(crate) resume: String,
+}
+
+impl Body for ImportReport {
+    const SCHEMA: &'static str = "session-import/1";
+
+    fn written(&self) -> Option<String> {
+        Some(format!("{} is imported", self.session))
+    }
 }
