@@ -29,6 +29,9 @@ const CRATES: &[(&str, &[&str])] = &[
     ("walkdir", &["store"]),
 ];
 
+/// The folders inside a room, each of which imports only itself and those before it.
+const FOLDERS: &[(&str, &[&str])] = &[("store", &["fs", "commit", "owner", "project"])];
+
 const FILE_LINES: usize = 600;
 
 /// Reads the table of ARCHITECTURE.md: the rooms of `src/`, and which others each may name as `crate::ROOM`.
@@ -233,8 +236,8 @@ fn circle(modules: &Modules) -> Option<Vec<String>> {
     None
 }
 
-#[test]
-fn no_files_import_each_other_in_a_circle() {
+/// Returns what each module names, tests and tables of contents left out.
+fn modules() -> Modules {
     let mut modules = Modules::new();
     each_file(|path, _, code| {
         let stem = path.as_str().trim_end_matches(".rs");
@@ -244,13 +247,50 @@ fn no_files_import_each_other_in_a_circle() {
             return;
         }
         let module: Vec<String> = stem.split('/').map(str::to_owned).collect();
-        let code = code.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        let code = code.split("\nmod tests {").next().unwrap_or_default();
         let names = named_in(&module, code);
         modules.insert(module, names);
     });
+    modules
+}
+
+#[test]
+fn no_files_import_each_other_in_a_circle() {
+    let modules = modules();
     assert!(modules.len() > 300, "{} files", modules.len());
     let circle = circle(&modules).unwrap_or_default();
     assert!(circle.is_empty(), "each of these names the next, and the last the first: {}", circle.join(", "));
+}
+
+/// Returns the imports inside a room that do not go to the own folder or to one before it.
+fn upward(modules: &Modules, room: &str, folders: &[&str]) -> Vec<String> {
+    let place = |path: &[String]| match path {
+        [first, second, ..] if first == room => Some(folders.iter().position(|folder| folder == second)),
+        _ => None,
+    };
+    let mut found = Vec::new();
+    for (module, names) in modules {
+        let Some(own) = place(module) else { continue };
+        for name in names {
+            if place(name).is_some_and(|other| own.is_none() || other.is_none() || other > own) {
+                found.push(format!("{} names {}", module.join("::"), name.join("::")));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn folders_inside_a_room_import_only_those_before_them() {
+    let modules = modules();
+    for (room, folders) in FOLDERS {
+        let wrong = upward(&modules, room, folders);
+        assert!(wrong.is_empty(), "{room} is {}, in this order:\n{}", folders.join(", "), wrong.join("\n"));
+        for folder in *folders {
+            let inside = |module: &&Vec<String>| module.len() == 3 && module[0] == *room && module[1] == *folder;
+            assert!(modules.keys().any(|module| inside(&module)), "{room}/{folder} has no files");
+        }
+    }
 }
 
 #[test]
@@ -269,4 +309,15 @@ fn the_guard_sees_what_it_is_for() {
     assert_eq!(circle(&modules), None);
     modules.insert(path("store::path"), [path("store::lock::RunLock")].into());
     assert_eq!(circle(&modules).unwrap().len(), 3);
+
+    let mut modules = Modules::from([
+        (path("store::fs::path"), [path("store::fs::error::StoreError"), path("model::RelPath")].into()),
+        (path("store::commit::lock"), [path("store::fs::path::Root")].into()),
+        (path("ops::plan"), [path("store::lock::RunLock")].into()),
+    ]);
+    assert!(upward(&modules, "store", &["fs", "commit"]).is_empty());
+    modules.insert(path("store::fs::read"), [path("store::commit::lock")].into());
+    modules.insert(path("store::commit::txn"), [path("store::StoreError")].into());
+    modules.insert(path("store::flat"), [path("store::fs::path")].into());
+    assert_eq!(upward(&modules, "store", &["fs", "commit"]).len(), 3);
 }

@@ -38,7 +38,7 @@ impl Session {
         let mut ctx = ProjectContext::open(&request).ok().filter(|ctx| ctx.project.is_marked())?;
         let id = ctx.environment.session.get_or_insert_with(|| input.session_id.clone()).clone();
         ctx.environment.is_agent = true;
-        let log = SessionLog::of(&ctx.project, &id);
+        let log = SessionLog::of(&ctx.project.root, &id);
         Some(Self { ctx, id, log })
     }
 
@@ -56,12 +56,12 @@ impl Session {
     pub(super) fn begin(&self, source: &str) {
         let caller = Caller::find(&self.ctx.environment);
         let event = store::session::start_event(&caller, source);
-        let _ = self.log.begin(&self.ctx.project, self.ctx.clock.now, event);
+        let _ = self.log.begin(&self.ctx.project.root, self.ctx.clock.now, event);
     }
 
     /// Returns the runs driven by the session, each with its root.
     pub(super) fn held(&self, events: &[SessionLine]) -> Vec<(Utf8PathBuf, DrivenRun)> {
-        store::session::held_runs(&self.ctx.project, &self.id, events)
+        store::session::held_runs(&self.ctx.project.root, self.ctx.project.worktrees(), &self.id, events)
     }
 
     /// Returns the project with one run selected.
@@ -112,7 +112,7 @@ impl Session {
         if held.is_empty() {
             return;
         }
-        let caller = store::session::caller(&self.ctx.project, &self.ctx.environment);
+        let caller = store::session::caller(&self.ctx.project.root, &self.ctx.environment);
         for (root, run) in held {
             if let Ok(lock) = RunLock::acquire(&root, &run.data_dir, LOCK_TIMEOUT) {
                 let _ = store::lease::refresh(&lock, self.ctx.clock, &caller);

@@ -110,7 +110,7 @@ fn hooks(environment: &Environment, ctx: Option<&ProjectContext>, files: &[Setti
         return warning("hooks", detail, "claude plugin enable piton@piton");
     }
     let session = environment.session.as_deref().filter(|_| environment.is_agent);
-    let is_recorded = session.zip(ctx).map(|(session, ctx)| SessionLog::of(&ctx.project, session).exists());
+    let is_recorded = session.zip(ctx).map(|(session, ctx)| SessionLog::of(&ctx.project.root, session).exists());
     good(
         "hooks",
         match is_recorded {

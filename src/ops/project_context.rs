@@ -261,7 +261,7 @@ impl ProjectContext {
 
     /// Returns the caller, with the client's process as the owner if the client reported it.
     pub(super) fn caller(&self) -> store::Caller {
-        store::session::caller(&self.project, &self.environment)
+        store::session::caller(&self.project.root, &self.environment)
     }
 
     /// Gathers the evidence a run asks for. `with_git` is false if no process may be started.

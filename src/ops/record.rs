@@ -69,9 +69,9 @@ impl LockedRun<'_> {
         let Some(session) = caller.session.as_deref().filter(|_| caller.is_agent) else { return };
         let project = &self.ctx().project;
         let files = &self.opened.files;
-        let log = SessionLog::of(project, session);
-        let run = store::session::driven_run(project, &files.root, &files.data_dir, &files.state);
-        let _ = log.begin(project, self.clock().now, SessionEvent::Drives(run));
+        let log = SessionLog::of(&project.root, session);
+        let run = store::session::driven_run(&project.root, &files.root, &files.data_dir, &files.state);
+        let _ = log.begin(&project.root, self.clock().now, SessionEvent::Drives(run));
     }
 
     /// Records who begins an attempt or a part of it, and for what. Written before the checkpoint: a call that is killed in between counts

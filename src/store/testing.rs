@@ -9,9 +9,9 @@ use camino::Utf8Path;
 use camino::Utf8PathBuf;
 use tempfile::TempDir;
 
-use super::commit::CheckpointMeta;
-use super::lock::RunLock;
-use super::project::Project;
+use super::commit::checkpoint::CheckpointMeta;
+use super::commit::lock::RunLock;
+use super::project::open::Project;
 use crate::model::Candidate;
 use crate::model::Claim;
 use crate::model::Clock;

@@ -1,0 +1,167 @@
+//! Archive folders, named `{series}_{stamp}`: finds those that are there, and a free name for a new one, and removes the oldest.
+
+use std::fs;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::lock::RunLock;
+use crate::model::RelPath;
+use crate::model::Timestamp;
+use crate::store::fs::error::StoreError;
+use crate::store::fs::path::Root;
+use crate::store::fs::platform;
+use crate::store::fs::stage;
+
+/// The data folder of files that belong to no run.
+pub(crate) const LEFTOVERS: &str = "leftovers";
+
+/// One archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Archive {
+    /// The name of its folder.
+    pub(crate) folder: String,
+    /// The part of the name before the stamp: the run.
+    pub(crate) series: String,
+    pub(crate) at: Timestamp,
+    /// The names of its files, in order.
+    pub(crate) files: Vec<String>,
+}
+
+/// Returns a data folder and the folders in it that belong to runs.
+pub(crate) fn data_folders(root: &Utf8Path, data_dir: &RelPath) -> Vec<RelPath> {
+    let real = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
+    let names = real.and_then(|real| platform::names(&real).ok()).unwrap_or_default();
+    let below = names.into_iter().filter(|entry| entry.is_dir && !matches!(&*entry.name, LEFTOVERS | "archive"));
+    let mut folders: Vec<RelPath> = below.filter_map(|entry| data_dir.join(&entry.name).ok()).collect();
+    folders.sort_unstable();
+    folders.insert(0, data_dir.clone());
+    folders
+}
+
+/// Returns the archives in a folder.
+pub(crate) fn archives(root: &Utf8Path, folder: &RelPath) -> Vec<Archive> {
+    let Some(real) = Root::open(root).ok().and_then(|root| root.locate(folder).ok()) else { return Vec::new() };
+    let archive = |(_, _, path): (String, u32, Utf8PathBuf)| {
+        let folder = path.file_name()?.to_owned();
+        let (series, stamp, _) = parts_of(&folder)?;
+        let (series, at) = (series.to_owned(), Timestamp::from_compact(stamp)?);
+        let names = platform::names(&path).ok()?;
+        let mut files: Vec<String> = names.into_iter().filter(|entry| !entry.is_dir).map(|entry| entry.name).collect();
+        files.sort_unstable();
+        (!files.is_empty()).then_some(Archive { folder, series, at, files })
+    };
+    in_order(&real).into_iter().filter_map(archive).collect()
+}
+
+/// Returns stamp, counter and path of the archives in a folder, oldest first.
+fn in_order(real: &Utf8Path) -> Vec<(String, u32, Utf8PathBuf)> {
+    let folders = platform::names(real).unwrap_or_default().into_iter().filter(|entry| entry.is_dir);
+    let mut found: Vec<(String, u32, Utf8PathBuf)> = folders
+        .filter_map(|entry| {
+            let (_, stamp, counter) = parts_of(&entry.name)?;
+            Some((stamp.to_owned(), counter, real.join(&entry.name)))
+        })
+        .collect();
+    found.sort_unstable();
+    found
+}
+
+/// Returns the first free name: `wanted`, or `wanted` with a counter.
+///
+/// # Errors
+///
+/// If the path may not be written, or 999 names are taken.
+pub(crate) fn free_folder(lock: &RunLock, wanted: &RelPath) -> Result<RelPath, StoreError> {
+    for attempt in 1..=999 {
+        let name = if attempt == 1 { wanted.as_str().to_owned() } else { format!("{wanted}-{attempt}") };
+        let Ok(path) = RelPath::parse(&name) else { break };
+        if fs::symlink_metadata(lock.root().target(&path)?).is_err() {
+            return Ok(path);
+        }
+    }
+    Err(StoreError::UnsafePath { path: lock.root().target(wanted)?, problem: "there is no free name to move it to" })
+}
+
+/// Returns the names of the archives in a folder that are more than `keep`, oldest first.
+pub(crate) fn surplus(root: &Utf8Path, folder: &RelPath, keep: usize) -> Vec<String> {
+    let mut names: Vec<String> = archives(root, folder).into_iter().map(|archive| archive.folder).collect();
+    names.truncate(names.len().saturating_sub(keep.max(1)));
+    names
+}
+
+/// Removes the oldest archives beside `newest` until `keep` are left with it. It was just created and stays, regardless of
+/// timestamps.
+///
+/// # Errors
+///
+/// If an old one cannot be removed. The new one is durable by then.
+pub(crate) fn prune(lock: &RunLock, newest: &RelPath, keep: usize) -> Result<(), StoreError> {
+    let real = lock.root().target(newest)?;
+    let Some(dir) = real.parent() else { return Ok(()) };
+    let mut others = in_order(dir);
+    others.retain(|(_, _, path)| *path != real);
+    let too_many = (others.len() + 1).saturating_sub(keep.max(1));
+    for (_, _, path) in others.into_iter().take(too_many) {
+        fs::remove_dir_all(&path).map_err(|source| StoreError::io(&path, source))?;
+    }
+    if too_many > 0 { stage::sync_dirs(std::iter::once(dir)) } else { Ok(()) }
+}
+
+/// Removes one archive with its files.
+///
+/// # Errors
+///
+/// If it cannot be removed.
+pub(crate) fn remove(lock: &RunLock, archive: &RelPath) -> Result<(), StoreError> {
+    let real = lock.root().target(archive)?;
+    fs::remove_dir_all(&real).map_err(|source| StoreError::io(&real, source))
+}
+
+/// Removes the folder of an archive whose files were moved back; one with other files stays.
+///
+/// # Errors
+///
+/// If the path may not be written.
+pub(crate) fn remove_empty(lock: &RunLock, archive: &RelPath) -> Result<(), StoreError> {
+    let real = lock.root().target(archive)?;
+    drop(fs::remove_dir(&real));
+    Ok(())
+}
+
+/// Returns series, stamp and counter of an archive; `None` for every other name.
+fn parts_of(name: &str) -> Option<(&str, &str, u32)> {
+    let (series, rest) = name.rsplit_once('_').filter(|(series, _)| !series.is_empty())?;
+    let (stamp, counter) = match rest.split_once('-') {
+        Some((stamp, counter)) => (stamp, counter.parse().ok().filter(|counter| *counter > 1)?),
+        None => (rest, 1),
+    };
+    let is_stamp = stamp.len() == 16
+        && stamp.bytes().enumerate().all(|(at, byte)| match at {
+            8 => byte == b'T',
+            15 => byte == b'Z',
+            _ => byte.is_ascii_digit(),
+        });
+    is_stamp.then_some((series, stamp, counter))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parts_of;
+
+    #[test]
+    fn only_names_with_a_stamp_are_archives() {
+        for (name, expected) in [
+            ("user-auth_20260131T120000Z", Some(("user-auth", "20260131T120000Z", 1))),
+            ("user_auth_20260131T120000Z-2", Some(("user_auth", "20260131T120000Z", 2))),
+            ("user-auth_20260131T120000Z-1", None),
+            ("user-auth_20260131T120000Z-x", None),
+            ("user-auth_20260131", None),
+            ("user-auth_old", None),
+            ("_20260131T120000Z", None),
+            ("user-auth", None),
+        ] {
+            assert_eq!(parts_of(name), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! Writes one checkpoint: all edits or none, durable, never over the change of another program.
+//!
+//! One file costs one flush of the file and one of its folder. Several files are first made durable as a record (see `txn`),
+//! which commits the change; if the process is killed after that, the next command finishes it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::append;
+use super::history::HistoryLabel;
+use super::history::HistoryWriter;
+use super::history::ReplacedFile;
+use super::lock::RunLock;
+use super::txn;
+use super::txn::Record;
+use super::txn::RecordedFile;
+use crate::model::Edit;
+use crate::model::EditKind;
+use crate::model::RelPath;
+use crate::model::StepId;
+use crate::model::Timestamp;
+use crate::model::sha256_hex;
+use crate::store::fs::calls;
+use crate::store::fs::data_file;
+use crate::store::fs::error::StoreError;
+use crate::store::fs::platform;
+use crate::store::fs::platform::Attributes;
+use crate::store::fs::stage;
+use crate::store::fs::stage::Staged;
+
+/// What the history says about a checkpoint.
+#[derive(Clone, Debug)]
+pub(crate) struct CheckpointMeta {
+    pub(crate) at: Timestamp,
+    /// The kind of the change (`ChangeKind::as_str`).
+    pub(crate) change: String,
+    pub(crate) step: Option<StepId>,
+    /// How many earlier checkpoints are kept.
+    pub(crate) history_limit: usize,
+    /// State files whose old version is also kept as a sibling, with the path of that sibling. List only files whose old bytes
+    /// are valid, so that a broken state never replaces a good backup.
+    pub(crate) backup: Vec<(RelPath, RelPath)>,
+}
+
+impl CheckpointMeta {
+    /// Describes a checkpoint of the run as a whole, without sibling copies.
+    pub(crate) fn new(change: &str, at: Timestamp, history_limit: usize) -> Self {
+        Self { at, change: change.to_owned(), step: None, history_limit, backup: Vec::new() }
+    }
+}
+
+/// A committed set of edits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Checkpoint {
+    /// Id of the history entry that holds what was replaced; `None` if nothing was.
+    pub(crate) replaced: Option<String>,
+    pub(crate) files: Vec<RelPath>,
+}
+
+/// Commits the edits of one change as one checkpoint.
+///
+/// # Errors
+///
+/// If a file is not what its edit was computed from ([`StoreError::Conflict`]), a path may not be written, or a system call
+/// fails. The old state is then intact and no temporary file is left, except after [`StoreError::NotRolledBack`].
+pub(crate) fn commit(lock: &RunLock, edits: &[Edit], meta: &CheckpointMeta) -> Result<Checkpoint, StoreError> {
+    if let [Edit { path, kind: EditKind::Append { before_len, bytes } }] = edits {
+        append::append(lock, path, *before_len, bytes)?;
+        return Ok(Checkpoint { replaced: None, files: vec![path.clone()] });
+    }
+    let targets = check(lock, edits)?;
+    let backups = backups(lock, meta, &targets)?;
+    let mut writer = CheckpointWriter { lock, meta, targets, backups, record: None, made: Vec::new(), is_armed: true };
+    let result = writer.run();
+    writer.is_armed = result.is_err();
+    result
+}
+
+/// An edit that is being written.
+struct Target<'a> {
+    path: &'a RelPath,
+    /// The resolved path.
+    real: Utf8PathBuf,
+    before: Option<&'a [u8]>,
+    before_sha256: Option<String>,
+    after: Option<&'a [u8]>,
+    like: Option<Attributes>,
+    mode: u32,
+    staged: Option<Staged>,
+}
+
+/// A copy of a file that is about to be replaced. A copy and not a hard link: other programs write over it in place, and the history keeps
+/// the file itself.
+struct Backup {
+    /// Index of the target.
+    of: usize,
+    /// The resolved path.
+    real: Utf8PathBuf,
+    staged: Option<Staged>,
+}
+
+/// A checkpoint that is being written. Dropping it while armed removes the staged files and the folders that were made for them.
+struct CheckpointWriter<'a> {
+    lock: &'a RunLock,
+    meta: &'a CheckpointMeta,
+    targets: Vec<Target<'a>>,
+    backups: Vec<Backup>,
+    record: Option<Staged>,
+    /// The folders that are made for new files.
+    made: Vec<Utf8PathBuf>,
+    is_armed: bool,
+}
+
+/// Resolves every path and compares every file with what its edit was computed from.
+fn check<'a>(lock: &RunLock, edits: &'a [Edit]) -> Result<Vec<Target<'a>>, StoreError> {
+    let mut reals = BTreeSet::new();
+    let mut targets = Vec::with_capacity(edits.len());
+    for edit in edits {
+        let real = lock.root().target(&edit.path)?;
+        if !reals.insert(real.clone()) {
+            return Err(StoreError::UnsafePath { path: real, problem: "one change edits it twice" });
+        }
+        let metadata = match fs::metadata(&real) {
+            Ok(metadata) if metadata.is_file() => Some(metadata),
+            Ok(_) => return Err(StoreError::UnsafePath { path: real, problem: "it is not a regular file" }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(source) => return Err(StoreError::io(&real, source)),
+        };
+        let before: Option<&[u8]> = match &edit.kind {
+            EditKind::Create { .. } => None,
+            EditKind::Replace { before, .. } | EditKind::Remove { before } => Some(before),
+            EditKind::Append { .. } => {
+                return Err(StoreError::UnsafePath {
+                    path: real,
+                    problem: "a journal grows alone, with no other edit",
+                });
+            }
+        };
+        let conflict = match (before, &metadata) {
+            (None, None) => None,
+            (None, Some(_)) => Some("was created by another program"),
+            (Some(_), None) => Some("was removed"),
+            (Some(before), Some(metadata)) if metadata.len() != before.len() as u64 => Some("was changed"),
+            (Some(before), Some(_)) => {
+                let now = fs::read(&real).map_err(|source| StoreError::io(&real, source))?;
+                (now != before).then_some("was changed")
+            }
+        };
+        if let Some(what) = conflict {
+            return Err(StoreError::Conflict { path: real, what });
+        }
+        let is_own = edit.path.starts_with(lock.data_dir());
+        targets.push(Target {
+            path: &edit.path,
+            real,
+            before,
+            before_sha256: before.map(sha256_hex),
+            after: edit.after(),
+            like: metadata.as_ref().map(platform::attributes),
+            mode: if is_own { platform::DATA_FILE_MODE } else { platform::PROJECT_FILE_MODE },
+            staged: None,
+        });
+    }
+    Ok(targets)
+}
+
+/// Resolves the backups of the files that are about to be replaced.
+fn backups(lock: &RunLock, meta: &CheckpointMeta, targets: &[Target<'_>]) -> Result<Vec<Backup>, StoreError> {
+    let mut backups = Vec::new();
+    for (state, backup) in &meta.backup {
+        if let Some(of) = targets.iter().position(|target| target.path == state && target.before.is_some()) {
+            backups.push(Backup { of, real: lock.root().target(backup)?, staged: None });
+        }
+    }
+    Ok(backups)
+}
+
+impl CheckpointWriter<'_> {
+    fn run(&mut self) -> Result<Checkpoint, StoreError> {
+        let backups = self.backups.iter().map(|backup| backup.real.as_path());
+        stage::remove_leftovers(self.targets.iter().map(|target| target.real.as_path()).chain(backups));
+        let new_dirs = self.stage()?;
+        stage::sync_files(&self.staged().collect::<Vec<_>>())?;
+        let mut history = HistoryWriter::open(self.lock)?;
+        let replaced = match self.keep_replaced(&mut history) {
+            Ok(replaced) => replaced,
+            Err(error) => {
+                history.discard();
+                return Err(error);
+            }
+        };
+        // A checkpoint that may not be durable is undone: after a failed flush, a second one proves nothing.
+        if let Err(error) = self.apply(&new_dirs).and_then(|()| self.sync_names(&new_dirs)) {
+            return Err(self.roll_back(error, &history));
+        }
+        if self.record.is_some() {
+            // If it stays, everything is done already, and the next command drops it.
+            let _ = txn::drop_record(self.lock.data_path());
+        }
+        history.prune(self.meta.history_limit, replaced.is_some());
+        Ok(Checkpoint { replaced, files: self.targets.iter().map(|target| target.path.clone()).collect() })
+    }
+
+    /// Returns the missing folders of new files, each after the one that it is in.
+    fn missing_folders(&self) -> Vec<Utf8PathBuf> {
+        let parents = self.targets.iter().filter(|target| target.before.is_none()).filter_map(|t| t.real.parent());
+        let missing = parents.flat_map(|parent| parent.ancestors().take_while(|folder| !folder.exists()));
+        missing.map(Utf8Path::to_owned).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// Writes all new contents under temporary names; the record first, because it lists the others and the folders that are made for them.
+    /// Returns the folders with new names in them.
+    fn stage(&mut self) -> Result<Vec<Utf8PathBuf>, StoreError> {
+        let missing = self.missing_folders();
+        if self.targets.len() > 1 {
+            let files = self.targets.iter().map(|target| RecordedFile {
+                path: target.path.clone(),
+                before: target.before_sha256.clone(),
+                after: target.after.map(<[u8]>::to_vec),
+                mode: target.mode,
+            });
+            let below =
+                |folder: &Utf8PathBuf| RelPath::parse(folder.strip_prefix(self.lock.root().path()).ok()?.as_str()).ok();
+            let folders = missing.iter().filter_map(below).collect();
+            let (change, step) = (self.meta.change.clone(), self.meta.step.clone());
+            let record = Record { change, step, folders, files: files.collect() };
+            self.record = Some(txn::stage(self.lock.data_path(), &record)?);
+        }
+        self.made = missing;
+        let mut changed_dirs = Vec::new();
+        for folder in &self.made {
+            changed_dirs.extend(stage::make_folders(folder)?);
+        }
+        for target in &mut self.targets {
+            if let Some(after) = target.after {
+                target.staged = Some(stage::write(&target.real, after, target.mode, target.like)?);
+            }
+        }
+        for backup in &mut self.backups {
+            let target = &self.targets[backup.of];
+            if let Some(before) = target.before {
+                backup.staged = Some(stage::write(&backup.real, before, target.mode, target.like)?);
+            }
+        }
+        Ok(changed_dirs)
+    }
+
+    /// Returns the files under temporary names.
+    fn staged(&self) -> impl Iterator<Item = &Staged> {
+        let targets = self.targets.iter().filter_map(|target| target.staged.as_ref());
+        targets.chain(self.backups.iter().filter_map(|backup| backup.staged.as_ref())).chain(&self.record)
+    }
+
+    /// Returns the id of the new entry; `None` if nothing is kept.
+    fn keep_replaced(&self, history: &mut HistoryWriter) -> Result<Option<String>, StoreError> {
+        let replaced: Vec<ReplacedFile<'_>> = self
+            .targets
+            .iter()
+            .filter_map(|target| {
+                Some(ReplacedFile {
+                    path: target.path,
+                    real: &target.real,
+                    bytes: target.before?,
+                    sha256: target.before_sha256.as_deref()?,
+                    may_link: target.like.is_some_and(|like| like.links == 1),
+                })
+            })
+            .collect();
+        if replaced.is_empty() || self.meta.history_limit == 0 {
+            return Ok(None);
+        }
+        let label = HistoryLabel { at: self.meta.at, change: &self.meta.change, step: self.meta.step.as_ref() };
+        history.keep(&label, &replaced)?;
+        Ok(Some(history.id()))
+    }
+
+    /// Applies the change: the record first, then the files.
+    fn apply(&mut self, new_dirs: &[Utf8PathBuf]) -> Result<(), StoreError> {
+        if let Some(record) = &self.record {
+            txn::publish(self.lock.data_path(), record)?;
+        }
+        for backup in &mut self.backups {
+            if let Some(staged) = &backup.staged {
+                calls::rename(&staged.path, &backup.real).map_err(|source| StoreError::io(&backup.real, source))?;
+                backup.staged = None;
+            }
+        }
+        let (put, gone): (Vec<usize>, Vec<usize>) =
+            (0..self.targets.len()).partition(|at| self.targets[*at].after.is_some());
+        self.replace_targets(&put)?;
+        if !gone.is_empty() {
+            // Moved files are durable at their new place before they are removed from the old one.
+            self.sync_names(new_dirs)?;
+        }
+        self.replace_targets(&gone)
+    }
+
+    /// Replaces or removes some of the targets. Stops at the first failure; `roll_back` undoes the ones before it.
+    fn replace_targets(&mut self, places: &[usize]) -> Result<(), StoreError> {
+        for at in places {
+            let target = &mut self.targets[*at];
+            match &target.staged {
+                Some(staged) => calls::rename(&staged.path, &target.real),
+                None => calls::remove_file(&target.real),
+            }
+            .map_err(|source| StoreError::io(&target.real, source))?;
+            target.staged = None;
+        }
+        Ok(())
+    }
+
+    fn sync_names(&self, new_dirs: &[Utf8PathBuf]) -> Result<(), StoreError> {
+        let parents = self.targets.iter().filter_map(|target| target.real.parent());
+        stage::sync_dirs(parents.chain(new_dirs.iter().map(Utf8PathBuf::as_path)))
+    }
+
+    /// Restores the targets that were already replaced, after a system call failed. If that fails too, the record stays and the
+    /// next command finishes the change.
+    fn roll_back(&self, error: StoreError, history: &HistoryWriter) -> StoreError {
+        match self.restore_targets() {
+            Ok(()) => {
+                history.discard();
+                error
+            }
+            Err(_) => StoreError::NotRolledBack { cause: Box::new(error) },
+        }
+    }
+
+    fn restore_targets(&self) -> Result<(), StoreError> {
+        for target in &self.targets {
+            match target.before {
+                Some(before) if !is_at(&target.real, before) => {
+                    txn::replace_file_as(&target.real, before, target.mode, target.like)?;
+                }
+                None if target.staged.is_none() => {
+                    calls::remove_file(&target.real).map_err(|source| StoreError::io(&target.real, source))?;
+                }
+                Some(_) | None => {}
+            }
+        }
+        // This flush may be what failed before; the names are restored anyway.
+        let _ = stage::sync_dirs(self.targets.iter().filter_map(|target| target.real.parent()));
+        if self.record.is_some() {
+            txn::drop_record(self.lock.data_path())?;
+            let _ = stage::sync_dirs(std::iter::once(txn::folder(self.lock.data_path()).as_path()));
+        }
+        Ok(())
+    }
+}
+
+/// Overwrites a copy of a state in an existing data folder, in place: only a state that is lost needs it, so a kill in the middle costs
+/// nothing and leaves nothing behind.
+///
+/// # Errors
+///
+/// If the folder does not exist, or the file cannot be written.
+pub(crate) fn write_copy(held: &RunLock, path: &RelPath, bytes: &[u8]) -> Result<(), StoreError> {
+    let real = held.root().target(path)?;
+    data_file::overwrite(&real, bytes).map_err(|source| StoreError::io(&real, source))
+}
+
+fn is_at(real: &Utf8Path, bytes: &[u8]) -> bool {
+    fs::read(real).is_ok_and(|now| now == bytes)
+}
+
+impl Drop for CheckpointWriter<'_> {
+    fn drop(&mut self) {
+        if self.is_armed {
+            for staged in self.staged() {
+                let _ = calls::remove_file(&staged.path);
+            }
+            stage::remove_empty(&self.made);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "checkpoint_tests.rs"]
+mod tests;

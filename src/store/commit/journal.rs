@@ -1,0 +1,159 @@
+//! Append-only files with one JSON value per line. Readers skip a truncated line; the next writer terminates it.
+
+use std::fs::File;
+use std::io;
+use std::io::Read as _;
+use std::io::Seek as _;
+use std::io::SeekFrom;
+use std::io::Write as _;
+use std::slice;
+
+use camino::Utf8Path;
+use serde::Deserialize;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::lock::RunLock;
+use crate::model::RelPath;
+use crate::model::StepId;
+use crate::model::Timestamp;
+use crate::store::fs::data_file;
+use crate::store::fs::error::StoreError;
+use crate::store::fs::nofollow;
+use crate::store::fs::nofollow::OpenMode;
+use crate::store::fs::path::Root;
+use crate::store::fs::platform;
+use crate::store::fs::stage;
+
+const LOG: &str = "log.jsonl";
+/// Bytes of a log that is read.
+const READ_LIMIT: u64 = 64 << 20;
+
+/// Adds a line about a change to the log of a run, for diagnosis. Keep environment, secrets and home paths out of it.
+///
+/// # Errors
+///
+/// If it cannot be written; callers continue regardless.
+pub(crate) fn log<T: Serialize>(lock: &RunLock, line: &T, limit: u64) -> Result<(), StoreError> {
+    append(lock.data_path(), LOG, slice::from_ref(line), limit)
+}
+
+/// A line of the log of a run.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct LogEntry {
+    pub(crate) at: Timestamp,
+    pub(crate) change: String,
+    #[serde(default)]
+    pub(crate) step: Option<StepId>,
+    #[serde(default)]
+    pub(crate) session: Option<String>,
+}
+
+/// Reads the log of a run, oldest first. Lines that do not parse are left out.
+pub(crate) fn log_entries(root: &Utf8Path, data_dir: &RelPath) -> Vec<LogEntry> {
+    let data_path = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
+    data_path.map_or_else(Vec::new, |data_path| read(&data_path, LOG))
+}
+
+/// [`log`] that returns when the line is durable, because the caller acts on it.
+///
+/// # Errors
+///
+/// When it cannot be written.
+pub(crate) fn log_durably<T: Serialize>(lock: &RunLock, line: &T, limit: u64) -> Result<(), StoreError> {
+    append_durably(lock.data_path(), LOG, slice::from_ref(line), limit)
+}
+
+/// [`append`] that returns when the lines are durable.
+pub(in crate::store) fn append_durably<T: Serialize>(
+    data_path: &Utf8Path,
+    name: &str,
+    lines: &[T],
+    limit: u64,
+) -> Result<(), StoreError> {
+    append(data_path, name, lines, limit)?;
+    let path = data_path.join(name);
+    open(&path).and_then(|file| file.sync_data()).map_err(|source| StoreError::io(&path, source))?;
+    stage::sync_dirs(std::iter::once(data_path))
+}
+
+/// Appends a block of text to a log for people, created if missing, and returns when it is durable.
+///
+/// # Errors
+///
+/// If the path leaves the root, or the file cannot be written.
+pub(crate) fn append_block(root: &Utf8Path, path: &RelPath, block: &str) -> Result<(), StoreError> {
+    let path = Root::open(root)?.target(path)?;
+    try_append_block(&path, block).map_err(|source| StoreError::io(&path, source))?;
+    stage::sync_dirs(path.parent().into_iter())
+}
+
+fn try_append_block(path: &Utf8Path, block: &str) -> io::Result<()> {
+    let mut file = data_file::open(path, OpenMode::Log, platform::PROJECT_FILE_MODE)?;
+    let size = file.metadata()?.len();
+    let gap = match size {
+        0 => "",
+        _ if ends_a_line(&mut file, size)? => "\n",
+        _ => "\n\n",
+    };
+    file.write_all(format!("{gap}{block}").as_bytes())?;
+    file.sync_data()
+}
+
+/// Appends lines with one write. Before the file exceeds `limit` bytes it is renamed over the previous file.
+pub(in crate::store) fn append<T: Serialize>(
+    data_path: &Utf8Path,
+    name: &str,
+    lines: &[T],
+    limit: u64,
+) -> Result<(), StoreError> {
+    let path = data_path.join(name);
+    try_append(&path, lines, limit).map_err(|source| StoreError::io(&path, source))
+}
+
+fn try_append<T: Serialize>(path: &Utf8Path, lines: &[T], limit: u64) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    for line in lines {
+        serde_json::to_writer(&mut bytes, line)?;
+        bytes.push(b'\n');
+    }
+    let mut file = open(path)?;
+    let size = file.metadata()?.len();
+    if size > 0 && size + bytes.len() as u64 > limit {
+        nofollow::rename(path, previous(path))?;
+        file = open(path)?;
+    } else if size > 0 && !ends_a_line(&mut file, size)? {
+        bytes.insert(0, b'\n');
+    }
+    file.write_all(&bytes)
+}
+
+fn open(path: &Utf8Path) -> io::Result<File> {
+    data_file::open(path, OpenMode::Log, platform::DATA_FILE_MODE)
+}
+
+fn ends_a_line(file: &mut File, size: u64) -> io::Result<bool> {
+    let mut last = [0];
+    file.seek(SeekFrom::Start(size - 1))?;
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
+}
+
+fn previous(path: &Utf8Path) -> camino::Utf8PathBuf {
+    path.with_extension("previous.jsonl")
+}
+
+/// Reads all lines that parse, oldest first. A missing or unreadable file has none.
+pub(in crate::store) fn read<T: DeserializeOwned>(data_path: &Utf8Path, name: &str) -> Vec<T> {
+    let path = data_path.join(name);
+    let mut lines = Vec::new();
+    for file in [previous(&path), path] {
+        let bytes = platform::read_data_file(file.as_std_path(), READ_LIMIT).ok().flatten().unwrap_or_default();
+        lines.extend(bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<T>(line).ok()));
+    }
+    lines
+}
+
+#[cfg(test)]
+#[path = "journal_tests.rs"]
+mod tests;

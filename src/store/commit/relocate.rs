@@ -1,0 +1,101 @@
+//! Moves the folder of a run. Across file systems, and out of the lower layer of an overlay, a rename is refused: then the folder is copied
+//! durably, compared, given its name, and only then removed where it was.
+
+use std::fs;
+use std::io;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+use walkdir::WalkDir;
+
+use super::lock::RunLock;
+use crate::model::RelPath;
+use crate::store::fs::calls;
+use crate::store::fs::error::StoreError;
+use crate::store::fs::stage;
+
+/// Moves the folder of a run, with its data folder, durably to an unused name.
+///
+/// # Errors
+///
+/// If a path may not be written, or a system call fails. Nothing is moved then, except after [`StoreError::NotRolledBack`].
+pub(crate) fn move_folder(lock: &RunLock, from: &RelPath, to: &RelPath) -> Result<(), StoreError> {
+    let real_from = lock.root().target(from)?;
+    let real_to = lock.root().target(to)?;
+    let (Some(old_parent), Some(new_parent)) = (real_from.parent(), real_to.parent()) else { return Ok(()) };
+    stage::make_durable_folders(new_parent)?;
+    stage::remove_leftovers(std::iter::once(real_to.as_path()));
+    match calls::rename(&real_from, &real_to) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => return copy_and_remove(&real_from, &real_to),
+        Err(source) => return Err(StoreError::io(&real_from, source)),
+    }
+    if let Err(error) = stage::sync_dirs([old_parent, new_parent].into_iter()) {
+        let is_back = calls::rename(&real_to, &real_from).is_ok();
+        return Err(if is_back { error } else { StoreError::NotRolledBack { cause: Box::new(error) } });
+    }
+    Ok(())
+}
+
+fn copy_and_remove(from: &Utf8Path, to: &Utf8Path) -> Result<(), StoreError> {
+    let partial = stage::temporary_name(to);
+    let copied = copy(from, &partial)
+        .and_then(|()| calls::rename(&partial, to).map_err(|source| StoreError::io(to, source)))
+        .and_then(|()| stage::sync_dirs(to.parent().into_iter()));
+    if let Err(error) = copied {
+        // A name that may not be durable is taken back with its content: the folder is still where it was.
+        for copy in [&partial, to] {
+            let _ = calls::remove_dir_all(copy);
+        }
+        return Err(error);
+    }
+    let removed = calls::remove_dir_all(from).map_err(|source| StoreError::io(from, source));
+    removed
+        .and_then(|()| stage::sync_dirs(from.parent().into_iter()))
+        .map_err(|error| StoreError::NotRolledBack { cause: Box::new(error) })
+}
+
+/// Copies a folder with all that is in it, durably, and compares every file with its copy. Links are copied as links.
+fn copy(from: &Utf8Path, to: &Utf8Path) -> Result<(), StoreError> {
+    let mut folders: Vec<Utf8PathBuf> = Vec::new();
+    for entry in WalkDir::new(from).follow_links(false) {
+        let entry = entry.map_err(|error| StoreError::io(from, error.into()))?;
+        let Some(path) = Utf8Path::from_path(entry.path()) else {
+            return Err(StoreError::UnsafePath { path: from.to_owned(), problem: "a name in it is not UTF-8" });
+        };
+        let place = path.strip_prefix(from).map_or_else(|_| to.to_owned(), |below| to.join(below));
+        let failed = |source| StoreError::io(path, source);
+        let kind = entry.file_type();
+        if kind.is_dir() {
+            calls::create_private_dir(&place).map_err(failed)?;
+            folders.push(place);
+        } else if kind.is_symlink() {
+            let target = fs::read_link(path).map_err(failed)?;
+            calls::symlink(&target, &place).map_err(failed)?;
+        } else if kind.is_file() {
+            copy_file(path, &place).map_err(failed)?;
+        } else {
+            return Err(StoreError::UnsafePath { path: path.to_owned(), problem: "it is not a regular file" });
+        }
+    }
+    // Last, so that a folder that may not be written can be filled.
+    for folder in &folders {
+        let source = folder.strip_prefix(to).map_or_else(|_| from.to_owned(), |below| from.join(below));
+        let mode = fs::metadata(&source).map(|metadata| metadata.permissions());
+        mode.and_then(|mode| fs::set_permissions(folder, mode)).map_err(|error| StoreError::io(folder, error))?;
+    }
+    stage::sync_dirs(folders.iter().map(Utf8PathBuf::as_path))
+}
+
+fn copy_file(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
+    let bytes = fs::read(from)?;
+    let metadata = fs::metadata(from)?;
+    let mut file = calls::create_new(to, crate::store::fs::platform::DATA_FILE_MODE)?;
+    calls::write(&mut file, &bytes)?;
+    calls::apply(&file, crate::store::fs::platform::attributes(&metadata))?;
+    if let Ok(modified) = metadata.modified() {
+        file.set_modified(modified)?;
+    }
+    calls::sync_all(&file)?;
+    if fs::read(to)? == bytes { Ok(()) } else { Err(io::Error::other("its copy differs")) }
+}

@@ -1,0 +1,32 @@
+//! The log of rollbacks: how often a run went back to a point, and which evidence is outdated since.
+
+use camino::Utf8Path;
+use std::slice;
+
+use super::journal;
+use super::lock::RunLock;
+use crate::model::RelPath;
+use crate::model::RollBackRecord;
+use crate::store::fs::error::StoreError;
+use crate::store::fs::path::Root;
+
+const LOG: &str = "rollbacks.jsonl";
+
+/// Appends a rollback.
+///
+/// # Errors
+///
+/// When it cannot be written.
+pub(crate) fn record_rollback(lock: &RunLock, record: &RollBackRecord, limit: u64) -> Result<(), StoreError> {
+    journal::append(lock.data_path(), LOG, slice::from_ref(record), limit)
+}
+
+/// Reads the rollbacks, oldest first.
+pub(crate) fn rollbacks(root: &Utf8Path, data_dir: &RelPath) -> Vec<RollBackRecord> {
+    let data_path = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
+    data_path.as_deref().map(rollbacks_in).unwrap_or_default()
+}
+
+pub(in crate::store) fn rollbacks_in(data_path: &Utf8Path) -> Vec<RollBackRecord> {
+    journal::read(data_path, LOG)
+}

@@ -1,0 +1,88 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use super::Record;
+use super::RecordedFile;
+use super::is_pending;
+use super::pending;
+use crate::model::StepId;
+use crate::model::sha256_hex;
+use crate::store::fs::path::Root;
+use crate::store::testing::Scratch;
+use crate::store::testing::rel;
+
+fn record(path: &str, before: Option<&str>, after: Option<&str>) -> Record {
+    let before = before.map(|text| sha256_hex(text.as_bytes()));
+    let after = after.map(|text| text.as_bytes().to_vec());
+    Record {
+        change: "finish".to_owned(),
+        step: Some(StepId::new("2:3")),
+        folders: Vec::new(),
+        files: vec![RecordedFile { path: rel(path), before, after, mode: 0o644 }],
+    }
+}
+
+fn plant(scratch: &Scratch, bytes: &[u8], mode: u32) {
+    let folder = scratch.root.join("run/.piton/txn");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("pending"), bytes).unwrap();
+    fs::set_permissions(folder.join("pending"), fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn a_record_reads_back_and_a_torn_one_does_not() {
+    let mut whole = record("run/a\u{e9}", Some("x"), Some("line 1\nline 2\n"));
+    whole.files.extend(record("run/b", None, Some("")).files);
+    whole.files.extend(record("run/c", Some("x"), None).files);
+    let bytes = whole.encode();
+    assert_eq!(Record::decode(&bytes), Some(whole));
+    for end in 0..bytes.len() {
+        assert_eq!(Record::decode(&bytes[..end]), None, "cut at {end}");
+    }
+    let mut longer = bytes.clone();
+    longer.push(b'x');
+    assert_eq!(Record::decode(&longer), None);
+}
+
+#[test]
+fn a_record_is_finished_only_where_it_fits_and_always_dropped() {
+    for (record, mode, expected) in [
+        (record("run/a", Some("old"), Some("new")), 0o600, Some("new")),
+        (record("run/a", Some("old"), None), 0o600, None),
+        // Another process wrote in the meantime.
+        (record("run/a", Some("older"), Some("new")), 0o600, Some("old")),
+        // It came with the repository.
+        (record("run/a", Some("old"), Some("new")), 0o644, Some("old")),
+    ] {
+        let scratch = Scratch::new();
+        scratch.write("run/a", "old");
+        plant(&scratch, &record.encode(), mode);
+        drop(scratch.lock());
+        assert_eq!(scratch.text("run/a").as_deref(), expected);
+        assert!(!is_pending(&scratch.root.join("run/.piton")));
+    }
+}
+
+#[test]
+fn a_record_never_reaches_into_git() {
+    let scratch = Scratch::new();
+    scratch.write(".git/HEAD", "x");
+    plant(&scratch, &record(".git/hooks/pre-commit", None, Some("evil")).encode(), 0o600);
+    drop(scratch.lock());
+    assert_eq!(scratch.files(".git"), ["HEAD"]);
+    plant(&scratch, b"garbage", 0o600);
+    drop(scratch.lock());
+    assert!(!is_pending(&scratch.root.join("run/.piton")));
+}
+
+#[test]
+fn a_pending_record_can_be_looked_at_without_finishing_it() {
+    let scratch = Scratch::new();
+    scratch.write("run/a", "old");
+    plant(&scratch, &record("run/a", Some("old"), Some("new")).encode(), 0o600);
+    let root = Root::open(&scratch.root).unwrap();
+    let data_path = scratch.root.join("run/.piton");
+    assert_eq!(pending(&root, &data_path).unwrap().files[0].after.as_deref(), Some(&b"new"[..]));
+    scratch.write("run/a", "foreign");
+    assert_eq!(pending(&root, &data_path), None);
+}

@@ -1,0 +1,350 @@
+//! What differs between operating systems: permission modes, opening without following symlinks, flushing a folder.
+
+use std::fs::File;
+use std::fs::Metadata;
+use std::fs::OpenOptions;
+use std::io;
+use std::io::Read as _;
+use std::path::Path;
+
+use camino::Utf8Path;
+
+#[cfg(unix)]
+use std::os::unix::fs::MetadataExt as _;
+#[cfg(unix)]
+use std::os::unix::fs::OpenOptionsExt as _;
+#[cfg(unix)]
+use std::os::unix::fs::PermissionsExt as _;
+
+/// Permission mode of Piton's own files.
+pub(in crate::store) const DATA_FILE_MODE: u32 = 0o600;
+/// Permission mode of new files in the project, before the umask.
+pub(in crate::store) const PROJECT_FILE_MODE: u32 = 0o644;
+
+/// Returns options that do not follow a symlink in the last part of the path and do not block on a pipe.
+pub(in crate::store) fn nofollow_options() -> OpenOptions {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "other systems have no such flags"))]
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    options.custom_flags(nofollow_flags().bits().cast_signed());
+    options
+}
+
+#[cfg(unix)]
+pub(super) fn nofollow_flags() -> rustix::fs::OFlags {
+    use rustix::fs::OFlags;
+    OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC
+}
+
+#[cfg(unix)]
+pub(super) fn with_mode(options: &mut OpenOptions, mode: u32) -> &mut OpenOptions {
+    options.mode(mode)
+}
+
+#[cfg(not(unix))]
+pub(super) fn with_mode(options: &mut OpenOptions, _mode: u32) -> &mut OpenOptions {
+    options
+}
+
+/// Creates a folder that only its owner may enter.
+pub(in crate::store) fn create_private_dir(path: &Path) -> io::Result<()> {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "other systems have no modes"))]
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// Reads one of Piton's own files; `None` if it is missing, an error above `limit` bytes.
+pub(in crate::store) fn read_data_file(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
+    let file = match nofollow_options().read(true).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(limit)).unwrap_or(0) + 1);
+    file.take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "larger than anything Piton writes"));
+    }
+    Ok(Some(bytes))
+}
+
+/// An entry of a folder.
+#[derive(Debug)]
+pub(in crate::store) struct DirEntry {
+    pub(in crate::store) name: String,
+    /// A folder itself, not a symlink to one.
+    pub(in crate::store) is_dir: bool,
+}
+
+/// Lists the entries of a folder whose names are UTF-8.
+#[cfg(unix)]
+pub(in crate::store) fn names(folder: &Utf8Path) -> io::Result<Vec<DirEntry>> {
+    use rustix::fs::FileType;
+    use rustix::fs::OFlags;
+    let folder_only = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let handle = rustix::fs::open(folder.as_std_path(), folder_only, rustix::fs::Mode::empty())?;
+    let mut names = Vec::new();
+    for entry in rustix::fs::Dir::new(handle)?.filter_map(Result::ok) {
+        let Ok(name) = entry.file_name().to_str() else { continue };
+        if matches!(name, "." | "..") {
+            continue;
+        }
+        let is_dir = match entry.file_type() {
+            FileType::Unknown => folder.join(name).symlink_metadata().is_ok_and(|metadata| metadata.is_dir()),
+            kind => kind == FileType::Directory,
+        };
+        names.push(DirEntry { name: name.to_owned(), is_dir });
+    }
+    Ok(names)
+}
+
+#[cfg(not(unix))]
+pub(super) fn names(folder: &Utf8Path) -> io::Result<Vec<DirEntry>> {
+    let entries = folder.read_dir_utf8()?.filter_map(Result::ok);
+    let named = |entry: camino::Utf8DirEntry| DirEntry {
+        name: entry.file_name().to_owned(),
+        is_dir: entry.file_type().is_ok_and(|kind| kind.is_dir()),
+    };
+    Ok(entries.map(named).collect())
+}
+
+/// Makes the names in a folder durable, on file systems that can flush a folder (fsync(2): `EINVAL` on others).
+pub(super) fn sync_dir(path: &Path) -> io::Result<()> {
+    if !cfg!(unix) {
+        return Ok(());
+    }
+    match File::open(path)?.sync_all() {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        synced => synced,
+    }
+}
+
+/// What a replacement takes over from the file it replaces.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::store) struct Attributes {
+    pub(super) mode: Option<u32>,
+    owner: Option<(u32, u32)>,
+    pub(in crate::store) links: u64,
+}
+
+#[cfg(unix)]
+pub(in crate::store) fn attributes(metadata: &Metadata) -> Attributes {
+    Attributes {
+        // Set-uid and set-gid bits were granted to the old content.
+        mode: Some(metadata.mode() & 0o777),
+        owner: Some((metadata.uid(), metadata.gid())),
+        links: metadata.nlink(),
+    }
+}
+
+#[cfg(not(unix))]
+pub(super) fn attributes(_metadata: &Metadata) -> Attributes {
+    Attributes { mode: None, owner: None, links: 1 }
+}
+
+/// Applies mode and, if this user may, owner to a file.
+#[cfg(unix)]
+pub(super) fn apply(file: &File, attributes: Attributes) -> io::Result<()> {
+    let now = file.metadata()?;
+    if let Some((uid, gid)) = attributes.owner
+        && (now.uid(), now.gid()) != (uid, gid)
+    {
+        let _ = rustix::fs::fchown(file, Some(rustix::fs::Uid::from_raw(uid)), Some(rustix::fs::Gid::from_raw(gid)));
+    }
+    match attributes.mode {
+        Some(mode) if now.mode() & 0o7777 != mode => file.set_permissions(std::fs::Permissions::from_mode(mode)),
+        Some(_) | None => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+pub(super) fn apply(_file: &File, _attributes: Attributes) -> io::Result<()> {
+    Ok(())
+}
+
+/// Returns the user id of the owner.
+#[cfg(unix)]
+pub(in crate::store) fn owner(metadata: &Metadata) -> u32 {
+    metadata.uid()
+}
+
+#[cfg(not(unix))]
+pub(super) fn owner(_metadata: &Metadata) -> u32 {
+    0
+}
+
+/// An open folder whose path has no symlink. Names in it keep their meaning while it is open.
+#[cfg(target_os = "linux")]
+#[derive(Debug)]
+pub(super) struct DirHandle(std::os::fd::OwnedFd);
+
+/// Opens a folder. `None` if the system cannot tell whether its path has a symlink.
+///
+/// # Errors
+///
+/// If the path has a symlink, or the folder does not exist.
+#[cfg(target_os = "linux")]
+pub(super) fn open_dir_nofollow(folder: &Path) -> io::Result<Option<DirHandle>> {
+    use rustix::fs::CWD;
+    use rustix::fs::Mode;
+    use rustix::fs::OFlags;
+    use rustix::fs::ResolveFlags;
+    use rustix::io::Errno;
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    match rustix::fs::openat2(CWD, folder, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        Ok(handle) => Ok(Some(DirHandle(handle))),
+        Err(errno @ (Errno::LOOP | Errno::NOENT)) => Err(errno.into()),
+        Err(_) => Ok(None),
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl DirHandle {
+    /// Opens a file in it, or creates one with the mode `made`, without following a symlink or blocking on a pipe.
+    pub(super) fn open(&self, name: &std::ffi::OsStr, access: Access, made: Option<u32>) -> io::Result<File> {
+        use rustix::fs::Mode;
+        use rustix::fs::OFlags;
+        let mut flags = nofollow_flags() | if access.reads { OFlags::RDWR } else { OFlags::WRONLY };
+        flags.set(OFlags::APPEND, access.appends);
+        flags.set(OFlags::CREATE | OFlags::EXCL, made.is_some());
+        let mode = made.map_or(Mode::empty(), Mode::from_raw_mode);
+        Ok(rustix::io::retry_on_intr(|| rustix::fs::openat(&self.0, name, flags, mode))?.into())
+    }
+
+    pub(super) fn into_handle(self) -> File {
+        self.0.into()
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+#[derive(Debug)]
+pub(super) enum DirHandle {}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn open_dir_nofollow(_folder: &Path) -> io::Result<Option<DirHandle>> {
+    Ok(None)
+}
+
+#[cfg(not(target_os = "linux"))]
+impl DirHandle {
+    pub(super) fn open(&self, _name: &std::ffi::OsStr, _access: Access, _made: Option<u32>) -> io::Result<File> {
+        match *self {}
+    }
+}
+
+/// What a file is opened for besides writing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access {
+    pub(super) reads: bool,
+    pub(super) appends: bool,
+}
+
+/// Returns where an open file is if that is not the folder of its path, because a folder above it became a symlink. `None` if
+/// the system does not tell.
+#[cfg(target_os = "linux")]
+pub(super) fn misplaced(file: &File, path: &Path) -> Option<std::path::PathBuf> {
+    use std::os::fd::AsRawFd as _;
+    let place = std::fs::read_link(Path::new("/proc/self/fd").join(file.as_raw_fd().to_string())).ok()?;
+    (place.parent() != path.parent()).then_some(place)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn misplaced(_file: &File, _path: &Path) -> Option<std::path::PathBuf> {
+    None
+}
+
+/// Tells whether a file has more than one hard link.
+#[cfg(unix)]
+pub(super) fn has_other_names(metadata: &Metadata) -> bool {
+    metadata.nlink() > 1
+}
+
+#[cfg(not(unix))]
+pub(super) fn has_other_names(_metadata: &Metadata) -> bool {
+    false
+}
+
+/// Tells whether a file or folder belongs to the user of this process.
+#[cfg(unix)]
+pub(in crate::store) fn is_ours(metadata: &Metadata) -> bool {
+    metadata.uid() == rustix::process::geteuid().as_raw()
+}
+
+#[cfg(not(unix))]
+pub(super) fn is_ours(_metadata: &Metadata) -> bool {
+    true
+}
+
+/// Tells whether only the owner may access the file, as with all of Piton's own files.
+#[cfg(unix)]
+pub(in crate::store) fn is_private(metadata: &Metadata) -> bool {
+    metadata.mode() & 0o077 == 0
+}
+
+#[cfg(not(unix))]
+pub(super) fn is_private(_metadata: &Metadata) -> bool {
+    true
+}
+
+/// Tells whether an open file was deleted.
+#[cfg(unix)]
+pub(in crate::store) fn is_unlinked(file: &File) -> bool {
+    file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
+}
+
+#[cfg(not(unix))]
+pub(super) fn is_unlinked(_file: &File) -> bool {
+    false
+}
+
+/// Returns what denies this user access to a path: the first folder that may not be entered, the path itself, or, if it does
+/// not exist, the folder it would be created in. `None` if access is allowed.
+#[cfg(unix)]
+pub(crate) fn denied(path: &Utf8Path) -> Option<camino::Utf8PathBuf> {
+    use rustix::fs::Access;
+    let may = |path: &Utf8Path, access| {
+        !matches!(rustix::fs::access(path.as_std_path(), access), Err(rustix::io::Errno::ACCESS))
+    };
+    let mut way: Vec<&Utf8Path> = path.ancestors().collect();
+    way.reverse();
+    let exists = |path: &Utf8Path| path.symlink_metadata().is_ok();
+    let closed = way.iter().find(|step| step.is_dir() && !may(step, Access::EXEC_OK));
+    let last = || way.iter().rev().find(|step| exists(step));
+    let denied = closed.or_else(|| last().filter(|last| !may(last, Access::READ_OK | Access::WRITE_OK)));
+    let parent = || path.parent().filter(|parent| exists(parent) && !may(parent, Access::WRITE_OK));
+    denied.copied().or_else(parent).map(Utf8Path::to_owned)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn denied(_path: &Utf8Path) -> Option<camino::Utf8PathBuf> {
+    None
+}
+
+/// Returns how many bytes are free for this user on the file system of a path; `None` if unknown.
+#[cfg(unix)]
+pub(in crate::store) fn free_bytes(path: &Utf8Path) -> Option<u64> {
+    let room = rustix::fs::statvfs(path.as_std_path()).ok()?;
+    Some(room.f_bavail.saturating_mul(room.f_frsize))
+}
+
+#[cfg(not(unix))]
+pub(super) fn free_bytes(_path: &Utf8Path) -> Option<u64> {
+    None
+}
+
+/// Returns a token that is unique across processes and calls.
+pub(super) fn unique() -> String {
+    use std::hash::BuildHasher as _;
+    use std::sync::atomic::AtomicU64;
+    use std::sync::atomic::Ordering;
+    static CALLS: AtomicU64 = AtomicU64::new(0);
+    let call = CALLS.fetch_add(1, Ordering::Relaxed);
+    let random = std::hash::RandomState::new().hash_one(call);
+    format!("{}.{random:016x}", std::process::id())
+}

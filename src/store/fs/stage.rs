@@ -1,0 +1,193 @@
+//! New content under temporary names beside the target, made visible only by the final rename.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::thread;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::calls;
+use super::error::StoreError;
+use super::platform;
+use super::platform::Attributes;
+use super::platform::DirEntry;
+use super::process;
+
+/// The name of the folder that holds Piton's own data.
+pub(crate) const DATA_DIR: &str = ".piton";
+const SUFFIX: &str = ".piton-tmp";
+/// Bytes of the target's name in a temporary name: leaves room in 255 bytes for process id, random part and suffix.
+const NAME_LIMIT: usize = 180;
+/// Number of threads that flush files.
+const SYNC_THREADS: usize = 8;
+
+/// A complete file under a temporary name.
+#[derive(Debug)]
+pub(in crate::store) struct Staged {
+    pub(in crate::store) path: Utf8PathBuf,
+    file: File,
+}
+
+/// Tells whether a name is that of a temporary file, possibly of a write that was cut off.
+pub(in crate::store) fn is_temporary(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".") && name.as_encoded_bytes().ends_with(SUFFIX.as_bytes())
+}
+
+fn prefix(target: &Utf8Path) -> String {
+    let name = target.file_name().unwrap_or_default();
+    let end = (0..=NAME_LIMIT.min(name.len())).rev().find(|at| name.is_char_boundary(*at)).unwrap_or(0);
+    format!(".{}.", &name[..end])
+}
+
+/// Tells whether `rest` is exactly the process, random part and suffix, so that `.a.` does not match `a.json` as well.
+fn is_token(rest: &str) -> bool {
+    let parts: Vec<&str> = rest.strip_suffix(SUFFIX).unwrap_or_default().split('.').collect();
+    matches!(parts[..], [process, random]
+        if process.bytes().all(|byte| byte.is_ascii_digit()) && random.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// Returns an unused name beside the target.
+pub(in crate::store) fn temporary_name(target: &Utf8Path) -> Utf8PathBuf {
+    target.with_file_name(format!("{}{}{SUFFIX}", prefix(target), platform::unique()))
+}
+
+/// Writes the content under a temporary name, with the mode and owner of the file it replaces. Leaves nothing on failure.
+pub(in crate::store) fn write(
+    target: &Utf8Path,
+    bytes: &[u8],
+    mode: u32,
+    like: Option<Attributes>,
+) -> Result<Staged, StoreError> {
+    let path = temporary_name(target);
+    let created = if like.is_some() { platform::DATA_FILE_MODE } else { mode };
+    let mut file = calls::create_new(&path, created).map_err(|source| StoreError::io(target, source))?;
+    let written = calls::write(&mut file, bytes).and_then(|()| like.map_or(Ok(()), |like| calls::apply(&file, like)));
+    match written {
+        Ok(()) => Ok(Staged { path, file }),
+        Err(source) => {
+            let _ = calls::remove_file(&path);
+            Err(StoreError::io(target, source))
+        }
+    }
+}
+
+/// [`write()`] that returns the path when the content is durable.
+pub(in crate::store) fn write_durably(
+    target: &Utf8Path,
+    bytes: &[u8],
+    mode: u32,
+    like: Option<Attributes>,
+) -> Result<Utf8PathBuf, StoreError> {
+    let staged = write(target, bytes, mode, like)?;
+    match sync_files(&[&staged]) {
+        Ok(()) => Ok(staged.path),
+        Err(error) => {
+            let _ = calls::remove_file(&staged.path);
+            Err(error)
+        }
+    }
+}
+
+/// Makes the content of all files durable. Files are flushed in parallel, which file systems combine.
+pub(in crate::store) fn sync_files(staged: &[&Staged]) -> Result<(), StoreError> {
+    let sync = |files: &[&Staged]| {
+        let mut files = files.iter();
+        files.try_for_each(|one| one.file.sync_all().map_err(|source| StoreError::io(&one.path, source)))
+    };
+    for one in staged {
+        calls::fault_point().map_err(|source| StoreError::io(&one.path, source))?;
+    }
+    let mut chunks = staged.chunks(staged.len().div_ceil(SYNC_THREADS).max(1));
+    // This thread takes a share instead of only waiting for the others.
+    let own = chunks.next().unwrap_or_default();
+    thread::scope(|scope| {
+        let threads: Vec<_> = chunks.map(|chunk| scope.spawn(move || sync(chunk))).collect();
+        let first = sync(own);
+        threads.into_iter().fold(first, |done, thread| done.and(thread.join().unwrap_or_else(|_| Err(lost_thread()))))
+    })
+}
+
+fn lost_thread() -> StoreError {
+    StoreError::io("fsync", io::Error::other("a thread ended early"))
+}
+
+/// Creates a folder and its missing parents; data folders are private. Returns the folders with new names in them, which are
+/// not durable yet.
+pub(in crate::store) fn make_folders(folder: &Utf8Path) -> Result<Vec<Utf8PathBuf>, StoreError> {
+    let missing: Vec<&Utf8Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
+    for private in missing.iter().rev().filter(|folder| folder.components().any(|part| part.as_str() == DATA_DIR)) {
+        if let Some(parent) = private.parent() {
+            calls::create_dir_all(parent).map_err(|source| StoreError::io(parent, source))?;
+        }
+        match calls::create_private_dir(private) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io(private, error)),
+            Ok(()) | Err(_) => {}
+        }
+    }
+    calls::create_dir_all(folder).map_err(|source| StoreError::io(folder, source))?;
+    Ok(missing.iter().filter_map(|folder| folder.parent()).map(Utf8Path::to_owned).collect())
+}
+
+/// [`make_folders`] that returns when the names are durable: a folder whose name is lost takes its content with it.
+pub(in crate::store) fn make_durable_folders(folder: &Utf8Path) -> Result<(), StoreError> {
+    let changed_dirs = make_folders(folder)?;
+    sync_dirs(changed_dirs.iter().map(Utf8PathBuf::as_path))
+}
+
+/// Removes folders that were made for files that were not written, the inner ones first. Those with files in them stay.
+pub(in crate::store) fn remove_empty(folders: &[Utf8PathBuf]) {
+    for folder in folders.iter().rev() {
+        let _ = calls::remove_dir(folder);
+    }
+}
+
+/// Flushes the names in folders, each folder once.
+pub(in crate::store) fn sync_dirs<'a>(dirs: impl Iterator<Item = &'a Utf8Path>) -> Result<(), StoreError> {
+    let dirs: BTreeSet<&Utf8Path> = dirs.collect();
+    dirs.into_iter().try_for_each(|dir| calls::sync_dir(dir).map_err(|source| StoreError::io(dir, source)))
+}
+
+/// Removes leftovers of interrupted writes to Piton's own files. The caller holds the lock.
+pub(in crate::store) fn remove_data_leftovers(data_path: &Utf8Path) {
+    let Ok(names) = platform::names(data_path) else { return };
+    for named in names.iter().filter(|named| is_temporary(named.name.as_ref())) {
+        let _ = calls::remove_file(&data_path.join(&named.name));
+    }
+}
+
+/// Removes leftovers of interrupted writes to these targets. The caller holds the lock, so none of them is in use.
+pub(in crate::store) fn remove_leftovers<'a>(targets: impl Iterator<Item = &'a Utf8Path>) {
+    let mut wanted: Vec<(&Utf8Path, String)> =
+        targets.filter_map(|target| Some((target.parent()?, prefix(target)))).collect();
+    wanted.sort_unstable();
+    let dirs: BTreeSet<&Utf8Path> = wanted.iter().map(|(dir, _)| *dir).collect();
+    for dir in dirs {
+        let Ok(names) = platform::names(dir) else { continue };
+        for DirEntry { name, is_dir } in names {
+            let is_ours = |(folder, prefix): &(&Utf8Path, String)| {
+                *folder == dir && name.strip_prefix(prefix.as_str()).is_some_and(is_token)
+            };
+            if wanted.iter().any(is_ours) {
+                let path = dir.join(&name);
+                let _ = if is_dir { calls::remove_dir_all(&path) } else { calls::remove_file(&path) };
+            }
+        }
+    }
+}
+
+/// Removes the leftovers of one target without a lock: those of living processes stay.
+pub(in crate::store) fn remove_orphans(target: &Utf8Path) {
+    let Some((folder, Ok(names))) = target.parent().map(|folder| (folder, platform::names(folder))) else { return };
+    let prefix = prefix(target);
+    let is_orphan = |name: &str| {
+        let token = name.strip_prefix(prefix.as_str()).filter(|rest| is_token(rest));
+        let pid = token.and_then(|token| token.split('.').next()?.parse().ok());
+        pid.is_some_and(process::is_gone)
+    };
+    for named in names.iter().filter(|named| is_orphan(&named.name)) {
+        let _ = calls::remove_file(&folder.join(&named.name));
+    }
+}

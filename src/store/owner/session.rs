@@ -1,0 +1,201 @@
+//! The logs of the client's sessions: one file per session, in Piton's folder at the top of the project, one line per event.
+//!
+//! They only help to explain an interruption; nothing depends on a missing entry. A project has none before a run is found in
+//! it, and write errors are ignored.
+
+use std::fs;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::caller::Caller;
+use super::lease;
+use super::lease::Holder;
+use crate::model::DrivenRun;
+use crate::model::RelPath;
+use crate::model::SessionEvent;
+use crate::model::SessionLine;
+use crate::model::Timestamp;
+use crate::model::clean_line;
+use crate::model::sha256_hex;
+use crate::store::commit::data_dir;
+use crate::store::commit::journal;
+use crate::store::fs::environment::Environment;
+use crate::store::fs::error::StoreError;
+use crate::store::fs::path::Root;
+use crate::store::fs::process::Process;
+use crate::store::fs::stage::DATA_DIR;
+
+const FOLDER: &str = "sessions";
+/// Size in bytes at which a log is rotated.
+const LOG_LIMIT: u64 = 128 << 10;
+/// Number of logs that are kept, the newest.
+const LOGS_LIMIT: usize = 40;
+/// Number of events that are read, the newest.
+const EVENTS_LIMIT: usize = 1_000;
+/// Characters of a session id that count.
+pub(in crate::store) const SESSION_CHARS: usize = 128;
+
+/// The log of one session. It need not exist.
+#[derive(Debug)]
+pub(crate) struct SessionLog {
+    folder: Utf8PathBuf,
+    name: String,
+}
+
+impl SessionLog {
+    /// Returns the log of a session in the project that begins at `top`; it need not exist.
+    pub(crate) fn of(top: &Utf8Path, session: &str) -> Self {
+        // A session id is untrusted input, so it is hashed and never becomes a path.
+        let mut name = sha256_hex(clean_line(session, SESSION_CHARS).as_bytes());
+        name.truncate(24);
+        Self { folder: top.join(DATA_DIR).join(FOLDER), name: format!("{name}.jsonl") }
+    }
+
+    pub(crate) fn exists(&self) -> bool {
+        self.folder.join(&self.name).symlink_metadata().is_ok_and(|metadata| metadata.is_file())
+    }
+
+    /// Appends an event to an existing log; does nothing without one.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub(crate) fn note(&self, at: Timestamp, event: SessionEvent) -> Result<(), StoreError> {
+        if !self.exists() || !is_real_folder(&self.folder) {
+            return Ok(());
+        }
+        journal::append(&self.folder, &self.name, &[SessionLine { at, event }], LOG_LIMIT)
+    }
+
+    /// Appends an event, creating the log if needed.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub(crate) fn begin(&self, top: &Utf8Path, at: Timestamp, event: SessionEvent) -> Result<(), StoreError> {
+        if !self.exists() {
+            let data_dir = RelPath::parse(DATA_DIR).expect("a constant");
+            let data_path = Root::open(top)?.target(&data_dir)?;
+            data_dir::create_data_dir(&data_path)?;
+            data_dir::subfolder(&data_path, FOLDER)?;
+            remove_old_logs(&self.folder);
+        }
+        journal::append(&self.folder, &self.name, &[SessionLine { at, event }], LOG_LIMIT)
+    }
+
+    /// Returns the last events, oldest first.
+    pub(crate) fn events(&self) -> Vec<SessionLine> {
+        if !is_real_folder(&self.folder) {
+            return Vec::new();
+        }
+        let mut events: Vec<SessionLine> = journal::read(&self.folder, &self.name);
+        events.split_off(events.len().saturating_sub(EVENTS_LIMIT))
+    }
+}
+
+/// Tells whether the folder and its parent are real folders: a repository may ship symlinks in their place.
+fn is_real_folder(folder: &Utf8Path) -> bool {
+    let is_dir = |path: &Utf8Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+    is_dir(folder) && folder.parent().is_some_and(is_dir)
+}
+
+/// Removes the oldest logs beyond what is kept.
+fn remove_old_logs(folder: &Utf8Path) {
+    let Ok(entries) = folder.read_dir_utf8() else { return };
+    let mut logs: Vec<(std::time::SystemTime, Utf8PathBuf)> = entries
+        .flatten()
+        .filter(|entry| entry.file_name().ends_with(".jsonl"))
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.into_path())))
+        .collect();
+    logs.sort();
+    let surplus = (logs.len() + 1).saturating_sub(LOGS_LIMIT);
+    for (_, path) in logs.into_iter().take(surplus) {
+        // The next session tries again.
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// Returns the events of the session that holds the run's lease, alive or not, since its last write to the run.
+pub(in crate::store) fn events_since_write(
+    top: &Utf8Path,
+    data_path: &Utf8Path,
+    run: &DrivenRun,
+) -> Option<Vec<SessionLine>> {
+    let Holder { session, taken_at } = lease::lease_holder(data_path)?;
+    let mut events = SessionLog::of(top, &session).events();
+    let last_write = events.iter().rposition(|line| matches!(&line.event, SessionEvent::Drives(it) if it == run));
+    match last_write {
+        Some(at) => drop(events.drain(..=at)),
+        None => events.retain(|line| line.at >= taken_at),
+    }
+    Some(events)
+}
+
+/// Returns the caller, with the client's process as the owner if the client reported it.
+pub(crate) fn caller(top: &Utf8Path, environment: &Environment) -> Caller {
+    let caller = Caller::find(environment);
+    match &caller.session {
+        None => caller,
+        Some(session) => with_client_process(caller.clone(), &SessionLog::of(top, session).events()),
+    }
+}
+
+fn with_client_process(caller: Caller, events: &[SessionLine]) -> Caller {
+    let is_ancestor = |process: &Process| process.start.is_some() && caller.ancestors.contains(process);
+    let client = |line: &SessionLine| {
+        let SessionEvent::Start { pid, process_start, .. } = line.event else { return None };
+        Some(Process { pid, start: process_start }).filter(is_ancestor)
+    };
+    match events.iter().rev().find_map(client) {
+        Some(owner) => Caller { owner, is_client: true, ..caller },
+        None => caller,
+    }
+}
+
+/// Returns the event that records the start of the caller's client.
+pub(crate) fn start_event(caller: &Caller, source: &str) -> SessionEvent {
+    let Process { pid, start } = caller.owner;
+    SessionEvent::Start { source: clean_line(source, 20), pid, process_start: start }
+}
+
+/// Returns the location of a run, for [`SessionEvent::Drives`].
+pub(crate) fn driven_run(top: &Utf8Path, root: &Utf8Path, data_dir: &RelPath, state: &RelPath) -> DrivenRun {
+    let worktree = (root != top).then(|| root.file_name().unwrap_or_default().to_owned());
+    DrivenRun { worktree, data_dir: data_dir.clone(), state: state.clone() }
+}
+
+/// Returns the runs in the events whose lease the session still holds, each with its root, without walking the project.
+pub(crate) fn held_runs(
+    top: &Utf8Path,
+    worktrees: &[Utf8PathBuf],
+    session: &str,
+    events: &[SessionLine],
+) -> Vec<(Utf8PathBuf, DrivenRun)> {
+    let session = clean_line(session, SESSION_CHARS);
+    let mut held: Vec<(Utf8PathBuf, DrivenRun)> = Vec::new();
+    for line in events {
+        let SessionEvent::Drives(run) = &line.event else { continue };
+        if held.iter().any(|(_, known)| known == run) {
+            continue;
+        }
+        let roots: Vec<&Utf8Path> = match &run.worktree {
+            None => vec![top],
+            Some(name) => {
+                worktrees.iter().map(Utf8PathBuf::as_path).filter(|path| path.file_name() == Some(name)).collect()
+            }
+        };
+        let holds = |root: &&&Utf8Path| {
+            let data_path = Root::open(root).ok().and_then(|root| root.locate(&run.data_dir).ok());
+            data_path
+                .and_then(|data_path| lease::lease_holder(&data_path))
+                .is_some_and(|holder| holder.session == session)
+        };
+        held.extend(roots.iter().find(holds).map(|root| ((*root).to_owned(), run.clone())));
+    }
+    held
+}
+
+#[cfg(test)]
+#[path = "session_tests.rs"]
+mod tests;

@@ -1,0 +1,273 @@
+//! The current facts on disk and in git, gathered for `engine`.
+
+use std::collections::BTreeMap;
+use std::fs::Metadata;
+use std::slice;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::committed_state;
+use super::git;
+use super::open::Project;
+use super::repository;
+use crate::model::CommitFact;
+use crate::model::Evidence;
+use crate::model::EvidenceRecord;
+use crate::model::EvidenceRequest;
+use crate::model::FileFact;
+use crate::model::FileSet;
+use crate::model::MergeRequest;
+use crate::model::OutputRecord;
+use crate::model::Owner;
+use crate::model::ReadProblem;
+use crate::model::RelPath;
+use crate::model::Timestamp;
+use crate::model::Workspace;
+use crate::model::name_of;
+use crate::model::sha256_hex;
+use crate::store::commit::journal;
+use crate::store::commit::lock::RunLock;
+use crate::store::commit::rollbacks;
+use crate::store::fs::clock;
+use crate::store::fs::environment::Environment;
+use crate::store::fs::error::StoreError;
+use crate::store::fs::path::Root;
+use crate::store::fs::read;
+use crate::store::fs::stage::DATA_DIR;
+use crate::store::owner::lease;
+use crate::store::owner::session;
+
+const LOG: &str = "evidence.jsonl";
+/// Bytes of a file that is digested or parsed.
+const FILE_LIMIT: u64 = 64 << 20;
+/// Resolution of file timestamps in seconds; some file systems store two-second steps.
+const TIME_STEP: i64 = 2;
+
+/// Gathers the evidence a run asks for. Starts git at most once: for the committed content of files, for commits other than
+/// HEAD, or for uncommitted changes if the workspace is wanted.
+pub(crate) fn gather(
+    project: &Project,
+    files: &FileSet,
+    wanted: &EvidenceRequest,
+    environment: &Environment,
+) -> Evidence {
+    let root = Root::open(&files.root).ok();
+    let data_path = root.as_ref().and_then(|root| root.locate(&files.data_dir).ok());
+    let records: Vec<EvidenceRecord> = data_path.as_deref().map(records_in).unwrap_or_default();
+    let owner =
+        data_path.as_deref().map_or(Owner::None, |data_path| lease::inspect_in(data_path, files.clock, environment));
+    let owner = lease::merge_owners(owner, &wanted.owner_processes, environment);
+    let session = match owner {
+        Owner::Ours | Owner::Dead { .. } => {
+            let run = session::driven_run(&project.root, &files.root, &files.data_dir, &files.state);
+            data_path.as_deref().and_then(|data_path| session::events_since_write(&project.root, data_path, &run))
+        }
+        Owner::None | Owner::Live { .. } => None,
+    };
+    let mut evidence = Evidence {
+        owner,
+        session: session.unwrap_or_default(),
+        modified_at: modified_at(files),
+        ..Evidence::default()
+    };
+    let mut latest: Latest<'_> = BTreeMap::new();
+    for record in &records {
+        latest.extend(record.outputs.iter().map(|output| (&output.path, (output, record.at))));
+    }
+    if let Some(Ok(main)) = files.main_root.as_deref().map(Root::open) {
+        inspect_documents(&main, wanted, &latest, &mut evidence);
+    }
+    if let Some(root) = root {
+        if files.main_root.is_none() {
+            inspect_documents(&root, wanted, &latest, &mut evidence);
+        }
+        for path in wanted.outputs.iter().map(|output| &output.path).chain(latest.keys().copied()) {
+            if !evidence.files.contains_key(path) {
+                let fact = inspect_file(&root, path, latest.get(path).copied());
+                evidence.files.insert(path.clone(), fact);
+            }
+        }
+    }
+    if project.git.is_some() {
+        let saved = committed_state::StateOnDisk { path: &files.state, bytes: files.bytes(&files.state) };
+        evidence.past = wanted.past.as_ref().and_then(|wanted| committed_state::compare(&files.root, wanted, &saved));
+        let found = wanted.branches.iter().map(|branch| (branch, repository::branch_exists(&project.root, branch)));
+        evidence.branches = found.filter_map(|(branch, exists)| Some((branch.clone(), exists?))).collect();
+        if !wanted.branches.is_empty() {
+            evidence.checked_out = repository::head_above(&files.root).and_then(|head| head.branch);
+        }
+        evidence.merged = wanted.merge.as_ref().and_then(|merge| is_merged(&project.root, merge));
+        let is_settled = inspect_commits(&files.root, wanted, &mut evidence);
+        inspect_workspace(files, wanted, is_settled, &mut evidence);
+    } else if wanted.workspace.is_some() {
+        let exists = workspace_folder(&files.root, wanted).is_dir();
+        evidence.workspace = Some(Workspace { exists, ..Workspace::default() });
+    }
+    evidence.records = records;
+    evidence.rollbacks = data_path.as_deref().map(rollbacks::rollbacks_in).unwrap_or_default();
+    evidence
+}
+
+/// The last record of each output, with its time.
+type Latest<'a> = BTreeMap<&'a RelPath, (&'a OutputRecord, Timestamp)>;
+
+fn inspect_documents(root: &Root, wanted: &EvidenceRequest, latest: &Latest<'_>, evidence: &mut Evidence) {
+    for path in &wanted.documents {
+        let record = latest.get(path).copied();
+        evidence.files.entry(path.clone()).or_insert_with(|| inspect_file(root, path, record));
+    }
+}
+
+fn workspace_folder(root: &Utf8Path, wanted: &EvidenceRequest) -> Utf8PathBuf {
+    let below = wanted.workspace.as_ref().and_then(Option::as_ref);
+    let below = || below.map_or_else(|| root.to_owned(), |folder| folder.under(root));
+    wanted.outside.clone().unwrap_or_else(below)
+}
+
+/// Checks commits in the working folder, because a linked worktree has its own HEAD. Returns false if git was started.
+fn inspect_commits(root: &Utf8Path, wanted: &EvidenceRequest, evidence: &mut Evidence) -> bool {
+    if wanted.commits.is_empty() {
+        return true;
+    }
+    let folder = Some(workspace_folder(root, wanted)).filter(|folder| folder.is_dir());
+    let folder = folder.as_deref().unwrap_or(root);
+    let head = repository::head_above(folder).and_then(|head| head.sha);
+    let (at_head, others): (Vec<&String>, Vec<&String>) =
+        wanted.commits.iter().partition(|sha| head.as_deref().is_some_and(|head| git::names(sha, head)));
+    evidence.commits.extend(at_head.into_iter().map(|sha| (sha.clone(), CommitFact::Reachable)));
+    if others.is_empty() {
+        return true;
+    }
+    evidence.commits.extend(git::commits(folder, &others));
+    false
+}
+
+fn inspect_workspace(files: &FileSet, wanted: &EvidenceRequest, may_start_git: bool, evidence: &mut Evidence) {
+    evidence.workspace = workspace(files, wanted);
+    if let Some(found) = evidence.workspace.as_mut().filter(|found| may_start_git && found.is_git) {
+        found.dirty = git::changes(&workspace_folder(&files.root, wanted))
+            .map(|changes| changes.iter().filter(|path| !is_own(path, files.state.name())).count());
+    }
+}
+
+/// Tells whether the branch of finished work is in the history of the one that it is merged into.
+fn is_merged(root: &Utf8Path, merge: &MergeRequest) -> Option<bool> {
+    let exists = |branch: &str| repository::branch_exists(root, branch) == Some(true);
+    let base = merge.base.as_deref().into_iter().chain(["main", "master"]).find(|branch| exists(branch))?;
+    if !exists(&merge.branch) || merge.branch == base {
+        return None;
+    }
+    Some(merge.has_commits && git::is_ancestor(root, &merge.branch, base))
+}
+
+/// Tells whether a changed path is of Piton, or the state or its backup: neither is work.
+fn is_own(path: &str, state: &str) -> bool {
+    let name = name_of(path);
+    path.split('/').any(|part| part == DATA_DIR)
+        || name.strip_prefix(state).is_some_and(|rest| ["", ".backup"].contains(&rest))
+}
+
+/// Inspects the working folder if the run asks for it, without starting git: uncommitted changes are not counted.
+pub(crate) fn workspace(files: &FileSet, wanted: &EvidenceRequest) -> Option<Workspace> {
+    wanted.workspace.as_ref()?;
+    let top = workspace_folder(&files.root, wanted);
+    let exists = top.is_dir();
+    let head = if exists { repository::head_above(&top) } else { None };
+    let is_git = head.is_some();
+    let head = head.unwrap_or_default();
+    Some(Workspace { exists, branch: head.branch, head: head.sha, is_git, branch_exists: None, dirty: None })
+}
+
+/// Returns when the state was last modified on disk: its file, or the newest file if the state is a folder.
+fn modified_at(files: &FileSet) -> Option<Timestamp> {
+    let state = files.files.get(&files.state).and_then(|entry| entry.modified);
+    state.or_else(|| files.files.values().filter_map(|entry| entry.modified).max())
+}
+
+fn inspect_file(root: &Root, path: &RelPath, record: Option<(&OutputRecord, Timestamp)>) -> FileFact {
+    let (file, metadata) = match root.open_file(path) {
+        Ok(opened) => opened,
+        Err(ReadProblem::Missing) => return FileFact::Missing,
+        Err(ReadProblem::Directory) => {
+            return FileFact::Present { bytes: 0, modified: None, sha256: None, parses: None, violation: None };
+        }
+        Err(problem) => return FileFact::Unreadable(problem.to_string()),
+    };
+    let bytes = metadata.len();
+    let modified = modified(&metadata);
+    let is_json = path.as_str().ends_with(".json");
+    let wants_digest = record.is_some_and(|(record, at)| may_have_changed(record, at, bytes, modified));
+    let content = if (is_json || wants_digest) && bytes <= FILE_LIMIT {
+        match read::bounded(file, bytes, FILE_LIMIT) {
+            Ok(content) => Some(content),
+            Err(problem) => return FileFact::Unreadable(problem.to_string()),
+        }
+    } else {
+        None
+    };
+    FileFact::Present {
+        bytes,
+        modified,
+        sha256: content.as_deref().filter(|_| wants_digest).map(sha256_hex),
+        parses: content.as_deref().filter(|_| is_json).map(is_json_text),
+        violation: None,
+    }
+}
+
+/// Tells whether a file may differ from its record. One of the same size that was last written well before it was recorded is
+/// unchanged.
+fn may_have_changed(record: &OutputRecord, recorded_at: Timestamp, bytes: u64, modified: Option<Timestamp>) -> bool {
+    record.bytes != bytes || modified.is_none_or(|modified| recorded_at.seconds_since(modified) <= TIME_STEP)
+}
+
+fn modified(metadata: &Metadata) -> Option<Timestamp> {
+    metadata.modified().ok().and_then(clock::from_system)
+}
+
+fn is_json_text(bytes: &[u8]) -> bool {
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    serde_json::from_slice::<serde::de::IgnoredAny>(text).is_ok()
+}
+
+/// Inspects files that are not in the evidence yet.
+pub(crate) fn inspect_files(root: &Utf8Path, paths: &[RelPath], evidence: &mut Evidence) {
+    let Ok(root) = Root::open(root) else { return };
+    for path in paths {
+        evidence.files.entry(path.clone()).or_insert_with(|| inspect_file(&root, path, None));
+    }
+}
+
+/// Describes the current outputs for a record. Missing ones and folders are left out.
+pub(crate) fn describe(root: &Utf8Path, outputs: &[RelPath]) -> Vec<OutputRecord> {
+    let Ok(root) = Root::open(root) else { return Vec::new() };
+    let describe = |path: &RelPath| {
+        let (file, metadata) = root.open_file(path).ok()?;
+        let content = read::bounded(file, metadata.len(), FILE_LIMIT).ok()?;
+        Some(OutputRecord { path: path.clone(), sha256: sha256_hex(&content), bytes: content.len() as u64 })
+    };
+    outputs.iter().filter_map(describe).collect()
+}
+
+/// Appends to the evidence log what `finish` saw.
+///
+/// # Errors
+///
+/// When it cannot be written.
+pub(crate) fn record(lock: &RunLock, record: &EvidenceRecord, limit: u64) -> Result<(), StoreError> {
+    journal::append(lock.data_path(), LOG, slice::from_ref(record), limit)
+}
+
+/// Reads the evidence log, oldest first. Lines that do not parse are left out.
+pub(crate) fn records(root: &Utf8Path, data_dir: &RelPath) -> Vec<EvidenceRecord> {
+    let data_path = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
+    data_path.as_deref().map(records_in).unwrap_or_default()
+}
+
+fn records_in(data_path: &Utf8Path) -> Vec<EvidenceRecord> {
+    journal::read(data_path, LOG)
+}
+
+#[cfg(test)]
+#[path = "evidence_tests.rs"]
+mod tests;

@@ -1,0 +1,314 @@
+//! Reads the files of a run. Problems of a file become values; only problems of the store are errors.
+//!
+//! Readers never see half of a change to several files. If the run was ever written by Piton, reading takes the shared lock and
+//! first finishes an interrupted change. If this user may not finish it, the pending contents are returned instead.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::Arc;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::open::Project;
+use crate::model::Candidate;
+use crate::model::Clock;
+use crate::model::Content;
+use crate::model::Edit;
+use crate::model::EditKind;
+use crate::model::FileEntry;
+use crate::model::FileSet;
+use crate::model::LinkedWorktree;
+use crate::model::ReadProblem;
+use crate::model::ReadSpec;
+use crate::model::RelPath;
+use crate::model::Timestamp;
+use crate::store::commit::lock;
+use crate::store::commit::lock::RunLock;
+use crate::store::commit::txn;
+use crate::store::commit::txn::Record;
+use crate::store::fs::error::StoreError;
+use crate::store::fs::path::Root;
+use crate::store::fs::path::problem_of;
+use crate::store::fs::read::FILE_LIMIT;
+use crate::store::fs::read::read_entry;
+use crate::store::fs::stage;
+
+/// Bytes of all files of a run.
+const SET_LIMIT: u64 = 256 << 20;
+/// Number of files of a run.
+const FILES_LIMIT: usize = 20_000;
+
+/// Reads the files of a run as one consistent whole.
+///
+/// # Errors
+///
+/// If a writer holds the run for too long, or the root cannot be read.
+pub(crate) fn file_set(
+    project: &Project,
+    root: &Utf8Path,
+    candidate: &Candidate,
+    clock: Clock,
+) -> Result<FileSet, StoreError> {
+    let checked = Root::open(root)?;
+    let has_writers = || checked.locate(&candidate.data_dir).is_ok_and(|data_path| lock::has_lock_file(&data_path));
+    let files = if has_writers() {
+        read_locked(project, &checked, candidate)?
+    } else {
+        let files = read_all(&checked, &candidate.reads, None);
+        // The first writer may have started while we read.
+        if has_writers() { read_locked(project, &checked, candidate)? } else { files }
+    };
+    Ok(set_of(project, root, candidate, files, clock))
+}
+
+/// Finishes an interrupted change to a run. Returns true if there was one, because files may then have appeared, moved or gone
+/// since they were listed. Does nothing if this user may not write, or another process holds the run.
+pub(crate) fn finish_pending(project: &Project, root: &Utf8Path, data_dir: &RelPath) -> bool {
+    if !txn::is_pending(&data_dir.under(root)) {
+        return false;
+    }
+    let data_path = Root::open(root).ok().and_then(|root| root.locate(data_dir).ok());
+    data_path.is_some_and(|data_path| txn::is_pending(&data_path))
+        && RunLock::acquire(root, data_dir, project.lock_timeout).is_ok()
+}
+
+/// Reads the files of a run whose lock the caller holds.
+pub(crate) fn file_set_locked(
+    project: &Project,
+    lock: &RunLock,
+    root: &Utf8Path,
+    candidate: &Candidate,
+    clock: Clock,
+) -> FileSet {
+    set_of(project, root, candidate, read_all(lock.root(), &candidate.reads, None), clock)
+}
+
+fn set_of(
+    project: &Project,
+    root: &Utf8Path,
+    candidate: &Candidate,
+    files: BTreeMap<RelPath, FileEntry>,
+    clock: Clock,
+) -> FileSet {
+    let is_linked = root != project.root && project.worktrees().iter().any(|worktree| worktree == root);
+    FileSet {
+        root: root.to_owned(),
+        name: candidate.name.clone(),
+        state: candidate.state.clone(),
+        data_dir: candidate.data_dir.clone(),
+        files,
+        worktrees: linked(project, root),
+        main_root: is_linked.then(|| project.root.clone()),
+        clock,
+        config: Arc::clone(&project.config),
+    }
+}
+
+/// Lists the linked worktrees, besides the one that begins at `root`.
+fn linked(project: &Project, root: &Utf8Path) -> Vec<LinkedWorktree> {
+    let others = project.worktree_branches().iter().filter(|(folder, _)| folder != root);
+    let linked = |(folder, branch): &(Utf8PathBuf, Option<String>)| LinkedWorktree {
+        path: folder.strip_prefix(root).ok().and_then(|below| RelPath::parse(below.as_str()).ok()),
+        folder: folder.clone(),
+        branch: branch.clone(),
+    };
+    others.map(linked).collect()
+}
+
+fn read_locked(
+    project: &Project,
+    root: &Root,
+    candidate: &Candidate,
+) -> Result<BTreeMap<RelPath, FileEntry>, StoreError> {
+    let data_path = match root.locate(&candidate.data_dir) {
+        Ok(data_path) => data_path,
+        Err(_) => return Ok(read_all(root, &candidate.reads, None)),
+    };
+    if txn::is_pending(&data_path) {
+        // Taking the lock finishes it. If that is refused, the record is applied to the files below.
+        match RunLock::acquire(root.path(), &candidate.data_dir, project.lock_timeout) {
+            Ok(_) => {}
+            Err(error) if error.is_write_refused() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let _shared = lock::lock_shared(&data_path, project.lock_timeout)?;
+    let pending = if txn::is_pending(&data_path) { txn::pending(root, &data_path) } else { None };
+    Ok(read_all(root, &candidate.reads, pending.as_ref()))
+}
+
+fn read_all(root: &Root, reads: &[ReadSpec], pending: Option<&Record>) -> BTreeMap<RelPath, FileEntry> {
+    let mut set = Reading { root, files: BTreeMap::new(), left: SET_LIMIT };
+    for read in reads {
+        match read {
+            ReadSpec::File(path) => set.read(path),
+            ReadSpec::Contents { dir, suffix } => {
+                for path in set.names(dir, suffix) {
+                    set.read(&path);
+                }
+            }
+            ReadSpec::Tree { dir, suffix } => {
+                for folder in set.folders(dir) {
+                    set.read_some(&folder, suffix);
+                }
+            }
+            ReadSpec::Names { dir } => {
+                for path in set.names(dir, "") {
+                    set.files.entry(path).or_insert(FileEntry::new(Content::NameOnly, None));
+                }
+            }
+            ReadSpec::Elsewhere { root, file, shown } => set.read_elsewhere(root, file, shown),
+        }
+    }
+    for file in pending.iter().flat_map(|record| &record.files) {
+        let modified = set.files.get(&file.path).and_then(|entry| entry.modified);
+        lay_over(&mut set.files, reads, &file.path, file.after.as_deref().map(|bytes| (bytes, modified)));
+    }
+    set.files
+}
+
+/// Applies edits to a file set: the result is what would be read after committing them.
+pub(crate) fn lay_edits_over(files: &mut FileSet, reads: &[ReadSpec], edits: &[Edit]) {
+    let modified = Some(files.clock.now);
+    for edit in edits {
+        let grown = match &edit.kind {
+            // The first record makes the file.
+            EditKind::Append { bytes, .. } => Some([files.bytes(&edit.path).unwrap_or_default(), bytes].concat()),
+            EditKind::Create { .. } | EditKind::Replace { .. } | EditKind::Remove { .. } => None,
+        };
+        let after = grown.as_deref().or_else(|| edit.after());
+        lay_over(&mut files.files, reads, &edit.path, after.map(|bytes| (bytes, modified)));
+    }
+}
+
+/// Replaces the content of a file in the set, or removes it.
+fn lay_over(
+    files: &mut BTreeMap<RelPath, FileEntry>,
+    reads: &[ReadSpec],
+    path: &RelPath,
+    after: Option<(&[u8], Option<Timestamp>)>,
+) {
+    let has_content = reads.iter().filter_map(|read| is_wanted(read, path)).max();
+    match (after, has_content) {
+        (None, _) => {
+            files.remove(path);
+        }
+        (Some((bytes, modified)), Some(true)) => {
+            files.insert(path.clone(), FileEntry::new(Content::Bytes(bytes.into()), modified));
+        }
+        (Some(_), Some(false)) => {
+            files.entry(path.clone()).or_insert(FileEntry::new(Content::NameOnly, None));
+        }
+        (Some(_), None) => {}
+    }
+}
+
+/// Tells whether a spec includes a path, and if so, whether with its content.
+fn is_wanted(read: &ReadSpec, path: &RelPath) -> Option<bool> {
+    match read {
+        ReadSpec::File(wanted) => (wanted == path).then_some(true),
+        ReadSpec::Contents { dir, suffix } => {
+            (path.parent().as_ref() == Some(dir) && path.name().ends_with(suffix)).then_some(true)
+        }
+        ReadSpec::Tree { dir, suffix } => {
+            let above = path.parent().and_then(|parent| parent.parent());
+            (above.as_ref() == Some(dir)).then(|| path.name().ends_with(suffix))
+        }
+        ReadSpec::Names { dir } => (path.parent().as_ref() == Some(dir)).then_some(false),
+        ReadSpec::Elsewhere { .. } => None,
+    }
+}
+
+/// A file set that is being read.
+struct Reading<'a> {
+    root: &'a Root,
+    files: BTreeMap<RelPath, FileEntry>,
+    /// Bytes that may still be read.
+    left: u64,
+}
+
+impl Reading<'_> {
+    fn read(&mut self, path: &RelPath) {
+        if self.files.get(path).is_none_or(|entry| entry.content == Content::NameOnly) {
+            let entry = read_entry(self.root, path, FILE_LIMIT.min(self.left));
+            self.add(path.clone(), entry);
+        }
+    }
+
+    fn read_elsewhere(&mut self, root: &Utf8Path, file: &RelPath, shown: &RelPath) {
+        // If the root is gone, so is the file.
+        if let Ok(root) = Root::open(root) {
+            let entry = read_entry(&root, file, FILE_LIMIT.min(self.left));
+            self.add(shown.clone(), entry);
+        }
+    }
+
+    /// Adds what was read; a missing file is left out.
+    fn add(&mut self, path: RelPath, entry: FileEntry) {
+        match &entry.content {
+            Content::Problem(ReadProblem::Missing) => return,
+            Content::Bytes(bytes) => self.left = self.left.saturating_sub(bytes.len() as u64),
+            Content::NameOnly | Content::Problem(_) => {}
+        }
+        self.files.insert(path, entry);
+    }
+
+    /// Reads the files of a folder whose names end in `suffix`, and lists the names of the others.
+    fn read_some(&mut self, dir: &RelPath, suffix: &str) {
+        for path in self.names(dir, "") {
+            if self.files.len() >= FILES_LIMIT {
+                return;
+            }
+            if path.name().ends_with(suffix) {
+                self.read(&path);
+            } else {
+                let entry = FileEntry::new(Content::NameOnly, None);
+                self.files.entry(path).or_insert(entry);
+            }
+        }
+    }
+
+    /// Returns the folders directly in a folder; symlinks are not followed.
+    fn folders(&mut self, dir: &RelPath) -> Vec<RelPath> {
+        let entries = self.root.locate(dir).and_then(|real| fs::read_dir(real).map_err(|error| problem_of(&error)));
+        let mut folders: Vec<RelPath> = entries
+            .into_iter()
+            .flatten()
+            .filter_map(Result::ok)
+            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+            .filter_map(|entry| dir.join(entry.file_name().to_str()?).ok())
+            .take(FILES_LIMIT)
+            .collect();
+        folders.sort_unstable();
+        folders
+    }
+
+    /// Returns the files directly in a folder; a problem of the folder is recorded under its path.
+    fn names(&mut self, dir: &RelPath, suffix: &str) -> Vec<RelPath> {
+        let entries = self.root.locate(dir).and_then(|real| fs::read_dir(real).map_err(|error| problem_of(&error)));
+        let entries = match entries {
+            Ok(entries) => entries,
+            Err(ReadProblem::Missing) => return Vec::new(),
+            Err(problem) => {
+                let entry = FileEntry::new(Content::Problem(problem), None);
+                self.files.insert(dir.clone(), entry);
+                return Vec::new();
+            }
+        };
+        let mut paths: Vec<RelPath> = entries
+            .filter_map(Result::ok)
+            .filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir()))
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .filter(|name| name.ends_with(suffix) && !stage::is_temporary(name.as_ref()))
+            .filter_map(|name| dir.join(&name).ok())
+            .take(FILES_LIMIT)
+            .collect();
+        paths.sort_unstable();
+        paths
+    }
+}
+
+#[cfg(test)]
+#[path = "file_set_tests.rs"]
+mod tests;

@@ -1,0 +1,408 @@
+//! Queries that only git can answer: one process each, limited to five seconds, and prevented from running other programs.
+//!
+//! Without git, outside of a repository or after a timeout there is no answer, which is not an error.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::collections::BinaryHeap;
+use std::io::BufRead as _;
+use std::io::BufReader;
+use std::io::Read as _;
+use std::io::Write as _;
+use std::process::ChildStdin;
+use std::process::ChildStdout;
+use std::process::Command;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use camino::Utf8Path;
+
+pub(crate) use super::repository::branch_exists;
+pub(crate) use super::repository::head;
+
+use super::git_filters;
+use super::git_process::ask;
+use super::git_process::ask_within;
+use super::git_process::command;
+use crate::model::CommitFact;
+use crate::model::CommitTrace;
+use crate::model::RelPath;
+use crate::model::Timestamp;
+use crate::store::commit::txn;
+use crate::store::fs::error::StoreError;
+use crate::store::fs::platform;
+use crate::store::fs::stage;
+
+/// Time after which a git process that dates the runs of a list is killed.
+const LIST_TIME_LIMIT: Duration = Duration::from_millis(200);
+/// Bytes of output that are read.
+const OUTPUT_LIMIT: u64 = 64 << 20;
+/// Bytes of an object that is read.
+const OBJECT_LIMIT: u64 = 4 << 20;
+/// Bytes of `info/exclude`.
+const EXCLUDE_LIMIT: u64 = 16 << 20;
+/// Number of commits that are visited from HEAD.
+const WALK_LIMIT: usize = 100_000;
+/// Assumed maximal difference between the clocks of committers, in seconds.
+const CLOCK_SLOP: i64 = 7 * 86_400;
+
+/// Returns the output of `git --version`; `None` without git.
+pub(crate) fn version() -> Option<String> {
+    let mut command = Command::new("git");
+    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let (output, is_success) = ask(command.spawn().ok()?, |_, stdout| {
+        let mut text = String::new();
+        stdout.take(1 << 10).read_to_string(&mut text).map(|_| text)
+    })?;
+    if is_success { output.ok().map(|text| text.trim().to_owned()) } else { None }
+}
+
+/// Returns when a file was last committed, for a state without a timestamp.
+pub(crate) fn committed_at(worktree: &Utf8Path, path: &str) -> Option<Timestamp> {
+    let mut command = command(worktree);
+    command.args(["log", "-1", "--format=%ct", "--"]).arg(format!(":(literal){path}"));
+    let (output, is_success) = ask(command.spawn().ok()?, |_, stdout| {
+        let mut text = String::new();
+        stdout.take(1 << 10).read_to_string(&mut text).map(|_| text)
+    })?;
+    let seconds = output.ok().filter(|_| is_success)?.trim().parse().ok()?;
+    Timestamp::from_unix(seconds, 0)
+}
+
+/// When files were last committed, as far as one call of git found out in its time.
+#[derive(Debug, Default)]
+pub(crate) struct CommitTimes {
+    pub(crate) by_path: BTreeMap<String, Timestamp>,
+    /// Whether a path without a time has no commit.
+    pub(crate) is_complete: bool,
+}
+
+/// [`committed_at`] for many files and folders, in one call of at most 200 ms.
+pub(crate) fn commit_times(worktree: &Utf8Path, paths: &[&str]) -> CommitTimes {
+    if paths.is_empty() {
+        return CommitTimes { is_complete: true, ..CommitTimes::default() };
+    }
+    let mut command = command(worktree);
+    command.args(["log", "-z", "--format=%x01%ct", "--name-only", "--no-renames", "--relative", "--"]);
+    command.args(paths.iter().map(|path| format!(":(literal){path}")));
+    let Ok(child) = command.spawn() else { return CommitTimes::default() };
+    let mut open: BTreeSet<String> = paths.iter().map(|path| (*path).to_owned()).collect();
+    // What was found before the time was up counts.
+    let found = Arc::new(Mutex::new(BTreeMap::new()));
+    let known = Arc::clone(&found);
+    let read = move |_: Option<ChildStdin>, stdout: ChildStdout| {
+        let mut at = None;
+        for token in BufReader::new(stdout.take(OUTPUT_LIMIT)).split(0).map_while(Result::ok) {
+            let token = String::from_utf8_lossy(&token);
+            if let Some(seconds) = token.strip_prefix('\u{1}') {
+                at = seconds.trim().parse().ok().and_then(|seconds| Timestamp::from_unix(seconds, 0));
+            } else if let Some(at) = at {
+                let name = Utf8Path::new(token.trim_start_matches('\n'));
+                let named: Vec<String> = name.ancestors().filter_map(|above| open.take(above.as_str())).collect();
+                let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+                known.extend(named.into_iter().map(|path| (path, at)));
+            }
+            if open.is_empty() {
+                break;
+            }
+        }
+    };
+    let is_complete = ask_within(LIST_TIME_LIMIT, child, read).is_some();
+    let by_path = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
+    CommitTimes { by_path, is_complete }
+}
+
+/// Returns the newest commits of the branch that are on no main branch, newest first.
+pub(crate) fn branch_log(worktree: &Utf8Path) -> Vec<CommitTrace> {
+    let mut command = command(worktree);
+    command.args(["log", "--max-count=500", "--format=%H%x09%ct%x09%s", "HEAD"]);
+    command.args(["--not", "--branches=main", "--branches=master"]);
+    let answer = command.spawn().ok().and_then(|child| {
+        ask(child, |_, stdout| {
+            let mut bytes = Vec::new();
+            stdout.take(1 << 20).read_to_end(&mut bytes).map(|_| bytes)
+        })
+    });
+    let Some((Ok(bytes), true)) = answer else { return Vec::new() };
+    let text = String::from_utf8_lossy(&bytes);
+    let commit = |line: &str| {
+        let mut fields = line.splitn(3, '\t');
+        let (sha, seconds, subject) = (fields.next()?, fields.next()?, fields.next()?);
+        let at = seconds.parse().ok().and_then(|seconds| Timestamp::from_unix(seconds, 0));
+        is_sha(sha).then(|| CommitTrace { sha: sha.to_owned(), subject: subject.to_owned(), at })
+    };
+    text.lines().filter_map(commit).collect()
+}
+
+/// Runs a git command and returns its output; `None` if it fails.
+pub(super) fn answer(worktree: &Utf8Path, arguments: &[&str]) -> Option<Vec<u8>> {
+    let mut command = command(worktree);
+    command.args(arguments);
+    read(&mut command)
+}
+
+fn read(command: &mut Command) -> Option<Vec<u8>> {
+    let (output, is_success) = ask(command.spawn().ok()?, |_, stdout| {
+        let mut bytes = Vec::new();
+        stdout.take(OUTPUT_LIMIT).read_to_end(&mut bytes).map(|_| bytes)
+    })?;
+    if is_success { output.ok() } else { None }
+}
+
+/// Returns the full id of the commit that a name means (`HEAD`, a branch, a short id); `None` if git does not know it.
+pub(crate) fn resolve_commit(worktree: &Utf8Path, name: &str) -> Option<String> {
+    let name = format!("{name}^{{commit}}");
+    let answer = answer(worktree, &["rev-parse", "--verify", "--quiet", "--end-of-options", &name])?;
+    String::from_utf8(answer).ok().map(|sha| sha.trim().to_owned()).filter(|sha| is_sha(sha))
+}
+
+/// Returns the branches, local and remote, that have a commit, by their full names.
+pub(super) fn holders(worktree: &Utf8Path, sha: &str) -> Vec<String> {
+    let contains = format!("--contains={sha}");
+    let asked = ["for-each-ref", "--format=%(refname)", &contains, "refs/heads", "refs/remotes"];
+    let bytes = answer(worktree, &asked).filter(|_| is_sha(sha)).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
+}
+
+/// Tells whether a branch is in the history of another one.
+pub(super) fn is_ancestor(worktree: &Utf8Path, branch: &str, of: &str) -> bool {
+    let [branch, of] = [branch, of].map(|name| format!("refs/heads/{name}"));
+    answer(worktree, &["merge-base", "--is-ancestor", &branch, &of]).is_some()
+}
+
+/// Returns when a commit was merged into a branch.
+pub(super) fn merged_at(worktree: &Utf8Path, sha: &str, branch: &str) -> Option<Timestamp> {
+    let range = format!("{sha}..refs/heads/{branch}");
+    let asked = ["log", "--merges", "--ancestry-path", "--max-count=10000", "--format=%ct", &range, "--"];
+    let bytes = answer(worktree, &asked).filter(|_| is_sha(sha))?;
+    let text = String::from_utf8_lossy(&bytes);
+    Timestamp::from_unix(text.lines().last()?.trim().parse().ok()?, 0)
+}
+
+/// Arguments of `git status` whose output [`changed`] parses.
+pub(super) const STATUS: [&str; 4] = ["--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=all"];
+
+/// Lists the files with uncommitted changes, untracked ones included, relative to the top of the worktree. `None` if git fails,
+/// or cannot be run without starting programs that the repository configures.
+///
+/// Filters that the repository configures do not run: a file that only such a filter makes equal to the committed one counts as
+/// changed once its timestamps differ. Filters of the user's settings, such as Git LFS, do run.
+pub(super) fn changes(worktree: &Utf8Path) -> Option<Vec<String>> {
+    let drivers = git_filters::arguments_without_filters(worktree)?;
+    let mut command = command(worktree);
+    command.args(drivers).arg("status").args(STATUS);
+    read(&mut command).map(|bytes| changed(&bytes))
+}
+
+pub(super) fn changed(porcelain: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(porcelain);
+    let mut fields = text.split('\0').filter(|field| !field.is_empty());
+    let mut changes = Vec::new();
+    while let Some(field) = fields.next() {
+        // The old name of a renamed or copied file is a field of its own.
+        if field.chars().take(2).any(|c| matches!(c, 'R' | 'C')) {
+            fields.next();
+        }
+        changes.extend(field.get(3..).map(str::to_owned));
+    }
+    changes
+}
+
+/// Tells whether a text can be a commit hash. Nothing else is ever passed to git as a commit, but what the caller names one by.
+pub(crate) fn is_sha(text: &str) -> bool {
+    (4..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Tells whether a full or shortened hash names this commit.
+pub(super) fn names(text: &str, sha: &str) -> bool {
+    is_sha(text) && sha.starts_with(&text.to_ascii_lowercase())
+}
+
+/// Tells for each hash whether it is in the history of HEAD. Hashes without an answer are left out.
+pub(crate) fn commits<S: AsRef<str>>(worktree: &Utf8Path, shas: &[S]) -> BTreeMap<String, CommitFact> {
+    let (asked, nonsense): (BTreeSet<&str>, BTreeSet<&str>) =
+        shas.iter().map(AsRef::as_ref).partition(|sha| is_sha(sha));
+    let mut facts: BTreeMap<String, CommitFact> =
+        nonsense.into_iter().map(|text| (text.to_owned(), CommitFact::Unknown)).collect();
+    let asked: Vec<String> = asked.into_iter().map(str::to_owned).collect();
+    if asked.is_empty() {
+        return facts;
+    }
+    facts.extend(with_objects(worktree, move |objects| objects.facts(asked)).unwrap_or_default());
+    facts
+}
+
+/// Runs queries about objects against one `git cat-file` process; `None` without an answer.
+pub(super) fn with_objects<T: Send + 'static>(
+    worktree: &Utf8Path,
+    question: impl FnOnce(&mut Objects) -> Option<T> + Send + 'static,
+) -> Option<T> {
+    let mut command = command(worktree);
+    command.args(["cat-file", "--batch"]).stdin(Stdio::piped());
+    let (answer, _) = ask(command.spawn().ok()?, move |stdin, stdout| {
+        question(&mut Objects { stdin: stdin?, stdout: BufReader::new(stdout) })
+    })?;
+    answer
+}
+
+/// A running `git cat-file --batch`.
+pub(super) struct Objects {
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+}
+
+/// A git object.
+struct Object {
+    sha: String,
+    kind: String,
+    body: Vec<u8>,
+}
+
+/// The parts of a commit that are used here.
+pub(super) struct Commit {
+    pub(super) sha: String,
+    pub(super) time: i64,
+    pub(super) parents: Vec<String>,
+}
+
+impl Objects {
+    /// Reads a commit by any of its names: the outer `None` if git ended, the inner one if there is no such commit.
+    pub(super) fn commit(&mut self, name: &str) -> Option<Option<Commit>> {
+        let object = self.object(&format!("{name}^{{commit}}"))?;
+        let commit = object.filter(|object| object.kind == "commit");
+        Some(commit.map(|commit| parse_commit(&commit.sha, &String::from_utf8_lossy(&commit.body))))
+    }
+
+    /// Reads a file of a commit: the inner `None` if it has no such file.
+    pub(super) fn file(&mut self, commit: &str, path: &RelPath) -> Option<Option<Vec<u8>>> {
+        let object = self.object(&format!("{commit}:./{path}"))?;
+        Some(object.filter(|object| object.kind == "blob").map(|object| object.body))
+    }
+
+    fn object(&mut self, name: &str) -> Option<Option<Object>> {
+        writeln!(self.stdin, "{name}").and_then(|()| self.stdin.flush()).ok()?;
+        let mut header = String::new();
+        if self.stdout.read_line(&mut header).ok()? == 0 {
+            return None;
+        }
+        // A name that is not found is echoed, and it may contain spaces.
+        let mut fields = header.trim_end().rsplit(' ');
+        let (Some(size), Some(kind), Some(sha), None) = (fields.next(), fields.next(), fields.next(), fields.next())
+        else {
+            return Some(None);
+        };
+        let Ok(size) = size.parse::<u64>() else { return Some(None) };
+        let mut body = vec![0; usize::try_from(Some(size).filter(|size| *size <= OBJECT_LIMIT)?).ok()? + 1];
+        self.stdout.read_exact(&mut body).ok()?;
+        body.pop();
+        Some(Some(Object { sha: sha.to_owned(), kind: kind.to_owned(), body }))
+    }
+
+    /// Walks back from HEAD, newest first, until every commit is found or all remaining ones are older.
+    fn facts(&mut self, asked: Vec<String>) -> Option<BTreeMap<String, CommitFact>> {
+        let mut facts = BTreeMap::new();
+        let mut wanted: BTreeMap<String, (Vec<String>, i64)> = BTreeMap::new();
+        for name in asked {
+            match self.commit(&name)? {
+                None => {
+                    facts.insert(name, CommitFact::Unknown);
+                }
+                Some(commit) => wanted.entry(commit.sha).or_insert_with(|| (Vec::new(), commit.time)).0.push(name),
+            }
+        }
+        let mut queue = BinaryHeap::new();
+        let mut seen = BTreeSet::new();
+        let mut waiting: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        if let Some(commit) = self.commit("HEAD")? {
+            seen.insert(commit.sha.clone());
+            queue.push((commit.time, commit.sha.clone()));
+            waiting.insert(commit.sha, commit.parents);
+        }
+        while let Some((time, sha)) = queue.pop() {
+            if let Some((names, _)) = wanted.remove(&sha) {
+                facts.extend(names.into_iter().map(|name| (name, CommitFact::Reachable)));
+            }
+            let Some(oldest) = wanted.values().map(|(_, time)| *time).min() else { break };
+            if time.saturating_add(CLOCK_SLOP) < oldest {
+                break;
+            }
+            if seen.len() > WALK_LIMIT {
+                return Some(facts);
+            }
+            for parent in waiting.remove(&sha).unwrap_or_default() {
+                if seen.insert(parent.clone())
+                    && let Some(commit) = self.commit(&parent)?
+                {
+                    queue.push((commit.time, commit.sha.clone()));
+                    waiting.insert(commit.sha, commit.parents);
+                }
+            }
+        }
+        let elsewhere = wanted.into_values().flat_map(|(names, _)| names);
+        facts.extend(elsewhere.map(|name| (name, CommitFact::Elsewhere)));
+        Some(facts)
+    }
+}
+
+fn parse_commit(sha: &str, body: &str) -> Commit {
+    let mut commit = Commit { sha: sha.to_owned(), time: 0, parents: Vec::new() };
+    for line in body.lines().take_while(|line| !line.is_empty()) {
+        if let Some(parent) = line.strip_prefix("parent ").filter(|parent| is_sha(parent)) {
+            commit.parents.push(parent.to_owned());
+        } else if let Some(committer) = line.strip_prefix("committer ") {
+            commit.time = committer.rsplit(' ').nth(1).and_then(|time| time.parse().ok()).unwrap_or(0);
+        }
+    }
+    commit
+}
+
+/// Makes git ignore paths in this clone only (`info/exclude`). Existing lines are not repeated. Returns whether it wrote.
+///
+/// # Errors
+///
+/// When the file cannot be written.
+pub(crate) fn info_exclude(common_dir: &Utf8Path, lines: &[&str]) -> Result<bool, StoreError> {
+    let common_dir = common_dir.canonicalize_utf8().map_err(|source| StoreError::io(common_dir, source))?;
+    let path = common_dir.join("info/exclude");
+    let old =
+        platform::read_data_file(path.as_std_path(), EXCLUDE_LIMIT).map_err(|source| StoreError::io(&path, source))?;
+    let old = old.unwrap_or_default();
+    let has = |line: &str| old.split(|byte| *byte == b'\n').any(|there| there.trim_ascii_end() == line.as_bytes());
+    let missing: Vec<&str> = lines.iter().copied().filter(|line| !has(line)).collect();
+    if missing.is_empty() {
+        return Ok(false);
+    }
+    let mut new = old.clone();
+    if !new.is_empty() && !new.ends_with(b"\n") {
+        new.push(b'\n');
+    }
+    for line in missing {
+        new.extend_from_slice(line.as_bytes());
+        new.push(b'\n');
+    }
+    stage::remove_orphans(&path);
+    txn::replace_file(&path, &new, platform::PROJECT_FILE_MODE)?;
+    stage::sync_dirs(path.parent().into_iter())?;
+    Ok(true)
+}
+
+/// Returns the pattern that makes git ignore one folder, by its path below the work tree; `None` if no line can name it.
+pub(crate) fn pattern_of(folder: &Utf8Path) -> Option<String> {
+    let mut pattern = String::from("/");
+    for character in folder.as_str().chars() {
+        match character {
+            '\n' | '\r' => return None,
+            '*' | '?' | '[' | '\\' => pattern.extend(['\\', character]),
+            _ => pattern.push(character),
+        }
+    }
+    pattern.push('/');
+    Some(pattern)
+}
+
+#[cfg(test)]
+#[path = "git_tests.rs"]
+mod tests;

@@ -1,0 +1,28 @@
+//! The project around the current folder: where it begins, what its settings say, which state files it has, and what disk and git say
+//! about them.
+//!
+//! - `repository` reads `.git` without starting git; `config` reads settings; `open` finds the [`open::Project`] from them.
+//! - `git_process` runs git so that it starts nothing else, `git_filters` finds the programs to keep it from; `git`, `committed_state`,
+//!   `git_impact` and `worktree` ask it.
+//! - `sessions` are the folders of the runner's sessions; `settings` the client's settings; `reports` the log at the top of the project.
+//! - `discover` lists names; `file_set` reads the files of a run as one consistent whole; `evidence` looks at what the run claims.
+//! - `scratch` makes a temporary project for the demonstration.
+//!
+//! Everything it reads is untrusted, and all walks are bounded.
+
+pub(super) mod committed_state;
+pub(super) mod config;
+pub(super) mod discover;
+pub(super) mod evidence;
+pub(super) mod file_set;
+pub(crate) mod git;
+pub(super) mod git_filters;
+pub(super) mod git_impact;
+pub(super) mod git_process;
+pub(super) mod open;
+pub(crate) mod reports;
+pub(super) mod repository;
+pub(super) mod scratch;
+pub(crate) mod sessions;
+pub(crate) mod settings;
+pub(crate) mod worktree;

@@ -1,0 +1,103 @@
+//! The project of the current folder, found by looking upwards, without starting git.
+
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::config;
+use super::repository;
+use super::repository::GitPaths;
+use crate::model::Config;
+use crate::store::fs::environment::Environment;
+use crate::store::fs::error::StoreError;
+
+/// Names that mark the top of a project that is not in git.
+pub(super) const MARKERS: [&str; 8] =
+    [".workflow", ".worktree", ".plan", "memory/state", ".aios", ".aiox", ".nexos", config::FILE_NAME];
+
+/// Tells whether a folder is the top of something that may hold runs.
+pub(super) fn is_marked(folder: &Utf8Path) -> bool {
+    MARKERS.iter().chain(&[".git"]).any(|marker| folder.join(marker).exists())
+}
+
+/// A project: the folder that is searched for runs, with its repository and configuration.
+#[derive(Clone, Debug)]
+pub(crate) struct Project {
+    /// Absolute, without symlinks: the main worktree, also for a caller in a linked one.
+    pub(crate) root: Utf8PathBuf,
+    /// The caller's current folder.
+    pub(crate) cwd: Utf8PathBuf,
+    pub(crate) git: Option<GitPaths>,
+    pub(crate) config: Arc<Config>,
+    /// Settings of the project that only its user may make, as sentences.
+    pub(crate) ignored_settings: Vec<String>,
+    pub(crate) lock_timeout: Duration,
+    /// The branch of each linked worktree, read once a run asks.
+    pub(in crate::store) branches: OnceLock<Vec<(Utf8PathBuf, Option<String>)>>,
+}
+
+impl Project {
+    /// Finds the project of a folder. A folder strictly below a repository's top that has a `piton.toml` is a project of its own.
+    ///
+    /// # Errors
+    ///
+    /// If the folder does not exist or the configuration is invalid. Never because of git.
+    pub(crate) fn open(start: &Utf8Path, environment: &Environment) -> Result<Self, StoreError> {
+        let cwd = start.canonicalize_utf8().map_err(|source| StoreError::io(start, source))?;
+        let cwd = if cwd.is_dir() { cwd } else { cwd.parent().map_or_else(|| cwd.clone(), Utf8Path::to_owned) };
+        let found = cwd.ancestors().find_map(|top| Some((top, GitPaths::at(top)?)));
+        let (root, git) = match found {
+            Some((top, git)) => {
+                let mut inside = cwd.ancestors().take_while(|folder| *folder != top);
+                let own_project = inside.find(|folder| folder.join(config::FILE_NAME).is_file());
+                match own_project {
+                    Some(root) => (root.to_owned(), Some(git.below(root))),
+                    None => (git.main_root.clone(), Some(git)),
+                }
+            }
+            None => {
+                let marked = cwd.ancestors().find(|folder| MARKERS.iter().any(|marker| folder.join(marker).exists()));
+                (marked.unwrap_or(&cwd).to_owned(), None)
+            }
+        };
+        let loaded = config::load(&root, environment.user_config.as_deref(), &environment.overrides)?;
+        let (config, ignored_settings) = (Arc::new(loaded.config), loaded.ignored);
+        let lock_timeout = environment.lock_timeout;
+        Ok(Self { root, cwd, git, config, ignored_settings, lock_timeout, branches: OnceLock::new() })
+    }
+
+    /// Excludes the worktrees of sessions: they hold the work of a session, not a project. The one around the current folder
+    /// stays.
+    pub(crate) fn exclude_session_worktrees(&mut self, folder: &Utf8Path) {
+        let cwd = &self.cwd;
+        if let Some(git) = &mut self.git {
+            git.worktrees.retain(|worktree| !worktree.starts_with(folder) || cwd.starts_with(worktree));
+        }
+    }
+
+    /// Tells whether this is a project: a repository, or a folder with a marker.
+    pub(crate) fn is_marked(&self) -> bool {
+        self.git.is_some() || is_marked(&self.root)
+    }
+
+    /// Returns the git folder that all worktrees of the repository share.
+    pub(super) fn common_dir(&self) -> Option<&Utf8Path> {
+        self.git.as_ref().map(|git| git.common_dir.as_path())
+    }
+
+    /// Returns the linked worktrees, absolute.
+    pub(crate) fn worktrees(&self) -> &[Utf8PathBuf] {
+        self.git.as_ref().map_or(&[], |git| &git.worktrees)
+    }
+
+    /// Returns the linked worktrees, each with its branch; the branch is `None` with a detached HEAD.
+    pub(super) fn worktree_branches(&self) -> &[(Utf8PathBuf, Option<String>)] {
+        self.branches.get_or_init(|| {
+            let branch = |top: &Utf8PathBuf| repository::head(top).and_then(|head| head.branch);
+            self.worktrees().iter().map(|top| (top.clone(), branch(top))).collect()
+        })
+    }
+}

@@ -1,0 +1,190 @@
+//! Reads the files in `.git` without starting git. A broken repository counts as none and is never an error.
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use crate::store::fs::platform;
+
+/// Bytes of a file that holds a path, reference or hash.
+const POINTER_LIMIT: u64 = 64 << 10;
+/// Bytes of `packed-refs`.
+const PACKED_REFS_LIMIT: u64 = 64 << 20;
+/// Number of linked worktrees that are considered.
+const WORKTREES_LIMIT: usize = 1_000;
+
+/// The folders of a repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GitPaths {
+    /// Shared by all worktrees.
+    pub(crate) common_dir: Utf8PathBuf,
+    /// The git folder of the current worktree.
+    pub(crate) git_dir: Utf8PathBuf,
+    /// The main worktree, or the worktree itself if the repository is bare.
+    pub(crate) main_root: Utf8PathBuf,
+    /// Existing linked worktrees, sorted by path.
+    pub(crate) worktrees: Vec<Utf8PathBuf>,
+}
+
+/// The HEAD of one worktree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// `None` when detached.
+    pub(crate) branch: Option<String>,
+    /// `None` before the first commit.
+    pub(crate) sha: Option<String>,
+}
+
+impl GitPaths {
+    /// Finds the repository whose worktree begins exactly at `top`.
+    pub(crate) fn at(top: &Utf8Path) -> Option<Self> {
+        let git_dir = git_dir(top)?;
+        let common_dir = common_dir(&git_dir);
+        let linked = common_dir != git_dir;
+        let main_root = match common_dir.parent() {
+            Some(parent) if linked && common_dir.file_name() == Some(".git") => parent.to_owned(),
+            Some(_) | None => top.to_owned(),
+        };
+        let worktrees = worktrees(&common_dir);
+        Some(Self { common_dir, git_dir, main_root, worktrees })
+    }
+
+    /// Keeps only the worktrees below `root`: a nested project does not own those of the repository around it.
+    pub(super) fn below(mut self, root: &Utf8Path) -> Self {
+        self.worktrees.retain(|worktree| worktree.starts_with(root));
+        self
+    }
+}
+
+/// Returns the folder that holds HEAD for the worktree at `top`.
+fn git_dir(top: &Utf8Path) -> Option<Utf8PathBuf> {
+    let dot_git = top.join(".git");
+    let metadata = std::fs::metadata(&dot_git).ok()?;
+    let dir = if metadata.is_dir() { dot_git } else { pointer(&dot_git, "gitdir:", top)? };
+    dir.join("HEAD").symlink_metadata().is_ok().then_some(dir)
+}
+
+fn common_dir(git_dir: &Utf8Path) -> Utf8PathBuf {
+    pointer(&git_dir.join("commondir"), "", git_dir).filter(|dir| dir.is_dir()).unwrap_or_else(|| git_dir.to_owned())
+}
+
+/// Lists the files that may configure the repository of a folder, for every folder above it that git could take for its top.
+pub(super) fn config_files(folder: &Utf8Path) -> Vec<Utf8PathBuf> {
+    let git_dirs = folder.ancestors().filter_map(git_dir);
+    git_dirs.flat_map(|git_dir| [common_dir(&git_dir).join("config"), git_dir.join("config.worktree")]).collect()
+}
+
+/// Reads a file that holds one path, relative to `base`.
+fn pointer(file: &Utf8Path, label: &str, base: &Utf8Path) -> Option<Utf8PathBuf> {
+    let text = read_text(file, POINTER_LIMIT)?;
+    let target = text.strip_prefix(label)?.trim();
+    if target.is_empty() || target.contains('\0') {
+        return None;
+    }
+    base.join(target).canonicalize_utf8().ok()
+}
+
+fn worktrees(common_dir: &Utf8Path) -> Vec<Utf8PathBuf> {
+    let Ok(entries) = common_dir.join("worktrees").read_dir_utf8() else { return Vec::new() };
+    let mut worktrees: Vec<Utf8PathBuf> = entries
+        .take(WORKTREES_LIMIT)
+        .filter_map(|entry| {
+            let admin = entry.ok()?.path().to_owned();
+            // The worktree must point back here, or it was moved or belongs to another repository.
+            let dot_git = pointer(&admin.join("gitdir"), "", &admin)?;
+            let top = dot_git.parent()?.to_owned();
+            (git_dir(&top)? == admin.canonicalize_utf8().ok()?).then_some(top)
+        })
+        .collect();
+    worktrees.sort_unstable();
+    worktrees.dedup();
+    worktrees
+}
+
+/// Tells whether a folder below `root` is a linked worktree that git no longer finds: it was renamed, or moved or copied
+/// together with its repository. Its content still belongs to the project.
+pub(super) fn is_stray_worktree(top: &Utf8Path, root: &Utf8Path, common_dir: Option<&Utf8Path>) -> bool {
+    let text = read_text(&top.join(".git"), POINTER_LIMIT);
+    let Some(target) = text.as_deref().and_then(|text| text.strip_prefix("gitdir:")).map(str::trim) else {
+        return false;
+    };
+    let target = top.join(target);
+    let (Some(name), Some("worktrees")) = (target.file_name(), target.parent().and_then(Utf8Path::file_name)) else {
+        return false;
+    };
+    let Ok(found) = target.canonicalize_utf8() else { return true };
+    let Some(admin) = common_dir.map(|common| common.join("worktrees").join(name)) else { return false };
+    let recorded = read_text(&admin.join("gitdir"), POINTER_LIMIT).map(|path| admin.join(path.trim()));
+    if admin.canonicalize_utf8().is_ok_and(|admin| admin == found) {
+        return !recorded.is_some_and(|dot_git| dot_git.exists());
+    }
+    let place = top.strip_prefix(root).map(|below| below.join(".git"));
+    place.is_ok_and(|place| recorded.is_some_and(|dot_git| dot_git.ends_with(place)))
+}
+
+fn read_text(path: &Utf8Path, limit: u64) -> Option<String> {
+    String::from_utf8(platform::read_data_file(path.as_std_path(), limit).ok()??).ok()
+}
+
+/// Reads the current branch and commit of a worktree; `None` outside of git.
+pub(crate) fn head(worktree: &Utf8Path) -> Option<Head> {
+    let git_dir = git_dir(worktree)?;
+    let common_dir = common_dir(&git_dir);
+    let text = read_text(&git_dir.join("HEAD"), POINTER_LIMIT)?;
+    let Some(reference) = text.trim_end().strip_prefix("ref:").map(str::trim) else {
+        return Some(Head { branch: None, sha: sha_in(&text) });
+    };
+    let branch = reference.strip_prefix("refs/heads/").filter(|name| is_ref_name(name)).map(str::to_owned);
+    let sha = is_ref_name(reference).then(|| resolve(&git_dir, &common_dir, reference)).flatten();
+    Some(Head { branch, sha })
+}
+
+/// [`head`] for any folder in a worktree. A worktree whose link to its repository is broken has no HEAD; the HEAD of a
+/// repository around it does not count.
+pub(super) fn head_above(folder: &Utf8Path) -> Option<Head> {
+    folder.ancestors().find(|top| git_dir(top).is_some() || top.join(".git").is_file()).and_then(head)
+}
+
+/// Tells whether the repository of a worktree has a branch; `None` outside of git or for an invalid name.
+pub(crate) fn branch_exists(worktree: &Utf8Path, branch: &str) -> Option<bool> {
+    let git_dir = git_dir(worktree)?;
+    let reference = format!("refs/heads/{branch}");
+    is_ref_name(&reference).then(|| resolve(&git_dir, &common_dir(&git_dir), &reference).is_some())
+}
+
+fn resolve(git_dir: &Utf8Path, common_dir: &Utf8Path, reference: &str) -> Option<String> {
+    let mut reference = reference.to_owned();
+    for _ in 0..5 {
+        let loose = [git_dir, common_dir].iter().find_map(|dir| read_text(&dir.join(&reference), POINTER_LIMIT));
+        let Some(text) = loose else { return packed(common_dir, &reference) };
+        match text.trim_end().strip_prefix("ref:").map(str::trim) {
+            Some(next) if is_ref_name(next) => reference = next.to_owned(),
+            Some(_) => return None,
+            None => return sha_in(&text),
+        }
+    }
+    None
+}
+
+fn packed(common_dir: &Utf8Path, reference: &str) -> Option<String> {
+    let text = read_text(&common_dir.join("packed-refs"), PACKED_REFS_LIMIT)?;
+    text.lines().find_map(|line| {
+        let (sha, name) = line.split_once(' ')?;
+        (name == reference).then(|| sha_in(sha)).flatten()
+    })
+}
+
+/// Tells whether a reference name is valid. Strict enough to join the name to a path.
+fn is_ref_name(name: &str) -> bool {
+    name.len() < 1_000
+        && name.split('/').all(|part| !part.is_empty() && !part.starts_with('.') && !part.contains(".."))
+        && !name.chars().any(|c| c.is_control() || matches!(c, ' ' | '~' | '^' | ':' | '?' | '*' | '[' | '\\'))
+}
+
+fn sha_in(text: &str) -> Option<String> {
+    let sha = text.trim();
+    (matches!(sha.len(), 40 | 64) && sha.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| sha.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+#[path = "repository_tests.rs"]
+mod tests;

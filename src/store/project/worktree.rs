@@ -1,0 +1,191 @@
+//! Creates, merges and removes the worktrees of sessions with git, one process each. No command uses `--force`, so git refuses
+//! to lose work.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
+
+use camino::Utf8Path;
+
+use super::git::STATUS;
+use super::git::changed;
+use super::git::head;
+use super::git_process::REMOVED;
+use super::open::Project;
+use crate::model::clean_line;
+use crate::model::mask_secrets;
+
+/// A command that git refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("git {verb}: {message}")]
+pub(crate) struct GitRefusal {
+    pub(crate) verb: &'static str,
+    /// The first line of its output that gives a reason.
+    pub(crate) message: String,
+}
+
+/// How a merge ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum MergeOutcome {
+    Yes,
+    /// The merge was aborted; both branches are unchanged. With the files in conflict.
+    No {
+        refusal: GitRefusal,
+        conflicts: Vec<String>,
+    },
+}
+
+/// Creates a worktree on a branch: an existing one of that name, or a new one at `start`.
+///
+/// # Errors
+///
+/// If git refuses.
+pub(crate) fn add(repository: &Utf8Path, folder: &Utf8Path, branch: &str, start: &str) -> Result<(), GitRefusal> {
+    let once = || {
+        // A call that was refused may have created the branch.
+        if super::git::branch_exists(repository, branch) == Some(true) {
+            git_once(repository, "worktree", &["add", "--quiet", folder.as_str(), branch])
+        } else {
+            git_once(repository, "worktree", &["add", "--quiet", "-b", branch, folder.as_str(), start])
+        }
+    };
+    let added = retried(once).or_else(|refusal| {
+        // A worktree that was deleted by hand is still registered.
+        if !refusal.message.contains("already registered") {
+            return Err(refusal);
+        }
+        git(repository, "worktree", &["prune"])?;
+        retried(once)
+    });
+    added.map(drop)
+}
+
+/// Removes a worktree and its branch. Git refuses if something is uncommitted, or not merged into the branch checked out in
+/// `repository`.
+///
+/// # Errors
+///
+/// If git refuses. What it did not remove still exists.
+pub(crate) fn remove(repository: &Utf8Path, folder: &Utf8Path, branch: &str) -> Result<(), GitRefusal> {
+    git(repository, "worktree", &["remove", folder.as_str()])?;
+    git(repository, "branch", &["--quiet", "--delete", branch]).map(drop)
+}
+
+/// Merges a branch into the one that is checked out in `folder`. If that fails, the folder is afterwards as it was.
+pub(crate) fn merge(folder: &Utf8Path, branch: &str) -> MergeOutcome {
+    let before = untracked(folder);
+    let mut pauses = lock_pauses();
+    loop {
+        let Err(refusal) = git_once(folder, "merge", &["--no-edit", branch]) else { return MergeOutcome::Yes };
+        let listed = git(folder, "diff", &["--name-only", "--diff-filter=U"]).unwrap_or_default();
+        let conflicts = listed.lines().map(str::to_owned).collect();
+        // There is nothing to abort if git refused to begin.
+        let _ = git(folder, "merge", &["--abort"]);
+        remove_written(folder, branch, &before);
+        match pauses.next().filter(|_| is_of_lock(&refusal.message)) {
+            Some(pause) => thread::sleep(pause),
+            None => return MergeOutcome::No { refusal, conflicts },
+        }
+    }
+}
+
+fn untracked(folder: &Utf8Path) -> BTreeSet<String> {
+    let listed = git(folder, "ls-files", &["--others", "--exclude-standard", "-z"]).unwrap_or_default();
+    listed.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect()
+}
+
+/// Removes the files that a merge wrote before it could not write the index: they are new and as on the branch.
+fn remove_written(folder: &Utf8Path, branch: &str, before: &BTreeSet<String>) {
+    for path in untracked(folder).difference(before) {
+        let there = git(folder, "hash-object", &["--", path]).unwrap_or_default();
+        let merged =
+            git(folder, "rev-parse", &["--verify", "--quiet", &format!("{branch}:{path}")]).unwrap_or_default();
+        if !merged.is_empty() && there == merged {
+            let _ = std::fs::remove_file(folder.join(path));
+        }
+    }
+}
+
+/// Counts the files with uncommitted changes, with all filters of the repository: a person started the run that works here.
+pub(crate) fn dirty(folder: &Utf8Path) -> Option<usize> {
+    let listed = git(folder, "status", &STATUS).ok()?;
+    Some(changed(listed.as_bytes()).len())
+}
+
+/// Counts the commits of `branch` that `base` does not have; `None` if git fails.
+pub(crate) fn commits_ahead(folder: &Utf8Path, base: &str, branch: &str) -> Option<usize> {
+    let counted = git(folder, "rev-list", &["--count", &format!("{base}..{branch}"), "--"]).ok()?;
+    counted.trim().parse().ok()
+}
+
+/// Returns the worktree that has a branch checked out.
+pub(crate) fn checked_out<'a>(project: &'a Project, branch: &str) -> Option<&'a Utf8Path> {
+    let main = project.git.as_ref().map_or(&project.root, |git| &git.main_root);
+    let mut folders = std::iter::once(main).chain(project.worktrees()).map(camino::Utf8PathBuf::as_path);
+    folders.find(|folder| head(folder).and_then(|head| head.branch).as_deref() == Some(branch))
+}
+
+/// How often git is called again that found one of its own locks taken: an editor or another git holds them for moments.
+const LOCK_TRIES: u32 = 7;
+/// Pause before the first of them; doubled each time.
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
+
+/// Runs git and returns what it printed.
+pub(crate) fn git(folder: &Utf8Path, verb: &'static str, arguments: &[&str]) -> Result<String, GitRefusal> {
+    retried(|| git_once(folder, verb, arguments))
+}
+
+/// Calls git again while another git is in its way.
+fn retried(call: impl Fn() -> Result<String, GitRefusal>) -> Result<String, GitRefusal> {
+    for pause in lock_pauses() {
+        match call() {
+            Err(refusal) if is_of_lock(&refusal.message) => thread::sleep(pause),
+            done => return done,
+        }
+    }
+    call()
+}
+
+/// Returns the pauses before git is called again.
+fn lock_pauses() -> impl Iterator<Item = Duration> {
+    (0..LOCK_TRIES).map(|count| LOCK_PAUSE * 2_u32.pow(count))
+}
+
+/// Tells whether git says that a lock is taken, before it changed anything, or that it met a worktree that another git is creating.
+fn is_of_lock(message: &str) -> bool {
+    [
+        "index.lock",
+        "cannot lock ref",
+        "Unable to write index",
+        "unable to write new index file",
+        "could not lock",
+        "commondir",
+    ]
+    .iter()
+    .any(|part| message.contains(part))
+}
+
+fn git_once(folder: &Utf8Path, verb: &'static str, arguments: &[&str]) -> Result<String, GitRefusal> {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(folder).arg(verb).args(arguments);
+    for name in REMOVED {
+        command.env_remove(name);
+    }
+    command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C").stdin(Stdio::null());
+    let refusal = |message: &str| GitRefusal { verb, message: clean_line(&mask_secrets(message), 300) };
+    let output = command.output().map_err(|error| refusal(&format!("it cannot be started: {error}")))?;
+    let (said, why) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if output.status.success() {
+        return Ok(said.into_owned());
+    }
+    let telling = |line: &&str| ["fatal:", "error:", "CONFLICT"].iter().any(|word| line.starts_with(word));
+    let mut lines = why.lines().chain(said.lines()).map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.clone().find(telling).or_else(|| lines.next());
+    Err(refusal(first.unwrap_or("it gave no reason")))
+}
+
+#[cfg(test)]
+#[path = "worktree_tests.rs"]
+mod tests;
