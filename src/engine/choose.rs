@@ -165,7 +165,7 @@ impl Chooser<'_> {
         Choice { caused_by: causes.to_vec(), forced, ..Choice::new(at, Action::Return, "4.return", reason) }
     }
 
-    fn choice(&self, at: usize, reviews: &BTreeMap<usize, usize>) -> Option<Choice> {
+    pub(super) fn choice(&self, at: usize, reviews: &BTreeMap<usize, usize>) -> Option<Choice> {
         let step = &self.reconciled.run.steps[at];
         let id = &step.id;
         let effective_status = self.reconciled.effective_status(at);
@@ -403,10 +403,14 @@ impl Chooser<'_> {
 
     fn report_graph(&self, findings: &mut Vec<Finding>) {
         if let Some(cycle) = self.reconciled.graph.cycle(|at| !self.reconciled.effective_status(at).is_over()) {
-            let path: Vec<&str> = cycle.iter().map(|id| id.as_str()).collect();
+            let path: Vec<&str> = cycle.iter().map(|at| self.reconciled.run.steps[*at].id.as_str()).collect();
             let message = format!("steps depend on each other in a cycle: {}", chain_of(&path, " -> "));
             let fix = "remove one of these dependencies, or skip one of the steps";
-            findings.push(Finding::new(FindingCode::DependencyCycle, message).on(cycle[0]).fix(fix));
+            findings.push(
+                Finding::new(FindingCode::DependencyCycle, message)
+                    .on(&self.reconciled.run.steps[cycle[0]].id)
+                    .fix(fix),
+            );
         }
         for (at, step) in self
             .reconciled
@@ -463,7 +467,7 @@ impl Chooser<'_> {
     }
 
     /// Maps each step that a review sent the run back to, to the first such review that has not passed since.
-    fn unresolved_reviews(&self) -> BTreeMap<usize, usize> {
+    pub(super) fn unresolved_reviews(&self) -> BTreeMap<usize, usize> {
         let mut findings = BTreeMap::new();
         for (at, step) in self.reconciled.run.steps.iter().enumerate() {
             let target = step.returns_to.as_ref().and_then(|id| self.reconciled.graph.position(id));

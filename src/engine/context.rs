@@ -116,7 +116,7 @@ fn position(step: Option<&Step>, plan: &Plan) -> String {
 }
 
 /// Returns how the agent that does the step reports its result.
-fn report(run: &Run, graph: &Graph<'_>, at: usize, planned: &Planned, next: &Next) -> String {
+fn report(run: &Run, graph: &Graph, at: usize, planned: &Planned, next: &Next) -> String {
     let (step, plan) = (&run.steps[at], &planned.plan);
     let is_work = matches!(next.action, Action::Run | Action::Retry | Action::Return);
     if is_work && step.recorded && plan.commands.begin.is_some() {
@@ -160,7 +160,7 @@ fn next_action(next: &Next, found: Option<&Step>) -> String {
 
 /// Returns the findings to address: those of reviews that sent the run back to this step and have not passed since, then those of
 /// its own failure.
-fn findings(run: &Run, graph: &Graph<'_>, step: &Step, action: Action) -> Vec<String> {
+fn findings(run: &Run, graph: &Graph, step: &Step, action: Action) -> Vec<String> {
     let failed = |other: &&Step| other.status == Status::Failed && other.id != step.id;
     let returning = |other: &&Step| other.returns_to.as_ref() == Some(&step.id) && other.id != step.id;
     let mut speaking: Vec<&Step> = run.steps.iter().filter(returning).filter(|other| !is_over(other.status)).collect();
@@ -214,7 +214,7 @@ fn reading(run: &Run, step: Option<&Step>, first: Vec<ReadingItem>) -> Vec<Readi
 /// Returns the finished steps that a step depends on and that reported nothing: what they left has to be looked for.
 fn done(
     run: &Run,
-    graph: &Graph<'_>,
+    graph: &Graph,
     step: Option<&Step>,
     reports: &[StepReport],
     decisions: &[Decision],

@@ -39,7 +39,7 @@ pub(super) struct Decisions {
 
 impl Decisions {
     /// Reads the statements about a run, oldest first.
-    pub(super) fn of(run: &Run, graph: &Graph<'_>, statements: &[Statement]) -> Self {
+    pub(super) fn of(run: &Run, graph: &Graph, statements: &[Statement]) -> Self {
         let mut decisions = Self::default();
         for (line, statement) in statements.iter().enumerate().filter(|(_, statement)| belongs_to(run, statement)) {
             decisions.read(run, graph, line, &statement.kind);
@@ -53,7 +53,7 @@ impl Decisions {
         decisions
     }
 
-    fn read(&mut self, run: &Run, graph: &Graph<'_>, line: usize, kind: &StatementKind) {
+    fn read(&mut self, run: &Run, graph: &Graph, line: usize, kind: &StatementKind) {
         match kind {
             StatementKind::Begun(attempt) => {
                 let Some(at) = graph.position(&attempt.step) else { return };

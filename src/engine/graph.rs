@@ -10,10 +10,9 @@ use crate::model::StepId;
 
 /// The dependency graph of a run, by positions in `run.steps`.
 #[derive(Debug)]
-pub(crate) struct Graph<'a> {
-    run: &'a Run,
+pub(crate) struct Graph {
     /// By id. If an id is used twice, the first step counts.
-    positions: BTreeMap<&'a str, usize>,
+    positions: BTreeMap<String, usize>,
     depends_on: Vec<Vec<usize>>,
     dependents: Vec<Vec<usize>>,
     /// Positions in dependency order. Ties are broken by `Step::plan_order`, then by the natural order of ids. Steps on or behind a
@@ -25,11 +24,11 @@ pub(crate) struct Graph<'a> {
     sorted: usize,
 }
 
-impl<'a> Graph<'a> {
-    pub(crate) fn of(run: &'a Run) -> Self {
+impl Graph {
+    pub(crate) fn of(run: &Run) -> Self {
         // In reverse, so that the first step of an id wins.
-        let positions: BTreeMap<&str, usize> =
-            run.steps.iter().enumerate().rev().map(|(at, step)| (step.id.as_str(), at)).collect();
+        let positions: BTreeMap<String, usize> =
+            run.steps.iter().enumerate().rev().map(|(at, step)| (step.id.as_str().to_owned(), at)).collect();
         let (mut depends_on, mut dependents) = (vec![Vec::new(); run.steps.len()], vec![Vec::new(); run.steps.len()]);
         for (at, step) in run.steps.iter().enumerate() {
             // A container depends on its children.
@@ -43,7 +42,6 @@ impl<'a> Graph<'a> {
             depends_on[at] = named;
         }
         let mut graph = Self {
-            run,
             positions,
             depends_on,
             dependents,
@@ -51,14 +49,14 @@ impl<'a> Graph<'a> {
             rank: Vec::new(),
             sorted: 0,
         };
-        graph.sort();
+        graph.sort(run);
         graph
     }
 
     /// Sorts topologically. The remaining steps are on or behind a cycle.
-    fn sort(&mut self) {
-        let mut by_id: Vec<usize> = (0..self.run.steps.len()).collect();
-        by_id.sort_by_key(|at| (self.run.steps[*at].plan_order, &self.run.steps[*at].id));
+    fn sort(&mut self, run: &Run) {
+        let mut by_id: Vec<usize> = (0..run.steps.len()).collect();
+        by_id.sort_by_key(|at| (run.steps[*at].plan_order, &run.steps[*at].id));
         let natural = inverse(&by_id);
         let mut missing: Vec<usize> = (0..by_id.len()).map(|at| self.depends_on[at].len()).collect();
         let mut ready: BinaryHeap<Reverse<usize>> =
@@ -99,8 +97,8 @@ impl<'a> Graph<'a> {
         &self.dependents[at]
     }
 
-    /// Returns the ids of a dependency cycle among the steps for which `counts` holds, with the first one repeated at the end.
-    pub(crate) fn cycle(&self, counts: impl Fn(usize) -> bool) -> Option<Vec<&'a StepId>> {
+    /// Returns a dependency cycle among the steps for which `counts` holds, with the first one repeated at the end.
+    pub(crate) fn cycle(&self, counts: impl Fn(usize) -> bool) -> Option<Vec<usize>> {
         let mut missing = vec![0_usize; self.order.len()];
         let rest: Vec<usize> = self.order[self.sorted..].iter().copied().filter(|at| counts(*at)).collect();
         let mut inside = vec![false; self.order.len()];
@@ -120,8 +118,7 @@ impl<'a> Graph<'a> {
                 }
             }
         }
-        let path = self.find_cycle(inside.iter().position(|inside| *inside)?, &inside)?;
-        Some(path.into_iter().map(|at| &self.run.steps[at].id).collect())
+        self.find_cycle(inside.iter().position(|inside| *inside)?, &inside)
     }
 
     /// Follows dependencies within a set in which every step has one, until a step repeats.

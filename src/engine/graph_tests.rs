@@ -8,7 +8,7 @@ fn order(steps: &[(&str, &[&str])]) -> Vec<String> {
 
 fn cycle(steps: &[(&str, &[&str])], counts: impl Fn(usize) -> bool) -> Option<Vec<String>> {
     let run = run_of(steps);
-    Graph::of(&run).cycle(counts).map(|cycle| cycle.into_iter().map(ToString::to_string).collect())
+    Graph::of(&run).cycle(counts).map(|cycle| cycle.into_iter().map(|at| run.steps[at].id.to_string()).collect())
 }
 
 #[test]

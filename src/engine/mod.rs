@@ -12,9 +12,12 @@
 //!   `question` (rule 9), `preconditions` (owner, workspace, abort: rules 2 and 12), `cause` and `strategy` (what ended the work and
 //!   how to recover).
 //!
+//! - `order`: the same rules again and again, for a caller that does all that is left in one go.
+//!
 //! Changes and contexts:
 //!
 //! - `transition`: admits or refuses a change, by the same reconciled run; `refusal` is the reason for a refused one.
+//! - `live_run`: a run that one process drives, kept up to date step by step; it admits and orders.
 //! - `rollback`: what going back to an earlier point means, what it discards, and the git commands for it.
 //! - `reports`: which reports and decisions reach a step (rule 13); `decisions`: which of the latter are not used up.
 //! - `context`: assembles the context for the next agent within a size budget.
@@ -43,7 +46,9 @@ mod dependency_block;
 mod fixtures;
 mod graph;
 mod limits;
+mod live_run;
 mod next;
+mod order;
 mod outputs;
 mod overrides;
 mod plan;
@@ -68,6 +73,8 @@ pub(crate) use command::end_reported;
 pub(crate) use command::failed as failed_command;
 pub(crate) use command::redo as redo_command;
 pub(crate) use context::assemble;
+pub(crate) use live_run::LiveRun;
+pub(crate) use order::StepDue;
 pub(crate) use plan::Planned;
 pub(crate) use plan::plan;
 pub(crate) use reconcile::effective_statuses;

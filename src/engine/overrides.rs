@@ -128,7 +128,7 @@ impl Chooser<'_> {
     }
 
     /// Chooses one step by name if its dependencies are met or the caller passed `--force`. No option bypasses a gate.
-    fn choose_named(&self, option: &str, rule: &'static str, at: usize, chosen: &mut Chosen) {
+    pub(super) fn choose_named(&self, option: &str, rule: &'static str, at: usize, chosen: &mut Chosen) {
         let id = &self.reconciled.run.steps[at].id;
         if let Some(finding) = self.cannot_be_chosen(at) {
             chosen.findings.push(finding.on(id));

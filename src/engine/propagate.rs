@@ -12,7 +12,7 @@ use crate::model::plural;
 
 /// Derives the effective status of every container from its children, and reopens steps that depend on an invalid one
 /// (invariant 14).
-pub(super) fn propagate(run: &Run, graph: &Graph<'_>, reconciled: &mut Reconciled) {
+pub(super) fn propagate(run: &Run, graph: &Graph, reconciled: &mut Reconciled) {
     let reopened = reconciled
         .effective_statuses
         .iter()
@@ -40,7 +40,7 @@ pub(super) fn propagate(run: &Run, graph: &Graph<'_>, reconciled: &mut Reconcile
 /// The state of one propagation.
 struct Propagation<'a> {
     run: &'a Run,
-    graph: &'a Graph<'a>,
+    graph: &'a Graph,
     reconciled: &'a mut Reconciled,
     /// Whether dependents of a step have to be redone, by position.
     reopened: Vec<bool>,

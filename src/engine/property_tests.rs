@@ -90,7 +90,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// Steps that depend on earlier ones only.
-fn orderly() -> impl Strategy<Value = Run> {
+pub(super) fn orderly() -> impl Strategy<Value = Run> {
     vec((step(), vec(any::<prop::sample::Index>(), 0..3), any::<prop::sample::Index>()), 0..8).prop_map(|steps| {
         let mut run = run_with(Vec::new());
         for (at, (mut step, needs, back)) in steps.into_iter().enumerate() {

@@ -26,6 +26,7 @@ use crate::model::Run;
 use crate::model::Statement;
 use crate::model::StatementKind;
 use crate::model::Status;
+use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::Timestamp;
@@ -37,7 +38,25 @@ pub(crate) fn effective_statuses(run: &Run, evidence: &Evidence, load_findings: 
     reconcile(run, &Graph::of(run), evidence, load_findings).effective_statuses
 }
 
-pub(super) fn reconcile(run: &Run, graph: &Graph<'_>, evidence: &Evidence, load_findings: &[Finding]) -> Reconciled {
+/// Returns the effective status of a step by its own record, without evidence and without what follows from other steps.
+pub(super) fn by_record(run: &Run, step: &Step) -> (EffectiveStatus, Vec<String>) {
+    let (evidence, index) = (Evidence::default(), EvidenceIndex::default());
+    let mut reconciler = Reconciler {
+        run,
+        step,
+        evidence: &evidence,
+        index: &index,
+        goes_on: false,
+        overridden: false,
+        has_status: true,
+        reasons: Vec::new(),
+        findings: Vec::new(),
+    };
+    let status = reconciler.effective_status();
+    (status, reconciler.reasons)
+}
+
+pub(super) fn reconcile(run: &Run, graph: &Graph, evidence: &Evidence, load_findings: &[Finding]) -> Reconciled {
     let with_code = |is_one: &dyn Fn(FindingCode) -> bool| -> BTreeSet<&str> {
         let found = load_findings.iter().filter(|finding| is_one(finding.code));
         found.filter_map(|finding| finding.step.as_ref()).map(StepId::as_str).collect()

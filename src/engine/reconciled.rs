@@ -94,7 +94,7 @@ pub(super) struct Reconciled {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReconciledRun<'a> {
     pub(super) run: &'a Run,
-    pub(super) graph: &'a Graph<'a>,
+    pub(super) graph: &'a Graph,
     /// By position in `run.steps`.
     pub(super) effective_statuses: &'a [EffectiveStatus],
     /// The reasons besides the recorded status, by position.
@@ -127,7 +127,7 @@ pub(super) enum Limit {
 }
 
 impl<'a> ReconciledRun<'a> {
-    pub(super) fn of(run: &'a Run, graph: &'a Graph<'a>, reconciled: &'a Reconciled) -> Self {
+    pub(super) fn of(run: &'a Run, graph: &'a Graph, reconciled: &'a Reconciled) -> Self {
         Self {
             run,
             graph,

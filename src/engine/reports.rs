@@ -48,7 +48,7 @@ pub(super) struct Handed {
 
 /// Returns what reaches a step: its own report if it failed, those of reviews that sent the run back to it, those of its direct
 /// predecessors in full, and of the steps before them a line each; and the decisions about any of these and about the run.
-pub(super) fn handed(run: &Run, graph: &Graph<'_>, statements: &[Statement], step: &StepId) -> Handed {
+pub(super) fn handed(run: &Run, graph: &Graph, statements: &[Statement], step: &StepId) -> Handed {
     let Some(at) = graph.position(step) else { return Handed::default() };
     let mut last: BTreeMap<usize, &StepReport> = BTreeMap::new();
     let mut decisions: BTreeMap<(Option<usize>, Option<DecisionKind>), &Decision> = BTreeMap::new();
@@ -202,7 +202,7 @@ fn mark_begun(run: &mut Run, statements: &[&Statement], rollbacks: &[RollBackRec
 
 /// Returns the attempts that are going on, by position of their step: the last one that was begun of each step in progress. A pause ends
 /// them.
-pub(super) fn attempts(run: &Run, graph: &Graph<'_>, evidence: &Evidence) -> BTreeMap<usize, (Attempt, Presence)> {
+pub(super) fn attempts(run: &Run, graph: &Graph, evidence: &Evidence) -> BTreeMap<usize, (Attempt, Presence)> {
     let mut attempts: BTreeMap<usize, (Attempt, Presence)> = BTreeMap::new();
     if run.status == RunStatus::Paused && run.records.pause {
         return attempts;
@@ -368,7 +368,7 @@ fn reviews_of<'a>(run: &'a Run, step: &'a StepId) -> impl Iterator<Item = usize>
 }
 
 /// Returns the steps that a step builds on directly, in order: a gate and a container stand for what they build on or are made of.
-fn direct_predecessors(run: &Run, graph: &Graph<'_>, at: usize) -> Vec<usize> {
+fn direct_predecessors(run: &Run, graph: &Graph, at: usize) -> Vec<usize> {
     let mut found = Vec::new();
     let mut open: Vec<usize> = graph.depends_on(at).iter().rev().copied().collect();
     let mut seen: BTreeSet<usize> = open.iter().copied().collect();
@@ -385,7 +385,7 @@ fn direct_predecessors(run: &Run, graph: &Graph<'_>, at: usize) -> Vec<usize> {
 }
 
 /// Returns the steps behind these, nearest first.
-fn older_predecessors(run: &Run, graph: &Graph<'_>, direct: &[usize]) -> Vec<usize> {
+fn older_predecessors(run: &Run, graph: &Graph, direct: &[usize]) -> Vec<usize> {
     let mut seen: BTreeSet<usize> = direct.iter().copied().collect();
     let (mut older, mut nearest) = (Vec::new(), direct.to_vec());
     while !nearest.is_empty() {

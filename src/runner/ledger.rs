@@ -23,15 +23,16 @@ use crate::dialect::script::snapshot;
 use crate::dialect::script::state::Phase;
 use crate::dialect::script::state::State;
 use crate::dialect::script::state::StepState;
-use crate::engine;
 use crate::engine::Admitted;
 use crate::engine::ChangeLimits;
+use crate::engine::LiveRun;
+use crate::engine::StepDue;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Content;
 use crate::model::Edit;
 use crate::model::EditKind;
-use crate::model::Evidence;
+use crate::model::Options;
 use crate::model::Part;
 use crate::model::PartKind;
 use crate::model::RelPath;
@@ -39,6 +40,7 @@ use crate::model::Run;
 use crate::model::RunStatus;
 use crate::model::StartSpec;
 use crate::model::Status;
+use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::store;
@@ -74,7 +76,7 @@ pub(super) struct Ledger {
     journal_end: JournalEnd,
     state: State,
     /// The same state as the engine's run.
-    run: Run,
+    run: LiveRun,
     /// The index of each step in it.
     positions: BTreeMap<String, usize>,
     /// The last record that the latest snapshot covers.
@@ -100,6 +102,7 @@ impl Ledger {
     pub(super) fn new(paths: SessionPaths, (ticker, caller): (Ticker, Caller), session: Session, run: Run) -> Self {
         let positions = run.steps.iter().zip(0..).map(|(step, at)| (step.id.as_str().to_owned(), at)).collect();
         let Session { header, state, journal_end, .. } = session;
+        let run = LiveRun::new(run);
         Self { paths, header, ticker, caller, snapshot_seq: journal_end.seq, journal_end, state, run, positions }
     }
 
@@ -108,7 +111,12 @@ impl Ledger {
     }
 
     pub(super) const fn run(&self) -> &Run {
-        &self.run
+        self.run.run()
+    }
+
+    /// Returns the steps that are due, in the order of the plan.
+    pub(super) fn order(&self, options: &Options) -> Vec<StepDue> {
+        self.run.order(options)
     }
 
     pub(super) fn now(&self) -> Timestamp {
@@ -125,36 +133,9 @@ impl Ledger {
         let at = self.ticker.now().now;
         // The `retry` of a step limits its tries, not the engine.
         let guard = ChangeLimits { force, ..ChangeLimits::of(u32::MAX) };
-        let run = self.relevant_part(&kind);
-        match engine::admit(&run, &Evidence::default(), &[], Change { at, kind }, guard)? {
+        match self.run.admit(Change { at, kind }, guard)? {
             Admitted::Change { change, .. } => self.append(Event::Change(change), facts),
             Admitted::Already(_) => Ok(()),
-        }
-    }
-
-    /// Returns the part of the run that a change depends on: its step and the one before it, or all steps for a change to the whole
-    /// run. A change then costs the same in a long workflow as in a short one.
-    fn relevant_part(&self, kind: &ChangeKind) -> Run {
-        let steps = match kind {
-            ChangeKind::Complete { .. } | ChangeKind::RollBack(_) => self.run.steps.clone(),
-            ChangeKind::Start(_)
-            | ChangeKind::Pause { .. }
-            | ChangeKind::Abort { .. }
-            | ChangeKind::Resume { .. }
-            | ChangeKind::Repair(_) => Vec::new(),
-            ChangeKind::Begin { .. } | ChangeKind::Finish(_) | ChangeKind::Skip { .. } | ChangeKind::Approve { .. } => {
-                let at = kind.step().and_then(|step| self.positions.get(step.as_str()));
-                at.map_or_else(Vec::new, |at| self.run.steps[at.saturating_sub(1)..=*at].to_vec())
-            }
-        };
-        let run = &self.run;
-        Run {
-            steps,
-            status: run.status,
-            started_at: run.started_at,
-            writable: run.writable,
-            degraded: run.degraded,
-            ..Run::new(run.id.as_str(), run.dialect, run.title.clone(), &run.workflow, Vec::new())
         }
     }
 
@@ -178,26 +159,15 @@ impl Ledger {
 
     /// Copies the recorded state of one step into the run, or of all steps.
     fn update_run(&mut self, step: Option<&StepId>) {
-        self.run.status = match self.state.run.status {
+        self.run.set_status(match self.state.run.status {
             Phase::Active => RunStatus::Active,
             Phase::Paused => RunStatus::Paused,
             Phase::Completed => RunStatus::Completed,
             Phase::Aborted => RunStatus::Aborted,
-        };
-        let untouched = StepState::default();
-        let steps = match step.and_then(|step| self.positions.get(step.as_str())) {
-            Some(at) => &mut self.run.steps[*at..=*at],
-            None => &mut self.run.steps[..],
-        };
-        for step in steps {
-            let state = self.state.steps.get(step.id.as_str()).map_or(&untouched, Box::as_ref);
-            step.status = state.status;
-            step.attempts = state.attempts;
-            step.error = state.errors.last().cloned();
-            step.done_definition = state.digest.clone().filter(|_| state.status == Status::Completed);
-            for part in &mut step.detail.parts {
-                part.status = state.parts.get(&part.name).copied().unwrap_or(Status::Pending);
-            }
+        });
+        match step.and_then(|step| self.positions.get(step.as_str())) {
+            Some(at) => self.run.update(*at, |step| copy(&self.state, step)),
+            None => self.run.update_all(|step| copy(&self.state, step)),
         }
     }
 
@@ -211,10 +181,12 @@ impl Ledger {
             output: None,
             commands: Vec::new(),
         });
-        if let Some(step) = self.positions.get(step.as_str()).and_then(|at| self.run.steps.get_mut(*at)) {
-            step.detail.parts = parts.collect();
+        if let Some(at) = self.positions.get(step.as_str()) {
+            self.run.update(*at, |step| {
+                step.detail.parts = parts.collect();
+                copy(&self.state, step);
+            });
         }
-        self.update_run(Some(step));
     }
 
     /// Returns the recorded items of a step.
@@ -243,7 +215,7 @@ impl Ledger {
 
     /// Restarts the session from its first step.
     pub(super) fn start_again(&mut self, workflow: &Workflow, facts: Facts) -> Result<(), RunError> {
-        let spec = StartSpec::new(&workflow.name, self.run.id.as_str());
+        let spec = StartSpec::new(&workflow.name, self.run().id.as_str());
         self.record(ChangeKind::Start(Box::new(spec)), facts, true)
     }
 
@@ -308,5 +280,18 @@ impl Ledger {
                 serde_json::from_str(&text).map(Some).map_err(|error| format!("{stored}: {error}"))
             }
         }
+    }
+}
+
+/// Copies the recorded state of a step into the step.
+fn copy(state: &State, step: &mut Step) {
+    let untouched = StepState::default();
+    let state = state.steps.get(step.id.as_str()).map_or(&untouched, Box::as_ref);
+    step.status = state.status;
+    step.attempts = state.attempts;
+    step.error = state.errors.last().cloned();
+    step.done_definition = state.digest.clone().filter(|_| state.status == Status::Completed);
+    for part in &mut step.detail.parts {
+        part.status = state.parts.get(&part.name).copied().unwrap_or(Status::Pending);
     }
 }

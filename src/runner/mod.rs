@@ -2,8 +2,8 @@
 //!
 //! The path of a run:
 //! - `open` starts or resumes a session: the checks before its first step, its lease, its worktree.
-//! - `resume` selects the steps that are due; `probe` finds out whether an interrupted one took effect; `orphan` ends children of
-//!   an earlier runner.
+//! - `resume` asks the planner which steps are due, and a person what only a person can know; `probe` finds out whether an interrupted
+//!   one took effect; `orphan` ends children of an earlier runner.
 //! - `drive` runs the steps in order, with the retries that `retry` decides on (pure).
 //! - `finish` merges or keeps the worktree.
 //!

@@ -1,4 +1,4 @@
-//! Selects the steps that a resume runs. When a person has to agree, nothing is changed before.
+//! Has the planner say which steps a resume runs. When a person has to agree, nothing is changed before.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -16,9 +16,10 @@ use super::spec::Workflow;
 use crate::dialect::script::facts::Facts;
 use crate::dialect::script::record::Header;
 use crate::engine;
-use crate::engine::EffectiveStatus;
 use crate::engine::Planned;
+use crate::engine::StepDue;
 use crate::engine::quoted;
+use crate::model::Action;
 use crate::model::ChangeKind;
 use crate::model::Evidence;
 use crate::model::Finding;
@@ -60,6 +61,12 @@ pub(super) struct ScheduledStep {
     pub(super) is_retry: bool,
 }
 
+impl ScheduledStep {
+    const fn first(at: usize) -> Self {
+        Self { at, is_forced: false, is_retry: false }
+    }
+}
+
 /// The selection of the steps that are due.
 struct StepSelection<'a> {
     ledger: &'a mut Ledger,
@@ -69,7 +76,8 @@ struct StepSelection<'a> {
     header: &'a Header,
     options: &'a ResumeOptions,
     console: &'a dyn Console,
-    statuses: Vec<EffectiveStatus>,
+    /// What the planner has due when no option is given.
+    due: Vec<StepDue>,
 }
 
 /// Returns the steps that are due, after recording the resume.
@@ -80,18 +88,15 @@ pub(super) fn scheduled_steps(
     options: &ResumeOptions,
     console: &dyn Console,
 ) -> Result<Vec<ScheduledStep>, RunError> {
-    let statuses = engine::effective_statuses(ledger.run(), &Evidence::default(), &findings);
-    let mut selection = StepSelection { ledger, workflow, declared, header, options, console, statuses };
-    let planned = selection.planned(findings);
+    let due = ledger.order(&Options::at(ledger.now()));
+    let mut selection = StepSelection { ledger, workflow, declared, header, options, console, due };
     if options.is_new {
-        return Ok((0..workflow.steps.len())
-            .map(|at| ScheduledStep { at, is_forced: false, is_retry: false })
-            .collect());
+        return Ok(selection.due.iter().map(|due| ScheduledStep::first(due.at)).collect());
     }
     if options.force {
         return selection.force(sha256);
     }
-    selection.check_resumable(&planned)?;
+    selection.check_resumable(&selection.planned(findings))?;
     let due = selection.select()?;
     if options.dry_run {
         return Ok(due);
@@ -156,10 +161,10 @@ impl StepSelection<'_> {
     }
 
     fn is_over(&self, at: usize) -> bool {
-        self.statuses[at].is_over()
+        self.due.iter().all(|due| due.at != at)
     }
 
-    /// Returns the steps that are due, in the order of the file.
+    /// Returns the steps that are due, in the order of the plan. Whether one that may have taken effect did is asked here.
     fn select(&mut self) -> Result<Vec<ScheduledStep>, RunError> {
         let skipped = self.skipped()?;
         let from = match &self.options.from {
@@ -170,21 +175,24 @@ impl StepSelection<'_> {
             self.check_edited_steps()?;
         }
         let mut due = Vec::new();
-        for at in 0..self.statuses.len() {
-            let is_chosen = from.is_some_and(|from| at >= from);
-            if skipped.contains(&at) || (self.is_over(at) && !is_chosen) {
+        for StepDue { at, action, is_repeated } in self.planned_order(from, &skipped) {
+            if action == Action::Verify && self.took_effect(at)? {
                 continue;
             }
-            if self.statuses[at] == EffectiveStatus::Verify && !is_chosen && self.took_effect(at)? {
-                continue;
-            }
-            let is_forced =
-                is_chosen || matches!(self.statuses[at], EffectiveStatus::Verify | EffectiveStatus::Invalid);
-            let step = &self.ledger.run().steps[at];
-            let is_retry = due.is_empty() && step.attempts > 0 && !self.is_over(at);
-            due.push(ScheduledStep { at, is_forced, is_retry });
+            let is_first = due.is_empty() && !self.is_over(at);
+            let is_retry = is_first && self.ledger.run().steps[at].attempts > 0;
+            due.push(ScheduledStep { at, is_forced: is_repeated, is_retry });
         }
         Ok(due)
+    }
+
+    /// Asks the planner for the steps that are due: from a step on, or all that are left.
+    fn planned_order(&self, from: Option<usize>, skipped: &BTreeSet<usize>) -> Vec<StepDue> {
+        let steps = &self.ledger.run().steps;
+        let all = from.map_or(0..0, |from| from..steps.len());
+        let from = all.filter(|at| !skipped.contains(at)).map(|at| steps[at].id.clone()).collect();
+        let skip = skipped.iter().map(|at| steps[*at].id.clone()).collect();
+        self.ledger.order(&Options { from, skip, ..Options::at(self.ledger.now()) })
     }
 
     fn find(&self, text: &str) -> Result<usize, RunError> {
@@ -225,7 +233,7 @@ impl StepSelection<'_> {
         };
         let edited: Vec<&Step> = steps.iter().filter(is_edited).collect();
         let Some(first) = edited.first().filter(|_| !self.options.accept_edits) else { return Ok(()) };
-        let again = self.statuses.iter().filter(|status| **status == EffectiveStatus::Invalid).count();
+        let again = self.due.iter().filter(|due| due.is_repeated && due.action != Action::Verify).count();
         let names: Vec<&str> = edited.iter().map(|step| step.id.as_str()).collect();
         let (file, id) = (&self.header.workflow.file, &self.header.session);
         let message = format!(
@@ -318,8 +326,8 @@ impl StepSelection<'_> {
 
     /// Restarts the session once a person agreed to lose finished steps.
     fn force(&mut self, sha256: &str) -> Result<Vec<ScheduledStep>, RunError> {
-        let all =
-            (0..self.workflow.steps.len()).map(|at| ScheduledStep { at, is_forced: false, is_retry: false }).collect();
+        let all = self.planned_order(Some(0), &BTreeSet::new());
+        let all = all.into_iter().map(|due| ScheduledStep::first(due.at)).collect();
         if self.options.dry_run {
             return Ok(all);
         }

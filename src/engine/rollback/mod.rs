@@ -58,7 +58,7 @@ fn is_over(run: &Run, effective_statuses: &[EffectiveStatus], at: usize) -> bool
 /// Returns these steps with all begun dependents, in run order.
 fn with_dependents(
     run: &Run,
-    graph: &Graph<'_>,
+    graph: &Graph,
     effective_statuses: &[EffectiveStatus],
     seeds: &BTreeSet<usize>,
 ) -> Vec<usize> {

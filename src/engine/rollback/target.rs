@@ -210,7 +210,7 @@ fn after_phase(run: &Run, effective_statuses: &[EffectiveStatus], place: usize) 
 
 fn from_step(
     run: &Run,
-    graph: &Graph<'_>,
+    graph: &Graph,
     effective_statuses: &[EffectiveStatus],
     id: &StepId,
 ) -> Result<BTreeSet<usize>, Refusal> {

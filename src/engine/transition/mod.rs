@@ -89,13 +89,17 @@ pub(crate) fn admit(
 ) -> Result<Admitted, Refusal> {
     let graph = Graph::of(run);
     let reconciled = reconcile(run, &graph, evidence, load_findings);
-    admit_checked(
-        &TransitionCheck { reconciled: ReconciledRun::of(run, &graph, &reconciled), evidence, limits },
-        change,
-    )
+    admit_reconciled(ReconciledRun::of(run, &graph, &reconciled), evidence, change, limits)
 }
 
-fn admit_checked(check: &TransitionCheck<'_>, Change { at, kind }: Change) -> Result<Admitted, Refusal> {
+/// [`admit`] for a run that is reconciled already.
+pub(super) fn admit_reconciled(
+    reconciled: ReconciledRun<'_>,
+    evidence: &Evidence,
+    Change { at, kind }: Change,
+    limits: ChangeLimits,
+) -> Result<Admitted, Refusal> {
+    let check = TransitionCheck { reconciled, evidence, limits };
     rollback::check_writable(check.reconciled.run)?;
     let verdict = match kind {
         // The dialect refuses it and says what to do instead.

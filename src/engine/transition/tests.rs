@@ -9,9 +9,8 @@ use super::Graph;
 use super::ReconciledRun;
 use super::Refusal;
 use super::RefusalKind;
-use super::TransitionCheck;
 use super::admit;
-use super::admit_checked;
+use super::admit_reconciled;
 use crate::engine::EffectiveStatus;
 use crate::engine::decisions::Decisions;
 use crate::engine::fixtures::at;
@@ -90,7 +89,7 @@ pub(super) fn ask(
         unread: &BTreeSet::new(),
         unrecorded: &BTreeSet::new(),
     };
-    admit_checked(&TransitionCheck { reconciled, evidence: &Evidence::default(), limits }, Change { at: at(0), kind })
+    admit_reconciled(reconciled, &Evidence::default(), Change { at: at(0), kind }, limits)
 }
 
 pub(super) fn admitted(

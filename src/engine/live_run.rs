@@ -1,0 +1,147 @@
+//! A run that one process drives from its first step to its last, without evidence besides its own record. It is compared once and then kept
+//! up to date step by step, so that a change costs next to nothing in a long run too.
+
+use super::choose::Chooser;
+use super::graph::Graph;
+use super::order::StepDue;
+use super::order::in_order;
+use super::overrides;
+use super::propagate::propagate;
+use super::reconcile::by_record;
+use super::reconcile::reconcile;
+use super::reconciled::EffectiveStatus;
+use super::reconciled::Reconciled;
+use super::reconciled::ReconciledRun;
+use super::refusal::Refusal;
+use super::transition::Admitted;
+use super::transition::ChangeLimits;
+use super::transition::admit_reconciled;
+use crate::model::Change;
+use crate::model::Evidence;
+use crate::model::Options;
+use crate::model::Run;
+use crate::model::RunStatus;
+use crate::model::Step;
+use crate::model::StepKind;
+
+/// A run whose effective statuses are up to date after every change.
+#[derive(Debug)]
+pub(crate) struct LiveRun {
+    run: Run,
+    graph: Graph,
+    /// The status of each step by its own record, and the reasons for it, by position.
+    by_record: Vec<(EffectiveStatus, Vec<String>)>,
+    reconciled: Reconciled,
+    /// Whether statuses may follow from those of other steps.
+    is_derived: bool,
+}
+
+impl LiveRun {
+    pub(crate) fn new(run: Run) -> Self {
+        let graph = Graph::of(&run);
+        let reconciled = reconcile(&run, &graph, &Evidence::default(), &[]);
+        let by_record = run.steps.iter().map(|step| by_record(&run, step)).collect();
+        let mut live = Self { run, graph, by_record, reconciled, is_derived: true };
+        live.is_derived = live.derives();
+        live
+    }
+
+    pub(crate) const fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// Admits or refuses a change; the same answer as [`super::admit`] gives without evidence.
+    pub(crate) fn admit(&self, change: Change, limits: ChangeLimits) -> Result<Admitted, Refusal> {
+        admit_reconciled(self.reconciled(), &Evidence::default(), change, limits)
+    }
+
+    /// Returns the steps that are due, in the order in which the planner names them if each one ends well. Of the options `from` and `skip`
+    /// count.
+    pub(crate) fn order(&self, options: &Options) -> Vec<StepDue> {
+        if options.skip.is_empty() {
+            return in_order(Chooser { reconciled: self.reconciled(), options });
+        }
+        let (run, _) = overrides::skip(&self.reconciled(), options);
+        Self::new(run).order(&Options { skip: Vec::new(), ..options.clone() })
+    }
+
+    pub(crate) const fn set_status(&mut self, status: RunStatus) {
+        self.run.status = status;
+    }
+
+    /// Changes the record of one step. What the steps depend on stays as it is.
+    pub(crate) fn update(&mut self, at: usize, change: impl FnOnce(&mut Step)) {
+        let Some(step) = self.run.steps.get_mut(at) else { return };
+        change(step);
+        // Whether a step may be under way unseen depends on those before it.
+        for at in self.graph.dependents(at).iter().copied().chain([at]) {
+            let (status, reasons) = by_record(&self.run, &self.run.steps[at]);
+            if !self.is_derived {
+                self.reconciled.effective_statuses[at] = status;
+                self.reconciled.reasons[at].clone_from(&reasons);
+            }
+            self.by_record[at] = (status, reasons);
+        }
+        let was_derived = self.is_derived;
+        self.is_derived = self.derives();
+        if self.is_derived || was_derived {
+            self.derive();
+        }
+    }
+
+    /// Changes the record of every step.
+    pub(crate) fn update_all(&mut self, change: impl FnMut(&mut Step)) {
+        self.run.steps.iter_mut().for_each(change);
+        self.by_record = self.run.steps.iter().map(|step| by_record(&self.run, step)).collect();
+        self.is_derived = self.derives();
+        self.derive();
+    }
+
+    fn derive(&mut self) {
+        (self.reconciled.effective_statuses, self.reconciled.reasons) = self.by_record.iter().cloned().unzip();
+        propagate(&self.run, &self.graph, &mut self.reconciled);
+        self.reconciled.findings.clear();
+    }
+
+    fn derives(&self) -> bool {
+        self.by_record.iter().any(|(status, _)| *status == EffectiveStatus::Invalid)
+            || self.run.steps.iter().any(|step| matches!(step.kind, StepKind::Container | StepKind::Review))
+    }
+
+    fn reconciled(&self) -> ReconciledRun<'_> {
+        ReconciledRun::of(&self.run, &self.graph, &self.reconciled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::Index;
+
+    use super::LiveRun;
+    use crate::engine::effective_statuses;
+    use crate::engine::property_tests::orderly;
+    use crate::model::Evidence;
+    use crate::model::Status;
+
+    proptest! {
+        /// A run that is kept up to date is the same as one that is compared anew.
+        #[test]
+        fn an_update_costs_no_truth(run in orderly(), changes in vec((any::<Index>(), any::<Index>()), 0..6)) {
+            prop_assume!(!run.steps.is_empty());
+            let mut live = LiveRun::new(run);
+            for (at, status) in changes {
+                let (at, status) = (at.index(live.run().steps.len()), Status::ALL[status.index(Status::ALL.len())]);
+                live.update(at, |step| {
+                    step.status = status;
+                    step.done_definition = (status == Status::Completed && at % 2 == 1).then(|| "another".to_owned());
+                });
+                prop_assert_eq!(
+                    &live.reconciled.effective_statuses,
+                    &effective_statuses(live.run(), &Evidence::default(), &[])
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Rules 3 to 7 again and again: the order in which the steps of a run come next, if each one ends well.
+
+use super::choose::Chooser;
+use super::choose::Chosen;
+use super::reconciled::EffectiveStatus;
+use super::reconciled::ReconciledRun;
+use crate::model::Action;
+use crate::model::StepKind;
+
+/// A step that comes next once those before it have ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StepDue {
+    /// Position in `run.steps`.
+    pub(crate) at: usize,
+    pub(crate) action: Action,
+    /// Whether it was done before, or may have been: a person, or a change before it, has it done again.
+    pub(crate) is_repeated: bool,
+}
+
+/// Returns the order. What the planner chooses counts as done for the steps behind it.
+pub(super) fn in_order(chooser: Chooser<'_>) -> Vec<StepDue> {
+    let Chooser { reconciled, options } = chooser;
+    let mut statuses = reconciled.effective_statuses.to_vec();
+    let reviews = chooser.unresolved_reviews();
+    let mut due = Vec::new();
+    for &at in reconciled.graph.order() {
+        let chooser = Chooser { reconciled: ReconciledRun { effective_statuses: &statuses, ..reconciled }, options };
+        let id = &reconciled.run.steps[at].id;
+        let choice = if options.from.is_empty() {
+            chooser.choice(at, &reviews)
+        } else if options.from.contains(id) {
+            let mut chosen = Chosen::default();
+            chooser.choose_named("--from", "7.from", at, &mut chosen);
+            chosen.choices.pop()
+        } else {
+            None
+        };
+        let status = statuses[at];
+        let is_done_by_others = status == EffectiveStatus::OpenContainer && chooser.reconciled.blocker(at).is_none();
+        if let Some(choice) = choice {
+            let is_repeated = status.is_over() || matches!(status, EffectiveStatus::Invalid | EffectiveStatus::Verify);
+            due.push(StepDue { at, action: choice.action, is_repeated });
+            statuses[at] = EffectiveStatus::Done;
+        } else if is_done_by_others && reconciled.run.steps[at].kind == StepKind::Container {
+            statuses[at] = EffectiveStatus::Done;
+        }
+    }
+    due
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::engine::Admitted;
+    use crate::engine::ChangeLimits;
+    use crate::engine::LiveRun;
+    use crate::engine::fixtures::at;
+    use crate::engine::fixtures::options;
+    use crate::engine::fixtures::planned;
+    use crate::engine::property_tests::orderly;
+    use crate::model::Action;
+    use crate::model::Change;
+    use crate::model::ChangeKind;
+    use crate::model::Evidence;
+    use crate::model::Proof;
+    use crate::model::Run;
+    use crate::model::Status;
+    use crate::model::StepId;
+    use crate::model::StepKind;
+
+    /// Steps of work in a chain, as those of a workflow file, with nothing behind one that is open.
+    fn chains() -> impl Strategy<Value = Run> {
+        orderly().prop_map(|mut run| {
+            let mut before: Option<StepId> = None;
+            let mut is_open = false;
+            for step in &mut run.steps {
+                (step.kind, step.review, step.returns_to, step.proof) = (StepKind::Work, None, None, Proof::default());
+                step.children.clear();
+                step.depends_on = before.replace(step.id.clone()).into_iter().collect();
+                if matches!(step.status, Status::Cancelled | Status::WaitingApproval | Status::Blocked) || is_open {
+                    step.status = Status::Pending;
+                }
+                is_open |= !matches!(step.status, Status::Completed | Status::Skipped);
+                if step.status == Status::Completed && step.failures == 3 {
+                    step.done_definition = Some("edited since".to_owned());
+                }
+            }
+            run
+        })
+    }
+
+    proptest! {
+        /// The order is what a caller gets that asks the planner again after each step.
+        #[test]
+        fn the_order_is_the_plan_asked_again_and_again(run in chains()) {
+            let order = LiveRun::new(run.clone()).order(&options());
+            let mut live = LiveRun::new(run);
+            let mut seen = Vec::new();
+            while seen.len() <= order.len() {
+                let planned = planned(live.run(), &Evidence::default(), &options());
+                let Some(next) = planned.plan.next.first() else { break };
+                let place = live.run().steps.iter().position(|step| step.id == next.step).unwrap();
+                seen.push((place, next.action));
+                let mut reopened = Vec::new();
+                if next.action != Action::Verify {
+                    let kind = ChangeKind::Begin { step: next.step.clone(), part: None, agent: None, attempt: 0, reopens: Vec::new() };
+                    let admitted = live.admit(Change { at: at(0), kind }, ChangeLimits::of(u32::MAX)).unwrap();
+                    if let Admitted::Change { change: Change { kind: ChangeKind::Begin { reopens, .. }, .. }, .. } = admitted {
+                        reopened = reopens;
+                    }
+                }
+                live.update(place, |step| (step.status, step.done_definition) = (Status::Completed, None));
+                for id in reopened {
+                    let place = live.run().steps.iter().position(|step| step.id == id).unwrap();
+                    live.update(place, |step| step.status = Status::Pending);
+                }
+            }
+            let places: Vec<usize> = order.iter().map(|due| due.at).collect();
+            prop_assert_eq!(seen.iter().map(|(place, _)| *place).collect::<Vec<_>>(), places);
+            let first = order.first().map(|due| (due.at, due.action));
+            prop_assert_eq!(seen.first().copied(), first);
+        }
+    }
+}
