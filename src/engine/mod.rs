@@ -4,8 +4,9 @@
 //! Planning, in order:
 //!
 //! - `graph`: the dependencies between steps.
-//! - `reconcile`: rule 3, the recorded status of each step against its `step_evidence`; `outputs` checks files, and `propagate` carries
-//!   the result to containers and dependents; `reconciled` is the result, and answers questions about it that planning and changes share.
+//! - `reconcile`: rule 3, the recorded status of each step against its `step_evidence`; `proof` says what proves a step, with `outputs` for
+//!   files, and `propagate` carries the result to containers and dependents; `reconciled` is the result, and answers questions about it that
+//!   planning and changes share.
 //! - `choose`: rules 4 to 6, what comes next, and `dependency_block`, why nothing can; `limits` stops where a person decides, `overrides`
 //!   applies the caller's options (rule 7).
 //! - `plan`: the entry point, which puts the plan together from `next` (next steps, interruption, commands), `age` (rule 8),
@@ -53,6 +54,7 @@ mod outputs;
 mod overrides;
 mod plan;
 mod preconditions;
+mod proof;
 mod propagate;
 mod question;
 mod reconcile;

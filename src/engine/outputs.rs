@@ -1,15 +1,12 @@
 //! Rule 3, for the outputs of a step: what it declares has to be there and valid, and what it left has to be as it left it.
 
 use super::command;
-use super::step_evidence::EvidenceIndex;
 use super::step_evidence::Reconciler;
-use crate::model::Evidence;
 use crate::model::FileFact;
 use crate::model::FindingCode;
 use crate::model::OutputRecord;
 use crate::model::Proof;
 use crate::model::RelPath;
-use crate::model::Run;
 use crate::model::Statement;
 use crate::model::StatementKind;
 use crate::model::Status;
@@ -20,79 +17,35 @@ use crate::model::Timestamp;
 /// How much older than its step an output may look: some file systems store times with two seconds of precision.
 const FILE_TIME_GRAIN_SECONDS: i64 = 2;
 
-/// Returns the problems with the declared outputs of a step, as the next plan would see them if it were completed now.
-pub(super) fn unproved(run: &Run, step: &Step, evidence: &Evidence) -> Vec<String> {
-    let step = Step { status: Status::Completed, ..step.clone() };
-    let index = EvidenceIndex::of(run, evidence);
-    let reconciler = Reconciler {
-        run,
-        step: &step,
-        evidence,
-        index: &index,
-        goes_on: false,
-        overridden: false,
-        has_status: true,
-        reasons: Vec::new(),
-        findings: Vec::new(),
-    };
-    let problem = |path: &RelPath| Some(format!("{path} {}", reconciler.problem_of(path, run.started_at)?.1));
-    let Proof { outputs, outputs_any, .. } = &step.proof;
-    let problems: Vec<String> = outputs.iter().filter_map(problem).collect();
-    if reconciler.is_untouched_rework() {
-        return outputs
-            .iter()
-            .map(|path| format!("{path} is unchanged since the attempt that was sent back"))
-            .collect();
-    }
-    let one_is_enough = *outputs_any && problems.len() < outputs.len();
-    if one_is_enough { Vec::new() } else { problems }
-}
-
-/// The state of all declared outputs of a step.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outputs {
-    /// None declared.
-    None,
-    Valid,
-    Missing,
-    Bad,
-}
-
 impl Reconciler<'_> {
     /// Returns the fix for an output that is not there.
     fn redo_or_restore(&self) -> String {
         format!("do {} again, or restore the file", self.step.id)
     }
 
-    /// Checks the declared outputs, which must not be older than `since`. `report`: adds a finding for each bad one.
-    pub(super) fn declared_outputs(&mut self, report: bool, since: Option<Timestamp>) -> Outputs {
+    /// Returns why the declared outputs do not prove work done since `since`. Empty if they do, and if none are declared.
+    pub(super) fn output_problems(&self, since: Option<Timestamp>) -> Vec<(RelPath, FindingCode, String)> {
         let Proof { outputs, outputs_any, .. } = &self.step.proof;
-        if *outputs_any && outputs.iter().any(|path| self.problem_of(path, since).is_none()) {
-            return Outputs::Valid;
-        }
-        let mut all = Outputs::None;
-        for path in outputs {
-            match self.problem_of(path, since) {
-                None if all == Outputs::None => all = Outputs::Valid,
-                None => {}
-                Some((code, what)) => {
-                    all = if code == FindingCode::OutputMissing && all != Outputs::Bad {
-                        Outputs::Missing
-                    } else {
-                        Outputs::Bad
-                    };
-                    self.reasons.push(format!("its output {path} {what}"));
-                    if report {
-                        let message = format!("the output {path} of {} {what}", self.step.id);
-                        self.note(code, message, self.redo_or_restore());
-                        if let Some(finding) = self.findings.last_mut() {
-                            finding.file = Some(path.clone());
-                        }
-                    }
+        let problem = |path: &RelPath| self.problem_of(path, since).map(|(code, what)| (path.clone(), code, what));
+        let problems: Vec<_> = outputs.iter().filter_map(problem).collect();
+        let one_is_enough = *outputs_any && problems.len() < outputs.len();
+        if one_is_enough { Vec::new() } else { problems }
+    }
+
+    /// Gives the problems with the declared outputs as reasons; tells whether there are any. `report`: adds a finding for each.
+    pub(super) fn has_bad_outputs(&mut self, report: bool, since: Option<Timestamp>) -> bool {
+        let problems = self.output_problems(since);
+        for (path, code, what) in &problems {
+            self.reasons.push(format!("its output {path} {what}"));
+            if report {
+                let message = format!("the output {path} of {} {what}", self.step.id);
+                self.note(*code, message, self.redo_or_restore());
+                if let Some(finding) = self.findings.last_mut() {
+                    finding.file = Some(path.clone());
                 }
             }
         }
-        all
+        !problems.is_empty()
     }
 
     /// Returns why an output does not prove work done since `since`; `None` if it does.

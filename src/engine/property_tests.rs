@@ -19,7 +19,7 @@ use super::fixtures::present;
 use super::fixtures::review;
 use super::fixtures::run_with;
 use super::fixtures::with_witnesses;
-use super::outputs::unproved;
+use super::proof::unproved;
 use crate::model::Action;
 use crate::model::Change;
 use crate::model::ChangeKind;

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use super::command;
 use super::decisions::Decisions;
 use super::graph::Graph;
-use super::outputs::Outputs;
+use super::proof::StepProof;
+use super::proof::WitnessReport;
 use super::propagate::propagate;
 use super::reconciled::EffectiveStatus;
 use super::reconciled::Reconciled;
@@ -15,12 +16,9 @@ use super::step_evidence::EvidenceIndex;
 use super::step_evidence::Reconciler;
 use crate::model::CommitFact;
 use crate::model::Evidence;
-use crate::model::FileFact;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Presence;
-use crate::model::Proof;
-use crate::model::RelPath;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
 use crate::model::Statement;
@@ -29,8 +27,6 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
-use crate::model::Timestamp;
-use crate::model::Witness;
 use crate::model::plural;
 
 /// Returns the effective status of every step, by position in `run.steps`.
@@ -41,17 +37,7 @@ pub(crate) fn effective_statuses(run: &Run, evidence: &Evidence, load_findings: 
 /// Returns the effective status of a step by its own record, without evidence and without what follows from other steps.
 pub(super) fn by_record(run: &Run, step: &Step) -> (EffectiveStatus, Vec<String>) {
     let (evidence, index) = (Evidence::default(), EvidenceIndex::default());
-    let mut reconciler = Reconciler {
-        run,
-        step,
-        evidence: &evidence,
-        index: &index,
-        goes_on: false,
-        overridden: false,
-        has_status: true,
-        reasons: Vec::new(),
-        findings: Vec::new(),
-    };
+    let mut reconciler = Reconciler::new(run, step, &evidence, &index);
     let status = reconciler.effective_status();
     (status, reconciler.reasons)
 }
@@ -86,11 +72,10 @@ pub(super) fn reconcile(run: &Run, graph: &Graph, evidence: &Evidence, load_find
         // Only the attempt of a driver that is gone was cut off.
         let goes_on = attempt.is_some_and(|(_, presence)| matches!(presence, Presence::Caller | Presence::Alive));
         let overridden = reconciled.decisions.overrides(at);
-        let (reasons, findings) = (Vec::new(), Vec::new());
         let id = step.id.as_str();
         let has_status = !unstated.contains(id);
         let mut reconciler =
-            Reconciler { run, step, evidence, index: &index, goes_on, overridden, has_status, reasons, findings };
+            Reconciler { goes_on, overridden, has_status, ..Reconciler::new(run, step, evidence, &index) };
         if !has_status {
             reconciled.unstated.insert(at);
         }
@@ -122,16 +107,6 @@ pub(super) fn reconcile(run: &Run, graph: &Graph, evidence: &Evidence, load_find
     }
     propagate(run, graph, &mut reconciled);
     reconciled
-}
-
-/// The witnesses that say done.
-struct WitnessReport {
-    /// Their names, joined.
-    sources: String,
-    /// Whether they are as many as needed.
-    enough: bool,
-    file: Option<RelPath>,
-    line: Option<u32>,
 }
 
 impl Reconciler<'_> {
@@ -198,15 +173,7 @@ impl Reconciler<'_> {
             self.note(FindingCode::ConditionsOpen, conditions, "meet them, then record the review again");
             return EffectiveStatus::Conditions;
         }
-        let declared = if self.overridden { Outputs::None } else { self.declared_outputs(true, self.run.started_at) };
-        self.check_approved_documents();
-        let is_bad = matches!(declared, Outputs::Missing | Outputs::Bad);
-        let doubt = if is_bad || (!self.overridden && self.recorded_outputs_are_gone()) {
-            Some("its result is gone")
-        } else {
-            self.definition_has_changed().then_some("its definition was changed")
-        };
-        if let Some(doubt) = doubt {
+        if let Some(doubt) = self.doubt() {
             return if self.step.idempotent { EffectiveStatus::Invalid } else { self.outcome_unknown(doubt) };
         }
         if self.step.proof.is_commit && self.step.commit.is_none() && self.ended_in_git() {
@@ -225,10 +192,7 @@ impl Reconciler<'_> {
             let message = format!("step {} recorded commit {short}, which {what}", self.step.id);
             self.note(FindingCode::CommitNotFound, message, "look for the commit with `git log --all --oneline`");
         }
-        // A missing witness is not a contradiction: most finished tasks leave no summary.
-        let doubting = |witness: &&Witness| !witness.done && witness.file.is_some();
-        let witnesses = self.step.proof.witnesses.iter();
-        let doubters: Vec<&str> = witnesses.filter(doubting).map(|witness| &*witness.source).collect();
+        let doubters = self.doubting_witnesses();
         if !doubters.is_empty() {
             let message = format!(
                 "{} is done according to its state, but not according to {}",
@@ -241,23 +205,15 @@ impl Reconciler<'_> {
     }
 
     fn in_progress(&mut self) -> EffectiveStatus {
-        if let Some(report) = self.witness_report() {
-            return self.judge_witnesses(&report);
-        }
-        if self.declared_outputs(false, self.attempt_start()) == Outputs::Valid && !self.is_untouched_rework() {
-            let closes = match self.step.kind {
-                StepKind::Work | StepKind::Container => true,
-                // A report is not an approval: it must contain a verdict.
-                StepKind::Review => self.step.review.is_some() && self.disapproval().is_none(),
-                // Only the state records an approval.
-                StepKind::Gate => false,
-            };
-            if !closes {
-                return self.output_is_there();
+        match self.proof() {
+            StepProof::Witnesses(report) => return self.judge_witnesses(&report),
+            StepProof::Outputs { closes: false } => return self.output_is_there(),
+            StepProof::Outputs { closes: true } => {
+                let message = format!("{} was in progress, but its output exists and is valid", self.step.id);
+                self.note(FindingCode::CompletedByEvidence, message, "nothing to do: the next checkpoint records it");
+                return EffectiveStatus::Done;
             }
-            let message = format!("{} was in progress, but its output exists and is valid", self.step.id);
-            self.note(FindingCode::CompletedByEvidence, message, "nothing to do: the next checkpoint records it");
-            return EffectiveStatus::Done;
+            StepProof::Nothing => {}
         }
         if self.step.idempotent || self.goes_on {
             EffectiveStatus::Interrupted
@@ -282,11 +238,10 @@ impl Reconciler<'_> {
     }
 
     fn not_started(&mut self) -> EffectiveStatus {
-        if let Some(report) = self.witness_report() {
-            return self.judge_witnesses(&report);
-        }
-        if self.declared_outputs(false, self.attempt_start()) == Outputs::Valid {
-            return self.output_is_there();
+        match self.proof() {
+            StepProof::Witnesses(report) => return self.judge_witnesses(&report),
+            StepProof::Outputs { .. } => return self.output_is_there(),
+            StepProof::Nothing => {}
         }
         if self.step.status == Status::Blocked {
             EffectiveStatus::Blocked
@@ -325,11 +280,6 @@ impl Reconciler<'_> {
         EffectiveStatus::Verify
     }
 
-    /// Tells whether evidence can show that the step is done. It cannot replace an approval or a verdict.
-    fn closes_by_evidence(&self) -> bool {
-        matches!(self.step.kind, StepKind::Work | StepKind::Container)
-    }
-
     /// A recorded failure. All required witnesses together put it in doubt, but never turn it into success.
     fn failed(&mut self) -> EffectiveStatus {
         let Some(report) = self.witness_report().filter(|report| report.enough) else { return EffectiveStatus::Failed };
@@ -349,50 +299,6 @@ impl Reconciler<'_> {
         }
     }
 
-    /// Returns the witnesses that say done; `None` if there are none.
-    fn witness_report(&mut self) -> Option<WitnessReport> {
-        let Proof { witnesses, witnesses_needed, .. } = &self.step.proof;
-        let (speaking, silent): (Vec<&Witness>, Vec<&Witness>) =
-            witnesses.iter().partition(|witness| witness.done && !self.is_outdated(witness));
-        let first = *speaking.first()?;
-        let enough = *witnesses_needed > 0 && speaking.len() >= *witnesses_needed;
-        // Another step may have written the same file since: that says nothing about this attempt.
-        if !enough && silent.iter().any(|witness| witness.done) {
-            return None;
-        }
-        let names = |witnesses: &[&Witness]| {
-            let names: Vec<&str> = witnesses.iter().map(|witness| &*witness.source).collect();
-            match names.split_last() {
-                Some((last, [])) => (*last).to_owned(),
-                Some((last, others)) => format!("{} and {last}", others.join(", ")),
-                None => String::new(),
-            }
-        };
-        let sources = names(&speaking);
-        self.reasons.push(format!("{sources} {} done", if speaking.len() == 1 { "says" } else { "say" }));
-        let (denying, absent): (Vec<&Witness>, Vec<&Witness>) =
-            silent.iter().partition(|witness| witness.file.is_some());
-        match denying.len() {
-            0 => {}
-            1 => self.reasons.push(format!("{} does not", names(&denying))),
-            _ => self.reasons.push(format!("{} do not", names(&denying))),
-        }
-        self.reasons.extend(absent.iter().map(|witness| format!("there is no {}", witness.source)));
-        Some(WitnessReport { sources, enough, file: first.file.clone(), line: first.line })
-    }
-
-    pub(super) fn rolled_back_at(&self) -> Option<Timestamp> {
-        self.index.rolled_back.get(self.step.id.as_str()).copied()
-    }
-
-    /// Tells whether a witness is from before a rollback, or from before the current attempt.
-    fn is_outdated(&self, witness: &Witness) -> bool {
-        let fact = witness.file.as_ref().and_then(|file| self.evidence.files.get(file));
-        let Some(FileFact::Present { modified: Some(said), .. }) = fact else { return false };
-        let begun_at = self.index.begun.get(self.step.id.as_str()).copied();
-        self.rolled_back_at().max(begun_at).is_some_and(|since| *said <= since)
-    }
-
     fn note_witnesses(&mut self, code: FindingCode, report: &WitnessReport, tail: &str) {
         let (id, status) = (&self.step.id, self.step.status);
         let message = match self.has_status {
@@ -408,19 +314,6 @@ impl Reconciler<'_> {
         }
     }
 
-    fn record_hint(&self) -> String {
-        if !self.step.recorded {
-            return "check its result, then record it in the files that the step is read from".to_owned();
-        }
-        format!("check its result, then `{}` to record it", command::finish(self.step, &self.run.id))
-    }
-
-    /// Returns the verdict of a review if it does not approve.
-    fn disapproval(&self) -> Option<ReviewVerdict> {
-        let verdict = self.step.review.as_ref()?.verdict;
-        (!verdict.approves()).then_some(verdict)
-    }
-
     fn open_conditions(&self) -> Option<String> {
         let review = self.step.review.as_ref()?;
         let id = &self.step.id;
@@ -434,20 +327,5 @@ impl Reconciler<'_> {
             }
             (None, ReviewVerdict::Approved | ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected) => None,
         }
-    }
-
-    /// Rule 10: tells whether the step was done by another definition.
-    fn definition_has_changed(&mut self) -> bool {
-        let record = self.index.by_step.get(self.step.id.as_str());
-        let logged = record.and_then(|record| record.definition.as_ref());
-        let Some(recorded) = self.step.done_definition.as_ref().or(logged) else { return false };
-        let now = self.step.definition_digest();
-        if now.as_ref().or_else(|| self.evidence.definitions.get(&self.step.id)) == Some(recorded) {
-            return false;
-        }
-        self.reasons.push("its definition was changed since".to_owned());
-        let message = format!("the definition of {} was changed after it was done", self.step.id);
-        self.note(FindingCode::DefinitionChanged, message, self.record_hint());
-        true
     }
 }

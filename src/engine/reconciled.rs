@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 use super::command;
 use super::decisions::Decisions;
 use super::graph::Graph;
+use super::proof::missing_documents;
 use crate::model::Attempt;
 use crate::model::DecisionKind;
 use crate::model::Evidence;
-use crate::model::FileFact;
 use crate::model::Finding;
 use crate::model::Hold;
 use crate::model::Presence;
@@ -110,13 +110,6 @@ pub(super) struct ReconciledRun<'a> {
     pub(super) unread: &'a BTreeSet<usize>,
     /// Gates and reviews that no record says were passed, by position.
     pub(super) unrecorded: &'a BTreeSet<usize>,
-}
-
-/// Returns the documents of a step that are not there, in words.
-pub(super) fn missing_documents(step: &Step, evidence: &Evidence) -> Vec<String> {
-    let documents = step.proof.documents.iter();
-    let missing = documents.filter(|path| evidence.files.get(*path) == Some(&FileFact::Missing));
-    missing.map(|path| format!("the plan document {path} does not exist")).collect()
 }
 
 /// Why a person has to decide before a step is retried (rule 4).

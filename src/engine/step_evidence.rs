@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use super::command;
 use super::reports::belongs_to;
 use crate::model::Evidence;
 use crate::model::EvidenceRecord;
@@ -103,7 +104,13 @@ pub(super) struct Reconciler<'a> {
     pub(super) findings: Vec<Finding>,
 }
 
-impl Reconciler<'_> {
+impl<'a> Reconciler<'a> {
+    /// Returns the comparison of a step with a status of its own, which no attempt and no decision is about.
+    pub(super) fn new(run: &'a Run, step: &'a Step, evidence: &'a Evidence, index: &'a EvidenceIndex<'a>) -> Self {
+        let (reasons, findings) = (Vec::new(), Vec::new());
+        Self { run, step, evidence, index, goes_on: false, overridden: false, has_status: true, reasons, findings }
+    }
+
     pub(super) fn note(&mut self, code: FindingCode, message: impl Into<String>, fix: impl Into<String>) {
         let finding = Finding::new(code, message).on(&self.step.id).fix(fix);
         let finding = match &self.step.file {
@@ -111,5 +118,17 @@ impl Reconciler<'_> {
             None => finding,
         };
         self.findings.push(finding);
+    }
+
+    /// Returns what records a result that was checked.
+    pub(super) fn record_hint(&self) -> String {
+        if !self.step.recorded {
+            return "check its result, then record it in the files that the step is read from".to_owned();
+        }
+        format!("check its result, then `{}` to record it", command::finish(self.step, &self.run.id))
+    }
+
+    pub(super) fn rolled_back_at(&self) -> Option<Timestamp> {
+        self.index.rolled_back.get(self.step.id.as_str()).copied()
     }
 }

@@ -34,6 +34,7 @@ use crate::model::RunStatus;
 use crate::model::Severity;
 use crate::model::Status;
 use crate::model::Step;
+use crate::model::StepId;
 use crate::model::plural;
 
 /// The options of a resume.
@@ -96,8 +97,9 @@ pub(super) fn scheduled_steps(
     if options.force {
         return selection.force(sha256);
     }
-    selection.check_resumable(&selection.planned(findings))?;
-    let due = selection.select()?;
+    let planned = selection.planned(findings);
+    selection.check_resumable(&planned)?;
+    let due = selection.select(&planned)?;
     if options.dry_run {
         return Ok(due);
     }
@@ -165,14 +167,14 @@ impl StepSelection<'_> {
     }
 
     /// Returns the steps that are due, in the order of the plan. Whether one that may have taken effect did is asked here.
-    fn select(&mut self) -> Result<Vec<ScheduledStep>, RunError> {
+    fn select(&mut self, planned: &Planned) -> Result<Vec<ScheduledStep>, RunError> {
         let skipped = self.skipped()?;
         let from = match &self.options.from {
             Some(text) => Some(self.from(text, &skipped)?),
             None => None,
         };
         if from.is_none() {
-            self.check_edited_steps()?;
+            self.check_edited_steps(planned)?;
         }
         let mut due = Vec::new();
         for StepDue { at, action, is_repeated } in self.planned_order(from, &skipped) {
@@ -224,17 +226,12 @@ impl StepSelection<'_> {
     }
 
     /// Refuses when finished steps were edited, unless a person accepted the edits.
-    fn check_edited_steps(&self) -> Result<(), RunError> {
-        let steps = &self.ledger.run().steps;
-        let is_edited = |step: &&Step| {
-            step.status == Status::Completed
-                && step.done_definition.is_some()
-                && step.done_definition != step.definition_digest()
-        };
-        let edited: Vec<&Step> = steps.iter().filter(is_edited).collect();
+    fn check_edited_steps(&self, planned: &Planned) -> Result<(), RunError> {
+        let edited = planned.findings.iter().filter(|finding| finding.code == FindingCode::DefinitionChanged);
+        let edited: Vec<&StepId> = edited.filter_map(|finding| finding.step.as_ref()).collect();
         let Some(first) = edited.first().filter(|_| !self.options.accept_edits) else { return Ok(()) };
         let again = self.due.iter().filter(|due| due.is_repeated && due.action != Action::Verify).count();
-        let names: Vec<&str> = edited.iter().map(|step| step.id.as_str()).collect();
+        let names: Vec<&str> = edited.iter().map(|step| step.as_str()).collect();
         let (file, id) = (&self.header.workflow.file, &self.header.session);
         let message = format!(
             "{file} was changed in finished steps ({}); resuming would repeat {}",
@@ -242,7 +239,7 @@ impl StepSelection<'_> {
             plural(again, "finished step")
         );
         let hints = [
-            format!("undo the change to step {}, then: `piton resume {id}`", first.id),
+            format!("undo the change to step {first}, then: `piton resume {id}`"),
             format!("or repeat them: `piton resume {id} --accept-edits`"),
         ];
         Err(RunError::new(ProblemKind::Person, message, hints))

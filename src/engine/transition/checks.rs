@@ -3,11 +3,11 @@
 use super::Rebegin;
 use super::TransitionCheck;
 use crate::engine::command;
-use crate::engine::outputs::unproved;
 use crate::engine::preconditions::workspace_problem;
+use crate::engine::proof::missing_documents;
+use crate::engine::proof::unproved;
 use crate::engine::reconciled::EffectiveStatus;
 use crate::engine::reconciled::Limit;
-use crate::engine::reconciled::missing_documents;
 use crate::engine::refusal::Refusal;
 use crate::engine::refusal::RefusalKind;
 use crate::engine::refusal::refuse;

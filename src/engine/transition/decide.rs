@@ -3,12 +3,12 @@
 use super::ChangeLimits;
 use super::TransitionCheck;
 use crate::engine::graph::Graph;
-use crate::engine::outputs::unproved;
 use crate::engine::preconditions::workspace_problem;
+use crate::engine::proof::missing_documents;
+use crate::engine::proof::unproved;
 use crate::engine::reconcile::reconcile;
 use crate::engine::reconciled::EffectiveStatus;
 use crate::engine::reconciled::ReconciledRun;
-use crate::engine::reconciled::missing_documents;
 use crate::engine::refusal::Refusal;
 use crate::engine::refusal::RefusalKind;
 use crate::engine::refusal::refuse;
