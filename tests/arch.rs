@@ -9,6 +9,7 @@ use crate::support;
 
 /// Which rooms a crate is used in.
 const CRATES: &[(&str, &[&str])] = &[
+    ("anyhow", &["cli"]),
     ("anstream", &["cli"]),
     ("anstyle", &["cli"]),
     // The store reads the offset of local time from UTC.

@@ -1,6 +1,5 @@
 //! Errors as the user sees them: message, hints and exit code.
 
-use std::error::Error;
 use std::io;
 
 use super::format::Format;
@@ -26,7 +25,8 @@ const CHOICES_SHOWN: usize = 5;
 #[derive(Debug)]
 pub(super) struct CommandError {
     kind: Exit,
-    message: Box<str>,
+    /// What went wrong, with its causes.
+    error: anyhow::Error,
     /// The message of the run's own system, shown to people in place of ours.
     native_messages: Vec<String>,
     /// The runs to choose from; each becomes a hint with the command that was typed.
@@ -38,16 +38,16 @@ pub(super) struct CommandError {
 
 impl CommandError {
     fn new(kind: Exit, message: impl Into<String>, hints: Vec<String>) -> Self {
+        Self::of(kind, anyhow::Error::msg(message.into()), hints)
+    }
+
+    fn of(kind: Exit, error: anyhow::Error, hints: Vec<String>) -> Self {
         let (native_messages, choices, findings) = (Vec::new(), Vec::new(), Vec::new());
-        Self {
-            kind,
-            message: message.into().into_boxed_str(),
-            native_messages,
-            choices,
-            found_no_run: false,
-            hints,
-            findings,
-        }
+        Self { kind, error, native_messages, choices, found_no_run: false, hints, findings }
+    }
+
+    fn message(&self) -> String {
+        format!("{:#}", self.error)
     }
 
     pub(super) fn usage(message: impl Into<String>) -> Self {
@@ -103,14 +103,12 @@ impl From<OpError> for CommandError {
         // A system's folder without a run has a finding that says what to do.
         let of = |code: FindingCode| findings.iter().find(|finding| finding.code == code).cloned();
         let own = [FindingCode::FolderClosed, FindingCode::WalkCutOff, FindingCode::NoRunHere].into_iter().find_map(of);
-        let (message, fix) = own.map_or_else(|| (with_sources(&error), None), |own| (own.message, own.fix));
-        Self {
-            native_messages: error.native_messages(),
-            choices: error.choices().to_vec(),
-            found_no_run: error.found_no_run(),
-            findings,
-            ..Self::new(error.exit(), message, fix.into_iter().chain(error.hints()).collect())
-        }
+        let fix = own.as_ref().and_then(|own| own.fix.clone());
+        let hints = fix.into_iter().chain(error.hints()).collect();
+        let (native_messages, choices) = (error.native_messages(), error.choices().to_vec());
+        let (kind, found_no_run) = (error.exit(), error.found_no_run());
+        let error = own.map_or_else(|| error.into(), |own| anyhow::Error::msg(own.message));
+        Self { native_messages, choices, found_no_run, findings, ..Self::of(kind, error, hints) }
     }
 }
 
@@ -149,7 +147,7 @@ impl From<clap::Error> for CommandError {
 
 impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
-        Self::new(Exit::Unreadable, with_sources(&error), Vec::new())
+        Self::of(Exit::Unreadable, error.into(), Vec::new())
     }
 }
 
@@ -160,17 +158,6 @@ pub(super) const fn exit_of(stop: Stop) -> Exit {
         Stop::Interrupt => Exit::Interrupted,
         Stop::Terminate => Exit::Terminated,
     }
-}
-
-/// Returns the message of an error with those of its causes.
-fn with_sources(error: &dyn Error) -> String {
-    let mut message = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        message.push_str(&format!(": {cause}"));
-        source = cause.source();
-    }
-    message
 }
 
 /// Prints an error in the format of the caller and returns its exit code, which counts also where nothing can be printed.
@@ -215,7 +202,7 @@ pub(super) fn report_as_answer(error: &CommandError, format: Format) -> Exit {
 fn print(error: &CommandError, format: Format, code: Option<String>) -> io::Result<()> {
     match format {
         Format::Json => {
-            let mut printed = document(error.kind, error.message.to_string(), None);
+            let mut printed = document(error.kind, error.message(), None);
             printed.code = code;
             printed.error.hints.clone_from(&error.hints);
             printed.findings.clone_from(&error.findings);
@@ -249,12 +236,13 @@ fn text(error: &CommandError) -> Text {
         Exit::Ok | Exit::Usage | Exit::NotFound | Exit::Unreadable | Exit::Newer | Exit::Bug => ("❌ ", Tone::Bad),
     };
     if error.native_messages.is_empty() {
-        text.put(tone, format!("{mark}{}", error.message)).end();
+        text.put(tone, format!("{mark}{}", error.message())).end();
     }
     for line in &error.native_messages {
         text.line(line);
     }
-    for finding in error.findings.iter().filter(|finding| !error.message.contains(finding.message.as_str())) {
+    let message = error.message();
+    for finding in error.findings.iter().filter(|finding| !message.contains(finding.message.as_str())) {
         let place = finding.file.as_ref().map_or_else(String::new, |file| match (finding.line, finding.column) {
             (Some(line), Some(column)) => format!("{file}:{line}:{column}: "),
             (Some(line), None) => format!("{file}:{line}: "),
