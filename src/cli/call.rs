@@ -37,7 +37,7 @@ pub(super) trait Command {
         true
     }
 
-    /// Tells whether the client calls it: it must not fail, whatever the settings are.
+    /// Tells whether the client calls it: then it must not fail, even with broken settings.
     fn is_for_client(&self) -> bool {
         false
     }
