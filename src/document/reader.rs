@@ -218,6 +218,21 @@ impl<'a> Field<'a> {
         items.unwrap_or_default().iter().map(|item| Self { node: Some(item), is_required: false, ..self }).collect()
     }
 
+    /// Returns the version of the format, as written, if it is newer than the known one, and reports it: such a state is never
+    /// written. Versions are numbers, texts such as `2.1`, `v2` and `nine-step/2`, or mappings with a `major` number.
+    pub(crate) fn newer_version(self, known: u64) -> Option<String> {
+        let node = self.node()?;
+        let version = clean_line(node.get("major").unwrap_or(node).scalar()?, ID_CHARS);
+        let number = version.rsplit('/').next()?.trim().trim_start_matches(['v', 'V']);
+        let major: u64 = number.split('.').next()?.parse().ok()?;
+        if major <= known {
+            return None;
+        }
+        let message = format!("the state has version {version}; this piton writes version {known}");
+        self.report(Finding::new(FindingCode::FormatNewer, message).fix("update piton"));
+        Some(version)
+    }
+
     /// Reports a word that is not in the system's vocabulary.
     pub(crate) fn report_unknown(self, code: FindingCode, word: &str, step: Option<&StepId>) {
         let message = match step {

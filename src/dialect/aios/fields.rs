@@ -70,27 +70,15 @@ impl KindReader for Reader<'_> {
     fn run(&self, kind: Kind, workflow: &str, title: String) -> Run {
         let files = vec![self.file().clone()];
         let run = Run::new(kind.run_id(&self.subject(kind)), DialectId::Aios, title, workflow, files);
-        Run { writable: !is_newer(self, kind), ..run }
+        let newer = kind
+            .version()
+            .and_then(|(path, known)| path.iter().fold(self.root(), |field, key| field.get(key)).newer_version(known));
+        Run { writable: newer.is_none(), ..run }
     }
 
     fn loaded(self, run: Run) -> Loaded {
         Loaded { run: Some(run), findings: self.into_findings(), ..Loaded::default() }
     }
-}
-
-/// Returns whether a newer version of its system wrote the state, and reports it.
-fn is_newer(reader: &Reader<'_>, kind: Kind) -> bool {
-    let Some((path, known)) = kind.version() else { return false };
-    let field = path.iter().fold(reader.root(), |field, key| field.get(key));
-    let Some(version) = field.id() else { return false };
-    let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
-    let is_newer = major.is_some_and(|major| major > known);
-    if is_newer {
-        let message =
-            format!("the state has version {}; this piton writes version {known}", clean_line(&version, ID_CHARS));
-        field.report(Finding::new(FindingCode::FormatNewer, message).fix("update piton"));
-    }
-    is_newer
 }
 
 /// Returns the name of an agent without its `@`.

@@ -151,7 +151,7 @@ impl Kind {
     }
 
     /// Returns the path of the version field and the newest known major version (docs/formats/aios.md#recognition-by-content).
-    pub(super) const fn version(self) -> Option<(&'static [&'static str], u32)> {
+    pub(super) const fn version(self) -> Option<(&'static [&'static str], u64)> {
         match self {
             Self::Guided => Some((&["state_version"], 2)),
             Self::Ade | Self::Build => Some((&["schemaVersion"], 1)),

@@ -140,8 +140,8 @@ pub(super) struct State {
     /// The moment of the last interruption that a resume recorded.
     pub(super) interrupted_at: Option<Timestamp>,
     pub(super) resumes: u32,
-    /// The version of the file, if it is newer than [`SCHEMA_VERSION`].
-    pub(super) newer: Option<u64>,
+    /// The version of the file as written, if it is newer than [`SCHEMA_VERSION`].
+    pub(super) newer: Option<String>,
 }
 
 impl State {
@@ -182,10 +182,7 @@ impl State {
             updated_at: stamp_of(source, "/updated_at"),
             interrupted_at: last_interruption(source.files(), value, "interrupted_at"),
             resumes: value.get("resume_count").and_then(whole).map_or(0, |n| u32::try_from(n).unwrap_or(u32::MAX)),
-            newer: ["schema_version", "format"]
-                .iter()
-                .filter_map(|key| version(value.get(key)?))
-                .find(|version| *version > SCHEMA_VERSION),
+            newer: ["schema_version", "format"].iter().find_map(|key| source.get(key).newer_version(SCHEMA_VERSION)),
             last,
         };
         findings.extend(source.take_findings());
@@ -366,18 +363,5 @@ fn attempts(value: Option<&Node>, last: Option<StepPosition>) -> BTreeMap<StepPo
         }
         Kind::Number(_) | Kind::Text(_) => last.zip(count(value)).into_iter().collect(),
         Kind::Null | Kind::Bool(_) | Kind::List(_) => BTreeMap::new(),
-    }
-}
-
-/// Reads the major part of `2`, `"2.1"`, `"nine-step/2"` or `{"major": 2}`.
-fn version(value: &Node) -> Option<u64> {
-    match &value.kind {
-        Kind::Number(number) => number.parse().ok().or_else(|| whole_float(number.parse::<f64>().ok()?.floor())),
-        Kind::Text(text) => {
-            let number = text.rsplit('/').next()?.trim().trim_start_matches(['v', 'V']);
-            number.split('.').next()?.parse().ok()
-        }
-        Kind::Map(_) => version(value.get("major")?),
-        Kind::Null | Kind::Bool(_) | Kind::List(_) => None,
     }
 }

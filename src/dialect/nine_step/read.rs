@@ -5,7 +5,6 @@ use super::layout;
 use super::ledger::Ledger;
 use super::raw::Entry;
 use super::raw::Required;
-use super::raw::SCHEMA_VERSION;
 use super::raw::State;
 use super::rules::Role;
 use super::rules::StepNumber;
@@ -135,11 +134,6 @@ fn restore_command(files: &FileSet) -> String {
 
 fn interpret(files: &FileSet, source: Reader<'_>, degraded: bool, mut findings: Vec<Finding>) -> Loaded {
     let state = State::read(&source, &mut findings);
-    if let Some(version) = state.newer {
-        let message = format!("the state has version {version}; this piton writes version {SCHEMA_VERSION}");
-        let pointer = if source.node().get("schema_version").is_some() { "/schema_version" } else { "/format" };
-        findings.push(source.finding(FindingCode::FormatNewer, pointer, message).fix("update piton"));
-    }
     require(&state, &source, &mut findings);
     let ledger = Ledger::of(&state);
     let last_step = LastStep::read(&state, &source, &mut findings);

@@ -145,7 +145,7 @@ struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     fn new(files: &'a FileSet, value: &'a Node, state: &'a State, change: &Change) -> Result<Self, EditError> {
-        if let Some(version) = state.newer {
+        if let Some(version) = &state.newer {
             let message = format!("{} has version {version}, newer than this piton; it was not changed", files.state);
             return Err(EditError::Unsupported(message));
         }
