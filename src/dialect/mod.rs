@@ -10,6 +10,8 @@ mod dotagent;
 mod edit;
 mod nine_step;
 pub(crate) mod script;
+#[cfg(test)]
+mod toy;
 
 pub(crate) use client_settings::Setting;
 pub(crate) use client_settings::with as with_setting;
@@ -18,6 +20,8 @@ pub(crate) use dotagent::custom::BUILT_IN;
 pub(crate) use dotagent::custom::check as check_definition;
 pub(crate) use dotagent::custom::looks_like_definition;
 pub(crate) use edit::EditError;
+#[cfg(test)]
+pub(crate) use toy::Toy;
 
 #[cfg(any(test, fuzzing))]
 pub(crate) use aios::check_story;

@@ -1,18 +1,30 @@
 //! Values for the tests of every room: a plan, a step of it, the end of a step.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use camino::Utf8PathBuf;
+
 use super::Action;
 use super::Age;
+use super::Clock;
 use super::Commands;
+use super::Config;
+use super::Content;
+use super::FileEntry;
+use super::FileSet;
 use super::Next;
 use super::Outcome;
 use super::Plan;
 use super::Progress;
 use super::RedoCost;
+use super::RelPath;
 use super::Run;
 use super::RunHeader;
 use super::Status;
 use super::StepGroups;
 use super::StepId;
+use super::Timestamp;
 use super::Verdict;
 
 /// Builds the header of a run for a plan.
@@ -76,4 +88,21 @@ pub(crate) fn next_of(id: &str, action: Action) -> Next {
 /// Builds the end of a step, with nothing said beside the status.
 pub(crate) fn outcome_of(id: &str, status: Status) -> Outcome {
     Outcome { status, ..Outcome::completed(StepId::new(id)) }
+}
+
+/// Holds one state below `/project` at noon of 31 January 2026.
+pub(crate) fn files_of(state: &str, text: &[u8]) -> FileSet {
+    let path = |text: &str| RelPath::parse(text).expect("a relative path");
+    let now = Timestamp::parse("2026-01-31T12:00:00Z", 0).expect("a point in time");
+    FileSet {
+        root: Utf8PathBuf::from("/project"),
+        name: "state".to_owned(),
+        data_dir: path(".piton"),
+        files: BTreeMap::from([(path(state), FileEntry::new(Content::Bytes(Arc::from(text)), None))]),
+        state: path(state),
+        worktrees: Vec::new(),
+        main_root: None,
+        clock: Clock { now, utc_offset_seconds: 0 },
+        config: Arc::new(Config::default()),
+    }
 }

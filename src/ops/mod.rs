@@ -61,6 +61,8 @@ mod skip_phase;
 mod start;
 mod startable;
 mod status;
+#[cfg(test)]
+mod toy_tests;
 mod unfinished;
 mod validate;
 mod versions;
