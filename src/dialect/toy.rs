@@ -30,10 +30,6 @@ impl Dialect for Toy {
         name_of(path) == STATE
     }
 
-    fn keeps_state_in(&self, _folder: &RelPath, _config: &Config) -> bool {
-        false
-    }
-
     fn probe(&self, listing: &Listing) -> Probed {
         let found = listing.entries.iter().filter(|entry| !entry.is_dir && self.marks(entry.path.as_str()));
         let candidate = |entry: &ListingEntry| Candidate {
@@ -87,10 +83,6 @@ impl Dialect for Toy {
         };
         file.set(&format!("/items/{at}/is"), &json!(word))?;
         Ok(vec![file.into_edit()])
-    }
-
-    fn schema_of(&self, _path: &RelPath) -> Option<&'static str> {
-        None
     }
 
     fn native(&self, _native: &Value, _run: &Run, _plan: &Plan, _findings: &[Finding]) -> Value {

@@ -93,7 +93,7 @@ impl Bundle {
         let entries = entries.into_values().collect();
         let mut listing =
             Listing { root: Utf8PathBuf::from("/project"), entries, config: self.config(), ..Listing::default() };
-        for path in dialect.extra_probe_paths(&listing) {
+        for path in dialect.discovery().extra_probe_paths(&listing) {
             let found = listing.entries.iter_mut().find(|entry| entry.path == path && !entry.is_dir);
             if let Some(entry) = found {
                 entry.content = self.files.get(&path).cloned();

@@ -26,10 +26,10 @@ const CONTEXT_BYTES: usize = 6_000;
 pub(super) fn look(opened: &OpenedRun, bundle: &Bundle) {
     let files = &opened.files;
     let evidence = evidence(opened, bundle);
-    opened.dialect.journal_checkpoints(files);
-    opened.dialect.truncated_tail(files);
-    let _ = opened.dialect.archive(files, opened.loaded.run.as_ref(), clock().now);
-    let _ = opened.dialect.reconstruct(files, &Traces::default(), clock().now);
+    opened.dialect.journal().journal_checkpoints(files);
+    opened.dialect.journal().truncated_tail(files);
+    let _ = opened.dialect.archives().archive(files, opened.loaded.run.as_ref(), clock().now);
+    let _ = opened.dialect.rebuild().reconstruct(files, &Traces::default(), clock().now);
     let Some(run) = &opened.loaded.run else {
         assert!(!opened.loaded.findings.is_empty(), "there is no run, and nothing says why");
         return;
@@ -38,10 +38,10 @@ pub(super) fn look(opened: &OpenedRun, bundle: &Bundle) {
     let again = OpenedRun::new(opened.candidate.clone(), files.clone());
     let run_again = again.loaded.run.as_ref().expect("the same bytes tell a run again");
     assert_eq!(shown(&planned), shown(&plan(&again, run_again, &evidence)), "the same bytes have two plans");
-    opened.dialect.notices(&opened.files, run, &planned.plan, &planned.findings);
-    opened.dialect.list_row(run, &planned.plan);
-    opened.dialect.log(run, &planned.plan, &planned.findings, clock().now);
-    opened.dialect.suggest(files, run, &planned.plan.steps.completed);
+    opened.dialect.wording().notices(&opened.files, run, &planned.plan, &planned.findings);
+    opened.dialect.wording().list_row(run, &planned.plan);
+    opened.dialect.wording().log(run, &planned.plan, &planned.findings, clock().now);
+    opened.dialect.comparison().suggest(files, run, &planned.plan.steps.completed);
     for next in &planned.plan.next {
         let is_of_run = matches!(next.action, Action::Merge | Action::Archive);
         assert!(is_of_run || run.step(&next.step).is_some(), "{} is next and no step of the run", next.step);

@@ -35,7 +35,7 @@ fn project(dialect: DialectId, data: &[u8]) {
     let bundle = Bundle::parse(data);
     let listing = bundle.listing(by_id(dialect));
     let probed = by_id(dialect).probe(&listing);
-    by_id(dialect).leftovers(&listing);
+    by_id(dialect).discovery().leftovers(&listing);
     for candidate in probed.candidates.into_iter().chain(probed.ended).take(CANDIDATES) {
         let files = bundle.read(&candidate);
         let opened = OpenedRun::new(candidate, files);

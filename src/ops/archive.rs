@@ -101,7 +101,7 @@ pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report<ArchiveR
     // What is delivered is not started again.
     let again = if is_completed { None } else { startable::again(&ctx.project, &opened) };
     let next = again.unwrap_or_else(|| "piton list".to_owned());
-    let start = opened.dialect.starts_anew().filter(|_| !is_completed).map(str::to_owned);
+    let start = opened.dialect.archives().starts_anew().filter(|_| !is_completed).map(str::to_owned);
     let archived = archived::find(ctx);
     let restore = archived.iter().find(|archived| archived.folder == to).map(ArchivedRun::restore_command);
     Ok(Report::ok(ArchiveReport { run: RunId::new(&location.candidate.name), to, next, restore, start, patch }))
@@ -112,7 +112,7 @@ fn reset(opened: &OpenedRun) -> Option<Patch> {
     let run = Run { status: RunStatus::Archived, ..opened.loaded.run.clone()? };
     let done = run.steps.iter().filter(|step| step.status == Status::Completed).map(|step| step.id.clone());
     let patch = patch::suggested(opened, &run, &done.collect::<Vec<_>>());
-    (opened.dialect.starts_anew().is_some() && !patch.diff.is_empty()).then_some(patch)
+    (opened.dialect.archives().starts_anew().is_some() && !patch.diff.is_empty()).then_some(patch)
 }
 
 /// Moves the state into the archive of its system, if it has one, else into the data folder.
@@ -120,7 +120,8 @@ pub(crate) fn archive_run(ctx: &ProjectContext, location: &RunLocation) -> Resul
     let locked = LockedRun::open(ctx, location)?;
     locked.check_not_driven()?;
     let opened = &locked.opened;
-    let Some(archival) = opened.dialect.archive(&opened.files, opened.loaded.run.as_ref(), ctx.clock.now)? else {
+    let Some(archival) = opened.dialect.archives().archive(&opened.files, opened.loaded.run.as_ref(), ctx.clock.now)?
+    else {
         return locked.archive_in_data_dir(&location.candidate.name);
     };
     match archival.moved {
@@ -166,7 +167,8 @@ impl Entry {
     fn open(ctx: &ProjectContext, locked: &LockedRun<'_>, register: &Register, to: &RelPath) -> Result<Self, OpError> {
         let root = &locked.opened.files.root;
         let lock = RunLock::acquire(root, &register.data_dir, ctx.project.lock_timeout)?;
-        let edit = locked.opened.dialect.add_to_register(register, &store::read_file(root, &register.file), to)?;
+        let edit =
+            locked.opened.dialect.archives().add_to_register(register, &store::read_file(root, &register.file), to)?;
         Ok(Self { lock, edit: edit.into_iter().collect() })
     }
 

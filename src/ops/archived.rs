@@ -65,7 +65,7 @@ impl ArchivedRun {
 }
 
 fn is_archive_folder(dialect: &dyn Dialect, folder: &RelPath) -> bool {
-    folder.parent().and_then(|state_dir| dialect.archive_folder(&state_dir)).as_ref() == Some(folder)
+    folder.parent().and_then(|state_dir| dialect.archives().archive_folder(&state_dir)).as_ref() == Some(folder)
 }
 
 /// Returns every archived run, the newest first.

@@ -192,7 +192,7 @@ pub(super) fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &Opene
     row.workflow.clone_from(&run.workflow);
     row.position =
         planned.plan.next.first().map_or_else(|| "nothing left".to_owned(), |next| position(run.group_of(next), next));
-    if let Some(position) = opened.dialect.position(run, &planned.plan) {
+    if let Some(position) = opened.dialect.wording().position(run, &planned.plan) {
         row.position = position;
     }
     if planned.plan.verdict == Verdict::Nothing {
@@ -200,7 +200,7 @@ pub(super) fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &Opene
     } else if planned.plan.next.is_empty() && row.lifecycle.stage != Stage::Finished {
         row.position = planned.findings.first().map_or_else(|| "blocked".to_owned(), |finding| finding.message.clone());
     }
-    row.native_row = opened.dialect.list_row(run, &planned.plan);
+    row.native_row = opened.dialect.wording().list_row(run, &planned.plan);
     row.verdict = match planned.plan.verdict {
         // The plan asks git, and may find that a person should look first.
         Verdict::Resume if is_unknown => Verdict::Confirm,

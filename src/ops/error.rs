@@ -144,7 +144,8 @@ impl OpError {
             runs.iter().map(|run| Some((run.number, run.native_row.as_deref()?))).collect();
         let dialect =
             runs.first().map(|first| first.dialect).filter(|first| runs.iter().all(|run| run.dialect == *first));
-        rows.zip(dialect).map_or_else(Vec::new, |(rows, dialect)| dialect::by_id(dialect).choice_prompt(&rows))
+        rows.zip(dialect)
+            .map_or_else(Vec::new, |(rows, dialect)| dialect::by_id(dialect).wording().choice_prompt(&rows))
     }
 
     /// Returns the runs to choose from, each to be put into the command that was typed.

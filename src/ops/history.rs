@@ -190,7 +190,7 @@ fn journal_items(ctx: &ProjectContext, location: &RunLocation) -> Result<Option<
         return Ok(None);
     }
     let opened = ctx.read(location)?;
-    let past = opened.dialect.journal_checkpoints(&opened.files);
+    let past = opened.dialect.journal().journal_checkpoints(&opened.files);
     let items = past.map(|past| {
         let item = |one: PastCheckpoint| HistoryItem {
             id: one.id,

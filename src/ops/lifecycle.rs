@@ -67,8 +67,8 @@ impl Lifecycle {
 
 /// Returns the command that archives a run; `None` if its state is not archived.
 pub(super) fn archive_command(opened: &OpenedRun, run: &Run, now: Timestamp) -> Option<String> {
-    let is_archivable =
-        !opened.candidate.claim.is_implied() && opened.dialect.archive(&opened.files, Some(run), now).is_ok();
+    let is_archivable = !opened.candidate.claim.is_implied()
+        && opened.dialect.archives().archive(&opened.files, Some(run), now).is_ok();
     is_archivable.then(|| format!("piton archive {}", engine::quoted(run.id.as_str())))
 }
 

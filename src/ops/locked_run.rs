@@ -103,7 +103,7 @@ impl<'a> LockedRun<'a> {
         let clock = ctx.later();
         let read = || store::file_set_locked(&ctx.project, &lock, &location.root, &location.candidate, clock);
         let mut files = read();
-        if let Some((path, sound)) = by_id(location.candidate.dialect).truncated_tail(&files) {
+        if let Some((path, sound)) = by_id(location.candidate.dialect).journal().truncated_tail(&files) {
             store::set_tail_aside(&lock, &path, sound, clock.now)?;
             files = read();
         }
@@ -258,8 +258,8 @@ impl<'a> LockedRun<'a> {
         let Self { opened, .. } = self;
         // The history in the data folder has a copy. One beside the state is made where its system relies on it, else only kept current.
         let backup_of = |path: &RelPath| {
-            let backup = opened.dialect.backup_of(path)?;
-            (opened.dialect.makes_backups() || opened.files.files.contains_key(&backup)).then_some(backup)
+            let backup = opened.dialect.copies().backup_of(path)?;
+            (opened.dialect.copies().makes_backups() || opened.files.files.contains_key(&backup)).then_some(backup)
         };
         let meta = CheckpointMeta {
             step: step.cloned(),
@@ -274,7 +274,7 @@ impl<'a> LockedRun<'a> {
     /// Moves every state file into an archive in the data folder and returns its path.
     pub(crate) fn archive_in_data_dir(&self, name: &str) -> Result<RelPath, OpError> {
         let files = &self.opened.files;
-        let former = self.opened.dialect.previous_location(&self.opened.candidate, &files.config);
+        let former = self.opened.dialect.copies().previous_location(&self.opened.candidate, &files.config);
         // A worktree is removed after the merge, and its data folder with it.
         let lasting = former.as_ref().filter(|former| files.bytes(&former.copy).is_some());
         let data_dir = lasting.map_or(&files.data_dir, |former| &former.data_dir);
@@ -282,7 +282,7 @@ impl<'a> LockedRun<'a> {
         let run = self.opened.loaded.run.as_ref();
         let state = run.map_or_else(|| vec![files.state.clone()], |run| run.state_files.clone());
         // A remaining copy would look like a state whose original was lost.
-        let backups = state.iter().filter_map(|path| self.opened.dialect.backup_of(path));
+        let backups = state.iter().filter_map(|path| self.opened.dialect.copies().backup_of(path));
         let copies = backups.chain(former.map(|former| former.copy));
         self.move_files(&state.iter().cloned().chain(copies).collect::<Vec<RelPath>>(), &folder)?;
         Ok(folder)

@@ -47,7 +47,7 @@ pub(super) fn note(
 ) -> Option<Finding> {
     let plan = &planned.plan;
     let at = locked.clock().now;
-    let block = locked.opened.dialect.log(run, plan, &planned.findings, at);
+    let block = locked.opened.dialect.wording().log(run, plan, &planned.findings, at);
     let next = plan.next.first();
     let warnings = planned.findings.iter().filter(|finding| finding.severity == Severity::Warning);
     let warnings: Vec<&str> = warnings.map(|finding| finding.message.as_str()).collect();

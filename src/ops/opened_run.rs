@@ -81,7 +81,7 @@ impl OpenedRun {
 
     /// Returns a digest of the definition of a step; `None` if the workflow fixes it.
     pub(super) fn definition_digest(&self, step: &Step) -> Option<String> {
-        step.definition_digest().or_else(|| definition_digest(&self.dialect.definition(&self.files, step)))
+        step.definition_digest().or_else(|| definition_digest(&self.dialect.comparison().definition(&self.files, step)))
     }
 
     /// Returns the run, or an error that says why it could not be loaded.

@@ -31,7 +31,7 @@ pub(crate) fn patch(ctx: &ProjectContext, request: &PlanRequest) -> Result<Repor
 
 /// Returns what the run's own system suggests. `done` are the steps proved to be done.
 pub(super) fn suggested(opened: &OpenedRun, run: &Run, done: &[StepId]) -> Patch {
-    assemble(opened, opened.dialect.suggest(&opened.files, run, done))
+    assemble(opened, opened.dialect.comparison().suggest(&opened.files, run, done))
 }
 
 fn assemble(opened: &OpenedRun, suggestions: Suggestions) -> Patch {

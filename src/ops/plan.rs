@@ -133,7 +133,7 @@ pub(crate) fn planned(
 
 /// Plans a loaded run from gathered evidence. Pure.
 pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, options: &Options) -> Planned {
-    let weighed = opened.dialect.compare_with_git(&opened.files, run, evidence);
+    let weighed = opened.dialect.comparison().compare_with_git(&opened.files, run, evidence);
     let findings = opened.loaded.findings.iter().cloned().chain(weighed.findings).collect();
     let mut planned = engine::plan(run, opened.header(run, opened.revision()), evidence, findings, options);
     planned.plan.native = opened.dialect.native(&opened.loaded.native, run, &planned.plan, &planned.findings);
@@ -156,7 +156,7 @@ pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, optio
     versions::offer_only_repair(&mut planned);
     // The question of a preflight is the same for all systems.
     if options.mode != Mode::Preflight
-        && let Some(question) = opened.dialect.question(run, &planned.plan, &planned.findings)
+        && let Some(question) = opened.dialect.wording().question(run, &planned.plan, &planned.findings)
     {
         planned.plan.question = Some(question);
     }
@@ -182,8 +182,9 @@ fn of_session(mut question: Question, commands: &Commands) -> Option<Question> {
 pub(crate) fn report(opened: OpenedRun, planned: Planned, detail: PlanDetail) -> Report<PlanReport> {
     let exit = exit_of(&planned);
     let run = opened.loaded.run.expect("a run was planned");
-    let notices = opened.dialect.notices(&opened.files, &run, &planned.plan, &planned.findings);
-    let body = PlanReport { plan: planned.plan, run, notices, is_summed_up: opened.dialect.sums_up(), detail };
+    let notices = opened.dialect.wording().notices(&opened.files, &run, &planned.plan, &planned.findings);
+    let body =
+        PlanReport { plan: planned.plan, run, notices, is_summed_up: opened.dialect.wording().sums_up(), detail };
     Report { exit, body, findings: planned.findings }
 }
 

@@ -183,7 +183,7 @@ impl ProjectContext {
             ended.ended.extend(
                 dialects_in(StateHome::Project).flat_map(|dialect| dialect.probe(&listing).ended).map(location),
             );
-            let leftovers = dialects_in(StateHome::Project).flat_map(|dialect| dialect.leftovers(&listing));
+            let leftovers = dialects_in(StateHome::Project).flat_map(|dialect| dialect.discovery().leftovers(&listing));
             ended.leftovers.extend(leftovers.map(|leftover| (listing.root.clone(), leftover)));
         }
         ended
@@ -194,8 +194,9 @@ impl ProjectContext {
         let marks = |path: &str| dialects_in(StateHome::Project).any(|dialect| dialect.marks(path));
         let mut listings = store::listings(&self.project, scope, &marks);
         for listing in &mut listings {
-            let further: Vec<RelPath> =
-                dialects_in(StateHome::Project).flat_map(|dialect| dialect.extra_probe_paths(listing)).collect();
+            let further: Vec<RelPath> = dialects_in(StateHome::Project)
+                .flat_map(|dialect| dialect.discovery().extra_probe_paths(listing))
+                .collect();
             store::probe_files(listing, &further);
         }
         listings

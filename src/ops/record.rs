@@ -152,7 +152,7 @@ impl LockedRun<'_> {
         let config = &self.opened.files.config;
         for edit in edits {
             let now = Candidate { state: edit.path.clone(), ..self.opened.candidate.clone() };
-            let former = self.opened.dialect.previous_location(&now, config);
+            let former = self.opened.dialect.copies().previous_location(&now, config);
             if let (Some(former), Some(after)) = (former, edit.after()) {
                 // The checkpoint is written. A copy that is older brings less back.
                 let _ = store::write_copy(self.lock(), &former.copy, after);

@@ -237,7 +237,7 @@ fn no_version(ctx: &ProjectContext, opened: &OpenedRun, error: OpError) -> OpErr
     let OpError::Unreadable { message, findings } = error else { return error };
     let path = run_word(&opened.candidate);
     let archive_hint = format!("correct the file by hand, or archive it: `piton archive {path} --yes`");
-    let rebuilt = opened.dialect.reconstruct(&opened.files, &traces(ctx, opened), ctx.clock.now);
+    let rebuilt = opened.dialect.rebuild().reconstruct(&opened.files, &traces(ctx, opened), ctx.clock.now);
     let hints = match rebuilt {
         Ok(_) => vec![format!("piton repair {path} --from-evidence"), archive_hint],
         Err(_) => vec![archive_hint],
@@ -254,7 +254,7 @@ fn from_evidence(
 ) -> Result<(), OpError> {
     let opened = &locked.opened;
     let traces = traces(ctx, opened);
-    let rebuilt = opened.dialect.reconstruct(&opened.files, &traces, ctx.clock.now);
+    let rebuilt = opened.dialect.rebuild().reconstruct(&opened.files, &traces, ctx.clock.now);
     let Reconstruction { files, values, unknown } = rebuilt.map_err(|error| not_rebuilt(opened, &error, report))?;
     let version = Version { name: "evidence".to_owned(), files };
     let rebuilt = versions::with_files(opened, &version);

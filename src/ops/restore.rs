@@ -76,7 +76,7 @@ pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Resu
     if let Some(run) = locked.opened.loaded.run.as_ref().filter(|run| !run.degraded) {
         engine::rollback::check_writable(run).map_err(OpError::Refused)?;
     }
-    if let Some(past) = locked.opened.dialect.journal_checkpoints(&locked.opened.files) {
+    if let Some(past) = locked.opened.dialect.journal().journal_checkpoints(&locked.opened.files) {
         let id = to.unwrap_or_default();
         if !past.iter().any(|one| one.id == id) {
             let path = location.candidate.state.under(&location.root);
@@ -155,7 +155,7 @@ fn restore_from_journal(
     yes: bool,
 ) -> Result<Report<RestoreReport>, OpError> {
     let opened = &locked.opened;
-    let edits = opened.dialect.restore_checkpoint(&opened.files, id)?;
+    let edits = opened.dialect.journal().restore_checkpoint(&opened.files, id)?;
     let mut files = opened.files.clone();
     store::lay_edits_over(&mut files, &opened.candidate.reads, &edits);
     let repeats = repeats(ctx, opened, &OpenedRun::new(opened.candidate.clone(), files));

@@ -127,7 +127,7 @@ pub(crate) fn resume(
 fn failed(opened: &OpenedRun, error: OpError) -> OpError {
     let title = opened.loaded.run.as_ref().map_or(opened.candidate.name.as_str(), |run| run.title.as_str());
     let action = error.hints().into_iter().next().unwrap_or_else(|| "piton plan".to_owned());
-    let messages = opened.dialect.failure(title, &opened.candidate.state, &error.to_string(), &action);
+    let messages = opened.dialect.wording().failure(title, &opened.candidate.state, &error.to_string(), &action);
     if messages.is_empty() { error } else { OpError::Resume { messages, error: Box::new(error) } }
 }
 

@@ -23,7 +23,7 @@ pub(super) struct RunHistory<'a> {
 
 impl<'a> RunHistory<'a> {
     pub(super) fn of(root: &'a Utf8Path, candidate: &'a Candidate, config: &Config) -> Self {
-        Self { root, candidate, former: by_id(candidate.dialect).previous_location(candidate, config) }
+        Self { root, candidate, former: by_id(candidate.dialect).copies().previous_location(candidate, config) }
     }
 
     /// Lists the checkpoints, newest first.

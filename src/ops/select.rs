@@ -68,7 +68,7 @@ fn described(ctx: &ProjectContext, error: OpError) -> OpError {
     if let Some(path) = path
         && let Content::Bytes(bytes) = store::read_file(root, &path)
     {
-        let described = dialects_in(StateHome::Project).find_map(|dialect| dialect.describe(&path, &bytes));
+        let described = dialects_in(StateHome::Project).find_map(|dialect| dialect.discovery().describe(&path, &bytes));
         if let Some(described) = described {
             return OpError::NoRun { searched: path.under(root).into_string(), findings: vec![described] };
         }

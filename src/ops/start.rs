@@ -140,7 +140,8 @@ fn new_runs(ctx: &ProjectContext) -> Vec<String> {
     if found.is_empty() && own.is_empty() {
         return vec!["to start one: `piton start nine-step --feature NAME`, or /workflow-exec".to_owned()];
     }
-    let startable = found.iter().filter(|dialect| dialect.can_start()).map(|dialect| dialect.id().as_str().to_owned());
+    let startable =
+        found.iter().filter(|dialect| dialect.start().can_start()).map(|dialect| dialect.id().as_str().to_owned());
     let start = |name: String| {
         // A file of a run that is over can be where the new one goes.
         let archive = if is_in_the_way(ctx, &name) { " --archive" } else { "" };
@@ -161,7 +162,7 @@ fn is_in_the_way(ctx: &ProjectContext, workflow: &str) -> bool {
 fn hide_new_state(ctx: &ProjectContext, dialect: &dyn Dialect, location: &RunLocation, edits: &[Edit]) {
     let main_root = ctx.project.git.as_ref().map(|git| git.main_root.as_path());
     let root = main_root.and_then(|main_root| location.root.strip_prefix(main_root).ok());
-    let Some(root) = root.filter(|_| dialect.unversioned(&ctx.project.config).is_empty()) else { return };
+    let Some(root) = root.filter(|_| dialect.start().unversioned(&ctx.project.config).is_empty()) else { return };
     let folders: BTreeSet<RelPath> = edits.iter().filter_map(|edit| edit.path.parent()).collect();
     let patterns: Vec<String> =
         folders.iter().filter_map(|folder| store::git::pattern_of(&root.join(folder.as_str()))).collect();
@@ -169,7 +170,7 @@ fn hide_new_state(ctx: &ProjectContext, dialect: &dyn Dialect, location: &RunLoc
 }
 
 fn own_workflow(ctx: &ProjectContext, spec: &StartSpec) -> Result<workflow::LoadedWorkflow, OpError> {
-    let known = DIALECTS.iter().filter(|dialect| dialect.can_start()).map(|dialect| dialect.id().as_str());
+    let known = DIALECTS.iter().filter(|dialect| dialect.start().can_start()).map(|dialect| dialect.id().as_str());
     let found = workflow::find(&ctx.project, &spec.workflow)?
         .ok_or_else(|| workflow::unknown(&ctx.project, &spec.workflow, known))?;
     if spec.phases.is_some() {

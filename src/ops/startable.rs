@@ -12,7 +12,7 @@ use crate::store::Project;
 
 /// Returns the built-in workflow of this name, which takes precedence over one of the project.
 pub(super) fn built_in(workflow: &str) -> Option<&'static dyn Dialect> {
-    DIALECTS.iter().find(|dialect| dialect.can_start() && dialect.id().as_str() == workflow).copied()
+    DIALECTS.iter().find(|dialect| dialect.start().can_start() && dialect.id().as_str() == workflow).copied()
 }
 
 /// Returns the command that starts such a run anew after it was archived; `None` if piton cannot start it.
@@ -21,7 +21,7 @@ pub(super) fn again(project: &Project, opened: &OpenedRun) -> Option<String> {
     let workflow = opened.loaded.run.as_ref().map_or(dialect, |run| run.workflow.as_str());
     let is_known = match built_in(workflow) {
         Some(found) => found.id() == opened.dialect.id(),
-        None => opened.dialect.can_start() && matches!(workflow::find(project, workflow), Ok(Some(_))),
+        None => opened.dialect.start().can_start() && matches!(workflow::find(project, workflow), Ok(Some(_))),
     };
     let feature = opened.loaded.run.as_ref().map_or(opened.candidate.name.as_str(), |run| run.id.as_str());
     (is_known && check_feature_name(feature).is_ok())
@@ -31,7 +31,7 @@ pub(super) fn again(project: &Project, opened: &OpenedRun) -> Option<String> {
 /// Makes git ignore the state files if their system requires it; a state file in git breaks clean-up and rollback
 /// (docs/formats/nine-step.md#state-and-git).
 pub(crate) fn hide_from_git(project: &Project, dialect: &dyn Dialect) {
-    exclude(project, &dialect.unversioned(&project.config));
+    exclude(project, &dialect.start().unversioned(&project.config));
 }
 
 /// Adds lines to `info/exclude`. Where that cannot be written, as in the sandbox of a client, git shows the state; it is recorded all the

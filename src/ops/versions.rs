@@ -53,7 +53,7 @@ pub(super) fn known_versions(opened: &OpenedRun) -> Vec<RestorableVersion> {
             name: entry.id,
         })
         .collect();
-    if let (Some(version), Some(path)) = (backup(opened), opened.dialect.backup_of(&opened.files.state)) {
+    if let (Some(version), Some(path)) = (backup(opened), opened.dialect.copies().backup_of(&opened.files.state)) {
         let at = opened.files.files.get(&path).and_then(|entry| entry.modified);
         known.push(RestorableVersion {
             name: version.name.clone(),
@@ -133,7 +133,7 @@ pub(super) fn offer_what_works(project: &Project, mut opened: OpenedRun) -> Open
     let run = run_word(&opened.candidate);
     let is_missing = opened.loaded.findings.iter().any(|finding| finding.code == FindingCode::StateMissing);
     let by_hand = if is_missing { "put the file back" } else { "correct the file by hand" };
-    let fix = if opened.dialect.reconstruct(&opened.files, &traces, opened.files.clock.now).is_ok() {
+    let fix = if opened.dialect.rebuild().reconstruct(&opened.files, &traces, opened.files.clock.now).is_ok() {
         format!("{by_hand}, or rebuild it: `piton repair {run} --from-evidence`")
     } else if opened.loaded.run.is_none() {
         let again = startable::again(project, &opened).map(|start| format!("; or start again: `{start} --archive`"));
@@ -216,7 +216,7 @@ pub(super) fn is_sound(opened: &OpenedRun) -> bool {
 
 fn backup(opened: &OpenedRun) -> Option<Version> {
     let state = &opened.files.state;
-    let bytes = opened.files.bytes(&opened.dialect.backup_of(state)?)?;
+    let bytes = opened.files.bytes(&opened.dialect.copies().backup_of(state)?)?;
     Some(Version { name: BACKUP.to_owned(), files: vec![(state.clone(), bytes.to_vec())] })
 }
 
@@ -232,7 +232,7 @@ fn copy(opened: &OpenedRun) -> Option<Version> {
 /// Returns the copy of a state, which every change of Piton renews.
 fn last_copy(opened: &OpenedRun) -> Option<Version> {
     let state = &opened.files.state;
-    let former = opened.dialect.previous_location(&opened.candidate, &opened.files.config)?;
+    let former = opened.dialect.copies().previous_location(&opened.candidate, &opened.files.config)?;
     let bytes = opened.files.bytes(&former.copy)?;
     Some(Version { name: COPY.to_owned(), files: vec![(state.clone(), bytes.to_vec())] })
 }

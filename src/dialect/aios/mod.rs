@@ -54,13 +54,19 @@ pub(crate) use story::check as check_story;
 use kind::Kind;
 
 use crate::dialect::Archival;
+use crate::dialect::Archives;
+use crate::dialect::Comparison;
+use crate::dialect::Copies;
 use crate::dialect::Dialect;
+use crate::dialect::Discovery;
 use crate::dialect::EditError;
 use crate::dialect::GitComparison;
 use crate::dialect::Leftover;
 use crate::dialect::Loaded;
 use crate::dialect::LogBlock;
 use crate::dialect::Probed;
+use crate::dialect::Rebuild;
+use crate::dialect::Wording;
 use crate::dialect::edit::edits_of;
 use crate::model::Brief;
 use crate::model::Change;
@@ -99,20 +105,8 @@ impl Dialect for Aios {
         layout::keeps_state_in(folder)
     }
 
-    fn extra_probe_paths(&self, listing: &Listing) -> Vec<RelPath> {
-        settings::extra_probe_paths(listing)
-    }
-
     fn probe(&self, listing: &Listing) -> Probed {
         probe::probe(listing)
-    }
-
-    fn describe(&self, path: &RelPath, bytes: &[u8]) -> Option<Finding> {
-        implied::describe(path, bytes)
-    }
-
-    fn leftovers(&self, listing: &Listing) -> Vec<Leftover> {
-        leftovers::leftovers(listing)
     }
 
     fn load(&self, files: &FileSet) -> Loaded {
@@ -128,10 +122,6 @@ impl Dialect for Aios {
         }
     }
 
-    fn compare_with_git(&self, files: &FileSet, run: &Run, evidence: &Evidence) -> GitComparison {
-        changes::compare_with_git(files, run, evidence)
-    }
-
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
         if let ChangeKind::Repair(_) = &change.kind {
             return Ok(edits_of(files, rebuild::reconstruct(files, change.at)?));
@@ -144,28 +134,67 @@ impl Dialect for Aios {
         }
     }
 
-    fn reconstruct(&self, files: &FileSet, _traces: &Traces, at: Timestamp) -> Result<Reconstruction, EditError> {
-        rebuild::reconstruct(files, at)
-    }
-
-    fn schema_of(&self, _path: &RelPath) -> Option<&'static str> {
-        None
-    }
-
-    fn backup_of(&self, path: &RelPath) -> Option<RelPath> {
-        layout::backup_of(path)
-    }
-
-    fn archive(&self, files: &FileSet, _run: Option<&Run>, _at: Timestamp) -> Result<Option<Archival>, EditError> {
-        write::check_archivable(files).map(|()| None)
-    }
-
-    fn sums_up(&self) -> bool {
-        true
-    }
-
     fn native(&self, _native: &serde_json::Value, run: &Run, plan: &Plan, findings: &[Finding]) -> serde_json::Value {
         native::native(run, plan, findings)
+    }
+
+    fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
+        brief::brief(files, run, next)
+    }
+
+    fn discovery(&self) -> &dyn Discovery {
+        self
+    }
+
+    fn comparison(&self) -> &dyn Comparison {
+        self
+    }
+
+    fn rebuild(&self) -> &dyn Rebuild {
+        self
+    }
+
+    fn copies(&self) -> &dyn Copies {
+        self
+    }
+
+    fn archives(&self) -> &dyn Archives {
+        self
+    }
+
+    fn wording(&self) -> &dyn Wording {
+        self
+    }
+}
+
+impl Discovery for Aios {
+    fn extra_probe_paths(&self, listing: &Listing) -> Vec<RelPath> {
+        settings::extra_probe_paths(listing)
+    }
+
+    fn describe(&self, path: &RelPath, bytes: &[u8]) -> Option<Finding> {
+        implied::describe(path, bytes)
+    }
+
+    fn leftovers(&self, listing: &Listing) -> Vec<Leftover> {
+        leftovers::leftovers(listing)
+    }
+}
+
+impl Comparison for Aios {
+    fn compare_with_git(&self, files: &FileSet, run: &Run, evidence: &Evidence) -> GitComparison {
+        changes::compare_with_git(files, run, evidence)
+    }
+
+    fn suggest(&self, files: &FileSet, run: &Run, _done: &[StepId]) -> Suggestions {
+        Kind::of(files)
+            .map_or_else(|finding| Suggestions::none(finding.message), |kind| suggest::suggest(kind, files, run))
+    }
+}
+
+impl Wording for Aios {
+    fn sums_up(&self) -> bool {
+        true
     }
 
     fn question(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
@@ -187,18 +216,27 @@ impl Dialect for Aios {
     fn log(&self, run: &Run, plan: &Plan, findings: &[Finding], at: Timestamp) -> Option<LogBlock> {
         Some(messages::log(run, plan, findings, at))
     }
+}
+
+impl Rebuild for Aios {
+    fn reconstruct(&self, files: &FileSet, _traces: &Traces, at: Timestamp) -> Result<Reconstruction, EditError> {
+        rebuild::reconstruct(files, at)
+    }
+}
+
+impl Copies for Aios {
+    fn backup_of(&self, path: &RelPath) -> Option<RelPath> {
+        layout::backup_of(path)
+    }
+}
+
+impl Archives for Aios {
+    fn archive(&self, files: &FileSet, _run: Option<&Run>, _at: Timestamp) -> Result<Option<Archival>, EditError> {
+        write::check_archivable(files).map(|()| None)
+    }
 
     fn starts_anew(&self) -> Option<&'static str> {
         Some(messages::START_ANEW)
-    }
-
-    fn suggest(&self, files: &FileSet, run: &Run, _done: &[StepId]) -> Suggestions {
-        Kind::of(files)
-            .map_or_else(|finding| Suggestions::none(finding.message), |kind| suggest::suggest(kind, files, run))
-    }
-
-    fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
-        brief::brief(files, run, next)
     }
 }
 

@@ -47,11 +47,15 @@ mod testing;
 pub(crate) use todo::check as check_checklist;
 
 use crate::dialect::Archival;
+use crate::dialect::Archives;
+use crate::dialect::Comparison;
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
 use crate::dialect::Loaded;
 use crate::dialect::Probed;
+use crate::dialect::Rebuild;
 use crate::dialect::Register;
+use crate::dialect::Wording;
 use crate::model::Brief;
 use crate::model::Change;
 use crate::model::Config;
@@ -97,16 +101,8 @@ impl Dialect for Ccw {
         read::load(files)
     }
 
-    fn definition(&self, files: &FileSet, step: &Step) -> serde_json::Value {
-        task::definition_of(files, step)
-    }
-
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
         write::edit(files, change)
-    }
-
-    fn reconstruct(&self, files: &FileSet, traces: &Traces, _at: Timestamp) -> Result<Reconstruction, EditError> {
-        rebuild::reconstruct(files, traces)
     }
 
     fn schema_of(&self, path: &RelPath) -> Option<&'static str> {
@@ -118,27 +114,59 @@ impl Dialect for Ccw {
         }
     }
 
+    fn native(&self, _native: &serde_json::Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
+        native::native(run, plan)
+    }
+
+    fn brief(&self, files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief {
+        brief::brief(files, run, plan, next)
+    }
+
+    fn comparison(&self) -> &dyn Comparison {
+        self
+    }
+
+    fn rebuild(&self) -> &dyn Rebuild {
+        self
+    }
+
+    fn archives(&self) -> &dyn Archives {
+        self
+    }
+
+    fn wording(&self) -> &dyn Wording {
+        self
+    }
+}
+
+impl Comparison for Ccw {
+    fn definition(&self, files: &FileSet, step: &Step) -> serde_json::Value {
+        task::definition_of(files, step)
+    }
+
+    fn suggest(&self, files: &FileSet, _run: &Run, done: &[StepId]) -> Suggestions {
+        suggest::suggest(files, done)
+    }
+}
+
+impl Wording for Ccw {
+    fn notices(&self, files: &FileSet, run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notice> {
+        notices::notices(files, run, plan, findings)
+    }
+}
+
+impl Rebuild for Ccw {
+    fn reconstruct(&self, files: &FileSet, traces: &Traces, _at: Timestamp) -> Result<Reconstruction, EditError> {
+        rebuild::reconstruct(files, traces)
+    }
+}
+
+impl Archives for Ccw {
     fn archive(&self, files: &FileSet, run: Option<&Run>, at: Timestamp) -> Result<Option<Archival>, EditError> {
         Ok(run.and_then(|run| archive::archive(files, run, at)))
     }
 
     fn add_to_register(&self, register: &Register, file: &Content, to: &RelPath) -> Result<Option<Edit>, EditError> {
         manifest::add_to_register(register, file, to)
-    }
-
-    fn native(&self, _native: &serde_json::Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
-        native::native(run, plan)
-    }
-
-    fn notices(&self, files: &FileSet, run: &Run, plan: &Plan, findings: &[Finding]) -> Vec<Notice> {
-        notices::notices(files, run, plan, findings)
-    }
-
-    fn suggest(&self, files: &FileSet, _run: &Run, done: &[StepId]) -> Suggestions {
-        suggest::suggest(files, done)
-    }
-
-    fn brief(&self, files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief {
-        brief::brief(files, run, plan, next)
     }
 }

@@ -26,12 +26,16 @@ mod workflow_files;
 mod write;
 
 use crate::dialect::Archival;
+use crate::dialect::Archives;
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
 use crate::dialect::Loaded;
-use crate::dialect::NO_OTHER_EVIDENCE;
 use crate::dialect::Probed;
+use crate::dialect::Rebuild;
+use crate::dialect::Start;
+use crate::dialect::Wording;
 use crate::dialect::edit::edits_of;
+use crate::dialect::optional::NO_OTHER_EVIDENCE;
 use crate::model::Brief;
 use crate::model::Change;
 use crate::model::ChangeKind;
@@ -88,14 +92,6 @@ impl Dialect for Dotagent {
         }
     }
 
-    fn reconstruct(&self, files: &FileSet, _traces: &Traces, at: Timestamp) -> Result<Reconstruction, EditError> {
-        if custom::is_custom(files) {
-            rebuild::of_custom(files).ok_or_else(|| EditError::Unsupported(NO_OTHER_EVIDENCE.to_owned()))
-        } else {
-            rebuild::reconstruct(files, at)
-        }
-    }
-
     fn schema_of(&self, path: &RelPath) -> Option<&'static str> {
         let path = path.as_str();
         if paths::base_of(path, layout::PHASE_FILE).is_some() {
@@ -108,10 +104,54 @@ impl Dialect for Dotagent {
         }
     }
 
+    fn native(&self, _native: &serde_json::Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
+        if rules::is_built_in(run) { native::native(run, plan) } else { custom::native(run, plan) }
+    }
+
+    fn brief(&self, files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief {
+        if custom::is_custom(files) { custom::brief(files, run, plan, next) } else { brief::brief(files, run, next) }
+    }
+
+    fn rebuild(&self) -> &dyn Rebuild {
+        self
+    }
+
+    fn start(&self) -> &dyn Start {
+        self
+    }
+
+    fn archives(&self) -> &dyn Archives {
+        self
+    }
+
+    fn wording(&self) -> &dyn Wording {
+        self
+    }
+}
+
+impl Start for Dotagent {
     fn can_start(&self) -> bool {
         true
     }
+}
 
+impl Wording for Dotagent {
+    fn question(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
+        if rules::is_built_in(run) { native::question(run, plan, findings) } else { None }
+    }
+}
+
+impl Rebuild for Dotagent {
+    fn reconstruct(&self, files: &FileSet, _traces: &Traces, at: Timestamp) -> Result<Reconstruction, EditError> {
+        if custom::is_custom(files) {
+            rebuild::of_custom(files).ok_or_else(|| EditError::Unsupported(NO_OTHER_EVIDENCE.to_owned()))
+        } else {
+            rebuild::reconstruct(files, at)
+        }
+    }
+}
+
+impl Archives for Dotagent {
     fn archive(&self, files: &FileSet, _run: Option<&Run>, at: Timestamp) -> Result<Option<Archival>, EditError> {
         archive::archive(files, at)
     }
@@ -119,17 +159,5 @@ impl Dialect for Dotagent {
     fn archive_folder(&self, state_dir: &RelPath) -> Option<RelPath> {
         let phase = state_dir.join("phase.json").ok()?;
         Some(layout::Layout::of(&phase)?.archive_dir())
-    }
-
-    fn native(&self, _native: &serde_json::Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
-        if rules::is_built_in(run) { native::native(run, plan) } else { custom::native(run, plan) }
-    }
-
-    fn question(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
-        if rules::is_built_in(run) { native::question(run, plan, findings) } else { None }
-    }
-
-    fn brief(&self, files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief {
-        if custom::is_custom(files) { custom::brief(files, run, plan, next) } else { brief::brief(files, run, next) }
     }
 }

@@ -28,12 +28,17 @@ mod steps;
 mod workspace;
 mod write;
 
+use crate::dialect::Copies;
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
 use crate::dialect::Loaded;
 use crate::dialect::PreviousLocation;
 use crate::dialect::Probed;
+use crate::dialect::Rebuild;
+use crate::dialect::Rollback;
 use crate::dialect::RollbackBackup;
+use crate::dialect::Start;
+use crate::dialect::Wording;
 use crate::model::Brief;
 use crate::model::Candidate;
 use crate::model::Change;
@@ -73,10 +78,6 @@ impl Dialect for NineStep {
         probe::probe(listing)
     }
 
-    fn previous_location(&self, candidate: &Candidate, config: &Config) -> Option<PreviousLocation> {
-        probe::previous_location(candidate, &config.nine_step)
-    }
-
     fn load(&self, files: &FileSet) -> Loaded {
         read::load(files)
     }
@@ -85,32 +86,42 @@ impl Dialect for NineStep {
         write::edit(files, change)
     }
 
-    fn reconstruct(&self, files: &FileSet, traces: &Traces, at: Timestamp) -> Result<Reconstruction, EditError> {
-        rebuild::reconstruct(files, traces, at)
-    }
-
-    fn rollback_backup(&self, files: &FileSet, run: &Run, back: &RollBack, at: Timestamp) -> Option<RollbackBackup> {
-        write::rollback_backup(files, run, back, at)
-    }
-
-    fn tracker(&self, run: &Run, back: &RollBack) -> Vec<String> {
-        write::tracker(&run.workspace.issues, back)
-    }
-
     fn schema_of(&self, path: &RelPath) -> Option<&'static str> {
         layout::is_marked(path.as_str()).then_some("nine-step-state")
     }
 
+    fn native(&self, _native: &serde_json::Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
+        native::plan(run, plan)
+    }
+
+    fn brief(&self, files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief {
+        brief::write(files, run, plan, next)
+    }
+
+    fn copies(&self) -> &dyn Copies {
+        self
+    }
+
+    fn rebuild(&self) -> &dyn Rebuild {
+        self
+    }
+
+    fn rollback(&self) -> &dyn Rollback {
+        self
+    }
+
+    fn start(&self) -> &dyn Start {
+        self
+    }
+
+    fn wording(&self) -> &dyn Wording {
+        self
+    }
+}
+
+impl Start for NineStep {
     fn can_start(&self) -> bool {
         true
-    }
-
-    fn makes_backups(&self) -> bool {
-        true
-    }
-
-    fn backup_of(&self, path: &RelPath) -> Option<RelPath> {
-        layout::backup_of(path)
     }
 
     fn unversioned(&self, config: &Config) -> Vec<String> {
@@ -121,7 +132,9 @@ impl Dialect for NineStep {
             format!("/{}/", settings.worktree_dir),
         ]
     }
+}
 
+impl Wording for NineStep {
     fn question(&self, run: &Run, plan: &Plan, findings: &[Finding]) -> Option<Question> {
         question::question(run, plan, findings)
     }
@@ -129,13 +142,35 @@ impl Dialect for NineStep {
     fn position(&self, run: &Run, plan: &Plan) -> Option<String> {
         native::stopped(run, plan)
     }
+}
 
-    fn native(&self, _native: &serde_json::Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
-        native::plan(run, plan)
+impl Rebuild for NineStep {
+    fn reconstruct(&self, files: &FileSet, traces: &Traces, at: Timestamp) -> Result<Reconstruction, EditError> {
+        rebuild::reconstruct(files, traces, at)
+    }
+}
+
+impl Copies for NineStep {
+    fn previous_location(&self, candidate: &Candidate, config: &Config) -> Option<PreviousLocation> {
+        probe::previous_location(candidate, &config.nine_step)
     }
 
-    fn brief(&self, files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief {
-        brief::write(files, run, plan, next)
+    fn makes_backups(&self) -> bool {
+        true
+    }
+
+    fn backup_of(&self, path: &RelPath) -> Option<RelPath> {
+        layout::backup_of(path)
+    }
+}
+
+impl Rollback for NineStep {
+    fn rollback_backup(&self, files: &FileSet, run: &Run, back: &RollBack, at: Timestamp) -> Option<RollbackBackup> {
+        write::rollback_backup(files, run, back, at)
+    }
+
+    fn tracker(&self, run: &Run, back: &RollBack) -> Vec<String> {
+        write::tracker(&run.workspace.issues, back)
     }
 }
 

@@ -33,8 +33,10 @@ use record::Remainder;
 use serde_json::Value;
 
 use crate::dialect::Archival;
+use crate::dialect::Archives;
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
+use crate::dialect::Journal;
 use crate::dialect::Loaded;
 use crate::dialect::Moved;
 use crate::dialect::PastCheckpoint;
@@ -43,7 +45,6 @@ use crate::dialect::StateHome;
 use crate::model::Brief;
 use crate::model::Candidate;
 use crate::model::Change;
-use crate::model::Config;
 use crate::model::DialectId;
 use crate::model::Edit;
 use crate::model::FileSet;
@@ -72,10 +73,6 @@ impl Dialect for Script {
         paths::session_of_header(path).is_some() || prodigy::is_marked(path)
     }
 
-    fn keeps_state_in(&self, _folder: &RelPath, _config: &Config) -> bool {
-        false
-    }
-
     fn probe(&self, listing: &Listing) -> Probed {
         let candidates = listing.entries.iter().filter(|entry| !entry.is_dir).filter_map(|entry| {
             let id = paths::session_of_header(entry.path.as_str())?;
@@ -102,6 +99,24 @@ impl Dialect for Script {
         })
     }
 
+    fn native(&self, native: &Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> Value {
+        native::native(native, run, plan)
+    }
+
+    fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
+        if prodigy::is_state(&files.state) { prodigy::brief(files, run, next) } else { native::brief(files, run, next) }
+    }
+
+    fn journal(&self) -> &dyn Journal {
+        self
+    }
+
+    fn archives(&self) -> &dyn Archives {
+        self
+    }
+}
+
+impl Journal for Script {
     fn journal_checkpoints(&self, files: &FileSet) -> Option<Vec<PastCheckpoint>> {
         past::journal_checkpoints(files)
     }
@@ -115,24 +130,14 @@ impl Dialect for Script {
         let is_truncated = matches!(session.remainder, Remainder::Truncated { .. });
         is_truncated.then_some((session.journal_file, session.journal_end.length))
     }
+}
 
+impl Archives for Script {
     fn archive(&self, files: &FileSet, run: Option<&Run>, _at: Timestamp) -> Result<Option<Archival>, EditError> {
         let name = run.map_or(files.name.as_str(), |run| run.id.as_str());
         let to =
             RelPath::parse(&format!("archive/{name}")).map_err(|error| EditError::Unsupported(error.to_string()))?;
         Ok(Some(Archival { moved: Moved::Folder(files.data_dir.clone()), to, edits: Vec::new(), register: None }))
-    }
-
-    fn schema_of(&self, _path: &RelPath) -> Option<&'static str> {
-        None
-    }
-
-    fn native(&self, native: &Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> Value {
-        native::native(native, run, plan)
-    }
-
-    fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
-        if prodigy::is_state(&files.state) { prodigy::brief(files, run, next) } else { native::brief(files, run, next) }
     }
 }
 

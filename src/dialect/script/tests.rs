@@ -137,8 +137,8 @@ fn damage_is_named_and_what_is_sound_counts() {
     put(&mut torn, whole.state.as_str(), &bytes[..bytes.len() - 9]);
     let (run, found) = load(&torn);
     assert_eq!((run.steps[1].status, found), (Status::InProgress, vec![FindingCode::InterruptedWrite]));
-    assert_eq!(Script.truncated_tail(&torn), Some((whole.state.clone(), line(4) as u64)));
-    assert_eq!(Script.truncated_tail(&whole), None);
+    assert_eq!(Script.journal().truncated_tail(&torn), Some((whole.state.clone(), line(4) as u64)));
+    assert_eq!(Script.journal().truncated_tail(&whole), None);
 
     let mut flipped = bytes.clone();
     flipped[line(2) + 100] ^= 1;
@@ -147,7 +147,7 @@ fn damage_is_named_and_what_is_sound_counts() {
     let (run, found) = load(&broken);
     assert!(run.degraded);
     assert_eq!((run.steps[0].status, found), (Status::InProgress, vec![FindingCode::StateCorrupt]));
-    assert_eq!(Script.truncated_tail(&broken), None);
+    assert_eq!(Script.journal().truncated_tail(&broken), None);
     assert!(matches!(Script.edit(&broken, &skip("2")), Err(EditError::Unreadable { .. })));
 
     // A snapshot that has seen more saves what the journal lost.

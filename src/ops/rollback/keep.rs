@@ -31,7 +31,7 @@ fn rollback_backup(context: &RollbackContext<'_>, back: &RollBack) -> RollbackBa
     let opened = context.opened;
     let at = context.opened.files.clock.now;
     let own = |name: &str| opened.files.data_dir.join(&format!("rollback/{name}"));
-    opened.dialect.rollback_backup(&opened.files, context.run, back, at).unwrap_or_else(|| RollbackBackup {
+    opened.dialect.rollback().rollback_backup(&opened.files, context.run, back, at).unwrap_or_else(|| RollbackBackup {
         folder: own(&at.compact()).expect("a stamp is a name"),
         log: own(LOG).expect("a plain name"),
         unversioned: None,
@@ -48,7 +48,7 @@ pub(super) fn plan(context: &RollbackContext<'_>, back: &RollBack, report: &mut 
     let opened = context.opened;
     let root = &opened.files.root;
     let mut wanted: Vec<(RelPath, RelPath)> = Vec::new();
-    let copies = context.run.state_files.iter().filter_map(|path| opened.dialect.backup_of(path));
+    let copies = context.run.state_files.iter().filter_map(|path| opened.dialect.copies().backup_of(path));
     let state = context.run.state_files.iter().cloned().chain(copies);
     let is_there = |path: &RelPath| opened.files.files.contains_key(path);
     wanted.extend(state.filter(is_there).filter_map(|path| Some((path.clone(), within("state", &path)?))));

@@ -158,7 +158,7 @@ impl<'a> RollbackContext<'a> {
             report.commits.clone_from(&git_impact.commits);
             report.git = Some(rollback::git_plan(self.run, git_impact, &report.impact, self.opened.files.clock.now));
         }
-        report.tracker = self.opened.dialect.tracker(self.run, back);
+        report.tracker = self.opened.dialect.rollback().tracker(self.run, back);
         let times = self.evidence.rollbacks.iter().filter(|one| one.run == self.run.id.as_str() && one.to == exact);
         let times = if request.force { 0 } else { times.count() };
         report.obstacles = rollback::obstacles(self.run, git_impact.as_ref(), times, &again);
@@ -242,7 +242,7 @@ impl<'a> RollbackContext<'a> {
         let opened = &self.opened;
         let files = &opened.files;
         let state = self.run.state_files.iter();
-        let copies = state.clone().filter_map(|path| opened.dialect.backup_of(path));
+        let copies = state.clone().filter_map(|path| opened.dialect.copies().backup_of(path));
         let mut ours: Vec<Utf8PathBuf> = state.cloned().chain(copies).map(|path| path.under(&files.root)).collect();
         ours.push(files.data_dir.under(&files.root));
         if let Some(place) = keep::backup_folder(self, &RollBack::default()).parent() {
@@ -300,7 +300,7 @@ impl<'a> RollbackContext<'a> {
         let opened = &self.opened;
         let mut files = opened.files.clone();
         store::lay_edits_over(&mut files, &opened.candidate.reads, edits);
-        Some(opened.dialect.journal_checkpoints(&files)?.pop()?.id)
+        Some(opened.dialect.journal().journal_checkpoints(&files)?.pop()?.id)
     }
 }
 

@@ -69,7 +69,7 @@ type Checkpoint = (String, String, Option<StepId>, Option<Timestamp>);
 
 /// Lists the checkpoints of a run, newest first.
 fn checkpoints(opened: &OpenedRun) -> Vec<Checkpoint> {
-    if let Some(past) = opened.dialect.journal_checkpoints(&opened.files) {
+    if let Some(past) = opened.dialect.journal().journal_checkpoints(&opened.files) {
         return past.into_iter().rev().map(|one| (one.id, one.change, one.step, one.at)).collect();
     }
     let entries = versions::history_of(opened).entries().unwrap_or_default().into_iter();
@@ -166,8 +166,8 @@ fn resolve_reading(context: &RollbackContext<'_>, meaning: TargetMeaning) -> Res
 /// Returns the edits that restore a checkpoint, and the restored run.
 fn restoring_edits(context: &RollbackContext<'_>, id: &str) -> Result<(Vec<Edit>, OpenedRun), OpError> {
     let opened = context.opened;
-    if opened.dialect.journal_checkpoints(&opened.files).is_some() {
-        let edits = opened.dialect.restore_checkpoint(&opened.files, id)?;
+    if opened.dialect.journal().journal_checkpoints(&opened.files).is_some() {
+        let edits = opened.dialect.journal().restore_checkpoint(&opened.files, id)?;
         let mut files = opened.files.clone();
         store::lay_edits_over(&mut files, &opened.candidate.reads, &edits);
         return Ok((edits, OpenedRun::new(opened.candidate.clone(), files)));
