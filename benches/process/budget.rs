@@ -1,7 +1,5 @@
 //! The budgets of the program, each beside what was measured in the same rounds.
 
-use super::contest::Taken;
-
 /// A row of the table of budgets in docs/performance.md.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Line {
@@ -61,7 +59,7 @@ impl Budget {
             let times = self.times.map_or(0.0, |(factor, of)| factor * group[of].rounds[round]);
             ms / (self.ms + times + self.beside.map_or(0.0, |of| group[of].rounds[round]))
         };
-        super::contest::median(taken.rounds.iter().enumerate().map(share).collect())
+        median(taken.rounds.iter().enumerate().map(share).collect())
     }
 
     /// Says it in words, with the names of those that it depends on.
@@ -71,4 +69,30 @@ impl Budget {
         let beside = self.beside.map(|of| group[of].name.clone());
         fixed.into_iter().chain(times).chain(beside).collect::<Vec<_>>().join(" + ")
     }
+}
+
+/// What one contender took.
+pub(crate) struct Taken {
+    pub(crate) name: String,
+    /// The milliseconds of each round.
+    pub(crate) rounds: Vec<f64>,
+    /// In KiB.
+    pub(crate) peak: Option<u64>,
+    pub(crate) is_piton: bool,
+    pub(crate) budget: Option<Budget>,
+}
+
+impl Taken {
+    pub(crate) fn min(&self) -> f64 {
+        self.rounds.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+
+    pub(crate) fn median(&self) -> f64 {
+        median(self.rounds.clone())
+    }
+}
+
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values[values.len() / 2]
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use std::time::Instant;
 
 use super::budget::Budget;
+use super::budget::Taken;
 
 /// A program that takes part.
 pub(crate) struct Contender<'a> {
@@ -85,27 +86,6 @@ impl<'a> Contender<'a> {
     }
 }
 
-/// What one contender took.
-pub(crate) struct Taken {
-    pub(crate) name: String,
-    /// The milliseconds of each round.
-    pub(crate) rounds: Vec<f64>,
-    /// In KiB.
-    pub(crate) peak: Option<u64>,
-    pub(crate) is_piton: bool,
-    pub(crate) budget: Option<Budget>,
-}
-
-impl Taken {
-    pub(crate) fn min(&self) -> f64 {
-        self.rounds.iter().copied().fold(f64::INFINITY, f64::min)
-    }
-
-    pub(crate) fn median(&self) -> f64 {
-        median(self.rounds.clone())
-    }
-}
-
 /// Runs the contenders in turns, after two rounds that do not count.
 pub(crate) fn hold(rounds: usize, contenders: Vec<Contender<'_>>) -> Vec<Taken> {
     let mut times = vec![Vec::with_capacity(rounds); contenders.len()];
@@ -122,9 +102,4 @@ pub(crate) fn hold(rounds: usize, contenders: Vec<Contender<'_>>) -> Vec<Taken> 
         Taken { rounds, peak, name: contender.name, is_piton: contender.is_piton, budget: contender.budget }
     });
     taken.collect()
-}
-
-pub(crate) fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
-    values[values.len() / 2]
 }
