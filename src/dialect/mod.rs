@@ -8,6 +8,7 @@ mod ccw;
 mod client_settings;
 mod dotagent;
 mod edit;
+mod guest;
 mod nine_step;
 mod optional;
 pub(crate) mod script;
@@ -21,6 +22,7 @@ pub(crate) use dotagent::custom::BUILT_IN;
 pub(crate) use dotagent::custom::check as check_definition;
 pub(crate) use dotagent::custom::looks_like_definition;
 pub(crate) use edit::EditError;
+pub(crate) use guest::Guest;
 pub(crate) use optional::Archival;
 pub(crate) use optional::Archives;
 pub(crate) use optional::Comparison;
@@ -114,8 +116,9 @@ pub(crate) trait Dialect: Sync {
         None
     }
 
-    /// Returns the command that takes over a run owned by another program, which Piton reads and plans but never writes.
-    fn takeover_command(&self, _root: &Utf8Path, _candidate: &Candidate) -> Option<String> {
+    /// Returns what continues a run of another program, which Piton reads and plans but never writes; `None` for a run that Piton
+    /// writes.
+    fn guest(&self, _root: &Utf8Path, _candidate: &Candidate) -> Option<Guest> {
         None
     }
 

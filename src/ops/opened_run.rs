@@ -5,6 +5,7 @@ use camino::Utf8Path;
 use super::OpError;
 use super::error::permission_fix;
 use crate::dialect::Dialect;
+use crate::dialect::Guest;
 use crate::dialect::Loaded;
 use crate::dialect::StateHome;
 use crate::dialect::by_id;
@@ -62,6 +63,11 @@ impl OpenedRun {
                 self.loaded.findings.retain(|finding| finding.code != FindingCode::RunFailed);
             }
         }
+    }
+
+    /// Returns what continues the run if it belongs to another program.
+    pub(crate) fn guest(&self) -> Option<Guest> {
+        self.dialect.guest(&self.files.root, &self.candidate)
     }
 
     /// Returns the root and the folder of the log of reports: the top of the main work tree, or the home of a session.

@@ -13,6 +13,7 @@ use super::report::Body;
 use super::report::Report;
 use super::select;
 use super::versions;
+use crate::dialect::Guest;
 use crate::dialect::StateHome;
 use crate::engine;
 use crate::engine::Planned;
@@ -142,10 +143,8 @@ pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, optio
     {
         native.insert("comparison".to_owned(), serde_json::json!(weighed.compared));
     }
-    let take_over = opened.dialect.takeover_command(&opened.files.root, &opened.candidate);
-    if let Some(take_over) = take_over {
-        let resume = planned.plan.commands.resume.take().map(|_| take_over);
-        planned.plan.commands = Commands { context: planned.plan.commands.context, resume, ..Commands::default() };
+    if let Some(guest) = opened.guest() {
+        offer_guest(&mut planned.plan, guest);
     }
     // Only `resume` begins the steps of a session.
     if opened.dialect.state_home() == StateHome::Home {
@@ -161,6 +160,22 @@ pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, optio
         planned.plan.question = Some(question);
     }
     planned
+}
+
+/// Leaves only what can be done with a run of another program: to read it, and to continue it by its own command or from the brief.
+fn offer_guest(plan: &mut Plan, guest: Guest) {
+    let resume = match plan.verdict {
+        Verdict::Resume | Verdict::Confirm if guest.has_brief => {
+            Some(format!("piton resume {}", engine::quoted(plan.run.id.as_str())))
+        }
+        Verdict::Resume | Verdict::Confirm | Verdict::Blocked | Verdict::Complete | Verdict::Nothing => {
+            plan.commands.resume.take().map(|_| guest.command)
+        }
+    };
+    if guest.has_brief {
+        plan.question = None;
+    }
+    plan.commands = Commands { context: plan.commands.context.take(), resume, ..Commands::default() };
 }
 
 /// Returns the question about a session of the runner, which takes decisions when it is resumed. `--yes` is left out: it would confirm the merge

@@ -19,12 +19,14 @@ use super::project_context::ProjectContext;
 use super::report::Body;
 use super::report::Report;
 use super::run_location::RunLocation;
+use crate::dialect::Guest;
 use crate::engine;
 use crate::engine::ChangeLimits;
 use crate::engine::Planned;
 use crate::engine::Rebegin;
 use crate::model::Action;
 use crate::model::ChangeKind;
+use crate::model::Commands;
 use crate::model::Context;
 use crate::model::FindingCode;
 use crate::model::Interruption;
@@ -45,6 +47,8 @@ pub(crate) struct ResumeReport {
     pub(crate) context: Option<Context>,
     /// The revision after the bookkeeping.
     pub(crate) revision: String,
+    /// The run belongs to another program: nothing was taken over.
+    pub(crate) is_guest: bool,
     pub(crate) detail: PlanDetail,
 }
 
@@ -52,13 +56,13 @@ impl Body for ResumeReport {
     const SCHEMA: &'static str = "resume/2";
 
     fn written(&self) -> Option<String> {
-        Some("the run is taken over".to_owned())
+        (!self.is_guest).then(|| "the run is taken over".to_owned())
     }
 }
 
 impl Serialize for ResumeReport {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { plan, context, revision, detail } = self;
+        let Self { plan, context, revision, detail, is_guest: _ } = self;
         ResumeDocument::of(plan, context.as_ref(), revision, *detail).serialize(serializer)
     }
 }
@@ -89,7 +93,10 @@ pub(crate) fn resume(
     request: &ResumeRequest,
     can_ask: bool,
 ) -> Result<ResumeOutcome, OpError> {
-    location.check_writable()?;
+    location.check_resumable()?;
+    if let Some(guest) = location.guest() {
+        return hand_over(ctx, location, request, guest);
+    }
     configured::approve(ctx, location)?;
     let opened = ctx.read(location)?;
     let run = opened.run().map_err(|error| failed(&opened, error))?;
@@ -121,6 +128,30 @@ pub(crate) fn resume(
     }
     let taken = take(ctx, location, &opened, planned, request).map_err(|error| failed(&opened, error))?;
     Ok(ResumeOutcome::Resumed(Box::new(taken)))
+}
+
+/// Answers with the brief and the command of a run of another program. Takes no lease and records nothing.
+fn hand_over(
+    ctx: &ProjectContext,
+    location: &RunLocation,
+    request: &ResumeRequest,
+    guest: Guest,
+) -> Result<ResumeOutcome, OpError> {
+    let opened = ctx.read(location)?;
+    let run = opened.run()?;
+    let mut planned = plan::planned(ctx, &opened, run, &request.plan)?;
+    let next = planned.plan.next.first().filter(|_| planned.plan.verdict != Verdict::Blocked);
+    let Some(next) = next else {
+        return Ok(ResumeOutcome::Planned(Box::new(plan::report(opened, planned, request.detail))));
+    };
+    let context = match request.detail.native {
+        true => context::assemble_native(&opened, run, &planned, next, request.budget),
+        false => context::assemble(&opened, run, &planned, next, request.budget),
+    };
+    planned.plan.commands = Commands { resume: Some(guest.command), ..Commands::default() };
+    let (revision, detail) = (opened.revision(), request.detail);
+    let body = ResumeReport { plan: planned.plan, context: Some(context), revision, is_guest: true, detail };
+    Ok(ResumeOutcome::Resumed(Box::new(Report { exit: Exit::Ok, body, findings: planned.findings })))
 }
 
 /// Adds the messages of the run's own system to a failure, if it has any.
@@ -199,7 +230,7 @@ fn take(
     });
     let revision = opened.revision();
     let exit = Exit::Ok;
-    let body = ResumeReport { plan: planned.plan, context, revision, detail: request.detail };
+    let body = ResumeReport { plan: planned.plan, context, revision, is_guest: false, detail: request.detail };
     Ok(Report { exit, body, findings: planned.findings.into_iter().chain(findings).collect() })
 }
 

@@ -4,9 +4,11 @@ use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
 use super::OpError;
+use crate::dialect::Guest;
 use crate::dialect::by_id;
 use crate::model::Candidate;
 use crate::model::DialectId;
+use crate::model::quoted;
 
 /// A run that was located but not loaded.
 #[derive(Clone, Debug)]
@@ -23,19 +25,32 @@ impl RunLocation {
 
     /// Returns the session id of a run of the runner, with the home of its sessions.
     pub(crate) fn session(&self) -> Option<(&Utf8Path, &str)> {
-        let is_ours = self.candidate.dialect == DialectId::Script && self.takeover_command().is_none();
+        let is_ours = self.candidate.dialect == DialectId::Script && self.guest().is_none();
         is_ours.then(|| (self.root.as_path(), self.candidate.name.as_str()))
     }
 
-    /// Returns the command that imports the run if it belongs to another program.
-    pub(crate) fn takeover_command(&self) -> Option<String> {
-        by_id(self.candidate.dialect).takeover_command(&self.root, &self.candidate)
+    /// Returns what continues the run if it belongs to another program.
+    pub(crate) fn guest(&self) -> Option<Guest> {
+        by_id(self.candidate.dialect).guest(&self.root, &self.candidate)
     }
 
     /// Refuses a run of another program, which is never written.
     pub(crate) fn check_writable(&self) -> Result<(), OpError> {
-        let Some(take_over) = self.takeover_command() else { return Ok(()) };
-        let message = format!("{} belongs to another program: piton reads it and never writes it", self.candidate.name);
-        Err(OpError::InTheWay { message, hints: vec![take_over] })
+        self.guest().map_or(Ok(()), |guest| Err(self.refusal(&guest)))
+    }
+
+    /// Refuses a run of another program that `resume` has no brief for.
+    pub(crate) fn check_resumable(&self) -> Result<(), OpError> {
+        let without_brief = self.guest().filter(|guest| !guest.has_brief);
+        without_brief.map_or(Ok(()), |guest| Err(self.refusal(&guest)))
+    }
+
+    fn refusal(&self, guest: &Guest) -> OpError {
+        let name = &self.candidate.name;
+        let mut hints = vec![guest.command.clone()];
+        if guest.has_brief {
+            hints.push(format!("piton context {}", quoted(name)));
+        }
+        OpError::InTheWay { message: format!("{name} {}", guest.refusal), hints }
     }
 }

@@ -60,7 +60,7 @@ impl Command for Resume {
         };
         let ctx = chosen.unwrap_or(ctx);
         if !self.dry_run {
-            location.check_writable()?;
+            location.check_resumable()?;
         }
         if let Some((home, session)) = location.session() {
             return Ok(self.run_on(home, session, call));
@@ -203,7 +203,7 @@ fn chosen_run(ctx: &ProjectContext, call: &Call<'_>) -> Result<(Option<ProjectCo
 
 impl Shown for ops::ResumeReport {
     fn text(&self, page: &mut Page, _: &[Finding]) {
-        plan::resumed(page, &self.plan);
+        plan::resumed(page, &self.plan, self.is_guest);
         if let Some(context) = &self.context {
             page.text.end();
             page.context(context);

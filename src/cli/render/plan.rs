@@ -345,15 +345,19 @@ fn answers(page: &mut Page, plan: &Plan) {
     }
 }
 
-/// Shows in a few lines what was resumed.
-pub(in crate::cli) fn resumed(page: &mut Page, plan: &Plan) {
+/// Shows in a few lines what was resumed, or for a run of another program what continues it.
+pub(in crate::cli) fn resumed(page: &mut Page, plan: &Plan, is_guest: bool) {
     if let Some(lines) = plan.native.get("confirmation") {
         lines_of(page, lines);
     } else {
         native_messages(page, plan);
     }
-    page.text.put(Tone::Good, "▶ ").bold(format!("Resuming {}", plan.run.id)).end();
+    let heading = if is_guest { "Brief of" } else { "Resuming" };
+    page.text.put(Tone::Good, "▶ ").bold(format!("{heading} {}", plan.run.id)).end();
     all_next(page, plan);
+    for resume in plan.commands.resume.iter().filter(|_| is_guest && !page.quiet) {
+        page.text.line(format!("→ {resume}   # continue it there, instead of with this brief"));
+    }
     for begin in plan.commands.begin.iter().chain(&plan.commands.others).filter(|_| !page.quiet) {
         page.text.line(next_command(begin));
     }

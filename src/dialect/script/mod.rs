@@ -36,6 +36,7 @@ use crate::dialect::Archival;
 use crate::dialect::Archives;
 use crate::dialect::Dialect;
 use crate::dialect::EditError;
+use crate::dialect::Guest;
 use crate::dialect::Journal;
 use crate::dialect::Loaded;
 use crate::dialect::Moved;
@@ -92,10 +93,14 @@ impl Dialect for Script {
         write::edit(files, change)
     }
 
-    fn takeover_command(&self, root: &Utf8Path, candidate: &Candidate) -> Option<String> {
+    fn guest(&self, root: &Utf8Path, candidate: &Candidate) -> Option<Guest> {
         prodigy::is_state(&candidate.state).then(|| {
             let (name, home) = (quoted(&candidate.name), quoted(root.as_str()));
-            format!("piton sessions import {name} --prodigy-home {home}")
+            Guest {
+                refusal: "belongs to another program: piton reads it and never writes it".to_owned(),
+                command: format!("piton sessions import {name} --prodigy-home {home}"),
+                has_brief: false,
+            }
         })
     }
 

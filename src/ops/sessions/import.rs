@@ -32,8 +32,7 @@ use crate::store::sessions;
 /// Imports a session of Prodigy. `in_place`: it continues in the repository itself, not in its worktree.
 pub(crate) fn import(ctx: &ProjectContext, id: &str, in_place: bool) -> Result<Report<ImportReport>, OpError> {
     let (locations, findings) = ctx.sessions();
-    let guests: Vec<&super::RunLocation> =
-        locations.iter().filter(|location| location.takeover_command().is_some()).collect();
+    let guests: Vec<&super::RunLocation> = locations.iter().filter(|location| location.guest().is_some()).collect();
     let Some(location) = guests.iter().find(|location| location.candidate.name == id) else {
         let known = guests.iter().map(|location| location.candidate.name.clone()).collect();
         let searched = ctx.prodigy_home().map_or_else(|| "no home of Prodigy".to_owned(), ToString::to_string);
@@ -99,7 +98,7 @@ fn worktree(ctx: &ProjectContext, opened: &OpenedRun, run: &Run, id: &str) -> Re
 }
 
 fn take_over(opened: &OpenedRun) -> String {
-    opened.dialect.takeover_command(&opened.files.root, &opened.candidate).unwrap_or_default()
+    opened.guest().map(|guest| guest.command).unwrap_or_default()
 }
 
 fn header(

@@ -175,7 +175,7 @@ fn row(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, evidenc
     row.base_branch.clone_from(&run.workspace.base_branch);
     row.resume = match row.status {
         SessionStatus::Failed | SessionStatus::Interrupted | SessionStatus::Paused | SessionStatus::GivenUp => {
-            let guest = opened.dialect.takeover_command(&opened.files.root, &opened.candidate);
+            let guest = opened.guest().map(|guest| guest.command);
             Some(guest.unwrap_or_else(|| format!("piton resume {}", quoted(run.id.as_str()))))
         }
         SessionStatus::Running | SessionStatus::Completed | SessionStatus::Merged | SessionStatus::Unreadable => None,

@@ -261,7 +261,7 @@ fn sessions_are_found_by_their_checkpoints() {
         shown: path("state/workflow-1/workflow"),
     }));
     assert_eq!(probed.findings[0].code, FindingCode::JobNotResumed);
-    let command = Script.takeover_command(Utf8Path::new("/home/.prodigy"), found);
+    let command = Script.guest(Utf8Path::new("/home/.prodigy"), found).map(|guest| guest.command);
     assert_eq!(command.as_deref(), Some("piton sessions import workflow-1 --prodigy-home /home/.prodigy"));
     assert_eq!(home_of(&Utf8Path::new("/home/.prodigy").join(STATE)), Some(Utf8Path::new("/home/.prodigy")));
     assert_eq!(home_of(Utf8Path::new("/a/b.checkpoint.json")), None);
