@@ -2,9 +2,9 @@
 
 use std::process::Stdio;
 
+use super::budget::Taken;
 use super::contest;
 use super::contest::Contender;
-use super::contest::Taken;
 use super::fixture::Project;
 use super::fixture::Scratch;
 use super::report::Curve;
