@@ -9,9 +9,11 @@ mod client_settings;
 mod dotagent;
 mod edit;
 mod guest;
+mod markdown;
 mod nine_step;
 mod optional;
 pub(crate) mod script;
+mod story;
 #[cfg(test)]
 mod toy;
 
@@ -45,9 +47,9 @@ pub(crate) use optional::Wording;
 pub(crate) use toy::Toy;
 
 #[cfg(any(test, fuzzing))]
-pub(crate) use aios::check_story;
-#[cfg(any(test, fuzzing))]
 pub(crate) use ccw::check_checklist;
+#[cfg(any(test, fuzzing))]
+pub(crate) use story::check as check_story;
 
 use optional::NotOffered;
 

@@ -4,9 +4,9 @@
 
 use super::document_index::DocumentIndex;
 use super::document_index::StoryLocation;
-use super::story;
-use super::story::Story;
-use super::story::StoryStatus;
+use crate::dialect::story;
+use crate::dialect::story::Story;
+use crate::dialect::story::StoryStatus;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::RelPath;

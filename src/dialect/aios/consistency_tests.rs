@@ -1,7 +1,7 @@
 use super::Expected;
 use super::epic_drift;
 use super::workflow_drift;
-use crate::dialect::aios::story::StoryStatus as Story;
+use crate::dialect::story::StoryStatus as Story;
 use crate::model::Severity;
 use crate::model::Status;
 

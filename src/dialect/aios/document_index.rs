@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::execution::Execution;
 use super::layout;
-use super::story;
+use crate::dialect::story;
 use crate::model::Content;
 use crate::model::FileSet;
 use crate::model::Listing;

@@ -2,9 +2,9 @@
 //! itself. Both are evidence only.
 
 use super::kind;
-pub(super) use super::story::Decision;
-use super::story::Story;
-use super::story::same_id;
+pub(super) use crate::dialect::story::Decision;
+use crate::dialect::story::Story;
+use crate::dialect::story::same_id;
 use crate::document::Kind;
 use crate::document::Node;
 use crate::model::FileSet;

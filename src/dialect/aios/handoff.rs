@@ -2,7 +2,7 @@
 
 use super::kind;
 use super::layout;
-use super::story::same_id;
+use crate::dialect::story::same_id;
 use crate::document::Kind;
 use crate::document::Node;
 use crate::model::Candidate;

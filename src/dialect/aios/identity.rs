@@ -2,7 +2,7 @@
 //! its file name.
 
 use super::kind::Kind;
-use super::story;
+use crate::dialect::story;
 use crate::document::Node;
 use crate::model::FileSet;
 use crate::model::RelPath;

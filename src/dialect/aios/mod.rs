@@ -40,16 +40,12 @@ mod resume_point;
 mod settings;
 mod spec;
 mod steps;
-mod story;
 mod story_cycle;
 mod subject;
 mod suggest;
 #[cfg(test)]
 mod testing;
 mod write;
-
-#[cfg(any(test, fuzzing))]
-pub(crate) use story::check as check_story;
 
 use kind::Kind;
 

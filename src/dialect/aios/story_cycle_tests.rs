@@ -1,8 +1,8 @@
 use super::implied;
 use super::load;
-use crate::dialect::aios::story;
 use crate::dialect::aios::testing::files;
 use crate::dialect::aios::testing::path;
+use crate::dialect::story;
 use crate::model::FindingCode;
 use crate::model::RunStatus;
 use crate::model::Severity;

@@ -11,7 +11,7 @@ use super::unsupported_rollback;
 use crate::dialect::EditError;
 use crate::dialect::aios::editor::StateEditor;
 use crate::dialect::aios::paused;
-use crate::dialect::aios::story;
+use crate::dialect::story;
 use crate::document::Node;
 use crate::model::Change;
 use crate::model::ChangeKind;

@@ -4,7 +4,7 @@ use super::status::fold_words;
 
 /// The kind of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::dialect::aios) enum SectionKind {
+pub(in crate::dialect) enum SectionKind {
     /// Title and fields, before the first section.
     Header,
     Status,
@@ -97,20 +97,6 @@ const BEGINNINGS: [(SectionKind, &[&str]); 7] = [
     ),
     (SectionKind::Executor, &["executor assignment"]),
 ];
-
-/// A heading: depth and text.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Heading<'a> {
-    pub(super) depth: usize,
-    pub(super) text: &'a str,
-}
-
-/// Parses a line as a heading.
-pub(super) fn heading(line: &str) -> Option<Heading<'_>> {
-    let depth = line.bytes().take_while(|byte| *byte == b'#').count();
-    let rest = line.get(depth..).filter(|rest| (1..=6).contains(&depth) && rest.starts_with([' ', '\t']))?;
-    Some(Heading { depth, text: rest.trim().trim_end_matches('#').trim_end() })
-}
 
 /// Returns the kind of a section by name.
 pub(super) fn kind_of(name: &str) -> SectionKind {

@@ -6,7 +6,6 @@
 mod field;
 mod heading;
 mod id;
-mod lines;
 mod parser;
 mod status;
 mod verdict;

@@ -44,7 +44,7 @@ pub(super) fn within_title(title: &str) -> Option<String> {
 }
 
 /// Reads the id from the file name, or from the folder name for `story.md`.
-pub(in crate::dialect::aios) fn of_path(path: &RelPath) -> String {
+pub(in crate::dialect) fn of_path(path: &RelPath) -> String {
     let name = path.name();
     let parent = path.parent();
     let stem = match (name, &parent) {
@@ -90,18 +90,18 @@ fn without_day(name: &str) -> &str {
 
 /// Returns the name of a story from a path, which may be from another machine (docs/formats/aios.md#paths-of-another-machine).
 /// Ids are returned unchanged.
-pub(in crate::dialect::aios) fn name_of(path: &str) -> &str {
+pub(in crate::dialect) fn name_of(path: &str) -> &str {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     ["-state.yaml", ".md", ".story"].iter().fold(name, |name, end| name.strip_suffix(end).unwrap_or(name))
 }
 
 /// Returns whether two ids are equal, ignoring case and a leading `STORY-`; `1.10` is not `1.1`.
-pub(in crate::dialect::aios) fn same(left: &str, right: &str) -> bool {
+pub(in crate::dialect) fn same(left: &str, right: &str) -> bool {
     bare(left) == bare(right)
 }
 
 /// Normalizes an id for comparison.
-pub(in crate::dialect::aios) fn bare(id: &str) -> String {
+pub(in crate::dialect) fn bare(id: &str) -> String {
     let id = id.trim().to_lowercase();
     id.strip_prefix("story-").map(str::to_owned).unwrap_or(id)
 }

@@ -7,17 +7,18 @@ use super::field;
 use super::field::Field;
 use super::field::Form;
 use super::heading;
-use super::heading::Heading;
 use super::heading::SectionKind;
 use super::id;
-use super::lines::Line;
-use super::lines::LineContext;
-use super::lines::Lines;
 use super::status;
 use super::status::StoryStatus;
 use super::verdict::ChangeEntry;
 use super::verdict::ReviewReader;
 use super::verdict::Verdict;
+use crate::dialect::markdown;
+use crate::dialect::markdown::Heading;
+use crate::dialect::markdown::Line;
+use crate::dialect::markdown::LineContext;
+use crate::dialect::markdown::Lines;
 
 /// The result of parsing a story.
 #[derive(Default)]
@@ -76,7 +77,7 @@ pub(super) fn parse(text: &str) -> ParsedStory {
     for line in Lines::of(text) {
         match line.context {
             LineContext::FrontMatter => parser.front_matter(&line),
-            LineContext::Text => match heading::heading(line.text) {
+            LineContext::Text => match markdown::heading(line.text) {
                 Some(heading) => parser.heading(&heading, &line),
                 None => parser.line(&line),
             },
@@ -327,21 +328,15 @@ fn status_mention(value: &str, line: &Line<'_>, counts: bool) -> Option<StatusMe
     })
 }
 
-/// Parses a list item with a checkbox.
-fn checkbox(text: &str) -> Option<(bool, &str)> {
-    let text = text.trim_start().trim_start_matches('>').trim_start();
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let item = match digits {
-        0 => text.strip_prefix(['-', '*', '+'])?,
-        _ => text[digits..].strip_prefix(['.', ')'])?,
-    };
-    ticked(item.trim_start())
+/// Parses a checkbox, of a list item or of a value.
+fn ticked(text: &str) -> Option<(bool, &str)> {
+    markdown::bracket(text).map(|mark| (mark.is_ticked(), &text[mark.end..]))
 }
 
-/// Parses a checkbox and the text after it.
-fn ticked(text: &str) -> Option<(bool, &str)> {
-    let done = ["[x]", "[X]"].iter().find_map(|tick| text.strip_prefix(tick)).map(|rest| (true, rest));
-    done.or_else(|| ["[ ]", "[]"].iter().find_map(|tick| text.strip_prefix(tick)).map(|rest| (false, rest)))
+/// Parses a list item with a checkbox, also in a quotation.
+fn checkbox(text: &str) -> Option<(bool, &str)> {
+    let text = text.trim_start().trim_start_matches('>');
+    markdown::checkbox(text).map(|item| (item.mark.is_ticked(), item.text))
 }
 
 fn task(line: &Line<'_>) -> Option<Task> {

@@ -4,7 +4,7 @@ use crate::model::letters_and_digits;
 
 /// The status of a story, independent of spelling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::dialect::aios) enum StoryStatus {
+pub(in crate::dialect) enum StoryStatus {
     Draft,
     Ready,
     InProgress,
@@ -59,7 +59,7 @@ const SPANISH: [(StoryStatus, &[&str]); 6] = [
 
 impl StoryStatus {
     /// Returns the canonical word.
-    pub(in crate::dialect::aios) const fn as_str(self) -> &'static str {
+    pub(in crate::dialect) const fn as_str(self) -> &'static str {
         match self {
             Self::Draft => "Draft",
             Self::Ready => "Ready",

@@ -8,7 +8,7 @@ use super::status::fold_words;
 
 /// A reviewer's decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::dialect::aios) enum Decision {
+pub(in crate::dialect) enum Decision {
     /// `PASS`, `CONCERNS`, `WAIVED`, `APPROVE`: the work may continue.
     Pass,
     /// `FAIL`, `REJECT`: the work is sent back.
@@ -19,16 +19,16 @@ pub(in crate::dialect::aios) enum Decision {
 
 /// A verdict in a story.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::dialect::aios) struct Verdict {
-    pub(in crate::dialect::aios) decision: Decision,
+pub(in crate::dialect) struct Verdict {
+    pub(in crate::dialect) decision: Decision,
     /// As written, without decoration.
-    pub(in crate::dialect::aios) word: String,
+    pub(in crate::dialect) word: String,
     /// From 1.
-    pub(in crate::dialect::aios) line: u32,
+    pub(in crate::dialect) line: u32,
     /// The day of the review, as `2026-01-31`.
-    pub(in crate::dialect::aios) day: Option<String>,
+    pub(in crate::dialect) day: Option<String>,
     /// Whether the developer changed the story after it.
-    pub(in crate::dialect::aios) is_answered: bool,
+    pub(in crate::dialect) is_answered: bool,
 }
 
 /// Reader of a review section. The last verdict wins.
@@ -80,7 +80,7 @@ const REVIEWERS: [&str; 4] = ["qa", "quinn", "reviewer", "tester"];
 
 impl Decision {
     /// Returns the decision that a word stands for, in any spelling.
-    pub(in crate::dialect::aios) fn of_word(word: &str) -> Self {
+    pub(in crate::dialect) fn of_word(word: &str) -> Self {
         let letters: String = word.chars().filter(char::is_ascii_alphabetic).collect();
         match letters.to_ascii_uppercase().as_str() {
             "PASS" | "PASSED" | "CONCERNS" | "WAIVED" | "APPROVE" | "APPROVED" | "GO" | "APROVADO" | "APROVADA"

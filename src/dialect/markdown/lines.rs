@@ -7,18 +7,18 @@ const FRONT_MATTER_LINES: usize = 200;
 
 /// A line without its line end.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line<'a> {
+pub(in crate::dialect) struct Line<'a> {
     /// From 1.
-    pub(super) number: u32,
+    pub(in crate::dialect) number: u32,
     /// Its byte offset in the text.
-    pub(super) start: usize,
-    pub(super) text: &'a str,
-    pub(super) context: LineContext,
+    pub(in crate::dialect) start: usize,
+    pub(in crate::dialect) text: &'a str,
+    pub(in crate::dialect) context: LineContext,
 }
 
 /// The context of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LineContext {
+pub(in crate::dialect) enum LineContext {
     FrontMatter,
     Text,
     Fence,
@@ -27,7 +27,7 @@ pub(super) enum LineContext {
 
 /// Iterator over the lines of a text.
 #[derive(Debug)]
-pub(super) struct Lines<'a> {
+pub(in crate::dialect) struct Lines<'a> {
     text: &'a str,
     at: usize,
     number: u32,
@@ -38,7 +38,7 @@ pub(super) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn of(text: &'a str) -> Self {
+    pub(in crate::dialect) fn of(text: &'a str) -> Self {
         let at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         Self { text, at, number: 0, front_matter: front_matter(text, at), fence: None, in_comment: false }
     }
