@@ -22,6 +22,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("jsonschema", &["schema"]),
     ("rustix", &["store", "runner", "cli"]),
     ("granit_parser", &["document"]),
+    ("regex", &["store"]),
     ("signal_hook", &["runner"]),
     ("similar", &["model"]),
     ("strsim", &["model"]),

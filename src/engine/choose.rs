@@ -189,6 +189,9 @@ impl Chooser<'_> {
             | EffectiveStatus::OpenContainer => None,
             // A verdict on disk says nothing about work that is still to be done.
             EffectiveStatus::Verify if step.kind == StepKind::Review && !self.reconciled.is_ready(at) => None,
+            EffectiveStatus::Verify if let Some(reason) = self.reconciled.guest_reason(at) => {
+                Some(Choice::new(at, Action::Verify, "3.look", reason))
+            }
             EffectiveStatus::Verify => {
                 let reason =
                     format!("{}: check before anything is run again", self.reconciled.reasons_for(at).join("; "));
@@ -198,7 +201,10 @@ impl Chooser<'_> {
                 let reason = "approved on conditions that are still open: meet them, then review again".to_owned();
                 Some(Choice::new(at, Action::Verify, "4.conditions", reason))
             }
-            EffectiveStatus::Waiting => Some(Self::approval(at)),
+            EffectiveStatus::Waiting => Some(match self.reconciled.guest_reason(at) {
+                Some(reason) => Choice::new(at, Action::Approve, "5.gate", reason),
+                None => Self::approval(at),
+            }),
             EffectiveStatus::Failed
             | EffectiveStatus::Interrupted
             | EffectiveStatus::Invalid
@@ -213,6 +219,9 @@ impl Chooser<'_> {
                 Some(Choice::new(at, Action::Retry, "4.again", reason))
             }
             EffectiveStatus::Failed => Some(self.retry_failed(at, reviews)),
+            EffectiveStatus::Interrupted if let Some(reason) = self.reconciled.guest_reason(at) => {
+                Some(Choice::new(at, Action::Retry, "3.begun", reason))
+            }
             EffectiveStatus::Interrupted => {
                 let reason = format!("{id} was started but never finished{}", self.unresolved_review_note(at, reviews));
                 Some(Choice::new(at, Action::Retry, "3.interrupted", reason))
@@ -225,7 +234,10 @@ impl Chooser<'_> {
                 at,
                 Action::Run,
                 "6.next",
-                format!("{}{}", self.ready_reason(at), self.reconciled.earlier_attempts(at)),
+                match self.reconciled.guest_reason(at) {
+                    Some(more) => format!("{}; {more}", self.ready_reason(at)),
+                    None => format!("{}{}", self.ready_reason(at), self.reconciled.earlier_attempts(at)),
+                },
             )),
         }
     }
@@ -452,7 +464,10 @@ impl Chooser<'_> {
             let step = &run.steps[at];
             let id = step.id.with_title(&step.title);
             if let Some(reason) = self.reconciled.hold(at).filter(|_| !self.reconciled.is_ready(at)) {
-                let fix = command::override_hold(&step.id, &run.id);
+                let fix = match &step.guest {
+                    Some(proof) => proof.record.clone(),
+                    None => command::override_hold(&step.id, &run.id),
+                };
                 return Some(Finding::new(FindingCode::StepHeld, format!("{id} is blocked: {reason}")).fix(fix));
             }
             let is_unexplained = step.hold == Some(Hold::Unexplained) && self.reconciled.is_ready(at);

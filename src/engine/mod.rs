@@ -6,7 +6,7 @@
 //! - `graph`: the dependencies between steps.
 //! - `reconcile`: rule 3, the recorded status of each step against its `step_evidence`; `proof` says what proves a step, with `outputs` for
 //!   files, and `propagate` carries the result to containers and dependents; `reconciled` is the result, and answers questions about it that
-//!   planning and changes share.
+//!   planning and changes share. `guest` compares the steps of a run that is only read.
 //! - `choose`: rules 4 to 6, what comes next, and `dependency_block`, why nothing can; `limits` stops where a person decides, `overrides`
 //!   applies the caller's options (rule 7).
 //! - `plan`: the entry point, which puts the plan together from `next` (next steps, interruption, commands), `age` (rule 8),
@@ -46,6 +46,7 @@ mod dependency_block;
 #[cfg(test)]
 mod fixtures;
 mod graph;
+mod guest;
 mod limits;
 mod live_run;
 mod next;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::command;
 use super::decisions::Decisions;
 use super::graph::Graph;
+use super::guest;
 use super::proof::StepProof;
 use super::proof::WitnessReport;
 use super::propagate::propagate;
@@ -67,6 +68,9 @@ pub(super) fn reconcile(run: &Run, graph: &Graph, evidence: &Evidence, load_find
         unread: BTreeSet::new(),
         unrecorded: BTreeSet::new(),
     };
+    if guest::compare(run, graph, evidence, &unknown, &closed, &mut reconciled) {
+        return reconciled;
+    }
     for (at, step) in run.steps.iter().enumerate() {
         let attempt = reconciled.attempts.get(&at);
         // Only the attempt of a driver that is gone was cut off.

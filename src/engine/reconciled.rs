@@ -249,6 +249,12 @@ impl ReconciledRun<'_> {
         said.into_iter().chain(self.reasons.get(at).into_iter().flatten().cloned()).collect()
     }
 
+    /// Returns what the witnesses of a step say that is only read; `None` if they say nothing, or it is a step of any other run.
+    pub(super) fn guest_reason(&self, at: usize) -> Option<String> {
+        let reasons = self.reasons.get(at).filter(|reasons| !reasons.is_empty())?;
+        self.run.steps[at].guest.is_some().then(|| reasons.join("; "))
+    }
+
     /// Returns the first dependency that keeps a step from starting.
     pub(super) fn blocker(&self, at: usize) -> Option<usize> {
         self.blockers(at).next()

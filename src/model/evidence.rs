@@ -9,6 +9,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
+use super::GuestEvidence;
+use super::GuestRequest;
 use super::Presence;
 use super::RelPath;
 use super::RollBackRecord;
@@ -38,6 +40,8 @@ pub(crate) struct EvidenceRequest {
     pub(crate) merge: Option<MergeRequest>,
     /// Processes that may drive the run, to check whether one is alive.
     pub(crate) owner_processes: Vec<OwnerProcess>,
+    /// What a run that Piton only reads needs; `None` for all others.
+    pub(crate) guest: Option<GuestRequest>,
 }
 
 /// A branch of finished work.
@@ -122,6 +126,8 @@ pub(crate) struct Evidence {
     pub(crate) committed_at: Option<Timestamp>,
     /// The modification time of the primary state file, for the same purpose.
     pub(crate) modified_at: Option<Timestamp>,
+    /// For a run that Piton only reads.
+    pub(crate) guest: GuestEvidence,
 }
 
 /// File contents in git when the state was saved.

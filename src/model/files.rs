@@ -209,6 +209,8 @@ pub(crate) enum Claim {
     Stated,
     /// A saved state of a system whose autopilot takes the one updated last, and on a tie the lowest priority.
     StatedAmong { priority: u8 },
+    /// A plan of another system that Piton only reads. Never chosen, listed or mentioned before a run of any other kind.
+    Guest,
     /// Signs of work without a saved state. Never chosen automatically if there is a saved state.
     Implied { priority: u8 },
 }
@@ -218,10 +220,14 @@ impl Claim {
         matches!(self, Self::Implied { .. })
     }
 
+    pub(crate) const fn is_guest(self) -> bool {
+        matches!(self, Self::Guest)
+    }
+
     /// Returns the priority, if autopilot may choose by time.
     pub(crate) const fn priority(self) -> Option<u8> {
         match self {
-            Self::Stated => None,
+            Self::Stated | Self::Guest => None,
             Self::StatedAmong { priority } | Self::Implied { priority } => Some(priority),
         }
     }

@@ -127,6 +127,7 @@ finding_codes! {
     StatusMissing "status-missing" Info false "A step has no status; evidence decides, else it is pending.";
     StatusDrift "status-drift" Warning true "The state lags behind the evidence: all other witnesses say the step is done.";
     StatusConflict "status-conflict" Warning true "One witness says that the step is done, but the state says that it is not.", NeedsPerson;
+    WitnessBehind "witness-behind" Warning false "A file that is only read lags behind: it shows finished steps as open.";
     StatusOptimistic "status-optimistic" Info false "The state says that a step is done, but another witness does not.";
     ApprovalUnrecorded "approval-unrecorded" Warning true "The run is past a gate or a review that no record says was passed.";
     OutputMissing "output-missing" Warning true "A completed step's output is gone.";
@@ -180,6 +181,9 @@ finding_codes! {
     WorktreeGone "worktree-gone" Blocking true "The worktree that held the state of the run was deleted; a copy of the state and the history are left.";
     WorktreeDirty "worktree-dirty" Info false "The worktree has uncommitted changes.";
     PlanMissing "plan-missing" Warning true "The plan document is not where the state says.", Missing;
+    HistoryUnseen "history-unseen" Info false "Commits could not be compared, or not all of them; the evidence is the files.";
+    NotBegun "not-begun" Info false "Plans of other systems that no work was begun on are not listed.";
+    StepOrphan "step-orphan" Warning false "A document of a step belongs to nothing that the plan names, or its counterpart is missing.";
     NotInGit "not-in-git" Info false "The folder is not in a git repository; branch and commits cannot be checked.";
     RunFailed "run-failed" Warning true "The state says that the run failed; it continues after confirmation.", NeedsPerson;
     RunAborted "run-aborted" Blocking true "The run was aborted; it continues only on explicit request.", CheckedByChange;

@@ -1,7 +1,8 @@
 //! The data types that all other modules share. No I/O, no clock, no imports from the rest of the crate.
 //!
 //! - Runs: `run` (`Run`, `Step`, `Proof`, `Part`), `detail` (what the agent of a step needs), `status`, `id`, `time`.
-//! - Evidence: `evidence` (what disk, git and processes show, and what to ask for), `session` (events of the client).
+//! - Evidence: `evidence` (what disk, git and processes show, and what to ask for), `session` (events of the client),
+//!   `guest` (witnesses and evidence for runs that are only read).
 //! - Requests and results: `options` and `plan` (input and output of the planner), `context` (for the next agent), `change` (one
 //!   requested transition), `report` (what is reported and decided), `agent_report` (the words of an agent), `rollback`, `repair`, `patch`.
 //! - Rights: `rights` (the verbs that a client may run without asking a person).
@@ -33,6 +34,7 @@ mod document;
 mod evidence;
 mod files;
 mod finding;
+mod guest;
 mod id;
 mod nearest;
 mod options;
@@ -68,6 +70,10 @@ pub(crate) use files::{
     ReadProblem, ReadSpec, RelPath, RelPathError, STATE_COPY, name_of,
 };
 pub(crate) use finding::{Finding, FindingClass, FindingCode, Severity};
+pub(crate) use guest::{
+    CommitLog, CommitName, DeclaredFile, DeclaredState, Doubt, FileChange, Followers, GuestEvidence, GuestProof,
+    GuestRequest, GuestWord, LogReach, LoggedCommit, Need, TouchedFile, Weight,
+};
 pub(crate) use id::{DialectId, RunId, StepId, natural};
 pub(crate) use nearest::{edit_distance, nearest, nearness};
 pub(crate) use options::{Mode, Options};

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::Detail;
 use super::DialectId;
+use super::GuestProof;
 use super::Interruption;
 use super::Mode;
 use super::RelPath;
@@ -210,6 +211,8 @@ pub(crate) struct Step {
     pub(crate) definition: Value,
     /// Digest of the definition that its result was made from, if the state records it.
     pub(crate) done_definition: Option<String>,
+    /// The witnesses of a step that Piton only reads.
+    pub(crate) guest: Option<Box<GuestProof>>,
 }
 
 /// Why a step is held back although everything that it waits for is done.
@@ -379,6 +382,7 @@ impl Step {
             file: None,
             definition: Value::Null,
             done_definition: None,
+            guest: None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The runs of a project as rows, newest first, each planned without git.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use camino::Utf8Path;
 
@@ -8,11 +9,14 @@ use super::OpError;
 use super::archived;
 use super::opened_run::OpenedRun;
 use super::project_context::ProjectContext;
+use super::project_context::add_log;
 use super::report::Lifecycle;
 use super::report::ListedRun;
 use super::report::Stage;
 use super::run_location::RunLocation;
 use crate::engine;
+use crate::model::Action;
+use crate::model::CommitLog;
 use crate::model::Evidence;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -22,6 +26,7 @@ use crate::model::Progress;
 use crate::model::Run;
 use crate::model::RunId;
 use crate::model::Status;
+use crate::model::StepGroups;
 use crate::model::StepKind;
 use crate::model::Timestamp;
 use crate::model::Verdict;
@@ -40,8 +45,12 @@ pub(crate) struct Entry {
     pub(crate) shown: bool,
     /// No state was saved, and a review is all that is left.
     pub(crate) is_in_review: bool,
+    /// A plan of another system that no work was begun on.
+    pub(crate) is_not_begun: bool,
     /// Another living process drives it.
     pub(crate) is_driven: bool,
+    /// The plan that it works from.
+    pub(crate) plan_reference: Option<String>,
     /// The names of its working folder and its branches, which are accepted as RUN.
     pub(crate) aliases: Vec<String>,
 }
@@ -66,10 +75,12 @@ pub(crate) enum Dating {
 }
 
 /// The time of the last commit of a state.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Committed {
     At(Timestamp),
     Never,
+    /// The newest commits of the repository, for a run that is only read.
+    Log(Option<Arc<CommitLog>>),
     /// git was not asked, or not done in time.
     Unknown,
 }
@@ -82,11 +93,18 @@ pub(crate) fn entries(
 ) -> Result<Vec<Entry>, OpError> {
     let mut entries = Vec::new();
     let mut undated: BTreeMap<&Utf8Path, Vec<usize>> = BTreeMap::new();
+    let mut guests: BTreeMap<&Utf8Path, Vec<(usize, OpenedRun)>> = BTreeMap::new();
     archived::mark_left_over(ctx, locations);
     for (at, location) in locations.iter().enumerate() {
         let opened = ctx.read(location)?;
         entries.push(entry(ctx, location, &opened, Committed::Unknown));
-        if dating == Dating::Commits && is_undated(ctx, &opened) {
+        let asks_git = dating == Dating::Commits && ctx.project.git.is_some();
+        if location.candidate.claim.is_guest() {
+            // Git is asked only where the files alone leave the run open.
+            if asks_git && entries.last().is_some_and(|entry: &Entry| !entry.row.lifecycle.stage.is_over()) {
+                guests.entry(&location.root).or_default().push((at, opened));
+            }
+        } else if asks_git && is_undated(ctx, &opened) {
             undated.entry(&location.root).or_default().push(at);
         }
     }
@@ -102,9 +120,22 @@ pub(crate) fn entries(
             entries[at] = entry(ctx, &locations[at], &ctx.read(&locations[at])?, committed);
         }
     }
+    for (root, guests) in guests {
+        let log = store::commit_log(root).map(Arc::new);
+        for (at, opened) in guests {
+            entries[at] = entry(ctx, &locations[at], &opened, Committed::Log(log.clone()));
+        }
+    }
+    hide_covered(&mut entries);
     entries.sort_by(|a, b| {
         let age = |entry: &Entry| entry.row.age_seconds.unwrap_or(i64::MAX);
-        let by_age = b.shown.cmp(&a.shown).then(a.is_in_review.cmp(&b.is_in_review)).then(age(a).cmp(&age(b)));
+        // Of the plans of other systems, the one that its system works on comes first.
+        let rank = |entry: &Entry| {
+            let candidate = &entry.location.candidate;
+            candidate.claim.is_guest().then(|| candidate.rank.as_ref().map_or(u8::MAX, |rank| rank.order))
+        };
+        let by_kind = b.shown.cmp(&a.shown).then(a.is_in_review.cmp(&b.is_in_review)).then(rank(a).cmp(&rank(b)));
+        let by_age = by_kind.then(age(a).cmp(&age(b)));
         by_age.then_with(|| natural(&a.row.state, &b.row.state)).then_with(|| a.row.state.cmp(&b.row.state))
     });
     for (at, entry) in entries.iter_mut().enumerate() {
@@ -144,6 +175,7 @@ fn unplanned(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -
         path,
         native_row: None,
         is_cut_off: true,
+        is_guest: location.candidate.claim.is_guest(),
     }
 }
 
@@ -156,7 +188,9 @@ pub(super) fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &Opene
             row,
             shown: true,
             is_in_review: false,
+            is_not_begun: false,
             is_driven: false,
+            plan_reference: None,
             aliases: Vec::new(),
         };
     };
@@ -165,10 +199,14 @@ pub(super) fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &Opene
     let root = opened.files.main_root.as_ref().unwrap_or(&opened.files.root);
     store::inspect_files(root, &opened.loaded.wanted.documents, &mut evidence);
     let mut is_unknown = false;
-    if is_undated(ctx, opened) {
+    if let Committed::Log(log) = &committed {
+        evidence.guest.was_asked = true;
+        add_log(opened, log.clone(), &mut evidence);
+        is_unknown = log.is_none() && is_undated(ctx, opened);
+    } else if is_undated(ctx, opened) {
         match committed {
             Committed::At(time) => evidence.committed_at = Some(time),
-            Committed::Never => {}
+            Committed::Never | Committed::Log(_) => {}
             Committed::Unknown => {
                 evidence.modified_at = None;
                 is_unknown = true;
@@ -210,13 +248,32 @@ pub(super) fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &Opene
     row.age_seconds = planned.plan.age.seconds;
     row.age_band = planned.plan.age.band;
     row.progress = planned.plan.progress;
-    let shown = !row.lifecycle.stage.is_over();
+    let is_not_begun = row.is_guest && !is_begun(&planned.plan.steps, &planned.plan.next);
+    let shown = !row.lifecycle.stage.is_over() && !is_not_begun;
     let aliases = aliases(ctx, location, run, &evidence);
     let next = planned.plan.next.first().and_then(|next| run.steps.iter().find(|step| step.id == next.step));
     let is_in_review = shown
         && location.candidate.claim.is_implied()
         && next.is_some_and(|step| step.kind == StepKind::Review && step.status == Status::Pending);
-    Entry { location: location.clone(), row, shown, is_in_review, is_driven: planned.live_owner, aliases }
+    let is_driven = planned.live_owner;
+    let plan_reference = run.workspace.plan_reference.clone();
+    Entry { location: location.clone(), row, shown, is_in_review, is_not_begun, is_driven, plan_reference, aliases }
+}
+
+/// Tells whether work was begun on a plan of another system: a step is done or in progress, or something says so.
+fn is_begun(steps: &StepGroups, next: &[Next]) -> bool {
+    let is_trace = |next: &Next| !matches!(next.action, Action::Run);
+    !steps.completed.is_empty() || !steps.in_progress.is_empty() || next.iter().any(is_trace)
+}
+
+/// Leaves plans out of the list that an open run of another kind works from.
+fn hide_covered(entries: &mut [Entry]) {
+    let is_run = |entry: &&Entry| !entry.row.is_guest && !entry.row.lifecycle.stage.is_over();
+    let covered: Vec<String> =
+        entries.iter().filter(is_run).filter_map(|entry| entry.plan_reference.clone()).collect();
+    for entry in entries.iter_mut().filter(|entry| entry.row.is_guest && covered.contains(&entry.row.state)) {
+        entry.shown = false;
+    }
 }
 
 /// Returns the names of the run's working folder, of its branch, and of the branch that is checked out there.

@@ -1,5 +1,7 @@
 //! `list`: every run of the project, newest first.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -20,12 +22,19 @@ use super::report::ListedRun;
 use super::report::Report;
 use super::report::Stage;
 use super::select;
+use crate::model::Finding;
+use crate::model::FindingCode;
 use crate::model::Progress;
 use crate::model::RunId;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Verdict;
+use crate::model::plural;
+use crate::model::quoted;
 use crate::store::Scope;
+
+/// Number of plans without any work that a finding names.
+const NOT_BEGUN_NAMED: usize = 5;
 
 /// A list of runs (`list/1`).
 #[derive(Debug, Serialize, JsonSchema)]
@@ -47,7 +56,10 @@ pub(crate) fn list(ctx: &ProjectContext, all: bool) -> Result<Report<ListReport>
     let (mut locations, mut findings) = ctx.locations();
     let entries = entries(ctx, &mut locations, Dating::Commits)?;
     findings.extend(locations.iter().flat_map(|location| location.candidate.findings.iter().cloned()));
-    let hidden = entries.iter().filter(|entry| !entry.shown).count();
+    let hidden = entries.iter().filter(|entry| !entry.shown && !entry.is_not_begun).count();
+    if !all {
+        findings.extend(not_begun(&entries));
+    }
     let in_review = entries.iter().filter(|entry| entry.is_in_review).count();
     let is_folded = !all && in_review > REVIEWS_SHOWN;
     let is_listed = |entry: &Entry| all || (entry.shown && !(is_folded && entry.is_in_review));
@@ -62,6 +74,21 @@ pub(crate) fn list(ctx: &ProjectContext, all: bool) -> Result<Report<ListReport>
     }
     let hidden = if all { 0 } else { hidden };
     Ok(Report { exit: Exit::Ok, body: ListReport { runs, hidden, in_review }, findings })
+}
+
+/// Returns how many plans of each other system are not listed because no work was begun on them.
+fn not_begun(entries: &[Entry]) -> impl Iterator<Item = Finding> {
+    let mut ids: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for entry in entries.iter().filter(|entry| entry.is_not_begun) {
+        ids.entry(&entry.row.workflow).or_default().push(entry.row.id.as_str());
+    }
+    ids.into_iter().map(|(workflow, ids)| {
+        let more = ids.len().saturating_sub(NOT_BEGUN_NAMED);
+        let named = ids.iter().take(NOT_BEGUN_NAMED).copied().collect::<Vec<_>>().join(", ");
+        let more = if more == 0 { String::new() } else { format!(" (+{more})") };
+        let message = format!("{} of {workflow} not begun: {named}{more}", plural(ids.len(), "plan"));
+        Finding::new(FindingCode::NotBegun, message).fix(format!("piton plan {}", quoted(ids[0])))
+    })
 }
 
 /// Adds the runs that their own systems count as over.
@@ -101,6 +128,7 @@ fn add_archived(ctx: &ProjectContext, runs: &mut Vec<ListedRun>) {
             path,
             native_row: None,
             is_cut_off: false,
+            is_guest: false,
         });
     }
 }
@@ -125,7 +153,8 @@ pub(crate) fn summary(ctx: &ProjectContext) -> Result<RunSummary, OpError> {
 /// Returns the runs that can be resumed, newest first, and the number of all runs, from a quick scan of the project.
 pub(crate) fn waiting(ctx: &ProjectContext) -> Result<(Vec<ListedRun>, usize), OpError> {
     let (mut locations, _) = ctx.locations_in(Scope::Quick);
-    let waits = |entry: &Entry| entry.shown && !entry.is_driven && !entry.location.candidate.claim.is_implied();
+    let is_own = |entry: &Entry| !entry.location.candidate.claim.is_implied() && !entry.row.is_guest;
+    let waits = |entry: &Entry| entry.shown && !entry.is_driven && is_own(entry);
     let entries = entries(ctx, &mut locations, Dating::Files)?;
     Ok((entries.into_iter().filter(waits).map(|entry| entry.row).collect(), locations.len()))
 }

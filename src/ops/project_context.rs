@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
@@ -23,11 +24,13 @@ use crate::dialect::script::record::HEADER;
 use crate::dialect::script::record::Header;
 use crate::engine;
 use crate::model::Clock;
+use crate::model::CommitLog;
 use crate::model::Content;
 use crate::model::Evidence;
 use crate::model::EvidenceRequest;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::GuestEvidence;
 use crate::model::Listing;
 use crate::model::Mode;
 use crate::model::ReadProblem;
@@ -283,11 +286,23 @@ impl ProjectContext {
         }
         inspect_witnesses(opened, &mut evidence);
         read_definitions(opened, &mut evidence);
-        if with_git {
+        if let Some(request) = &wanted.guest {
+            let log = with_git && request.wants_log && self.project.git.is_some();
+            let log = if log { store::commit_log(&opened.files.root).map(Arc::new) } else { None };
+            evidence.guest = GuestEvidence {
+                files: store::declared_files(&opened.files.root, &request.files),
+                state_folders: request.state_folders.clone(),
+                log: None,
+                was_asked: with_git && request.wants_log,
+            };
+            add_log(opened, log, &mut evidence);
+        } else if with_git {
             let unstamped = opened.loaded.run.as_ref().is_some_and(|run| run.stamp.is_none());
             if unstamped && self.project.git.is_some() {
                 evidence.committed_at = store::git::committed_at(&opened.files.root, opened.files.state.as_str());
             }
+        }
+        if with_git {
             self.inspect_branch(opened, &mut evidence);
         }
         evidence
@@ -320,6 +335,13 @@ impl ProjectContext {
             found.branch_exists = store::git::branch_exists(&self.project.root, branch);
         }
     }
+}
+
+/// Adds the log of git to the evidence of a run that is only read, with the time of its last commit.
+pub(super) fn add_log(opened: &OpenedRun, log: Option<Arc<CommitLog>>, evidence: &mut Evidence) {
+    let Some(run) = &opened.loaded.run else { return };
+    evidence.committed_at = log.as_ref().and_then(|log| log.last_change(&run.state_files));
+    evidence.guest.log = log;
 }
 
 /// Inspects the witness files of steps that a rollback reopened or that were begun: older ones do not count.

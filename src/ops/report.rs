@@ -122,6 +122,10 @@ pub(crate) struct ListedRun {
     #[serde(skip)]
     #[schemars(skip)]
     pub(crate) is_cut_off: bool,
+    /// A plan of another system that Piton only reads.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) is_guest: bool,
 }
 
 /// The stage of a run, with a person's reason for it.

@@ -18,6 +18,7 @@ use crate::model::Content;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Mode;
+use crate::model::Rank;
 use crate::model::RelPath;
 use crate::model::Severity;
 use crate::model::Verdict;
@@ -157,7 +158,7 @@ fn requested(ctx: &ProjectContext, locations: &[RunLocation]) -> Vec<RunLocation
     if let Some(path) = &ctx.run_path {
         let exact = these(&|location| place(location) == *path);
         if !exact.is_empty() {
-            return exact;
+            return of_first_rank(exact);
         }
         let around = these(&|location| path.starts_with(place(location)) || works_in(location, path));
         return if around.is_empty() { these(&|location| place(location).starts_with(path)) } else { around };
@@ -171,6 +172,17 @@ fn requested(ctx: &ProjectContext, locations: &[RunLocation]) -> Vec<RunLocation
         folder.is_some_and(|folder| folder != ctx.project.root && ctx.project.cwd.starts_with(folder))
     });
     if here.len() == 1 { here } else { Vec::new() }
+}
+
+/// Keeps of several plans in one file the one that its system works on.
+fn of_first_rank(mut locations: Vec<RunLocation>) -> Vec<RunLocation> {
+    let ranks: Vec<Rank> = locations.iter().filter_map(|location| location.candidate.rank.clone()).collect();
+    let is_beaten = |location: &RunLocation| {
+        let rank = location.candidate.rank.as_ref().filter(|_| location.candidate.claim.is_guest());
+        rank.is_some_and(|rank| ranks.iter().any(|other| other.is_before(rank)))
+    };
+    locations.retain(|location| !is_beaten(location));
+    locations
 }
 
 /// Tells whether a run is a session of the runner, which is stored outside of the project.
@@ -249,6 +261,9 @@ fn single_open(ctx: &ProjectContext, mut locations: Vec<RunLocation>) -> Result<
             .is_none_or(|(root, rank)| !ranks.iter().any(|(other, first)| *other == root && first.is_before(&rank)))
     });
     let all = open.clone();
+    if open.iter().any(|entry| !entry.row.is_guest) {
+        open.retain(|entry| !entry.row.is_guest);
+    }
     let stated: Vec<_> =
         open.iter().filter(|entry| !is_implied(entry)).map(|entry| entry.location.root.clone()).collect();
     open.retain(|entry| !is_implied(entry) || !stated.contains(&entry.location.root));

@@ -60,6 +60,8 @@ pub(crate) use owner::session;
 pub(crate) use owner::session::SessionLog;
 #[cfg(any(test, fuzzing))]
 pub(crate) use project::config::parse as parse_config;
+pub(crate) use project::commit_log::commit_log;
+pub(crate) use project::declared_files::declared_files;
 pub(crate) use project::discover::Scope;
 pub(crate) use project::discover::listings;
 pub(crate) use project::discover::probe_files;

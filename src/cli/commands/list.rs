@@ -9,6 +9,9 @@ use crate::model::Progress;
 use crate::model::human_age;
 use crate::model::plural;
 
+/// Number of plans of other systems that are listed one by one.
+const GUESTS_SHOWN: usize = 5;
+
 #[derive(Debug, Args)]
 pub(in crate::cli) struct List {
     /// Include runs that are complete, aborted or archived
@@ -44,8 +47,20 @@ impl Shown for ops::ListReport {
         let any_cut_off = self.runs.iter().any(|run| run.is_cut_off);
         let heading = if all_open && any_cut_off { "Found interrupted workflows:" } else { "Runs:" };
         page.text.bold(heading).end();
+        let guests = self.runs.iter().filter(|run| run.is_guest && !run.lifecycle.stage.is_over()).count();
+        let folded = if page.verbose { 0 } else { guests.saturating_sub(GUESTS_SHOWN) };
+        let mut left = guests - folded;
         for run in &self.runs {
+            if run.is_guest && !run.lifecycle.stage.is_over() {
+                if left == 0 {
+                    continue;
+                }
+                left -= 1;
+            }
             listed(page, run);
+        }
+        if folded > 0 {
+            page.text.dim(format!("and {} of other systems; -v shows them", plural(folded, "more plan"))).end();
         }
         if self.hidden > 0 && !page.quiet {
             page.text.dim(format!("{} left out; --all shows them", plural(self.hidden, "finished run"))).end();

@@ -63,6 +63,12 @@ fn git_dir(top: &Utf8Path) -> Option<Utf8PathBuf> {
     dir.join("HEAD").symlink_metadata().is_ok().then_some(dir)
 }
 
+/// Tells whether the repository of a folder is a shallow clone.
+pub(super) fn is_shallow(folder: &Utf8Path) -> bool {
+    let git_dir = folder.ancestors().find_map(git_dir);
+    git_dir.is_some_and(|git_dir| common_dir(&git_dir).join("shallow").is_file())
+}
+
 fn common_dir(git_dir: &Utf8Path) -> Utf8PathBuf {
     pointer(&git_dir.join("commondir"), "", git_dir).filter(|dir| dir.is_dir()).unwrap_or_else(|| git_dir.to_owned())
 }

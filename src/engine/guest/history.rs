@@ -1,0 +1,114 @@
+//! The commits of a run that is only read, asked about files and steps.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use super::names::NameIndex;
+use crate::model::CommitLog;
+use crate::model::FileChange;
+use crate::model::GuestEvidence;
+use crate::model::GuestProof;
+use crate::model::LogReach;
+use crate::model::LoggedCommit;
+use crate::model::RelPath;
+
+/// The log with an index over names and files. Commits are named by their position, newest first.
+#[derive(Debug)]
+pub(super) struct History<'a> {
+    log: &'a CommitLog,
+    names: NameIndex,
+    touched: BTreeMap<&'a str, Vec<(usize, FileChange)>>,
+    /// Whether each commit touches a file outside of the state.
+    works: Vec<bool>,
+}
+
+/// When a document came into the repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Since {
+    /// With this commit.
+    Commit(usize),
+    /// Before the oldest commit of the log.
+    Before,
+    /// It is not in the repository.
+    Never,
+}
+
+impl Since {
+    /// Tells whether a commit is not older than the document.
+    pub(super) const fn allows(self, commit: usize) -> bool {
+        match self {
+            Self::Commit(document) => commit <= document,
+            Self::Before | Self::Never => true,
+        }
+    }
+}
+
+impl<'a> History<'a> {
+    /// Returns the history, unless git was not asked or did not answer.
+    pub(super) fn of(evidence: &'a GuestEvidence) -> Option<Self> {
+        let log = evidence.log.as_deref()?;
+        let mut touched: BTreeMap<&str, Vec<(usize, FileChange)>> = BTreeMap::new();
+        let mut works = Vec::with_capacity(log.commits.len());
+        for (at, commit) in log.commits.iter().enumerate() {
+            for file in &commit.files {
+                touched.entry(&file.path).or_default().push((at, file.change));
+            }
+            let is_state = |path: &str| evidence.state_folders.iter().any(|folder| is_below(path, folder));
+            works.push(commit.files.iter().any(|file| !is_state(&file.path)));
+        }
+        let names = NameIndex::of(log.commits.iter().map(|commit| commit.subject.as_str()));
+        Some(Self { log, names, touched, works })
+    }
+
+    pub(super) fn commit(&self, at: usize) -> &'a LoggedCommit {
+        &self.log.commits[at]
+    }
+
+    /// Returns when a document was added.
+    pub(super) fn since(&self, document: Option<&RelPath>) -> Since {
+        let changes = document.map(|document| self.changes(document)).unwrap_or_default();
+        let added = changes.iter().rev().find(|(_, change)| *change == FileChange::Added);
+        match (added, self.log.reach) {
+            (Some((at, _)), _) => Since::Commit(*at),
+            (None, LogReach::Whole) if changes.is_empty() => Since::Never,
+            (None, LogReach::Whole | LogReach::CutOff | LogReach::Shallow) => Since::Before,
+        }
+    }
+
+    /// Returns the commits that did work on a step, newest first: they name it, touch more than the state or a file that it declares, and are
+    /// not older than its document, unless they touch a declared file.
+    pub(super) fn of_step(&self, proof: &GuestProof, since: Since) -> Vec<usize> {
+        let named: BTreeSet<usize> = proof.names.iter().flat_map(|name| self.names.commits(name)).collect();
+        let declared = proof.results.iter().map(|file| &file.path).chain(proof.part_files.iter().flatten());
+        let declared: BTreeSet<usize> = declared.flat_map(|path| self.changes(path)).map(|(at, _)| *at).collect();
+        let counts = |at: &usize| declared.contains(at) || (self.works[*at] && since.allows(*at));
+        named.into_iter().filter(counts).collect()
+    }
+
+    /// Returns the commits that touch a file, newest first.
+    pub(super) fn changes(&self, path: &RelPath) -> &[(usize, FileChange)] {
+        self.touched.get(path.as_str()).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Tells whether a file that exists was added or changed since a document, by one of the step's own commits, or is not committed yet.
+    pub(super) fn is_new(&self, path: &RelPath, since: Since, own: &[usize]) -> bool {
+        let changes = self.changes(path);
+        let is_uncommitted = changes.is_empty() && self.log.reach == LogReach::Whole;
+        is_uncommitted || changes.iter().any(|(at, _)| since.allows(*at) || own.contains(at))
+    }
+
+    /// Tells whether git has a file, as far as the log shows.
+    pub(super) fn has(&self, path: &RelPath) -> bool {
+        self.changes(path).first().is_some_and(|(_, change)| *change != FileChange::Deleted)
+    }
+
+    /// Tells whether a later commit than the step's own last changed or removed a file.
+    pub(super) fn was_changed_later(&self, path: &RelPath, own: &[usize]) -> bool {
+        let last = own.first().copied().unwrap_or(usize::MAX);
+        self.changes(path).iter().any(|(at, _)| *at < last)
+    }
+}
+
+fn is_below(path: &str, folder: &RelPath) -> bool {
+    path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}

@@ -1,0 +1,111 @@
+//! Rule 3 for runs that are only read: compares the claim of each step with files, commits and the other witnesses, and decides whether it
+//! is done, runs, is resumed, or has to be looked at (docs/planning.md#runs-of-other-programs).
+//!
+//! Evidence alone never completes such a step, because that could not be recorded. Nothing that a witness calls done is run without a look.
+
+mod history;
+mod names;
+mod standing;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use super::graph::Graph;
+use super::reconciled::EffectiveStatus;
+use super::reconciled::Reconciled;
+use crate::model::Evidence;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::GuestEvidence;
+use crate::model::LogReach;
+use crate::model::Run;
+use crate::model::StepId;
+use history::History;
+use standing::Comparison;
+use standing::Judgement;
+
+/// Number of ids that a finding names.
+const NAMED: usize = 5;
+
+/// Adds the effective status of every step of a run that is only read, with reasons and findings. Returns false for all other runs.
+/// `unknown` are the steps whose status is not in the vocabulary, `closed` those whose file cannot be read.
+pub(super) fn compare(
+    run: &Run,
+    graph: &Graph,
+    evidence: &Evidence,
+    unknown: &BTreeSet<&str>,
+    closed: &BTreeSet<&str>,
+    reconciled: &mut Reconciled,
+) -> bool {
+    if run.steps.iter().all(|step| step.guest.is_none()) {
+        return false;
+    }
+    let history = History::of(&evidence.guest);
+    let mut named = Contradictions::default();
+    for (at, step) in run.steps.iter().enumerate() {
+        let comparison = Comparison { run, graph, at, history: history.as_ref(), evidence: &evidence.guest };
+        let judged = if closed.contains(step.id.as_str()) {
+            Judgement::look("its file cannot be read")
+        } else if unknown.contains(step.id.as_str()) {
+            Judgement::look("its status is not in the vocabulary")
+        } else {
+            comparison.judge()
+        };
+        for (code, kind) in &judged.contradictions {
+            named.add(*code, kind, &step.id);
+        }
+        reconciled.effective_statuses.push(judged.status);
+        reconciled.reasons.push(judged.reasons);
+    }
+    leave_pieces_alone(run, graph, reconciled);
+    reconciled.findings.extend(named.into_findings());
+    reconciled.findings.extend(unseen(&evidence.guest));
+    true
+}
+
+/// Leaves the open pieces of a step alone that has to be looked at: what the person finds out is about them too.
+fn leave_pieces_alone(run: &Run, graph: &Graph, reconciled: &mut Reconciled) {
+    for (at, step) in run.steps.iter().enumerate() {
+        let parent = step.guest.as_ref().and_then(|proof| graph.position(proof.parent.as_ref()?));
+        let Some(parent) = parent.filter(|parent| *parent != at) else { continue };
+        let is_looked_at = reconciled.effective_statuses[parent] == EffectiveStatus::Verify;
+        if is_looked_at && !reconciled.effective_statuses[at].is_over() {
+            reconciled.effective_statuses[at] = EffectiveStatus::Unreadable;
+        }
+    }
+}
+
+/// Contradictions by kind, each with the steps that have it.
+#[derive(Default)]
+struct Contradictions(BTreeMap<(FindingCode, String), Vec<StepId>>);
+
+impl Contradictions {
+    fn add(&mut self, code: FindingCode, kind: &str, step: &StepId) {
+        self.0.entry((code, kind.to_owned())).or_default().push(step.clone());
+    }
+
+    /// Returns one finding for each kind.
+    fn into_findings(self) -> impl Iterator<Item = Finding> {
+        self.0.into_iter().map(|((code, kind), steps)| {
+            let named: Vec<&str> = steps.iter().take(NAMED).map(StepId::as_str).collect();
+            let more = steps.len() - named.len();
+            let more = if more == 0 { String::new() } else { format!(" (+{more})") };
+            Finding::new(code, format!("{kind}: {}{more}", named.join(", ")))
+        })
+    }
+}
+
+/// Returns what could not be looked at.
+fn unseen(evidence: &GuestEvidence) -> Option<Finding> {
+    if !evidence.was_asked {
+        return None;
+    }
+    let message = match evidence.log.as_deref().map(|log| log.reach) {
+        None => "git does not answer for this project: only files were compared, and they prove less than commits",
+        Some(LogReach::Shallow) => "the clone is shallow: older commits were not compared",
+        Some(LogReach::Whole | LogReach::CutOff) => return None,
+    };
+    Some(Finding::new(FindingCode::HistoryUnseen, message))
+}

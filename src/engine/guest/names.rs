@@ -1,0 +1,209 @@
+//! Which steps the subject of a commit names. An index over all subjects, because a run has thousands of steps.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use crate::model::CommitName;
+
+/// Maximum number of ids that one range stands for.
+const RANGE: u32 = 200;
+/// Characters of a subject that are read.
+const SUBJECT: usize = 1_000;
+
+/// The commits that name each word and each id behind a noun, by position in the log.
+#[derive(Debug, Default)]
+pub(super) struct NameIndex {
+    words: BTreeMap<String, BTreeSet<usize>>,
+    after: BTreeMap<(String, String), BTreeSet<usize>>,
+}
+
+impl NameIndex {
+    pub(super) fn of<'a>(subjects: impl Iterator<Item = &'a str>) -> Self {
+        let mut index = Self::default();
+        for (at, subject) in subjects.enumerate() {
+            index.add(at, subject);
+        }
+        index
+    }
+
+    /// Returns the commits whose subject has this name.
+    pub(super) fn commits(&self, name: &CommitName) -> impl Iterator<Item = usize> {
+        let found = match name {
+            CommitName::Word(word) => self.words.get(&word.to_lowercase()),
+            CommitName::After { noun, id } => self.after.get(&((*noun).to_owned(), id.to_lowercase())),
+        };
+        found.into_iter().flatten().copied()
+    }
+
+    fn add(&mut self, at: usize, subject: &str) {
+        let subject: String = subject.chars().take(SUBJECT).flat_map(char::to_lowercase).map(plain_dash).collect();
+        let tokens: Vec<&str> = subject.split(|c| !is_word(c)).map(trimmed).filter(|token| !token.is_empty()).collect();
+        for token in &tokens {
+            self.words.entry((*token).to_owned()).or_default().insert(at);
+            for id in prefixed_range(token) {
+                self.words.entry(id).or_default().insert(at);
+            }
+        }
+        self.add_lists(at, &subject);
+    }
+
+    /// Adds the ids behind each noun: `task 7.2`, `tasks #1-6`, `tasks 1, 2 and 3`, `story-2.4`.
+    fn add_lists(&mut self, at: usize, subject: &str) {
+        let mut noun: Option<&str> = None;
+        for piece in pieces(subject) {
+            match piece {
+                Piece::Noun(word) if word == "and" || word == "to" => {}
+                Piece::Noun(word) => noun = Some(word.strip_suffix('s').filter(|one| one.len() > 2).unwrap_or(word)),
+                Piece::Ids(ids) => {
+                    for id in noun.into_iter().flat_map(|_| number_range(ids)) {
+                        let key = (noun.unwrap_or_default().to_owned(), id);
+                        self.after.entry(key).or_default().insert(at);
+                    }
+                }
+                Piece::End => noun = None,
+            }
+        }
+    }
+}
+
+/// A piece of a subject.
+enum Piece<'a> {
+    Noun(&'a str),
+    /// An id that begins with a digit, or a range of two.
+    Ids(&'a str),
+    /// Something that ends a list.
+    End,
+}
+
+fn pieces(subject: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let mut rest = subject;
+    while let Some(first) = rest.chars().next() {
+        let is_id = first.is_ascii_digit();
+        let in_piece = |c: char| if is_id { is_word(c) } else { c.is_alphabetic() };
+        let end = rest.find(|c| !in_piece(c)).unwrap_or(rest.len());
+        if end == 0 {
+            // What stands between a noun and its ids, and between ids.
+            if !matches!(first, ' ' | '#' | '-' | ':' | ',' | '&' | '+' | '/' | '(' | '[' | '_') {
+                pieces.push(Piece::End);
+            }
+            rest = &rest[first.len_utf8()..];
+            continue;
+        }
+        let piece = &rest[..end];
+        pieces.push(if is_id { Piece::Ids(trimmed(piece)) } else { Piece::Noun(piece) });
+        rest = &rest[end..];
+    }
+    pieces
+}
+
+const fn plain_dash(c: char) -> char {
+    if matches!(c, '\u{2010}'..='\u{2015}' | '\u{2212}') { '-' } else { c }
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '-' | '_' | '.')
+}
+
+fn trimmed(token: &str) -> &str {
+    token.trim_matches(['-', '_', '.'])
+}
+
+/// Returns the ids of a range like `t012-t015`; nothing for any other token.
+fn prefixed_range(token: &str) -> Vec<String> {
+    let Some((first, last)) = token.split_once('-') else { return Vec::new() };
+    let digits = |id: &str| id.find(|c: char| c.is_ascii_digit()).filter(|at| *at > 0);
+    let (Some(at), last_digits) = (digits(first), digits(last).unwrap_or(0)) else { return Vec::new() };
+    let (prefix, number) = first.split_at(at);
+    if !last[..last_digits].is_empty() && last[..last_digits] != *prefix {
+        return Vec::new();
+    }
+    let width = number.len();
+    range(number, &last[last_digits..]).map(|id| format!("{prefix}{id:0width$}")).collect()
+}
+
+/// Returns the id, or all ids of a range like `1-6` or `7.1-7.3`.
+fn number_range(ids: &str) -> Vec<String> {
+    let above = |id: &str| id.rfind('.').map_or(0, |dot| dot + 1);
+    let expanded = ids.split_once('-').map(|(first, last)| {
+        let (prefix, number) = first.split_at(above(first));
+        let last = last.strip_prefix(prefix).unwrap_or(last);
+        range(number, last).map(|id| format!("{prefix}{id}")).collect::<Vec<_>>()
+    });
+    expanded.filter(|ids| !ids.is_empty()).unwrap_or_else(|| vec![ids.to_owned()])
+}
+
+fn range(first: &str, last: &str) -> impl Iterator<Item = u32> {
+    let is_number = |text: &str| !text.is_empty() && text.len() <= 6 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = |text: &str| if is_number(text) { text.parse().ok() } else { None };
+    let ends: Option<(u32, u32)> = number(first).zip(number(last));
+    let ends = ends.filter(|(first, last)| first < last && last - first <= RANGE);
+    ends.into_iter().flat_map(|(first, last)| first..=last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NameIndex;
+    use crate::model::CommitName;
+
+    fn names(subject: &str, name: &CommitName) -> bool {
+        NameIndex::of(std::iter::once(subject)).commits(name).next().is_some()
+    }
+
+    #[test]
+    fn a_word_is_named_whole() {
+        for (subject, word, expected) in [
+            ("feat(03-02): build it", "03-02", true),
+            ("03-02: build it", "03-02", true),
+            ("feat(03-021): build it", "03-02", false),
+            ("feat(103-02): build it", "03-02", false),
+            ("feat(03-02.1): build it", "03-02", false),
+            ("docs: complete 03-02.", "03-02", true),
+            ("T012 add tests", "T012", true),
+            ("t012: add tests", "T012", true),
+            ("T012-T015: add tests", "T014", true),
+            ("T012\u{2013}T015: add tests", "T015", true),
+            ("T012-15: add tests", "T015", true),
+            ("T012-T015: add tests", "T016", false),
+            ("T012, T013 and T014", "T013", true),
+            ("T012-MIN", "T012", false),
+            ("T012-MIN", "T012-MIN", true),
+            ("STORY-2.4: done", "STORY-2.4", true),
+            ("2026-03-02 release", "03-02", false),
+        ] {
+            assert_eq!(names(subject, &CommitName::Word(word.to_owned())), expected, "{subject} {word}");
+        }
+    }
+
+    #[test]
+    fn an_id_behind_its_noun_is_named_in_lists_and_ranges() {
+        for (subject, id, expected) in [
+            ("feat: login (task 7)", "7", true),
+            ("feat: login (task 7.2)", "7.2", true),
+            ("feat: login (task 7.2)", "7", false),
+            ("feat: login (task 17)", "7", false),
+            ("Task #7.2 is done", "7.2", true),
+            ("Complete tasks 1-6", "4", true),
+            ("Complete tasks 1\u{2013}6", "6", true),
+            ("Complete tasks 1-6", "7", false),
+            ("Complete tasks 7.1-7.3", "7.2", true),
+            ("Complete tasks 7.1-7.3", "2", false),
+            ("Tasks 1, 2 and 3", "3", true),
+            ("Task-12: x", "12", true),
+            ("task 7; then 8 files", "8", false),
+            ("fix issue 7", "7", false),
+            ("7 tasks", "7", false),
+            ("task master 7", "7", false),
+        ] {
+            let name = CommitName::After { noun: "task", id: id.to_owned() };
+            assert_eq!(names(subject, &name), expected, "{subject} {id}");
+        }
+    }
+
+    #[test]
+    fn no_subject_is_too_odd() {
+        for subject in ["", "-", "1-", "-1", "task", "task -", "tasks 1-999999", "t1-t", "é-ß 1-2-3", "\u{0}task 1"] {
+            let _ = NameIndex::of(std::iter::once(subject));
+        }
+    }
+}

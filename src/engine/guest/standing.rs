@@ -1,0 +1,377 @@
+//! What the witnesses of one step say together.
+
+use super::history::History;
+use super::history::Since;
+use crate::engine::graph::Graph;
+use crate::engine::reconciled::EffectiveStatus;
+use crate::model::DeclaredFile;
+use crate::model::DeclaredState;
+use crate::model::FindingCode;
+use crate::model::Followers;
+use crate::model::GuestEvidence;
+use crate::model::GuestProof;
+use crate::model::GuestWord;
+use crate::model::Hold;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::Weight;
+use crate::model::clean_line;
+use crate::model::mask_secrets;
+use crate::model::plural;
+
+/// Characters of an untrusted text in a reason.
+const QUOTED: usize = 200;
+/// Number of commits, files or ids that a reason names.
+const NAMED: usize = 3;
+
+/// What follows for a step.
+pub(super) struct Judgement {
+    pub(super) status: EffectiveStatus,
+    pub(super) reasons: Vec<String>,
+    /// What the findings count, each with the phrase that all steps of its kind share.
+    pub(super) contradictions: Vec<(FindingCode, String)>,
+}
+
+impl Judgement {
+    fn new(status: EffectiveStatus) -> Self {
+        Self { status, reasons: Vec::new(), contradictions: Vec::new() }
+    }
+
+    pub(super) fn look(reason: impl Into<String>) -> Self {
+        Self::new(EffectiveStatus::Verify).because(reason)
+    }
+
+    fn because(mut self, reason: impl Into<String>) -> Self {
+        self.reasons.push(reason.into());
+        self
+    }
+
+    fn counts(mut self, code: FindingCode, kind: impl Into<String>) -> Self {
+        self.contradictions.push((code, kind.into()));
+        self
+    }
+}
+
+/// One step beside its witnesses.
+pub(super) struct Comparison<'a> {
+    pub(super) run: &'a Run,
+    pub(super) graph: &'a Graph,
+    pub(super) at: usize,
+    pub(super) history: Option<&'a History<'a>>,
+    pub(super) evidence: &'a GuestEvidence,
+}
+
+/// The traces of work on a step.
+struct Traces<'a> {
+    /// The step's own commits, newest first.
+    commits: Vec<usize>,
+    /// The declared files that are there with their content, since the step was written down.
+    there: Vec<&'a DeclaredFile>,
+    /// What the others lack, in words.
+    lacking: Vec<String>,
+    followers: Vec<&'a StepId>,
+}
+
+impl Traces<'_> {
+    fn has_all_files(&self) -> bool {
+        !self.there.is_empty() && self.lacking.is_empty()
+    }
+}
+
+impl<'a> Comparison<'a> {
+    fn step(&self) -> &'a Step {
+        &self.run.steps[self.at]
+    }
+
+    pub(super) fn judge(&self) -> Judgement {
+        let step = self.step();
+        let Some(proof) = step.guest.as_deref() else { return Judgement::new(EffectiveStatus::Open) };
+        let mut judged = match step.status {
+            Status::Skipped => return Judgement::new(EffectiveStatus::Skipped),
+            Status::Cancelled => return Judgement::new(EffectiveStatus::Cancelled),
+            _ if !proof.doubts.is_empty() => self.doubted(proof),
+            Status::WaitingApproval => Judgement::new(EffectiveStatus::Waiting),
+            Status::Completed => self.done(proof),
+            Status::Blocked => self.held(),
+            Status::Pending | Status::InProgress | Status::Failed => self.open(proof),
+        };
+        if judged.status == EffectiveStatus::Verify && !proof.record.is_empty() {
+            judged.reasons.push(proof.record.clone());
+        }
+        let is_planned = !judged.status.is_over();
+        judged.reasons.extend(proof.notes.iter().filter(|_| is_planned).map(|note| quoted(note)));
+        judged
+    }
+
+    fn doubted(&self, proof: &GuestProof) -> Judgement {
+        let mut judged = Judgement::new(EffectiveStatus::Verify);
+        for doubt in &proof.doubts {
+            judged.reasons.push(quoted(&doubt.reason));
+            judged.contradictions.extend(doubt.code.map(|code| (code, doubt.kind.clone())));
+        }
+        judged
+    }
+
+    fn held(&self) -> Judgement {
+        let judged = Judgement::new(EffectiveStatus::Blocked);
+        match &self.step().hold {
+            Some(Hold::Because(reason)) => judged.because(quoted(reason)),
+            Some(Hold::Unexplained) | None => judged,
+        }
+    }
+
+    /// The step is done by its claim: it stays done unless a record contradicts it or its result is gone.
+    fn done(&self, proof: &GuestProof) -> Judgement {
+        let (against, lagging): (Vec<&GuestWord>, Vec<&GuestWord>) =
+            proof.words.iter().filter(|word| !word.done).partition(|word| word.weight == Weight::Record);
+        if !against.is_empty() {
+            let sources = sources(&against);
+            let reason = format!("done by its own status, but not by {sources}");
+            return Judgement::look(reason).counts(FindingCode::StatusConflict, format!("done, but not by {sources}"));
+        }
+        let mut judged = match self.lost_result(proof) {
+            Some(reason) => Judgement::look(reason)
+                .counts(FindingCode::OutputMissing, "done, but what they declare as their result is gone"),
+            None => Judgement::new(EffectiveStatus::Done),
+        };
+        for word in lagging {
+            let kind = format!("finished, but still open in {}", word.source);
+            judged = judged.counts(FindingCode::WitnessBehind, kind);
+        }
+        if judged.status == EffectiveStatus::Done && self.is_incomplete(proof) {
+            judged = judged.counts(FindingCode::FileMissing, "finished, with files that were moved or changed since");
+        }
+        judged
+    }
+
+    /// Returns why the result of a finished step does not count any more. Later work moves and changes files: that explains itself.
+    fn lost_result(&self, proof: &GuestProof) -> Option<String> {
+        let own = self.own_commits(proof);
+        let state = |file: &DeclaredFile| self.evidence.files.get(file);
+        let is_removed = |file: &&DeclaredFile| {
+            state(file) == Some(&DeclaredState::Missing)
+                && self.history.is_some_and(|history| history.has(&file.path))
+        };
+        let is_emptied = |file: &&DeclaredFile| {
+            matches!(state(file), Some(DeclaredState::Present { is_empty: true, .. })) && !file.needs.is_empty()
+        };
+        if let Some(file) = proof.results.iter().find(is_removed) {
+            return Some(format!("{} is gone, and no commit removed it", file.path));
+        }
+        if let Some(file) = proof.results.iter().find(is_emptied) {
+            return Some(format!("{} is empty", file.path));
+        }
+        let is_gone = |file: &DeclaredFile| match state(file) {
+            Some(DeclaredState::Missing) => true,
+            Some(DeclaredState::Present { lacks, .. }) => !lacks.is_empty(),
+            Some(DeclaredState::Unread(_)) | None => false,
+        };
+        let is_explained = |file: &DeclaredFile| {
+            self.history.is_some_and(|history| !own.is_empty() || history.was_changed_later(&file.path, &own))
+        };
+        let all_gone = !proof.results.is_empty() && proof.results.iter().all(is_gone);
+        let unexplained = proof.results.iter().any(|file| !is_explained(file));
+        (all_gone && unexplained).then(|| {
+            let count = plural(proof.results.len(), "declared file");
+            format!("none of its {count} is there as declared, and no commit names it")
+        })
+    }
+
+    fn is_incomplete(&self, proof: &GuestProof) -> bool {
+        let is_short = |file: &DeclaredFile| match self.evidence.files.get(file) {
+            Some(DeclaredState::Missing) => true,
+            Some(DeclaredState::Present { lacks, .. }) => !lacks.is_empty(),
+            Some(DeclaredState::Unread(_)) | None => false,
+        };
+        let mentioned = proof.mentioned.iter().cloned().map(DeclaredFile::plain);
+        proof.results.iter().any(is_short) || mentioned.into_iter().any(|file| is_short(&file))
+    }
+
+    /// The step is open by its claim: what says otherwise decides whether it is run, resumed or looked at.
+    fn open(&self, proof: &GuestProof) -> Judgement {
+        let step = self.step();
+        if proof.is_sum {
+            return self.sum(proof);
+        }
+        let traces = self.traces(proof);
+        let spoken: Vec<&GuestWord> = proof.words.iter().filter(|word| word.done).collect();
+        if !spoken.is_empty() {
+            let sources = sources(&spoken);
+            let verb = if spoken.len() == 1 { "calls" } else { "call" };
+            let reason = format!("open by its own status, but {sources} {verb} it done; {}", self.found(&traces));
+            return Judgement::look(reason).counts(FindingCode::StatusConflict, format!("open, but done by {sources}"));
+        }
+        let supported = !traces.commits.is_empty() && !traces.followers.is_empty() && proof.followers != Followers::Nothing;
+        let proved_by_commit = proof.commits_prove && !traces.commits.is_empty();
+        if traces.has_all_files() || supported || proved_by_commit {
+            let reason = format!("{}; only its status is open", self.found(&traces));
+            return Judgement::look(reason).counts(FindingCode::StatusConflict, "built as it seems, but not recorded as done");
+        }
+        if !traces.commits.is_empty() || !traces.there.is_empty() {
+            return Judgement::new(EffectiveStatus::Interrupted).because(self.found(&traces)).because(self.place(proof, &traces));
+        }
+        if proof.followers == Followers::Doubt && !traces.followers.is_empty() {
+            let reason = format!("open, but {} depends on it and is done", named(&traces.followers));
+            return Judgement::look(reason).counts(FindingCode::StatusConflict, "open, but steps that depend on them are done");
+        }
+        if step.status != Status::InProgress {
+            return Judgement::new(EffectiveStatus::Open);
+        }
+        match self.open_dependency(step) {
+            Some(on) => Judgement::look(format!("in progress, but {on}, which it depends on, is open"))
+                .counts(FindingCode::StatusConflict, "in progress, but what they depend on is open"),
+            None => Judgement::new(EffectiveStatus::Interrupted).because("its system calls it in progress"),
+        }
+    }
+
+    /// A step that only sums up others waits for them; then its claim is to be set.
+    fn sum(&self, proof: &GuestProof) -> Judgement {
+        let step = self.step();
+        let children = || step.children.iter().filter_map(|id| self.graph.position(id));
+        let is_done = |at: usize| self.run.steps[at].status == Status::Completed;
+        let is_over = |at: usize| is_claimed_over(self.run.steps[at].status);
+        let traces = self.traces(proof);
+        if children().all(is_over) && children().any(is_done) {
+            return Judgement::look("all of its parts are done, only the step itself is open")
+                .counts(FindingCode::StatusDrift, "open, but all of their parts are done");
+        }
+        if proof.commits_prove && !traces.commits.is_empty() {
+            let reason = format!("{}; its status and its parts are open", self.found(&traces));
+            return Judgement::look(reason).counts(FindingCode::StatusConflict, "built as it seems, but not recorded as done");
+        }
+        if proof.followers == Followers::Doubt && !traces.followers.is_empty() {
+            let reason = format!("open, but {} depends on it and is done", named(&traces.followers));
+            return Judgement::look(reason).counts(FindingCode::StatusConflict, "open, but steps that depend on them are done");
+        }
+        let own_dependency = self.open_dependency(step).filter(|_| step.status == Status::InProgress);
+        match own_dependency {
+            Some(on) => Judgement::look(format!("in progress, but {on}, which it depends on, is open"))
+                .counts(FindingCode::StatusConflict, "in progress, but what they depend on is open"),
+            None => Judgement::new(EffectiveStatus::Open),
+        }
+    }
+
+    /// Returns the first dependency that is not over by its claim; the parts of a step are not meant.
+    fn open_dependency(&self, step: &Step) -> Option<&'a StepId> {
+        let on = self.graph.depends_on(self.at).iter().map(|on| &self.run.steps[*on]);
+        let mut others = on.filter(|on| !step.children.contains(&on.id));
+        others.find(|on| !is_claimed_over(on.status)).map(|on| &on.id)
+    }
+
+    fn own_commits(&self, proof: &GuestProof) -> Vec<usize> {
+        let commits = |history: &History<'_>| history.of_step(proof, history.since(proof.document.as_ref()));
+        self.history.map(commits).unwrap_or_default()
+    }
+
+    fn traces(&self, proof: &'a GuestProof) -> Traces<'a> {
+        let since = self.history.map_or(Since::Never, |history| history.since(proof.document.as_ref()));
+        let commits = self.own_commits(proof);
+        let is_new = |file: &DeclaredFile| {
+            self.history.is_none_or(|history| history.is_new(&file.path, since, &commits))
+        };
+        let (mut there, mut lacking) = (Vec::new(), Vec::new());
+        for file in &proof.results {
+            match self.evidence.files.get(file) {
+                Some(DeclaredState::Present { lacks, .. }) if !lacks.is_empty() => {
+                    lacking.push(format!("{} lacks {}", file.path, lacks.join(", ")));
+                }
+                Some(DeclaredState::Present { is_empty: true, .. }) if !file.needs.is_empty() => {
+                    lacking.push(format!("{} is empty", file.path));
+                }
+                Some(DeclaredState::Present { .. }) if is_new(file) => there.push(file),
+                Some(DeclaredState::Present { .. }) => lacking.push(format!("{} is older than the step", file.path)),
+                Some(DeclaredState::Missing) => lacking.push(format!("{} does not exist", file.path)),
+                Some(DeclaredState::Unread(why)) => lacking.push(format!("{}: {why}", file.path)),
+                None => lacking.push(format!("{} was not looked at", file.path)),
+            }
+        }
+        let finished = |at: &&usize| self.run.steps[**at].status == Status::Completed;
+        let is_part_of = |at: &usize| {
+            let parent = self.step().guest.as_ref().and_then(|proof| proof.parent.as_ref());
+            parent == Some(&self.run.steps[*at].id)
+        };
+        let dependents = self.graph.dependents(self.at).iter().filter(finished).filter(|at| !is_part_of(at));
+        let followers = dependents.map(|at| &self.run.steps[*at].id).collect();
+        Traces { commits, there, lacking, followers }
+    }
+
+    /// Returns what was found of a step, in words.
+    fn found(&self, traces: &Traces<'_>) -> String {
+        let mut found = Vec::new();
+        let total = traces.there.len() + traces.lacking.len();
+        match (traces.there.len(), total) {
+            (_, 0) => {}
+            (all, total) if all == total => found.push(format!("all of its {} are there", plural(total, "declared file"))),
+            (there, total) => {
+                let what = traces.lacking.iter().take(NAMED).map(|lack| quoted(lack)).collect::<Vec<_>>().join(", ");
+                found.push(format!("{there} of its {} are there ({what})", plural(total, "declared file")));
+            }
+        }
+        if let Some(history) = self.history
+            && !traces.commits.is_empty()
+        {
+            let shas: Vec<&str> = traces.commits.iter().take(NAMED).map(|at| history.commit(*at).short()).collect();
+            let more = traces.commits.len() - shas.len();
+            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+            let verb = if traces.commits.len() == 1 { "names" } else { "name" };
+            found.push(format!("{} {}{more} {verb} it", if traces.commits.len() == 1 { "commit" } else { "commits" }, shas.join(", ")));
+        } else if self.history.is_some() {
+            found.push("no commit names it".to_owned());
+        }
+        if !traces.followers.is_empty() {
+            let verb = if traces.followers.len() == 1 { "depends on it and is" } else { "depend on it and are" };
+            found.push(format!("{} {verb} done", named(&traces.followers)));
+        }
+        if found.is_empty() { "nothing else shows that".to_owned() } else { found.join(", ") }
+    }
+
+    /// Returns the part with which a step that was begun continues.
+    fn place(&self, proof: &GuestProof, traces: &Traces<'_>) -> String {
+        let parts = &self.step().detail.parts;
+        let is_open = |files: &Vec<RelPath>| {
+            let is_touched = |path: &RelPath| {
+                self.history.is_some_and(|history| history.changes(path).iter().any(|(at, _)| traces.commits.contains(at)))
+            };
+            !files.iter().any(is_touched)
+        };
+        let first = proof.part_files.iter().position(is_open).filter(|_| !proof.part_files.is_empty());
+        match first.and_then(|first| Some((first, parts.get(first)?))) {
+            Some((first, part)) => {
+                format!("continue with part {} of {}, {}", first + 1, parts.len(), quoted(&part.title))
+            }
+            None => "see what is there before it is continued".to_owned(),
+        }
+    }
+}
+
+fn sources(words: &[&GuestWord]) -> String {
+    let mut names: Vec<&str> = words.iter().map(|word| word.source.as_str()).collect();
+    names.dedup();
+    names.join(" and ")
+}
+
+fn named(ids: &[&StepId]) -> String {
+    let named: Vec<&str> = ids.iter().take(NAMED).map(|id| id.as_str()).collect();
+    let more = ids.len() - named.len();
+    if more == 0 { named.join(", ") } else { format!("{} (+{more})", named.join(", ")) }
+}
+
+fn quoted(text: &str) -> String {
+    clean_line(&mask_secrets(text), QUOTED)
+}
+
+/// Tells whether a claim says that a step is over, and what depends on it may start.
+const fn is_claimed_over(status: Status) -> bool {
+    match status {
+        Status::Completed | Status::Skipped => true,
+        Status::Pending
+        | Status::InProgress
+        | Status::Failed
+        | Status::WaitingApproval
+        | Status::Blocked
+        | Status::Cancelled => false,
+    }
+}

@@ -1,0 +1,250 @@
+//! What a dialect finds about the steps of a run that Piton only reads, and what disk and git say about it.
+//!
+//! Such a run belongs to another program. Nothing that Piton finds out can be recorded in it, so evidence alone never completes a step
+//! of it: evidence decides between running a step, resuming it, and asking a person to look. The dialect gives witnesses, the engine
+//! compares them (`engine::guest`).
+//!
+//! How a dialect gives witnesses, for each step:
+//!
+//! - The *claim* is `Step::status`: the field, box or line that the system itself goes by. `Completed`, `Pending` and `InProgress` are
+//!   compared with the rest. `WaitingApproval` is put to a person, `Skipped` satisfies what depends on it, `Cancelled` ends the step
+//!   without satisfying it, and `Blocked` with `Step::hold` waits. A word outside the vocabulary is a finding `status-unknown` on the
+//!   step, which is then looked at.
+//! - `Step::recorded` is false, `Run::records` is `Records::NONE`, `Step::plan_order` the order of the file.
+//! - [`GuestProof::results`] are the files that the step declares as its result; [`GuestProof::mentioned`] those that its text names.
+//! - [`GuestProof::names`] are the spellings by which subjects of commits name the step, and [`GuestProof::document`] is the file that
+//!   defines it: older commits and files say nothing about it.
+//! - [`GuestProof::words`] are further parts of the state that say whether it is done, [`GuestProof::doubts`] contradictions that the
+//!   rules of the system define and that only a person resolves.
+//!
+//! And once for the run: `EvidenceRequest::guest`, from [`GuestRequest::of`].
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::FindingCode;
+use super::RelPath;
+use super::Step;
+use super::StepId;
+use super::Timestamp;
+
+/// The witnesses of a step besides its claim.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GuestProof {
+    /// The file that defines the step. Work on the step is not older than the commit that added it.
+    pub(crate) document: Option<RelPath>,
+    /// How subjects of commits name the step.
+    pub(crate) names: Vec<CommitName>,
+    /// The files that the step declares as its result.
+    pub(crate) results: Vec<DeclaredFile>,
+    /// The files that its text mentions. One that is gone is counted, nothing more.
+    pub(crate) mentioned: Vec<RelPath>,
+    /// The files of each part, in the order of `Step::detail.parts`; empty if parts name no files.
+    pub(crate) part_files: Vec<Vec<RelPath>>,
+    /// Other places in the state that say whether it is done.
+    pub(crate) words: Vec<GuestWord>,
+    /// Contradictions that only a person resolves.
+    pub(crate) doubts: Vec<Doubt>,
+    /// The step that this one is a piece of. While that one has to be looked at, its open pieces are left alone.
+    pub(crate) parent: Option<StepId>,
+    /// The step has no work of its own: with all `Step::children` done, only its claim is left to be set.
+    pub(crate) is_sum: bool,
+    /// What a finished step that depends on this open one says about it.
+    pub(crate) followers: Followers,
+    /// Whether a commit that names the open step means that a person has to look, because the step is too small to be half done.
+    pub(crate) commits_prove: bool,
+    /// How a person records that the step is done, as a sentence without its end: "`tool set-status --id=7` records it".
+    pub(crate) record: String,
+    /// What else the reason of a next step has to say, such as a gate inside of the step. Untrusted text.
+    pub(crate) notes: Vec<String>,
+}
+
+/// What finished dependents say about an open step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Followers {
+    /// Nothing: the order of the system is only a suggestion.
+    #[default]
+    Nothing,
+    /// That it was done, if commits or files say so too.
+    Support,
+    /// That a person has to look.
+    Doubt,
+}
+
+/// How the subject of a commit names a step.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum CommitName {
+    /// As a whole word: `03-02`, `T012`.
+    Word(String),
+    /// Behind a noun, also in a list or a range: `task 7.2`, `tasks 1-6`, `STORY-2.4`. The noun is in lower case and singular.
+    After { noun: &'static str, id: String },
+}
+
+/// A file that a step declares, and what has to be in it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct DeclaredFile {
+    pub(crate) path: RelPath,
+    pub(crate) needs: Vec<Need>,
+}
+
+impl DeclaredFile {
+    /// Returns a declaration that only says that the file exists.
+    pub(crate) const fn plain(path: RelPath) -> Self {
+        Self { path, needs: Vec::new() }
+    }
+}
+
+/// Something that a declared file has to contain.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Need {
+    /// This text, or a match of this regular expression.
+    Text(String),
+    /// At least so many lines.
+    Lines(u64),
+    /// This name.
+    Name(String),
+}
+
+/// A place in the state, other than the claim, that says whether a step is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GuestWord {
+    /// Its name in a sentence: `ROADMAP`, `its story file`.
+    pub(crate) source: String,
+    pub(crate) done: bool,
+    pub(crate) weight: Weight,
+}
+
+/// How much a word counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Weight {
+    /// It contradicts a claim in either direction.
+    Record,
+    /// It contradicts only a claim that the step is open. Where it lags behind a finished step, that is named.
+    Hint,
+}
+
+/// A contradiction about a step that only a person resolves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Doubt {
+    /// `None` if nothing contradicts anything: the step only has to be looked at.
+    pub(crate) code: Option<FindingCode>,
+    /// What all steps with this contradiction have in common, as a phrase before their ids: "done, but their subtasks are open".
+    pub(crate) kind: String,
+    /// The reason for this step. Untrusted text.
+    pub(crate) reason: String,
+}
+
+/// What has to be looked at for a run that Piton only reads.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GuestRequest {
+    pub(crate) files: BTreeSet<DeclaredFile>,
+    /// Folders of the state. A commit that touches nothing else repeats the claim.
+    pub(crate) state_folders: Vec<RelPath>,
+    /// Whether a step of the run can be named by commits or has files whose age matters.
+    pub(crate) wants_log: bool,
+}
+
+impl GuestRequest {
+    /// Returns what the steps of a run need.
+    pub(crate) fn of(steps: &[Step], state_folders: Vec<RelPath>) -> Self {
+        let proofs = || steps.iter().filter_map(|step| step.guest.as_deref());
+        let files = proofs().flat_map(|proof| {
+            let mentioned = proof.mentioned.iter().cloned().map(DeclaredFile::plain);
+            proof.results.iter().cloned().chain(mentioned)
+        });
+        let wants_log = proofs().any(|proof| !proof.names.is_empty() || !proof.results.is_empty());
+        Self { files: files.collect(), state_folders, wants_log }
+    }
+}
+
+/// What disk and git say about a run that Piton only reads.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GuestEvidence {
+    /// The state of each declared file.
+    pub(crate) files: BTreeMap<DeclaredFile, DeclaredState>,
+    /// `None` if git was not asked or did not answer.
+    pub(crate) log: Option<Arc<CommitLog>>,
+    pub(crate) state_folders: Vec<RelPath>,
+    /// Whether the run asked for a look at all.
+    pub(crate) was_asked: bool,
+}
+
+/// What is at the path of a declared file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum DeclaredState {
+    Missing,
+    Present {
+        /// Whether it is a file without any text.
+        is_empty: bool,
+        /// What it has to contain and does not, in words.
+        lacks: Vec<String>,
+    },
+    /// It exists, but was not looked into.
+    Unread(String),
+}
+
+/// The newest commits of the branch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CommitLog {
+    /// Newest first.
+    pub(crate) commits: Vec<LoggedCommit>,
+    pub(crate) reach: LogReach,
+}
+
+impl CommitLog {
+    /// Returns the time of the newest commit that touches one of these files or folders.
+    pub(crate) fn last_change(&self, paths: &[RelPath]) -> Option<Timestamp> {
+        let is_one = |file: &TouchedFile| {
+            paths.iter().any(|path| {
+                file.path.strip_prefix(path.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            })
+        };
+        self.commits.iter().find(|commit| commit.files.iter().any(is_one))?.at
+    }
+}
+
+/// How far a log goes back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum LogReach {
+    /// To the first commit.
+    Whole,
+    /// To the limit on commits, bytes or time.
+    #[default]
+    CutOff,
+    /// To the end of a shallow clone.
+    Shallow,
+}
+
+/// A commit with the files it touches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LoggedCommit {
+    pub(crate) sha: String,
+    pub(crate) at: Option<Timestamp>,
+    /// Untrusted text.
+    pub(crate) subject: String,
+    pub(crate) files: Vec<TouchedFile>,
+}
+
+/// A file that a commit touches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TouchedFile {
+    pub(crate) change: FileChange,
+    /// Relative to the root of the run. Only compared, never opened.
+    pub(crate) path: String,
+}
+
+/// What a commit does to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FileChange {
+    Added,
+    Modified,
+    Deleted,
+}
+
+impl LoggedCommit {
+    /// Returns the abbreviated hash.
+    pub(crate) fn short(&self) -> &str {
+        self.sha.get(..7).unwrap_or(&self.sha)
+    }
+}

@@ -1,0 +1,144 @@
+//! Looks at the files that the steps of a read-only run declare: whether they exist, and whether they contain what they have to.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use camino::Utf8Path;
+use regex::RegexBuilder;
+
+use crate::model::DeclaredFile;
+use crate::model::DeclaredState;
+use crate::model::Need;
+use crate::model::ReadProblem;
+use crate::model::RelPath;
+use crate::model::clean_line;
+use crate::store::fs::path::Root;
+use crate::store::fs::read;
+
+/// Bytes of a file that is looked into.
+const FILE_LIMIT: u64 = 1 << 20;
+/// Bytes of a regular expression.
+const PATTERN_LIMIT: usize = 1 << 10;
+/// Bytes of a compiled regular expression.
+const COMPILED_LIMIT: usize = 1 << 20;
+/// Characters of a text in a message.
+const SHOWN: usize = 60;
+
+/// Returns the state of each declared file. Each path is opened once.
+pub(crate) fn declared_files(root: &Utf8Path, files: &BTreeSet<DeclaredFile>) -> BTreeMap<DeclaredFile, DeclaredState> {
+    let Ok(root) = Root::open(root) else { return BTreeMap::new() };
+    let mut found = BTreeMap::new();
+    let mut last: Option<(&RelPath, Opened)> = None;
+    for file in files {
+        let opened = match last.take() {
+            Some((path, opened)) if *path == file.path => opened,
+            Some(_) | None => open(&root, &file.path, is_looked_into(files, file)),
+        };
+        found.insert(file.clone(), state_of(&opened, &file.needs));
+        last = Some((&file.path, opened));
+    }
+    found
+}
+
+/// Tells whether some declaration of a path is about its content.
+fn is_looked_into(files: &BTreeSet<DeclaredFile>, file: &DeclaredFile) -> bool {
+    let same = files.range(file..).take_while(|other| other.path == file.path);
+    same.into_iter().any(|other| !other.needs.is_empty())
+}
+
+/// What was found at a path.
+enum Opened {
+    Missing,
+    Folder,
+    /// With its size; the text only if something has to be in it.
+    File(u64, Option<String>),
+    Unread(String),
+}
+
+fn open(root: &Root, path: &RelPath, with_text: bool) -> Opened {
+    match root.open_file(path) {
+        Ok((_, metadata)) if !with_text => Opened::File(metadata.len(), None),
+        Ok((_, metadata)) if metadata.len() > FILE_LIMIT => {
+            Opened::Unread(format!("it has {} bytes, more than the {FILE_LIMIT} that are looked at", metadata.len()))
+        }
+        Ok((file, metadata)) => match read::bounded(file, metadata.len(), FILE_LIMIT) {
+            Ok(bytes) => Opened::File(metadata.len(), Some(String::from_utf8_lossy(&bytes).into_owned())),
+            Err(problem) => Opened::Unread(problem.to_string()),
+        },
+        Err(ReadProblem::Missing) => Opened::Missing,
+        Err(ReadProblem::Directory) => Opened::Folder,
+        Err(problem) => Opened::Unread(problem.to_string()),
+    }
+}
+
+fn state_of(opened: &Opened, needs: &[Need]) -> DeclaredState {
+    match opened {
+        Opened::Missing => DeclaredState::Missing,
+        Opened::Folder => DeclaredState::Present { is_empty: false, lacks: Vec::new() },
+        Opened::Unread(why) => DeclaredState::Unread(why.clone()),
+        Opened::File(bytes, None) => DeclaredState::Present { is_empty: *bytes == 0, lacks: Vec::new() },
+        Opened::File(_, Some(text)) => DeclaredState::Present {
+            is_empty: text.trim().is_empty(),
+            lacks: needs.iter().filter_map(|need| lack(text, need)).collect(),
+        },
+    }
+}
+
+/// Returns what a text lacks, in words; `None` if it has what it needs, or that cannot be checked.
+fn lack(text: &str, need: &Need) -> Option<String> {
+    match need {
+        Need::Text(wanted) if text.contains(wanted.as_str()) => None,
+        Need::Text(wanted) => {
+            let pattern = (wanted.len() <= PATTERN_LIMIT).then(|| {
+                RegexBuilder::new(wanted).size_limit(COMPILED_LIMIT).dfa_size_limit(COMPILED_LIMIT).multi_line(true).build()
+            });
+            let matches = pattern?.ok()?.is_match(text);
+            (!matches).then(|| format!("`{}`", clean_line(wanted, SHOWN)))
+        }
+        Need::Lines(wanted) => {
+            let lines = text.lines().count() as u64;
+            (lines < *wanted).then(|| format!("{wanted} lines (it has {lines})"))
+        }
+        Need::Name(name) => {
+            let words = name.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| word.len() > 1);
+            let is_there = text.contains(name.as_str()) || words.clone().all(|word| text.contains(word));
+            (!is_there).then(|| format!("`{}`", clean_line(name, SHOWN)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lack;
+    use crate::model::Need;
+
+    #[test]
+    fn a_need_is_a_text_a_pattern_a_count_or_a_name() {
+        let text = "class A:\n    pass\ndef run(x):\n";
+        let text_need = |text: &str| Need::Text(text.to_owned());
+        let name = |text: &str| Need::Name(text.to_owned());
+        for (need, holds) in [
+            (text_need("def run(x)"), true),
+            (text_need("class A|class B"), true),
+            (text_need("^def \\w+"), true),
+            (text_need("class B"), false),
+            // One that does not compile, or is too large, was not looked at.
+            (text_need("a(b"), true),
+            (text_need("(a{1000}){1000}{1000}"), true),
+            (text_need(&"x".repeat(2000)), true),
+            (Need::Lines(3), true),
+            (Need::Lines(4), false),
+            (name("run"), true),
+            (name("def A"), true),
+            (name("walk"), false),
+        ] {
+            assert_eq!(lack(text, &need).is_none(), holds, "{need:?}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_that_explodes_elsewhere_takes_no_time() {
+        let text = "a".repeat(100_000);
+        assert_eq!(lack(&text, &Need::Text("(a+)+$b".to_owned())).as_deref(), Some("`(a+)+$b`"));
+    }
+}
