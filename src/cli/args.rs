@@ -117,7 +117,7 @@ verbs! {
     Demo(commands::demo::Demo),
     /// Print a completion script for a shell
     Completions(commands::completions::Completions),
-    /// Handle a hook event of the client; always exits with 0
+    /// Handle a hook event of the client; exits with 0, and with 2 where `setup --guard` refuses a task
     #[command(hide = true)]
     Hook(commands::hook::Hook),
     /// Print the manual page

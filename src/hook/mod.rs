@@ -10,10 +10,12 @@
 //! - `start`: what a new session is told, and the context after a compaction.
 //! - `agent`: the brief that a subagent is given, and the report that it ends with.
 //! - `prompt`: the heartbeat, and reminders: of a failed turn, and of an agent that ended although its step did not.
+//! - `guard`: whether a task of the client may be completed, where the person asked for that.
 //! - `permission`: what the client need not ask the person about.
 //! - `statusline`: the line for the client's status line.
 
 mod agent;
+mod guard;
 mod input;
 mod permission;
 mod prompt;
@@ -43,11 +45,17 @@ pub(crate) struct Answer {
     pub(crate) contexts: Vec<Context>,
     /// The client need not ask the person.
     pub(crate) allows: bool,
+    /// Why the client must not do it. Only for `TaskCompleted`.
+    pub(crate) refusal: Option<String>,
 }
 
 impl Answer {
     pub(crate) const fn is_empty(&self) -> bool {
-        !self.allows && self.person.is_none() && self.facts.is_empty() && self.contexts.is_empty()
+        !self.allows
+            && self.refusal.is_none()
+            && self.person.is_none()
+            && self.facts.is_empty()
+            && self.contexts.is_empty()
     }
 }
 
@@ -69,6 +77,7 @@ fn answer(event: &str, text: &str, request: &Request, read: ReadCall) -> Option<
         "prompt" => prompt::submitted(&Session::known(&input, request)?, &input),
         "subagent-start" => agent::starts(&Session::known(&input, request)?, &input),
         "subagent-stop" => agent::stops(&Session::known(&input, request)?, &input),
+        "task-completed" => guard::completes(&input, request),
         "permission-request" => permission::asked(&Session::known(&input, request)?, &input, read),
         "stop-failure" => Session::known(&input, request)?.fails(&input),
         "session-end" => Session::known(&input, request)?.ends(&input),

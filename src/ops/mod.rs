@@ -14,6 +14,7 @@
 //! - `plan_document` is the published form of a plan.
 //! - `open_steps` are the steps that a session of the client has in progress, for its hooks; `agent_report` is what an agent
 //!   reported about one, for `finish`.
+//! - `guard` compares the declared outputs of a task of the client with the project, for its hook.
 //! - Every other file is the verb of its name; `cleanup` is `archive --all`, `patch` is `plan --patch`.
 
 mod agent_report;
@@ -33,6 +34,7 @@ mod draft;
 mod entries;
 mod error;
 mod exit;
+mod guard;
 mod history;
 mod lifecycle;
 mod list;
@@ -95,6 +97,9 @@ pub(crate) use draft::PreparedChange;
 pub(crate) use error::OpError;
 pub(crate) use error::RunChoice;
 pub(crate) use exit::Exit;
+pub(crate) use guard::CompletedTask;
+pub(crate) use guard::TaskVerdict;
+pub(crate) use guard::judge_task;
 pub(crate) use history::HistoryReport;
 pub(crate) use history::history;
 pub(crate) use list::ListReport;
@@ -168,6 +173,7 @@ pub(crate) use sessions::show as show_session;
 pub(crate) use setup::Scope as SetupScope;
 pub(crate) use setup::SetupReport;
 pub(crate) use setup::SetupRequest;
+pub(crate) use setup::SetupSwitch;
 pub(crate) use setup::setup;
 pub(crate) use skip_phase::skip_phase;
 pub(crate) use start::start;

@@ -95,7 +95,7 @@ pub(super) fn create(path: &Utf8Path) -> Result<File, String> {
 /// Opens a private file of the session for appending.
 pub(super) fn append_private(path: &Utf8Path) -> io::Result<File> {
     if let Some(parent) = path.parent().filter(|parent| !parent.exists()) {
-        crate::store::sessions::create_private_dirs(parent).map_err(|error| io::Error::other(error.to_string()))?;
+        crate::store::create_private_dirs(parent).map_err(|error| io::Error::other(error.to_string()))?;
     }
     OpenOptions::new().append(true).create(true).mode(0o600).open(path)
 }
@@ -103,7 +103,7 @@ pub(super) fn append_private(path: &Utf8Path) -> io::Result<File> {
 /// Writes a private file of the session, durably.
 pub(super) fn write_private(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(parent) = path.parent().filter(|parent| !parent.exists()) {
-        crate::store::sessions::create_private_dirs(parent).map_err(|error| io::Error::other(error.to_string()))?;
+        crate::store::create_private_dirs(parent).map_err(|error| io::Error::other(error.to_string()))?;
     }
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
     file.write_all(bytes).and_then(|()| file.sync_all())

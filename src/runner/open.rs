@@ -492,7 +492,7 @@ fn folder(header: &Header, ledger: &Ledger, asked: &ResumeOptions) -> Result<Utf
         return Err(RunError::new(ProblemKind::Person, message, ["git worktree list".to_owned(), again]));
     }
     if let Some(parent) = folder.parent() {
-        store::sessions::create_private_dirs(parent)?;
+        store::create_private_dirs(parent)?;
     }
     let base = header.base_commit.as_deref().or(header.base_branch.as_deref()).unwrap_or("HEAD");
     worktree::add(&header.root, folder, branch, base).map_err(|refusal| {

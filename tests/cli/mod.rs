@@ -10,6 +10,7 @@ mod doctor;
 mod dotagent;
 mod errors;
 mod global;
+mod guard;
 mod handover;
 mod history;
 mod hook;

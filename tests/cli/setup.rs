@@ -142,3 +142,46 @@ fn the_status_line_is_one_line_or_nothing() {
         assert_eq!((output.code, output.stdout.as_str(), output.stderr.as_str()), (0, "", ""), "{wrong}");
     }
 }
+
+#[test]
+fn the_guard_is_set_and_removed_in_the_users_settings_only() {
+    let sandbox = Sandbox::new();
+    let before = "{\n  \"model\": \"opus\"\n}\n";
+    put(&sandbox, SETTINGS, before);
+    let shown = sandbox.piton(["setup", "--guard"]).run().expect_code(0);
+    assert_eq!(document(&shown)["data"]["settings"]["needed"], true);
+    assert_eq!(read(&sandbox, SETTINGS).as_deref(), Some(before), "nothing is written unasked");
+    sandbox.piton(["setup", "--guard", "--yes"]).run().expect_code(0);
+    let settings: serde_json::Value = serde_json::from_str(&read(&sandbox, SETTINGS).expect("settings")).expect("JSON");
+    let hook = &settings["hooks"]["TaskCompleted"][0]["hooks"][0];
+    let program = env!("CARGO_BIN_EXE_piton");
+    assert_eq!((&hook["type"], &hook["timeout"]), (&json!("command"), &json!(5)));
+    assert_eq!(
+        hook["command"].as_str().map(|command| command.replace('\'', "")),
+        Some(format!("{program} hook task-completed"))
+    );
+    let doctor = sandbox.piton(["doctor"]).run().expect_code(0);
+    assert!(doctor.stdout.contains("on; the guard of tasks is on"), "{doctor}");
+    sandbox.piton(["setup", "--no-guard", "--yes"]).run().expect_code(0);
+    assert_eq!(read(&sandbox, SETTINGS).as_deref(), Some(before));
+    let again = sandbox.piton(["setup", "--no-guard", "--yes"]).run().expect_code(0);
+    assert_eq!(document(&again)["data"]["settings"]["needed"], false);
+    for words in [["setup", "--guard", "--scope", "project"], ["setup", "--no-guard", "--scope", "local"]] {
+        let refused = sandbox.piton(words).run().expect_code(2);
+        assert!(refused.stdout.contains("never in those of a project"), "{refused}");
+    }
+    sandbox.piton(["setup", "--guard", "--no-guard"]).run().expect_code(2);
+    assert!(!sandbox.exists(".claude"));
+}
+
+#[test]
+fn a_guard_whose_program_is_gone_is_named() {
+    let sandbox = Sandbox::new();
+    let hook = json!({"type": "command", "command": "'/gone/piton' hook task-completed"});
+    put(&sandbox, SETTINGS, &json!({"hooks": {"TaskCompleted": [{"hooks": [hook]}]}}).to_string());
+    let doctor = sandbox.piton(["doctor"]).run().expect_code(0);
+    assert!(doctor.stdout.contains("calls a guard that is not there: '/gone/piton'"), "{doctor}");
+    sandbox.piton(["setup", "--guard", "--yes"]).run().expect_code(0);
+    let doctor = sandbox.piton(["doctor"]).run().expect_code(0);
+    assert!(doctor.stdout.contains("on; the guard of tasks is on"), "{doctor}");
+}

@@ -1,5 +1,5 @@
-//! `hook`: reads the client's event, prints the JSON that the client expects or nothing, and always exits with 0: the client
-//! shows any other code to the user as an error, and 2 would stop the agent.
+//! `hook`: reads the client's event, prints the JSON that the client expects or nothing, and exits with 0: the client shows any
+//! other code to the user as an error. Only `task-completed` may exit with 2, which refuses the task.
 
 use std::ffi::OsString;
 use std::io;
@@ -32,7 +32,14 @@ impl Command for Hook {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
         quietly(|text| {
             let answer = hook::handle(&self.event, text, &call.request(None), call.line.called);
-            if answer.is_empty() { Ok(()) } else { output::print_json(&document(&answer)) }
+            if let Some(reason) = &answer.refusal {
+                // The client reads this code as a no and hands the line to the agent.
+                return output::say(Text::default().line(reason)).map(|()| Exit::Usage);
+            }
+            if !answer.is_empty() {
+                output::print_json(&document(&answer))?;
+            }
+            Ok(Exit::Ok)
         })
     }
 
@@ -43,9 +50,11 @@ impl Command for Hook {
 
 impl Command for Statusline {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
-        quietly(|text| match hook::status_line(text, &call.request(None)) {
-            Some(line) => output::print_text(Text::default().line(line)),
-            None => Ok(()),
+        quietly(|text| {
+            if let Some(line) = hook::status_line(text, &call.request(None)) {
+                output::print_text(Text::default().line(line))?;
+            }
+            Ok(Exit::Ok)
         })
     }
 
@@ -55,11 +64,10 @@ impl Command for Statusline {
 }
 
 /// Passes the standard input to `answer`, and drops errors and panics: a hook must never fail.
-fn quietly(answer: impl Fn(&str) -> io::Result<()>) -> Result<Exit, CommandError> {
+fn quietly(answer: impl Fn(&str) -> io::Result<Exit>) -> Result<Exit, CommandError> {
     panic::set_hook(Box::new(|_| {}));
     let answered = panic::catch_unwind(AssertUnwindSafe(|| answer(&ops::input("-").unwrap_or_default())));
-    drop(answered);
-    Ok(Exit::Ok)
+    Ok(answered.map_or(Exit::Ok, |answer| answer.unwrap_or(Exit::Ok)))
 }
 
 fn document(answer: &Answer) -> serde_json::Value {

@@ -137,6 +137,24 @@ pub(in crate::store) fn make_durable_folders(folder: &Utf8Path) -> Result<(), St
     sync_dirs(changed_dirs.iter().map(Utf8PathBuf::as_path))
 }
 
+/// Creates a folder and its missing parents durably, private to this user.
+///
+/// # Errors
+///
+/// When it cannot be made.
+pub(crate) fn create_private_dirs(folder: &Utf8Path) -> Result<(), StoreError> {
+    let missing: Vec<&Utf8Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
+    for folder in missing.iter().rev() {
+        match calls::create_private_dir(folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(StoreError::io(folder, error));
+            }
+            Ok(()) | Err(_) => {}
+        }
+    }
+    sync_dirs(missing.iter().filter_map(|folder| folder.parent()))
+}
+
 /// Removes folders that were made for files that were not written, the inner ones first. Those with files in them stay.
 pub(in crate::store) fn remove_empty(folders: &[Utf8PathBuf]) {
     for folder in folders.iter().rev() {

@@ -23,6 +23,14 @@ pub(super) fn is_marked(folder: &Utf8Path) -> bool {
     MARKERS.iter().chain(&[".git"]).any(|marker| folder.join(marker).exists())
 }
 
+/// Returns the work tree around a folder, linked or not; outside of git, the marked folder around it, else the folder itself.
+pub(crate) fn work_tree(folder: &Utf8Path) -> Option<Utf8PathBuf> {
+    let folder = folder.canonicalize_utf8().ok()?;
+    let is_top = |top: &&Utf8Path| top.join(".git").exists();
+    let top = folder.ancestors().find(is_top).or_else(|| folder.ancestors().find(|top| is_marked(top)));
+    Some(top.map_or_else(|| folder.clone(), Utf8Path::to_owned))
+}
+
 /// A project: the folder that is searched for runs, with its repository and configuration.
 #[derive(Clone, Debug)]
 pub(crate) struct Project {

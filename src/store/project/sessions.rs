@@ -68,7 +68,7 @@ impl SessionHome {
     /// When it cannot be made.
     pub(crate) fn create(&self, id: &str) -> Result<Utf8PathBuf, StoreError> {
         let folder = self.session(id);
-        create_private_dirs(&folder)?;
+        stage::create_private_dirs(&folder)?;
         Ok(folder)
     }
 
@@ -152,24 +152,6 @@ fn resolve_links(path: &Utf8Path) -> Utf8PathBuf {
     let resolved = path.ancestors().find_map(|there| Some((there, there.canonicalize_utf8().ok()?)));
     let below = resolved.and_then(|(there, real)| Some(real.join(path.strip_prefix(there).ok()?)));
     below.unwrap_or_else(|| path.to_owned())
-}
-
-/// Creates a folder and its missing parents durably, private to this user.
-///
-/// # Errors
-///
-/// When it cannot be made.
-pub(crate) fn create_private_dirs(folder: &Utf8Path) -> Result<(), StoreError> {
-    let missing: Vec<&Utf8Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
-    for folder in missing.iter().rev() {
-        match platform::create_private_dir(folder.as_std_path()) {
-            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
-                return Err(StoreError::io(folder, error));
-            }
-            Ok(()) | Err(_) => {}
-        }
-    }
-    stage::sync_dirs(missing.iter().filter_map(|folder| folder.parent()))
 }
 
 /// Returns the name of a repository's folder: a readable name and a digest of the whole path, because repositories may share a
