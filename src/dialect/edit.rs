@@ -1,5 +1,6 @@
 //! What the writers of all formats share: a state file being edited, and the reasons why a change cannot be written.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use serde_json::Map;
@@ -32,6 +33,13 @@ pub(crate) enum EditError {
     /// A file that the change needs is missing.
     #[error("{file} is missing")]
     Missing { file: String },
+}
+
+impl EditError {
+    /// Returns the refusal of a change that a format cannot express: what it cannot do, and what to do instead.
+    pub(super) fn cannot(what: &str, deed: impl Display, instead: impl Display) -> Self {
+        Self::Unsupported(format!("{what} cannot {deed}: {instead}"))
+    }
 }
 
 /// A state file being edited.

@@ -16,6 +16,7 @@ pub(crate) mod script;
 mod story;
 #[cfg(test)]
 mod toy;
+mod writer;
 
 pub(crate) use client_settings::Setting;
 pub(crate) use client_settings::with as with_setting;

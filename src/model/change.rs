@@ -415,11 +415,11 @@ impl ChangeKind {
         self
     }
 
-    /// Tells whether the change is about a part of a step.
-    pub(crate) const fn is_of_part(&self) -> bool {
+    /// Returns the part that the change is about, if it is about a part of a step.
+    pub(crate) fn part(&self) -> Option<&str> {
         match self {
-            Self::Begin { part, .. } | Self::Skip { part, .. } => part.is_some(),
-            Self::Finish(outcome) => outcome.part.is_some(),
+            Self::Begin { part, .. } | Self::Skip { part, .. } => part.as_deref(),
+            Self::Finish(outcome) => outcome.part.as_deref(),
             Self::Approve { .. }
             | Self::Pause { .. }
             | Self::Abort { .. }
@@ -427,7 +427,7 @@ impl ChangeKind {
             | Self::Complete { .. }
             | Self::Repair(_)
             | Self::RollBack(_)
-            | Self::Start(_) => false,
+            | Self::Start(_) => None,
         }
     }
 

@@ -237,7 +237,7 @@ impl<'a> LockedRun<'a> {
         self.log(name, written.step.as_ref());
         written.findings.extend(self.record(run, &change));
         written.message = message(run, &change.kind);
-        written.is_of_part = change.kind.is_of_part();
+        written.is_of_part = change.kind.part().is_some();
         written.is_setback = matches!(&change.kind, ChangeKind::Finish(outcome) if outcome.status == Status::Failed);
         written.edits = edits;
         Ok(written)

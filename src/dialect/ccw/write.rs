@@ -19,6 +19,11 @@ use super::todo::TICK;
 use crate::dialect::EditError;
 use crate::dialect::edit::FileEditor;
 use crate::dialect::edit::edits_of;
+use crate::dialect::writer::Begun;
+use crate::dialect::writer::Resumed;
+use crate::dialect::writer::Skipped;
+use crate::dialect::writer::StateWriter;
+use crate::dialect::writer::write;
 use crate::document::Node;
 use crate::model::Change;
 use crate::model::ChangeKind;
@@ -36,28 +41,11 @@ use crate::model::mask_secrets;
 
 /// Computes the edits of a change.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-    let session_files = SessionFiles::read(files);
-    let mut writer = Writer { draft: Draft::new(&session_files), at: change.at };
-    match &change.kind {
-        ChangeKind::Begin { step, part, attempt, .. } => writer.begin(step, part.as_deref(), *attempt)?,
-        ChangeKind::Finish(outcome) => writer.finish(outcome)?,
-        ChangeKind::Skip { step, part, reason, .. } => writer.skip(step, part.as_deref(), reason)?,
-        ChangeKind::Pause { .. } => writer.session_over("paused", "paused_at", &[("/resumable", json!(true))])?,
-        ChangeKind::Abort { .. } => writer.session_over("cancelled", "cancelled_at", &[])?,
-        ChangeKind::Complete { .. } => writer.session_over("completed", "completed_at", &[])?,
-        ChangeKind::Resume { steps, interruption, strategy, settled } => {
-            writer.resume(steps, interruption.as_ref(), strategy.as_deref(), settled)?;
-        }
-        ChangeKind::Approve { .. } => {
-            return Err(EditError::Unsupported("CCW has no gates: there is nothing to approve".to_owned()));
-        }
-        ChangeKind::RollBack(back) => writer.roll_back(back)?,
-        ChangeKind::Repair(traces) => return Ok(edits_of(files, rebuild::reconstruct(files, traces)?)),
-        ChangeKind::Start(_) => {
-            return Err(EditError::Unsupported("CCW sessions are started by /workflow:session:start".to_owned()));
-        }
+    if let ChangeKind::Repair(traces) = &change.kind {
+        return Ok(edits_of(files, rebuild::reconstruct(files, traces)?));
     }
-    Ok(writer.draft.into_edits())
+    let session_files = SessionFiles::read(files);
+    write(Writer { draft: Draft::new(&session_files), at: change.at }, change)
 }
 
 /// Keys of `execution` about attempts that no longer count.
@@ -77,75 +65,6 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn begin(&mut self, step: &StepId, part: Option<&str>, attempt: u32) -> Result<(), EditError> {
-        let at = self.at.to_string();
-        let running = self.draft.session_files.running;
-        if self.draft.session_files.session.status().0 == RunStatus::Completed {
-            self.draft.session_if_readable(|session| session.set("/status", &json!("active")))?;
-        }
-        if part.is_none() && self.draft.session_files.is_marked_over(step) {
-            self.draft.mark(step, OPEN);
-        }
-        let Some(mut task) = self.draft.task(step)? else { return Ok(()) };
-        let was = rules::status_word(task.value());
-        if let Some(part) = part
-            && let Some(subtask) = task.subtask(part)
-        {
-            task.set(&format!("{subtask}/status"), &json!(running))?;
-        } else if let Some(part) = part {
-            task.enter_flow_step(part)?;
-        }
-        if part.is_some() && was == StatusWord::Known(Status::InProgress) {
-            return Ok(());
-        }
-        let note = raw::first_text(task.value(), &["/execution/interruption_reason"]);
-        if let (Some(note), true) = (&note, task.value().get("status").and_then(Node::as_str) == Some(running)) {
-            // The interruption of the previous attempt is removed from `execution`, and must not be lost
-            // (docs/formats/ccw.md#what-is-written).
-            task.enter_history(running, &at, Some(note))?;
-        } else {
-            task.set_status(running, &at, note.as_deref())?;
-        }
-        let recorded = raw::count(task.value().at("/execution/attempts"));
-        let attempts = if attempt > 0 { attempt } else { recorded.unwrap_or(0).saturating_add(1) };
-        task.set_execution("attempts", &json!(attempts))?;
-        task.set_execution("last_attempt", &json!(at))?;
-        for passed in ["interruption_reason", "error"] {
-            task.drop_execution(passed)?;
-        }
-        if was == StatusWord::Known(Status::Completed) {
-            forget_success(&mut task)?;
-            // A reopened step goes through all its parts again.
-            for done in ["completed_flow_steps", "skipped_flow_steps", "variables"] {
-                task.drop_execution(done)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
-        if outcome.status == Status::WaitingApproval {
-            return Err(EditError::Unsupported("CCW has no gates: a task cannot wait for approval".to_owned()));
-        }
-        if let Some(part) = &outcome.part {
-            self.finish_part(outcome, part)?;
-        } else {
-            self.finish_step(outcome)?;
-            if outcome.status == Status::Completed {
-                self.draft.mark(&outcome.step, TICK);
-                self.draft.mark_parts(&outcome.step, None, TICK);
-            }
-            if outcome.status == Status::Completed && !outcome.amends {
-                self.draft.summarise(outcome);
-            }
-        }
-        let at = self.at.to_string();
-        self.draft.session_if_readable(|session| {
-            enter_execute(session)?;
-            session.set("/last_execute_run", &json!(at))
-        })
-    }
-
     fn finish_step(&mut self, outcome: &Outcome) -> Result<(), EditError> {
         let at = self.at.to_string();
         let word = self.word_of(outcome.status);
@@ -215,7 +134,109 @@ impl Writer<'_> {
         set_variables(&mut task, outcome)
     }
 
-    fn skip(&mut self, step: &StepId, part: Option<&str>, reason: &str) -> Result<(), EditError> {
+    /// Sets the status of the session; fails without a readable session file.
+    fn session_over(&mut self, word: &str, stamp: &str, more: &[(&str, Value)]) -> Result<(), EditError> {
+        let at = json!(self.at.to_string());
+        let session = self.draft.session_document()?;
+        session.set("/status", &json!(word))?;
+        session.set(&format!("/{stamp}"), &at)?;
+        more.iter().try_for_each(|(pointer, value)| session.set(pointer, value))
+    }
+
+    fn word_of(&self, status: Status) -> &'static str {
+        match status {
+            Status::InProgress => self.draft.session_files.running,
+            Status::Pending
+            | Status::Completed
+            | Status::Failed
+            | Status::WaitingApproval
+            | Status::Blocked
+            | Status::Skipped
+            | Status::Cancelled => status.as_str(),
+        }
+    }
+}
+
+impl StateWriter for Writer<'_> {
+    const WHAT: &'static str = "a CCW session";
+    const HAS_PARTS: bool = true;
+
+    fn instead(&self) -> String {
+        "it has no gates; a task is finished as completed or failed".to_owned()
+    }
+
+    fn begin(&mut self, begun: &Begun<'_>) -> Result<(), EditError> {
+        let &Begun { step, part, attempt, .. } = begun;
+        let at = self.at.to_string();
+        let running = self.draft.session_files.running;
+        if self.draft.session_files.session.status().0 == RunStatus::Completed {
+            self.draft.session_if_readable(|session| session.set("/status", &json!("active")))?;
+        }
+        if part.is_none() && self.draft.session_files.is_marked_over(step) {
+            self.draft.mark(step, OPEN);
+        }
+        let Some(mut task) = self.draft.task(step)? else { return Ok(()) };
+        let was = rules::status_word(task.value());
+        if let Some(part) = part
+            && let Some(subtask) = task.subtask(part)
+        {
+            task.set(&format!("{subtask}/status"), &json!(running))?;
+        } else if let Some(part) = part {
+            task.enter_flow_step(part)?;
+        }
+        if part.is_some() && was == StatusWord::Known(Status::InProgress) {
+            return Ok(());
+        }
+        let note = raw::first_text(task.value(), &["/execution/interruption_reason"]);
+        if let (Some(note), true) = (&note, task.value().get("status").and_then(Node::as_str) == Some(running)) {
+            // The interruption of the previous attempt is removed from `execution`, and must not be lost
+            // (docs/formats/ccw.md#what-is-written).
+            task.enter_history(running, &at, Some(note))?;
+        } else {
+            task.set_status(running, &at, note.as_deref())?;
+        }
+        let recorded = raw::count(task.value().at("/execution/attempts"));
+        let attempts = if attempt > 0 { attempt } else { recorded.unwrap_or(0).saturating_add(1) };
+        task.set_execution("attempts", &json!(attempts))?;
+        task.set_execution("last_attempt", &json!(at))?;
+        for passed in ["interruption_reason", "error"] {
+            task.drop_execution(passed)?;
+        }
+        if was == StatusWord::Known(Status::Completed) {
+            forget_success(&mut task)?;
+            // A reopened step goes through all its parts again.
+            for done in ["completed_flow_steps", "skipped_flow_steps", "variables"] {
+                task.drop_execution(done)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
+        if outcome.status == Status::WaitingApproval {
+            return self.refuse(format!("record that {} waits for approval", outcome.step));
+        }
+        if let Some(part) = &outcome.part {
+            self.finish_part(outcome, part)?;
+        } else {
+            self.finish_step(outcome)?;
+            if outcome.status == Status::Completed {
+                self.draft.mark(&outcome.step, TICK);
+                self.draft.mark_parts(&outcome.step, None, TICK);
+            }
+            if outcome.status == Status::Completed && !outcome.amends {
+                self.draft.summarise(outcome);
+            }
+        }
+        let at = self.at.to_string();
+        self.draft.session_if_readable(|session| {
+            enter_execute(session)?;
+            session.set("/last_execute_run", &json!(at))
+        })
+    }
+
+    fn skip(&mut self, skipped: &Skipped<'_>) -> Result<(), EditError> {
+        let &Skipped { step, part, reason } = skipped;
         let at = self.at.to_string();
         if part.is_some() {
             self.draft.mark_parts(step, part, LEFT_OUT);
@@ -237,13 +258,20 @@ impl Writer<'_> {
         }
     }
 
-    fn resume(
-        &mut self,
-        steps: &[StepId],
-        interruption: Option<&Interruption>,
-        strategy: Option<&str>,
-        settled: &[(StepId, Status)],
-    ) -> Result<(), EditError> {
+    fn pause(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
+        self.session_over("paused", "paused_at", &[("/resumable", json!(true))])
+    }
+
+    fn abort(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
+        self.session_over("cancelled", "cancelled_at", &[])
+    }
+
+    fn complete(&mut self, _note: Option<&str>) -> Result<(), EditError> {
+        self.session_over("completed", "completed_at", &[])
+    }
+
+    fn resume(&mut self, resumed: &Resumed<'_>) -> Result<(), EditError> {
+        let &Resumed { steps, interruption, strategy, settled } = resumed;
         let at = self.at.to_string();
         for (step, status) in settled {
             let word = self.word_of(*status);
@@ -314,26 +342,8 @@ impl Writer<'_> {
         })
     }
 
-    /// Sets the status of the session; fails without a readable session file.
-    fn session_over(&mut self, word: &str, stamp: &str, more: &[(&str, Value)]) -> Result<(), EditError> {
-        let at = json!(self.at.to_string());
-        let session = self.draft.session_document()?;
-        session.set("/status", &json!(word))?;
-        session.set(&format!("/{stamp}"), &at)?;
-        more.iter().try_for_each(|(pointer, value)| session.set(pointer, value))
-    }
-
-    fn word_of(&self, status: Status) -> &'static str {
-        match status {
-            Status::InProgress => self.draft.session_files.running,
-            Status::Pending
-            | Status::Completed
-            | Status::Failed
-            | Status::WaitingApproval
-            | Status::Blocked
-            | Status::Skipped
-            | Status::Cancelled => status.as_str(),
-        }
+    fn into_edits(self) -> Result<Vec<Edit>, EditError> {
+        Ok(self.draft.into_edits())
     }
 }
 

@@ -24,6 +24,11 @@ use super::workflow_files::is_rebuilt;
 use crate::dialect::EditError;
 use crate::dialect::edit::FileEditor;
 use crate::dialect::edit::edits_of;
+use crate::dialect::writer::Approval;
+use crate::dialect::writer::Begun;
+use crate::dialect::writer::Resumed;
+use crate::dialect::writer::StateWriter;
+use crate::dialect::writer::write;
 use crate::document::Node;
 use crate::document::Syntax;
 use crate::model::Change;
@@ -33,6 +38,7 @@ use crate::model::EditKind;
 use crate::model::FileSet;
 use crate::model::Outcome;
 use crate::model::RelPath;
+use crate::model::RollBack;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Timestamp;
@@ -51,36 +57,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     if let ChangeKind::Repair(_) = &change.kind {
         return Ok(edits_of(files, rebuild::reconstruct(files, change.at)?));
     }
-    let mut writer = Writer::open(files, change.at)?;
-    match &change.kind {
-        ChangeKind::Begin { step, part, attempt, .. } => {
-            refuse_part(part.as_deref())?;
-            writer.begin(step, *attempt)?;
-        }
-        ChangeKind::Finish(outcome) => {
-            refuse_part(outcome.part.as_deref())?;
-            writer.finish(outcome)?;
-        }
-        ChangeKind::Approve { step, by, note, .. } => writer.approve(step, by.as_deref(), note.as_deref())?,
-        ChangeKind::Skip { step, .. } => {
-            return Err(EditError::Unsupported(format!("dotagent cannot skip steps; {step} is unchanged")));
-        }
-        ChangeKind::Pause { .. } => writer.phase_status(PhaseStatus::Pending)?,
-        // Failed is the closest to aborted, because it continues only after confirmation (docs/formats/dotagent.md#validation).
-        ChangeKind::Abort { .. } => writer.phase_status(PhaseStatus::Failed)?,
-        ChangeKind::Resume { steps, settled, .. } => writer.resume(steps, settled)?,
-        ChangeKind::Complete { .. } => writer.complete(Phase::Reflection, None)?,
-        ChangeKind::RollBack(back) => writer.roll_back(back)?,
-        ChangeKind::Repair(_) | ChangeKind::Start(_) => {}
-    }
-    writer.into_edits()
-}
-
-fn refuse_part(part: Option<&str>) -> Result<(), EditError> {
-    match part {
-        Some(part) => Err(EditError::Unsupported(format!("dotagent steps have no parts; `{part}` is unknown"))),
-        None => Ok(()),
-    }
+    write(Writer::open(files, change.at)?, change)
 }
 
 /// The target of a step id.
@@ -134,20 +111,6 @@ impl<'a> Writer<'a> {
         Ok(Self { workflow_files, phase, execution, created: None, at: at.to_string(), task_statuses, completed })
     }
 
-    fn into_edits(mut self) -> Result<Vec<Edit>, EditError> {
-        self.phase.set("/last_updated", &json!(self.at))?;
-        if self.workflow_files.state.is_safe == Some(false) {
-            self.phase.set("/interruption_safe", &Value::Bool(true))?;
-        }
-        let path = self.workflow_files.layout.execution;
-        let created = self.created.map(|value| {
-            let after = format!("{value}\n").into_bytes();
-            Edit { path, kind: EditKind::Create { after } }
-        });
-        let execution = created.or_else(|| self.execution.map(FileEditor::into_edit));
-        Ok(execution.into_iter().chain([self.phase.into_edit()]).collect())
-    }
-
     fn target(&self, step: &StepId) -> Result<Target, EditError> {
         let id = step.as_str();
         let task = |id: &str| self.workflow_files.execution.tasks.iter().position(|task| task.id == id);
@@ -162,67 +125,6 @@ impl<'a> Writer<'a> {
         let target = target.or_else(|| task(id.strip_suffix(":verify")?).map(Target::Verification));
         let target = target.or_else(|| task(id.strip_suffix(":resolve")?).map(Target::Resolution));
         target.ok_or_else(|| EditError::Unsupported(format!("`{id}` is neither a phase nor a task of this run")))
-    }
-
-    fn begin(&mut self, step: &StepId, attempt: u32) -> Result<(), EditError> {
-        match self.target(step)? {
-            Target::Phase(phase) => self.enter_phase(phase, step.as_str() != steps::FINAL)?,
-            Target::Designs => self.enter_phase(Phase::Architecture, true)?,
-            Target::Gate(_) => return Err(EditError::Unsupported(format!("{step} is approved, not begun"))),
-            Target::Work(at) => {
-                self.enter_phase(Phase::Implementation, false)?;
-                self.set_task_status(at, TaskStatus::Running)?;
-                let started = json!(self.at);
-                self.set_task(at, "attempts", &json!(attempt.saturating_sub(1)))?;
-                self.set_task(at, "started_at", &started)?;
-                self.drop_task(at, "completed_at")?;
-            }
-            Target::Verification(at) => {
-                self.enter_phase(Phase::Implementation, false)?;
-                self.set_task_status(at, TaskStatus::Verifying)?;
-            }
-            Target::Resolution(at) => {
-                self.enter_phase(Phase::Implementation, false)?;
-                let started = json!(self.at);
-                self.set_task(at, "resolver_started_at", &started)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
-        if !matches!(outcome.status, Status::Completed | Status::Failed) {
-            return Err(EditError::Unsupported(format!(
-                "a step ends as completed or failed; whether the user is asked follows from its output ({})",
-                outcome.step
-            )));
-        }
-        let is_done = outcome.status == Status::Completed;
-        match self.target(&outcome.step)? {
-            Target::Phase(phase) if !is_done => self.fail_phase(phase, &outcome.step)?,
-            Target::Designs if !is_done => self.fail_phase(Phase::Architecture, &outcome.step)?,
-            Target::Phase(phase) => {
-                let output = self.output_of(phase, outcome)?;
-                self.complete(phase, output)?;
-            }
-            Target::Designs => {
-                self.check_designs()?;
-                self.phase_status(PhaseStatus::InProgress)?;
-            }
-            Target::Gate(_) => {
-                return Err(EditError::Unsupported(format!("{} is approved, not finished", outcome.step)));
-            }
-            Target::Work(at) => self.finish_work(at, outcome)?,
-            Target::Verification(at) if is_done => self.mark_verified(at)?,
-            Target::Verification(at) => self.fail(at, outcome)?,
-            Target::Resolution(at) => {
-                self.drop_task(at, "resolver_started_at")?;
-                if is_done {
-                    self.set_task_status(at, TaskStatus::Pending)?;
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Refuses to end the design of options without one: the state has no other sign that they are there.
@@ -349,55 +251,7 @@ impl<'a> Writer<'a> {
             && self.task_statuses.iter().all(|status| *status == Some(TaskStatus::Verified));
         if all && is_reached && !self.completed.contains(&Phase::Implementation) {
             let output = self.workflow_files.layout.execution.clone();
-            self.complete(Phase::Implementation, Some(output))?;
-        }
-        Ok(())
-    }
-
-    fn approve(&mut self, step: &StepId, by: Option<&str>, note: Option<&str>) -> Result<(), EditError> {
-        match self.target(step)? {
-            Target::Gate(phase) => {
-                let mut entry = json!({ "phase": phase.as_str(), "approved_at": self.at });
-                for (key, value) in [("by", by), ("note", note)] {
-                    if let Some(value) = value {
-                        entry[key] = json!(value);
-                    }
-                }
-                self.phase.push("/user_checkpoints", &entry)
-            }
-            // The user overrides the verifier.
-            Target::Verification(at) => self.mark_verified(at),
-            Target::Phase(_) | Target::Designs | Target::Work(_) | Target::Resolution(_) => {
-                Err(EditError::Unsupported(format!("{step} is neither a gate nor a verification")))
-            }
-        }
-    }
-
-    /// Updates the state with the plan's results: records finished steps and counts orphaned attempts.
-    fn resume(&mut self, next: &[StepId], settled: &[(StepId, Status)]) -> Result<(), EditError> {
-        if is_rebuilt(&self.workflow_files) {
-            self.created = Some(self.workflow_files.execution.proposal(&self.workflow_files.state));
-        } else {
-            self.recover_tasks(next, settled)?;
-        }
-        let is_settled = |id: &str| settled.iter().any(|(step, _)| step.as_str() == id);
-        for phase in Phase::ALL {
-            let id = if phase == Phase::Architecture { steps::FINAL } else { phase.as_str() };
-            let is_next = Phase::ALL
-                .into_iter()
-                .take_while(|earlier| *earlier < phase)
-                .all(|earlier| self.completed.contains(&earlier));
-            let is_chosen = phase != Phase::Architecture || self.workflow_files.state.has_approved(phase);
-            if is_settled(id) && is_next && is_chosen && !self.completed.contains(&phase) {
-                let output = self.proof_of(phase);
-                self.complete(phase, output)?;
-            }
-        }
-        self.close_implementation()?;
-        if self.workflow_files.state.status == PhaseStatus::Failed
-            && self.completed.len() == self.workflow_files.state.completed.len()
-        {
-            self.phase_status(PhaseStatus::InProgress)?;
+            self.complete_phase(Phase::Implementation, Some(output))?;
         }
         Ok(())
     }
@@ -471,7 +325,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Completes a phase and moves on to the next (docs/formats/dotagent.md#phase-completion).
-    fn complete(&mut self, phase: Phase, output: Option<RelPath>) -> Result<(), EditError> {
+    fn complete_phase(&mut self, phase: Phase, output: Option<RelPath>) -> Result<(), EditError> {
         self.catch_up(phase)?;
         self.record(phase, output)?;
         self.phase.set("/current_phase", &json!(phase.next().unwrap_or(phase).as_str()))?;
@@ -533,5 +387,151 @@ impl<'a> Writer<'a> {
             }
             (None, Presence::Missing | Presence::Read(_)) => Err(EditError::Missing { file: file.to_owned() }),
         }
+    }
+}
+
+impl StateWriter for Writer<'_> {
+    const WHAT: &'static str = "a dotagent workflow";
+
+    fn begin(&mut self, begun: &Begun<'_>) -> Result<(), EditError> {
+        let step = begun.step;
+        match self.target(step)? {
+            Target::Phase(phase) => self.enter_phase(phase, step.as_str() != steps::FINAL)?,
+            Target::Designs => self.enter_phase(Phase::Architecture, true)?,
+            Target::Gate(_) => return Err(EditError::Unsupported(format!("{step} is approved, not begun"))),
+            Target::Work(at) => {
+                self.enter_phase(Phase::Implementation, false)?;
+                self.set_task_status(at, TaskStatus::Running)?;
+                let started = json!(self.at);
+                self.set_task(at, "attempts", &json!(begun.attempt.saturating_sub(1)))?;
+                self.set_task(at, "started_at", &started)?;
+                self.drop_task(at, "completed_at")?;
+            }
+            Target::Verification(at) => {
+                self.enter_phase(Phase::Implementation, false)?;
+                self.set_task_status(at, TaskStatus::Verifying)?;
+            }
+            Target::Resolution(at) => {
+                self.enter_phase(Phase::Implementation, false)?;
+                let started = json!(self.at);
+                self.set_task(at, "resolver_started_at", &started)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
+        if !matches!(outcome.status, Status::Completed | Status::Failed) {
+            return Err(EditError::Unsupported(format!(
+                "a step ends as completed or failed; whether the user is asked follows from its output ({})",
+                outcome.step
+            )));
+        }
+        let is_done = outcome.status == Status::Completed;
+        match self.target(&outcome.step)? {
+            Target::Phase(phase) if !is_done => self.fail_phase(phase, &outcome.step)?,
+            Target::Designs if !is_done => self.fail_phase(Phase::Architecture, &outcome.step)?,
+            Target::Phase(phase) => {
+                let output = self.output_of(phase, outcome)?;
+                self.complete_phase(phase, output)?;
+            }
+            Target::Designs => {
+                self.check_designs()?;
+                self.phase_status(PhaseStatus::InProgress)?;
+            }
+            Target::Gate(_) => {
+                return Err(EditError::Unsupported(format!("{} is approved, not finished", outcome.step)));
+            }
+            Target::Work(at) => self.finish_work(at, outcome)?,
+            Target::Verification(at) if is_done => self.mark_verified(at)?,
+            Target::Verification(at) => self.fail(at, outcome)?,
+            Target::Resolution(at) => {
+                self.drop_task(at, "resolver_started_at")?;
+                if is_done {
+                    self.set_task_status(at, TaskStatus::Pending)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn approve(&mut self, approval: &Approval<'_>) -> Result<(), EditError> {
+        match self.target(approval.step)? {
+            Target::Gate(phase) => {
+                let mut entry = json!({ "phase": phase.as_str(), "approved_at": self.at });
+                for (key, value) in [("by", approval.by), ("note", approval.note)] {
+                    if let Some(value) = value {
+                        entry[key] = json!(value);
+                    }
+                }
+                self.phase.push("/user_checkpoints", &entry)
+            }
+            // The user overrides the verifier.
+            Target::Verification(at) => self.mark_verified(at),
+            Target::Phase(_) | Target::Designs | Target::Work(_) | Target::Resolution(_) => {
+                Err(EditError::Unsupported(format!("{} is neither a gate nor a verification", approval.step)))
+            }
+        }
+    }
+
+    fn pause(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
+        self.phase_status(PhaseStatus::Pending)
+    }
+
+    /// Failed is the closest to aborted, because it continues only after confirmation (docs/formats/dotagent.md#validation).
+    fn abort(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
+        self.phase_status(PhaseStatus::Failed)
+    }
+
+    /// Updates the state with the plan's results: records finished steps and counts orphaned attempts.
+    fn resume(&mut self, resumed: &Resumed<'_>) -> Result<(), EditError> {
+        let &Resumed { steps: next, settled, .. } = resumed;
+        if is_rebuilt(&self.workflow_files) {
+            self.created = Some(self.workflow_files.execution.proposal(&self.workflow_files.state));
+        } else {
+            self.recover_tasks(next, settled)?;
+        }
+        let is_settled = |id: &str| settled.iter().any(|(step, _)| step.as_str() == id);
+        for phase in Phase::ALL {
+            let id = if phase == Phase::Architecture { steps::FINAL } else { phase.as_str() };
+            let is_next = Phase::ALL
+                .into_iter()
+                .take_while(|earlier| *earlier < phase)
+                .all(|earlier| self.completed.contains(&earlier));
+            let is_chosen = phase != Phase::Architecture || self.workflow_files.state.has_approved(phase);
+            if is_settled(id) && is_next && is_chosen && !self.completed.contains(&phase) {
+                let output = self.proof_of(phase);
+                self.complete_phase(phase, output)?;
+            }
+        }
+        self.close_implementation()?;
+        if self.workflow_files.state.status == PhaseStatus::Failed
+            && self.completed.len() == self.workflow_files.state.completed.len()
+        {
+            self.phase_status(PhaseStatus::InProgress)?;
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self, _note: Option<&str>) -> Result<(), EditError> {
+        self.complete_phase(Phase::Reflection, None)
+    }
+
+    fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
+        self.reopen_steps(back)
+    }
+
+    fn into_edits(mut self) -> Result<Vec<Edit>, EditError> {
+        self.phase.set("/last_updated", &json!(self.at))?;
+        if self.workflow_files.state.is_safe == Some(false) {
+            self.phase.set("/interruption_safe", &Value::Bool(true))?;
+        }
+        let path = self.workflow_files.layout.execution;
+        let created = self.created.map(|value| {
+            let after = format!("{value}\n").into_bytes();
+            Edit { path, kind: EditKind::Create { after } }
+        });
+        let execution = created.or_else(|| self.execution.map(FileEditor::into_edit));
+        Ok(execution.into_iter().chain([self.phase.into_edit()]).collect())
     }
 }

@@ -30,6 +30,12 @@ pub(super) use roll_back::tracker;
 use crate::dialect::EditError;
 use crate::dialect::edit::FileEditor;
 use crate::dialect::edit::edits_of;
+use crate::dialect::writer::Approval;
+use crate::dialect::writer::Begun;
+use crate::dialect::writer::Resumed;
+use crate::dialect::writer::Skipped;
+use crate::dialect::writer::StateWriter;
+use crate::dialect::writer::write;
 use crate::document::Node;
 use crate::document::Syntax;
 use crate::model::Change;
@@ -44,6 +50,7 @@ use crate::model::Outcome;
 use crate::model::ReadProblem;
 use crate::model::RelPath;
 use crate::model::ReviewVerdict;
+use crate::model::RollBack;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::StepKind;
@@ -91,17 +98,11 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
     let source = open(files)?;
     let state = State::read(&source, &mut Vec::new());
     let mut writer = Writer::new(files, source.node(), &state, change)?;
-    writer.apply(&change.kind)?;
-    writer.set("/updated_at", &json!(change.at))?;
-    let destination = workspace::destination(writer.state, files);
-    if let Some(worktree) = &destination {
-        writer.set("/worktree_path", &json!(worktree))?;
+    if let ChangeKind::Repair(traces) = &change.kind {
+        writer.set("/branch_name", &json!(traces.branch))?;
+        return writer.into_edits();
     }
-    let edit = writer.file.into_edit();
-    Ok(match (destination.map(|worktree| worktree.join(&files.config.nine_step.state_file)), edit.kind) {
-        (Some(Ok(path)), EditKind::Replace { before, after }) => moved(files, path, after, before),
-        (_, kind) => vec![Edit { path: edit.path, kind }],
-    })
+    write(writer, change)
 }
 
 /// Moves a state and removes its backup, which would become stale.
@@ -155,89 +156,6 @@ impl<'a> Writer<'a> {
         Ok(Self { files, file, value, state, ledger, now, at, is_imported: false })
     }
 
-    fn apply(&mut self, kind: &ChangeKind) -> Result<(), EditError> {
-        match kind {
-            ChangeKind::Begin { step, part, agent, attempt, .. } => {
-                refuse_part(part.as_deref())?;
-                self.begin(position(step)?, agent.clone(), *attempt)
-            }
-            ChangeKind::Finish(outcome) => {
-                refuse_part(outcome.part.as_deref())?;
-                self.finish(outcome)
-            }
-            ChangeKind::Approve { step, by, note, phases } => {
-                self.set_phases(*phases)?;
-                self.approve(position(step)?, by.as_deref(), note.as_deref())
-            }
-            ChangeKind::Skip { step, part, reason, .. } => {
-                refuse_part(part.as_deref())?;
-                self.skip(position(step)?, reason)
-            }
-            ChangeKind::Pause { reason } => self.set_run_status("paused", "paused_at", reason.as_deref()),
-            ChangeKind::Abort { reason, .. } => self.set_run_status("aborted", "aborted_at", reason.as_deref()),
-            ChangeKind::Complete { note } => self.set_run_status("completed", "completed_at", note.as_deref()),
-            ChangeKind::Resume { interruption, strategy, settled, .. } => {
-                self.resume(interruption.as_ref(), strategy.as_deref(), settled)
-            }
-            ChangeKind::RollBack(back) => self.roll_back(back),
-            ChangeKind::Repair(traces) if traces.branch.is_some() => self.set("/branch_name", &json!(traces.branch)),
-            ChangeKind::Repair(_) | ChangeKind::Start(_) => {
-                Err(EditError::Unsupported("the run has already begun".to_owned()))
-            }
-        }
-    }
-
-    fn begin(&mut self, position: StepPosition, agent: Option<String>, attempt: u32) -> Result<(), EditError> {
-        let counted = self.ledger.get(position).map_or(0, |record| record.attempts).saturating_add(1);
-        let attempt = if attempt > 0 { attempt } else { counted };
-        let agent = agent.or_else(|| self.usual_agent(position));
-        let mut entry = self.entry(position, agent, "in_progress");
-        self.clear_run_status()?;
-        self.import()?;
-        self.replace_last(position, &entry)?;
-        entry.insert("attempt".to_owned(), json!(attempt));
-        self.push("/history", Value::Object(entry))
-    }
-
-    fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
-        let to_step = outcome.to_step.as_ref().map(position).transpose()?;
-        let position = position(&outcome.step)?;
-        self.set_phases(outcome.phases)?;
-        if let Some(plan) = &outcome.document {
-            self.set("/plan_reference", &json!(plan))?;
-        }
-        let status = match outcome.status {
-            Status::Completed | Status::Failed | Status::WaitingApproval => outcome.status,
-            Status::Pending | Status::InProgress | Status::Blocked | Status::Skipped | Status::Cancelled => {
-                return Err(EditError::Unsupported(format!(
-                    "a nine-step step ends as completed, failed or waiting_approval, not as {}",
-                    outcome.status
-                )));
-            }
-        };
-        let agent = outcome.agent.clone().or_else(|| self.usual_agent(position));
-        let mut entry = self.entry(position, agent, status.as_str());
-        put(&mut entry, "verdict", outcome.verdict.map(|verdict| json!(verdict)));
-        put(&mut entry, "commit_sha", outcome.commit.as_ref().map(|commit| json!(commit)));
-        let success = entry.clone();
-        put(&mut entry, "returns_to", to_step.map(|to| to.step.to_value()));
-        put(&mut entry, "conditions", (!outcome.conditions.is_empty()).then(|| json!(outcome.conditions)));
-        put(&mut entry, "error_message", outcome.error.as_ref().map(|error| json!(error)));
-        put(&mut entry, "summary", outcome.summary.as_ref().map(|summary| json!(summary)));
-        self.import()?;
-        if outcome.amends {
-            return self.amend(position, outcome);
-        }
-        self.replace_last(position, &entry)?;
-        if status == Status::Completed {
-            self.add_completed(success)?;
-        }
-        if outcome.attempt > 0 {
-            entry.insert("attempt".to_owned(), json!(outcome.attempt));
-        }
-        self.push("/history", Value::Object(entry))
-    }
-
     /// Records how many phases the plan has.
     fn set_phases(&mut self, phases: Option<u32>) -> Result<(), EditError> {
         let Some(phases) = phases else { return Ok(()) };
@@ -278,37 +196,6 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Records an approval. It completes a gate or a step that waits for approval, or closes the conditions of a review.
-    fn approve(&mut self, position: StepPosition, by: Option<&str>, note: Option<&str>) -> Result<(), EditError> {
-        let by = by.unwrap_or("user");
-        let mut approval = Map::new();
-        approval.insert("phase".to_owned(), json!(position.phase));
-        approval.insert("step".to_owned(), position.step.to_value());
-        approval.insert("by".to_owned(), json!(by));
-        approval.insert("at".to_owned(), self.at.clone());
-        if let Some(note) = note {
-            approval.insert("note".to_owned(), json!(note));
-        }
-        self.import()?;
-        let last = self.state.last.get().filter(|last| last.position() == Some(position)).cloned();
-        let word = last.as_ref().and_then(|last| StatusWord::parse(last.status.get()?));
-        let verdict = last.as_ref().and_then(|last| ReviewVerdict::parse(last.verdict.get()?));
-        // Here the status counts before the verdict beside it.
-        let is_passed = word.is_some_and(|word| word.passes(word.verdict().or(verdict)));
-        let is_past = self.state.last.get().and_then(Entry::position).is_some_and(|last| last > position);
-        if position.step.kind() == StepKind::Gate && is_past {
-            // The run stays where it is: the approval of the plan is recorded late, or given again.
-            let entry = self.entry(position, Some(by.to_owned()), "completed");
-            self.add_completed(entry.clone())?;
-            self.push("/history", Value::Object(entry))?;
-        } else if position.step.kind() == StepKind::Gate || word == Some(StatusWord::WaitingApproval) {
-            self.complete_approved(position, by, verdict)?;
-        } else if is_passed {
-            self.set("/last_execution/conditions", &json!([]))?;
-        }
-        self.push("/approvals", Value::Object(approval))
-    }
-
     fn complete_approved(
         &mut self,
         position: StepPosition,
@@ -332,20 +219,6 @@ impl<'a> Writer<'a> {
         self.push("/history", Value::Object(entry))
     }
 
-    fn skip(&mut self, position: StepPosition, reason: &str) -> Result<(), EditError> {
-        self.import()?;
-        let mut entry = self.entry(position, None, "skipped");
-        entry.insert("reason".to_owned(), json!(reason));
-        self.push("/history", Value::Object(entry))?;
-        let record = json!({
-            "phase": position.phase,
-            "step": position.step.to_value(),
-            "reason": reason,
-            "at": self.at,
-        });
-        self.push("/skipped_steps", record)
-    }
-
     fn set_run_status(&mut self, status: &str, stamp: &str, reason: Option<&str>) -> Result<(), EditError> {
         self.set("/run_status", &json!(status))?;
         let at = self.at.clone();
@@ -361,33 +234,6 @@ impl<'a> Writer<'a> {
         let keys = ["run_status", "paused_at", "aborted_at", "completed_at", "run_status_reason"];
         let mut recorded = keys.iter().filter(|_| self.state.run_status.is_some());
         recorded.try_for_each(|key| self.file.remove(&format!("/{key}")))
-    }
-
-    fn resume(
-        &mut self,
-        interruption: Option<&Interruption>,
-        strategy: Option<&str>,
-        settled: &[(StepId, Status)],
-    ) -> Result<(), EditError> {
-        self.clear_run_status()?;
-        self.set("/resume_count", &json!(self.state.resumes.saturating_add(1)))?;
-        if let Some(interruption) = interruption {
-            self.record_interruption(interruption, strategy)?;
-        }
-        let at = self.state.last.get().and_then(Entry::position);
-        let is_done = |(step, status): &&(StepId, Status)| {
-            *status == Status::Completed
-                && StepPosition::parse(step.as_str()).is_some_and(|position| at == Some(position))
-        };
-        if let (Some(position), Some(_)) = (at, settled.iter().find(is_done)) {
-            self.import()?;
-            let agent = self.usual_agent(position);
-            let entry = self.entry(position, agent, "completed");
-            self.replace_last(position, &entry)?;
-            self.add_completed(entry.clone())?;
-            self.push("/history", Value::Object(entry))?;
-        }
-        Ok(())
     }
 
     fn record_interruption(&mut self, interruption: &Interruption, strategy: Option<&str>) -> Result<(), EditError> {
@@ -520,6 +366,162 @@ impl<'a> Writer<'a> {
     }
 }
 
+impl StateWriter for Writer<'_> {
+    const WHAT: &'static str = "a nine-step run";
+
+    fn begin(&mut self, begun: &Begun<'_>) -> Result<(), EditError> {
+        let position = position(begun.step)?;
+        let counted = self.ledger.get(position).map_or(0, |record| record.attempts).saturating_add(1);
+        let attempt = if begun.attempt > 0 { begun.attempt } else { counted };
+        let agent = begun.agent.map(str::to_owned).or_else(|| self.usual_agent(position));
+        let mut entry = self.entry(position, agent, "in_progress");
+        self.clear_run_status()?;
+        self.import()?;
+        self.replace_last(position, &entry)?;
+        entry.insert("attempt".to_owned(), json!(attempt));
+        self.push("/history", Value::Object(entry))
+    }
+
+    fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
+        let to_step = outcome.to_step.as_ref().map(position).transpose()?;
+        let position = position(&outcome.step)?;
+        self.set_phases(outcome.phases)?;
+        if let Some(plan) = &outcome.document {
+            self.set("/plan_reference", &json!(plan))?;
+        }
+        let status = match outcome.status {
+            Status::Completed | Status::Failed | Status::WaitingApproval => outcome.status,
+            Status::Pending | Status::InProgress | Status::Blocked | Status::Skipped | Status::Cancelled => {
+                return Err(EditError::Unsupported(format!(
+                    "a nine-step step ends as completed, failed or waiting_approval, not as {}",
+                    outcome.status
+                )));
+            }
+        };
+        let agent = outcome.agent.clone().or_else(|| self.usual_agent(position));
+        let mut entry = self.entry(position, agent, status.as_str());
+        put(&mut entry, "verdict", outcome.verdict.map(|verdict| json!(verdict)));
+        put(&mut entry, "commit_sha", outcome.commit.as_ref().map(|commit| json!(commit)));
+        let success = entry.clone();
+        put(&mut entry, "returns_to", to_step.map(|to| to.step.to_value()));
+        put(&mut entry, "conditions", (!outcome.conditions.is_empty()).then(|| json!(outcome.conditions)));
+        put(&mut entry, "error_message", outcome.error.as_ref().map(|error| json!(error)));
+        put(&mut entry, "summary", outcome.summary.as_ref().map(|summary| json!(summary)));
+        self.import()?;
+        if outcome.amends {
+            return self.amend(position, outcome);
+        }
+        self.replace_last(position, &entry)?;
+        if status == Status::Completed {
+            self.add_completed(success)?;
+        }
+        if outcome.attempt > 0 {
+            entry.insert("attempt".to_owned(), json!(outcome.attempt));
+        }
+        self.push("/history", Value::Object(entry))
+    }
+
+    /// Records an approval. It completes a gate or a step that waits for approval, or closes the conditions of a review.
+    fn approve(&mut self, approval: &Approval<'_>) -> Result<(), EditError> {
+        self.set_phases(approval.phases)?;
+        let position = position(approval.step)?;
+        let by = approval.by.unwrap_or("user");
+        let mut record = Map::new();
+        record.insert("phase".to_owned(), json!(position.phase));
+        record.insert("step".to_owned(), position.step.to_value());
+        record.insert("by".to_owned(), json!(by));
+        record.insert("at".to_owned(), self.at.clone());
+        if let Some(note) = approval.note {
+            record.insert("note".to_owned(), json!(note));
+        }
+        self.import()?;
+        let last = self.state.last.get().filter(|last| last.position() == Some(position)).cloned();
+        let word = last.as_ref().and_then(|last| StatusWord::parse(last.status.get()?));
+        let verdict = last.as_ref().and_then(|last| ReviewVerdict::parse(last.verdict.get()?));
+        // Here the status counts before the verdict beside it.
+        let is_passed = word.is_some_and(|word| word.passes(word.verdict().or(verdict)));
+        let is_past = self.state.last.get().and_then(Entry::position).is_some_and(|last| last > position);
+        if position.step.kind() == StepKind::Gate && is_past {
+            // The run stays where it is: the approval of the plan is recorded late, or given again.
+            let entry = self.entry(position, Some(by.to_owned()), "completed");
+            self.add_completed(entry.clone())?;
+            self.push("/history", Value::Object(entry))?;
+        } else if position.step.kind() == StepKind::Gate || word == Some(StatusWord::WaitingApproval) {
+            self.complete_approved(position, by, verdict)?;
+        } else if is_passed {
+            self.set("/last_execution/conditions", &json!([]))?;
+        }
+        self.push("/approvals", Value::Object(record))
+    }
+
+    fn skip(&mut self, skipped: &Skipped<'_>) -> Result<(), EditError> {
+        let (position, reason) = (position(skipped.step)?, skipped.reason);
+        self.import()?;
+        let mut entry = self.entry(position, None, "skipped");
+        entry.insert("reason".to_owned(), json!(reason));
+        self.push("/history", Value::Object(entry))?;
+        let record = json!({
+            "phase": position.phase,
+            "step": position.step.to_value(),
+            "reason": reason,
+            "at": self.at,
+        });
+        self.push("/skipped_steps", record)
+    }
+
+    fn pause(&mut self, reason: Option<&str>) -> Result<(), EditError> {
+        self.set_run_status("paused", "paused_at", reason)
+    }
+
+    fn abort(&mut self, reason: Option<&str>) -> Result<(), EditError> {
+        self.set_run_status("aborted", "aborted_at", reason)
+    }
+
+    fn complete(&mut self, note: Option<&str>) -> Result<(), EditError> {
+        self.set_run_status("completed", "completed_at", note)
+    }
+
+    fn resume(&mut self, resumed: &Resumed<'_>) -> Result<(), EditError> {
+        self.clear_run_status()?;
+        self.set("/resume_count", &json!(self.state.resumes.saturating_add(1)))?;
+        if let Some(interruption) = resumed.interruption {
+            self.record_interruption(interruption, resumed.strategy)?;
+        }
+        let at = self.state.last.get().and_then(Entry::position);
+        let is_done = |(step, status): &&(StepId, Status)| {
+            *status == Status::Completed
+                && StepPosition::parse(step.as_str()).is_some_and(|position| at == Some(position))
+        };
+        if let (Some(position), Some(_)) = (at, resumed.settled.iter().find(is_done)) {
+            self.import()?;
+            let agent = self.usual_agent(position);
+            let entry = self.entry(position, agent, "completed");
+            self.replace_last(position, &entry)?;
+            self.add_completed(entry.clone())?;
+            self.push("/history", Value::Object(entry))?;
+        }
+        Ok(())
+    }
+
+    fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
+        self.reopen_from(back)
+    }
+
+    fn into_edits(mut self) -> Result<Vec<Edit>, EditError> {
+        self.set("/updated_at", &json!(self.now))?;
+        let destination = workspace::destination(self.state, self.files);
+        if let Some(worktree) = &destination {
+            self.set("/worktree_path", &json!(worktree))?;
+        }
+        let edit = self.file.into_edit();
+        let path = destination.map(|worktree| worktree.join(&self.files.config.nine_step.state_file));
+        Ok(match (path, edit.kind) {
+            (Some(Ok(path)), EditKind::Replace { before, after }) => moved(self.files, path, after, before),
+            (_, kind) => vec![Edit { path: edit.path, kind }],
+        })
+    }
+}
+
 /// Tells whether two values are the same phase or step, however they are spelled.
 fn is_same_position(pointer: &str, old: &Node, new: &Node) -> bool {
     match pointer {
@@ -546,11 +548,4 @@ fn put(entry: &mut Map<String, Value>, key: &str, value: Option<Value>) {
 fn position(step: &StepId) -> Result<StepPosition, EditError> {
     StepPosition::parse(step.as_str())
         .ok_or_else(|| EditError::Unsupported(format!("`{step}` is not a nine-step step (PHASE:STEP, such as 2:2.5)")))
-}
-
-fn refuse_part(part: Option<&str>) -> Result<(), EditError> {
-    match part {
-        Some(part) => Err(EditError::Unsupported(format!("nine-step steps have no parts, so no `{part}`"))),
-        None => Ok(()),
-    }
 }

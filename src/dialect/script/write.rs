@@ -14,21 +14,9 @@ use crate::model::Status;
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let session = Session::read(files)
         .map_err(|finding| EditError::Unreadable { file: files.state.as_str().to_owned(), problem: finding.message })?;
-    let refusal = match &change.kind {
-        ChangeKind::Start(_) => Some("a session begins with `piton run FILE`"),
-        ChangeKind::Repair(_) => Some("a session is not rebuilt: `piton restore SESSION` goes back in its journal"),
-        ChangeKind::Begin { .. }
-        | ChangeKind::Finish(_)
-        | ChangeKind::Approve { .. }
-        | ChangeKind::Skip { .. }
-        | ChangeKind::Pause { .. }
-        | ChangeKind::Abort { .. }
-        | ChangeKind::Complete { .. }
-        | ChangeKind::Resume { .. }
-        | ChangeKind::RollBack(_) => None,
-    };
-    if let Some(refusal) = refusal {
-        return Err(EditError::Unsupported(refusal.to_owned()));
+    if let ChangeKind::Start(_) | ChangeKind::Repair(_) = &change.kind {
+        let instead = "it begins with `piton run FILE`, and `piton restore SESSION` goes back in its journal";
+        return Err(EditError::cannot("a session", "be started or rebuilt by a change", instead));
     }
     let (edit, _) = session.append(Event::Change(change.clone()), facts(files, change))?;
     Ok(vec![edit])

@@ -13,16 +13,19 @@ use super::state;
 use super::state::word;
 use crate::dialect::EditError;
 use crate::dialect::edit::FileEditor;
-use crate::dialect::optional::NO_OTHER_EVIDENCE;
+use crate::dialect::writer::Approval;
+use crate::dialect::writer::Begun;
+use crate::dialect::writer::Resumed;
+use crate::dialect::writer::Skipped;
+use crate::dialect::writer::StateWriter;
+use crate::dialect::writer::write;
 use crate::document::Node;
 use crate::document::Syntax;
 use crate::document::escape;
 use crate::model::Change;
-use crate::model::ChangeKind;
 use crate::model::Edit;
 use crate::model::FileSet;
 use crate::model::Finding;
-use crate::model::Interruption;
 use crate::model::Outcome;
 use crate::model::RollBack;
 use crate::model::Status;
@@ -52,8 +55,8 @@ pub(in super::super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edi
     if let Some(sha256) = current.sha256 {
         writer.phase.set("/definition_source/sha256", &json!(sha256))?;
     }
-    writer.apply(&change.kind)?;
-    writer.finish()
+    writer.step = change.kind.step().map(|step| step.as_str().to_owned());
+    write(writer, change)
 }
 
 struct Writer {
@@ -78,40 +81,7 @@ impl Writer {
         Self { definition, phase, places, statuses, execution, at, step: None }
     }
 
-    fn apply(&mut self, kind: &ChangeKind) -> Result<(), EditError> {
-        self.step = kind.step().map(|step| step.as_str().to_owned());
-        match kind {
-            ChangeKind::Begin { step, part: None, agent, attempt, reopens } => {
-                self.begin(step.as_str(), agent.as_deref(), *attempt, reopens)
-            }
-            ChangeKind::Begin { step, part: Some(part), reopens, .. } => self.begin_part(step.as_str(), part, reopens),
-            ChangeKind::Finish(outcome) => match &outcome.part {
-                None => self.finish_step(outcome),
-                Some(part) => self.finish_part(outcome, part),
-            },
-            ChangeKind::Approve { step, by, note, .. } => self.approve(step.as_str(), by.as_deref(), note.as_deref()),
-            ChangeKind::Skip { step, part: None, reason, .. } => {
-                self.set_status(step.as_str(), Status::Skipped)?;
-                self.set(step.as_str(), "reason", &json!(reason))
-            }
-            ChangeKind::Skip { step, part: Some(part), reason, .. } => {
-                let pointer = self.part(step.as_str(), part)?;
-                self.execution.set(&format!("{pointer}/status"), &json!(word(Status::Skipped)))?;
-                self.execution.set(&format!("{pointer}/reason"), &json!(reason))
-            }
-            ChangeKind::Pause { reason } => self.set_run_status("paused", reason.as_deref()),
-            ChangeKind::Abort { reason, .. } => self.set_run_status("aborted", reason.as_deref()),
-            ChangeKind::Complete { note } => self.set_run_status("completed", note.as_deref()),
-            ChangeKind::Resume { interruption, strategy, settled, .. } => {
-                self.resume(interruption.as_ref(), strategy.as_deref(), settled)
-            }
-            ChangeKind::RollBack(back) => self.roll_back(back),
-            ChangeKind::Repair(_) => Err(EditError::Unsupported(NO_OTHER_EVIDENCE.to_owned())),
-            ChangeKind::Start(_) => Err(EditError::Unsupported("this run has already started".to_owned())),
-        }
-    }
-
-    fn begin(&mut self, id: &str, agent: Option<&str>, attempt: u32, reopens: &[StepId]) -> Result<(), EditError> {
+    fn begin_step(&mut self, id: &str, agent: Option<&str>, attempt: u32, reopens: &[StepId]) -> Result<(), EditError> {
         self.clear_run_status()?;
         let was = self.statuses.get(id).copied();
         let review_errors = self.review_errors(id);
@@ -131,16 +101,6 @@ impl Writer {
         }
         if matches!(was, Some(Status::Completed | Status::Skipped)) {
             self.reset_parts(id)?;
-        }
-        Ok(())
-    }
-
-    /// Reopens steps: their records are cleared, and their outputs belong to an earlier attempt.
-    fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
-        self.clear_run_status()?;
-        for step in &back.reopened {
-            self.reopen(step.as_str())?;
-            self.unset(step.as_str(), "failures")?;
         }
         Ok(())
     }
@@ -191,7 +151,7 @@ impl Writer {
         if self.statuses.get(id) != Some(&Status::InProgress) {
             let attempts = self.get(id, "attempts").and_then(Node::as_u64).unwrap_or_default();
             let attempt = u32::try_from(attempts).unwrap_or(u32::MAX).saturating_add(1);
-            self.begin(id, None, attempt, reopens)?;
+            self.begin_step(id, None, attempt, reopens)?;
         }
         let pointer = self.part(id, part)?;
         self.execution.set(&format!("{pointer}/status"), &json!(word(Status::InProgress)))
@@ -236,54 +196,6 @@ impl Writer {
         self.remember_definition(id)
     }
 
-    fn approve(&mut self, id: &str, by: Option<&str>, note: Option<&str>) -> Result<(), EditError> {
-        self.clear_run_status()?;
-        self.set_status(id, Status::Completed)?;
-        self.set(id, "completed_at", &json!(self.at))?;
-        for key in ["verdict", "conditions", "last_error", "failures"] {
-            self.unset(id, key)?;
-        }
-        let mut approval = json!({"phase": id, "approved_at": self.at});
-        if let Some(by) = by {
-            approval["by"] = json!(by);
-        }
-        if let Some(note) = note {
-            approval["note"] = json!(note);
-        }
-        self.phase.push("/user_checkpoints", &approval)?;
-        self.remember_definition(id)
-    }
-
-    fn resume(
-        &mut self,
-        interruption: Option<&Interruption>,
-        strategy: Option<&str>,
-        settled: &[(StepId, Status)],
-    ) -> Result<(), EditError> {
-        self.clear_run_status()?;
-        let count = self.phase.get("/resume_count").and_then(Node::as_u64).unwrap_or_default();
-        self.phase.set("/resume_count", &json!(count.saturating_add(1)))?;
-        if let Some(interruption) = interruption {
-            let mut record = json!({"at": self.at, "kind": interruption.kind, "reason": interruption.reason});
-            if let Some(step) = &interruption.step {
-                record["step"] = json!(step);
-            }
-            if let Some(at) = interruption.at {
-                record["interrupted_at"] = json!(at);
-            }
-            if let Some(strategy) = strategy {
-                record["strategy"] = json!(strategy);
-            }
-            self.phase.push("/interruption_history", &record)?;
-        }
-        for (step, status) in settled {
-            self.set_status(step.as_str(), *status)?;
-            self.set(step.as_str(), "completed_at", &json!(self.at))?;
-            self.remember_definition(step.as_str())?;
-        }
-        Ok(())
-    }
-
     fn set_run_status(&mut self, status: &str, reason: Option<&str>) -> Result<(), EditError> {
         self.phase.set("/run_status", &json!(status))?;
         self.phase.set("/run_status_at", &json!(self.at))?;
@@ -320,52 +232,6 @@ impl Writer {
     fn remember_definition(&mut self, id: &str) -> Result<(), EditError> {
         let Some(digest) = self.definition.step(id).map(StepDefinition::digest) else { return Ok(()) };
         self.phase.set(&format!("/definition_source/digests/{}", escape(id)), &json!(digest))
-    }
-
-    /// Updates the summary in phase.json and returns both edits.
-    fn finish(mut self) -> Result<Vec<Edit>, EditError> {
-        let over = |step: &&StepDefinition| {
-            matches!(self.statuses.get(step.id()), Some(Status::Completed | Status::Skipped | Status::Cancelled))
-        };
-        let phases = self.definition.phases();
-        let done: Vec<(String, Value)> = phases
-            .iter()
-            .filter(|(_, steps)| steps.iter().all(over))
-            .map(|(phase, steps)| {
-                (phase.clone(), json!(steps.iter().flat_map(|step| &step.outputs).next().map(|output| &output.path)))
-            })
-            .collect();
-        let is_done = |phase: &str| done.iter().any(|(other, _)| other == phase);
-        let of_step = |id: &String| phases.iter().find(|(_, steps)| steps.iter().any(|step| step.id() == id));
-        let busy = self.step.as_ref().and_then(of_step).filter(|(phase, _)| !is_done(phase));
-        let current = self.phase.get("/current_phase").and_then(Node::as_str);
-        let current = current.and_then(|name| phases.iter().find(|(phase, _)| phase == name && !is_done(phase)));
-        let at = busy.or(current).or_else(|| phases.iter().find(|(phase, _)| !is_done(phase)));
-        let (current, status) = match at {
-            None => (phases.last().map(|(phase, _)| phase.clone()), "complete"),
-            Some((phase, steps)) => (Some(phase.clone()), self.phase_status(steps)),
-        };
-        let name = |entry: &Node| entry.get("phase").and_then(Node::as_str).map(str::to_owned);
-        let recorded = self.phase.get("/completed_phases").map(Node::items).unwrap_or_default();
-        let recorded: Vec<Option<String>> = recorded.iter().map(name).collect();
-        self.remove_entries("/completed_phases", |entry| !name(entry).is_some_and(|name| is_done(&name)))?;
-        if self.phase.get("/completed_phases").is_none() {
-            self.phase.set("/completed_phases", &json!([]))?;
-        }
-        for (phase, output) in done {
-            if !recorded.contains(&Some(phase.clone())) {
-                let mut entry = json!({"phase": phase, "completed_at": self.at});
-                if !output.is_null() {
-                    entry["output"] = output;
-                }
-                self.phase.push("/completed_phases", &entry)?;
-            }
-        }
-        self.phase.set("/current_phase", &json!(current))?;
-        self.phase.set("/phase_status", &json!(status))?;
-        self.phase.set("/last_updated", &json!(self.at))?;
-        self.phase.set("/interruption_safe", &json!(true))?;
-        Ok(vec![self.execution.into_edit(), self.phase.into_edit()])
     }
 
     fn phase_status(&self, steps: &[&StepDefinition]) -> &'static str {
@@ -411,5 +277,148 @@ impl Writer {
 
     fn unset(&mut self, id: &str, key: &str) -> Result<(), EditError> {
         self.places.get(id).map_or(Ok(()), |place| self.execution.remove(&format!("/tasks/{place}/{key}")))
+    }
+}
+
+impl StateWriter for Writer {
+    const WHAT: &'static str = "a custom workflow";
+    const HAS_PARTS: bool = true;
+
+    fn begin(&mut self, begun: &Begun<'_>) -> Result<(), EditError> {
+        let (step, reopens) = (begun.step.as_str(), begun.reopens);
+        match begun.part {
+            None => self.begin_step(step, begun.agent, begun.attempt, reopens),
+            Some(part) => self.begin_part(step, part, reopens),
+        }
+    }
+
+    fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
+        match &outcome.part {
+            None => self.finish_step(outcome),
+            Some(part) => self.finish_part(outcome, part),
+        }
+    }
+
+    fn approve(&mut self, approval: &Approval<'_>) -> Result<(), EditError> {
+        let id = approval.step.as_str();
+        self.clear_run_status()?;
+        self.set_status(id, Status::Completed)?;
+        self.set(id, "completed_at", &json!(self.at))?;
+        for key in ["verdict", "conditions", "last_error", "failures"] {
+            self.unset(id, key)?;
+        }
+        let mut record = json!({"phase": id, "approved_at": self.at});
+        if let Some(by) = approval.by {
+            record["by"] = json!(by);
+        }
+        if let Some(note) = approval.note {
+            record["note"] = json!(note);
+        }
+        self.phase.push("/user_checkpoints", &record)?;
+        self.remember_definition(id)
+    }
+
+    fn skip(&mut self, skipped: &Skipped<'_>) -> Result<(), EditError> {
+        let step = skipped.step.as_str();
+        let Some(part) = skipped.part else {
+            self.set_status(step, Status::Skipped)?;
+            return self.set(step, "reason", &json!(skipped.reason));
+        };
+        let pointer = self.part(step, part)?;
+        self.execution.set(&format!("{pointer}/status"), &json!(word(Status::Skipped)))?;
+        self.execution.set(&format!("{pointer}/reason"), &json!(skipped.reason))
+    }
+
+    fn pause(&mut self, reason: Option<&str>) -> Result<(), EditError> {
+        self.set_run_status("paused", reason)
+    }
+
+    fn abort(&mut self, reason: Option<&str>) -> Result<(), EditError> {
+        self.set_run_status("aborted", reason)
+    }
+
+    fn complete(&mut self, note: Option<&str>) -> Result<(), EditError> {
+        self.set_run_status("completed", note)
+    }
+
+    fn resume(&mut self, resumed: &Resumed<'_>) -> Result<(), EditError> {
+        self.clear_run_status()?;
+        let count = self.phase.get("/resume_count").and_then(Node::as_u64).unwrap_or_default();
+        self.phase.set("/resume_count", &json!(count.saturating_add(1)))?;
+        if let Some(interruption) = resumed.interruption {
+            let mut record = json!({"at": self.at, "kind": interruption.kind, "reason": interruption.reason});
+            if let Some(step) = &interruption.step {
+                record["step"] = json!(step);
+            }
+            if let Some(at) = interruption.at {
+                record["interrupted_at"] = json!(at);
+            }
+            if let Some(strategy) = resumed.strategy {
+                record["strategy"] = json!(strategy);
+            }
+            self.phase.push("/interruption_history", &record)?;
+        }
+        for (step, status) in resumed.settled {
+            self.set_status(step.as_str(), *status)?;
+            self.set(step.as_str(), "completed_at", &json!(self.at))?;
+            self.remember_definition(step.as_str())?;
+        }
+        Ok(())
+    }
+
+    /// Reopens steps: their records are cleared, and their outputs belong to an earlier attempt.
+    fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
+        self.clear_run_status()?;
+        for step in &back.reopened {
+            self.reopen(step.as_str())?;
+            self.unset(step.as_str(), "failures")?;
+        }
+        Ok(())
+    }
+
+    /// Updates the summary in phase.json and returns both edits.
+    fn into_edits(mut self) -> Result<Vec<Edit>, EditError> {
+        let over = |step: &&StepDefinition| {
+            matches!(self.statuses.get(step.id()), Some(Status::Completed | Status::Skipped | Status::Cancelled))
+        };
+        let phases = self.definition.phases();
+        let done: Vec<(String, Value)> = phases
+            .iter()
+            .filter(|(_, steps)| steps.iter().all(over))
+            .map(|(phase, steps)| {
+                (phase.clone(), json!(steps.iter().flat_map(|step| &step.outputs).next().map(|output| &output.path)))
+            })
+            .collect();
+        let is_done = |phase: &str| done.iter().any(|(other, _)| other == phase);
+        let of_step = |id: &String| phases.iter().find(|(_, steps)| steps.iter().any(|step| step.id() == id));
+        let busy = self.step.as_ref().and_then(of_step).filter(|(phase, _)| !is_done(phase));
+        let current = self.phase.get("/current_phase").and_then(Node::as_str);
+        let current = current.and_then(|name| phases.iter().find(|(phase, _)| phase == name && !is_done(phase)));
+        let at = busy.or(current).or_else(|| phases.iter().find(|(phase, _)| !is_done(phase)));
+        let (current, status) = match at {
+            None => (phases.last().map(|(phase, _)| phase.clone()), "complete"),
+            Some((phase, steps)) => (Some(phase.clone()), self.phase_status(steps)),
+        };
+        let name = |entry: &Node| entry.get("phase").and_then(Node::as_str).map(str::to_owned);
+        let recorded = self.phase.get("/completed_phases").map(Node::items).unwrap_or_default();
+        let recorded: Vec<Option<String>> = recorded.iter().map(name).collect();
+        self.remove_entries("/completed_phases", |entry| !name(entry).is_some_and(|name| is_done(&name)))?;
+        if self.phase.get("/completed_phases").is_none() {
+            self.phase.set("/completed_phases", &json!([]))?;
+        }
+        for (phase, output) in done {
+            if !recorded.contains(&Some(phase.clone())) {
+                let mut entry = json!({"phase": phase, "completed_at": self.at});
+                if !output.is_null() {
+                    entry["output"] = output;
+                }
+                self.phase.push("/completed_phases", &entry)?;
+            }
+        }
+        self.phase.set("/current_phase", &json!(current))?;
+        self.phase.set("/phase_status", &json!(status))?;
+        self.phase.set("/last_updated", &json!(self.at))?;
+        self.phase.set("/interruption_safe", &json!(true))?;
+        Ok(vec![self.execution.into_edit(), self.phase.into_edit()])
     }
 }

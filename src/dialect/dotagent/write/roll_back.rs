@@ -16,7 +16,7 @@ const ATTEMPT_FIELDS: [&str; 4] = ["started_at", "completed_at", "last_error", "
 impl Writer<'_> {
     /// Reopens steps. The first phase with an open step becomes the current one; it is in progress if other steps of it stay
     /// done.
-    pub(super) fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
+    pub(super) fn reopen_steps(&mut self, back: &RollBack) -> Result<(), EditError> {
         let (mut reached, mut closed, mut gates) = (Vec::new(), Vec::new(), Vec::new());
         let mut works = BTreeSet::new();
         for step in &back.reopened {

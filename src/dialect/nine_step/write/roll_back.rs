@@ -21,7 +21,7 @@ use crate::model::quoted;
 
 impl Writer<'_> {
     /// Reopens a step and all later ones.
-    pub(super) fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
+    pub(super) fn reopen_from(&mut self, back: &RollBack) -> Result<(), EditError> {
         let Some(first) = back.reopened.first() else { return Ok(()) };
         let first = super::position(first)?;
         let keeps = back.keeps.as_ref().map(super::position).transpose()?;

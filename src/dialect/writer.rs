@@ -1,0 +1,153 @@
+//! What the writers of all formats share: a method per kind of change, which refuses unless the format can express the change.
+//!
+//! The refusals have one form: what the format cannot do, and what to do instead.
+
+use std::fmt::Display;
+
+use super::EditError;
+use super::optional::NO_OTHER_EVIDENCE;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::Edit;
+use crate::model::Interruption;
+use crate::model::Outcome;
+use crate::model::RollBack;
+use crate::model::Status;
+use crate::model::StepId;
+
+/// A step, or a part of it, that begins.
+pub(super) struct Begun<'a> {
+    pub(super) step: &'a StepId,
+    pub(super) part: Option<&'a str>,
+    pub(super) agent: Option<&'a str>,
+    pub(super) attempt: u32,
+    /// Steps that build on this one and lose their results.
+    pub(super) reopens: &'a [StepId],
+}
+
+/// An approval by a person.
+pub(super) struct Approval<'a> {
+    pub(super) step: &'a StepId,
+    pub(super) by: Option<&'a str>,
+    pub(super) note: Option<&'a str>,
+    /// How many phases the approved plan has.
+    pub(super) phases: Option<u32>,
+}
+
+/// A step, or a part of it, that is skipped.
+pub(super) struct Skipped<'a> {
+    pub(super) step: &'a StepId,
+    pub(super) part: Option<&'a str>,
+    pub(super) reason: &'a str,
+}
+
+/// An interrupted run that continues.
+pub(super) struct Resumed<'a> {
+    pub(super) steps: &'a [StepId],
+    pub(super) interruption: Option<&'a Interruption>,
+    pub(super) strategy: Option<&'a str>,
+    /// Steps whose recorded status lags behind the evidence, with the status to record.
+    pub(super) settled: &'a [(StepId, Status)],
+}
+
+/// A state being written. A method that a format does not have refuses the change.
+pub(super) trait StateWriter: Sized {
+    /// What is written, as the subject of a refusal.
+    const WHAT: &'static str;
+
+    /// Whether parts of a step can be changed on their own.
+    const HAS_PARTS: bool = false;
+
+    /// Returns what to do instead of a change that the format cannot express.
+    fn instead(&self) -> String {
+        "`piton plan` shows what comes next".to_owned()
+    }
+
+    fn begin(&mut self, begun: &Begun<'_>) -> Result<(), EditError> {
+        self.refuse(format!("record that {} begins", begun.step))
+    }
+
+    fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
+        self.refuse(format!("record how {} ends", outcome.step))
+    }
+
+    fn approve(&mut self, approval: &Approval<'_>) -> Result<(), EditError> {
+        self.refuse(format!("record an approval of {}", approval.step))
+    }
+
+    fn skip(&mut self, skipped: &Skipped<'_>) -> Result<(), EditError> {
+        self.refuse(format!("skip {}", skipped.step))
+    }
+
+    fn pause(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
+        self.refuse("be paused")
+    }
+
+    fn abort(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
+        self.refuse("be aborted")
+    }
+
+    fn resume(&mut self, _resumed: &Resumed<'_>) -> Result<(), EditError> {
+        self.refuse("be resumed")
+    }
+
+    fn complete(&mut self, _note: Option<&str>) -> Result<(), EditError> {
+        self.refuse("be completed as a whole")
+    }
+
+    fn roll_back(&mut self, _back: &RollBack) -> Result<(), EditError> {
+        self.refuse("reopen steps")
+    }
+
+    /// Returns the edits of the state, with what is written after every change.
+    ///
+    /// # Errors
+    ///
+    /// If that cannot be written.
+    fn into_edits(self) -> Result<Vec<Edit>, EditError>;
+
+    /// Refuses what the format cannot do.
+    ///
+    /// # Errors
+    ///
+    /// Always.
+    fn refuse<T>(&self, deed: impl Display) -> Result<T, EditError> {
+        Err(EditError::cannot(Self::WHAT, deed, self.instead()))
+    }
+}
+
+/// Writes one change and returns its edits.
+///
+/// # Errors
+///
+/// If the format cannot express the change, or a file cannot be edited safely.
+pub(super) fn write<W: StateWriter>(mut writer: W, change: &Change) -> Result<Vec<Edit>, EditError> {
+    let part = change.kind.part().filter(|_| !W::HAS_PARTS);
+    if let Some(part) = part {
+        return Err(EditError::cannot(W::WHAT, format!("change `{part}` alone"), "its steps have no parts"));
+    }
+    match &change.kind {
+        ChangeKind::Begin { step, part, agent, attempt, reopens } => {
+            let (part, agent) = (part.as_deref(), agent.as_deref());
+            writer.begin(&Begun { step, part, agent, attempt: *attempt, reopens })?;
+        }
+        ChangeKind::Finish(outcome) => writer.finish(outcome)?,
+        ChangeKind::Approve { step, by, note, phases } => {
+            writer.approve(&Approval { step, by: by.as_deref(), note: note.as_deref(), phases: *phases })?;
+        }
+        ChangeKind::Skip { step, part, reason, .. } => {
+            writer.skip(&Skipped { step, part: part.as_deref(), reason })?;
+        }
+        ChangeKind::Pause { reason } => writer.pause(reason.as_deref())?,
+        ChangeKind::Abort { reason, .. } => writer.abort(reason.as_deref())?,
+        ChangeKind::Resume { steps, interruption, strategy, settled } => {
+            let (interruption, strategy) = (interruption.as_ref(), strategy.as_deref());
+            writer.resume(&Resumed { steps, interruption, strategy, settled })?;
+        }
+        ChangeKind::Complete { note } => writer.complete(note.as_deref())?,
+        ChangeKind::RollBack(back) => writer.roll_back(back)?,
+        ChangeKind::Repair(_) => return Err(EditError::Unsupported(NO_OTHER_EVIDENCE.to_owned())),
+        ChangeKind::Start(_) => return Err(EditError::cannot(W::WHAT, "be started again", writer.instead())),
+    }
+    writer.into_edits()
+}
