@@ -148,6 +148,15 @@ impl FileEditor {
     }
 }
 
+/// Refuses a change that the format cannot express.
+///
+/// # Errors
+///
+/// Always.
+pub(super) fn unsupported<T>(message: String) -> Result<T, EditError> {
+    Err(EditError::Unsupported(message))
+}
+
 /// Builds an object from the members that have a value.
 pub(super) fn object(members: impl IntoIterator<Item = (&'static str, Option<Value>)>) -> Value {
     let there = members.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));

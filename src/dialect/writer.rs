@@ -14,6 +14,7 @@ use crate::model::Outcome;
 use crate::model::RollBack;
 use crate::model::Status;
 use crate::model::StepId;
+use crate::model::mask_secrets;
 
 /// A step, or a part of it, that begins.
 pub(super) struct Begun<'a> {
@@ -34,13 +35,6 @@ pub(super) struct Approval<'a> {
     pub(super) phases: Option<u32>,
 }
 
-/// A step, or a part of it, that is skipped.
-pub(super) struct Skipped<'a> {
-    pub(super) step: &'a StepId,
-    pub(super) part: Option<&'a str>,
-    pub(super) reason: &'a str,
-}
-
 /// An interrupted run that continues.
 pub(super) struct Resumed<'a> {
     pub(super) steps: &'a [StepId],
@@ -58,45 +52,54 @@ pub(super) trait StateWriter: Sized {
     /// Whether parts of a step can be changed on their own.
     const HAS_PARTS: bool = false;
 
-    /// Returns what to do instead of a change that the format cannot express.
-    fn instead(&self) -> String {
-        "`piton plan` shows what comes next".to_owned()
+    /// Returns the run as commands name it.
+    fn run(&self) -> String {
+        "RUN".to_owned()
+    }
+
+    /// Returns what to do instead of a change that the format cannot express. `step` is what the change is about, if anything.
+    fn instead(&self, _step: Option<&StepId>) -> String {
+        format!("`piton plan {}` shows what comes next", self.run())
     }
 
     fn begin(&mut self, begun: &Begun<'_>) -> Result<(), EditError> {
-        self.refuse(format!("record that {} begins", begun.step))
+        self.refuse(format!("record that {} begins", begun.step), Some(begun.step))
     }
 
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
-        self.refuse(format!("record how {} ends", outcome.step))
+        self.refuse(format!("record how {} ends", outcome.step), Some(&outcome.step))
     }
 
     fn approve(&mut self, approval: &Approval<'_>) -> Result<(), EditError> {
-        self.refuse(format!("record an approval of {}", approval.step))
+        self.refuse(format!("record an approval of {}", approval.step), Some(approval.step))
     }
 
-    fn skip(&mut self, skipped: &Skipped<'_>) -> Result<(), EditError> {
-        self.refuse(format!("skip {}", skipped.step))
+    fn skip(&mut self, step: &StepId, _part: Option<&str>, _reason: &str) -> Result<(), EditError> {
+        self.refuse(format!("skip {step}"), Some(step))
     }
 
     fn pause(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
-        self.refuse("be paused")
+        self.refuse("be paused", None)
     }
 
     fn abort(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
-        self.refuse("be aborted")
+        self.refuse("be aborted", None)
     }
 
     fn resume(&mut self, _resumed: &Resumed<'_>) -> Result<(), EditError> {
-        self.refuse("be resumed")
+        self.refuse("be resumed", None)
     }
 
     fn complete(&mut self, _note: Option<&str>) -> Result<(), EditError> {
-        self.refuse("be completed as a whole")
+        self.refuse("be completed as a whole", None)
     }
 
     fn roll_back(&mut self, _back: &RollBack) -> Result<(), EditError> {
-        self.refuse("reopen steps")
+        let run = self.run();
+        let instead = format!(
+            "restore an earlier checkpoint: `piton history {run}`, then `piton rollback {run} --to CHECKPOINT`"
+        );
+        Err(EditError::cannot(Self::WHAT, "reopen steps", instead))
     }
 
     /// Returns the edits of the state, with what is written after every change.
@@ -111,9 +114,35 @@ pub(super) trait StateWriter: Sized {
     /// # Errors
     ///
     /// Always.
-    fn refuse<T>(&self, deed: impl Display) -> Result<T, EditError> {
-        Err(EditError::cannot(Self::WHAT, deed, self.instead()))
+    fn refuse<T>(&self, deed: impl Display, step: Option<&StepId>) -> Result<T, EditError> {
+        Err(EditError::cannot(Self::WHAT, deed, self.instead(step)))
     }
+
+    /// Returns whether the outcome is a success; refuses anything but success and failure.
+    ///
+    /// # Errors
+    ///
+    /// If it is neither.
+    fn completes(&self, outcome: &Outcome) -> Result<bool, EditError> {
+        match outcome.status {
+            Status::Completed => Ok(true),
+            Status::Failed => Ok(false),
+            Status::Pending
+            | Status::InProgress
+            | Status::WaitingApproval
+            | Status::Blocked
+            | Status::Skipped
+            | Status::Cancelled => {
+                let deed = format!("record {} as {}", outcome.step, outcome.status);
+                Err(EditError::cannot(Self::WHAT, deed, "a step ends as completed or failed"))
+            }
+        }
+    }
+}
+
+/// Returns the error or the summary of an outcome, with secrets masked.
+pub(super) fn outcome_text(outcome: &Outcome) -> Option<String> {
+    outcome.error.as_deref().or(outcome.summary.as_deref()).map(|text| mask_secrets(text).into_owned())
 }
 
 /// Writes one change and returns its edits.
@@ -135,9 +164,7 @@ pub(super) fn write<W: StateWriter>(mut writer: W, change: &Change) -> Result<Ve
         ChangeKind::Approve { step, by, note, phases } => {
             writer.approve(&Approval { step, by: by.as_deref(), note: note.as_deref(), phases: *phases })?;
         }
-        ChangeKind::Skip { step, part, reason, .. } => {
-            writer.skip(&Skipped { step, part: part.as_deref(), reason })?;
-        }
+        ChangeKind::Skip { step, part, reason, .. } => writer.skip(step, part.as_deref(), reason)?,
         ChangeKind::Pause { reason } => writer.pause(reason.as_deref())?,
         ChangeKind::Abort { reason, .. } => writer.abort(reason.as_deref())?,
         ChangeKind::Resume { steps, interruption, strategy, settled } => {
@@ -147,7 +174,7 @@ pub(super) fn write<W: StateWriter>(mut writer: W, change: &Change) -> Result<Ve
         ChangeKind::Complete { note } => writer.complete(note.as_deref())?,
         ChangeKind::RollBack(back) => writer.roll_back(back)?,
         ChangeKind::Repair(_) => return Err(EditError::Unsupported(NO_OTHER_EVIDENCE.to_owned())),
-        ChangeKind::Start(_) => return Err(EditError::cannot(W::WHAT, "be started again", writer.instead())),
+        ChangeKind::Start(_) => return Err(EditError::cannot(W::WHAT, "be started again", writer.instead(None))),
     }
     writer.into_edits()
 }

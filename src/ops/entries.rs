@@ -269,8 +269,7 @@ fn is_begun(steps: &StepGroups, next: &[Next]) -> bool {
 /// Leaves plans out of the list that an open run of another kind works from.
 fn hide_covered(entries: &mut [Entry]) {
     let is_run = |entry: &&Entry| !entry.row.is_guest && !entry.row.lifecycle.stage.is_over();
-    let covered: Vec<String> =
-        entries.iter().filter(is_run).filter_map(|entry| entry.plan_reference.clone()).collect();
+    let covered: Vec<String> = entries.iter().filter(is_run).filter_map(|entry| entry.plan_reference.clone()).collect();
     for entry in entries.iter_mut().filter(|entry| entry.row.is_guest && covered.contains(&entry.row.state)) {
         entry.shown = false;
     }

@@ -61,9 +61,9 @@ pub(crate) use owner::hook_memory::HookMemory;
 pub(crate) use owner::lease;
 pub(crate) use owner::session;
 pub(crate) use owner::session::SessionLog;
+pub(crate) use project::commit_log::commit_log;
 #[cfg(any(test, fuzzing))]
 pub(crate) use project::config::parse as parse_config;
-pub(crate) use project::commit_log::commit_log;
 pub(crate) use project::declared_files::declared_files;
 pub(crate) use project::discover::Scope;
 pub(crate) use project::discover::listings;

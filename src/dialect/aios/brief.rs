@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::epic;
 use super::handoff;
 use super::kind::Kind;
+use super::kinds::epic;
 use super::layout;
 use super::resume_point;
 use crate::dialect::story;
@@ -155,7 +155,7 @@ fn work(files: &FileSet, next: &Next) -> String {
     let work = format!("Do {} as its own workflow says", next.step);
     match Kind::of(files).ok() {
         Some(Kind::StoryCycle) => format!("{work}: it updates {}, which piton never writes.", files.state),
-        Some(kind) if kind.is_written() => work,
+        Some(kind) if kind.descriptor().is_written => work,
         Some(_) | None => {
             format!("{work}, and let it write its result: piton reads {} but does not write it.", files.state)
         }

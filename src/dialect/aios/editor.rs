@@ -4,14 +4,20 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::kind;
+use super::kind::Descriptor;
 use crate::dialect::EditError;
 use crate::dialect::edit::FileEditor;
+use crate::dialect::edit::unsupported;
+use crate::dialect::writer::StateWriter;
+use crate::dialect::writer::write;
 use crate::document::Kind;
 use crate::document::Node;
 use crate::document::Syntax;
 use crate::document::escape;
+use crate::model::Change;
 use crate::model::Edit;
 use crate::model::FileSet;
+use crate::model::Run;
 use crate::model::Timestamp;
 
 /// Numbers from here on are Unix milliseconds, not seconds.
@@ -108,6 +114,20 @@ impl StateEditor {
         self.set(pointer, &value)
     }
 
+    /// Sets a value to null, if the state has one.
+    ///
+    /// # Errors
+    ///
+    /// As [`StateEditor::set`].
+    pub(super) fn clear(&mut self, pointer: &str) -> Result<(), EditError> {
+        if self.text(pointer).is_some() { self.set(pointer, &Value::Null) } else { Ok(()) }
+    }
+
+    /// Returns the time of the change, which is not before the last one.
+    pub(super) const fn at(&self) -> Timestamp {
+        self.at
+    }
+
     /// Returns the time of the change in the format that the state uses.
     pub(super) fn now(&self) -> Value {
         let shown = self.at.to_string();
@@ -153,13 +173,13 @@ impl StateEditor {
         self.file.push(&format!("{}{pointer}", self.root), value)
     }
 
-    /// Removes a key or an element.
+    /// Removes a key or an element, if the state has it.
     ///
     /// # Errors
     ///
     /// As [`StateEditor::set`].
     pub(super) fn remove(&mut self, pointer: &str) -> Result<(), EditError> {
-        self.file.remove(&format!("{}{pointer}", self.root))
+        if self.has(pointer) { self.file.remove(&format!("{}{pointer}", self.root)) } else { Ok(()) }
     }
 
     /// Adds an id to a list unless it is there, as a number if the list has numbers.
@@ -195,6 +215,34 @@ impl StateEditor {
     /// Returns the edit of the file.
     pub(super) fn into_edits(self) -> Vec<Edit> {
         vec![self.file.into_edit()]
+    }
+
+    /// Updates the timestamps that the state has and returns the edit of the file.
+    ///
+    /// # Errors
+    ///
+    /// As [`StateEditor::set`].
+    pub(super) fn into_stamped(mut self, stamps: &[&str]) -> Result<Vec<Edit>, EditError> {
+        stamps.iter().try_for_each(|stamp| self.touch(stamp))?;
+        Ok(self.into_edits())
+    }
+}
+
+/// Computes the edits of one change of a state, with the writer of its kind.
+///
+/// # Errors
+///
+/// If the state does not parse, has no run, or cannot express the change.
+pub(super) fn edit<W: StateWriter>(
+    kind: &Descriptor,
+    files: &FileSet,
+    change: &Change,
+    writer: fn(StateEditor, Run) -> W,
+) -> Result<Vec<Edit>, EditError> {
+    let editor = StateEditor::open(files, change.at, kind.stamps.first().copied().unwrap_or_default())?;
+    match (kind.load)(files).run {
+        Some(run) => write(writer(editor, run), change),
+        None => unsupported(format!("{} is not {}", files.state, kind.what)),
     }
 }
 

@@ -1,8 +1,7 @@
 //! What the readers of all kinds share: opening a state, its subject and run, and the words that all of them use.
 
-use super::identity;
 use super::kind;
-use super::kind::Kind;
+use super::kind::Descriptor;
 use crate::dialect::Loaded;
 use crate::document::Field;
 use crate::document::Reader;
@@ -45,10 +44,10 @@ pub(super) trait KindReader {
     fn report_abandoned(&self, last: Option<Timestamp>, limit: i64);
 
     /// Returns the subject of the run for display: an epic, a story or a workflow instance.
-    fn subject(&self, kind: Kind) -> String;
+    fn subject(&self, kind: &Descriptor) -> String;
 
     /// Returns a run of the workflow without steps.
-    fn run(&self, kind: Kind, workflow: &str, title: String) -> Run;
+    fn run(&self, kind: &Descriptor, workflow: &str, title: String) -> Run;
 
     /// Returns the run with all findings.
     fn loaded(self, run: Run) -> Loaded;
@@ -63,16 +62,17 @@ impl KindReader for Reader<'_> {
         }
     }
 
-    fn subject(&self, kind: Kind) -> String {
-        clean_line(&identity::subject(kind, self.node(), self.file()), ID_CHARS)
+    fn subject(&self, kind: &Descriptor) -> String {
+        clean_line(&kind.subject_of(self.node(), self.file()), ID_CHARS)
     }
 
-    fn run(&self, kind: Kind, workflow: &str, title: String) -> Run {
+    fn run(&self, kind: &Descriptor, workflow: &str, title: String) -> Run {
         let files = vec![self.file().clone()];
         let run = Run::new(kind.run_id(&self.subject(kind)), DialectId::Aios, title, workflow, files);
-        let newer = kind
-            .version()
-            .and_then(|(path, known)| path.iter().fold(self.root(), |field, key| field.get(key)).newer_version(known));
+        let newer = kind.version.and_then(|(pointer, known)| {
+            let keys = pointer.split('/').skip(1);
+            keys.fold(self.root(), |field, key| field.get(key)).newer_version(known)
+        });
         Run { writable: newer.is_none(), ..run }
     }
 

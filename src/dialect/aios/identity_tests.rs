@@ -1,4 +1,3 @@
-use super::of;
 use crate::dialect::aios::kind;
 use crate::dialect::aios::kind::FileClass;
 use crate::dialect::aios::testing::path;
@@ -71,7 +70,7 @@ fn a_state_names_its_run_and_where_it_does_not_its_place_does() {
         let at = path(at);
         let FileClass::State(kind) = kind::classify(&at, text.as_bytes()) else { panic!("{at} is a state") };
         let Ok(node) = kind::parse(text.as_bytes()) else { panic!("{at} parses") };
-        let identity = of(kind, &node, &at);
+        let identity = kind.descriptor().identify(&node, &at);
         assert_eq!((identity.run.as_str(), identity.story.as_deref()), (run, story), "{at}");
         assert_eq!(identity.stamp.map(|stamp| stamp.to_string()).as_deref(), stamp, "{at}");
     }

@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 
 use super::gate;
 use super::kind::Kind;
+use super::kinds::spec::Pipeline;
+use super::kinds::spec::SPEC;
+use super::kinds::story_cycle;
 use super::layout;
 use super::layout::Area;
-use super::spec::Pipeline;
-use super::story_cycle;
 use crate::dialect::story;
 use crate::dialect::story::Story;
 use crate::dialect::story::StoryStatus;
@@ -88,13 +89,13 @@ fn name_of_file(candidate: &Candidate) -> String {
     let name = candidate.state.name();
     let folder = candidate.state.parent();
     let name = if matches!(name, "story.md" | "spec") { folder.as_ref().map_or(name, RelPath::name) } else { name };
-    kind_of(candidate).run_id(story::name_of(name))
+    kind_of(candidate).descriptor().run_id(story::name_of(name))
 }
 
 fn name_of_path(candidate: &Candidate) -> String {
     let path = candidate.state.as_str();
     let path = ["/story.md", "/spec", ".md"].iter().find_map(|end| path.strip_suffix(end)).unwrap_or(path);
-    kind_of(candidate).run_id(&path.replacen("docs/stories/", "", 1).replace('/', "-"))
+    kind_of(candidate).descriptor().run_id(&path.replacen("docs/stories/", "", 1).replace('/', "-"))
 }
 
 /// Returns the names of a story: its id, and the name of its file. A story in an archive counts too.
@@ -219,7 +220,7 @@ fn cycles<'a>(listing: &Listing, stories: impl Iterator<Item = &'a (&'a RelPath,
         let reads = std::iter::once(*path).chain(about.copied()).cloned().map(ReadSpec::File);
         Some(Candidate {
             dialect: DialectId::Aios,
-            name: Kind::StoryCycle.run_id(&story.id),
+            name: story_cycle::STORY_CYCLE.run_id(&story.id),
             state: (*path).clone(),
             data_dir,
             reads: reads.collect(),
@@ -255,12 +256,12 @@ fn spec(listing: &Listing, pipeline: &Pipeline) -> Option<Candidate> {
     }
     Some(Candidate {
         dialect: DialectId::Aios,
-        name: Kind::Spec.run_id(&pipeline.id),
+        name: SPEC.run_id(&pipeline.id),
         data_dir: pipeline.folder.join(".piton").ok()?,
         state: pipeline.folder.clone(),
         reads: pipeline.artifacts().filter(|path| is_there(path)).map(ReadSpec::File).collect(),
         rank: None,
-        claim: Claim::Implied { priority: Kind::Spec.priority() },
+        claim: Claim::Implied { priority: SPEC.priority },
         may_be_replaced: true,
         findings: Vec::new(),
     })

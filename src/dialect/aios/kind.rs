@@ -1,7 +1,11 @@
 //! Classifies files by content: names are unreliable and two kinds share a folder (docs/formats/aios.md#recognition-by-content).
+//!
+//! What is known of each kind is its [`Descriptor`], in the file of the kind.
 
 use super::layout;
 use super::layout::Area;
+use crate::dialect::EditError;
+use crate::dialect::Loaded;
 use crate::document;
 use crate::document::Fault;
 use crate::document::Kind as Value;
@@ -10,12 +14,16 @@ use crate::document::Node;
 use crate::document::Syntax;
 use crate::document::TextPosition;
 use crate::document::salvage;
+use crate::model::Change;
 use crate::model::Content;
+use crate::model::Edit;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Records;
 use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::Suggestions;
 
 /// A kind of run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,6 +56,105 @@ pub(super) enum Kind {
     StoryCycle,
     /// No saved state; there are artifacts of a spec pipeline.
     Spec,
+}
+
+/// What is known of a kind of run: what it is called, where its state has what, and how it is read and written. Places in a state
+/// are JSON pointers.
+pub(super) struct Descriptor {
+    /// The description in messages.
+    pub(super) what: &'static str,
+    /// The kind of workflow in the words of the titles.
+    pub(super) workflow_type: &'static str,
+    /// The beginning of its run ids.
+    pub(super) prefix: &'static str,
+    /// The priority in the search order of `orchestrate-resume` (docs/formats/aios.md#where-files-live).
+    pub(super) priority: u8,
+    /// The format version and the newest known major one (docs/formats/aios.md#recognition-by-content).
+    pub(super) version: Option<(&'static str, u64)>,
+    /// Where the state names its subject: an epic, a story or a workflow instance. The first one that is not empty counts.
+    pub(super) subject: &'static [&'static str],
+    /// Whether the subject is written as the path of a story.
+    pub(super) subject_is_path: bool,
+    /// The subject of a state that names none.
+    pub(super) unnamed: Unnamed,
+    pub(super) story: StoryName,
+    /// When the state was last written, first the one that counts for a writer. The newest counts.
+    pub(super) stamps: &'static [&'static str],
+    /// How the state claims its story; `None` if it claims none.
+    pub(super) claim: Option<Claim>,
+    /// The changes by a person that the format can record.
+    pub(super) records: Records,
+    /// Whether Piton writes the steps of such states.
+    pub(super) is_written: bool,
+    /// Whether the beginning of a step is not recorded.
+    pub(super) begins_unrecorded: bool,
+    /// Whether the failure of a step can be recorded.
+    pub(super) records_failure: bool,
+    pub(super) load: Load,
+    pub(super) edit: Write,
+    /// Suggests edits of the stories of a run; `None` if the state does not say which stories are finished.
+    pub(super) suggest: Option<fn(&FileSet, &Run) -> Suggestions>,
+}
+
+/// Where the subject of a state that names none comes from.
+pub(super) enum Unnamed {
+    Nowhere,
+    /// The name of the folder, unless many states are there.
+    Folder,
+    /// The file name without this end.
+    Stem(&'static str),
+    /// The story that the file is named after.
+    Story,
+}
+
+/// The story that a state is about.
+pub(super) enum StoryName {
+    Absent,
+    /// The subject, unless it is this file name.
+    Subject(Option<&'static str>),
+    /// What the first of these that is not empty names.
+    At(&'static [&'static str]),
+}
+
+/// How a state claims its story, which another state may claim too.
+pub(super) struct Claim {
+    /// The path of the story.
+    pub(super) path: Option<&'static str>,
+    pub(super) started: &'static str,
+    /// Where and with which words the state says that it has nothing left to do.
+    pub(super) finished: Option<(&'static str, &'static [&'static str])>,
+}
+
+/// Says `completed`, or `complete`, when nothing is left to do.
+pub(super) const FINISHED_STATUS: Option<(&str, &[&str])> = Some(("/status", &["completed", "complete"]));
+
+type Load = fn(&FileSet) -> Loaded;
+type Write = fn(&FileSet, &Change) -> Result<Vec<Edit>, EditError>;
+
+impl Descriptor {
+    /// Returns a kind that is written, records no change by a person but a resume, and is about no story.
+    pub(super) const fn new(what: &'static str, load: Load, edit: Write) -> Self {
+        Self {
+            what,
+            workflow_type: "Workflow",
+            prefix: "workflow",
+            priority: 3,
+            version: None,
+            subject: &[],
+            subject_is_path: false,
+            unnamed: Unnamed::Story,
+            story: StoryName::Absent,
+            stamps: &[],
+            claim: None,
+            records: Records::RESUME,
+            is_written: true,
+            begins_unrecorded: false,
+            records_failure: true,
+            load,
+            edit,
+            suggest: None,
+        }
+    }
 }
 
 /// The classification of a file.
@@ -83,21 +190,6 @@ pub(super) enum Evidence {
 }
 
 impl Kind {
-    /// Returns which changes by a person the format can record.
-    pub(super) const fn records(self) -> Records {
-        match self {
-            Self::Guided | Self::DevCycle | Self::Bob => Records::ALL,
-            Self::Epic | Self::Pipeline => Records { pause: false, ..Records::ALL },
-            Self::Ade => Records { abort: false, ..Records::ALL },
-            Self::Build => Records { skip: false, ..Records::ALL },
-            Self::QaLoop => Records { pause: true, ..Records::RESUME },
-            Self::Engine => Records { abort: true, ..Records::RESUME },
-            Self::Paused => Records { abort: true, redo: false, ..Records::RESUME },
-            Self::Phases => Records { skip: true, ..Records::RESUME },
-            Self::Record | Self::StoryCycle | Self::Spec => Records::RESUME,
-        }
-    }
-
     /// Returns the kind of the state that a file set was read for.
     ///
     /// # Errors
@@ -129,82 +221,6 @@ impl Kind {
             FileClass::Evidence(_) | FileClass::Idle | FileClass::NotOurs => {
                 Err(finding(FindingCode::StateUnreadable, format!("{path} is not a state")))
             }
-        }
-    }
-
-    /// Returns whether Piton writes states of this kind.
-    pub(super) const fn is_written(self) -> bool {
-        match self {
-            Self::Epic
-            | Self::Pipeline
-            | Self::QaLoop
-            | Self::Guided
-            | Self::DevCycle
-            | Self::Paused
-            | Self::Ade
-            | Self::Phases
-            | Self::Build
-            | Self::Bob
-            | Self::Record => true,
-            Self::Engine | Self::StoryCycle | Self::Spec => false,
-        }
-    }
-
-    /// Returns the path of the version field and the newest known major version (docs/formats/aios.md#recognition-by-content).
-    pub(super) const fn version(self) -> Option<(&'static [&'static str], u64)> {
-        match self {
-            Self::Guided => Some((&["state_version"], 2)),
-            Self::Ade | Self::Build => Some((&["schemaVersion"], 1)),
-            Self::Bob => Some((&["session_state", "version"], 1)),
-            Self::Epic
-            | Self::Pipeline
-            | Self::QaLoop
-            | Self::Engine
-            | Self::DevCycle
-            | Self::Paused
-            | Self::Phases
-            | Self::Record
-            | Self::StoryCycle
-            | Self::Spec => None,
-        }
-    }
-
-    /// Returns a description for messages.
-    pub(super) const fn what(self) -> &'static str {
-        match self {
-            Self::Epic => "the state of an epic",
-            Self::QaLoop => "the state of a QA loop",
-            Self::Guided => "the state of a guided workflow",
-            Self::Engine => "the state of a workflow engine",
-            Self::DevCycle => "the state of a development cycle",
-            Self::Paused => "a development cycle that was paused or aborted at its checkpoint",
-            Self::Ade => "the state of a master orchestration",
-            Self::Phases => "the phases of a context manager",
-            Self::Bob => "the session of Bob",
-            Self::Build => "the state of an autonomous build",
-            Self::Record => "the record of a nexos orchestration",
-            Self::Pipeline => "the pipeline of an epic as JSON",
-            Self::StoryCycle => "a story",
-            Self::Spec => "the artifacts of a spec pipeline",
-        }
-    }
-
-    /// Returns the priority in the search order of `orchestrate-resume` (docs/formats/aios.md#where-files-live).
-    pub(super) const fn priority(self) -> u8 {
-        match self {
-            Self::Epic | Self::Pipeline => 1,
-            Self::QaLoop => 2,
-            Self::Guided
-            | Self::Engine
-            | Self::DevCycle
-            | Self::Paused
-            | Self::Ade
-            | Self::Phases
-            | Self::Bob
-            | Self::Build
-            | Self::Record => 3,
-            Self::StoryCycle => 4,
-            Self::Spec => 6,
         }
     }
 }

@@ -66,7 +66,7 @@ pub(super) fn report_renamed(listing: &Listing, entry: &ListingEntry, original: 
         return None;
     }
     let (at, what) = match entry.content.as_deref().map(|look| kind::classify(original, look)) {
-        Some(FileClass::State(kind)) => (None, kind.what().to_owned()),
+        Some(FileClass::State(kind)) => (None, kind.descriptor().what.to_owned()),
         Some(FileClass::Unreadable(at, problem)) => (Some(at), format!("a file that cannot be parsed: {problem}")),
         Some(FileClass::Evidence(_) | FileClass::Idle | FileClass::NotOurs) => {
             (None, "no known kind of state".to_owned())

@@ -262,7 +262,7 @@ pub(super) fn failure(title: &str, state: &RelPath, reason: &str, action: &str) 
     let one_line = |text: &str| clean_line(text, LINE_CHARS);
     // What cannot be read has no title.
     let workflow = match kind::by_name(state).filter(|_| title == state.name()) {
-        Some(kind) => resume_point::type_of(kind),
+        Some(kind) => kind.descriptor().workflow_type,
         None => title,
     };
     vec![

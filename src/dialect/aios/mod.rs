@@ -1,51 +1,39 @@
 //! The saved states of AIOS, AIOX and nexos projects (docs/formats/aios.md, docs/formats/aios-states.md, docs/formats/aios-stories.md).
 //!
-//! A project may have twelve kinds of state, which `kind` distinguishes by content. Each kind has a reader module and a writer
-//! module in `write`. Runs without a saved state are read from stories and artifacts of spec pipelines. Stories are evidence and
-//! are never written.
+//! A project may have twelve kinds of state, which `kind` distinguishes by content. Each kind has its file in `kinds`, with its
+//! reading, its writing and what it is called. Runs without a saved state are read from stories and artifacts of spec pipelines.
+//! Stories are evidence and are never written.
 
-mod ade;
-mod bob;
+mod archive;
 mod brief;
-mod build;
 mod changes;
 mod consistency;
-mod dev_cycle;
 mod document_index;
 mod editor;
-mod engine_state;
-mod epic;
 mod execution;
 mod fields;
 #[cfg(test)]
 mod fixtures;
 mod gate;
-mod guided;
 mod handoff;
 mod identity;
 mod implied;
 mod kind;
+mod kinds;
 mod layout;
 mod leftovers;
 mod locks;
 mod messages;
 mod native;
-mod paused;
-mod phases;
 mod probe;
-mod qa_loop;
 mod rebuild;
-mod record;
 mod resume_point;
 mod settings;
-mod spec;
 mod steps;
-mod story_cycle;
 mod subject;
 mod suggest;
 #[cfg(test)]
 mod testing;
-mod write;
 
 use kind::Kind;
 
@@ -123,7 +111,7 @@ impl Dialect for Aios {
             return Ok(edits_of(files, rebuild::reconstruct(files, change.at)?));
         }
         match Kind::of(files) {
-            Ok(kind) => write::edit(kind, files, change),
+            Ok(kind) => (kind.descriptor().edit)(files, change),
             Err(finding) => {
                 Err(EditError::Unreadable { file: files.state.as_str().to_owned(), problem: finding.message })
             }
@@ -183,8 +171,14 @@ impl Comparison for Aios {
     }
 
     fn suggest(&self, files: &FileSet, run: &Run, _done: &[StepId]) -> Suggestions {
-        Kind::of(files)
-            .map_or_else(|finding| Suggestions::none(finding.message), |kind| suggest::suggest(kind, files, run))
+        let descriptor = match Kind::of(files) {
+            Ok(kind) => kind.descriptor(),
+            Err(finding) => return Suggestions::none(finding.message),
+        };
+        match descriptor.suggest {
+            Some(suggest) => suggest(files, run),
+            None => Suggestions::none(format!("{} does not say which stories are finished", descriptor.what)),
+        }
     }
 }
 
@@ -228,7 +222,7 @@ impl Copies for Aios {
 
 impl Archives for Aios {
     fn archive(&self, files: &FileSet, _run: Option<&Run>, _at: Timestamp) -> Result<Option<Archival>, EditError> {
-        write::check_archivable(files).map(|()| None)
+        archive::check(files).map(|()| None)
     }
 
     fn starts_anew(&self) -> Option<&'static str> {
@@ -237,32 +231,15 @@ impl Archives for Aios {
 }
 
 fn load(kind: Kind, files: &FileSet) -> Loaded {
-    let mut loaded = read(kind, files);
+    let descriptor = kind.descriptor();
+    let mut loaded = (descriptor.load)(files);
     if let Some(run) = &mut loaded.run {
         for step in &mut run.steps {
-            step.recorded &= kind.is_written();
-            step.begins_unrecorded |= matches!(kind, Kind::Paused | Kind::Phases);
-            step.ends.failed &= !matches!(kind, Kind::Guided | Kind::Paused | Kind::Record);
+            step.recorded &= descriptor.is_written;
+            step.begins_unrecorded |= descriptor.begins_unrecorded;
+            step.ends.failed &= descriptor.records_failure;
         }
-        run.records = run.records.and(kind.records());
+        run.records = run.records.and(descriptor.records);
     }
     loaded
-}
-
-fn read(kind: Kind, files: &FileSet) -> Loaded {
-    match kind {
-        Kind::Epic | Kind::Pipeline => epic::load(files),
-        Kind::QaLoop => qa_loop::load(files),
-        Kind::Guided => guided::load(files),
-        Kind::DevCycle => dev_cycle::load(files),
-        Kind::Paused => paused::load(files),
-        Kind::StoryCycle => story_cycle::load(files),
-        Kind::Spec => spec::load(files),
-        Kind::Engine => engine_state::load(files),
-        Kind::Ade => ade::load(files),
-        Kind::Phases => phases::load(files),
-        Kind::Bob => bob::load(files),
-        Kind::Build => build::load(files),
-        Kind::Record => record::load(files),
-    }
 }

@@ -5,16 +5,15 @@ use std::collections::BTreeSet;
 
 use super::consistency;
 use super::document_index::DocumentIndex;
-use super::epic;
-use super::epic::State;
 use super::execution;
 use super::handoff;
-use super::identity;
 use super::implied;
 use super::kind;
 use super::kind::Evidence;
 use super::kind::FileClass;
 use super::kind::Kind;
+use super::kinds::epic;
+use super::kinds::epic::State;
 use super::layout;
 use super::layout::Area;
 use super::layout::PathParts;
@@ -230,7 +229,7 @@ impl<'a> Prober<'a> {
 
     fn add_state(&mut self, path: &'a RelPath, base: &'a str, kind: Kind, look: &[u8]) {
         let Ok(node) = kind::parse(look) else { return };
-        let identity = identity::of(kind, &node, path);
+        let identity = kind.descriptor().identify(&node, path);
         if let Some(story) = identity.story {
             self.stories.insert((base.to_owned(), story.to_lowercase()));
         }
@@ -296,7 +295,7 @@ impl<'a> Prober<'a> {
 
     fn add_saved(&mut self, path: &'a RelPath, base: &'a str, kind: Kind, state: &State, reads: Vec<ReadSpec>) {
         let stamp = state.updated_at.as_deref().and_then(|stamp| Timestamp::parse(stamp, 0).ok());
-        let run = Kind::Epic.run_id(&state.id);
+        let run = epic::EPIC.run_id(&state.id);
         self.found.push(SavedState { path, base, kind, run, stamp, reads, is_over: state.is_ended() });
     }
 
@@ -305,7 +304,7 @@ impl<'a> Prober<'a> {
         let mut reads = vec![ReadSpec::File(path.clone())];
         reads.extend(layout::backup_of(path).map(ReadSpec::File));
         reads.extend(self.documents(base, state));
-        self.probed.ended.push(candidate(path, Kind::Epic.run_id(&state.id), Kind::Epic, reads));
+        self.probed.ended.push(candidate(path, epic::EPIC.run_id(&state.id), Kind::Epic, reads));
     }
 
     /// Covers the stories that an unreadable epic may have, by their names: `5.2` belongs to epic 5.
@@ -422,7 +421,7 @@ fn candidate(state: &RelPath, name: String, kind: Kind, reads: Vec<ReadSpec>) ->
         dialect: DialectId::Aios,
         data_dir: own.unwrap_or_else(|| state.clone()),
         reads,
-        claim: Claim::StatedAmong { priority: kind.priority() },
+        claim: Claim::StatedAmong { priority: kind.descriptor().priority },
         rank: None,
         // Another state of the same epic may be newer.
         may_be_replaced: true,

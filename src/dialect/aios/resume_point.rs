@@ -1,6 +1,5 @@
 //! The position of a run in the terms of `orchestrate-resume`: a phase, an iteration or a wave.
 
-use super::kind::Kind;
 use crate::model::Run;
 use crate::model::Step;
 use crate::model::StepId;
@@ -38,21 +37,6 @@ impl ResumePoint {
 /// Returns the kind of workflow, the first part of the run's title.
 pub(super) fn workflow_type(run: &Run) -> &str {
     run.title.split_once(" for ").map_or(run.title.as_str(), |(kind, _)| kind)
-}
-
-/// Returns the kind of workflow in the words of the titles.
-pub(super) const fn type_of(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Epic | Kind::Pipeline => "Epic Execution",
-        Kind::QaLoop => "QA Loop",
-        Kind::Guided | Kind::Engine | Kind::Phases => "Workflow",
-        Kind::DevCycle | Kind::Paused | Kind::Bob => "Development Cycle",
-        Kind::Ade => "Master Orchestration",
-        Kind::Build => "Build",
-        Kind::Record => "Orchestration",
-        Kind::StoryCycle => "SDC",
-        Kind::Spec => "Spec Pipeline",
-    }
 }
 
 /// Returns whether the run has no saved state and is implied by a story or artifacts.

@@ -1,10 +1,10 @@
 //! Files to read because another file names them: stories in configured folders and the plans of epics.
 
-use super::epic;
-use super::epic::State;
 use super::execution::word;
 use super::kind;
 use super::kind::ParseFailure;
+use super::kinds::epic;
+use super::kinds::epic::State;
 use super::layout;
 use super::layout::Area;
 use crate::model::Finding;

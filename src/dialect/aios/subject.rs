@@ -7,15 +7,13 @@ use std::collections::BTreeSet;
 
 use super::consistency;
 use super::consistency::Expected;
-use super::dev_cycle;
 use super::document_index::DocumentIndex;
 use super::document_index::StoryLocation;
-use super::epic;
 use super::execution;
-use super::identity;
 use super::kind;
 use super::kind::FileClass;
 use super::kind::Kind;
+use super::kinds::epic;
 use super::layout;
 use crate::dialect::Loaded;
 use crate::dialect::story;
@@ -47,30 +45,13 @@ struct Subject {
 
 impl Subject {
     fn of(kind: Kind, node: &Node, at: &RelPath) -> Option<Self> {
-        let (path, started): (&[&str], &[&str]) = match kind {
-            Kind::QaLoop | Kind::Build => (&[], &["startedAt"]),
-            Kind::DevCycle => (&["currentStory"], &["startedAt"]),
-            Kind::Ade => (&[], &["timestamps", "startedAt"]),
-            Kind::Bob => {
-                (&["session_state", "progress", "current_story"], &["session_state", "workflow", "started_at"])
-            }
-            // A paused cycle has completed its story.
-            Kind::Paused
-            | Kind::Epic
-            | Kind::Guided
-            | Kind::Engine
-            | Kind::Phases
-            | Kind::Record
-            | Kind::Pipeline
-            | Kind::StoryCycle
-            | Kind::Spec => return None,
-        };
-        let word = |keys: &[&str]| {
-            let node = keys.iter().try_fold(node, |node, key| node.get(key)).filter(|_| !keys.is_empty());
-            node.and_then(Node::scalar).map(str::to_owned)
-        };
-        let id = identity::of(kind, node, at).story?;
-        Some(Self { id, path: word(path).filter(|path| path.contains(['/', '\\'])), started: word(started) })
+        let descriptor = kind.descriptor();
+        // A paused cycle has completed its story, and claims none.
+        let claim = descriptor.claim.as_ref()?;
+        let word = |pointer: &str| node.at(pointer).and_then(Node::scalar).map(str::to_owned);
+        let path = claim.path.and_then(word).filter(|path| path.contains(['/', '\\']));
+        let id = descriptor.identify(node, at).story?;
+        Some(Self { id, path, started: word(claim.started) })
     }
 
     /// Finds the file; the flag is set if only the end of the path matched.
@@ -126,31 +107,23 @@ impl Claims {
             let open = state.stories().filter(is_open);
             let stories = open.map(|story| claim(&story.id, &documents.locate(base, plan.as_ref(), &story.id)));
             let stories = stories.collect();
-            return Some(Self { kind, run: kind.run_id(&state.id), started: state.started_at.clone(), stories });
+            return Some(Self {
+                kind,
+                run: kind.descriptor().run_id(&state.id),
+                started: state.started_at.clone(),
+                stories,
+            });
         }
         let subject = Subject::of(kind, &node, path).filter(|_| !is_finished(kind, &node))?;
         let stories = vec![claim(&subject.id, &subject.locate(documents, base).0)];
-        Some(Self { kind, run: identity::of(kind, &node, path).run, started: subject.started, stories })
+        Some(Self { kind, run: kind.descriptor().identify(&node, path).run, started: subject.started, stories })
     }
 }
 
 /// Tells whether a state about one story says that it has nothing left to do.
 fn is_finished(kind: Kind, node: &Node) -> bool {
-    let word = |keys: &[&str]| keys.iter().try_fold(node, |node, key| node.get(key)).and_then(Node::scalar);
-    match kind {
-        Kind::QaLoop | Kind::Ade | Kind::Build => matches!(word(&["status"]), Some("completed" | "complete")),
-        Kind::DevCycle => word(&["phaseResults", dev_cycle::PHASES[dev_cycle::CHECKPOINT].0, "decision"]) == Some("GO"),
-        Kind::Bob
-        | Kind::Epic
-        | Kind::Guided
-        | Kind::Engine
-        | Kind::Paused
-        | Kind::Phases
-        | Kind::Record
-        | Kind::Pipeline
-        | Kind::StoryCycle
-        | Kind::Spec => false,
-    }
+    let finished = kind.descriptor().claim.as_ref().and_then(|claim| claim.finished);
+    finished.is_some_and(|(at, words)| node.at(at).and_then(Node::scalar).is_some_and(|word| words.contains(&word)))
 }
 
 /// Adds the story, and other states about it, to the files that each candidate reads.
@@ -312,7 +285,7 @@ fn rivals(files: &FileSet, run: &Run, documents: &DocumentIndex<'_>) -> Vec<Find
 
 fn rival(files: &FileSet, run: &Run, path: &RelPath, other: &Claims, shared: &[String]) -> Finding {
     let stories = format!("{} {}", if shared.len() == 1 { "story" } else { "stories" }, shared.join(", "));
-    let what = format!("{} ({}) works on {stories} too", other.run, other.kind.what());
+    let what = format!("{} ({}) works on {stories} too", other.run, other.kind.descriptor().what);
     let started = other.started.as_deref().and_then(|stamp| files.time(stamp));
     let (severity, message) = match started.filter(|started| run.stamp.is_some_and(|saved| *started > saved)) {
         Some(started) => (Severity::Blocking, format!("{what}: it was started at {started}, after this one was saved")),

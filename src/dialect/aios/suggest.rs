@@ -9,7 +9,6 @@ use super::document_index::StoryLocation;
 use super::gate;
 use super::gate::Decision;
 use super::gate::Gate;
-use super::kind::Kind;
 use crate::dialect::story;
 use crate::dialect::story::StatusMention;
 use crate::dialect::story::Story;
@@ -27,31 +26,8 @@ use crate::model::Suggestion;
 use crate::model::Suggestions;
 use crate::model::clean_line;
 
-/// Suggests edits of the stories of a run.
-pub(super) fn suggest(kind: Kind, files: &FileSet, run: &Run) -> Suggestions {
-    match kind {
-        Kind::Epic => of_epic(files, run),
-        Kind::StoryCycle => of_story(files),
-        Kind::QaLoop => of_loop(files, run),
-        Kind::Spec => Suggestions::none("there is nothing to suggest for the artifacts of a spec pipeline"),
-        Kind::Guided
-        | Kind::Engine
-        | Kind::DevCycle
-        | Kind::Paused
-        | Kind::Ade
-        | Kind::Phases
-        | Kind::Bob
-        | Kind::Build
-        | Kind::Record
-        | Kind::Pipeline => {
-            let message = format!("{} does not say which stories are finished", kind.what());
-            Suggestions::none(message)
-        }
-    }
-}
-
 /// Suggests edits that bring stories up to date with the epic, whose state is usually newer.
-fn of_epic(files: &FileSet, run: &Run) -> Suggestions {
+pub(super) fn of_epic(files: &FileSet, run: &Run) -> Suggestions {
     let mut suggestions = Suggestions::default();
     let documents = DocumentIndex::of_files(files);
     for step in run.steps.iter().filter(|step| step.kind == StepKind::Work) {
@@ -119,7 +95,7 @@ fn status_from_epic(epic: Status, story: StoryStatus) -> Option<StoryStatus> {
 
 /// Suggests edits of a story without an epic: tasks and the newest gate are more reliable than its status
 /// (docs/formats/aios-stories.md#what-inreview-means).
-fn of_story(files: &FileSet) -> Suggestions {
+pub(super) fn of_story(files: &FileSet) -> Suggestions {
     let mut suggestions = Suggestions::default();
     let Some(bytes) = files.bytes(&files.state) else { return suggestions.or("the story cannot be read") };
     let mut edit = StoryEdit::of(&files.state, bytes, &mut suggestions);
@@ -152,7 +128,7 @@ fn status_from_gate(status: StoryStatus, gate: Option<&Gate>, all_ticked: bool) 
 }
 
 /// Suggests edits of the story of a QA loop that approved or rejected it.
-fn of_loop(files: &FileSet, run: &Run) -> Suggestions {
+pub(super) fn of_loop(files: &FileSet, run: &Run) -> Suggestions {
     let mut suggestions = Suggestions::default();
     let id = run.id.as_str().strip_prefix("qa-").unwrap_or(run.id.as_str());
     let base = super::layout::split(files.state.as_str()).map_or("", |parts| parts.base);

@@ -1,7 +1,6 @@
-use super::Kind;
-use super::suggest;
 use crate::dialect::Dialect as _;
 use crate::dialect::aios::Aios;
+use crate::dialect::aios::kind::Kind;
 use crate::dialect::aios::testing::files;
 use crate::model::Suggestions;
 
@@ -12,7 +11,7 @@ const STORY: &str = "docs/stories/5.1.story.md";
 fn suggested(set: &[(&str, &str)], kind: Kind) -> (Vec<String>, Vec<String>) {
     let files = files(set);
     let run = Aios.load(&files).run.expect("a run");
-    let Suggestions { files: changed, notes } = suggest(kind, &files, &run);
+    let Suggestions { files: changed, notes } = (kind.descriptor().suggest.unwrap())(&files, &run);
     let mut lines = Vec::new();
     for file in changed {
         let before = String::from_utf8(files.bytes(&file.file).unwrap().to_vec()).unwrap();
@@ -125,6 +124,6 @@ fn bytes_that_are_no_text_get_no_suggestion() {
     bytes.push(b'\n');
     entry.content = crate::model::Content::Bytes(bytes.into());
     let run = Aios.load(&files).run.unwrap();
-    let found = suggest(Kind::StoryCycle, &files, &run);
+    let found = (Kind::StoryCycle.descriptor().suggest.unwrap())(&files, &run);
     assert!(found.files.is_empty() && found.notes[0].contains("not UTF-8"), "{:?}", found.notes);
 }

@@ -21,7 +21,6 @@ use crate::dialect::edit::FileEditor;
 use crate::dialect::edit::edits_of;
 use crate::dialect::writer::Begun;
 use crate::dialect::writer::Resumed;
-use crate::dialect::writer::Skipped;
 use crate::dialect::writer::StateWriter;
 use crate::dialect::writer::write;
 use crate::document::Node;
@@ -161,7 +160,7 @@ impl StateWriter for Writer<'_> {
     const WHAT: &'static str = "a CCW session";
     const HAS_PARTS: bool = true;
 
-    fn instead(&self) -> String {
+    fn instead(&self, _step: Option<&StepId>) -> String {
         "it has no gates; a task is finished as completed or failed".to_owned()
     }
 
@@ -214,7 +213,7 @@ impl StateWriter for Writer<'_> {
 
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
         if outcome.status == Status::WaitingApproval {
-            return self.refuse(format!("record that {} waits for approval", outcome.step));
+            return self.refuse(format!("record that {} waits for approval", outcome.step), None);
         }
         if let Some(part) = &outcome.part {
             self.finish_part(outcome, part)?;
@@ -235,8 +234,7 @@ impl StateWriter for Writer<'_> {
         })
     }
 
-    fn skip(&mut self, skipped: &Skipped<'_>) -> Result<(), EditError> {
-        let &Skipped { step, part, reason } = skipped;
+    fn skip(&mut self, step: &StepId, part: Option<&str>, reason: &str) -> Result<(), EditError> {
         let at = self.at.to_string();
         if part.is_some() {
             self.draft.mark_parts(step, part, LEFT_OUT);

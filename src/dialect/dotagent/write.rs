@@ -28,6 +28,7 @@ use crate::dialect::writer::Approval;
 use crate::dialect::writer::Begun;
 use crate::dialect::writer::Resumed;
 use crate::dialect::writer::StateWriter;
+use crate::dialect::writer::outcome_text;
 use crate::dialect::writer::write;
 use crate::document::Node;
 use crate::document::Syntax;
@@ -42,7 +43,6 @@ use crate::model::RollBack;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Timestamp;
-use crate::model::mask_secrets;
 
 /// Computes the edits of one change.
 ///
@@ -230,8 +230,8 @@ impl<'a> Writer<'a> {
         let attempts = self.workflow_files.execution.tasks[at].attempts.saturating_add(1);
         self.set_task_status(at, TaskStatus::Failed)?;
         self.set_task(at, "attempts", &json!(attempts))?;
-        if let Some(error) = outcome.error.as_deref().or(outcome.summary.as_deref()) {
-            self.set_task(at, "last_error", &json!(mask_secrets(error)))?;
+        if let Some(error) = outcome_text(outcome) {
+            self.set_task(at, "last_error", &json!(error))?;
         }
         Ok(())
     }
@@ -421,13 +421,7 @@ impl StateWriter for Writer<'_> {
     }
 
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
-        if !matches!(outcome.status, Status::Completed | Status::Failed) {
-            return Err(EditError::Unsupported(format!(
-                "a step ends as completed or failed; whether the user is asked follows from its output ({})",
-                outcome.step
-            )));
-        }
-        let is_done = outcome.status == Status::Completed;
+        let is_done = self.completes(outcome)?;
         match self.target(&outcome.step)? {
             Target::Phase(phase) if !is_done => self.fail_phase(phase, &outcome.step)?,
             Target::Designs if !is_done => self.fail_phase(Phase::Architecture, &outcome.step)?,

@@ -33,7 +33,6 @@ use crate::dialect::edit::edits_of;
 use crate::dialect::writer::Approval;
 use crate::dialect::writer::Begun;
 use crate::dialect::writer::Resumed;
-use crate::dialect::writer::Skipped;
 use crate::dialect::writer::StateWriter;
 use crate::dialect::writer::write;
 use crate::document::Node;
@@ -454,8 +453,8 @@ impl StateWriter for Writer<'_> {
         self.push("/approvals", Value::Object(record))
     }
 
-    fn skip(&mut self, skipped: &Skipped<'_>) -> Result<(), EditError> {
-        let (position, reason) = (position(skipped.step)?, skipped.reason);
+    fn skip(&mut self, step: &StepId, _part: Option<&str>, reason: &str) -> Result<(), EditError> {
+        let position = position(step)?;
         self.import()?;
         let mut entry = self.entry(position, None, "skipped");
         entry.insert("reason".to_owned(), json!(reason));

@@ -152,8 +152,7 @@ impl<'a> Comparison<'a> {
         let own = self.own_commits(proof);
         let state = |file: &DeclaredFile| self.evidence.files.get(file);
         let is_removed = |file: &&DeclaredFile| {
-            state(file) == Some(&DeclaredState::Missing)
-                && self.history.is_some_and(|history| history.has(&file.path))
+            state(file) == Some(&DeclaredState::Missing) && self.history.is_some_and(|history| history.has(&file.path))
         };
         let is_emptied = |file: &&DeclaredFile| {
             matches!(state(file), Some(DeclaredState::Present { is_empty: true, .. })) && !file.needs.is_empty()
@@ -204,18 +203,23 @@ impl<'a> Comparison<'a> {
             let reason = format!("open by its own status, but {sources} {verb} it done; {}", self.found(&traces));
             return Judgement::look(reason).counts(FindingCode::StatusConflict, format!("open, but done by {sources}"));
         }
-        let supported = !traces.commits.is_empty() && !traces.followers.is_empty() && proof.followers != Followers::Nothing;
+        let supported =
+            !traces.commits.is_empty() && !traces.followers.is_empty() && proof.followers != Followers::Nothing;
         let proved_by_commit = proof.commits_prove && !traces.commits.is_empty();
         if traces.has_all_files() || supported || proved_by_commit {
             let reason = format!("{}; only its status is open", self.found(&traces));
-            return Judgement::look(reason).counts(FindingCode::StatusConflict, "built as it seems, but not recorded as done");
+            return Judgement::look(reason)
+                .counts(FindingCode::StatusConflict, "built as it seems, but not recorded as done");
         }
         if !traces.commits.is_empty() || !traces.there.is_empty() {
-            return Judgement::new(EffectiveStatus::Interrupted).because(self.found(&traces)).because(self.place(proof, &traces));
+            return Judgement::new(EffectiveStatus::Interrupted)
+                .because(self.found(&traces))
+                .because(self.place(proof, &traces));
         }
         if proof.followers == Followers::Doubt && !traces.followers.is_empty() {
             let reason = format!("open, but {} depends on it and is done", named(&traces.followers));
-            return Judgement::look(reason).counts(FindingCode::StatusConflict, "open, but steps that depend on them are done");
+            return Judgement::look(reason)
+                .counts(FindingCode::StatusConflict, "open, but steps that depend on them are done");
         }
         if step.status != Status::InProgress {
             return Judgement::new(EffectiveStatus::Open);
@@ -240,11 +244,13 @@ impl<'a> Comparison<'a> {
         }
         if proof.commits_prove && !traces.commits.is_empty() {
             let reason = format!("{}; its status and its parts are open", self.found(&traces));
-            return Judgement::look(reason).counts(FindingCode::StatusConflict, "built as it seems, but not recorded as done");
+            return Judgement::look(reason)
+                .counts(FindingCode::StatusConflict, "built as it seems, but not recorded as done");
         }
         if proof.followers == Followers::Doubt && !traces.followers.is_empty() {
             let reason = format!("open, but {} depends on it and is done", named(&traces.followers));
-            return Judgement::look(reason).counts(FindingCode::StatusConflict, "open, but steps that depend on them are done");
+            return Judgement::look(reason)
+                .counts(FindingCode::StatusConflict, "open, but steps that depend on them are done");
         }
         let own_dependency = self.open_dependency(step).filter(|_| step.status == Status::InProgress);
         match own_dependency {
@@ -269,9 +275,8 @@ impl<'a> Comparison<'a> {
     fn traces(&self, proof: &'a GuestProof) -> Traces<'a> {
         let since = self.history.map_or(Since::Never, |history| history.since(proof.document.as_ref()));
         let commits = self.own_commits(proof);
-        let is_new = |file: &DeclaredFile| {
-            self.history.is_none_or(|history| history.is_new(&file.path, since, &commits))
-        };
+        let is_new =
+            |file: &DeclaredFile| self.history.is_none_or(|history| history.is_new(&file.path, since, &commits));
         let (mut there, mut lacking) = (Vec::new(), Vec::new());
         for file in &proof.results {
             match self.evidence.files.get(file) {
@@ -304,7 +309,9 @@ impl<'a> Comparison<'a> {
         let total = traces.there.len() + traces.lacking.len();
         match (traces.there.len(), total) {
             (_, 0) => {}
-            (all, total) if all == total => found.push(format!("all of its {} are there", plural(total, "declared file"))),
+            (all, total) if all == total => {
+                found.push(format!("all of its {} are there", plural(total, "declared file")))
+            }
             (there, total) => {
                 let what = traces.lacking.iter().take(NAMED).map(|lack| quoted(lack)).collect::<Vec<_>>().join(", ");
                 found.push(format!("{there} of its {} are there ({what})", plural(total, "declared file")));
@@ -317,7 +324,11 @@ impl<'a> Comparison<'a> {
             let more = traces.commits.len() - shas.len();
             let more = if more == 0 { String::new() } else { format!(" and {more} more") };
             let verb = if traces.commits.len() == 1 { "names" } else { "name" };
-            found.push(format!("{} {}{more} {verb} it", if traces.commits.len() == 1 { "commit" } else { "commits" }, shas.join(", ")));
+            found.push(format!(
+                "{} {}{more} {verb} it",
+                if traces.commits.len() == 1 { "commit" } else { "commits" },
+                shas.join(", ")
+            ));
         } else if self.history.is_some() {
             found.push("no commit names it".to_owned());
         }
@@ -333,7 +344,8 @@ impl<'a> Comparison<'a> {
         let parts = &self.step().detail.parts;
         let is_open = |files: &Vec<RelPath>| {
             let is_touched = |path: &RelPath| {
-                self.history.is_some_and(|history| history.changes(path).iter().any(|(at, _)| traces.commits.contains(at)))
+                self.history
+                    .is_some_and(|history| history.changes(path).iter().any(|(at, _)| traces.commits.contains(at)))
             };
             !files.iter().any(is_touched)
         };

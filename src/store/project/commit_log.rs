@@ -113,7 +113,8 @@ mod tests {
         let [new, old] = log.commits.as_slice() else { panic!("{log:?}") };
         assert_eq!((new.sha.as_str(), new.subject.as_str()), (NEW, "feat(03-02): a\u{2}b"));
         let files: Vec<(FileChange, &str)> = new.files.iter().map(|file| (file.change, file.path.as_str())).collect();
-        let expected = [(FileChange::Added, "src/ü 1.rs"), (FileChange::Modified, "\u{1}odd"), (FileChange::Deleted, "A")];
+        let expected =
+            [(FileChange::Added, "src/ü 1.rs"), (FileChange::Modified, "\u{1}odd"), (FileChange::Deleted, "A")];
         assert_eq!(files, expected);
         assert_eq!((old.files.len(), old.at.map(|at| at.to_string())), (1, Some("1970-01-01T00:00:50Z".to_owned())));
     }

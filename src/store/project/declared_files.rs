@@ -90,7 +90,11 @@ fn lack(text: &str, need: &Need) -> Option<String> {
         Need::Text(wanted) if text.contains(wanted.as_str()) => None,
         Need::Text(wanted) => {
             let pattern = (wanted.len() <= PATTERN_LIMIT).then(|| {
-                RegexBuilder::new(wanted).size_limit(COMPILED_LIMIT).dfa_size_limit(COMPILED_LIMIT).multi_line(true).build()
+                RegexBuilder::new(wanted)
+                    .size_limit(COMPILED_LIMIT)
+                    .dfa_size_limit(COMPILED_LIMIT)
+                    .multi_line(true)
+                    .build()
             });
             let matches = pattern?.ok()?.is_match(text);
             (!matches).then(|| format!("`{}`", clean_line(wanted, SHOWN)))

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use super::super::document_index::DocumentIndex;
 use super::super::document_index::StoryLocation;
-use super::super::epic::id_of;
 use super::super::execution;
 use super::super::execution::Execution;
 use super::super::gate::Decision;
+use super::super::kinds::epic::id_of;
 use super::super::layout;
 use super::gate;
 use super::is_plan;

@@ -6,14 +6,15 @@ mod epic;
 mod qa_loop;
 
 use super::document_index::DocumentIndex;
-use super::epic::id_of;
 use super::execution;
 use super::gate;
 use super::implied;
 use super::kind;
 use super::kind::FileClass;
 use super::kind::Kind;
+use super::kinds::epic::id_of;
 use crate::dialect::EditError;
+use crate::dialect::edit::unsupported;
 use crate::model::FileSet;
 use crate::model::Listing;
 use crate::model::ReadSpec;
@@ -27,28 +28,20 @@ use crate::model::Timestamp;
 ///
 /// If the state can be read, or if there is not enough evidence for its kind.
 pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstruction, EditError> {
-    let unsupported = |message: String| Err(EditError::Unsupported(message));
     let is_state = |bytes: &[u8]| matches!(kind::classify(&files.state, bytes), FileClass::State(_));
     if files.bytes(&files.state).is_some_and(is_state) {
         return unsupported(format!("{} can be read; correct it by hand", files.state));
     }
-    match Kind::of(files) {
-        Ok(Kind::Epic) => epic::reconstruct(files, at),
-        Ok(Kind::QaLoop) => qa_loop::reconstruct(files, at),
-        Ok(Kind::StoryCycle | Kind::Spec) => unsupported("it has no state besides its documents".to_owned()),
-        Ok(
-            kind @ (Kind::Guided
-            | Kind::Engine
-            | Kind::DevCycle
-            | Kind::Paused
-            | Kind::Ade
-            | Kind::Phases
-            | Kind::Bob
-            | Kind::Build
-            | Kind::Record
-            | Kind::Pipeline),
-        ) => unsupported(format!("there is no other source for {}", kind.what())),
-        Err(finding) => unsupported(finding.message),
+    let kind = match Kind::of(files) {
+        Ok(kind) => kind,
+        Err(finding) => return unsupported(finding.message),
+    };
+    if kind == Kind::Epic {
+        epic::reconstruct(files, at)
+    } else if kind == Kind::QaLoop {
+        qa_loop::reconstruct(files, at)
+    } else {
+        unsupported(format!("there is no other source for {}", kind.descriptor().what))
     }
 }
 

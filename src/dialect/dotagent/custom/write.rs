@@ -16,7 +16,6 @@ use crate::dialect::edit::FileEditor;
 use crate::dialect::writer::Approval;
 use crate::dialect::writer::Begun;
 use crate::dialect::writer::Resumed;
-use crate::dialect::writer::Skipped;
 use crate::dialect::writer::StateWriter;
 use crate::dialect::writer::write;
 use crate::document::Node;
@@ -318,15 +317,15 @@ impl StateWriter for Writer {
         self.remember_definition(id)
     }
 
-    fn skip(&mut self, skipped: &Skipped<'_>) -> Result<(), EditError> {
-        let step = skipped.step.as_str();
-        let Some(part) = skipped.part else {
+    fn skip(&mut self, step: &StepId, part: Option<&str>, reason: &str) -> Result<(), EditError> {
+        let step = step.as_str();
+        let Some(part) = part else {
             self.set_status(step, Status::Skipped)?;
-            return self.set(step, "reason", &json!(skipped.reason));
+            return self.set(step, "reason", &json!(reason));
         };
         let pointer = self.part(step, part)?;
         self.execution.set(&format!("{pointer}/status"), &json!(word(Status::Skipped)))?;
-        self.execution.set(&format!("{pointer}/reason"), &json!(skipped.reason))
+        self.execution.set(&format!("{pointer}/reason"), &json!(reason))
     }
 
     fn pause(&mut self, reason: Option<&str>) -> Result<(), EditError> {

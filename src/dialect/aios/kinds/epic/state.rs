@@ -1,9 +1,9 @@
 //! The state of an epic (docs/formats/aios.md#epic-state).
 
-use super::super::execution::agent;
-use super::super::execution::members;
-use super::super::execution::word;
-use super::super::kind;
+use crate::dialect::aios::execution::agent;
+use crate::dialect::aios::execution::members;
+use crate::dialect::aios::execution::word;
+use crate::dialect::aios::kind;
 use crate::document::Node;
 use crate::model::RelPath;
 use crate::model::StepId;

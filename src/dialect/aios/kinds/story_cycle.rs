@@ -3,18 +3,24 @@
 //! There are four phases; the status of the story says which are over. `InReview` never means that a review passed
 //! (docs/formats/aios-stories.md#what-inreview-means): only the newest gate file or the story's own review section says so.
 
-use super::gate;
-use super::gate::Decision;
-use super::gate::Gate;
-use super::kind::Kind;
+use super::unsaved::Unsaved;
+use crate::dialect::EditError;
 use crate::dialect::Loaded;
+use crate::dialect::aios::gate;
+use crate::dialect::aios::gate::Decision;
+use crate::dialect::aios::gate::Gate;
+use crate::dialect::aios::kind::Descriptor;
+use crate::dialect::aios::suggest;
 use crate::dialect::story;
 use crate::dialect::story::SectionKind;
 use crate::dialect::story::StatusMention;
 use crate::dialect::story::Story;
 use crate::dialect::story::StoryStatus;
 use crate::dialect::story::Task;
+use crate::dialect::writer::write;
+use crate::model::Change;
 use crate::model::DialectId;
+use crate::model::Edit;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -31,9 +37,10 @@ use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::Witness;
 use crate::model::clean_line;
+use crate::model::quoted;
 
 /// Id, short name, title and agent.
-pub(super) const PHASES: [(&str, &str, &str, &str); 4] = [
+pub(in crate::dialect::aios) const PHASES: [(&str, &str, &str, &str); 4] = [
     ("1_create", "1", "Create", "sm"),
     ("2_validate", "2", "Validate", "po"),
     ("3_implement", "3", "Implement", "dev"),
@@ -45,7 +52,7 @@ const IMPLEMENT: usize = 2;
 const REVIEW: usize = 3;
 
 /// Returns the priority in the search order of `orchestrate-resume` for a story that implies a run; otherwise `None`.
-pub(super) fn implied(story: &Story<'_>) -> Option<u8> {
+pub(in crate::dialect::aios) fn implied(story: &Story<'_>) -> Option<u8> {
     match story.working_status().filter(|_| story.is_story())?.status {
         StoryStatus::InProgress => Some(4),
         StoryStatus::InReview => Some(5),
@@ -58,8 +65,31 @@ pub(super) fn implied(story: &Story<'_>) -> Option<u8> {
     }
 }
 
+pub(in crate::dialect::aios) static STORY_CYCLE: Descriptor = Descriptor {
+    workflow_type: "SDC",
+    prefix: "sdc",
+    priority: 4,
+    is_written: false,
+    suggest: Some(|files, _| suggest::of_story(files)),
+    ..Descriptor::new("a story", load, edit)
+};
+
+/// Refuses changes, for which there is no saved state. A resume writes nothing.
+///
+/// # Errors
+///
+/// For all but a resume.
+fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+    let run = load(files).run.map_or_else(|| "RUN".to_owned(), |run| quoted(run.id.as_str()));
+    let instead = format!(
+        "stories are never written. Show the edit that updates the story with `piton plan --patch {run}`; apply it, then run \
+         `piton plan`"
+    );
+    write(Unsaved { instead }, change)
+}
+
 /// Reads the run.
-pub(super) fn load(files: &FileSet) -> Loaded {
+fn load(files: &FileSet) -> Loaded {
     let Some(bytes) = files.bytes(&files.state) else {
         let problem = files.problem(&files.state).map_or_else(String::new, |problem| problem.to_string());
         let finding = Finding::new(FindingCode::StateUnreadable, problem).at(&files.state);
@@ -74,11 +104,11 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let gate = gate::of_story(files, &files.state, &story, &mut findings);
     findings.extend(remarks(files, &story, mention, gate.as_ref()));
     let steps = Phases { files, story: &story, status: mention.status, gate: gate.as_ref() }.steps();
-    let id = Kind::StoryCycle.implied_subject(files, &story.id);
+    let id = STORY_CYCLE.implied_subject(files, &story.id);
     let is_over = matches!(mention.status, StoryStatus::Done | StoryStatus::TerminalOther);
     let position = steps.iter().find(|step| step.status != Status::Completed).map(|step| step.id.clone());
     let title = format!("SDC for story {id}");
-    let (id, files) = (Kind::StoryCycle.run_id(&id), vec![files.state.clone()]);
+    let (id, files) = (STORY_CYCLE.run_id(&id), vec![files.state.clone()]);
     let run = Run {
         status: if is_over { RunStatus::Completed } else { RunStatus::Active },
         steps,

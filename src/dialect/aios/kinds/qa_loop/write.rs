@@ -1,65 +1,25 @@
-//! Writes the state of a QA loop (docs/formats/aios.md#qa-loop): like the loop's own runner, except that resuming uses up no
-//! iteration.
+//! Writes the state of a QA loop (docs/formats/aios.md#qa-loop).
 
 use serde_json::Value;
 use serde_json::json;
 
-use super::completes;
-use super::outcome_text;
-use super::unsupported;
-use super::unsupported_rollback;
+use super::MAX_ITERATIONS;
 use crate::dialect::EditError;
 use crate::dialect::aios::editor::StateEditor;
-use crate::dialect::aios::qa_loop;
 use crate::dialect::edit::object;
+use crate::dialect::edit::unsupported;
+use crate::dialect::writer::Approval;
+use crate::dialect::writer::Begun;
+use crate::dialect::writer::Resumed;
+use crate::dialect::writer::StateWriter;
+use crate::dialect::writer::outcome_text;
 use crate::document::Node;
-use crate::model::Change;
-use crate::model::ChangeKind;
 use crate::model::Edit;
-use crate::model::FileSet;
 use crate::model::Outcome;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
 use crate::model::StepId;
 use crate::model::quoted;
-
-/// Computes the edits of one change.
-///
-/// # Errors
-///
-/// If the state does not parse or cannot express the change.
-pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-    let editor = StateEditor::open(files, change.at, "/updatedAt")?;
-    let Some(run) = qa_loop::load(files).run else {
-        return unsupported(format!("{} is not the state of a QA loop", files.state));
-    };
-    // A loop written by nexos has neither a status nor timestamps.
-    let is_prose = editor.has("/current_iteration") || editor.has("/story_id");
-    let mut writer = Writer { editor, run, is_prose };
-    match &change.kind {
-        ChangeKind::Begin { step, .. } => writer.begin(step)?,
-        ChangeKind::Finish(outcome) => writer.finish(outcome)?,
-        ChangeKind::Approve { step, .. } => writer.approve(step)?,
-        ChangeKind::Skip { step, .. } => {
-            return unsupported(format!(
-                "a QA loop cannot skip a step: finish {step}, or pause the loop with `piton pause {}`",
-                writer.id()
-            ));
-        }
-        ChangeKind::Pause { .. } => writer.pause()?,
-        ChangeKind::Abort { .. } => {
-            return unsupported(format!("a QA loop cannot be aborted, only stopped: `piton pause {}`", writer.id()));
-        }
-        ChangeKind::Resume { .. } => writer.resume()?,
-        ChangeKind::Complete { .. } => writer.status("completed")?,
-        ChangeKind::RollBack(_) => return unsupported_rollback(files),
-        ChangeKind::Repair(_) | ChangeKind::Start(_) => {
-            return unsupported("a QA loop is started by its own workflow".to_owned());
-        }
-    }
-    writer.editor.touch("/updatedAt")?;
-    Ok(writer.editor.into_edits())
-}
 
 /// The target of a step id.
 enum Target {
@@ -68,15 +28,17 @@ enum Target {
     Escalation,
 }
 
-struct Writer {
+pub(super) struct Writer {
     editor: StateEditor,
     run: Run,
     is_prose: bool,
 }
 
 impl Writer {
-    fn id(&self) -> String {
-        quoted(self.run.id.as_str())
+    pub(super) fn new(editor: StateEditor, run: Run) -> Self {
+        // A loop written by nexos has neither a status nor timestamps.
+        let is_prose = editor.has("/current_iteration") || editor.has("/story_id");
+        Self { editor, run, is_prose }
     }
 
     fn target(step: &StepId) -> Result<Target, EditError> {
@@ -89,43 +51,10 @@ impl Writer {
         }
     }
 
-    fn begin(&mut self, step: &StepId) -> Result<(), EditError> {
-        self.status("in_progress")?;
-        match Self::target(step)? {
-            // The iteration is counted once, before its review runs.
-            Target::Review(number) => {
-                self.count(number)?;
-                if self.editor.has("/startedAt") && self.editor.text("/startedAt").is_none() {
-                    self.editor.stamp("/startedAt", None)?;
-                }
-                Ok(())
-            }
-            Target::Fix(_) | Target::Escalation => Ok(()),
-        }
-    }
-
     fn count(&mut self, number: u64) -> Result<(), EditError> {
         let known = ["/currentIteration", "/current_iteration", "/iteration"];
         let pointer = known.into_iter().find(|pointer| self.editor.has(pointer)).unwrap_or(known[0]);
         self.editor.set_number(pointer, number)
-    }
-
-    fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
-        let is_done = completes(outcome, "a QA loop")?;
-        match Self::target(&outcome.step)? {
-            Target::Review(number) => self.reviewed(number, outcome),
-            Target::Fix(number) if is_done => self.fixed(number),
-            Target::Fix(number) => unsupported(format!(
-                "a QA loop has no word for a failed fix: nothing was recorded. Fix what review {number} found, then `piton finish \
-                 {} --run {}`; or `piton pause {}`",
-                outcome.step,
-                self.id(),
-                self.id()
-            )),
-            Target::Escalation => {
-                unsupported(format!("the user decides: `piton approve escalation --run {}`", self.id()))
-            }
-        }
     }
 
     fn reviewed(&mut self, number: u64, outcome: &Outcome) -> Result<(), EditError> {
@@ -137,7 +66,7 @@ impl Writer {
                 return unsupported(format!(
                     "a QA loop has no conditional approval: `piton finish review-{number} --run {} --verdict VERDICT` with \
                      APPROVED or REJECTED",
-                    self.id()
+                    self.run()
                 ));
             }
             // A review that failed to run is not a rejection.
@@ -183,7 +112,7 @@ impl Writer {
         };
         self.editor.stamp(&format!("{pointer}/fixedAt"), Some("verdict"))?;
         let max = ["/maxIterations", "/max_iterations"].into_iter().find_map(|pointer| self.editor.text(pointer));
-        let max = max.and_then(|max| max.parse().ok()).filter(|max| *max > 0).unwrap_or(qa_loop::MAX_ITERATIONS.into());
+        let max = max.and_then(|max| max.parse().ok()).filter(|max| *max > 0).unwrap_or(MAX_ITERATIONS.into());
         if number < max || self.is_prose {
             return self.status("in_progress");
         }
@@ -215,25 +144,6 @@ impl Writer {
         self.status("in_progress")
     }
 
-    /// Records the user's decision to continue an escalated loop, with one more review if needed.
-    fn approve(&mut self, step: &StepId) -> Result<(), EditError> {
-        match Self::target(step)? {
-            Target::Escalation => {
-                let last =
-                    self.run.steps.iter().filter_map(|step| step.id.as_str().strip_prefix("review-")?.parse().ok());
-                let last: u64 = last.max().unwrap_or(0);
-                let pointer = if self.editor.has("/max_iterations") { "/max_iterations" } else { "/maxIterations" };
-                let max: Option<u64> = self.editor.text(pointer).and_then(|max| max.parse().ok());
-                if max.unwrap_or(qa_loop::MAX_ITERATIONS.into()) <= last {
-                    self.editor.set_number(pointer, last.saturating_add(1))?;
-                }
-                self.status("in_progress")
-            }
-            Target::Review(number) => self.accept_review(number),
-            Target::Fix(_) => unsupported(format!("{step} is not a review")),
-        }
-    }
-
     /// Records that the user overrides the reviewer.
     fn accept_review(&mut self, number: u64) -> Result<(), EditError> {
         let Some(pointer) = self.entry(number) else {
@@ -242,25 +152,6 @@ impl Writer {
         let word = self.word(true);
         self.editor.set_text(&format!("{pointer}/verdict"), word)?;
         self.status("completed")
-    }
-
-    fn pause(&mut self) -> Result<(), EditError> {
-        if self.is_prose && !self.editor.has("/status") {
-            return unsupported(format!(
-                "the loop status of nexos cannot be paused: continue with `piton resume {}`",
-                self.id()
-            ));
-        }
-        self.status("stopped")?;
-        self.editor.stamp("/stoppedAt", None)
-    }
-
-    /// Resumes the loop without counting a new iteration.
-    fn resume(&mut self) -> Result<(), EditError> {
-        if self.editor.text("/status") == Some("stopped") {
-            self.status("in_progress")?;
-        }
-        if self.is_prose { Ok(()) } else { self.editor.stamp("/resumedAt", None) }
     }
 
     fn status(&mut self, word: &str) -> Result<(), EditError> {
@@ -287,5 +178,97 @@ impl Writer {
             (false, true) => "APPROVE",
             (false, false) => "REJECT",
         }
+    }
+}
+
+/// Writes like the loop's own runner, except that resuming uses up no iteration.
+impl StateWriter for Writer {
+    const WHAT: &'static str = "a QA loop";
+
+    fn run(&self) -> String {
+        quoted(self.run.id.as_str())
+    }
+
+    fn instead(&self, step: Option<&StepId>) -> String {
+        let finish = step.map_or_else(String::new, |step| format!("finish {step}, or "));
+        format!("{finish}stop the loop: `piton pause {}`", self.run())
+    }
+
+    fn begin(&mut self, begun: &Begun<'_>) -> Result<(), EditError> {
+        self.status("in_progress")?;
+        match Self::target(begun.step)? {
+            // The iteration is counted once, before its review runs.
+            Target::Review(number) => {
+                self.count(number)?;
+                if self.editor.has("/startedAt") && self.editor.text("/startedAt").is_none() {
+                    self.editor.stamp("/startedAt", None)?;
+                }
+                Ok(())
+            }
+            Target::Fix(_) | Target::Escalation => Ok(()),
+        }
+    }
+
+    fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
+        let is_done = self.completes(outcome)?;
+        match Self::target(&outcome.step)? {
+            Target::Review(number) => self.reviewed(number, outcome),
+            Target::Fix(number) if is_done => self.fixed(number),
+            Target::Fix(number) => {
+                let (step, run) = (&outcome.step, self.run());
+                let instead = format!(
+                    "nothing was recorded. Fix what review {number} found, then `piton finish {step} --run {run}`; or `piton \
+                     pause {run}`"
+                );
+                Err(EditError::cannot(Self::WHAT, "record a failed fix", instead))
+            }
+            Target::Escalation => {
+                unsupported(format!("the user decides: `piton approve escalation --run {}`", self.run()))
+            }
+        }
+    }
+
+    /// Records the user's decision to continue an escalated loop, with one more review if needed.
+    fn approve(&mut self, approval: &Approval<'_>) -> Result<(), EditError> {
+        match Self::target(approval.step)? {
+            Target::Escalation => {
+                let last =
+                    self.run.steps.iter().filter_map(|step| step.id.as_str().strip_prefix("review-")?.parse().ok());
+                let last: u64 = last.max().unwrap_or(0);
+                let pointer = if self.editor.has("/max_iterations") { "/max_iterations" } else { "/maxIterations" };
+                let max: Option<u64> = self.editor.text(pointer).and_then(|max| max.parse().ok());
+                if max.unwrap_or(MAX_ITERATIONS.into()) <= last {
+                    self.editor.set_number(pointer, last.saturating_add(1))?;
+                }
+                self.status("in_progress")
+            }
+            Target::Review(number) => self.accept_review(number),
+            Target::Fix(_) => unsupported(format!("{} is not a review", approval.step)),
+        }
+    }
+
+    fn pause(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
+        if self.is_prose && !self.editor.has("/status") {
+            let instead = format!("continue with `piton resume {}`", self.run());
+            return Err(EditError::cannot("the loop status of nexos", "be paused", instead));
+        }
+        self.status("stopped")?;
+        self.editor.stamp("/stoppedAt", None)
+    }
+
+    /// Resumes the loop without counting a new iteration.
+    fn resume(&mut self, _resumed: &Resumed<'_>) -> Result<(), EditError> {
+        if self.editor.text("/status") == Some("stopped") {
+            self.status("in_progress")?;
+        }
+        if self.is_prose { Ok(()) } else { self.editor.stamp("/resumedAt", None) }
+    }
+
+    fn complete(&mut self, _note: Option<&str>) -> Result<(), EditError> {
+        self.status("completed")
+    }
+
+    fn into_edits(self) -> Result<Vec<Edit>, EditError> {
+        self.editor.into_stamped(&["/updatedAt"])
     }
 }

@@ -3,18 +3,27 @@
 //! The loop counts an iteration before its review runs, and its own resume counts another one. Piton reads the history instead,
 //! and resuming never uses up an iteration.
 
+mod write;
+
 use std::collections::BTreeMap;
 
-use super::fields;
-use super::fields::KindReader as _;
-use super::kind::Kind;
-use super::steps::follow;
 use crate::dialect::Loaded;
+use crate::dialect::aios::editor::edit;
+use crate::dialect::aios::fields;
+use crate::dialect::aios::fields::KindReader as _;
+use crate::dialect::aios::kind::Claim;
+use crate::dialect::aios::kind::Descriptor;
+use crate::dialect::aios::kind::FINISHED_STATUS;
+use crate::dialect::aios::kind::StoryName;
+use crate::dialect::aios::kind::Unnamed;
+use crate::dialect::aios::steps::follow;
+use crate::dialect::aios::suggest;
 use crate::document::Field;
 use crate::document::Reader;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::Records;
 use crate::model::Review;
 use crate::model::ReviewVerdict;
 use crate::model::RunStatus;
@@ -35,8 +44,22 @@ const VERDICTS: &[ReviewVerdict] = &[ReviewVerdict::Approved, ReviewVerdict::Nee
 /// A loop that was silent for longer is considered abandoned (docs/formats/aios.md#liveness).
 const ABANDONED_SECONDS: i64 = 3_600;
 
+pub(super) static QA_LOOP: Descriptor = Descriptor {
+    workflow_type: "QA Loop",
+    prefix: "qa",
+    priority: 2,
+    subject: &["/storyId", "/story_id"],
+    unnamed: Unnamed::Folder,
+    story: StoryName::Subject(None),
+    stamps: &["/updatedAt", "/startedAt"],
+    claim: Some(Claim { path: None, started: "/startedAt", finished: FINISHED_STATUS }),
+    records: Records { pause: true, ..Records::RESUME },
+    suggest: Some(suggest::of_loop),
+    ..Descriptor::new("the state of a QA loop", load, |files, change| edit(&QA_LOOP, files, change, write::Writer::new))
+};
+
 /// Reads the run.
-pub(super) fn load(files: &FileSet) -> Loaded {
+fn load(files: &FileSet) -> Loaded {
     let tree = match fields::read(files) {
         Ok(tree) => tree,
         Err(loaded) => return *loaded,
@@ -51,8 +74,8 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let state = qa.loop_status();
     qa.apply_status(state);
     let steps = qa.steps;
-    let title = format!("QA Loop for story {}", tree.subject(Kind::QaLoop));
-    let mut run = tree.run(Kind::QaLoop, "qa-loop", title);
+    let title = format!("QA Loop for story {}", tree.subject(&QA_LOOP));
+    let mut run = tree.run(&QA_LOOP, "qa-loop", title);
     run.started_at = tree.get("startedAt").time();
     run.stamp = tree.get("updatedAt").time().or_else(|| history.values().filter_map(Iteration::last).max());
     if state == Some(LoopStatus::InProgress) {
@@ -100,7 +123,7 @@ enum LoopStatus {
 
 /// The outcome of a review.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Outcome {
+enum ReviewOutcome {
     Approved,
     Rejected,
     Blocked,
@@ -112,7 +135,7 @@ enum Outcome {
 struct Iteration<'a> {
     entry: Field<'a>,
     /// `None` until the review is done.
-    outcome: Option<Outcome>,
+    outcome: Option<ReviewOutcome>,
     is_fixed: bool,
 }
 
@@ -168,14 +191,14 @@ impl<'a> Loop<'a> {
         let verdict = entry.get("verdict");
         let review = review_id(number);
         let outcome = verdict.text().map(|word| match word.trim().to_uppercase().as_str() {
-            "REJECT" | "FAIL" => Outcome::Rejected,
-            "BLOCKED" => Outcome::Blocked,
+            "REJECT" | "FAIL" => ReviewOutcome::Rejected,
+            "BLOCKED" => ReviewOutcome::Blocked,
             _ => match ReviewVerdict::parse(word) {
-                Some(ReviewVerdict::Approved) => Outcome::Approved,
-                Some(ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected) => Outcome::Rejected,
+                Some(ReviewVerdict::Approved) => ReviewOutcome::Approved,
+                Some(ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected) => ReviewOutcome::Rejected,
                 Some(ReviewVerdict::ApprovedWithConditions) | None => {
                     verdict.report_unknown(FindingCode::VerdictUnknown, word, Some(&review));
-                    Outcome::Unknown
+                    ReviewOutcome::Unknown
                 }
             },
         });
@@ -209,15 +232,15 @@ impl<'a> Loop<'a> {
         let entry = history.get(&current);
         match entry.and_then(|iteration| Some((iteration, iteration.outcome?))) {
             None => self.open_review(current, entry.is_some()),
-            Some((_, Outcome::Approved)) => self.approved(current),
-            Some((_, Outcome::Blocked)) => {
+            Some((_, ReviewOutcome::Approved)) => self.approved(current),
+            Some((_, ReviewOutcome::Blocked)) => {
                 let review = self.review(current, Status::Failed);
                 review.review = Some(Review { verdict: ReviewVerdict::Rejected, open_conditions: None });
                 review.error = Some("the review is blocked: the user decides".to_owned());
             }
             // The finding about the unknown verdict blocks the step.
-            Some((_, Outcome::Unknown)) => _ = self.review(current, Status::Pending),
-            Some((iteration, Outcome::Rejected)) => {
+            Some((_, ReviewOutcome::Unknown)) => _ = self.review(current, Status::Pending),
+            Some((iteration, ReviewOutcome::Rejected)) => {
                 self.review(current, Status::Completed);
                 let was_cut_off = iteration.entry.get("interruptedAt").is_there();
                 let fix = match (iteration.is_fixed, was_cut_off) {
@@ -234,7 +257,7 @@ impl<'a> Loop<'a> {
     /// Adds an iteration that the loop has moved past: review and fix are over.
     fn add_past_iteration(&mut self, number: u32, iteration: &Iteration<'a>) {
         self.review(number, Status::Completed);
-        if iteration.outcome == Some(Outcome::Rejected) {
+        if iteration.outcome == Some(ReviewOutcome::Rejected) {
             self.fix(number, Status::Completed);
             if !iteration.is_fixed && iteration.entry.get("reviewedAt").is_there() {
                 let id = fix_id(number);
@@ -344,5 +367,4 @@ fn fix_id(number: u32) -> StepId {
 }
 
 #[cfg(test)]
-#[path = "qa_loop_tests.rs"]
 mod tests;

@@ -5,25 +5,25 @@
 mod drift;
 mod state;
 mod steps;
+mod write;
 
-pub(super) use state::State;
-pub(super) use state::StoryState;
-pub(super) use state::Wave;
-pub(super) use state::id_of;
-pub(super) use steps::FINAL;
-pub(super) use steps::is_story_review;
-pub(super) use steps::status_of;
+pub(in crate::dialect::aios) use state::State;
+pub(in crate::dialect::aios) use state::StoryState;
+pub(in crate::dialect::aios) use state::id_of;
+pub(in crate::dialect::aios) use steps::is_story_review;
+pub(in crate::dialect::aios) use steps::status_of;
 
 use std::collections::BTreeSet;
 
-use super::consistency;
-use super::document_index::DocumentIndex;
-use super::execution;
-use super::execution::Execution;
-use super::kind;
-use super::kind::Kind;
-use super::layout;
 use crate::dialect::Loaded;
+use crate::dialect::aios::document_index::DocumentIndex;
+use crate::dialect::aios::execution;
+use crate::dialect::aios::execution::Execution;
+use crate::dialect::aios::kind;
+use crate::dialect::aios::kind::Descriptor;
+use crate::dialect::aios::kind::Unnamed;
+use crate::dialect::aios::layout;
+use crate::dialect::aios::suggest;
 use crate::document::salvage;
 use crate::model::DialectId;
 use crate::model::FileSet;
@@ -41,8 +41,31 @@ use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
 use crate::model::quoted;
 
+const RECORDS: Records = Records { pause: false, ..Records::ALL };
+
+pub(in crate::dialect::aios) static EPIC: Descriptor = Descriptor {
+    workflow_type: "Epic Execution",
+    prefix: "epic",
+    priority: 1,
+    stamps: &["/epic_state/updated_at"],
+    records: RECORDS,
+    suggest: Some(suggest::of_epic),
+    ..Descriptor::new("the state of an epic", load, |files, change| write::edit("/epic_state", files, change))
+};
+
+pub(in crate::dialect::aios) static PIPELINE: Descriptor = Descriptor {
+    workflow_type: "Epic Execution",
+    prefix: "epic",
+    priority: 1,
+    subject: &["/epicId", "/epic_id"],
+    unnamed: Unnamed::Stem("-pipeline.json"),
+    stamps: &["/updatedAt", "/updated_at"],
+    records: RECORDS,
+    ..Descriptor::new("the pipeline of an epic as JSON", load, |files, change| write::edit("", files, change))
+};
+
 /// Reads the run.
-pub(super) fn load(files: &FileSet) -> Loaded {
+fn load(files: &FileSet) -> Loaded {
     let problem = match read(files, &files.state) {
         Ok(state) => return EpicFiles::new(files, &state).load(),
         Err(problem) => problem,
@@ -65,7 +88,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
 }
 
 /// Reads one file as the state of an epic.
-pub(super) fn read(files: &FileSet, path: &RelPath) -> Result<State, Box<Finding>> {
+pub(in crate::dialect::aios) fn read(files: &FileSet, path: &RelPath) -> Result<State, Box<Finding>> {
     let finding = |message: String| Finding::new(FindingCode::StateUnreadable, message).at(path);
     if let Some(problem) = files.problem(path) {
         return Err(Box::new(finding(problem.to_string())));
@@ -136,7 +159,7 @@ impl<'a> EpicFiles<'a> {
             workspace: self.workspace(),
             mode: self.state.mode.as_deref().and_then(Mode::parse),
             records: if only_counts_waves { Records::NONE } else { Records::ALL },
-            ..Run::new(Kind::Epic.run_id(&self.state.id), DialectId::Aios, title, "epic-execution", files)
+            ..Run::new(EPIC.run_id(&self.state.id), DialectId::Aios, title, "epic-execution", files)
         };
         Loaded { run: Some(run), findings: self.findings, ..Loaded::default() }
     }
@@ -241,7 +264,7 @@ impl<'a> EpicFiles<'a> {
 }
 
 /// Returns the path of the plan that the state names.
-pub(super) fn plan_path(base: &str, state: &State) -> Option<RelPath> {
+pub(in crate::dialect::aios) fn plan_path(base: &str, state: &State) -> Option<RelPath> {
     // A path with a drive or a leading separator is no path in the project.
     let plan = RelPath::parse(&state.plan.as_deref()?.replace('\\', "/")).ok()?;
     RelPath::parse(&format!("{base}{plan}")).ok()

@@ -3,13 +3,18 @@
 //! The next phase is that of the first artifact that is missing or unreadable, in the order of the complexity class. AIOS writes
 //! JSON and ends with a plan; nexos writes YAML, or JSON below `docs/specs`, and ends with an approved critique.
 
-use super::kind;
-use super::kind::Kind;
-use super::layout;
-use super::layout::Area;
+use super::unsaved::Unsaved;
+use crate::dialect::EditError;
 use crate::dialect::Loaded;
+use crate::dialect::aios::kind;
+use crate::dialect::aios::kind::Descriptor;
+use crate::dialect::aios::layout;
+use crate::dialect::aios::layout::Area;
+use crate::dialect::writer::write;
 use crate::document::Node;
+use crate::model::Change;
 use crate::model::DialectId;
+use crate::model::Edit;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -22,10 +27,11 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
+use crate::model::Suggestions;
 use crate::model::clean_line;
 
 /// Id, short name, title, agent, and the stem of its artifact.
-pub(super) const PHASES: [(&str, &str, &str, &str, &str); 6] = [
+pub(in crate::dialect::aios) const PHASES: [(&str, &str, &str, &str, &str); 6] = [
     ("1_gather", "1", "Gather", "pm", "requirements"),
     ("2_assess", "2", "Assess", "architect", "complexity"),
     ("3_research", "3", "Research", "analyst", "research"),
@@ -42,17 +48,17 @@ const DATA: [&str; 3] = ["json", "yml", "yaml"];
 
 /// The location of a pipeline's artifacts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Pipeline {
+pub(in crate::dialect::aios) struct Pipeline {
     /// The story or the feature.
-    pub(super) id: String,
-    pub(super) folder: RelPath,
+    pub(in crate::dialect::aios) id: String,
+    pub(in crate::dialect::aios) folder: RelPath,
     /// `spec.md`, or `spec-{feature}.md` beside the folder.
     document: RelPath,
 }
 
 impl Pipeline {
     /// Returns the pipeline to which an artifact belongs.
-    pub(super) fn of_artifact(path: &RelPath) -> Option<Self> {
+    pub(in crate::dialect::aios) fn of_artifact(path: &RelPath) -> Option<Self> {
         // Called for every file of a project, so check the area first.
         if !matches!(layout::split(path.as_str())?.area, Area::Stories | Area::Specs) {
             return None;
@@ -74,7 +80,7 @@ impl Pipeline {
     }
 
     /// Returns all possible paths of artifacts.
-    pub(super) fn artifacts(&self) -> impl Iterator<Item = RelPath> {
+    pub(in crate::dialect::aios) fn artifacts(&self) -> impl Iterator<Item = RelPath> {
         let phases = 0..PHASES.len();
         phases.flat_map(|at| self.candidate_paths(at))
     }
@@ -90,7 +96,7 @@ impl Pipeline {
     }
 
     /// Returns whether the pipeline is finished.
-    pub(super) fn is_over<'a>(
+    pub(in crate::dialect::aios) fn is_over<'a>(
         &self,
         is_there: &impl Fn(&RelPath) -> bool,
         bytes: &impl Fn(&RelPath) -> Option<&'a [u8]>,
@@ -130,8 +136,27 @@ fn is_simple(node: &Node) -> bool {
     }
 }
 
+pub(in crate::dialect::aios) static SPEC: Descriptor = Descriptor {
+    workflow_type: "Spec Pipeline",
+    prefix: "spec",
+    priority: 6,
+    is_written: false,
+    suggest: Some(|_, _| Suggestions::none("there is nothing to suggest for the artifacts of a spec pipeline")),
+    ..Descriptor::new("the artifacts of a spec pipeline", load, edit)
+};
+
+/// Refuses changes, for which there is no saved state. A resume writes nothing.
+///
+/// # Errors
+///
+/// For all but a resume.
+fn edit(_files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+    let instead = "its artifacts are the record. Write the artifact of the step, then run `piton plan`".to_owned();
+    write(Unsaved { instead }, change)
+}
+
 /// Reads the run.
-pub(super) fn load(files: &FileSet) -> Loaded {
+fn load(files: &FileSet) -> Loaded {
     let Some(pipeline) = Pipeline::of_folder(&files.state) else {
         let finding = Finding::new(FindingCode::StateUnreadable, "this is not the artifact folder of a spec pipeline");
         return Loaded { findings: vec![finding.at(&files.state)], ..Loaded::default() };
@@ -142,7 +167,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let is_over = steps.iter().all(|step| matches!(step.status, Status::Completed | Status::Skipped));
     let is_open = |step: &&Step| !matches!(step.status, Status::Completed | Status::Skipped);
     let position = steps.iter().find(is_open).map(|step| step.id.clone());
-    let id = Kind::Spec.implied_subject(files, &pipeline.id);
+    let id = SPEC.implied_subject(files, &pipeline.id);
     let files = pipeline.artifacts().filter(|path| files.files.contains_key(path)).collect();
     let title = format!("Spec Pipeline for {id}");
     let run = Run {
@@ -150,7 +175,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         steps,
         position,
         degraded: !findings.is_empty(),
-        ..Run::new(Kind::Spec.run_id(&id), DialectId::Aios, title, "spec-pipeline", files)
+        ..Run::new(SPEC.run_id(&id), DialectId::Aios, title, "spec-pipeline", files)
     };
     Loaded { run: Some(run), findings, ..Loaded::default() }
 }

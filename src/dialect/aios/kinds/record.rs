@@ -1,21 +1,38 @@
 //! The record of a nexos `orchestrate` (docs/formats/aios-states.md#orchestration-record): completed phases and the current one.
 
-use super::fields;
-use super::fields::KindReader as _;
-use super::kind::Kind;
+use serde_json::json;
+
 use super::spec;
-use super::steps::first_open;
-use super::steps::follow;
 use super::story_cycle;
+use crate::dialect::EditError;
 use crate::dialect::Loaded;
+use crate::dialect::aios::editor::StateEditor;
+use crate::dialect::aios::editor::edit;
+use crate::dialect::aios::fields;
+use crate::dialect::aios::fields::KindReader as _;
+use crate::dialect::aios::kind::Descriptor;
+use crate::dialect::aios::kind::StoryName;
+use crate::dialect::aios::kind::Unnamed;
+use crate::dialect::aios::steps::first_open;
+use crate::dialect::aios::steps::follow;
+use crate::dialect::edit::unsupported;
+use crate::dialect::writer::Begun;
+use crate::dialect::writer::Resumed;
+use crate::dialect::writer::StateWriter;
 use crate::document::Field;
+use crate::document::Kind as Value;
+use crate::document::Node;
 use crate::document::Reader;
+use crate::model::Edit;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::Outcome;
+use crate::model::Run;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
+use crate::model::quoted;
 
 /// The phases of a spec pipeline of nexos, which has no plan (docs/formats/aios-stories.md#spec-pipeline).
 const SPEC_PHASES: usize = 5;
@@ -23,15 +40,34 @@ const SPEC_PHASES: usize = 5;
 /// Maximum phase number of a record.
 const PHASE_LIMIT: u32 = 100;
 
+pub(super) static RECORD: Descriptor = Descriptor {
+    workflow_type: "Orchestration",
+    subject: &["/execution_id"],
+    unnamed: Unnamed::Nowhere,
+    // `context` has no fixed keys; it names the story like the other states do.
+    story: StoryName::At(&[
+        "/context/story",
+        "/context/story_id",
+        "/context/storyId",
+        "/context/current_story",
+        "/context/currentStory",
+    ]),
+    stamps: &["/updated_at", "/started_at"],
+    records_failure: false,
+    ..Descriptor::new("the record of a nexos orchestration", load, |files, change| {
+        edit(&RECORD, files, change, |editor, run| Writer { editor, run })
+    })
+};
+
 /// Reads the run.
-pub(super) fn load(files: &FileSet) -> Loaded {
+fn load(files: &FileSet) -> Loaded {
     let tree = match fields::read(files) {
         Ok(tree) => tree,
         Err(loaded) => return *loaded,
     };
     let workflow = tree.get("workflow").id();
-    let title = format!("Orchestration {}", tree.subject(Kind::Record));
-    let mut run = tree.run(Kind::Record, workflow.as_deref().unwrap_or("orchestrate"), title);
+    let title = format!("Orchestration {}", tree.subject(&RECORD));
+    let mut run = tree.run(&RECORD, workflow.as_deref().unwrap_or("orchestrate"), title);
     run.steps = Phases { tree: &tree, known: known(workflow.as_deref()) }.steps();
     run.started_at = tree.get("started_at").time();
     run.stamp = tree.get("updated_at").time();
@@ -113,6 +149,82 @@ impl Phases<'_> {
         step.agent = named.or_else(|| known.map(|(_, agent)| (*agent).to_owned()));
         step.attempts = u32::from(status == Status::InProgress);
         step.short = Some(number.to_string());
+    }
+}
+
+struct Writer {
+    editor: StateEditor,
+    run: Run,
+}
+
+/// Returns the place of a phase among the completed ones, which are numbers or objects.
+fn completed(editor: &StateEditor, number: u64) -> Option<usize> {
+    let phase = |item: &Node| item.get("phase").unwrap_or(item).scalar().and_then(|text| text.parse().ok());
+    editor.items("/phases_completed").iter().position(|item| phase(item) == Some(number))
+}
+
+fn number(step: &StepId) -> Result<u64, EditError> {
+    match step.as_str().strip_prefix("phase-").and_then(|number| number.parse().ok()) {
+        Some(number) => Ok(number),
+        None => unsupported(format!("`{step}` is not a phase of this orchestration")),
+    }
+}
+
+/// Only the status `active` is documented.
+impl StateWriter for Writer {
+    const WHAT: &'static str = "the record of an orchestration";
+
+    fn run(&self) -> String {
+        quoted(self.run.id.as_str())
+    }
+
+    fn instead(&self, _step: Option<&StepId>) -> String {
+        format!(
+            "it only records completed phases: finish the phase, or edit the file, then run `piton plan {}`",
+            self.run()
+        )
+    }
+
+    fn begin(&mut self, begun: &Begun<'_>) -> Result<(), EditError> {
+        let number = number(begun.step)?;
+        let editor = &mut self.editor;
+        // What a person wants done again is no longer completed.
+        if let Some(at) = completed(editor, number) {
+            editor.remove(&format!("/phases_completed/{at}"))?;
+        }
+        editor.set_number("/current_phase", number)?;
+        let agent = begun.agent.or_else(|| self.run.step(begun.step)?.agent.as_deref());
+        if let Some(agent) = agent.filter(|_| editor.has("/current_agent")) {
+            let mark = editor.text("/current_agent").filter(|agent| agent.starts_with('@')).map_or("", |_| "@");
+            editor.set_text("/current_agent", &format!("{mark}{}", agent.trim_start_matches('@')))?;
+        }
+        editor.set_text("/status", "active")
+    }
+
+    fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
+        let (step, number) = (&outcome.step, number(&outcome.step)?);
+        if !self.completes(outcome)? {
+            let instead = format!("{step} stays the current one; begin it again");
+            return Err(EditError::cannot(Self::WHAT, "record a failed phase", instead));
+        }
+        let has_records = self.editor.items("/phases_completed").iter().any(|item| matches!(item.kind, Value::Map(_)));
+        if has_records {
+            self.editor.push("/phases_completed", &json!({ "phase": number }))
+        } else {
+            self.editor.add_to_list("/phases_completed", &number.to_string())
+        }
+    }
+
+    fn resume(&mut self, _resumed: &Resumed<'_>) -> Result<(), EditError> {
+        self.editor.set_text("/status", "active")
+    }
+
+    fn complete(&mut self, _note: Option<&str>) -> Result<(), EditError> {
+        self.editor.set_text("/status", "completed")
+    }
+
+    fn into_edits(self) -> Result<Vec<Edit>, EditError> {
+        self.editor.into_stamped(&["/updated_at"])
     }
 }
 

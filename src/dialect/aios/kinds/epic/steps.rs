@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use super::EPIC;
 use super::EpicFiles;
-use super::consistency;
 use super::drift;
 use super::state::GateVerdict;
 use super::state::StoryState;
 use super::state::Wave;
+use crate::dialect::aios::consistency;
 use crate::dialect::aios::document_index::StoryLocation;
 use crate::dialect::aios::execution::PlannedWave;
 use crate::dialect::aios::gate;
 use crate::dialect::aios::gate::Decision;
-use crate::dialect::aios::kind::Kind;
 use crate::dialect::story;
 use crate::dialect::story::SectionKind;
 use crate::dialect::story::Story;
@@ -302,7 +302,7 @@ fn apply_record(epic: &mut EpicFiles<'_>, step: &mut Step, recorded: &StoryState
         step.error.clone_from(&recorded.note);
         let message = format!("story {} is {}", recorded.id, step.status);
         let finding = Finding::new(FindingCode::StoryStopped, message).at(&epic.files.state);
-        let (id, run) = (quoted(&recorded.id), quoted(Kind::Epic.run_id(&epic.state.id).as_str()));
+        let (id, run) = (quoted(&recorded.id), quoted(EPIC.run_id(&epic.state.id).as_str()));
         let fix = format!(
             "look at why; then `piton begin {id} --run {run}` tries it again, `piton skip {id} --run {run} --reason WHY` leaves it \
              out, `piton abort {run}` ends the epic"

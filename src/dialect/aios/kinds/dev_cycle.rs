@@ -1,0 +1,338 @@
+//! The state of a development cycle: six phases of one story (docs/formats/aios-states.md#development-cycle).
+//!
+//! `currentPhase` is the last phase with a saved result; without a result it is running. A result of a later phase belongs to an
+//! earlier pass (docs/formats/aios-states.md#loop-back-laps). In that case neither is trusted and the user decides.
+
+use serde_json::Value;
+use serde_json::json;
+
+use crate::dialect::EditError;
+use crate::dialect::Loaded;
+use crate::dialect::aios::editor::StateEditor;
+use crate::dialect::aios::editor::edit;
+use crate::dialect::aios::fields;
+use crate::dialect::aios::fields::KindReader as _;
+use crate::dialect::aios::kind::Claim;
+use crate::dialect::aios::kind::Descriptor;
+use crate::dialect::aios::kind::StoryName;
+use crate::dialect::aios::steps::follow;
+use crate::dialect::edit::object;
+use crate::dialect::edit::unsupported;
+use crate::dialect::writer::Approval;
+use crate::dialect::writer::Begun;
+use crate::dialect::writer::Resumed;
+use crate::dialect::writer::StateWriter;
+use crate::dialect::writer::outcome_text;
+use crate::document::Field;
+use crate::document::Reader;
+use crate::model::Edit;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Outcome;
+use crate::model::Records;
+use crate::model::RollBack;
+use crate::model::Run;
+use crate::model::RunStatus;
+use crate::model::Severity;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::mask_secrets;
+use crate::model::quoted;
+
+/// Id, name, title and agent; `None` if the state names the agent.
+pub(super) const PHASES: [(&str, &str, &str, Option<&str>); 6] = [
+    ("1_validation", "validation", "Validation", Some("po")),
+    ("2_development", "development", "Development", None),
+    ("3_self_healing", "self_healing", "Self-healing", Some("dev")),
+    ("4_quality_gate", "quality_gate", "Quality gate", None),
+    ("5_push", "push", "Push", Some("devops")),
+    ("6_checkpoint", "checkpoint", "Checkpoint", Some("po")),
+];
+pub(super) const PUSH: usize = 4;
+pub(super) const CHECKPOINT: usize = 5;
+pub(super) const WORKFLOW: &str = "development-cycle";
+
+pub(super) fn title(story: &str) -> String {
+    format!("Development Cycle for story {story}")
+}
+
+pub(super) static DEV_CYCLE: Descriptor = Descriptor {
+    workflow_type: "Development Cycle",
+    prefix: "dev",
+    subject: &["/currentStory"],
+    subject_is_path: true,
+    story: StoryName::Subject(None),
+    stamps: &["/lastUpdated"],
+    claim: Some(Claim {
+        path: Some("/currentStory"),
+        started: "/startedAt",
+        finished: Some(("/phaseResults/6_checkpoint/decision", &["GO"])),
+    }),
+    records: Records::ALL,
+    ..Descriptor::new("the state of a development cycle", load, |files, change| {
+        edit(&DEV_CYCLE, files, change, |editor, run| Writer { editor, run })
+    })
+};
+
+/// Reads the run.
+fn load(files: &FileSet) -> Loaded {
+    let tree = match fields::read(files) {
+        Ok(tree) => tree,
+        Err(loaded) => return *loaded,
+    };
+    let mut run = tree.run(&DEV_CYCLE, WORKFLOW, title(&tree.subject(&DEV_CYCLE)));
+    let cycle = Cycle { tree: &tree };
+    let mut steps = cycle.steps();
+    let position = cycle.position();
+    cycle.report_later_results(position);
+    let decision = cycle.decision();
+    // The checkpoint has to be approved again.
+    if decision == Some("REVIEW") {
+        steps[CHECKPOINT].status = Status::WaitingApproval;
+    }
+    run.status = match (tree.get("currentPhase").text(), decision) {
+        (Some("workflow_aborted"), _) | (_, Some("ABORT")) => RunStatus::Aborted,
+        (Some("workflow_paused"), _) | (_, Some("PAUSE")) => RunStatus::Paused,
+        (_, Some(_) | None) => RunStatus::Active,
+    };
+    run.position = position.map(|at| steps[at].id.clone());
+    run.steps = steps;
+    run.started_at = tree.get("startedAt").time();
+    run.stamp = tree.get("lastUpdated").time();
+    tree.loaded(run)
+}
+
+struct Cycle<'a> {
+    tree: &'a Reader<'a>,
+}
+
+impl<'a> Cycle<'a> {
+    fn position(&self) -> Option<usize> {
+        let current = self.tree.get("currentPhase").text()?;
+        PHASES.iter().position(|(id, ..)| *id == current)
+    }
+
+    fn result(&self, at: usize) -> Field<'a> {
+        self.tree.get("phaseResults").get(PHASES[at].0)
+    }
+
+    /// Returns the decision made at the checkpoint.
+    fn decision(&self) -> Option<&'a str> {
+        self.result(CHECKPOINT).get("decision").text()
+    }
+
+    fn steps(&self) -> Vec<Step> {
+        let named = [
+            None,
+            fields::agent(self.tree.get("executor")),
+            None,
+            fields::agent(self.tree.get("qualityGate")),
+            None,
+            None,
+        ];
+        let (counted, position) = (self.tree.get("attemptCount").number().unwrap_or(0), self.position());
+        let mut steps: Vec<Step> = Vec::new();
+        for (at, ((id, _, title, agent), named)) in PHASES.into_iter().zip(named).enumerate() {
+            let step = follow(&mut steps, StepId::new(id), title, Status::Pending);
+            step.agent = named.or_else(|| agent.map(str::to_owned));
+            step.status = self.status(at, &step.id);
+            if at == PUSH {
+                step.idempotent = false;
+                // The runner saves a phase only when it ended.
+                step.begins_unrecorded = true;
+                step.probe = Some("git ls-remote, and the pull requests of the branch".to_owned());
+            }
+            if step.status == Status::Failed {
+                (step.attempts, step.failures) = (counted.max(1), counted.max(1));
+                step.error = self.result(at).get("error").text().map(str::to_owned);
+            } else if step.status == Status::Pending && position == Some(at) {
+                step.status = Status::InProgress;
+                (step.attempts, step.failures) = (counted.saturating_add(1), counted);
+            }
+        }
+        steps
+    }
+
+    fn status(&self, at: usize, id: &StepId) -> Status {
+        let result = self.result(at);
+        if !result.is_there() {
+            return Status::Pending;
+        }
+        match result.get("status").text() {
+            Some("completed") => Status::Completed,
+            Some("skipped") => Status::Skipped,
+            Some("failed") => Status::Failed,
+            other => {
+                let message = format!("the result of {id} has the status `{}`", other.unwrap_or("null").escape_debug());
+                self.tree.report(Finding::new(FindingCode::StatusUnknown, message).on(id));
+                Status::Pending
+            }
+        }
+    }
+
+    /// Reports results of phases after the current one: they are from an earlier pass.
+    fn report_later_results(&self, position: Option<usize>) {
+        let Some(position) = position else { return };
+        let later: Vec<&str> =
+            (position + 1..PHASES.len()).filter(|at| self.result(*at).is_there()).map(|at| PHASES[at].0).collect();
+        if later.is_empty() {
+            return;
+        }
+        let tail = if self.decision() == Some("GO") { "; the story already passed checkpoint GO" } else { "" };
+        let message = format!(
+            "{} was saved last, but there are results of {}: they are from an earlier pass of the cycle{tail}",
+            PHASES[position].0,
+            later.join(", ")
+        );
+        let fix = "check the branch and the story; close the story if its work is pushed, and do not push twice";
+        let finding = Finding::new(FindingCode::StateCorrupt, message).pointer("/currentPhase").fix(fix);
+        self.tree.report(Finding { severity: Severity::Blocking, ..finding });
+    }
+}
+
+fn phase(step: &StepId) -> Result<usize, EditError> {
+    match PHASES.iter().position(|(id, ..)| *id == step.as_str()) {
+        Some(at) => Ok(at),
+        None => unsupported(format!("`{step}` is not a phase of a development cycle")),
+    }
+}
+
+fn result(at: usize) -> String {
+    format!("/phaseResults/{}", PHASES[at].0)
+}
+
+struct Writer {
+    editor: StateEditor,
+    run: Run,
+}
+
+impl Writer {
+    /// Saves the result of a phase and removes those of later phases.
+    fn record(&mut self, at: usize, value: &Value) -> Result<(), EditError> {
+        self.clear_results_from(at)?;
+        self.editor.set(&result(at), value)?;
+        self.editor.set_text("/currentPhase", PHASES[at].0)
+    }
+
+    fn clear_results_from(&mut self, from: usize) -> Result<(), EditError> {
+        for at in from..PHASES.len() {
+            self.editor.remove(&result(at))?;
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self, word: &str) -> Result<(), EditError> {
+        let is_pushing = self.run.steps[PUSH].status == Status::InProgress;
+        if is_pushing {
+            let (step, run) = (PHASES[PUSH].0, self.run());
+            return unsupported(format!(
+                "{step} is running, which a paused cycle cannot record: record its result first, with `piton finish {step} \
+                 --run {run}` or `piton finish {step} --run {run} --status failed --error TEXT`"
+            ));
+        }
+        self.editor.set_text("/currentPhase", word)
+    }
+}
+
+/// The running phase is the current one and has no result. Redoing a phase removes its result and those of later phases, because
+/// results of two passes cannot be resumed (docs/formats/aios-states.md#loop-back-laps).
+impl StateWriter for Writer {
+    const WHAT: &'static str = "a development cycle";
+
+    fn run(&self) -> String {
+        quoted(self.run.id.as_str())
+    }
+
+    fn begin(&mut self, begun: &Begun<'_>) -> Result<(), EditError> {
+        let at = phase(begun.step)?;
+        self.clear_results_from(at)?;
+        self.editor.set_text("/currentPhase", PHASES[at].0)
+    }
+
+    fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
+        let at = phase(&outcome.step)?;
+        // The checkpoint has to be approved again.
+        if at == CHECKPOINT && outcome.status == Status::WaitingApproval {
+            return self.record(at, &json!({ "status": "completed", "decision": "REVIEW" }));
+        }
+        let is_done = self.completes(outcome)?;
+        let text = outcome_text(outcome);
+        let commit = outcome.commit.as_ref().filter(|_| at == PUSH);
+        let verdict = outcome.verdict.filter(|_| PHASES[at].0 == "4_quality_gate");
+        let value = object([
+            ("status", Some(json!(if is_done { "completed" } else { "failed" }))),
+            ("review_result", verdict.map(|verdict| json!({ "verdict": verdict }))),
+            ("push_result", commit.map(|commit| json!({ "commit_hash": commit }))),
+            ("decision", (is_done && at == CHECKPOINT).then(|| json!("GO"))),
+            (if is_done { "output" } else { "error" }, text.map(|text| json!(text))),
+        ]);
+        self.record(at, &value)?;
+        let failures = u64::from(outcome.failures);
+        let counted = self.editor.text("/attemptCount").and_then(|count| count.parse().ok());
+        if counted == Some(failures) { Ok(()) } else { self.editor.set_number("/attemptCount", failures) }
+    }
+
+    /// Records the user's approval of the checkpoint.
+    fn approve(&mut self, approval: &Approval<'_>) -> Result<(), EditError> {
+        if phase(approval.step)? != CHECKPOINT {
+            return unsupported(format!("{} is not a checkpoint", approval.step));
+        }
+        if self.editor.has(&result(CHECKPOINT)) {
+            self.editor.set_text(&format!("{}/decision", result(CHECKPOINT)), "GO")?;
+            self.editor.set_text("/currentPhase", PHASES[CHECKPOINT].0)
+        } else {
+            self.record(CHECKPOINT, &json!({ "status": "completed", "decision": "GO" }))
+        }
+    }
+
+    fn skip(&mut self, step: &StepId, _part: Option<&str>, reason: &str) -> Result<(), EditError> {
+        let at = phase(step)?;
+        self.record(at, &json!({ "status": "skipped", "reason": mask_secrets(reason) }))
+    }
+
+    fn pause(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
+        self.stop("workflow_paused")
+    }
+
+    fn abort(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
+        self.stop("workflow_aborted")
+    }
+
+    /// Resumes a paused cycle after its last result.
+    fn resume(&mut self, _resumed: &Resumed<'_>) -> Result<(), EditError> {
+        if !matches!(self.editor.text("/currentPhase"), Some("workflow_paused" | "workflow_aborted")) {
+            return Ok(());
+        }
+        let last = (0..PHASES.len()).take_while(|at| self.editor.has(&result(*at))).last();
+        let current = last.map_or(Value::Null, |at| json!(PHASES[at].0));
+        self.editor.set("/currentPhase", &current)
+    }
+
+    /// Completes the cycle by recording GO at the checkpoint.
+    fn complete(&mut self, _note: Option<&str>) -> Result<(), EditError> {
+        if !self.editor.has(&result(CHECKPOINT)) {
+            let (step, run) = (PHASES[CHECKPOINT].0, self.run());
+            return unsupported(format!(
+                "a development cycle ends when its checkpoint says GO, but {step} has no result: `piton finish {step} --run {run}`"
+            ));
+        }
+        self.editor.set_text(&format!("{}/decision", result(CHECKPOINT)), "GO")?;
+        self.editor.set_text("/currentPhase", PHASES[CHECKPOINT].0)
+    }
+
+    /// Removes the results of reopened phases; the last phase with a result becomes the current one.
+    fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
+        let Some(first) = back.reopened.first() else { return Ok(()) };
+        let at = phase(first)?;
+        self.clear_results_from(at)?;
+        let current = at.checked_sub(1).map_or(Value::Null, |before| json!(PHASES[before].0));
+        self.editor.set("/currentPhase", &current)?;
+        if self.editor.has("/attemptCount") { self.editor.set_number("/attemptCount", 0) } else { Ok(()) }
+    }
+
+    fn into_edits(self) -> Result<Vec<Edit>, EditError> {
+        self.editor.into_stamped(DEV_CYCLE.stamps)
+    }
+}

@@ -1,0 +1,356 @@
+//! Writes the state of an epic (docs/formats/aios.md#epic-state). The store makes the backup copy.
+//!
+//! A wave's `tag` is not written; it is set when the git tag is created.
+
+use serde_json::json;
+
+use super::State;
+use super::state::Wave;
+use super::steps::FINAL;
+use crate::dialect::EditError;
+use crate::dialect::aios::editor::StateEditor;
+use crate::dialect::edit::object;
+use crate::dialect::edit::unsupported;
+use crate::dialect::writer::Approval;
+use crate::dialect::writer::Begun;
+use crate::dialect::writer::Resumed;
+use crate::dialect::writer::StateWriter;
+use crate::dialect::writer::outcome_text;
+use crate::dialect::writer::write;
+use crate::document::escape;
+use crate::model::Change;
+use crate::model::Edit;
+use crate::model::FileSet;
+use crate::model::Outcome;
+use crate::model::ReviewVerdict;
+use crate::model::RollBack;
+use crate::model::Run;
+use crate::model::StepId;
+use crate::model::mask_secrets;
+use crate::model::quoted;
+
+/// Computes the edits of one change.
+///
+/// # Errors
+///
+/// If the state does not parse or cannot express the change.
+pub(super) fn edit(root: &'static str, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
+    write(Writer::open(root, files, change)?, change)
+}
+
+/// The target of a step id.
+enum Target {
+    /// Story id and wave number.
+    Story(String, String),
+    /// Wave number.
+    Gate(String),
+    Merge(String),
+    Final,
+}
+
+struct Writer {
+    state: State,
+    run: Run,
+    editor: StateEditor,
+    /// Pointer to the epic in the file; empty for the pipeline of the orchestration template.
+    root: &'static str,
+}
+
+impl Writer {
+    fn open(root: &'static str, files: &FileSet, change: &Change) -> Result<Self, EditError> {
+        let unreadable = |problem: String| EditError::Unreadable { file: files.state.as_str().to_owned(), problem };
+        let state = super::read(files, &files.state).map_err(|finding| unreadable(finding.message))?;
+        let run = super::load(files).run.ok_or_else(|| unreadable("the epic cannot be read".to_owned()))?;
+        if state.only_counts_waves() {
+            return unsupported(format!(
+                "{} only counts waves and cannot record stories or gates: let the agent that runs it update \
+                 `last_completed_wave`, then run `piton plan`",
+                files.state
+            ));
+        }
+        Ok(Self { state, run, editor: StateEditor::open(files, change.at, &format!("{root}/updated_at"))?, root })
+    }
+
+    fn at(&self, path: &str) -> String {
+        format!("{}/{path}", self.root)
+    }
+
+    fn wave_at(&self, number: &str) -> String {
+        format!("{}/waves/{}", self.root, escape(number))
+    }
+
+    fn story_at(&self, wave: &str, id: &str) -> String {
+        format!("{}/stories/{}", self.wave_at(wave), escape(id))
+    }
+
+    fn gate_at(&self, wave: &str) -> String {
+        format!("{}/gate_verdicts/{}", self.root, escape(wave))
+    }
+
+    fn target(&self, step: &StepId) -> Result<Target, EditError> {
+        let id = step.as_str();
+        if let Some(wave) = self.state.waves.iter().find(|wave| wave.stories.iter().any(|story| story.id == id)) {
+            return Ok(Target::Story(id.to_owned(), wave.number.clone()));
+        }
+        let group = self.run.step(step).and_then(|step| step.group.as_deref());
+        match group.and_then(|group| group.strip_prefix("wave-")) {
+            Some(wave) if id.strip_prefix("gate-") == Some(wave) => Ok(Target::Gate(wave.to_owned())),
+            Some(wave) if id.strip_prefix("merge-") == Some(wave) => Ok(Target::Merge(wave.to_owned())),
+            // A story that is only in the plan.
+            Some(wave) => Ok(Target::Story(id.to_owned(), wave.to_owned())),
+            None if id == FINAL => Ok(Target::Final),
+            None => {
+                unsupported(format!("no wave of the epic has `{id}`: add it to a wave of the execution plan first"))
+            }
+        }
+    }
+
+    /// Returns the word of the format for a verdict.
+    fn verdict(&self, outcome: &Outcome) -> Result<&'static str, EditError> {
+        match outcome.verdict {
+            Some(ReviewVerdict::Approved) => Ok("approved"),
+            Some(ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected) => Ok("rejected"),
+            Some(ReviewVerdict::ApprovedWithConditions) | None => unsupported(format!(
+                "a gate of an epic is either approved or rejected: `piton finish {} --run {} --verdict VERDICT` with \
+                 APPROVED or REJECTED",
+                quoted(outcome.step.as_str()),
+                self.run()
+            )),
+        }
+    }
+
+    /// Returns whether every story of a wave is reopened.
+    fn is_fully_reopened(&self, back: &RollBack, wave: &str) -> bool {
+        let stories = self.state.waves.iter().filter(|other| other.number == wave).flat_map(|wave| &wave.stories);
+        stories.into_iter().all(|story| back.reopened.iter().any(|step| step.as_str() == story.id))
+    }
+
+    fn status(&mut self, word: &str) -> Result<(), EditError> {
+        let pointer = self.at("status");
+        self.editor.set_text(&pointer, word)
+    }
+
+    fn wave(&self, wave: &str) -> Option<&str> {
+        self.editor.text(&format!("{}/status", self.wave_at(wave)))
+    }
+
+    fn wave_status(&mut self, wave: &str, word: &str) -> Result<(), EditError> {
+        let pointer = format!("{}/status", self.wave_at(wave));
+        self.editor.set_after(&pointer, &json!(word), Some("name"))
+    }
+
+    fn story_status(&mut self, story: &str, word: &str) -> Result<(), EditError> {
+        if self.editor.has(story) {
+            self.editor.set_text(&format!("{story}/status"), word)
+        } else {
+            self.editor.set(story, &json!({ "status": word }))
+        }
+    }
+
+    /// Sets a timestamp of a story if the stories of this epic have such timestamps.
+    fn story_stamp(&mut self, story: &str, key: &str, after: &str) -> Result<(), EditError> {
+        let waves = self.state.waves.iter();
+        let mut stories =
+            waves.flat_map(|wave| wave.stories.iter().map(|story| self.story_at(&wave.number, &story.id)));
+        let is_usual = stories.any(|story| self.editor.has(&format!("{story}/{key}")));
+        if is_usual { self.editor.stamp(&format!("{story}/{key}"), Some(after)) } else { Ok(()) }
+    }
+
+    /// Removes the verdict of a gate, which does not cover redone work.
+    fn clear_verdict(&mut self, wave: &str) -> Result<(), EditError> {
+        let verdict = self.gate_at(wave);
+        self.editor.remove(&verdict)
+    }
+
+    fn record_verdict(
+        &mut self,
+        wave: &str,
+        word: &str,
+        agent: Option<&str>,
+        note: Option<&str>,
+    ) -> Result<(), EditError> {
+        let pointer = self.gate_at(wave);
+        let members = [
+            ("status", Some(json!(word))),
+            ("agent", agent.map(|agent| json!(agent.trim_start_matches('@')))),
+            ("at", Some(self.editor.now())),
+            ("notes", note.map(|note| json!(note))),
+        ];
+        if self.editor.get(&pointer).is_some_and(|node| node.get("status").is_some()) {
+            // A complaint does not outlive its rejection; the reports keep it.
+            for complaint in ["notes", "issues"] {
+                self.editor.remove(&format!("{pointer}/{complaint}"))?;
+            }
+            for (key, value) in members.into_iter().filter_map(|(key, value)| Some((key, value?))) {
+                self.editor.set(&format!("{pointer}/{key}"), &value)?;
+            }
+        } else {
+            self.editor.set(&pointer, &object(members))?;
+        }
+        self.wave_status(wave, "gate_review")
+    }
+
+    /// Completes a wave and moves on to the next open one.
+    fn complete_wave(&mut self, wave: &str) -> Result<(), EditError> {
+        self.wave_status(wave, "completed")?;
+        let is_open = |other: &&Wave| other.number != wave && other.status.as_deref() != Some("completed");
+        let next = self.state.waves.iter().find(is_open).map(|wave| wave.number.clone());
+        next.map_or(Ok(()), |next| self.move_to(&next))
+    }
+
+    fn move_to(&mut self, wave: &str) -> Result<(), EditError> {
+        let current = self.at("current_wave");
+        match wave.parse() {
+            Ok(number) if self.editor.has(&current) => self.editor.set_number(&current, number),
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+}
+
+impl StateWriter for Writer {
+    const WHAT: &'static str = "the state of an epic";
+
+    fn run(&self) -> String {
+        quoted(self.run.id.as_str())
+    }
+
+    fn instead(&self, _step: Option<&StepId>) -> String {
+        let run = self.run();
+        format!("it stays active; `piton plan {run}` shows where it continues, and `piton abort {run}` ends it")
+    }
+
+    fn begin(&mut self, begun: &Begun<'_>) -> Result<(), EditError> {
+        self.status("active")?;
+        match self.target(begun.step)? {
+            Target::Story(id, wave) => {
+                let story = self.story_at(&wave, &id);
+                self.story_status(&story, "in_progress")?;
+                self.story_stamp(&story, "started_at", "status")?;
+                self.editor.clear(&format!("{story}/completed_at"))?;
+                if let Some(agent) = begun.agent {
+                    self.editor.set_text(&format!("{story}/executor"), agent.trim_start_matches('@'))?;
+                }
+                self.wave_status(&wave, "in_progress")?;
+                self.clear_verdict(&wave)?;
+                self.move_to(&wave)?;
+            }
+            Target::Gate(wave) => {
+                self.wave_status(&wave, "gate_review")?;
+                self.clear_verdict(&wave)?;
+                self.move_to(&wave)?;
+            }
+            Target::Merge(wave) => self.wave_status(&wave, "gate_review")?,
+            Target::Final => {}
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
+        let is_done = self.completes(outcome)?;
+        match self.target(&outcome.step)? {
+            Target::Story(id, wave) => {
+                let story = self.story_at(&wave, &id);
+                self.story_status(&story, if is_done { "completed" } else { "failed" })?;
+                if is_done {
+                    self.story_stamp(&story, "completed_at", "started_at")?;
+                }
+                if let Some(note) = outcome_text(outcome) {
+                    self.editor.set_text(&format!("{story}/note"), &note)?;
+                }
+                if self.wave(&wave).is_none_or(|status| status == "pending") {
+                    self.wave_status(&wave, "in_progress")?;
+                }
+                Ok(())
+            }
+            Target::Gate(wave) => {
+                let verdict = self.verdict(outcome)?;
+                let agent = outcome.agent.clone().or_else(|| self.run.step(&outcome.step)?.agent.clone());
+                self.record_verdict(&wave, verdict, agent.as_deref(), outcome_text(outcome).as_deref())
+            }
+            Target::Merge(wave) if is_done => self.complete_wave(&wave),
+            Target::Merge(wave) => self.wave_status(&wave, "failed"),
+            Target::Final if self.verdict(outcome)? == "approved" => self.status("completed"),
+            Target::Final => {
+                let instead = format!(
+                    "it stays active. A person reopens the work that has to be redone: `piton redo STEP --run {} --by NAME --note \
+                     WHY`",
+                    self.run()
+                );
+                Err(EditError::cannot(Self::WHAT, "record a rejected final gate", instead))
+            }
+        }
+    }
+
+    /// Records that the user overrides the gate.
+    fn approve(&mut self, approval: &Approval<'_>) -> Result<(), EditError> {
+        match self.target(approval.step)? {
+            Target::Gate(wave) => {
+                let note = approval.note.map(mask_secrets);
+                self.record_verdict(&wave, "approved", Some(approval.by.unwrap_or("user")), note.as_deref())
+            }
+            Target::Final => self.status("completed"),
+            Target::Story(..) | Target::Merge(_) => unsupported(format!("{} is not a gate", approval.step)),
+        }
+    }
+
+    fn skip(&mut self, step: &StepId, _part: Option<&str>, reason: &str) -> Result<(), EditError> {
+        match self.target(step)? {
+            Target::Story(id, wave) => {
+                let story = self.story_at(&wave, &id);
+                // Used by the framework but missing from its documented list.
+                self.story_status(&story, "skipped")?;
+                self.editor.set_text(&format!("{story}/note"), &mask_secrets(reason))
+            }
+            Target::Merge(wave) => self.complete_wave(&wave),
+            Target::Gate(_) | Target::Final => unsupported(format!("{step} is a gate, which cannot be skipped")),
+        }
+    }
+
+    fn abort(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
+        self.status("aborted")
+    }
+
+    fn resume(&mut self, _resumed: &Resumed<'_>) -> Result<(), EditError> {
+        self.status("active")
+    }
+
+    fn complete(&mut self, _note: Option<&str>) -> Result<(), EditError> {
+        self.status("completed")
+    }
+
+    /// Reopens stories with the verdicts and merges of their waves; the first such wave becomes the current one.
+    fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
+        self.status("active")?;
+        let mut first = None;
+        for step in &back.reopened {
+            let (wave, word) = match self.target(step)? {
+                Target::Story(id, wave) => {
+                    let story = self.story_at(&wave, &id);
+                    self.story_status(&story, "pending")?;
+                    self.editor.clear(&format!("{story}/completed_at"))?;
+                    (wave, "in_progress")
+                }
+                Target::Gate(wave) => {
+                    self.clear_verdict(&wave)?;
+                    (wave, "in_progress")
+                }
+                Target::Merge(wave) if back.reopened.iter().any(|other| other.as_str() == format!("gate-{wave}")) => {
+                    (wave, "in_progress")
+                }
+                Target::Merge(wave) => (wave, "gate_review"),
+                Target::Final => continue,
+            };
+            let word = if self.is_fully_reopened(back, &wave) { "pending" } else { word };
+            if self.wave(&wave).is_some_and(|status| status != word) {
+                self.wave_status(&wave, word)?;
+            }
+            first.get_or_insert(wave);
+        }
+        first.map_or(Ok(()), |wave| self.move_to(&wave))
+    }
+
+    fn into_edits(self) -> Result<Vec<Edit>, EditError> {
+        let updated = self.at("updated_at");
+        self.editor.into_stamped(&[&updated])
+    }
+}
