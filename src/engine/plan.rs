@@ -114,7 +114,7 @@ impl PlanInputs<'_> {
         let (age, mut age_findings) = age(run, evidence, options);
         let mut findings = say_once(load_findings, &mut age_findings);
         for finding in &mut findings {
-            let is_word = matches!(finding.code, FindingCode::StatusUnknown | FindingCode::VerdictUnknown);
+            let is_word = finding.code.is_of(FindingClass::UnknownWord);
             let at = finding.step.as_ref().filter(|_| is_word).and_then(|step| graph.position(step));
             let replace = at.and_then(|at| reconciled.replace_word(at));
             finding.fix = replace.or_else(|| finding.fix.take());
@@ -135,7 +135,7 @@ impl PlanInputs<'_> {
         let next = if is_archived { Vec::new() } else { planner.next(&chosen, all_over, evidence) };
         if is_archived || (all_over && next.is_empty()) {
             // The run is over: its age and workspace no longer matter.
-            findings.retain(|finding| !matters_only_to_resume(finding.code));
+            findings.retain(|finding| !finding.code.is_of(FindingClass::OfResume));
         }
         findings.sort_by_key(|finding| finding.severity);
         findings.dedup();
@@ -241,8 +241,4 @@ fn ask_again(run: &Run, step: &Step) -> String {
             format!("`{}` has it done", command::decide("redo", &step.id, &run.id))
         }
     }
-}
-
-const fn matters_only_to_resume(code: FindingCode) -> bool {
-    matches!(code, FindingCode::AgeStale | FindingCode::WorktreeMissing | FindingCode::BranchMismatch)
 }

@@ -4,6 +4,7 @@ use super::graph::Graph;
 use super::reconciled::EffectiveStatus;
 use super::reconciled::Reconciled;
 use crate::model::Finding;
+use crate::model::FindingClass;
 use crate::model::FindingCode;
 use crate::model::Run;
 use crate::model::Status;
@@ -150,7 +151,7 @@ impl Propagation<'_> {
     fn retract_evidence_findings(&mut self) {
         let (graph, reopened) = (self.graph, &self.reopened);
         self.reconciled.findings.retain(|finding| {
-            let believes = matches!(finding.code, FindingCode::StatusDrift | FindingCode::CompletedByEvidence);
+            let believes = finding.code.is_of(FindingClass::ShownDone);
             let at = finding.step.as_ref().and_then(|id| graph.position(id));
             !(believes && at.is_some_and(|at| reopened[at]))
         });

@@ -18,6 +18,7 @@ use super::step_evidence::Reconciler;
 use crate::model::CommitFact;
 use crate::model::Evidence;
 use crate::model::Finding;
+use crate::model::FindingClass;
 use crate::model::FindingCode;
 use crate::model::Presence;
 use crate::model::ReviewVerdict;
@@ -48,9 +49,8 @@ pub(super) fn reconcile(run: &Run, graph: &Graph, evidence: &Evidence, load_find
         let found = load_findings.iter().filter(|finding| is_one(finding.code));
         found.filter_map(|finding| finding.step.as_ref()).map(StepId::as_str).collect()
     };
-    let is_word = |code| matches!(code, FindingCode::StatusUnknown | FindingCode::VerdictUnknown);
     let closed = with_code(&|code| code == FindingCode::PartUnreadable);
-    let unknown = with_code(&is_word);
+    let unknown = with_code(&|code| code.is_of(FindingClass::UnknownWord));
     let unstated = with_code(&|code| code == FindingCode::StatusMissing);
     let passed_over = with_code(&|code| code == FindingCode::ApprovalUnrecorded);
     let index = EvidenceIndex::of(run, evidence);

@@ -39,6 +39,16 @@ pub(crate) enum FindingClass {
     CheckedByChange,
     /// A file of the state cannot be read.
     Unreadable,
+    /// A file violates its format.
+    Invalid,
+    /// A word is not in the vocabulary, so a status or verdict is unknown.
+    UnknownWord,
+    /// Steps contradict each other or their witnesses.
+    StepConflict,
+    /// The evidence shows a step done that the state has open.
+    ShownDone,
+    /// It matters to a resume, not to a change.
+    OfResume,
 }
 
 macro_rules! finding_codes {
@@ -54,18 +64,6 @@ macro_rules! finding_codes {
             /// Returns the stable code.
             pub(crate) const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $code,)* }
-            }
-
-            /// Tells whether steps contradict each other or their witnesses.
-            pub(crate) const fn is_contradiction(self) -> bool {
-                matches!(
-                    self,
-                    Self::DependencyCycle
-                        | Self::DependencyDangling
-                        | Self::StatusDrift
-                        | Self::StatusConflict
-                        | Self::StatusOptimistic
-                )
             }
 
             pub(crate) const fn severity(self) -> Severity {
@@ -99,12 +97,12 @@ finding_codes! {
     StateMissingField "state-missing-field" Blocking true "The state lacks a required field.", Contradiction;
     StateWrongType "state-wrong-type" Blocking true "A required field has the wrong type.", Contradiction;
     FormatNewer "format-newer" Warning true "The state was written by a newer version: it can be read, not written.";
-    PartUnreadable "part-unreadable" Warning true "One file of the run cannot be parsed; the step it describes is left alone.", Unreadable;
-    SessionUnreadable "session-unreadable" Warning false "The session file cannot be parsed; the tasks are planned without it.", Unreadable;
+    PartUnreadable "part-unreadable" Warning true "One file of the run cannot be parsed; the step it describes is left alone.", Unreadable, Invalid;
+    SessionUnreadable "session-unreadable" Warning false "The session file cannot be parsed; the tasks are planned without it.", Unreadable, Invalid;
     RestoredFromHistory "restored-from-history" Warning true "The state was unreadable and an earlier checkpoint was used.", NeedsPerson;
     FieldIgnored "field-ignored" Info false "A field has an unusable type and was ignored.";
-    SchemaViolation "schema-violation" Warning false "The file does not satisfy its JSON Schema.";
-    DuplicateId "duplicate-id" Warning true "Two steps have the same id.";
+    SchemaViolation "schema-violation" Warning false "The file does not satisfy its JSON Schema.", Invalid;
+    DuplicateId "duplicate-id" Warning true "Two steps have the same id.", Invalid;
     IdUnsafe "id-unsafe" Warning true "An id cannot be used as a file name; files named after it are not looked for.";
     IdMismatch "id-mismatch" Info false "The id in a file and the name of the file differ.";
     FileMissing "file-missing" Info false "A file that usually belongs to such a run is missing.", Missing;
@@ -122,13 +120,13 @@ finding_codes! {
     LiveOwner "live-owner" Blocking true "Another process is driving this run.", CheckedByChange;
     OwnerGone "owner-gone" Info false "The process that last drove the run is gone.";
     // Rule 3: reconcile.
-    StatusUnknown "status-unknown" Warning true "A status is not in the vocabulary; it is never read as done.";
+    StatusUnknown "status-unknown" Warning true "A status is not in the vocabulary; it is never read as done.", Invalid, UnknownWord;
     StatusAlias "status-alias" Info false "A status is not in the vocabulary, but its meaning is unambiguous.";
     StatusMissing "status-missing" Info false "A step has no status; evidence decides, else it is pending.";
-    StatusDrift "status-drift" Warning true "The state lags behind the evidence: all other witnesses say the step is done.";
-    StatusConflict "status-conflict" Warning true "One witness says that the step is done, but the state says that it is not.", NeedsPerson;
+    StatusDrift "status-drift" Warning true "The state lags behind the evidence: all other witnesses say the step is done.", StepConflict, ShownDone;
+    StatusConflict "status-conflict" Warning true "One witness says that the step is done, but the state says that it is not.", NeedsPerson, StepConflict;
     WitnessBehind "witness-behind" Warning false "A file that is only read lags behind: it shows finished steps as open.";
-    StatusOptimistic "status-optimistic" Info false "The state says that a step is done, but another witness does not.";
+    StatusOptimistic "status-optimistic" Info false "The state says that a step is done, but another witness does not.", StepConflict;
     ApprovalUnrecorded "approval-unrecorded" Warning true "The run is past a gate or a review that no record says was passed.";
     OutputMissing "output-missing" Warning true "A completed step's output is gone.";
     OutputUnparsable "output-unparsable" Warning true "A completed step's output does not parse.";
@@ -138,7 +136,7 @@ finding_codes! {
     OutputChanged "output-changed" Warning true "An output was changed after its step finished.";
     OutputSuperseded "output-superseded" Info false "An output differs from what its step left, and a later step may have changed it.";
     StaleDependent "stale-dependent" Warning true "A completed step depends on one that is open again.";
-    CompletedByEvidence "completed-by-evidence" Info false "The step was in progress, but its valid output exists: it finished before the interruption.";
+    CompletedByEvidence "completed-by-evidence" Info false "The step was in progress, but its valid output exists: it finished before the interruption.", ShownDone;
     CommitNotFound "commit-not-found" Warning true "The commit that a step recorded is not in the history of this branch.";
     CommitMissing "commit-missing" Warning false "A step whose result is a commit was finished without one.";
     StateOlderThanLog "state-older-than-log" Warning true "The state is older than what Piton recorded about the run: another version of its file was put in its place.", NeedsPerson;
@@ -148,15 +146,15 @@ finding_codes! {
     SummaryForeign "summary-foreign" Warning true "The title of a summary is that of another task; the summary does not count.";
     SummaryMissing "summary-missing" Info false "A completed dependency left no summary to read.";
     // Rule 4: failure.
-    VerdictUnknown "verdict-unknown" Warning true "A verdict is not in the vocabulary; it is never read as approval.";
+    VerdictUnknown "verdict-unknown" Warning true "A verdict is not in the vocabulary; it is never read as approval.", UnknownWord;
     VerdictMissing "verdict-missing" Info false "A review is recorded as completed without a verdict; it is taken as approved.";
     VerdictConflict "verdict-conflict" Warning true "A review is recorded as completed with a verdict that does not approve.";
     Rejected "rejected" Blocking true "A reviewer rejected the work: a person decides how to continue.", CheckedByChange;
     AttemptLimit "attempt-limit" Blocking true "The same step failed too often: a person decides how to continue.", CheckedByChange;
     ConditionsOpen "conditions-open" Warning true "An approval has conditions that are not met yet.";
     // Rule 6: next.
-    DependencyCycle "dependency-cycle" Blocking true "Steps depend on each other in a cycle.", CheckedByChange;
-    DependencyDangling "dependency-dangling" Warning true "A step depends on one that does not exist; that counts as not met.";
+    DependencyCycle "dependency-cycle" Blocking true "Steps depend on each other in a cycle.", CheckedByChange, Invalid, StepConflict;
+    DependencyDangling "dependency-dangling" Warning true "A step depends on one that does not exist; that counts as not met.", Invalid, StepConflict;
     DependencyBlock "dependency-block" Blocking true "Work is left, but none of it can start.", CheckedByChange;
     StepHeld "step-held" Warning false "The state calls a step blocked and says why; a person lets it go on.";
     BlockUnexplained "block-unexplained" Warning true "The state calls a step blocked, but all that it waits for is done.";
@@ -167,7 +165,7 @@ finding_codes! {
     OverrideForced "override-forced" Warning true "The caller forced a step whose dependencies are not met.", NeedsPerson;
     OverrideRefused "override-refused" Blocking true "An option of the caller cannot be honoured.", CheckedByChange;
     // Rules 8, 10, 11, 12.
-    AgeStale "age-stale" Warning true "Nothing has happened for more than a week.";
+    AgeStale "age-stale" Warning true "Nothing has happened for more than a week.", OfResume;
     AgeUnknown "age-unknown" Info false "The age of the state is unknown: it has no usable time stamp.";
     TimeInFuture "time-in-future" Warning false "A time stamp lies in the future.";
     DefinitionChanged "definition-changed" Warning true "A step's definition changed after it was done; it is open again.";
@@ -176,8 +174,8 @@ finding_codes! {
     DefinitionInvalid "definition-invalid" Blocking true "A workflow file has an error.";
     InstructionsMissing "instructions-missing" Info false "Steps of a workflow file have no instructions for their agents.";
     OutcomeUnknown "outcome-unknown" Blocking true "A step that must not run twice was cut off: a person finds out whether it took effect.", CheckedByChange;
-    BranchMismatch "branch-mismatch" Blocking true "The worktree is on a different branch than the state says.", CheckedByChange;
-    WorktreeMissing "worktree-missing" Blocking true "The run has no worktree: it has to be made, or the one named in the state does not exist.", CheckedByChange;
+    BranchMismatch "branch-mismatch" Blocking true "The worktree is on a different branch than the state says.", CheckedByChange, OfResume;
+    WorktreeMissing "worktree-missing" Blocking true "The run has no worktree: it has to be made, or the one named in the state does not exist.", CheckedByChange, OfResume;
     WorktreeGone "worktree-gone" Blocking true "The worktree that held the state of the run was deleted; a copy of the state and the history are left.";
     WorktreeDirty "worktree-dirty" Info false "The worktree has uncommitted changes.";
     PlanMissing "plan-missing" Warning true "The plan document is not where the state says.", Missing;

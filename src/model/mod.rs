@@ -93,5 +93,5 @@ pub(crate) use run::{
 pub(crate) use secrets::{mask_secrets, safe_line, safe_text};
 pub(crate) use session::{Cause, CauseKind, DrivenRun, GivenBrief, SessionEvent, SessionLine};
 pub(crate) use status::{ReviewVerdict, Status, letters_and_digits};
-pub(crate) use text::{clean, clean_line, mistakes, plural, quoted};
+pub(crate) use text::{are, clean, clean_line, mistakes, plural, quoted};
 pub(crate) use time::{Clock, Timestamp, TimestampError, human_age, human_lead};

@@ -34,6 +34,11 @@ pub(crate) fn plural(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
+/// Returns the verb for a count of things: `is`, `are`.
+pub(crate) const fn are(count: usize) -> &'static str {
+    if count == 1 { "is" } else { "are" }
+}
+
 /// Returns the number of mistakes in words: `a mistake`, `2 mistakes`.
 pub(crate) fn mistakes(count: usize) -> String {
     if count == 1 { "a mistake".to_owned() } else { plural(count, "mistake") }

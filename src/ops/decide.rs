@@ -19,6 +19,7 @@ use crate::model::DecisionKind;
 use crate::model::Run;
 use crate::model::Statement;
 use crate::model::StatementKind;
+use crate::model::are;
 use crate::store;
 
 /// A decision as typed; the step is not yet resolved against the run.
@@ -79,5 +80,5 @@ impl LockedRun<'_> {
 }
 
 fn past(kind: DecisionKind, count: usize) -> String {
-    format!("{} {}", if count == 1 { "is" } else { "are" }, kind.as_past())
+    format!("{} {}", are(count), kind.as_past())
 }

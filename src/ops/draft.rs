@@ -131,26 +131,13 @@ impl OpenedRun {
 
 /// Tells whether a change only adds to the report of a step that is done, and so leaves the state as it is.
 const fn is_kept_in_reports(change: &Change) -> bool {
-    match &change.kind {
-        ChangeKind::Finish(outcome) => {
-            outcome.amends
-                && outcome.commit.is_none()
-                && outcome.conditions.is_empty()
-                && outcome.phases.is_none()
-                && outcome.to_step.is_none()
-                && outcome.document.is_none()
-        }
-        ChangeKind::Begin { .. }
-        | ChangeKind::Approve { .. }
-        | ChangeKind::Skip { .. }
-        | ChangeKind::Pause { .. }
-        | ChangeKind::Abort { .. }
-        | ChangeKind::Resume { .. }
-        | ChangeKind::Complete { .. }
-        | ChangeKind::Repair(_)
-        | ChangeKind::RollBack(_)
-        | ChangeKind::Start(_) => false,
-    }
+    let ChangeKind::Finish(outcome) = &change.kind else { return false };
+    outcome.amends
+        && outcome.commit.is_none()
+        && outcome.conditions.is_empty()
+        && outcome.phases.is_none()
+        && outcome.to_step.is_none()
+        && outcome.document.is_none()
 }
 
 /// Checks an admitted change against its published schema before anything is written.

@@ -95,26 +95,19 @@ impl LockedRun<'_> {
     /// Records digests of a finished step's outputs, and of what a gate approves, so that a later plan can tell whether they changed.
     pub(super) fn record(&self, run: &Run, change: &Change) -> Option<Finding> {
         let step = run.step(change.kind.step()?)?;
-        let mut paths = match &change.kind {
-            ChangeKind::Finish(outcome) if outcome.status == Status::Completed && outcome.part.is_none() => {
-                let mut paths: Vec<RelPath> = outcome.outputs.iter().chain(&step.proof.outputs).cloned().collect();
-                if outcome.amends {
-                    paths.extend(self.recorded_outputs(run, step));
-                }
-                paths
+        let mut paths = if let ChangeKind::Finish(outcome) = &change.kind {
+            if outcome.status != Status::Completed || outcome.part.is_some() {
+                return None;
             }
-            ChangeKind::Approve { .. } if !step.proof.documents.is_empty() => step.proof.documents.clone(),
-            ChangeKind::Finish(_)
-            | ChangeKind::Approve { .. }
-            | ChangeKind::Begin { .. }
-            | ChangeKind::Skip { .. }
-            | ChangeKind::Pause { .. }
-            | ChangeKind::Abort { .. }
-            | ChangeKind::Resume { .. }
-            | ChangeKind::Complete { .. }
-            | ChangeKind::Repair(_)
-            | ChangeKind::RollBack(_)
-            | ChangeKind::Start(_) => return None,
+            let mut paths: Vec<RelPath> = outcome.outputs.iter().chain(&step.proof.outputs).cloned().collect();
+            if outcome.amends {
+                paths.extend(self.recorded_outputs(run, step));
+            }
+            paths
+        } else if matches!(change.kind, ChangeKind::Approve { .. }) && !step.proof.documents.is_empty() {
+            step.proof.documents.clone()
+        } else {
+            return None;
         };
         paths.sort();
         paths.dedup();

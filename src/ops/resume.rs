@@ -28,7 +28,7 @@ use crate::model::Action;
 use crate::model::ChangeKind;
 use crate::model::Commands;
 use crate::model::Context;
-use crate::model::FindingCode;
+use crate::model::FindingClass;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
 use crate::model::Mode;
@@ -300,9 +300,8 @@ fn resumption(planned: &Planned) -> ChangeKind {
         .filter(|next| matches!(next.action, Action::Run | Action::Retry | Action::Return))
         .map(|next| next.step.clone())
         .collect();
-    let settled = |code: FindingCode| matches!(code, FindingCode::StatusDrift | FindingCode::CompletedByEvidence);
     let settled: Vec<_> = (planned.findings.iter())
-        .filter(|finding| settled(finding.code))
+        .filter(|finding| finding.code.is_of(FindingClass::ShownDone))
         .filter_map(|finding| Some((finding.step.clone()?, Status::Completed)))
         .collect();
     let strategy = plan.next.first().and_then(|next| next.strategy).map(|strategy| strategy.as_str().to_owned());

@@ -22,6 +22,7 @@ use crate::engine::Refusal;
 use crate::engine::RefusalKind;
 use crate::model::Content;
 use crate::model::Finding;
+use crate::model::FindingClass;
 use crate::model::FindingCode;
 use crate::model::Options;
 use crate::model::RelPath;
@@ -82,19 +83,8 @@ pub(crate) fn validate(request: &Request, targets: &[String]) -> Result<Report<V
         }
     }
     let unreadable = findings.iter().any(|finding| finding.code == FindingCode::StateUnreadable);
-    let invalid = |finding: &Finding| {
-        finding.severity == Severity::Blocking
-            || matches!(
-                finding.code,
-                FindingCode::SchemaViolation
-                    | FindingCode::PartUnreadable
-                    | FindingCode::SessionUnreadable
-                    | FindingCode::StatusUnknown
-                    | FindingCode::DuplicateId
-                    | FindingCode::DependencyCycle
-                    | FindingCode::DependencyDangling
-            )
-    };
+    let invalid =
+        |finding: &Finding| finding.severity == Severity::Blocking || finding.code.is_of(FindingClass::Invalid);
     let valid = !findings.iter().any(invalid);
     findings.sort_by_key(|finding| finding.severity);
     let exit = match (valid, unreadable) {
@@ -137,7 +127,7 @@ fn contradictions(ctx: &ProjectContext, opened: &OpenedRun) -> Vec<Finding> {
     let evidence = ctx.evidence(opened, false);
     let header = opened.header(run, String::new());
     let planned = engine::plan(run, header, &evidence, known.clone(), &Options::at(ctx.clock.now));
-    let is_new = |finding: &Finding| finding.code.is_contradiction() && !known.contains(finding);
+    let is_new = |finding: &Finding| finding.code.is_of(FindingClass::StepConflict) && !known.contains(finding);
     planned.findings.into_iter().filter(is_new).collect()
 }
 

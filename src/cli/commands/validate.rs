@@ -1,6 +1,7 @@
 //! `validate`.
 
 use super::prelude::*;
+use crate::model::FindingClass;
 use crate::model::plural;
 
 #[derive(Debug, Args)]
@@ -32,7 +33,7 @@ impl Shown for ops::ValidateReport {
             page.text.end();
         }
         if self.valid {
-            match findings.iter().filter(|finding| finding.code.is_contradiction()).count() {
+            match findings.iter().filter(|finding| finding.code.is_of(FindingClass::StepConflict)).count() {
                 0 => page.text.put(Tone::Good, "Valid.").end(),
                 count => page.text.put(Tone::Warn, format!("Valid, {}.", plural(count, "contradiction"))).end(),
             };

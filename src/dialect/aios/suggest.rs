@@ -24,7 +24,9 @@ use crate::model::Step;
 use crate::model::StepKind;
 use crate::model::Suggestion;
 use crate::model::Suggestions;
+use crate::model::are;
 use crate::model::clean_line;
+use crate::model::plural;
 
 /// Suggests edits that bring stories up to date with the epic, whose state is usually newer.
 pub(super) fn of_epic(files: &FileSet, run: &Run) -> Suggestions {
@@ -246,8 +248,12 @@ impl<'a> StoryEdit<'a> {
             return;
         }
         let lines = open.iter().take(8).map(u32::to_string).collect::<Vec<_>>().join(", ");
-        let boxes =
-            format!("{} not ticked (line {lines}{})", tasks(open.len()), if open.len() > 8 { ", ..." } else { "" });
+        let boxes = format!(
+            "{} {} not ticked (line {lines}{})",
+            plural(open.len(), "task"),
+            are(open.len()),
+            if open.len() > 8 { ", ..." } else { "" }
+        );
         if !is_confirmed {
             self.notes.push(format!("{why}, but no review confirms it and {boxes}: tick those that are done"));
             return;
@@ -298,10 +304,6 @@ impl<'a> StoryEdit<'a> {
         after.extend_from_slice(&self.bytes[at..]);
         self.into.files.push(Suggestion { file: path.clone(), after, reasons: self.reasons });
     }
-}
-
-fn tasks(count: usize) -> String {
-    if count == 1 { "1 task is".to_owned() } else { format!("{count} tasks are") }
 }
 
 /// Returns the position of the tick in a ticked box.

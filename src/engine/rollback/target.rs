@@ -13,6 +13,7 @@ use crate::engine::refusal::Refusal;
 use crate::engine::refusal::RefusalKind;
 use crate::model::Run;
 use crate::model::StepId;
+use crate::model::are;
 use crate::model::clean_line;
 
 /// A phase of a run. A run can be rolled back to its end.
@@ -199,7 +200,7 @@ fn after_phase(run: &Run, effective_statuses: &[EffectiveStatus], place: usize) 
     if !open.is_empty() {
         let name = phases.get(place - 1).map(|phase| phase.name.as_str()).unwrap_or_default();
         let shown = open.iter().take(5).copied().collect::<Vec<_>>().join(", ");
-        let are = if open.len() == 1 { "is" } else { "are" };
+        let are = are(open.len());
         let message = format!("the end of {} was not reached: {shown} {are} not done", clean_line(name, 80));
         let hints = vec![listing_command(run), command::on_run("plan", &run.id, "")];
         return Err(Refusal { kind: RefusalKind::No, message, hints });

@@ -27,6 +27,7 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
+use crate::model::are;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
 use crate::model::plural;
@@ -210,7 +211,7 @@ impl TransitionCheck<'_> {
         let by_parts = !self.limits.force && self.reconciled.decisions.is_done_by_parts(at);
         let Some(first) = open.first().filter(|_| by_parts) else { return Ok(()) };
         let names: Vec<&str> = open.iter().map(|part| part.name.as_str()).collect();
-        let are = if names.len() == 1 { "is" } else { "are" };
+        let are = are(names.len());
         let message = format!("{} has parts that were begun, and {} {are} open", step.id, names.join(", "));
         let skip = format!("{} --reason TEXT", command::option("part", &first.name));
         let hints = [self.on_part(step, first), self.command("skip", &step.id, &skip)];

@@ -30,6 +30,7 @@ use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::StepKind;
+use crate::model::are;
 use crate::model::plural;
 pub(super) use checks::open_parts;
 pub(crate) use decide::Decided;
@@ -497,7 +498,7 @@ impl TransitionCheck<'_> {
             return Err(self.behind_gate(&format!("run {}", run.id), gate));
         }
         let shown: Vec<&str> = open.iter().take(5).map(|at| run.steps[*at].id.as_str()).collect();
-        let are = if open.len() == 1 { "is" } else { "are" };
+        let are = are(open.len());
         let more = if open.len() > 5 { ", ..." } else { "" };
         let message =
             format!("{} of {} {are} not done: {}{more}", plural(open.len(), "step"), run.id, shown.join(", "));
