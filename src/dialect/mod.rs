@@ -5,6 +5,7 @@
 
 mod aios;
 mod ccw;
+pub(crate) mod claude;
 mod client_settings;
 mod dotagent;
 mod edit;
@@ -169,6 +170,8 @@ pub(crate) enum StateHome {
     Project,
     /// In the user's state folder; files shipped in a project are never such runs.
     Home,
+    /// In the client's folder.
+    Client,
 }
 
 /// The result of a probe: runs, and findings about files that only look like state.
@@ -199,7 +202,7 @@ impl std::fmt::Debug for dyn Dialect {
 
 /// All dialects, in the order in which discovery asks them.
 pub(crate) static DIALECTS: &[&dyn Dialect] =
-    &[&nine_step::NineStep, &ccw::Ccw, &dotagent::Dotagent, &aios::Aios, &script::Script];
+    &[&nine_step::NineStep, &ccw::Ccw, &dotagent::Dotagent, &aios::Aios, &script::Script, &claude::Claude];
 
 /// Returns the dialect of that name.
 pub(crate) fn by_id(id: DialectId) -> &'static dyn Dialect {

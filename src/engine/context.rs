@@ -94,7 +94,7 @@ pub(crate) fn assemble(run: &Run, planned: &Planned, next: &Next, brief: Brief, 
         prompt: safe_text(&brief.prompt),
         omitted: Vec::new(),
     };
-    fit(&mut context, budget);
+    fit(&mut context, step.is_some_and(|step| !step.recorded), budget);
     context
 }
 
@@ -259,7 +259,8 @@ fn size<T: serde::Serialize>(value: &T) -> usize {
 /// Empties one section and returns how many bytes of JSON that saved; 0 if it was empty.
 type LeaveOut = fn(&mut Context) -> usize;
 
-fn fit(context: &mut Context, budget: usize) {
+/// `is_guest`: no agent of its system requires the fields in `agent_context`.
+fn fit(context: &mut Context, is_guest: bool, budget: usize) {
     let sections: [(&str, LeaveOut); 8] = [
         ("done", |context| emptied(&mut context.done)),
         ("acceptance", |context| emptied(&mut context.acceptance)),
@@ -279,8 +280,25 @@ fn fit(context: &mut Context, budget: usize) {
             context.omitted.push(Omitted { what: what.to_owned(), bytes });
         }
     }
+    if is_guest {
+        drop_fields(context, budget);
+    }
     drop_reports(context, budget);
     drop_findings(context, budget);
+}
+
+/// Drops fields of the system from the end.
+fn drop_fields(context: &mut Context, budget: usize) {
+    while size(context) > budget
+        && let Some(fields) = context.agent_context.as_object_mut()
+        && let Some(name) = fields.keys().next_back().cloned()
+    {
+        let dropped = fields.shift_remove(&name);
+        context.omitted.push(Omitted { what: name, bytes: size(&dropped) });
+        if fields.is_empty() {
+            context.agent_context = Value::Null;
+        }
+    }
 }
 
 /// Drops reports from the end: the oldest first.

@@ -302,7 +302,14 @@ impl<'a> Planner<'a> {
         findings: &[Finding],
     ) -> Option<InterruptionReport> {
         if all_over {
-            return None;
+            let ended = self.reconciled.run.ended.clone()?;
+            let (at, reason) = (ended.at, ended.detail.clone());
+            return Some(InterruptionReport {
+                at,
+                reason,
+                cause: Some(ended),
+                ..blank(InterruptionKind::ReadyToExecute)
+            });
         }
         let cut_off = |choice: &&Choice| {
             self.reconciled.own_attempt(choice.at).is_none()
@@ -350,7 +357,7 @@ impl<'a> Planner<'a> {
                 kind = InterruptionKind::Paused;
             }
         }
-        let cause = cause(evidence);
+        let cause = run.ended.clone().or_else(|| cause(evidence));
         if let Some(cause) = &cause
             && kind == InterruptionKind::ReadyToExecute
             && matches!(cause.kind, CauseKind::Limit | CauseKind::Failure)

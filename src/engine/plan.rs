@@ -192,7 +192,12 @@ impl PlanInputs<'_> {
         if self.run.status == RunStatus::Archived {
             return if all_over { Verdict::Complete } else { Verdict::Nothing };
         }
-        let blocking = findings.iter().any(|finding| finding.severity == Severity::Blocking);
+        // An unknown outcome keeps only what builds on it from running.
+        let works = next.iter().any(|next| matches!(next.action, Action::Run | Action::Retry | Action::Return));
+        let blocks = |finding: &Finding| {
+            finding.severity == Severity::Blocking && !(works && finding.code == FindingCode::OutcomeUnknown)
+        };
+        let blocking = findings.iter().any(blocks);
         let verifies = next.iter().any(|next| next.action == Action::Verify);
         let needs_confirmation =
             findings.iter().any(|finding| finding.severity != Severity::Info && finding.code.needs_confirmation());

@@ -17,10 +17,12 @@ use super::step_evidence::EvidenceIndex;
 use super::step_evidence::Reconciler;
 use crate::model::CommitFact;
 use crate::model::Evidence;
+use crate::model::FileFact;
 use crate::model::Finding;
 use crate::model::FindingClass;
 use crate::model::FindingCode;
 use crate::model::Presence;
+use crate::model::RelPath;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
 use crate::model::Statement;
@@ -196,6 +198,9 @@ impl Reconciler<'_> {
             let message = format!("step {} recorded commit {short}, which {what}", self.step.id);
             self.note(FindingCode::CommitNotFound, message, "look for the commit with `git log --all --oneline`");
         }
+        if self.has_lost_traces() {
+            return EffectiveStatus::Verify;
+        }
         let doubters = self.doubting_witnesses();
         if !doubters.is_empty() {
             let message = format!(
@@ -206,6 +211,20 @@ impl Reconciler<'_> {
             self.note(FindingCode::StatusOptimistic, message, "update the other source");
         }
         EffectiveStatus::Done
+    }
+
+    /// Tells whether files are gone that the work left. Later work may have renamed or removed them.
+    fn has_lost_traces(&mut self) -> bool {
+        let is_lost = |path: &&RelPath| self.evidence.files.get(*path) == Some(&FileFact::Missing);
+        let lost: Vec<&str> = self.step.proof.traces.iter().filter(is_lost).map(RelPath::as_str).collect();
+        if lost.is_empty() || self.overridden {
+            return false;
+        }
+        let what = format!("{} {} gone", lost.join(", "), if lost.len() == 1 { "is" } else { "are" });
+        let message = format!("{} is done, but what it left is not there: {what}", self.step.id);
+        self.reasons.push(what);
+        self.note(FindingCode::OutputMissing, message, "look whether later work renamed or removed it");
+        true
     }
 
     fn in_progress(&mut self) -> EffectiveStatus {
@@ -229,6 +248,7 @@ impl Reconciler<'_> {
     /// Rule 11: a step that must not run twice is never rerun automatically.
     fn outcome_unknown(&mut self, what: &str) -> EffectiveStatus {
         let probe = match &self.step.probe {
+            Some(probe) if !self.step.recorded => format!("find out whether it took effect: {probe}"),
             Some(probe) => format!("to find out whether it took effect: `{probe}`"),
             None => {
                 let (finish, redo) =
@@ -237,6 +257,9 @@ impl Reconciler<'_> {
             }
         };
         let message = format!("{} must not run twice, and {what}: its outcome is unknown", self.step.id);
+        if !self.step.recorded {
+            self.reasons.push("its outcome is unknown".to_owned());
+        }
         self.note(FindingCode::OutcomeUnknown, message, probe);
         EffectiveStatus::Verify
     }

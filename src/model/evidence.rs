@@ -58,6 +58,8 @@ pub(crate) struct MergeRequest {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OwnerProcess {
     pub(crate) pid: u32,
+    /// Its start time in clock ticks since boot, if the file names it: then only that process counts.
+    pub(crate) start: Option<u64>,
     /// Its name and the file that names it, for display.
     pub(crate) name: String,
     pub(crate) since: Option<Timestamp>,

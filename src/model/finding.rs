@@ -118,6 +118,7 @@ finding_codes! {
     InterruptedWrite "interrupted-write" Warning false "A write was interrupted, but the file is complete.";
     // Rule 2: owner.
     LiveOwner "live-owner" Blocking true "Another process is driving this run.", CheckedByChange;
+    SessionMayLive "session-may-live" Warning true "It cannot be known whether a session of the client is alive.", NeedsPerson;
     OwnerGone "owner-gone" Info false "The process that last drove the run is gone.";
     // Rule 3: reconcile.
     StatusUnknown "status-unknown" Warning true "A status is not in the vocabulary; it is never read as done.", Invalid, UnknownWord;
@@ -197,6 +198,8 @@ finding_codes! {
     JobNotResumed "job-not-resumed" Info false "A job of another runner that Piton recognises but does not resume.";
     LookAlike "look-alike" Info false "A file has the name of a state file but the format of another tool.";
     PlanDrift "plan-drift" Warning true "The execution plan and the state of an epic do not name the same waves and stories.";
+    ClientNewer "client-newer" Info false "A session is of a newer client than those whose files were looked at; it is read as far as it can be.";
+    SessionContinued "session-continued" Info false "Older sessions hold the beginning of the same conversation; the newest one counts.";
     FileUnclassified "file-unclassified" Info false "A file in a state folder is of an unknown kind or cannot be parsed; it is ignored.";
     StatePutAside "state-put-aside" Info false "A saved state that its own system renamed, or a copy of one; it is evidence, not a run.";
     RunEnded "run-ended" Info false "A saved state says that its run ended or was aborted: it is evidence, not a run.";

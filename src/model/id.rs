@@ -9,7 +9,7 @@ use serde::Deserializer;
 use serde::Serialize;
 use serde::Serializer;
 
-/// One of the five formats that Piton reads and writes.
+/// A format that Piton reads. All but the last are also written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum DialectId {
@@ -18,6 +18,7 @@ pub(crate) enum DialectId {
     Dotagent,
     Aios,
     Script,
+    Claude,
 }
 
 impl DialectId {
@@ -29,6 +30,7 @@ impl DialectId {
             Self::Dotagent => "dotagent",
             Self::Aios => "aios",
             Self::Script => "script",
+            Self::Claude => "claude",
         }
     }
 }

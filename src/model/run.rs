@@ -4,6 +4,7 @@ use camino::Utf8Path;
 use camino::Utf8PathBuf;
 use serde_json::Value;
 
+use super::Cause;
 use super::Detail;
 use super::DialectId;
 use super::GuestProof;
@@ -41,6 +42,10 @@ pub(crate) struct Run {
     pub(crate) workspace: WorkspaceRecord,
     /// What follows when every step is done.
     pub(crate) follow_up: Option<FollowUp>,
+    /// What ended the work, according to its own system.
+    pub(crate) ended: Option<Cause>,
+    /// Whether a person may go on with it although every step is done: its session was cut off.
+    pub(crate) waits: bool,
     /// The interruption that the state records.
     pub(crate) interruption: Option<Interruption>,
     /// The moment of the last interruption that a resume recorded.
@@ -251,6 +256,8 @@ impl Ends {
 pub(crate) struct Proof {
     /// Files that must exist and be valid if the step is completed.
     pub(crate) outputs: Vec<RelPath>,
+    /// Files that the work left. One that is gone puts the result in doubt, and never opens the step again: later work renames and deletes.
+    pub(crate) traces: Vec<RelPath>,
     /// Whether any one of `outputs` is enough.
     pub(crate) outputs_any: bool,
     /// Outputs that exist but whose content is not a result of this run, with the reason.
@@ -413,6 +420,8 @@ impl Run {
             follow_up: None,
             records: Records::ALL,
             stops_unrecorded: false,
+            ended: None,
+            waits: false,
             interruption: None,
             interrupted_at: None,
             mode: None,

@@ -81,6 +81,10 @@ pub(crate) enum CauseKind {
     Failure,
     /// A usage limit was reached.
     Limit,
+    /// A person stopped it.
+    Stopped,
+    /// The process ended without saying so.
+    Killed,
     /// The conversation was compacted or cleared while the step was open.
     ContextLost,
     /// The session ended, or its process is gone.
@@ -93,6 +97,8 @@ impl CauseKind {
             Self::AgentLost => "agent lost",
             Self::Failure => "failure",
             Self::Limit => "limit",
+            Self::Stopped => "stopped",
+            Self::Killed => "killed",
             Self::ContextLost => "context lost",
             Self::SessionEnded => "session ended",
         }

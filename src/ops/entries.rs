@@ -96,6 +96,10 @@ pub(crate) fn entries(
     let mut guests: BTreeMap<&Utf8Path, Vec<(usize, OpenedRun)>> = BTreeMap::new();
     archived::mark_left_over(ctx, locations);
     for (at, location) in locations.iter().enumerate() {
+        if location.is_of_client() {
+            entries.push(session_entry(ctx, location)?);
+            continue;
+        }
         let opened = ctx.read(location)?;
         entries.push(entry(ctx, location, &opened, Committed::Unknown));
         let asks_git = dating == Dating::Commits && ctx.project.git.is_some();
@@ -134,8 +138,10 @@ pub(crate) fn entries(
             let candidate = &entry.location.candidate;
             candidate.claim.is_guest().then(|| candidate.rank.as_ref().map_or(u8::MAX, |rank| rank.order))
         };
-        let by_kind = b.shown.cmp(&a.shown).then(a.is_in_review.cmp(&b.is_in_review)).then(rank(a).cmp(&rank(b)));
-        let by_age = by_kind.then(age(a).cmp(&age(b)));
+        // Without sessions of the client the numbers of other runs are the same. A session that only waits comes last.
+        let waits = |entry: &Entry| entry.location.is_of_client() && entry.row.verdict == Verdict::Complete;
+        let group = |entry: &Entry| (entry.location.is_of_client(), !entry.shown, waits(entry), entry.is_in_review);
+        let by_age = group(a).cmp(&group(b)).then(rank(a).cmp(&rank(b))).then(age(a).cmp(&age(b)));
         by_age.then_with(|| natural(&a.row.state, &b.row.state)).then_with(|| a.row.state.cmp(&b.row.state))
     });
     for (at, entry) in entries.iter_mut().enumerate() {
@@ -151,7 +157,7 @@ fn is_undated(ctx: &ProjectContext, opened: &OpenedRun) -> bool {
 
 /// Returns the row of a run before its steps are looked at.
 fn unplanned(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -> ListedRun {
-    let state = match location.root == ctx.project.root {
+    let state = match location.root == ctx.project.root || location.is_of_client() {
         true => location.candidate.state.as_str().to_owned(),
         false => location.path(),
     };
@@ -177,6 +183,19 @@ fn unplanned(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -
         is_cut_off: true,
         is_guest: location.candidate.claim.is_guest(),
     }
+}
+
+/// Returns the row of a session of the client, from the ends of its files.
+fn session_entry(ctx: &ProjectContext, location: &RunLocation) -> Result<Entry, OpError> {
+    let (opened, is_whole) = ctx.glance_at(location)?;
+    let mut entry = entry(ctx, location, &opened, Committed::Unknown);
+    if !is_whole && entry.row.verdict == Verdict::Resume {
+        // The whole of it may say that something has an unknown outcome.
+        entry.row.verdict = Verdict::Confirm;
+    }
+    let session = location.candidate.state.name().trim_end_matches(".jsonl");
+    entry.aliases.push(session.to_owned());
+    Ok(entry)
 }
 
 pub(super) fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, committed: Committed) -> Entry {
@@ -222,7 +241,12 @@ pub(super) fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &Opene
     };
     // No row shows a revision, a digest of every state file.
     let header = opened.header(run, String::new());
-    let planned = engine::plan(run, header, &evidence, opened.loaded.findings.clone(), &options);
+    let mut findings = opened.loaded.findings.clone();
+    if location.is_of_client() {
+        // It only compares names of branches.
+        findings.extend(opened.dialect.comparison().compare_with_git(&opened.files, run, &evidence).findings);
+    }
+    let planned = engine::plan(run, header, &evidence, findings, &options);
     row.lifecycle = Lifecycle::of(opened, run, &planned.plan);
     row.is_cut_off = row.lifecycle.stage == Stage::Open && planned.plan.is_cut_off();
     row.id = run.id.clone();

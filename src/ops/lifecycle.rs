@@ -30,7 +30,7 @@ impl Lifecycle {
     /// Returns the lifecycle of a planned run. The log of reports is read only for a run that was aborted.
     pub(super) fn of(opened: &OpenedRun, run: &Run, plan: &Plan) -> Self {
         let merges = plan.next.iter().any(|next| next.action == Action::Merge);
-        let is_over = plan.verdict == Verdict::Complete && !merges;
+        let is_over = plan.verdict == Verdict::Complete && !merges && !run.waits;
         match run.status {
             RunStatus::Aborted => Self { stage: Stage::Aborted, reason: reason_of_abort(opened, run) },
             RunStatus::Archived => Self { stage: Stage::Archived, reason: None },
@@ -55,7 +55,7 @@ impl Lifecycle {
         let command = |verb: &str| Some(format!("piton {verb} {}", engine::quoted(run.id.as_str())));
         match self.stage {
             // Its steps are run by a resume, and its own verbs archive it.
-            _ if opened.dialect.state_home() == StateHome::Home => None,
+            _ if opened.dialect.state_home() != StateHome::Project => None,
             Stage::Open => None,
             Stage::Paused => plan.commands.resume.clone().or_else(|| command("plan")),
             Stage::Finished if plan.commands.begin.is_some() => plan.commands.begin.clone(),

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::Exit;
 use super::OpError;
 use super::archived;
+use super::client_sessions::Asked;
 use super::entries::Committed;
 use super::entries::Dating;
 use super::entries::Entry;
@@ -54,9 +55,11 @@ impl Body for ListReport {
 /// Lists the runs of a project.
 pub(crate) fn list(ctx: &ProjectContext, all: bool) -> Result<Report<ListReport>, OpError> {
     let (mut locations, mut findings) = ctx.locations();
+    locations.extend(ctx.client_locations(if all { Asked::All } else { Asked::Offered }));
     let entries = entries(ctx, &mut locations, Dating::Commits)?;
     findings.extend(locations.iter().flat_map(|location| location.candidate.findings.iter().cloned()));
-    let hidden = entries.iter().filter(|entry| !entry.shown && !entry.is_not_begun).count();
+    let is_left_out = |entry: &&Entry| !entry.shown && !entry.is_not_begun && !entry.location.is_of_client();
+    let hidden = entries.iter().filter(is_left_out).count();
     if !all {
         findings.extend(not_begun(&entries));
     }

@@ -81,6 +81,10 @@ impl OpenedRun {
 
     /// Returns what was said about the run, oldest first.
     pub(super) fn statements(&self, run: &Run) -> Vec<Statement> {
+        // Nothing is recorded about a session of the client; what is there is of a repository.
+        if self.dialect.state_home() == StateHome::Client {
+            return Vec::new();
+        }
         let (root, data_dir) = self.reports_dir();
         store::reports::read(root, &data_dir, &run.id, run.dialect)
     }
@@ -195,7 +199,7 @@ pub(super) fn run_word(candidate: &Candidate) -> String {
     match by_id(candidate.dialect).state_home() {
         StateHome::Project if !is_missing => engine::quoted(&format!("./{}", candidate.state)),
         // The records of a session are in no project, and a file that is gone has no path.
-        StateHome::Project | StateHome::Home => engine::quoted(&candidate.name),
+        StateHome::Project | StateHome::Home | StateHome::Client => engine::quoted(&candidate.name),
     }
 }
 

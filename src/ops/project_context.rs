@@ -114,6 +114,11 @@ impl ProjectContext {
         };
         let run_path = request.run.as_deref().and_then(|run| store::existing_path(&start, run));
         let session = run_path.as_deref().and_then(|path| SessionHome::containing(path, &environment));
+        // A transcript is in the client's folder, and belongs to the project that is looked at.
+        let is_transcript =
+            |path: &&Utf8PathBuf| path.as_str().ends_with(".jsonl") && in_client_home(path, &environment);
+        let transcript = run_path.as_ref().filter(is_transcript).cloned();
+        let run_path = run_path.filter(|_| transcript.is_none());
         // The records of a session are outside of any project, and its worktree may be gone.
         let root = session.as_ref().and_then(|(home, id)| root_of(home, id));
         let marks = |path: &str| dialects_in(StateHome::Home).any(|dialect| dialect.marks(path));
@@ -130,7 +135,8 @@ impl ProjectContext {
             (Some(mode), _) => Some(mode),
             (None, text) => text.as_deref().map(parse_mode).transpose()?,
         };
-        let run = request.run.clone().filter(|_| run_path.is_none());
+        let run =
+            transcript.map(Utf8PathBuf::into_string).or_else(|| request.run.clone().filter(|_| run_path.is_none()));
         let step = request.step.clone().filter(|step| !step.is_empty());
         Ok(Self { project, environment, home, clock, is_time_given, asked_mode, run, run_path, step, prodigy })
     }
@@ -237,6 +243,9 @@ impl ProjectContext {
 
     /// Loads a run, after waiting for a writer to finish its checkpoint.
     pub(crate) fn read(&self, location: &RunLocation) -> Result<OpenedRun, OpError> {
+        if location.is_of_client() {
+            return Ok(self.read_session(location));
+        }
         let files = store::file_set(&self.project, &location.root, &location.candidate, self.clock)?;
         let mut opened = OpenedRun::new(location.candidate.clone(), files);
         let ignored = self.project.ignored_settings.iter();
@@ -365,6 +374,11 @@ fn read_definitions(opened: &OpenedRun, evidence: &mut Evidence) {
         evidence.records.iter().filter(|record| record.definition.is_some()).map(|record| &record.step).collect();
     let steps = run.steps.iter().filter(|step| step.definition.is_null() && recorded.contains(&step.id));
     evidence.definitions = steps.filter_map(|step| Some((step.id.clone(), opened.definition_digest(step)?))).collect();
+}
+
+/// Tells whether a path is below the client's folder.
+fn in_client_home(path: &Utf8Path, environment: &Environment) -> bool {
+    store::ClientHome::open(environment).is_some_and(|home| path.starts_with(home.root()))
 }
 
 fn prodigy_listing(folder: &Utf8Path, marks: &dyn Fn(&str) -> bool) -> Result<Listing, OpError> {

@@ -18,8 +18,12 @@ pub(crate) struct RunLocation {
 }
 
 impl RunLocation {
-    /// Returns the absolute path of the state, which names the run in every verb.
+    /// Returns the absolute path of the state, which names the run in every verb. A session of the client has its name: no answer has a path
+    /// of the user's home.
     pub(crate) fn path(&self) -> String {
+        if self.is_of_client() {
+            return self.candidate.name.clone();
+        }
         self.candidate.state.under(&self.root).into_string()
     }
 
@@ -27,6 +31,11 @@ impl RunLocation {
     pub(crate) fn session(&self) -> Option<(&Utf8Path, &str)> {
         let is_ours = self.candidate.dialect == DialectId::Script && self.guest().is_none();
         is_ours.then(|| (self.root.as_path(), self.candidate.name.as_str()))
+    }
+
+    /// Tells whether it is a session of the client.
+    pub(crate) fn is_of_client(&self) -> bool {
+        self.candidate.dialect == DialectId::Claude
     }
 
     /// Returns what continues the run if it belongs to another program.

@@ -6,6 +6,7 @@ use super::OpError;
 use super::archived;
 use super::archived::ArchivedRun;
 use super::choice;
+use super::client_sessions::Asked;
 use super::entries;
 use super::error::hides_runs;
 use super::opened_run::OpenedRun;
@@ -34,9 +35,9 @@ pub(super) enum Selected {
     Archived(ArchivedRun),
 }
 
-/// Locates and loads the requested run.
+/// Locates and loads the requested run, which may be a session of the client.
 pub(crate) fn select(ctx: &ProjectContext) -> Result<OpenedRun, OpError> {
-    match selected(ctx)? {
+    match selected_to_read(ctx)? {
         Selected::There(location) => ctx.read(&location),
         Selected::Archived(run) => archived::open(ctx, &run),
     }
@@ -50,9 +51,26 @@ pub(crate) fn location(ctx: &ProjectContext) -> Result<RunLocation, OpError> {
     }
 }
 
+/// Locates the requested run to read it: a session of the client is one of the runs to choose from.
+pub(crate) fn location_to_read(ctx: &ProjectContext) -> Result<RunLocation, OpError> {
+    match selected_to_read(ctx)? {
+        Selected::There(location) => Ok(location),
+        Selected::Archived(run) => Err(archived::refusal(&run)),
+    }
+}
+
 /// Locates the requested run, also in an archive.
 pub(super) fn selected(ctx: &ProjectContext) -> Result<Selected, OpError> {
-    match open_location(ctx) {
+    selected_among(ctx, false)
+}
+
+fn selected_to_read(ctx: &ProjectContext) -> Result<Selected, OpError> {
+    selected_among(ctx, true)
+}
+
+/// `with_sessions`: without a name, sessions of the client are among the runs too.
+fn selected_among(ctx: &ProjectContext, with_sessions: bool) -> Result<Selected, OpError> {
+    match open_location(ctx, with_sessions) {
         Err(error @ (OpError::NoRun { .. } | OpError::UnknownRun { .. })) => match ended_run(ctx) {
             Some(ended) => Ok(Selected::There(ended)),
             None => archived::named(ctx).map(Selected::Archived).ok_or_else(|| described(ctx, error)),
@@ -94,12 +112,20 @@ fn ended_run(ctx: &ProjectContext) -> Option<RunLocation> {
     ended.into_iter().find(is_named).or(numbered)
 }
 
-fn open_location(ctx: &ProjectContext) -> Result<RunLocation, OpError> {
+fn open_location(ctx: &ProjectContext, with_sessions: bool) -> Result<RunLocation, OpError> {
     let nearby = nearby(ctx);
     if !nearby.is_empty() {
         return single(ctx, nearby);
     }
-    let (locations, findings) = ctx.locations();
+    if let Some(name) = &ctx.run
+        && let [one] = ctx.client_locations(Asked::Named(name)).as_slice()
+    {
+        return Ok(one.clone());
+    }
+    let (mut locations, findings) = ctx.locations();
+    if with_sessions && ctx.run_path.is_none() {
+        locations.extend(ctx.client_locations(Asked::Offered));
+    }
     let searched = ctx.project.root.as_str().to_owned();
     if let Some(wanted) = &ctx.run {
         return match named(ctx, locations, wanted) {
@@ -266,7 +292,12 @@ fn single_open(ctx: &ProjectContext, mut locations: Vec<RunLocation>) -> Result<
     }
     let stated: Vec<_> =
         open.iter().filter(|entry| !is_implied(entry)).map(|entry| entry.location.root.clone()).collect();
-    open.retain(|entry| !is_implied(entry) || !stated.contains(&entry.location.root));
+    // A session of the client is chosen by itself only where no other run is.
+    let is_beside = |entry: &entries::Entry| match entry.location.is_of_client() {
+        true => all.iter().any(|other| !other.location.is_of_client()),
+        false => stated.contains(&entry.location.root),
+    };
+    open.retain(|entry| !is_implied(entry) || !is_beside(entry));
     if ctx.mode() == Mode::Autopilot {
         if open.iter().any(|entry| !is_left_over(entry)) {
             open.retain(|entry| !is_left_over(entry));

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::Exit;
 use super::OpError;
+use super::client_sessions::Asked;
 use super::opened_run::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::Request;
@@ -55,7 +56,8 @@ pub(crate) fn validate(request: &Request, targets: &[String]) -> Result<Report<V
     let mut findings = Vec::new();
     if targets.is_empty() {
         let ctx = ProjectContext::open(request)?;
-        let (locations, found) = ctx.locations();
+        let (mut locations, found) = ctx.locations();
+        locations.extend(ctx.client_locations(Asked::Offered));
         if locations.is_empty() {
             return Err(OpError::NoRun { searched: ctx.project.root.into_string(), findings: found });
         }

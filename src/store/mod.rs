@@ -62,6 +62,8 @@ pub(crate) use owner::lease;
 pub(crate) use owner::session;
 pub(crate) use owner::session::SessionLog;
 pub(crate) use project::commit_log::commit_log;
+pub(crate) use project::client;
+pub(crate) use project::client::ClientHome;
 #[cfg(any(test, fuzzing))]
 pub(crate) use project::config::parse as parse_config;
 pub(crate) use project::declared_files::declared_files;

@@ -176,7 +176,7 @@ fn run_instead(words: &[String], call: &Call<'_>) -> Result<Exit, CommandError> 
 
 /// Locates the run to resume. Of several, a person chooses one.
 fn chosen_run(ctx: &ProjectContext, call: &Call<'_>) -> Result<(Option<ProjectContext>, RunLocation), OpError> {
-    let error = match ops::location(ctx) {
+    let error = match ops::location_to_read(ctx) {
         Err(error @ OpError::Ambiguous { .. }) if call.can_ask() => error,
         located => return located.map(|location| (None, location)),
     };
@@ -197,7 +197,7 @@ fn chosen_run(ctx: &ProjectContext, call: &Call<'_>) -> Result<(Option<ProjectCo
     // An answer that cannot be read is no answer.
     let Some(path) = path.unwrap_or_default() else { return Err(ops::no_choice()) };
     let ctx = call.project(Some(&path))?;
-    let location = ops::location(&ctx)?;
+    let location = ops::location_to_read(&ctx)?;
     Ok((Some(ctx), location))
 }
 

@@ -83,6 +83,8 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let interruption = interruption.or_else(|| interruptions::context_loss(&session_files, &steps, &mut findings));
     let workspace = workspace(&session_files);
     let run = Run {
+        ended: None,
+        waits: false,
         id: RunId::new(session_files.session.id().unwrap_or_else(|| session_files.layout.dir.name().to_owned())),
         dialect: DialectId::Ccw,
         title: raw::line(&session_files.session.goal().unwrap_or_else(|| session_files.layout.dir.name().to_owned())),

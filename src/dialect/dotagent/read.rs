@@ -54,6 +54,8 @@ fn run(workflow_files: &WorkflowFiles<'_>, steps: Vec<Step>) -> Run {
         state_files.push(workflow_files.layout.execution.clone());
     }
     Run {
+        ended: None,
+        waits: false,
         id: RunId::new(state.name()),
         dialect: DialectId::Dotagent,
         title: state.name(),

@@ -163,6 +163,8 @@ fn interpret(files: &FileSet, source: Reader<'_>, degraded: bool, mut findings: 
         step.proof.documents = workspace.plan.clone().into_iter().collect();
     }
     let run = Run {
+        ended: None,
+        waits: false,
         id: RunId::new(name.clone()),
         dialect: DialectId::NineStep,
         title: name,

@@ -88,6 +88,8 @@ impl Reader<'_> {
         };
         let title = if outline.name.is_empty() { header.session.clone() } else { outline.name.clone() };
         let run = Run {
+            ended: None,
+            waits: false,
             id: RunId::new(&header.session),
             dialect: DialectId::Script,
             title: clean_line(&title, 200),

@@ -185,6 +185,28 @@ impl Root {
         }
     }
 
+    /// Opens a regular file whose path has no symlink.
+    pub(in crate::store) fn open_plain(&self, path: &RelPath) -> Result<(File, Metadata), ReadProblem> {
+        let file = match self.open_beneath(path.as_str(), true) {
+            Lookup::Opened(file) => file,
+            Lookup::Failed(error) => return Err(problem_of(&error)),
+            Lookup::ThroughLink => return Err(ReadProblem::LinkLeavesRoot),
+            Lookup::Unsupported if self.is_plain(path) => {
+                let mut options = platform::nofollow_options();
+                options.read(true).open(path.under(&self.path)).map_err(|error| problem_of(&error))?
+            }
+            Lookup::Unsupported => return Err(ReadProblem::Missing),
+        };
+        let metadata = file.metadata().map_err(|error| problem_of(&error))?;
+        if metadata.is_file() { Ok((file, metadata)) } else { Err(ReadProblem::NotRegular) }
+    }
+
+    /// Tells whether a path exists and has no symlink.
+    pub(in crate::store) fn is_plain(&self, path: &RelPath) -> bool {
+        let full = path.under(&self.path);
+        self.has_no_symlink(path).unwrap_or_else(|| full.canonicalize_utf8().is_ok_and(|real| real == full))
+    }
+
     /// Lets the kernel check the path, in one call.
     #[cfg(target_os = "linux")]
     fn open_beneath(&self, path: &str, no_symlinks: bool) -> Lookup {

@@ -79,8 +79,9 @@ pub(crate) fn merge_owners(owner: Owner, owner_processes: &[OwnerProcess], envir
     }
     let caller = Caller::find(environment);
     let is_own = |driver: &OwnerProcess| caller.ancestors.iter().any(|process| process.pid == driver.pid);
-    // Only the pid is known: any process that has it counts.
-    let is_alive = |driver: &OwnerProcess| process::is_alive(Process { pid: driver.pid, start: None }) != Some(false);
+    // If only the pid is known, any process that has it counts.
+    let process = |driver: &OwnerProcess| Process { pid: driver.pid, start: driver.start };
+    let is_alive = |driver: &OwnerProcess| process::is_alive(process(driver)) != Some(false);
     let (living, gone): (Vec<&OwnerProcess>, Vec<&OwnerProcess>) =
         owner_processes.iter().partition(|driver| is_alive(driver));
     if let Some(other) = living.iter().find(|driver| !is_own(driver)) {

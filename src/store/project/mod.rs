@@ -4,6 +4,7 @@
 //! - `repository` reads `.git` without starting git; `config` reads settings; `open` finds the [`open::Project`] from them.
 //! - `git_process` runs git so that it starts nothing else, `git_filters` finds the programs to keep it from; `git`, `commit_log`,
 //!   `committed_state`, `git_impact` and `worktree` ask it.
+//! - `client` is the folder of the client, with the sessions of a person.
 //! - `sessions` are the folders of the runner's sessions; `settings` the client's settings; `reports` the log at the top of the project.
 //! - `discover` lists names; `file_set` reads the files of a run as one consistent whole; `evidence` looks at what the run claims,
 //!   `declared_files` at what the steps of a read-only run declare.
@@ -11,6 +12,7 @@
 //!
 //! Everything it reads is untrusted, and all walks are bounded.
 
+pub(crate) mod client;
 pub(super) mod commit_log;
 pub(super) mod committed_state;
 pub(super) mod config;

@@ -123,6 +123,8 @@ impl RunReader<'_> {
         let name = self.text("workflow_id").unwrap_or_else(|| self.files.name.clone());
         let execution = beside(&self.files.state, EXECUTION);
         let run = Run {
+            ended: None,
+            waits: false,
             id: RunId::new(clean_line(&name, 200)),
             dialect: DialectId::Dotagent,
             title: clean_line(&self.text("feature").unwrap_or(name), 200),

@@ -233,6 +233,8 @@ impl ProdigySession {
         let workflow = self.workflow.as_ref().map(|(workflow, _)| workflow.name.clone());
         let name = workflow.or_else(|| self.checkpoint.name.clone()).unwrap_or_else(|| self.session.clone());
         let run = Run {
+            ended: None,
+            waits: false,
             id: RunId::new(&self.session),
             dialect: DialectId::Script,
             title: clean_line(&name, 200),

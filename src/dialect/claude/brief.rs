@@ -1,0 +1,126 @@
+//! The brief of a session for a fresh one: goal, plan, decisions, what is done, open and unknown, and the files it touched.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::digest::Digest;
+use super::native;
+use super::run;
+use super::salvage::salvage;
+use super::salvage::without_nulls;
+use crate::model::Action;
+use crate::model::Brief;
+use crate::model::Next;
+use crate::model::Plan;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::safe_line;
+use crate::model::safe_text;
+
+/// Number of rows of each list.
+const ROWS: usize = 30;
+/// Number of files that are named.
+const FILES: usize = 40;
+
+/// Writes the brief. What a small budget leaves out stands last in its fields.
+pub(super) fn write(digest: &Digest, run: &Run, plan: &Plan, next: &Next) -> Brief {
+    let step = run.step(&next.step);
+    let context = context(digest, run, plan);
+    Brief {
+        prompt: prompt(run, &context),
+        agent_context: context,
+        told: Vec::new(),
+        instructions: step.map(|step| instructions(step, next)).unwrap_or_default(),
+        reading: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+/// Returns what is asked for the next step.
+fn instructions(step: &Step, next: &Next) -> String {
+    let mut parts = Vec::new();
+    match next.action {
+        Action::Verify => {
+            let places = step.probe.as_deref().map(|probe| format!(": {probe}")).unwrap_or_default();
+            parts.push(format!("Do not run it again before a person has decided. Find out what it did{places}."));
+        }
+        Action::Retry if step.id.as_str() == run::TURN => {
+            parts.push("The session was cut off here; do what is left of it.".to_owned());
+        }
+        Action::Retry => parts.push("It was in progress when the session ended.".to_owned()),
+        Action::Run | Action::Return | Action::Approve | Action::Merge | Action::Archive => {}
+    }
+    if !step.detail.focus.is_empty() {
+        parts.push(format!("Agents were launched for it: {}.", step.detail.focus.join(", ")));
+    }
+    if let Some(error) = &step.error {
+        parts.push(format!("Its last error: {error}."));
+    }
+    parts.join(" ")
+}
+
+fn context(digest: &Digest, run: &Run, plan: &Plan) -> Value {
+    let row = |step: &&Step| {
+        let title = format!("{} {}", step.id, step.title);
+        let files: Vec<&str> = match step.proof.traces.as_slice() {
+            [] => step.detail.targets.iter().map(String::as_str).collect(),
+            traces => traces.iter().map(|path| path.as_str()).collect(),
+        };
+        if files.is_empty() { title } else { format!("{title} ({})", files.join(", ")) }
+    };
+    let is_unknown = |step: &&Step| step.status != Status::Completed && !step.idempotent;
+    let done = run.steps.iter().filter(|step| plan.steps.completed.contains(&step.id));
+    let open = run.steps.iter().filter(|step| step.status != Status::Completed && step.idempotent);
+    let unknown = run.steps.iter().filter(is_unknown).take(ROWS);
+    let unknown = unknown.map(|step| json!({ "step": row(&step), "look_at": step.probe }));
+    let main = &digest.main;
+    let agents = native_agents(digest);
+    let all_files = main
+        .files
+        .iter()
+        .chain(digest.agents.values().flat_map(|agent| agent.transcript.iter().flat_map(|it| &it.files)));
+    let (files, outside) = run::in_project(digest, all_files.map(|file| file.path.as_str()));
+    let files: Vec<&str> = files.iter().rev().take(FILES).map(|path| path.as_str()).collect();
+    without_nulls(json!({
+        "ended": run.ended.as_ref().map(|cause| cause.detail.as_str()),
+        "unknown": unknown.collect::<Vec<_>>(),
+        "open": open.take(ROWS).map(|step| row(&step)).collect::<Vec<_>>(),
+        "workflows": salvage(digest),
+        "plan": main.plan.as_ref().map(|plan| safe_text(&plan.text)),
+        "done": done.map(|step| row(&step)).chain(agents).take(ROWS).collect::<Vec<_>>(),
+        "decisions": main.answers.iter().map(|answer| safe_line(answer, 300)).collect::<Vec<_>>(),
+        "files": files,
+        "files_elsewhere": (outside > 0).then_some(outside),
+        "last_request": main.last_prompt.as_ref().filter(|last| Some(&last.text) != run.goal.as_ref()).map(|last| safe_line(&last.text, 600)),
+        "back": native::back(digest, run),
+    }))
+}
+
+/// Returns the agents of the foreground that ended: they are parts of turns, not steps.
+fn native_agents(digest: &Digest) -> Vec<String> {
+    let launches = digest.main.launches.values().filter(|launch| launch.is_done && !launch.is_background);
+    launches.map(|launch| format!("agent {}", safe_line(&launch.title, 60))).collect()
+}
+
+/// Returns the brief as text that a model can follow.
+fn prompt(run: &Run, context: &Value) -> String {
+    let mut text = format!("# {}\n", safe_line(&run.title, 60));
+    if let Some(goal) = &run.goal {
+        text.push_str(&format!("\nGoal: {}\n", safe_text(goal)));
+    }
+    for (name, value) in context.as_object().into_iter().flatten() {
+        let lines: Vec<String> = match value {
+            Value::Array(items) => items.iter().map(line).collect(),
+            other => vec![line(other)],
+        };
+        if !lines.is_empty() {
+            text.push_str(&format!("\n## {name}\n{}\n", lines.join("\n")));
+        }
+    }
+    text
+}
+
+fn line(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}

@@ -1,0 +1,40 @@
+//! Where the client keeps what, and how things are named (docs/formats/claude.md#where-things-are).
+
+use super::digest::Digest;
+use super::standing::TITLE_CHARS;
+use crate::model::safe_line;
+
+/// Characters of a folder's name up to which it is made of the path alone.
+const SLUG_CHARS: usize = 200;
+
+/// Returns the name of the folder of a project's transcripts: two paths may share one, and it is never read backwards. `None` for a
+/// path so long that the client shortens its name in a way of its own.
+pub(crate) fn slug(path: &str) -> Option<String> {
+    let slug: String = path.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    (slug.chars().count() <= SLUG_CHARS).then_some(slug)
+}
+
+/// Tells whether a folder of transcripts may be of this path or of one below it.
+pub(crate) fn may_be_of(folder: &str, slug: &str) -> bool {
+    folder.strip_prefix(slug).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+}
+
+/// Tells whether a name may be the id of a session.
+pub(crate) fn is_session_id(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    (8..=80).contains(&name.len()) && name.chars().all(plain) && !name.starts_with('-')
+}
+
+/// Returns the title of a session: the one that a person gave it, the one the client made, or the first words.
+pub(super) fn title(digest: &Digest) -> String {
+    let main = &digest.main;
+    let prompt = main.first_prompt.as_ref().map(|prompt| prompt.text.as_str());
+    let title = main.title.as_deref().or(main.made_title.as_deref()).or(prompt);
+    safe_line(title.unwrap_or(&digest.session), TITLE_CHARS)
+}
+
+/// Tells whether a version is newer than another. What is not a number counts as zero.
+pub(super) fn is_newer(version: &str, than: &str) -> bool {
+    let numbers = |text: &str| -> Vec<u64> { text.split('.').map(|part| part.parse().unwrap_or(0)).collect() };
+    numbers(version) > numbers(than)
+}

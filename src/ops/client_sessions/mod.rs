@@ -1,0 +1,332 @@
+//! The sessions of Claude Code that belong to a project: found by the folder that they worked in, never by the name of their own folder
+//! (docs/formats/claude.md#which-sessions-belong-to-a-project). They are read, never written.
+//!
+//! `read` turns the files of a session into a digest, `notice` says in a line what was cut off.
+
+mod notice;
+mod read;
+
+pub(crate) use notice::Notice;
+pub(crate) use notice::notice;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::OpError;
+use super::opened_run::OpenedRun;
+use super::project_context::ProjectContext;
+use super::run_location::RunLocation;
+use crate::dialect::claude;
+use crate::dialect::claude::ClientProcess;
+use crate::dialect::claude::Digest;
+use crate::dialect::claude::Life;
+use crate::model::Candidate;
+use crate::model::Claim;
+use crate::model::Content;
+use crate::model::DialectId;
+use crate::model::FileEntry;
+use crate::model::FileSet;
+use crate::model::RelPath;
+use crate::store;
+use crate::store::ClientHome;
+use read::Look;
+
+/// How long a session is offered after its last message, in seconds.
+const OFFERED_SECONDS: i64 = 7 * 24 * 3_600;
+/// Bytes of the file of a process.
+const PROCESS_BYTES: u64 = 64 << 10;
+/// Number of files of processes.
+const PROCESSES: usize = 1_000;
+/// Number of characters of a session id that name its run, where they are enough.
+const ID_CHARS: usize = 8;
+/// The priority of sessions among runs that a person chooses from.
+const PRIORITY: u8 = 200;
+/// The folder for Piton's own data of such a run. Nothing is kept there.
+const DATA_DIR: &str = ".piton/claude";
+
+/// The sessions of a project, as far as they were asked for.
+#[derive(Debug, Default)]
+pub(crate) struct ClientSessions {
+    /// The client's folder.
+    root: Utf8PathBuf,
+    /// Newest first.
+    pub(crate) found: Vec<FoundSession>,
+}
+
+/// A session that belongs to the project.
+#[derive(Debug)]
+pub(crate) struct FoundSession {
+    pub(crate) name: String,
+    path: RelPath,
+    pub(crate) digest: Digest,
+}
+
+/// Which sessions are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked<'a> {
+    /// Those to continue: cut off or left open within the last days, by a client that is gone.
+    Offered,
+    /// All but the living ones.
+    All,
+    /// The one of this name, id or path, alive or not.
+    Named(&'a str),
+}
+
+impl ProjectContext {
+    /// Returns the locations of sessions of the client.
+    pub(crate) fn client_locations(&self, asked: Asked<'_>) -> Vec<RunLocation> {
+        let sessions = sessions(self, asked);
+        let location = |session: &FoundSession| RunLocation {
+            root: sessions.root.clone(),
+            candidate: candidate(&session.name, session.path.clone()),
+        };
+        sessions.found.iter().map(location).collect()
+    }
+
+    /// Reads a session at a glance, as for a list. The flag tells whether all of it was read.
+    pub(crate) fn glance_at(&self, location: &RunLocation) -> Result<(OpenedRun, bool), OpError> {
+        let opened = open(self, location, Look::Glance);
+        let is_whole = opened.1;
+        Ok((opened.0, is_whole))
+    }
+
+    /// Reads a session as a whole.
+    pub(super) fn read_session(&self, location: &RunLocation) -> OpenedRun {
+        open(self, location, Look::Whole).0
+    }
+}
+
+/// Returns the number of all sessions of the project, with the versions of their clients, for a check of the installation.
+pub(crate) fn seen(ctx: &ProjectContext) -> Vec<FoundSession> {
+    sessions(ctx, Asked::All).found
+}
+
+fn candidate(name: &str, state: RelPath) -> Candidate {
+    Candidate {
+        dialect: DialectId::Claude,
+        name: name.to_owned(),
+        state,
+        data_dir: RelPath::parse(DATA_DIR).expect("a constant is a path"),
+        reads: Vec::new(),
+        rank: None,
+        claim: Claim::Implied { priority: PRIORITY },
+        may_be_replaced: false,
+        findings: Vec::new(),
+    }
+}
+
+/// Finds the sessions of the project.
+fn sessions(ctx: &ProjectContext, asked: Asked<'_>) -> ClientSessions {
+    let Some(home) = ClientHome::open(&ctx.environment) else { return ClientSessions::default() };
+    let processes = processes(&home);
+    let mut found = Vec::new();
+    for (path, session) in transcripts(ctx, &home) {
+        let is_other = match asked {
+            Asked::Named(name) => !is_named(name, &session, &path, &home),
+            Asked::Offered | Asked::All => ctx.environment.session.as_deref() == Some(session.as_str()),
+        };
+        if is_other {
+            continue;
+        }
+        let Some(digest) = glance(ctx, &home, &processes, &path, &session) else { continue };
+        let is_asked = match asked {
+            Asked::Offered => digest.life != Life::Alive && is_recent(ctx, &digest) && claude::is_offered(&digest),
+            Asked::All => digest.life != Life::Alive,
+            Asked::Named(_) => true,
+        };
+        if is_asked {
+            found.push(FoundSession { name: String::new(), path, digest });
+        }
+    }
+    found.sort_by(|a, b| b.digest.main.last_at.cmp(&a.digest.main.last_at).then_with(|| a.path.cmp(&b.path)));
+    if asked == Asked::Offered {
+        fold_copies(&home, &mut found);
+    }
+    name(&mut found);
+    ClientSessions { root: home.root().to_owned(), found }
+}
+
+fn is_recent(ctx: &ProjectContext, digest: &Digest) -> bool {
+    digest.main.last_at.is_none_or(|at| ctx.clock.now.seconds_since(at) <= OFFERED_SECONDS)
+}
+
+/// Tells whether RUN names a session: its run, its id, or the path of its transcript.
+fn is_named(name: &str, session: &str, path: &RelPath, home: &ClientHome) -> bool {
+    let by_run =
+        name.strip_prefix("claude-").is_some_and(|start| start.len() >= ID_CHARS && session.starts_with(start));
+    by_run || name == session || *name == path.under(home.root())
+}
+
+/// Returns the transcripts in the folders whose names are those of the project or of folders below it.
+fn transcripts(ctx: &ProjectContext, home: &ClientHome) -> Vec<(RelPath, String)> {
+    let Ok(projects) = RelPath::parse("projects") else { return Vec::new() };
+    let slugs: Vec<Option<String>> = places(ctx).map(|place| claude::slug(place.as_str())).collect();
+    // The client shortens the names of long paths in a way of its own.
+    let has_long = slugs.iter().any(Option::is_none);
+    let (folders, _) = home.names(&projects);
+    let may_be_ours = |folder: &&String| has_long || slugs.iter().flatten().any(|slug| claude::may_be_of(folder, slug));
+    let mut all = Vec::new();
+    for folder in folders.iter().filter(may_be_ours).filter_map(|folder| projects.join(folder).ok()) {
+        let (_, names) = home.names(&folder);
+        let ids = names.iter().filter_map(|name| name.strip_suffix(".jsonl")).filter(|id| claude::is_session_id(id));
+        all.extend(ids.filter_map(|id| Some((folder.join(&format!("{id}.jsonl")).ok()?, id.to_owned()))));
+    }
+    all
+}
+
+/// Returns the root of the project and its linked worktrees.
+fn places(ctx: &ProjectContext) -> impl Iterator<Item = &Utf8PathBuf> {
+    std::iter::once(&ctx.project.root).chain(ctx.project.worktrees())
+}
+
+/// Returns the place of the project that contains a folder: the innermost one.
+fn place_of<'a>(ctx: &'a ProjectContext, cwd: Option<&str>) -> Option<&'a Utf8PathBuf> {
+    let cwd = Utf8Path::new(cwd?);
+    places(ctx).filter(|place| cwd.starts_with(place)).max_by_key(|place| place.as_str().len())
+}
+
+/// Reads the ends of the files of a session; `None` if it does not belong to the project.
+fn glance(
+    ctx: &ProjectContext,
+    home: &ClientHome,
+    processes: &[ClientProcess],
+    path: &RelPath,
+    session: &str,
+) -> Option<Digest> {
+    let mut main = read::main_transcript(home, path, Look::Glance)?;
+    if place_of(ctx, main.last_cwd.as_deref()).is_none() {
+        read::add_head(home, path, &mut main);
+    }
+    let place = place_of(ctx, main.last_cwd.as_deref()).or_else(|| place_of(ctx, main.first_cwd.as_deref()))?;
+    // Only local commands, or only lines of agents: nothing was asked.
+    let is_empty = main.is_whole && main.last.is_none();
+    if is_empty || main.is_sidechain {
+        return None;
+    }
+    let mut digest = digest(session, main, place.as_str(), processes);
+    read::add_sidecars(home, path, &mut digest, Look::Glance);
+    Some(digest)
+}
+
+fn digest(session: &str, main: claude::Transcript, root: &str, processes: &[ClientProcess]) -> Digest {
+    let (life, process) = life_of(session, processes);
+    let cd = main.last_cwd.as_deref().and_then(store::client::shell_folder);
+    let home = store::client::user_home().map(Utf8PathBuf::into_string);
+    Digest { session: session.to_owned(), main, life, process, root: root.to_owned(), home, cd, ..Digest::default() }
+}
+
+/// Returns the processes that the files of the client name.
+fn processes(home: &ClientHome) -> Vec<ClientProcess> {
+    let Ok(folder) = RelPath::parse("sessions") else { return Vec::new() };
+    let (_, names) = home.names(&folder);
+    let files = names.iter().filter(|name| name.ends_with(".json")).take(PROCESSES);
+    let bytes = files.filter_map(|name| home.small_file(&folder.join(name).ok()?, PROCESS_BYTES));
+    bytes.filter_map(|bytes| claude::client_process(&bytes)).collect()
+}
+
+/// Finds out whether a session is alive: any living process that a file names for it is enough.
+fn life_of(session: &str, processes: &[ClientProcess]) -> (Life, Option<ClientProcess>) {
+    let mut life = Life::Unnamed;
+    let mut named: Option<&ClientProcess> = None;
+    for process in processes.iter().filter(|process| process.session == session) {
+        let found = match store::client::is_running(process.pid, process.start, process.domain.as_deref()) {
+            Some(true) => Life::Alive,
+            None => Life::Elsewhere,
+            Some(false) => Life::Dead,
+        };
+        let rank = |life: Life| match life {
+            Life::Unnamed => 0,
+            Life::Dead => 1,
+            Life::Elsewhere => 2,
+            Life::Alive => 3,
+        };
+        let is_later = named.is_none_or(|known| process.started_at >= known.started_at);
+        if rank(found) > rank(life) || (found == life && is_later) {
+            (life, named) = (found, Some(process));
+        }
+    }
+    (life, named.cloned())
+}
+
+/// Keeps the newest session of each conversation: copies begin with the same message.
+fn fold_copies(home: &ClientHome, found: &mut Vec<FoundSession>) {
+    let mut heads: BTreeMap<String, usize> = BTreeMap::new();
+    let mut kept: Vec<FoundSession> = Vec::new();
+    for mut session in found.drain(..) {
+        read::add_head(home, &session.path, &mut session.digest.main);
+        let first = session.digest.main.first_uuid.clone().filter(|id| !id.is_empty());
+        match first.as_ref().and_then(|first| heads.get(first)) {
+            Some(at) => kept[*at].digest.older.push(session.digest.session),
+            None => {
+                heads.extend(first.map(|first| (first, kept.len())));
+                kept.push(session);
+            }
+        }
+    }
+    *found = kept;
+}
+
+/// Names each run after its session: with more characters where two sessions share them.
+fn name(found: &mut [FoundSession]) {
+    let ids: Vec<String> = found.iter().map(|session| session.digest.session.clone()).collect();
+    for session in found {
+        let id = &session.digest.session;
+        let is_unique =
+            |length: &usize| ids.iter().filter(|other| other.get(..*length) == id.get(..*length)).count() <= 1;
+        let length = (ID_CHARS..id.len()).find(is_unique).unwrap_or(id.len());
+        session.name = format!("claude-{}", id.get(..length).unwrap_or(id));
+    }
+}
+
+fn open(ctx: &ProjectContext, location: &RunLocation, look: Look) -> (OpenedRun, bool) {
+    let path = &location.candidate.state;
+    let session = path.name().trim_end_matches(".jsonl");
+    let digest = ClientHome::open(&ctx.environment).and_then(|home| {
+        let mut main = read::main_transcript(&home, path, look)?;
+        read::add_head(&home, path, &mut main);
+        let place = place_of(ctx, main.last_cwd.as_deref()).or_else(|| place_of(ctx, main.first_cwd.as_deref()));
+        let place = place.unwrap_or(&ctx.project.root);
+        let mut digest = digest(session, main, place.as_str(), &processes(&home));
+        read::add_sidecars(&home, path, &mut digest, look);
+        Some(digest)
+    });
+    let mut digest = digest;
+    let root = digest.as_ref().map_or_else(|| ctx.project.root.clone(), |digest| Utf8PathBuf::from(&digest.root));
+    if let Some(digest) = &mut digest {
+        look_at_edits(&root, digest);
+    }
+    let is_whole = digest.as_ref().is_some_and(|digest| digest.main.is_whole);
+    let bytes = digest.and_then(|digest| serde_json::to_vec(&digest).ok());
+    let files = bytes.map(|bytes| (path.clone(), FileEntry::new(Content::Bytes(bytes.into()), None)));
+    let files = FileSet {
+        main_root: (root != ctx.project.root).then(|| ctx.project.root.clone()),
+        root,
+        name: location.candidate.name.clone(),
+        state: path.clone(),
+        data_dir: location.candidate.data_dir.clone(),
+        files: files.into_iter().collect(),
+        worktrees: Vec::new(),
+        clock: ctx.clock,
+        config: Arc::clone(&ctx.project.config),
+    };
+    (OpenedRun::new(location.candidate.clone(), files), is_whole)
+}
+
+/// Compares the edits that were cut off with their files.
+fn look_at_edits(root: &Utf8Path, digest: &mut Digest) {
+    for call in digest.main.in_flight.iter_mut().chain(&mut digest.main.rejected) {
+        let below = call.path.as_deref().and_then(|path| Utf8Path::new(path).strip_prefix(root).ok());
+        let path = below.and_then(|below| RelPath::parse(below.as_str()).ok());
+        if let Some(path) = path.filter(|_| call.edit.is_some()) {
+            call.took_effect = match store::read_file(root, &path) {
+                Content::Bytes(bytes) => call.took_effect_in(Some(&bytes)),
+                Content::Problem(crate::model::ReadProblem::Missing) => call.took_effect_in(None),
+                Content::NameOnly | Content::Problem(_) => None,
+            };
+        }
+        call.edit = None;
+    }
+}
