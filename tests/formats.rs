@@ -9,11 +9,11 @@ use camino::Utf8PathBuf;
 use crate::support;
 
 /// Pages that were cited by the number of a section and are not in the repository.
-const GONE: [&str; 5] = ["claude.md", "design.md", "dotagent-and-aios.md", "house.md", "plans.md"];
+const GONE: [&str; 4] = ["design.md", "dotagent-and-aios.md", "house.md", "plans.md"];
 
 /// Pages that were cited in the same way and are below `docs/` now. A citation names that path and a heading; other pages may
 /// name them without.
-const MOVED: [&str; 4] = ["ccw.md", "claude-code.md", "nine-step.md", "prodigy.md"];
+const MOVED: [&str; 5] = ["ccw.md", "claude-code.md", "claude.md", "nine-step.md", "prodigy.md"];
 
 /// Folders and files whose text may cite pages.
 const PLACES: [&str; 17] = [

@@ -60,6 +60,8 @@ pub(crate) struct OwnerProcess {
     pub(crate) pid: u32,
     /// Its start time in clock ticks since boot, if the file names it: then only that process counts.
     pub(crate) start: Option<u64>,
+    /// The session of the client that it runs: only if that is the caller's own, the process is the caller's.
+    pub(crate) session: Option<String>,
     /// Its name and the file that names it, for display.
     pub(crate) name: String,
     pub(crate) since: Option<Timestamp>,

@@ -9,6 +9,7 @@ use super::doctor_client::DoctorCheck;
 use super::doctor_client::good;
 use super::doctor_client::problem;
 use super::doctor_client::warning;
+use super::doctor_sessions;
 use super::entries;
 use super::error::permission_fix;
 use super::project_context::ProjectContext;
@@ -78,6 +79,7 @@ fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
     let (locations, mut findings) = ctx.locations();
     findings.extend(locations.iter().flat_map(|location| location.candidate.findings.iter().cloned()));
     checks.push(good("runs", format!("{} found", locations.len())));
+    checks.push(doctor_sessions::sessions(ctx));
     for finding in findings {
         let file = finding.file.as_ref().map_or_else(String::new, |file| format!("{file}: "));
         let fix = finding.fix.as_deref().unwrap_or("nothing, if it is not yours to resume");

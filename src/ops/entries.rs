@@ -189,9 +189,13 @@ fn unplanned(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -
 fn session_entry(ctx: &ProjectContext, location: &RunLocation) -> Result<Entry, OpError> {
     let (opened, is_whole) = ctx.glance_at(location)?;
     let mut entry = entry(ctx, location, &opened, Committed::Unknown);
-    if !is_whole && entry.row.verdict == Verdict::Resume {
+    let is_last_known = opened.loaded.run.as_ref().is_some_and(|run| run.stamp.is_some());
+    if !is_whole && (entry.row.verdict == Verdict::Resume || !is_last_known) {
         // The whole of it may say that something has an unknown outcome.
         entry.row.verdict = Verdict::Confirm;
+    }
+    if !is_last_known {
+        entry.row.position = "its last message is behind a line that is too long for a list".to_owned();
     }
     let session = location.candidate.state.name().trim_end_matches(".jsonl");
     entry.aliases.push(session.to_owned());
@@ -254,11 +258,11 @@ pub(super) fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &Opene
     row.workflow.clone_from(&run.workflow);
     row.position =
         planned.plan.next.first().map_or_else(|| "nothing left".to_owned(), |next| position(run.group_of(next), next));
-    if let Some(position) = opened.dialect.wording().position(run, &planned.plan) {
-        row.position = position;
-    }
+    let worded = opened.dialect.wording().position(run, &planned.plan);
     if planned.plan.verdict == Verdict::Nothing {
         row.position = "nothing to do".to_owned();
+    } else if let Some(position) = worded {
+        row.position = position;
     } else if planned.plan.next.is_empty() && row.lifecycle.stage != Stage::Finished {
         row.position = planned.findings.first().map_or_else(|| "blocked".to_owned(), |finding| finding.message.clone());
     }

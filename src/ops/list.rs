@@ -46,7 +46,13 @@ pub(crate) struct ListReport {
     pub(crate) hidden: usize,
     /// Number of stories that only wait for their review and were left out because they are many; `--all` shows them.
     pub(crate) in_review: usize,
+    /// How many sessions of the client a text shows; it counts the others.
+    #[serde(skip)]
+    pub(crate) sessions_shown: usize,
 }
+
+/// Sessions of the client that a text shows without `--all`.
+const SESSIONS_SHOWN: usize = 5;
 
 impl Body for ListReport {
     const SCHEMA: &'static str = "list/1";
@@ -76,7 +82,11 @@ pub(crate) fn list(ctx: &ProjectContext, all: bool) -> Result<Report<ListReport>
         return Err(OpError::NoRun { searched: searched(ctx, hidden), findings });
     }
     let hidden = if all { 0 } else { hidden };
-    Ok(Report { exit: Exit::Ok, body: ListReport { runs, hidden, in_review }, findings })
+    Ok(Report {
+        exit: Exit::Ok,
+        body: ListReport { runs, hidden, in_review, sessions_shown: if all { usize::MAX } else { SESSIONS_SHOWN } },
+        findings,
+    })
 }
 
 /// Returns how many plans of each other system are not listed because no work was begun on them.

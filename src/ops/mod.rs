@@ -8,6 +8,7 @@
 //!   for a run that is open, paused or over.
 //! - `project_context` is the opened project; `entries` are its runs as rows, `archived` those that were put away, `choice` lists what to
 //!   choose from, `select` finds the requested run.
+//! - `client_sessions` are the sessions of Claude Code that belong to the project; `session_brief` is the brief of the caller's own.
 //! - `locked_run` is the only way to write a state: `draft` admits a change and computes its edits, `record` writes what is kept beside a
 //!   checkpoint, `log` the entry of a resume.
 //! - `begin` and `change` record what callers say; `resolve` reads what was typed.
@@ -31,6 +32,7 @@ mod decide;
 mod demo;
 mod doctor;
 mod doctor_client;
+mod doctor_sessions;
 mod draft;
 mod entries;
 mod error;
@@ -58,6 +60,7 @@ mod run_history;
 mod run_location;
 mod schema;
 mod select;
+mod session_brief;
 mod sessions;
 mod setup;
 mod skip_phase;
@@ -161,6 +164,7 @@ pub(crate) use schema::schema;
 pub(crate) use schema::schemas;
 pub(crate) use select::location;
 pub(crate) use select::location_to_read;
+pub(crate) use session_brief::session_brief;
 pub(crate) use sessions::CleanReport;
 pub(crate) use sessions::CleanRequest;
 pub(crate) use sessions::ImportReport;

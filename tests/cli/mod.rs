@@ -4,6 +4,7 @@ pub(crate) mod aios;
 mod begin;
 mod briefs;
 mod ccw;
+mod claude;
 mod cleanup;
 mod demo;
 mod doctor;

@@ -5,6 +5,7 @@ use crate::cli::output::Text;
 use crate::cli::render::markdown::celled;
 use crate::cli::render::page::tone_of;
 use crate::cli::shared_args::Answer;
+use crate::model::DialectId;
 use crate::model::Progress;
 use crate::model::human_age;
 use crate::model::plural;
@@ -50,7 +51,8 @@ impl Shown for ops::ListReport {
         let guests = self.runs.iter().filter(|run| run.is_guest && !run.lifecycle.stage.is_over()).count();
         let folded = if page.verbose { 0 } else { guests.saturating_sub(GUESTS_SHOWN) };
         let mut left = guests - folded;
-        for run in &self.runs {
+        let is_session = |run: &&ops::ListedRun| run.dialect == DialectId::Claude;
+        for run in self.runs.iter().filter(|run| !is_session(run)) {
             if run.is_guest && !run.lifecycle.stage.is_over() {
                 if left == 0 {
                     continue;
@@ -61,6 +63,12 @@ impl Shown for ops::ListReport {
         }
         if folded > 0 {
             page.text.dim(format!("and {} of other systems; -v shows them", plural(folded, "more plan"))).end();
+        }
+        let sessions: Vec<_> = self.runs.iter().filter(is_session).collect();
+        sessions.iter().take(self.sessions_shown).for_each(|run| listed(page, run));
+        let more = sessions.len().saturating_sub(self.sessions_shown);
+        if more > 0 && !page.quiet {
+            page.text.dim(format!("{}; --all", plural(more, "more session"))).end();
         }
         if self.hidden > 0 && !page.quiet {
             page.text.dim(format!("{} left out; --all shows them", plural(self.hidden, "finished run"))).end();

@@ -57,7 +57,7 @@ fn owner_of(files: &FileSet, path: &RelPath, entry: &FileEntry) -> Result<OwnerP
         let age = human_age(age);
         return Err(format!("{owner} (process {pid}) took it {age} ago with a TTL of {ttl} seconds"));
     }
-    Ok(OwnerProcess { pid, start: None, name: format!("{owner}, by the lock {path}"), since })
+    Ok(OwnerProcess { pid, start: None, session: None, name: format!("{owner}, by the lock {path}"), since })
 }
 
 /// Returns the process id in a lock.

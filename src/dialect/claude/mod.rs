@@ -64,6 +64,7 @@ use crate::model::Notice;
 use crate::model::Plan;
 use crate::model::Run;
 use crate::model::Severity;
+use crate::model::Verdict;
 use crate::model::quoted;
 use crate::model::safe_line;
 
@@ -152,7 +153,7 @@ impl Comparison for Claude {
 
 impl Wording for Claude {
     fn position(&self, _run: &Run, plan: &Plan) -> Option<String> {
-        plan.next.is_empty().then(|| "waited for you".to_owned())
+        (plan.verdict == Verdict::Complete).then(|| "waited for you".to_owned())
     }
 
     fn notices(&self, _files: &FileSet, _run: &Run, plan: &Plan, _findings: &[Finding]) -> Vec<Notice> {
@@ -177,6 +178,11 @@ fn digest_of(files: &FileSet) -> Option<Digest> {
 /// Returns what a session left open.
 pub(crate) fn open_work(digest: &Digest) -> ended::OpenWork {
     run::steps(digest).open
+}
+
+/// Tells whether a version of the client is newer than those whose files were looked at.
+pub(crate) fn is_newer_than_known(version: &str) -> bool {
+    layout::is_newer(version, run::NEWEST_KNOWN)
 }
 
 /// Returns what ended a session.

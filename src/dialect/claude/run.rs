@@ -78,6 +78,7 @@ pub(super) fn load(files: &FileSet, digest: &Digest) -> Loaded {
     let owner = digest.process.as_ref().filter(|_| digest.life == Life::Alive).map(|process| OwnerProcess {
         pid: process.pid,
         start: process.start,
+        session: Some(digest.session.clone()),
         name: format!(
             "Claude Code, session {}{}",
             safe_line(&digest.session, 80),

@@ -30,8 +30,10 @@ use crate::model::DialectId;
 use crate::model::FileEntry;
 use crate::model::FileSet;
 use crate::model::RelPath;
+use crate::model::SessionEvent;
 use crate::store;
 use crate::store::ClientHome;
+use crate::store::SessionLog;
 use read::Look;
 
 /// How long a session is offered after its last message, in seconds.
@@ -133,7 +135,10 @@ fn sessions(ctx: &ProjectContext, asked: Asked<'_>) -> ClientSessions {
         }
         let Some(digest) = glance(ctx, &home, &processes, &path, &session) else { continue };
         let is_asked = match asked {
-            Asked::Offered => digest.life != Life::Alive && is_recent(ctx, &digest) && claude::is_offered(&digest),
+            Asked::Offered => {
+                let is_open = digest.life != Life::Alive && is_recent(ctx, &digest) && claude::is_offered(&digest);
+                is_open && !is_of_another_run(ctx, &digest)
+            }
             Asked::All => digest.life != Life::Alive,
             Asked::Named(_) => true,
         };
@@ -147,6 +152,16 @@ fn sessions(ctx: &ProjectContext, asked: Asked<'_>) -> ClientSessions {
     }
     name(&mut found);
     ClientSessions { root: home.root().to_owned(), found }
+}
+
+/// Tells whether a session drove a run of the project and has nothing open besides: the row of that run has the cause.
+fn is_of_another_run(ctx: &ProjectContext, digest: &Digest) -> bool {
+    let open = claude::open_work(digest);
+    if open.tasks > 0 || open.agents > 0 || open.workflows > 0 {
+        return false;
+    }
+    let log = SessionLog::of(&ctx.project.root, &digest.session);
+    log.exists() && log.events().iter().any(|line| matches!(line.event, SessionEvent::Drives(_)))
 }
 
 fn is_recent(ctx: &ProjectContext, digest: &Digest) -> bool {

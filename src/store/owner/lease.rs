@@ -78,7 +78,10 @@ pub(crate) fn merge_owners(owner: Owner, owner_processes: &[OwnerProcess], envir
         return owner;
     }
     let caller = Caller::find(environment);
-    let is_own = |driver: &OwnerProcess| caller.ancestors.iter().any(|process| process.pid == driver.pid);
+    let is_own = |driver: &OwnerProcess| match &driver.session {
+        Some(session) => environment.session.as_ref() == Some(session),
+        None => caller.ancestors.iter().any(|process| process.pid == driver.pid),
+    };
     // If only the pid is known, any process that has it counts.
     let process = |driver: &OwnerProcess| Process { pid: driver.pid, start: driver.start };
     let is_alive = |driver: &OwnerProcess| process::is_alive(process(driver)) != Some(false);

@@ -182,7 +182,8 @@ fn a_lease_is_taken_renewed_and_released() {
 fn a_living_process_that_the_system_names_drives_and_a_dead_one_or_the_caller_does_not() {
     let mut other = std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
     let since = Some(time("2026-01-31T11:50:00Z"));
-    let driver = |pid: u32| OwnerProcess { pid, start: None, name: "bob, by its lock".to_owned(), since };
+    let driver =
+        |pid: u32| OwnerProcess { pid, start: None, session: None, name: "bob, by its lock".to_owned(), since };
     let (alive, dead) = (driver(other.id()), driver(4_194_305));
     let ours = driver(caller().owner.pid);
     let live =

@@ -1,0 +1,33 @@
+//! Sessions of Claude Code itself: found, judged and handed over; never written.
+
+mod ends;
+mod hostile;
+mod life;
+mod places;
+mod real;
+mod standing;
+mod trace;
+
+use serde_json::Value;
+
+use crate::support::Output;
+use crate::support::Sandbox;
+
+/// Plans the session of the tests.
+fn plan(sandbox: &Sandbox) -> Output {
+    sandbox.piton(["--format", "json", "plan", trace::RUN, "--native", "--steps"]).run()
+}
+
+/// Returns the actions of a plan, each as `retry T2`.
+fn actions(plan: &Output) -> Vec<String> {
+    let next = plan.at("/data/next");
+    let action = |next: &Value| format!("{} {}", next["action"].as_str().unwrap(), next["step"].as_str().unwrap());
+    next.as_array().into_iter().flatten().map(action).collect()
+}
+
+/// Returns what became of each step, as `T1 done`.
+fn standings(plan: &Output) -> Vec<String> {
+    let steps = plan.at("/data/native/steps");
+    let standing = |step: &Value| format!("{} {}", step["id"].as_str().unwrap(), step["standing"].as_str().unwrap());
+    steps.as_array().into_iter().flatten().map(standing).collect()
+}
