@@ -12,6 +12,7 @@
 //! - `runner`: runs a workflow file, step by step.
 //! - `published`: the schemas that `piton schema` prints, from the types of all reports.
 //! - `hook`: events of the client in, a log entry and a short answer out. Never fails.
+//! - `page`: a run as an HTML page, as Markdown, and as lines of a terminal. Pure.
 //! - `fuzz`: guarantees for arbitrary bytes; only in builds for tests and fuzzers.
 //! - `cli`: arguments in, one document and an exit code out. The only room that prints.
 
@@ -24,6 +25,7 @@ pub mod fuzz;
 mod hook;
 mod model;
 mod ops;
+mod page;
 mod published;
 mod runner;
 mod schema;

@@ -23,6 +23,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("rustix", &["store", "runner", "cli"]),
     ("granit_parser", &["document"]),
     ("regex", &["store"]),
+    ("maud", &["page"]),
     ("signal_hook", &["runner"]),
     ("similar", &["model"]),
     ("strsim", &["model"]),

@@ -61,6 +61,8 @@ verbs! {
     List(commands::list::List),
     /// Show which step a run continues with, and why; reads only
     Plan(commands::plan::Plan),
+    /// Show a run as a picture: on the terminal, or with --html as one page for a browser
+    Show(commands::show::Show),
     /// Print the context that the agent of the next step needs
     Context(commands::context::Context),
     /// Show in three lines where a run is, what is stale, and the next command

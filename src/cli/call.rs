@@ -134,4 +134,9 @@ impl Call<'_> {
         };
         printed.map_or_else(|error| error::unprinted(&error, None, self.format), |()| Exit::Ok)
     }
+
+    /// Prints a page for a browser, which has no other form.
+    pub(super) fn print_page(&self, html: &str) -> Exit {
+        output::print_raw(html).map_or_else(|error| error::unprinted(&error, None, self.format), |()| Exit::Ok)
+    }
 }

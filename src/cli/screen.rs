@@ -10,13 +10,13 @@ use super::output::Tone;
 use super::progress::Progress;
 use super::shared_args::Global;
 use crate::model::Document;
+use crate::model::human_duration;
 use crate::ops;
 use crate::ops::Exit;
 use crate::runner;
 use crate::runner::Event;
 use crate::runner::RunEnd;
 use crate::runner::RunResult;
-use crate::runner::human_duration;
 
 /// What stdout is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

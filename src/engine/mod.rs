@@ -13,6 +13,7 @@
 //!   `question` (rule 9), `preconditions` (owner, workspace, abort: rules 2 and 12), `cause` and `strategy` (what ended the work and
 //!   how to recover).
 //!
+//! - `shown`: what reconciling and planning found, step by step, for people.
 //! - `order`: the same rules again and again, for a caller that does all that is left in one go.
 //!
 //! Changes and contexts:
@@ -63,6 +64,7 @@ mod reconciled;
 mod refusal;
 mod reports;
 pub(crate) mod rollback;
+mod shown;
 mod step_evidence;
 mod strategy;
 mod transition;
@@ -89,6 +91,7 @@ pub(crate) use reports::is_wordless;
 pub(crate) use reports::own_attempts;
 pub(crate) use reports::said;
 pub(crate) use reports::statement;
+pub(crate) use shown::shown_steps;
 pub(crate) use transition::Admitted;
 pub(crate) use transition::ChangeLimits;
 pub(crate) use transition::Decided;

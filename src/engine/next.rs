@@ -275,17 +275,7 @@ impl<'a> Planner<'a> {
     /// Returns the cost of redoing finished work.
     fn cost(&self, choice: &Choice) -> RedoCost {
         let step = self.step(choice.at);
-        let is_done = |at: &usize| {
-            matches!(self.reconciled.effective_status(*at), EffectiveStatus::Done | EffectiveStatus::Invalid)
-        };
-        let again: Vec<usize> = match choice.action {
-            Action::Return => {
-                let behind = self.reconciled.graph.all_dependents(choice.at);
-                std::iter::once(choice.at).chain(behind).filter(is_done).collect()
-            }
-            Action::Retry => std::iter::once(choice.at).filter(is_done).collect(),
-            Action::Run | Action::Verify | Action::Approve | Action::Merge | Action::Archive => Vec::new(),
-        };
+        let again = self.reconciled.done_again(choice.at, choice.action);
         // The time of a failed attempt counts too.
         let failed = (choice.action == Action::Retry && again.is_empty()).then_some(choice.at);
         let paid = again.iter().copied().chain(failed).map(|at| self.step(at));

@@ -8,6 +8,7 @@ use super::command;
 use super::decisions::Decisions;
 use super::graph::Graph;
 use super::proof::missing_documents;
+use crate::model::Action;
 use crate::model::Attempt;
 use crate::model::DecisionKind;
 use crate::model::Evidence;
@@ -217,6 +218,23 @@ impl ReconciledRun<'_> {
         let step = self.run.steps.get(at).filter(|_| self.has_unknown_word(at))?;
         let [redo, accept] = ["redo", "accept"].map(|verb| command::decide(verb, &step.id, &self.run.id));
         Some(format!("a person decides: `{redo}` to do it again, or `{accept}` if it is done"))
+    }
+
+    /// Returns the finished steps that an action does again.
+    pub(super) fn done_again(&self, at: usize, action: Action) -> Vec<usize> {
+        let is_done =
+            |at: &usize| matches!(self.effective_status(*at), EffectiveStatus::Done | EffectiveStatus::Invalid);
+        match action {
+            Action::Return => std::iter::once(at).chain(self.graph.all_dependents(at)).filter(is_done).collect(),
+            Action::Retry => std::iter::once(at).filter(is_done).collect(),
+            Action::Run | Action::Verify | Action::Approve | Action::Merge | Action::Archive => Vec::new(),
+        }
+    }
+
+    /// Returns the steps that an action does again, with the one whose attempt was cut off or failed.
+    pub(super) fn worked_on_again(&self, at: usize, action: Action) -> Vec<usize> {
+        let own = (action == Action::Retry).then_some(at);
+        self.done_again(at, action).into_iter().chain(own).collect()
     }
 
     pub(super) fn effective_status(&self, at: usize) -> EffectiveStatus {

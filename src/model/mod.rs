@@ -3,8 +3,9 @@
 //! - Runs: `run` (`Run`, `Step`, `Proof`, `Part`), `detail` (what the agent of a step needs), `status`, `id`, `time`.
 //! - Evidence: `evidence` (what disk, git and processes show, and what to ask for), `session` (events of the client),
 //!   `guest` (witnesses and evidence for runs that are only read).
-//! - Requests and results: `options` and `plan` (input and output of the planner), `context` (for the next agent), `change` (one
-//!   requested transition), `report` (what is reported and decided), `agent_report` (the words of an agent), `rollback`, `repair`, `patch`.
+//! - Requests and results: `options` and `plan` (input and output of the planner), `context` (for the next agent), `shown` (a step as
+//!   people see it), `change` (one requested transition), `report` (what is reported and decided), `agent_report` (the words of an
+//!   agent), `rollback`, `repair`, `patch`.
 //! - Rights: `rights` (the verbs that a client may run without asking a person).
 //! - Files: `files` (paths, listings, contents, edits), `diff`, `digest`, `config` (`piton.toml`).
 //! - Output: `document` (the envelope), `finding` (every problem that has a code).
@@ -47,6 +48,7 @@ mod rollback;
 mod run;
 mod secrets;
 mod session;
+mod shown;
 mod status;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -92,6 +94,7 @@ pub(crate) use run::{
 };
 pub(crate) use secrets::{mask_secrets, safe_line, safe_text};
 pub(crate) use session::{Cause, CauseKind, DrivenRun, GivenBrief, SessionEvent, SessionLine};
+pub(crate) use shown::{AttemptEnd, ShownAttempt, ShownStep, ShownWitness, StepMark};
 pub(crate) use status::{ReviewVerdict, Status, letters_and_digits};
 pub(crate) use text::{are, clean, clean_line, mistakes, plural, quoted};
-pub(crate) use time::{Clock, Timestamp, TimestampError, human_age, human_lead};
+pub(crate) use time::{Clock, Timestamp, TimestampError, human_age, human_duration, human_lead};

@@ -165,6 +165,18 @@ pub(crate) fn human_age(seconds: i64) -> String {
     plural(count, unit)
 }
 
+/// Returns a duration as a person says it: `40 s`, `12 min`, `1 h 9 min`.
+pub(crate) fn human_duration(time: Duration) -> String {
+    let seconds = time.as_secs() + u64::from(time.subsec_nanos() > 0);
+    let minutes = seconds.div_ceil(60);
+    match (seconds, minutes / 60, minutes % 60) {
+        (..120, _, _) => format!("{seconds} s"),
+        (_, 0, minutes) => format!("{minutes} min"),
+        (_, hours, 0) => format!("{hours} h"),
+        (_, hours, minutes) => format!("{hours} h {minutes} min"),
+    }
+}
+
 /// Describes how far ahead a time is. A span just below a number of days is almost that number.
 pub(crate) fn human_lead(seconds: i64) -> String {
     const DAY: i64 = 86_400;

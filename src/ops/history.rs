@@ -1,10 +1,13 @@
 //! `history`: the checkpoints that can be restored, who replaced them, and what that changed.
 
+use std::borrow::Borrow;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::OpError;
 use super::archived;
+use super::opened_run::OpenedRun;
 use super::project_context::ProjectContext;
 use super::report::Body;
 use super::report::Report;
@@ -39,7 +42,7 @@ pub(crate) struct HistoryReport {
 }
 
 /// An earlier checkpoint: the state before a change.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct HistoryItem {
     pub(crate) id: String,
     pub(crate) at: Option<Timestamp>,
@@ -78,16 +81,33 @@ pub(crate) fn history(ctx: &ProjectContext, with_changes: bool) -> Result<Report
         Selected::There(location) => location,
         Selected::Archived(run) => archived::location(ctx, &run),
     };
-    if let Some(checkpoints) = journal_items(ctx, &location)? {
+    if let Some(checkpoints) = journal_items(&location, || ctx.read(&location))? {
         return Ok(Report::ok(HistoryReport { run: RunId::new(&location.candidate.name), checkpoints }));
     }
-    let entries = RunHistory::of(&location.root, &location.candidate, &ctx.project.config).entries()?;
-    let logged = store::journal::log_entries(&location.root, &location.candidate.data_dir);
-    let mut checkpoints: Vec<HistoryItem> = entries.into_iter().map(|entry| item(entry, &logged)).collect();
+    let mut checkpoints = kept_items(ctx, &location)?;
     if with_changes {
         add_changes(ctx, &location, &mut checkpoints)?;
     }
     Ok(Report::ok(HistoryReport { run: RunId::new(&location.candidate.name), checkpoints }))
+}
+
+/// Lists the earlier checkpoints of a run that was read, newest first, without what each change did.
+pub(super) fn checkpoints(
+    ctx: &ProjectContext,
+    location: &RunLocation,
+    opened: &OpenedRun,
+) -> Result<Vec<HistoryItem>, OpError> {
+    match journal_items(location, || Ok(opened))? {
+        Some(items) => Ok(items),
+        None => kept_items(ctx, location),
+    }
+}
+
+/// Lists the checkpoints in Piton's history of the run.
+fn kept_items(ctx: &ProjectContext, location: &RunLocation) -> Result<Vec<HistoryItem>, OpError> {
+    let entries = RunHistory::of(&location.root, &location.candidate, &ctx.project.config).entries()?;
+    let logged = store::journal::log_entries(&location.root, &location.candidate.data_dir);
+    Ok(entries.into_iter().map(|entry| item(entry, &logged)).collect())
 }
 
 fn item(entry: HistoryEntry, logged: &[LogEntry]) -> HistoryItem {
@@ -185,11 +205,15 @@ fn fields(before: &Step, after: &Step) -> Vec<&'static str> {
 }
 
 /// Lists the checkpoints of a run whose state is a journal.
-fn journal_items(ctx: &ProjectContext, location: &RunLocation) -> Result<Option<Vec<HistoryItem>>, OpError> {
+fn journal_items<O: Borrow<OpenedRun>>(
+    location: &RunLocation,
+    open: impl FnOnce() -> Result<O, OpError>,
+) -> Result<Option<Vec<HistoryItem>>, OpError> {
     if by_id(location.candidate.dialect).state_home() != StateHome::Home {
         return Ok(None);
     }
-    let opened = ctx.read(location)?;
+    let opened = open()?;
+    let opened: &OpenedRun = opened.borrow();
     let past = opened.dialect.journal().journal_checkpoints(&opened.files);
     let items = past.map(|past| {
         let item = |one: PastCheckpoint| HistoryItem {

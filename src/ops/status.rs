@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::OpError;
+use super::opened_run::OpenedRun;
 use super::plan;
 use super::plan::PlanRequest;
 use super::project_context::ProjectContext;
@@ -13,9 +14,11 @@ use super::report::Report;
 use super::report::Stage;
 use super::select;
 use crate::engine;
+use crate::engine::Planned;
 use crate::model::AgeBand;
 use crate::model::Cause;
 use crate::model::Decision;
+use crate::model::Run;
 use crate::model::RunId;
 use crate::model::Severity;
 use crate::model::StepReport;
@@ -74,16 +77,7 @@ pub(crate) fn status(ctx: &ProjectContext) -> Result<Report<StatusReport>, OpErr
         Some(age) => format!("{what_is_stale} ({age})"),
         None => what_is_stale,
     };
-    let next_command = match plan.verdict {
-        _ if lifecycle.stage.is_over() => lifecycle.command(&opened, run, plan, ctx.clock.now),
-        Verdict::Blocked => worst.and_then(|finding| finding.fix.clone()).or_else(|| plan.commands.begin.clone()),
-        Verdict::Resume | Verdict::Confirm | Verdict::Complete | Verdict::Nothing => {
-            let merge = plan.question.as_ref().and_then(|question| question.option("merge"));
-            let merge = merge.map(|option| option.command.clone());
-            plan.commands.resume.clone().or_else(|| plan.commands.begin.clone()).or(merge)
-        }
-    };
-    let next_command = next_command.unwrap_or_else(|| format!("piton plan {}", engine::quoted(run.id.as_str())));
+    let next_command = next_command(ctx, &opened, run, &planned, &lifecycle);
     let cause = plan.interruption.as_ref().and_then(|interruption| interruption.cause.clone());
     let (reports, decisions) = engine::said(run, &planned.statements);
     let body = StatusReport {
@@ -98,4 +92,26 @@ pub(crate) fn status(ctx: &ProjectContext) -> Result<Report<StatusReport>, OpErr
         decisions,
     };
     Ok(Report { exit, body, findings: planned.findings })
+}
+
+/// Returns the most useful next command.
+pub(super) fn next_command(
+    ctx: &ProjectContext,
+    opened: &OpenedRun,
+    run: &Run,
+    planned: &Planned,
+    lifecycle: &Lifecycle,
+) -> String {
+    let plan = &planned.plan;
+    let worst = planned.findings.iter().find(|finding| finding.severity != Severity::Info);
+    let command = match plan.verdict {
+        _ if lifecycle.stage.is_over() => lifecycle.command(opened, run, plan, ctx.clock.now),
+        Verdict::Blocked => worst.and_then(|finding| finding.fix.clone()).or_else(|| plan.commands.begin.clone()),
+        Verdict::Resume | Verdict::Confirm | Verdict::Complete | Verdict::Nothing => {
+            let merge = plan.question.as_ref().and_then(|question| question.option("merge"));
+            let merge = merge.map(|option| option.command.clone());
+            plan.commands.resume.clone().or_else(|| plan.commands.begin.clone()).or(merge)
+        }
+    };
+    command.unwrap_or_else(|| format!("piton plan {}", engine::quoted(run.id.as_str())))
 }

@@ -51,6 +51,8 @@ macro_rules! published {
 published! {
     "plan" "The resume plan: which step is next, why, and what blocks it." answer::<crate::ops::PlanDocument<'static>>(2);
     "context" "The context for the next agent." answer::<crate::model::Context>(2);
+    "show" "What happened in a run, step by step, and what a resume would do." answer::<crate::ops::ShowReport>(1);
+    "page" "Where the page of a run was written." answer::<crate::ops::PageFile>(1);
     "list" "The runs of a project, newest first." answer::<crate::ops::ListReport>(1);
     "status" "The status of a run in three lines: progress, what is stale, and the next command." answer::<crate::ops::StatusReport>(1);
     "validate" "Which files are valid." answer::<crate::ops::ValidateReport>(1);

@@ -92,18 +92,6 @@ fn as_seconds<S: Serializer>(after: &Duration, serializer: S) -> Result<S::Ok, S
     serializer.serialize_f64(after.as_secs_f64())
 }
 
-/// Returns a duration as a person says it: `40 s`, `12 min`, `1 h 9 min`.
-pub(crate) fn human_duration(time: Duration) -> String {
-    let seconds = time.as_secs() + u64::from(time.subsec_nanos() > 0);
-    let minutes = seconds.div_ceil(60);
-    match (seconds, minutes / 60, minutes % 60) {
-        (..120, _, _) => format!("{seconds} s"),
-        (_, 0, minutes) => format!("{minutes} min"),
-        (_, hours, 0) => format!("{hours} h"),
-        (_, hours, minutes) => format!("{hours} h {minutes} min"),
-    }
-}
-
 /// Tells whether an answer agrees; no answer does not.
 pub(super) fn says_yes(answer: Option<String>) -> bool {
     answer.is_some_and(|answer| matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))

@@ -1,7 +1,6 @@
 //! Runs the steps in order. Each step is recorded before it begins and after it ends; a first run and a resume take the same path.
 
 use super::console::Event;
-use super::console::human_duration;
 use super::context::RunContext;
 use super::error::RunError;
 use super::exec;
@@ -20,6 +19,7 @@ use crate::dialect::script::facts::RetryState;
 use crate::model::ChangeKind;
 use crate::model::Outcome;
 use crate::model::Status;
+use crate::model::human_duration;
 use crate::store;
 
 /// Runs the steps that are due, then finishes the run.

@@ -42,7 +42,6 @@ mod variables;
 
 pub(crate) use console::Console;
 pub(crate) use console::Event;
-pub(crate) use console::human_duration;
 pub(crate) use error::ProblemKind;
 pub(crate) use error::RunError;
 pub(crate) use exec::Signals;

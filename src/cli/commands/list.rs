@@ -9,6 +9,7 @@ use crate::model::DialectId;
 use crate::model::Progress;
 use crate::model::human_age;
 use crate::model::plural;
+use crate::page;
 
 /// Number of plans of other systems that are listed one by one.
 const GUESTS_SHOWN: usize = 5;
@@ -18,13 +19,17 @@ pub(in crate::cli) struct List {
     /// Include runs that are complete, aborted or archived
     #[arg(long)]
     all: bool,
+    /// Print an HTML page with all runs: piton list --html > runs.html
+    #[arg(long)]
+    html: bool,
     #[command(flatten)]
     answer: Answer,
 }
 
 impl Command for List {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
-        call.answer(ops::list(&call.project(None)?, self.all))
+        let listed = ops::list(&call.project(None)?, self.all)?;
+        if self.html { Ok(call.print_page(&page::index(&listed.body))) } else { call.answer(Ok(listed)) }
     }
 
     fn exit_zero(&self) -> bool {

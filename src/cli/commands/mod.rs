@@ -24,6 +24,7 @@ pub(super) mod run;
 pub(super) mod schema;
 pub(super) mod sessions;
 pub(super) mod setup;
+pub(super) mod show;
 pub(super) mod start;
 pub(super) mod status;
 pub(super) mod validate;

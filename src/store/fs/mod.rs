@@ -15,6 +15,7 @@ pub(super) mod data_file;
 pub(super) mod environment;
 pub(super) mod error;
 pub(super) mod nofollow;
+pub(super) mod page_file;
 pub(super) mod path;
 pub(super) mod platform;
 pub(super) mod process;

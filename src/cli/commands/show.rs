@@ -1,0 +1,101 @@
+//! `show`.
+
+use super::prelude::*;
+use crate::cli::output::Text;
+use crate::cli::render;
+use crate::model::Severity;
+use crate::page;
+use crate::page::Ink;
+use crate::page::Line;
+
+/// Columns of the text.
+const COLUMNS: usize = 80;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A picture of the run on the terminal; `--format markdown` for a pull request or an issue (with a Mermaid graph), `--format json` for programs.
+
+With --html, one file that a browser shows without network and without scripts: the verdict with the next command, what was paid and what is
+paid again, the graph, the timeline, every step with what proves it, findings, history, and the brief of the next agent. Nothing of the run is
+changed. An existing file is replaced only if it is such a page.
+
+  piton show                          the only run of this project
+  piton show 2 --html run.html        the second of `piton list`, as a page
+  piton show user-auth --html run.html --open
+  piton show user-auth --format markdown | gh pr comment --body-file -")]
+pub(in crate::cli) struct Show {
+    #[command(flatten)]
+    run: RunArg,
+    /// Write the run as one HTML page to this file; `-` prints it
+    #[arg(long, value_name = "FILE")]
+    html: Option<String>,
+    /// Open the page in the browser
+    #[arg(long, requires = "html")]
+    open: bool,
+}
+
+impl Command for Show {
+    fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
+        let shown = ops::show(&call.project(self.run.name())?)?;
+        let Some(file) = &self.html else { return call.answer(Ok(shown)) };
+        let brief = shown.body.brief.as_ref().map(render::context);
+        let html = page::page(&shown.body, &shown.findings, brief.as_deref());
+        if file == "-" {
+            if self.open {
+                return Err(CommandError::usage("--open needs a file: --html FILE"));
+            }
+            return Ok(call.print_page(&html));
+        }
+        let written = ops::write_page(&shown.body, file, &html)?;
+        if self.open {
+            ops::open_page(&written.body)?;
+        }
+        call.answer(Ok(written))
+    }
+
+    /// Text is only printed; a page is written where a person says.
+    fn called(&self) -> Option<CalledVerb> {
+        self.html.is_none().then(|| CalledVerb::of_run("show", self.run.name(), None))
+    }
+}
+
+impl Shown for ops::ShowReport {
+    fn text(&self, page: &mut Page, _: &[Finding]) {
+        for line in page::lines(self, COLUMNS, page.verbose) {
+            put(&mut page.text, &line);
+        }
+    }
+
+    fn lists(&self, finding: &Finding, verbose: bool) -> bool {
+        verbose || finding.severity != Severity::Info
+    }
+
+    fn markdown(&self, findings: &[Finding]) -> String {
+        page::markdown(self, findings)
+    }
+}
+
+/// Adds a line to a text.
+pub(in crate::cli) fn put(text: &mut Text, line: &Line) {
+    for (ink, span) in &line.spans {
+        let tone = match ink {
+            Ink::Plain => Tone::Plain,
+            Ink::Bold => Tone::Bold,
+            Ink::Dim => Tone::Dim,
+            Ink::Good => Tone::Good,
+            Ink::Warn => Tone::Warn,
+            Ink::Bad => Tone::Bad,
+        };
+        text.put(tone, span);
+    }
+    text.end();
+}
+
+impl Shown for ops::PageFile {
+    fn text(&self, page: &mut Page, _: &[Finding]) {
+        page.text.line(format!("{} ({} kB)", self.path, self.bytes.div_ceil(1_000))).line(&self.headline);
+        if !page.quiet {
+            page.text.line(format!("→ {}", self.command));
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! `show`: everything about a run in one report, for a page, a picture in text, or a live view. Changes nothing.
+
+use camino::Utf8Path;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::OpError;
+use super::archived;
+use super::context;
+use super::history;
+use super::history::HistoryItem;
+use super::open_steps::BRIEF_BYTES;
+use super::opened_run::OpenedRun;
+use super::plan;
+use super::plan::PlanRequest;
+use super::project_context::ProjectContext;
+use super::report::Body;
+use super::report::Lifecycle;
+use super::report::Report;
+use super::report::Stage;
+use super::run_location::RunLocation;
+use super::select;
+use super::select::Selected;
+use super::status;
+use crate::engine;
+use crate::engine::Planned;
+use crate::model::Action;
+use crate::model::Age;
+use crate::model::Cause;
+use crate::model::Commands;
+use crate::model::Context;
+use crate::model::Decision;
+use crate::model::DialectId;
+use crate::model::FindingClass;
+use crate::model::InterruptionKind;
+use crate::model::Next;
+use crate::model::Plan;
+use crate::model::Progress;
+use crate::model::Question;
+use crate::model::QuestionOption;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::RunId;
+use crate::model::Severity;
+use crate::model::ShownStep;
+use crate::model::StepId;
+use crate::model::StepReport;
+use crate::model::Timestamp;
+use crate::model::Verdict;
+use crate::model::is_zero;
+use crate::model::plural;
+use crate::model::safe_line;
+use crate::model::safe_text;
+use crate::store;
+
+/// Characters of a goal.
+const GOAL_CHARS: usize = 400;
+
+/// What happened in a run and what a resume would do (`show/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ShowReport {
+    pub(crate) run: ShownRun,
+    /// The time at which this was true.
+    pub(crate) at: Timestamp,
+    pub(crate) verdict: Verdict,
+    pub(crate) lifecycle: Lifecycle,
+    /// The verdict in a sentence.
+    pub(crate) headline: String,
+    /// Why, if the headline does not say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) why: Option<String>,
+    /// The most useful next command.
+    pub(crate) command: String,
+    /// What has to be done first, if no command does it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) advice: Option<String>,
+    pub(crate) progress: Progress,
+    pub(crate) age: Age,
+    /// Left out if the run stopped between two steps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) interruption: Option<ShownInterruption>,
+    /// What the work has cost until now.
+    pub(crate) paid: Effort,
+    /// How much of that is paid again when the run continues.
+    #[serde(skip_serializing_if = "Effort::is_nothing")]
+    pub(crate) again: Effort,
+    /// What comes next, in order. Steps that do not depend on each other are listed together.
+    pub(crate) next: Vec<Next>,
+    /// What a person has to decide. Left out if nothing waits for a person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) question: Option<Question>,
+    #[serde(skip_serializing_if = "Commands::is_empty")]
+    pub(crate) commands: Commands,
+    /// Every step, in the order of its definition.
+    pub(crate) steps: Vec<ShownStep>,
+    /// What was reported, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) reports: Vec<StepReport>,
+    /// What people decided, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) decisions: Vec<Decision>,
+    /// The changes that earlier checkpoints are kept of, newest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) history: Vec<HistoryItem>,
+    /// What the agent of the first next step would be handed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) brief: Option<Context>,
+}
+
+impl Body for ShowReport {
+    const SCHEMA: &'static str = "show/1";
+}
+
+/// The run that is shown.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ShownRun {
+    pub(crate) id: RunId,
+    pub(crate) dialect: DialectId,
+    pub(crate) title: String,
+    pub(crate) workflow: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) goal: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) branch: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) base_branch: Option<String>,
+    /// The file that holds the position.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) state: Option<RelPath>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) started_at: Option<Timestamp>,
+    /// How often it was resumed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) resumes: u32,
+    /// A digest that changes with the state.
+    pub(crate) revision: String,
+}
+
+/// What cut a run off.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ShownInterruption {
+    pub(crate) kind: InterruptionKind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) step: Option<StepId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) at: Option<Timestamp>,
+    pub(crate) reason: String,
+    /// What ended the work, as far as client events and processes show.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cause: Option<Cause>,
+}
+
+/// Work in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "Effort")]
+pub(crate) struct Effort {
+    /// Number of steps that were worked on.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) steps: usize,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) attempts: usize,
+    /// Seconds of the attempts whose beginning and end are known.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) seconds: i64,
+    /// Number of attempts whose beginning or end is not known.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) untimed: usize,
+}
+
+impl Effort {
+    pub(crate) fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Adds up the attempts of some steps, the last one of each or all of them.
+    fn of<'a>(steps: impl Iterator<Item = &'a ShownStep>, only_last: bool) -> Self {
+        let mut effort = Self::default();
+        for step in steps.filter(|step| !step.attempts.is_empty()) {
+            let from = if only_last { step.attempts.len() - 1 } else { 0 };
+            effort.steps += 1;
+            effort.attempts += step.attempts.len() - from;
+            for attempt in &step.attempts[from..] {
+                match attempt.seconds() {
+                    Some(seconds) => effort.seconds = effort.seconds.saturating_add(seconds),
+                    None => effort.untimed += 1,
+                }
+            }
+        }
+        effort
+    }
+}
+
+/// A page that was written (`page/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct PageFile {
+    pub(crate) run: RunId,
+    /// The absolute path.
+    pub(crate) path: String,
+    pub(crate) bytes: usize,
+    /// The verdict in a sentence.
+    pub(crate) headline: String,
+    /// The most useful next command.
+    pub(crate) command: String,
+}
+
+impl Body for PageFile {
+    const SCHEMA: &'static str = "page/1";
+
+    fn written(&self) -> Option<String> {
+        Some(format!("{} is written", self.path))
+    }
+}
+
+/// Writes the page of a run to a file that a person names.
+pub(crate) fn write_page(report: &ShowReport, path: &str, text: &str) -> Result<Report<PageFile>, OpError> {
+    let path = store::write_page(path, text)?.into_string();
+    let (headline, command) = (report.headline.clone(), report.command.clone());
+    Ok(Report::ok(PageFile { run: report.run.id.clone(), path, bytes: text.len(), headline, command }))
+}
+
+/// Opens a page that was written with the program that the desktop has for it.
+pub(crate) fn open_page(page: &PageFile) -> Result<(), OpError> {
+    Ok(store::open_page(Utf8Path::new(&page.path))?)
+}
+
+/// Shows the requested run.
+pub(crate) fn show(ctx: &ProjectContext) -> Result<Report<ShowReport>, OpError> {
+    let (location, opened) = match select::selected(ctx)? {
+        Selected::There(location) => {
+            let opened = ctx.read(&location)?;
+            (location, opened)
+        }
+        Selected::Archived(run) => (archived::location(ctx, &run), archived::open(ctx, &run)?),
+    };
+    report(ctx, &location, &opened)
+}
+
+/// Shows a run that was read.
+pub(super) fn report(
+    ctx: &ProjectContext,
+    location: &RunLocation,
+    opened: &OpenedRun,
+) -> Result<Report<ShowReport>, OpError> {
+    let run = opened.run()?;
+    let options = plan::options(ctx, run, &PlanRequest::default())?;
+    let evidence = ctx.evidence(opened, true);
+    let planned = plan::evaluate(opened, run, &evidence, &options);
+    let plan = &planned.plan;
+    let steps = engine::shown_steps(run, &evidence, &planned);
+    let lifecycle = Lifecycle::of(opened, run, plan);
+    let (reports, decisions) = engine::said(run, &planned.statements);
+    let is_work = |next: &&Next| !matches!(next.action, Action::Merge | Action::Archive);
+    let first = plan.next.first().filter(is_work);
+    let brief = first.map(|next| context::assemble(opened, run, &planned, next, BRIEF_BYTES));
+    let headline = headline(&planned, &lifecycle);
+    let why = plan.next.first().map(|next| next.reason.clone()).filter(|why| !headline.contains(why.as_str()));
+    let (command, advice) = way_on(run, plan, status::next_command(ctx, opened, run, &planned, &lifecycle));
+    let again = |step: &&ShownStep| step.is_again && !lifecycle.stage.is_over();
+    let body = ShowReport {
+        run: shown_run(opened, run, plan),
+        at: ctx.clock.now,
+        verdict: plan.verdict,
+        command,
+        advice,
+        headline,
+        why: why.filter(|_| !lifecycle.stage.is_over()),
+        progress: plan.progress,
+        age: plan.age.clone(),
+        interruption: shown_interruption(plan),
+        paid: Effort::of(steps.iter(), false),
+        again: Effort::of(steps.iter().filter(again), true),
+        question: decision(plan).filter(|_| !lifecycle.stage.is_over()),
+        lifecycle,
+        steps,
+        reports,
+        decisions,
+        history: history::checkpoints(ctx, location, opened)?,
+        brief,
+        next: planned.plan.next,
+        commands: planned.plan.commands,
+    };
+    Ok(Report { findings: planned.findings, ..Report::ok(body) })
+}
+
+fn shown_run(opened: &OpenedRun, run: &Run, plan: &Plan) -> ShownRun {
+    let line = |text: &String| safe_line(text, GOAL_CHARS);
+    ShownRun {
+        id: run.id.clone(),
+        dialect: run.dialect,
+        title: line(&run.title),
+        workflow: line(&run.workflow),
+        goal: run.goal.as_ref().map(line).filter(|goal| !goal.is_empty() && *goal != run.title),
+        branch: plan.run.branch.as_ref().map(line),
+        base_branch: plan.run.base_branch.as_ref().map(line),
+        state: run.state_files.first().cloned(),
+        started_at: run.started_at,
+        resumes: run.resumes,
+        revision: opened.revision(),
+    }
+}
+
+/// Splits what to do next into a command and, if it is more than a command, the advice.
+fn way_on(run: &Run, plan: &Plan, next: String) -> (String, Option<String>) {
+    if next.starts_with("piton ") {
+        return (next, None);
+    }
+    let begin = plan.commands.begin.clone().or_else(|| plan.commands.resume.clone());
+    (begin.unwrap_or_else(|| format!("piton plan {}", engine::quoted(run.id.as_str()))), Some(next))
+}
+
+fn shown_interruption(plan: &Plan) -> Option<ShownInterruption> {
+    let report = plan.notable_interruption()?;
+    Some(ShownInterruption {
+        kind: report.kind,
+        step: report.step.clone(),
+        at: report.cause.as_ref().and_then(|cause| cause.at).or(report.at),
+        reason: safe_text(&report.reason),
+        cause: report.cause.clone(),
+    })
+}
+
+/// Returns the question of a plan, unless it only asks whether to go on.
+fn decision(plan: &Plan) -> Option<Question> {
+    let goes_on = |option: &QuestionOption| {
+        option.changes_nothing || !option.person && plan.commands.resume.is_some() && option.id == "yes"
+    };
+    let question = plan.question.as_ref()?;
+    (plan.verdict != Verdict::Resume || !question.options.iter().all(goes_on)).then(|| question.clone())
+}
+
+/// Returns the verdict as a sentence.
+fn headline(planned: &Planned, lifecycle: &Lifecycle) -> String {
+    let plan = &planned.plan;
+    let Progress { done, total } = plan.progress;
+    let next = plan.next.first().map_or_else(|| "nothing is next".to_owned(), Next::in_words);
+    let more = match plan.next.len() {
+        0 | 1 => String::new(),
+        count => format!(", and {} beside it", plural(count - 1, "step")),
+    };
+    let worst = planned.findings.first().filter(|finding| finding.severity != Severity::Info);
+    let asks = planned.findings.iter().find(|finding| {
+        finding.severity != Severity::Info
+            && (finding.code.needs_confirmation() || finding.code.is_of(FindingClass::NeedsPerson))
+    });
+    match lifecycle.stage {
+        Stage::Aborted | Stage::Archived => {
+            return format!("This run is {}. {done} of {total} steps are done.", lifecycle.describe());
+        }
+        Stage::Finished => return format!("Every step is done: {done} of {total}."),
+        Stage::Open | Stage::Paused => {}
+    }
+    let paused = if lifecycle.stage == Stage::Paused { "This run is paused. " } else { "" };
+    let sentence = match plan.verdict {
+        Verdict::Resume => format!("It can go on: {next}{more}."),
+        Verdict::Confirm => {
+            let why = asks.map_or_else(|| next.clone(), |finding| finding.message.clone());
+            format!("It can go on once a person has looked: {}.", why.trim_end_matches('.'))
+        }
+        Verdict::Blocked if planned.live_owner => "It is in progress: another process drives it.".to_owned(),
+        Verdict::Blocked => match worst.filter(|finding| finding.severity == Severity::Blocking) {
+            Some(finding) => format!("It is blocked: {}.", finding.message.trim_end_matches('.')),
+            None => format!("It waits for a person: {next}."),
+        },
+        Verdict::Complete => format!("Every step is done; what follows: {next}."),
+        Verdict::Nothing => "There is nothing to resume.".to_owned(),
+    };
+    safe_line(&format!("{paused}{sentence}"), GOAL_CHARS)
+}

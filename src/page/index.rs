@@ -1,0 +1,54 @@
+//! The page with all runs of a project.
+
+use maud::html;
+
+use super::html::document;
+use crate::model::clean_line;
+use crate::model::human_age;
+use crate::model::plural;
+use crate::model::quoted;
+use crate::ops::ListReport;
+use crate::ops::ListedRun;
+
+/// Returns the page as one file.
+pub(crate) fn index(report: &ListReport) -> String {
+    let body = html! {
+        header {
+            p class="kicker" { b { "Piton" } }
+            h1 { "Runs of this project" }
+            p class="goal" {
+                (plural(report.runs.len(), "run")) ", newest first."
+                @if report.hidden > 0 { " " (report.hidden) " finished ones are left out; " code { "piton list --all --html" } " has them." }
+                @if report.in_review > 0 { " " (report.in_review) " stories wait for a review." }
+            }
+        }
+        main {
+            table class="runs" {
+                thead { tr { th scope="col" { "Run" } th scope="col" { "Verdict" } th scope="col" { "Steps" } th scope="col" { "Last change" } th scope="col" { "Its page" } } }
+                tbody { @for run in &report.runs { (row(run)) } }
+            }
+        }
+    };
+    document("Runs of this project", &body)
+}
+
+fn row(run: &ListedRun) -> maud::Markup {
+    let is_over = run.lifecycle.stage.is_over();
+    let age = run.age_seconds.map_or_else(|| "unknown".to_owned(), |age| format!("{} ago", human_age(age)));
+    let show = format!("piton show {} --html FILE", quoted(run.id.as_str()));
+    html! {
+        tr {
+            th scope="row" {
+                bdi { (clean_line(&run.title, 120)) }
+                p class="dim" { code { (run.id.as_str()) } " of " (clean_line(&run.workflow, 60)) ", " bdi { (clean_line(&run.position, 160)) } }
+            }
+            td {
+                @if is_over { (clean_line(&run.lifecycle.describe(), 160)) } @else { b { (run.verdict.as_str()) } }
+                @if let Some(cause) = run.cause.as_ref().filter(|_| !is_over) { p class="dim" { (cause.kind.as_str()) ": " bdi { (clean_line(&cause.detail, 200)) } } }
+            }
+            td { @if run.progress.total > 0 { (run.progress.done) " of " (run.progress.total) } }
+            td { (age) }
+            td { p class="cmd" { code { (show) } button type="button" class="copy" hidden { "Copy" } } }
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! A run as a picture: one HTML page, Markdown with a Mermaid graph, lines of a terminal. Pure functions from what `ops` reports; they
+//! decide nothing, read nothing and print nothing.
+//!
+//! - `nodes`: the steps as a graph, folded by phase where there are too many; `layout`: where each node is.
+//! - `timeline`: the attempts in a lane per agent, on an axis whose long pauses are shortened.
+//! - `html`: the page, from `sections` (its parts), `picture` (its drawings) and `policy` (what a browser may do with it); `index`: the
+//!   page with all runs of a project. Text is escaped by construction (maud), and cleaned as for a terminal.
+//! - `markdown`: for a pull request or an issue.
+//! - `lines`: for a terminal, once (`show`) or again and again (`watch`).
+
+mod html;
+mod index;
+mod layout;
+mod lines;
+mod markdown;
+mod nodes;
+mod picture;
+mod policy;
+mod sections;
+mod timeline;
+
+pub(crate) use html::page;
+pub(crate) use index::index;
+pub(crate) use lines::Ink;
+pub(crate) use lines::Line;
+pub(crate) use lines::lines;
+pub(crate) use markdown::markdown;

@@ -1,0 +1,504 @@
+//! The parts of a page that are text: verdict, numbers, what comes next, what a person decides, steps, history, brief.
+
+use std::time::Duration;
+
+use maud::Markup;
+use maud::html;
+
+use super::nodes::positions;
+use super::picture::sign;
+use crate::model::Finding;
+use crate::model::Next;
+use crate::model::Severity;
+use crate::model::ShownAttempt;
+use crate::model::ShownStep;
+use crate::model::Status;
+use crate::model::StepMark;
+use crate::model::StepReport;
+use crate::model::clean_line;
+use crate::model::human_age;
+use crate::model::human_duration;
+use crate::model::plural;
+use crate::ops::Effort;
+use crate::ops::ShowReport;
+
+/// Bytes of all steps that are shown in full; the rest gets a line each.
+const FULL_BYTES: usize = 110_000;
+/// Bytes of all steps; what is beyond is counted.
+const STEP_BYTES: usize = 225_000;
+/// Characters of a title in a line.
+const LINE_CHARS: usize = 70;
+/// Findings, next steps and changes that are listed.
+const FINDINGS: usize = 60;
+const NEXT: usize = 12;
+const CHANGES: usize = 40;
+/// Reports of a step whose lists are shown; all are among its attempts.
+const REPORTS: usize = 3;
+/// Steps named in a list of dependencies.
+const NAMED: usize = 12;
+
+/// Returns the title, the verdict and the next command.
+pub(super) fn head(report: &ShowReport) -> Markup {
+    let run = &report.run;
+    html! {
+        a class="skip" href="#h-steps" { "Skip to the steps" }
+        header {
+            p class="kicker" {
+                b { "Piton" } " run " code { (run.id.as_str()) } " of " (run.workflow)
+                @if let Some(branch) = &run.branch { " on branch " code { (branch) } }
+            }
+            h1 { bdi { (run.title) } }
+            @if let Some(goal) = &run.goal { p class="goal" { bdi { (goal) } } }
+            div class=(format!("verdict v-{}", report.verdict.as_str())) {
+                p class="headline" { bdi { (report.headline) } }
+                @if let Some(why) = &report.why { p { "Why: " bdi { (why) } } }
+                @if let Some(advice) = &report.advice { p { "First: " bdi { (advice) } } }
+                (command(&report.command))
+            }
+        }
+    }
+}
+
+/// Returns a command with a button that copies it; the button is there only where scripts run.
+fn command(command: &str) -> Markup {
+    html! {
+        p class="cmd" {
+            code { (command) }
+            button type="button" class="copy" hidden { "Copy" }
+        }
+    }
+}
+
+fn seconds(seconds: i64) -> String {
+    human_duration(Duration::from_secs(seconds.max(0).unsigned_abs()))
+}
+
+/// Describes an effort in words.
+pub(super) fn effort(effort: &Effort) -> String {
+    if effort.is_nothing() {
+        return "nothing".to_owned();
+    }
+    let time = if effort.seconds > 0 { format!("{}, ", seconds(effort.seconds)) } else { String::new() };
+    let untimed = match effort.untimed {
+        0 => String::new(),
+        count if count == effort.attempts => " of unknown length".to_owned(),
+        count => format!(", {count} of unknown length"),
+    };
+    format!("{time}{} at {}{untimed}", plural(effort.attempts, "attempt"), plural(effort.steps, "step"))
+}
+
+/// Returns the numbers of the run.
+pub(super) fn facts(report: &ShowReport) -> Markup {
+    let count = |marks: &[StepMark]| report.steps.iter().filter(|step| marks.contains(&step.mark)).count();
+    let unknown = count(&[StepMark::Unknown, StepMark::Verify]);
+    let progress = report.progress;
+    let again: Vec<&str> = report.steps.iter().filter(|step| step.is_again).map(|step| step.id.as_str()).collect();
+    html! {
+        section aria-labelledby="h-facts" {
+            h2 id="h-facts" class="vh" { "In numbers" }
+            dl class="facts" {
+                div {
+                    dt { "Done" }
+                    dd { b { (progress.done) " of " (progress.total) } " steps" (bar(report)) }
+                }
+                div { dt { "Still open" } dd { b { (progress.total.saturating_sub(progress.done)) } " steps" } }
+                div {
+                    dt { "Not known" }
+                    dd { b { (unknown) } @if unknown == 0 { " steps" } @else { " steps have to be checked first" } }
+                }
+                div { dt { "Paid so far" } dd { b { (effort(&report.paid)) } } }
+                div {
+                    dt { "Paid again" }
+                    dd {
+                        b { (effort(&report.again)) }
+                        @if !again.is_empty() && !report.again.is_nothing() { ": " bdi { (named(&again)) } }
+                    }
+                }
+                div {
+                    dt { "Last change" }
+                    dd {
+                        @match report.age.seconds {
+                            Some(age) => { b { (human_age(age)) " ago" } @if let Some(band) = report.age.band { ", " (band.as_str()) } }
+                            None => b { "unknown" }
+                        }
+                    }
+                }
+                @if let Some(cut) = &report.interruption {
+                    div class="wide" {
+                        dt { "Cut off" }
+                        dd {
+                            @match &cut.cause {
+                                Some(cause) => { b { (cause.kind.as_str()) } ": " bdi { (cause.detail) } }
+                                None => bdi { (clean_line(&cut.reason, 300)) }
+                            }
+                            @if let Some(step) = &cut.step { ", at step " bdi { (step.as_str()) } }
+                            @if let Some(at) = cut.at { ", " time { (at.in_seconds()) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the share of each mark as a bar.
+fn bar(report: &ShowReport) -> Markup {
+    let total = report.steps.len().max(1);
+    let mut x = 0;
+    let mut parts = Vec::new();
+    for mark in StepMark::ALL {
+        let count = report.steps.iter().filter(|step| step.mark == mark).count();
+        if count > 0 {
+            let end = x + count;
+            // In tenths of a percent, so that rounding leaves no gap.
+            parts.push((mark, x * 1_000 / total, end * 1_000 / total));
+            x = end;
+        }
+    }
+    html! {
+        svg class="share" viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true" {
+            @for (mark, from, to) in parts {
+                rect class=(format!("f-{}", mark.as_str())) x=(from) width=(to - from) height="10" {}
+            }
+        }
+    }
+}
+
+fn named(ids: &[&str]) -> String {
+    let shown = ids.iter().take(NAMED).copied().collect::<Vec<&str>>().join(", ");
+    if ids.len() > NAMED { format!("{shown} and {} more", ids.len() - NAMED) } else { shown }
+}
+
+/// Returns what comes next, with the reasons.
+pub(super) fn next(report: &ShowReport) -> Markup {
+    if report.lifecycle.stage.is_over() {
+        return html! {};
+    }
+    let begins = report.commands.begin.iter().chain(&report.commands.others).chain(&report.commands.context);
+    let begins: Vec<&String> = begins.filter(|command| **command != report.command).collect();
+    html! {
+        section aria-labelledby="h-next" {
+            h2 id="h-next" { "What comes next" }
+            @if report.next.is_empty() {
+                p { "Nothing can run." }
+            }
+            ol class="cards" {
+                @for next in report.next.iter().take(NEXT) { (card(next)) }
+            }
+            @if report.next.len() > NEXT { p { "and " (report.next.len() - NEXT) " more side by side" } }
+            @if !begins.is_empty() {
+                details {
+                    summary { "Commands" }
+                    @for begin in begins { (command(begin)) }
+                }
+            }
+        }
+    }
+}
+
+fn card(next: &Next) -> Markup {
+    let agent = match (&next.agent, next.agent_candidates.as_slice()) {
+        (Some(agent), _) => agent.clone(),
+        (None, []) => String::new(),
+        (None, candidates) => format!("one of {}", candidates.join(", ")),
+    };
+    let cost = match (next.cost.steps_again, next.cost.minutes_again) {
+        (0, 0) => String::new(),
+        (steps, 0) => format!("{} done again", plural(steps, "step")),
+        (0, minutes) => format!("{minutes} min spent again"),
+        (steps, minutes) => format!("{} and {minutes} min spent again", plural(steps, "step")),
+    };
+    html! {
+        li {
+            p class="what" { b { bdi { (clean_line(&next.in_words(), 160)) } } }
+            p { "because " bdi { (next.reason) } " " span class="rule" { "rule " (next.rule) } }
+            p class="dim" {
+                @if !agent.is_empty() { "agent " bdi { (agent) } ", " }
+                "attempt " (next.attempt)
+                @if !cost.is_empty() { ", " (cost) }
+            }
+            @if !next.evidence.is_empty() { p class="dim" { bdi { (clean_line(&next.evidence.join("; "), 400)) } } }
+        }
+    }
+}
+
+/// Returns what a person has to decide.
+pub(super) fn decision(report: &ShowReport) -> Markup {
+    if report.lifecycle.stage.is_over() {
+        return html! {};
+    }
+    html! {
+        section aria-labelledby="h-person" {
+            h2 id="h-person" { "What a person decides" }
+            @match &report.question {
+                None => p { "Nothing: no decision is open." }
+                Some(question) => {
+                    p { bdi { (question.text) } }
+                    ul class="cards" {
+                        @for option in &question.options {
+                            li {
+                                p { b { bdi { (option.label) } } @if option.person { " " span class="rule" { "only a person" } } }
+                                (command(&option.command))
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the findings, with file and line.
+pub(super) fn contradictions(findings: &[Finding]) -> Markup {
+    if findings.is_empty() {
+        return html! {};
+    }
+    html! {
+        section aria-labelledby="h-find" {
+            h2 id="h-find" { "Findings" }
+            ul class="find" {
+                @for finding in findings.iter().take(FINDINGS) {
+                    li class=(format!("sev-{}", finding.severity.as_str())) {
+                        p { b { (finding.severity.as_str()) } " " bdi { (clean_line(&finding.message, 500)) } }
+                        p class="dim" {
+                            code { (finding.code.as_str()) }
+                            @if let Some(file) = &finding.file {
+                                " " code { (file.as_str()) @if let Some(line) = finding.line { ":" (line) } }
+                            }
+                        }
+                        @if let Some(fix) = finding.fix.as_ref().filter(|_| finding.severity != Severity::Info) {
+                            p class="dim" { "→ " bdi { (clean_line(fix, 400)) } }
+                        }
+                    }
+                }
+            }
+            @if findings.len() > FINDINGS { p { "and " (findings.len() - FINDINGS) " more" } }
+        }
+    }
+}
+
+/// Returns the steps in the order of the definition. What needs attention is shown in full first, then as much else as there is room for.
+pub(super) fn steps(report: &ShowReport) -> Markup {
+    let mut full: Vec<Option<String>> = vec![None; report.steps.len()];
+    let mut room = FULL_BYTES;
+    let needs =
+        |step: &ShownStep| step.is_next || step.is_again || !(step.mark.is_over() || step.mark == StepMark::Open);
+    let order = |wanted: bool| {
+        (0..report.steps.len()).filter(move |at| needs(&report.steps[*at]) == wanted).collect::<Vec<usize>>()
+    };
+    for at in order(true).into_iter().chain(order(false)) {
+        let text = in_full(report, at).into_string();
+        if text.len() > room {
+            break;
+        }
+        room -= text.len();
+        full[at] = Some(text);
+    }
+    let mut left = STEP_BYTES;
+    let mut omitted = 0;
+    let mut groups: Vec<(Option<&str>, Vec<String>)> = Vec::new();
+    for (at, text) in full.into_iter().enumerate() {
+        let step = &report.steps[at];
+        let text = text.unwrap_or_else(|| in_a_line(step, at).into_string());
+        if text.len() > left {
+            omitted += 1;
+            continue;
+        }
+        left -= text.len();
+        match groups.last_mut() {
+            Some((group, texts)) if *group == step.group.as_deref() => texts.push(text),
+            Some(_) | None => groups.push((step.group.as_deref(), vec![text])),
+        }
+    }
+    html! {
+        section aria-labelledby="h-steps" {
+            h2 id="h-steps" { "Steps" }
+            (filter(report))
+            @for (group, texts) in groups {
+                @if let Some(group) = group { h3 { bdi { (group) } } }
+                ul class="steps" { @for text in texts { (maud::PreEscaped(text)) } }
+            }
+            @if omitted > 0 { p { "and " (omitted) " more; " code { "piton show --format json" } " has all of them" } }
+        }
+    }
+}
+
+/// Returns the controls that hide steps; they are there only where scripts run.
+fn filter(report: &ShowReport) -> Markup {
+    let marks = StepMark::ALL.into_iter().filter(|mark| report.steps.iter().any(|step| step.mark == *mark));
+    html! {
+        form class="filter" hidden {
+            label { "Find " input type="search" name="q" autocomplete="off"; }
+            fieldset {
+                legend class="vh" { "Show steps with these marks" }
+                @for mark in marks {
+                    label { input type="checkbox" name="m" value=(mark.as_str()) checked; (sign(mark)) (mark.as_str()) }
+                }
+            }
+            button type="button" class="fold" { "Open all" }
+        }
+    }
+}
+
+fn line_of(step: &ShownStep) -> Markup {
+    let title = if step.id.matches(&step.title) { String::new() } else { clean_line(&step.title, LINE_CHARS) };
+    html! {
+        (sign(step.mark))
+        b { bdi { (step.id.as_str()) } } " "
+        @if !title.is_empty() { bdi { (title) } " " }
+        span class="w" { (step.mark.as_str()) }
+        @if step.is_next { " " span class="tag" { "next" } }
+        @if step.is_again { " " span class="tag" { "again" } }
+        @if step.seconds > 0 { " " span class="dim" { (seconds(step.seconds)) } }
+        @if step.attempts.len() > 1 { " " span class="dim" { (step.attempts.len()) " attempts" } }
+    }
+}
+
+fn in_a_line(step: &ShownStep, at: usize) -> Markup {
+    html! { li id=(format!("s{at}")) data-m=(step.mark.as_str()) { (line_of(step)) } }
+}
+
+fn in_full(report: &ShowReport, at: usize) -> Markup {
+    let step = &report.steps[at];
+    let reports: Vec<&StepReport> = report.reports.iter().filter(|said| said.step == step.id).collect();
+    let reports = &reports[reports.len().saturating_sub(REPORTS)..];
+    let decisions = report.decisions.iter().filter(|decision| decision.step.as_ref() == Some(&step.id));
+    html! {
+        li id=(format!("s{at}")) data-m=(step.mark.as_str()) {
+            details open[step.is_next] {
+                summary { (line_of(step)) }
+                p { bdi { (step.reason) } " " @if !step.rule.is_empty() { span class="rule" { "rule " (step.rule) } } }
+                (witnesses(step))
+                @if !step.attempts.is_empty() {
+                    h4 { "Attempts" }
+                    ol class="plain" { @for attempt in &step.attempts { (attempt_line(attempt)) } }
+                }
+                @for said in reports { (reported(said)) }
+                @for decision in decisions {
+                    p {
+                        "A person" @if let Some(by) = &decision.by { ", " bdi { (by) } "," }
+                        " " (decision.decision.as_past()) " it at " time { (decision.at.in_seconds()) }
+                        @if let Some(despite) = &decision.despite { " although " bdi { (clean_line(despite, 300)) } }
+                        @if let Some(note) = &decision.note { ": " bdi { (clean_line(note, 300)) } }
+                    }
+                }
+                (builds_on(report, step))
+            }
+        }
+    }
+}
+
+/// Returns what the state, files and commits say about a step, side by side.
+fn witnesses(step: &ShownStep) -> Markup {
+    html! {
+        h4 { "What says whether it is done" }
+        ul class="wit" {
+            li class=(if step.mark.is_over() || step.recorded == Status::Completed { "yes" } else { "no" }) {
+                b { "the state" } " says " (step.recorded.as_str())
+            }
+            @for witness in &step.witnesses {
+                li class=(if witness.done { "yes" } else { "no" }) {
+                    b { bdi { (witness.source) } } " " bdi { (witness.says) }
+                    @if let Some(file) = witness.file.as_ref().filter(|file| file.as_str() != witness.source) {
+                        " " code { (file.as_str()) @if let Some(line) = witness.line { ":" (line) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn attempt_line(attempt: &ShownAttempt) -> Markup {
+    html! {
+        li {
+            (attempt.number) ": " b { (attempt.end.as_str()) }
+            @if let Some(began) = attempt.began { ", began " time { (began.in_seconds()) } }
+            @if let Some(took) = attempt.seconds() { ", " (seconds(took)) }
+            @if let Some(agent) = &attempt.agent { ", " bdi { (agent) } }
+            @if let Some(session) = &attempt.session { ", session " code { (clean_line(session, 12)) } }
+            @if let Some(said) = &attempt.said { span class="said" { bdi { (said) } } }
+        }
+    }
+}
+
+fn reported(said: &StepReport) -> Markup {
+    let lists = [("Conditions", &said.conditions), ("Findings", &said.findings)];
+    html! {
+        @for (name, items) in lists.into_iter().filter(|(_, items)| !items.is_empty()) {
+            h4 { (name) " of attempt " (said.attempt) }
+            ul class="plain" { @for item in items.iter().take(NAMED) { li { bdi { (clean_line(item, 300)) } } } }
+        }
+    }
+}
+
+fn builds_on(report: &ShowReport, step: &ShownStep) -> Markup {
+    if step.depends_on.is_empty() {
+        return html! {};
+    }
+    let position = positions(&report.steps);
+    html! {
+        p class="dim" {
+            (if step.is_container { "Made of " } else { "Builds on " })
+            @for (at, on) in step.depends_on.iter().take(NAMED).enumerate() {
+                @if at > 0 { ", " }
+                @match position.get(on.as_str()) {
+                    Some(place) => a href=(format!("#s{place}")) { bdi { (on.as_str()) } }
+                    None => bdi { (on.as_str()) }
+                }
+            }
+            @if step.depends_on.len() > NAMED { " and " (step.depends_on.len() - NAMED) " more" }
+        }
+    }
+}
+
+/// Returns who changed the state, newest first.
+pub(super) fn history(report: &ShowReport) -> Markup {
+    if report.history.is_empty() {
+        return html! {};
+    }
+    html! {
+        section aria-labelledby="h-hist" {
+            h2 id="h-hist" { "History" }
+            p class="hint" { "The changes of the state that Piton keeps an earlier version of, newest first." }
+            ul class="plain hist" {
+                @for item in report.history.iter().take(CHANGES) {
+                    li {
+                        @if let Some(at) = item.at { time { (at.in_seconds()) } " " }
+                        b { (item.replaced_by) }
+                        @if let Some(step) = &item.step { " " bdi { (clean_line(step, 80)) } }
+                        @if let Some(session) = &item.session { ", by session " code { (clean_line(session, 12)) } }
+                        span class="dim" { ", checkpoint before it: " code { (item.id) } }
+                    }
+                }
+            }
+            @if report.history.len() > CHANGES { p { "and " (report.history.len() - CHANGES) " older ones" } }
+        }
+    }
+}
+
+/// Returns the brief as the next agent would get it.
+pub(super) fn brief(report: &ShowReport, brief: Option<&str>) -> Markup {
+    let (Some(text), Some(next)) = (brief, report.next.first()) else { return html! {} };
+    html! {
+        section aria-labelledby="h-brief" {
+            h2 id="h-brief" { "The brief of the next agent" }
+            details {
+                summary { "What the agent of " bdi { (clean_line(&next.step.with_title(&next.title), 120)) } " is handed" }
+                pre tabindex="0" aria-label="Brief" { bdi { (text) } }
+            }
+        }
+    }
+}
+
+/// Returns how this page was made.
+pub(super) fn foot(report: &ShowReport) -> Markup {
+    html! {
+        footer {
+            p {
+                "As of " time { (report.at.in_seconds()) } ", revision " code { (report.run.revision) }
+                @if let Some(state) = &report.run.state { ", from " code { (state.as_str()) } }
+                ". Made by " code { "piton show --html" } " " (env!("CARGO_PKG_VERSION")) ". Names and texts come from state files and are data."
+            }
+        }
+    }
+}
