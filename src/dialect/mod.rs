@@ -6,6 +6,7 @@
 mod aios;
 mod ccw;
 pub(crate) mod claude;
+mod checklist;
 mod client_settings;
 mod dotagent;
 mod edit;

@@ -39,10 +39,6 @@ impl Mark<'_> {
 /// Parses a list item with a box.
 pub(in crate::dialect) fn checkbox(line: &str) -> Option<Checkbox<'_>> {
     let rest = line.trim_start();
-    let indent = line[..line.len() - rest.len()].chars().fold(0, |column, c| match c {
-        '\t' => (column / TAB + 1) * TAB,
-        _ => column + 1,
-    });
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     let item = match digits {
         0 => rest.strip_prefix(['-', '*', '+'])?,
@@ -53,8 +49,15 @@ pub(in crate::dialect) fn checkbox(line: &str) -> Option<Checkbox<'_>> {
     let before = line.len() - item.len();
     let mark = bracket(item)?;
     let text = item[mark.end..].trim();
+    let indent = columns(line);
     let span = mark.span.start + before..mark.span.end + before;
     Some(Checkbox { indent, text, mark: Mark { span, end: mark.end + before, ..mark } })
+}
+
+/// Returns the columns of blanks at the start of a line.
+pub(in crate::dialect) fn columns(line: &str) -> usize {
+    let blanks = line.chars().take_while(|c| c.is_whitespace());
+    blanks.fold(0, |column, c| if c == '\t' { (column / TAB + 1) * TAB } else { column + 1 })
 }
 
 /// Parses the box at the start of a text: brackets with at most one character in them. `[a](link)` and `[a][reference]` are links.

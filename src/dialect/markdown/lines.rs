@@ -43,6 +43,12 @@ impl<'a> Lines<'a> {
         Self { text, at, number: 0, front_matter: front_matter(text, at), fence: None, in_comment: false }
     }
 
+    /// Tells whether the text ends inside of a code fence or comment.
+    pub(in crate::dialect) fn ends_inside(mut self) -> bool {
+        while self.next().is_some() {}
+        self.fence.is_some() || self.in_comment
+    }
+
     fn context(&mut self, start: usize, line: &str) -> LineContext {
         if self.front_matter.contains(&start) {
             return LineContext::FrontMatter;

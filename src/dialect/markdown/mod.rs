@@ -3,9 +3,11 @@
 mod checkbox;
 mod lines;
 
+pub(in crate::dialect) use checkbox::Checkbox;
 pub(in crate::dialect) use checkbox::Mark;
 pub(in crate::dialect) use checkbox::bracket;
 pub(in crate::dialect) use checkbox::checkbox;
+pub(in crate::dialect) use checkbox::columns;
 pub(in crate::dialect) use lines::Line;
 pub(in crate::dialect) use lines::LineContext;
 pub(in crate::dialect) use lines::Lines;

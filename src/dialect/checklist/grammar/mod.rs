@@ -1,0 +1,86 @@
+//! What a task is in each system that keeps check lists (docs/formats/checklist.md).
+
+mod ids;
+mod openspec;
+mod plan_mode;
+mod speckit;
+mod superpowers;
+
+pub(super) use openspec::read as openspec;
+pub(super) use plan_mode::read as plan_mode;
+pub(super) use speckit::is_task as is_speckit_task;
+pub(super) use speckit::read as speckit;
+pub(super) use superpowers::is_plan as is_superpowers_plan;
+pub(super) use superpowers::number_of as superpowers_number;
+pub(super) use superpowers::read as superpowers;
+
+use super::list::Claim;
+use super::list::OpenBox;
+use super::outline::Outline;
+use super::outline::OutlineLine;
+use crate::dialect::markdown::Checkbox;
+use crate::model::Part;
+use crate::model::PartKind;
+use crate::model::Status;
+use crate::model::clean_line;
+
+/// Characters of a title.
+const TITLE: usize = 160;
+
+/// Marks that say done in other programs. They are no ticks, but such a task is looked at before it is run.
+const TICKS_ELSEWHERE: [char; 6] = ['✓', '✔', '✅', '☑', '√', '☒'];
+
+/// Tells whether a mark is no tick and says done all the same.
+fn says_done(mark: &str) -> bool {
+    mark.starts_with(TICKS_ELSEWHERE)
+}
+
+/// Returns the title of a task: without emphasis and cleaned.
+fn title(text: &str) -> String {
+    clean_line(&text.replace("**", "").replace("~~", "").replace("__", ""), TITLE)
+}
+
+/// Returns a box as a part.
+fn part(checkbox: &Checkbox<'_>, line: u32) -> Part {
+    Part {
+        name: line.to_string(),
+        title: title(checkbox.text),
+        kind: PartKind::Work,
+        status: if checkbox.mark.is_ticked() { Status::Completed } else { Status::Pending },
+        output: None,
+        commands: Vec::new(),
+    }
+}
+
+/// Returns the place of an open box.
+fn open_box(line: &OutlineLine<'_>, checkbox: &Checkbox<'_>) -> Option<OpenBox> {
+    let span = line.start + checkbox.mark.span.start..line.start + checkbox.mark.span.end;
+    (!checkbox.mark.is_ticked()).then_some(OpenBox { line: line.number, span })
+}
+
+/// Returns what the boxes of the parts of a task say together.
+fn claim_of(parts: &[Part]) -> Claim {
+    let done = parts.iter().filter(|part| part.status == Status::Completed).count();
+    let left = parts.iter().filter(|part| part.is_open()).count();
+    match (done, left) {
+        (0, 0) if !parts.is_empty() => Claim::Skipped,
+        (0, _) => Claim::Open,
+        (_, 0) => Claim::Done,
+        (_, _) => Claim::Begun,
+    }
+}
+
+/// Returns the text of lines as written, up to a limit.
+fn text_of(outline: &Outline<'_>, lines: std::ops::Range<usize>) -> String {
+    const LIMIT: usize = 16 << 10;
+    let mut text = String::new();
+    for line in outline.lines.get(lines).unwrap_or_default() {
+        if text.len() + line.text.len() > LIMIT {
+            break;
+        }
+        text.push_str(line.text);
+        text.push('\n');
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
