@@ -156,6 +156,10 @@ pub(crate) struct Listing {
     /// All data folders of Piton.
     pub(crate) data_dirs: Vec<RelPath>,
     pub(crate) config: Arc<Config>,
+    /// The branch that is checked out; `None` with a detached HEAD.
+    pub(crate) branch: Option<String>,
+    /// The file or folder that the caller named, if only what is around it was listed.
+    pub(crate) named: Option<RelPath>,
 }
 
 #[cfg(test)]

@@ -126,6 +126,9 @@ finding_codes! {
     StatusMissing "status-missing" Info false "A step has no status; evidence decides, else it is pending.";
     StatusDrift "status-drift" Warning true "The state lags behind the evidence: all other witnesses say the step is done.", StepConflict, ShownDone;
     StatusConflict "status-conflict" Warning true "One witness says that the step is done, but the state says that it is not.", NeedsPerson, StepConflict;
+    StepPassedOver "step-passed-over" Warning true "Steps are open although steps behind them are done.";
+    BoxNameless "box-nameless" Warning true "A check list has open boxes that are no steps of it.";
+    NotArchived "not-archived" Info false "A finished plan of another system was not archived, or an archived one has open steps.";
     WitnessBehind "witness-behind" Warning false "A file that is only read lags behind: it shows finished steps as open.";
     StatusOptimistic "status-optimistic" Info false "The state says that a step is done, but another witness does not.", StepConflict;
     ApprovalUnrecorded "approval-unrecorded" Warning true "The run is past a gate or a review that no record says was passed.";

@@ -42,6 +42,11 @@ pub(crate) struct GuestProof {
     pub(crate) mentioned: Vec<RelPath>,
     /// The files of each part, in the order of `Step::detail.parts`; empty if parts name no files.
     pub(crate) part_files: Vec<Vec<RelPath>>,
+    /// The files that its text names as what it makes or changes, declared or not. Over all steps of a list they show whether its boxes
+    /// were kept (`engine::guest`).
+    pub(crate) built: Vec<RelPath>,
+    /// Whether commits that changed all of `built` say that the step was done, also without finished steps behind it.
+    pub(crate) changes_prove: bool,
     /// Other places in the state that say whether it is done.
     pub(crate) words: Vec<GuestWord>,
     /// Contradictions that only a person resolves.
@@ -151,9 +156,12 @@ impl GuestRequest {
         let proofs = || steps.iter().filter_map(|step| step.guest.as_deref());
         let files = proofs().flat_map(|proof| {
             let mentioned = proof.mentioned.iter().cloned().map(DeclaredFile::plain);
-            proof.results.iter().cloned().chain(mentioned)
+            let built = proof.built.iter().cloned().map(DeclaredFile::plain);
+            proof.results.iter().cloned().chain(mentioned).chain(built)
         });
-        let wants_log = proofs().any(|proof| !proof.names.is_empty() || !proof.results.is_empty());
+        let wants_log = proofs().any(|proof| {
+            !proof.names.is_empty() || !proof.results.is_empty() || !proof.built.is_empty()
+        });
         Self { files: files.collect(), state_folders, wants_log }
     }
 }

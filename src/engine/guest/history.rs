@@ -64,6 +64,10 @@ impl<'a> History<'a> {
         &self.log.commits[at]
     }
 
+    pub(super) const fn reach(&self) -> LogReach {
+        self.log.reach
+    }
+
     /// Returns when a document was added.
     pub(super) fn since(&self, document: Option<&RelPath>) -> Since {
         let changes = document.map(|document| self.changes(document)).unwrap_or_default();

@@ -6,6 +6,7 @@
 mod history;
 mod names;
 mod standing;
+mod unticked;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +26,7 @@ use crate::model::StepId;
 use history::History;
 use standing::Comparison;
 use standing::Judgement;
+use unticked::Unticked;
 
 /// Number of ids that a finding names.
 const NAMED: usize = 5;
@@ -44,6 +46,7 @@ pub(super) fn compare(
     }
     let history = History::of(&evidence.guest);
     let mut named = Contradictions::default();
+    let unticked = Unticked::of(run, history.as_ref(), &evidence.guest);
     for (at, step) in run.steps.iter().enumerate() {
         let comparison = Comparison { run, graph, at, history: history.as_ref(), evidence: &evidence.guest };
         let judged = if closed.contains(step.id.as_str()) {
@@ -51,7 +54,7 @@ pub(super) fn compare(
         } else if unknown.contains(step.id.as_str()) {
             Judgement::look("its status is not in the vocabulary")
         } else {
-            comparison.judge()
+            unticked.judge(at, comparison.judge())
         };
         for (code, kind) in &judged.contradictions {
             named.add(*code, kind, &step.id);
@@ -61,6 +64,7 @@ pub(super) fn compare(
     }
     leave_pieces_alone(run, graph, reconciled);
     reconciled.findings.extend(named.into_findings());
+    reconciled.findings.extend(unticked.finding());
     reconciled.findings.extend(unseen(&evidence.guest));
     true
 }

@@ -36,7 +36,7 @@ pub(super) struct Judgement {
 }
 
 impl Judgement {
-    fn new(status: EffectiveStatus) -> Self {
+    pub(super) fn new(status: EffectiveStatus) -> Self {
         Self { status, reasons: Vec::new(), contradictions: Vec::new() }
     }
 
@@ -44,12 +44,18 @@ impl Judgement {
         Self::new(EffectiveStatus::Verify).because(reason)
     }
 
-    fn because(mut self, reason: impl Into<String>) -> Self {
+    pub(super) fn because(mut self, reason: impl Into<String>) -> Self {
         self.reasons.push(reason.into());
         self
     }
 
-    fn counts(mut self, code: FindingCode, kind: impl Into<String>) -> Self {
+    /// Puts a reason before the others.
+    pub(super) fn first(mut self, reason: String) -> Self {
+        self.reasons.insert(0, reason);
+        self
+    }
+
+    pub(super) fn counts(mut self, code: FindingCode, kind: impl Into<String>) -> Self {
         self.contradictions.push((code, kind.into()));
         self
     }

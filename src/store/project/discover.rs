@@ -82,12 +82,20 @@ pub(crate) enum Scope<'a> {
     Above(&'a Utf8Path),
 }
 
-impl Scope<'_> {
+impl<'a> Scope<'a> {
     /// Tells whether the sessions of a home are in scope.
     pub(crate) fn includes(self, home: &SessionHome) -> bool {
         match self {
             Self::Whole | Self::Quick => true,
             Self::Around(path) | Self::Above(path) => path.starts_with(home.root()),
+        }
+    }
+
+    /// Returns the path that the caller named.
+    const fn named(self) -> Option<&'a Utf8Path> {
+        match self {
+            Self::Around(path) => Some(path),
+            Self::Whole | Self::Quick | Self::Above(_) => None,
         }
     }
 
@@ -130,6 +138,8 @@ pub(crate) fn listings(project: &Project, scope: Scope<'_>, marks: &dyn Fn(&str)
         .map(|root| Listing {
             root: root.clone(),
             config: Arc::clone(&project.config),
+            branch: repository::head(root).and_then(|head| head.branch),
+            named: scope.named().and_then(|path| relative(path.as_std_path(), root)),
             ..listing(
                 WalkRoot {
                     root,
