@@ -5,8 +5,8 @@
 
 mod aios;
 mod ccw;
-pub(crate) mod claude;
 mod checklist;
+pub(crate) mod claude;
 mod client_settings;
 mod dotagent;
 mod edit;

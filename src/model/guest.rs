@@ -159,9 +159,8 @@ impl GuestRequest {
             let built = proof.built.iter().cloned().map(DeclaredFile::plain);
             proof.results.iter().cloned().chain(mentioned).chain(built)
         });
-        let wants_log = proofs().any(|proof| {
-            !proof.names.is_empty() || !proof.results.is_empty() || !proof.built.is_empty()
-        });
+        let wants_log =
+            proofs().any(|proof| !proof.names.is_empty() || !proof.results.is_empty() || !proof.built.is_empty());
         Self { files: files.collect(), state_folders, wants_log }
     }
 }

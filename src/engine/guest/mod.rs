@@ -6,9 +6,9 @@
 mod history;
 mod names;
 mod standing;
-mod unticked;
 #[cfg(test)]
 mod tests;
+mod unticked;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

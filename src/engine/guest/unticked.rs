@@ -203,7 +203,9 @@ fn look(path: &RelPath, proof: &GuestProof, history: Option<&History<'_>>, evide
         Some(DeclaredState::Present { .. } | DeclaredState::Unread(_)) => true,
         Some(DeclaredState::Missing) | None => false,
     };
-    let Some(history) = history else { return BuiltFile { is_there, is_new: (!is_there).then_some(true), is_touched: false } };
+    let Some(history) = history else {
+        return BuiltFile { is_there, is_new: (!is_there).then_some(true), is_touched: false };
+    };
     let since = history.since(proof.document.as_ref());
     let changes = history.changes(path);
     let is_touched = changes.iter().any(|(at, _)| since.allows(*at)) && since != Since::Never;
