@@ -108,28 +108,23 @@ pub(crate) fn with(bytes: &[u8], setting: &Setting) -> Result<Vec<u8>, SettingsE
         rules.iter().map(|rule| rule.as_str().unwrap_or_default().to_owned()).collect()
     };
     let done = match setting {
-        Setting::Allow(rules) => {
-            let known = rules_of(&editor, ALLOW);
+        Setting::Allow(rules) | Setting::Ask(rules) => {
+            let asks = matches!(setting, Setting::Ask(_));
+            let list = if asks { ASK } else { ALLOW };
+            let mut known = rules_of(&editor, ALLOW);
+            let blanket: Vec<usize> = (0..known.len()).filter(|at| !asks && known[*at] == BLANKET_RULE).collect();
+            known.extend(if asks { rules_of(&editor, ASK) } else { Vec::new() });
             let mut missing = rules.iter().filter(|rule| !known.contains(rule)).peekable();
-            let blanket: Vec<usize> = (0..known.len()).filter(|at| known[*at] == BLANKET_RULE).collect();
             if missing.peek().is_none() && blanket.is_empty() {
                 return Ok(bytes.to_vec());
             }
             // The first rule takes the place of the old one, so that the form of the list stays.
             let replaced = blanket.first().zip(missing.next_if(|_| !blanket.is_empty()));
             let gone = &blanket[usize::from(replaced.is_some())..];
-            let replaced = replaced.map_or(Ok(()), |(at, rule)| editor.set(&format!("{ALLOW}/{at}"), &json!(rule)));
-            let removed = replaced.and_then(|()| editor.remove_elements(ALLOW, gone));
-            let added = removed.and_then(|()| missing.try_for_each(|rule| editor.push(ALLOW, &json!(rule))));
-            added.map_err(|_| ALLOW)
-        }
-        Setting::Ask(rules) => {
-            let known = [rules_of(&editor, ALLOW), rules_of(&editor, ASK)].concat();
-            let mut missing = rules.iter().filter(|rule| !known.contains(rule)).peekable();
-            if missing.peek().is_none() {
-                return Ok(bytes.to_vec());
-            }
-            missing.try_for_each(|rule| editor.push(ASK, &json!(rule))).map_err(|_| ASK)
+            let replaced = replaced.map_or(Ok(()), |(at, rule)| editor.set(&format!("{list}/{at}"), &json!(rule)));
+            let removed = replaced.and_then(|()| editor.remove_elements(list, gone));
+            let added = removed.and_then(|()| missing.try_for_each(|rule| editor.push(list, &json!(rule))));
+            added.map_err(|_| list)
         }
         Setting::Guard(command) => {
             let known = guards(&editor);

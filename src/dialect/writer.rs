@@ -178,3 +178,7 @@ pub(super) fn write<W: StateWriter>(mut writer: W, change: &Change) -> Result<Ve
     }
     writer.into_edits()
 }
+
+#[cfg(test)]
+#[path = "writer_tests.rs"]
+mod tests;

@@ -240,7 +240,7 @@ pub(super) fn edit<W: StateWriter>(
     writer: fn(StateEditor, Run) -> W,
 ) -> Result<Vec<Edit>, EditError> {
     let editor = StateEditor::open(files, change.at, kind.stamps.first().copied().unwrap_or_default())?;
-    match (kind.load)(files).run {
+    match kind.load(files).run {
         Some(run) => write(writer(editor, run), change),
         None => unsupported(format!("{} is not {}", files.state, kind.what)),
     }

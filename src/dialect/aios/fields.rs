@@ -2,6 +2,7 @@
 
 use super::kind;
 use super::kind::Descriptor;
+use super::kind::Read;
 use crate::dialect::Loaded;
 use crate::document::Field;
 use crate::document::Reader;
@@ -18,6 +19,23 @@ use crate::model::human_age;
 
 /// Maximum length of an id in a message.
 const ID_CHARS: usize = 100;
+
+impl Descriptor {
+    /// Reads a run. Never fails on content.
+    pub(super) fn load(&self, files: &FileSet) -> Loaded {
+        let run = match self.read {
+            Read::State(run) => run,
+            Read::Files(load) => return load(files),
+        };
+        match read(files) {
+            Ok(tree) => {
+                let run = run(&tree);
+                tree.loaded(run)
+            }
+            Err(loaded) => *loaded,
+        }
+    }
+}
 
 /// Reads the state of a file set, YAML or JSON; of a state below one key, what is below it.
 ///

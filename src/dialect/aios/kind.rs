@@ -11,6 +11,7 @@ use crate::document::Fault;
 use crate::document::Kind as Value;
 use crate::document::Member;
 use crate::document::Node;
+use crate::document::Reader;
 use crate::document::Syntax;
 use crate::document::TextPosition;
 use crate::document::salvage;
@@ -90,7 +91,7 @@ pub(super) struct Descriptor {
     pub(super) begins_unrecorded: bool,
     /// Whether the failure of a step can be recorded.
     pub(super) records_failure: bool,
-    pub(super) load: Load,
+    pub(super) read: Read,
     pub(super) edit: Write,
     /// Suggests edits of the stories of a run; `None` if the state does not say which stories are finished.
     pub(super) suggest: Option<fn(&FileSet, &Run) -> Suggestions>,
@@ -128,12 +129,28 @@ pub(super) struct Claim {
 /// Says `completed`, or `complete`, when nothing is left to do.
 pub(super) const FINISHED_STATUS: Option<(&str, &[&str])> = Some(("/status", &["completed", "complete"]));
 
-type Load = fn(&FileSet) -> Loaded;
+/// How the run of a state is read.
+pub(super) enum Read {
+    /// From the fields of one state.
+    State(fn(&Reader<'_>) -> Run),
+    /// From all files.
+    Files(fn(&FileSet) -> Loaded),
+}
+
 type Write = fn(&FileSet, &Change) -> Result<Vec<Edit>, EditError>;
 
 impl Descriptor {
+    /// Returns a kind whose runs are read from the fields of one state; else as [`Descriptor::of_files`].
+    pub(super) const fn of_state(what: &'static str, read: fn(&Reader<'_>) -> Run, edit: Write) -> Self {
+        Self::new(what, Read::State(read), edit)
+    }
+
     /// Returns a kind that is written, records no change by a person but a resume, and is about no story.
-    pub(super) const fn new(what: &'static str, load: Load, edit: Write) -> Self {
+    pub(super) const fn of_files(what: &'static str, load: fn(&FileSet) -> Loaded, edit: Write) -> Self {
+        Self::new(what, Read::Files(load), edit)
+    }
+
+    const fn new(what: &'static str, read: Read, edit: Write) -> Self {
         Self {
             what,
             workflow_type: "Workflow",
@@ -150,7 +167,7 @@ impl Descriptor {
             is_written: true,
             begins_unrecorded: false,
             records_failure: true,
-            load,
+            read,
             edit,
             suggest: None,
         }

@@ -232,7 +232,7 @@ impl Archives for Aios {
 
 fn load(kind: Kind, files: &FileSet) -> Loaded {
     let descriptor = kind.descriptor();
-    let mut loaded = (descriptor.load)(files);
+    let mut loaded = descriptor.load(files);
     if let Some(run) = &mut loaded.run {
         for step in &mut run.steps {
             step.recorded &= descriptor.is_written;

@@ -7,7 +7,6 @@
 use serde_json::json;
 
 use crate::dialect::EditError;
-use crate::dialect::Loaded;
 use crate::dialect::aios::editor::StateEditor;
 use crate::dialect::aios::editor::edit;
 use crate::dialect::aios::fields;
@@ -28,7 +27,6 @@ use crate::dialect::writer::outcome_text;
 use crate::document::Field;
 use crate::document::Reader;
 use crate::model::Edit;
-use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Outcome;
@@ -66,17 +64,13 @@ pub(super) static ADE: Descriptor = Descriptor {
     stamps: &["/timestamps/updatedAt", "/timestamps/savedAt", "/updatedAt"],
     claim: Some(Claim { path: None, started: "/timestamps/startedAt", finished: FINISHED_STATUS }),
     records: Records { abort: false, ..Records::ALL },
-    ..Descriptor::new("the state of a master orchestration", load, |files, change| {
+    ..Descriptor::of_state("the state of a master orchestration", run, |files, change| {
         edit(&ADE, files, change, |editor, run| Writer { editor, run })
     })
 };
 
 /// Reads the run.
-fn load(files: &FileSet) -> Loaded {
-    let tree = match fields::read(files) {
-        Ok(tree) => tree,
-        Err(loaded) => return *loaded,
-    };
+fn run(tree: &Reader<'_>) -> Run {
     let title = format!("Master Orchestration for story {}", tree.subject(&ADE));
     let mut run = tree.run(&ADE, "master-orchestration", title);
     let stamps = tree.get("timestamps");
@@ -86,11 +80,11 @@ fn load(files: &FileSet) -> Loaded {
         .into_iter()
         .max()
         .flatten();
-    run.steps = steps(&tree);
+    run.steps = steps(tree);
     run.status = tree.get("status").run_status(&run.steps);
-    run.position = position(&tree, &run.steps);
-    report_age(&tree, run.stamp);
-    tree.loaded(run)
+    run.position = position(tree, &run.steps);
+    report_age(tree, run.stamp);
+    run
 }
 
 fn report_age(tree: &Reader<'_>, stamp: Option<Timestamp>) {
@@ -224,17 +218,13 @@ impl Writer {
         if self.run.steps.iter().all(|step| of(&step.id) || is_over(step.status)) {
             self.end()
         } else {
-            self.status("in_progress")
+            self.editor.set_text("/status", "in_progress")
         }
     }
 
     fn end(&mut self) -> Result<(), EditError> {
-        self.status("complete")?;
+        self.editor.set_text("/status", "complete")?;
         self.editor.stamp("/timestamps/completedAt", None)
-    }
-
-    fn status(&mut self, word: &str) -> Result<(), EditError> {
-        self.editor.set_text("/status", word)
     }
 }
 
@@ -264,7 +254,7 @@ impl StateWriter for Writer {
             Ok(number) => self.editor.set_number("/currentEpic", number)?,
             Err(_) => self.editor.set_text("/currentEpic", number)?,
         }
-        self.status("in_progress")
+        self.editor.set_text("/status", "in_progress")
     }
 
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
@@ -292,7 +282,7 @@ impl StateWriter for Writer {
         self.editor.push(&format!("{epic}/errors"), &error)?;
         self.editor.set_number(&format!("/retryCount/{number}"), outcome.failures.into())?;
         self.move_to_list(number, Some(LISTS[1]))?;
-        self.status("in_progress")
+        self.editor.set_text("/status", "in_progress")
     }
 
     fn skip(&mut self, step: &StepId, _part: Option<&str>, _reason: &str) -> Result<(), EditError> {
@@ -304,11 +294,11 @@ impl StateWriter for Writer {
 
     /// The framework's CLI writes this status although it is not in its documented list.
     fn pause(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
-        self.status("stopped")
+        self.editor.set_text("/status", "stopped")
     }
 
     fn resume(&mut self, _resumed: &Resumed<'_>) -> Result<(), EditError> {
-        self.status("in_progress")
+        self.editor.set_text("/status", "in_progress")
     }
 
     fn complete(&mut self, _note: Option<&str>) -> Result<(), EditError> {

@@ -1,4 +1,4 @@
-use super::load;
+use super::ADE;
 use crate::dialect::Loaded;
 use crate::dialect::aios::fixtures::codes;
 use crate::dialect::aios::fixtures::files;
@@ -14,7 +14,7 @@ fn orchestration(status: &str, current: &str, epics: &str, more: &str) -> Loaded
             "timestamps":{{"startedAt":"2026-01-31T10:00:00Z","updatedAt":"2026-01-31T11:00:00Z","savedAt":null}},
             "epics":{{{epics}}},"retryCount":{{}}{more}}}"#
     );
-    load(&files(STATE, &text))
+    ADE.load(&files(STATE, &text))
 }
 
 /// Epics 3, 4, 5 and 6 with these statuses.
@@ -116,7 +116,7 @@ fn the_newest_stamp_counts_and_an_old_state_is_said_to_be_one_its_own_resume_ref
         let text = format!(
             r#"{{"workflowId":"master-ade-x","timestamps":{{"updatedAt":"2026-01-20T12:00:00Z"}},"updatedAt":"{stamp}","epics":{{}}}}"#
         );
-        let loaded = load(&files(".aiox/master-orchestrator/current.json", &text));
+        let loaded = ADE.load(&files(".aiox/master-orchestrator/current.json", &text));
         assert_eq!(codes(&loaded), Vec::from_iter(finding), "{stamp}");
         let run = loaded.run.unwrap();
         assert_eq!((run.id.as_str(), run.stamp.unwrap().to_string().as_str()), ("ade-current", stamp));

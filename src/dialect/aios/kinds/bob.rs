@@ -10,7 +10,6 @@ use super::dev_cycle::CHECKPOINT;
 use super::dev_cycle::PHASES;
 use super::dev_cycle::PUSH;
 use crate::dialect::EditError;
-use crate::dialect::Loaded;
 use crate::dialect::aios::editor::StateEditor;
 use crate::dialect::aios::editor::edit;
 use crate::dialect::aios::fields;
@@ -34,7 +33,6 @@ use crate::document::Field;
 use crate::document::Node;
 use crate::document::Reader;
 use crate::model::Edit;
-use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Outcome;
@@ -65,22 +63,18 @@ pub(super) static BOB: Descriptor = Descriptor {
         finished: None,
     }),
     records: Records::ALL,
-    ..Descriptor::new("the session of Bob", load, |files, change| {
+    ..Descriptor::of_state("the session of Bob", run, |files, change| {
         edit(&BOB, files, change, |editor, run| Writer { editor, run })
     })
 };
 
 /// Reads the run.
-fn load(files: &FileSet) -> Loaded {
-    let tree = match fields::read(files) {
-        Ok(tree) => tree,
-        Err(loaded) => return *loaded,
-    };
+fn run(tree: &Reader<'_>) -> Run {
     let state = tree.get("session_state");
     let epic = state.get("epic");
     let name = epic.get("title").id().map_or_else(String::new, |title| format!(": {title}"));
     let mut run = tree.run(&BOB, "bob-session", format!("Bob Session for Epic {}{name}", tree.subject(&BOB)));
-    let session = Session { tree: &tree, state };
+    let session = Session { tree: tree, state };
     run.steps = session.steps();
     run.started_at = state.get("workflow").get("started_at").time();
     run.stamp = state.get("last_updated").time();
@@ -97,7 +91,7 @@ fn load(files: &FileSet) -> Loaded {
     }
     session.check_story_count(&run.steps);
     run.position = first_open(&run.steps).map(|step| step.id.clone());
-    tree.loaded(run)
+    run
 }
 
 struct Session<'a> {

@@ -1,5 +1,5 @@
+use super::BOB;
 use super::PHASES;
-use super::load;
 use crate::dialect::Loaded;
 use crate::dialect::aios::fixtures::codes;
 use crate::dialect::aios::fixtures::files;
@@ -16,7 +16,7 @@ fn session(phase: &str, results: &str, action: &str) -> Loaded {
          workflow:\n    current_phase: {phase}\n    attempt_count: 1\n    phase_results: {results}\n  last_action: {{ type: {action}, \
          story: 12.2 }}\n"
     );
-    load(&files(STATE, &text))
+    BOB.load(&files(STATE, &text))
 }
 
 /// The phases of story 12.2 with these statuses, between the other two stories.
@@ -88,7 +88,7 @@ fn a_session_rests_where_it_says_and_has_crashed_after_half_an_hour() {
             "session_state:\n  last_updated: \"{stamp}\"\n  epic: {{ id: 1 }}\n  progress: {{ current_story: 1.1 }}\n  \
              last_action: {{ type: {action} }}\n"
         );
-        assert_eq!(codes(&load(&files(STATE, &text))), Vec::from_iter(finding), "{stamp} {action}");
+        assert_eq!(codes(&BOB.load(&files(STATE, &text))), Vec::from_iter(finding), "{stamp} {action}");
     }
 }
 
@@ -102,8 +102,8 @@ fn what_the_session_does_not_name_is_said() {
         ),
         ("session_state:\n  progress: { stories_done: 3 }\n", "field-ignored"),
     ] {
-        assert_eq!(codes(&load(&files(STATE, text))), [finding], "{text}");
+        assert_eq!(codes(&BOB.load(&files(STATE, text))), [finding], "{text}");
     }
     // A total of zero divides nothing.
-    assert_eq!(codes(&load(&files(STATE, "session_state:\n  epic: { id: 1, total_stories: 0 }\n"))), [""; 0]);
+    assert_eq!(codes(&BOB.load(&files(STATE, "session_state:\n  epic: { id: 1, total_stories: 0 }\n"))), [""; 0]);
 }

@@ -58,7 +58,7 @@ pub(super) static BUILD: Descriptor = Descriptor {
     stamps: &["/lastCheckpoint", "/startedAt", "/abandonedAt"],
     claim: Some(Claim { path: None, started: "/startedAt", finished: FINISHED_STATUS }),
     records: Records { skip: false, ..Records::ALL },
-    ..Descriptor::new("the state of an autonomous build", load, |files, change| {
+    ..Descriptor::of_files("the state of an autonomous build", load, |files, change| {
         edit(&BUILD, files, change, |editor, run| Writer { editor, run })
     })
 };
@@ -200,11 +200,7 @@ struct Writer {
     run: Run,
 }
 
-impl Writer {
-    fn status(&mut self, word: &str) -> Result<(), EditError> {
-        self.editor.set_text("/status", word)
-    }
-}
+impl Writer {}
 
 /// Creates an id like the framework: `cp-`, the time in base 36, and eight hex digits for uniqueness.
 fn checkpoint_id(subtask: &str, seconds: i64) -> String {
@@ -234,7 +230,7 @@ impl StateWriter for Writer {
     fn begin(&mut self, begun: &Begun<'_>) -> Result<(), EditError> {
         self.editor.remove_from_list("/completedSubtasks", named(begun.step)?)?;
         self.editor.set_text("/currentSubtask", named(begun.step)?)?;
-        self.status("in_progress")
+        self.editor.set_text("/status", "in_progress")
     }
 
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
@@ -247,7 +243,7 @@ impl StateWriter for Writer {
             self.editor.push("/failedAttempts", &entry)?;
             self.editor.remove_from_list("/completedSubtasks", subtask)?;
             self.editor.set_text("/currentSubtask", subtask)?;
-            return self.status("in_progress");
+            return self.editor.set_text("/status", "in_progress");
         }
         let is_new = self.editor.listed("/completedSubtasks", subtask).is_none();
         self.editor.add_to_list("/completedSubtasks", subtask)?;
@@ -271,15 +267,15 @@ impl StateWriter for Writer {
         if self.editor.text("/currentSubtask") == Some(subtask) {
             self.editor.set("/currentSubtask", &Value::Null)?;
         }
-        self.status("in_progress")
+        self.editor.set_text("/status", "in_progress")
     }
 
     fn pause(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
-        self.status("paused")
+        self.editor.set_text("/status", "paused")
     }
 
     fn abort(&mut self, reason: Option<&str>) -> Result<(), EditError> {
-        self.status("abandoned")?;
+        self.editor.set_text("/status", "abandoned")?;
         self.editor.set("/abandoned", &json!(true))?;
         self.editor.stamp("/abandonedAt", None)?;
         let reason = reason.map(mask_secrets);
@@ -290,11 +286,11 @@ impl StateWriter for Writer {
         if self.editor.text("/abandoned") == Some("true") {
             self.editor.set("/abandoned", &json!(false))?;
         }
-        self.status("in_progress")
+        self.editor.set_text("/status", "in_progress")
     }
 
     fn complete(&mut self, _note: Option<&str>) -> Result<(), EditError> {
-        self.status("completed")
+        self.editor.set_text("/status", "completed")
     }
 
     fn into_edits(self) -> Result<Vec<Edit>, EditError> {

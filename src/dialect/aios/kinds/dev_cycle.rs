@@ -7,7 +7,6 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::dialect::EditError;
-use crate::dialect::Loaded;
 use crate::dialect::aios::editor::StateEditor;
 use crate::dialect::aios::editor::edit;
 use crate::dialect::aios::fields;
@@ -26,7 +25,6 @@ use crate::dialect::writer::outcome_text;
 use crate::document::Field;
 use crate::document::Reader;
 use crate::model::Edit;
-use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Outcome;
@@ -71,19 +69,15 @@ pub(super) static DEV_CYCLE: Descriptor = Descriptor {
         finished: Some(("/phaseResults/6_checkpoint/decision", &["GO"])),
     }),
     records: Records::ALL,
-    ..Descriptor::new("the state of a development cycle", load, |files, change| {
+    ..Descriptor::of_state("the state of a development cycle", run, |files, change| {
         edit(&DEV_CYCLE, files, change, |editor, run| Writer { editor, run })
     })
 };
 
 /// Reads the run.
-fn load(files: &FileSet) -> Loaded {
-    let tree = match fields::read(files) {
-        Ok(tree) => tree,
-        Err(loaded) => return *loaded,
-    };
+fn run(tree: &Reader<'_>) -> Run {
     let mut run = tree.run(&DEV_CYCLE, WORKFLOW, title(&tree.subject(&DEV_CYCLE)));
-    let cycle = Cycle { tree: &tree };
+    let cycle = Cycle { tree: tree };
     let mut steps = cycle.steps();
     let position = cycle.position();
     cycle.report_later_results(position);
@@ -101,7 +95,7 @@ fn load(files: &FileSet) -> Loaded {
     run.steps = steps;
     run.started_at = tree.get("startedAt").time();
     run.stamp = tree.get("lastUpdated").time();
-    tree.loaded(run)
+    run
 }
 
 struct Cycle<'a> {

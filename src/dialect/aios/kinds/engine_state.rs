@@ -3,7 +3,6 @@
 //! The state names the steps that ran and only counts the others, which are defined in the workflow file.
 
 use crate::dialect::EditError;
-use crate::dialect::Loaded;
 use crate::dialect::aios::editor::StateEditor;
 use crate::dialect::aios::editor::edit;
 use crate::dialect::aios::fields;
@@ -15,8 +14,8 @@ use crate::dialect::aios::steps::follow;
 use crate::dialect::writer::Resumed;
 use crate::dialect::writer::StateWriter;
 use crate::document::Field;
+use crate::document::Reader;
 use crate::model::Edit;
-use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Records;
@@ -32,17 +31,13 @@ pub(super) static ENGINE: Descriptor = Descriptor {
     stamps: &["/engine_state/updated_at"],
     records: Records { abort: true, ..Records::RESUME },
     is_written: false,
-    ..Descriptor::new("the state of a workflow engine", load, |files, change| {
+    ..Descriptor::of_state("the state of a workflow engine", run, |files, change| {
         edit(&ENGINE, files, change, |editor, run| Writer { editor, run })
     })
 };
 
 /// Reads the run.
-fn load(files: &FileSet) -> Loaded {
-    let tree = match fields::read(files) {
-        Ok(tree) => tree,
-        Err(loaded) => return *loaded,
-    };
+fn run(tree: &Reader<'_>) -> Run {
     let engine = tree.get("engine_state");
     let workflow = engine.either(["workflow_name", "workflow_id"]).id();
     let workflow = workflow.unwrap_or_else(|| tree.subject(&ENGINE));
@@ -52,7 +47,7 @@ fn load(files: &FileSet) -> Loaded {
     run.stamp = engine.get("updated_at").time();
     run.status = engine.get("status").run_status(&run.steps);
     run.position = first_open(&run.steps).map(|step| step.id.clone());
-    tree.loaded(run)
+    run
 }
 
 /// Returns the steps that have results, in order, and the step after them.

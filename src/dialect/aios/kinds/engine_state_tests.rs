@@ -1,4 +1,4 @@
-use super::load;
+use super::ENGINE;
 use crate::dialect::Loaded;
 use crate::dialect::aios::fixtures::codes;
 use crate::dialect::aios::fixtures::files;
@@ -9,7 +9,7 @@ const STATE: &str = ".aiox/greenfield-20260131-abc123-engine-state.yaml";
 
 fn engine(more: &str) -> Loaded {
     let text = format!("engine_state:\n  mode: engine\n  updated_at: \"2026-01-31T11:30:00Z\"\n{more}");
-    load(&files(STATE, &text))
+    ENGINE.load(&files(STATE, &text))
 }
 
 #[test]

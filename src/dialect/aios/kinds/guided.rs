@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use crate::dialect::EditError;
-use crate::dialect::Loaded;
 use crate::dialect::aios::editor::StateEditor;
 use crate::dialect::aios::editor::edit;
 use crate::dialect::aios::fields;
@@ -25,7 +24,6 @@ use crate::document::Field;
 use crate::document::Node;
 use crate::document::Reader;
 use crate::model::Edit;
-use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Outcome;
@@ -47,18 +45,14 @@ pub(super) static GUIDED: Descriptor = Descriptor {
     stamps: &["/updated_at", "/started_at"],
     records: Records::ALL,
     records_failure: false,
-    ..Descriptor::new("the state of a guided workflow", load, |files, change| {
+    ..Descriptor::of_state("the state of a guided workflow", run, |files, change| {
         edit(&GUIDED, files, change, |editor, run| Writer { editor, run })
     })
 };
 
 /// Reads the run.
-fn load(files: &FileSet) -> Loaded {
-    let tree = match fields::read(files) {
-        Ok(tree) => tree,
-        Err(loaded) => return *loaded,
-    };
-    let steps = steps(&tree);
+fn run(tree: &Reader<'_>) -> Run {
+    let steps = steps(tree);
     let instance = tree.get("instance_id").required().id();
     let name = tree.root().either(["workflow_name", "workflow_id"]).id().or(instance);
     let name = name.unwrap_or_else(|| tree.subject(&GUIDED));
@@ -74,10 +68,10 @@ fn load(files: &FileSet) -> Loaded {
     if let Some(open) = first_open(&steps) {
         run.position = Some(open.id.clone());
         let at = steps.iter().position(|step| step.id == open.id);
-        report_skipped_step(&tree, &steps, at.unwrap_or_default());
+        report_skipped_step(tree, &steps, at.unwrap_or_default());
     }
     run.steps = steps;
-    tree.loaded(run)
+    run
 }
 
 /// Reports that the state has moved past a step that is still open.
@@ -216,9 +210,9 @@ impl Writer {
         match self.run.steps.iter().position(|step| !is_over(step.status)) {
             Some(next) => {
                 self.move_to(next)?;
-                self.status("active")
+                self.editor.set_text("/status", "active")
             }
-            None => self.status("completed"),
+            None => self.editor.set_text("/status", "completed"),
         }
     }
 
@@ -241,10 +235,6 @@ impl Writer {
             },
             None => Ok(()),
         }
-    }
-
-    fn status(&mut self, word: &str) -> Result<(), EditError> {
-        self.editor.set_text("/status", word)
     }
 
     /// Sets a timestamp of a step if the steps of this workflow have such timestamps.
@@ -281,7 +271,7 @@ impl StateWriter for Writer {
         self.stamp(at, "started_at")?;
         self.editor.clear(&format!("/steps/{at}/completed_at"))?;
         self.move_to(at)?;
-        self.status("active")
+        self.editor.set_text("/status", "active")
     }
 
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
@@ -310,15 +300,15 @@ impl StateWriter for Writer {
     }
 
     fn pause(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
-        self.status("paused")
+        self.editor.set_text("/status", "paused")
     }
 
     fn abort(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
-        self.status("aborted")
+        self.editor.set_text("/status", "aborted")
     }
 
     fn resume(&mut self, resumed: &Resumed<'_>) -> Result<(), EditError> {
-        self.status("active")?;
+        self.editor.set_text("/status", "active")?;
         for (step, _) in resumed.settled {
             let at = self.at(step)?;
             self.end(at, "completed")?;
@@ -327,7 +317,7 @@ impl StateWriter for Writer {
     }
 
     fn complete(&mut self, _note: Option<&str>) -> Result<(), EditError> {
-        self.status("completed")
+        self.editor.set_text("/status", "completed")
     }
 
     /// Reopens steps and moves to the first open one.
@@ -342,7 +332,7 @@ impl StateWriter for Writer {
         if let Some(first) = self.run.steps.iter().position(is_open) {
             self.move_to(first)?;
         }
-        self.status("active")
+        self.editor.set_text("/status", "active")
     }
 
     fn into_edits(self) -> Result<Vec<Edit>, EditError> {

@@ -1,4 +1,4 @@
-use super::load;
+use super::GUIDED;
 use crate::dialect::Loaded;
 use crate::dialect::aios::fixtures::codes;
 use crate::dialect::aios::fixtures::files;
@@ -22,7 +22,7 @@ fn workflow(status: &str, current: u32, statuses: [&str; 3]) -> String {
 }
 
 fn read(text: &str) -> Loaded {
-    load(&files(STATE, text))
+    GUIDED.load(&files(STATE, text))
 }
 
 #[test]

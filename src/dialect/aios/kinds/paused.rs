@@ -7,10 +7,8 @@ use serde_json::json;
 
 use super::dev_cycle;
 use crate::dialect::EditError;
-use crate::dialect::Loaded;
 use crate::dialect::aios::editor::StateEditor;
 use crate::dialect::aios::editor::edit;
-use crate::dialect::aios::fields;
 use crate::dialect::aios::fields::KindReader as _;
 use crate::dialect::aios::kind::Descriptor;
 use crate::dialect::aios::kind::StoryName;
@@ -23,7 +21,6 @@ use crate::document::Field;
 use crate::document::Node;
 use crate::document::Reader;
 use crate::model::Edit;
-use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Outcome;
@@ -46,24 +43,20 @@ pub(super) static PAUSED: Descriptor = Descriptor {
     records: Records { abort: true, redo: false, ..Records::RESUME },
     begins_unrecorded: true,
     records_failure: false,
-    ..Descriptor::new("a development cycle that was paused or aborted at its checkpoint", load, |files, change| {
+    ..Descriptor::of_state("a development cycle that was paused or aborted at its checkpoint", run, |files, change| {
         edit(&PAUSED, files, change, |editor, run| Writer { editor, run })
     })
 };
 
 /// Reads the run.
-fn load(files: &FileSet) -> Loaded {
-    let tree = match fields::read(files) {
-        Ok(tree) => tree,
-        Err(loaded) => return *loaded,
-    };
+fn run(tree: &Reader<'_>) -> Run {
     let aborted_at = tree.get("aborted_at").time();
     let is_aborted = tree.get("aborted_at").is_there() || tree.get("status").text() == Some("aborted");
     let progress = tree.get("epic_progress");
     let story = |field: Field<'_>| field.id().map(|path| story::name_of(&path).to_owned());
     let current = story(tree.get("current_story"));
     let mut stories = Stories::default();
-    stories.completed(&tree);
+    stories.completed(tree);
     let resting = if is_aborted { story(progress.get("aborted_at_story")).or(current) } else { current };
     if let Some(story) = &resting {
         // A cycle pauses after its checkpoint; an aborted one did not finish its story.
@@ -85,7 +78,7 @@ fn load(files: &FileSet) -> Loaded {
     run.done_elsewhere = stories.counted.saturating_sub(named);
     run.position = resting.map(StepId::new).filter(|id| stories.steps.iter().any(|step| step.id == *id));
     run.steps = stories.steps;
-    tree.loaded(run)
+    run
 }
 
 #[derive(Default)]

@@ -1,4 +1,4 @@
-use super::load;
+use super::PAUSED;
 use crate::dialect::aios::fixtures::codes;
 use crate::dialect::aios::fixtures::files;
 use crate::dialect::aios::fixtures::steps;
@@ -25,7 +25,7 @@ fn a_cycle_at_rest_goes_on_with_the_next_story() {
         ),
         ("current_story: 1.2\npaused_at: 2026-01-31T11:30:00Z\n", vec!["1.2 completed"], 0),
     ] {
-        let loaded = load(&files(STATE, text));
+        let loaded = PAUSED.load(&files(STATE, text));
         assert_eq!(steps(&loaded), expected, "{text}");
         assert_eq!(codes(&loaded), [""; 0], "{text}");
         let run = loaded.run.unwrap();
@@ -39,7 +39,7 @@ fn a_cycle_at_rest_goes_on_with_the_next_story() {
 fn a_cycle_that_was_given_up_has_its_story_open() {
     let text = "current_story: 1.2\nstatus: aborted\naborted_at: 1769859000000\nabort_reason: scope\n\
                 epic_progress: { aborted_at_story: 1.2, remaining_stories: [1.2, 1.3] }\n";
-    let loaded = load(&files(STATE, text));
+    let loaded = PAUSED.load(&files(STATE, text));
     assert_eq!(steps(&loaded), ["1.2 pending", "1.3 pending"]);
     let run = loaded.run.unwrap();
     assert_eq!(run.status, RunStatus::Aborted);
@@ -53,6 +53,6 @@ fn what_cannot_be_used_is_said() {
         ("current_story: 1.2\npaused_at: soon\n", "field-ignored"),
         ("current_story: 1.2\npaused_at: 2026-01-31\nepic_progress: { remaining_stories: 1.3 }\n", "field-ignored"),
     ] {
-        assert_eq!(codes(&load(&files(STATE, text))), [finding], "{text}");
+        assert_eq!(codes(&PAUSED.load(&files(STATE, text))), [finding], "{text}");
     }
 }

@@ -6,7 +6,6 @@
 use serde_json::json;
 
 use crate::dialect::EditError;
-use crate::dialect::Loaded;
 use crate::dialect::aios::editor::StateEditor;
 use crate::dialect::aios::editor::edit;
 use crate::dialect::aios::fields;
@@ -24,7 +23,6 @@ use crate::dialect::writer::outcome_text;
 use crate::document::Field;
 use crate::document::Reader;
 use crate::model::Edit;
-use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Outcome;
@@ -47,20 +45,16 @@ pub(super) static PHASES: Descriptor = Descriptor {
     stamps: &["/updatedAt", "/updated_at"],
     records: Records { skip: true, ..Records::RESUME },
     begins_unrecorded: true,
-    ..Descriptor::new("the phases of a context manager", load, |files, change| {
+    ..Descriptor::of_state("the phases of a context manager", run, |files, change| {
         edit(&PHASES, files, change, |editor, run| Writer { editor, run })
     })
 };
 
 /// Reads the run.
-fn load(files: &FileSet) -> Loaded {
-    let tree = match fields::read(files) {
-        Ok(tree) => tree,
-        Err(loaded) => return *loaded,
-    };
+fn run(tree: &Reader<'_>) -> Run {
     let title = format!("Workflow {}", tree.subject(&PHASES));
     let mut run = tree.run(&PHASES, "phases", title);
-    run.steps = steps(&tree);
+    run.steps = steps(tree);
     run.started_at = tree.get("startedAt").time();
     run.stamp = tree.get("updatedAt").time().max(tree.get("failedAt").time());
     run.status = tree.get("status").run_status(&run.steps);
@@ -69,7 +63,7 @@ fn load(files: &FileSet) -> Loaded {
     } else {
         run.position = first_open(&run.steps).map(|step| step.id.clone());
     }
-    tree.loaded(run)
+    run
 }
 
 fn steps(tree: &Reader<'_>) -> Vec<Step> {
@@ -182,7 +176,7 @@ impl Writer {
         self.editor.set(&format!("{phase}/result"), result)?;
         self.editor.stamp(&format!("{phase}/completedAt"), None)?;
         self.editor.set_number("/currentPhase", number)?;
-        self.status("in_progress")
+        self.editor.set_text("/status", "in_progress")
     }
 
     /// Removes what says that a phase is over. The state has no field for a phase in progress.
@@ -191,10 +185,6 @@ impl Writer {
             self.editor.remove(&format!("/phases/{number}/{key}"))?;
         }
         Ok(())
-    }
-
-    fn status(&mut self, word: &str) -> Result<(), EditError> {
-        self.editor.set_text("/status", word)
     }
 }
 
@@ -211,13 +201,13 @@ impl StateWriter for Writer {
 
     fn begin(&mut self, begun: &Begun<'_>) -> Result<(), EditError> {
         self.reopen(number(begun.step)?)?;
-        self.status("in_progress")
+        self.editor.set_text("/status", "in_progress")
     }
 
     fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
         let number = number(&outcome.step)?;
         if !self.completes(outcome)? {
-            self.status("failed")?;
+            self.editor.set_text("/status", "failed")?;
             self.editor.set_number("/failedPhase", number)?;
             self.editor.stamp("/failedAt", None)?;
             let error = outcome_text(outcome).unwrap_or_else(|| "it failed".to_owned());
@@ -235,11 +225,11 @@ impl StateWriter for Writer {
     }
 
     fn resume(&mut self, _resumed: &Resumed<'_>) -> Result<(), EditError> {
-        self.status("in_progress")
+        self.editor.set_text("/status", "in_progress")
     }
 
     fn complete(&mut self, _note: Option<&str>) -> Result<(), EditError> {
-        self.status("completed")
+        self.editor.set_text("/status", "completed")
     }
 
     /// Removes the results of phases; the last phase with a result becomes the current one.
@@ -251,7 +241,7 @@ impl StateWriter for Writer {
         for stale in ["/failedPhase", "/failedAt", "/error"] {
             self.editor.remove(stale)?;
         }
-        self.status("in_progress")
+        self.editor.set_text("/status", "in_progress")
     }
 
     fn into_edits(self) -> Result<Vec<Edit>, EditError> {

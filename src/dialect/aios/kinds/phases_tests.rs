@@ -1,4 +1,4 @@
-use super::load;
+use super::PHASES;
 use crate::dialect::Loaded;
 use crate::dialect::aios::fixtures::codes;
 use crate::dialect::aios::fixtures::files;
@@ -10,7 +10,7 @@ fn workflow(status: &str, phases: &str, more: &str) -> Loaded {
         r#"{{"workflowId":"greenfield","status":"{status}","startedAt":"2026-01-31T10:00:00Z","updatedAt":"2026-01-31T11:00:00Z",
             "currentPhase":1,"phases":{phases},"metadata":{{"delivery_confidence":null}}{more}}}"#
     );
-    load(&files(".aiox/workflow-state/greenfield.json", &text))
+    PHASES.load(&files(".aiox/workflow-state/greenfield.json", &text))
 }
 
 const ONE: &str = r#""1":{"agent":"pm","action":"brief","completedAt":"2026-01-31T10:30:00Z"}"#;

@@ -5,7 +5,6 @@ use serde_json::json;
 use super::spec;
 use super::story_cycle;
 use crate::dialect::EditError;
-use crate::dialect::Loaded;
 use crate::dialect::aios::editor::StateEditor;
 use crate::dialect::aios::editor::edit;
 use crate::dialect::aios::fields;
@@ -24,7 +23,6 @@ use crate::document::Kind as Value;
 use crate::document::Node;
 use crate::document::Reader;
 use crate::model::Edit;
-use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Outcome;
@@ -54,26 +52,22 @@ pub(super) static RECORD: Descriptor = Descriptor {
     ]),
     stamps: &["/updated_at", "/started_at"],
     records_failure: false,
-    ..Descriptor::new("the record of a nexos orchestration", load, |files, change| {
+    ..Descriptor::of_state("the record of a nexos orchestration", run, |files, change| {
         edit(&RECORD, files, change, |editor, run| Writer { editor, run })
     })
 };
 
 /// Reads the run.
-fn load(files: &FileSet) -> Loaded {
-    let tree = match fields::read(files) {
-        Ok(tree) => tree,
-        Err(loaded) => return *loaded,
-    };
+fn run(tree: &Reader<'_>) -> Run {
     let workflow = tree.get("workflow").id();
     let title = format!("Orchestration {}", tree.subject(&RECORD));
     let mut run = tree.run(&RECORD, workflow.as_deref().unwrap_or("orchestrate"), title);
-    run.steps = Phases { tree: &tree, known: known(workflow.as_deref()) }.steps();
+    run.steps = Phases { tree: tree, known: known(workflow.as_deref()) }.steps();
     run.started_at = tree.get("started_at").time();
     run.stamp = tree.get("updated_at").time();
     run.status = tree.get("status").run_status(&run.steps);
     run.position = first_open(&run.steps).map(|step| step.id.clone());
-    tree.loaded(run)
+    run
 }
 
 /// Returns title and agent of each phase of a known workflow.

@@ -1,4 +1,4 @@
-use super::load;
+use super::RECORD;
 use crate::dialect::Loaded;
 use crate::dialect::aios::fixtures::codes;
 use crate::dialect::aios::fixtures::files;
@@ -10,7 +10,7 @@ fn record(workflow: &str, current: &str, status: &str, done: &str) -> Loaded {
         "execution_id: sdc-2026-01-31-001\nworkflow: {workflow}\nstarted_at: 2026-01-31T11:00:00Z\ncurrent_phase: {current}\n\
          current_agent: \"@dev\"\nstatus: {status}\nphases_completed: {done}\ncontext: {{}}\n"
     );
-    load(&files(".nexos/workflow-state/sdc-state.yaml", &text))
+    RECORD.load(&files(".nexos/workflow-state/sdc-state.yaml", &text))
 }
 
 #[test]

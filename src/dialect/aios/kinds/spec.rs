@@ -142,7 +142,7 @@ pub(in crate::dialect::aios) static SPEC: Descriptor = Descriptor {
     priority: 6,
     is_written: false,
     suggest: Some(|_, _| Suggestions::none("there is nothing to suggest for the artifacts of a spec pipeline")),
-    ..Descriptor::new("the artifacts of a spec pipeline", load, edit)
+    ..Descriptor::of_files("the artifacts of a spec pipeline", load, edit)
 };
 
 /// Refuses changes, for which there is no saved state. A resume writes nothing.

@@ -71,7 +71,7 @@ pub(in crate::dialect::aios) static STORY_CYCLE: Descriptor = Descriptor {
     priority: 4,
     is_written: false,
     suggest: Some(|files, _| suggest::of_story(files)),
-    ..Descriptor::new("a story", load, edit)
+    ..Descriptor::of_files("a story", load, edit)
 };
 
 /// Refuses changes, for which there is no saved state. A resume writes nothing.

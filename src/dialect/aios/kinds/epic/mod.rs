@@ -50,7 +50,7 @@ pub(in crate::dialect::aios) static EPIC: Descriptor = Descriptor {
     stamps: &["/epic_state/updated_at"],
     records: RECORDS,
     suggest: Some(suggest::of_epic),
-    ..Descriptor::new("the state of an epic", load, |files, change| write::edit("/epic_state", files, change))
+    ..Descriptor::of_files("the state of an epic", load, |files, change| write::edit("/epic_state", files, change))
 };
 
 pub(in crate::dialect::aios) static PIPELINE: Descriptor = Descriptor {
@@ -61,7 +61,7 @@ pub(in crate::dialect::aios) static PIPELINE: Descriptor = Descriptor {
     unnamed: Unnamed::Stem("-pipeline.json"),
     stamps: &["/updatedAt", "/updated_at"],
     records: RECORDS,
-    ..Descriptor::new("the pipeline of an epic as JSON", load, |files, change| write::edit("", files, change))
+    ..Descriptor::of_files("the pipeline of an epic as JSON", load, |files, change| write::edit("", files, change))
 };
 
 /// Reads the run.

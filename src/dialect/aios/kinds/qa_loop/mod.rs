@@ -7,9 +7,7 @@ mod write;
 
 use std::collections::BTreeMap;
 
-use crate::dialect::Loaded;
 use crate::dialect::aios::editor::edit;
-use crate::dialect::aios::fields;
 use crate::dialect::aios::fields::KindReader as _;
 use crate::dialect::aios::kind::Claim;
 use crate::dialect::aios::kind::Descriptor;
@@ -20,12 +18,12 @@ use crate::dialect::aios::steps::follow;
 use crate::dialect::aios::suggest;
 use crate::document::Field;
 use crate::document::Reader;
-use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Records;
 use crate::model::Review;
 use crate::model::ReviewVerdict;
+use crate::model::Run;
 use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::Step;
@@ -55,19 +53,17 @@ pub(super) static QA_LOOP: Descriptor = Descriptor {
     claim: Some(Claim { path: None, started: "/startedAt", finished: FINISHED_STATUS }),
     records: Records { pause: true, ..Records::RESUME },
     suggest: Some(suggest::of_loop),
-    ..Descriptor::new("the state of a QA loop", load, |files, change| edit(&QA_LOOP, files, change, write::Writer::new))
+    ..Descriptor::of_state("the state of a QA loop", run, |files, change| {
+        edit(&QA_LOOP, files, change, write::Writer::new)
+    })
 };
 
 /// Reads the run.
-fn load(files: &FileSet) -> Loaded {
-    let tree = match fields::read(files) {
-        Ok(tree) => tree,
-        Err(loaded) => return *loaded,
-    };
+fn run(tree: &Reader<'_>) -> Run {
     let root = tree.root();
-    check_story(&tree);
+    check_story(tree);
     let max = root.either(["maxIterations", "max_iterations"]).number().filter(|max| *max > 0);
-    let mut qa = Loop { tree: &tree, max: max.unwrap_or(MAX_ITERATIONS), steps: Vec::new() };
+    let mut qa = Loop { tree: tree, max: max.unwrap_or(MAX_ITERATIONS), steps: Vec::new() };
     let history = qa.history();
     let current = qa.current(&history);
     qa.steps(&history, current);
@@ -91,7 +87,7 @@ fn load(files: &FileSet) -> Loaded {
     };
     run.position = steps.iter().find(|step| step.status != Status::Completed).map(|step| step.id.clone());
     run.steps = steps;
-    tree.loaded(run)
+    run
 }
 
 /// Reports a state whose story is missing or differs from its folder.

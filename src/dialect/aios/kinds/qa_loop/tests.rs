@@ -1,4 +1,4 @@
-use super::load;
+use super::QA_LOOP;
 use crate::dialect::Loaded;
 use crate::dialect::aios::fixtures::codes;
 use crate::dialect::aios::fixtures::files;
@@ -21,7 +21,7 @@ fn qa(status: &str, current: u32, max: u32, history: &[&str]) -> Loaded {
             "startedAt":"2026-01-31T11:00:00Z","updatedAt":"2026-01-31T11:30:00Z","history":[{}]}}"#,
         history.join(",")
     );
-    load(&files(STATE, &text))
+    QA_LOOP.load(&files(STATE, &text))
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn a_loop_has_the_status_that_its_history_bears_out() {
 fn nexos_writes_the_same_in_its_own_way() {
     let text = "story_id: 1.10\ncurrent_iteration: 1\nmax_iterations: 3\nhistory:\n  - iteration: 1\n    \
                 date: 2026-01-30\n    verdict: REJECT\n    quality_score: 60\n";
-    let loaded = load(&files("docs/qa/1.10/loop-status.yaml", text));
+    let loaded = QA_LOOP.load(&files("docs/qa/1.10/loop-status.yaml", text));
     assert_eq!(steps(&loaded), ["review-1 completed", "fix-1 pending", "review-2 pending"]);
     assert_eq!(codes(&loaded), [""; 0]);
     let run = loaded.run.unwrap();
@@ -106,7 +106,7 @@ fn nexos_writes_the_same_in_its_own_way() {
     assert_eq!(run.stamp.unwrap().to_string(), "2026-01-30T00:00:00Z");
     // Its history says nothing about fixes: an earlier iteration is over, which is no finding.
     let later = text.replace("current_iteration: 1", "current_iteration: 2");
-    let loaded = load(&files("docs/qa/1.10/loop-status.yaml", &later));
+    let loaded = QA_LOOP.load(&files("docs/qa/1.10/loop-status.yaml", &later));
     assert_eq!(steps(&loaded), ["review-1 completed", "fix-1 completed", "review-2 pending"]);
     assert_eq!(codes(&loaded), [""; 0]);
 }
@@ -129,7 +129,7 @@ fn what_cannot_be_used_is_said_and_the_rest_is_read() {
              \"updatedAt\":\"2026-01-31T11:30:00Z\",\"history\":[{REJECTED}]}}"
         );
         assert!(text.contains(from), "{from}");
-        let loaded = load(&files(STATE, &text.replacen(from, to, 1)));
+        let loaded = QA_LOOP.load(&files(STATE, &text.replacen(from, to, 1)));
         assert_eq!(steps(&loaded)[0], expected, "{to}");
         assert_eq!(codes(&loaded), [finding], "{to}");
     }
@@ -137,7 +137,7 @@ fn what_cannot_be_used_is_said_and_the_rest_is_read() {
 
 #[test]
 fn a_loop_that_does_not_parse_is_no_run() {
-    let loaded = load(&files(STATE, "{\"storyId\": "));
+    let loaded = QA_LOOP.load(&files(STATE, "{\"storyId\": "));
     assert!(loaded.run.is_none());
     assert_eq!(codes(&loaded), ["state-unreadable"]);
 }
