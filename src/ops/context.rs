@@ -2,6 +2,7 @@
 
 use super::Exit;
 use super::OpError;
+use super::client_sessions::Asked;
 use super::opened_run::OpenedRun;
 use super::plan;
 use super::plan::PlanRequest;
@@ -29,10 +30,19 @@ pub(crate) fn context(
     budget: usize,
     native: bool,
 ) -> Result<Report<Context>, OpError> {
-    let opened = select::select(ctx)?;
+    let opened = match select::select(ctx) {
+        Err(error @ OpError::NoRun { .. }) => return own_session(ctx, budget).ok_or(error),
+        opened => opened?,
+    };
     let run = opened.run()?;
     let planned = plan::planned(ctx, &opened, run, &PlanRequest::default())?;
     let next = match step {
+        None if waits(&opened, run, &planned) => {
+            let last = run.steps.last().map(|step| step.id.as_str().to_owned()).unwrap_or_default();
+            let mut next = next_for(ctx, &opened, run, &planned, &last)?;
+            "every step is done: it waited for the next request".clone_into(&mut next.reason);
+            Some(next)
+        }
         None => planned.plan.next.first().cloned(),
         Some(text) => Some(next_for(ctx, &opened, run, &planned, text)?),
     };
@@ -44,6 +54,32 @@ pub(crate) fn context(
         false => assemble(&opened, run, &planned, &next, budget),
     };
     Ok(Report { exit: Exit::Ok, body: context, findings: planned.findings })
+}
+
+/// Tells whether a session of the client has nothing left to do and may be continued with its brief.
+fn waits(opened: &OpenedRun, run: &Run, planned: &Planned) -> bool {
+    let has_brief = opened.guest().is_some_and(|guest| guest.has_brief);
+    has_brief && run.waits && planned.plan.verdict == Verdict::Complete && !run.steps.is_empty()
+}
+
+/// Returns the brief of the caller's own session, for a call without a run after a compaction.
+fn own_session(ctx: &ProjectContext, budget: usize) -> Option<Report<Context>> {
+    let session = ctx.environment.session.as_ref().filter(|_| ctx.run.is_none() && ctx.run_path.is_none())?;
+    session_brief(ctx, session, budget).map(Report::ok)
+}
+
+/// Returns the brief of a session of the client within `budget` bytes; `None` if it has no open task or agent and no plan. It reads ends
+/// of files only.
+pub(crate) fn session_brief(ctx: &ProjectContext, session: &str, budget: usize) -> Option<Context> {
+    let location = ctx.client_locations(Asked::Named(session)).into_iter().next()?;
+    let (opened, _) = ctx.glance_at(&location).ok()?;
+    let run = opened.run().ok()?;
+    let options = plan::options(ctx, run, &PlanRequest::default()).ok()?;
+    let evidence = ctx.evidence(&opened, false);
+    let planned = plan::evaluate(&opened, run, &evidence, &options);
+    let has_plan = planned.plan.native.get("plan").is_some();
+    let next = planned.plan.next.first().filter(|_| has_plan || run.steps.len() > 1)?;
+    Some(assemble(&opened, run, &planned, next, budget))
 }
 
 /// Assembles the context that says everything once.

@@ -80,6 +80,7 @@ fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
     findings.extend(locations.iter().flat_map(|location| location.candidate.findings.iter().cloned()));
     checks.push(good("runs", format!("{} found", locations.len())));
     checks.push(doctor_sessions::sessions(ctx));
+    checks.extend(doctor_sessions::cut_off(ctx));
     for finding in findings {
         let file = finding.file.as_ref().map_or_else(String::new, |file| format!("{file}: "));
         let fix = finding.fix.as_deref().unwrap_or("nothing, if it is not yours to resume");

@@ -7,6 +7,7 @@ use super::doctor_client::DoctorCheck;
 use super::doctor_client::good;
 use super::project_context::ProjectContext;
 use crate::dialect::claude;
+use crate::model::human_age;
 use crate::model::plural;
 use crate::model::safe_line;
 use crate::store;
@@ -14,6 +15,15 @@ use crate::store::ClientHome;
 
 /// Number of unknown types of lines that are named.
 const TYPES_SHOWN: usize = 5;
+
+/// Says which session of the last day was cut off.
+pub(super) fn cut_off(ctx: &ProjectContext) -> Option<DoctorCheck> {
+    let notice = client_sessions::notice(ctx)?;
+    let age = human_age(ctx.clock.now.seconds_since(notice.at));
+    let session = safe_line(&notice.session, 80);
+    let detail = format!("{} ({age} ago, {}, session {session})", notice.text, notice.cause.kind.as_str());
+    Some(good("last session", detail))
+}
 
 /// Checks the client's folder: which sessions are seen, of which versions, and whether it can be proved that one is alive.
 pub(super) fn sessions(ctx: &ProjectContext) -> DoctorCheck {

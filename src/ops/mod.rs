@@ -8,7 +8,7 @@
 //!   for a run that is open, paused or over.
 //! - `project_context` is the opened project; `entries` are its runs as rows, `archived` those that were put away, `choice` lists what to
 //!   choose from, `select` finds the requested run.
-//! - `client_sessions` are the sessions of Claude Code that belong to the project; `session_brief` is the brief of the caller's own.
+//! - `client_sessions` are the sessions of Claude Code that belong to the project.
 //! - `locked_run` is the only way to write a state: `draft` admits a change and computes its edits, `record` writes what is kept beside a
 //!   checkpoint, `log` the entry of a resume.
 //! - `begin` and `change` record what callers say; `resolve` reads what was typed.
@@ -60,7 +60,6 @@ mod run_history;
 mod run_location;
 mod schema;
 mod select;
-mod session_brief;
 mod sessions;
 mod setup;
 mod show;
@@ -89,6 +88,7 @@ pub(crate) use cleanup::cleanup;
 #[cfg(any(test, fuzzing))]
 pub(crate) use context::assemble_native;
 pub(crate) use context::context;
+pub(crate) use context::session_brief;
 pub(crate) use decide::DecisionRequest;
 pub(crate) use decide::decide;
 pub(crate) use demo::DemoReport;
@@ -165,7 +165,6 @@ pub(crate) use schema::schema;
 pub(crate) use schema::schemas;
 pub(crate) use select::location;
 pub(crate) use select::location_to_read;
-pub(crate) use session_brief::session_brief;
 pub(crate) use sessions::CleanReport;
 pub(crate) use sessions::CleanRequest;
 pub(crate) use sessions::ImportReport;

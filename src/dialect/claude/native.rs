@@ -5,6 +5,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::digest::Digest;
+use super::digest::Life;
 use super::run;
 use super::salvage::salvage;
 use super::salvage::without_nulls;
@@ -140,6 +141,9 @@ fn agents_done(digest: &Digest) -> Vec<Value> {
 /// Returns the ways back, the recommended one first.
 pub(super) fn back(digest: &Digest, run: &Run) -> Value {
     let main = &digest.main;
+    if digest.life == Life::Alive {
+        return json!([]);
+    }
     let bytes = brief_bytes(digest);
     let brief = json!({
         "way": "brief", "command": format!("piton context {}", quoted(run.id.as_str())),

@@ -332,8 +332,8 @@ fn add_turn(digest: &Digest, all: &mut Steps) {
     step.started_at = main.last.as_ref().and_then(|last| last.at);
     match end {
         TurnEnd::Waiting => {
-            // Without a task or an agent it is all that is known.
-            if all.steps.is_empty() {
+            // It is what a person goes on with, where nothing else is left.
+            if all.open.is_nothing() && (all.steps.is_empty() || !digest.is_clean()) {
                 step.status = Status::Completed;
                 all.steps.push(step);
             }

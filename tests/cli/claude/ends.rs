@@ -242,3 +242,37 @@ fn a_brief_stays_within_its_budget() {
         assert!(size <= budget.parse::<usize>().unwrap(), "{budget}: {size}\n{context}");
     }
 }
+
+#[test]
+fn doctor_says_what_was_cut_off_how_and_which_clients_are_known() {
+    let sandbox = Sandbox::with_git();
+    let main = Trace::new(&sandbox).prompt("Build it").launches("call-aaaaaaaa", "aaaaaaaa", "one");
+    let main = main.launches("call-bbbbbbbb", "bbbbbbbb", "two").launches("call-cccccccc", "cccccccc", "three");
+    let main = main.line(json!({"type": "brand-new"})).api_error("rate_limit", "You've hit your session limit");
+    main.write(&sandbox);
+    main.agent("aaaaaaaa").prompt("go").ends("done").write(&sandbox);
+    main.agent("bbbbbbbb").prompt("go").tool("r", "Read", json!({}), Value::Null).write(&sandbox);
+    main.agent("cccccccc").prompt("go").call("b", "Bash", json!({"command": "git push"})).write(&sandbox);
+    let doctor = sandbox.piton(["--format", "json", "doctor"]).run();
+    let checks = doctor.at("/data/checks");
+    let detail = |name: &str| {
+        let check = checks.as_array().unwrap().iter().find(|check| check["name"] == name);
+        check.unwrap_or_else(|| panic!("no check {name}\n{doctor}"))["detail"].as_str().unwrap().to_owned()
+    };
+    let line = "The session of 11:00 was cut by the usage limit: 2 of 3 agents did not end, 1 may have acted. /workflow-resume";
+    assert!(detail("last session").starts_with(line), "{doctor}");
+    assert!(detail("sessions").contains("2.1.197 (known): 1"), "{doctor}");
+    assert!(detail("sessions").contains("1 line of unknown types (brand-new 1)"), "{doctor}");
+}
+
+#[test]
+fn after_a_compaction_the_own_session_has_a_brief() {
+    let sandbox = Sandbox::with_git();
+    let main =
+        Trace::new(&sandbox).prompt("Build it").creates_task("1", "One").sets_task("1", "pending", "in_progress");
+    main.write(&sandbox);
+    task(&sandbox, SESSION, "1", "One", "in_progress", &[]);
+    let brief = sandbox.piton(["--format", "json", "context"]).session(SESSION).run().expect_code(0);
+    assert_eq!(brief.at("/data/step"), "T1", "{brief}");
+    assert!(brief.at("/data").to_string().len() <= 4_096);
+}

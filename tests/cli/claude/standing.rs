@@ -180,7 +180,7 @@ fn agents_are_done_cut_off_or_of_unknown_outcome() {
     for (name, write, expected) in cases {
         let sandbox = with_agent(write);
         let plan = plan(&sandbox);
-        assert_eq!(standings(&plan), [format!("A-a1b2c3 {expected}")], "{name}\n{plan}");
+        assert_eq!(standings(&plan)[0], format!("A-a1b2c3 {expected}"), "{name}\n{plan}");
         let retried = actions(&plan).contains(&"retry A-a1b2c3".to_owned());
         assert_eq!(retried, expected == "interrupted", "{name}");
     }
@@ -213,12 +213,12 @@ fn any_witness_is_enough_for_an_agent_to_be_done() {
         let main =
             main.at(60).user(&told(status), json!({"origin": {"kind": "task-notification"}})).ends("noted").quits();
         main.write(&sandbox);
-        assert_eq!(standings(&plan(&sandbox)), [format!("A-a1b2c3 {expected}")], "{status}");
+        assert_eq!(standings(&plan(&sandbox))[0], format!("A-a1b2c3 {expected}"), "{status}");
     }
     let sandbox = with_agent(|trace| trace.writes("w", "b.txt"));
     let meta = Trace::new(&sandbox).agent("a1b2c3d4").path(&sandbox).replace(".jsonl", ".meta.json");
     put(&sandbox, &meta, r#"{"toolUseId":"call-a1b2c3d4","finished":true}"#);
-    assert_eq!(standings(&plan(&sandbox)), ["A-a1b2c3 done"]);
+    assert_eq!(standings(&plan(&sandbox)), ["A-a1b2c3 done", "turn done"]);
 }
 
 #[test]
