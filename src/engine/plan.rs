@@ -137,6 +137,7 @@ impl PlanInputs<'_> {
             // The run is over: its age and workspace no longer matter.
             findings.retain(|finding| !finding.code.is_of(FindingClass::OfResume));
         }
+        self.let_others_go_on(&next, &mut findings);
         findings.sort_by_key(|finding| finding.severity);
         findings.dedup();
         let verdict = self.verdict(&next, all_over, &findings);
@@ -188,16 +189,25 @@ impl PlanInputs<'_> {
         }
     }
 
+    /// An unknown outcome of a step that no command records keeps only what builds on it from running.
+    fn let_others_go_on(&self, next: &[Next], findings: &mut [Finding]) {
+        let is_work = |next: &Next| matches!(next.action, Action::Run | Action::Retry | Action::Return);
+        if !next.iter().any(is_work) {
+            return;
+        }
+        let is_unrecorded = |id: &StepId| self.run.step(id).is_some_and(|step| !step.recorded);
+        for finding in findings.iter_mut().filter(|finding| finding.code == FindingCode::OutcomeUnknown) {
+            if finding.step.as_ref().is_some_and(is_unrecorded) {
+                finding.severity = Severity::Warning;
+            }
+        }
+    }
+
     fn verdict(&self, next: &[Next], all_over: bool, findings: &[Finding]) -> Verdict {
         if self.run.status == RunStatus::Archived {
             return if all_over { Verdict::Complete } else { Verdict::Nothing };
         }
-        // An unknown outcome keeps only what builds on it from running.
-        let works = next.iter().any(|next| matches!(next.action, Action::Run | Action::Retry | Action::Return));
-        let blocks = |finding: &Finding| {
-            finding.severity == Severity::Blocking && !(works && finding.code == FindingCode::OutcomeUnknown)
-        };
-        let blocking = findings.iter().any(blocks);
+        let blocking = findings.iter().any(|finding| finding.severity == Severity::Blocking);
         let verifies = next.iter().any(|next| next.action == Action::Verify);
         let needs_confirmation =
             findings.iter().any(|finding| finding.severity != Severity::Info && finding.code.needs_confirmation());

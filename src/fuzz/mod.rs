@@ -9,6 +9,7 @@ mod kept;
 mod look;
 mod project;
 mod text;
+mod transcript;
 
 /// A fuzzer.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +40,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "story", run: text::story },
     Target { name: "text", run: text::text },
     Target { name: "path", run: text::path },
+    Target { name: "transcript", run: transcript::transcript },
 ];
 
 /// Runs the fuzzer with this name.

@@ -118,7 +118,7 @@ finding_codes! {
     InterruptedWrite "interrupted-write" Warning false "A write was interrupted, but the file is complete.";
     // Rule 2: owner.
     LiveOwner "live-owner" Blocking true "Another process is driving this run.", CheckedByChange;
-    SessionMayLive "session-may-live" Warning true "It cannot be known whether a session of the client is alive.", NeedsPerson;
+    SessionMayLive "session-may-live" Warning true "It cannot be known whether a session of the client is alive.";
     OwnerGone "owner-gone" Info false "The process that last drove the run is gone.";
     // Rule 3: reconcile.
     StatusUnknown "status-unknown" Warning true "A status is not in the vocabulary; it is never read as done.", Invalid, UnknownWord;

@@ -2,7 +2,7 @@
 
 use super::Exit;
 use super::OpError;
-use super::client_sessions::Asked;
+use super::client_sessions::SessionFilter;
 use super::opened_run::OpenedRun;
 use super::plan;
 use super::plan::PlanRequest;
@@ -71,7 +71,7 @@ fn own_session(ctx: &ProjectContext, budget: usize) -> Option<Report<Context>> {
 /// Returns the brief of a session of the client within `budget` bytes; `None` if it has no open task or agent and no plan. It reads ends
 /// of files only.
 pub(crate) fn session_brief(ctx: &ProjectContext, session: &str, budget: usize) -> Option<Context> {
-    let location = ctx.client_locations(Asked::Named(session)).into_iter().next()?;
+    let location = ctx.client_locations(SessionFilter::Named(session)).into_iter().next()?;
     let (opened, _) = ctx.glance_at(&location).ok()?;
     let run = opened.run().ok()?;
     let options = plan::options(ctx, run, &PlanRequest::default()).ok()?;

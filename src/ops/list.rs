@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::Exit;
 use super::OpError;
 use super::archived;
-use super::client_sessions::Asked;
+use super::client_sessions::SessionFilter;
 use super::entries::Committed;
 use super::entries::Dating;
 use super::entries::Entry;
@@ -61,7 +61,7 @@ impl Body for ListReport {
 /// Lists the runs of a project.
 pub(crate) fn list(ctx: &ProjectContext, all: bool) -> Result<Report<ListReport>, OpError> {
     let (mut locations, mut findings) = ctx.locations();
-    locations.extend(ctx.client_locations(if all { Asked::All } else { Asked::Offered }));
+    locations.extend(ctx.client_locations(if all { SessionFilter::All } else { SessionFilter::Offered }));
     let entries = entries(ctx, &mut locations, Dating::Commits)?;
     findings.extend(locations.iter().flat_map(|location| location.candidate.findings.iter().cloned()));
     let is_left_out = |entry: &&Entry| !entry.shown && !entry.is_not_begun && !entry.location.is_of_client();

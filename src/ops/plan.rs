@@ -144,7 +144,7 @@ pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, optio
         native.insert("comparison".to_owned(), serde_json::json!(weighed.compared));
     }
     if let Some(guest) = opened.guest() {
-        offer_guest(&mut planned.plan, guest);
+        offer_guest(&mut planned.plan, guest, run.waits);
     }
     // Only `resume` begins the steps of a session.
     if opened.dialect.state_home() == StateHome::Home {
@@ -163,11 +163,13 @@ pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, optio
 }
 
 /// Leaves only what can be done with a run of another program: to read it, and to continue it by its own command or from the brief.
-fn offer_guest(plan: &mut Plan, guest: Guest) {
+fn offer_guest(plan: &mut Plan, guest: Guest, waits: bool) {
     let resume = match plan.verdict {
         Verdict::Resume | Verdict::Confirm if guest.has_brief => {
             Some(format!("piton resume {}", engine::quoted(plan.run.id.as_str())))
         }
+        // Nothing is left for an agent; a person may go on in the system itself.
+        Verdict::Complete if waits => Some(guest.command),
         Verdict::Resume | Verdict::Confirm | Verdict::Blocked | Verdict::Complete | Verdict::Nothing => {
             plan.commands.resume.take().map(|_| guest.command)
         }

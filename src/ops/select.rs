@@ -6,7 +6,7 @@ use super::OpError;
 use super::archived;
 use super::archived::ArchivedRun;
 use super::choice;
-use super::client_sessions::Asked;
+use super::client_sessions::SessionFilter;
 use super::entries;
 use super::error::hides_runs;
 use super::opened_run::OpenedRun;
@@ -118,13 +118,13 @@ fn open_location(ctx: &ProjectContext, with_sessions: bool) -> Result<RunLocatio
         return single(ctx, nearby);
     }
     if let Some(name) = &ctx.run
-        && let [one] = ctx.client_locations(Asked::Named(name)).as_slice()
+        && let [one] = ctx.client_locations(SessionFilter::Named(name)).as_slice()
     {
         return Ok(one.clone());
     }
     let (mut locations, findings) = ctx.locations();
     if with_sessions && ctx.run_path.is_none() {
-        locations.extend(ctx.client_locations(Asked::Offered));
+        locations.extend(ctx.client_locations(SessionFilter::Offered));
     }
     let searched = ctx.project.root.as_str().to_owned();
     if let Some(wanted) = &ctx.run {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Exit;
 use super::OpError;
-use super::client_sessions::Asked;
+use super::client_sessions::SessionFilter;
 use super::opened_run::OpenedRun;
 use super::project_context::ProjectContext;
 use super::project_context::Request;
@@ -57,7 +57,7 @@ pub(crate) fn validate(request: &Request, targets: &[String]) -> Result<Report<V
     if targets.is_empty() {
         let ctx = ProjectContext::open(request)?;
         let (mut locations, found) = ctx.locations();
-        locations.extend(ctx.client_locations(Asked::Offered));
+        locations.extend(ctx.client_locations(SessionFilter::Offered));
         if locations.is_empty() {
             return Err(OpError::NoRun { searched: ctx.project.root.into_string(), findings: found });
         }

@@ -8,6 +8,7 @@ use super::native;
 use super::run;
 use super::salvage::salvage;
 use super::salvage::without_nulls;
+use super::steps;
 use crate::model::Action;
 use crate::model::Brief;
 use crate::model::Next;
@@ -80,7 +81,7 @@ fn context(digest: &Digest, run: &Run, plan: &Plan) -> Value {
         .files
         .iter()
         .chain(digest.agents.values().flat_map(|agent| agent.transcript.iter().flat_map(|it| &it.files)));
-    let (files, outside) = run::in_project(digest, all_files.map(|file| file.path.as_str()));
+    let (files, outside) = steps::in_project(digest, all_files.map(|file| file.path.as_str()));
     let files: Vec<&str> = files.iter().rev().take(FILES).map(|path| path.as_str()).collect();
     without_nulls(json!({
         "ended": run.ended.as_ref().map(|cause| cause.detail.as_str()),

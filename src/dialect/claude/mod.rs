@@ -4,7 +4,7 @@
 //! [`Digest`] of all files of a session, which takes the place of the transcript in the [`FileSet`].
 //!
 //! - `transcript` and `tools` read transcripts, `sidecars` the small files beside them, `lines` has what they share; `digest` is the result.
-//! - `layout` knows where things are, `tasks` and `run` make the steps, `standing` says what became of them, `ended` how the session ended.
+//! - `layout` knows where things are, `tasks` and `run` make the steps (`steps` has what they share), `standing` says what became of them, `ended` how the session ended.
 //! - `native`, `salvage` and `brief` are the answers in its own words.
 
 mod brief;
@@ -17,6 +17,7 @@ mod run;
 mod salvage;
 mod sidecars;
 mod standing;
+mod steps;
 mod tasks;
 mod tools;
 mod transcript;

@@ -11,6 +11,7 @@ use super::salvage::salvage;
 use super::salvage::without_nulls;
 use super::standing::AgentEnd;
 use super::standing::TITLE_CHARS;
+use super::steps;
 use super::tasks;
 use crate::model::Action;
 use crate::model::Plan;
@@ -32,7 +33,7 @@ const DEAR: u64 = 10;
 pub(super) fn facts(digest: &Digest, run: &Run) -> Value {
     let main = &digest.main;
     let cause = run.ended.as_ref();
-    let cwd = main.last_cwd.as_deref().map(|cwd| match run::relative(digest, cwd) {
+    let cwd = main.last_cwd.as_deref().map(|cwd| match steps::relative(digest, cwd) {
         Some(below) => below.as_str().to_owned(),
         None if cwd == digest.root => ".".to_owned(),
         None => "another folder".to_owned(),

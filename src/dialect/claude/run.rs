@@ -1,7 +1,5 @@
 //! Makes a run of a session: its steps with what is known of them, what has to be looked at, and what is odd about its files.
 
-use camino::Utf8Path;
-
 use super::digest::Digest;
 use super::digest::Life;
 use super::digest::ToolUse;
@@ -11,6 +9,10 @@ use super::layout;
 use super::standing::AgentEnd;
 use super::standing::TITLE_CHARS;
 use super::standing::TurnEnd;
+use super::steps::Steps;
+use super::steps::in_project;
+use super::steps::shown_files;
+use super::steps::without_home;
 use super::tasks;
 use crate::dialect::Loaded;
 use crate::model::DialectId;
@@ -42,18 +44,6 @@ pub(super) const NEWEST_KNOWN: &str = "2.1.330";
 const YOUNG_SECONDS: i64 = 120;
 /// A session on another machine that was updated as lately as this may be alive, in seconds.
 const ELSEWHERE_SECONDS: i64 = 600;
-/// Number of files of one step that are named.
-const FILES_SHOWN: usize = 20;
-
-/// The steps of a session, with findings about them.
-#[derive(Debug, Default)]
-pub(super) struct Steps {
-    pub(super) steps: Vec<Step>,
-    pub(super) findings: Vec<Finding>,
-    pub(super) open: OpenWork,
-    /// Number of files that were written outside of the project.
-    pub(super) outside: usize,
-}
 
 /// Loads a session.
 pub(super) fn load(files: &FileSet, digest: &Digest) -> Loaded {
@@ -121,25 +111,6 @@ pub(super) fn agent_step_id(id: &str, all: &[String]) -> StepId {
     };
     let length = (6..=id.chars().count().max(6)).find(is_unique).unwrap_or(usize::MAX);
     StepId::new(format!("A-{}", id.chars().take(length).collect::<String>()))
-}
-
-/// Makes a path of a record relative to the project; `None` if it is outside.
-pub(super) fn relative(digest: &Digest, path: &str) -> Option<RelPath> {
-    let below = Utf8Path::new(path).strip_prefix(&digest.root).ok()?;
-    RelPath::parse(below.as_str()).ok()
-}
-
-/// Returns the files of a list that are below the project, each once, and the number of the others.
-pub(super) fn in_project<'a>(digest: &Digest, paths: impl Iterator<Item = &'a str>) -> (Vec<RelPath>, usize) {
-    let (mut inside, mut outside) = (Vec::new(), std::collections::BTreeSet::new());
-    for path in paths {
-        match relative(digest, path) {
-            Some(path) if !inside.contains(&path) => inside.push(path),
-            Some(_) => {}
-            None => drop(outside.insert(path)),
-        }
-    }
-    (inside, outside.len())
 }
 
 fn add_agents(digest: &Digest, all: &mut Steps) {
@@ -235,20 +206,6 @@ fn probe(digest: &Digest, files: &[RelPath], last: Option<&ToolUse>, transcript:
         places.push(format!("its transcript is {transcript}"));
     }
     if places.is_empty() { "nothing is known of what it did".to_owned() } else { places.join("; ") }
-}
-
-/// Shortens the paths of the project and of the home in a text.
-pub(super) fn without_home(digest: &Digest, text: &str) -> String {
-    let text = text.replace(&format!("{}/", digest.root), "");
-    match &digest.home {
-        Some(home) => text.replace(home.as_str(), "~"),
-        None => text,
-    }
-}
-
-fn shown_files(files: &[RelPath]) -> Vec<String> {
-    let skipped = files.len().saturating_sub(FILES_SHOWN);
-    files[skipped..].iter().map(|path| safe_line(path.as_str(), 200)).collect()
 }
 
 /// Returns the runs of workflows in the order in which they were launched.

@@ -6,7 +6,6 @@
 mod notice;
 mod read;
 
-pub(crate) use notice::Notice;
 pub(crate) use notice::notice;
 
 use std::collections::BTreeMap;
@@ -68,7 +67,7 @@ pub(crate) struct FoundSession {
 
 /// Which sessions are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asked<'a> {
+pub(crate) enum SessionFilter<'a> {
     /// Those to continue: cut off or left open within the last days, by a client that is gone.
     Offered,
     /// All but the living ones.
@@ -79,8 +78,8 @@ pub(crate) enum Asked<'a> {
 
 impl ProjectContext {
     /// Returns the locations of sessions of the client.
-    pub(crate) fn client_locations(&self, asked: Asked<'_>) -> Vec<RunLocation> {
-        let sessions = sessions(self, asked);
+    pub(crate) fn client_locations(&self, filter: SessionFilter<'_>) -> Vec<RunLocation> {
+        let sessions = sessions(self, filter);
         let location = |session: &FoundSession| RunLocation {
             root: sessions.root.clone(),
             candidate: candidate(&session.name, session.path.clone()),
@@ -103,7 +102,7 @@ impl ProjectContext {
 
 /// Returns the number of all sessions of the project, with the versions of their clients, for a check of the installation.
 pub(crate) fn seen(ctx: &ProjectContext) -> Vec<FoundSession> {
-    sessions(ctx, Asked::All).found
+    sessions(ctx, SessionFilter::All).found
 }
 
 fn candidate(name: &str, state: RelPath) -> Candidate {
@@ -121,33 +120,33 @@ fn candidate(name: &str, state: RelPath) -> Candidate {
 }
 
 /// Finds the sessions of the project.
-fn sessions(ctx: &ProjectContext, asked: Asked<'_>) -> ClientSessions {
+fn sessions(ctx: &ProjectContext, filter: SessionFilter<'_>) -> ClientSessions {
     let Some(home) = ClientHome::open(&ctx.environment) else { return ClientSessions::default() };
     let processes = processes(&home);
     let mut found = Vec::new();
     for (path, session) in transcripts(ctx, &home) {
-        let is_other = match asked {
-            Asked::Named(name) => !is_named(name, &session, &path, &home),
-            Asked::Offered | Asked::All => ctx.environment.session.as_deref() == Some(session.as_str()),
+        let is_other = match filter {
+            SessionFilter::Named(name) => !is_named(name, &session, &path, &home),
+            SessionFilter::Offered | SessionFilter::All => ctx.environment.session.as_deref() == Some(session.as_str()),
         };
         if is_other {
             continue;
         }
         let Some(digest) = glance(ctx, &home, &processes, &path, &session) else { continue };
-        let is_asked = match asked {
-            Asked::Offered => {
+        let is_asked = match filter {
+            SessionFilter::Offered => {
                 let is_open = digest.life != Life::Alive && is_recent(ctx, &digest) && claude::is_offered(&digest);
                 is_open && !is_of_another_run(ctx, &digest)
             }
-            Asked::All => digest.life != Life::Alive,
-            Asked::Named(_) => true,
+            SessionFilter::All => digest.life != Life::Alive,
+            SessionFilter::Named(_) => true,
         };
         if is_asked {
             found.push(FoundSession { name: String::new(), path, digest });
         }
     }
     found.sort_by(|a, b| b.digest.main.last_at.cmp(&a.digest.main.last_at).then_with(|| a.path.cmp(&b.path)));
-    if asked == Asked::Offered {
+    if filter == SessionFilter::Offered {
         fold_copies(&home, &mut found);
     }
     name(&mut found);

@@ -40,7 +40,7 @@ fn story(sandbox: &Sandbox) -> Trace {
     main
 }
 
-/// What must hold whatever was lost of the files: nothing of unknown outcome is run again, nothing that ended is opened.
+/// What must hold when something of the files is lost: nothing of unknown outcome is run again, nothing that ended is opened.
 fn check(sandbox: &Sandbox, what: &str) {
     let plan = plan(sandbox);
     assert!([0, 3, 4, 6, 9].contains(&plan.code), "{what}\n{plan}");
