@@ -72,7 +72,7 @@ fn own_session(ctx: &ProjectContext, budget: usize) -> Option<Report<Context>> {
 /// of files only.
 pub(crate) fn session_brief(ctx: &ProjectContext, session: &str, budget: usize) -> Option<Context> {
     let location = ctx.client_locations(SessionFilter::Named(session)).into_iter().next()?;
-    let (opened, _) = ctx.glance_at(&location).ok()?;
+    let (opened, _) = ctx.glance_at(&location);
     let run = opened.run().ok()?;
     let options = plan::options(ctx, run, &PlanRequest::default()).ok()?;
     let evidence = ctx.evidence(&opened, false);

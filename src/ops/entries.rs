@@ -97,7 +97,7 @@ pub(crate) fn entries(
     archived::mark_left_over(ctx, locations);
     for (at, location) in locations.iter().enumerate() {
         if location.is_of_client() {
-            entries.push(session_entry(ctx, location)?);
+            entries.push(session_entry(ctx, location));
             continue;
         }
         let opened = ctx.read(location)?;
@@ -186,8 +186,8 @@ fn unplanned(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun) -
 }
 
 /// Returns the row of a session of the client, from the ends of its files.
-fn session_entry(ctx: &ProjectContext, location: &RunLocation) -> Result<Entry, OpError> {
-    let (opened, is_whole) = ctx.glance_at(location)?;
+fn session_entry(ctx: &ProjectContext, location: &RunLocation) -> Entry {
+    let (opened, is_whole) = ctx.glance_at(location);
     let mut entry = entry(ctx, location, &opened, Committed::Unknown);
     let is_last_known = opened.loaded.run.as_ref().is_some_and(|run| run.stamp.is_some());
     if !is_whole && (entry.row.verdict == Verdict::Resume || !is_last_known) {
@@ -199,7 +199,7 @@ fn session_entry(ctx: &ProjectContext, location: &RunLocation) -> Result<Entry, 
     }
     let session = location.candidate.state.name().trim_end_matches(".jsonl");
     entry.aliases.push(session.to_owned());
-    Ok(entry)
+    entry
 }
 
 pub(super) fn entry(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, committed: Committed) -> Entry {

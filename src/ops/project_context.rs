@@ -1,8 +1,10 @@
 //! The project a verb works in, opened once per process.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::Mutex;
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
@@ -18,6 +20,7 @@ use crate::dialect::DIALECTS;
 use crate::dialect::Dialect;
 use crate::dialect::Leftover;
 use crate::dialect::StateHome;
+use crate::dialect::claude::Digest;
 use crate::dialect::script::candidate;
 use crate::dialect::script::prodigy;
 use crate::dialect::script::record::HEADER;
@@ -80,6 +83,8 @@ pub(crate) struct ProjectContext {
     pub(crate) step: Option<String>,
     /// Prodigy's files, if included.
     prodigy: Option<Listing>,
+    /// The sessions of the client that were looked at, by transcript, so that a list reads the ends of their files once.
+    pub(super) glanced: Mutex<BTreeMap<RelPath, Digest>>,
 }
 
 /// The result of one walk through the project.
@@ -138,7 +143,19 @@ impl ProjectContext {
         let run =
             transcript.map(Utf8PathBuf::into_string).or_else(|| request.run.clone().filter(|_| run_path.is_none()));
         let step = request.step.clone().filter(|step| !step.is_empty());
-        Ok(Self { project, environment, home, clock, is_time_given, asked_mode, run, run_path, step, prodigy })
+        Ok(Self {
+            project,
+            environment,
+            home,
+            clock,
+            is_time_given,
+            asked_mode,
+            run,
+            run_path,
+            step,
+            prodigy,
+            glanced: Mutex::default(),
+        })
     }
 
     /// Returns the current time, or the time that the caller gave.

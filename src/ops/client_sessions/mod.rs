@@ -10,11 +10,11 @@ pub(crate) use notice::notice;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::PoisonError;
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
-use super::OpError;
 use super::opened_run::OpenedRun;
 use super::project_context::ProjectContext;
 use super::run_location::RunLocation;
@@ -79,24 +79,27 @@ pub(crate) enum SessionFilter<'a> {
 impl ProjectContext {
     /// Returns the locations of sessions of the client.
     pub(crate) fn client_locations(&self, filter: SessionFilter<'_>) -> Vec<RunLocation> {
-        let sessions = sessions(self, filter);
-        let location = |session: &FoundSession| RunLocation {
-            root: sessions.root.clone(),
-            candidate: candidate(&session.name, session.path.clone()),
+        let ClientSessions { root, found } = sessions(self, filter);
+        let mut glanced = self.glanced.lock().unwrap_or_else(PoisonError::into_inner);
+        let location = |session: FoundSession| {
+            glanced.insert(session.path.clone(), session.digest);
+            RunLocation { root: root.clone(), candidate: candidate(&session.name, session.path) }
         };
-        sessions.found.iter().map(location).collect()
+        found.into_iter().map(location).collect()
     }
 
     /// Reads a session at a glance, as for a list. The flag tells whether all of it was read.
-    pub(crate) fn glance_at(&self, location: &RunLocation) -> Result<(OpenedRun, bool), OpError> {
-        let opened = open(self, location, Look::Glance);
-        let is_whole = opened.1;
-        Ok((opened.0, is_whole))
+    pub(crate) fn glance_at(&self, location: &RunLocation) -> (OpenedRun, bool) {
+        let path = &location.candidate.state;
+        let known = self.glanced.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
+        let digest = known.or_else(|| digest_of(self, path, Look::Glance));
+        let is_whole = digest.as_ref().is_some_and(|digest| digest.main.is_whole);
+        (opened(self, location, digest), is_whole)
     }
 
     /// Reads a session as a whole.
     pub(super) fn read_session(&self, location: &RunLocation) -> OpenedRun {
-        open(self, location, Look::Whole).0
+        opened(self, location, digest_of(self, &location.candidate.state, Look::Whole))
     }
 }
 
@@ -295,24 +298,26 @@ fn name(found: &mut [FoundSession]) {
     }
 }
 
-fn open(ctx: &ProjectContext, location: &RunLocation, look: Look) -> (OpenedRun, bool) {
-    let path = &location.candidate.state;
+/// Reads the files of a session.
+fn digest_of(ctx: &ProjectContext, path: &RelPath, look: Look) -> Option<Digest> {
+    let home = ClientHome::open(&ctx.environment)?;
+    let mut main = read::main_transcript(&home, path, look)?;
+    read::add_head(&home, path, &mut main);
+    let place = place_of(ctx, main.last_cwd.as_deref()).or_else(|| place_of(ctx, main.first_cwd.as_deref()));
+    let place = place.unwrap_or(&ctx.project.root);
     let session = path.name().trim_end_matches(".jsonl");
-    let digest = ClientHome::open(&ctx.environment).and_then(|home| {
-        let mut main = read::main_transcript(&home, path, look)?;
-        read::add_head(&home, path, &mut main);
-        let place = place_of(ctx, main.last_cwd.as_deref()).or_else(|| place_of(ctx, main.first_cwd.as_deref()));
-        let place = place.unwrap_or(&ctx.project.root);
-        let mut digest = digest(session, main, place.as_str(), &processes(&home));
-        read::add_sidecars(&home, path, &mut digest, look);
-        Some(digest)
-    });
-    let mut digest = digest;
+    let mut digest = digest(session, main, place.as_str(), &processes(&home));
+    read::add_sidecars(&home, path, &mut digest, look);
+    Some(digest)
+}
+
+/// Makes a run of a session; without a digest its transcript cannot be read.
+fn opened(ctx: &ProjectContext, location: &RunLocation, mut digest: Option<Digest>) -> OpenedRun {
+    let path = &location.candidate.state;
     let root = digest.as_ref().map_or_else(|| ctx.project.root.clone(), |digest| Utf8PathBuf::from(&digest.root));
     if let Some(digest) = &mut digest {
         look_at_edits(&root, digest);
     }
-    let is_whole = digest.as_ref().is_some_and(|digest| digest.main.is_whole);
     let bytes = digest.and_then(|digest| serde_json::to_vec(&digest).ok());
     let files = bytes.map(|bytes| (path.clone(), FileEntry::new(Content::Bytes(bytes.into()), None)));
     let files = FileSet {
@@ -326,7 +331,7 @@ fn open(ctx: &ProjectContext, location: &RunLocation, look: Look) -> (OpenedRun,
         clock: ctx.clock,
         config: Arc::clone(&ctx.project.config),
     };
-    (OpenedRun::new(location.candidate.clone(), files), is_whole)
+    OpenedRun::new(location.candidate.clone(), files)
 }
 
 /// Compares the edits that were cut off with their files.
