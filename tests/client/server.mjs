@@ -66,6 +66,7 @@ export async function model(script) {
     const [first] = blocks;
     if (first.type === 'hang') {
       waiting.add(response);
+      response.on('close', () => waiting.delete(response));
       return;
     }
     if (first.type === 'failure') {
@@ -80,6 +81,8 @@ export async function model(script) {
   return {
     url: `http://127.0.0.1:${server.address().port}`,
     turns,
+    /** How many answers are awaited that never come. */
+    hanging: () => waiting.size,
     close() {
       waiting.forEach((response) => response.destroy());
       server.closeAllConnections();

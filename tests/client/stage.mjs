@@ -26,6 +26,8 @@ export class Stage {
     this.home = this.folder('the home');
     this.project = this.folder('the project');
     this.git('init', '--quiet', '--initial-branch=main');
+    /** More variables for every client of this stage. */
+    this.more = {};
   }
 
   folder(...names) {
@@ -54,6 +56,7 @@ export class Stage {
       GIT_CONFIG_SYSTEM: '/dev/null',
       GIT_AUTHOR_NAME: 'A', GIT_AUTHOR_EMAIL: 'a@example.test',
       GIT_COMMITTER_NAME: 'A', GIT_COMMITTER_EMAIL: 'a@example.test',
+      ...this.more,
     };
   }
 
@@ -108,9 +111,10 @@ export class Stage {
     fs.writeFileSync(to, text);
   }
 
-  /** Runs the program outside of any session. */
+  /** Runs the program outside of any session, at `this.now`. */
   piton(...words) {
-    const done = run(program, words, { cwd: this.project, env: { HOME: this.home, PATH: '/usr/bin:/bin', PITON_NOW: NOW } });
+    const env = { HOME: this.home, PATH: '/usr/bin:/bin', PITON_NOW: this.now ?? NOW };
+    const done = run(program, words, { cwd: this.project, env });
     return { ...done, json: done.out.startsWith('{') ? JSON.parse(done.out) : undefined };
   }
 
