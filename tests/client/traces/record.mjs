@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 
-import { hangs, model, say, textOf } from '../server.mjs';
+import { model, say, textOf } from '../server.mjs';
 import { Stage } from '../stage.mjs';
 import { Terminal, welcome } from '../terminal.mjs';
 
@@ -88,7 +88,7 @@ export class Trace {
     if (life.end) {
       await until('the script is played to its end', () => service.hanging() >= (life.hanging ?? 1) && (life.when?.(this) ?? true));
       await this.settles();
-      life.during?.(this);
+      this.whileAlive?.(this);
       child.kill(life.end);
     }
     const done = await ended;
@@ -105,8 +105,8 @@ export class Trace {
       await terminal.shows(/for shortcuts|shift\+tab to cycle|\? for/);
       await life.keys(terminal, this, service);
       await this.settles();
-      life.during?.(this);
       if (life.end) {
+        this.whileAlive?.(this);
         const folder = path.join(this.client, 'sessions');
         const [file] = fs.readdirSync(folder).filter((name) => /^\d+\.json$/.test(name));
         process.kill(JSON.parse(fs.readFileSync(path.join(folder, file), 'utf8')).pid, life.end);
@@ -122,13 +122,12 @@ export class Trace {
   }
 }
 
-/** Records a case: all of its lives, one after the other. */
-export async function record(one) {
+/** Records a case: all of its lives, one after the other; `whileAlive` is called before each end by a signal. */
+export async function record(one, whileAlive) {
   const trace = new Trace(one.name);
+  trace.whileAlive = whileAlive;
   Object.assign(trace.stage.more, one.env ?? {});
   for (const life of one.lives) await trace.live(life, one.agents ?? {});
   one.after?.(trace);
   return trace;
 }
-
-export { hangs };
