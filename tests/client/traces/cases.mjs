@@ -30,6 +30,8 @@ const workflow = (...stages) => {
 };
 const limit = fails(429, 'rate_limit_error');
 const broken = fails(500, 'api_error');
+/** Tells whether an agent's last words are in its transcript. */
+const hasSaid = (words) => (trace) => trace.transcripts().some((file) => file.includes('/subagents/') && fs.readFileSync(file, 'utf8').includes(`"text":"${words}"`));
 /** A command that is in the middle of its work as soon as the file is there. */
 const longCommand = bash('touch started.txt; sleep 60');
 const hasStarted = (trace) => fs.existsSync(inProject(trace, 'started.txt'));
@@ -85,7 +87,7 @@ export const CASES = [
   { name: 'tasks, SIGTERM in a command', lives: [stopped([...TASKS, longCommand], { hanging: 0, when: hasStarted })], answer: { cause: 'session_ended', verdict: 'person', steps: { ...OPEN, turn: 'unknown' } } },
   { name: 'tasks, all done, clean end', lives: [{ main: ALL_DONE }], answer: {} },
   { name: 'tasks, all done, killed', lives: [killed([...ALL_DONE, hangs()])], answer: { cause: 'killed', verdict: 'resume', steps: { ...CLOSED, turn: 'retry' } } },
-  { name: 'tasks, a file of a done one is gone', after: (trace) => fs.rmSync(inProject(trace, 'parser.txt')), lives: [killed([...TASKS, hangs()])], answer: { cause: 'killed', verdict: 'person', steps: { ...OPEN, T1: 'verify', turn: 'retry' } } },
+  { name: 'tasks, a file of a done one is gone', after: (trace) => fs.rmSync(inProject(trace, 'parser.txt')), lives: [killed([...TASKS, hangs()])], answer: { cause: 'killed', verdict: 'person', steps: { ...OPEN, T1: 'verify', T2: 'waits', turn: 'retry' } } },
   { name: 'tasks, their files are gone', after: (trace) => fs.rmSync(path.join(trace.client, 'tasks'), { recursive: true }), lives: [killed([...TASKS, hangs()])], answer: { cause: 'killed', steps: { ...OPEN, turn: 'retry' } } },
   { name: 'tasks, killed, resumed', lives: [killed([...TASKS, hangs()]), resumed()], answer: { cause: 'session_ended', verdict: 'resume', steps: OPEN } },
   { name: 'tasks, limit, resumed', lives: [{ main: [...TASKS, limit], fails: true }, resumed()], answer: { cause: 'session_ended', verdict: 'resume', steps: OPEN } },
@@ -98,7 +100,7 @@ export const CASES = [
   { name: 'foreground agent, killed after it read', lives: [killed([write('a.txt'), agent('helper')])], agents: { helper: [read('a.txt'), hangs()] }, answer: { cause: 'killed', verdict: 'resume', steps: { helper: 'retry', turn: 'retry' } } },
   { name: 'foreground agent, killed after it wrote', lives: [killed([agent('helper')])], agents: { helper: [write('b.txt'), hangs()] }, answer: { cause: 'killed', verdict: 'person', files: ['b.txt'], steps: { helper: 'unknown', turn: 'retry' } } },
   { name: 'foreground agent, killed in a command', lives: [killed([agent('helper')], { hanging: 0, when: hasStarted })], agents: { helper: [longCommand] }, answer: { cause: 'killed', verdict: 'person', steps: { helper: 'unknown', turn: 'retry' } } },
-  { name: 'foreground agent, SIGTERM after it wrote', lives: [stopped([agent('helper')])], agents: { helper: [write('b.txt'), hangs()] }, answer: { cause: 'session_ended', verdict: 'person', steps: { helper: 'unknown' } } },
+  { name: 'foreground agent, SIGTERM after it wrote', lives: [stopped([agent('helper')])], agents: { helper: [write('b.txt'), hangs()] }, answer: { cause: 'session_ended', verdict: 'person', steps: { helper: 'unknown', turn: 'retry' } } },
   { name: 'foreground agent, done, then killed', lives: [killed([agent('helper'), hangs()])], agents: { helper: [write('b.txt'), say('written')] }, answer: { cause: 'killed', verdict: 'resume', ended: ['helper'], steps: { turn: 'retry' } } },
   { name: 'foreground agent, limit after it read', lives: [{ main: [write('a.txt'), agent('helper'), limit], fails: true }], agents: { helper: [read('a.txt'), limit] }, answer: { cause: 'limit', verdict: 'resume', steps: { helper: 'retry', turn: 'retry' } } },
   { name: 'foreground agent, limit after it wrote', lives: [{ main: [agent('helper'), limit], fails: true }], agents: { helper: [write('b.txt'), limit] }, answer: { cause: 'limit', verdict: 'person', steps: { helper: 'unknown', turn: 'retry' } } },
@@ -108,16 +110,16 @@ export const CASES = [
   { name: 'background agent, killed before it did anything', lives: [killed([agent('helper', true), hangs()], { hanging: 2 })], agents: { helper: [hangs()] }, answer: { cause: 'killed', verdict: 'resume', steps: { helper: 'retry', turn: 'retry' } } },
   { name: 'background agent, killed after it wrote', sample: true, lives: [killed([agent('helper', true), hangs()], { hanging: 2 })], agents: { helper: [write('b.txt'), hangs()] }, answer: { cause: 'killed', verdict: 'person', files: ['b.txt'], steps: { helper: 'unknown', turn: 'retry' } } },
   { name: 'background agent, SIGTERM after it wrote', lives: [stopped([agent('helper', true), hangs()], { hanging: 2 })], agents: { helper: [write('b.txt'), hangs()] }, answer: { cause: 'session_ended', verdict: 'person', steps: { helper: 'unknown', turn: 'retry' } } },
-  { name: 'background agent, done and never noticed', lives: [killed([agent('helper', true), hangs()])], agents: { helper: [write('b.txt'), say('written')] }, answer: { cause: 'killed', verdict: 'resume', steps: { helper: 'done', turn: 'retry' } } },
+  { name: 'background agent, done and never noticed', lives: [killed([agent('helper', true), hangs()], { when: hasSaid('written') })], agents: { helper: [write('b.txt'), say('written')] }, answer: { cause: 'killed', verdict: 'resume', steps: { helper: 'done', turn: 'retry' } } },
   { name: 'background agent, limit after it wrote, and the session goes on', lives: [{ main: [agent('helper', true), say('launched')] }], agents: { helper: [write('b.txt'), limit] }, answer: { cause: 'session_ended', verdict: 'person', steps: { helper: 'unknown' } } },
-  { name: 'background agents, three of them, killed', sample: true, lives: [killed([write('a.txt'), [agent('reader', true), agent('writer', true), agent('finisher', true)], hangs()], { hanging: 3 })], agents: { reader: [read('a.txt'), hangs()], writer: [write('b.txt'), hangs()], finisher: [write('c.txt'), say('written')] }, answer: { cause: 'killed', verdict: 'person', files: ['b.txt'], steps: { reader: 'retry', writer: 'unknown', finisher: 'done', turn: 'retry' } } },
+  { name: 'background agents, three of them, killed', sample: true, lives: [killed([write('a.txt'), [agent('reader', true), agent('writer', true), agent('finisher', true)], hangs()], { hanging: 3, when: hasSaid('written') })], agents: { reader: [read('a.txt'), hangs()], writer: [write('b.txt'), hangs()], finisher: [write('c.txt'), say('written')] }, answer: { cause: 'killed', verdict: 'person', files: ['b.txt'], steps: { reader: 'retry', writer: 'unknown', finisher: 'done', turn: 'retry' } } },
   { name: 'background agent, killed after it wrote, resumed', sample: true, lives: [killed([agent('helper', true), hangs()], { hanging: 2 }), resumed()], agents: { helper: [write('b.txt'), hangs()] }, answer: { cause: 'session_ended', verdict: 'person', steps: { helper: 'unknown' } } },
   { name: 'background agent and tasks, killed', lives: [killed([...TASKS, agent('helper', true), hangs()], { hanging: 2 })], agents: { helper: [bash('echo pushed'), hangs()] }, answer: { cause: 'killed', verdict: 'person', steps: { ...OPEN, helper: 'unknown', turn: 'retry' } } },
 
   // Workflows of the client.
   { name: 'workflow, killed in its second agent', sample: true, lives: [killed([workflow(['first'], ['second']), hangs()], { hanging: 2 })], agents: { first: [say('A result')], second: [hangs()] }, answer: { cause: 'killed', verdict: 'resume', steps: { 'W1/1': 'done', 'W1/2': 'retry', turn: 'retry' } } },
   { name: 'workflow, killed after its second agent wrote', lives: [killed([workflow(['first'], ['second']), hangs()], { hanging: 2 })], agents: { first: [say('A result')], second: [write('b.txt'), hangs()] }, answer: { cause: 'killed', verdict: 'person', steps: { 'W1/1': 'done', 'W1/2': 'unknown', turn: 'retry' } } },
-  { name: 'workflow, three at once, killed', lives: [killed([workflow(['first', 'second', 'third']), hangs()], { hanging: 2, when: hasStarted })], agents: { first: [say('A result')], second: [hangs()], third: [longCommand] }, answer: { cause: 'killed', verdict: 'person', workflow: { first: 'done', second: 'retry', third: 'unknown' }, steps: { turn: 'retry' } } },
+  { name: 'workflow, three at once, killed', lives: [killed([workflow(['first', 'second', 'third']), hangs()], { hanging: 2, when: (trace) => hasStarted(trace) && hasSaid('A result')(trace) })], agents: { first: [say('A result')], second: [hangs()], third: [longCommand] }, answer: { cause: 'killed', verdict: 'person', workflow: { first: 'done', second: 'retry', third: 'unknown' }, steps: { turn: 'retry' } } },
   { name: 'workflow, SIGTERM in its second agent', lives: [stopped([workflow(['first'], ['second']), hangs()], { hanging: 2 })], agents: { first: [say('A result')], second: [hangs()] }, answer: { cause: 'session_ended', verdict: 'resume', steps: { 'W1/1': 'done', 'W1/2': 'retry', turn: 'retry' } } },
   { name: 'workflow, its second agent meets the limit and the client calls it complete', lives: [{ main: [workflow(['first'], ['second']), say('launched')] }], agents: { first: [say('A result')], second: [limit] }, answer: { cause: 'session_ended', steps: { 'W1/1': 'done', 'W1/2': 'retry' } } },
   { name: 'workflow, killed in its second agent, resumed', lives: [killed([workflow(['first'], ['second']), hangs()], { hanging: 2 }), resumed()], agents: { first: [say('A result')], second: [hangs()] }, answer: { cause: 'session_ended', verdict: 'resume', steps: { 'W1/1': 'done', 'W1/2': 'retry' } } },
@@ -179,7 +181,7 @@ export const CASES = [
   {
     name: 'terminal: killed while it waited for a person',
     lives: [{ main: [say('a word')], end: 'SIGKILL', keys: (terminal) => ask(terminal, PROMPT, /a word/) }],
-    answer: { cause: 'killed', verdict: 'rest', steps: {} },
+    answer: { cause: 'killed', verdict: 'rest', steps: { turn: 'done' } },
   },
   {
     name: 'terminal: killed at the question whether it may write',

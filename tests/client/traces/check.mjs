@@ -67,13 +67,17 @@ function checkOffered(answer, trace, offered, session) {
   const said = JSON.stringify({ verdict, next, steps: native.steps, findings: plan.findings }, null, 1);
   assert.equal(row.cause?.kind, answer.cause, JSON.stringify(row));
   assert.equal(native.ended.cause, answer.cause, said);
-  assert.equal(row.verdict, verdict, 'list and plan disagree about the verdict');
+  // Of a long transcript `list` reads the ends only: a person looks at what they leave open.
+  const isLong = fs.statSync(trace.transcripts().find((file) => file.endsWith(`/${session}.jsonl`))).size > 80 * 1024;
+  const isUnsure = isLong && row.verdict === 'confirm';
+  if (!isUnsure) assert.equal(row.verdict, verdict, 'list and plan disagree about the verdict');
   if (answer.verdict) assert.ok(VERDICTS[answer.verdict].includes(verdict), `${verdict} is not ${answer.verdict}: ${said}`);
   if (verdict === 'complete') assert.equal(answer.verdict, 'rest', `it is not complete: ${said}`);
   if (answer.title) assert.equal(run.title, answer.title);
 
-  const named = (step) => (step.kind === 'agent' || (answer.workflow && step.kind === 'workflow_agent') ? step.title : step.id);
-  // Agents of a workflow that began together have numbers in no fixed order: their labels are used.
+  // Agents of a workflow that began together have numbers in no fixed order: their labels are used, or on the oldest client their prompts.
+  const label = (title) => /^AGENT (\w+):/.exec(title)?.[1] ?? title;
+  const named = (step) => (step.kind === 'agent' || (answer.workflow && step.kind === 'workflow_agent') ? label(step.title) : step.id);
   const expected = { ...answer.steps, ...answer.workflow };
   if (answer.steps) {
     const found = Object.fromEntries(native.steps.filter((step) => step.kind !== 'workflow').map((step) => [named(step), step.standing]));
@@ -91,6 +95,7 @@ function checkOffered(answer, trace, offered, session) {
   for (const name of answer.ended ?? []) assert.ok(ended.includes(name), said);
   if (answer.plan !== undefined) assert.equal(Boolean(native.plan?.approved), answer.plan !== null, JSON.stringify(native.plan));
 
+  if (answer.verdict === 'rest') return;
   const brief = stage.piton('context', row.id, '--format', 'text');
   assert.equal(brief.code, 0, brief.out + brief.err);
   for (const file of answer.files ?? []) assert.match(brief.out, new RegExp(file.replace('.', '\\.')));

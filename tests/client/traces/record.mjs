@@ -127,7 +127,12 @@ export async function record(one, whileAlive) {
   const trace = new Trace(one.name);
   trace.whileAlive = whileAlive;
   Object.assign(trace.stage.more, one.env ?? {});
-  for (const life of one.lives) await trace.live(life, one.agents ?? {});
-  one.after?.(trace);
-  return trace;
+  try {
+    for (const life of one.lives) await trace.live(life, one.agents ?? {});
+    one.after?.(trace);
+    return trace;
+  } catch (error) {
+    await trace.close();
+    throw error;
+  }
 }
