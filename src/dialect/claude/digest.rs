@@ -315,6 +315,8 @@ pub(crate) struct Workflow {
     pub(crate) path: String,
     /// The script as it was launched, relative to the client's folder.
     pub(crate) script: Option<String>,
+    /// The client wrote the file that it writes at the end of a workflow.
+    pub(crate) has_end: bool,
     pub(crate) calls: Vec<Call>,
     pub(crate) agents: BTreeMap<String, Agent>,
     pub(crate) broken_lines: usize,

@@ -223,8 +223,11 @@ pub(super) fn workflow_name(digest: &Digest, workflow: &Workflow) -> String {
     safe_line(name.unwrap_or(&workflow.id), TITLE_CHARS)
 }
 
-/// Tells whether the client told the session that a workflow is complete.
+/// Tells whether the client told the session that a workflow is complete, or wrote the file of its end.
 pub(super) fn is_reported_complete(digest: &Digest, workflow: &Workflow) -> bool {
+    if workflow.has_end {
+        return true;
+    }
     let launch = digest.main.workflows.iter().find(|launch| launch.run == workflow.id);
     let ids = launch.map(|launch| launch.task.as_str()).into_iter().chain([workflow.id.as_str()]);
     let mut said = ids.filter_map(|id| digest.main.notifications.get(id));

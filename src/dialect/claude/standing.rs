@@ -61,11 +61,15 @@ impl Digest {
         ids
     }
 
-    /// Returns what became of an agent of the session itself. Any one of its witnesses is enough to call it done.
+    /// Returns what became of an agent of the session itself. Any one of its witnesses is enough to call it done, unless it died of an error.
     pub(super) fn agent_end(&self, id: &str) -> AgentEnd {
         let agent = self.agents.get(id);
         let (launch, notification) = self.launch_of(id, agent);
         let transcript = agent.and_then(|agent| agent.transcript.as_ref());
+        if transcript.is_some_and(|transcript| transcript.api_error().is_some()) {
+            // The client calls such an agent completed, or finished.
+            return cut(transcript);
+        }
         let is_returned = launch.is_some_and(|launch| launch.is_done) || agent.is_some_and(|agent| agent.is_finished);
         if is_returned || transcript.is_some_and(Transcript::has_ended) {
             return AgentEnd::Done;

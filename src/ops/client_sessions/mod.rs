@@ -28,6 +28,7 @@ use crate::model::Content;
 use crate::model::DialectId;
 use crate::model::FileEntry;
 use crate::model::FileSet;
+use crate::model::ReadSpec;
 use crate::model::RelPath;
 use crate::model::SessionEvent;
 use crate::store;
@@ -62,6 +63,8 @@ pub(crate) struct ClientSessions {
 pub(crate) struct FoundSession {
     pub(crate) name: String,
     path: RelPath,
+    /// The transcripts of older copies of its conversation.
+    older: Vec<RelPath>,
     pub(crate) digest: Digest,
 }
 
@@ -82,8 +85,9 @@ impl ProjectContext {
         let ClientSessions { root, found } = sessions(self, filter);
         let mut glanced = self.glanced.lock().unwrap_or_else(PoisonError::into_inner);
         let location = |session: FoundSession| {
-            glanced.insert(session.path.clone(), session.digest);
-            RunLocation { root: root.clone(), candidate: candidate(&session.name, session.path) }
+            let candidate = candidate(&session);
+            glanced.insert(session.path, session.digest);
+            RunLocation { root: root.clone(), candidate }
         };
         found.into_iter().map(location).collect()
     }
@@ -92,14 +96,14 @@ impl ProjectContext {
     pub(crate) fn glance_at(&self, location: &RunLocation) -> (OpenedRun, bool) {
         let path = &location.candidate.state;
         let known = self.glanced.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
-        let digest = known.or_else(|| digest_of(self, path, Look::Glance));
+        let digest = known.or_else(|| digest_of(self, &location.candidate, Look::Glance));
         let is_whole = digest.as_ref().is_some_and(|digest| digest.main.is_whole);
         (opened(self, location, digest), is_whole)
     }
 
     /// Reads a session as a whole.
     pub(super) fn read_session(&self, location: &RunLocation) -> OpenedRun {
-        opened(self, location, digest_of(self, &location.candidate.state, Look::Whole))
+        opened(self, location, digest_of(self, &location.candidate, Look::Whole))
     }
 }
 
@@ -108,13 +112,13 @@ pub(crate) fn seen(ctx: &ProjectContext) -> Vec<FoundSession> {
     sessions(ctx, SessionFilter::All).found
 }
 
-fn candidate(name: &str, state: RelPath) -> Candidate {
+fn candidate(session: &FoundSession) -> Candidate {
     Candidate {
         dialect: DialectId::Claude,
-        name: name.to_owned(),
-        state,
+        name: session.name.clone(),
+        state: session.path.clone(),
         data_dir: RelPath::parse(DATA_DIR).expect("a constant is a path"),
-        reads: Vec::new(),
+        reads: session.older.iter().cloned().map(ReadSpec::File).collect(),
         rank: None,
         claim: Claim::Implied { priority: PRIORITY },
         may_be_replaced: false,
@@ -137,20 +141,17 @@ fn sessions(ctx: &ProjectContext, filter: SessionFilter<'_>) -> ClientSessions {
         }
         let Some(digest) = glance(ctx, &home, &processes, &path, &session) else { continue };
         let is_asked = match filter {
-            SessionFilter::Offered => {
-                let is_open = digest.life != Life::Alive && is_recent(ctx, &digest) && claude::is_offered(&digest);
-                is_open && !is_of_another_run(ctx, &digest)
-            }
+            SessionFilter::Offered => is_recent(ctx, &digest),
             SessionFilter::All => digest.life != Life::Alive,
             SessionFilter::Named(_) => true,
         };
         if is_asked {
-            found.push(FoundSession { name: String::new(), path, digest });
+            found.push(FoundSession { name: String::new(), path, older: Vec::new(), digest });
         }
     }
     found.sort_by(|a, b| b.digest.main.last_at.cmp(&a.digest.main.last_at).then_with(|| a.path.cmp(&b.path)));
     if filter == SessionFilter::Offered {
-        fold_copies(&home, &mut found);
+        keep_offered(ctx, &home, &mut found);
     }
     name(&mut found);
     ClientSessions { root: home.root().to_owned(), found }
@@ -268,21 +269,33 @@ fn life_of(session: &str, processes: &[ClientProcess]) -> (Life, Option<ClientPr
     (life, named.cloned())
 }
 
-/// Keeps the newest session of each conversation: copies begin with the same message.
-fn fold_copies(home: &ClientHome, found: &mut Vec<FoundSession>) {
+/// Keeps the sessions to continue. Of the copies of a conversation, which begin with the same message, the newest counts, also if it is alive
+/// or has nothing open.
+fn keep_offered(ctx: &ProjectContext, home: &ClientHome, found: &mut Vec<FoundSession>) {
+    let is_offered = |session: &FoundSession| {
+        let digest = &session.digest;
+        digest.life != Life::Alive && claude::is_offered(digest) && !is_of_another_run(ctx, digest)
+    };
+    // Only what is newer than an offered one can be its newest copy; they come newest first.
+    found.truncate(found.iter().rposition(is_offered).map_or(0, |last| last + 1));
     let mut heads: BTreeMap<String, usize> = BTreeMap::new();
     let mut kept: Vec<FoundSession> = Vec::new();
     for mut session in found.drain(..) {
         read::add_head(home, &session.path, &mut session.digest.main);
         let first = session.digest.main.first_uuid.clone().filter(|id| !id.is_empty());
         match first.as_ref().and_then(|first| heads.get(first)) {
-            Some(at) => kept[*at].digest.older.push(session.digest.session),
+            Some(at) => {
+                let head = &mut kept[*at];
+                head.older.push(session.path);
+                read::add_older(home, &mut head.digest, &head.older);
+            }
             None => {
                 heads.extend(first.map(|first| (first, kept.len())));
                 kept.push(session);
             }
         }
     }
+    kept.retain(is_offered);
     *found = kept;
 }
 
@@ -299,7 +312,8 @@ fn name(found: &mut [FoundSession]) {
 }
 
 /// Reads the files of a session.
-fn digest_of(ctx: &ProjectContext, path: &RelPath, look: Look) -> Option<Digest> {
+fn digest_of(ctx: &ProjectContext, candidate: &Candidate, look: Look) -> Option<Digest> {
+    let path = &candidate.state;
     let home = ClientHome::open(&ctx.environment)?;
     let mut main = read::main_transcript(&home, path, look)?;
     read::add_head(&home, path, &mut main);
@@ -308,6 +322,11 @@ fn digest_of(ctx: &ProjectContext, path: &RelPath, look: Look) -> Option<Digest>
     let session = path.name().trim_end_matches(".jsonl");
     let mut digest = digest(session, main, place.as_str(), &processes(&home));
     read::add_sidecars(&home, path, &mut digest, look);
+    let older = candidate.reads.iter().filter_map(|read| match read {
+        ReadSpec::File(path) => Some(path.clone()),
+        ReadSpec::Contents { .. } | ReadSpec::Tree { .. } | ReadSpec::Names { .. } | ReadSpec::Elsewhere { .. } => None,
+    });
+    read::add_older(&home, &mut digest, &older.collect::<Vec<_>>());
     Some(digest)
 }
 

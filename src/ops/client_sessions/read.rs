@@ -142,6 +142,7 @@ fn add_workflows(home: &ClientHome, session: &RelPath, agents: &RelPath, digest:
         let mut workflow = Workflow {
             path: journal.as_str().to_owned(),
             script: script.map(|script| script.as_str().to_owned()),
+            has_end: session.join(&format!("workflows/{id}.json")).is_ok_and(|end| home.size(&end).is_some()),
             id,
             ..Workflow::default()
         };
@@ -182,6 +183,16 @@ fn add_tasks(home: &ClientHome, digest: &mut Digest) {
         if !other.task_files.is_empty() && digest.main.tasks.iter().all(is_same) {
             digest.task_files = other.task_files;
             return;
+        }
+    }
+}
+
+/// Adds the older copies of a conversation. One that has no list of its own works on the list of the session that it comes from.
+pub(super) fn add_older(home: &ClientHome, digest: &mut Digest, older: &[RelPath]) {
+    digest.older = older.iter().map(|path| path.name().trim_end_matches(".jsonl").to_owned()).collect();
+    for session in digest.older.clone() {
+        if digest.task_files.is_empty() {
+            add_list(home, &session, digest);
         }
     }
 }
