@@ -73,7 +73,7 @@ pub(crate) fn handle(event: &str, text: &str, request: &Request, read: ReadCall)
 fn answer(event: &str, text: &str, request: &Request, read: ReadCall) -> Option<Answer> {
     let input = Input::parse(text)?;
     match event {
-        "session-start" => start::begins(&Session::open(&input, request)?, &input),
+        "session-start" => start::begins(&Session::open_anywhere(&input, request)?, &input),
         "prompt" => prompt::submitted(&Session::known(&input, request)?, &input),
         "subagent-start" => agent::starts(&Session::known(&input, request)?, &input),
         "subagent-stop" => agent::stops(&Session::known(&input, request)?, &input),

@@ -34,8 +34,13 @@ pub(super) struct Session {
 impl Session {
     /// Opens the client's current project; `None` if its folder is not a project.
     pub(super) fn open(input: &Input, request: &Request) -> Option<Self> {
+        Self::open_anywhere(input, request).filter(|session| session.ctx.project.is_marked())
+    }
+
+    /// Opens the client's current folder, project or not.
+    pub(super) fn open_anywhere(input: &Input, request: &Request) -> Option<Self> {
         let request = Request { project: Some(input.cwd.clone()), run: None, ..request.clone() };
-        let mut ctx = ProjectContext::open(&request).ok().filter(|ctx| ctx.project.is_marked())?;
+        let mut ctx = ProjectContext::open(&request).ok()?;
         let id = ctx.environment.session.get_or_insert_with(|| input.session_id.clone()).clone();
         ctx.environment.is_agent = true;
         let log = SessionLog::of(&ctx.project.root, &id);

@@ -71,15 +71,21 @@ fn own_session(ctx: &ProjectContext, budget: usize) -> Option<Report<Context>> {
 /// Returns the brief of a session of the client within `budget` bytes; `None` if it has no open task or agent and no plan. It reads ends
 /// of files only.
 pub(crate) fn session_brief(ctx: &ProjectContext, session: &str, budget: usize) -> Option<Context> {
+    let (opened, planned) = planned_session(ctx, session)?;
+    let run = opened.run().ok()?;
+    let has_plan = planned.plan.native.get("plan").is_some();
+    let next = planned.plan.next.first().filter(|_| has_plan || run.steps.len() > 1)?;
+    Some(assemble(&opened, run, &planned, next, budget))
+}
+
+/// Plans a session of the client from the ends of its files.
+pub(super) fn planned_session(ctx: &ProjectContext, session: &str) -> Option<(OpenedRun, Planned)> {
     let location = ctx.client_locations(SessionFilter::Named(session)).into_iter().next()?;
     let (opened, _) = ctx.glance_at(&location);
     let run = opened.run().ok()?;
     let options = plan::options(ctx, run, &PlanRequest::default()).ok()?;
-    let evidence = ctx.evidence(&opened, false);
-    let planned = plan::evaluate(&opened, run, &evidence, &options);
-    let has_plan = planned.plan.native.get("plan").is_some();
-    let next = planned.plan.next.first().filter(|_| has_plan || run.steps.len() > 1)?;
-    Some(assemble(&opened, run, &planned, next, budget))
+    let planned = plan::evaluate(&opened, run, &ctx.evidence(&opened, false), &options);
+    Some((opened, planned))
 }
 
 /// Assembles the context that says everything once.

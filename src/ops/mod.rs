@@ -15,6 +15,7 @@
 //! - `plan_document` is the published form of a plan.
 //! - `open_steps` are the steps that a session of the client has in progress, for its hooks; `agent_report` is what an agent
 //!   reported about one, for `finish`.
+//! - `session_left` is what a session of the client left open, for the hook of a resumed one.
 //! - `guard` compares the declared outputs of a task of the client with the project, for its hook.
 //! - Every other file is the verb of its name; `cleanup` is `archive --all`, `patch` is `plan --patch`.
 
@@ -60,6 +61,7 @@ mod run_history;
 mod run_location;
 mod schema;
 mod select;
+mod session_left;
 mod sessions;
 mod setup;
 mod show;
@@ -85,6 +87,7 @@ pub(crate) use change::change;
 pub(crate) use change::input;
 pub(crate) use cleanup::CleanupReport;
 pub(crate) use cleanup::cleanup;
+pub(crate) use client_sessions::notice as session_notice;
 #[cfg(any(test, fuzzing))]
 pub(crate) use context::assemble_native;
 pub(crate) use context::context;
@@ -165,6 +168,7 @@ pub(crate) use schema::schema;
 pub(crate) use schema::schemas;
 pub(crate) use select::location;
 pub(crate) use select::location_to_read;
+pub(crate) use session_left::session_left;
 pub(crate) use sessions::CleanReport;
 pub(crate) use sessions::CleanRequest;
 pub(crate) use sessions::ImportReport;
