@@ -3,6 +3,7 @@
 mod ends;
 mod hostile;
 mod life;
+mod notices;
 mod places;
 mod real;
 mod standing;
