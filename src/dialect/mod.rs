@@ -4,6 +4,7 @@
 //! dialect needs one folder and one line in [`DIALECTS`].
 
 mod aios;
+mod bmad;
 mod ccw;
 mod checklist;
 pub(crate) mod claude;
@@ -202,8 +203,16 @@ impl std::fmt::Debug for dyn Dialect {
 }
 
 /// All dialects, in the order in which discovery asks them.
-pub(crate) static DIALECTS: &[&dyn Dialect] =
-    &[&nine_step::NineStep, &ccw::Ccw, &dotagent::Dotagent, &aios::Aios, &script::Script, &claude::Claude];
+pub(crate) static DIALECTS: &[&dyn Dialect] = &[
+    &nine_step::NineStep,
+    &ccw::Ccw,
+    &dotagent::Dotagent,
+    &aios::Aios,
+    &checklist::Checklist,
+    &bmad::Bmad,
+    &script::Script,
+    &claude::Claude,
+];
 
 /// Returns the dialect of that name.
 pub(crate) fn by_id(id: DialectId) -> &'static dyn Dialect {

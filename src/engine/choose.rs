@@ -17,6 +17,9 @@ use crate::model::Run;
 use crate::model::StepId;
 use crate::model::StepKind;
 
+/// The rule for a step that evidence shows as done, and whose status only has to be recorded.
+pub(crate) const BUILT: &str = "3.built";
+
 /// Maximum number of ids of a chain or cycle that a message names; the rest are counted.
 pub(super) const NAMED_IDS: usize = 8;
 
@@ -115,6 +118,7 @@ impl Chooser<'_> {
         }
         self.drop_behind_gates(&mut chosen.choices);
         self.drop_behind_rework(&mut chosen.choices);
+        self.keep_to_one_group(&mut chosen.choices);
         if chosen.choices.is_empty() {
             self.nothing_ready(chosen);
             return;
@@ -190,7 +194,8 @@ impl Chooser<'_> {
             // A verdict on disk says nothing about work that is still to be done.
             EffectiveStatus::Verify if step.kind == StepKind::Review && !self.reconciled.is_ready(at) => None,
             EffectiveStatus::Verify if let Some(reason) = self.reconciled.guest_reason(at) => {
-                Some(Choice::new(at, Action::Verify, "3.look", reason))
+                let rule = if self.reconciled.built.contains(&at) { BUILT } else { "3.look" };
+                Some(Choice::new(at, Action::Verify, rule, reason))
             }
             EffectiveStatus::Verify => {
                 let reason =
@@ -300,6 +305,20 @@ impl Chooser<'_> {
                 self.add_dependents(choice.at, &mut behind_work);
             }
             keep
+        });
+    }
+
+    /// Leaves out work of later groups of a run that is only read: its file order is its order, unless the caller asks for what can be done
+    /// in parallel.
+    fn keep_to_one_group(&self, choices: &mut Vec<Choice>) {
+        let steps = &self.reconciled.run.steps;
+        if self.options.parallel || steps.iter().all(|step| step.guest.is_none()) {
+            return;
+        }
+        let Some(first) = choices.iter().find(|choice| choice.is_work()).map(|choice| choice.at) else { return };
+        let is_sequential = steps[first].guest.as_ref().is_some_and(|proof| proof.is_sequential);
+        choices.retain(|choice| {
+            !choice.is_work() || choice.at == first || (!is_sequential && steps[choice.at].group == steps[first].group)
         });
     }
 

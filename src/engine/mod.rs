@@ -69,6 +69,7 @@ mod step_evidence;
 mod strategy;
 mod transition;
 
+pub(crate) use choose::BUILT;
 pub(crate) use command::END;
 pub(crate) use command::after_part;
 pub(crate) use command::agent_contract;

@@ -68,6 +68,7 @@ pub(super) fn reconcile(run: &Run, graph: &Graph, evidence: &Evidence, load_find
         unknown_words: BTreeSet::new(),
         unstated: BTreeSet::new(),
         unread: BTreeSet::new(),
+        built: BTreeSet::new(),
         unrecorded: BTreeSet::new(),
     };
     if guest::compare(run, graph, evidence, &unknown, &closed, &mut reconciled) {

@@ -87,6 +87,8 @@ pub(super) struct Reconciled {
     pub(super) unstated: BTreeSet<usize>,
     /// Steps whose file cannot be read, by position.
     pub(super) unread: BTreeSet<usize>,
+    /// Steps of a run that is only read which evidence shows as done, and nothing contradicts.
+    pub(super) built: BTreeSet<usize>,
     /// Gates and reviews that no record says were passed, by position.
     pub(super) unrecorded: BTreeSet<usize>,
 }
@@ -109,6 +111,7 @@ pub(super) struct ReconciledRun<'a> {
     pub(super) unstated: &'a BTreeSet<usize>,
     /// Steps whose file cannot be read, by position.
     pub(super) unread: &'a BTreeSet<usize>,
+    pub(super) built: &'a BTreeSet<usize>,
     /// Gates and reviews that no record says were passed, by position.
     pub(super) unrecorded: &'a BTreeSet<usize>,
 }
@@ -132,6 +135,7 @@ impl<'a> ReconciledRun<'a> {
             unknown_words: &reconciled.unknown_words,
             unstated: &reconciled.unstated,
             unread: &reconciled.unread,
+            built: &reconciled.built,
             unrecorded: &reconciled.unrecorded,
         }
     }

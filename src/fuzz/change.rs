@@ -99,7 +99,7 @@ fn check_reach(before: &OpenedRun, drafted: &PreparedChange) {
 fn check_said(before: &Run, run: &Run, kind: &ChangeKind) {
     let has_every_word = match run.dialect {
         DialectId::NineStep | DialectId::Ccw | DialectId::Script | DialectId::Claude => true,
-        DialectId::Dotagent | DialectId::Aios => false,
+        DialectId::Dotagent | DialectId::Aios | DialectId::Checklist | DialectId::Bmad => false,
     };
     let (step, status) = match kind {
         ChangeKind::Begin { step, part: None, .. } => (step, Status::InProgress),

@@ -128,6 +128,8 @@ finding_codes! {
     StatusConflict "status-conflict" Warning true "One witness says that the step is done, but the state says that it is not.", NeedsPerson, StepConflict;
     StepPassedOver "step-passed-over" Warning true "Steps are open although steps behind them are done.";
     BoxNameless "box-nameless" Warning true "A check list has open boxes that are no steps of it.";
+    BoxesLeft "boxes-left" Info false "Quality check lists of a feature have open boxes.";
+    HintOnly "hint-only" Warning true "Nothing keeps the status of such a plan: what is open may be done.";
     NotArchived "not-archived" Info false "A finished plan of another system was not archived, or an archived one has open steps.";
     WitnessBehind "witness-behind" Warning false "A file that is only read lags behind: it shows finished steps as open.";
     StatusOptimistic "status-optimistic" Info false "The state says that a step is done, but another witness does not.", StepConflict;

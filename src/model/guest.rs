@@ -45,6 +45,8 @@ pub(crate) struct GuestProof {
     /// The files that its text names as what it makes or changes, declared or not. Over all steps of a list they show whether its boxes
     /// were kept (`engine::guest`).
     pub(crate) built: Vec<RelPath>,
+    /// Commits that the record of the finished step names.
+    pub(crate) commits: Vec<String>,
     /// Whether commits that changed all of `built` say that the step was done, also without finished steps behind it.
     pub(crate) changes_prove: bool,
     /// Other places in the state that say whether it is done.
@@ -61,6 +63,8 @@ pub(crate) struct GuestProof {
     pub(crate) commits_prove: bool,
     /// How a person records that the step is done, as a sentence without its end: "`tool set-status --id=7` records it".
     pub(crate) record: String,
+    /// Whether other work of its group waits, unless the caller asks for what can be done in parallel.
+    pub(crate) is_sequential: bool,
     /// What else the reason of a next step has to say, such as a gate inside of the step. Untrusted text.
     pub(crate) notes: Vec<String>,
 }
@@ -125,6 +129,8 @@ pub(crate) struct GuestWord {
 pub(crate) enum Weight {
     /// It contradicts a claim in either direction.
     Record,
+    /// It contradicts a claim that the step is done where no commit names the step.
+    Unproved,
     /// It contradicts only a claim that the step is open. Where it lags behind a finished step, that is named.
     Hint,
 }

@@ -19,6 +19,8 @@ pub(crate) enum DialectId {
     Aios,
     Script,
     Claude,
+    Checklist,
+    Bmad,
 }
 
 impl DialectId {
@@ -31,6 +33,8 @@ impl DialectId {
             Self::Aios => "aios",
             Self::Script => "script",
             Self::Claude => "claude",
+            Self::Checklist => "checklist",
+            Self::Bmad => "bmad",
         }
     }
 }

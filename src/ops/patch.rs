@@ -10,6 +10,7 @@ use super::plan_document::PlanDetail;
 use super::project_context::ProjectContext;
 use super::report::Report;
 use super::select;
+use crate::engine;
 use crate::model::Patch;
 use crate::model::PatchedFile;
 use crate::model::Run;
@@ -22,7 +23,10 @@ pub(crate) fn patch(ctx: &ProjectContext, request: &PlanRequest) -> Result<Repor
     let opened = select::select(ctx)?;
     let run = opened.run()?;
     let planned = plan::planned(ctx, &opened, run, request)?;
-    let patch = suggested(&opened, run, &planned.plan.steps.completed);
+    // What was built and not recorded is suggested too: a person who reads the patch decides about it.
+    let built = planned.plan.next.iter().filter(|next| next.rule == engine::BUILT).map(|next| next.step.clone());
+    let done: Vec<StepId> = planned.plan.steps.completed.iter().cloned().chain(built).collect();
+    let patch = suggested(&opened, run, &done);
     let mut report = plan::report(opened, planned, PlanDetail::default());
     report.exit = if patch.diff.is_empty() { Exit::No } else { Exit::Ok };
     report.body.plan.patch = Some(patch);

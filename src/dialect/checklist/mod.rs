@@ -1,9 +1,178 @@
 //! Check lists of Spec Kit, OpenSpec, superpowers and plan mode (docs/formats/checklist.md). They are read, never written.
+//!
+//! `outline` reads lines, `grammar` has what a task is in each system, `run` makes steps of the tasks.
 
+mod commands;
 mod grammar;
+mod kind;
+mod ledger;
 mod list;
 mod outline;
 mod paths;
+mod probe;
+mod read;
+mod run;
+mod suggest;
 #[cfg(test)]
 mod tests;
 mod words;
+
+use camino::Utf8Path;
+use serde_json::Value;
+use serde_json::json;
+
+use super::Dialect;
+use super::EditError;
+use super::Guest;
+use super::Loaded;
+use super::Probed;
+use super::optional::Comparison;
+use super::optional::Discovery;
+use crate::model::Action;
+use crate::model::Brief;
+use crate::model::Candidate;
+use crate::model::Change;
+use crate::model::Config;
+use crate::model::DialectId;
+use crate::model::Edit;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::Listing;
+use crate::model::Next;
+use crate::model::Plan;
+use crate::model::ReadSpec;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::StepId;
+use crate::model::Suggestions;
+use kind::ListKind;
+
+/// The dialect of check lists.
+pub(crate) struct Checklist;
+
+impl Dialect for Checklist {
+    fn id(&self) -> DialectId {
+        DialectId::Checklist
+    }
+
+    fn marks(&self, path: &str) -> bool {
+        probe::marks(path)
+    }
+
+    fn keeps_state_in(&self, folder: &RelPath, _config: &Config) -> bool {
+        matches!(folder.name(), "specs" | "openspec" | "changes")
+    }
+
+    fn probe(&self, listing: &Listing) -> Probed {
+        probe::probe(listing)
+    }
+
+    fn load(&self, files: &FileSet) -> Loaded {
+        read::load(files)
+    }
+
+    fn edit(&self, files: &FileSet, _change: &Change) -> Result<Vec<Edit>, EditError> {
+        Err(EditError::Unsupported(format!("{} is only read", files.state)))
+    }
+
+    fn native(&self, _native: &Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> Value {
+        native(run, plan)
+    }
+
+    fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
+        brief(files, run, next)
+    }
+
+    fn guest(&self, _root: &Utf8Path, candidate: &Candidate) -> Option<Guest> {
+        let kind = ListKind::of_id(&candidate.name).unwrap_or(ListKind::PlanMode);
+        let files = candidate.reads.iter().filter_map(|read| match read {
+            ReadSpec::File(path) => Some(path.as_str()),
+            ReadSpec::Contents { .. } | ReadSpec::Tree { .. } | ReadSpec::Names { .. } | ReadSpec::Elsewhere { .. } => {
+                None
+            }
+        });
+        Some(Guest {
+            refusal: format!("is a list of {}, which piton reads and never writes", kind.name()),
+            command: commands::proceed(kind, files, &candidate.name, &candidate.state),
+            has_brief: true,
+        })
+    }
+
+    fn discovery(&self) -> &dyn Discovery {
+        self
+    }
+
+    fn comparison(&self) -> &dyn Comparison {
+        self
+    }
+}
+
+impl Discovery for Checklist {
+    fn extra_probe_paths(&self, listing: &Listing) -> Vec<RelPath> {
+        probe::extra_probe_paths(listing)
+    }
+}
+
+impl Comparison for Checklist {
+    fn suggest(&self, files: &FileSet, run: &Run, done: &[StepId]) -> Suggestions {
+        suggest::suggest(files, run, done)
+    }
+}
+
+/// Returns the plan in the words of the system: what continues it, how to look, and what comes after the last step.
+fn native(run: &Run, plan: &Plan) -> Value {
+    let Some(state) = run.state_files.first() else { return Value::Null };
+    let kind = ListKind::of_id(run.id.as_str()).unwrap_or(ListKind::PlanMode);
+    let change = state.parent();
+    let name = change.as_ref().map_or("", RelPath::name);
+    let first = plan.next.first();
+    let is_work = |next: &&Next| matches!(next.action, Action::Run | Action::Retry);
+    let look = match kind {
+        ListKind::SpecKit => Some("/speckit.analyze".to_owned()),
+        ListKind::OpenSpec => Some(format!("openspec validate {name}")),
+        ListKind::Superpowers => Some("git log of the commits named in the reasons".to_owned()),
+        ListKind::PlanMode => None,
+    };
+    let after = (kind == ListKind::OpenSpec).then(|| format!("openspec archive {name}"));
+    let from = first.filter(is_work).map(|next| next.step.as_str());
+    let witness = |next: &Next| {
+        let step = run.step(&next.step);
+        json!({
+            "step": next.step,
+            "line": step.and_then(|step| step.definition.get("line").cloned()),
+            "files": step.map(|step| step.detail.targets.clone()).unwrap_or_default(),
+            "reason": next.reason,
+        })
+    };
+    json!({
+        "system": kind.workflow(),
+        "list": state,
+        "from": from,
+        "look": look,
+        "after": after,
+        "witnesses": plan.next.iter().map(witness).collect::<Vec<_>>(),
+    })
+}
+
+fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
+    /// Documents of a feature or change, with what they are.
+    const DOCUMENTS: [(&str, &str); 7] = [
+        ("spec.md", "what the feature has to do"),
+        ("plan.md", "how it is built"),
+        ("proposal.md", "why the change is made"),
+        ("design.md", "how the change is built"),
+        ("data-model.md", "the data"),
+        ("research.md", "what was decided and why"),
+        ("quickstart.md", "how to try it"),
+    ];
+    let step = run.step(&next.step);
+    let text = step.and_then(|step| step.definition.get("text")).and_then(Value::as_str).unwrap_or_default();
+    let mut reading = vec![files.state.reading_item("the check list")];
+    let folder = files.state.parent();
+    for (name, what) in DOCUMENTS {
+        let path =
+            folder.as_ref().and_then(|folder| folder.join(name).ok()).filter(|path| files.files.contains_key(path));
+        reading.extend(path.filter(|path| *path != files.state).map(|path| path.reading_item(what)));
+    }
+    Brief { instructions: text.to_owned(), reading, notes: vec![next.reason.clone()], ..Brief::default() }
+}

@@ -4,7 +4,6 @@ mod checkbox;
 mod lines;
 
 pub(in crate::dialect) use checkbox::Checkbox;
-pub(in crate::dialect) use checkbox::Mark;
 pub(in crate::dialect) use checkbox::bracket;
 pub(in crate::dialect) use checkbox::checkbox;
 pub(in crate::dialect) use checkbox::columns;

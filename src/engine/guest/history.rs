@@ -89,6 +89,11 @@ impl<'a> History<'a> {
         named.into_iter().filter(counts).collect()
     }
 
+    /// Tells whether a commit that a record names is on the branch, as far as the log shows.
+    pub(super) fn knows(&self, sha: &str) -> bool {
+        self.log.commits.iter().any(|commit| commit.sha.starts_with(sha))
+    }
+
     /// Returns the commits that touch a file, newest first.
     pub(super) fn changes(&self, path: &RelPath) -> &[(usize, FileChange)] {
         self.touched.get(path.as_str()).map(Vec::as_slice).unwrap_or_default()

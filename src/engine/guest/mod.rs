@@ -59,6 +59,9 @@ pub(super) fn compare(
         for (code, kind) in &judged.contradictions {
             named.add(*code, kind, &step.id);
         }
+        if judged.is_built {
+            reconciled.built.insert(at);
+        }
         reconciled.effective_statuses.push(judged.status);
         reconciled.reasons.push(judged.reasons);
     }

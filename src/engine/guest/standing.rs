@@ -31,13 +31,15 @@ const NAMED: usize = 3;
 pub(super) struct Judgement {
     pub(super) status: EffectiveStatus,
     pub(super) reasons: Vec<String>,
+    /// Evidence says that it is done, and nothing says otherwise: only its status is open.
+    pub(super) is_built: bool,
     /// What the findings count, each with the phrase that all steps of its kind share.
     pub(super) contradictions: Vec<(FindingCode, String)>,
 }
 
 impl Judgement {
     pub(super) fn new(status: EffectiveStatus) -> Self {
-        Self { status, reasons: Vec::new(), contradictions: Vec::new() }
+        Self { status, reasons: Vec::new(), is_built: false, contradictions: Vec::new() }
     }
 
     pub(super) fn look(reason: impl Into<String>) -> Self {
@@ -46,6 +48,11 @@ impl Judgement {
 
     pub(super) fn because(mut self, reason: impl Into<String>) -> Self {
         self.reasons.push(reason.into());
+        self
+    }
+
+    pub(super) const fn built(mut self) -> Self {
+        self.is_built = true;
         self
     }
 
@@ -132,11 +139,19 @@ impl<'a> Comparison<'a> {
     /// The step is done by its claim: it stays done unless a record contradicts it or its result is gone.
     fn done(&self, proof: &GuestProof) -> Judgement {
         let (against, lagging): (Vec<&GuestWord>, Vec<&GuestWord>) =
-            proof.words.iter().filter(|word| !word.done).partition(|word| word.weight == Weight::Record);
+            proof.words.iter().filter(|word| !word.done).partition(|word| match word.weight {
+                Weight::Record => true,
+                Weight::Unproved => self.own_commits(proof).is_empty(),
+                Weight::Hint => false,
+            });
         if !against.is_empty() {
             let sources = sources(&against);
             let reason = format!("done by its own status, but not by {sources}");
             return Judgement::look(reason).counts(FindingCode::StatusConflict, format!("done, but not by {sources}"));
+        }
+        if let Some(reason) = self.lost_commit(proof) {
+            let kind = "done, but the commits that their record names are not in the history of this branch";
+            return Judgement::look(reason).counts(FindingCode::CommitNotFound, kind);
         }
         let mut judged = match self.lost_result(proof) {
             Some(reason) => Judgement::look(reason)
@@ -151,6 +166,16 @@ impl<'a> Comparison<'a> {
             judged = judged.counts(FindingCode::FileMissing, "finished, with files that were moved or changed since");
         }
         judged
+    }
+
+    /// Returns which commit of a finished step is not on the branch.
+    fn lost_commit(&self, proof: &GuestProof) -> Option<String> {
+        let lost = |sha: &&String| self.history.is_none_or(|history| !history.knows(sha));
+        let commit = proof.commits.iter().find(lost)?;
+        Some(format!(
+            "its record names commit {}, which is not among the newest commits of this branch",
+            quoted(commit)
+        ))
     }
 
     /// Returns why the result of a finished step does not count any more. Later work moves and changes files: that explains itself.
@@ -215,6 +240,7 @@ impl<'a> Comparison<'a> {
         if traces.has_all_files() || supported || proved_by_commit {
             let reason = format!("{}; only its status is open", self.found(&traces));
             return Judgement::look(reason)
+                .built()
                 .counts(FindingCode::StatusConflict, "built as it seems, but not recorded as done");
         }
         if !traces.commits.is_empty() || !traces.there.is_empty() {

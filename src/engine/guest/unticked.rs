@@ -40,6 +40,8 @@ pub(super) struct Unticked {
 /// What the files of an open step show.
 struct BuiltStep {
     reason: String,
+    /// How a person records that it is done.
+    record: String,
     kind: Built,
 }
 
@@ -129,13 +131,13 @@ impl Unticked {
                 () if proof.changes_prove && any_touched => Built::Partly,
                 () => Built::Unknown,
             };
-            let reason = in_words(own());
+            let (reason, record) = (in_words(own(), history), proof.record.clone());
             if kind != Built::Unknown || own().any(|(_, file)| file.is_there) {
-                steps.insert(*at, BuiltStep { reason, kind });
+                steps.insert(*at, BuiltStep { reason, record, kind });
             }
         }
         if not_kept.is_none() {
-            add_followed(run, &open, &files, &mut steps);
+            add_followed(run, &open, &files, history, &mut steps);
         }
         Self { steps, not_kept }
     }
@@ -149,6 +151,8 @@ impl Unticked {
         match self.steps.get(&at) {
             Some(step) if step.kind == Built::Whole => Judgement { status: EffectiveStatus::Verify, ..judged }
                 .first(step.reason.clone())
+                .because(step.record.clone())
+                .built()
                 .counts(FindingCode::StatusDrift, "built as it seems, but not ticked"),
             // What else is there of it has to wait for a person who knows which boxes count.
             _ if self.not_kept.is_some() => Judgement { status: EffectiveStatus::Unreadable, ..judged },
@@ -185,6 +189,7 @@ fn add_followed(
     run: &Run,
     open: &[(usize, &GuestProof)],
     files: &BTreeMap<&RelPath, BuiltFile>,
+    history: Option<&History<'_>>,
     steps: &mut BTreeMap<usize, BuiltStep>,
 ) {
     let last = steps.iter().rev().find(|(_, step)| step.kind == Built::Whole).map(|(at, _)| *at);
@@ -192,8 +197,8 @@ fn add_followed(
     for (at, proof) in open.iter().filter(|(at, _)| *at < last && run.steps[*at].group != run.steps[last].group) {
         let own = || proof.built.iter().filter_map(|path| Some((path, files.get(path)?)));
         if own().all(|(_, file)| file.is_there && file.is_touched) {
-            let reason = format!("{}, and {} behind it was built", in_words(own()), run.steps[last].id);
-            steps.insert(*at, BuiltStep { reason, kind: Built::Whole });
+            let reason = format!("{}, and {} behind it was built", in_words(own(), history), run.steps[last].id);
+            steps.insert(*at, BuiltStep { reason, record: proof.record.clone(), kind: Built::Whole });
         }
     }
 }
@@ -225,14 +230,20 @@ fn look(path: &RelPath, proof: &GuestProof, history: Option<&History<'_>>, evide
 }
 
 /// Returns which files of a step are there, in words.
-fn in_words<'a>(files: impl Iterator<Item = (&'a RelPath, &'a BuiltFile)>) -> String {
+fn in_words<'a>(files: impl Iterator<Item = (&'a RelPath, &'a BuiltFile)>, history: Option<&History<'_>>) -> String {
     let files: Vec<(&RelPath, &BuiltFile)> = files.collect();
     let there: Vec<&str> = files.iter().filter(|(_, file)| file.is_there).map(|(path, _)| path.as_str()).collect();
     let named = there.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
     let more = if there.len() > NAMED { format!(" (+{})", there.len() - NAMED) } else { String::new() };
     let verb = if there.len() == 1 { "exists" } else { "exist" };
+    let touched = files.iter().filter(|(_, file)| file.is_touched);
+    let newest = history.and_then(|history| {
+        let at = touched.filter_map(|(path, _)| history.changes(path).first().map(|(at, _)| *at)).min()?;
+        Some(format!(" (last changed in {})", history.commit(at).short()))
+    });
+    let newest = newest.unwrap_or_default();
     match files.len() - there.len() {
-        0 => format!("{named}{more} {verb}"),
+        0 => format!("{named}{more} {verb}{newest}"),
         _ if there.is_empty() => "none of its files exists".to_owned(),
         missing => format!("{named}{more} {verb}, {missing} of its files do not"),
     }

@@ -1,0 +1,134 @@
+//! Sprints of BMAD: `sprint-status.yaml` and its stories (docs/formats/bmad.md). They are read, never written.
+
+mod probe;
+mod read;
+mod sprint;
+mod suggest;
+mod words;
+
+use camino::Utf8Path;
+use serde_json::Value;
+use serde_json::json;
+
+use super::Dialect;
+use super::EditError;
+use super::Guest;
+use super::Loaded;
+use super::Probed;
+use super::optional::Comparison;
+use super::story;
+use crate::model::Action;
+use crate::model::Brief;
+use crate::model::Candidate;
+use crate::model::Change;
+use crate::model::Config;
+use crate::model::DialectId;
+use crate::model::Edit;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::Listing;
+use crate::model::Next;
+use crate::model::Plan;
+use crate::model::ReadSpec;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::model::Suggestions;
+
+/// The dialect of sprints.
+pub(crate) struct Bmad;
+
+impl Dialect for Bmad {
+    fn id(&self) -> DialectId {
+        DialectId::Bmad
+    }
+
+    fn marks(&self, path: &str) -> bool {
+        probe::marks(path)
+    }
+
+    fn keeps_state_in(&self, folder: &RelPath, _config: &Config) -> bool {
+        matches!(folder.name(), "_bmad-output" | "implementation-artifacts" | "sprint-artifacts")
+    }
+
+    fn probe(&self, listing: &Listing) -> Probed {
+        probe::probe(listing)
+    }
+
+    fn load(&self, files: &FileSet) -> Loaded {
+        let mut loaded = read::load(files);
+        let command = |name: &str| probe::command(files.files.keys().map(RelPath::as_str), name);
+        loaded.native = json!({
+            "create": command("create-story"),
+            "develop": command("dev-story"),
+            "review": command("code-review"),
+            "after": command("retrospective"),
+        });
+        loaded
+    }
+
+    fn edit(&self, files: &FileSet, _change: &Change) -> Result<Vec<Edit>, EditError> {
+        Err(EditError::Unsupported(format!("{} is only read", files.state)))
+    }
+
+    fn native(&self, native: &Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> Value {
+        let command = |name: &str| native.get(name).and_then(Value::as_str).unwrap_or_default();
+        let of_step = |next: &Next| {
+            let step = run.step(&next.step);
+            let is_written =
+                step.is_some_and(|step| step.detail.parts.iter().any(|part| part.status == Status::Completed));
+            match next.action {
+                Action::Run | Action::Retry | Action::Return if is_written => {
+                    Some(format!("{} {}", command("develop"), next.step))
+                }
+                Action::Run | Action::Retry | Action::Return => Some(command("create").to_owned()),
+                Action::Verify => Some(format!("{} {}", command("review"), next.step)),
+                Action::Approve | Action::Merge | Action::Archive => None,
+            }
+        };
+        let witness = |next: &Next| json!({ "step": next.step, "command": of_step(next), "reason": next.reason });
+        json!({
+            "system": "bmad",
+            "next": plan.next.first().and_then(of_step),
+            "after": command("after"),
+            "witnesses": plan.next.iter().map(witness).collect::<Vec<_>>(),
+        })
+    }
+
+    fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
+        let file = run.step(&next.step).and_then(|step| step.file.clone());
+        let story = file.filter(|path| *path != files.state);
+        let tasks = story
+            .as_ref()
+            .and_then(|path| Some(story::parse(path, files.bytes(path)?).section(story::SectionKind::Tasks)));
+        let reading = story.map(|path| path.reading_item("the story")).into_iter();
+        let reading = reading.chain([files.state.reading_item("the sprint")]).collect();
+        let instructions = tasks.map(|lines| lines.join("\n")).unwrap_or_default();
+        Brief { instructions, reading, notes: vec![next.reason.clone()], ..Brief::default() }
+    }
+
+    fn guest(&self, _root: &Utf8Path, candidate: &Candidate) -> Option<Guest> {
+        let files = candidate.reads.iter().filter_map(|read| match read {
+            ReadSpec::File(path) => Some(path.as_str()),
+            ReadSpec::Contents { .. } | ReadSpec::Tree { .. } | ReadSpec::Names { .. } | ReadSpec::Elsewhere { .. } => {
+                None
+            }
+        });
+        Some(Guest {
+            refusal: "is a sprint of BMAD, which piton reads and never writes".to_owned(),
+            command: probe::command(files, "dev-story"),
+            has_brief: true,
+        })
+    }
+
+    fn comparison(&self) -> &dyn Comparison {
+        self
+    }
+}
+
+impl Comparison for Bmad {
+    fn suggest(&self, files: &FileSet, run: &Run, done: &[StepId]) -> Suggestions {
+        suggest::suggest(files, run, done)
+    }
+}

@@ -1,0 +1,135 @@
+//! Finds sprints (docs/formats/bmad.md#finding-runs).
+
+use super::sprint;
+use super::sprint::KeyKind;
+use super::sprint::Sprint;
+use crate::dialect::Probed;
+use crate::model::Candidate;
+use crate::model::Claim;
+use crate::model::DialectId;
+use crate::model::Listing;
+use crate::model::ListingEntry;
+use crate::model::Rank;
+use crate::model::ReadSpec;
+use crate::model::RelPath;
+use crate::model::clean_line;
+
+/// Levels of folders above a sprint.
+const DEPTH: usize = 6;
+/// Folders of the commands of a project, with what a command is called there.
+const COMMANDS: [(&str, &str, &str); 4] = [
+    (".claude/commands/bmad-bmm-", ".md", "/bmad-bmm-"),
+    (".claude/skills/bmad-", "/SKILL.md", "/bmad-"),
+    (".claude/commands/bmad/bmm/workflows/", ".md", "/bmad:bmm:workflows:"),
+    (".claude/commands/bmad-", ".md", "/bmad-"),
+];
+
+/// Tells whether a file may be a sprint.
+pub(super) fn marks(path: &str) -> bool {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    matches!(name, "sprint-status.yaml" | "sprint-status.yml") && folder.split('/').count() <= DEPTH
+}
+
+/// Finds the runs of a listing.
+pub(super) fn probe(listing: &Listing) -> Probed {
+    let mut probed = Probed::default();
+    let found: Vec<(&ListingEntry, Sprint)> = listing
+        .entries
+        .iter()
+        .filter(|entry| !entry.is_dir && marks(entry.path.as_str()))
+        .filter_map(|entry| Some((entry, sprint_of(entry.content.as_ref()?)?)))
+        .collect();
+    let is_aside = |entry: &ListingEntry| is_set_aside(&entry.path) && listing.named.as_ref() != Some(&entry.path);
+    let shown = found.iter().filter(|(entry, _)| !is_aside(entry)).count();
+    for (at, (entry, sprint)) in found.iter().enumerate() {
+        let folder = entry.path.parent();
+        let name = match &folder {
+            Some(folder) if shown > 1 || is_aside(entry) => {
+                format!("bmad-{}", clean_line(folder.as_str(), 120).replace('/', "-"))
+            }
+            Some(_) | None => "bmad".to_owned(),
+        };
+        let candidate = candidate(listing, entry, sprint, name, at == 0);
+        if is_aside(entry) { probed.ended.push(candidate) } else { probed.candidates.push(candidate) }
+    }
+    probed
+}
+
+/// Returns a sprint. One that does not parse is one all the same.
+fn sprint_of(bytes: &[u8]) -> Option<Sprint> {
+    let text = String::from_utf8_lossy(bytes);
+    let has_key = |line: &str| {
+        let key = line.split(':').next().unwrap_or_default().trim().trim_matches(['"', '\'']);
+        !matches!(sprint::kind_of(key), KeyKind::Other) && !key.starts_with('#')
+    };
+    let is_one = text.lines().any(|line| line.starts_with(sprint::STATUSES)) && text.lines().any(has_key);
+    is_one.then(|| sprint::read(bytes).unwrap_or_default())
+}
+
+fn candidate(listing: &Listing, entry: &ListingEntry, sprint: &Sprint, name: String, is_first: bool) -> Candidate {
+    let mut reads = vec![ReadSpec::File(entry.path.clone())];
+    let folder = entry.path.parent();
+    for dir in story_folders(&entry.path, sprint.story_location.as_deref()) {
+        reads.push(ReadSpec::Contents { dir, suffix: ".md" });
+    }
+    let commands = ["create-story", "dev-story", "code-review", "retrospective"];
+    let file = |command: &&str| {
+        let path = |(start, end, _): &(&str, &str, &str)| format!("{start}{command}{end}");
+        let has = |path: &String| listing.entries.binary_search_by(|entry| entry.path.as_str().cmp(path)).is_ok();
+        COMMANDS.iter().map(path).find(has).and_then(|path| RelPath::parse(&path).ok())
+    };
+    reads.extend(commands.iter().filter_map(file).map(ReadSpec::File));
+    Candidate {
+        dialect: DialectId::Bmad,
+        name,
+        state: entry.path.clone(),
+        data_dir: RelPath::parse(".piton").expect("a plain name"),
+        reads,
+        rank: folder.map(|home| Rank { home, order: u8::from(!is_first) }),
+        claim: Claim::Guest,
+        may_be_replaced: false,
+        findings: Vec::new(),
+    }
+}
+
+/// Returns the spelling of a command, by the files of the project.
+pub(super) fn command<'a>(mut files: impl Iterator<Item = &'a str>, command: &str) -> String {
+    let spelled = files.find_map(|path| {
+        let (_, _, shown) = COMMANDS.iter().find(|(start, end, _)| {
+            path.strip_prefix(start).and_then(|rest| rest.strip_suffix(end)) == Some(command)
+        })?;
+        Some(format!("{shown}{command}"))
+    });
+    spelled.unwrap_or_else(|| format!("/bmad-bmm-{command}"))
+}
+
+/// Returns the folders that may hold the stories: the one that the sprint names, its own, and `stories` in it.
+pub(super) fn story_folders(state: &RelPath, location: Option<&str>) -> Vec<RelPath> {
+    let mut folders: Vec<RelPath> = Vec::new();
+    let location = location
+        .map(|text| text.trim().trim_start_matches("{project-root}").trim_start_matches('/').replace('\\', "/"));
+    folders.extend(location.and_then(|text| RelPath::parse(&text).ok()));
+    if let Some(folder) = state.parent() {
+        let below = folder.join("stories").ok();
+        folders.push(folder);
+        folders.extend(below);
+    }
+    let mut kept: Vec<RelPath> = Vec::new();
+    for folder in folders {
+        if !kept.contains(&folder) {
+            kept.push(folder);
+        }
+    }
+    kept
+}
+
+/// Tells whether a folder of a path holds copies.
+fn is_set_aside(path: &RelPath) -> bool {
+    let folder = path.parent();
+    let is_aside = |part: &str| {
+        let part = part.to_lowercase();
+        matches!(part.as_str(), "templates" | "examples" | "fixtures" | "node_modules")
+            || ["test", "backup", "archive"].iter().any(|start| part.starts_with(start))
+    };
+    folder.is_some_and(|folder| folder.as_str().split('/').any(is_aside))
+}

@@ -1,0 +1,480 @@
+//! Reads a sprint with its stories as a run (docs/formats/bmad.md#sprint-and-story).
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use super::probe;
+use super::sprint;
+use super::sprint::Epic;
+use super::sprint::KeyKind;
+use super::sprint::Sprint;
+use super::sprint::SprintStory;
+use super::words;
+use super::words::SprintWord;
+use crate::dialect::Loaded;
+use crate::dialect::story;
+use crate::dialect::story::SectionKind;
+use crate::dialect::story::Story;
+use crate::dialect::story::StoryStatus;
+use crate::document::salvage;
+use crate::model::Action;
+use crate::model::CommitName;
+use crate::model::DeclaredFile;
+use crate::model::DialectId;
+use crate::model::Doubt;
+use crate::model::EvidenceRequest;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::FollowUp;
+use crate::model::GuestProof;
+use crate::model::GuestRequest;
+use crate::model::GuestWord;
+use crate::model::Hold;
+use crate::model::Part;
+use crate::model::PartKind;
+use crate::model::Records;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::Weight;
+use crate::model::clean_line;
+use crate::model::plural;
+
+/// Number of names in a finding.
+const NAMED: usize = 5;
+/// Steps of a run that are read.
+const STEPS: usize = 20_000;
+/// Paths of a story that count.
+const FILES: usize = 64;
+
+/// Reads a run.
+pub(super) fn load(files: &FileSet) -> Loaded {
+    let Some(bytes) = files.bytes(&files.state) else {
+        let problem =
+            files.problem(&files.state).map_or_else(|| "it was not read".to_owned(), |problem| problem.to_string());
+        return unreadable(files, problem, None);
+    };
+    let conflict = salvage::conflict(bytes);
+    if let Some((line, problem)) = conflict {
+        return unreadable(files, problem, Some(line));
+    }
+    let sprint = match sprint::read(bytes) {
+        Ok(sprint) => sprint,
+        Err(error) => return unreadable(files, error.message.clone(), Some(error.place.line)),
+    };
+    let folders = probe::story_folders(&files.state, sprint.story_location.as_deref());
+    let documents = documents(files, &folders);
+    let project = sprint.project.as_deref().map(|project| format!("{project}: sprint"));
+    let title = project.unwrap_or_else(|| "sprint".to_owned());
+    let mut run =
+        Run::new(files.name.clone(), DialectId::Bmad, clean_line(&title, 60), "bmad", vec![files.state.clone()]);
+    run.records = Records::NONE;
+    run.writable = false;
+    let stories: Vec<StoryStep<'_>> = sprint
+        .stories
+        .iter()
+        .take(STEPS)
+        .map(|entry| StoryStep {
+            files,
+            sprint: &sprint,
+            entry,
+            document: documents.get(entry.key.to_lowercase().as_str()).copied(),
+        })
+        .collect();
+    run.steps = stories.iter().enumerate().map(|(at, story)| story.step(at)).collect();
+    order(&mut run.steps);
+    let mut findings = findings(files, &sprint, &run);
+    findings.extend(orphans(&sprint, &documents));
+    run.follow_up = Some(FollowUp {
+        action: Action::Archive,
+        title: "retrospective".to_owned(),
+        agent: None,
+        reason: "every story is done: a retrospective may follow".to_owned(),
+    });
+    let state_folders = files.state.parent().into_iter().chain(folders).collect();
+    let wanted =
+        EvidenceRequest { guest: Some(GuestRequest::of(&run.steps, state_folders)), ..EvidenceRequest::default() };
+    Loaded { run: Some(run), findings, wanted, ..Loaded::default() }
+}
+
+fn unreadable(files: &FileSet, problem: String, line: Option<u32>) -> Loaded {
+    let finding = Finding::new(FindingCode::StateUnreadable, problem).at(&files.state);
+    let finding = match line {
+        Some(line) => finding.line(line, None),
+        None => finding,
+    };
+    Loaded { findings: vec![finding], ..Loaded::default() }
+}
+
+/// Returns the story files by their names in lower case, without extension.
+fn documents<'a>(files: &'a FileSet, folders: &[RelPath]) -> BTreeMap<String, (&'a RelPath, &'a [u8])> {
+    let mut found = BTreeMap::new();
+    for folder in folders {
+        for (path, _) in files.in_dir(folder) {
+            let name = path.name().to_lowercase();
+            let Some(stem) = name.strip_suffix(".md") else { continue };
+            if let Some(bytes) = files.bytes(path) {
+                found.entry(stem.to_owned()).or_insert((path, bytes));
+            }
+        }
+    }
+    found
+}
+
+/// A story of the sprint with its file.
+struct StoryStep<'a> {
+    files: &'a FileSet,
+    sprint: &'a Sprint,
+    entry: &'a SprintStory,
+    document: Option<(&'a RelPath, &'a [u8])>,
+}
+
+/// What the file of a story says.
+struct StoryFile {
+    status: Option<StoryStatus>,
+    /// As written.
+    word: String,
+    ticked: usize,
+    open: usize,
+    first_open: Option<String>,
+    listed: Vec<RelPath>,
+}
+
+impl StoryFile {
+    fn of(story: &Story<'_>) -> Self {
+        let is_struck = |text: &str| text.trim_start_matches(['*', '_', ' ']).starts_with("~~");
+        let boxes = || story.tasks.iter().filter(|task| !is_struck(&task.text));
+        let mention = story.status();
+        let listed = story.files.iter().filter_map(|path| RelPath::parse(path).ok());
+        Self {
+            // A sprint's own words count in its stories too.
+            status: mention.map(|mention| match words::meaning(&mention.raw) {
+                SprintWord::LeftOut => StoryStatus::TerminalOther,
+                SprintWord::Ready => StoryStatus::Ready,
+                SprintWord::Backlog => StoryStatus::Draft,
+                SprintWord::InProgress => StoryStatus::InProgress,
+                SprintWord::Review => StoryStatus::InReview,
+                SprintWord::Done | SprintWord::Awaiting | SprintWord::Held | SprintWord::Unknown => mention.status,
+            }),
+            word: mention.map(|mention| clean_line(&mention.raw, 40)).unwrap_or_default(),
+            ticked: boxes().filter(|task| task.done).count(),
+            open: boxes().filter(|task| !task.done).count(),
+            first_open: boxes().find(|task| !task.done).map(|task| clean_line(&task.text, 100)),
+            listed: listed.filter(|path| path.name().contains('.')).take(FILES).collect(),
+        }
+    }
+
+    const fn is_all_ticked(&self) -> bool {
+        self.ticked > 0 && self.open == 0
+    }
+}
+
+impl StoryStep<'_> {
+    fn step(&self, at: usize) -> Step {
+        let entry = self.entry;
+        let parsed = self.document.map(|(path, bytes)| (path, story::parse(path, bytes)));
+        let file = parsed.as_ref().map(|(_, story)| StoryFile::of(story));
+        let title = parsed.as_ref().and_then(|(_, story)| story.title.clone()).unwrap_or_else(|| self.title());
+        let mut step = Step::new(StepId::new(&entry.key), clean_line(&title, 120));
+        step.plan_order = Some(at);
+        step.group = entry.epic.and_then(|epic| self.sprint.epics.get(epic)).map(|epic| epic.key.clone());
+        step.recorded = false;
+        step.file = Some(parsed.as_ref().map_or_else(|| self.files.state.clone(), |(path, _)| (*path).clone()));
+        if let Some((number, _)) = entry.number.as_ref().map(|(epic, number)| (format!("{epic}-{number}"), ())) {
+            step.short = Some(number);
+        }
+        if let Some((_, story)) = &parsed {
+            step.detail.acceptance = story.section(SectionKind::Acceptance);
+        }
+        step.detail.targets = file
+            .as_ref()
+            .map(|file| file.listed.iter().map(|path| path.as_str().to_owned()).collect())
+            .unwrap_or_default();
+        let mut proof = GuestProof {
+            document: step.file.clone(),
+            names: self.names(),
+            is_sequential: true,
+            record: format!("set {} in {} (line {})", entry.key, self.files.state, entry.line),
+            ..GuestProof::default()
+        };
+        step.status = self.status(file.as_ref(), &mut proof);
+        if entry.word == SprintWord::Held {
+            step.hold = Some(Hold::Because(format!("its status is `{}`", entry.value)));
+        }
+        let has_open_boxes = file.as_ref().is_some_and(|file| file.open > 0);
+        if let Some(file) = &file {
+            // The list grows with the work: with open boxes, it says nothing about the rest.
+            let listed = file.listed.iter().cloned();
+            if has_open_boxes && step.status != Status::Completed {
+                proof.mentioned = listed.collect();
+            } else {
+                proof.results = listed.map(DeclaredFile::plain).collect();
+            }
+        }
+        step.detail.parts = parts(entry.word, file.is_some());
+        step.guest = Some(Box::new(proof));
+        step
+    }
+
+    /// Returns a title made of the key.
+    fn title(&self) -> String {
+        let key = &self.entry.key;
+        let slug = match &self.entry.number {
+            Some((epic, number)) => key.get(epic.len() + number.len() + 2..).unwrap_or(key),
+            None => key,
+        };
+        slug.replace('-', " ")
+    }
+
+    /// Returns how commits name the story.
+    fn names(&self) -> Vec<CommitName> {
+        let mut names = vec![CommitName::Word(self.entry.key.clone())];
+        if let Some((epic, number)) = &self.entry.number {
+            names.push(CommitName::After { noun: "story", id: format!("{epic}.{number}") });
+            names.push(CommitName::Word(format!("{epic}-{number}")));
+            names.push(CommitName::Word(format!("story-{epic}-{number}")));
+            names.push(CommitName::Word(format!("story-{epic}.{number}")));
+        }
+        names
+    }
+
+    /// Returns the claim of the sprint, and adds what the story file says about it.
+    fn status(&self, file: Option<&StoryFile>, proof: &mut GuestProof) -> Status {
+        match self.entry.word {
+            SprintWord::Done => {
+                if let Some(file) = file {
+                    compare_done(file, proof);
+                }
+                Status::Completed
+            }
+            SprintWord::Review => {
+                self.review(file, proof);
+                Status::InProgress
+            }
+            SprintWord::InProgress | SprintWord::Ready => {
+                let Some(file) = file else {
+                    proof.notes.push("it has no story file".to_owned());
+                    return if self.entry.word == SprintWord::Ready { Status::Pending } else { Status::InProgress };
+                };
+                says_done(file, proof);
+                if let Some(first) = file.first_open.as_ref().filter(|_| file.ticked > 0) {
+                    let of = file.ticked + file.open;
+                    proof.notes.push(format!(
+                        "{} of {} ticked, continue with: {first}",
+                        file.ticked,
+                        plural(of, "task")
+                    ));
+                }
+                let is_begun = self.entry.word == SprintWord::InProgress
+                    || file.ticked > 0
+                    || file.status == Some(StoryStatus::InProgress);
+                if is_begun { Status::InProgress } else { Status::Pending }
+            }
+            SprintWord::Backlog => {
+                let is_written =
+                    matches!(file.and_then(|file| file.status), None | Some(StoryStatus::Draft | StoryStatus::Ready));
+                if let Some(file) = file.filter(|_| !is_written) {
+                    let reason = format!("backlog in the sprint, but its story file says {}", file.word);
+                    proof.doubts.push(conflict("backlog in the sprint, but further in their story file", reason));
+                } else if let Some(file) = file {
+                    says_done(file, proof);
+                    if file.ticked > 0 && !file.is_all_ticked() {
+                        let reason = "backlog in the sprint, but tasks of its story file are ticked".to_owned();
+                        proof.doubts.push(conflict("backlog in the sprint, but begun in their story file", reason));
+                    }
+                }
+                Status::Pending
+            }
+            SprintWord::Awaiting => {
+                proof.notes.push(format!("its status is `{}`: a person goes on", self.entry.value));
+                Status::WaitingApproval
+            }
+            SprintWord::Held => Status::Blocked,
+            SprintWord::LeftOut => Status::Skipped,
+            SprintWord::Unknown => Status::Pending,
+        }
+    }
+
+    fn review(&self, file: Option<&StoryFile>, proof: &mut GuestProof) {
+        let is_lower = |file: &&StoryFile| {
+            let is_before = matches!(
+                file.status,
+                Some(StoryStatus::Draft | StoryStatus::Ready | StoryStatus::InProgress | StoryStatus::Blocked)
+            );
+            is_before && file.open > 0
+        };
+        if let Some(file) = file.filter(is_lower) {
+            let reason = format!(
+                "in review in the sprint, but its story file says {} and has {} open",
+                file.word,
+                plural(file.open, "task")
+            );
+            proof.doubts.push(conflict("in review, but not yet there in their story file", reason));
+            return;
+        }
+        let said = match file {
+            Some(file) if !file.word.is_empty() => format!("in review in the sprint, {} in its story file", file.word),
+            Some(_) | None => "in review in the sprint".to_owned(),
+        };
+        let reason = format!("{said}: review it in a fresh session, do not build it again");
+        proof.doubts.push(Doubt { code: None, kind: String::new(), reason });
+    }
+}
+
+fn conflict(kind: &str, reason: String) -> Doubt {
+    Doubt { code: Some(FindingCode::StatusConflict), kind: kind.to_owned(), reason }
+}
+
+/// Adds what the file of a finished story says against that. Ten to thirty percent of the files of finished stories lag behind.
+fn compare_done(file: &StoryFile, proof: &mut GuestProof) {
+    let is_mostly_open = file.open > file.ticked;
+    let weight = match file.status {
+        Some(StoryStatus::Draft | StoryStatus::Ready | StoryStatus::InProgress) => Weight::Record,
+        Some(StoryStatus::InReview) if is_mostly_open => Weight::Unproved,
+        Some(StoryStatus::InReview) => Weight::Hint,
+        Some(StoryStatus::Done) | None if is_mostly_open => Weight::Hint,
+        Some(StoryStatus::Blocked | StoryStatus::Unknown) => Weight::Hint,
+        Some(StoryStatus::Done | StoryStatus::TerminalOther) | None => return,
+    };
+    proof.words.push(GuestWord { source: "their story file".to_owned(), done: false, weight });
+    if !file.word.is_empty() {
+        proof.notes.push(format!(
+            "the story file says {} and has {} of {} ticked",
+            file.word,
+            file.ticked,
+            plural(file.ticked + file.open, "task")
+        ));
+    }
+}
+
+/// Adds what the file of an open story says in favour of done.
+fn says_done(file: &StoryFile, proof: &mut GuestProof) {
+    if matches!(file.status, Some(StoryStatus::Done | StoryStatus::InReview)) {
+        proof.words.push(GuestWord { source: "its story file".to_owned(), done: true, weight: Weight::Hint });
+        proof.notes.push(format!("the story file says {}", file.word));
+    } else if file.is_all_ticked() {
+        proof.words.push(GuestWord { source: "its list of tasks".to_owned(), done: true, weight: Weight::Hint });
+    }
+}
+
+/// Returns the three parts of a story.
+fn parts(word: SprintWord, has_file: bool) -> Vec<Part> {
+    let (create, develop, review) = match word {
+        SprintWord::Backlog if !has_file => (Status::Pending, Status::Pending, Status::Pending),
+        SprintWord::Backlog | SprintWord::Ready | SprintWord::Unknown | SprintWord::Awaiting | SprintWord::Held => {
+            (Status::Completed, Status::Pending, Status::Pending)
+        }
+        SprintWord::InProgress => (Status::Completed, Status::InProgress, Status::Pending),
+        SprintWord::Review => (Status::Completed, Status::Completed, Status::InProgress),
+        SprintWord::Done => (Status::Completed, Status::Completed, Status::Completed),
+        SprintWord::LeftOut => (Status::Skipped, Status::Skipped, Status::Skipped),
+    };
+    let part = |name: &str, title: &str, status: Status| Part {
+        name: name.to_owned(),
+        title: title.to_owned(),
+        kind: PartKind::Work,
+        status,
+        output: None,
+        commands: Vec::new(),
+    };
+    vec![
+        part("create", "write the story", create),
+        part("develop", "build it", develop),
+        part("review", "review it", review),
+    ]
+}
+
+/// Adds the order of the file: a story waits for the one before it, and for those that were passed over. One that was begun waits for
+/// nothing.
+fn order(steps: &mut [Step]) {
+    let (mut last, mut open): (Option<StepId>, Option<StepId>) = (None, None);
+    for step in steps {
+        if !matches!(step.status, Status::InProgress | Status::WaitingApproval) {
+            let on: BTreeSet<StepId> = last.iter().chain(&open).cloned().collect();
+            step.depends_on = on.into_iter().collect();
+        }
+        match step.status {
+            Status::Pending | Status::InProgress | Status::WaitingApproval => {
+                open = Some(step.id.clone());
+                last = Some(step.id.clone());
+            }
+            Status::Completed | Status::Skipped => last = Some(step.id.clone()),
+            // What is held back does not hold back the others.
+            Status::Blocked | Status::Failed | Status::Cancelled => {}
+        }
+    }
+}
+
+fn findings(files: &FileSet, sprint: &Sprint, run: &Run) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for entry in sprint.stories.iter().filter(|entry| entry.word == SprintWord::Unknown) {
+        let message = format!("the status of {} is `{}`, which is unknown", entry.key, entry.value);
+        let finding = Finding::new(FindingCode::StatusUnknown, message).at(&files.state).line(entry.line, None);
+        findings.push(finding.on(&StepId::new(&entry.key)));
+    }
+    let (done, open): (Vec<&Epic>, Vec<&Epic>) = sprint
+        .epics
+        .iter()
+        .filter(|epic| epic.claim.is_some())
+        .partition(|epic| epic.claim.as_deref().map(words::meaning) == Some(SprintWord::Done));
+    let stories = |epic: &Epic| {
+        let key = epic.key.clone();
+        run.steps.iter().filter(move |step| step.group.as_deref() == Some(key.as_str()))
+    };
+    let is_over = |step: &Step| matches!(step.status, Status::Completed | Status::Skipped);
+    let early: Vec<&str> =
+        done.iter().filter(|epic| stories(epic).any(|step| !is_over(step))).map(|epic| epic.key.as_str()).collect();
+    if !early.is_empty() {
+        let message = format!("epics are done, but stories in them are open: {}", listed(&early));
+        findings.push(Finding::new(FindingCode::StatusConflict, message).at(&files.state));
+    }
+    let late: Vec<&str> = open
+        .iter()
+        .filter(|epic| stories(epic).next().is_some() && stories(epic).all(is_over))
+        .map(|epic| epic.key.as_str())
+        .collect();
+    if !late.is_empty() {
+        let message = format!("all stories of these epics are done, but the epics are open: {}", listed(&late));
+        findings.push(Finding::new(FindingCode::WitnessBehind, message).at(&files.state));
+    }
+    if let Some((_, line)) = sprint.repeated.first() {
+        let keys: Vec<&str> = sprint.repeated.iter().map(|(key, _)| key.trim()).collect();
+        let message = format!("keys occur more than once, the last one counts: {}", listed(&keys));
+        findings.push(Finding::new(FindingCode::DuplicateId, message).at(&files.state).line(*line, None));
+    }
+    if sprint.stories.len() > STEPS {
+        let message = format!("the sprint has {} stories; the first {STEPS} are read", sprint.stories.len());
+        findings.push(Finding::new(FindingCode::PartUnreadable, message).at(&files.state));
+    }
+    findings
+}
+
+/// Returns the finding about story files that no key names.
+fn orphans(sprint: &Sprint, documents: &BTreeMap<String, (&RelPath, &[u8])>) -> Option<Finding> {
+    let known: BTreeSet<String> = sprint.stories.iter().map(|entry| entry.key.to_lowercase()).collect();
+    let is_story = |stem: &str| matches!(sprint::kind_of(stem), KeyKind::Story(_, _));
+    let lost: Vec<&str> = documents
+        .iter()
+        .filter(|(stem, (path, bytes))| {
+            !known.contains(*stem) && is_story(stem) && story::parse(path, bytes).is_story()
+        })
+        .map(|(stem, _)| stem.as_str())
+        .collect();
+    (!lost.is_empty()).then(|| {
+        let mut finding = Finding::new(
+            FindingCode::StepOrphan,
+            format!("story files that the sprint does not name: {}", listed(&lost)),
+        );
+        finding.severity = crate::model::Severity::Info;
+        finding
+    })
+}
+
+fn listed(names: &[&str]) -> String {
+    let named: Vec<String> = names.iter().take(NAMED).map(|name| clean_line(name, 80)).collect();
+    let more = names.len() - named.len();
+    if more == 0 { named.join(", ") } else { format!("{} (+{more})", named.join(", ")) }
+}

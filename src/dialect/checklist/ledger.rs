@@ -1,0 +1,135 @@
+//! The ledger of a superpowers plan: `.superpowers/sdd/PLAN/progress.md` (docs/formats/checklist.md#ledgers).
+
+use super::grammar;
+use crate::model::Listing;
+use crate::model::RelPath;
+use crate::model::clean_line;
+use crate::model::name_of;
+
+const FOLDER: &str = ".superpowers/sdd/";
+const FILE: &str = "/progress.md";
+/// Characters of a line that is quoted.
+const QUOTED: usize = 160;
+
+/// What a ledger says about a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// The number of the task.
+    pub(super) number: String,
+    pub(super) kind: EntryKind,
+    /// The line as written.
+    pub(super) text: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum EntryKind {
+    /// Complete, with the commits that it names.
+    Complete(Vec<String>),
+    /// Stopped, waits for a person.
+    Blocked,
+    /// A round of fixes.
+    Open,
+}
+
+/// Tells whether a path is that of a ledger of one plan. A ledger directly in the folder names no plan.
+pub(super) fn is_ledger(path: &str) -> bool {
+    let inner = path.strip_prefix(FOLDER).and_then(|rest| rest.strip_suffix(FILE));
+    inner.is_some_and(|plan| !plan.is_empty() && !plan.contains('/'))
+}
+
+/// Returns the ledgers of a listing whose first line names a plan.
+pub(super) fn of_plan<'a>(listing: &'a Listing, plan: &'a RelPath) -> impl Iterator<Item = RelPath> + 'a {
+    let ledgers = listing.entries.iter().filter(|entry| !entry.is_dir && is_ledger(entry.path.as_str()));
+    let is_its = move |bytes: &[u8]| names(&String::from_utf8_lossy(bytes), plan);
+    ledgers
+        .filter(move |entry| entry.content.as_ref().is_some_and(|bytes| is_its(bytes)))
+        .map(|entry| entry.path.clone())
+}
+
+/// Tells whether the first line of a ledger names a plan.
+fn names(text: &str, plan: &RelPath) -> bool {
+    let first = text.trim_start_matches('\u{feff}').lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let Some((_, named)) = first.rsplit_once("plan:") else { return false };
+    let named = named.trim().trim_matches(['`', '*', '"']);
+    let named = named.replace('\\', "/");
+    name_of(&named) == plan.name()
+        && (named.ends_with(plan.as_str()) || plan.as_str().ends_with(&*named) || !named.contains("docs/"))
+}
+
+/// Reads the lines of a ledger about tasks, the last one about each.
+pub(super) fn read(text: &str) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    for line in text.lines() {
+        let Some((number, said)) = grammar::superpowers_number(line) else { continue };
+        let lower = said.to_lowercase();
+        let kind = if lower.starts_with("complete") {
+            EntryKind::Complete(commits(said))
+        } else if lower.starts_with("blocked") {
+            EntryKind::Blocked
+        } else if lower.starts_with("fix round") || lower.starts_with("in progress") || lower.starts_with("started") {
+            EntryKind::Open
+        } else {
+            continue;
+        };
+        entries.retain(|entry| entry.number != number);
+        entries.push(Entry { number, kind, text: clean_line(line, QUOTED) });
+    }
+    entries
+}
+
+/// Returns the commits that a line names: words of 7 to 40 hexadecimal digits.
+fn commits(text: &str) -> Vec<String> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric());
+    let is_commit = |word: &&str| {
+        (7..=40).contains(&word.len())
+            && word.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'))
+            && word.bytes().any(|byte| byte.is_ascii_digit())
+    };
+    words.filter(is_commit).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::EntryKind;
+    use super::is_ledger;
+    use super::names;
+    use super::read;
+    use crate::model::RelPath;
+
+    #[test]
+    fn a_ledger_names_its_plan() {
+        let plan = RelPath::parse("docs/superpowers/plans/2026-01-02-a.md").unwrap();
+        for (first, expected) in [
+            ("# SDD ledger — plan: docs/superpowers/plans/2026-01-02-a.md", true),
+            ("\u{feff}# SDD ledger - plan: `/home/me/p/docs/superpowers/plans/2026-01-02-a.md`", true),
+            ("# SDD ledger — plan: 2026-01-02-a.md", true),
+            ("# SDD ledger — plan: docs/plans/2026-01-02-b.md", false),
+            ("# SDD ledger — plan: docs/plans/2026-01-02-a.md", false),
+            ("# Progress", false),
+            ("", false),
+        ] {
+            assert_eq!(names(&format!("{first}\nTask 1: complete\n"), &plan), expected, "{first}");
+        }
+        assert!(is_ledger(".superpowers/sdd/a/progress.md"));
+        for path in [".superpowers/sdd/progress.md", ".superpowers/sdd/a/b/progress.md", ".superpowers/sdd/a/notes.md"]
+        {
+            assert!(!is_ledger(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn the_last_line_about_a_task_counts() {
+        let text = "# SDD ledger\r\nTask 1: fix round 1/5 (x)\r\nTask 1: complete (commits a1b2c3d..e4f5a6b, review clean)\r\n\
+                    - **Task 2:** complete\nTask 3: minor (deferred): x\nTask 4: complete (commits a1b2c3d..e4f5a6b)\n\
+                    Task 4: fix round 2/5\nTask 5: BLOCKED — no key\nnotes about Task 6: complete\n";
+        let read: Vec<(String, EntryKind)> = read(text).into_iter().map(|entry| (entry.number, entry.kind)).collect();
+        let commits = || vec!["a1b2c3d".to_owned(), "e4f5a6b".to_owned()];
+        let expected = [
+            ("1", EntryKind::Complete(commits())),
+            ("2", EntryKind::Complete(Vec::new())),
+            ("4", EntryKind::Open),
+            ("5", EntryKind::Blocked),
+        ];
+        assert_eq!(read, expected.map(|(number, kind)| (number.to_owned(), kind)));
+    }
+}

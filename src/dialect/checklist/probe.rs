@@ -1,0 +1,287 @@
+//! Finds check lists, by path and content (docs/formats/checklist.md#finding-runs).
+
+use std::collections::BTreeMap;
+
+use super::grammar;
+use super::kind;
+use super::kind::ListKind;
+use super::kind::ListPath;
+use super::ledger;
+use super::outline::Outline;
+use crate::dialect::Probed;
+use crate::document;
+use crate::document::Syntax;
+use crate::model::Candidate;
+use crate::model::Claim;
+use crate::model::DialectId;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Listing;
+use crate::model::ListingEntry;
+use crate::model::Rank;
+use crate::model::ReadSpec;
+use crate::model::RelPath;
+use crate::model::clean_line;
+use crate::model::natural;
+use crate::model::plural;
+
+/// Where Spec Kit names the feature that is worked on.
+const ACTIVE_FEATURE: &str = ".specify/feature.json";
+/// Settings of the client that may name the folder of its plans.
+const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
+/// Number of names in a finding.
+const NAMED: usize = 5;
+
+/// Tells whether the content of a file is needed to find runs.
+pub(super) fn marks(path: &str) -> bool {
+    kind::list_path(path).is_some()
+        || path == ACTIVE_FEATURE
+        || SETTINGS.contains(&path)
+        || archived_change(path).is_some()
+        || ledger::is_ledger(path)
+}
+
+/// Returns the plans of plan mode, and the file that the caller named.
+pub(super) fn extra_probe_paths(listing: &Listing) -> Vec<RelPath> {
+    let folder = plans_folder(listing);
+    let is_plan = |entry: &&ListingEntry| {
+        let in_folder = folder.as_ref().is_some_and(|folder| entry.path.parent().as_ref() == Some(folder));
+        !entry.is_dir
+            && entry.path.name().ends_with(".md")
+            && (in_folder || listing.named.as_ref() == Some(&entry.path))
+    };
+    listing.entries.iter().filter(is_plan).map(|entry| entry.path.clone()).collect()
+}
+
+/// Returns the folder in which the client keeps its plans, if it is in the project.
+fn plans_folder(listing: &Listing) -> Option<RelPath> {
+    let of_settings = |path: &str| {
+        let entry = listing.entries.iter().find(|entry| entry.path.as_str() == path)?;
+        let settings = document::parse(entry.content.as_ref()?, Syntax::Json).ok()?;
+        RelPath::parse(settings.get("plansDirectory")?.as_str()?).ok()
+    };
+    SETTINGS.into_iter().rev().find_map(of_settings)
+}
+
+/// Returns the name of an archived change of OpenSpec, without its day.
+fn archived_change(path: &str) -> Option<&str> {
+    let mut parts = path.rsplit('/');
+    let (name, change, archive, changes) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+    (name == "tasks.md" && archive == "archive" && changes == "changes").then(|| without_day(change))
+}
+
+fn without_day(name: &str) -> &str {
+    let is_day = name.get(..10).is_some_and(|day| day.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-'));
+    name.get(11..).filter(|rest| is_day && !rest.is_empty()).unwrap_or(name)
+}
+
+/// Finds the runs of a listing.
+pub(super) fn probe(listing: &Listing) -> Probed {
+    let mut prober = Prober { listing, found: Vec::new(), probed: Probed::default() };
+    for entry in listing.entries.iter().filter(|entry| !entry.is_dir) {
+        prober.visit(entry);
+    }
+    prober.archived_changes();
+    prober.end()
+}
+
+struct Prober<'a> {
+    listing: &'a Listing,
+    found: Vec<(ListPath, &'a ListingEntry)>,
+    probed: Probed,
+}
+
+impl<'a> Prober<'a> {
+    fn visit(&mut self, entry: &'a ListingEntry) {
+        let path = entry.path.as_str();
+        let known = kind::list_path(path);
+        let list = match known {
+            Some(list) if self.is_run(&list, entry) => list,
+            Some(_) | None => match self.plan_file(entry) {
+                Some(list) => list,
+                None => return,
+            },
+        };
+        // A change without a check list is known by its proposal.
+        if list.kind == ListKind::OpenSpec && entry.path.name() == "proposal.md" {
+            let tasks = entry.path.parent().and_then(|folder| folder.join("tasks.md").ok());
+            if tasks.is_some_and(|tasks| self.entry(tasks.as_str()).is_some()) {
+                return;
+            }
+        }
+        self.found.push((list, entry));
+    }
+
+    /// Tells whether a file at the path of a check list is one.
+    fn is_run(&self, list: &ListPath, entry: &ListingEntry) -> bool {
+        let Some(bytes) = &entry.content else { return false };
+        let text = String::from_utf8_lossy(bytes);
+        match list.kind {
+            ListKind::OpenSpec => {
+                let has_proposal =
+                    || entry.path.parent().is_some_and(|folder| self.entry(&format!("{folder}/proposal.md")).is_some());
+                entry.path.name() == "proposal.md" || has_proposal() || text.contains('[')
+            }
+            ListKind::SpecKit => {
+                let outline = Outline::of(&text);
+                (0..outline.lines.len()).any(|at| grammar::is_speckit_task(&outline, at))
+            }
+            ListKind::Superpowers => grammar::is_superpowers_plan(&Outline::of(&text)),
+            ListKind::PlanMode => false,
+        }
+    }
+
+    /// Returns a plan that the caller named, or that is in the folder of the client's plans.
+    fn plan_file(&self, entry: &ListingEntry) -> Option<ListPath> {
+        let is_named = self.listing.named.as_ref() == Some(&entry.path);
+        let in_folder = || plans_folder(self.listing).is_some_and(|folder| entry.path.parent() == Some(folder));
+        if !entry.path.name().ends_with(".md") || !(is_named || in_folder()) {
+            return None;
+        }
+        let text = String::from_utf8_lossy(entry.content.as_ref()?);
+        let outline = Outline::of(&text);
+        let kind = if grammar::is_superpowers_plan(&outline) { ListKind::Superpowers } else { ListKind::PlanMode };
+        let is_plan = kind == ListKind::Superpowers || grammar::plan_mode(&outline).is_some();
+        let subject = entry.path.name().trim_end_matches(".md").to_owned();
+        is_plan.then_some(ListPath { kind, subject, package: String::new() })
+    }
+
+    fn entry(&self, path: &str) -> Option<&'a ListingEntry> {
+        let entries = &self.listing.entries;
+        entries.binary_search_by(|entry| entry.path.as_str().cmp(path)).ok().map(|at| &entries[at])
+    }
+
+    fn end(mut self) -> Probed {
+        let mut ids: BTreeMap<String, usize> = BTreeMap::new();
+        let found = std::mem::take(&mut self.found);
+        let active = self.active(&found);
+        for (list, entry) in found {
+            let id = format!("{}{}", list.kind.prefix(), list.subject);
+            let count = ids.entry(id.to_lowercase()).and_modify(|count| *count += 1).or_insert(1);
+            let name = match (*count, list.package.as_str()) {
+                (1, _) => id,
+                (count, "") => format!("{id}-{count}"),
+                (_, package) => format!("{id}@{package}"),
+            };
+            let candidate = self.candidate(clean_line(&name, 200), &list, entry, active.contains(&entry.path.as_str()));
+            if kind::is_set_aside(&entry.path) && self.listing.named.as_ref() != Some(&entry.path) {
+                self.probed.ended.push(candidate);
+            } else {
+                self.probed.candidates.push(candidate);
+            }
+        }
+        self.probed
+    }
+
+    fn candidate(&self, name: String, list: &ListPath, entry: &ListingEntry, is_active: bool) -> Candidate {
+        let folder = entry.path.parent();
+        let mut reads = vec![ReadSpec::File(entry.path.clone())];
+        let names = folder.clone().map(|dir| ReadSpec::Names { dir });
+        match list.kind {
+            ListKind::SpecKit => {
+                let checklists = folder.as_ref().and_then(|folder| folder.join("checklists").ok());
+                reads.extend(checklists.map(|dir| ReadSpec::Contents { dir, suffix: ".md" }));
+                reads.extend(names);
+            }
+            ListKind::OpenSpec => {
+                let proposal = folder.as_ref().and_then(|folder| folder.join("proposal.md").ok());
+                reads.extend(proposal.map(ReadSpec::File));
+                reads.extend(names);
+            }
+            ListKind::Superpowers => {
+                reads.extend(ledger::of_plan(self.listing, &entry.path).map(ReadSpec::File));
+                let settings = [".gitignore", ".gitmodules"].into_iter().filter_map(|name| RelPath::parse(name).ok());
+                reads.extend(settings.map(ReadSpec::File));
+            }
+            ListKind::PlanMode => {}
+        }
+        reads.extend(super::commands::command_file(list.kind, self.listing).map(ReadSpec::File));
+        let home = folder.as_ref().and_then(|folder| match list.kind {
+            ListKind::SpecKit => folder.parent(),
+            ListKind::Superpowers => Some(folder.clone()),
+            ListKind::OpenSpec | ListKind::PlanMode => None,
+        });
+        Candidate {
+            dialect: DialectId::Checklist,
+            name,
+            state: entry.path.clone(),
+            data_dir: RelPath::parse(".piton").expect("a plain name"),
+            reads,
+            rank: home.map(|home| Rank { home, order: u8::from(!is_active) }),
+            claim: Claim::Guest,
+            may_be_replaced: false,
+            findings: self.twin(list),
+        }
+    }
+
+    /// Returns the runs that their systems work on: the feature of the pointer file, else of the branch, else the newest; the plan with a
+    /// ledger, else the newest.
+    fn active(&self, found: &[(ListPath, &'a ListingEntry)]) -> Vec<&'a str> {
+        let of_kind = |kind: ListKind| found.iter().filter(move |(list, _)| list.kind == kind);
+        let newest = |kind: ListKind| {
+            let last = of_kind(kind).max_by(|(a, _), (b, _)| natural(&a.subject, &b.subject));
+            last.map(|(_, entry)| entry.path.as_str())
+        };
+        let named = self.named_feature();
+        let is_of = |list: &ListPath, name: &str| list.subject.eq_ignore_ascii_case(name);
+        let by_name = |name: Option<&str>| {
+            let found = of_kind(ListKind::SpecKit).find(|(list, _)| name.is_some_and(|name| is_of(list, name)));
+            found.map(|(_, entry)| entry.path.as_str())
+        };
+        let branch = self.listing.branch.as_deref().map(|branch| branch.rsplit('/').next().unwrap_or(branch));
+        let feature = by_name(named.as_deref()).or_else(|| by_name(branch)).or_else(|| newest(ListKind::SpecKit));
+        let with_ledger = of_kind(ListKind::Superpowers)
+            .find(|(_, entry)| ledger::of_plan(self.listing, &entry.path).next().is_some());
+        let plan = with_ledger.map(|(_, entry)| entry.path.as_str()).or_else(|| newest(ListKind::Superpowers));
+        feature.into_iter().chain(plan).collect()
+    }
+
+    /// Returns the folder of the feature that Spec Kit works on, by its pointer file.
+    fn named_feature(&self) -> Option<String> {
+        let content = self.entry(ACTIVE_FEATURE)?.content.as_ref()?;
+        let pointer = document::parse(content, Syntax::Json).ok()?;
+        let values = ["feature_directory", "feature_dir", "featureDirectory", "feature", "name", "current"];
+        let value = values.iter().find_map(|key| pointer.get(key)?.as_str())?;
+        value.trim_end_matches('/').rsplit(['/', '\\']).next().map(str::to_owned)
+    }
+
+    /// Returns the finding about an archived change with the name of an active one.
+    fn twin(&self, list: &ListPath) -> Vec<Finding> {
+        if list.kind != ListKind::OpenSpec {
+            return Vec::new();
+        }
+        let is_twin = |entry: &&ListingEntry| archived_change(entry.path.as_str()) == Some(list.subject.as_str());
+        let twin = self.listing.entries.iter().find(is_twin);
+        let finding = |entry: &ListingEntry| {
+            let message = format!("an archived change has the same name ({}); the active one counts", entry.path);
+            Finding::new(FindingCode::StateSuperseded, message).at(&entry.path)
+        };
+        twin.map(finding).into_iter().collect()
+    }
+
+    /// Names the archived changes with open boxes.
+    fn archived_changes(&mut self) {
+        let is_open = |entry: &&ListingEntry| {
+            let list = archived_change(entry.path.as_str()).and_then(|_| entry.content.as_ref());
+            list.is_some_and(|bytes| {
+                let text = String::from_utf8_lossy(bytes);
+                let outline = Outline::of(&text);
+                (0..outline.lines.len()).any(|at| outline.checkbox(at).is_some_and(|one| one.mark.text.is_empty()))
+            })
+        };
+        let open: Vec<String> = self
+            .listing
+            .entries
+            .iter()
+            .filter(is_open)
+            .filter_map(|entry| entry.path.parent().map(|folder| folder.name().to_owned()))
+            .collect();
+        if !open.is_empty() {
+            let named = open.iter().take(NAMED).map(|name| clean_line(name, 80)).collect::<Vec<_>>().join(", ");
+            let more = if open.len() > NAMED { format!(" (+{})", open.len() - NAMED) } else { String::new() };
+            let message =
+                format!("{} of OpenSpec with open boxes: {named}{more}", plural(open.len(), "archived change"));
+            self.probed.findings.push(Finding::new(FindingCode::NotArchived, message));
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! Reads a run of a check list.
+
+use super::grammar;
+use super::kind::ListKind;
+use super::ledger;
+use super::ledger::EntryKind;
+use super::list::TaskList;
+use super::outline::Outline;
+use super::run;
+use crate::dialect::Loaded;
+use crate::document::salvage;
+use crate::model::Action;
+use crate::model::Doubt;
+use crate::model::EvidenceRequest;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::FollowUp;
+use crate::model::GuestRequest;
+use crate::model::GuestWord;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::StepKind;
+use crate::model::Weight;
+
+/// Reads a run.
+pub(super) fn load(files: &FileSet) -> Loaded {
+    let Some(bytes) = files.bytes(&files.state) else {
+        let problem =
+            files.problem(&files.state).map_or_else(|| "it was not read".to_owned(), |problem| problem.to_string());
+        return unreadable(files, problem);
+    };
+    let kind = kind_of(files);
+    if let Some((line, problem)) = salvage::conflict(bytes) {
+        let mut loaded = unreadable(files, problem);
+        loaded.findings = loaded.findings.into_iter().map(|finding| finding.line(line, None)).collect();
+        return loaded;
+    }
+    if kind == ListKind::OpenSpec && files.state.name() == "proposal.md" {
+        return without_list(files);
+    }
+    let text = String::from_utf8_lossy(bytes);
+    let list = list_of(kind, &files.state, &text);
+    let mut run = run::build(kind, &files.name, &files.state, &list);
+    let mut findings = run::findings(&files.state, &list);
+    if std::str::from_utf8(bytes).is_err() {
+        findings.push(
+            Finding::new(FindingCode::StateCorrupt, "not UTF-8 text: what cannot be read was replaced")
+                .at(&files.state),
+        );
+    }
+    match kind {
+        ListKind::SpecKit => gate(files, &mut run, &mut findings),
+        ListKind::OpenSpec => archive(files, &mut run, &mut findings),
+        ListKind::Superpowers => superpowers(files, &mut run, &mut findings),
+        ListKind::PlanMode => {
+            let message = "nothing ticks the boxes of such a plan: what is open may be done";
+            findings.push(Finding::new(FindingCode::HintOnly, message).at(&files.state));
+        }
+    }
+    let state_folders = state_folders(kind, &files.state);
+    let wanted =
+        EvidenceRequest { guest: Some(GuestRequest::of(&run.steps, state_folders)), ..EvidenceRequest::default() };
+    Loaded { run: Some(run), findings, wanted, ..Loaded::default() }
+}
+
+/// Returns the system of a run.
+pub(super) fn kind_of(files: &FileSet) -> ListKind {
+    ListKind::of_id(&files.name).unwrap_or(ListKind::PlanMode)
+}
+
+/// Reads a list by the grammar of its system.
+pub(super) fn list_of(kind: ListKind, state: &RelPath, text: &str) -> TaskList {
+    let outline = Outline::of(text);
+    let own = state.parent();
+    match kind {
+        ListKind::SpecKit => grammar::speckit(&outline, own.as_ref()),
+        ListKind::OpenSpec => grammar::openspec(&outline, own.as_ref()),
+        ListKind::Superpowers => grammar::superpowers(&outline),
+        ListKind::PlanMode => grammar::plan_mode(&outline).unwrap_or_default(),
+    }
+}
+
+fn unreadable(files: &FileSet, problem: String) -> Loaded {
+    let finding = Finding::new(FindingCode::StateUnreadable, problem).at(&files.state);
+    Loaded { findings: vec![finding], ..Loaded::default() }
+}
+
+/// Returns the folders whose files are state: a commit that touches nothing else repeats the claim.
+fn state_folders(kind: ListKind, state: &RelPath) -> Vec<RelPath> {
+    let folder = state.parent();
+    match kind {
+        ListKind::SpecKit | ListKind::OpenSpec => folder.into_iter().collect(),
+        ListKind::Superpowers | ListKind::PlanMode => vec![state.clone()],
+    }
+}
+
+/// Returns a change that has a proposal and no list yet. Its next step is the first missing document.
+fn without_list(files: &FileSet) -> Loaded {
+    let folder = files.state.parent();
+    let has = |name: &str| {
+        let below = folder.as_ref().and_then(|folder| folder.join(name).ok());
+        below.is_some_and(|path| files.files.keys().any(|file| *file == path || file.starts_with(&path)))
+    };
+    let missing = ["design.md"].into_iter().find(|name| !has(name)).unwrap_or("tasks.md");
+    let (id, title) = match missing {
+        "design.md" => ("design", "write the specs and the design, then the tasks"),
+        _ => ("tasks", "write the tasks"),
+    };
+    let list = TaskList::default();
+    let mut run = run::build(ListKind::OpenSpec, &files.name, &files.state, &list);
+    let mut step = Step::new(StepId::new(id), title);
+    step.recorded = false;
+    step.file = Some(files.state.clone());
+    step.guest = Some(Box::default());
+    run.steps.push(step);
+    Loaded { run: Some(run), ..Loaded::default() }
+}
+
+/// Adds the gate of a feature whose quality check lists have open boxes, before any task is done. Later it is only mentioned.
+fn gate(files: &FileSet, run: &mut Run, findings: &mut Vec<Finding>) {
+    let Some(folder) = files.state.parent().and_then(|folder| folder.join("checklists").ok()) else { return };
+    let mut open: Vec<(String, usize)> = Vec::new();
+    for (path, _) in files.in_dir(&folder) {
+        let Some(bytes) = files.bytes(path) else { continue };
+        let text = String::from_utf8_lossy(bytes);
+        let outline = Outline::of(&text);
+        let is_open = |at: &usize| outline.checkbox(*at).is_some_and(|checkbox| !checkbox.mark.is_ticked());
+        let count = (0..outline.lines.len()).filter(is_open).count();
+        if count > 0 {
+            open.push((path.name().to_owned(), count));
+        }
+    }
+    let Some((name, _)) = open.first() else { return };
+    let total: usize = open.iter().map(|(_, count)| count).sum();
+    let message =
+        format!("{} open in checklists/ ({name}{})", boxes_are(total), if open.len() > 1 { ", ..." } else { "" });
+    let is_untouched = |step: &Step| {
+        step.status == Status::Pending
+            && step.guest.as_ref().is_none_or(|proof| proof.words.is_empty() && proof.doubts.is_empty())
+    };
+    if run.steps.is_empty() || !run.steps.iter().all(is_untouched) {
+        findings.push(Finding::new(FindingCode::BoxesLeft, message).at(&folder));
+        return;
+    }
+    let mut gate = Step::new(StepId::new("checklists"), "quality check lists of the feature");
+    gate.kind = StepKind::Gate;
+    gate.status = Status::WaitingApproval;
+    gate.plan_order = Some(0);
+    gate.recorded = false;
+    gate.file = Some(folder);
+    let mut proof = crate::model::GuestProof::default();
+    proof.notes.push(format!("{message}: a person says whether the work begins all the same"));
+    gate.guest = Some(Box::new(proof));
+    for step in &mut run.steps {
+        step.plan_order = step.plan_order.map(|order| order + 1);
+        if step.depends_on.is_empty() {
+            step.depends_on.push(gate.id.clone());
+        }
+    }
+    run.steps.insert(0, gate);
+}
+
+fn boxes_are(count: usize) -> String {
+    if count == 1 { "1 box is".to_owned() } else { format!("{count} boxes are") }
+}
+
+/// Adds what follows the last step of a change, and a step to look at one without any box.
+fn archive(files: &FileSet, run: &mut Run, findings: &mut Vec<Finding>) {
+    let folder = files.state.parent();
+    let name = folder.as_ref().map_or(files.name.as_str(), RelPath::name);
+    if run.steps.is_empty() {
+        let mut step = Step::new(StepId::new("tasks"), "a list of tasks without any box");
+        step.recorded = false;
+        step.file = Some(files.state.clone());
+        let doubt = Doubt {
+            code: None,
+            kind: String::new(),
+            reason: "tasks.md has no box, so nothing says what is done".to_owned(),
+        };
+        step.guest = Some(Box::new(crate::model::GuestProof { doubts: vec![doubt], ..Default::default() }));
+        run.steps.push(step);
+        return;
+    }
+    run.follow_up = Some(FollowUp {
+        action: Action::Archive,
+        title: format!("openspec archive {name}"),
+        agent: None,
+        reason: format!("every task is ticked: `openspec archive {name}` puts the change into the specs"),
+    });
+    if run.steps.iter().all(|step| matches!(step.status, Status::Completed | Status::Skipped)) {
+        let message = format!("every task is ticked, and the change is not archived: openspec archive {name}");
+        findings.push(Finding::new(FindingCode::NotArchived, message).at(&files.state));
+    }
+}
+
+/// Adds what the ledgers of a plan say, and which tasks are about another repository.
+fn superpowers(files: &FileSet, run: &mut Run, findings: &mut Vec<Finding>) {
+    let elsewhere = other_repositories(files);
+    for step in &mut run.steps {
+        let Some(proof) = &mut step.guest else { continue };
+        let is_elsewhere = |path: &RelPath| elsewhere.iter().any(|folder| path.starts_with(folder));
+        if matches!(step.status, Status::Pending | Status::InProgress)
+            && !proof.built.is_empty()
+            && proof.built.iter().all(is_elsewhere)
+        {
+            proof.doubts.push(Doubt {
+                code: Some(FindingCode::HistoryUnseen),
+                kind: "in another repository, so nothing here shows whether they are done".to_owned(),
+                reason: "all of its files are in another repository: whether it is done cannot be seen from here"
+                    .to_owned(),
+            });
+        }
+    }
+    for (ledger, entry) in ledgers(files) {
+        let id = format!("task-{}", entry.number);
+        let Some(step) = run.steps.iter_mut().find(|step| step.id.as_str() == id) else {
+            findings.push(
+                Finding::new(FindingCode::StepOrphan, format!("the ledger names {id}, which the plan does not have"))
+                    .at(ledger),
+            );
+            continue;
+        };
+        let Some(proof) = &mut step.guest else { continue };
+        let source = "the ledger of the plan".to_owned();
+        match &entry.kind {
+            EntryKind::Complete(commits) if !commits.is_empty() => {
+                if step.status == Status::Pending || step.status == Status::InProgress {
+                    step.status = Status::Completed;
+                }
+                proof.doubts.clear();
+                proof.commits.clone_from(commits);
+            }
+            EntryKind::Complete(_) => {
+                proof.words.push(GuestWord { source, done: true, weight: Weight::Record });
+                proof.notes.push(format!("the ledger names no commit: {}", entry.text));
+            }
+            EntryKind::Open | EntryKind::Blocked if step.status == Status::Completed => {
+                proof.words.push(GuestWord { source, done: false, weight: Weight::Record });
+                proof.notes.push(format!("the ledger says: {}", entry.text));
+            }
+            EntryKind::Open => {
+                step.status = Status::InProgress;
+                proof.notes.push(format!("the ledger says: {}", entry.text));
+            }
+            EntryKind::Blocked => {
+                let reason = format!("the ledger says: {}", entry.text);
+                proof.doubts.push(Doubt {
+                    code: Some(FindingCode::StepHeld),
+                    kind: "blocked by the ledger".to_owned(),
+                    reason,
+                });
+            }
+        }
+    }
+}
+
+fn ledgers(files: &FileSet) -> Vec<(&RelPath, ledger::Entry)> {
+    let found = files.files.keys().filter(|path| ledger::is_ledger(path.as_str()));
+    let read = |path| files.bytes(path).map(|bytes| ledger::read(&String::from_utf8_lossy(bytes))).unwrap_or_default();
+    found.flat_map(|path| read(path).into_iter().map(move |entry| (path, entry))).collect()
+}
+
+/// Returns the folders that hold other repositories: ignored ones, and submodules.
+fn other_repositories(files: &FileSet) -> Vec<RelPath> {
+    let text = |name: &str| {
+        let path = RelPath::parse(name).ok()?;
+        Some(String::from_utf8_lossy(files.bytes(&path)?).into_owned())
+    };
+    let ignored = text(".gitignore").unwrap_or_default();
+    let ignored =
+        ignored.lines().filter_map(|line| RelPath::parse(line.trim().strip_suffix('/')?.trim_start_matches('/')).ok());
+    let ignored = ignored.filter(|folder| !folder.as_str().contains(['*', '!', '?', '[']));
+    let modules = text(".gitmodules").unwrap_or_default();
+    let modules = modules
+        .lines()
+        .filter_map(|line| RelPath::parse(line.trim().strip_prefix("path")?.trim().strip_prefix('=')?.trim()).ok());
+    ignored.chain(modules.collect::<Vec<_>>()).collect()
+}

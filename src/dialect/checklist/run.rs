@@ -1,0 +1,369 @@
+//! A check list as a run: steps with their witnesses, groups and order (docs/formats/checklist.md).
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use super::kind::ListKind;
+use super::list::Claim;
+use super::list::Group;
+use super::list::ListedTask;
+use super::list::Stage;
+use super::list::TaskList;
+use super::list::Wording;
+use crate::model::CommitName;
+use crate::model::DeclaredFile;
+use crate::model::DialectId;
+use crate::model::Doubt;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::GuestProof;
+use crate::model::GuestWord;
+use crate::model::Records;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::Weight;
+use crate::model::plural;
+
+/// Number of ids that a finding names.
+const NAMED: usize = 5;
+/// Tasks that may be done together. Each waits for all of the ones before it, so that there are at most as many dependencies.
+const TOGETHER: usize = 64;
+/// Steps of a run that are read.
+const STEPS: usize = 20_000;
+
+/// Builds the run of a list.
+pub(super) fn build(kind: ListKind, id: &str, state: &RelPath, list: &TaskList) -> Run {
+    let title = list.title.as_deref().map(|title| without_prefix(title)).filter(|title| !title.is_empty());
+    let title = title.map_or_else(|| id.to_owned(), |title| crate::model::clean_line(title, 60));
+    let mut run = Run::new(id, DialectId::Checklist, title, kind.workflow(), vec![state.clone()]);
+    run.records = Records::NONE;
+    run.writable = false;
+    let tasks = &list.tasks[..list.tasks.len().min(STEPS)];
+    run.steps = tasks.iter().enumerate().map(|(at, task)| step(kind, state, list, at, task)).collect();
+    let order = match kind {
+        ListKind::SpecKit => order_of_stages(list, tasks),
+        ListKind::OpenSpec | ListKind::Superpowers | ListKind::PlanMode => in_file_order(tasks),
+    };
+    for (step, on) in run.steps.iter_mut().zip(order) {
+        step.depends_on = on.into_iter().map(|on| StepId::new(&tasks[on].id)).collect();
+    }
+    note_passed_over(tasks, &mut run.steps);
+    run
+}
+
+/// Returns a title without the word that all lists begin with.
+fn without_prefix(title: &str) -> &str {
+    ["Implementation Tasks:", "Tasks:", "Tasks for", "Task List:"]
+        .iter()
+        .find_map(|start| title.strip_prefix(start))
+        .unwrap_or(title)
+        .trim()
+}
+
+fn step(kind: ListKind, state: &RelPath, list: &TaskList, at: usize, task: &ListedTask) -> Step {
+    let mut step = Step::new(StepId::new(&task.id), task.title.clone());
+    step.status = match task.claim {
+        Claim::Open => Status::Pending,
+        Claim::Begun => Status::InProgress,
+        Claim::Done => Status::Completed,
+        Claim::Skipped => Status::Skipped,
+    };
+    step.plan_order = Some(at);
+    step.group = task.group.and_then(|group| list.groups.get(group)).map(|group| group.title.clone());
+    step.recorded = false;
+    step.file = Some(state.clone());
+    step.definition = serde_json::json!({ "line": task.line, "text": task.text });
+    step.detail.parts.clone_from(&task.parts);
+    let files = || task.files.created.iter().chain(&task.files.modified).chain(&task.files.named);
+    step.detail.targets = files().map(|path| path.as_str().to_owned()).collect();
+    step.guest = Some(Box::new(proof(kind, state, task)));
+    step
+}
+
+fn proof(kind: ListKind, state: &RelPath, task: &ListedTask) -> GuestProof {
+    let files = &task.files;
+    let names = match kind {
+        ListKind::SpecKit => vec![CommitName::Word(task.id.clone())],
+        ListKind::Superpowers => {
+            let number = task.id.strip_prefix("task-").unwrap_or(&task.id).to_owned();
+            vec![CommitName::After { noun: "task", id: number }]
+        }
+        // A number alone names nothing.
+        ListKind::OpenSpec | ListKind::PlanMode => Vec::new(),
+    };
+    let open = task.parts.iter().filter(|part| part.is_open()).count();
+    let boxes = if task.parts.is_empty() || open == 0 { "its box".to_owned() } else { format!("its {}", boxes(open)) };
+    let mut proof = GuestProof {
+        document: Some(state.clone()),
+        names,
+        results: files.created.iter().cloned().map(DeclaredFile::plain).collect(),
+        mentioned: files.named.clone(),
+        built: files.created.iter().chain(&files.modified).chain(&files.named).cloned().collect(),
+        changes_prove: kind == ListKind::Superpowers,
+        // A task of one line is not half done.
+        commits_prove: kind == ListKind::SpecKit,
+        record: format!("if it is done, tick {boxes} ({state}, line {})", task.line),
+        ..GuestProof::default()
+    };
+    if task.claim == Claim::Begun {
+        let first = task.parts.iter().position(|part| part.is_open());
+        let place = first.map(|first| {
+            format!("continue with box {} of {}, {}", first + 1, task.parts.len(), task.parts[first].title)
+        });
+        proof.notes.extend(place);
+    }
+    for word in &task.words {
+        add_word(word, task, &mut proof);
+    }
+    proof
+}
+
+fn boxes(count: usize) -> String {
+    if count == 1 { "open box".to_owned() } else { format!("{count} open boxes") }
+}
+
+fn add_word(word: &Wording, task: &ListedTask, proof: &mut GuestProof) {
+    match word {
+        Wording::SaysDone(said) => {
+            let source = "the words beside it".to_owned();
+            proof.words.push(GuestWord { source, done: true, weight: Weight::Hint });
+            proof.notes.push(format!("the words are: {said}"));
+        }
+        Wording::SaysOpen(said) => {
+            let source = "the words beside it".to_owned();
+            proof.words.push(GuestWord { source, done: false, weight: Weight::Record });
+            proof.notes.push(format!("the words are: {said}"));
+        }
+        Wording::Waits(said) => proof.notes.push(format!("its text says: {said}")),
+        Wording::TickedElsewhere(line) => proof.doubts.push(Doubt {
+            code: Some(FindingCode::StatusConflict),
+            kind: "listed twice, once ticked and once not".to_owned(),
+            reason: format!("lines {} and {line} are the same task, and only one of them is ticked", task.line),
+        }),
+    }
+}
+
+/// What the next task waits for: the tasks before it, and those that were passed over.
+#[derive(Clone, Debug, Default)]
+struct Before {
+    last: Vec<usize>,
+    /// Open tasks of the last ones that had any. They wait for the open ones before them.
+    open: Vec<usize>,
+}
+
+impl Before {
+    /// Adds neighbours that may be done together.
+    fn add(&mut self, batch: std::ops::Range<usize>, tasks: &[ListedTask]) {
+        let open: Vec<usize> =
+            batch.clone().filter(|at| matches!(tasks[*at].claim, Claim::Open | Claim::Begun)).collect();
+        if !open.is_empty() {
+            self.open = open;
+        }
+        self.last = batch.collect();
+    }
+
+    fn all(&self) -> impl Iterator<Item = usize> + '_ {
+        self.last.iter().chain(&self.open).copied()
+    }
+
+    fn sorted(&self) -> Vec<usize> {
+        self.all().collect::<BTreeSet<usize>>().into_iter().collect()
+    }
+}
+
+/// Returns the dependencies of tasks that are done one after the other.
+fn in_file_order(tasks: &[ListedTask]) -> Vec<Vec<usize>> {
+    let mut before = Before::default();
+    let order = (0..tasks.len()).map(|at| {
+        let on = before.sorted();
+        before.add(at..at + 1, tasks);
+        on
+    });
+    order.collect()
+}
+
+/// Returns the dependencies of a list with phases: phases in order, user stories free of each other, and inside of a phase in file order,
+/// with neighbours together that are marked for it and share no file.
+fn order_of_stages(list: &TaskList, tasks: &[ListedTask]) -> Vec<Vec<usize>> {
+    let by_id: BTreeMap<String, usize> =
+        tasks.iter().enumerate().map(|(at, task)| (task.id.to_lowercase(), at)).rev().collect();
+    let mut order: Vec<Vec<usize>> = vec![Vec::new(); tasks.len()];
+    // What a phase waits for, and the last tasks of the stories since.
+    let mut barrier: Vec<usize> = Vec::new();
+    let mut stories: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
+    let mut ends: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    let mut from = 0;
+    while from < tasks.len() {
+        let group = tasks[from].group;
+        let to = (from..tasks.len()).find(|at| tasks[*at].group != group).unwrap_or(tasks.len());
+        let stage = group.and_then(|group| list.groups.get(group)).map_or(Stage::Plain, |group: &Group| group.stage);
+        let start: Vec<usize> = match stage {
+            Stage::Plain => {
+                if !stories.is_empty() {
+                    barrier = std::mem::take(&mut stories).into_values().flatten().collect();
+                }
+                barrier.clone()
+            }
+            Stage::Story(number) => {
+                let waits = list.story_waits.iter().filter(|(story, _)| Some(*story) == number);
+                let on = waits.filter_map(|(_, on)| ends.get(on)).flatten().copied();
+                let earlier = stories.get(&group).cloned().unwrap_or_default();
+                barrier.iter().copied().chain(earlier).chain(on).collect()
+            }
+        };
+        let mut before = Before { last: start.clone(), open: Vec::new() };
+        for batch in batches(&tasks[from..to]) {
+            let batch = batch.start + from..batch.end + from;
+            for at in batch.clone() {
+                let named = tasks[at].waits_for.iter().filter_map(|id| by_id.get(&id.to_lowercase())).copied();
+                let earlier: Vec<usize> = named.filter(|on| *on < at).collect();
+                order[at] = match earlier.is_empty() {
+                    true => before.sorted(),
+                    false => start.iter().copied().chain(earlier).collect::<BTreeSet<usize>>().into_iter().collect(),
+                };
+            }
+            before.add(batch, tasks);
+        }
+        let before = before.sorted();
+        match stage {
+            Stage::Plain => barrier = before,
+            Stage::Story(number) => {
+                ends.extend(number.map(|number| (number, before.clone())));
+                stories.insert(group, before);
+            }
+        }
+        from = to;
+    }
+    order
+}
+
+/// Splits the tasks of a phase into neighbours that may be done together.
+fn batches(tasks: &[ListedTask]) -> Vec<std::ops::Range<usize>> {
+    let mut batches = Vec::new();
+    let mut from = 0;
+    while from < tasks.len() {
+        let mut files: BTreeSet<&RelPath> = tasks[from].files.named.iter().collect();
+        let mut to = from + 1;
+        while to < tasks.len() && to - from < TOGETHER && tasks[from].is_parallel && tasks[to].is_parallel {
+            if tasks[to].files.named.iter().any(|file| files.contains(file)) {
+                break;
+            }
+            files.extend(&tasks[to].files.named);
+            to += 1;
+        }
+        batches.push(from..to);
+        from = to;
+    }
+    batches
+}
+
+/// Says of open tasks which finished ones stand behind them: the first open task is not where the work stopped.
+fn note_passed_over(tasks: &[ListedTask], steps: &mut [Step]) {
+    let mut behind: Vec<&str> = Vec::new();
+    let mut count = 0;
+    for (task, step) in tasks.iter().zip(steps).rev() {
+        if matches!(task.claim, Claim::Open | Claim::Begun) && count > 0 {
+            let more = if count > behind.len() { format!(" and {} more", count - behind.len()) } else { String::new() };
+            let verb = if count == 1 { "which stands behind it, is" } else { "which stand behind it, are" };
+            if let Some(proof) = &mut step.guest {
+                proof.notes.push(format!("{}{more}, {verb} done", behind.join(", ")));
+            }
+        }
+        if task.claim == Claim::Done {
+            count += 1;
+            behind.insert(0, &task.id);
+            behind.truncate(2);
+        }
+    }
+}
+
+/// Returns the open tasks that finished ones stand behind.
+fn passed_over(tasks: &[ListedTask]) -> Vec<&str> {
+    let last = tasks.iter().rposition(|task| task.claim == Claim::Done).unwrap_or(0);
+    let open = tasks[..last].iter().filter(|task| matches!(task.claim, Claim::Open | Claim::Begun));
+    open.map(|task| task.id.as_str()).collect()
+}
+
+/// Returns what is to be said about a list.
+pub(super) fn findings(state: &RelPath, list: &TaskList) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut add = |code, message: String, line: Option<u32>| {
+        let finding = Finding::new(code, message).at(state);
+        findings.push(match line {
+            Some(line) => finding.line(line, None),
+            None => finding,
+        });
+    };
+    let over = passed_over(&list.tasks);
+    if over.len() > 1 {
+        let message = format!("open, although tasks behind them are done: {}", listed(&over));
+        add(FindingCode::StepPassedOver, message, None);
+    }
+    if let Some((_, line)) = list.odd_marks.first() {
+        let marks: Vec<String> =
+            list.odd_marks.iter().map(|(mark, _)| format!("[{}]", crate::model::clean_line(mark, 4))).collect();
+        let marks: Vec<&str> = marks.iter().map(String::as_str).collect();
+        let verb = if marks.len() == 1 { "is" } else { "are" };
+        add(
+            FindingCode::StatusAlias,
+            format!("{} {verb} no tick: such boxes count as open", listed(&marks)),
+            Some(*line),
+        );
+    }
+    if let Some((_, line)) = list.repeated.first() {
+        let ids: Vec<&str> = list.repeated.iter().map(|(id, _)| id.as_str()).collect();
+        add(
+            FindingCode::DuplicateId,
+            format!("more than one task has the id {}; the later ones got a number", listed(&ids)),
+            Some(*line),
+        );
+    }
+    if let Some(line) = list.nameless.first() {
+        let message = format!(
+            "{} among the tasks: they have no id and are no steps",
+            plural(list.nameless.len(), "open box").replace("boxs", "boxes")
+        );
+        add(FindingCode::BoxNameless, message, Some(*line));
+    }
+    if let Some(line) = list.unclosed {
+        add(
+            FindingCode::StateCorrupt,
+            format!("a code block or comment that begins in line {line} is never closed: tasks behind it are not read"),
+            Some(line),
+        );
+    }
+    let unknown = unknown_waits(&list.tasks);
+    if !unknown.is_empty() {
+        let unknown: Vec<&str> = unknown.iter().map(String::as_str).collect();
+        add(
+            FindingCode::DependencyDangling,
+            format!("tasks wait for others that the list does not have: {}", listed(&unknown)),
+            None,
+        );
+    }
+    if list.tasks.len() > STEPS {
+        add(
+            FindingCode::PartUnreadable,
+            format!("the list has {} tasks; the first {STEPS} are read", list.tasks.len()),
+            None,
+        );
+    }
+    findings
+}
+
+/// Returns the tasks that wait for ids that the list does not have, with the id.
+fn unknown_waits(tasks: &[ListedTask]) -> Vec<String> {
+    let known: BTreeSet<String> = tasks.iter().map(|task| task.id.to_lowercase()).collect();
+    let waits = tasks.iter().flat_map(|task| task.waits_for.iter().map(move |on| (task, on)));
+    let unknown = waits.filter(|(task, on)| !known.contains(&on.to_lowercase()) && task.claim != Claim::Done);
+    unknown.map(|(task, on)| format!("{} for {on}", task.id)).collect()
+}
+
+fn listed(ids: &[&str]) -> String {
+    let named: Vec<String> = ids.iter().take(NAMED).map(|id| crate::model::clean_line(id, 60)).collect();
+    let more = ids.len() - named.len();
+    if more == 0 { named.join(", ") } else { format!("{} (+{more})", named.join(", ")) }
+}
