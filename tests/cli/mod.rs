@@ -2,9 +2,11 @@
 
 pub(crate) mod aios;
 mod begin;
+mod bmad;
 mod briefs;
 mod ccw;
 mod claude;
+mod checklist;
 mod cleanup;
 mod demo;
 mod doctor;

@@ -1,7 +1,7 @@
 //! The ledger of a superpowers plan: `.superpowers/sdd/PLAN/progress.md` (docs/formats/checklist.md#ledgers).
 
 use super::grammar;
-use crate::model::Listing;
+use crate::model::ListingEntry;
 use crate::model::RelPath;
 use crate::model::clean_line;
 use crate::model::name_of;
@@ -37,13 +37,11 @@ pub(super) fn is_ledger(path: &str) -> bool {
     inner.is_some_and(|plan| !plan.is_empty() && !plan.contains('/'))
 }
 
-/// Returns the ledgers of a listing whose first line names a plan.
-pub(super) fn of_plan<'a>(listing: &'a Listing, plan: &'a RelPath) -> impl Iterator<Item = RelPath> + 'a {
-    let ledgers = listing.entries.iter().filter(|entry| !entry.is_dir && is_ledger(entry.path.as_str()));
+/// Returns the ledgers whose first line names a plan.
+pub(super) fn of_plan<'a>(ledgers: &'a [&'a ListingEntry], plan: &'a RelPath) -> impl Iterator<Item = RelPath> + 'a {
     let is_its = move |bytes: &[u8]| names(&String::from_utf8_lossy(bytes), plan);
-    ledgers
-        .filter(move |entry| entry.content.as_ref().is_some_and(|bytes| is_its(bytes)))
-        .map(|entry| entry.path.clone())
+    let its = ledgers.iter().filter(move |entry| entry.content.as_ref().is_some_and(|bytes| is_its(bytes)));
+    its.map(|entry| entry.path.clone())
 }
 
 /// Tells whether the first line of a ledger names a plan.

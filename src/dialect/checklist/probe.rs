@@ -77,7 +77,15 @@ fn without_day(name: &str) -> &str {
 
 /// Finds the runs of a listing.
 pub(super) fn probe(listing: &Listing) -> Probed {
-    let mut prober = Prober { listing, found: Vec::new(), probed: Probed::default() };
+    let archived = listing.entries.iter().filter_map(|entry| Some((archived_change(entry.path.as_str())?, entry)));
+    let mut prober = Prober {
+        listing,
+        plans_folder: plans_folder(listing),
+        archived: archived.collect(),
+        ledgers: listing.entries.iter().filter(|entry| ledger::is_ledger(entry.path.as_str())).collect(),
+        found: Vec::new(),
+        probed: Probed::default(),
+    };
     for entry in listing.entries.iter().filter(|entry| !entry.is_dir) {
         prober.visit(entry);
     }
@@ -87,6 +95,10 @@ pub(super) fn probe(listing: &Listing) -> Probed {
 
 struct Prober<'a> {
     listing: &'a Listing,
+    plans_folder: Option<RelPath>,
+    /// The lists of archived changes, by the name of the change.
+    archived: BTreeMap<&'a str, &'a ListingEntry>,
+    ledgers: Vec<&'a ListingEntry>,
     found: Vec<(ListPath, &'a ListingEntry)>,
     probed: Probed,
 }
@@ -134,7 +146,7 @@ impl<'a> Prober<'a> {
     /// Returns a plan that the caller named, or that is in the folder of the client's plans.
     fn plan_file(&self, entry: &ListingEntry) -> Option<ListPath> {
         let is_named = self.listing.named.as_ref() == Some(&entry.path);
-        let in_folder = || plans_folder(self.listing).is_some_and(|folder| entry.path.parent() == Some(folder));
+        let in_folder = || self.plans_folder.is_some() && entry.path.parent() == self.plans_folder;
         if !entry.path.name().ends_with(".md") || !(is_named || in_folder()) {
             return None;
         }
@@ -189,7 +201,7 @@ impl<'a> Prober<'a> {
                 reads.extend(names);
             }
             ListKind::Superpowers => {
-                reads.extend(ledger::of_plan(self.listing, &entry.path).map(ReadSpec::File));
+                reads.extend(ledger::of_plan(&self.ledgers, &entry.path).map(ReadSpec::File));
                 let settings = [".gitignore", ".gitmodules"].into_iter().filter_map(|name| RelPath::parse(name).ok());
                 reads.extend(settings.map(ReadSpec::File));
             }
@@ -231,7 +243,7 @@ impl<'a> Prober<'a> {
         let branch = self.listing.branch.as_deref().map(|branch| branch.rsplit('/').next().unwrap_or(branch));
         let feature = by_name(named.as_deref()).or_else(|| by_name(branch)).or_else(|| newest(ListKind::SpecKit));
         let with_ledger = of_kind(ListKind::Superpowers)
-            .find(|(_, entry)| ledger::of_plan(self.listing, &entry.path).next().is_some());
+            .find(|(_, entry)| ledger::of_plan(&self.ledgers, &entry.path).next().is_some());
         let plan = with_ledger.map(|(_, entry)| entry.path.as_str()).or_else(|| newest(ListKind::Superpowers));
         feature.into_iter().chain(plan).collect()
     }
@@ -250,32 +262,25 @@ impl<'a> Prober<'a> {
         if list.kind != ListKind::OpenSpec {
             return Vec::new();
         }
-        let is_twin = |entry: &&ListingEntry| archived_change(entry.path.as_str()) == Some(list.subject.as_str());
-        let twin = self.listing.entries.iter().find(is_twin);
-        let finding = |entry: &ListingEntry| {
+        let finding = |entry: &&ListingEntry| {
             let message = format!("an archived change has the same name ({}); the active one counts", entry.path);
             Finding::new(FindingCode::StateSuperseded, message).at(&entry.path)
         };
-        twin.map(finding).into_iter().collect()
+        self.archived.get(list.subject.as_str()).map(finding).into_iter().collect()
     }
 
     /// Names the archived changes with open boxes.
     fn archived_changes(&mut self) {
-        let is_open = |entry: &&ListingEntry| {
-            let list = archived_change(entry.path.as_str()).and_then(|_| entry.content.as_ref());
-            list.is_some_and(|bytes| {
+        let is_open = |entry: &&&ListingEntry| {
+            entry.content.as_ref().is_some_and(|bytes| {
                 let text = String::from_utf8_lossy(bytes);
                 let outline = Outline::of(&text);
                 (0..outline.lines.len()).any(|at| outline.checkbox(at).is_some_and(|one| one.mark.text.is_empty()))
             })
         };
-        let open: Vec<String> = self
-            .listing
-            .entries
-            .iter()
-            .filter(is_open)
-            .filter_map(|entry| entry.path.parent().map(|folder| folder.name().to_owned()))
-            .collect();
+        let open = self.archived.values().filter(is_open);
+        let open: Vec<String> =
+            open.filter_map(|entry| entry.path.parent().map(|folder| folder.name().to_owned())).collect();
         if !open.is_empty() {
             let named = open.iter().take(NAMED).map(|name| clean_line(name, 80)).collect::<Vec<_>>().join(", ");
             let more = if open.len() > NAMED { format!(" (+{})", open.len() - NAMED) } else { String::new() };

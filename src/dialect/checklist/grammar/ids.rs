@@ -1,23 +1,31 @@
 //! Ids of tasks. Every task of a list has one of its own.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 /// The ids that are taken.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
     taken: BTreeSet<String>,
+    /// The number that the next repetition of an id gets.
+    next: BTreeMap<String, usize>,
 }
 
 impl Ids {
     /// Takes an id; one that is taken gets a number.
     pub(super) fn take(&mut self, wanted: &str) -> String {
-        let mut id = wanted.to_owned();
-        let mut number = 2;
-        while !self.taken.insert(id.to_lowercase()) {
-            id = format!("{wanted}-{number}");
-            number += 1;
+        let key = wanted.to_lowercase();
+        if self.taken.insert(key.clone()) {
+            return wanted.to_owned();
         }
-        id
+        let number = self.next.entry(key).or_insert(2);
+        loop {
+            let id = format!("{wanted}-{number}");
+            *number += 1;
+            if self.taken.insert(id.to_lowercase()) {
+                return id;
+            }
+        }
     }
 }
 

@@ -1,0 +1,3 @@
+//! The export of orders.
+
+mod orders;

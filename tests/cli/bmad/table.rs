@@ -1,0 +1,165 @@
+//! Sprint and story file beside each other, row by row.
+
+use super::FOLDER;
+use super::STATE;
+use super::sprint;
+use super::story;
+use crate::cli::checklist::findings;
+use crate::cli::checklist::next;
+use crate::cli::checklist::plan;
+use crate::cli::checklist::reason;
+use crate::cli::checklist::steps;
+use crate::support::Sandbox;
+
+#[test]
+fn sprint_and_story_decide_together() {
+    for (word, file, action) in [
+        ("backlog", None, "run"),
+        ("backlog", Some(("backlog", "   ")), "run"),
+        ("backlog", Some(("ready-for-dev", "   ")), "run"),
+        ("backlog", Some(("in-progress", "x  ")), "verify"),
+        ("backlog", Some(("done", "xxx")), "verify"),
+        ("backlog", Some(("ready-for-dev", "x  ")), "verify"),
+        ("ready-for-dev", Some(("ready-for-dev", "   ")), "run"),
+        ("drafted", Some(("drafted", "   ")), "run"),
+        ("ready-for-dev", Some(("ready-for-dev", "xx ")), "retry"),
+        ("ready-for-dev", Some(("in-progress", "   ")), "retry"),
+        ("ready-for-dev", Some(("ready-for-dev", "xxx")), "verify"),
+        ("in-progress", Some(("in-progress", "x  ")), "retry"),
+        ("in-progress", Some(("in-progress", "   ")), "retry"),
+        ("in-progress", None, "retry"),
+        ("contexted", Some(("review", "x  ")), "verify"),
+        ("in-progress", Some(("done", "xxx")), "verify"),
+        ("review", Some(("review", "xxx")), "verify"),
+        ("review", Some(("done", "xxx")), "verify"),
+        ("review", None, "verify"),
+        ("review", Some(("in-progress", "x  ")), "verify"),
+        ("awaiting-operator", None, "approve"),
+        ("mostly finished", None, "verify"),
+        ("done", Some(("done", "xxx")), ""),
+        ("done", None, ""),
+        ("done", Some(("review", "xxx")), ""),
+        ("done", Some(("review", "xx ")), ""),
+        ("done", Some(("review", "   ")), "verify"),
+        ("done", Some(("in-progress", "xxx")), "verify"),
+        ("done", Some(("ready-for-dev", "   ")), "verify"),
+        ("wont-fix", None, ""),
+        ("SUPERSEDED", Some(("in-progress", "x  ")), ""),
+    ] {
+        let sandbox = Sandbox::with_git();
+        sprint(&sandbox, &format!("  epic-1: in-progress\n  1-1-login: {word}\n"));
+        if let Some((status, boxes)) = file {
+            story(&sandbox, "1-1-login", status, boxes);
+        }
+        sandbox.commit("chore: sprint");
+        let output = plan(&sandbox, "bmad");
+        let expected: Vec<String> = if action.is_empty() { vec![] } else { vec![format!("{action} 1-1-login")] };
+        let next: Vec<String> = next(&output).into_iter().filter(|step| !step.starts_with("archive")).collect();
+        assert_eq!(next, expected, "{word} {file:?}: {output}");
+        let done = steps(&sandbox, "bmad", "completed");
+        assert_eq!(!done.is_empty(), word == "done" && action.is_empty(), "{word} {file:?}");
+        assert_eq!(output.at("/data/verdict") == "complete", action.is_empty(), "{word} {file:?}");
+    }
+}
+
+#[test]
+fn a_finished_story_whose_file_lags_is_proved_by_a_commit_that_names_it() {
+    for (subject, looked_at) in [
+        ("feat: login (story 1.1)", false),
+        ("feat(1-1): login", false),
+        ("STORY-1.1 login", false),
+        ("feat: login", true),
+        ("feat: story 1.11", true),
+    ] {
+        let sandbox = Sandbox::with_git();
+        sprint(&sandbox, "  epic-1: done\n  1-1-login: done\n");
+        story(&sandbox, "1-1-login", "review", "   ");
+        sandbox.commit("chore: sprint");
+        sandbox.file("src/login.rs", "x");
+        sandbox.commit(subject);
+        let output = plan(&sandbox, "bmad");
+        assert_eq!(next(&output).iter().any(|step| step == "verify 1-1-login"), looked_at, "{subject}: {output}");
+        assert!(findings(&output).contains("1-1-login"), "{subject}");
+    }
+}
+
+#[test]
+fn stories_come_in_the_order_of_the_file() {
+    let sandbox = Sandbox::new();
+    let lines = "  epic-2: in-progress\r\n  2-2-b: done\r\n  # 2-9-x: backlog\r\n  1a-1-a: ready-for-dev # 2026-01-02\r\n  td-001-clean: backlog\r\n  \
+                 epic-2-retrospective: optional\r\n  epic-3: backlog\r\n  3-1-c: backlog\r\n";
+    sprint(&sandbox, lines);
+    story(&sandbox, "1a-1-a", "ready-for-dev", "  ");
+    let before = sandbox.everything();
+    let output = plan(&sandbox, "bmad").expect_code(0);
+    assert_eq!(next(&output), ["run 1a-1-a"]);
+    assert_eq!(output.at("/data/progress"), serde_json::json!({"done": 1, "total": 4}));
+    assert_eq!(output.at("/data/native/next"), "/bmad-bmm-dev-story 1a-1-a");
+    assert_eq!(output.at("/data/run/title"), "shop: sprint");
+    let context = sandbox.piton(["context", "bmad"]).run().expect_code(0);
+    assert!(context.stdout.contains("Task 1: do it") && context.stdout.contains("1a-1-a.md"), "{context}");
+    for verb in [["begin", "1a-1-a"], ["skip", "1a-1-a"], ["archive", "bmad"]] {
+        assert_ne!(sandbox.piton(verb).run().code, 0, "{verb:?}");
+    }
+    assert!(sandbox.piton(["list"]).run().stdout.contains("\"bmad\""));
+    assert_eq!(before.changes(&sandbox.everything()), [""; 0]);
+}
+
+#[test]
+fn a_story_in_review_is_reviewed_and_the_next_one_waits() {
+    let sandbox = Sandbox::new();
+    sprint(&sandbox, "  epic-1: in-progress\n  1-1-a: review\n  1-2-b: backlog\n");
+    story(&sandbox, "1-1-a", "review", "xx");
+    let output = plan(&sandbox, "bmad").expect_code(9);
+    assert_eq!(next(&output), ["verify 1-1-a"]);
+    assert!(reason(&output).contains("in a fresh session"), "{}", reason(&output));
+    assert_eq!(output.at("/data/native/next"), "/bmad-bmm-code-review 1-1-a");
+}
+
+#[test]
+fn contradictions_of_epics_and_keys_are_named() {
+    let sandbox = Sandbox::new();
+    sprint(&sandbox, "  epic-1: done\n  1-1-a: backlog\n  epic-2: in-progress\n  2-1-b: review\n  2-1-b: done\n");
+    story(&sandbox, "2-2-lost", "done", "x");
+    let output = plan(&sandbox, "bmad").expect_code(9);
+    let said = findings(&output);
+    for part in [
+        "epics are done, but stories in them are open: epic-1",
+        "the epics are open: epic-2",
+        "keys occur more than once, the last one counts: 2-1-b",
+        "does not name: 2-2-lost",
+    ] {
+        assert!(said.contains(part), "{part}\n{said}");
+    }
+    assert_eq!(steps(&sandbox, "bmad", "completed"), ["2-1-b"]);
+}
+
+#[test]
+fn what_lags_behind_is_a_patch_that_applies() {
+    let sandbox = Sandbox::with_git();
+    sprint(&sandbox, "  epic-1: in-progress # ä\n  1-1-a: done\n");
+    story(&sandbox, "1-1-a", "review", "xx");
+    sandbox.commit("sprint");
+    let patch = sandbox.piton(["plan", "bmad", "--patch"]).run().expect_code(0);
+    sandbox.file("lags.diff", patch.at("/data/patch/diff").as_str().unwrap());
+    sandbox.git(["apply", "lags.diff"]);
+    assert!(sandbox.read(STATE).contains("  epic-1: done # ä\n"));
+    assert!(sandbox.read(&format!("{FOLDER}/1-1-a.md")).contains("Status: done\n"));
+    let output = plan(&sandbox, "bmad").expect_code(0);
+    assert!(!findings(&output).contains("witness-behind"), "{}", findings(&output));
+}
+
+#[test]
+fn two_sprints_have_names_of_their_own() {
+    let sandbox = Sandbox::new();
+    sprint(&sandbox, "  epic-1: in-progress\n  1-1-a: in-progress\n");
+    sandbox.file(
+        "docs/sprint-artifacts/sprint-status.yaml",
+        "development_status:\n  epic-1: in-progress\n  1-1-b: in-progress\n",
+    );
+    let list = sandbox.piton(["list"]).run();
+    for id in ["bmad-_bmad-output-implementation-artifacts", "bmad-docs-sprint-artifacts"] {
+        assert!(list.stdout.contains(id), "{list}");
+    }
+    assert_eq!(next(&plan(&sandbox, "docs/sprint-artifacts/sprint-status.yaml")), ["retry 1-1-b"]);
+}

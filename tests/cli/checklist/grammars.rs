@@ -1,0 +1,239 @@
+//! What a task is in each system, and what the plan says about it.
+
+use super::findings;
+use super::next;
+use super::plan;
+use super::reason;
+use super::steps;
+use crate::support::Sandbox;
+
+const TASKS: &str = "specs/001-login/tasks.md";
+const RUN: &str = "speckit-001-login";
+
+fn speckit(text: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.file(TASKS, text);
+    sandbox
+}
+
+#[test]
+fn a_feature_continues_with_its_first_open_task_and_says_what_is_done_behind_it() {
+    let text = "# Tasks: Login\n\n## Phase 1: Setup\n\n- [x] T001 Create the project\n- [ ] T002 Check it by hand (requires a device)\n- [x] T003 \
+                Configure linting\n\n## Phase 2: Core\n\n- [ ] T004 Add the form\n";
+    let sandbox = speckit(text);
+    let before = sandbox.everything();
+    let output = plan(&sandbox, RUN).expect_code(0);
+    assert_eq!(next(&output), ["run T002"]);
+    let reason = reason(&output);
+    assert!(
+        reason.contains("requires a device") && reason.contains("T003, which stands behind it, is done"),
+        "{reason}"
+    );
+    assert_eq!(output.at("/data/run/workflow"), "speckit");
+    assert_eq!(output.at("/data/run/title"), "Login");
+    assert_eq!(output.at("/data/progress"), serde_json::json!({"done": 2, "total": 4}));
+    assert_eq!(output.at("/data/commands/begin"), serde_json::Value::Null);
+    for path in [TASKS, "specs/001-login"] {
+        assert_eq!(next(&plan(&sandbox, path)), ["run T002"], "{path}");
+    }
+    let context = sandbox.piton(["context", RUN]).run().expect_code(0);
+    assert!(context.stdout.contains("T002 Check it by hand"), "{context}");
+    for verb in ["begin", "pause", "skip T002", "approve T002", "abort", "archive", "finish T002"] {
+        let arguments: Vec<&str> = verb.split(' ').chain(["--run", RUN]).collect();
+        assert_ne!(sandbox.piton(arguments).run().code, 0, "{verb}");
+    }
+    assert_eq!(before.changes(&sandbox.everything()), [""; 0]);
+}
+
+#[test]
+fn tasks_are_read_in_every_spelling() {
+    let text = "\u{feff}# Tasks: ログイン\r\n\r\n## Format: `[ID] [P?] Description`\r\n- **[P]**: parallel\r\n\r\n## フェーズ 1\r\n\r\n* [X] **T001** 作成 `src/a.py`\r\n\
+                1. [x] `T002`: b\r\n- [ ] SKIP: T003 (no need)\r\n- [x] ~~T004 old~~\r\n- [~] T005 half\r\n- [ ] T006-MIN c\r\n```\r\n- [ ] T007 \
+                code\r\n```\r\n<!-- - [ ] T008 comment -->\r\n\r\n## Parallel Example: US1\r\n\r\n- [ ] T009 not a task\r\n\r\n## Validation \
+                Checklist\r\n- [x] all covered: T001\r\n";
+    let sandbox = speckit(text);
+    let output = plan(&sandbox, RUN);
+    assert_eq!(steps(&sandbox, RUN, "completed"), ["T001", "T002"]);
+    assert_eq!(steps(&sandbox, RUN, "skipped"), ["T003", "T004"]);
+    assert_eq!(next(&output), ["run T005"]);
+    assert_eq!(output.at("/data/progress/total"), 6);
+    assert!(findings(&output).contains("status-alias [~] is no tick"), "{}", findings(&output));
+}
+
+#[test]
+fn headings_are_tasks_where_their_boxes_have_no_ids() {
+    let text = "# Tasks\n\n### Phase 0 [COMPLETED]\n- [x] think\n\n### Phase 1: Core\n\n#### T001: Add a [P]\n**File**: `src/a.rs`\n- [x] compiles\n- [x] \
+                tested\n\n#### T002: Add b\n- [x] one\n- [ ] two\n\n#### T003-T005: later\n\n- [ ] T003 c\n";
+    let sandbox = speckit(text);
+    let output = plan(&sandbox, RUN);
+    assert_eq!(steps(&sandbox, RUN, "completed"), ["T001"]);
+    assert_eq!(next(&output), ["retry T002"]);
+    assert!(reason(&output).contains("continue with box 2 of 2, two"), "{}", reason(&output));
+    assert_eq!(output.at("/data/progress/total"), 3);
+}
+
+#[test]
+fn words_beside_a_box_are_a_reason_to_look() {
+    for (line, action) in [
+        ("- [ ] T002 Add the form ✅", "verify T002"),
+        ("- [ ] T002 Add the form (done)", "verify T002"),
+        ("- [✓] T002 Add the form", "verify T002"),
+        ("- [x] T002 Add the form (PARTIAL: no tests)", "verify T002"),
+        ("- [x] T002 Add the form\n  - [ ] tests", "verify T002"),
+        ("- [ ] T002 Add the form\n  - [x] tests", "verify T002"),
+        ("- [ ] T002 Add the form\n- [x] T002 Add the form", "verify T002"),
+        ("- [ ] T002 Add the states (OPEN, DONE)", "run T002"),
+    ] {
+        let sandbox = speckit(&format!("# Tasks\n\n## Phase 1\n- [x] T001 a\n{line}\n"));
+        let output = plan(&sandbox, RUN);
+        assert_eq!(next(&output), [action], "{line}");
+        let is_confirm = output.at("/data/verdict") == "confirm";
+        assert_eq!(is_confirm, action.starts_with("verify"), "{line}");
+        assert!(!steps(&sandbox, RUN, "completed").contains(&"T002".to_owned()), "{line}");
+    }
+}
+
+#[test]
+fn stories_wait_for_the_foundation_and_not_for_each_other() {
+    let text = "# Tasks\n## Phase 1: Setup\n- [x] T001 a\n## Phase 2: Foundational\n- [ ] T002 [P] b in src/b.rs\n- [ ] T003 [P] c in src/c.rs\n- [ ] T004 \
+                [P] d in src/c.rs\n## Phase 3: User Story 1\n- [ ] T005 [US1] e\n## Phase 4: User Story 2\n- [ ] T006 [US2] f\n## Phase 5: User Story 3\n- [ ] \
+                T007 [US3] g\n## Phase 6: Polish\n- [ ] T008 h\n## Dependencies\n- **User Story 3 (P3)**: Depends on US1 completion\n";
+    let sandbox = speckit(text);
+    let parallel = |sandbox: &Sandbox| next(&sandbox.piton(["plan", RUN, "--parallel"]).run());
+    assert_eq!(next(&plan(&sandbox, RUN)), ["run T002", "run T003"]);
+    assert_eq!(parallel(&sandbox), ["run T002", "run T003"]);
+    let done = text
+        .replace("- [ ] T002", "- [x] T002")
+        .replace("- [ ] T003", "- [x] T003")
+        .replace("- [ ] T004", "- [x] T004");
+    let sandbox = speckit(&done);
+    assert_eq!(next(&plan(&sandbox, RUN)), ["run T005"]);
+    assert_eq!(parallel(&sandbox), ["run T005", "run T006"]);
+    let sandbox = speckit(&done.replace("- [ ] T005", "- [x] T005"));
+    assert_eq!(parallel(&sandbox), ["run T006", "run T007"]);
+}
+
+#[test]
+fn several_tasks_that_were_passed_over_are_for_a_person() {
+    let sandbox = speckit("# Tasks\n## Phase 1\n- [ ] T001 a\n- [x] T002 b\n- [ ] T003 c\n- [x] T004 d\n");
+    let output = plan(&sandbox, RUN).expect_code(9);
+    assert!(findings(&output).contains("step-passed-over open, although tasks behind them are done: T001, T003"));
+    assert_eq!(next(&output), ["run T001"]);
+}
+
+#[test]
+fn open_quality_lists_are_a_gate_before_the_first_task_only() {
+    let text = "# Tasks\n## Phase 1\n- [ ] T001 a\n- [ ] T002 b\n";
+    let sandbox = speckit(text);
+    sandbox.file("specs/001-login/checklists/requirements.md", "# Quality\n- [x] clear\n- [ ] testable\n");
+    let output = plan(&sandbox, RUN);
+    assert_eq!(next(&output), ["approve checklists"]);
+    sandbox.file(TASKS, &text.replace("- [ ] T001", "- [x] T001"));
+    let output = plan(&sandbox, RUN).expect_code(0);
+    assert_eq!(next(&output), ["run T002"]);
+    assert!(findings(&output).contains("boxes-left 1 box is open"), "{}", findings(&output));
+}
+
+#[test]
+fn a_list_that_ends_inside_of_a_code_block_is_never_complete() {
+    let sandbox = speckit("# Tasks\n- [x] T001 a\n```\n- [ ] T002 b\n");
+    let output = plan(&sandbox, RUN).expect_code(9);
+    assert_ne!(output.at("/data/verdict"), "complete");
+    assert!(findings(&output).contains("is never closed"));
+}
+
+#[test]
+fn a_change_has_its_own_numbers_and_is_archived_in_the_end() {
+    let sandbox = Sandbox::new();
+    let path = "openspec/changes/add-cache/tasks.md";
+    let text = "## 1. Core\n- [x] 1.1 Add the cache\n- [x] **1.2** Add keys\n  - [ ] nested box\n- [A](b)\n## 2. Tests\n1) [ ] write them\n";
+    sandbox.file(path, text).file("openspec/changes/add-cache/proposal.md", "# Why\n");
+    let output = plan(&sandbox, "openspec-add-cache").expect_code(0);
+    assert_eq!(next(&output), ["run 1.3"]);
+    assert_eq!(output.at("/data/progress"), serde_json::json!({"done": 2, "total": 4}));
+    assert_eq!(output.at("/data/native/after"), "openspec archive add-cache");
+    let resumed = sandbox.piton(["resume", "openspec-add-cache"]).run().expect_code(0);
+    assert!(resumed.stdout.contains("/opsx:apply add-cache"), "{resumed}");
+    sandbox.file(".claude/commands/openspec/apply.md", "x");
+    let resumed = sandbox.piton(["resume", "openspec-add-cache"]).run().expect_code(0);
+    assert!(resumed.stdout.contains("/openspec:apply add-cache"), "{resumed}");
+    sandbox.file(path, &text.replace("[ ]", "[x]"));
+    let output = plan(&sandbox, "openspec-add-cache").expect_code(0);
+    assert_eq!(output.at("/data/verdict"), "complete");
+    assert!(findings(&output).contains("not-archived"), "{}", findings(&output));
+    sandbox.file(path, "no boxes\n");
+    assert_eq!(next(&plan(&sandbox, path)), ["verify tasks"]);
+    sandbox.remove(path);
+    assert_eq!(next(&plan(&sandbox, "openspec-add-cache")), ["run design"]);
+    let list = sandbox.piton(["list"]).run();
+    assert!(!list.stdout.contains("\"openspec-add-cache\""), "{list}");
+}
+
+#[test]
+fn a_plan_of_superpowers_has_tasks_with_steps_and_a_ledger() {
+    let sandbox = Sandbox::new();
+    let path = "docs/superpowers/plans/2026-01-02-cache.md";
+    let text = "# Cache\n\n### Task 1: Store\n\n**Files:**\n- Create: `src/store.rs`\n- Test: `tests/store.rs`\n\n- [x] **Step 1: a**\n- [ ] **Step 2: \
+                b**\n\n````markdown\n### Task 9: not one\n- [ ] **Step 1**\n```\n````\n\n### Task 2: Read\n\n- [ ] **Step 1: a**\n\n### Task 3: Write\n\n- [ ] **Step \
+                1: a**\n\n## Self-review\n\n- [ ] reread\n";
+    sandbox.file(path, text);
+    let output = plan(&sandbox, "superpowers-2026-01-02-cache");
+    assert_eq!(next(&output), ["retry task-1"]);
+    assert!(reason(&output).contains("continue with box 2 of 2"), "{}", reason(&output));
+    assert_eq!(output.at("/data/progress/total"), 3);
+    sandbox.git_init();
+    let sha = sandbox.commit("plan");
+    let ledger = ".superpowers/sdd/2026-01-02-cache/progress.md";
+    sandbox.file(
+        ledger,
+        &format!(
+            "# SDD ledger — plan: {path}\nTask 1: complete (commits {}..{}, review clean)\nTask 2: fix round 1/5\n",
+            &sha[..7],
+            &sha[..7]
+        ),
+    );
+    let output = plan(&sandbox, path);
+    assert_eq!(steps(&sandbox, path, "completed"), ["task-1"]);
+    assert_eq!(next(&output), ["retry task-2"]);
+    sandbox.file(ledger, &format!("# SDD ledger — plan: {path}\nTask 1: complete (commits abcdef1..abcdef2)\n"));
+    let output = plan(&sandbox, path);
+    assert_eq!(next(&output)[0], "verify task-1");
+    assert!(findings(&output).contains("commit-not-found"), "{}", findings(&output));
+    sandbox.file(ledger, "# SDD ledger — plan: docs/superpowers/plans/other.md\nTask 2: complete (commits abcdef1)\n");
+    assert_eq!(next(&plan(&sandbox, path)), ["retry task-1"]);
+}
+
+#[test]
+fn a_plan_of_plan_mode_is_a_hint() {
+    let sandbox = Sandbox::new();
+    sandbox.file("notes/plan.md", "# Plan\n1. First\n2. Second\n");
+    let output = plan(&sandbox, "notes/plan.md").expect_code(9);
+    assert_eq!((next(&output), output.at("/data/verdict")), (vec!["run 1".to_owned()], "confirm".into()));
+    assert!(!sandbox.piton(["list"]).run().stdout.contains("plan-plan"));
+    sandbox.file("notes/plan.md", "# Plan\n- [x] First\n- [x] Second\n");
+    assert_ne!(plan(&sandbox, "notes/plan.md").at("/data/verdict"), "resume");
+    sandbox
+        .file(".claude/settings.json", "{\"plansDirectory\": \"./notes\"}")
+        .file("notes/plan.md", "- [x] a\n- [ ] b\n");
+    assert!(sandbox.piton(["list"]).run().stdout.contains("plan-plan"));
+}
+
+#[test]
+fn only_plans_that_were_begun_are_listed_after_runs_of_other_kinds() {
+    let sandbox = Sandbox::new();
+    for (name, boxes) in [("001-a", "x "), ("002-b", "  "), ("003-c", "xx")] {
+        let lines: Vec<String> =
+            boxes.chars().enumerate().map(|(at, mark)| format!("- [{mark}] T00{} a\n", at + 1)).collect();
+        sandbox.file(&format!("specs/{name}/tasks.md"), &format!("# Tasks\n{}", lines.concat()));
+    }
+    sandbox.file("templates/specs/004-d/tasks.md", "- [x] T001 a\n- [ ] T002 b\n");
+    let ids = |arguments: &[&str]| -> Vec<String> {
+        let output = sandbox.piton(arguments.iter().copied()).run();
+        let runs = output.at("/data/runs");
+        runs.as_array().into_iter().flatten().filter_map(|run| run["id"].as_str().map(str::to_owned)).collect()
+    };
+    assert_eq!(ids(&["list"]), ["speckit-001-a"]);
+    assert!(ids(&["list", "--all"]).contains(&"speckit-003-c".to_owned()));
+    assert_eq!(next(&plan(&sandbox, "templates/specs/004-d/tasks.md")), ["run T002"]);
+    assert_eq!(next(&plan(&sandbox, "speckit-002-b")), ["run T001"]);
+}
