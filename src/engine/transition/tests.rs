@@ -87,6 +87,7 @@ pub(super) fn ask(
         unknown_words: &BTreeSet::new(),
         unstated: &BTreeSet::new(),
         unread: &BTreeSet::new(),
+        built: &BTreeSet::new(),
         unrecorded: &BTreeSet::new(),
     };
     admit_reconciled(reconciled, &Evidence::default(), Change { at: at(0), kind }, limits)
