@@ -51,7 +51,32 @@ pub(super) fn build(kind: ListKind, id: &str, state: &RelPath, list: &TaskList) 
         step.depends_on = on.into_iter().map(|on| StepId::new(&tasks[on].id)).collect();
     }
     note_passed_over(tasks, &mut run.steps);
+    let rest = rest(state, list, run.steps.len());
+    run.steps.extend(rest);
     run
+}
+
+/// Returns a step for what the list has and the tasks leave out, without which it would look complete.
+fn rest(state: &RelPath, list: &TaskList, at: usize) -> Option<Step> {
+    let is_over = list.tasks.iter().all(|task| matches!(task.claim, Claim::Done | Claim::Skipped));
+    let (id, title, reason) = if let Some(line) = list.unclosed {
+        let reason =
+            format!("a code block or comment that begins in line {line} is never closed: tasks may stand behind it");
+        (format!("line-{line}"), "the rest of the list", reason)
+    } else if list.tasks.len() > STEPS {
+        ("rest".to_owned(), "the rest of the list", format!("only the first {STEPS} tasks are read"))
+    } else {
+        let line = list.nameless.first().filter(|_| is_over)?;
+        let reason = format!("every task is over, but boxes without an id are open, the first in line {line}");
+        ("boxes".to_owned(), "open boxes without an id", reason)
+    };
+    let mut step = Step::new(StepId::new(id), title);
+    step.plan_order = Some(at);
+    step.recorded = false;
+    step.file = Some(state.clone());
+    let doubts = vec![Doubt { code: None, kind: String::new(), reason }];
+    step.guest = Some(Box::new(GuestProof { doubts, document: Some(state.clone()), ..GuestProof::default() }));
+    Some(step)
 }
 
 /// Returns a title without the word that all lists begin with.

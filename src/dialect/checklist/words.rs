@@ -103,7 +103,8 @@ fn tags(text: &str) -> Vec<String> {
     let plain = text.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | '.' | ':' | '-' | '\u{fe0f}'));
     let is_capitals = |word: &&str| word.chars().any(char::is_alphabetic) && !word.chars().any(char::is_lowercase);
     tags.extend(plain.split_whitespace().next().filter(is_capitals).map(str::to_owned));
-    tags.extend(plain.split_whitespace().next_back().filter(is_capitals).map(str::to_owned));
+    let last = plain.split_whitespace().next_back().filter(|word| !word.contains([')', ']']));
+    tags.extend(last.filter(is_capitals).map(str::to_owned));
     let is_sign = |c: &char| DONE_SIGNS.contains(c) || OPEN_SIGNS.contains(c);
     tags.extend(plain.chars().next().filter(is_sign).map(|_| plain.to_owned()));
     let last = plain.rfind(is_sign_char).filter(|at| plain[*at..].split_whitespace().count() <= 3);

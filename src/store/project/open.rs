@@ -15,12 +15,34 @@ use crate::store::fs::environment::Environment;
 use crate::store::fs::error::StoreError;
 
 /// Names that mark the top of a project that is not in git.
-pub(super) const MARKERS: [&str; 8] =
-    [".workflow", ".worktree", ".plan", "memory/state", ".aios", ".aiox", ".nexos", config::FILE_NAME];
+pub(super) const MARKERS: [&str; 15] = [
+    ".workflow",
+    ".worktree",
+    ".plan",
+    "memory/state",
+    ".aios",
+    ".aiox",
+    ".nexos",
+    ".specify",
+    "specs",
+    "openspec",
+    ".superpowers",
+    "docs/superpowers",
+    "docs/plans",
+    "_bmad-output",
+    config::FILE_NAME,
+];
+/// Folders of a system that have a folder with the name of a marker in them.
+const INNER: [&str; 2] = ["openspec", ".specify"];
 
 /// Tells whether a folder is the top of something that may hold runs.
 pub(super) fn is_marked(folder: &Utf8Path) -> bool {
-    MARKERS.iter().chain(&[".git"]).any(|marker| folder.join(marker).exists())
+    folder.join(".git").exists() || has_marker(folder)
+}
+
+fn has_marker(folder: &Utf8Path) -> bool {
+    let is_inner = folder.file_name().is_some_and(|name| INNER.contains(&name));
+    !is_inner && MARKERS.iter().any(|marker| folder.join(marker).exists())
 }
 
 /// Returns the work tree around a folder, linked or not; outside of git, the marked folder around it, else the folder itself.
@@ -67,7 +89,7 @@ impl Project {
                 }
             }
             None => {
-                let marked = cwd.ancestors().find(|folder| MARKERS.iter().any(|marker| folder.join(marker).exists()));
+                let marked = cwd.ancestors().find(|folder| has_marker(folder));
                 (marked.unwrap_or(&cwd).to_owned(), None)
             }
         };
