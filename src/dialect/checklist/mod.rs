@@ -157,21 +157,21 @@ fn native(run: &Run, plan: &Plan) -> Value {
 fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     /// Documents of a feature or change, with what they are.
     const DOCUMENTS: [(&str, &str); 7] = [
-        ("spec.md", "what the feature has to do"),
-        ("plan.md", "how it is built"),
-        ("proposal.md", "why the change is made"),
-        ("design.md", "how the change is built"),
-        ("data-model.md", "the data"),
-        ("research.md", "what was decided and why"),
-        ("quickstart.md", "how to try it"),
+        ("spec", "what the feature has to do"),
+        ("plan", "how it is built"),
+        ("proposal", "why the change is made"),
+        ("design", "how the change is built"),
+        ("data-model", "the data"),
+        ("research", "what was decided and why"),
+        ("quickstart", "how to try it"),
     ];
     let step = run.step(&next.step);
     let text = step.and_then(|step| step.definition.get("text")).and_then(Value::as_str).unwrap_or_default();
     let mut reading = vec![files.state.reading_item("the check list")];
     let folder = files.state.parent();
     for (name, what) in DOCUMENTS {
-        let path =
-            folder.as_ref().and_then(|folder| folder.join(name).ok()).filter(|path| files.files.contains_key(path));
+        let path = folder.as_ref().and_then(|folder| folder.join(&format!("{name}.md")).ok());
+        let path = path.filter(|path| files.files.contains_key(path));
         reading.extend(path.filter(|path| *path != files.state).map(|path| path.reading_item(what)));
     }
     Brief { instructions: text.to_owned(), reading, notes: vec![next.reason.clone()], ..Brief::default() }

@@ -17,8 +17,7 @@ const BEFORE_SOURCES: [&str; 13] =
 /// Names without an extension that are files all the same.
 const BARE_NAMES: [&str; 6] = ["Makefile", "Dockerfile", "Procfile", "Gemfile", "Rakefile", "LICENSE"];
 /// Files of a feature that tasks read.
-const READ_NAMES: [&str; 8] =
-    ["quickstart.md", "spec.md", "plan.md", "research.md", "data-model.md", "tasks.md", "proposal.md", "design.md"];
+const READ_NAMES: [&str; 8] = ["quickstart", "spec", "plan", "research", "data-model", "tasks", "proposal", "design"];
 /// Maximum number of files that count for one task.
 const LIMIT: usize = 32;
 
@@ -38,7 +37,7 @@ pub(super) fn results(text: &str, own: Option<&RelPath>) -> Vec<RelPath> {
         if let Some(path) = path(word) {
             let is_read = BEFORE_SOURCES.contains(&before.as_str())
                 || own.is_some_and(|own| path.starts_with(own))
-                || READ_NAMES.contains(&path.name())
+                || path.name().strip_suffix(".md").is_some_and(|stem| READ_NAMES.contains(&stem))
                 || (is(&LOOKING) && !(verb == "test" && is_test(&path)));
             if is_past_to && !is_read && !found.contains(&path) && found.len() < LIMIT {
                 found.push(path);

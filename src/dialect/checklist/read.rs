@@ -101,14 +101,12 @@ fn state_folders(kind: ListKind, state: &RelPath) -> Vec<RelPath> {
 /// Returns a change that has a proposal and no list yet. Its next step is the first missing document.
 fn without_list(files: &FileSet) -> Loaded {
     let folder = files.state.parent();
-    let has = |name: &str| {
-        let below = folder.as_ref().and_then(|folder| folder.join(name).ok());
-        below.is_some_and(|path| files.files.keys().any(|file| *file == path || file.starts_with(&path)))
-    };
-    let missing = ["design.md"].into_iter().find(|name| !has(name)).unwrap_or("tasks.md");
-    let (id, title) = match missing {
-        "design.md" => ("design", "write the specs and the design, then the tasks"),
-        _ => ("tasks", "write the tasks"),
+    let has_design = folder
+        .as_ref()
+        .is_some_and(|folder| files.in_dir(folder).any(|(path, _)| path.name().strip_suffix(".md") == Some("design")));
+    let (id, title) = match has_design {
+        false => ("design", "write the specs and the design, then the tasks"),
+        true => ("tasks", "write the tasks"),
     };
     let list = TaskList::default();
     let mut run = run::build(ListKind::OpenSpec, &files.name, &files.state, &list);

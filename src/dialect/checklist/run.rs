@@ -36,7 +36,7 @@ const STEPS: usize = 20_000;
 
 /// Builds the run of a list.
 pub(super) fn build(kind: ListKind, id: &str, state: &RelPath, list: &TaskList) -> Run {
-    let title = list.title.as_deref().map(|title| without_prefix(title)).filter(|title| !title.is_empty());
+    let title = list.title.as_deref().map(without_prefix).filter(|title| !title.is_empty());
     let title = title.map_or_else(|| id.to_owned(), |title| crate::model::clean_line(title, 60));
     let mut run = Run::new(id, DialectId::Checklist, title, kind.workflow(), vec![state.clone()]);
     run.records = Records::NONE;

@@ -1,35 +1,86 @@
 use super::grammar;
+use super::list::Claim;
+use super::list::TaskList;
 use super::outline::Outline;
+use crate::model::RelPath;
+
+fn speckit(text: &str) -> TaskList {
+    let own = RelPath::parse("specs/001-a").unwrap();
+    grammar::speckit(&Outline::of(text), Some(&own))
+}
+
+fn ids(list: &TaskList) -> Vec<(&str, Claim)> {
+    list.tasks.iter().map(|task| (task.id.as_str(), task.claim)).collect()
+}
 
 #[test]
-#[ignore = "prints what a file is read as"]
-fn dump() {
-    let file = std::env::var("LIST").unwrap();
-    let text = std::fs::read_to_string(&file).unwrap();
-    let outline = Outline::of(&text);
-    let own = crate::model::RelPath::parse("specs/own").unwrap();
-    let list = match std::env::var("GRAMMAR").unwrap_or_default().as_str() {
-        "openspec" => grammar::openspec(&outline, Some(&own)),
-        "superpowers" => grammar::superpowers(&outline),
-        "plan" => grammar::plan_mode(&outline).unwrap(),
-        _ => grammar::speckit(&outline, Some(&own)),
-    };
-    for task in &list.tasks {
-        println!(
-            "{} {:?} P{} g{:?} w{:?} parts{} {:?} {:?} | {}",
-            task.id,
-            task.claim,
-            task.is_parallel,
-            task.group,
-            task.waits_for,
-            task.parts.len(),
-            task.files,
-            task.words,
-            task.title
-        );
+fn dependencies_of_a_task_are_read_from_its_line() {
+    for (line, waits_for) in [
+        ("- [ ] T009 Add a (depends on T001, T002)", vec!["T001", "T002"]),
+        ("- [ ] T009 Add a (after T001-T003)", vec!["T001", "T002", "T003"]),
+        ("- [ ] T009 Add a (depends on T001 through T003 and T005)", vec!["T001", "T002", "T003", "T005"]),
+        ("- [ ] T009 Add a, blocked by **T004**", vec!["T004"]),
+        ("- [ ] T009 Add a\n  Dependencies: T001, T002", vec!["T001", "T002"]),
+        ("- [ ] T009 Add a after the tests", vec![]),
+        ("- [ ] T009 Depends on nothing", vec![]),
+    ] {
+        assert_eq!(speckit(line).tasks[0].waits_for, waits_for, "{line}");
     }
-    println!(
-        "{:#?} {:?} {:?} {:?} {:?} {:?}",
-        list.groups, list.odd_marks, list.repeated, list.nameless, list.story_waits, list.unclosed
-    );
+}
+
+#[test]
+fn user_stories_that_wait_for_others_say_so_in_words() {
+    for (line, waits) in [
+        ("- **User Story 3 (P3)**: Depends on US1 and US2 completion", vec![(3, 1), (3, 2)]),
+        ("- US2 depends on User Story 1.", vec![(2, 1)]),
+        ("- **User Story 2 (P2)**: Can start after Foundational - May integrate with US1", vec![]),
+        ("- **User Story 1 (P1)**: No dependencies on other stories", vec![]),
+        ("The bus 2 depends on US1", vec![]),
+    ] {
+        assert_eq!(speckit(&format!("## Dependencies\n{line}\n- [ ] T001 a")).story_waits, waits, "{line}");
+    }
+}
+
+#[test]
+fn every_task_has_an_id_of_its_own() {
+    let list = speckit("- [x] T001 a\n- [ ] T001 b\n- [x] T002 c\n- [x] T002 c\n- [ ] Task T003: d\n");
+    let expected = [("T001", Claim::Done), ("T001-2", Claim::Open), ("T002", Claim::Done), ("T003", Claim::Open)];
+    assert_eq!(ids(&list), expected);
+    assert_eq!(list.repeated, [("T001".to_owned(), 2)]);
+}
+
+#[test]
+fn a_change_counts_every_box() {
+    let text = "# Tasks\n## 1. A\n- [x] 1.1 a\n  - [ ] b\n```\n- [x] c\n```\n<!-- - [ ] d -->\n## Next\n1. [ ] e\n- [ ](f) g\n- [a](b)\n";
+    let list = grammar::openspec(&Outline::of(text), None);
+    let expected =
+        [("1.1", Claim::Done), ("1.2", Claim::Open), ("1.3", Claim::Done), ("4", Claim::Open), ("5", Claim::Open)];
+    assert_eq!(ids(&list), expected);
+}
+
+#[test]
+fn headings_of_plans_are_read_at_the_level_of_most_tasks() {
+    let text = "# P\n## Task 1: one\n### Task 1: a\n- [x] **Step 1: b**\n### Task 2b — c\n**Files:**\n- Create: `a/b.rs`, `README.md`\n- Modify: `c/d.rs:1-9` (x)\n- \
+                Delete: `e/f.rs`\n\n- [ ] **Step 1**\n- [x] **Step 2**\n### 任务 3：d\n- [ ] e\n";
+    let outline = Outline::of(text);
+    assert!(grammar::is_superpowers_plan(&outline));
+    let list = grammar::superpowers(&outline);
+    assert_eq!(ids(&list), [("task-1", Claim::Done), ("task-2b", Claim::Begun), ("task-3", Claim::Open)]);
+    let names = |paths: &[RelPath]| paths.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(names(&list.tasks[1].files.created), ["a/b.rs", "README.md"]);
+    assert_eq!(names(&list.tasks[1].files.modified), ["c/d.rs"]);
+    assert!(!grammar::is_superpowers_plan(&Outline::of("# Design\n## Task 1\ntext\n## Task 2\n")));
+}
+
+#[test]
+fn plans_of_plan_mode_have_boxes_or_numbers() {
+    for (text, expected) in [
+        ("1. a\n2. b\n   1. c\n", Some(vec![("1", Claim::Open), ("2", Claim::Open)])),
+        ("- [x] a\n- [ ] b\n1. c\n2. d\n", Some(vec![("1", Claim::Done), ("2", Claim::Open)])),
+        ("1. a\n", None),
+        ("text\n- a\n- b\n", None),
+    ] {
+        let list = grammar::plan_mode(&Outline::of(text));
+        assert_eq!(list.as_ref().map(ids), expected, "{text}");
+    }
 }

@@ -181,6 +181,7 @@ fn a_plan_of_superpowers_has_tasks_with_steps_and_a_ledger() {
     assert_eq!(next(&output), ["retry task-1"]);
     assert!(reason(&output).contains("continue with box 2 of 2"), "{}", reason(&output));
     assert_eq!(output.at("/data/progress/total"), 3);
+    sandbox.file("src/store.rs", "x").file("tests/store.rs", "x");
     sandbox.git_init();
     let sha = sandbox.commit("plan");
     let ledger = ".superpowers/sdd/2026-01-02-cache/progress.md";
