@@ -63,6 +63,8 @@ verbs! {
     Plan(commands::plan::Plan),
     /// Show a run as a picture: on the terminal, or with --html as one page for a browser
     Show(commands::show::Show),
+    /// Watch a run live on the terminal: what is done, what is in progress, what comes next
+    Watch(commands::watch::Watch),
     /// Print the context that the agent of the next step needs
     Context(commands::context::Context),
     /// Show in three lines where a run is, what is stale, and the next command

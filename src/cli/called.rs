@@ -19,6 +19,7 @@ pub(super) fn called(words: &[String]) -> Option<CalledVerb> {
 mod tests {
     use super::called;
     use crate::model::RECORDING_VERBS;
+    use crate::model::VERBS_READ_BY_CALL;
 
     fn read(line: &str) -> Option<(&'static str, Option<String>)> {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
@@ -41,9 +42,11 @@ mod tests {
             ("list --all", "list", None),
             ("validate", "validate", None),
             ("sessions list", "sessions list", None),
+            ("show", "show", None),
+            ("show x --format markdown", "show", Some("x")),
         ] {
             assert_eq!(read(line), Some((verb, run.map(str::to_owned))), "{line}");
-            assert!(RECORDING_VERBS.contains(&verb), "{verb}");
+            assert!(RECORDING_VERBS.contains(&verb) || VERBS_READ_BY_CALL.contains(&verb), "{verb}");
         }
     }
 
@@ -69,6 +72,10 @@ mod tests {
             "validate /etc/passwd",
             "plan --mode autopilot",
             "plan --prodigy-home /x",
+            "show x --html x.html",
+            "show --html=/tmp/x --open",
+            "show --html -",
+            "watch",
             "plan --help",
             "--version",
             "plan --nonsense",

@@ -7,6 +7,7 @@
 //! - `error`: message, hints and exit code of everything that can fail; `typed` repeats the command that was typed for another run.
 //! - `output`: stdout, stderr and questions; the only file that writes to them. `format` is the form of an answer.
 //! - `question`: the questions of a plan at a terminal, and the command behind an answer.
+//! - `terminal`: the screen of `watch`.
 //! - `screen`: the console of a running session; `progress` its progress line.
 //! - `render/`: what several texts have in common, with Markdown and YAML.
 
@@ -25,6 +26,7 @@ mod render;
 mod rights_tests;
 mod screen;
 mod shared_args;
+mod terminal;
 mod typed;
 
 use std::ffi::OsString;

@@ -5,6 +5,8 @@ use std::io;
 use std::io::IsTerminal as _;
 use std::io::Write as _;
 
+use anstream::AutoStream;
+use anstream::ColorChoice;
 use anstyle::AnsiColor;
 use anstyle::Style;
 use rustix::event::PollFd;
@@ -115,6 +117,11 @@ pub(super) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
+/// Tells whether stdin is a terminal.
+pub(super) fn is_input_terminal() -> bool {
+    io::stdin().is_terminal()
+}
+
 /// Tells whether a person is likely to read stderr.
 pub(super) fn is_stderr_terminal() -> bool {
     io::stderr().is_terminal()
@@ -136,6 +143,20 @@ pub(super) fn print_text(text: &Text) -> io::Result<()> {
 /// Prints a result unchanged.
 pub(super) fn print_raw(text: &str) -> io::Result<()> {
     quiet_pipe(io::stdout().lock().write_all(text.as_bytes()))
+}
+
+/// Draws on the screen of a live view: text with what moves the cursor.
+pub(super) fn draw(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush())
+}
+
+/// Returns a text for a screen, with colours if the terminal and the person want them.
+pub(super) fn for_screen(text: &Text) -> String {
+    match AutoStream::choice(&io::stdout()) {
+        ColorChoice::Never => text.plain_text(),
+        ColorChoice::Auto | ColorChoice::Always | ColorChoice::AlwaysAnsi => text.styled(),
+    }
 }
 
 /// Prints one JSON document on one line, or indented on a terminal. Control characters and bidirectional marks are escaped.

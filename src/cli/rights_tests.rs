@@ -8,12 +8,14 @@ use clap::CommandFactory as _;
 use super::args::Cli;
 use crate::model::PERSON_VERBS;
 use crate::model::RECORDING_VERBS;
+use crate::model::VERBS_READ_BY_CALL;
 
 /// The verbs that the client asks about: they run programs, decide, move or remove state, write elsewhere or change settings, or no
 /// agent has a use for them.
 const ASKING_VERBS: &[&str] = &[
     "schema",
     "start",
+    "watch",
     "approve",
     "accept",
     "redo",
@@ -59,7 +61,7 @@ const RECORDING_FLAGS: &[(&str, &[&str])] = &[
     ),
     (
         "changes only what is printed",
-        &["patch", "native", "steps", "all", "changes", "budget", "format", "exit-zero", "quiet", "verbose"],
+        &["patch", "native", "steps", "all", "changes", "html", "budget", "format", "exit-zero", "quiet", "verbose"],
     ),
     (
         "part of the record of a step that an agent did",
@@ -104,11 +106,12 @@ fn verbs() -> Vec<(String, Command)> {
 #[test]
 fn every_verb_is_recording_or_asks_a_person() {
     for (name, _) in verbs() {
-        let known = [RECORDING_VERBS.contains(&name.as_str()), ASKING_VERBS.contains(&name.as_str())];
-        assert!(known[0] != known[1], "`{name}` must be in exactly one of RECORDING_VERBS and ASKING_VERBS");
+        let lists: [&[&str]; 3] = [&RECORDING_VERBS, ASKING_VERBS, &VERBS_READ_BY_CALL];
+        let known = lists.iter().filter(|list| list.contains(&name.as_str())).count();
+        assert_eq!(known, 1, "`{name}` must be in exactly one of RECORDING_VERBS, ASKING_VERBS and VERBS_READ_BY_CALL");
     }
     let names: Vec<String> = verbs().into_iter().map(|(name, _)| name).collect();
-    for name in RECORDING_VERBS.iter().chain(ASKING_VERBS) {
+    for name in RECORDING_VERBS.iter().chain(ASKING_VERBS).chain(&VERBS_READ_BY_CALL) {
         assert!(names.iter().any(|known| known == name), "there is no verb `{name}`");
     }
 }
@@ -123,7 +126,7 @@ fn what_a_person_decides_is_asked() {
 #[test]
 fn no_recording_verb_begins_as_an_asking_one_does() {
     for recording in RECORDING_VERBS {
-        for asking in ASKING_VERBS {
+        for asking in ASKING_VERBS.iter().chain(&VERBS_READ_BY_CALL) {
             assert!(
                 !format!("{asking} ").starts_with(&format!("{recording} ")),
                 "a rule for `{recording}` allows `{asking}`"

@@ -286,7 +286,9 @@ impl View<'_> {
     /// Adds what the state says of the last attempt: Piton's own log may not have it, or not its times.
     fn add_recorded(&self, step: &Step, mark: StepMark, attempts: &mut Vec<ShownAttempt>) {
         let number = step.attempts.max(1);
-        if step.started_at.is_none() && step.finished_at.is_none() && step.attempts == 0 {
+        let is_work = matches!(step.kind, StepKind::Work | StepKind::Review);
+        let was_begun = is_work && matches!(step.status, Status::InProgress | Status::Completed | Status::Failed);
+        if step.started_at.is_none() && step.finished_at.is_none() && step.attempts == 0 && !was_begun {
             return;
         }
         let is_known = attempts.iter().any(|one| one.number >= number);

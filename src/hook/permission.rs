@@ -12,6 +12,7 @@ use super::Answer;
 use super::input::Input;
 use super::session::Session;
 use crate::model::RECORDING_VERBS;
+use crate::model::VERBS_READ_BY_CALL;
 use crate::ops;
 use crate::ops::ProjectContext;
 use crate::ops::Request;
@@ -71,7 +72,8 @@ pub(super) fn asked(session: &Session, input: &Input, read: ReadCall) -> Option<
     if !is_own_program(program) {
         return None;
     }
-    let called = read(arguments).filter(|called| RECORDING_VERBS.contains(&called.verb))?;
+    let is_known = |verb: &str| RECORDING_VERBS.contains(&verb) || VERBS_READ_BY_CALL.contains(&verb);
+    let called = read(arguments).filter(|called| is_known(called.verb))?;
     if !drives(session, input, &called) || is_reserved(session, input, &words) {
         return None;
     }

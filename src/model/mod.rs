@@ -86,7 +86,7 @@ pub(crate) use plan::{
 };
 pub(crate) use repair::{CommitTrace, FinishedTrace, RebuiltValue, Reconstruction, Traces};
 pub(crate) use report::{Attempt, Decision, DecisionKind, DriverId, Presence, Statement, StatementKind, StepReport};
-pub(crate) use rights::{PERSON_VERBS, RECORDING_VERBS, permission_rule};
+pub(crate) use rights::{PERSON_VERBS, RECORDING_VERBS, VERBS_READ_BY_CALL, permission_rule};
 pub(crate) use rollback::{AffectedCommit, GitImpact, RollBack, RollBackRecord};
 pub(crate) use run::{
     FollowUp, Hold, Part, PartKind, Proof, Records, Review, Run, RunStatus, Step, StepKind, Witness, WorkspaceRecord,

@@ -74,6 +74,7 @@ mod toy_tests;
 mod unfinished;
 mod validate;
 mod versions;
+mod watch;
 mod workflow;
 
 pub(crate) use crate::engine::Rebegin;
@@ -198,4 +199,8 @@ pub(crate) use status::StatusReport;
 pub(crate) use status::status;
 pub(crate) use validate::ValidateReport;
 pub(crate) use validate::validate;
+pub(crate) use watch::WatchedList;
+pub(crate) use watch::WatchedRun;
+pub(crate) use watch::watch;
+pub(crate) use watch::watch_all;
 pub(crate) use workflow::print as print_workflow;

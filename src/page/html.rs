@@ -20,11 +20,12 @@ pub(crate) fn page(report: &ShowReport, findings: &[Finding], brief: Option<&str
         main {
             (sections::facts(report))
             (sections::next(report))
-            (sections::decision(report))
+            (sections::decision(report, findings))
             (sections::contradictions(findings))
             (picture::graph(report))
             (picture::timeline(report))
             (sections::steps(report))
+            (sections::notes(findings))
             (sections::history(report))
             (sections::brief(report, brief))
         }

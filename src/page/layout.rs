@@ -3,9 +3,9 @@
 use super::nodes::Nodes;
 
 /// Width and height of a node, and the space between columns, nodes and bands; in pixels.
-pub(super) const WIDTH: usize = 150;
+pub(super) const WIDTH: usize = 160;
 pub(super) const HEIGHT: usize = 48;
-const COLUMN_GAP: usize = 30;
+const COLUMN_GAP: usize = 24;
 const ROW_GAP: usize = 14;
 /// Height of the place where an edge passes a column.
 const PASSAGE: usize = 12;

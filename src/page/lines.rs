@@ -9,12 +9,14 @@ use unicode_width::UnicodeWidthStr as _;
 use super::nodes::order;
 use super::nodes::positions;
 use super::sections::effort;
+use super::sections::stopped_by;
 use super::timeline::Bar;
 use super::timeline::Timeline;
 use super::timeline::timeline;
 use crate::model::AttemptEnd;
 use crate::model::ShownStep;
 use crate::model::StepMark;
+use crate::model::Timestamp;
 use crate::model::Verdict;
 use crate::model::clean_line;
 use crate::model::human_age;
@@ -105,7 +107,7 @@ fn fitting(text: &str, columns: usize) -> &str {
 }
 
 /// Returns the sign of a mark. Each has its own shape, so that colour is not needed.
-pub(crate) const fn glyph(mark: StepMark) -> &'static str {
+pub(super) const fn glyph(mark: StepMark) -> &'static str {
     match mark {
         StepMark::Proved => "✓",
         StepMark::Claimed => "•",
@@ -123,7 +125,7 @@ pub(crate) const fn glyph(mark: StepMark) -> &'static str {
 }
 
 /// Returns how a mark is coloured.
-pub(crate) const fn ink(mark: StepMark) -> Ink {
+pub(super) const fn ink(mark: StepMark) -> Ink {
     match mark {
         StepMark::Proved => Ink::Good,
         StepMark::Claimed => Ink::Plain,
@@ -140,7 +142,7 @@ pub(crate) fn lines(report: &ShowReport, width: usize, all: bool) -> Vec<Line> {
     lines.push(Line::default());
     lines.extend(numbers(report));
     lines.push(Line::default());
-    lines.extend(steps(report, width, all));
+    lines.extend(rows(report, width, all).into_iter().map(|(_, line)| line));
     if !report.lifecycle.stage.is_over() {
         lines.extend(next(report));
         lines.extend(decision(report));
@@ -149,7 +151,7 @@ pub(crate) fn lines(report: &ShowReport, width: usize, all: bool) -> Vec<Line> {
 }
 
 /// Breaks a line that is too long at spaces; what continues is indented.
-fn wrapped(line: Line, width: usize) -> Vec<Line> {
+pub(super) fn wrapped(line: Line, width: usize) -> Vec<Line> {
     if line.columns() <= width {
         return vec![line];
     }
@@ -175,7 +177,7 @@ fn wrapped(line: Line, width: usize) -> Vec<Line> {
 }
 
 /// Returns the title and the verdict.
-pub(crate) fn head(report: &ShowReport, width: usize) -> Vec<Line> {
+pub(super) fn head(report: &ShowReport, width: usize) -> Vec<Line> {
     let run = &report.run;
     let branch = run.branch.as_ref().map_or_else(String::new, |branch| format!(", {branch}"));
     let tone = match report.verdict {
@@ -199,7 +201,7 @@ pub(crate) fn head(report: &ShowReport, width: usize) -> Vec<Line> {
     lines
 }
 
-fn numbers(report: &ShowReport) -> Vec<Line> {
+pub(super) fn numbers(report: &ShowReport) -> Vec<Line> {
     let label = |name: &str| Line::of(Ink::Bold, format!("{name:<LABEL$}"));
     let count = |marks: &[StepMark]| report.steps.iter().filter(|step| marks.contains(&step.mark)).count();
     let mut done = label("Done");
@@ -241,15 +243,15 @@ fn numbers(report: &ShowReport) -> Vec<Line> {
     if let Some(cut) = &report.interruption {
         let cause = match &cut.cause {
             Some(cause) => format!("{}: {}", cause.kind.as_str(), cause.detail),
-            None => clean_line(&cut.reason, 200),
+            None => format!("{}: {}", stopped_by(cut.kind), clean_line(&cut.reason, 200)),
         };
-        lines.push(label("Cut off").and(Ink::Warn, cause));
+        lines.push(label("Stopped by").and(Ink::Warn, cause));
     }
     lines
 }
 
-/// Returns the steps as a tree in each phase, with a bar for each attempt.
-pub(crate) fn steps(report: &ShowReport, width: usize, all: bool) -> Vec<Line> {
+/// Returns the steps as a tree in each phase, with a bar for each attempt; each line with the place of its step.
+pub(super) fn rows(report: &ShowReport, width: usize, all: bool) -> Vec<(Option<usize>, Line)> {
     let timeline = timeline(report);
     let bars = if timeline.lanes.is_empty() || width < NAMES + BARS { 0 } else { BARS };
     let names = width - bars - usize::from(bars > 0);
@@ -257,13 +259,14 @@ pub(crate) fn steps(report: &ShowReport, width: usize, all: bool) -> Vec<Line> {
     for bar in timeline.lanes.iter().flat_map(|lane| &lane.bars) {
         of_step.entry(bar.step).or_default().push(bar);
     }
-    let mut lines = vec![axis(&timeline, names, bars)];
+    let mut lines = vec![(None, axis(&timeline, names, bars))];
     let picture = Picture { report, timeline: &timeline, of_step, names, bars };
     for (group, members) in groups(&report.steps) {
         if let Some(group) = group {
             let done = members.iter().filter(|at| report.steps[**at].mark.is_over()).count();
             let count = format!("  {done} of {}", members.len());
-            lines.push(Line::of(Ink::Bold, clean_line(group, names.saturating_sub(count.len()))).and(Ink::Dim, count));
+            let name = clean_line(group, names.saturating_sub(count.len()));
+            lines.push((None, Line::of(Ink::Bold, name).and(Ink::Dim, count)));
         }
         lines.extend(picture.tree(&members, all || members.len() < FOLD_FROM));
     }
@@ -276,7 +279,7 @@ fn axis(timeline: &Timeline, names: usize, bars: usize) -> Line {
     if bars == 0 {
         return line;
     }
-    let text = |at: crate::model::Timestamp| at.in_seconds().get(5..16).unwrap_or_default().replace('T', " ");
+    let text = |at: Timestamp| at.in_seconds().get(5..16).unwrap_or_default().replace('T', " ");
     line.padded(names + 1).and(Ink::Dim, format!("{}  {}", text(from), text(to)))
 }
 
@@ -305,7 +308,7 @@ struct Picture<'a> {
 }
 
 impl Picture<'_> {
-    fn tree(&self, members: &[usize], all: bool) -> Vec<Line> {
+    fn tree(&self, members: &[usize], all: bool) -> Vec<(Option<usize>, Line)> {
         let steps = &self.report.steps;
         let rows = forest(steps, members);
         let is_quiet = |at: usize| {
@@ -323,11 +326,11 @@ impl Picture<'_> {
                 let line = Line::of(Ink::Plain, rows[from].1.clone()).and(ink(steps[first].mark), text);
                 let line = line.and(Ink::Dim, format!("  {count} steps")).cut(self.names);
                 let bars = (from..from + count).flat_map(|row| self.of_step.get(&rows[row].0).into_iter().flatten());
-                lines.push(self.with_bars(line, bars.copied()));
+                lines.push((Some(first), self.with_bars(line, bars.copied())));
                 from += count;
             } else {
                 let bars = self.of_step.get(&first).into_iter().flatten().copied();
-                lines.push(self.with_bars(self.row(first, &rows[from].1), bars));
+                lines.push((Some(first), self.with_bars(self.row(first, &rows[from].1), bars)));
                 from += 1;
             }
         }

@@ -3,6 +3,8 @@
 use super::lines::glyph;
 use super::nodes::Nodes;
 use super::nodes::nodes;
+use super::sections::effort;
+use super::sections::stopped_by;
 use crate::model::Finding;
 use crate::model::Severity;
 use crate::model::StepMark;
@@ -42,15 +44,18 @@ pub(crate) fn markdown(report: &ShowReport, findings: &[Finding]) -> String {
         ("Run", code(report.run.id.as_str())),
         ("Next command", code(&report.command)),
         ("Done", format!("{} of {}", report.progress.done, report.progress.total)),
-        ("Paid", super::sections::effort(&report.paid)),
-        ("Paid again", super::sections::effort(&report.again)),
+        ("Paid", effort(&report.paid)),
+        ("Paid again", effort(&report.again)),
         ("Last change", age),
     ] {
         text.push_str(&format!("- {name}: {value}\n"));
     }
     if let Some(cut) = &report.interruption {
-        let cause = cut.cause.as_ref().map_or_else(|| cut.reason.clone(), |cause| cause.detail.clone());
-        text.push_str(&format!("- Cut off: {}\n", escaped(&cause)));
+        let cause = cut
+            .cause
+            .as_ref()
+            .map_or_else(|| format!("{}: {}", stopped_by(cut.kind), cut.reason), |cause| cause.detail.clone());
+        text.push_str(&format!("- Stopped by: {}\n", escaped(&cause)));
     }
     text.push_str(&format!("\n```mermaid\n{}```\n", mermaid(&nodes(&report.steps, NODES))));
     if !report.next.is_empty() && !report.lifecycle.stage.is_over() {

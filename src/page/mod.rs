@@ -6,7 +6,7 @@
 //! - `html`: the page, from `sections` (its parts), `picture` (its drawings) and `policy` (what a browser may do with it); `index`: the
 //!   page with all runs of a project. Text is escaped by construction (maud), and cleaned as for a terminal.
 //! - `markdown`: for a pull request or an issue.
-//! - `lines`: for a terminal, once (`show`) or again and again (`watch`).
+//! - `lines`: for a terminal; `view`: the screen of `watch`, which is drawn again and again.
 
 mod html;
 mod index;
@@ -18,6 +18,7 @@ mod picture;
 mod policy;
 mod sections;
 mod timeline;
+mod view;
 
 pub(crate) use html::page;
 pub(crate) use index::index;
@@ -25,3 +26,7 @@ pub(crate) use lines::Ink;
 pub(crate) use lines::Line;
 pub(crate) use lines::lines;
 pub(crate) use markdown::markdown;
+pub(crate) use view::Scene;
+pub(crate) use view::View;
+pub(crate) use view::Wish;
+pub(crate) use view::keys;

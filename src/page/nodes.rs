@@ -75,7 +75,7 @@ fn node(steps: &[ShownStep], part: Vec<usize>, is_folded: bool) -> Node {
     let last = &steps[part[part.len() - 1]];
     let name = match &group {
         Some(group) if is_group => group.clone(),
-        Some(_) | None => format!("{} – {}", first.id, last.id),
+        Some(_) | None => format!("{}–{}", first.id, last.id),
     };
     let done = part.iter().filter(|at| steps[**at].mark.is_over()).count();
     let title = format!("{done} of {}", plural(part.len(), "step"));

@@ -24,6 +24,7 @@ use crate::model::AttemptEnd;
 use crate::model::StepMark;
 use crate::model::Timestamp;
 use crate::model::human_duration;
+use crate::model::plural;
 use crate::model::safe_line;
 use crate::ops::ShowReport;
 
@@ -32,8 +33,10 @@ const NODES: usize = 150;
 /// Attempts whose bars have a text of their own.
 const TITLED: usize = 200;
 /// Characters of a name and of a title in a node.
-const NAME_CHARS: usize = 15;
-const TITLE_CHARS: usize = 22;
+const NAME_CHARS: usize = 16;
+const TITLE_CHARS: usize = 25;
+/// Those of a title beside the word `again`.
+const BESIDE_AGAIN: usize = 18;
 /// Where the axis of time begins, its length, and the height of a row; in pixels.
 const LANE_LEFT: usize = 160;
 const AXIS: usize = 880;
@@ -141,13 +144,14 @@ fn box_of(node: &Node, x: usize, y: usize) -> Markup {
     let state = [Some(node.mark.as_str()), node.is_next.then_some("next"), node.is_again.then_some("again")];
     let state: Vec<&str> = state.into_iter().flatten().collect();
     html! {
-        a href=(format!("#s{}", node.steps[0])) class=(class) aria-label=(format!("{} {}: {}", node.name, node.title, state.join(", "))) {
-            rect x=(x) y=(y) width=(WIDTH) height=(HEIGHT) rx="7" {}
+        a href=(format!("#s{}", node.steps[0])) class=(class) {
+            rect x=(x) y=(y) width=(WIDTH) height=(HEIGHT) rx="7" { title { (node.name) " " (node.title) ": " (state.join(", ")) } }
             use href=(format!("#g-{}", node.mark.as_str())) x=(x + 9) y=(y + 9) width="16" height="16" {}
             text class="id" x=(x + 32) y=(y + 21) { (safe_line(&node.name, NAME_CHARS)) }
-            text class="ti" x=(x + 10) y=(y + 39) { (safe_line(&node.title, TITLE_CHARS)) }
+            text class="ti" x=(x + 10) y=(y + 39) { (safe_line(&node.title, if node.is_again { BESIDE_AGAIN } else { TITLE_CHARS })) }
+            text class="sr" x=(x + 10) y=(y + 21) { (state.join(", ")) }
             @if node.is_again {
-                text class="ag" x=(x + WIDTH - 8) y=(y + 20) text-anchor="end" { "again" }
+                text class="ag" x=(x + WIDTH - 8) y=(y + 39) text-anchor="end" { "again" }
             }
         }
     }
@@ -198,7 +202,7 @@ pub(super) fn timeline(report: &ShowReport) -> Markup {
             } @else {
                 p class="hint" {
                     "A bar is an attempt, a row an agent. Times are UTC; long pauses are shortened."
-                    @if timeline.undated > 0 { " " (timeline.undated) " attempts without a recorded time are not drawn." }
+                    @if timeline.undated > 0 { " " (plural(timeline.undated, "attempt")) " without a recorded time: not drawn." }
                 }
                 div class="scroll" tabindex="0" role="group" aria-label="Timeline of the attempts" {
                     (lanes(report, &timeline))

@@ -8,6 +8,7 @@ use maud::html;
 use super::nodes::positions;
 use super::picture::sign;
 use crate::model::Finding;
+use crate::model::InterruptionKind;
 use crate::model::Next;
 use crate::model::Severity;
 use crate::model::ShownAttempt;
@@ -30,7 +31,7 @@ const STEP_BYTES: usize = 225_000;
 const LINE_CHARS: usize = 70;
 /// Findings, next steps and changes that are listed.
 const FINDINGS: usize = 60;
-const NEXT: usize = 12;
+const NEXT: usize = 6;
 const CHANGES: usize = 40;
 /// Reports of a step whose lists are shown; all are among its attempts.
 const REPORTS: usize = 3;
@@ -75,16 +76,21 @@ fn seconds(seconds: i64) -> String {
 
 /// Describes an effort in words.
 pub(super) fn effort(effort: &Effort) -> String {
+    let (main, more) = effort_parts(effort);
+    if more.is_empty() { main } else { format!("{main}, {more}") }
+}
+
+/// Returns the measure of an effort, and the rest.
+fn effort_parts(effort: &Effort) -> (String, String) {
     if effort.is_nothing() {
-        return "nothing".to_owned();
+        return ("nothing".to_owned(), String::new());
     }
-    let time = if effort.seconds > 0 { format!("{}, ", seconds(effort.seconds)) } else { String::new() };
-    let untimed = match effort.untimed {
-        0 => String::new(),
-        count if count == effort.attempts => " of unknown length".to_owned(),
-        count => format!(", {count} of unknown length"),
-    };
-    format!("{time}{} at {}{untimed}", plural(effort.attempts, "attempt"), plural(effort.steps, "step"))
+    let work = format!("{} at {}", plural(effort.attempts, "attempt"), plural(effort.steps, "step"));
+    match (effort.seconds, effort.untimed) {
+        (0, _) => (work, "time not recorded".to_owned()),
+        (time, 0) => (seconds(time), work),
+        (time, count) => (seconds(time), format!("{work}, {count} of unknown length")),
+    }
 }
 
 /// Returns the numbers of the run.
@@ -106,12 +112,12 @@ pub(super) fn facts(report: &ShowReport) -> Markup {
                     dt { "Not known" }
                     dd { b { (unknown) } @if unknown == 0 { " steps" } @else { " steps have to be checked first" } }
                 }
-                div { dt { "Paid so far" } dd { b { (effort(&report.paid)) } } }
+                div { dt { "Paid so far" } dd { (spent(&report.paid)) } }
                 div {
                     dt { "Paid again" }
                     dd {
-                        b { (effort(&report.again)) }
-                        @if !again.is_empty() && !report.again.is_nothing() { ": " bdi { (named(&again)) } }
+                        (spent(&report.again))
+                        @if !again.is_empty() && !report.again.is_nothing() { p class="dim" { bdi { (named(&again)) } } }
                     }
                 }
                 div {
@@ -125,11 +131,11 @@ pub(super) fn facts(report: &ShowReport) -> Markup {
                 }
                 @if let Some(cut) = &report.interruption {
                     div class="wide" {
-                        dt { "Cut off" }
+                        dt { "Stopped by" }
                         dd {
                             @match &cut.cause {
                                 Some(cause) => { b { (cause.kind.as_str()) } ": " bdi { (cause.detail) } }
-                                None => bdi { (clean_line(&cut.reason, 300)) }
+                                None => { b { (stopped_by(cut.kind)) } ": " bdi { (clean_line(&cut.reason, 300)) } }
                             }
                             @if let Some(step) = &cut.step { ", at step " bdi { (step.as_str()) } }
                             @if let Some(at) = cut.at { ", " time { (at.in_seconds()) } }
@@ -138,6 +144,25 @@ pub(super) fn facts(report: &ShowReport) -> Markup {
                 }
             }
         }
+    }
+}
+
+fn spent(effort: &Effort) -> Markup {
+    let (main, more) = effort_parts(effort);
+    html! { b { (main) } @if !more.is_empty() { p class="dim" { (more) } } }
+}
+
+/// Returns what stopped a run, in words.
+pub(super) const fn stopped_by(kind: InterruptionKind) -> &'static str {
+    match kind {
+        InterruptionKind::AgentInterruption => "an attempt was cut off",
+        InterruptionKind::TaskFailure => "a failure",
+        InterruptionKind::DependencyBlock => "a dependency",
+        InterruptionKind::ContextLost => "lost context",
+        InterruptionKind::WaitingApproval => "an approval is missing",
+        InterruptionKind::Paused => "a pause",
+        InterruptionKind::ReadyToExecute => "between two steps",
+        InterruptionKind::WorkflowComplete => "the end",
     }
 }
 
@@ -185,7 +210,9 @@ pub(super) fn next(report: &ShowReport) -> Markup {
             ol class="cards" {
                 @for next in report.next.iter().take(NEXT) { (card(next)) }
             }
-            @if report.next.len() > NEXT { p { "and " (report.next.len() - NEXT) " more side by side" } }
+            @if report.next.len() > NEXT {
+                p { "Beside these: " bdi { (named(&report.next[NEXT..].iter().map(|next| next.step.as_str()).collect::<Vec<&str>>())) } }
+            }
             @if !begins.is_empty() {
                 details {
                     summary { "Commands" }
@@ -223,15 +250,18 @@ fn card(next: &Next) -> Markup {
 }
 
 /// Returns what a person has to decide.
-pub(super) fn decision(report: &ShowReport) -> Markup {
+pub(super) fn decision(report: &ShowReport, findings: &[Finding]) -> Markup {
     if report.lifecycle.stage.is_over() {
         return html! {};
     }
+    let stops = |finding: &&Finding| finding.severity == Severity::Blocking;
+    let blocking: Vec<&Finding> = findings.iter().filter(stops).collect();
     html! {
         section aria-labelledby="h-person" {
             h2 id="h-person" { "What a person decides" }
             @match &report.question {
-                None => p { "Nothing: no decision is open." }
+                None if blocking.is_empty() => p { "Nothing: no decision is open." }
+                None => { p { "How to resolve what blocks the run:" } (list(&blocking)) }
                 Some(question) => {
                     p { bdi { (question.text) } }
                     ul class="cards" {
@@ -248,32 +278,46 @@ pub(super) fn decision(report: &ShowReport) -> Markup {
     }
 }
 
-/// Returns the findings, with file and line.
+/// Returns the findings that matter before the run goes on, with file and line.
 pub(super) fn contradictions(findings: &[Finding]) -> Markup {
-    if findings.is_empty() {
-        return html! {};
-    }
+    let matters = |finding: &&Finding| finding.severity != Severity::Info;
+    let findings: Vec<&Finding> = findings.iter().filter(matters).collect();
     html! {
-        section aria-labelledby="h-find" {
-            h2 id="h-find" { "Findings" }
-            ul class="find" {
-                @for finding in findings.iter().take(FINDINGS) {
-                    li class=(format!("sev-{}", finding.severity.as_str())) {
-                        p { b { (finding.severity.as_str()) } " " bdi { (clean_line(&finding.message, 500)) } }
-                        p class="dim" {
-                            code { (finding.code.as_str()) }
-                            @if let Some(file) = &finding.file {
-                                " " code { (file.as_str()) @if let Some(line) = finding.line { ":" (line) } }
-                            }
+        @if !findings.is_empty() {
+            section aria-labelledby="h-find" { h2 id="h-find" { "Findings" } (list(&findings)) }
+        }
+    }
+}
+
+/// Returns the findings that are only worth knowing.
+pub(super) fn notes(findings: &[Finding]) -> Markup {
+    let findings: Vec<&Finding> = findings.iter().filter(|finding| finding.severity == Severity::Info).collect();
+    html! {
+        @if !findings.is_empty() {
+            section aria-labelledby="h-notes" { h2 id="h-notes" { "Notes" } (list(&findings)) }
+        }
+    }
+}
+
+fn list(findings: &[&Finding]) -> Markup {
+    html! {
+        ul class="find" {
+            @for finding in findings.iter().take(FINDINGS) {
+                li class=(format!("sev-{}", finding.severity.as_str())) {
+                    p { b { (finding.severity.as_str()) } " " bdi { (clean_line(&finding.message, 500)) } }
+                    p class="dim" {
+                        code { (finding.code.as_str()) }
+                        @if let Some(file) = &finding.file {
+                            " " code { (file.as_str()) @if let Some(line) = finding.line { ":" (line) } }
                         }
-                        @if let Some(fix) = finding.fix.as_ref().filter(|_| finding.severity != Severity::Info) {
-                            p class="dim" { "→ " bdi { (clean_line(fix, 400)) } }
-                        }
+                    }
+                    @if let Some(fix) = finding.fix.as_ref().filter(|_| finding.severity != Severity::Info) {
+                        p class="dim" { "→ " bdi { (clean_line(fix, 400)) } }
                     }
                 }
             }
-            @if findings.len() > FINDINGS { p { "and " (findings.len() - FINDINGS) " more" } }
         }
+        @if findings.len() > FINDINGS { p { "and " (findings.len() - FINDINGS) " more" } }
     }
 }
 

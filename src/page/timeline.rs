@@ -135,7 +135,7 @@ pub(crate) fn timeline(report: &ShowReport) -> Timeline {
                 continue;
             };
             let next = step.attempts.get(index + 1).and_then(|next| next.began);
-            let to = attempt.ended.or(next).or_else(|| cut_off(report, at, attempt.end)).unwrap_or(from).max(from);
+            let to = attempt.ended.or(next).or_else(|| cut_off(report, attempt.end)).unwrap_or(from).max(from);
             let agent = attempt.agent.as_deref().or(step.agent.as_deref()).unwrap_or(UNNAMED).to_owned();
             bars.push((agent, Bar { step: at, number: attempt.number, end: attempt.end, from, to, row: 0 }));
         }
@@ -145,14 +145,13 @@ pub(crate) fn timeline(report: &ShowReport) -> Timeline {
     Timeline { scale: Scale::of(spans.collect()), lanes: lanes(bars), flags, undated }
 }
 
-/// Returns when the last attempt at a step ended that has no recorded end.
-fn cut_off(report: &ShowReport, step: usize, end: AttemptEnd) -> Option<Timestamp> {
-    if end == AttemptEnd::Running {
-        return Some(report.at);
+/// Returns when an attempt without a recorded end ended at the latest: with what cut the run off, or not yet.
+fn cut_off(report: &ShowReport, end: AttemptEnd) -> Option<Timestamp> {
+    match end {
+        AttemptEnd::Running => Some(report.at),
+        AttemptEnd::Interrupted => report.interruption.as_ref()?.at,
+        AttemptEnd::Completed | AttemptEnd::Failed => None,
     }
-    let interruption = report.interruption.as_ref()?;
-    let is_it = interruption.step.as_ref() == Some(&report.steps[step].id);
-    interruption.at.filter(|_| is_it)
 }
 
 fn flags(report: &ShowReport) -> Vec<Flag> {

@@ -47,6 +47,7 @@ pub(crate) use error::RunError;
 pub(crate) use exec::Signals;
 pub(crate) use exec::Stop;
 pub(crate) use exec::Stream;
+pub(crate) use exec::Woken;
 pub(crate) use open::ResumeRequest;
 pub(crate) use open::StartRequest;
 pub(crate) use open::resume;

@@ -163,6 +163,37 @@ impl<'a> Program<'a> {
         Some(Output::new(self.sandbox, &output))
     }
 
+    /// Runs it to its end with all of its ends at a terminal of 100 columns and 40 rows. When a text is shown, its function is called with the
+    /// id of the process, and what it returns is typed; each counts once, after the one before. What was shown is in `stderr`.
+    pub(crate) fn on_screen<'s>(
+        self,
+        steps: impl IntoIterator<Item = (&'s str, Box<dyn Fn(u32) -> String + 's>)>,
+    ) -> Option<Output> {
+        let Some(terminal) = Terminal::open() else {
+            let _ = writeln!(std::io::stderr(), "skipped: this machine has no pseudo-terminal to give");
+            return None;
+        };
+        terminal.resize(100, 40);
+        let end = || Stdio::from(terminal.program.try_clone().expect("a terminal of our own"));
+        let child = self.command().stdin(end()).stdout(end()).stderr(end()).spawn().expect("the program is there");
+        let (id, mut shown, mut from) = (child.id(), Vec::new(), 0);
+        let mut steps = steps.into_iter().peekable();
+        let mut person = terminal.person();
+        terminal.watch(|piece| {
+            shown.extend_from_slice(piece);
+            let Some((wanted, then)) = steps.peek() else { return };
+            if let Some(at) = find(&shown[from..], wanted.as_bytes()) {
+                from += at + wanted.len();
+                let typed = then(id);
+                let _ = steps.next();
+                person.write_all(typed.as_bytes()).expect("a terminal of our own");
+            }
+        });
+        let mut output = child.wait_with_output().expect("a child of our own");
+        output.stderr = shown;
+        Some(Output::new(self.sandbox, &output))
+    }
+
     /// Runs it to its end; kills it and returns `None` after a timeout.
     pub(crate) fn run_within(self, limit: std::time::Duration) -> Option<Output> {
         let sandbox = self.sandbox;
@@ -220,6 +251,11 @@ impl<'a> Program<'a> {
         }
         command
     }
+}
+
+/// Returns where some bytes are among others.
+fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+    bytes.windows(wanted.len()).position(|window| window == wanted)
 }
 
 /// Runs a tool of the machine, such as `sh`, with only these variables in its environment.

@@ -12,6 +12,8 @@ use rustix::pty::grantpt;
 use rustix::pty::openpt;
 use rustix::pty::ptsname;
 use rustix::pty::unlockpt;
+use rustix::termios::Winsize;
+use rustix::termios::tcsetwinsize;
 
 /// What a person types to end the input.
 pub(crate) const END_OF_INPUT: &str = "\u{4}";
@@ -32,6 +34,17 @@ impl Terminal {
         let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
         let program = rustix::fs::open(name, flags, Mode::empty()).ok()?;
         Some(Self { person: File::from(person), program })
+    }
+
+    /// Sets its size.
+    pub(super) fn resize(&self, columns: u16, rows: u16) {
+        let size = Winsize { ws_col: columns, ws_row: rows, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&self.person, size).expect("a terminal of our own");
+    }
+
+    /// Returns the person's end, to type while the output is watched.
+    pub(super) fn person(&self) -> File {
+        self.person.try_clone().expect("a terminal of our own")
     }
 
     pub(super) fn type_in(&mut self, text: &str) {

@@ -28,3 +28,4 @@ pub(super) mod show;
 pub(super) mod start;
 pub(super) mod status;
 pub(super) mod validate;
+pub(super) mod watch;

@@ -26,6 +26,7 @@ use output::Pipe;
 pub(crate) use output::Stream;
 pub(crate) use signals::Signals;
 pub(crate) use signals::Stop;
+pub(crate) use signals::Woken;
 
 /// A command to run. Its words are passed without a shell.
 #[derive(Clone, Debug)]

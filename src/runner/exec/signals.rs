@@ -6,18 +6,27 @@ use std::os::fd::AsFd;
 use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use rustix::event::PollFd;
 use rustix::event::PollFlags;
+use rustix::event::Timespec;
 use rustix::event::poll;
 use rustix::io::Errno;
 use signal_hook::SigId;
+use signal_hook::consts::SIGALRM;
 use signal_hook::consts::SIGCHLD;
+use signal_hook::consts::SIGCONT;
 use signal_hook::consts::SIGHUP;
 use signal_hook::consts::SIGINT;
+use signal_hook::consts::SIGQUIT;
 use signal_hook::consts::SIGTERM;
+use signal_hook::consts::SIGUSR1;
+use signal_hook::consts::SIGUSR2;
+use signal_hook::consts::SIGWINCH;
 use signal_hook::flag;
 use signal_hook::low_level;
 
@@ -43,16 +52,47 @@ impl Stop {
     }
 }
 
+/// What ended a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Woken {
+    Stop(Stop),
+    /// The input is readable, or at its end.
+    Input,
+    /// The time is over, or a signal arrived that stops nothing.
+    Time,
+}
+
 /// A registration for signals, active until it is dropped. Each thread that waits for children has one.
 #[derive(Debug)]
 pub(crate) struct Signals {
     stop: Arc<AtomicUsize>,
     /// Becomes readable when a signal arrives.
     wake: UnixStream,
+    sender: UnixStream,
+    /// A stopped process was continued.
+    continued: Arc<AtomicBool>,
     registered: Vec<SigId>,
 }
 
 impl Signals {
+    /// Registers also the other signals that end a process, so that a screen can be left as it was found, and the change of its size.
+    ///
+    /// # Errors
+    ///
+    /// When the system has no more file descriptors.
+    pub(crate) fn listen_for_screen() -> io::Result<Self> {
+        let mut signals = Self::listen()?;
+        let value = usize::try_from(SIGTERM).unwrap_or_default();
+        for signal in [SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2] {
+            signals.registered.push(flag::register_usize(signal, Arc::clone(&signals.stop), value)?);
+        }
+        signals.registered.push(flag::register(SIGCONT, Arc::clone(&signals.continued))?);
+        for signal in [SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT] {
+            signals.registered.push(low_level::pipe::register(signal, signals.sender.try_clone()?)?);
+        }
+        Ok(signals)
+    }
+
     /// Registers the handlers.
     ///
     /// # Errors
@@ -61,7 +101,8 @@ impl Signals {
     pub(crate) fn listen() -> io::Result<Self> {
         let (wake, sender) = UnixStream::pair()?;
         wake.set_nonblocking(true)?;
-        let mut signals = Self { stop: Arc::default(), wake, registered: Vec::new() };
+        let mut signals =
+            Self { stop: Arc::default(), wake, sender, continued: Arc::default(), registered: Vec::new() };
         // `nohup` and some services have it ignored, and their runs go on.
         let hang_up = (!store::is_ignored(SIGHUP)).then_some(SIGHUP);
         let stops = || [SIGINT, SIGTERM].into_iter().chain(hang_up);
@@ -71,7 +112,7 @@ impl Signals {
             signals.registered.push(flag::register_usize(signal, Arc::clone(&signals.stop), value)?);
         }
         for signal in stops().chain([SIGCHLD]) {
-            signals.registered.push(low_level::pipe::register(signal, sender.try_clone()?)?);
+            signals.registered.push(low_level::pipe::register(signal, signals.sender.try_clone()?)?);
         }
         Ok(signals)
     }
@@ -84,6 +125,11 @@ impl Signals {
             Ok(SIGTERM) => Some(Stop::Terminate),
             Ok(_) | Err(_) => None,
         }
+    }
+
+    /// Tells whether this process was stopped and continued since the last call.
+    pub(crate) fn was_continued(&self) -> bool {
+        self.continued.swap(false, Ordering::SeqCst)
     }
 
     /// Waits until an input is readable, and returns a signal that arrived until then, or before.
@@ -108,6 +154,30 @@ impl Signals {
                 return Ok(self.stop());
             }
         }
+    }
+
+    /// Waits until an input is readable or the time is over, and says which, or that a signal to stop arrived.
+    ///
+    /// # Errors
+    ///
+    /// When the system cannot wait.
+    pub(crate) fn wait_within(&self, input: impl AsFd, time: Duration) -> io::Result<Woken> {
+        if let Some(stop) = self.stop() {
+            return Ok(Woken::Stop(stop));
+        }
+        let time = Timespec::try_from(time).map_err(io::Error::other)?;
+        let mut waited = [PollFd::new(&input, PollFlags::IN), PollFd::new(&self.wake, PollFlags::IN)];
+        let is_ready = match poll(&mut waited, Some(&time)) {
+            Ok(_) => !waited[0].revents().is_empty(),
+            Err(Errno::INTR) => false,
+            Err(error) => return Err(error.into()),
+        };
+        self.drain();
+        Ok(match self.stop() {
+            Some(stop) => Woken::Stop(stop),
+            None if is_ready => Woken::Input,
+            None => Woken::Time,
+        })
     }
 
     /// Discards the pending wake-ups.

@@ -6,6 +6,7 @@
 //! - `path` resolves a checked path below a root and refuses links that leave it; `read` reads one file below it, within bounds.
 //! - `nofollow` writes along paths without symlinks; `calls` are the system calls of a checkpoint, which a test can let fail.
 //! - `stage` writes new content under a temporary name and flushes; `data_file` writes Piton's own files in place.
+//! - `page_file` writes a page where a person says, and opens it; `follow` notices changes for a live view.
 //!
 //! It knows neither runs nor locks nor projects.
 
@@ -14,6 +15,7 @@ pub(super) mod clock;
 pub(super) mod data_file;
 pub(super) mod environment;
 pub(super) mod error;
+pub(super) mod follow;
 pub(super) mod nofollow;
 pub(super) mod page_file;
 pub(super) mod path;

@@ -1,0 +1,151 @@
+//! `watch`.
+
+use std::time::Duration;
+
+use super::prelude::*;
+use crate::cli::error::CommandError;
+use crate::cli::format::Format;
+use crate::cli::output;
+use crate::cli::render;
+use crate::cli::terminal::Screen;
+use crate::page::Scene;
+use crate::page::View;
+use crate::page::Wish;
+use crate::page::keys;
+use crate::runner::Signals;
+use crate::runner::Stop;
+use crate::runner::Woken;
+
+/// How often it is checked whether something changed.
+const TICK: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Reads only. It redraws when the run changes, works over ssh and without colour (NO_COLOR), and leaves the terminal as it was.
+
+Keys: arrows or j and k choose, d or Enter shows the step, b the brief of the next agent, r the commands to go on, Esc goes back, q ends.")]
+pub(in crate::cli) struct Watch {
+    #[command(flatten)]
+    run: RunArg,
+    /// Watch all runs of this project, and open one with Enter
+    #[arg(long, conflicts_with = "run")]
+    all: bool,
+}
+
+impl Command for Watch {
+    fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
+        if !output::is_terminal()
+            || !output::is_input_terminal()
+            || call.global.format.is_some_and(|it| it != Format::Text)
+        {
+            return Err(CommandError::usage(
+                "watch needs a terminal; `piton show` prints the same once, in any format",
+            ));
+        }
+        let mut live = Live::open(call, self.run.name().cloned(), self.all)?;
+        let signals = Signals::listen_for_screen()?;
+        let end = follow(&mut live, &signals);
+        // The screen is left by now.
+        Ok(match end? {
+            None => Exit::Ok,
+            Some(Stop::HangUp) => Exit::HungUp,
+            Some(Stop::Interrupt) => Exit::Interrupted,
+            Some(Stop::Terminate) => Exit::Terminated,
+        })
+    }
+}
+
+/// What is shown, and what it was read from.
+struct Live<'a> {
+    call: &'a Call<'a>,
+    list: Option<ops::WatchedList>,
+    run: Option<ops::WatchedRun>,
+    /// The run as typed, or as it was opened from the list.
+    name: Option<String>,
+    brief: Option<String>,
+    view: View,
+}
+
+impl<'a> Live<'a> {
+    fn open(call: &'a Call<'a>, name: Option<String>, all: bool) -> Result<Self, CommandError> {
+        let mut live = Self { call, list: None, run: None, name, brief: None, view: View::new(all) };
+        if all {
+            live.list = Some(ops::watch_all(&call.project(None)?)?);
+        } else {
+            live.read_run()?;
+        }
+        Ok(live)
+    }
+
+    fn read_run(&mut self) -> Result<(), CommandError> {
+        let run = ops::watch(&self.call.project(self.name.as_ref())?)?;
+        self.brief = run.report.body.brief.as_ref().map(render::context);
+        self.run = Some(run);
+        Ok(())
+    }
+
+    /// Reads again what was changed. What cannot be read at this moment stays as it was.
+    fn refresh(&mut self) {
+        if let Some(run) = &self.run {
+            if run.is_outdated() {
+                let _ = self.read_run();
+            }
+        } else if self.list.as_ref().is_some_and(ops::WatchedList::is_outdated)
+            && let Ok(list) = self.call.project(None).and_then(|ctx| ops::watch_all(&ctx))
+        {
+            self.list = Some(list);
+        }
+    }
+
+    fn draw(&mut self, screen: &mut Screen) -> std::io::Result<()> {
+        let size = Screen::size();
+        let scene = match (&self.run, &self.list) {
+            (Some(run), _) => Scene::Run { run, brief: self.brief.as_deref() },
+            (None, Some(list)) => Scene::List(&list.report.body),
+            (None, None) => return Ok(()),
+        };
+        let lines = self.view.screen(&scene, size.0, size.1);
+        screen.draw(&lines, size)
+    }
+
+    /// Opens a run of the list.
+    fn enter(&mut self, at: usize) {
+        let run = self.list.as_ref().and_then(|list| list.report.body.runs.get(at));
+        let Some(run) = run else { return };
+        self.name = Some(run.path.clone());
+        if self.read_run().is_ok() {
+            self.view.enter();
+        }
+    }
+}
+
+/// Draws until the person or a signal ends it.
+fn follow(live: &mut Live<'_>, signals: &Signals) -> Result<Option<Stop>, CommandError> {
+    let mut screen = Screen::open()?;
+    loop {
+        live.draw(&mut screen)?;
+        match signals.wait_within(std::io::stdin(), TICK)? {
+            Woken::Stop(stop) => return Ok(Some(stop)),
+            Woken::Time if signals.was_continued() => screen.enter()?,
+            Woken::Time => live.refresh(),
+            Woken::Input => {
+                let typed = Screen::typed()?;
+                if typed.is_empty() {
+                    // The terminal is gone.
+                    return Ok(Some(Stop::HangUp));
+                }
+                for key in keys(&typed) {
+                    match live.view.press(key) {
+                        Wish::Draw => {}
+                        Wish::Quit => return Ok(None),
+                        Wish::Interrupt => return Ok(Some(Stop::Interrupt)),
+                        Wish::Suspend => screen.suspend()?,
+                        Wish::Redraw => screen.enter()?,
+                        Wish::Open(at) => live.enter(at),
+                        Wish::List => live.run = None,
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! `watch`: what a live view shows, and how it notices that something changed. Changes nothing.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use camino::Utf8PathBuf;
+
+use super::OpError;
+use super::list::ListReport;
+use super::list::list;
+use super::opened_run::OpenedRun;
+use super::project_context::ProjectContext;
+use super::report::Report;
+use super::select;
+use super::show;
+use super::show::ShowReport;
+use crate::dialect::StateHome;
+use crate::model::RelPath;
+use crate::model::StepMark;
+use crate::model::safe_line;
+use crate::store;
+use crate::store::Stamp;
+use crate::store::Stopwatch;
+
+/// Files that are looked at; a state of more is read again from time to time.
+const FILES: usize = 4_000;
+/// Lines of a log, and characters of a line.
+const LOG_LINES: usize = 6;
+const LOG_CHARS: usize = 200;
+/// Piton's own files about a run that every write touches.
+const OWN: [&str; 4] = ["log.jsonl", "evidence.jsonl", "lease.json", "reports.jsonl"];
+/// Looking again takes at most this part of the time.
+const SHARE: u32 = 150;
+/// The shortest and the longest time until a run is read again although no file was changed: its age and its driver change too.
+const SOONEST: Duration = Duration::from_secs(30);
+const LATEST: Duration = Duration::from_secs(300);
+/// The shortest time until all runs are looked for again.
+const LIST_SOONEST: Duration = Duration::from_secs(2);
+
+/// A run as it was when it was read.
+pub(crate) struct WatchedRun {
+    pub(crate) report: Report<ShowReport>,
+    /// The last lines that the current step printed, else the last changes of the run.
+    pub(crate) log: Vec<String>,
+    paths: Vec<Utf8PathBuf>,
+    stamps: Vec<Stamp>,
+    read: Stopwatch,
+    cost: Duration,
+}
+
+/// All runs as they were when they were read.
+pub(crate) struct WatchedList {
+    pub(crate) report: Report<ListReport>,
+    read: Stopwatch,
+    cost: Duration,
+}
+
+/// Reads the requested run.
+pub(crate) fn watch(ctx: &ProjectContext) -> Result<WatchedRun, OpError> {
+    let begun = Stopwatch::start();
+    let location = select::location(ctx)?;
+    let opened = ctx.read(&location)?;
+    let paths = paths(&opened);
+    // Taken before the files are compared: a write in between is noticed the next time.
+    let stamps = store::stamps(&paths);
+    let report = show::report(ctx, &location, &opened)?;
+    let log = log(&opened, &report.body);
+    Ok(WatchedRun { report, log, paths, stamps, cost: begun.elapsed(), read: begun })
+}
+
+/// Reads all runs.
+pub(crate) fn watch_all(ctx: &ProjectContext) -> Result<WatchedList, OpError> {
+    let begun = Stopwatch::start();
+    let report = list(ctx, false)?;
+    Ok(WatchedList { report, cost: begun.elapsed(), read: begun })
+}
+
+impl WatchedRun {
+    /// Tells whether it has to be read again.
+    pub(crate) fn is_outdated(&self) -> bool {
+        self.read.elapsed() > (self.cost * SHARE).clamp(SOONEST, LATEST) || store::stamps(&self.paths) != self.stamps
+    }
+}
+
+impl WatchedList {
+    /// Tells whether it has to be read again.
+    pub(crate) fn is_outdated(&self) -> bool {
+        self.read.elapsed() > (self.cost * SHARE).max(LIST_SOONEST)
+    }
+}
+
+/// Returns the files and folders that change when the run does.
+fn paths(opened: &OpenedRun) -> Vec<Utf8PathBuf> {
+    let files = &opened.files;
+    let (reports_root, reports_dir) = opened.reports_dir();
+    let own = OWN.iter().filter_map(|name| Some(files.data_dir.join(name).ok()?.under(&files.root)));
+    let reports = OWN.iter().filter_map(|name| Some(reports_dir.join(name).ok()?.under(reports_root)));
+    let outputs = opened.loaded.wanted.outputs.iter().map(|output| output.path.under(&files.root));
+    let state = files.files.keys().map(|path| path.under(&files.root));
+    let mut paths: BTreeSet<Utf8PathBuf> = own.chain(reports).chain(outputs).chain(state).take(FILES).collect();
+    // A new file changes its folder.
+    let folders: Vec<Utf8PathBuf> = paths.iter().filter_map(|path| path.parent()).map(ToOwned::to_owned).collect();
+    paths.extend(folders);
+    paths.into_iter().collect()
+}
+
+/// Returns the end of what the current step printed, if its output is kept; else the last changes.
+fn log(opened: &OpenedRun, report: &ShowReport) -> Vec<String> {
+    let is_current = |mark| matches!(mark, StepMark::Running | StepMark::Interrupted | StepMark::Failed);
+    let current = report.steps.iter().rev().find(|step| is_current(step.mark));
+    if let Some(step) = current.filter(|_| opened.dialect.state_home() == StateHome::Home) {
+        let path = opened.files.data_dir.join(&format!("logs/{}.log", step.id)).ok();
+        let lines = path.map(|path: RelPath| store::last_lines(&opened.files.root, &path, LOG_LINES));
+        let lines: Vec<String> = lines.unwrap_or_default().iter().map(|line| safe_line(line, LOG_CHARS)).collect();
+        if !lines.is_empty() {
+            return lines;
+        }
+    }
+    let entries = store::journal::log_entries(&opened.files.root, &opened.files.data_dir);
+    let entries = &entries[entries.len().saturating_sub(LOG_LINES)..];
+    let line = |entry: &store::journal::LogEntry| {
+        let step = entry.step.as_ref().map_or_else(String::new, |step| format!(" {step}"));
+        safe_line(&format!("{} {}{step}", entry.at.in_seconds(), entry.change), LOG_CHARS)
+    };
+    entries.iter().map(line).collect()
+}

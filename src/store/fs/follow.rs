@@ -1,0 +1,61 @@
+//! What a live view looks at again and again: whether files were changed, and the end of a log.
+
+use std::fs;
+use std::io::Read as _;
+use std::io::Seek as _;
+use std::io::SeekFrom;
+use std::time::Duration;
+use std::time::Instant;
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::clock::from_system;
+use super::path::Root;
+use crate::model::RelPath;
+use crate::model::Timestamp;
+
+/// Bytes at the end of a log that are read.
+const TAIL: u64 = 8 << 10;
+
+/// Size and time of a file; `None` if it is not there.
+pub(crate) type Stamp = Option<(u64, Option<Timestamp>)>;
+
+/// Returns a stamp of each file or folder, which changes when it is written.
+pub(crate) fn stamps(paths: &[Utf8PathBuf]) -> Vec<Stamp> {
+    let stamp = |path: &Utf8PathBuf| {
+        let found = fs::symlink_metadata(path).ok()?;
+        Some((found.len(), found.modified().ok().and_then(from_system)))
+    };
+    paths.iter().map(stamp).collect()
+}
+
+/// Returns the last lines of a text file below a root, oldest first; nothing if it cannot be read.
+pub(crate) fn last_lines(root: &Utf8Path, path: &RelPath, count: usize) -> Vec<String> {
+    let Some((mut file, found)) = Root::open(root).ok().and_then(|root| root.open_file(path).ok()) else {
+        return Vec::new();
+    };
+    let from = found.len().saturating_sub(TAIL);
+    let mut bytes = Vec::new();
+    if file.seek(SeekFrom::Start(from)).and_then(|_| file.take(TAIL).read_to_end(&mut bytes)).is_err() {
+        return Vec::new();
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    // The first line may have lost its beginning.
+    let mut lines: Vec<&str> =
+        text.lines().skip(usize::from(from > 0)).filter(|line| !line.trim().is_empty()).collect();
+    lines.split_off(lines.len().saturating_sub(count)).into_iter().map(str::to_owned).collect()
+}
+
+/// Measures how long something takes.
+pub(crate) struct Stopwatch(Instant);
+
+impl Stopwatch {
+    pub(crate) fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.0.elapsed()
+    }
+}

@@ -1,0 +1,262 @@
+use super::projects;
+use super::projects::document;
+use crate::support::Output;
+use crate::support::Sandbox;
+
+/// Every way out of a text that a page could have, and what could take over a terminal.
+const HOSTILE: &str = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(1)> javascript:alert(1) \u{202e}evil\u{2066} \u{1b}[31mred\u{7} `x` [a](javascript:alert(1)) @everyone </title></style>";
+
+fn html(sandbox: &Sandbox) -> String {
+    sandbox.piton(["show", "--html", "-"]).run().expect_code(0).stdout
+}
+
+fn with_task(title: &str) -> Sandbox {
+    let sandbox = projects::ccw();
+    let path = format!("{}/.task/IMPL-2.json", projects::SESSION);
+    let mut task = sandbox.read_json(&path);
+    task["title"] = title.into();
+    sandbox.file(&path, &task.to_string());
+    sandbox
+}
+
+#[test]
+fn the_picture_of_a_run_fits_a_terminal() {
+    insta::assert_snapshot!(projects::nine_step().piton(["show", "--format", "text"]).run(), @"");
+}
+
+#[test]
+fn no_line_is_longer_than_a_terminal() {
+    for name in ["nine-step", "ccw", "dotagent", "aios", "own-workflow"] {
+        let output = projects::example(name).piton(["show", "--format", "text", "-q"]).run().expect_code(0);
+        for line in output.stdout.lines() {
+            assert!(line.chars().count() <= 80 || line.contains(" [") || line.contains("→"), "{name}: {line}");
+        }
+    }
+}
+
+#[test]
+fn the_document_has_every_step_with_its_mark_reason_and_rule() {
+    for name in ["nine-step", "ccw", "dotagent", "aios", "own-workflow"] {
+        let document = document(&projects::example(name).piton(["show", "--format", "json"]).run().expect_code(0));
+        let steps = document["data"]["steps"].as_array().expect("a list");
+        assert!(!steps.is_empty(), "{name}");
+        for step in steps {
+            assert!(step["reason"].as_str().is_some_and(|reason| !reason.is_empty()), "{name}: {step}");
+            assert!(step["rule"].as_str().is_some_and(|rule| !rule.is_empty()), "{name}: {step}");
+        }
+        let next = document["data"]["next"].as_array().expect("a list");
+        let marked = steps.iter().filter(|step| step["next"] == true).count();
+        assert_eq!(marked, next.len(), "{name}");
+    }
+}
+
+#[test]
+fn what_is_paid_again_is_what_the_plan_does_again() {
+    let document = document(&projects::nine_step().piton(["show", "--format", "json"]).run());
+    let again: Vec<&str> = document["data"]["steps"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter(|step| step["again"] == true)
+        .map(|step| step["id"].as_str().expect("an id"))
+        .collect();
+    assert_eq!(again, ["2:3"]);
+    assert_eq!(document["data"]["again"]["steps"], 1);
+}
+
+#[test]
+fn a_page_answers_what_is_done_what_is_next_what_is_paid_again_and_who_decides() {
+    let page = html(&projects::nine_step());
+    for text in [
+        "<h2 id=\"h-next\">What comes next</h2>",
+        "return 2:3 (Implementation)",
+        "Address code-reviewer feedback",
+        "<b>13 of 20</b> steps",
+        "Paid again",
+        "What a person decides",
+        "piton resume user-auth",
+        "The brief of the next agent",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+}
+
+#[test]
+fn the_same_input_gives_the_same_page() {
+    for name in ["nine-step", "ccw", "dotagent", "aios", "own-workflow"] {
+        let sandbox = projects::example(name);
+        assert_eq!(html(&sandbox), html(&sandbox), "{name}");
+    }
+}
+
+#[test]
+fn a_page_is_written_where_it_is_asked_for_and_nothing_else_changes() {
+    let sandbox = projects::nine_step();
+    let before = sandbox.tree();
+    let output = sandbox.piton(["show", "--html", "run.html", "--format", "json"]).run().expect_code(0);
+    let written = document(&output);
+    assert_eq!(written["schema"], "page/1");
+    assert_eq!(written["data"]["path"], sandbox.root().join("run.html").as_str());
+    assert_eq!(before.changes(&sandbox.tree()), ["new run.html"]);
+    assert_eq!(sandbox.read("run.html"), html(&sandbox));
+    // It takes the place of an earlier page, and of nothing else.
+    sandbox.piton(["show", "--html", "run.html"]).run().expect_code(0);
+    sandbox.file("notes.html", "<p>mine</p>").dir("folder");
+    for taken in ["notes.html", "folder", "piton.toml", "missing/run.html"] {
+        let before = sandbox.tree();
+        let output = sandbox.piton(["show", "--html", taken]).run();
+        assert_ne!(output.code, 0, "{taken}");
+        assert_eq!(before.changes(&sandbox.tree()), [] as [&str; 0], "{taken}");
+    }
+}
+
+#[test]
+fn hostile_text_is_text() {
+    let sandbox = with_task(HOSTILE);
+    let page = html(&sandbox);
+    assert_eq!(page.matches("<script>").count(), 1);
+    assert_eq!(page.matches("<style>").count(), 1);
+    assert!(!page.contains("<img") && page.contains("&lt;img src=x onerror=alert(1)&gt;"));
+    assert!(!page.contains(['\u{202e}', '\u{2066}', '\u{1b}', '\u{7}']));
+    let links: Vec<&str> = page.split("href=\"").skip(1).collect();
+    assert!(links.iter().all(|link| link.starts_with('#') || link.starts_with("data:,\"")), "{links:?}");
+    for words in [["show", "--format", "text"], ["show", "--format", "markdown"]] {
+        let shown = sandbox.piton(words).run().expect_code(0).stdout;
+        assert!(!shown.contains(['\u{202e}', '\u{2066}', '\u{1b}', '\u{7}']), "{shown}");
+    }
+    let markdown = sandbox.piton(["show", "--format", "markdown"]).run().stdout;
+    assert!(
+        !markdown.contains("<script>") && !markdown.contains("[a](") && !markdown.contains("@everyone"),
+        "{markdown}"
+    );
+}
+
+#[test]
+fn a_page_names_its_style_and_its_script_and_allows_nothing_else() {
+    let page = html(&projects::ccw());
+    let policy = page.split("http-equiv=\"Content-Security-Policy\" content=\"").nth(1).expect("a policy");
+    let policy = policy.split('"').next().expect("its end");
+    assert!(policy.starts_with("default-src 'none'; style-src 'sha256-"), "{policy}");
+    assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
+    // In the page itself there is no style or script besides these.
+    let body = page.split("<body>").nth(1).expect("a body");
+    assert!(!body.contains(" style=") && !body.contains(" onclick"));
+}
+
+#[test]
+fn markdown_has_a_graph_of_at_most_fifty_nodes() {
+    let markdown = many(300).piton(["show", "--format", "markdown"]).run().expect_code(0).stdout;
+    let graph = markdown.split("```mermaid\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a graph");
+    assert!(graph.starts_with("flowchart LR\n"), "{graph}");
+    let nodes = graph.lines().filter(|line| line.contains(":::")).count();
+    assert!((2..=50).contains(&nodes), "{nodes}");
+}
+
+#[test]
+fn a_page_of_a_thousand_steps_stays_small_and_has_all_of_them() {
+    let page = html(&many(1_000));
+    assert!(page.len() <= 300_000, "{} bytes", page.len());
+    assert!(page.contains("IMPL-1000"));
+    assert_eq!(page.matches(" data-m=\"").count(), 1_000);
+}
+
+#[test]
+fn a_step_that_may_have_happened_is_unknown_and_a_person_is_asked() {
+    let sandbox = Sandbox::new();
+    sandbox.file(
+        "deploy.yaml",
+        "name: deploy\nsteps:\n  - {id: build}\n  - {id: deploy, depends_on: [build], idempotent: false}\n",
+    );
+    sandbox.piton(["start", "deploy.yaml", "--feature", "x"]).run().expect_code(0);
+    for words in [["begin", "build"], ["finish", "build"], ["begin", "deploy"]] {
+        sandbox.piton(words).env("PITON_SESSION", "gone").run().expect_code(0);
+    }
+    let document =
+        document(&sandbox.piton(["show", "--format", "json", "--now", "2026-01-31T23:00:00Z"]).real_clock().run());
+    let mark = |at: usize| document["data"]["steps"][at]["mark"].as_str().map(str::to_owned);
+    assert_eq!(mark(0).as_deref(), Some("claimed"));
+    assert!(matches!(mark(1).as_deref(), Some("unknown" | "running")), "{document}");
+}
+
+#[test]
+fn an_output_that_is_gone_is_shown_beside_what_the_state_says() {
+    let sandbox = Sandbox::new();
+    sandbox.file("w.yaml", "name: w\nsteps:\n  - {id: a, outputs: [a.txt]}\n  - {id: b, depends_on: [a]}\n");
+    sandbox.piton(["start", "w.yaml", "--feature", "x"]).run().expect_code(0);
+    sandbox.piton(["begin", "a"]).run().expect_code(0);
+    sandbox.file("a.txt", "done");
+    sandbox.piton(["finish", "a"]).run().expect_code(0);
+    let step =
+        |sandbox: &Sandbox| document(&sandbox.piton(["show", "--format", "json"]).run())["data"]["steps"][0].clone();
+    let proved = step(&sandbox);
+    assert_eq!(proved["mark"], "proved", "{proved}");
+    assert_eq!(proved["witnesses"][0]["says"], "is as the step left it", "{proved}");
+    sandbox.remove("a.txt");
+    let gone = step(&sandbox);
+    assert_eq!((&gone["mark"], &gone["recorded"]), (&"invalid".into(), &"completed".into()), "{gone}");
+    assert_eq!(gone["witnesses"][0]["says"], "is missing", "{gone}");
+    assert_eq!(gone["again"], true, "{gone}");
+}
+
+#[test]
+fn the_index_lists_every_run() {
+    let page = projects::both().piton(["list", "--html"]).run().expect_code(0).stdout;
+    assert!(page.starts_with("<!DOCTYPE html>"));
+    for text in
+        ["user-auth", "WFS-user-auth", "piton show user-auth --html FILE", "piton show WFS-user-auth --html FILE"]
+    {
+        assert!(page.contains(text), "{text}");
+    }
+}
+
+#[test]
+fn the_page_is_opened_on_request() {
+    let sandbox = projects::nine_step();
+    let viewer = sandbox.top().join("bin/xdg-open");
+    std::fs::write(
+        &viewer,
+        "#!/bin/sh\nprintf '%s' \"$1\" > \"$HOME/opened.part\"\nmv \"$HOME/opened.part\" \"$HOME/opened\"\n",
+    )
+    .unwrap();
+    std::fs::set_permissions(&viewer, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", sandbox.top().join("bin"));
+    if cfg!(target_os = "macos") {
+        return;
+    }
+    sandbox.piton(["show", "--html", "run.html", "--open"]).env("PATH", &path).run().expect_code(0);
+    let opened = sandbox.home().join("opened");
+    let is_there = sandbox.tool(
+        "/bin/sh",
+        [
+            "-c",
+            &format!(
+                "i=0; while [ ! -e '{opened}' ] && [ $i -lt 200 ]; do i=$((i+1)); sleep 0.05; done; cat '{opened}'"
+            ),
+        ],
+    );
+    let output: Output = is_there.env("PATH", "/usr/bin:/bin").run();
+    assert_eq!(output.stdout, format!("$ROOT/run.html"));
+    sandbox.piton(["show", "--open"]).run().expect_code(2);
+    sandbox.piton(["show", "--html", "-", "--open"]).run().expect_code(2);
+}
+
+/// A session with many tasks, a chain of seven after another; 60 % are done.
+fn many(count: usize) -> Sandbox {
+    let sandbox = Sandbox::new();
+    let session = ".workflow/active/WFS-big";
+    let head = serde_json::json!({"session_id": "WFS-big", "project": "Big work", "status": "active", "created_at": "2026-01-30T08:00:00Z"});
+    sandbox.file(&format!("{session}/workflow-session.json"), &head.to_string());
+    for at in 1..=count {
+        let status = if at * 10 <= count * 6 { "completed" } else { "pending" };
+        let before = if at > 1 && at % 7 > 0 { vec![format!("IMPL-{}", at - 1)] } else { Vec::new() };
+        let task = serde_json::json!({
+            "id": format!("IMPL-{at}"),
+            "title": format!("Task number {at} with a title of usual length"),
+            "status": status,
+            "meta": {"type": "feature", "agent": "@code-developer"},
+            "context": {"depends_on": before},
+        });
+        sandbox.file(&format!("{session}/.task/IMPL-{at}.json"), &task.to_string());
+    }
+    sandbox
+}
