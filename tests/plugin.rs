@@ -317,7 +317,7 @@ fn hooks_are_the_programs_and_end_soon() {
 fn commands_are_short_and_named_by_their_files() {
     let commands = support::files_below(&support::repository().join("commands"), "md");
     let names: Vec<_> = commands.iter().filter_map(|path| path.file_stem()).collect();
-    assert_eq!(names, ["doctor", "list", "rollback", "setup", "status"]);
+    assert_eq!(names, ["doctor", "list", "rollback", "setup", "show", "status"]);
     for path in &commands {
         let text = support::read(path);
         let (fields, body) = frontmatter(&text).unwrap_or_else(|error| panic!("{path}: {error}"));

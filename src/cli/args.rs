@@ -61,14 +61,14 @@ verbs! {
     List(commands::list::List),
     /// Show which step a run continues with, and why; reads only
     Plan(commands::plan::Plan),
-    /// Show a run as a picture: on the terminal, or with --html as one page for a browser
-    Show(commands::show::Show),
-    /// Watch a run live on the terminal: what is done, what is in progress, what comes next
-    Watch(commands::watch::Watch),
     /// Print the context that the agent of the next step needs
     Context(commands::context::Context),
     /// Show in three lines where a run is, what is stale, and the next command
     Status(commands::status::Status),
+    /// Show a run as a picture: on the terminal, or with --html as one page for a browser
+    Show(commands::show::Show),
+    /// Watch a run live on the terminal: what is done, what is in progress, what comes next
+    Watch(commands::watch::Watch),
     /// Check state files against their schemas and for contradictions
     Validate(commands::validate::Validate),
     /// Print the published JSON Schemas

@@ -37,7 +37,7 @@ impl Screen {
     ///
     /// # Errors
     ///
-    /// If it is none, or cannot be set up.
+    /// If standard input is no terminal, or cannot be set up.
     pub(super) fn open() -> io::Result<Self> {
         let before = tcgetattr(io::stdin())?;
         let mut screen = Self { before, shown: Vec::new(), size: (0, 0) };

@@ -162,6 +162,9 @@ pub(super) fn wrapped(line: Line, width: usize) -> Vec<Line> {
         for word in text.split_inclusive(' ') {
             let columns = word.trim_end().width();
             if used + columns > width && used > indent {
+                if let Some((_, text)) = lines.last_mut().and_then(|line| line.spans.last_mut()) {
+                    text.truncate(text.trim_end().len());
+                }
                 lines.push(Line::of(Ink::Plain, " ".repeat(indent)));
                 used = indent;
             }

@@ -38,7 +38,7 @@ pub(super) fn nodes(steps: &[ShownStep], limit: usize) -> Nodes {
     let is_folded = parts.len() > limit;
     if is_folded {
         parts = by_group(steps, &order);
-        if parts.len() < 2 || parts.len() > limit {
+        if parts.len() < 2 || parts.len() > limit.min(PHASES) {
             parts = order.chunks(order.len().div_ceil(limit.min(STRETCHES)).max(1)).map(<[usize]>::to_vec).collect();
         }
     }
@@ -58,6 +58,8 @@ pub(super) fn nodes(steps: &[ShownStep], limit: usize) -> Nodes {
     Nodes { nodes: parts.into_iter().map(|part| node(steps, part, is_folded)).collect(), edges, is_folded }
 }
 
+/// Phases that are nodes of a folded graph; of more, stretches are.
+const PHASES: usize = 60;
 /// Number of stretches that steps without phases are folded to.
 const STRETCHES: usize = 40;
 

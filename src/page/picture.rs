@@ -88,7 +88,7 @@ pub(super) fn symbols() -> Markup {
 /// Returns the sign of a mark, for a line of text.
 pub(super) fn sign(mark: StepMark) -> Markup {
     html! {
-        svg class=(format!("s m-{}", mark.as_str())) viewBox="0 0 16 16" aria-hidden="true" {
+        svg class=(format!("s m-{}", mark.as_str())) {
             use href=(format!("#g-{}", mark.as_str())) {}
         }
     }

@@ -24,13 +24,16 @@ use crate::ops::Effort;
 use crate::ops::ShowReport;
 
 /// Bytes of all steps that are shown in full; the rest gets a line each.
-const FULL_BYTES: usize = 110_000;
+const FULL_BYTES: usize = 45_000;
 /// Bytes of all steps; what is beyond is counted.
-const STEP_BYTES: usize = 225_000;
+const STEP_BYTES: usize = 222_000;
 /// Characters of a title in a line.
 const LINE_CHARS: usize = 70;
+/// Steps from which titles in lines are shorter, and their characters.
+const MANY: usize = 400;
+const SHORT_CHARS: usize = 48;
 /// Findings, next steps and changes that are listed.
-const FINDINGS: usize = 60;
+const FINDINGS: usize = 40;
 const NEXT: usize = 6;
 const CHANGES: usize = 40;
 /// Reports of a step whose lists are shown; all are among its attempts.
@@ -343,7 +346,7 @@ pub(super) fn steps(report: &ShowReport) -> Markup {
     let mut groups: Vec<(Option<&str>, Vec<String>)> = Vec::new();
     for (at, text) in full.into_iter().enumerate() {
         let step = &report.steps[at];
-        let text = text.unwrap_or_else(|| in_a_line(step, at).into_string());
+        let text = text.unwrap_or_else(|| in_a_line(report, at).into_string());
         if text.len() > left {
             omitted += 1;
             continue;
@@ -384,13 +387,13 @@ fn filter(report: &ShowReport) -> Markup {
     }
 }
 
-fn line_of(step: &ShownStep) -> Markup {
-    let title = if step.id.matches(&step.title) { String::new() } else { clean_line(&step.title, LINE_CHARS) };
+fn line_of(step: &ShownStep, chars: usize) -> Markup {
+    let title = if step.id.matches(&step.title) { String::new() } else { clean_line(&step.title, chars) };
     html! {
         (sign(step.mark))
-        b { bdi { (step.id.as_str()) } } " "
-        @if !title.is_empty() { bdi { (title) } " " }
-        span class="w" { (step.mark.as_str()) }
+        b { (step.id.as_str()) } " "
+        @if !title.is_empty() { span { (title) } " " }
+        i { (step.mark.as_str()) }
         @if step.is_next { " " span class="tag" { "next" } }
         @if step.is_again { " " span class="tag" { "again" } }
         @if step.seconds > 0 { " " span class="dim" { (seconds(step.seconds)) } }
@@ -398,8 +401,10 @@ fn line_of(step: &ShownStep) -> Markup {
     }
 }
 
-fn in_a_line(step: &ShownStep, at: usize) -> Markup {
-    html! { li id=(format!("s{at}")) data-m=(step.mark.as_str()) { (line_of(step)) } }
+fn in_a_line(report: &ShowReport, at: usize) -> Markup {
+    let step = &report.steps[at];
+    let chars = if report.steps.len() > MANY { SHORT_CHARS } else { LINE_CHARS };
+    html! { li id=(format!("s{at}")) data-m=(step.mark.as_str()) { (line_of(step, chars)) } }
 }
 
 fn in_full(report: &ShowReport, at: usize) -> Markup {
@@ -410,11 +415,11 @@ fn in_full(report: &ShowReport, at: usize) -> Markup {
     html! {
         li id=(format!("s{at}")) data-m=(step.mark.as_str()) {
             details open[step.is_next] {
-                summary { (line_of(step)) }
+                summary { (line_of(step, LINE_CHARS)) }
                 p { bdi { (step.reason) } " " @if !step.rule.is_empty() { span class="rule" { "rule " (step.rule) } } }
                 (witnesses(step))
                 @if !step.attempts.is_empty() {
-                    h4 { "Attempts" }
+                    p class="h" { "Attempts" }
                     ol class="plain" { @for attempt in &step.attempts { (attempt_line(attempt)) } }
                 }
                 @for said in reports { (reported(said)) }
@@ -435,7 +440,7 @@ fn in_full(report: &ShowReport, at: usize) -> Markup {
 /// Returns what the state, files and commits say about a step, side by side.
 fn witnesses(step: &ShownStep) -> Markup {
     html! {
-        h4 { "What says whether it is done" }
+        p class="h" { "What says whether it is done" }
         ul class="wit" {
             li class=(if step.mark.is_over() || step.recorded == Status::Completed { "yes" } else { "no" }) {
                 b { "the state" } " says " (step.recorded.as_str())
@@ -469,7 +474,7 @@ fn reported(said: &StepReport) -> Markup {
     let lists = [("Conditions", &said.conditions), ("Findings", &said.findings)];
     html! {
         @for (name, items) in lists.into_iter().filter(|(_, items)| !items.is_empty()) {
-            h4 { (name) " of attempt " (said.attempt) }
+            p class="h" { (name) " of attempt " (said.attempt) }
             ul class="plain" { @for item in items.iter().take(NAMED) { li { bdi { (clean_line(item, 300)) } } } }
         }
     }

@@ -135,11 +135,10 @@ async function looksRight(browser, name, file) {
         assert.ok(wide <= width, `${name} is ${wide} wide at ${width}`);
         assert.notEqual(await page.title(), "taken", name);
         assert.equal(await page.locator("img, iframe, object, embed, [onerror], a:not([href^='#'])").count(), 0, name);
-        // A thousand steps look alike, and colours do not depend on the width.
-        if (width === 390 || name === "thousand") {
-          if (name === "thousand") await page.evaluate(() => document.querySelectorAll(".steps > li:nth-child(n+40)").forEach((it) => it.remove()));
-        }
-        if (width !== 768) await accessible(page, `${name} ${width} ${colorScheme}`);
+        // The steps of a thousand look alike.
+        await page.evaluate(() => document.querySelectorAll(".steps > li:nth-child(n+60)").forEach((it) => it.remove()));
+        // The colours do not depend on the width, nor the order on the colours.
+        if (width === 390 || (width === 1280 && colorScheme === "light")) await accessible(page, `${name} ${width} ${colorScheme}`);
         if (PICTURES) {
           const height = await page.evaluate(() => document.documentElement.scrollHeight);
           await page.setViewportSize({ width, height: Math.min(height, 4000) });
@@ -154,7 +153,7 @@ async function accessible(page, what) {
   await page.evaluate(AXE);
   const found = await page.evaluate(() => window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], resultTypes: ["violations"] }));
   const told = found.violations.map((it) => `${it.id}: ${it.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`);
-  assert.deepEqual(told, [], what);
+  violations.push(...told.map((it) => `${what}: ${it}`));
 }
 
 // The order of the keyboard is that of the page, everything that can be clicked is in it, and it can be left.
@@ -178,7 +177,8 @@ async function keyboard(browser, file) {
     assert.match(places[0].is, /Skip to the steps/);
     places.forEach((place, at) => {
       assert.ok(place.seen, `${place.is} is not visible`);
-      assert.ok(at === 0 || place.at > places[at - 1].at, `${places[at - 1].is}, then ${place.is}`);
+      const before = places[at - 1];
+      assert.ok(!before || place.at > before.at, `${before?.is}, then ${place.is}`);
     });
     const clickable = await page.locator("a[href], button:visible, summary:visible, input:visible").count();
     assert.ok(places.length >= clickable, `${places.length} stops for ${clickable} things`);
@@ -212,17 +212,23 @@ async function worksWithoutScripts(browser, file) {
   });
 }
 
+const violations = [];
 const flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: flags });
 try {
-  for (const [name, file] of pages()) {
-    const began = Date.now();
-    const size = statSync(file).size;
-    assert.ok(size <= 300_000, `${name}: ${size} bytes`);
-    await valid(name, file);
-    await looksRight(browser, name, file);
-    console.log(`${name}: ${size} bytes, ${Date.now() - began} ms`);
-  }
+  const left = pages();
+  const worker = async () => {
+    for (let page = left.shift(); page; page = left.shift()) {
+      const [name, file] = page;
+      const size = statSync(file).size;
+      assert.ok(size <= 300_000, `${name}: ${size} bytes`);
+      await valid(name, file);
+      await looksRight(browser, name, file);
+      console.log(`${name}: ${size} bytes`);
+    }
+  };
+  await Promise.all([worker(), worker(), worker()]);
+  assert.deepEqual(violations, []);
   const one = join(WORK, "nine-step.html");
   await keyboard(browser, one);
   await worksWithScripts(browser, one);

@@ -1,8 +1,8 @@
 //! `history`.
 
 use super::prelude::*;
-use crate::cli::render::page::decided;
-use crate::cli::render::page::reported;
+use crate::cli::render::text_page::decided;
+use crate::cli::render::text_page::reported;
 use crate::model::clean_line;
 use crate::model::plural;
 

@@ -3,7 +3,7 @@
 use super::prelude::*;
 use crate::cli::output::Text;
 use crate::cli::render::markdown::celled;
-use crate::cli::render::page::tone_of;
+use crate::cli::render::text_page::tone_of;
 use crate::cli::shared_args::Answer;
 use crate::model::DialectId;
 use crate::model::Progress;

@@ -7,7 +7,7 @@ pub(super) use crate::cli::call::Command;
 pub(super) use crate::cli::error::CommandError;
 pub(super) use crate::cli::output::Tone;
 pub(super) use crate::cli::render::Shown;
-pub(super) use crate::cli::render::page::Page;
+pub(super) use crate::cli::render::text_page::Page;
 pub(super) use crate::cli::shared_args::RunArg;
 pub(super) use crate::hook::CalledVerb;
 pub(super) use crate::model::Finding;

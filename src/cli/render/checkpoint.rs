@@ -1,8 +1,8 @@
 //! What a change recorded, for people.
 
 use super::Shown;
-use super::page::Page;
-use super::page::next_command;
+use super::text_page::Page;
+use super::text_page::next_command;
 use crate::cli::output::Tone;
 use crate::model::Finding;
 use crate::ops::CheckpointReport;

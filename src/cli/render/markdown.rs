@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::page::position_lines;
-use super::page::word;
+use super::text_page::position_lines;
+use super::text_page::word;
 use crate::cli::output::Text;
 use crate::model::Action;
 use crate::model::Finding;

@@ -2,9 +2,9 @@
 
 mod checkpoint;
 pub(super) mod markdown;
-pub(super) mod page;
 pub(super) mod patch;
 pub(super) mod plan;
+pub(super) mod text_page;
 mod yaml;
 
 use serde_json::Value;
@@ -15,7 +15,7 @@ use crate::model::Finding;
 use crate::ops::Body;
 use crate::ops::PlanReport;
 use crate::ops::Report;
-use page::Page;
+use text_page::Page;
 
 /// A report as people read it.
 pub(super) trait Shown: Body {

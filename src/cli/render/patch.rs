@@ -1,6 +1,6 @@
 //! A patch: the exact bytes of the diff, between comments that `git apply` ignores.
 
-use super::page::Page;
+use super::text_page::Page;
 use crate::cli::output::Tone;
 use crate::model::Patch;
 use crate::model::RunId;

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 
 use super::Shown;
 use super::markdown;
-use super::page::Page;
-use super::page::next_command;
-use super::page::position_lines;
-use super::page::tone_of;
 use super::patch::suggested;
 use super::shown;
+use super::text_page::Page;
+use super::text_page::next_command;
+use super::text_page::position_lines;
+use super::text_page::tone_of;
 use crate::cli::output::Tone;
 use crate::model::Action;
 use crate::model::Finding;
