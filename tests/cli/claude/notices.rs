@@ -59,7 +59,9 @@ fn a_new_session_is_told_once_what_was_cut_off_and_how() {
     assert_eq!(project.changes(&sandbox.tree()), [] as [&str; 0], "nor in the project");
     // Another cause of the same session is news.
     let main = Trace::new(&sandbox).prompt("Build the parser").creates_task("1", "Write parser");
-    main.sets_task("1", "pending", "in_progress").api_error("rate_limit", "You've hit your session limit").write(&sandbox);
+    main.sets_task("1", "pending", "in_progress")
+        .api_error("rate_limit", "You've hit your session limit")
+        .write(&sandbox);
     let (person, _) = said(&starts(&sandbox, "newest", "clear"));
     assert!(person.contains("was cut by the usage limit"), "{person}");
 }
@@ -98,7 +100,10 @@ fn a_resumed_session_is_told_what_the_client_does_not_say() {
     let (person, agent) = said(&starts(&sandbox, SESSION, "resume"));
     assert_eq!(person, "");
     assert!(agent.contains("- T1 is still in progress: Write parser; it wrote parser.txt"), "{agent}");
-    assert!(agent.contains("- the agent long helper was cut off, and its outcome is unknown; it wrote b.txt"), "{agent}");
+    assert!(
+        agent.contains("- the agent long helper was cut off, and its outcome is unknown; it wrote b.txt"),
+        "{agent}"
+    );
     assert!(agent.contains("- the agent reader was cut off and changed nothing"), "{agent}");
     assert!(!agent.contains("Build the parser\n"), "the conversation is known: {agent}");
     // A session with nothing open is told nothing.
@@ -122,7 +127,8 @@ fn after_a_compaction_the_brief_of_the_session_comes_back_within_its_bounds() {
     assert_eq!(before, Tree::of(&client(&sandbox)));
     assert!(!sandbox.exists(".piton"), "nothing is recorded of a session without runs");
     let many = Trace::new(&sandbox).prompt(&"long words ".repeat(5_000));
-    let many = (1..200).fold(many, |trace, at| trace.creates_task(&at.to_string(), &format!("A task with a long subject {at}")));
+    let many = (1..200)
+        .fold(many, |trace, at| trace.creates_task(&at.to_string(), &format!("A task with a long subject {at}")));
     many.write(&sandbox);
     let (_, agent) = said(&starts(&sandbox, SESSION, "compact"));
     assert!(!agent.is_empty() && agent.len() <= 6_000, "{} bytes", agent.len());
