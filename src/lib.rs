@@ -5,6 +5,7 @@
 //! - `model`: the shared vocabulary as types. No I/O, imports no other room.
 //! - `engine`: decides. Pure functions over the model: reconcile, choose, plan, admit a change, assemble a context.
 //! - `document`: JSON and YAML that belong to others: a tree with positions, lenient reads, edits that touch only what they name.
+//! - `workflow`: the language of workflow files: parse, check, variables, conditions. Pure.
 //! - `dialect`: translates between one system's files and the model. Bytes in, edits out; never decides.
 //! - `schema`: the embedded JSON Schemas; violations as findings.
 //! - `store`: the only access to files, locks, clock, environment, git and processes. Knows bytes and paths, not formats.
@@ -30,3 +31,4 @@ mod published;
 mod runner;
 mod schema;
 mod store;
+mod workflow;

@@ -21,17 +21,35 @@ pub(crate) struct Text {
 pub(crate) struct Problems<'a> {
     file: &'a RelPath,
     findings: Vec<Finding>,
+    notes: Vec<Finding>,
 }
 
 impl<'a> Problems<'a> {
     pub(crate) const fn of(file: &'a RelPath) -> Self {
-        Self { file, findings: Vec::new() }
+        Self { file, findings: Vec::new(), notes: Vec::new() }
     }
 
     /// Returns all findings, ordered by position.
     pub(crate) fn in_order(mut self) -> Vec<Finding> {
         self.findings.sort_by_key(|finding| (finding.line, finding.column));
         self.findings
+    }
+
+    /// Returns all findings and all notes, ordered by position.
+    pub(crate) fn in_order_with_notes(mut self) -> (Vec<Finding>, Vec<Finding>) {
+        let mut notes = std::mem::take(&mut self.notes);
+        notes.sort_by_key(|note| (note.line, note.column));
+        (self.in_order(), notes)
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    /// Adds a remark about something that has no effect or may go wrong.
+    pub(crate) fn note(&mut self, place: TextPosition, message: impl Into<String>, fix: impl Into<String>) {
+        let note = Finding::new(FindingCode::FieldIgnored, clean_line(&message.into(), 400)).at(self.file);
+        self.notes.push(note.line(place.line, Some(place.column)).fix(fix));
     }
 
     pub(crate) fn add(&mut self, place: TextPosition, message: impl Into<String>, fix: impl Into<String>) {

@@ -4,13 +4,8 @@ use serde_json::Value;
 
 use super::bundle::clock;
 use crate::dialect::by_id;
-use crate::dialect::check_definition;
-use crate::dialect::looks_like_definition;
-use crate::dialect::script::spec;
-use crate::dialect::script::spec::condition::Condition;
-use crate::dialect::script::spec::template::Piece;
-use crate::dialect::script::spec::template::Reader;
-use crate::dialect::script::spec::template::Template;
+use crate::dialect::script::facts::Outline;
+use crate::dialect::stored_definition;
 use crate::hook;
 use crate::model::Change;
 use crate::model::ChangeKind;
@@ -24,6 +19,15 @@ use crate::ops::ChangeRequest;
 use crate::runner;
 use crate::runner::Scope;
 use crate::store;
+use crate::workflow;
+use crate::workflow::Command;
+use crate::workflow::Step;
+use crate::workflow::Workflow;
+use crate::workflow::condition::Condition;
+use crate::workflow::looks_like_workflow;
+use crate::workflow::template::Piece;
+use crate::workflow::template::Reader;
+use crate::workflow::template::Template;
 
 const VERBS: [&str; 4] = ["begin", "finish", "approve", "skip"];
 
@@ -63,20 +67,27 @@ pub(super) fn config(data: &[u8]) {
     }
 }
 
-/// Parses a workflow file of the runner: it is valid, or every mistake has a position.
+/// Parses a workflow file: it is valid, or every mistake has a position. One in another form is the same in the current one.
 pub(super) fn workflow(data: &[u8]) {
     let file = path("w.yaml");
-    spec::looks_like_script(&file, data);
-    let parsed = spec::parse(&file, data);
+    looks_like_workflow(&file, data);
+    looks_like_workflow(&path("w.json"), data);
+    let parsed = workflow::parse(&file, data);
     assert_eq!(parsed.workflow.is_none(), !parsed.findings.is_empty());
-    for finding in &parsed.findings {
+    for finding in parsed.findings.iter().chain(&parsed.notes) {
         assert!(finding.line.is_some() && finding.column.is_some(), "{} has no place", finding.message);
     }
     let Some(workflow) = parsed.workflow else { return };
-    let again = spec::parse(&file, data).workflow.expect("it was one before");
-    let digests = |workflow: &spec::Workflow| workflow.steps.iter().map(spec::Step::digest).collect::<Vec<_>>();
+    let digests = |workflow: &Workflow| workflow.steps.iter().map(Step::digest).collect::<Vec<_>>();
+    let again = workflow::parse(&file, data).workflow.expect("it was one before");
     assert_eq!(digests(&workflow), digests(&again));
-    assert_eq!(workflow.outline(String::new()).steps.len(), workflow.steps.len());
+    if let Some(rewritten) = parsed.rewritten {
+        let again = workflow::parse(&file, rewritten.to_string().as_bytes());
+        assert!(again.rewritten.is_none(), "it has the current form");
+        let again = again.workflow.unwrap_or_else(|| panic!("{rewritten}: {:?}", again.findings));
+        assert_eq!(digests(&workflow), digests(&again), "{rewritten}");
+    }
+    assert_eq!(Outline::of(&workflow, String::new()).steps.len(), workflow.steps.len());
     workflow.expected_schemas();
     workflow.needs_claude();
 }
@@ -133,11 +144,11 @@ pub(super) fn shell(data: &[u8]) {
 /// Parses a custom workflow: a valid one can be started, and its run is read back unchanged.
 pub(super) fn definition(data: &[u8]) {
     let file = path("w.yaml");
-    looks_like_definition(&file, data);
-    looks_like_definition(&path("w.json"), data);
-    let checked = check_definition(&file, data);
-    assert_eq!(checked.definition.is_none(), !checked.findings.is_empty());
-    let Some(value) = checked.definition else { return };
+    let Some(read) = workflow::parse(&file, data).workflow else { return };
+    if !read.steps.iter().all(|step| matches!(step.command, Command::Agent(_) | Command::Gate(_))) {
+        return;
+    }
+    let value = stored_definition(&read);
     let folder = path("memory/state/feature");
     let definition = Definition { value, source: None, sha256: "0".repeat(64), folder };
     let spec = StartSpec { definition: Some(definition), ..StartSpec::new("w", "feature") };

@@ -75,7 +75,7 @@ mod unfinished;
 mod validate;
 mod versions;
 mod watch;
-mod workflow;
+mod workflow_file;
 
 pub(crate) use crate::engine::Rebegin;
 pub(crate) use archive::ArchiveReport;
@@ -203,4 +203,4 @@ pub(crate) use watch::WatchedList;
 pub(crate) use watch::WatchedRun;
 pub(crate) use watch::watch;
 pub(crate) use watch::watch_all;
-pub(crate) use workflow::print as print_workflow;
+pub(crate) use workflow_file::print as print_workflow;

@@ -15,7 +15,7 @@ use super::opened_run::OpenedRun;
 use super::run_location::RunLocation;
 use super::unfinished;
 use super::versions;
-use super::workflow;
+use super::workflow_file;
 use crate::dialect::DIALECTS;
 use crate::dialect::Dialect;
 use crate::dialect::Leftover;
@@ -305,7 +305,7 @@ impl ProjectContext {
         };
         let asked = if with_git { Cow::Borrowed(wanted) } else { Cow::Owned(without_git()) };
         let mut evidence = store::gather(&self.project, &opened.files, &asked, &self.environment);
-        workflow::check_outputs(opened, &mut evidence);
+        workflow_file::check_outputs(opened, &mut evidence);
         self.read_statements(opened, &mut evidence);
         if let Some(run) = &opened.loaded.run {
             store::inspect_files(&opened.files.root, &evidence.unrecorded_files(run.id.as_str()), &mut evidence);

@@ -16,7 +16,7 @@ use super::report::Report;
 use super::report::Stage;
 use super::run_location::RunLocation;
 use super::startable;
-use super::workflow;
+use super::workflow_file;
 use crate::dialect::DIALECTS;
 use crate::dialect::Dialect;
 use crate::dialect::by_id;
@@ -136,7 +136,7 @@ fn new_runs(ctx: &ProjectContext) -> Vec<String> {
         .iter()
         .filter(|dialect| folders().any(|folder| dialect.keeps_state_in(&folder.path, config)))
         .collect();
-    let own = listings.first().map(workflow::own_names).unwrap_or_default();
+    let own = listings.first().map(workflow_file::own_names).unwrap_or_default();
     if found.is_empty() && own.is_empty() {
         return vec!["to start one: `piton start nine-step --feature NAME`, or /workflow-exec".to_owned()];
     }
@@ -169,10 +169,10 @@ fn hide_new_state(ctx: &ProjectContext, dialect: &dyn Dialect, location: &RunLoc
     startable::exclude(&ctx.project, &patterns);
 }
 
-fn own_workflow(ctx: &ProjectContext, spec: &StartSpec) -> Result<workflow::LoadedWorkflow, OpError> {
+fn own_workflow(ctx: &ProjectContext, spec: &StartSpec) -> Result<workflow_file::LoadedWorkflow, OpError> {
     let known = DIALECTS.iter().filter(|dialect| dialect.start().can_start()).map(|dialect| dialect.id().as_str());
-    let found = workflow::find(&ctx.project, &spec.workflow)?
-        .ok_or_else(|| workflow::unknown(&ctx.project, &spec.workflow, known))?;
+    let found = workflow_file::find(&ctx.project, &spec.workflow)?
+        .ok_or_else(|| workflow_file::unknown(&ctx.project, &spec.workflow, known))?;
     if spec.phases.is_some() {
         return Err(OpError::Usage {
             message: "--phases is not for a workflow file: the file says which steps there are".to_owned(),

@@ -2,7 +2,7 @@
 
 use super::OpError;
 use super::opened_run::OpenedRun;
-use super::workflow;
+use super::workflow_file;
 use crate::dialect::DIALECTS;
 use crate::dialect::Dialect;
 use crate::engine;
@@ -21,7 +21,7 @@ pub(super) fn again(project: &Project, opened: &OpenedRun) -> Option<String> {
     let workflow = opened.loaded.run.as_ref().map_or(dialect, |run| run.workflow.as_str());
     let is_known = match built_in(workflow) {
         Some(found) => found.id() == opened.dialect.id(),
-        None => opened.dialect.start().can_start() && matches!(workflow::find(project, workflow), Ok(Some(_))),
+        None => opened.dialect.start().can_start() && matches!(workflow_file::find(project, workflow), Ok(Some(_))),
     };
     let feature = opened.loaded.run.as_ref().map_or(opened.candidate.name.as_str(), |run| run.id.as_str());
     (is_known && check_feature_name(feature).is_ok())

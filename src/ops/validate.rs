@@ -14,9 +14,8 @@ use super::project_context::Request;
 use super::report::Body;
 use super::report::Report;
 use super::select;
-use super::workflow;
+use super::workflow_file;
 use crate::dialect;
-use crate::dialect::script::spec;
 use crate::document::parse_json;
 use crate::engine;
 use crate::engine::Refusal;
@@ -30,6 +29,7 @@ use crate::model::RelPath;
 use crate::model::Severity;
 use crate::schema;
 use crate::store;
+use crate::workflow::looks_like_workflow;
 
 /// The result of validating files (`validate/1`).
 #[derive(Debug, Serialize, JsonSchema)]
@@ -44,6 +44,9 @@ pub(crate) struct ValidatedFile {
     pub(crate) file: String,
     pub(crate) schema: Option<String>,
     pub(crate) problems: usize,
+    /// A workflow file of another form, as a current one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rewritten: Option<serde_json::Value>,
 }
 
 impl Body for ValidateReport {
@@ -117,6 +120,7 @@ fn check_run(ctx: &ProjectContext, opened: &OpenedRun, files: &mut Vec<Validated
             file: format!("{prefix}{path}"),
             schema: Some(name.to_owned()),
             problems: problems.len() + own,
+            rewritten: None,
         });
         findings.extend(problems);
     }
@@ -162,18 +166,17 @@ fn check_file(
     let root = if below.is_some() { &ctx.project.root } else { &parent };
     let shown = below.unwrap_or_else(|| name.clone());
     let content = store::read_file(&parent, &name);
+    let mut rewritten = None;
     let mut schema_name = dialect::DIALECTS.iter().find_map(|dialect| dialect.schema_of(&name));
     let before = findings.len();
     match content {
-        Content::Bytes(bytes) if schema_name.is_none() && spec::looks_like_script(&name, &bytes) => {
-            schema_name = Some("script");
-            findings.extend(workflow::check_script(&shown, &bytes));
-        }
-        Content::Bytes(bytes) if schema_name.is_none() && dialect::looks_like_definition(&name, &bytes) => {
+        Content::Bytes(bytes) if schema_name.is_none() && looks_like_workflow(&name, &bytes) => {
             schema_name = Some("workflow");
-            let (definition, problems) = workflow::check(root, &shown, &bytes);
-            findings.extend(problems);
-            findings.extend(definition.and_then(|definition| workflow::without_instructions(&shown, &definition)));
+            let checked = workflow_file::check(root, &shown, &bytes);
+            findings.extend(checked.findings);
+            findings.extend(checked.notes);
+            findings.extend(checked.workflow.and_then(|read| workflow_file::without_instructions(&shown, &read)));
+            rewritten = checked.rewritten;
         }
         Content::Bytes(bytes) => match parse_json(&bytes) {
             Ok(_) => {
@@ -191,6 +194,7 @@ fn check_file(
         Content::NameOnly => {}
     }
     let problems = findings.len() - before;
-    files.push(ValidatedFile { file: path.as_str().to_owned(), schema: schema_name.map(str::to_owned), problems });
+    let schema = schema_name.map(str::to_owned);
+    files.push(ValidatedFile { file: path.as_str().to_owned(), schema, problems, rewritten });
     Ok(())
 }

@@ -81,8 +81,7 @@ published! {
     "config" "The settings in `piton.toml`." input::<crate::model::Config>();
     "nine-step-state" "State file of a nine-step run." ByHand;
     "ccw-session" "Session file of Claude-Code-Workflow." ByHand;
-    "workflow" "A workflow file of your own (workflow/1), as `piton start FILE.yaml` takes it." ByHand;
-    "script" "A workflow file of shell and Claude steps (script/1), as `piton run FILE` takes it." ByHand;
+    "workflow" "A workflow file (workflow/2), as `piton start FILE.yaml` and `piton run FILE.yaml` take it." ByHand;
     "ccw-task" "Task file of Claude-Code-Workflow." ByHand;
     "dotagent-phase" "Phase checkpoint of a dotagent workflow." ByHand;
     "dotagent-execution" "Task progress of a dotagent workflow." ByHand;

@@ -2,10 +2,26 @@
 
 use serde_json::Value;
 
+use crate::workflow::ClaudeOptions;
+
 /// Returns the command line for a prompt.
-pub(super) fn words(prompt: &str) -> Vec<String> {
+pub(super) fn words(prompt: &str, options: &ClaudeOptions) -> Vec<String> {
     let mut words: Vec<String> =
         ["claude", "-p", "--output-format", "stream-json", "--verbose"].map(str::to_owned).to_vec();
+    let turns = options.max_turns.map(|turns| turns.to_string());
+    let budget = options.max_budget_usd.map(|budget| budget.to_string());
+    let list = |tools: &[String]| (!tools.is_empty()).then(|| tools.join(","));
+    for (flag, value) in [
+        ("--model", options.model.clone()),
+        ("--permission-mode", options.permission_mode.clone()),
+        ("--allowedTools", list(&options.allowed_tools)),
+        ("--disallowedTools", list(&options.disallowed_tools)),
+        ("--max-turns", turns),
+        ("--max-budget-usd", budget),
+    ] {
+        // In one word, so that a flag that takes several values does not take the prompt.
+        words.extend(value.map(|value| format!("{flag}={value}")));
+    }
     if prompt.starts_with('-') {
         words.push("--".to_owned());
     }

@@ -1,5 +1,6 @@
 use super::Reader;
 use super::words;
+use crate::workflow::ClaudeOptions;
 
 const STREAM: &str = concat!(
     "{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\"}\n",
@@ -35,6 +36,28 @@ fn errors_of_the_service_are_found() {
 
 #[test]
 fn a_prompt_is_never_an_option() {
-    assert_eq!(words("/fix all").last().map(String::as_str), Some("/fix all"));
-    assert_eq!(words("-x")[5..], ["--", "-x"]);
+    assert_eq!(words("/fix all", &ClaudeOptions::default()).last().map(String::as_str), Some("/fix all"));
+    assert_eq!(words("-x", &ClaudeOptions::default())[5..], ["--", "-x"]);
+}
+
+#[test]
+fn options_of_a_step_are_flags_before_the_prompt() {
+    let options = ClaudeOptions {
+        model: Some("sonnet".to_owned()),
+        permission_mode: Some("acceptEdits".to_owned()),
+        allowed_tools: vec!["Read".to_owned(), "Bash(git:*)".to_owned()],
+        disallowed_tools: vec!["WebFetch".to_owned()],
+        max_turns: Some(20),
+        max_budget_usd: Some(1.5),
+    };
+    let expected = [
+        "--model=sonnet",
+        "--permission-mode=acceptEdits",
+        "--allowedTools=Read,Bash(git:*)",
+        "--disallowedTools=WebFetch",
+        "--max-turns=20",
+        "--max-budget-usd=1.5",
+        "/fix",
+    ];
+    assert_eq!(words("/fix", &options)[5..], expected);
 }

@@ -19,16 +19,18 @@ use super::ledger::Ledger;
 use super::report::RunEnd;
 use super::secrets;
 use super::secrets::Masks;
-use super::spec::Workflow;
 use super::variables;
 use crate::dialect::script::facts::Facts;
 use crate::dialect::script::record::Header;
 use crate::model::ChangeKind;
+use crate::model::StepId;
 use crate::store;
 use crate::store::Ticker;
+use crate::workflow::Step;
+use crate::workflow::Workflow;
 
 /// The variables that are defined without being captured or set in the environment.
-pub(super) const BUILT_IN: [&str; 5] = ["ARG", "PROJECT_ROOT", "WORKTREE", "workflow.id", "workflow.name"];
+pub(super) const BUILT_IN: [&str; 6] = ["ARG", "ITERATION", "PROJECT_ROOT", "WORKTREE", "workflow.id", "workflow.name"];
 
 /// Everything that the steps of a run share.
 pub(super) struct RunContext<'a> {
@@ -43,8 +45,7 @@ pub(super) struct RunContext<'a> {
     pub(super) env: Vec<(String, String)>,
     pub(super) masks: Masks,
     pub(super) ticker: Ticker,
-    /// The steps whose output another step refers to.
-    pub(super) referenced: BTreeSet<String>,
+    pub(super) used: UsedVariables,
     pub(super) ledger: Mutex<Ledger>,
 }
 
@@ -71,7 +72,11 @@ impl RunContext<'_> {
 
 /// Returns the value of a variable of [`BUILT_IN`].
 pub(super) fn built_in(name: &str, header: &Header, workflow: &Workflow, folder: &Utf8Path) -> Option<Value> {
+    if let Some(value) = header.inputs.get(name) {
+        return Some(value.clone());
+    }
     Some(Value::String(match name {
+        "ITERATION" => "1".to_owned(),
         "ARG" => header.args.join(" "),
         "PROJECT_ROOT" => header.root.as_str().to_owned(),
         "WORKTREE" => folder.as_str().to_owned(),
@@ -81,21 +86,30 @@ pub(super) fn built_in(name: &str, header: &Header, workflow: &Workflow, folder:
     }))
 }
 
-/// Finds the steps whose output is referred to (`${step.ID.output}`); no other output is kept.
-pub(super) fn referenced_steps(workflow: &Workflow) -> BTreeSet<String> {
-    let merge = workflow.merge.as_ref().map_or(&[][..], |merge| &merge.steps);
-    let mut found = BTreeSet::new();
-    for step in workflow.steps.iter().chain(merge) {
-        let text = step.canonical.to_string();
-        for (at, word) in text.match_indices("step.") {
-            let rest = &text[at + word.len()..];
-            let end = rest.find(['}', ':', '"', '\\']).unwrap_or(rest.len());
-            if let Some((id, _)) = rest[..end].rsplit_once(".output") {
-                found.insert(id.to_owned());
-            }
-        }
+/// The variables that the steps of a run use, of those that are kept only where they are used.
+#[derive(Debug, Default)]
+pub(super) struct UsedVariables {
+    names: BTreeSet<String>,
+}
+
+impl UsedVariables {
+    pub(super) fn of(workflow: &Workflow) -> Self {
+        let merge = workflow.merge.as_ref().map_or(&[][..], |merge| &merge.steps);
+        let names = workflow.steps.iter().chain(merge).flat_map(Step::references);
+        Self { names: names.map(str::to_owned).collect() }
     }
-    found
+
+    /// Tells whether a text uses the variable, or a value inside it.
+    pub(super) fn has(&self, name: &str) -> bool {
+        let is_inside =
+            |used: &String| used.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        self.names.iter().any(is_inside)
+    }
+
+    /// Tells whether a text uses what a step printed.
+    pub(super) fn has_output(&self, step: &StepId) -> bool {
+        self.has(&format!("{step}.output")) || self.has(&format!("step.{step}.output"))
+    }
 }
 
 /// Merges environment variables for a child; later values win.
@@ -117,7 +131,7 @@ pub(super) fn environment(
 ) -> Result<Vec<(String, String)>, RunError> {
     let given = InitialVariables { header, workflow, folder };
     let wrong = |message: String| RunError::new(ProblemKind::No, message, ["correct the workflow file".to_owned()]);
-    let mut env = Vec::new();
+    let mut env = vec![("ARG".to_owned(), header.args.join(" "))];
     for file in &workflow.env_files {
         let path = variables::render(file, &given).map_err(|error| wrong(error.message))?;
         let text = files::read(&folder.join(&path)).map_err(|why| wrong(format!("an entry of `env_files`: {why}")))?;

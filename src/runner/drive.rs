@@ -9,7 +9,6 @@ use super::report::RunEnd;
 use super::report::RunResult;
 use super::resume::ScheduledStep;
 use super::retry::Failure;
-use super::spec::Step;
 use super::step_executor::StepExecutor;
 use super::step_executor::StepOutcome;
 use super::step_executor::StepOutput;
@@ -21,6 +20,7 @@ use crate::model::Outcome;
 use crate::model::Status;
 use crate::model::human_duration;
 use crate::store;
+use crate::workflow::Step;
 
 /// Runs the steps that are due, then finishes the run.
 pub(super) fn drive(context: &RunContext<'_>, due: &[ScheduledStep], yes: bool) -> Result<RunResult, RunError> {
@@ -91,10 +91,11 @@ fn one(executor: &mut StepExecutor<'_>, step: &Step, due: ScheduledStep) -> Resu
         }
     }
     executor.head = executor.context.ledger().step(&step.id).and_then(|state| state.head.clone());
-    match executor.skipped_by_condition(step) {
+    match executor.skipped_with_others(step).or_else(|| executor.skipped_by_condition(step)) {
         Some(StepOutcome::Skipped(why)) => {
             let kind = ChangeKind::Skip { step: step.id.clone(), part: None, by: None, reason: why.to_owned() };
-            executor.context.ledger().record(kind, Facts::default(), due.is_forced)?;
+            let facts = Facts { is_unmet: true, ..Facts::default() };
+            executor.context.ledger().record(kind, facts, due.is_forced)?;
             return Ok(StepOutcome::Skipped(why));
         }
         Some(StepOutcome::Failed(failure)) => {

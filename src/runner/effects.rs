@@ -5,20 +5,20 @@ use serde_json::Value;
 use super::error::RunError;
 use super::files;
 use super::retry::Failure;
-use super::retry::FailureKind;
-use super::spec::FileFormat;
-use super::spec::OnIncomplete;
-use super::spec::Step;
-use super::spec::Validate;
-use super::spec::WriteFile;
 use super::step_executor::StepExecutor;
 use super::step_executor::StepOutcome;
 use super::step_executor::StepOutput;
 use super::step_executor::refused;
+use super::step_executor::rejected;
 use crate::document::parse_definition;
 use crate::model::clean_line;
 use crate::schema;
 use crate::store;
+use crate::workflow::FileFormat;
+use crate::workflow::OnIncomplete;
+use crate::workflow::Step;
+use crate::workflow::Validate;
+use crate::workflow::WriteFile;
 
 /// The result of a measurement, or how the step ended without one.
 enum Measurement {
@@ -60,7 +60,7 @@ impl StepExecutor<'_> {
                     let summary = Some(format!("{message}; its `on_incomplete` lets the workflow continue"));
                     StepOutcome::Completed(StepOutput { summary, ..StepOutput::default() })
                 } else {
-                    StepOutcome::Failed(rejected_result(message))
+                    StepOutcome::Failed(rejected(message))
                 });
             };
             attempts -= 1;
@@ -91,7 +91,7 @@ impl StepExecutor<'_> {
             StepOutcome::Completed(_) | StepOutcome::Skipped(_) => {
                 let is_same = store::git::head(&self.context.folder).and_then(|head| head.sha) == head;
                 let message = "its `on_incomplete` has `commit_required`, and no commit was made";
-                (gap.commit_required && is_same).then(|| StepOutcome::Failed(rejected_result(message.to_owned())))
+                (gap.commit_required && is_same).then(|| StepOutcome::Failed(rejected(message.to_owned())))
             }
             StepOutcome::Failed(failure) => {
                 let message = format!("on_incomplete: {}", failure.message);
@@ -127,20 +127,19 @@ impl StepExecutor<'_> {
         };
         let result = last_json(&text).ok_or_else(|| {
             let found = clean_line(&text, 80);
-            rejected_result(format!("a validation prints JSON with `completion_percentage`, not `{found}`"))
+            rejected(format!("a validation prints JSON with `completion_percentage`, not `{found}`"))
         })?;
         if let Some(expected) = &validate.expected_schema {
             match schema::violation(expected, &result) {
                 Ok(None) => {}
                 Ok(Some(problem)) => {
-                    return Err(rejected_result(format!("the result does not fit `expected_schema`: {problem}")));
+                    return Err(rejected(format!("the result does not fit `expected_schema`: {problem}")));
                 }
                 Err(problem) => return Err(refused(format!("`expected_schema` is not a JSON Schema: {problem}"))),
             }
         }
         let percent = result.get("completion_percentage").and_then(Value::as_f64);
-        let percent =
-            percent.ok_or_else(|| rejected_result("the result has no number `completion_percentage`".to_owned()))?;
+        let percent = percent.ok_or_else(|| rejected("the result has no number `completion_percentage`".to_owned()))?;
         Ok((percent, result))
     }
 }
@@ -150,9 +149,4 @@ fn last_json(text: &str) -> Option<Value> {
     let whole = serde_json::from_str::<Value>(text.trim()).ok();
     let object = |line: &str| serde_json::from_str::<Value>(line.trim()).ok().filter(Value::is_object);
     whole.filter(Value::is_object).or_else(|| text.lines().rev().find_map(object))
-}
-
-/// Returns the failure of a command that ran and reported a negative result.
-fn rejected_result(message: String) -> Failure {
-    Failure { kind: FailureKind::Exit, ..refused(message) }
 }

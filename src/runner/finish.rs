@@ -15,7 +15,6 @@ use super::error::RunError;
 use super::exec::Stop;
 use super::report::RunEnd;
 use super::report::WorktreeOutcome;
-use super::spec::Merge;
 use super::step_executor::StepExecutor;
 use super::step_executor::StepOutcome;
 use crate::dialect::script::facts::Facts;
@@ -27,6 +26,7 @@ use crate::store::RunLock;
 use crate::store::StoreError;
 use crate::store::worktree;
 use crate::store::worktree::MergeOutcome;
+use crate::workflow::Merge;
 
 /// A worktree at the end of its run.
 struct FinishedWorktree<'a> {

@@ -6,14 +6,14 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::thread;
 
+use camino::Utf8PathBuf;
 use serde_json::Value;
+use serde_json::json;
 
 use super::console::Event;
 use super::error::RunError;
+use super::files;
 use super::retry::Failure;
-use super::spec::Foreach;
-use super::spec::Items;
-use super::spec::Step;
 use super::step_executor::StepExecutor;
 use super::step_executor::StepOutcome;
 use super::step_executor::StepOutput;
@@ -23,6 +23,11 @@ use crate::dialect::script::state::part_names;
 use crate::model::ChangeKind;
 use crate::model::Outcome;
 use crate::model::Status;
+use crate::workflow::Foreach;
+use crate::workflow::Items;
+use crate::workflow::JsonPath;
+use crate::workflow::Step;
+use crate::workflow::template::Template;
 
 /// An item with its number and the name of its part.
 struct Item<'a> {
@@ -72,8 +77,16 @@ impl StepExecutor<'_> {
             self.in_turn(&foreach_loop, &results)?;
         }
         let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Err(failure) = self.set_results(step, &items, &names, &results.failures) {
+            return Ok(StepOutcome::Failed(failure));
+        }
         Ok(match (results.end, results.failures.first()) {
             (Some(stopped @ StepOutcome::Stopped(_)), _) => stopped,
+            (_, Some((name, failure))) if results.failures.len() <= foreach.max_failures.unwrap_or(0) => {
+                let count = results.failures.len();
+                let tolerated = format!("{count} of {} items failed, first {name}: {}", items.len(), failure.message);
+                StepOutcome::Completed(StepOutput { tolerated: Some(tolerated), ..StepOutput::default() })
+            }
             (_, Some((name, failure))) => {
                 let more = match results.failures.len() {
                     1 => String::new(),
@@ -94,6 +107,13 @@ impl StepExecutor<'_> {
                 let items = list.iter().map(|item| self.render(item).map(Value::String));
                 items.collect::<Result<_, _>>().map_err(StepOutcome::Failed)
             }
+            Items::File { file, path } => {
+                let known = if is_recorded { self.context.ledger().items(&step.id) } else { None };
+                match known {
+                    Some(items) => Ok(items),
+                    None => self.items_of_file(file, path).map_err(StepOutcome::Failed),
+                }
+            }
             Items::Command(command) => {
                 let known = if is_recorded { self.context.ledger().items(&step.id) } else { None };
                 if let Some(items) = known {
@@ -112,6 +132,46 @@ impl StepExecutor<'_> {
                 }
             }
         }
+    }
+
+    /// Sets `${ID.total}`, `${ID.successful}`, `${ID.failed}` and `${ID.results}` where a text uses them.
+    fn set_results(
+        &mut self,
+        step: &Step,
+        items: &[Value],
+        names: &[String],
+        failures: &[(String, Failure)],
+    ) -> Result<(), Failure> {
+        let results = items.iter().zip(names).map(|(item, name)| {
+            let error = failures.iter().find(|(failed, _)| failed == name).map(|(_, failure)| &failure.message);
+            json!({"item": item, "status": if error.is_none() { "success" } else { "failed" }, "error": error})
+        });
+        let all = [
+            ("total", json!(items.len())),
+            ("successful", json!(items.len().saturating_sub(failures.len()))),
+            ("failed", json!(failures.len())),
+            ("results", Value::Array(results.collect())),
+        ];
+        for (name, value) in all {
+            let name = format!("{}.{name}", step.id);
+            if self.context.used.has(&name) {
+                self.set_output(name, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the items of a JSON file: below the working folder, or where an absolute path says.
+    fn items_of_file(&self, file: &Template, path: &JsonPath) -> Result<Vec<Value>, Failure> {
+        let shown = self.render(file)?;
+        let location = match shown.starts_with('/') {
+            true => Utf8PathBuf::from(&shown),
+            false => files::below(&self.context.folder, &shown).map_err(refused)?,
+        };
+        let text = files::read(&location).map_err(refused)?;
+        let document: Value = serde_json::from_str(&text)
+            .map_err(|error| refused(format!("the items of `foreach`: {shown} is not JSON: {error}")))?;
+        Ok(path.items(&document))
     }
 
     fn in_parallel(&self, foreach_loop: &ForeachLoop<'_>, results: &Mutex<ItemResults<'_>>) -> Result<(), RunError> {

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::Scope;
 use super::render_shell;
-use crate::runner::spec::template::Reader;
-use crate::runner::spec::template::Template;
+use crate::workflow::template::Reader;
+use crate::workflow::template::Template;
 
 const HOSTILE: [&str; 14] = [
     "'; echo INJECTED; '",

@@ -9,7 +9,6 @@ use camino::Utf8PathBuf;
 use serde_json::Value;
 
 use super::error::RunError;
-use super::spec::Workflow;
 use crate::dialect::script::Session;
 use crate::dialect::script::facts::Captured;
 use crate::dialect::script::facts::Facts;
@@ -48,6 +47,7 @@ use crate::store::Caller;
 use crate::store::CheckpointMeta;
 use crate::store::RunLock;
 use crate::store::Ticker;
+use crate::workflow::Workflow;
 
 /// The number of records between two snapshots: two for each of a hundred steps.
 const SNAPSHOT_EVERY: u64 = 200;

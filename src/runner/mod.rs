@@ -12,7 +12,7 @@
 //! - `context` is what all steps share; `scoped_variables` and `variables` (pure) render its texts; `secrets` masks values.
 //! - `exec` starts processes and ends their groups; `output_watcher` passes on and logs what they print; `claude` reads the
 //!   output of `claude -p` (pure).
-//! - `files` writes files of steps; `ledger` admits and records every change.
+//! - `inputs` has the values that a run is started with (pure); `files` writes files of steps; `ledger` admits and records every change.
 //!
 //! `console` has the events and questions, `report` the result, `error` the problems.
 
@@ -26,6 +26,7 @@ mod exec;
 mod files;
 mod finish;
 mod foreach;
+mod inputs;
 mod ledger;
 mod limit;
 mod open;
@@ -64,5 +65,3 @@ pub(crate) use variables::holds;
 pub(crate) use variables::render;
 #[cfg(any(test, fuzzing))]
 pub(crate) use variables::render_shell;
-
-use crate::dialect::script::spec;

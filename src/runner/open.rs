@@ -7,12 +7,13 @@ use super::console::Console;
 use super::console::Event;
 use super::console::says_yes;
 use super::context::RunContext;
+use super::context::UsedVariables;
 use super::context::environment;
-use super::context::referenced_steps;
 use super::drive::drive;
 use super::error::ProblemKind;
 use super::error::RunError;
 use super::files;
+use super::inputs;
 use super::ledger::Ledger;
 use super::ledger::SessionPaths;
 use super::orphan;
@@ -22,11 +23,10 @@ use super::resume::ResumeOptions;
 use super::resume::scheduled_steps;
 use super::secrets;
 use super::secrets::Masks;
-use super::spec;
-use super::spec::Workflow;
 use crate::dialect::Loaded;
 use crate::dialect::script;
 use crate::dialect::script::Session;
+use crate::dialect::script::facts::Outline;
 use crate::dialect::script::record::FORMAT;
 use crate::dialect::script::record::HEADER;
 use crate::dialect::script::record::Header;
@@ -44,6 +44,7 @@ use crate::model::Owner;
 use crate::model::RelPath;
 use crate::model::StartSpec;
 use crate::model::Status;
+use crate::model::StepKind;
 use crate::model::mistakes;
 use crate::model::plural;
 use crate::model::sha256_hex;
@@ -56,6 +57,10 @@ use crate::store::Project;
 use crate::store::SessionHome;
 use crate::store::Ticker;
 use crate::store::worktree;
+use crate::workflow;
+use crate::workflow::Command;
+use crate::workflow::Step;
+use crate::workflow::Workflow;
 
 /// The options of a new run.
 #[derive(Clone, Debug, Default)]
@@ -65,6 +70,8 @@ pub(crate) struct StartRequest {
     pub(crate) file: String,
     /// For `${ARG}`.
     pub(crate) args: Vec<String>,
+    /// `NAME=VALUE`, for the inputs of the workflow.
+    pub(crate) inputs: Vec<String>,
     /// Run the steps in the project itself.
     pub(crate) in_place: bool,
     /// Merge at the end without asking.
@@ -115,12 +122,13 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
         RunError::new(
             ProblemKind::NotFound,
             message,
-            ["piton run FILE".to_owned(), "for the form of the file: `piton schema script`".to_owned()],
+            ["piton run FILE".to_owned(), "for the form of the file: `piton schema workflow`".to_owned()],
         )
     })?;
     let source = source(&run_environment.project, &path)?;
     let (workflow, bytes) = workflow(&source)?;
     check_claude(&workflow)?;
+    inputs::values(&workflow.inputs, &start.inputs)?;
     if start.dry_run {
         let steps = workflow.steps.iter().zip(1..).map(|(step, number)| format!("{number}. {}", step.title)).collect();
         let total = workflow.steps.len();
@@ -183,6 +191,7 @@ fn begin(
         base_branch: head.branch.filter(|_| in_worktree),
         base_commit: head.sha.clone().filter(|_| in_worktree),
         args: start.args.clone(),
+        inputs: inputs::values(&workflow.inputs, &start.inputs)?,
         imported_from: None,
     };
     let spec = StartSpec {
@@ -191,8 +200,8 @@ fn begin(
         ..StartSpec::new(&workflow.name, &id)
     };
     let change = Change { at: now, kind: ChangeKind::Start(Box::new(spec)) };
-    let new =
-        script::start(&header, change, workflow.outline(sha256_hex(bytes)), head.sha).expect("a generated id is valid");
+    let new = script::start(&header, change, Outline::of(workflow, sha256_hex(bytes)), head.sha)
+        .expect("a generated id is valid");
     home.create(&id)?;
     let lock = session_paths(home.root(), &id, project)?.lock()?;
     let meta = CheckpointMeta::new("start", now, 0);
@@ -292,7 +301,7 @@ fn drive_claimed(
     let env = environment(&workflow, &declared, header, &folder)?;
     let context = RunContext {
         masks: Masks::of(&declared, store::variables()),
-        referenced: referenced_steps(&workflow),
+        used: UsedVariables::of(&workflow),
         header: header.clone(),
         session: paths.folder(),
         ticker: run_environment.ticker,
@@ -433,26 +442,35 @@ fn workflow(source: &Source) -> Result<(Workflow, Vec<u8>), RunError> {
     let path = source.file.under(&source.root);
     let text = files::read(&path)
         .map_err(|why| RunError::new(ProblemKind::NotFound, format!("the workflow file cannot be read: {why}"), []))?;
-    let mut parsed = spec::parse(&source.file, text.as_bytes());
+    let mut parsed = workflow::parse(&source.file, text.as_bytes());
     if let Some(workflow) = &parsed.workflow {
         let declared = workflow.expected_schemas().into_iter();
         let declared = declared.map(|(step, schema)| (&step.id, schema, (step.place.line, step.place.column)));
         parsed.findings = schema::invalid_schemas(&source.file, declared);
     }
     match parsed.workflow.filter(|_| parsed.findings.is_empty()) {
-        Some(workflow) => Ok((workflow, text.into_bytes())),
+        Some(workflow) => match for_an_agent(&workflow) {
+            None => Ok((workflow, text.into_bytes())),
+            Some(step) => {
+                let file = quoted(source.file.as_str());
+                let kind = if step.kind() == StepKind::Gate { "a gate" } else { "for an agent" };
+                let message =
+                    format!("{}: step {} is {kind}, and `run` takes steps that Piton runs", source.file, step.id);
+                let hint = format!("steps for agents are begun by: piton start {file} --feature NAME");
+                Err(RunError::new(ProblemKind::No, message, [hint]))
+            }
+        },
         None => {
             let mistakes = mistakes(parsed.findings.len());
-            let hint = match spec::looks_like_steps(text.as_bytes()) {
-                true => format!(
-                    "steps for agents are begun by: piton start {} --feature NAME",
-                    quoted(source.file.as_str())
-                ),
-                false => "correct the file, then run the command again; its schema: `piton schema script`".to_owned(),
-            };
+            let hint = "correct the file, then run the command again; its schema: `piton schema workflow`".to_owned();
             Err(RunError::new(ProblemKind::No, format!("{} has {mistakes}", source.file), [hint]).with(parsed.findings))
         }
     }
+}
+
+/// Returns a step that an agent or a person has to do.
+fn for_an_agent(workflow: &Workflow) -> Option<&Step> {
+    workflow.steps.iter().find(|step| matches!(step.command, Command::Agent(_) | Command::Gate(_)))
 }
 
 fn without_workflow(header: &Header, error: RunError) -> RunError {

@@ -11,7 +11,7 @@ use super::context::RunContext;
 use super::exec::Stream;
 use super::exec::Watcher;
 use super::files;
-use super::spec::Step;
+use crate::workflow::Step;
 
 /// How many bytes of the end of stderr are kept for error messages.
 const TAIL: usize = 64 << 10;

@@ -17,11 +17,11 @@ use super::exec::Stream;
 use super::exec::Watcher;
 use super::ledger::Ledger;
 use super::orphan;
-use super::spec::Step;
-use super::spec::Workflow;
 use super::variables;
 use super::variables::Scope;
 use crate::dialect::script::record::Header;
+use crate::workflow::Step;
+use crate::workflow::Workflow;
 
 /// The time limit of a probe.
 const LIMIT: Duration = Duration::from_secs(60);

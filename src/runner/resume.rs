@@ -12,8 +12,8 @@ use super::error::RunError;
 use super::ledger::Ledger;
 use super::probe::Probe;
 use super::probe::ProbeOutcome;
-use super::spec::Workflow;
 use crate::dialect::script::facts::Facts;
+use crate::dialect::script::facts::Outline;
 use crate::dialect::script::record::Header;
 use crate::engine;
 use crate::engine::Planned;
@@ -36,6 +36,7 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::plural;
+use crate::workflow::Workflow;
 
 /// The options of a resume.
 #[derive(Clone, Debug, Default)]
@@ -343,7 +344,7 @@ impl StepSelection<'_> {
                 [format!("to confirm: `piton resume {id} --force --yes`")],
             ));
         }
-        let definition = Some(self.workflow.outline(sha256.to_owned()));
+        let definition = Some(Outline::of(self.workflow, sha256.to_owned()));
         self.ledger.start_again(self.workflow, Facts { definition, ..Facts::default() })?;
         Ok(all)
     }
@@ -360,7 +361,7 @@ impl StepSelection<'_> {
         let steps = due.first().map(|due| run.steps[due.at].id.clone()).into_iter().collect();
         let interruption = interruption(run, due);
         let changed = self.ledger.state().workflow.sha256 != sha256;
-        let definition = changed.then(|| self.workflow.outline(sha256.to_owned()));
+        let definition = changed.then(|| Outline::of(self.workflow, sha256.to_owned()));
         let ids: Vec<_> = skipped.iter().map(|at| run.steps[*at].id.clone()).collect();
         for step in ids {
             let kind = ChangeKind::Skip { step, part: None, by: None, reason: "skipped on resume".to_owned() };

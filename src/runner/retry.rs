@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use super::limit;
 use super::limit::Offset;
-use super::spec::Backoff;
-use super::spec::Retry;
-use super::spec::RetryOn;
 use crate::model::Timestamp;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
+use crate::workflow::Backoff;
+use crate::workflow::Retry;
+use crate::workflow::RetryOn;
 
 /// A classified failure.
 #[derive(Clone, Debug, PartialEq, Eq)]

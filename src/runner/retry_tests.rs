@@ -7,9 +7,9 @@ use super::FailureKind;
 use super::classify;
 use super::decide;
 use crate::model::Timestamp;
-use crate::runner::spec::Backoff;
-use crate::runner::spec::Retry;
-use crate::runner::spec::RetryOn;
+use crate::workflow::Backoff;
+use crate::workflow::Retry;
+use crate::workflow::RetryOn;
 
 const NOW: i64 = 1_760_000_000;
 

@@ -7,31 +7,23 @@ use serde_json::Value;
 use super::context::RunContext;
 use super::variables::Scope;
 use crate::store::worktree::git;
-
-/// The variables that git answers, after `step.` or `workflow.`.
-const CHANGES: [&str; 8] = [
-    "files_added",
-    "files_modified",
-    "files_deleted",
-    "files_changed",
-    "commits",
-    "commit_count",
-    "insertions",
-    "deletions",
-];
+use crate::workflow::CHANGES;
 
 /// The variables in scope, innermost first: of the item, of the step so far, of the steps before it, of the environment.
 pub(super) struct ScopedVariables<'a> {
     pub(super) context: &'a RunContext<'a>,
     pub(super) locals: &'a BTreeMap<String, Value>,
     pub(super) outputs: &'a BTreeMap<String, Value>,
+    /// What the last commands printed, failed ones included.
+    pub(super) last: &'a BTreeMap<String, Value>,
     /// HEAD before the step.
     pub(super) head: Option<&'a str>,
 }
 
 impl Scope for ScopedVariables<'_> {
     fn get(&self, name: &str) -> Result<Option<Value>, String> {
-        if let Some(value) = self.locals.get(name).or_else(|| self.outputs.get(name)) {
+        let here = self.locals.get(name).or_else(|| self.last.get(name)).or_else(|| self.outputs.get(name));
+        if let Some(value) = here {
             return Ok(Some(value.clone()));
         }
         if let Some(value) = self.context.ledger().variable(name)? {
@@ -59,7 +51,7 @@ impl Scope for ScopedVariables<'_> {
 
 impl ScopedVariables<'_> {
     /// Asks git what changed since the step or the run began.
-    fn changes(&self, name: &str) -> Result<Option<Value>, String> {
+    pub(super) fn changes(&self, name: &str) -> Result<Option<Value>, String> {
         let Some((of, what)) = name.split_once('.').filter(|(_, what)| CHANGES.contains(what)) else { return Ok(None) };
         let run_head;
         let head = match of {

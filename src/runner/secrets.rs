@@ -7,8 +7,8 @@ use camino::Utf8Path;
 use super::error::ProblemKind;
 use super::error::RunError;
 use super::files;
-use super::spec::Secret;
 use crate::store;
+use crate::workflow::Secret;
 
 /// Shorter values would match unrelated text.
 const SHORTEST: usize = 6;

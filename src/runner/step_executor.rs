@@ -26,15 +26,19 @@ use super::retry::FailureKind;
 use super::retry::classify;
 use super::retry::decide;
 use super::scoped_variables::ScopedVariables;
-use super::spec::Capture;
-use super::spec::Command;
-use super::spec::Step;
-use super::spec::template::Template;
 use super::variables;
 use super::variables::RenderError;
 use crate::dialect::script::facts::Captured;
+use crate::model::OutputSchema;
 use crate::model::StepId;
 use crate::store;
+use crate::workflow::Capture;
+use crate::workflow::Claude;
+use crate::workflow::Command;
+use crate::workflow::Step;
+use crate::workflow::StepReference;
+use crate::workflow::pattern;
+use crate::workflow::template::Template;
 
 /// How long a child has to end after SIGTERM before it is killed.
 const GRACE: Duration = Duration::from_secs(5);
@@ -49,6 +53,8 @@ pub(super) struct StepExecutor<'a> {
     pub(super) locals: BTreeMap<String, Value>,
     /// Variables that the step set so far; recorded when it ends.
     pub(super) outputs: BTreeMap<String, Value>,
+    /// What the last commands printed: `shell.output`, `claude.output`, `CAPTURED_OUTPUT`.
+    pub(super) last: BTreeMap<String, Value>,
     /// HEAD before the first try of the step.
     pub(super) head: Option<String>,
     /// The deadline of the step as a whole.
@@ -94,6 +100,7 @@ impl<'a> StepExecutor<'a> {
             signals,
             locals,
             outputs,
+            last: BTreeMap::new(),
             head: None,
             deadline: None,
             workflow_step: None,
@@ -106,6 +113,7 @@ impl<'a> StepExecutor<'a> {
             context: self.context,
             locals: &self.locals,
             outputs: &self.outputs,
+            last: &self.last,
             head: self.head.as_deref(),
         }
     }
@@ -224,11 +232,19 @@ impl<'a> StepExecutor<'a> {
 
     /// Returns the outcome of a step whose `when` does not hold; `None` when it has to run.
     pub(super) fn skipped_by_condition(&self, step: &Step) -> Option<StepOutcome> {
-        match variables::holds(step.when.as_ref()?, &self.variables()) {
+        match variables::holds(&step.when.as_ref()?.condition, &self.variables()) {
             Ok(true) => None,
             Ok(false) => Some(StepOutcome::Skipped("its `when` does not hold")),
             Err(error) => Some(StepOutcome::Failed(unrendered(error))),
         }
+    }
+
+    /// Returns the outcome of a step that depends on one that was skipped by its condition.
+    pub(super) fn skipped_with_others(&self, step: &Step) -> Option<StepOutcome> {
+        let ledger = self.context.ledger();
+        let is_unmet = |need: &StepReference| ledger.step(&need.id).is_some_and(|state| state.is_unmet);
+        let is_skipped = !step.runs_if_skipped && step.depends_on.iter().any(is_unmet);
+        is_skipped.then_some(StepOutcome::Skipped("a step that it depends on was skipped"))
     }
 
     /// Tries a step once: its command, its checks and its `on_success` steps.
@@ -258,13 +274,17 @@ impl<'a> StepExecutor<'a> {
     fn command(&mut self, step: &Step) -> Result<StepOutcome, RunError> {
         match &step.command {
             Command::Shell(program) => Ok(self.shell(step, program).unwrap_or_else(StepOutcome::Failed)),
-            Command::Claude(prompt) => Ok(self.claude(step, prompt).unwrap_or_else(StepOutcome::Failed)),
+            Command::Claude(claude) => Ok(self.claude(step, claude).unwrap_or_else(StepOutcome::Failed)),
             Command::WriteFile(file) => Ok(match self.write_file(step, file) {
                 Ok(()) => StepOutcome::Completed(StepOutput::default()),
                 Err(failure) => StepOutcome::Failed(failure),
             }),
             Command::Validate(validate) => self.validate(validate),
             Command::Foreach(foreach) => self.foreach(step, foreach),
+            // `open` refuses a workflow with one.
+            Command::Agent(_) | Command::Gate(_) => {
+                Ok(StepOutcome::Failed(refused(format!("a `{}` step is not run", step.kind_name()))))
+            }
         }
     }
 
@@ -278,11 +298,73 @@ impl<'a> StepExecutor<'a> {
         {
             return Some(failure);
         }
-        if self.context.referenced.contains(step.id.as_str()) {
-            let output = String::from_utf8_lossy(&produced.stdout).trim_end_matches(['\n', '\r']).to_owned();
-            return self.set_output(format!("step.{}.output", step.id), Value::String(output)).err();
+        if let Some(problem) = self.missing_output(step) {
+            return Some(rejected(problem));
         }
-        None
+        if let Err(failure) = self.find_files(step) {
+            return Some(failure);
+        }
+        let mut named = Vec::new();
+        if self.context.used.has_output(&step.id) {
+            named.extend([format!("step.{}.output", step.id), format!("{}.output", step.id)]);
+        }
+        let of = match &step.command {
+            Command::Shell(_) => Some("shell.output"),
+            Command::Claude(_) => Some("claude.output"),
+            Command::Agent(_)
+            | Command::Gate(_)
+            | Command::Foreach(_)
+            | Command::WriteFile(_)
+            | Command::Validate(_) => None,
+        };
+        named.extend(of.filter(|name| self.context.used.has(name)).map(str::to_owned));
+        if step.capture.is_some() && self.context.used.has("CAPTURED_OUTPUT") {
+            named.push("CAPTURED_OUTPUT".to_owned());
+        }
+        let output = Value::String(printed(&produced.stdout));
+        named.into_iter().find_map(|name| {
+            self.last.remove(&name);
+            self.set_output(name, output.clone()).err()
+        })
+    }
+
+    /// Returns why an output of the step is no proof that it is done.
+    fn missing_output(&self, step: &Step) -> Option<String> {
+        step.outputs.iter().find_map(|output| {
+            let path = output.path.under(&self.context.folder);
+            let text = match files::read(&path) {
+                Ok(text) if !text.is_empty() => text,
+                Ok(_) => return Some(format!("its output {} is empty", output.path)),
+                Err(_) => return Some(format!("it did not write its output {}", output.path)),
+            };
+            let (schema, _) = output.schema.as_ref()?;
+            let schema = match schema {
+                OutputSchema::Inline(schema) => Ok(schema.clone()),
+                OutputSchema::File(file) => files::read(&file.under(&self.context.folder))
+                    .and_then(|text| serde_json::from_str(&text).map_err(|error| format!("{file}: {error}"))),
+            };
+            let value = serde_json::from_str(&text).map_err(|error| format!("{} is not JSON: {error}", output.path));
+            let found = schema.and_then(|schema| crate::schema::violation(&schema, &value?));
+            let why = found.unwrap_or_else(Some)?;
+            Some(format!("its output {} does not fit its schema: {why}", output.path))
+        })
+    }
+
+    /// Sets the variables of `finds`: the files that the step added and that match.
+    fn find_files(&mut self, step: &Step) -> Result<(), Failure> {
+        if step.finds.is_empty() {
+            return Ok(());
+        }
+        let added = self.variables().changes("step.files_added").map_err(refused)?.unwrap_or_default();
+        for (name, pattern) in &step.finds {
+            let added = variables::as_text(&added);
+            let found: Vec<&str> = added.lines().filter(|file| pattern::matches(pattern, file)).collect();
+            if found.is_empty() {
+                return Err(rejected(format!("no file that it added matches `{pattern}`")));
+            }
+            self.set_output(format!("{}.{name}", step.id), Value::String(found.join("\n")))?;
+        }
+        Ok(())
     }
 
     fn capture(&mut self, capture: &Capture, produced: &StepOutput) -> Result<(), Failure> {
@@ -317,7 +399,7 @@ impl<'a> StepExecutor<'a> {
         left.into_iter().map(|(name, value)| Ok((name, ledger.keep(value)?))).collect()
     }
 
-    fn set_output(&mut self, name: String, value: Value) -> Result<(), Failure> {
+    pub(super) fn set_output(&mut self, name: String, value: Value) -> Result<(), Failure> {
         if let Some(secret) = self.context.masks.found_in(&variables::as_text(&value)) {
             let message = format!("`{name}` captures the secret `{secret}`, and secrets are never stored");
             return Err(refused(format!("{message}: let the step that needs it read it from its environment")));
@@ -332,8 +414,8 @@ impl<'a> StepExecutor<'a> {
         self.run_command(step, words, shell.env, false)
     }
 
-    fn claude(&mut self, step: &Step, prompt: &Template) -> Result<StepOutcome, Failure> {
-        let words = super::claude::words(&self.render(prompt)?);
+    fn claude(&mut self, step: &Step, claude: &Claude) -> Result<StepOutcome, Failure> {
+        let words = super::claude::words(&self.render(&claude.prompt)?, &claude.options);
         self.run_command(step, words, Vec::new(), true)
     }
 
@@ -355,7 +437,11 @@ impl<'a> StepExecutor<'a> {
             }
             None => None,
         };
-        let is_kept = step.capture.is_some() || self.context.referenced.contains(step.id.as_str()) || self.keeps_stdout;
+        let kind = if is_claude { "claude.output" } else { "shell.output" };
+        let is_kept = step.capture.is_some()
+            || self.keeps_stdout
+            || self.context.used.has_output(&step.id)
+            || self.context.used.has(kind);
         let now = exec::now();
         let timeout = self.deadline.map(|deadline| deadline.saturating_duration_since(now));
         let keep = if is_kept && !is_claude { CAPTURE_LIMIT } else { 0 };
@@ -380,6 +466,11 @@ impl<'a> StepExecutor<'a> {
         }
         let api_error = seen.api_error.as_deref();
         if exit.code != Some(0) || exit.timed_out || api_error.is_some() {
+            if is_kept {
+                let said =
+                    if is_claude { seen.result.clone().unwrap_or_default().into_bytes() } else { exit.stdout.clone() };
+                self.remember(step, kind, &said, &seen.stderr);
+            }
             return Err(self.failure(&exit, &seen.stderr, api_error, is_claude));
         }
         if is_kept && (exit.is_cut && !is_claude && exit.stdout.len() >= CAPTURE_LIMIT) {
@@ -394,6 +485,17 @@ impl<'a> StepExecutor<'a> {
             took,
             ..StepOutput::default()
         }))
+    }
+
+    /// Keeps what a failed command printed, for its handler.
+    fn remember(&mut self, step: &Step, kind: &str, stdout: &[u8], stderr: &str) {
+        let both = [printed(stdout), stderr.trim_end_matches(['\n', '\r']).to_owned()];
+        let text: Vec<&str> = both.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+        let text = self.context.masks.hide(&text.join("\n"));
+        if step.capture.is_some() {
+            self.last.insert("CAPTURED_OUTPUT".to_owned(), Value::String(text.clone()));
+        }
+        self.last.insert(kind.to_owned(), Value::String(text));
     }
 
     fn failure(&self, exit: &ChildExit, stderr: &str, api_error: Option<&str>, is_claude: bool) -> Failure {
@@ -417,6 +519,16 @@ impl<'a> StepExecutor<'a> {
             Some(path) => files::below(&self.context.folder, &self.render(path)?).map_err(refused),
         }
     }
+}
+
+/// Returns what a command printed, without the last line end.
+fn printed(stdout: &[u8]) -> String {
+    String::from_utf8_lossy(stdout).trim_end_matches(['\n', '\r']).to_owned()
+}
+
+/// Returns the failure of a command that ran and did not leave what it has to.
+pub(super) fn rejected(message: String) -> Failure {
+    Failure { kind: FailureKind::Exit, ..refused(message) }
 }
 
 /// Returns a failure that another try cannot change.

@@ -5,19 +5,21 @@
 
 use serde_json::Value;
 
-use super::spec::Capture;
-use super::spec::CaptureFormat;
-use super::spec::condition::Comparison;
-use super::spec::condition::Condition;
-use super::spec::condition::Operand;
-use super::spec::condition::number;
-use super::spec::shell::Quoting;
-use super::spec::shell::quoting;
-use super::spec::template::Piece;
-use super::spec::template::Reference;
-use super::spec::template::Template;
 use crate::model::clean_line;
 use crate::model::nearest;
+use crate::workflow::Capture;
+use crate::workflow::CaptureFormat;
+use crate::workflow::condition::Comparison;
+use crate::workflow::condition::Condition;
+use crate::workflow::condition::Operand;
+use crate::workflow::condition::number;
+use crate::workflow::pattern;
+use crate::workflow::shell::Quoting;
+use crate::workflow::shell::quoting;
+use crate::workflow::template::Filter;
+use crate::workflow::template::Piece;
+use crate::workflow::template::Reference;
+use crate::workflow::template::Template;
 
 /// The largest value of an environment variable, with room for its name (`MAX_ARG_STRLEN` of Linux is 128 KiB).
 const LARGEST: usize = 128 * 1024 - 64;
@@ -209,6 +211,10 @@ fn value(reference: &Reference, scope: &dyn Scope) -> Result<Value, RenderError>
         let message = format!("`${{{}}}` cannot be read: {}", reference.path, clean_line(&why, 200));
         RenderError::new(message, "correct its source, then resume")
     })?;
+    let found = match (found, &reference.filter) {
+        (Some(list), Some(filter)) => Some(filtered(&as_text(&list), filter)),
+        (found, _) => found,
+    };
     // As in a shell, the fallback also replaces an empty value.
     let is_empty = |value: &Value| matches!(value, Value::Null) || value.as_str().is_some_and(str::is_empty);
     match (found, &reference.fallback) {
@@ -217,6 +223,19 @@ fn value(reference: &Reference, scope: &dyn Scope) -> Result<Value, RenderError>
         (None, Some(fallback)) => Ok(Value::String(render(fallback, scope)?)),
         (None, None) => Err(unset(&reference.path, scope)),
     }
+}
+
+/// Returns the files of a list that a filter names, in its form.
+fn filtered(list: &str, filter: &Filter) -> Value {
+    let files: Vec<&str> = list.lines().collect();
+    Value::String(match filter {
+        Filter::Pattern(pattern) => {
+            files.into_iter().filter(|file| pattern::matches(pattern, file)).collect::<Vec<_>>().join("\n")
+        }
+        Filter::Json => Value::from(files).to_string(),
+        Filter::Lines => files.join("\n"),
+        Filter::Csv => files.join(","),
+    })
 }
 
 /// Looks up the longest name first, then descends into its value.

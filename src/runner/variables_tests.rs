@@ -9,12 +9,12 @@ use super::captured;
 use super::holds;
 use super::render;
 use super::render_shell;
-use crate::runner::spec::Capture;
-use crate::runner::spec::CaptureFormat;
-use crate::runner::spec::Streams;
-use crate::runner::spec::condition::Condition;
-use crate::runner::spec::template::Reader;
-use crate::runner::spec::template::Template;
+use crate::workflow::Capture;
+use crate::workflow::CaptureFormat;
+use crate::workflow::Streams;
+use crate::workflow::condition::Condition;
+use crate::workflow::template::Reader;
+use crate::workflow::template::Template;
 
 struct Fixed(BTreeMap<&'static str, Value>);
 

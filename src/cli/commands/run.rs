@@ -7,12 +7,15 @@ use crate::runner::StartRequest;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Run {
-    /// The workflow file, YAML or JSON (schema: `piton schema script`)
+    /// The workflow file, YAML or JSON (schema: `piton schema workflow`)
     #[arg(value_name = "FILE")]
     file: String,
     /// Value of `${ARG}`; several are joined by spaces, and one that begins with `-` is written `--args=VALUE`
     #[arg(long, value_name = "VALUE")]
     args: Vec<String>,
+    /// An input of the workflow, NAME=VALUE; can be given several times
+    #[arg(long = "input", value_name = "NAME=VALUE")]
+    inputs: Vec<String>,
     /// More values of `${ARG}`
     #[arg(value_name = "VALUES", last = true)]
     rest: Vec<String>,
@@ -38,6 +41,7 @@ impl Command for Run {
             now: call.global.now.clone(),
             file: self.file.clone(),
             args: self.args.iter().chain(&self.rest).cloned().collect(),
+            inputs: self.inputs.clone(),
             in_place: self.no_worktree,
             yes: self.yes,
             dry_run: self.dry_run,

@@ -1,6 +1,7 @@
 //! `validate`.
 
 use super::prelude::*;
+use crate::cli::render;
 use crate::model::FindingClass;
 use crate::model::plural;
 
@@ -31,6 +32,10 @@ impl Shown for ops::ValidateReport {
                 page.text.plain(format!(": {}", plural(file.problems, "finding")));
             }
             page.text.end();
+        }
+        for (file, rewritten) in self.files.iter().filter_map(|file| Some((file, file.rewritten.as_ref()?))) {
+            page.text.end().plain(format!("{} as a current workflow file (`workflow/2`):", file.file)).end().end();
+            page.text.plain(render::yaml_of(rewritten)).end();
         }
         if self.valid {
             match findings.iter().filter(|finding| finding.code.is_of(FindingClass::StepConflict)).count() {

@@ -67,6 +67,11 @@ pub(super) fn context(context: &Context) -> String {
     shown(context, &[], false, true).plain_text()
 }
 
+/// Renders a value as one YAML document.
+pub(super) fn yaml_of(value: &Value) -> String {
+    yaml::document(value)
+}
+
 /// Renders the data of a report as one YAML document.
 pub(super) fn yaml(body: &impl Shown) -> String {
     yaml::document(&body.yaml().unwrap_or_default())

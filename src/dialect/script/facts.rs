@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::model::RelPath;
 use crate::model::StepId;
 use crate::model::Timestamp;
+use crate::workflow::Workflow;
 
 /// What the runner knows of an event besides the change itself. Everything is optional.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -33,6 +34,9 @@ pub(crate) struct Facts {
     /// Of a step that never passed and counts as done: its error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) tolerated: Option<String>,
+    /// Of a skipped step: its condition did not hold, or that of a step that it depends on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_unmet: bool,
     /// What stopped a step or the runner: `SIGINT`, `SIGTERM`, `SIGHUP`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) signal: Option<String>,
@@ -100,12 +104,30 @@ pub(crate) struct Outline {
 pub(crate) struct OutlineStep {
     pub(crate) id: StepId,
     pub(crate) title: String,
+    /// `None` in records from before there were dependencies: the step before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) depends_on: Option<Vec<StepId>>,
     /// `Step::canonical`.
     pub(crate) definition: Value,
     #[serde(default = "yes", skip_serializing_if = "is_true")]
     pub(crate) idempotent: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) probe: Option<String>,
+}
+
+impl Outline {
+    /// Returns the outline of a workflow; `sha256` is the digest of its file.
+    pub(crate) fn of(workflow: &Workflow, sha256: String) -> Self {
+        let steps = workflow.steps.iter().map(|step| OutlineStep {
+            id: step.id.clone(),
+            title: step.title.clone(),
+            depends_on: Some(step.depends_on.iter().map(|need| need.id.clone()).collect()),
+            definition: step.canonical.clone(),
+            idempotent: step.idempotent,
+            probe: step.probe.as_ref().map(ToString::to_string),
+        });
+        Self { name: workflow.name.clone(), sha256, head: workflow.head_digest(), steps: steps.collect() }
+    }
 }
 
 const fn yes() -> bool {

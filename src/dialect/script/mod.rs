@@ -6,7 +6,6 @@
 //!   stored copy of that.
 //! - `read` turns a session into a run, `write` records a change, `past` lists and restores earlier states.
 //! - `native` has the plan in the words of Specification 186, and the brief of a step.
-//! - `spec` parses the workflow file that a session runs.
 //! - `prodigy` reads and imports the sessions of Prodigy.
 
 pub(crate) mod facts;
@@ -18,7 +17,6 @@ mod read;
 pub(crate) mod record;
 mod session;
 pub(crate) mod snapshot;
-pub(crate) mod spec;
 pub(crate) mod state;
 mod write;
 

@@ -12,7 +12,6 @@ use super::native;
 use super::paths;
 use super::record::Remainder;
 use super::session::Session;
-use super::spec;
 use super::state::ExecutionState;
 use super::state::Phase;
 use super::state::StepState;
@@ -41,6 +40,7 @@ use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
 use crate::model::sha256_hex;
+use crate::workflow;
 
 /// Longer values of captured variables are shown as their size.
 const SHOWN: usize = 1_000;
@@ -202,13 +202,13 @@ impl Reader<'_> {
         if sha256 == kept.sha256 {
             return kept;
         }
-        match spec::parse(&source.file, bytes).workflow {
+        match workflow::parse(&source.file, bytes).workflow {
             None => {
                 self.findings.push(unreadable("changed and has mistakes now".to_owned()));
                 kept
             }
             Some(workflow) => {
-                let now = workflow.outline(sha256);
+                let now = Outline::of(&workflow, sha256);
                 self.drift(&kept, &now);
                 now
             }
@@ -242,15 +242,12 @@ impl Reader<'_> {
     fn steps(&self, outline: Vec<OutlineStep>) -> Vec<Step> {
         let unknown = StepState::default();
         let known = &self.session.state.steps;
-        let mut steps: Vec<Step> = outline
-            .into_iter()
-            .map(|step| {
-                let state = known.get(step.id.as_str()).map_or(&unknown, Box::as_ref);
-                self::step(step, state)
-            })
-            .collect();
-        for at in 1..steps.len() {
-            steps[at].depends_on = vec![steps[at - 1].id.clone()];
+        let mut steps: Vec<Step> = Vec::with_capacity(outline.len());
+        for mut step in outline {
+            let before = || steps.last().map(|last| last.id.clone()).into_iter().collect();
+            let depends_on = step.depends_on.take().unwrap_or_else(before);
+            let state = known.get(step.id.as_str()).map_or(&unknown, Box::as_ref);
+            steps.push(Step { depends_on, ..self::step(step, state) });
         }
         if let Some(open) = steps.iter_mut().find(|step| !matches!(step.status, Status::Completed | Status::Skipped)) {
             open.detail.variables = self.variables();

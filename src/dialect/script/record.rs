@@ -3,9 +3,12 @@
 //! A line is `{"chain":"<64 hex digits>",<rest>}`. Its chain is the SHA-256 of the chain of the line before it (of the bytes of
 //! `session.json` for the first), a line end and `{<rest>}`, so that a line that was cut, changed, moved or removed is detected.
 
+use std::collections::BTreeMap;
+
 use camino::Utf8PathBuf;
 use serde::Deserialize;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::facts::Facts;
 use super::state::State;
@@ -44,6 +47,9 @@ pub(crate) struct Header {
     /// What `--args` gave, for `${ARG}`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) args: Vec<String>,
+    /// The inputs of the workflow, given or by default.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) inputs: BTreeMap<String, Value>,
     /// The session of Prodigy that it was imported from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) imported_from: Option<String>,

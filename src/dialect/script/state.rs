@@ -82,6 +82,9 @@ pub(crate) struct StepState {
     /// The error of a step that never passed and counts as done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) tolerated: Option<String>,
+    /// It was skipped by its condition, or that of a step that it depends on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_unmet: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) retryable: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -138,6 +141,7 @@ impl Default for StepState {
             finished_at: None,
             digest: None,
             tolerated: None,
+            is_unmet: false,
             retryable: None,
             exit_code: None,
             commit: None,
@@ -174,6 +178,7 @@ impl State {
             ChangeKind::Skip { step, part: None, .. } => {
                 let state = self.step(step);
                 state.status = Status::Skipped;
+                state.is_unmet = facts.is_unmet;
                 state.finished_at = Some(change.at);
                 self.execution = ExecutionState::Completed { step: step.clone() };
             }

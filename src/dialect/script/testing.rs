@@ -8,13 +8,13 @@ use serde_json::json;
 
 use super::Session;
 use super::facts::Facts;
+use super::facts::Outline;
 use super::record::Event;
 use super::record::FORMAT;
 use super::record::Header;
 use super::record::Source;
 use super::session::start;
 use super::snapshot;
-use super::spec;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Clock;
@@ -27,6 +27,7 @@ use crate::model::RelPath;
 use crate::model::StartSpec;
 use crate::model::Timestamp;
 use crate::model::sha256_hex;
+use crate::workflow;
 
 pub(super) const ID: &str = "session-1";
 pub(super) const CHECKPOINT: &str = "sessions/session-1/checkpoint.json";
@@ -56,7 +57,7 @@ pub(super) fn stopped() -> Value {
 
 /// Finishes a step as the workflow defines it, with a variable.
 pub(super) fn done(workflow: &str, step: &str) -> Value {
-    let workflow = spec::parse(&path("w.yaml"), workflow.as_bytes()).workflow.unwrap();
+    let workflow = workflow::parse(&path("w.yaml"), workflow.as_bytes()).workflow.unwrap();
     let digest = workflow.steps.iter().find(|known| known.id.as_str() == step).unwrap().digest();
     let change = json!({"change": "finish", "step": step, "attempt": 1});
     json!({"change": change, "digest": digest, "variables": {"out": {"value": format!("from {step}")}}})
@@ -64,8 +65,9 @@ pub(super) fn done(workflow: &str, step: &str) -> Value {
 
 /// Holds the files of a session in which this happened after its start. `now` is its current workflow file.
 pub(super) fn session(workflow: &str, records: &[Value], now: Option<&str>) -> FileSet {
-    let parsed = spec::parse(&path("w.yaml"), workflow.as_bytes()).workflow.unwrap();
+    let parsed = workflow::parse(&path("w.yaml"), workflow.as_bytes()).workflow.unwrap();
     let header = Header {
+        inputs: std::collections::BTreeMap::new(),
         format: FORMAT,
         session: ID.to_owned(),
         root: Utf8PathBuf::from("/repo"),
@@ -78,7 +80,7 @@ pub(super) fn session(workflow: &str, records: &[Value], now: Option<&str>) -> F
         args: Vec::new(),
         imported_from: None,
     };
-    let outline = parsed.outline(sha256_hex(workflow.as_bytes()));
+    let outline = Outline::of(&parsed, sha256_hex(workflow.as_bytes()));
     let begun = start(&header, start_change(&parsed.name), outline, None).unwrap();
     let mut files = FileSet {
         root: Utf8PathBuf::from("/home"),

@@ -117,6 +117,7 @@ fn header(
     };
     let root = ctx.project.root.clone();
     Ok(Header {
+        inputs: std::collections::BTreeMap::new(),
         format: FORMAT,
         session: sessions::new_id(ctx.clock.now),
         workflow: below(&root, folder, file).unwrap_or_else(|| Source { root: folder.clone(), file: file.clone() }),

@@ -4,18 +4,15 @@
 //! and steps done under a different definition are redone (rule 10 in docs/planning.md#rules).
 
 mod brief;
-mod check;
 mod definition;
-mod parse;
 mod read;
 mod start;
 mod state;
 mod write;
 
-use serde_json::Value;
-
 pub(super) use brief::brief;
 pub(super) use brief::native;
+pub(crate) use definition::to_value;
 pub(super) use read::candidate;
 pub(super) use read::load;
 pub(super) use start::start;
@@ -24,10 +21,6 @@ pub(super) use write::edit;
 use crate::document::Node;
 use crate::document::parse_json;
 use crate::model::FileSet;
-use crate::model::Finding;
-use crate::model::OutputSchema;
-use crate::model::RelPath;
-use crate::model::StepId;
 
 /// A built-in definition.
 #[derive(Debug)]
@@ -42,24 +35,6 @@ pub(crate) static BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "nine-step", text: include_str!("../../../../workflows/nine-step.yaml") },
 ];
 
-/// A parsed workflow file.
-#[derive(Debug)]
-pub(crate) struct Checked {
-    /// `None` if there are findings.
-    pub(crate) definition: Option<Value>,
-    pub(crate) findings: Vec<Finding>,
-    pub(crate) schemas: Vec<DeclaredSchema>,
-}
-
-/// A JSON Schema declared in a workflow, with its position.
-#[derive(Debug)]
-pub(crate) struct DeclaredSchema {
-    pub(crate) step: StepId,
-    pub(crate) schema: OutputSchema,
-    pub(crate) line: u32,
-    pub(crate) column: u32,
-}
-
 /// Returns whether the state contains a definition, or says where one came from, or lies in a folder used only by custom workflows.
 pub(super) fn is_custom(files: &FileSet) -> bool {
     let in_folder =
@@ -73,34 +48,6 @@ pub(super) fn is_custom(files: &FileSet) -> bool {
 /// Returns whether a phase file is that of a custom workflow. Its definition may have been lost.
 fn is_defined(phase: &Node) -> bool {
     ["definition", "definition_source"].iter().any(|key| phase.get(key).is_some_and(Node::is_map))
-}
-
-/// Parses a workflow file. The caller validates its schemas.
-pub(crate) fn check(file: &RelPath, bytes: &[u8]) -> Checked {
-    let parsed = parse::file(file, bytes);
-    let declared = parsed.definition.steps.iter().flat_map(|step| {
-        step.outputs.iter().filter_map(|output| {
-            let (schema, place) = output.schema.clone()?;
-            let step = StepId::new(step.id());
-            Some(DeclaredSchema { step, schema, line: place.line, column: place.column })
-        })
-    });
-    Checked {
-        schemas: declared.collect(),
-        definition: parsed.findings.is_empty().then(|| parsed.definition.to_value()),
-        findings: parsed.findings,
-    }
-}
-
-/// Returns whether a file outside any run looks like a workflow.
-pub(crate) fn looks_like_definition(file: &RelPath, bytes: &[u8]) -> bool {
-    let name = file.name();
-    if name.ends_with(".yaml") || name.ends_with(".yml") {
-        return true;
-    }
-    let Ok(value) = parse_json(bytes) else { return false };
-    let has = |key: &str| value.get(key).is_some_and(Node::is_list);
-    (has("steps") || has("phases")) && value.get("workflow_id").is_none()
 }
 
 #[cfg(test)]

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::paths::base_of_run;
 use super::super::paths::beside;
-use super::definition::Definition;
-use super::definition::StepDefinition;
+use super::definition;
 use super::state;
 use super::state::EXECUTION;
 use crate::dialect::Loaded;
@@ -42,6 +41,8 @@ use crate::model::StepId;
 use crate::model::StepKind;
 use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
+use crate::workflow;
+use crate::workflow::Workflow;
 
 /// Returns the run of a phase file that contains a definition.
 pub(in super::super) fn candidate(entry: &ListingEntry) -> Option<Candidate> {
@@ -96,7 +97,7 @@ struct RunReader<'a> {
     files: &'a FileSet,
     phase: &'a Reader<'a>,
     execution: Option<&'a Reader<'a>>,
-    definition: &'a Definition,
+    definition: &'a Workflow,
 }
 
 impl RunReader<'_> {
@@ -110,7 +111,7 @@ impl RunReader<'_> {
         let outputs = self.definition.steps.iter().flat_map(|step| {
             step.outputs.iter().filter_map(|output| {
                 let schema = output.schema.as_ref().map(|(schema, _)| self.below_base(schema));
-                Some(OutputRequest { step: StepId::new(step.id()), path: self.path(&output.path)?, schema })
+                Some(OutputRequest { step: step.id.clone(), path: self.path(&output.path)?, schema })
             })
         });
         let branch = self.text("branch");
@@ -158,26 +159,25 @@ impl RunReader<'_> {
 
     fn step(
         &self,
-        definition: &StepDefinition,
+        definition: &workflow::Step,
         tasks: &BTreeMap<&str, (usize, &Node)>,
         findings: &mut Vec<Finding>,
     ) -> Step {
-        let id = StepId::new(definition.id());
-        let mut step = Step::new(id, definition.title());
+        let mut step = Step::new(definition.id.clone(), definition.title.as_str());
         step.kind = definition.kind();
-        step.group = definition.phase.as_ref().map(|phase| phase.title.clone().unwrap_or_else(|| phase.id.clone()));
-        step.agent = definition.agent.as_ref().map(|agent| agent.text.clone());
-        step.depends_on = definition.needs().iter().map(|need| StepId::new(&need.text)).collect();
-        step.returns_to = definition.returns_to.as_ref().map(|target| StepId::new(&target.text));
-        step.idempotent = definition.idempotent.unwrap_or(true);
-        step.probe.clone_from(&definition.probe);
+        step.group = definition.group.as_ref().map(|group| group.title.clone().unwrap_or_else(|| group.id.clone()));
+        step.agent = definition::agent(definition).map(str::to_owned);
+        step.depends_on = definition.depends_on.iter().map(|need| need.id.clone()).collect();
+        step.returns_to = definition.reviews.as_ref().map(|of| of.id.clone());
+        step.idempotent = definition.idempotent;
+        step.probe = definition.probe.as_ref().map(ToString::to_string);
         step.proof.outputs = definition.outputs.iter().filter_map(|output| self.path(&output.path)).collect();
-        step.definition = definition.essence();
+        step.definition = definition::essence(definition);
         step.file = Some(self.files.state.clone());
         let recorded = self.phase.node().get("definition_source").and_then(|source| source.get("digests"));
-        step.done_definition = recorded.and_then(|all| all.get(definition.id())?.as_str()).map(str::to_owned);
+        step.done_definition = recorded.and_then(|all| all.get(definition.id.as_str())?.as_str()).map(str::to_owned);
         step.detail.parts = definition.parts.iter().map(|part| empty_part(part.name.clone(), part)).collect();
-        match tasks.get(definition.id()) {
+        match tasks.get(definition.id.as_str()) {
             Some((at, task)) => self.apply_task(&mut step, *at, task, findings),
             None if self.execution.is_none() => step.status = self.status_by_phase(definition),
             None => {}
@@ -244,8 +244,8 @@ impl RunReader<'_> {
         execution.finding(code, &pointer, format!("{} {what}", step.id)).on(&step.id)
     }
 
-    fn status_by_phase(&self, definition: &StepDefinition) -> Status {
-        let phase = definition.phase.as_ref().map_or(definition.id(), |phase| phase.id.as_str());
+    fn status_by_phase(&self, definition: &workflow::Step) -> Status {
+        let phase = definition.group.as_ref().map_or(definition.id.as_str(), |group| group.id.as_str());
         let done = self.phase.node().get("completed_phases").map(Node::items).unwrap_or_default().iter();
         let is_done = done.filter_map(|entry| entry.get("phase")?.as_str()).any(|done| done == phase);
         if is_done { Status::Completed } else { Status::Pending }
@@ -308,7 +308,7 @@ fn texts_of(value: &Node) -> Vec<String> {
     value.items().iter().filter_map(Node::as_str).map(str::to_owned).collect()
 }
 
-fn empty_part(name: String, part: &super::definition::PartDefinition) -> Part {
+fn empty_part(name: String, part: &workflow::PartDefinition) -> Part {
     Part {
         title: part.title.clone().unwrap_or_else(|| name.clone()),
         name,

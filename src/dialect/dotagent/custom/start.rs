@@ -4,9 +4,10 @@ use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
 
-use super::definition::Definition;
-use super::definition::StepDefinition;
-use super::parse;
+use super::definition::digest;
+use super::definition::needs;
+use super::definition::phases;
+use super::definition::to_value;
 use super::state::EXECUTION;
 use crate::dialect::EditError;
 use crate::document::Node;
@@ -15,6 +16,9 @@ use crate::model::Edit;
 use crate::model::EditKind;
 use crate::model::StartSpec;
 use crate::model::Timestamp;
+use crate::workflow;
+use crate::workflow::Step;
+use crate::workflow::Workflow;
 
 /// Computes the files of a new run.
 ///
@@ -28,11 +32,11 @@ pub(in super::super) fn start(spec: &StartSpec, at: Timestamp) -> Result<Vec<Edi
     };
     let path = |name: &str| given.folder.join(name).map_err(|error| unsupported(error.to_string()));
     let (phase_path, execution_path) = (path("phase.json")?, path(EXECUTION)?);
-    let parsed = parse::tree(&phase_path, &Node::of(&given.value));
-    if let Some(first) = parsed.findings.first() {
-        return Err(unsupported(first.message.clone()));
-    }
-    let definition = parsed.definition;
+    let parsed = workflow::parse_tree(&phase_path, &Node::of(&given.value));
+    let Some(definition) = parsed.workflow else {
+        let first = parsed.findings.first().map(|finding| finding.message.clone());
+        return Err(unsupported(first.unwrap_or_default()));
+    };
     let tasks: Vec<Value> = definition.steps.iter().map(task).collect();
     let execution = json!({"workflow_id": spec.feature, "tasks": tasks});
     let phase = phase(spec, given, &definition, at);
@@ -45,15 +49,14 @@ pub(in super::super) fn start(spec: &StartSpec, at: Timestamp) -> Result<Vec<Edi
 }
 
 /// Returns the record of a step that has not started.
-pub(super) fn task(step: &StepDefinition) -> Value {
-    let needs: Vec<&str> = step.needs().iter().map(|need| need.text.as_str()).collect();
+pub(super) fn task(step: &Step) -> Value {
     let mut task = json!({
-        "id": step.id(),
+        "id": step.id,
         "status": "pending",
         "attempts": 0,
         "started_at": null,
         "completed_at": null,
-        "depends_on": needs,
+        "depends_on": needs(step),
         "output": step.outputs.first().map(|output| output.path.as_str()),
     });
     if !step.parts.is_empty() {
@@ -63,10 +66,10 @@ pub(super) fn task(step: &StepDefinition) -> Value {
     task
 }
 
-fn phase(spec: &StartSpec, given: &Given, definition: &Definition, at: Timestamp) -> Value {
-    let first = definition.phases().into_iter().next().map(|(phase, _)| phase);
+fn phase(spec: &StartSpec, given: &Given, definition: &Workflow, at: Timestamp) -> Value {
+    let first = phases(definition).into_iter().next().map(|(phase, _)| phase);
     let digests: Map<String, Value> =
-        definition.steps.iter().map(|step| (step.id().to_owned(), json!(step.digest()))).collect();
+        definition.steps.iter().map(|step| (step.id.as_str().to_owned(), json!(digest(step)))).collect();
     let fields = [
         ("workflow_id", Some(json!(spec.feature))),
         ("feature", Some(json!(spec.feature))),
@@ -81,7 +84,7 @@ fn phase(spec: &StartSpec, given: &Given, definition: &Definition, at: Timestamp
         ("completed_phases", Some(json!([]))),
         ("user_checkpoints", Some(json!([]))),
         ("interruption_safe", Some(json!(true))),
-        ("definition", Some(definition.to_value())),
+        ("definition", Some(to_value(definition))),
         ("definition_source", Some(json!({"path": given.source, "sha256": given.sha256, "digests": digests}))),
     ];
     fields.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use super::super::paths::base_of_run;
 use super::super::paths::beside;
 use super::super::state::missing;
-use super::definition::Definition;
-use super::parse;
-
+use super::definition::step;
+use super::definition::to_value;
 use crate::document::Node;
 use crate::document::OpenError;
 use crate::document::Reader;
@@ -20,6 +19,8 @@ use crate::model::ReadProblem;
 use crate::model::RelPath;
 use crate::model::Status;
 use crate::model::sha256_hex;
+use crate::workflow;
+use crate::workflow::Workflow;
 
 pub(super) const EXECUTION: &str = "execution.json";
 
@@ -57,7 +58,7 @@ pub(super) fn source_of(phase: &Node, state: &RelPath) -> Option<RelPath> {
 
 /// The definition in effect and how it differs from the stored one.
 pub(super) struct EffectiveDefinition {
-    pub(super) definition: Definition,
+    pub(super) definition: Workflow,
     /// Whether the file is used and differs from the stored definition.
     pub(super) is_changed: bool,
     /// Digest of the file, if it is used and its bytes changed.
@@ -68,18 +69,18 @@ pub(super) struct EffectiveDefinition {
 /// Chooses between the workflow file and the stored definition: the file wins if it exists and is valid.
 pub(super) fn effective_definition(files: &FileSet, phase: &Reader<'_>) -> Result<EffectiveDefinition, Vec<Finding>> {
     let written = phase.node().get("definition");
-    let stored = parse::tree(phase.file(), written.unwrap_or(&Node::null()));
-    if let Some(first) = stored.findings.first() {
+    let stored = workflow::parse_tree(phase.file(), written.unwrap_or(&Node::null()));
+    let Some(kept) = stored.workflow else {
+        let first = stored.findings.first().map(|finding| finding.message.clone()).unwrap_or_default();
         let message = match written {
-            Some(_) => format!("the definition in `{}` cannot be used: {}", phase.file(), first.message),
+            Some(_) => format!("the definition in `{}` cannot be used: {}", phase.file(), first),
             None => format!("the definition of the run is missing in `{}`", phase.file()),
         };
         let finding = Finding::new(FindingCode::StateUnreadable, message).at(phase.file()).pointer("/definition");
         return Err(vec![finding.fix(format!("piton restore {}", phase.file()))]);
-    }
-    let keep = |findings| {
-        Ok(EffectiveDefinition { definition: stored.definition.clone(), is_changed: false, sha256: None, findings })
     };
+    let keep =
+        |findings| Ok(EffectiveDefinition { definition: kept.clone(), is_changed: false, sha256: None, findings });
     let Some(source) = source_of(phase.node(), phase.file()) else { return keep(Vec::new()) };
     let unreadable = |message: String| Finding::new(FindingCode::DefinitionUnreadable, message).at(&source);
     let bytes = match files.files.get(&source).map(|entry| &entry.content) {
@@ -100,8 +101,9 @@ pub(super) fn effective_definition(files: &FileSet, phase: &Reader<'_>) -> Resul
     if known == Some(sha256.as_str()) {
         return keep(Vec::new());
     }
-    let now = parse::file(&source, bytes);
-    if let Some(first) = now.findings.first() {
+    let now = workflow::parse(&source, bytes);
+    let Some(definition) = now.workflow else {
+        let first = &now.findings[0];
         let line = first.line.unwrap_or(1);
         let message = format!(
             "the workflow file {source} has {} mistakes, the first in line {line}: {}; the stored copy is used",
@@ -110,22 +112,22 @@ pub(super) fn effective_definition(files: &FileSet, phase: &Reader<'_>) -> Resul
         );
         let finding = unreadable(message).line(line, first.column).fix(format!("piton validate {source}"));
         return keep(vec![finding]);
-    }
-    let is_changed = now.definition.to_value() != stored.definition.to_value();
+    };
+    let is_changed = to_value(&definition) != to_value(&kept);
     Ok(EffectiveDefinition {
-        findings: drift(&stored.definition, &now.definition, &source),
-        definition: now.definition,
+        findings: drift(&kept, &definition, &source),
+        definition,
         is_changed,
         sha256: Some(sha256),
     })
 }
 
 /// Reports added and removed steps. Changes to completed steps are handled by the engine.
-fn drift(before: &Definition, now: &Definition, source: &RelPath) -> Vec<Finding> {
-    let gone = before.steps.iter().filter(|step| now.step(step.id()).is_none());
-    let come = now.steps.iter().filter(|step| before.step(step.id()).is_none());
-    let gone = gone.map(|step| format!("`{}` was removed from {source}; its outputs are kept", step.id()));
-    let come = come.map(|step| format!("`{}` was added to {source}", step.id()));
+fn drift(before: &Workflow, now: &Workflow, source: &RelPath) -> Vec<Finding> {
+    let gone = before.steps.iter().filter(|step| self::step(now, step.id.as_str()).is_none());
+    let come = now.steps.iter().filter(|step| self::step(before, step.id.as_str()).is_none());
+    let gone = gone.map(|step| format!("`{}` was removed from {source}; its outputs are kept", step.id));
+    let come = come.map(|step| format!("`{}` was added to {source}", step.id));
     gone.chain(come).map(|message| Finding::new(FindingCode::DefinitionDrift, message).at(source)).collect()
 }
 

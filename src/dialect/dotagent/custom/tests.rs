@@ -5,7 +5,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::BUILT_IN;
-use super::check;
+use super::to_value;
 use crate::model::Change;
 use crate::model::Clock;
 use crate::model::Content;
@@ -13,115 +13,13 @@ use crate::model::FileEntry;
 use crate::model::FileSet;
 use crate::model::RelPath;
 use crate::model::Timestamp;
+use crate::workflow;
 
 #[test]
 fn built_in_definitions_have_no_mistakes() {
     for one in BUILT_IN {
-        let checked = check(&RelPath::parse("x.yaml").unwrap(), one.text.as_bytes());
+        let checked = workflow::parse(&RelPath::parse("x.yaml").unwrap(), one.text.as_bytes());
         assert_eq!(checked.findings, Vec::new(), "{}", one.name);
-    }
-}
-
-fn mistakes(text: &str) -> Vec<String> {
-    let checked = check(&RelPath::parse("flow.yaml").unwrap(), text.as_bytes());
-    let place = |finding: &crate::model::Finding| (finding.line.unwrap(), finding.column.unwrap());
-    checked
-        .findings
-        .iter()
-        .map(|finding| format!("{}:{} {}", place(finding).0, place(finding).1, finding.message))
-        .collect()
-}
-
-#[test]
-fn every_mistake_is_told_with_line_and_column() {
-    for (text, expected) in [
-        ("steps:\n- id: a\n  agnet: x\n", "3:3 a step has no key `agnet`; did you mean `agent`?"),
-        ("steps:\n- id: a\n  dependson: x\n", "3:3 a step has no key `dependson`; did you mean `depends_on`?"),
-        ("steps:\n- id: a\nstep: x\n", "3:1 a workflow has no key `step`; did you mean `steps`?"),
-        (
-            "steps:\n- id: a\nversion: 2\n",
-            "3:1 a workflow has no key `version`; its keys are name, description, steps, phases",
-        ),
-        ("steps:\n- id: a\n- id: a\n", "3:7 the id `a` is already used by the step on line 2"),
-        ("steps:\n- title: A\n", "2:3 a step needs an `id`"),
-        (
-            "steps:\n- id: ../x\n",
-            "2:7 `../x` is not an id: letters, digits, `-`, `_`, `.` and `:`, not beginning with `-` or `.`, at most 100 bytes",
-        ),
-        ("steps:\n- id: a\n  depends_on: [b]\n", "3:16 `a` depends on `b`, which is not a step"),
-        ("steps:\n- id: a\n  returns_to: b\n", "3:15 `a` returns to `b`, which is not a step"),
-        (
-            "steps:\n- id: a\n  depends_on: c\n- id: b\n  depends_on: a\n- id: c\n  depends_on: [b]\n",
-            "5:15 steps depend on each other in a cycle: a -> c -> b -> a",
-        ),
-        ("steps:\n- id: a\n  depends_on: a\n", "3:15 steps depend on each other in a cycle: a -> a"),
-        ("steps:\n- id: a\n  returns_to: b\n- id: b\n", "3:15 `a` returns to `b`, which it does not depend on"),
-        (
-            "steps:\n- id: a\n- id: g\n  gate: true\n  agent: pm\n",
-            "5:10 the gate `g` must be approved by a person, and `pm` is an agent",
-        ),
-        (
-            "steps:\n- id: a\n  agent: pm\n- id: g\n  gate: pm\n",
-            "5:9 the gate `g` must be approved by a person, and `pm` is the agent of `a`",
-        ),
-        ("steps:\n- id: g\n  gate: ''\n", "3:9 this gate does not say who approves it"),
-        ("steps:\n- id: g\n  gate: yes\n  depends_on: g\n", "4:15 steps depend on each other in a cycle: g -> g"),
-        ("steps:\n- id: a\n  outputs: ../x\n", "3:12 the output cannot be used: `../x` leaves its folder with `..`"),
-        (
-            "steps:\n- id: a\n  outputs: [ok.txt, /etc/passwd]\n",
-            "3:21 the output cannot be used: `/etc/passwd` is absolute; a path below the project is needed",
-        ),
-        (
-            "steps:\n- id: a\n  outputs: memory/state/phase.json\n",
-            "3:12 the output `memory/state/phase.json` is in a state folder",
-        ),
-        (
-            "steps:\n- id: a\n  outputs:\n  - path: a.md\n    schema: {type: object}\n",
-            "5:13 a schema is checked against JSON, and `a.md` does not end in .json",
-        ),
-        ("steps:\n- id: a\n  outputs: x\n- id: b\n  outputs: x\n", "5:12 `x` is already the output of `a`"),
-        ("steps:\n- id: a\n  idempotent: no\n", "3:15 `idempotent` of a step is true or false, not text"),
-        ("steps:\n- id: a\n  parts: [x, x]\n", "3:14 the part `x` already exists"),
-        ("steps: []\n", "1:8 `steps` is an empty list"),
-        ("name: x\n", "1:1 a workflow needs steps"),
-        ("steps:\n- id: a\nphases:\n- id: p\n", "3:1 a workflow has `steps` or `phases`, not both"),
-        ("phases:\n- id: p\n  steps: [{id: a}]\n- id: p\n  steps: [{id: b}]\n", "4:7 the phase `p` already exists"),
-        ("steps:\n- id: a\n  id: b\n", "3:3 duplicate mapping key: id"),
-        ("- a\n", "1:1 a workflow is a mapping with the keys name, description, steps, phases, not a list"),
-    ] {
-        assert_eq!(mistakes(text), [expected], "{text}");
-    }
-}
-
-#[test]
-fn all_mistakes_of_a_file_are_told_at_once_in_order() {
-    let text = "name: x\nsteps:\n- id: a\n  agnet: x\n  depends_on: zz\n- id: a\n  outputs: ../y\n- {}\n";
-    let lines: Vec<String> = mistakes(text).iter().map(|line| line.split(' ').next().unwrap().to_owned()).collect();
-    assert_eq!(lines, ["4:3", "5:15", "6:7", "7:12", "8:3"]);
-}
-
-#[test]
-fn json_is_a_workflow_too() {
-    let text = "{\n  \"steps\": [\n    {\"id\": \"a\", \"titel\": \"A\"},\n    {\"id\": 1.10}\n  ]\n}\n";
-    assert_eq!(mistakes(text), ["3:17 a step has no key `titel`; did you mean `title`?"]);
-}
-
-#[test]
-fn without_any_depends_on_the_order_of_the_file_counts() {
-    for (text, expected) in [
-        ("steps: [{id: 1.9}, {id: 1.10}, {id: c}]", vec![("1.9", vec![]), ("1.10", vec!["1.9"]), ("c", vec!["1.10"])]),
-        ("steps: [{id: a}, {id: b, depends_on: []}, {id: c}]", vec![("a", vec![]), ("b", vec![]), ("c", vec![])]),
-        ("phases: [{id: p, steps: [{id: a}]}, {id: q, steps: [{id: b}]}]", vec![("a", vec![]), ("b", vec!["a"])]),
-    ] {
-        let parsed = super::parse::file(&RelPath::parse("flow.yaml").unwrap(), text.as_bytes());
-        assert_eq!(parsed.findings, Vec::new(), "{text}");
-        let order: Vec<(&str, Vec<&str>)> = parsed
-            .definition
-            .steps
-            .iter()
-            .map(|step| (step.id(), step.needs().iter().map(|need| need.text.as_str()).collect()))
-            .collect();
-        assert_eq!(order, expected, "{text}");
     }
 }
 
@@ -130,10 +28,10 @@ fn what_a_run_stores_reads_back_as_the_same_workflow() {
     let rich = "phases:\n- id: p\n  title: P\n  steps:\n  - {id: a, title: A, agent: x, parts: [m, {name: n, kind: analysis}], idempotent: false, probe: p}\n  - {id: b, returns_to: a, depends_on: a, outputs: [o.txt, {path: o.json, schema: {type: object}}]}\n- id: q\n  steps: [{id: g, gate: Ann, depends_on: [b], instructions: ask}]\n";
     for text in BUILT_IN.iter().map(|one| one.text).chain([rich]) {
         let file = RelPath::parse("flow.yaml").unwrap();
-        let value = check(&file, text.as_bytes()).definition.unwrap();
-        let again = super::parse::tree(&file, &crate::document::Node::of(&value));
+        let value = to_value(&workflow::parse(&file, text.as_bytes()).workflow.unwrap());
+        let again = workflow::parse_tree(&file, &crate::document::Node::of(&value));
         assert_eq!(again.findings, Vec::new());
-        assert_eq!(again.definition.to_value(), value);
+        assert_eq!(to_value(&again.workflow.unwrap()), value);
     }
 }
 

@@ -6,8 +6,9 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::super::paths::beside;
-use super::definition::Definition;
-use super::definition::StepDefinition;
+use super::definition;
+use super::definition::needs;
+use super::definition::phases;
 use super::start;
 use super::state;
 use super::state::word;
@@ -30,6 +31,8 @@ use crate::model::RollBack;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Timestamp;
+use crate::workflow::Step;
+use crate::workflow::Workflow;
 
 /// Computes the edits of one change.
 ///
@@ -59,7 +62,7 @@ pub(in super::super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edi
 }
 
 struct Writer {
-    definition: Definition,
+    definition: Workflow,
     phase: FileEditor,
     execution: FileEditor,
     /// The index of each task in the array.
@@ -71,7 +74,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(phase: FileEditor, execution: FileEditor, definition: Definition, at: Timestamp) -> Self {
+    fn new(phase: FileEditor, execution: FileEditor, definition: Workflow, at: Timestamp) -> Self {
         let tasks = state::tasks(execution.root());
         let places = tasks.iter().map(|(id, (place, _))| ((*id).to_owned(), *place)).collect();
         let status = |task: &Node| task.get("status").and_then(Node::as_str).and_then(state::status);
@@ -106,12 +109,12 @@ impl Writer {
 
     /// Returns the errors of reviews that return to this step, which must outlive the reviews' own records.
     fn review_errors(&self, id: &str) -> String {
-        let returning = |step: &&StepDefinition| {
-            step.returns_to.as_ref().is_some_and(|target| target.text == id)
-                && self.statuses.get(step.id()) == Some(&Status::Failed)
+        let returning = |step: &&Step| {
+            step.reviews.as_ref().is_some_and(|of| of.id.as_str() == id)
+                && self.statuses.get(step.id.as_str()) == Some(&Status::Failed)
         };
         let errors = self.definition.steps.iter().filter(returning);
-        let errors: Vec<&str> = errors.filter_map(|step| self.get(step.id(), "last_error")?.as_str()).collect();
+        let errors: Vec<&str> = errors.filter_map(|step| self.get(step.id.as_str(), "last_error")?.as_str()).collect();
         errors.join("\n")
     }
 
@@ -210,31 +213,30 @@ impl Writer {
 
     /// Adopts a changed workflow file. Digests of completed steps are kept, so that the change is detected.
     fn adopt_definition(&mut self) -> Result<(), EditError> {
-        let value = self.definition.to_value();
+        let value = definition::to_value(&self.definition);
         self.phase.set("/definition", &value)?;
         for step in self.definition.steps.clone() {
-            if !self.places.contains_key(step.id()) {
+            if !self.places.contains_key(step.id.as_str()) {
                 let place = self.execution.get("/tasks").map_or(0, |tasks| tasks.items().len());
                 self.execution.push("/tasks", &start::task(&step))?;
-                self.places.insert(step.id().to_owned(), place);
-                self.statuses.insert(step.id().to_owned(), Status::Pending);
+                self.places.insert(step.id.as_str().to_owned(), place);
+                self.statuses.insert(step.id.as_str().to_owned(), Status::Pending);
             }
-            let needs: Vec<&str> = step.needs().iter().map(|need| need.text.as_str()).collect();
-            self.set(step.id(), "depends_on", &json!(needs))?;
-            if self.statuses.get(step.id()) != Some(&Status::Completed) {
-                self.remember_definition(step.id())?;
+            self.set(step.id.as_str(), "depends_on", &json!(needs(&step)))?;
+            if self.statuses.get(step.id.as_str()) != Some(&Status::Completed) {
+                self.remember_definition(step.id.as_str())?;
             }
         }
         Ok(())
     }
 
     fn remember_definition(&mut self, id: &str) -> Result<(), EditError> {
-        let Some(digest) = self.definition.step(id).map(StepDefinition::digest) else { return Ok(()) };
+        let Some(digest) = definition::step(&self.definition, id).map(definition::digest) else { return Ok(()) };
         self.phase.set(&format!("/definition_source/digests/{}", escape(id)), &json!(digest))
     }
 
-    fn phase_status(&self, steps: &[&StepDefinition]) -> &'static str {
-        let has = |status: Status| steps.iter().any(|step| self.statuses.get(step.id()) == Some(&status));
+    fn phase_status(&self, steps: &[&Step]) -> &'static str {
+        let has = |status: Status| steps.iter().any(|step| self.statuses.get(step.id.as_str()) == Some(&status));
         if has(Status::InProgress) || has(Status::WaitingApproval) {
             "in_progress"
         } else if has(Status::Failed) {
@@ -377,10 +379,10 @@ impl StateWriter for Writer {
 
     /// Updates the summary in phase.json and returns both edits.
     fn into_edits(mut self) -> Result<Vec<Edit>, EditError> {
-        let over = |step: &&StepDefinition| {
-            matches!(self.statuses.get(step.id()), Some(Status::Completed | Status::Skipped | Status::Cancelled))
+        let over = |step: &&Step| {
+            matches!(self.statuses.get(step.id.as_str()), Some(Status::Completed | Status::Skipped | Status::Cancelled))
         };
-        let phases = self.definition.phases();
+        let phases = phases(&self.definition);
         let done: Vec<(String, Value)> = phases
             .iter()
             .filter(|(_, steps)| steps.iter().all(over))
@@ -389,7 +391,7 @@ impl StateWriter for Writer {
             })
             .collect();
         let is_done = |phase: &str| done.iter().any(|(other, _)| other == phase);
-        let of_step = |id: &String| phases.iter().find(|(_, steps)| steps.iter().any(|step| step.id() == id));
+        let of_step = |id: &String| phases.iter().find(|(_, steps)| steps.iter().any(|step| step.id.as_str() == id));
         let busy = self.step.as_ref().and_then(of_step).filter(|(phase, _)| !is_done(phase));
         let current = self.phase.get("/current_phase").and_then(Node::as_str);
         let current = current.and_then(|name| phases.iter().find(|(phase, _)| phase == name && !is_done(phase)));

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::super::facts::Captured;
 use super::super::facts::Facts;
+use super::super::facts::Outline;
 use super::super::record;
 use super::super::record::Event;
 use super::super::record::Header;
@@ -21,6 +22,7 @@ use crate::model::FileSet;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Timestamp;
+use crate::workflow::Workflow;
 
 /// An imported session.
 #[derive(Debug)]
@@ -47,7 +49,7 @@ pub(crate) fn import(files: &FileSet, header: &Header, change: Change) -> Result
         return Err(missing("more steps were done than its workflow has now"));
     }
     let at = change.at;
-    let outline = workflow.outline(sha256.clone());
+    let outline = Outline::of(workflow, sha256.clone());
     let state = State { workflow: outline.clone(), ..state(&prodigy, workflow, at) };
     let Some(mut edits) = start(header, change, outline, None) else {
         return Err(missing("the new session has no usable id"));
@@ -60,7 +62,7 @@ pub(crate) fn import(files: &FileSet, header: &Header, change: Change) -> Result
     Ok(Import { edits, done: prodigy.checkpoint.done.len(), total: workflow.steps.len() })
 }
 
-fn state(prodigy: &ProdigySession, workflow: &super::super::spec::Workflow, at: Timestamp) -> State {
+fn state(prodigy: &ProdigySession, workflow: &Workflow, at: Timestamp) -> State {
     let mut state = State {
         run: RunState { started_at: Some(at), changed_at: prodigy.checkpoint.at.or(Some(at)), ..RunState::default() },
         ..State::default()

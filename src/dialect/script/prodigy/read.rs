@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use serde_json::json;
 
-use super::super::spec;
-use super::super::spec::Workflow;
 use super::checkpoint::Checkpoint;
 use super::checkpoint::VERSION;
 use super::paths;
@@ -31,6 +29,8 @@ use crate::model::StepId;
 use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
 use crate::model::sha256_hex;
+use crate::workflow;
+use crate::workflow::Workflow;
 
 /// A session of Prodigy.
 pub(super) struct ProdigySession {
@@ -130,7 +130,7 @@ impl ProdigySession {
             self.findings.push(Finding::new(FindingCode::DefinitionUnreadable, message).fix("restore it"));
             return;
         };
-        let parsed = spec::parse(&name, bytes);
+        let parsed = workflow::parse(&name, bytes);
         match parsed.workflow {
             Some(workflow) => self.workflow = Some((workflow, sha256_hex(bytes))),
             None => {

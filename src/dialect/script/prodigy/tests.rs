@@ -182,6 +182,7 @@ fn nonsense_is_survived() {
 
 fn header() -> Header {
     Header {
+        inputs: BTreeMap::new(),
         format: 1,
         session: "session-1".to_owned(),
         root: Utf8PathBuf::from("/repo"),

@@ -5,19 +5,23 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::canonical;
 use super::condition::Condition;
+use super::json_path::JsonPath;
 use super::template::Template;
-use crate::dialect::script::facts::Outline;
-use crate::dialect::script::facts::OutlineStep;
 use crate::document::TextPosition;
+use crate::model::OutputSchema;
+use crate::model::PartKind;
+use crate::model::RelPath;
 use crate::model::StepId;
+use crate::model::StepKind;
 use crate::model::sha256_hex;
 
-/// A workflow: steps that run one after the other.
+/// A workflow: its steps in the order of the file, each with what it depends on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Workflow {
     pub(crate) name: String,
+    pub(crate) description: Option<String>,
+    pub(crate) inputs: Vec<Input>,
     /// Environment of every step, also available as variables.
     pub(crate) env: BTreeMap<String, Template>,
     /// By the name under which steps see them.
@@ -26,6 +30,29 @@ pub(crate) struct Workflow {
     pub(crate) env_files: Vec<Template>,
     pub(crate) merge: Option<Merge>,
     pub(crate) steps: Vec<Step>,
+}
+
+/// A value that is given when a run starts.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Input {
+    pub(crate) name: String,
+    pub(crate) description: Option<String>,
+    pub(crate) kind: InputKind,
+    /// A regular expression that the value has to match.
+    pub(crate) pattern: Option<(String, TextPosition)>,
+    /// Without one, the value has to be given.
+    pub(crate) default: Option<Value>,
+}
+
+/// The values that an input accepts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum InputKind {
+    /// Any text, or one of a few.
+    Text {
+        choices: Vec<String>,
+    },
+    Number,
+    Boolean,
 }
 
 /// The source of a secret. Its value is never stored.
@@ -50,9 +77,25 @@ pub(crate) struct Merge {
 pub(crate) struct Step {
     /// The given id, or the number of the step, from 1. Of a nested step: `3.1`, `3.on_failure.1`.
     pub(crate) id: StepId,
+    /// Of the id where one is given, else of the step.
+    pub(crate) id_place: TextPosition,
     pub(crate) command: Command,
+    /// The group that it belongs to.
+    pub(crate) group: Option<Group>,
+    /// Steps of the workflow that have to be done first. Empty for nested steps, which run one after the other.
+    pub(crate) depends_on: Vec<StepReference>,
+    /// Makes it a review: a verdict that does not approve returns to this step.
+    pub(crate) reviews: Option<StepReference>,
+    /// Files that prove that it is done.
+    pub(crate) outputs: Vec<Output>,
+    /// Variables, each with a pattern: the files that the step added and that match it, one per line.
+    pub(crate) finds: BTreeMap<String, String>,
+    /// Parts that can be resumed separately.
+    pub(crate) parts: Vec<PartDefinition>,
     /// Runs only when this holds.
-    pub(crate) when: Option<Condition>,
+    pub(crate) when: Option<When>,
+    /// Runs although a step that it depends on was skipped by its condition.
+    pub(crate) runs_if_skipped: bool,
     /// The timeout of one try, from the step or the workflow.
     pub(crate) timeout: Option<Duration>,
     /// From the step, the workflow, or for `claude` [`Retry::of_claude`].
@@ -72,22 +115,109 @@ pub(crate) struct Step {
     /// A shell command that exits with 0 when the step took effect.
     pub(crate) probe: Option<Template>,
     pub(crate) place: TextPosition,
-    /// What it does, in one line.
+    /// The given title, else what it does, in one line.
     pub(crate) title: String,
     /// The canonical form of everything that decides what it does.
     pub(crate) canonical: Value,
 }
 
+/// A reference to another step.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct StepReference {
+    pub(crate) id: StepId,
+    pub(crate) place: TextPosition,
+}
+
+/// A group of steps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Group {
+    pub(crate) id: String,
+    pub(crate) title: Option<String>,
+    pub(crate) place: TextPosition,
+}
+
+/// The condition of a step.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct When {
+    pub(crate) condition: Condition,
+    pub(crate) place: TextPosition,
+}
+
+/// A file that a step has to produce.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Output {
+    pub(crate) path: RelPath,
+    pub(crate) place: TextPosition,
+    pub(crate) schema: Option<(OutputSchema, TextPosition)>,
+}
+
+/// A part of a step that can be resumed separately.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PartDefinition {
+    pub(crate) name: String,
+    pub(crate) title: Option<String>,
+    pub(crate) kind: PartKind,
+}
+
 /// The command of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Command {
+    /// Work for an agent.
+    Agent(AgentWork),
+    /// Waits until a person approves.
+    Gate(Gate),
     /// `sh -c`.
     Shell(Template),
     /// A prompt for `claude -p`.
-    Claude(Template),
+    Claude(Claude),
     Foreach(Foreach),
     WriteFile(WriteFile),
     Validate(Validate),
+}
+
+/// Work for an agent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct AgentWork {
+    /// Without one, the agent that drives the run does it.
+    pub(crate) agent: Option<String>,
+    pub(crate) instructions: Option<Instructions>,
+}
+
+/// What an agent or a person is told.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Instructions {
+    /// As written.
+    pub(crate) text: String,
+    pub(crate) template: Template,
+}
+
+/// A gate that a person approves.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Gate {
+    /// The approver, or the question.
+    pub(crate) text: Option<String>,
+    pub(crate) instructions: Option<Instructions>,
+    /// An agent that the file names as well, which the checker refuses.
+    pub(super) agent: Option<(String, TextPosition)>,
+    pub(crate) place: TextPosition,
+}
+
+/// A call of `claude -p`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Claude {
+    pub(crate) prompt: Template,
+    pub(crate) options: ClaudeOptions,
+}
+
+/// The options of a call of `claude -p`; without one, the settings of the person decide.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct ClaudeOptions {
+    pub(crate) model: Option<String>,
+    pub(crate) permission_mode: Option<String>,
+    pub(crate) allowed_tools: Vec<String>,
+    pub(crate) disallowed_tools: Vec<String>,
+    pub(crate) max_turns: Option<u32>,
+    pub(crate) max_budget_usd: Option<f64>,
 }
 
 /// A loop that runs steps once for each item. Each item is a part of the step.
@@ -99,6 +229,8 @@ pub(crate) struct Foreach {
     pub(crate) parallel: usize,
     /// An item that fails does not stop the others.
     pub(crate) continue_on_error: bool,
+    /// So many items may fail and the loop still passes.
+    pub(crate) max_failures: Option<usize>,
     pub(crate) max_items: Option<usize>,
 }
 
@@ -108,6 +240,11 @@ pub(crate) enum Items {
     List(Vec<Template>),
     /// A shell command; each line of its stdout that is not empty is an item, or each element of the JSON array it prints.
     Command(Template),
+    /// A JSON file, and the place of the items in it.
+    File {
+        file: Template,
+        path: JsonPath,
+    },
 }
 
 /// A file to write in the working folder.
@@ -229,6 +366,28 @@ pub(crate) struct Streams {
 }
 
 impl Step {
+    /// Returns the kind of the step: a gate, a review if it has a step to return to, otherwise work.
+    pub(crate) const fn kind(&self) -> StepKind {
+        match (&self.command, &self.reviews) {
+            (Command::Gate(_), _) => StepKind::Gate,
+            (_, Some(_)) => StepKind::Review,
+            (_, None) => StepKind::Work,
+        }
+    }
+
+    /// Returns the name of its kind, as a file spells it.
+    pub(crate) const fn kind_name(&self) -> &'static str {
+        match &self.command {
+            Command::Agent(_) => "agent",
+            Command::Gate(_) => "gate",
+            Command::Shell(_) => "shell",
+            Command::Claude(_) => "claude",
+            Command::Foreach(_) => "foreach",
+            Command::WriteFile(_) => "write_file",
+            Command::Validate(_) => "validate",
+        }
+    }
+
     /// Returns the digest of the definition of the step. Its retries, timeout and position are not part of it.
     pub(crate) fn digest(&self) -> String {
         sha256_hex(self.canonical.to_string().as_bytes())
@@ -269,17 +428,9 @@ impl Retry {
 }
 
 impl Workflow {
-    /// Returns the outline that a session records; `sha256` is the digest of the file.
-    pub(crate) fn outline(&self, sha256: String) -> Outline {
-        let steps = self.steps.iter().map(|step| OutlineStep {
-            id: step.id.clone(),
-            title: step.title.clone(),
-            definition: step.canonical.clone(),
-            idempotent: step.idempotent,
-            probe: step.probe.as_ref().map(ToString::to_string),
-        });
-        let head = sha256_hex(canonical::head(self).to_string().as_bytes());
-        Outline { name: self.name.clone(), sha256, head, steps: steps.collect() }
+    /// Returns the digest of everything outside the steps that affects all of them.
+    pub(crate) fn head_digest(&self) -> String {
+        sha256_hex(super::canonical::head(self).to_string().as_bytes())
     }
 
     /// Returns the JSON Schemas that results have to satisfy, with the step that declares each. The caller checks that they are schemas.
@@ -311,7 +462,9 @@ impl Step {
     /// Returns the lists of its nested steps, in the order of the file.
     pub(super) fn inside(&self) -> Vec<&[Self]> {
         let mut inside: Vec<&[Self]> = match &self.command {
-            Command::Shell(_) | Command::Claude(_) | Command::WriteFile(_) => Vec::new(),
+            Command::Agent(_) | Command::Gate(_) | Command::Shell(_) | Command::Claude(_) | Command::WriteFile(_) => {
+                Vec::new()
+            }
             Command::Foreach(foreach) => vec![&foreach.steps],
             Command::Validate(validate) => {
                 let gap = validate.on_incomplete.as_ref().map_or(&[][..], |gap| &gap.steps);

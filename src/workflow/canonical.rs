@@ -5,10 +5,13 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::Capture;
+use super::ClaudeOptions;
 use super::Command;
 use super::Foreach;
 use super::Items;
 use super::OnFailure;
+use super::Output;
+use super::PartDefinition;
 use super::Secret;
 use super::Step;
 use super::Validate;
@@ -17,18 +20,25 @@ use super::WriteFile;
 use super::condition::Condition;
 use super::condition::Operand;
 use super::template::Template;
+use crate::model::OutputSchema;
+use crate::model::PartKind;
 
-/// Returns everything that decides what a step does. Its retries, timeout, id and position are not part of it.
+/// Returns everything that decides what a step does. Its retries, timeout, id, title, position and dependencies are not part of it.
 pub(super) fn of(step: &Step) -> Value {
     let mut canonical = Map::new();
-    let (key, command) = command(&step.command);
-    canonical.insert(key.to_owned(), command);
+    for (key, value) in command(&step.command) {
+        canonical.insert(key.to_owned(), value);
+    }
     let mut add = |key: &str, value: Option<Value>| {
         if let Some(value) = value {
             canonical.insert(key.to_owned(), value);
         }
     };
-    add("when", step.when.as_ref().map(condition));
+    add("reviews", step.reviews.as_ref().map(|of| json!(of.id)));
+    add("outputs", (!step.outputs.is_empty()).then(|| step.outputs.iter().map(output).collect()));
+    add("parts", (!step.parts.is_empty()).then(|| step.parts.iter().map(part).collect()));
+    add("when", step.when.as_ref().map(|when| condition(&when.condition)));
+    add("finds", (!step.finds.is_empty()).then(|| json!(step.finds)));
     add("capture", step.capture.as_ref().map(capture));
     add("output_file", step.output_file.as_ref().map(text));
     add(
@@ -66,13 +76,55 @@ fn text(template: &Template) -> Value {
     Value::String(template.to_string())
 }
 
-fn command(command: &Command) -> (&'static str, Value) {
+fn command(command: &Command) -> Vec<(&'static str, Value)> {
     match command {
-        Command::Shell(program) => ("shell", text(program)),
-        Command::Claude(prompt) => ("claude", text(prompt)),
-        Command::Foreach(foreach) => ("foreach", self::foreach(foreach)),
-        Command::WriteFile(file) => ("write_file", write_file(file)),
-        Command::Validate(validate) => ("validate", self::validate(validate)),
+        Command::Agent(work) => {
+            let told = work.instructions.as_ref().map(|told| json!(told.text));
+            vec![("agent", json!(work.agent)), ("instructions", told.unwrap_or_default())]
+        }
+        Command::Gate(gate) => {
+            let told = gate.instructions.as_ref().map(|told| json!(told.text));
+            vec![("gate", gate.text.as_ref().map_or(Value::Bool(true), |text| json!(text)))]
+                .into_iter()
+                .chain(told.map(|told| ("instructions", told)))
+                .collect()
+        }
+        Command::Shell(program) => vec![("shell", text(program))],
+        Command::Claude(claude) => {
+            let options = options(&claude.options);
+            std::iter::once(("claude", text(&claude.prompt))).chain(options.map(|all| ("options", all))).collect()
+        }
+        Command::Foreach(foreach) => vec![("foreach", self::foreach(foreach))],
+        Command::WriteFile(file) => vec![("write_file", write_file(file))],
+        Command::Validate(validate) => vec![("validate", self::validate(validate))],
+    }
+}
+
+fn options(options: &ClaudeOptions) -> Option<Value> {
+    (*options != ClaudeOptions::default()).then(|| {
+        json!({
+            "model": options.model,
+            "permission_mode": options.permission_mode,
+            "allowed_tools": options.allowed_tools,
+            "disallowed_tools": options.disallowed_tools,
+            "max_turns": options.max_turns,
+            "max_budget_usd": options.max_budget_usd,
+        })
+    })
+}
+
+fn output(output: &Output) -> Value {
+    match &output.schema {
+        None => json!(output.path),
+        Some((OutputSchema::Inline(schema), _)) => json!({"path": output.path, "schema": schema}),
+        Some((OutputSchema::File(file), _)) => json!({"path": output.path, "schema": file}),
+    }
+}
+
+fn part(part: &PartDefinition) -> Value {
+    match (&part.title, part.kind) {
+        (None, PartKind::Work) => json!(part.name),
+        (title, kind) => json!({"name": part.name, "title": title, "is_analysis": kind == PartKind::Analysis}),
     }
 }
 
@@ -80,13 +132,18 @@ fn foreach(foreach: &Foreach) -> Value {
     let items = match &foreach.items {
         Items::List(items) => items.iter().map(text).collect(),
         Items::Command(command) => text(command),
+        Items::File { file, path } => json!({"file": text(file), "at": path.to_string()}),
     };
-    json!({
+    let mut loop_of = json!({
         "items": items,
         "do": steps(&foreach.steps),
         "continue_on_error": foreach.continue_on_error,
         "max_items": foreach.max_items,
-    })
+    });
+    if let Some(most) = foreach.max_failures {
+        loop_of["max_failures"] = json!(most);
+    }
+    loop_of
 }
 
 fn write_file(file: &WriteFile) -> Value {

@@ -4,8 +4,8 @@ use super::Quoting::Bare;
 use super::Quoting::Double;
 use super::Quoting::Single;
 use super::quoting;
-use crate::dialect::script::spec::template::Reader;
-use crate::dialect::script::spec::template::Template;
+use crate::workflow::template::Reader;
+use crate::workflow::template::Template;
 
 fn of(text: &str) -> Result<Vec<Quoting>, String> {
     quoting(&Template::parse(text, Reader::Shell).unwrap())

@@ -60,10 +60,35 @@ pub(super) fn template(text: &Text, reader: Reader, problems: &mut Problems<'_>)
         Reader::Shell => super::shell::quoting(&template).map(|_| template),
     });
     match checked {
-        Ok(template) => Some(template),
+        Ok(template) => Some(Template { place: text.place, ..template }),
         Err(message) => {
             problems.add(text.place, message, "correct the variable");
             None
         }
+    }
+}
+
+/// Reads the name of a variable.
+pub(super) fn variable_name(text: &Text, problems: &mut Problems<'_>) -> Option<String> {
+    let plain = text.text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if plain && text.text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        return Some(text.text.clone());
+    }
+    let message = format!("`{}` is not a valid variable name", clean_line(&text.text, 60));
+    problems.add(text.place, message, "use letters, digits and `_`, beginning with a letter");
+    None
+}
+
+/// Reads a text and its variables.
+pub(super) fn template_of(node: &Node, what: &str, reader: Reader, problems: &mut Problems<'_>) -> Option<Template> {
+    let text = text_of(node, what, problems)?;
+    template(&text, reader, problems)
+}
+
+/// Returns the entries of a list, or the value itself.
+pub(super) fn one_or_more(node: &Node) -> &[Node] {
+    match &node.kind {
+        Kind::List(items) => items.as_slice(),
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::Map(_) => std::slice::from_ref(node),
     }
 }

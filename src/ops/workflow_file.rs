@@ -3,12 +3,12 @@
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 use serde_json::Value;
+use serde_json::json;
 
 use super::OpError;
 use super::opened_run::OpenedRun;
-use crate::dialect;
 use crate::dialect::BUILT_IN;
-use crate::dialect::script::spec;
+use crate::dialect::stored_definition;
 use crate::document::json_value;
 use crate::engine::quoted;
 use crate::model::Content;
@@ -25,6 +25,11 @@ use crate::schema;
 use crate::store;
 use crate::store::Project;
 use crate::store::Scope;
+use crate::workflow;
+use crate::workflow::Command;
+use crate::workflow::Parsed;
+use crate::workflow::Step;
+use crate::workflow::Workflow;
 
 /// The folder of a project's workflows, searched by `start NAME`.
 const FOLDER: &str = ".claude/piton";
@@ -55,18 +60,70 @@ struct Text {
 /// If the path does not exist, the file cannot be read, or it has mistakes: all of them, each with line and column.
 pub(crate) fn find(project: &Project, workflow: &str) -> Result<Option<LoadedWorkflow>, OpError> {
     let Some(text) = locate(project, workflow)? else { return Ok(None) };
-    let (definition, findings) = check(&text.folder, &text.name, &text.bytes);
-    match definition {
-        Some(definition) => {
-            let source = (text.folder == project.root).then_some(text.name);
-            Ok(Some(LoadedWorkflow { definition, source, sha256: sha256_hex(&text.bytes) }))
-        }
-        None if spec::looks_like_script(&text.name, &text.bytes) => {
-            let message = format!("{} has commands, which `piton run` runs; `start` takes steps for agents", text.name);
-            Err(OpError::Usage { message, hints: vec![format!("piton run {}", quoted(workflow))] })
-        }
-        None => Err(OpError::DefinitionInvalid { file: text.name.as_str().to_owned(), findings }),
+    let checked = check(&text.folder, &text.name, &text.bytes);
+    let Some(definition) = checked.workflow else {
+        return Err(OpError::DefinitionInvalid { file: text.name.as_str().to_owned(), findings: checked.findings });
+    };
+    if let Some(why) = not_for_agents(&definition) {
+        let message = format!("{}: {why}", text.name);
+        return Err(OpError::Usage { message, hints: vec![format!("piton run {}", quoted(workflow))] });
     }
+    let source = (text.folder == project.root).then_some(text.name);
+    let definition = stored_definition(&definition);
+    Ok(Some(LoadedWorkflow { definition, source, sha256: sha256_hex(&text.bytes) }))
+}
+
+/// Returns why a workflow cannot be begun for agents: a step or setting of it that only `piton run` carries out.
+fn not_for_agents(workflow: &Workflow) -> Option<String> {
+    let settings = [
+        ("inputs", !workflow.inputs.is_empty()),
+        ("env", !workflow.env.is_empty()),
+        ("secrets", !workflow.secrets.is_empty()),
+        ("env_files", !workflow.env_files.is_empty()),
+        ("merge", workflow.merge.is_some()),
+    ];
+    if let Some((key, _)) = settings.into_iter().find(|(_, is_set)| *is_set) {
+        return Some(format!("`{key}` is for `piton run`; `start` takes steps for agents"));
+    }
+    workflow.steps.iter().find_map(|step| {
+        let id = &step.id;
+        let instructions = match &step.command {
+            Command::Agent(work) => work.instructions.as_ref(),
+            Command::Gate(gate) => gate.instructions.as_ref(),
+            Command::Shell(_)
+            | Command::Claude(_)
+            | Command::Foreach(_)
+            | Command::WriteFile(_)
+            | Command::Validate(_) => {
+                let kind = step.kind_name();
+                return Some(format!("step {id} is `{kind}`, which `piton run` runs; `start` takes steps for agents"));
+            }
+        };
+        if instructions.is_some_and(|told| !told.template.references().is_empty()) {
+            return Some(format!("the instructions of step {id} have variables, which `start` does not fill in"));
+        }
+        let key = unattended_key(step)?;
+        Some(format!("`{key}` of step {id} is for `piton run`; `start` takes steps for agents"))
+    })
+}
+
+/// Returns a key of a step that only `piton run` carries out.
+fn unattended_key(step: &Step) -> Option<&'static str> {
+    let keys = [
+        ("when", step.when.is_some()),
+        ("if_skipped", step.runs_if_skipped),
+        ("timeout", step.timeout.is_some()),
+        ("retry", step.retry.is_some()),
+        ("capture", step.capture.is_some()),
+        ("output_file", step.output_file.is_some()),
+        ("finds", !step.finds.is_empty()),
+        ("env", !step.env.is_empty()),
+        ("working_dir", step.working_dir.is_some()),
+        ("on_failure", step.on_failure.is_some()),
+        ("on_success", !step.on_success.is_empty()),
+        ("commit_required", step.commit_required),
+    ];
+    keys.into_iter().find(|(_, is_set)| *is_set).map(|(key, _)| key)
 }
 
 /// Returns the text of a workflow: a built-in one, else one of the project.
@@ -160,11 +217,9 @@ fn read(folder: Utf8PathBuf, name: RelPath) -> Result<Text, OpError> {
 }
 
 /// Returns a finding that names the steps whose agents are told nothing but a title.
-pub(super) fn without_instructions(file: &RelPath, definition: &Value) -> Option<Finding> {
-    let phases = definition.get("phases").and_then(Value::as_array).into_iter().flatten();
-    let listed = phases.chain([definition]).filter_map(|holder| holder.get("steps")?.as_array());
-    let is_bare = |step: &&Value| step.get("instructions").is_none() && step.get("gate").is_none();
-    let bare: Vec<&str> = listed.flatten().filter(is_bare).filter_map(|step| step.get("id")?.as_str()).collect();
+pub(super) fn without_instructions(file: &RelPath, workflow: &Workflow) -> Option<Finding> {
+    let is_bare = |step: &&Step| matches!(&step.command, Command::Agent(work) if work.instructions.is_none());
+    let bare: Vec<&str> = workflow.steps.iter().filter(is_bare).map(|step| step.id.as_str()).collect();
     let (named, more) = bare.split_at(bare.len().min(NAMED_STEPS));
     let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
     (!bare.is_empty()).then(|| {
@@ -176,37 +231,43 @@ pub(super) fn without_instructions(file: &RelPath, definition: &Value) -> Option
     })
 }
 
-/// Checks a workflow file and the schemas it declares. Returns a definition if and only if there are no findings.
-pub(crate) fn check(root: &Utf8Path, file: &RelPath, bytes: &[u8]) -> (Option<Value>, Vec<Finding>) {
-    let mut checked = dialect::check_definition(file, bytes);
-    for declared in &checked.schemas {
+/// Checks a workflow file and the schemas it declares. There is a workflow if and only if there are no findings.
+pub(crate) fn check(root: &Utf8Path, file: &RelPath, bytes: &[u8]) -> Parsed {
+    let mut parsed = workflow::parse(file, bytes);
+    let mut findings = std::mem::take(&mut parsed.findings);
+    for declared in &parsed.output_schemas {
         let problem = match schema_value(root, &declared.schema) {
             Ok(value) => schema::schema_error(&value).map(|problem| format!("is not a JSON Schema: {problem}")),
             Err(problem) => Some(problem),
         };
-        if let Some(problem) = problem {
-            let what = match &declared.schema {
-                OutputSchema::Inline(_) => "this schema".to_owned(),
-                OutputSchema::File(path) => format!("the schema {path}"),
-            };
-            let finding = Finding::new(FindingCode::DefinitionInvalid, format!("{what} {problem}"));
-            let fix = format!("correct the schema of an output of {}", quoted(declared.step.as_str()));
-            checked.findings.push(finding.at(file).line(declared.line, Some(declared.column)).fix(fix));
+        let Some(problem) = problem else { continue };
+        let what = match &declared.schema {
+            OutputSchema::Inline(_) => "this schema".to_owned(),
+            OutputSchema::File(path) => format!("the schema {path}"),
+        };
+        let finding = Finding::new(FindingCode::DefinitionInvalid, format!("{what} {problem}"));
+        let fix = format!("correct the schema of an output of {}", quoted(declared.step.as_str()));
+        findings.push(finding.at(file).line(declared.place.line, Some(declared.place.column)).fix(fix));
+    }
+    if let Some(read) = &parsed.workflow {
+        let declared = read.expected_schemas().into_iter();
+        findings.extend(schema::invalid_schemas(
+            file,
+            declared.map(|(step, schema)| (&step.id, schema, (step.place.line, step.place.column))),
+        ));
+        for input in &read.inputs {
+            let Some((pattern, place)) = &input.pattern else { continue };
+            if let Some(problem) = schema::schema_error(&json!({"pattern": pattern})) {
+                let message = format!("the `pattern` of `{}` is not a regular expression: {problem}", input.name);
+                let finding = Finding::new(FindingCode::DefinitionInvalid, message).at(file);
+                findings.push(finding.line(place.line, Some(place.column)).fix("correct the pattern"));
+            }
         }
     }
-    checked.findings.sort_by_key(|finding| (finding.line, finding.column));
-    (checked.definition.filter(|_| checked.findings.is_empty()), checked.findings)
-}
-
-/// Checks a workflow file of the runner and the schemas it declares.
-pub(crate) fn check_script(file: &RelPath, bytes: &[u8]) -> Vec<Finding> {
-    let parsed = spec::parse(file, bytes);
-    let Some(workflow) = &parsed.workflow else { return parsed.findings };
-    let declared = workflow.expected_schemas().into_iter();
-    schema::invalid_schemas(
-        file,
-        declared.map(|(step, schema)| (&step.id, schema, (step.place.line, step.place.column))),
-    )
+    findings.sort_by_key(|finding| (finding.line, finding.column));
+    parsed.workflow = parsed.workflow.filter(|_| findings.is_empty());
+    parsed.findings = findings;
+    parsed
 }
 
 fn schema_value(root: &Utf8Path, schema: &OutputSchema) -> Result<Value, String> {

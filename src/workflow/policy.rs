@@ -8,28 +8,16 @@ use super::CaptureFormat;
 use super::Retry;
 use super::RetryOn;
 use super::Streams;
+use super::values::variable_name;
 use crate::document::Kind;
 use crate::document::Node;
 use crate::document::definition::Fields;
 use crate::document::definition::Problems;
 use crate::document::definition::Text;
-use crate::document::definition::items;
 use crate::document::definition::text_of;
 use crate::model::clean_line;
 
-const RETRY_KEYS: [&str; 11] = [
-    "attempts",
-    "max_attempts",
-    "backoff",
-    "initial_delay",
-    "initial_delay_secs",
-    "max_delay",
-    "max_delay_secs",
-    "jitter",
-    "jitter_factor",
-    "retry_on",
-    "exit_codes",
-];
+const RETRY_KEYS: [&str; 6] = ["attempts", "backoff", "initial_delay", "max_delay", "jitter", "retry_on"];
 const STREAM_KEYS: [&str; 5] = ["stdout", "stderr", "exit_code", "success", "duration"];
 /// The longest duration, in seconds.
 const LONGEST: f64 = 31_536_000.0;
@@ -113,6 +101,13 @@ pub(super) fn number(node: &Node, what: &str, most: f64, problems: &mut Problems
     found
 }
 
+/// What a step inherits from its workflow.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Inherited {
+    pub(super) timeout: Option<Duration>,
+    pub(super) retry: Option<Retry>,
+}
+
 /// Reads `retry: 3` or a mapping.
 pub(super) fn retry(node: &Node, problems: &mut Problems<'_>) -> Option<Retry> {
     let usual = Retry::usual();
@@ -120,22 +115,16 @@ pub(super) fn retry(node: &Node, problems: &mut Problems<'_>) -> Option<Retry> {
         return Some(Retry { attempts: count(node, "`retry`", (1, 1000), problems)?, ..usual });
     }
     let mut map = Fields::of(node, "`retry`", &RETRY_KEYS, problems)?;
-    let attempts = either(&mut map, "attempts", "max_attempts", problems);
-    let initial = either(&mut map, "initial_delay", "initial_delay_secs", problems);
-    let longest = either(&mut map, "max_delay", "max_delay_secs", problems);
-    let factor = map.take("jitter_factor").and_then(|node| number(node, "`jitter_factor`", 1.0, problems));
+    let attempts = map.take("attempts");
+    let initial = map.take("initial_delay");
+    let longest = map.take("max_delay");
     let jitter = match map.take("jitter") {
         Some(Node { kind: Kind::Bool(false), .. }) => Some(0.0),
-        Some(Node { kind: Kind::Bool(true), .. }) => Some(factor.unwrap_or(USUAL_JITTER)),
+        Some(Node { kind: Kind::Bool(true), .. }) => Some(USUAL_JITTER),
         Some(node) => number(node, "`jitter`", 1.0, problems),
-        None => factor,
+        None => None,
     };
-    let mut retry_on = map.take("retry_on").map(|node| retry_on(node, problems)).unwrap_or_default();
-    if let Some(node) = map.take("exit_codes") {
-        let codes = items(node, "`exit_codes`", problems).iter();
-        let codes = codes.filter_map(|node| count(node, "an exit code", (0, 255), problems));
-        retry_on.extend(codes.filter_map(|code| i32::try_from(code).ok()).map(RetryOn::ExitCode));
-    }
+    let retry_on = map.take("retry_on").map(|node| retry_on(node, problems)).unwrap_or_default();
     let initial_delay = initial.and_then(|node| duration(node, "`initial_delay`", problems));
     let max_delay = longest.and_then(|node| duration(node, "`max_delay`", problems));
     let initial_delay = initial_delay.unwrap_or(usual.initial_delay);
@@ -147,21 +136,6 @@ pub(super) fn retry(node: &Node, problems: &mut Problems<'_>) -> Option<Retry> {
         jitter: jitter.unwrap_or(usual.jitter),
         retry_on,
     })
-}
-
-/// Takes a key that has two spellings.
-pub(super) fn either<'a>(
-    map: &mut Fields<'a>,
-    key: &str,
-    other: &str,
-    problems: &mut Problems<'_>,
-) -> Option<&'a Node> {
-    let (first, second) = (map.take(key), map.take(other));
-    if let (Some(_), Some(node)) = (first, second) {
-        let message = format!("`{key}` and `{other}` of {} say the same", map.what);
-        problems.add(node.place, message, format!("keep `{key}`"));
-    }
-    first.or(second)
 }
 
 fn backoff(text: &Text, problems: &mut Problems<'_>) -> Option<Backoff> {
@@ -209,34 +183,21 @@ fn failure(node: &Node, problems: &mut Problems<'_>) -> Option<RetryOn> {
     })
 }
 
-/// Reads `capture` or `capture_output` with what belongs to it.
+/// Reads `capture` with what belongs to it.
 pub(super) fn capture(map: &mut Fields<'_>, problems: &mut Problems<'_>) -> Option<Capture> {
-    let name = either(map, "capture", "capture_output", problems);
+    let name = map.text("capture", problems);
     let format = map.text("capture_format", problems);
     let streams = map.take("capture_streams");
     let place = format.as_ref().map(|text| text.place).or(streams.map(|node| node.place));
     let format = format.and_then(|text| capture_format(&text, problems)).unwrap_or(CaptureFormat::String);
     let streams = streams.map_or_else(Streams::usual, |node| capture_streams(node, problems));
-    let name = match name.map(|node| (&node.kind, node)) {
-        // `${CAPTURED_OUTPUT}`, as in the original.
-        Some((Kind::Bool(true), _)) => Some("CAPTURED_OUTPUT".to_owned()),
-        Some((Kind::Bool(false), _)) | None => None,
-        Some((_, node)) => Some(variable(&text_of(node, "`capture`", problems)?, problems)?),
+    let Some(name) = name else {
+        if let Some(place) = place {
+            problems.add(place, "nothing is captured here", "add `capture:` with the name of a variable");
+        }
+        return None;
     };
-    if let (None, Some(place)) = (&name, place) {
-        problems.add(place, "nothing is captured here", "add `capture:` with the name of a variable");
-    }
-    name.map(|name| Capture { name, format, streams })
-}
-
-fn variable(text: &Text, problems: &mut Problems<'_>) -> Option<String> {
-    let plain = text.text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if plain && text.text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
-        return Some(text.text.clone());
-    }
-    let message = format!("`{}` is not a valid variable name", clean_line(&text.text, 60));
-    problems.add(text.place, message, "use letters, digits and `_`, beginning with a letter");
-    None
+    Some(Capture { name: variable_name(&name, problems)?, format, streams })
 }
 
 fn capture_format(text: &Text, problems: &mut Problems<'_>) -> Option<CaptureFormat> {

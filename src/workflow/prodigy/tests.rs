@@ -1,16 +1,16 @@
 use std::time::Duration;
 
-use super::Backoff;
-use super::CaptureFormat;
-use super::Command;
-use super::FileFormat;
-use super::Items;
-use super::Retry;
-use super::RetryOn;
-use super::Secret;
-use super::Step;
-use super::Workflow;
-use super::parse;
+use super::super::Backoff;
+use super::super::CaptureFormat;
+use super::super::Command;
+use super::super::FileFormat;
+use super::super::Items;
+use super::super::Retry;
+use super::super::RetryOn;
+use super::super::Secret;
+use super::super::Step;
+use super::super::Workflow;
+use super::super::parse;
 use crate::model::RelPath;
 
 fn file() -> RelPath {
@@ -42,14 +42,14 @@ fn wrong(text: &str) -> Vec<String> {
 
 #[test]
 fn a_list_a_mapping_and_json_say_the_same() {
-    let list = workflow("- shell: echo a\n- claude: /review ${x}\n");
+    let list = workflow("- shell: echo a\n- claude: /review ${ARG}\n");
     assert_eq!(list.name, "release");
     let ids: Vec<&str> = list.steps.iter().map(|step| step.id.as_str()).collect();
     assert_eq!(ids, ["1", "2"]);
-    assert_eq!(list.steps[1].title, "/review ${x}");
-    let mapping = workflow("name: nightly\ncommands:\n  - shell: echo a\n  - claude: /review ${x}\n");
+    assert_eq!(list.steps[1].title, "/review ${ARG}");
+    let mapping = workflow("name: nightly\ncommands:\n  - shell: echo a\n  - claude: /review ${ARG}\n");
     assert_eq!(mapping.name, "nightly");
-    let json = workflow(r#"{"name": "nightly", "commands": [{"shell": "echo a"}, "review ${x}"]}"#);
+    let json = workflow(r#"{"name": "nightly", "commands": [{"shell": "echo a"}, "review ${ARG}"]}"#);
     for other in [mapping, json] {
         let digests = |workflow: &Workflow| workflow.steps.iter().map(Step::digest).collect::<Vec<_>>();
         assert_eq!(digests(&other), digests(&list));
@@ -86,7 +86,7 @@ fn a_digest_is_of_what_a_step_does_and_of_nothing_else() {
         "- shell: make all",
         "- claude: make",
         "- {shell: make, env: {A: b}}",
-        "- {shell: make, when: '${x}'}",
+        "- {shell: make, when: '${ARG}'}",
         "- {shell: make, capture: v}",
         "- {shell: make, on_failure: fix}",
         "- {shell: make, commit_required: true}",
@@ -166,7 +166,7 @@ fn commands_of_every_kind_are_read() {
     assert_eq!((foreach.parallel, foreach.continue_on_error, foreach.max_items), (3, true, Some(7)));
     assert_eq!(foreach.steps[1].id.as_str(), "1.2");
     let Command::WriteFile(file) =
-        only("- write_file: {path: 'a/${x}', content: '{}', format: json, mode: 0600, create_dirs: true}").command
+        only("- write_file: {path: 'a/${ARG}', content: '{}', format: json, mode: 0600, create_dirs: true}").command
     else {
         panic!("a file")
     };
@@ -208,7 +208,7 @@ fn every_mistake_is_found_at_once_with_its_place_and_the_nearest_key() {
             "6:5 a step has one command, and this one has shell and claude",
             "7:12 `${` begins a variable that does not end; close it with `}`, or write `$${` for a plain `${`",
             "8:22 `when`: `b` is neither quoted nor a variable; write 'b' or ${b}",
-            "10:5 the id `one` is taken by another step",
+            "10:20 the id `one` is already used by the step on line 9",
         ]
     );
 }
@@ -218,7 +218,7 @@ fn no_mistake_passes() {
     for (text, expected) in [
         ("", "a workflow is a mapping with the keys"),
         ("[]", "a workflow is an empty list"),
-        ("name: x", "the workflow has no `commands`"),
+        ("mode: standard", "the workflow has no `commands`"),
         ("commands: []", "`commands` is an empty list"),
         ("- {shell: a, retry: 0}", "`retry` is a whole number from 1 to 1000"),
         ("- {shell: a, retry: {backoff: cubic}}", "`cubic` is not a backoff"),
@@ -245,7 +245,7 @@ fn no_mistake_passes() {
         ),
         ("- {shell: 'echo `cat ${v}`'}", "`${v}` stands between backquotes"),
         ("- {claude: '${x%y}'}", "`${x%y}` is not a variable"),
-        ("- {shell: a, on_failure: {max_attempts: 1}}", "`on_failure` has one of `shell`, `claude` and `commands`"),
+        ("- {shell: a, on_failure: {max_attempts: 1}}", "`on_failure` has one of `shell`, `claude` and `steps`"),
         ("- foreach: {do: [{shell: a}]}", "`foreach` needs items and what to do"),
         ("- write_file: {path: a}", "`write_file` needs a `path` and a `content`"),
         ("- write_file: {path: a, content: b, mode: '999'}", "`mode` is an octal number"),
@@ -257,4 +257,84 @@ fn no_mistake_passes() {
         let found = wrong(text);
         assert!(found.len() == 1 && found[0].contains(expected), "{text}: {found:?}");
     }
+}
+
+#[test]
+fn notations_of_prodigy_become_those_of_a_current_file() {
+    for (file, current) in [
+        (
+            "- claude: '/implement $ARG and $$HOME, ${ARG}'",
+            r#"{"steps":[{"claude":"/implement ${ARG} and $HOME, ${ARG}"}]}"#,
+        ),
+        ("- shell: 'echo $ARG'", r#"{"steps":[{"shell":"echo $ARG"}]}"#),
+        (
+            "- {shell: a, capture_output: number}\n- claude: '/spec ${shell.number}'",
+            r#"{"steps":[{"shell":"a","capture":"number"},{"claude":"/spec ${number}"}]}"#,
+        ),
+        (
+            "mode: standard\nname: n\ncommands: [{shell: a, description: label}]",
+            r#"{"name":"n","steps":[{"shell":"a","title":"label"}]}"#,
+        ),
+        (
+            "- {claude: /c, id: c, outputs: {spec: {file_pattern: '*.md'}}, analysis: {a: 1}, options: {b: 2}, metadata: {d: 3}}",
+            r#"{"steps":[{"claude":"/c","id":"c","finds":{"spec":"*.md"}}]}"#,
+        ),
+        (
+            "- claude: /a\n  validate: {shell: b, claude: /c, result_file: r.json, on_incomplete: {claude: '/d ${validation.gaps}'}}",
+            r#"{"steps":[{"claude":"/a","validate":{"steps":[{"shell":"b"},{"claude":"/c"}],"result_file":"r.json","on_incomplete":{"claude":"/d ${validation.gaps}"}}}]}"#,
+        ),
+        (
+            "- {shell: a, when: 'true'}\n- {shell: b}",
+            r#"{"steps":[{"shell":"a","when":"true","if_skipped":"run"},{"shell":"b","if_skipped":"run"}]}"#,
+        ),
+        (
+            "- {shell: a, retry: {max_attempts: 2, initial_delay_secs: 1, jitter_factor: 0.5, jitter: true, retry_on: network, exit_codes: [7]}}",
+            r#"{"steps":[{"shell":"a","retry":{"attempts":2,"initial_delay":1,"jitter":0.5,"retry_on":["network",7]}}]}"#,
+        ),
+    ] {
+        let parsed = parse(&self::file(), file.as_bytes());
+        assert!(parsed.findings.is_empty(), "{file}: {:?}", parsed.findings);
+        assert_eq!(parsed.rewritten.unwrap().to_string(), current, "{file}");
+    }
+    let parsed = parse(&file(), b"- {claude: /c, analysis: {a: 1}, options: {b: 2}}\n");
+    let notes: Vec<&str> = parsed.notes.iter().map(|note| note.message.as_str()).collect();
+    assert_eq!(notes, ["`analysis` has no effect here", "`options` has no effect here"]);
+}
+
+#[test]
+fn what_cannot_be_translated_is_refused_for_what_it_is() {
+    for (file, expected) in [
+        ("- claude: /x $SPEC_ID", "1:11 `$SPEC_ID` is not a variable of the workflow"),
+        ("- goal_seek: {goal: x}", "1:3 the step has no command; it has goal_seek"),
+        ("- analyze: {a: b}", "1:3 the step has no command; it has analyze"),
+        ("- shell: a\n  on_exit_code: {1: b}", "2:3 a step has no key `on_exit_code`"),
+        ("- {shell: 'echo ${x|length:100}', capture: x}", "1:11 `${x|length:100}` is not a variable"),
+        ("- shell: echo ${workflow.files_added:spec}", "1:10 `${workflow.files_added:spec}` ends in `:json`"),
+        ("mode: parallel\ncommands: [{shell: a}]", "1:7 `mode` is standard or mapreduce"),
+        (
+            "mode: mapreduce\nmap: {input: a.json, agent_template: [{shell: b}], filter: 'x > 1'}\nreduce: [{shell: c}]",
+            "2:52 `filter` of `map` is not translated",
+        ),
+        ("map: {input: a.json}\nreduce: [{shell: c}]", "1:6 `map` needs an `agent_template` with steps"),
+        ("mode: mapreduce\nreduce: [{shell: c}]", "1:1 a MapReduce workflow needs `map`"),
+    ] {
+        let found = wrong(file);
+        assert!(found.first().is_some_and(|found| found.starts_with(expected)), "{file}: {found:?}");
+    }
+}
+
+#[test]
+fn a_mapreduce_file_is_a_loop_between_steps() {
+    let text = "name: m\nmode: mapreduce\nsetup:\n  - shell: make items\nmap:\n  input: items.json\n  json_path: $.items[*]\n  max_parallel: 3\n  max_items: 5\n  agent_template:\n    commands:\n      - claude: '/fix ${item.name}'\n        commit_required: true\nreduce:\n  - shell: 'echo ${map.successful}/${map.total}'\n  - claude: '/sum ${map.results}'\nerror_policy: {on_item_failure: dlq, continue_on_failure: true, max_failures: 2}\nmerge: [{shell: git merge}]\n";
+    let parsed = parse(&file(), text.as_bytes());
+    assert!(parsed.findings.is_empty(), "{:?}", parsed.findings);
+    let notes: Vec<&str> = parsed.notes.iter().map(|note| note.message.as_str()).collect();
+    assert_eq!(notes, ["the items of `map` run one after the other: they share one worktree"]);
+    let steps = parsed.workflow.unwrap().steps;
+    let ids: Vec<&str> = steps.iter().map(|step| step.id.as_str()).collect();
+    assert_eq!(ids, ["1", "map", "3", "4"]);
+    let Command::Foreach(foreach) = &steps[1].command else { panic!("a loop") };
+    assert!(matches!(foreach.items, Items::File { .. }));
+    assert_eq!((foreach.parallel, foreach.max_failures, foreach.max_items), (1, Some(2), Some(5)));
+    assert!(foreach.continue_on_error && foreach.steps[0].commit_required);
 }

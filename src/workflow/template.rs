@@ -5,10 +5,14 @@
 
 use std::fmt;
 
+use crate::document::TextPosition;
+
 /// A text of a workflow file with its variables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Template {
     pub(crate) pieces: Vec<Piece>,
+    /// The position of the text in its file.
+    pub(crate) place: TextPosition,
 }
 
 /// A part of a template.
@@ -24,6 +28,19 @@ pub(crate) struct Reference {
     /// `a.b.c`, as written.
     pub(crate) path: String,
     pub(crate) fallback: Option<Template>,
+    /// Which of the files of a list, and in which form.
+    pub(crate) filter: Option<Filter>,
+}
+
+/// The part after the colon of `${workflow.files_added:specs/*.md}`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Filter {
+    /// Files that match a pattern.
+    Pattern(String),
+    Json,
+    Lines,
+    /// Separated by commas.
+    Csv,
 }
 
 /// The reader of a text.
@@ -80,11 +97,10 @@ impl Template {
         if !literal.is_empty() {
             pieces.push(Piece::Literal(literal));
         }
-        Ok(Self { pieces })
+        Ok(Self { pieces, place: TextPosition::default() })
     }
 
     /// Returns all variables, with those in fallbacks.
-    #[cfg(test)]
     pub(crate) fn references(&self) -> Vec<&Reference> {
         let mut found = Vec::new();
         for piece in &self.pieces {
@@ -103,8 +119,20 @@ impl fmt::Display for Template {
         for piece in &self.pieces {
             match piece {
                 Piece::Literal(text) => f.write_str(text)?,
-                Piece::Variable(Reference { path, fallback: None }) => write!(f, "${{{path}}}")?,
-                Piece::Variable(Reference { path, fallback: Some(text) }) => write!(f, "${{{path}:-{text}}}")?,
+                Piece::Variable(Reference { path, fallback, filter }) => {
+                    write!(f, "${{{path}")?;
+                    match filter {
+                        None => {}
+                        Some(Filter::Pattern(pattern)) => write!(f, ":{pattern}")?,
+                        Some(Filter::Json) => f.write_str(":json")?,
+                        Some(Filter::Lines) => f.write_str(":lines")?,
+                        Some(Filter::Csv) => f.write_str(":csv")?,
+                    }
+                    if let Some(text) = fallback {
+                        write!(f, ":-{text}")?;
+                    }
+                    f.write_str("}")?;
+                }
             }
         }
         Ok(())
@@ -140,12 +168,36 @@ pub(super) fn reference(form: &str, reader: Reader) -> Result<Option<Reference>,
     if path.contains('-') && !path.contains('.') {
         return Ok(None);
     }
-    let fallback = match tail.strip_prefix(":-") {
-        Some(text) => Some(Template::parse(text, reader)?),
-        None if tail.is_empty() => None,
-        None => return Ok(None),
-    };
-    Ok(Some(Reference { path: path.to_owned(), fallback }))
+    if tail.starts_with('|') {
+        // No shell has it, so it is a variable in the notation of another program.
+        return Err(no_variable(form));
+    }
+    let (mut filter, mut fallback) = (None, None);
+    match (tail.strip_prefix(":-"), tail.strip_prefix(':')) {
+        (Some(text), _) => fallback = Some(Template::parse(text, reader)?),
+        (None, Some(text)) if is_file_list(path) => filter = Some(Filter::parse(text, form)?),
+        (None, _) if tail.is_empty() => {}
+        (None, _) => return Ok(None),
+    }
+    Ok(Some(Reference { path: path.to_owned(), fallback, filter }))
+}
+
+impl Filter {
+    fn parse(text: &str, form: &str) -> Result<Self, String> {
+        match text {
+            "json" => Ok(Self::Json),
+            "lines" => Ok(Self::Lines),
+            "csv" => Ok(Self::Csv),
+            pattern if pattern.contains(['*', '?', '/', '.']) => Ok(Self::Pattern(pattern.to_owned())),
+            _ => Err(format!("`${{{form}}}` ends in `:json`, `:lines`, `:csv` or a pattern of files")),
+        }
+    }
+}
+
+/// Tells whether a variable is a list of files that git answers.
+fn is_file_list(path: &str) -> bool {
+    let list = path.strip_prefix("step.").or_else(|| path.strip_prefix("workflow."));
+    list.is_some_and(|list| list.starts_with("files_"))
 }
 
 const fn is_path(c: char) -> bool {

@@ -1,0 +1,147 @@
+//! What a step leaves, and its parts. Pure.
+
+use std::collections::BTreeMap;
+
+use super::Output;
+use super::PartDefinition;
+use super::values::named;
+use super::values::one_or_more;
+use crate::document::Kind;
+use crate::document::Node;
+use crate::document::TextPosition;
+use crate::document::definition::Fields;
+use crate::document::definition::Problems;
+use crate::document::definition::Text;
+use crate::document::definition::identifier;
+use crate::document::definition::items;
+use crate::document::definition::text_of;
+use crate::model::OutputSchema;
+use crate::model::PartKind;
+use crate::model::RelPath;
+use crate::model::clean_line;
+
+const OUTPUT_KEYS: [&str; 2] = ["path", "schema"];
+const PART_KEYS: [&str; 3] = ["name", "title", "kind"];
+
+/// Reads `outputs`: one, or a list of them.
+pub(super) fn outputs(node: &Node, problems: &mut Problems<'_>) -> Vec<Output> {
+    one_or_more(node).iter().filter_map(|item| output(item, problems)).collect()
+}
+
+fn output(node: &Node, problems: &mut Problems<'_>) -> Option<Output> {
+    if !matches!(node.kind, Kind::Map(_)) {
+        let text = text_of(node, "an output", problems)?;
+        return Some(Output { path: output_path(&text, problems)?, place: node.place, schema: None });
+    }
+    let mut map = Fields::of(node, "an output", &OUTPUT_KEYS, problems)?;
+    let path = map.text("path", problems);
+    let schema = map.take("schema").and_then(|node| schema(node, problems));
+    let Some(path) = path else {
+        problems.add(node.place, "an output needs a `path`", "add `path:`");
+        return None;
+    };
+    let checked = output_path(&path, problems)?;
+    if let Some((_, place)) = &schema
+        && !checked.as_str().ends_with(".json")
+    {
+        let message = format!("a schema is checked against JSON, and `{checked}` does not end in .json");
+        problems.add(*place, message, "remove the schema, or let the step write JSON");
+    }
+    Some(Output { path: checked, place: path.place, schema })
+}
+
+/// Checks an output path. An output proves that its step is done, so it must be in the project and not be written by Piton or
+/// git.
+fn output_path(text: &Text, problems: &mut Problems<'_>) -> Option<RelPath> {
+    let path = match RelPath::parse(&text.text) {
+        Ok(path) => path,
+        Err(_) if text.text.contains('\\') => {
+            let message = format!("the output `{}` has a backslash", clean_line(&text.text, 100));
+            problems.add(text.place, message, "write paths with `/`");
+            return None;
+        }
+        Err(error) => {
+            problems.add(text.place, format!("the output cannot be used: {error}"), "name a file in the project");
+            return None;
+        }
+    };
+    if path.as_str().contains(['*', '?', '[', '{']) {
+        let message = format!("the output `{path}` is a pattern, and an output is one file");
+        problems.add(text.place, message, "name each file, without `*`, `?`, `[` and `{`");
+        return None;
+    }
+    let mut parts = path.as_str().split('/');
+    if path.as_str().starts_with("memory/state/") || parts.any(|part| matches!(part, ".git" | ".piton")) {
+        let message = format!("the output `{path}` is in a state folder");
+        problems.add(text.place, message, "name a file outside memory/state, .piton and .git");
+        return None;
+    }
+    Some(path)
+}
+
+fn schema(node: &Node, problems: &mut Problems<'_>) -> Option<(OutputSchema, TextPosition)> {
+    match &node.kind {
+        Kind::Map(_) => Some((OutputSchema::Inline(node.to_json()), node.place)),
+        Kind::Text(text) => match RelPath::parse(text) {
+            Ok(path) => Some((OutputSchema::File(path), node.place)),
+            Err(error) => {
+                let fix = "name a schema file in the project";
+                problems.add(node.place, format!("the schema cannot be used: {error}"), fix);
+                None
+            }
+        },
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::List(_) => {
+            let message = format!("`schema` is a JSON Schema or the path of one, not {}", node.what());
+            problems.add(node.place, message, "write the schema itself, or the path of its file");
+            None
+        }
+    }
+}
+
+/// Reads `finds`: variables, each with the pattern of the files that it names.
+pub(super) fn finds(node: &Node, problems: &mut Problems<'_>) -> BTreeMap<String, String> {
+    let read = named(node, "`finds`", problems).into_iter();
+    read.filter_map(|(name, node)| Some((name, text_of(node, "a pattern of `finds`", problems)?.text))).collect()
+}
+
+/// Reads `parts`.
+pub(super) fn parts(node: &Node, problems: &mut Problems<'_>) -> Vec<PartDefinition> {
+    let mut parts: Vec<PartDefinition> = Vec::new();
+    for item in items(node, "`parts`", problems) {
+        let Some(part) = part(item, problems) else { continue };
+        if parts.iter().any(|other| other.name == part.name) {
+            let message = format!("the part `{}` already exists", part.name);
+            problems.add(item.place, message, "give each part of a step a unique name");
+            continue;
+        }
+        parts.push(part);
+    }
+    parts
+}
+
+fn part(node: &Node, problems: &mut Problems<'_>) -> Option<PartDefinition> {
+    if !matches!(node.kind, Kind::Map(_)) {
+        let name = identifier(node, "the name of a part", problems)?;
+        return Some(PartDefinition { name: name.text, title: None, kind: PartKind::Work });
+    }
+    let mut map = Fields::of(node, "a part", &PART_KEYS, problems)?;
+    let name = map.take("name").and_then(|name| identifier(name, "the `name` of a part", problems));
+    let title = map.text("title", problems).map(|title| title.text);
+    let kind = match map.text("kind", problems) {
+        None => PartKind::Work,
+        Some(kind) => match kind.text.as_str() {
+            "work" => PartKind::Work,
+            "analysis" => PartKind::Analysis,
+            _ => {
+                let message = format!("`{}` is not a kind of part", clean_line(&kind.text, 60));
+                problems.add(kind.place, message, "use work or analysis");
+                PartKind::Work
+            }
+        },
+    };
+    let Some(name) = name else {
+        problems.add(node.place, "a part needs a `name`", "add `name:`");
+        return None;
+    };
+    Some(PartDefinition { name: name.text, title, kind })
+}

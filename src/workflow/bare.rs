@@ -1,0 +1,81 @@
+//! Steps as they are before their keys are read, and completed. Pure.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::Command;
+use super::Foreach;
+use super::Items;
+use super::Retry;
+use super::Step;
+use super::policy::Inherited;
+use crate::document::TextPosition;
+use crate::model::StepId;
+use crate::model::clean_line;
+
+/// Returns a step that only has a command.
+pub(super) fn bare(place: TextPosition, id: &str, command: Command) -> Step {
+    let title = match &command {
+        Command::Agent(_) | Command::Gate(_) => id.to_owned(),
+        Command::Shell(_) | Command::Claude(_) | Command::Foreach(_) | Command::WriteFile(_) | Command::Validate(_) => {
+            title(&command)
+        }
+    };
+    Step {
+        id: StepId::new(id),
+        id_place: place,
+        title,
+        command,
+        group: None,
+        depends_on: Vec::new(),
+        reviews: None,
+        outputs: Vec::new(),
+        finds: BTreeMap::new(),
+        parts: Vec::new(),
+        when: None,
+        runs_if_skipped: false,
+        timeout: None,
+        retry: None,
+        capture: None,
+        output_file: None,
+        env: BTreeMap::new(),
+        working_dir: None,
+        on_failure: None,
+        on_success: Vec::new(),
+        commit_required: false,
+        idempotent: true,
+        probe: None,
+        place,
+        canonical: Value::Null,
+    }
+}
+
+/// Completes a step that was read or made: inherited settings, and its canonical form.
+pub(super) fn complete(mut step: Step, inherited: &Inherited) -> Step {
+    step.timeout = step.timeout.or(inherited.timeout);
+    if step.retry.is_none() && !matches!(step.command, Command::Agent(_) | Command::Gate(_)) {
+        let is_claude = matches!(step.command, Command::Claude(_));
+        step.retry = inherited.retry.clone().or_else(|| is_claude.then(Retry::of_claude));
+    }
+    step.canonical = super::canonical::of(&step);
+    step
+}
+
+fn title(command: &Command) -> String {
+    let text = match command {
+        // The id is their title.
+        Command::Agent(_) | Command::Gate(_) => String::new(),
+        Command::Shell(text) => text.to_string(),
+        Command::Claude(claude) => claude.prompt.to_string(),
+        Command::WriteFile(file) => format!("write {}", file.path),
+        Command::Foreach(Foreach { items: Items::List(items), .. }) => format!("for each of {} items", items.len()),
+        Command::Foreach(Foreach { items: Items::Command(command), .. }) => format!("for each of `{command}`"),
+        Command::Foreach(Foreach { items: Items::File { file, path }, .. }) => format!("for each of {file} at {path}"),
+        Command::Validate(validate) => {
+            let first = validate.steps.first().map_or_else(String::new, |step| format!(": {}", step.title));
+            format!("validate{first}")
+        }
+    };
+    clean_line(&text, 80)
+}

@@ -1,0 +1,171 @@
+//! The language of workflow files (`workflow/2`): YAML or JSON in, checked types out. Pure. All mistakes of a file are reported at once,
+//! each with its line and column.
+//!
+//! There is one parser. A file in another form becomes the tree of a current one first: `earlier` for the first form of steps for
+//! agents, `prodigy` for the files of Prodigy (docs/formats/prodigy.md#the-workflow-file).
+//!
+//! - `parse` reads the file, `step` its steps (`bare` before their keys), `kinds` what has keys of its own, `artifacts` what a step leaves, `policy` timeouts,
+//!   retries and captures, `values` templates and mappings; `definition` has the resulting types.
+//! - `order` resolves what each step depends on, `check` looks at the workflow as a whole, `names` at its variables.
+//! - `template` parses texts with variables, `condition` parses `when`, `shell` finds the quoting context of a variable, `json_path`
+//!   the place of a list in a document, `pattern` names of files.
+//! - `canonical` is the form of a step that digests are computed from.
+
+mod artifacts;
+mod bare;
+mod canonical;
+mod check;
+pub(crate) mod condition;
+mod definition;
+mod earlier;
+mod json_path;
+mod kinds;
+mod names;
+mod order;
+mod parse;
+pub(crate) mod pattern;
+mod policy;
+mod prodigy;
+pub(crate) mod shell;
+mod step;
+pub(crate) mod template;
+mod values;
+
+use serde_json::Value;
+
+use crate::document::Node;
+use crate::document::TextPosition;
+use crate::document::definition::Problems;
+use crate::document::parse_definition;
+use crate::model::Finding;
+use crate::model::OutputSchema;
+use crate::model::RelPath;
+use crate::model::StepId;
+
+pub(crate) use definition::AgentWork;
+pub(crate) use definition::Backoff;
+pub(crate) use definition::Capture;
+pub(crate) use definition::CaptureFormat;
+pub(crate) use definition::Claude;
+pub(crate) use definition::ClaudeOptions;
+pub(crate) use definition::Command;
+pub(crate) use definition::FileFormat;
+pub(crate) use definition::Foreach;
+pub(crate) use definition::Gate;
+pub(crate) use definition::Group;
+pub(crate) use definition::Input;
+pub(crate) use definition::InputKind;
+pub(crate) use definition::Instructions;
+pub(crate) use definition::Items;
+pub(crate) use definition::Merge;
+pub(crate) use definition::OnFailure;
+pub(crate) use definition::OnIncomplete;
+pub(crate) use definition::Output;
+pub(crate) use definition::PartDefinition;
+pub(crate) use definition::Retry;
+pub(crate) use definition::RetryOn;
+pub(crate) use definition::Secret;
+pub(crate) use definition::Step;
+pub(crate) use definition::StepReference;
+pub(crate) use definition::Streams;
+pub(crate) use definition::Validate;
+pub(crate) use definition::When;
+pub(crate) use definition::Workflow;
+pub(crate) use definition::WriteFile;
+pub(crate) use json_path::JsonPath;
+pub(crate) use names::CHANGES;
+
+/// A parsed workflow file.
+#[derive(Debug)]
+pub(crate) struct Parsed {
+    /// `None` when there are findings.
+    pub(crate) workflow: Option<Workflow>,
+    /// All mistakes of the file, in the order of their positions.
+    pub(crate) findings: Vec<Finding>,
+    /// The schemas that outputs declare, also of a file with mistakes.
+    pub(crate) output_schemas: Vec<OutputDeclaration>,
+    /// What has no effect, and what may be unset.
+    pub(crate) notes: Vec<Finding>,
+    /// The file in the current form, where it has another one and no mistakes.
+    pub(crate) rewritten: Option<Value>,
+}
+
+/// A schema that a step declares for an output.
+#[derive(Debug)]
+pub(crate) struct OutputDeclaration {
+    pub(crate) step: StepId,
+    pub(crate) schema: OutputSchema,
+    pub(crate) place: TextPosition,
+}
+
+/// Reads a workflow file, YAML or JSON.
+pub(crate) fn parse(file: &RelPath, bytes: &[u8]) -> Parsed {
+    match parse_definition(bytes) {
+        Ok(root) => parse_tree(file, &root),
+        Err(error) => {
+            let mut problems = Problems::of(file);
+            problems.add(error.place, error.message, "correct the syntax");
+            Parsed {
+                workflow: None,
+                findings: problems.in_order(),
+                output_schemas: Vec::new(),
+                notes: Vec::new(),
+                rewritten: None,
+            }
+        }
+    }
+}
+
+/// Reads a workflow from the tree of a file or of a copy of it.
+pub(crate) fn parse_tree(file: &RelPath, root: &Node) -> Parsed {
+    let mut problems = Problems::of(file);
+    let stem = file.name().rsplit_once('.').map_or(file.name(), |(stem, _)| stem);
+    let is_prodigy = prodigy::is_prodigy(root);
+    let rewritten = if is_prodigy {
+        prodigy::translate(root, &mut problems)
+    } else if earlier::is_earlier(root) {
+        Some(earlier::translate(root, &mut problems))
+    } else {
+        None
+    };
+    let workflow = match &rewritten {
+        // It has no steps, which is reported.
+        None if is_prodigy => Workflow::default(),
+        rewritten => parse::workflow(rewritten.as_ref().unwrap_or(root), stem, &mut problems),
+    };
+    if problems.is_empty() {
+        names::check(&workflow, &mut problems);
+    }
+    let declared = workflow.steps.iter().flat_map(|step| {
+        step.outputs.iter().filter_map(|output| {
+            let (schema, place) = output.schema.clone()?;
+            Some(OutputDeclaration { step: step.id.clone(), schema, place })
+        })
+    });
+    let output_schemas = declared.collect();
+    let (findings, notes) = problems.in_order_with_notes();
+    let is_valid = findings.is_empty();
+    Parsed {
+        workflow: is_valid.then_some(workflow),
+        rewritten: rewritten.filter(|_| is_valid).map(|root| root.to_json()),
+        output_schemas,
+        findings,
+        notes,
+    }
+}
+
+/// Tells whether a file without a run looks like a workflow: YAML, or JSON with steps.
+pub(crate) fn looks_like_workflow(file: &RelPath, bytes: &[u8]) -> bool {
+    let name = file.name();
+    if name.ends_with(".yaml") || name.ends_with(".yml") {
+        return true;
+    }
+    let Ok(root) = parse_definition(bytes) else { return false };
+    let has = |key: &str| root.get(key).is_some_and(Node::is_list);
+    let is_list_of_steps =
+        root.items().iter().any(|step| ["shell", "claude"].iter().any(|key| step.get(key).is_some()));
+    has("commands") || is_list_of_steps || ((has("steps") || has("phases")) && root.get("workflow_id").is_none())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,304 @@
+//! The variables of a workflow: every name that a text uses is one that the file, a step before it or Piton sets. Pure.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use super::Command;
+use super::Items;
+use super::Step;
+use super::Workflow;
+use super::condition::Condition;
+use super::condition::Operand;
+use super::order::ancestors;
+use super::template::Reference;
+use super::template::Template;
+use crate::document::TextPosition;
+use crate::document::definition::Problems;
+use crate::model::nearest;
+
+/// The variables that are set without the file naming them.
+const BUILT_IN: [&str; 9] = [
+    "ARG",
+    "ITERATION",
+    "PROJECT_ROOT",
+    "WORKTREE",
+    "claude.output",
+    "shell.output",
+    "workflow.id",
+    "workflow.name",
+    "CAPTURED_OUTPUT",
+];
+/// What git answers, after `step.` or `workflow.`.
+pub(crate) const CHANGES: [&str; 8] = [
+    "files_added",
+    "files_modified",
+    "files_deleted",
+    "files_changed",
+    "commits",
+    "commit_count",
+    "insertions",
+    "deletions",
+];
+const MERGE: [&str; 4] = ["merge.worktree", "merge.source_branch", "merge.target_branch", "merge.session_id"];
+/// What a step leaves under its id.
+const OF_A_STEP: [&str; 1] = ["output"];
+/// What a loop leaves under its id.
+const OF_A_LOOP: [&str; 4] = ["total", "successful", "failed", "results"];
+
+/// Reports every name that nothing sets, and every one that only a step sets that may be skipped.
+pub(super) fn check(workflow: &Workflow, problems: &mut Problems<'_>) {
+    let mut names: BTreeSet<String> = BUILT_IN.map(str::to_owned).into();
+    names.extend(["step", "workflow"].iter().flat_map(|of| CHANGES.map(|what| format!("{of}.{what}"))));
+    names.extend(workflow.inputs.iter().map(|input| input.name.clone()));
+    names.extend(workflow.secrets.keys().cloned());
+    let mut checker = Checker { workflow, problems, is_open: !workflow.env_files.is_empty(), order: BTreeMap::new() };
+    // Values of `env` see the environment of the caller, which is not known here, so they are not checked.
+    names.extend(workflow.env.keys().cloned());
+    for (at, step) in workflow.steps.iter().enumerate() {
+        checker
+            .order
+            .insert(step.id.as_str(), ancestors(&workflow.steps, at).iter().map(ToString::to_string).collect());
+    }
+    for step in &workflow.steps {
+        let known = checker.known_to(step, &names);
+        checker.step(step, known);
+    }
+    if let Some(merge) = &workflow.merge {
+        let mut known = Known { names, skippable: BTreeSet::new() };
+        known.names.extend(MERGE.map(str::to_owned));
+        workflow.steps.iter().for_each(|step| known.add(step));
+        checker.list(&merge.steps, &mut known);
+    }
+}
+
+impl Step {
+    /// Returns the paths of all variables that it uses, with those of the steps inside it.
+    pub(crate) fn references(&self) -> BTreeSet<&str> {
+        let mut texts: Vec<&Template> = Vec::new();
+        texts.extend(self.env.values().chain(&self.output_file).chain(&self.working_dir).chain(&self.probe));
+        match &self.command {
+            Command::Agent(work) => texts.extend(work.instructions.as_ref().map(|told| &told.template)),
+            Command::Gate(gate) => texts.extend(gate.instructions.as_ref().map(|told| &told.template)),
+            Command::Shell(text) => texts.push(text),
+            Command::Claude(claude) => texts.push(&claude.prompt),
+            Command::WriteFile(file) => texts.extend([&file.path, &file.content]),
+            Command::Foreach(foreach) => match &foreach.items {
+                Items::List(items) => texts.extend(items),
+                Items::Command(text) | Items::File { file: text, .. } => texts.push(text),
+            },
+            Command::Validate(validate) => texts.extend(&validate.result_file),
+        }
+        let mut found: BTreeSet<&str> =
+            texts.into_iter().flat_map(Template::references).map(|reference| reference.path.as_str()).collect();
+        if let Some(when) = &self.when {
+            in_condition(&when.condition, &mut found);
+        }
+        found.extend(self.inside().into_iter().flatten().flat_map(Self::references));
+        found
+    }
+}
+
+fn in_condition<'a>(condition: &'a Condition, found: &mut BTreeSet<&'a str>) {
+    let operand = |operand: &'a Operand, found: &mut BTreeSet<&'a str>| match operand {
+        Operand::Literal(_) => {}
+        Operand::Variable(reference) => {
+            found.insert(reference.path.as_str());
+        }
+    };
+    match condition {
+        Condition::Value(value) => operand(value, found),
+        Condition::Not(inner) => in_condition(inner, found),
+        Condition::And(left, right) | Condition::Or(left, right) => {
+            in_condition(left, found);
+            in_condition(right, found);
+        }
+        Condition::Compare(left, _, right) => {
+            operand(left, found);
+            operand(right, found);
+        }
+    }
+}
+
+/// The names that are set at one place of the file.
+#[derive(Clone, Default)]
+struct Known {
+    names: BTreeSet<String>,
+    /// Set only by a step that may be skipped.
+    skippable: BTreeSet<String>,
+}
+
+impl Known {
+    /// Adds what a step sets.
+    fn add(&mut self, step: &Step) {
+        let mut set: Vec<String> = Vec::new();
+        set_by(step, &mut set);
+        for name in set {
+            if step.when.is_some() && !self.names.contains(&name) {
+                self.skippable.insert(name.clone());
+            } else {
+                self.skippable.remove(&name);
+            }
+            self.names.insert(name);
+        }
+    }
+
+    fn and(&self, more: &[&str]) -> Self {
+        let mut known = self.clone();
+        known.names.extend(more.iter().map(|name| (*name).to_owned()));
+        known
+    }
+}
+
+/// Collects the names that a step and those inside it set.
+fn set_by(step: &Step, set: &mut Vec<String>) {
+    set.extend(step.capture.iter().map(|capture| capture.name.clone()));
+    for of in OF_A_STEP {
+        set.extend([format!("{}.{of}", step.id), format!("step.{}.{of}", step.id)]);
+    }
+    set.extend(step.finds.keys().map(|name| format!("{}.{name}", step.id)));
+    if matches!(step.command, Command::Foreach(_)) {
+        set.extend(OF_A_LOOP.map(|of| format!("{}.{of}", step.id)));
+    }
+    step.inside().into_iter().flatten().for_each(|inner| set_by(inner, set));
+}
+
+struct Checker<'a, 'b, 'c> {
+    workflow: &'a Workflow,
+    problems: &'b mut Problems<'c>,
+    /// Files with more names are read when the run starts.
+    is_open: bool,
+    /// What each step depends on.
+    order: BTreeMap<&'a str, BTreeSet<String>>,
+}
+
+impl<'a> Checker<'a, '_, '_> {
+    /// Returns what is set when a step of the workflow begins: by the file, and by the steps that it depends on.
+    fn known_to(&self, step: &Step, names: &BTreeSet<String>) -> Known {
+        let mut known = Known { names: names.clone(), skippable: BTreeSet::new() };
+        let before = &self.order[step.id.as_str()];
+        for earlier in self.workflow.steps.iter().filter(|earlier| before.contains(earlier.id.as_str())) {
+            known.add(earlier);
+        }
+        known
+    }
+
+    /// Checks steps that run one after the other.
+    fn list(&mut self, steps: &'a [Step], known: &mut Known) {
+        for step in steps {
+            self.step(step, known.clone());
+            known.add(step);
+        }
+    }
+
+    fn step(&mut self, step: &'a Step, mut known: Known) {
+        if let Some(when) = &step.when {
+            self.condition(&when.condition, when.place, &known);
+        }
+        for text in step.env.values().chain(&step.output_file).chain(&step.working_dir).chain(&step.probe) {
+            self.text(text, &known);
+        }
+        match &step.command {
+            Command::Agent(work) => self.text_of(work.instructions.as_ref().map(|told| &told.template), &known),
+            Command::Gate(gate) => self.text_of(gate.instructions.as_ref().map(|told| &told.template), &known),
+            Command::Shell(text) => self.text(text, &known),
+            Command::Claude(claude) => self.text(&claude.prompt, &known),
+            Command::WriteFile(file) => {
+                self.text(&file.path, &known);
+                self.text(&file.content, &known);
+            }
+            Command::Foreach(foreach) => {
+                match &foreach.items {
+                    Items::List(items) => items.iter().for_each(|item| self.text(item, &known)),
+                    Items::Command(text) | Items::File { file: text, .. } => self.text(text, &known),
+                }
+                let mut inner = known.and(&["item", "index", "total"]);
+                self.list(&foreach.steps, &mut inner);
+            }
+            Command::Validate(validate) => {
+                let mut inner = known.clone();
+                self.list(&validate.steps, &mut inner);
+                self.text_of(validate.result_file.as_ref(), &inner);
+                if let Some(gap) = &validate.on_incomplete {
+                    let mut inner = inner.and(&["validation"]);
+                    self.list(&gap.steps, &mut inner);
+                }
+            }
+        }
+        if let Some(handler) = &step.on_failure {
+            let mut inner = known.and(&["error"]);
+            self.list(&handler.steps, &mut inner);
+        }
+        known.add(step);
+        self.list(&step.on_success, &mut known);
+    }
+
+    fn text_of(&mut self, text: Option<&Template>, known: &Known) {
+        if let Some(text) = text {
+            self.text(text, known);
+        }
+    }
+
+    fn text(&mut self, text: &Template, known: &Known) {
+        for reference in text.references() {
+            self.reference(reference, text.place, known);
+        }
+    }
+
+    fn condition(&mut self, condition: &Condition, place: TextPosition, known: &Known) {
+        match condition {
+            Condition::Value(operand) => self.operand(operand, place, known),
+            Condition::Not(inner) => self.condition(inner, place, known),
+            Condition::And(left, right) | Condition::Or(left, right) => {
+                self.condition(left, place, known);
+                self.condition(right, place, known);
+            }
+            Condition::Compare(left, _, right) => {
+                self.operand(left, place, known);
+                self.operand(right, place, known);
+            }
+        }
+    }
+
+    fn operand(&mut self, operand: &Operand, place: TextPosition, known: &Known) {
+        match operand {
+            Operand::Literal(_) => {}
+            Operand::Variable(reference) => self.reference(reference, place, known),
+        }
+    }
+
+    fn reference(&mut self, reference: &Reference, place: TextPosition, known: &Known) {
+        if reference.fallback.is_some() {
+            return;
+        }
+        let path = reference.path.as_str();
+        let ends = std::iter::once(path.len()).chain(path.rmatch_indices('.').map(|(at, _)| at));
+        let Some(name) = ends.map(|end| &path[..end]).find(|name| known.names.contains(*name)) else {
+            return self.unknown(path, place, known);
+        };
+        if known.skippable.contains(name) {
+            let message = format!("`${{{path}}}` is set only by a step that may be skipped");
+            self.problems.note(place, message, format!("write `${{{path}:-default}}`"));
+        }
+    }
+
+    fn unknown(&mut self, path: &str, place: TextPosition, known: &Known) {
+        // A name without a dot may come from a file, and one of the caller's environment from nowhere else.
+        if self.is_open && !path.contains('.') {
+            return;
+        }
+        let is_set_by = |step: &&Step| {
+            let mut set = Vec::new();
+            set_by(step, &mut set);
+            set.iter().any(|name| path == name || path.strip_prefix(name.as_str()).is_some_and(|r| r.starts_with('.')))
+        };
+        if let Some(by) = self.workflow.steps.iter().find(is_set_by) {
+            let message =
+                format!("the variable `${{{path}}}` is set by step {}, which does not come before this one", by.id);
+            return self.problems.add(place, message, format!("let this step depend on {}", by.id));
+        }
+        let near = nearest(path, known.names.iter().map(String::as_str));
+        let near = near.map(|name| format!("; did you mean `${{{name}}}`?")).unwrap_or_default();
+        let fix = format!("write `${{{path}:-default}}` for a default, or `$${{{path}}}` for the text itself");
+        self.problems.add(place, format!("the variable `${{{path}}}` is not set by anything{near}"), fix);
+    }
+}

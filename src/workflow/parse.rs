@@ -1,0 +1,228 @@
+//! From the tree of a file in the language of `workflow/2` to a [`Workflow`]. Pure; every mistake becomes a finding with its position.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::Input;
+use super::InputKind;
+use super::Merge;
+use super::Secret;
+use super::Workflow;
+use super::check;
+use super::order;
+use super::policy;
+use super::policy::Inherited;
+use super::step;
+use super::template::Reader;
+use super::values::env;
+use super::values::named;
+use super::values::template;
+use super::values::variable_name;
+use crate::document::Kind;
+use crate::document::Node;
+use crate::document::definition::Fields;
+use crate::document::definition::Problems;
+use crate::document::definition::Text;
+use crate::document::definition::items;
+use crate::document::definition::text_of;
+use crate::model::clean_line;
+
+const WORKFLOW_KEYS: [&str; 10] =
+    ["name", "description", "inputs", "env", "secrets", "env_files", "timeout", "retry", "merge", "steps"];
+const INPUT_KEYS: [&str; 5] = ["type", "description", "default", "choices", "pattern"];
+const MERGE_KEYS: [&str; 2] = ["steps", "timeout"];
+const SECRET_KEYS: [&str; 2] = ["provider", "key"];
+
+/// Reads a workflow. `stem` is its name where the file has none.
+pub(super) fn workflow(root: &Node, stem: &str, problems: &mut Problems<'_>) -> Workflow {
+    let mut read = Workflow { name: stem.to_owned(), ..Workflow::default() };
+    let root = without_extensions(root);
+    let Some(mut map) = Fields::of(&root, "a workflow", &WORKFLOW_KEYS, problems) else { return read };
+    if let Some(name) = map.text("name", problems) {
+        read.name = clean_line(&name.text, 120);
+    }
+    read.description = map.text("description", problems).map(|text| text.text);
+    read.inputs = map.take("inputs").map(|node| inputs(node, problems)).unwrap_or_default();
+    read.env = map.take("env").map(|node| env(node, problems)).unwrap_or_default();
+    read.secrets = map.take("secrets").map(|node| secrets(node, problems)).unwrap_or_default();
+    if let Some(node) = map.take("env_files") {
+        let files = items(node, "`env_files`", problems).iter();
+        let files: Vec<Text> = files.filter_map(|file| text_of(file, "an entry of `env_files`", problems)).collect();
+        read.env_files = files.iter().filter_map(|file| template(file, Reader::Plain, problems)).collect();
+    }
+    let inherited = Inherited {
+        timeout: map.take("timeout").and_then(|node| policy::duration(node, "`timeout`", problems)),
+        retry: map.take("retry").and_then(|node| policy::retry(node, problems)),
+    };
+    read.merge = map.take("merge").and_then(|node| merge(node, problems));
+    match map.take("steps") {
+        Some(node) => {
+            let listed = step::listed(node, &inherited, problems);
+            read.steps = order::resolve(listed, problems);
+        }
+        None => problems.add(root.place, "a workflow needs steps", "add `steps:` with a list of steps"),
+    }
+    check::check(&read, problems);
+    read
+}
+
+/// Leaves the keys `x-...` at the top out: they hold anchors that other keys use.
+fn without_extensions(root: &Node) -> Node {
+    let mut root = root.clone();
+    if let Kind::Map(members) = &mut root.kind {
+        members.retain(|member| !member.key.starts_with("x-"));
+    }
+    root
+}
+
+fn inputs(node: &Node, problems: &mut Problems<'_>) -> Vec<Input> {
+    let Kind::Map(members) = &node.kind else {
+        let message = format!("`inputs` is a mapping of names to inputs, not {}", node.what());
+        problems.add(node.place, message, "write `NAME: {description: TEXT}` below it");
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for member in members {
+        let name = Text { text: member.key.clone(), place: member.place };
+        let Some(name) = variable_name(&name, problems) else { continue };
+        let kind = InputKind::Text { choices: Vec::new() };
+        let bare = Input { name, description: None, kind, pattern: None, default: None };
+        if member.value.kind == Kind::Null {
+            found.push(bare);
+        } else if let Some(input) = input(&member.value, bare, problems) {
+            found.push(input);
+        }
+    }
+    found
+}
+
+fn input(node: &Node, mut input: Input, problems: &mut Problems<'_>) -> Option<Input> {
+    let mut map = Fields::of(node, "an input", &INPUT_KEYS, problems)?;
+    input.description = map.text("description", problems).map(|text| text.text);
+    let choices = map.take("choices");
+    input.kind = match map.text("type", problems) {
+        None => input.kind,
+        Some(kind) => match kind.text.as_str() {
+            "string" => input.kind,
+            "number" => InputKind::Number,
+            "boolean" => InputKind::Boolean,
+            other => {
+                let message = format!("`{}` is not a type of input", clean_line(other, 40));
+                problems.add(kind.place, message, "use string, number or boolean");
+                return None;
+            }
+        },
+    };
+    if let Some(pattern) = map.text("pattern", problems) {
+        if matches!(input.kind, InputKind::Number | InputKind::Boolean) {
+            problems.add(pattern.place, "a `pattern` is for an input of type string", "remove `pattern` or `type`");
+        }
+        input.pattern = Some((pattern.text, pattern.place));
+    }
+    if let Some(node) = choices {
+        match &mut input.kind {
+            InputKind::Text { choices } => {
+                let listed = items(node, "`choices`", problems).iter();
+                *choices = listed.filter_map(|item| Some(text_of(item, "a choice", problems)?.text)).collect();
+            }
+            InputKind::Number | InputKind::Boolean => {
+                problems.add(node.place, "`choices` are for an input of type string", "remove `choices` or `type`");
+            }
+        }
+    }
+    if let Some(node) = map.take("default") {
+        match default_value(node, &input.kind) {
+            Ok(value) => input.default = Some(value),
+            Err(why) => {
+                let message = format!("the `default` of `{}` {why}", input.name);
+                problems.add(node.place, message, "write a value of its type");
+            }
+        }
+    }
+    Some(input)
+}
+
+fn default_value(node: &Node, kind: &InputKind) -> Result<Value, String> {
+    match (&node.kind, kind) {
+        (Kind::Text(text) | Kind::Number(text), InputKind::Text { .. } | InputKind::Number) => kind.value(text),
+        (Kind::Bool(value), InputKind::Boolean) => Ok(Value::Bool(*value)),
+        (Kind::Bool(value), InputKind::Text { .. }) => kind.value(&value.to_string()),
+        (Kind::Text(text), InputKind::Boolean) => kind.value(text),
+        (Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::List(_) | Kind::Map(_), _) => {
+            Err(format!("is {}, not {}", node.what(), kind.what()))
+        }
+    }
+}
+
+impl InputKind {
+    /// Returns the value that a text stands for.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, after the name of the input.
+    pub(crate) fn value(&self, text: &str) -> Result<Value, String> {
+        let wrong = || format!("is `{}`, not {}", clean_line(text, 60), self.what());
+        match self {
+            Self::Text { choices } if choices.is_empty() || choices.iter().any(|choice| choice == text) => {
+                Ok(Value::from(text))
+            }
+            Self::Text { .. } => Err(wrong()),
+            Self::Number => super::condition::number(text).map(Value::Number).ok_or_else(wrong),
+            Self::Boolean => text.trim().parse().map(Value::Bool).map_err(|_| wrong()),
+        }
+    }
+
+    /// Returns what a value has to be.
+    pub(crate) fn what(&self) -> String {
+        match self {
+            Self::Text { choices } if choices.is_empty() => "text".to_owned(),
+            Self::Text { choices } => format!("one of {}", choices.join(", ")),
+            Self::Number => "a number".to_owned(),
+            Self::Boolean => "true or false".to_owned(),
+        }
+    }
+}
+
+fn merge(node: &Node, problems: &mut Problems<'_>) -> Option<Merge> {
+    let inherited = Inherited::default();
+    if matches!(node.kind, Kind::List(_)) {
+        return Some(Merge { steps: step::nested(node, "merge.", "`merge`", &inherited, problems), timeout: None });
+    }
+    let mut map = Fields::of(node, "`merge`", &MERGE_KEYS, problems)?;
+    let timeout = map.take("timeout").and_then(|node| policy::duration(node, "`timeout`", problems));
+    let Some(list) = map.take("steps") else {
+        problems.add(node.place, "`merge` has no steps", "add a list of steps");
+        return None;
+    };
+    Some(Merge { steps: step::nested(list, "merge.", "the steps of `merge`", &inherited, problems), timeout })
+}
+
+fn secrets(node: &Node, problems: &mut Problems<'_>) -> BTreeMap<String, Secret> {
+    let mut found = BTreeMap::new();
+    for (name, node) in named(node, "`secrets`", problems) {
+        if !matches!(node.kind, Kind::Map(_)) {
+            if let Some(variable) = text_of(node, "a secret", problems) {
+                found.insert(name, Secret::Env(variable.text));
+            }
+            continue;
+        }
+        let Some(mut map) = Fields::of(node, "a secret", &SECRET_KEYS, problems) else { continue };
+        let provider = map.text("provider", problems);
+        let Some(key) = map.text("key", problems) else {
+            problems.add(node.place, "a secret needs a `key`", "add `key:` with the environment variable or the file");
+            continue;
+        };
+        match provider.as_ref().map_or("env", |provider| provider.text.as_str()) {
+            "env" => found.insert(name, Secret::Env(key.text)),
+            "file" => found.insert(name, Secret::File(key.text)),
+            other => {
+                let message = format!("`{}` is not a provider of secrets", clean_line(other, 60));
+                let fix = "use env or file; let another tool put the secret into the environment";
+                problems.add(provider.map_or(node.place, |text| text.place), message, fix);
+                None
+            }
+        };
+    }
+    found
+}

@@ -1,0 +1,165 @@
+//! A MapReduce file of Prodigy: its `setup` and `reduce` become steps, its `map` a loop over a JSON list. Pure.
+
+use super::Translation;
+use super::mapping;
+use super::member;
+use super::text_node;
+use crate::document::Kind;
+use crate::document::Member;
+use crate::document::Node;
+
+const MAP_KEYS: [&str; 10] = [
+    "input",
+    "json_path",
+    "agent_template",
+    "max_parallel",
+    "timeout_per_agent",
+    "agent_timeout_secs",
+    "retry_on_failure",
+    "max_items",
+    "filter",
+    "sort_by",
+];
+const ERROR_KEYS: [&str; 2] = ["continue_on_failure", "max_failures"];
+/// Keys that decide what is recorded of failed items; Piton records each item in any case.
+const RECORDED: [&str; 2] = ["error_collection", "on_item_failure"];
+
+/// Tells whether a file is a MapReduce workflow, whatever else is in it.
+pub(super) fn is_one(root: &Node) -> bool {
+    let says_so = root.get("mode").and_then(Node::as_str) == Some("mapreduce");
+    says_so || (root.get("map").is_some() && root.get("reduce").is_some())
+}
+
+impl Translation<'_, '_> {
+    pub(super) fn mapreduce(&mut self, root: &Node) -> Node {
+        self.names.extend(["item", "map"].map(str::to_owned));
+        let mut members = Vec::new();
+        let mut steps = Vec::new();
+        for found in root.members() {
+            match found.key.as_str() {
+                "setup" | "reduce" | "map" | "mode" | "error_policy" => {}
+                "continue_on_failure" | "max_failures" | "error_collection" | "on_item_failure" => {}
+                "profiles" | "checkpoint" | "retry_config" => self.no_effect(found.place, &found.key),
+                "merge" => members.push(member("merge", found.place, self.merge(&found.value))),
+                _ => members.push(found.clone()),
+            }
+        }
+        if let Some(setup) = root.get("setup") {
+            steps.extend(self.phase(setup, "setup"));
+        }
+        match root.get("map") {
+            Some(map) => steps.push(self.map(root, map)),
+            None => self.problems.add(root.place, "a MapReduce workflow needs `map`", "add `map:`"),
+        }
+        if let Some(reduce) = root.get("reduce") {
+            steps.extend(self.phase(reduce, "reduce"));
+        }
+        members.push(member("steps", root.place, Node { place: root.place, kind: Kind::List(steps), ..Node::null() }));
+        mapping(root.place, members)
+    }
+
+    /// Translates the steps of `setup` or `reduce`: a list, or a mapping with `commands`.
+    fn phase(&mut self, node: &Node, what: &str) -> Vec<Node> {
+        let list = match node.get("commands") {
+            Some(list) => list,
+            None if node.is_list() => node,
+            None => {
+                let message = format!("`{what}` is a list of steps, or a mapping with `commands`");
+                self.problems.add(node.place, message, "write its steps as a list");
+                return Vec::new();
+            }
+        };
+        for found in node.members().iter().filter(|found| found.key != "commands") {
+            let message = format!("`{}` of `{what}` is not translated", found.key);
+            self.problems.add(found.place, message, "write it on the steps that it is for");
+        }
+        self.steps(list, false).items().to_vec()
+    }
+
+    fn map(&mut self, root: &Node, map: &Node) -> Node {
+        for found in map.members().iter().filter(|found| !MAP_KEYS.contains(&found.key.as_str())) {
+            let message = format!("`{}` of `map` is not translated", found.key);
+            self.problems.add(found.place, message, format!("the keys of `map` are {}", MAP_KEYS.join(", ")));
+        }
+        for key in ["filter", "sort_by"] {
+            if let Some(found) = map.member(key) {
+                let message = format!("`{key}` of `map` is not translated: the items are taken as the list has them");
+                self.problems.add(found.place, message, "let a step of `setup` write the list that is wanted");
+            }
+        }
+        let template = map.get("agent_template");
+        let body = match template.map(|template| template.get("commands").unwrap_or(template)) {
+            Some(list) if list.is_list() => self.steps(list, false),
+            Some(_) | None => {
+                self.problems.add(map.place, "`map` needs an `agent_template` with steps", "add `agent_template:`");
+                Node { place: map.place, kind: Kind::List(Vec::new()), ..Node::null() }
+            }
+        };
+        if let Some(found) = map.member("max_parallel") {
+            let message = "the items of `map` run one after the other: they share one worktree";
+            self.problems.note(found.place, message, "nothing");
+        }
+        if let Some(found) = map.member("retry_on_failure") {
+            let message = "`retry_on_failure` has no effect here";
+            self.problems.note(found.place, message, "write `retry:` on a step");
+        }
+        for key in ["timeout_per_agent", "agent_timeout_secs"] {
+            if let Some(found) = map.member(key) {
+                let message = format!("`{key}` has no effect here");
+                self.problems.note(found.place, message, "write `timeout:` on a step");
+            }
+        }
+        let id = member("id", map.place, text_node(map.place, "map"));
+        let each = self.each(root, map);
+        mapping(map.place, vec![id, member("foreach", map.place, each), member("steps", map.place, body)])
+    }
+
+    /// Translates the items of `map`, and what happens when one fails.
+    fn each(&mut self, root: &Node, map: &Node) -> Node {
+        let mut members: Vec<Member> = Vec::new();
+        match map.get("input") {
+            None => {
+                self.problems.add(map.place, "`map` needs an `input`", "add `input:` with a JSON file or a command")
+            }
+            Some(input) if map.get("json_path").is_some() || input.as_str().is_some_and(is_json_file) => {
+                let file = member("file", input.place, input.clone());
+                let at = map.member("json_path").map(|path| Member { key: "at".to_owned(), ..path.clone() });
+                let items = mapping(input.place, std::iter::once(file).chain(at).collect());
+                members.push(member("items", input.place, items));
+            }
+            Some(input) => members.push(member("items", input.place, self.program(input))),
+        }
+        members.extend(map.member("max_items").cloned());
+        let policy = root.get("error_policy");
+        for found in policy.map(Node::members).unwrap_or_default() {
+            let key = found.key.as_str();
+            if RECORDED.contains(&key) {
+                self.item_failure(found);
+            } else if !ERROR_KEYS.contains(&key) {
+                let message = format!("`{key}` of `error_policy` is not translated");
+                self.problems.add(found.place, message, format!("its keys are {}", ERROR_KEYS.join(", ")));
+            }
+        }
+        let of = |key: &str| policy.and_then(|policy| policy.get(key)).or_else(|| root.get(key));
+        let goes_on = of("continue_on_failure").is_none_or(|value| value.kind != Kind::Bool(false));
+        if let Some(most) = of("max_failures") {
+            members.push(member("max_failures", most.place, most.clone()));
+        } else if goes_on {
+            let most = Node { place: map.place, kind: Kind::Number("100000".to_owned()), ..Node::null() };
+            members.push(member("max_failures", map.place, most));
+        }
+        mapping(map.place, members)
+    }
+
+    fn item_failure(&mut self, found: &Member) {
+        let known = ["dlq", "skip", "aggregate", "immediate"];
+        if found.value.as_str().is_none_or(|value| !known.contains(&value)) {
+            let message = format!("this value of `{}` is not translated", found.key);
+            self.problems.add(found.value.place, message, "use dlq: items that failed are repeated by a resume");
+        }
+    }
+}
+
+fn is_json_file(text: &str) -> bool {
+    text.ends_with(".json") && !text.contains(char::is_whitespace)
+}

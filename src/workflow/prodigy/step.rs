@@ -1,0 +1,320 @@
+//! The steps of a file of Prodigy, in the two spellings of its documents. Pure.
+
+use super::Translation;
+use super::mapping;
+use super::member;
+use super::text_node;
+use super::with;
+use crate::document::Kind;
+use crate::document::Member;
+use crate::document::Node;
+use crate::document::definition::text_of;
+
+const COMMANDS: [&str; 7] = ["shell", "claude", "test", "foreach", "write_file", "validate", "name"];
+/// The keys that say what a step of a current file does.
+const KINDS: [&str; 5] = ["shell", "claude", "foreach", "write_file", "validate"];
+/// Keys of a step that its documents have and its program ignores.
+const NO_EFFECT: [&str; 5] = ["analysis", "options", "metadata", "context", "args"];
+
+impl Translation<'_, '_> {
+    /// Translates a list of steps. After a skipped one the others run, which a current file says.
+    pub(super) fn steps(&mut self, list: &Node, is_top: bool) -> Node {
+        let is_skippable = is_top && list.items().iter().any(|step| step.get("when").is_some());
+        let steps = list.items().iter().filter_map(|node| {
+            let mut step = self.step(node)?;
+            if let (true, Kind::Map(members)) = (is_skippable, &mut step.kind) {
+                members.push(member("if_skipped", node.place, text_node(node.place, "run")));
+            }
+            Some(step)
+        });
+        let steps = steps.collect();
+        Node { kind: Kind::List(steps), ..list.clone() }
+    }
+
+    /// Translates one step or a list of them into a list.
+    pub(super) fn one_or_more(&mut self, node: &Node) -> Node {
+        match &node.kind {
+            Kind::List(_) => self.steps(node, false),
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::Map(_) => {
+                let steps = self.step(node).into_iter().collect();
+                Node { place: node.place, kind: Kind::List(steps), ..Node::null() }
+            }
+        }
+    }
+
+    /// Translates a step; `None` if it has no command, which is reported.
+    pub(super) fn step(&mut self, node: &Node) -> Option<Node> {
+        let Kind::Map(members) = &node.kind else {
+            // A bare text is the name of a Claude command.
+            let text = text_of(node, "a step", self.problems)?;
+            let prompt = self.prompt(&text_node(text.place, slash(&text.text)));
+            return Some(mapping(node.place, vec![member("claude", node.place, prompt)]));
+        };
+        let mut given: Vec<&str> = COMMANDS.into_iter().filter(|key| node.get(key).is_some()).collect();
+        let is_named = given.len() > 1 && given.last() == Some(&"name");
+        if is_named {
+            // A label.
+            given.pop();
+        }
+        if matches!(given.as_slice(), ["shell" | "claude", "validate"]) {
+            // It measures what the command did.
+            given.pop();
+        }
+        if given.len() > 1 {
+            let message = format!("a step has one command, and this one has {}", given.join(" and "));
+            self.problems.add(node.place, message, "give it one of them");
+            return None;
+        }
+        if given.is_empty() {
+            let keys: Vec<&str> = members.iter().map(|member| member.key.as_str()).collect();
+            let has = if keys.is_empty() { String::new() } else { format!("; it has {}", keys.join(", ")) };
+            let fix = "give it one of shell, claude, test, foreach, write_file or validate";
+            self.problems.add(node.place, format!("the step has no command{has}"), fix);
+            return None;
+        }
+        let mut translated = Vec::new();
+        for found in members {
+            self.key(node, found, is_named, &mut translated);
+        }
+        if given.as_slice() == ["name"] {
+            translated.extend(self.named(node));
+        }
+        // A command that could not be translated is reported.
+        let has_kind = translated.iter().any(|member| KINDS.contains(&member.key.as_str()));
+        has_kind.then(|| with(node, translated))
+    }
+
+    /// Translates one key of a step.
+    fn key(&mut self, node: &Node, found: &Member, is_named: bool, into: &mut Vec<Member>) {
+        let (place, value) = (found.place, &found.value);
+        let mut put = |key: &str, value: Node| into.push(member(key, place, value));
+        match found.key.as_str() {
+            "shell" => put("shell", self.program(value)),
+            "claude" => put("claude", self.prompt(value)),
+            "test" => self.test(node, value, into),
+            "foreach" if value.kind == Kind::Null => {}
+            "foreach" => self.foreach(value, into),
+            "validate" => put("validate", self.validate(value)),
+            "on_failure" | "on_incomplete" => put("on_failure", self.handler(value)),
+            "on_success" => put("on_success", self.one_or_more(value)),
+            "retry" => put("retry", self.retry(value)),
+            "description" => put("title", value.clone()),
+            "name" if is_named => put("title", value.clone()),
+            "name" => {}
+            "args" if node.get("name").is_some() && !is_named => {}
+            key if NO_EFFECT.contains(&key) => self.no_effect(place, key),
+            "capture_output" => match (&value.kind, node.get("capture")) {
+                (Kind::Bool(true), None) => put("capture", text_node(value.place, "CAPTURED_OUTPUT")),
+                (Kind::Bool(false), _) => {}
+                (_, None) => put("capture", value.clone()),
+                (_, Some(_)) => {
+                    let message = "`capture` and `capture_output` of a step say the same";
+                    self.problems.add(value.place, message, "keep `capture`");
+                }
+            },
+            "irreversible" => match (&value.kind, node.get("idempotent").map(|other| &other.kind)) {
+                (Kind::Bool(once), Some(Kind::Bool(twice))) if once == twice => {
+                    let message = "`idempotent` and `irreversible` contradict each other";
+                    self.problems.add(place, message, "keep one of them");
+                }
+                (Kind::Bool(once), None) => {
+                    put("idempotent", Node { place: value.place, kind: Kind::Bool(!once), ..Node::null() });
+                }
+                (Kind::Bool(_), Some(_)) | (Kind::Null, _) => {}
+                (_, _) => put("idempotent", value.clone()),
+            },
+            "outputs" if value.members().iter().any(|one| one.value.get("file_pattern").is_some()) => {
+                let finds = value.members().iter().map(|one| {
+                    let pattern = one.value.get("file_pattern").cloned().unwrap_or_else(Node::null);
+                    Member { value: pattern, ..one.clone() }
+                });
+                put("finds", mapping(value.place, finds.collect()));
+            }
+            _ => into.push(found.clone()),
+        }
+    }
+
+    /// Translates `{name, args}`, the oldest spelling of a Claude command.
+    fn named(&mut self, node: &Node) -> Option<Member> {
+        let name = node.get("name")?;
+        let mut text = slash(&text_of(name, "`name` of a step", self.problems)?.text);
+        if let Some(args) = node.get("args") {
+            let list = if args.is_list() { args.items() } else { std::slice::from_ref(args) };
+            for arg in list.iter().filter_map(|arg| text_of(arg, "an entry of `args`", self.problems)) {
+                text = format!("{text} {}", arg.text);
+            }
+        }
+        let prompt = self.prompt(&text_node(name.place, text));
+        Some(member("claude", name.place, prompt))
+    }
+
+    /// Translates `test`: a shell command with an optional handler.
+    fn test(&mut self, node: &Node, value: &Node, into: &mut Vec<Member>) {
+        let Kind::Map(members) = &value.kind else {
+            into.push(member("shell", value.place, self.program(value)));
+            return;
+        };
+        for found in members {
+            match found.key.as_str() {
+                "command" => into.push(member("shell", found.place, self.program(&found.value))),
+                "on_failure" if node.get("on_failure").is_some() => {
+                    let message = "the step has an `on_failure` already";
+                    self.problems.add(found.value.place, message, "keep one of the two");
+                }
+                "on_failure" => into.push(member("on_failure", found.place, self.handler(&found.value))),
+                other => {
+                    let message = format!("`test` has no key `{other}`; its keys are command, on_failure");
+                    self.problems.add(found.place, message, "use command and on_failure");
+                }
+            }
+        }
+        if value.get("command").is_none() {
+            self.problems.add(value.place, "`test` needs a `command`", "add `command:`");
+        }
+    }
+
+    fn foreach(&mut self, value: &Node, into: &mut Vec<Member>) {
+        let mut items = None;
+        let mut members = Vec::new();
+        let mut body = None;
+        for found in value.members() {
+            match found.key.as_str() {
+                "foreach" | "input" | "items" if items.is_some() => {
+                    let message = "`foreach` and `input` of `foreach` say the same";
+                    self.problems.add(found.value.place, message, "keep `foreach`");
+                }
+                "foreach" | "input" | "items" => {
+                    items = Some(());
+                    members.push(member("items", found.place, self.items(&found.value)));
+                }
+                "do" if found.value.kind != Kind::Null => {
+                    body = Some(member("steps", found.place, self.one_or_more(&found.value)));
+                }
+                _ => members.push(found.clone()),
+            }
+        }
+        match (items, body) {
+            (Some(()), Some(body)) => {
+                into.push(member("foreach", value.place, mapping(value.place, members)));
+                into.push(body);
+            }
+            _ => {
+                let fix = "add `foreach:` with a list or a command, and `do:`";
+                self.problems.add(value.place, "`foreach` needs items and what to do", fix);
+            }
+        }
+    }
+
+    fn items(&mut self, node: &Node) -> Node {
+        if node.is_list() { node.clone() } else { self.program(node) }
+    }
+
+    fn validate(&mut self, value: &Node) -> Node {
+        if value.is_list() {
+            return self.steps(value, false);
+        }
+        let mut members = Vec::new();
+        // Several commands run in the order of the file; the last one measures.
+        let several: Vec<&Member> =
+            value.members().iter().filter(|found| matches!(found.key.as_str(), "shell" | "claude")).collect();
+        if several.len() > 1 {
+            let steps =
+                several.iter().filter_map(|found| self.step(&mapping(found.place, vec![(*found).clone()]))).collect();
+            let list = Node { place: value.place, kind: Kind::List(steps), ..Node::null() };
+            members.push(member("steps", value.place, list));
+        }
+        for found in value.members() {
+            match found.key.as_str() {
+                "shell" | "claude" if several.len() > 1 => {}
+                "shell" => members.push(member("shell", found.place, self.program(&found.value))),
+                "claude" => members.push(member("claude", found.place, self.prompt(&found.value))),
+                "commands" => members.push(member("steps", found.place, self.one_or_more(&found.value))),
+                "on_incomplete" => members.push(member("on_incomplete", found.place, self.handler(&found.value))),
+                _ => members.push(found.clone()),
+            }
+        }
+        with(value, members)
+    }
+
+    /// Translates a handler: a text (a Claude command when it begins with `/`, else one of a shell), a list, or a mapping.
+    fn handler(&mut self, value: &Node) -> Node {
+        match &value.kind {
+            Kind::List(_) => self.steps(value, false),
+            Kind::Text(text) if text.trim_start().starts_with('/') => {
+                let prompt = self.prompt(value);
+                mapping(value.place, vec![member("claude", value.place, prompt)])
+            }
+            Kind::Text(_) => self.program(value),
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) => value.clone(),
+            Kind::Map(found) => {
+                let members = found.iter().map(|found| match found.key.as_str() {
+                    "shell" => member("shell", found.place, self.program(&found.value)),
+                    "claude" => member("claude", found.place, self.prompt(&found.value)),
+                    "commands" => member("steps", found.place, self.one_or_more(&found.value)),
+                    _ => found.clone(),
+                });
+                let members = members.collect();
+                with(value, members)
+            }
+        }
+    }
+
+    /// Translates the names of a `retry`.
+    pub(super) fn retry(&mut self, value: &Node) -> Node {
+        let mut members: Vec<Member> = Vec::new();
+        let mut codes = Vec::new();
+        for found in value.members() {
+            let key = match found.key.as_str() {
+                "max_attempts" => "attempts",
+                "initial_delay_secs" => "initial_delay",
+                "max_delay_secs" => "max_delay",
+                "jitter_factor" => {
+                    // `jitter: true` with a factor is the factor; `jitter: false` is none.
+                    match value.get("jitter").map(|jitter| &jitter.kind) {
+                        Some(Kind::Bool(false)) => continue,
+                        Some(Kind::Bool(true)) | None => members.retain(|member| member.key != "jitter"),
+                        Some(_) => {}
+                    }
+                    "jitter"
+                }
+                "jitter" if value.get("jitter_factor").is_some() && found.value.kind == Kind::Bool(true) => continue,
+                "exit_codes" => {
+                    codes.extend(found.value.items().iter().cloned());
+                    if !found.value.is_list() {
+                        members.push(found.clone());
+                    }
+                    continue;
+                }
+                other => other,
+            };
+            if key != "jitter" && members.iter().any(|member| member.key == key) {
+                let message = format!("`{key}` and `{}` of `retry` say the same", other_name(key));
+                self.problems.add(found.value.place, message, format!("keep `{key}`"));
+                continue;
+            }
+            members.push(Member { key: key.to_owned(), ..found.clone() });
+        }
+        if !codes.is_empty() {
+            let mut kinds = Vec::new();
+            if let Some(at) = members.iter().position(|member| member.key == "retry_on") {
+                let listed = members.remove(at).value;
+                kinds = if listed.is_list() { listed.items().to_vec() } else { vec![listed] };
+            }
+            kinds.extend(codes);
+            members.push(member("retry_on", value.place, Node { kind: Kind::List(kinds), ..value.clone() }));
+        }
+        with(value, members)
+    }
+}
+
+fn other_name(key: &str) -> &'static str {
+    match key {
+        "attempts" => "max_attempts",
+        "initial_delay" => "initial_delay_secs",
+        _ => "max_delay_secs",
+    }
+}
+
+fn slash(text: &str) -> String {
+    format!("/{}", text.trim_start_matches('/'))
+}

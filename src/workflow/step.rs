@@ -1,0 +1,547 @@
+//! The steps of a workflow: their kinds and the keys that every kind takes. Pure.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::AgentWork;
+use super::Claude;
+use super::Command;
+use super::Group;
+use super::OnFailure;
+use super::OnIncomplete;
+use super::Step;
+use super::StepReference;
+use super::Validate;
+use super::When;
+use super::artifacts;
+use super::bare::bare;
+use super::bare::complete;
+use super::condition::Condition;
+use super::condition::Operand;
+use super::kinds;
+use super::order::Listed;
+use super::policy;
+use super::policy::Inherited;
+use super::template::Reader;
+use super::template::Template;
+use super::values::env;
+use super::values::one_or_more;
+use super::values::template;
+use super::values::template_of;
+use crate::document::Kind;
+use crate::document::Node;
+use crate::document::definition::Fields;
+use crate::document::definition::Problems;
+use crate::document::definition::Text;
+use crate::document::definition::identifier;
+use crate::document::definition::items;
+use crate::document::definition::text_of;
+use crate::model::StepId;
+use crate::model::clean_line;
+
+/// The keys that say what a step does.
+const KINDS: [&str; 7] = ["agent", "gate", "shell", "claude", "write_file", "validate", "steps"];
+const STEP_KEYS: [&str; 37] = [
+    "id",
+    "title",
+    "agent",
+    "gate",
+    "shell",
+    "claude",
+    "write_file",
+    "validate",
+    "steps",
+    "foreach",
+    "instructions",
+    "depends_on",
+    "reviews",
+    "when",
+    "if_skipped",
+    "outputs",
+    "finds",
+    "parts",
+    "timeout",
+    "retry",
+    "capture",
+    "capture_format",
+    "capture_streams",
+    "output_file",
+    "env",
+    "working_dir",
+    "on_failure",
+    "on_success",
+    "commit_required",
+    "idempotent",
+    "probe",
+    "model",
+    "permission_mode",
+    "allowed_tools",
+    "disallowed_tools",
+    "max_turns",
+    "max_budget_usd",
+];
+const CLAUDE_KEYS: [&str; 6] =
+    ["model", "permission_mode", "allowed_tools", "disallowed_tools", "max_turns", "max_budget_usd"];
+/// The keys of a group of steps.
+const GROUP_KEYS: [&str; 4] = ["id", "title", "depends_on", "steps"];
+/// The keys that only a step of the workflow can have.
+const TOP_KEYS: [&str; 6] = ["depends_on", "reviews", "if_skipped", "outputs", "parts", "instructions"];
+
+const VALIDATE_KEYS: [&str; 8] =
+    ["shell", "claude", "steps", "threshold", "timeout", "result_file", "expected_schema", "on_incomplete"];
+const HANDLER_KEYS: [&str; 6] = ["shell", "claude", "steps", "max_attempts", "fail_workflow", "commit_required"];
+
+/// The position of a step in its workflow.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Top,
+    /// Inside another step.
+    Nested,
+}
+
+/// Reads the steps of the workflow, with those of its groups.
+pub(super) fn listed(node: &Node, inherited: &Inherited, problems: &mut Problems<'_>) -> Vec<Listed> {
+    let mut all = Vec::new();
+    for (node, number) in items(node, "`steps`", problems).iter().zip(1..) {
+        if is_group(node) {
+            all.extend(group(node, number, inherited, problems));
+        } else if let Some(step) = step(node, &number.to_string(), inherited, Level::Top, problems) {
+            all.push(Listed { step, is_ordered: is_given(node, "depends_on"), group_needs: None });
+        }
+    }
+    all
+}
+
+fn is_group(node: &Node) -> bool {
+    is_given(node, "steps") && !is_given(node, "foreach")
+}
+
+fn is_given(node: &Node, key: &str) -> bool {
+    node.get(key).is_some_and(|value| value.kind != Kind::Null)
+}
+
+/// Reads a group: its steps are steps of the workflow.
+fn group(node: &Node, number: usize, inherited: &Inherited, problems: &mut Problems<'_>) -> Vec<Listed> {
+    let Some(mut map) = Fields::of(node, "a group of steps", &GROUP_KEYS, problems) else { return Vec::new() };
+    let id = map.take("id").and_then(|node| identifier(node, "the `id` of a group", problems));
+    let title = map.text("title", problems).map(|title| title.text);
+    let is_ordered = is_given(node, "depends_on");
+    let needs = map.take("depends_on").map(|node| references(node, problems)).unwrap_or_default();
+    let Some(id) = id else {
+        problems.add(node.place, "a group of steps needs an `id`", "add `id:`");
+        return Vec::new();
+    };
+    let group = Group { id: id.text, title, place: id.place };
+    let mut all = Vec::new();
+    let Some(list) = map.take("steps") else {
+        problems.add(node.place, "a group needs steps", "add a list of steps");
+        return all;
+    };
+    for (node, at) in items(list, "`steps`", problems).iter().zip(1..) {
+        if is_group(node) {
+            problems.add(node.place, "a group is in a group", "make its steps steps of the outer one");
+            continue;
+        }
+        let Some(step) = step(node, &format!("{number}.{at}"), inherited, Level::Top, problems) else { continue };
+        let step = Step { group: Some(group.clone()), ..step };
+        let group_needs = is_ordered.then(|| needs.clone());
+        all.push(Listed { step, is_ordered: is_given(node, "depends_on"), group_needs });
+    }
+    all
+}
+
+/// Reads steps inside another one, or one of them. `prefix` begins the ids of steps without an `id`.
+pub(super) fn nested(
+    node: &Node,
+    prefix: &str,
+    what: &str,
+    inherited: &Inherited,
+    problems: &mut Problems<'_>,
+) -> Vec<Step> {
+    if matches!(node.kind, Kind::Map(_)) {
+        return step(node, &format!("{prefix}1"), inherited, Level::Nested, problems).into_iter().collect();
+    }
+    let list = items(node, what, problems).iter().zip(1..);
+    list.filter_map(|(node, number)| step(node, &format!("{prefix}{number}"), inherited, Level::Nested, problems))
+        .collect()
+}
+
+fn step(node: &Node, id: &str, inherited: &Inherited, level: Level, problems: &mut Problems<'_>) -> Option<Step> {
+    let mut map = Fields::of(node, "a step", &STEP_KEYS, problems)?;
+    let given = map.take("id");
+    let has_id = given.is_some();
+    let given = given.and_then(|node| identifier(node, "the `id` of a step", problems));
+    let id_place = given.as_ref().map_or(node.place, |id| id.place);
+    let id = given.map_or_else(|| id.to_owned(), |id| id.text);
+    let kind = kind(node, &map, (level, has_id), problems)?;
+    if level == Level::Nested {
+        only_at_the_top(&map, problems);
+    }
+    let given_title = map.text("title", problems);
+    let each = map.take("foreach");
+    let inner_id = if each.is_some() && kind != "steps" { format!("{id}.1") } else { id.clone() };
+    let mut timeout = map.take("timeout").and_then(|node| policy::duration(node, "`timeout`", problems));
+    let command = match (kind, each) {
+        ("steps", Some(each)) => {
+            let list = map.take("steps");
+            let steps = list.map(|list| nested(list, &format!("{id}."), "`steps`", &Inherited::default(), problems));
+            kinds::foreach(each, steps.unwrap_or_default(), problems).map(Command::Foreach)
+        }
+        (_, _) => command(kind, node, &mut map, (&inner_id, &mut timeout), problems),
+    };
+    let read = common(node, map, (&inner_id, timeout, command), problems)?;
+    let mut step = match each.filter(|_| kind != "steps") {
+        Some(each) => each_item(each, read, &id, inherited, problems)?,
+        None => complete(read, inherited),
+    };
+    step.id_place = id_place;
+    if let Some(title) = given_title {
+        step.title = title.text;
+    }
+    Some(step)
+}
+
+/// Reads the keys that every kind takes.
+fn common(
+    node: &Node,
+    mut map: Fields<'_>,
+    (id, timeout, command): (&str, Option<Duration>, Option<Command>),
+    problems: &mut Problems<'_>,
+) -> Option<Step> {
+    let depends_on = map.take("depends_on").map(|node| references(node, problems)).unwrap_or_default();
+    let reviews = map.text("reviews", problems).map(reference);
+    let outputs = map.take("outputs").map(|node| artifacts::outputs(node, problems)).unwrap_or_default();
+    let parts = map.take("parts").map(|node| artifacts::parts(node, problems)).unwrap_or_default();
+    let finds = map.take("finds").map(|node| artifacts::finds(node, problems)).unwrap_or_default();
+    let when = map.take("when").and_then(|node| when(node, problems));
+    let runs_if_skipped = map.text("if_skipped", problems).is_some_and(|text| if_skipped(&text, problems));
+    let retry = map.take("retry").and_then(|node| policy::retry(node, problems));
+    let capture = policy::capture(&mut map, problems);
+    let probe_place = map.members.iter().find(|member| member.key == "probe").map(|member| member.place);
+    let mut text = |key, reader, problems: &mut Problems<'_>| {
+        map.text(key, problems).and_then(|text| template(&text, reader, problems))
+    };
+    let output_file = text("output_file", Reader::Plain, problems);
+    let working_dir = text("working_dir", Reader::Plain, problems);
+    let probe = text("probe", Reader::Shell, problems);
+    working_folder(working_dir.as_ref(), problems);
+    let env = map.take("env").map(|node| env(node, problems)).unwrap_or_default();
+    let on_failure = map.take("on_failure").and_then(|node| handler(node, id, problems));
+    let is_measured = matches!(command, Some(Command::Shell(_) | Command::Claude(_) | Command::WriteFile(_)));
+    let measure = map.take("validate").filter(|_| is_measured);
+    let measured = measure.and_then(|node| measured(node, id, problems));
+    let on_success = map.take("on_success").map(|node| {
+        let prefix = format!("{id}.on_success.");
+        nested(node, &prefix, "`on_success`", &Inherited::default(), problems)
+    });
+    let on_success = measured.into_iter().chain(on_success.into_iter().flatten()).collect();
+    let commit_required = map.flag("commit_required", problems).unwrap_or(false);
+    let idempotent = map.flag("idempotent", problems).unwrap_or(true);
+    let is_run = !matches!(command, Some(Command::Agent(_)));
+    if let (true, true, Some(place)) = (idempotent, is_run, probe_place) {
+        problems.add(place, "a `probe` is for a step that must not run twice", "add `idempotent: false`, or remove it");
+    }
+    Some(Step {
+        depends_on,
+        reviews,
+        outputs,
+        finds,
+        parts,
+        when,
+        runs_if_skipped,
+        timeout,
+        retry,
+        capture,
+        output_file,
+        env,
+        working_dir,
+        on_failure,
+        on_success,
+        commit_required,
+        idempotent,
+        probe,
+        ..bare(node.place, id, command?)
+    })
+}
+
+/// Returns the key that says what a step does.
+fn kind(
+    node: &Node,
+    map: &Fields<'_>,
+    (level, has_id): (Level, bool),
+    problems: &mut Problems<'_>,
+) -> Option<&'static str> {
+    let has = |key: &str| map.members.iter().any(|member| member.key == key);
+    let is_closed_gate = node.get("gate").is_some_and(|gate| matches!(gate.kind, Kind::Bool(false) | Kind::Null));
+    let mut given: Vec<&str> = KINDS.into_iter().filter(|key| has(key)).collect();
+    given.retain(|key| *key != "gate" || !is_closed_gate);
+    if given.len() == 2 && given[1] == "validate" && matches!(given[0], "shell" | "claude" | "write_file") {
+        // It measures what the command did.
+        given.pop();
+    }
+    let first = given.first().copied();
+    match (given.as_slice(), level) {
+        ([], Level::Top) if has_id => Some("agent"),
+        ([], Level::Top) => {
+            problems.add(node.place, "a step needs an `id`", "add `id:`, and what the step does");
+            None
+        }
+        (["agent" | "gate"], Level::Top) if !has_id => {
+            problems.add(node.place, "a step needs an `id`", "add `id:`");
+            None
+        }
+        (["agent" | "gate"], Level::Nested) => {
+            let message = format!("`{}` is for a step of the workflow, and this one is inside another", given[0]);
+            problems.add(node.place, message, "make it a step of the workflow");
+            None
+        }
+        (["agent", "gate"], Level::Top) => {
+            // The checker names both.
+            Some("gate")
+        }
+        ([_], _) => first,
+        (several, _) => {
+            let message = match several {
+                [] => "the step has no command".to_owned(),
+                several => format!("a step has one command, and this one has {}", several.join(" and ")),
+            };
+            problems.add(node.place, message, format!("give it one of {}", KINDS.join(", ")));
+            None
+        }
+    }
+}
+
+/// Refuses keys that mean nothing for a step inside another one.
+fn only_at_the_top(map: &Fields<'_>, problems: &mut Problems<'_>) {
+    for member in map.members.iter().filter(|member| TOP_KEYS.contains(&member.key.as_str())) {
+        let message = format!("`{}` is for a step of the workflow, and this one is inside another", member.key);
+        problems.add(member.place, message, "remove it, or make the step one of the workflow");
+    }
+}
+
+fn command(
+    kind: &'static str,
+    node: &Node,
+    map: &mut Fields<'_>,
+    (id, timeout): (&str, &mut Option<Duration>),
+    problems: &mut Problems<'_>,
+) -> Option<Command> {
+    if kind != "claude" {
+        for member in map.members.iter().filter(|member| CLAUDE_KEYS.contains(&member.key.as_str())) {
+            let message = format!("`{}` is for a `claude` step, and this is a `{kind}` step", member.key);
+            problems.add(member.place, message, "remove it");
+        }
+    }
+    if kind == "agent" || kind == "gate" {
+        let instructions = map.text("instructions", problems).and_then(|text| kinds::told(text, problems));
+        let agent = map.text("agent", problems);
+        return match kind {
+            "agent" => Some(Command::Agent(AgentWork { agent: agent.map(|agent| agent.text), instructions })),
+            _ => kinds::gate(map.take("gate")?, agent, instructions, problems).map(Command::Gate),
+        };
+    }
+    if let Some(member) = map.members.iter().find(|member| member.key == "instructions") {
+        let message = format!("`instructions` are for an agent or a person, and this is a `{kind}` step");
+        problems.add(member.place, message, "remove them, or give the step an `agent`");
+    }
+    let Some(value) = map.take(kind) else {
+        problems.add(node.place, format!("`{kind}` has no value"), "write what the step does");
+        return None;
+    };
+    match kind {
+        "shell" => template_of(value, "`shell`", Reader::Shell, problems).map(Command::Shell),
+        "claude" => {
+            let prompt = template_of(value, "`claude`", Reader::Plain, problems)?;
+            Some(Command::Claude(Claude { prompt, options: kinds::claude_options(map, problems) }))
+        }
+        "write_file" => kinds::write_file(value, problems).map(Command::WriteFile),
+        _ => validate(value, id, timeout, problems).map(Command::Validate),
+    }
+}
+
+/// Puts a `foreach` around a step; what decides whether the step runs at all, and when, belongs to the loop.
+fn each_item(
+    node: &Node,
+    mut inner: Step,
+    id: &str,
+    inherited: &Inherited,
+    problems: &mut Problems<'_>,
+) -> Option<Step> {
+    if matches!(inner.command, Command::Agent(_) | Command::Gate(_)) {
+        let message = format!("`foreach` does not go around `{}`", inner.kind_name());
+        problems.add(node.place, message, "use it with shell, claude, write_file, validate or steps");
+        return None;
+    }
+    let place = inner.place;
+    let mut outer = Step {
+        depends_on: std::mem::take(&mut inner.depends_on),
+        reviews: inner.reviews.take(),
+        outputs: std::mem::take(&mut inner.outputs),
+        parts: std::mem::take(&mut inner.parts),
+        when: inner.when.take(),
+        runs_if_skipped: std::mem::take(&mut inner.runs_if_skipped),
+        idempotent: std::mem::replace(&mut inner.idempotent, true),
+        probe: inner.probe.take(),
+        ..bare(place, id, inner.command.clone())
+    };
+    outer.command = Command::Foreach(kinds::foreach(node, vec![complete(inner, inherited)], problems)?);
+    Some(complete(outer, &Inherited::default()))
+}
+
+fn references(node: &Node, problems: &mut Problems<'_>) -> Vec<StepReference> {
+    let mut needs: Vec<StepReference> = Vec::new();
+    for item in one_or_more(node) {
+        if let Some(id) = text_of(item, "an entry of `depends_on`", problems)
+            && needs.iter().all(|other| other.id.as_str() != id.text)
+        {
+            needs.push(reference(id));
+        }
+    }
+    needs
+}
+
+fn reference(text: Text) -> StepReference {
+    StepReference { id: StepId::new(&text.text), place: text.place }
+}
+
+fn if_skipped(text: &Text, problems: &mut Problems<'_>) -> bool {
+    match text.text.as_str() {
+        "run" => true,
+        "skip" => false,
+        other => {
+            let message = format!("`if_skipped` is run or skip, not `{}`", clean_line(other, 40));
+            problems.add(text.place, message, "write `if_skipped: run`, or remove it");
+            false
+        }
+    }
+}
+
+/// Refuses a folder that is outside of the project in any case.
+fn working_folder(folder: Option<&Template>, problems: &mut Problems<'_>) {
+    let Some(folder) = folder else { return };
+    let text = folder.to_string();
+    if text.starts_with('/') {
+        problems.add(folder.place, "`working_dir` is absolute", "write a path relative to the project");
+    }
+}
+
+fn when(node: &Node, problems: &mut Problems<'_>) -> Option<When> {
+    if let Kind::Bool(value) = node.kind {
+        let condition = Condition::Value(Operand::Literal(Value::Bool(value)));
+        return Some(When { condition, place: node.place });
+    }
+    let text = text_of(node, "`when`", problems)?;
+    match Condition::parse(&text.text) {
+        Ok(condition) => Some(When { condition, place: text.place }),
+        Err(message) => {
+            problems.add(text.place, format!("`when`: {message}"), "correct the expression");
+            None
+        }
+    }
+}
+
+/// Reads `validate` beside a command: a step that runs after it, under its record (docs/formats/prodigy.md#validation).
+fn measured(node: &Node, id: &str, problems: &mut Problems<'_>) -> Option<Step> {
+    let (id, mut timeout) = (format!("{id}.validate"), None);
+    let validate = validation(node, &id, &mut timeout, true, problems)?;
+    Some(complete(Step { timeout, ..bare(node.place, &id, Command::Validate(validate)) }, &Inherited::default()))
+}
+
+/// Reads `validate` as a kind of step.
+fn validate(node: &Node, id: &str, timeout: &mut Option<Duration>, problems: &mut Problems<'_>) -> Option<Validate> {
+    validation(node, id, timeout, false, problems)
+}
+
+/// Reads a measurement. `follows_work`: the work before it may have written the result.
+fn validation(
+    node: &Node,
+    id: &str,
+    timeout: &mut Option<Duration>,
+    follows_work: bool,
+    problems: &mut Problems<'_>,
+) -> Option<Validate> {
+    if matches!(node.kind, Kind::List(_)) {
+        let steps = nested(node, &format!("{id}."), "`validate`", &Inherited::default(), problems);
+        let rest = (100.0, None, None, None);
+        let (threshold, result_file, expected_schema, on_incomplete) = rest;
+        return Some(Validate { steps, threshold, result_file, expected_schema, on_incomplete });
+    }
+    let mut map = Fields::of(node, "`validate`", &VALIDATE_KEYS, problems)?;
+    let result_file = map.text("result_file", problems).and_then(|text| template(&text, Reader::Plain, problems));
+    let has_steps = ["shell", "claude", "steps"].iter().any(|key| node.get(key).is_some());
+    let steps = match follows_work && result_file.is_some() && !has_steps {
+        true => Vec::new(),
+        false => body(node, &mut map, &format!("{id}."), problems),
+    };
+    let own = map.take("timeout").and_then(|node| policy::duration(node, "`timeout`", problems));
+    *timeout = timeout.or(own);
+    let threshold = map.take("threshold").and_then(|node| policy::number(node, "`threshold`", 100.0, problems));
+    let expected_schema = map.take("expected_schema").map(Node::to_json);
+    let on_incomplete = map.take("on_incomplete").and_then(|node| on_incomplete(node, id, problems));
+    Some(Validate { steps, threshold: threshold.unwrap_or(100.0), result_file, expected_schema, on_incomplete })
+}
+
+fn on_incomplete(node: &Node, id: &str, problems: &mut Problems<'_>) -> Option<OnIncomplete> {
+    let mut map = Fields::of(node, "`on_incomplete`", &HANDLER_KEYS, problems)?;
+    let steps = body(node, &mut map, &format!("{id}.on_incomplete."), problems);
+    let attempts = map.take("max_attempts").and_then(|node| policy::count(node, "`max_attempts`", (1, 100), problems));
+    Some(OnIncomplete {
+        steps,
+        max_attempts: attempts.unwrap_or(2),
+        fail_workflow: map.flag("fail_workflow", problems).unwrap_or(true),
+        commit_required: map.flag("commit_required", problems).unwrap_or(false),
+    })
+}
+
+/// Reads `on_failure`: a shell command, a list of steps, or a mapping.
+fn handler(node: &Node, id: &str, problems: &mut Problems<'_>) -> Option<OnFailure> {
+    let prefix = format!("{id}.on_failure.");
+    let usual = |steps| OnFailure { steps, max_attempts: 3, fail_workflow: true };
+    match &node.kind {
+        Kind::List(_) => Some(usual(nested(node, &prefix, "`on_failure`", &Inherited::default(), problems))),
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => {
+            let command = template_of(node, "`on_failure`", Reader::Shell, problems)?;
+            let step = bare(node.place, &format!("{prefix}1"), Command::Shell(command));
+            Some(usual(vec![complete(step, &Inherited::default())]))
+        }
+        Kind::Map(_) => {
+            let mut map = Fields::of(node, "`on_failure`", &HANDLER_KEYS, problems)?;
+            let mut steps = body(node, &mut map, &prefix, problems);
+            let attempts = map.take("max_attempts");
+            let attempts = attempts.and_then(|node| policy::count(node, "`max_attempts`", (0, 100), problems));
+            if map.flag("commit_required", problems) == Some(true)
+                && let Some(last) = steps.pop()
+            {
+                steps.push(complete(Step { commit_required: true, ..last }, &Inherited::default()));
+            }
+            let fail_workflow = map.flag("fail_workflow", problems).unwrap_or(true);
+            Some(OnFailure { steps, max_attempts: attempts.unwrap_or(3), fail_workflow })
+        }
+    }
+}
+
+/// Reads the `shell`, `claude` or `steps` of a mapping.
+fn body(node: &Node, map: &mut Fields<'_>, prefix: &str, problems: &mut Problems<'_>) -> Vec<Step> {
+    let given: Vec<(&str, &Node)> =
+        ["shell", "claude", "steps"].into_iter().filter_map(|key| Some((key, map.take(key)?))).collect();
+    match given.as_slice() {
+        [("steps", list)] => nested(list, prefix, "`steps`", &Inherited::default(), problems),
+        [(key, value)] => {
+            let what = format!("`{key}`");
+            let command = if *key == "shell" {
+                template_of(value, &what, Reader::Shell, problems).map(Command::Shell)
+            } else {
+                let prompt = template_of(value, &what, Reader::Plain, problems);
+                prompt.map(|prompt| Command::Claude(Claude { prompt, ..Claude::default() }))
+            };
+            let step = command.map(|command| bare(value.place, &format!("{prefix}1"), command));
+            step.into_iter().map(|step| complete(step, &Inherited::default())).collect()
+        }
+        _ => {
+            let message = format!("{} has one of `shell`, `claude` and `steps`", map.what);
+            problems.add(node.place, message, "write one of them");
+            Vec::new()
+        }
+    }
+}
