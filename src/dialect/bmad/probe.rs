@@ -87,7 +87,8 @@ fn candidate(listing: &Listing, entry: &ListingEntry, sprint: &Sprint, name: Str
         reads,
         rank: folder.map(|home| Rank { home, order: u8::from(!is_first) }),
         claim: Claim::Guest,
-        may_be_replaced: false,
+        // The commands of the project, and another sprint, lie elsewhere.
+        may_be_replaced: listing.named.is_some(),
         findings: Vec::new(),
     }
 }
