@@ -222,7 +222,8 @@ impl<'a> Prober<'a> {
             rank: home.map(|home| Rank { home, order: u8::from(!is_active) }),
             claim: Claim::Guest,
             // Its ledger and the commands of the project lie elsewhere. A file that only the caller names is found around it alone.
-            may_be_replaced: self.listing.named.is_some() && kind::list_path(entry.path.as_str()).as_ref() == Some(list),
+            may_be_replaced: self.listing.named.is_some()
+                && kind::list_path(entry.path.as_str()).as_ref() == Some(list),
             findings: self.twin(list),
         }
     }

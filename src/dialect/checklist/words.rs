@@ -62,7 +62,12 @@ pub(super) struct LineWords {
 
 /// Reads the words of a task. `text` is what stands behind its box, `behind_id` what stands behind its id and labels.
 pub(super) fn read(text: &str, behind_id: &str, is_ticked: bool) -> LineWords {
-    let starts = |text: &str| SKIPPED_AHEAD.contains(&first_word(text).as_str());
+    // `Skip blank lines` is a task, `SKIP: T039` and `Skipped: no need` are labels.
+    let starts = |text: &str| {
+        let written = text.trim_start_matches(['*', '_', '`', ' ']).split_whitespace().next().unwrap_or_default();
+        let is_label = !written.chars().any(char::is_lowercase) || written.contains(':');
+        is_label && SKIPPED_AHEAD.contains(&first_word(text).as_str())
+    };
     let is_struck = |text: &str| text.trim_start_matches(['*', '_', '`', ' ']).starts_with("~~");
     if starts(text) || starts(behind_id) || is_struck(text) || is_struck(behind_id) {
         return LineWords { is_skipped: true, wording: None };
