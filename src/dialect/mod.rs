@@ -11,12 +11,14 @@ pub(crate) mod claude;
 mod client_settings;
 mod dotagent;
 mod edit;
+mod gsd;
 mod guest;
 mod markdown;
 mod nine_step;
 mod optional;
 pub(crate) mod script;
 mod story;
+mod taskmaster;
 #[cfg(test)]
 mod toy;
 mod writer;
@@ -211,6 +213,8 @@ pub(crate) static DIALECTS: &[&dyn Dialect] = &[
     &bmad::Bmad,
     &script::Script,
     &claude::Claude,
+    &gsd::Gsd,
+    &taskmaster::Taskmaster,
 ];
 
 /// Returns the dialect of that name.

@@ -98,7 +98,12 @@ fn check_reach(before: &OpenedRun, drafted: &PreparedChange) {
 /// Checks that the state says what was recorded, as far as its format can express it.
 fn check_said(before: &Run, run: &Run, kind: &ChangeKind) {
     let has_every_word = match run.dialect {
-        DialectId::NineStep | DialectId::Ccw | DialectId::Script | DialectId::Claude => true,
+        DialectId::NineStep
+        | DialectId::Ccw
+        | DialectId::Script
+        | DialectId::Claude
+        | DialectId::Gsd
+        | DialectId::Taskmaster => true,
         DialectId::Dotagent | DialectId::Aios | DialectId::Checklist | DialectId::Bmad => false,
     };
     let (step, status) = match kind {

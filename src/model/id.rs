@@ -9,7 +9,7 @@ use serde::Deserializer;
 use serde::Serialize;
 use serde::Serializer;
 
-/// A format that Piton reads. All but the last are also written.
+/// A format that Piton reads. Those up to `Script` are also written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum DialectId {
@@ -21,6 +21,8 @@ pub(crate) enum DialectId {
     Claude,
     Checklist,
     Bmad,
+    Gsd,
+    Taskmaster,
 }
 
 impl DialectId {
@@ -35,6 +37,8 @@ impl DialectId {
             Self::Claude => "claude",
             Self::Checklist => "checklist",
             Self::Bmad => "bmad",
+            Self::Gsd => "gsd",
+            Self::Taskmaster => "taskmaster",
         }
     }
 }

@@ -166,10 +166,8 @@ pub(crate) fn is_folder(path: &Utf8Path) -> bool {
 pub(crate) fn existing_path(start: &Utf8Path, text: &str) -> Option<Utf8PathBuf> {
     let path = start.join(text);
     // A bare word names a run, unless it is a project in this folder.
-    let looks_like_path = text.contains('/')
-        || text == "."
-        || text == ".."
-        || [".json", ".yaml", ".yml"].iter().any(|end| text.ends_with(end));
+    let looks_like_path =
+        text.contains('/') || text.starts_with('.') || [".json", ".yaml", ".yml"].iter().any(|end| text.ends_with(end));
     if !looks_like_path && !open::is_marked(&path) {
         return None;
     }

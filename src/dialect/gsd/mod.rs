@@ -1,0 +1,162 @@
+//! Plans of GSD, `.planning/` (docs/formats/gsd.md). They are read, never written.
+
+mod names;
+mod plan_file;
+mod read;
+mod roadmap;
+
+use camino::Utf8Path;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::dialect::Comparison;
+use crate::dialect::Dialect;
+use crate::dialect::EditError;
+use crate::dialect::Guest;
+use crate::dialect::Loaded;
+use crate::dialect::Probed;
+use crate::model::Action;
+use crate::model::Brief;
+use crate::model::Candidate;
+use crate::model::Change;
+use crate::model::Claim;
+use crate::model::DialectId;
+use crate::model::Edit;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::Listing;
+use crate::model::Next;
+use crate::model::Plan;
+use crate::model::ReadSpec;
+use crate::model::ReadingItem;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::StepId;
+use crate::model::Suggestion;
+use crate::model::Suggestions;
+use roadmap::Roadmap;
+
+/// The dialect of GSD.
+pub(crate) struct Gsd;
+
+const WORKFLOW: &str = "gsd";
+const FOLDER: &str = ".planning";
+
+impl Dialect for Gsd {
+    fn id(&self) -> DialectId {
+        DialectId::Gsd
+    }
+
+    fn marks(&self, path: &str) -> bool {
+        path.ends_with("/ROADMAP.md") && path.split('/').any(|part| part == FOLDER)
+    }
+
+    fn probe(&self, listing: &Listing) -> Probed {
+        let mut folders: Vec<RelPath> = listing.entries.iter().filter_map(|entry| home_of(&entry.path)).collect();
+        folders.sort_unstable();
+        folders.dedup();
+        let is_gsd = |folder: &RelPath| {
+            listing.entries.iter().filter(|entry| !entry.is_dir && entry.path.starts_with(folder)).any(|entry| {
+                let below = entry.path.as_str()[folder.as_str().len()..].trim_start_matches('/');
+                let is_plan = below.starts_with("phases/") && names::plan_id(entry.path.name()).is_some();
+                let names_phases =
+                    || entry.content.as_deref().is_some_and(|bytes| !Roadmap::parse(bytes).phases.is_empty());
+                is_plan || (below == "ROADMAP.md" && names_phases())
+            })
+        };
+        Probed {
+            candidates: folders.iter().filter(|folder| is_gsd(folder)).map(candidate).collect(),
+            ..Probed::default()
+        }
+    }
+
+    fn load(&self, files: &FileSet) -> Loaded {
+        read::load(files)
+    }
+
+    fn edit(&self, _files: &FileSet, _change: &Change) -> Result<Vec<Edit>, EditError> {
+        Err(EditError::Unsupported("the plan belongs to GSD: piton reads it and never writes it".to_owned()))
+    }
+
+    fn guest(&self, _root: &Utf8Path, _candidate: &Candidate) -> Option<Guest> {
+        Some(Guest {
+            refusal: "belongs to GSD: piton reads it and never writes it".to_owned(),
+            command: "/gsd-progress".to_owned(),
+            has_brief: true,
+        })
+    }
+
+    fn native(&self, _native: &Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> Value {
+        let Some(next) = plan.next.first() else { return json!({ "next": "/gsd-complete-milestone" }) };
+        let phase = names::phase_of(next.step.as_str());
+        let is_planned = run.step(&next.step).is_some_and(|step| names::is_plan(step.id.as_str()));
+        let command = match next.action {
+            Action::Run | Action::Retry if !is_planned => format!("/gsd-plan-phase {phase}"),
+            Action::Run | Action::Retry => format!("/gsd-execute-phase {phase}"),
+            Action::Verify | Action::Approve | Action::Return | Action::Merge | Action::Archive => {
+                format!("/gsd-verify-work {phase}")
+            }
+        };
+        json!({ "next": command })
+    }
+
+    fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
+        let Some(file) = run.step(&next.step).and_then(|step| step.file.clone()) else { return Brief::default() };
+        let instructions = files.bytes(&file).map(plan_file::objective).unwrap_or_default();
+        let reading =
+            vec![ReadingItem { what: "the plan of the step".to_owned(), path: Some(file.as_str().to_owned()) }];
+        Brief { instructions, reading, ..Brief::default() }
+    }
+
+    fn comparison(&self) -> &dyn Comparison {
+        self
+    }
+}
+
+impl Comparison for Gsd {
+    /// Suggests to tick the boxes of the roadmap that lag behind.
+    fn suggest(&self, files: &FileSet, run: &Run, done: &[StepId]) -> Suggestions {
+        let mut suggestions = Suggestions::default();
+        let path = files.state.join("ROADMAP.md").ok().filter(|path| files.bytes(path).is_some());
+        if let Some((path, bytes)) = path.as_ref().and_then(|path| Some((path, files.bytes(path)?))) {
+            let (after, reasons) = roadmap::ticked(bytes, run, done);
+            suggestions.files.push(Suggestion { file: path.clone(), after, reasons });
+        }
+        suggestions.or("there is no roadmap")
+    }
+}
+
+/// Returns the folder of plans that a path is in: `.planning`, or a workstream of it.
+fn home_of(path: &RelPath) -> Option<RelPath> {
+    let parts: Vec<&str> = path.as_str().split('/').collect();
+    let at = parts.iter().position(|part| *part == FOLDER)?;
+    let is_sample = |part: &&str| {
+        let part = part.to_ascii_lowercase();
+        ["templates", "examples", "fixtures", "node_modules"].contains(&part.as_str())
+            || ["test", "backup", "archive"].iter().any(|start| part.starts_with(start))
+    };
+    if at > 3 || parts[..at].iter().any(is_sample) {
+        return None;
+    }
+    let length = if parts.get(at + 1) == Some(&"workstreams") && parts.len() > at + 3 { at + 3 } else { at + 1 };
+    RelPath::parse(&parts[..length].join("/")).ok()
+}
+
+fn candidate(folder: &RelPath) -> Candidate {
+    let is_stream = folder.name() != FOLDER;
+    let file = |name: &str| folder.join(name).ok().map(ReadSpec::File);
+    let mut reads: Vec<ReadSpec> =
+        ["ROADMAP.md", "STATE.md", "config.json"].iter().filter_map(|name| file(name)).collect();
+    reads.extend(folder.join("phases").ok().map(|dir| ReadSpec::Tree { dir, suffix: ".md" }));
+    Candidate {
+        dialect: DialectId::Gsd,
+        name: if is_stream { format!("{WORKFLOW}-{}", folder.name()) } else { WORKFLOW.to_owned() },
+        state: folder.clone(),
+        data_dir: RelPath::parse(".piton/gsd").expect("a constant is a path"),
+        reads,
+        rank: None,
+        claim: Claim::Guest,
+        may_be_replaced: false,
+        findings: Vec::new(),
+    }
+}

@@ -1,0 +1,98 @@
+//! Numbers of phases and plans (docs/formats/gsd.md#names).
+
+/// A phase number, compared part by part: `4` is `04`, `2.1` comes after `2`, `4A` after `4`.
+pub(super) type PhaseKey = (Vec<u64>, String);
+
+/// Returns the number at the start of a text: `04-agent-core`, `Phase 4A: x` without its noun; with the rest.
+pub(super) fn leading(text: &str) -> Option<(PhaseKey, &str)> {
+    let text = without_project(text);
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let number = text[..end].trim_end_matches('.');
+    let mut rest = &text[number.len()..];
+    let mut letter = String::new();
+    if let Some(first) = rest.chars().next().filter(char::is_ascii_uppercase)
+        && !rest[1..].starts_with(|c: char| c.is_alphanumeric())
+    {
+        letter.push(first);
+        rest = &rest[1..];
+    }
+    let parts: Option<Vec<u64>> = number.split('.').map(|part| part.parse().ok()).collect();
+    Some(((parts?, letter), rest))
+}
+
+/// Drops the code of a project in front of a number: `APP-04-x`.
+fn without_project(text: &str) -> &str {
+    let code = text.split_once('-').filter(|(code, rest)| {
+        !code.is_empty()
+            && code.len() <= 8
+            && code.bytes().all(|b| b.is_ascii_uppercase())
+            && rest.starts_with(|c: char| c.is_ascii_digit())
+    });
+    code.map_or(text, |(_, rest)| rest)
+}
+
+/// Returns the id of a plan by the name of its file: `03-02-PLAN.md`.
+pub(super) fn plan_id(name: &str) -> Option<&str> {
+    name.strip_suffix("-PLAN.md").filter(|id| is_plan(id))
+}
+
+/// Returns the id of the plan that a summary is about.
+pub(super) fn summary_id(name: &str) -> Option<&str> {
+    name.strip_suffix("-SUMMARY.md").filter(|id| is_plan(id))
+}
+
+/// Tells whether an id is that of a plan: a phase and a number.
+pub(super) fn is_plan(id: &str) -> bool {
+    let Some((_, rest)) = leading(id) else { return false };
+    rest.strip_prefix('-').is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Returns the number of a plan within its phase.
+pub(super) fn number_of(id: &str) -> u64 {
+    id.rsplit_once('-').and_then(|(_, number)| number.parse().ok()).unwrap_or(u64::MAX)
+}
+
+/// Returns the phase of a step as its commands name it: without leading zeros.
+pub(super) fn phase_of(id: &str) -> String {
+    leading(id.rsplit_once('/').map_or(id, |(_, id)| id)).map_or_else(|| "PHASE".to_owned(), |(key, _)| shown(&key))
+}
+
+/// Returns a phase number without leading zeros.
+pub(super) fn shown((parts, letter): &PhaseKey) -> String {
+    let parts: Vec<String> = parts.iter().map(ToString::to_string).collect();
+    format!("{}{letter}", parts.join("."))
+}
+
+/// Returns a phase number as folders have it.
+pub(super) fn padded((parts, letter): &PhaseKey) -> String {
+    let first = parts.first().copied().unwrap_or_default();
+    let more: String = parts.iter().skip(1).map(|part| format!(".{part}")).collect();
+    format!("{first:02}{more}{letter}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plans_are_told_from_other_files() {
+        for (name, id) in [
+            ("03-02-PLAN.md", Some("03-02")),
+            ("2.1-01-PLAN.md", Some("2.1-01")),
+            ("4A-1-PLAN.md", Some("4A-1")),
+            ("PAPER_TRADING_PLAN.md", None),
+            ("PAPER-PLAN.md", None),
+            ("03-PLAN.md", None),
+            ("03-02-slug-PLAN.md", None),
+            ("APP-03-02-PLAN.md", Some("APP-03-02")),
+            ("-PLAN.md", None),
+            ("é-1-PLAN.md", None),
+        ] {
+            assert_eq!(plan_id(name), id, "{name}");
+        }
+        assert_eq!(phase_of("04-06"), "4");
+        assert_eq!(leading("04-x").unwrap().0, leading("4").unwrap().0);
+        assert!(leading("2.1").unwrap().0 > leading("2").unwrap().0);
+        assert!(leading("4A").unwrap().0 > leading("4").unwrap().0);
+    }
+}

@@ -1,0 +1,120 @@
+//! `NN-PP-PLAN.md` and `NN-PP-SUMMARY.md`: front matter, tasks, and what they declare (docs/formats/gsd.md#plans).
+
+use crate::document::Node;
+use crate::document::Syntax;
+use crate::document::parse;
+use crate::model::DeclaredFile;
+use crate::model::Need;
+use crate::model::RelPath;
+use crate::model::clean;
+use crate::model::clean_line;
+use crate::model::mask_secrets;
+
+/// Returns the front matter; `None` if there is none, or it does not parse.
+pub(super) fn front_matter(bytes: &[u8]) -> Option<Node> {
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
+    let rest = text.strip_prefix("---\n")?;
+    let end = rest.find("\n---").map(|at| at + 1)?;
+    parse(rest[..end].as_bytes(), Syntax::Yaml).ok()
+}
+
+pub(super) fn text_of<'a>(node: Option<&'a Node>, key: &str) -> Option<&'a str> {
+    node?.get(key)?.scalar()
+}
+
+pub(super) fn texts_of(node: Option<&Node>, key: &str) -> Option<Vec<String>> {
+    let found = node?.get(key)?;
+    found.is_list().then(|| found.items().iter().filter_map(Node::scalar).map(|text| text.trim().to_owned()).collect())
+}
+
+/// Returns the files that a plan declares as its result: its artifacts, else the files that it modifies.
+pub(super) fn results(front: Option<&Node>) -> Vec<DeclaredFile> {
+    let artifacts = front.and_then(|front| front.get("must_haves")).and_then(|must| must.get("artifacts"));
+    let artifacts = artifacts.map(Node::items).unwrap_or_default();
+    let declared: Vec<DeclaredFile> = artifacts.iter().filter_map(artifact).collect();
+    if !declared.is_empty() {
+        return declared;
+    }
+    let modified = texts_of(front, "files_modified").unwrap_or_default();
+    modified.iter().filter_map(|path| checked(path)).map(DeclaredFile::plain).collect()
+}
+
+fn artifact(artifact: &Node) -> Option<DeclaredFile> {
+    let path = artifact.scalar().or_else(|| artifact.get("path")?.scalar())?;
+    let text = |key: &str| artifact.get(key).and_then(Node::scalar).filter(|text| !text.is_empty());
+    let mut needs: Vec<Need> =
+        ["contains", "pattern"].into_iter().filter_map(text).map(|text| Need::Text(text.to_owned())).collect();
+    needs.extend(artifact.get("min_lines").and_then(Node::as_u64).map(Need::Lines));
+    let exports = artifact.get("exports").map(Node::items).unwrap_or_default();
+    needs.extend(exports.iter().filter_map(Node::scalar).map(|name| Need::Name(name.to_owned())));
+    needs.sort();
+    needs.dedup();
+    Some(DeclaredFile { path: checked(path)?, needs })
+}
+
+/// Returns a path that can be looked at: no pattern, no folder, no placeholder.
+pub(super) fn checked(path: &str) -> Option<RelPath> {
+    let path = path.trim().trim_matches('`');
+    let is_plain = !path.contains(['*', '{', '<', ' '])
+        && !path.ends_with('/')
+        && !path.contains("://")
+        && !path.contains("path/to");
+    if is_plain { RelPath::parse(path).ok() } else { None }
+}
+
+/// Returns the files that a summary names as created.
+pub(super) fn created(front: Option<&Node>) -> Vec<DeclaredFile> {
+    let files = front.and_then(|front| front.get("key-files").or_else(|| front.get("key_files")));
+    let created = files.and_then(|files| files.get("created")).map(Node::items).unwrap_or_default();
+    created.iter().filter_map(Node::scalar).filter_map(checked).map(DeclaredFile::plain).collect()
+}
+
+/// A task of a plan.
+pub(super) struct Task {
+    pub(super) name: String,
+    pub(super) files: Vec<RelPath>,
+    /// It waits for a person.
+    pub(super) is_gate: bool,
+}
+
+/// Returns the tasks of a plan, in order.
+pub(super) fn tasks(bytes: &[u8]) -> Vec<Task> {
+    let text = String::from_utf8_lossy(bytes);
+    let mut tasks = Vec::new();
+    for piece in text.split("<task").skip(1).filter(|piece| piece.starts_with([' ', '>', '\n', '\r'])).take(200) {
+        let body = piece.split("</task>").next().unwrap_or(piece);
+        let attributes = body.split('>').next().unwrap_or_default();
+        let name = inner(body, "name").unwrap_or_default();
+        let files = inner(body, "files").unwrap_or_default();
+        let files = files.split([',', '\n', '\r']).filter_map(checked).collect();
+        let is_gate = attributes.contains("checkpoint:") && attributes.contains("gate=\"blocking");
+        let number = tasks.len() + 1;
+        let name = clean_line(name, 100);
+        tasks.push(Task { name: if name.is_empty() { format!("task {number}") } else { name }, files, is_gate });
+    }
+    tasks
+}
+
+fn inner<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
+    let start = text.find(&format!("<{tag}>"))? + tag.len() + 2;
+    let end = text[start..].find(&format!("</{tag}>"))?;
+    Some(text[start..start + end].trim())
+}
+
+/// Returns the objective of a plan.
+pub(super) fn objective(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    clean(&mask_secrets(inner(&text, "objective").unwrap_or_default())).into_owned()
+}
+
+/// Tells whether a summary begins by saying that nothing was done. Further down, such words are about details.
+pub(super) fn is_empty_summary(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.trim_start_matches('\u{feff}');
+    let body = text.strip_prefix("---").and_then(|rest| rest.split_once("\n---")).map_or(text, |(_, body)| body);
+    let mut lines = body.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', '-']));
+    let first = lines.next().unwrap_or_default().trim_matches(['*', '_', ' ', '.']).to_lowercase();
+    let starts = ["not executed", "not yet executed", "not started", "status: not executed", "tbd", "todo"];
+    starts.iter().any(|start| first.starts_with(start))
+}

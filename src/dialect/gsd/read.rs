@@ -1,0 +1,426 @@
+//! Reads a planning folder as a run: one step for each plan, and one for each phase that has none (docs/formats/gsd.md#steps).
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use super::WORKFLOW;
+use super::names;
+use super::names::PhaseKey;
+use super::plan_file;
+use super::roadmap::Roadmap;
+use crate::dialect::Loaded;
+use crate::document::Node;
+use crate::document::parse_json;
+use crate::document::salvage;
+use crate::model::CommitName;
+use crate::model::DialectId;
+use crate::model::Doubt;
+use crate::model::EvidenceRequest;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Followers;
+use crate::model::GuestProof;
+use crate::model::GuestRequest;
+use crate::model::GuestWord;
+use crate::model::Part;
+use crate::model::PartKind;
+use crate::model::Records;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::RunStatus;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::Weight;
+use crate::model::clean_line;
+use crate::model::plural;
+
+/// Maximum number of plans of a run.
+const PLANS: usize = 2_000;
+const TITLE: usize = 100;
+
+pub(super) fn load(files: &FileSet) -> Loaded {
+    let mut reader = PlanReader { files, folders: BTreeMap::new(), roadmap: Roadmap::default(), findings: Vec::new() };
+    let roadmap = files.state.join("ROADMAP.md").ok();
+    if let Some((path, bytes)) = roadmap.as_ref().and_then(|path| Some((path, files.bytes(path)?))) {
+        reader.roadmap = Roadmap::parse(bytes);
+        reader.check_conflict(path, bytes, None);
+    }
+    reader.collect();
+    let steps = reader.steps();
+    let mut state_files: Vec<RelPath> = roadmap.into_iter().filter(|path| files.bytes(path).is_some()).collect();
+    let state = files.state.join("STATE.md").ok().filter(|path| files.bytes(path).is_some());
+    state_files.extend(state.clone());
+    if state_files.is_empty() {
+        state_files.push(files.state.clone());
+    }
+    let done = steps.iter().filter(|step| step.status == Status::Completed).count();
+    let name = if files.name == WORKFLOW { "GSD".to_owned() } else { format!("GSD {}", clean_line(&files.name, 40)) };
+    let title = format!("{name}, {done} of {} plans recorded", steps.len());
+    let run = Run::new(&files.name, DialectId::Gsd, title, WORKFLOW, state_files);
+    let front = state.as_ref().and_then(|path| plan_file::front_matter(files.bytes(path)?));
+    let stamp = plan_file::text_of(front.as_ref(), "last_updated").and_then(|text| files.time(text));
+    let is_paused = plan_file::text_of(front.as_ref(), "status")
+        .is_some_and(|word| word.eq_ignore_ascii_case("paused"))
+        || plan_file::text_of(front.as_ref(), "paused_at").is_some_and(|at| !matches!(at, "" | "null" | "~"));
+    let status = if is_paused { RunStatus::Paused } else { RunStatus::Active };
+    let wanted = GuestRequest::of(&steps, vec![files.state.clone()]);
+    let wanted = EvidenceRequest { guest: Some(wanted), ..EvidenceRequest::default() };
+    let run = Run { steps, stamp, status, records: Records::NONE, ..run };
+    Loaded { run: Some(run), findings: reader.findings, wanted, ..Loaded::default() }
+}
+
+/// The plans of one phase folder.
+#[derive(Default)]
+struct Folder {
+    /// Plan and summary of each id.
+    plans: BTreeMap<(u64, String), Documents>,
+    /// The status of its verification, in lower case.
+    verified: Option<String>,
+}
+
+#[derive(Default)]
+struct Documents {
+    plan: Option<RelPath>,
+    summary: Option<RelPath>,
+}
+
+struct PlanReader<'a> {
+    files: &'a FileSet,
+    folders: BTreeMap<(PhaseKey, String), Folder>,
+    roadmap: Roadmap,
+    findings: Vec<Finding>,
+}
+
+impl PlanReader<'_> {
+    /// Collects plans and summaries by their names. Other files with similar names are left out.
+    fn collect(&mut self) {
+        let Ok(phases) = self.files.state.join("phases") else { return };
+        for path in self.files.files.keys().filter(|path| path.starts_with(&phases)).take(20_000) {
+            let Some(parent) = path.parent().filter(|parent| parent.parent().as_ref() == Some(&phases)) else {
+                continue;
+            };
+            let Some((key, _)) = names::leading(parent.name()) else { continue };
+            let folder = self.folders.entry((key, parent.name().to_owned())).or_default();
+            if let Some(id) = names::plan_id(path.name()) {
+                if folder.plans.len() < PLANS {
+                    folder.plans.entry((names::number_of(id), id.to_owned())).or_default().plan = Some(path.clone());
+                }
+            } else if let Some(id) = names::summary_id(path.name()) {
+                folder.plans.entry((names::number_of(id), id.to_owned())).or_default().summary = Some(path.clone());
+            } else if path.name().ends_with("VERIFICATION.md") {
+                let front = self.files.bytes(path).and_then(plan_file::front_matter);
+                folder.verified = plan_file::text_of(front.as_ref(), "status").map(str::to_lowercase);
+            }
+        }
+    }
+
+    fn check_conflict(&mut self, path: &RelPath, bytes: &[u8], step: Option<&StepId>) {
+        if let Some((line, message)) = salvage::conflict(bytes) {
+            let finding = Finding::new(FindingCode::PartUnreadable, message).at(path).line(line, None);
+            self.findings.push(match step {
+                Some(step) => finding.on(step),
+                None => finding,
+            });
+        }
+    }
+
+    /// Drops the folders of phases that the roadmap does not have, and all but one of those with the same number.
+    fn drop_orphans(&mut self) {
+        let keys: BTreeSet<PhaseKey> = self.folders.keys().map(|(key, _)| key.clone()).collect();
+        for key in keys {
+            let named: Vec<String> =
+                self.folders.keys().filter(|(own, _)| *own == key).map(|(_, name)| name.clone()).collect();
+            let phase = self.roadmap.phases.get(&key);
+            let is_known = phase.is_some() || self.roadmap.phases.is_empty();
+            let words = |text: &str| -> BTreeSet<String> {
+                let parts = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 2);
+                parts.map(str::to_lowercase).collect()
+            };
+            let wanted = words(phase.map_or("", |phase| &phase.name));
+            let best = named.iter().max_by_key(|name| words(name).intersection(&wanted).count()).cloned();
+            for name in named {
+                if is_known && Some(&name) == best.as_ref() {
+                    continue;
+                }
+                let plans = self.folders.remove(&(key.clone(), name.clone())).map_or(0, |folder| folder.plans.len());
+                let why = if is_known { "another folder has its number" } else { "the roadmap has no such phase" };
+                let message =
+                    format!("phases/{} is left out: {why}; it has {}", clean_line(&name, TITLE), plural(plans, "plan"));
+                self.findings.push(Finding::new(FindingCode::StepOrphan, message));
+            }
+        }
+    }
+
+    fn steps(&mut self) -> Vec<Step> {
+        self.drop_orphans();
+        let mut keys: BTreeSet<PhaseKey> = self.folders.keys().map(|(key, _)| key.clone()).collect();
+        keys.extend(self.roadmap.phases.keys().cloned());
+        let is_history = |key: &PhaseKey| self.roadmap.phases.get(key).is_some_and(|phase| phase.is_history);
+        let keys: Vec<PhaseKey> = keys.into_iter().filter(|key| !is_history(key)).collect();
+        let mut steps: Vec<Step> = Vec::new();
+        let mut by_phase: BTreeMap<PhaseKey, Vec<StepId>> = BTreeMap::new();
+        for (at, key) in keys.iter().enumerate() {
+            let named = self.roadmap.phases.get(key).and_then(|phase| phase.depends_on.clone());
+            let before = || at.checked_sub(1).map(|before| vec![keys[before].clone()]).unwrap_or_default();
+            let on = named.unwrap_or_else(before);
+            let waits: Vec<StepId> =
+                on.iter().filter(|on| *on != key).filter_map(|on| by_phase.get(on)).flatten().cloned().collect();
+            let own = self.phase(key, &waits);
+            by_phase.insert(key.clone(), own.iter().map(|step| step.id.clone()).collect());
+            steps.extend(own);
+        }
+        if let Some(last) = keys.iter().rev().find(|key| self.folders.keys().any(|(own, _)| own == *key)) {
+            let verification = self.verification(last, &steps, &by_phase);
+            steps.extend(verification);
+        }
+        for (place, step) in steps.iter_mut().enumerate() {
+            step.plan_order = Some(place);
+            step.recorded = false;
+        }
+        steps
+    }
+
+    /// Returns the steps of a phase; one to plan it if it has no plans.
+    fn phase(&mut self, key: &PhaseKey, waits: &[StepId]) -> Vec<Step> {
+        let found = self.folders.iter().find(|((own, _), folder)| own == key && !folder.plans.is_empty());
+        let Some(((_, name), folder)) = found else { return vec![self.unplanned(key, waits)] };
+        let name = name.clone();
+        let (plans, verified) = (folder.plans.keys().cloned().collect::<Vec<_>>(), folder.verified.clone());
+        let shown = names::shown(key);
+        let mut steps = Vec::new();
+        let mut waves: Vec<(u64, StepId)> = Vec::new();
+        for (_, id) in &plans {
+            let documents = &self.folders[&(key.clone(), name.clone())].plans[&(names::number_of(id), id.clone())];
+            let (plan, summary) = (documents.plan.clone(), documents.summary.clone());
+            let (mut step, front) = self.step(id, plan.as_ref(), summary.as_ref(), &shown);
+            let wave = front.as_ref().and_then(|front| front.get("wave")).and_then(Node::as_u64);
+            step.depends_on = self.depends_on(front.as_ref(), id, &plans, wave, &waves);
+            step.depends_on.extend(waits.iter().cloned());
+            waves.push((wave.unwrap_or(0), step.id.clone()));
+            let is_named = self.roadmap.plans.get(id).copied();
+            let lists_phase = plans.iter().any(|(_, other)| self.roadmap.plans.contains_key(other));
+            let passed = verified.as_deref() == Some("passed");
+            let is_over = self.phase_is_over(key);
+            if let Some(proof) = step.guest.as_mut() {
+                let words = &mut proof.words;
+                let hint = |source: &str, done| GuestWord { source: source.to_owned(), done, weight: Weight::Hint };
+                words.extend(is_named.map(|done| hint("ROADMAP", done)));
+                if passed {
+                    words.push(hint("the verification of its phase", true));
+                } else if is_over && is_named != Some(true) {
+                    words.push(hint("ROADMAP", true));
+                }
+                if step.status == Status::Pending && lists_phase && is_named.is_none() && passed {
+                    proof.doubts.push(Doubt {
+                        code: Some(FindingCode::StatusConflict),
+                        kind: "without a summary, left out of ROADMAP, in a phase that was verified".to_owned(),
+                        reason:
+                            "no SUMMARY, ROADMAP leaves it out, and its phase was verified as passed: dropped or open?"
+                                .to_owned(),
+                    });
+                }
+            }
+            steps.push(step);
+        }
+        self.compare_phase(key, &steps);
+        if verified.as_deref().is_some_and(|word| word.contains("gaps")) {
+            let message = format!("phase {shown} was verified with gaps: see whether a later plan closed them");
+            self.findings.push(Finding::new(FindingCode::WitnessBehind, message));
+        }
+        steps
+    }
+
+    fn phase_is_over(&self, key: &PhaseKey) -> bool {
+        let Some(phase) = self.roadmap.phases.get(key) else { return false };
+        let row = phase.row.as_deref().unwrap_or_default().to_lowercase();
+        phase.is_ticked == Some(true) || row.starts_with("complete") || row.starts_with("done") || row.starts_with('✅')
+    }
+
+    /// Names a roadmap that shows a finished phase as open.
+    fn compare_phase(&mut self, key: &PhaseKey, steps: &[Step]) {
+        let Some(phase) = self.roadmap.phases.get(key) else { return };
+        let is_done = steps.iter().all(|step| matches!(step.status, Status::Completed | Status::Skipped));
+        let row = phase.row.as_deref().map(str::to_lowercase);
+        let row_lags =
+            row.is_some_and(|row| row.contains("progress") || row.contains("not started") || row.contains("planned"));
+        if is_done && (phase.is_ticked == Some(false) || row_lags) {
+            let message =
+                format!("ROADMAP shows phase {} as open, but all of its plans have summaries", names::shown(key));
+            self.findings.push(Finding::new(FindingCode::WitnessBehind, message).fix("piton plan --patch"));
+        }
+    }
+
+    fn unplanned(&self, key: &PhaseKey, waits: &[StepId]) -> Step {
+        let name = self.roadmap.phases.get(key).map_or("", |phase| phase.name.as_str());
+        let shown = names::shown(key);
+        let mut step =
+            Step::new(StepId::new(names::padded(key)), clean_line(&format!("plan phase {shown}: {name}"), TITLE));
+        step.depends_on = waits.to_vec();
+        step.group = Some(format!("phase {shown}"));
+        let mut proof = GuestProof::default();
+        if self.phase_is_over(key) {
+            proof.words.push(GuestWord { source: "ROADMAP".to_owned(), done: true, weight: Weight::Hint });
+        }
+        proof.record = format!("if it is to be built, `/gsd-plan-phase {shown}` plans it");
+        step.guest = Some(Box::new(proof));
+        step
+    }
+
+    fn step(
+        &mut self,
+        id: &str,
+        plan: Option<&RelPath>,
+        summary: Option<&RelPath>,
+        phase: &str,
+    ) -> (Step, Option<Node>) {
+        let files = self.files;
+        let bytes = plan.and_then(|plan| files.bytes(plan)).unwrap_or_default();
+        let front = plan_file::front_matter(bytes);
+        let said = summary.and_then(|summary| files.bytes(summary));
+        let said_front = said.and_then(plan_file::front_matter);
+        let objective = plan_file::objective(bytes);
+        let title = objective.split(['\n', '.']).find(|line| !line.trim().is_empty()).unwrap_or(id);
+        let mut step = Step::new(StepId::new(id), clean_line(title, TITLE));
+        step.file = plan.or(summary).cloned();
+        step.group = Some(format!("phase {phase}"));
+        let tasks = plan_file::tasks(bytes);
+        let mut proof = GuestProof {
+            document: plan.cloned(),
+            names: vec![CommitName::Word(id.to_owned())],
+            results: plan_file::results(front.as_ref()),
+            followers: Followers::Support,
+            record: match summary {
+                Some(_) => format!("`/gsd-verify-work {phase}` looks at the result"),
+                None => format!(
+                    "done: write its SUMMARY after `/gsd-verify-work {phase}`; dropped: set `status: superseded` in its plan; open: `/gsd-execute-phase {phase}`"
+                ),
+            },
+            part_files: tasks.iter().map(|task| task.files.clone()).collect(),
+            ..GuestProof::default()
+        };
+        if proof.results.is_empty() {
+            proof.results = plan_file::created(said_front.as_ref());
+        }
+        let word = |front: Option<&Node>| plan_file::text_of(front, "status").unwrap_or_default().to_lowercase();
+        let (plan_word, said_word) = (word(front.as_ref()), word(said_front.as_ref()));
+        let doubt = |reason: String| Doubt {
+            code: Some(FindingCode::StatusConflict),
+            kind: "with a summary that does not say that they are done".to_owned(),
+            reason,
+        };
+        step.status = match said_word.as_str() {
+            _ if ["superseded", "dropped", "cancelled"].contains(&plan_word.as_str()) => Status::Skipped,
+            _ if summary.is_none() => Status::Pending,
+            "halted" => Status::WaitingApproval,
+            "" | "complete" | "completed" | "done" => Status::Completed,
+            other => {
+                proof.doubts.push(doubt(format!("its summary has the status {}", clean_line(other, 40))));
+                Status::Completed
+            }
+        };
+        if step.status == Status::WaitingApproval {
+            proof.notes.push("halted by its summary: a person decides how it continues".to_owned());
+        }
+        let says = said.filter(|_| step.status == Status::Completed).and_then(emptiness);
+        proof.doubts.extend(says.map(|says| doubt(says.to_owned())));
+        let waits = tasks.iter().enumerate().filter(|(_, task)| task.is_gate && step.status == Status::Pending);
+        proof.notes.extend(waits.map(|(at, task)| format!("part {} ({}) waits for a person", at + 1, task.name)));
+        step.detail.parts = parts_of(tasks, step.status == Status::Completed);
+        step.guest = Some(Box::new(proof));
+        for path in plan.into_iter().chain(summary) {
+            let bytes = files.bytes(path).unwrap_or_default();
+            self.check_conflict(path, bytes, Some(&step.id));
+        }
+        if plan.is_none() {
+            let message = format!("{id} has a summary and no plan");
+            self.findings.push(Finding::new(FindingCode::StepOrphan, message));
+        }
+        (step, front)
+    }
+
+    /// Returns what a plan waits for in its own phase or by name: what it declares, else the waves before, else the plan before.
+    fn depends_on(
+        &self,
+        front: Option<&Node>,
+        id: &str,
+        plans: &[(u64, String)],
+        wave: Option<u64>,
+        before: &[(u64, StepId)],
+    ) -> Vec<StepId> {
+        let known: BTreeSet<&str> =
+            self.folders.values().flat_map(|folder| folder.plans.keys()).map(|(_, id)| id.as_str()).collect();
+        let declared = plan_file::texts_of(front, "depends_on").unwrap_or_default();
+        let resolve = |text: &String| {
+            let in_phase = |number: u64| plans.iter().find(|(own, _)| *own == number).map(|(_, id)| id.clone());
+            let bare = text.parse().ok().and_then(in_phase);
+            let whole = known.iter().find(|known| {
+                text.strip_prefix(**known).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
+            });
+            bare.or_else(|| whole.map(|id| (*id).to_owned()))
+        };
+        let named: Vec<StepId> = declared.iter().filter_map(resolve).filter(|on| on != id).map(StepId::new).collect();
+        if !named.is_empty() {
+            return named;
+        }
+        match wave {
+            Some(wave) => before.iter().filter(|(own, _)| *own < wave).map(|(_, id)| id.clone()).collect(),
+            None => before.last().map(|(_, id)| id.clone()).into_iter().collect(),
+        }
+    }
+
+    /// Returns the verification of the phase that was finished last, where the system asks for one.
+    fn verification(&self, key: &PhaseKey, steps: &[Step], by_phase: &BTreeMap<PhaseKey, Vec<StepId>>) -> Option<Step> {
+        let folder = self.folders.iter().find(|((own, _), _)| own == key).map(|(_, folder)| folder)?;
+        let own = by_phase.get(key)?;
+        let mut plans = steps.iter().filter(|step| own.contains(&step.id));
+        let is_over = plans.all(|step| matches!(step.status, Status::Completed | Status::Skipped));
+        let config =
+            self.files.state.join("config.json").ok().and_then(|path| parse_json(self.files.bytes(&path)?).ok());
+        let verifies =
+            config.as_ref().and_then(|config| config.at("/workflow/verifier")).and_then(Node::scalar) == Some("true");
+        let waits_for_person = folder.verified.as_deref() == Some("human_needed");
+        if folder.plans.is_empty() || !is_over || !(waits_for_person || (verifies && folder.verified.is_none())) {
+            return None;
+        }
+        let shown = names::shown(key);
+        let mut step =
+            Step::new(StepId::new(format!("{}-verification", names::padded(key))), format!("verify phase {shown}"));
+        step.depends_on.clone_from(own);
+        step.group = Some(format!("phase {shown}"));
+        let mut proof = GuestProof::default();
+        if waits_for_person {
+            step.status = Status::WaitingApproval;
+            proof.notes.push(format!("the verification of phase {shown} needs a person: `/gsd-verify-work {shown}`"));
+        } else {
+            proof.doubts.push(Doubt {
+                code: None,
+                kind: String::new(),
+                reason: format!("phase {shown} is built and was not verified: `/gsd-verify-work {shown}`"),
+            });
+        }
+        step.guest = Some(Box::new(proof));
+        Some(step)
+    }
+}
+
+/// Returns how a summary says nothing; `None` if it says something.
+fn emptiness(summary: &[u8]) -> Option<&'static str> {
+    if summary.trim_ascii().is_empty() {
+        return Some("its summary is empty");
+    }
+    plan_file::is_empty_summary(summary).then_some("its summary says that it was not executed")
+}
+
+fn parts_of(tasks: Vec<plan_file::Task>, is_done: bool) -> Vec<Part> {
+    let part = |(at, task): (usize, plan_file::Task)| Part {
+        name: (at + 1).to_string(),
+        title: task.name,
+        kind: PartKind::Work,
+        status: if is_done { Status::Completed } else { Status::Pending },
+        output: None,
+        commands: Vec::new(),
+    };
+    tasks.into_iter().enumerate().map(part).collect()
+}

@@ -1,0 +1,189 @@
+//! Task lists of Task Master, `.taskmaster/tasks/tasks.json` (docs/formats/taskmaster.md). They are read, never written.
+
+mod read;
+mod tags;
+
+use camino::Utf8Path;
+use serde_json::Value;
+use serde_json::json;
+
+use super::edit::FileEditor;
+use crate::dialect::Comparison;
+use crate::dialect::Dialect;
+use crate::dialect::EditError;
+use crate::dialect::Guest;
+use crate::dialect::Loaded;
+use crate::dialect::Probed;
+use crate::document::Syntax;
+use crate::document::parse_json;
+use crate::model::Action;
+use crate::model::Brief;
+use crate::model::Candidate;
+use crate::model::Change;
+use crate::model::Claim;
+use crate::model::DialectId;
+use crate::model::Edit;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::Listing;
+use crate::model::ListingEntry;
+use crate::model::Next;
+use crate::model::Plan;
+use crate::model::Rank;
+use crate::model::ReadSpec;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::model::Suggestion;
+use crate::model::Suggestions;
+use crate::model::name_of;
+use crate::model::quoted;
+
+/// The dialect of Task Master.
+pub(crate) struct Taskmaster;
+
+const WORKFLOW: &str = "taskmaster";
+
+impl Dialect for Taskmaster {
+    fn id(&self) -> DialectId {
+        DialectId::Taskmaster
+    }
+
+    fn marks(&self, path: &str) -> bool {
+        is_tasks(path) || path.ends_with(".taskmaster/state.json")
+    }
+
+    fn probe(&self, listing: &Listing) -> Probed {
+        let found = listing.entries.iter().filter(|entry| !entry.is_dir && is_tasks(entry.path.as_str()));
+        Probed { candidates: found.flat_map(|entry| candidates(listing, entry)).collect(), ..Probed::default() }
+    }
+
+    fn load(&self, files: &FileSet) -> Loaded {
+        read::load(files)
+    }
+
+    fn edit(&self, _files: &FileSet, _change: &Change) -> Result<Vec<Edit>, EditError> {
+        Err(EditError::Unsupported(
+            "the tasks belong to Task Master: piton reads them and never writes them".to_owned(),
+        ))
+    }
+
+    fn guest(&self, _root: &Utf8Path, _candidate: &Candidate) -> Option<Guest> {
+        Some(Guest {
+            refusal: "belongs to Task Master: piton reads it and never writes it".to_owned(),
+            command: "task-master list".to_owned(),
+            has_brief: true,
+        })
+    }
+
+    fn native(&self, _native: &Value, _run: &Run, plan: &Plan, _findings: &[Finding]) -> Value {
+        let command = plan.next.first().map_or_else(
+            || "task-master list".to_owned(),
+            |next| {
+                let id = quoted(next.step.as_str());
+                match next.action {
+                    Action::Run | Action::Retry => format!("task-master set-status --id={id} --status=in-progress"),
+                    Action::Verify | Action::Approve | Action::Return | Action::Merge | Action::Archive => {
+                        format!("task-master show {id}")
+                    }
+                }
+            },
+        );
+        json!({ "next": command })
+    }
+
+    fn brief(&self, files: &FileSet, _run: &Run, _plan: &Plan, next: &Next) -> Brief {
+        read::brief(files, &next.step)
+    }
+
+    fn comparison(&self) -> &dyn Comparison {
+        self
+    }
+}
+
+impl Comparison for Taskmaster {
+    /// Suggests to close a task whose subtasks are all done.
+    fn suggest(&self, files: &FileSet, run: &Run, done: &[StepId]) -> Suggestions {
+        let mut suggestions = Suggestions::default();
+        let is_open = |status: Status| matches!(status, Status::Pending | Status::InProgress);
+        let steps = run.steps.iter().filter(|step| is_open(step.status) && !step.children.is_empty());
+        let closed: Vec<&StepId> =
+            steps.filter(|step| step.children.iter().all(|id| done.contains(id))).map(|step| &step.id).collect();
+        if let (false, Ok(mut file)) = (closed.is_empty(), FileEditor::open(files, &files.state, Syntax::Json)) {
+            let mut reasons = Vec::new();
+            for id in closed {
+                let pointer = tags::pointer(file.root(), tags::tag_of(&files.name), id.as_str());
+                if pointer.is_some_and(|pointer| file.set(&format!("{pointer}/status"), &json!("done")).is_ok()) {
+                    reasons.push(format!("all subtasks of {id} are done"));
+                }
+            }
+            let after = file.into_edit().after().unwrap_or_default().to_vec();
+            suggestions.files.push(Suggestion { file: files.state.clone(), after, reasons });
+        }
+        suggestions.or("nothing lags behind that evidence proves")
+    }
+}
+
+/// Tells whether a path is that of a task list.
+fn is_tasks(path: &str) -> bool {
+    let is_whole =
+        |folder: &str| path.strip_suffix(folder).is_some_and(|above| above.is_empty() || above.ends_with('/'));
+    is_whole(".taskmaster/tasks/tasks.json") || is_whole("tasks/tasks.json")
+}
+
+/// Returns a candidate for each tag of a task list.
+fn candidates(listing: &Listing, entry: &ListingEntry) -> Vec<Candidate> {
+    let Some(bytes) = entry.content.as_deref() else { return Vec::new() };
+    let Some(home) = entry.path.parent() else { return Vec::new() };
+    let is_new = entry.path.as_str().ends_with(".taskmaster/tasks/tasks.json");
+    let own = home.parent().filter(|_| is_new);
+    let top = own.as_ref().map_or_else(|| home.parent(), RelPath::parent);
+    if !is_listed(top.as_ref()) {
+        return Vec::new();
+    }
+    let tags = match parse_json(bytes) {
+        Ok(root) => tags::names(&root),
+        // A name alone is nothing, but a broken file in its own folder is a broken list.
+        Err(_) if is_new => vec!["master".to_owned()],
+        Err(_) => Vec::new(),
+    };
+    let beside = |name: &str| own.as_ref().and_then(|own| own.join(name).ok());
+    let state = beside("state.json").and_then(|path| {
+        let found = listing.entries.iter().find(|entry| entry.path == path)?;
+        parse_json(found.content.as_deref()?).ok()
+    });
+    let active = tags::active(state.as_ref(), &tags);
+    let reads: Vec<ReadSpec> = [Some(entry.path.clone()), beside("state.json"), beside("config.json")]
+        .into_iter()
+        .flatten()
+        .map(ReadSpec::File)
+        .collect();
+    let candidate = |tag: &String| {
+        let rank = Rank { home: home.clone(), order: u8::from(Some(tag.as_str()) != active.as_deref()) };
+        Candidate {
+            dialect: DialectId::Taskmaster,
+            name: format!("{WORKFLOW}-{tag}"),
+            state: entry.path.clone(),
+            data_dir: RelPath::parse(".piton/taskmaster").expect("a constant is a path"),
+            reads: reads.clone(),
+            rank: Some(rank),
+            claim: Claim::Guest,
+            may_be_replaced: false,
+            findings: Vec::new(),
+        }
+    };
+    tags.iter().map(candidate).collect()
+}
+
+/// Tells whether plans below a folder are listed: at the root, or in a package at most three folders down, but not among examples.
+fn is_listed(folder: Option<&RelPath>) -> bool {
+    let Some(folder) = folder else { return true };
+    let is_sample = |part: &str| {
+        let part = part.to_ascii_lowercase();
+        ["templates", "examples", "fixtures", "node_modules"].contains(&part.as_str())
+            || ["test", "backup", "archive"].iter().any(|start| part.starts_with(start))
+    };
+    let parts: Vec<&str> = folder.as_str().split('/').collect();
+    parts.len() <= 3 && !parts.iter().any(|part| is_sample(name_of(part)))
+}

@@ -1,0 +1,352 @@
+//! Reads the tasks of one tag as steps (docs/formats/taskmaster.md#steps).
+
+use std::collections::BTreeSet;
+
+use super::WORKFLOW;
+use super::tags;
+use crate::dialect::Loaded;
+use crate::document::Node;
+use crate::document::parse_json;
+use crate::document::salvage;
+use crate::model::Brief;
+use crate::model::CommitName;
+use crate::model::DeclaredFile;
+use crate::model::DialectId;
+use crate::model::Doubt;
+use crate::model::EvidenceRequest;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Followers;
+use crate::model::GuestProof;
+use crate::model::GuestRequest;
+use crate::model::Hold;
+use crate::model::ReadingItem;
+use crate::model::Records;
+use crate::model::RelPath;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::clean;
+use crate::model::clean_line;
+use crate::model::letters_and_digits;
+use crate::model::mask_secrets;
+use crate::model::plural;
+use crate::model::quoted;
+
+/// Maximum number of steps of a run.
+const STEPS: usize = 20_000;
+const TITLE: usize = 100;
+
+pub(super) fn load(files: &FileSet) -> Loaded {
+    let tag = tags::tag_of(&files.name);
+    let Some(bytes) = files.bytes(&files.state) else {
+        let problem = files.problem(&files.state).map_or_else(String::new, |problem| problem.to_string());
+        return unreadable(files, problem, None);
+    };
+    if let Some((line, message)) = salvage::conflict(bytes) {
+        return unreadable(files, message, Some(line));
+    }
+    let root = match parse_json(bytes) {
+        Ok(root) => root,
+        Err(error) => {
+            let line = error.place.line;
+            return unreadable(files, error.to_string(), Some(line));
+        }
+    };
+    let Some((tasks, _)) = tags::tasks(&root, tag) else {
+        return unreadable(files, format!("there is no tag {}", clean_line(tag, TITLE)), None);
+    };
+    let mut reader = TaskReader::new(files, tasks);
+    for task in tasks.items() {
+        reader.task(task);
+    }
+    let stamps =
+        tags::metadata(&root, tag).into_iter().flat_map(|data| ["updated", "lastModified"].map(|key| data.get(key)));
+    let stamps = stamps.chain(tasks.items().iter().map(|task| task.get("updatedAt"))).flatten();
+    let stamp = stamps.filter_map(|stamp| files.time(stamp.as_str()?)).max();
+    let title = format!("Task Master, tag {}", clean_line(tag, 60));
+    let run = Run::new(&files.name, DialectId::Taskmaster, title, WORKFLOW, vec![files.state.clone()]);
+    let folder = files.state.parent();
+    let own = folder.as_ref().and_then(RelPath::parent).filter(|own| own.name() == ".taskmaster");
+    let folders = own.or(folder).into_iter().collect();
+    let steps = reader.ordered();
+    let wanted = EvidenceRequest { guest: Some(GuestRequest::of(&steps, folders)), ..EvidenceRequest::default() };
+    let run = Run { steps, stamp, records: Records::NONE, ..run };
+    Loaded { run: Some(run), findings: reader.findings, wanted, ..Loaded::default() }
+}
+
+fn unreadable(files: &FileSet, problem: String, line: Option<u32>) -> Loaded {
+    let finding = Finding::new(FindingCode::StateUnreadable, problem).at(&files.state);
+    let fix = format!("correct {}, or take an earlier version from git", files.state);
+    let finding = match line {
+        Some(line) => finding.line(line, None),
+        None => finding,
+    };
+    Loaded { findings: vec![finding.fix(fix)], ..Loaded::default() }
+}
+
+struct TaskReader<'a> {
+    files: &'a FileSet,
+    /// The ids of all tasks.
+    known: BTreeSet<String>,
+    used: BTreeSet<String>,
+    /// Each with what decides its place: in progress, of a begun task, priority.
+    steps: Vec<((u8, u8), Step)>,
+    findings: Vec<Finding>,
+}
+
+/// A task or subtask, with what it inherits.
+struct Inherited<'a> {
+    parent: Option<&'a Step>,
+    priority: u8,
+    is_begun: bool,
+    /// The ids of the other subtasks, as written.
+    siblings: BTreeSet<String>,
+}
+
+impl<'a> TaskReader<'a> {
+    fn new(files: &'a FileSet, tasks: &Node) -> Self {
+        let known = tasks.items().iter().filter_map(id_of).collect();
+        Self { files, known, used: BTreeSet::new(), steps: Vec::new(), findings: Vec::new() }
+    }
+
+    /// Returns the steps with their places in the order of work.
+    fn ordered(&mut self) -> Vec<Step> {
+        let steps = std::mem::take(&mut self.steps);
+        let mut order: Vec<usize> = (0..steps.len()).collect();
+        order.sort_by_key(|at| steps[*at].0);
+        let mut steps: Vec<Step> = steps.into_iter().map(|(_, step)| step).collect();
+        for (place, at) in order.into_iter().enumerate() {
+            steps[at].plan_order = Some(place);
+        }
+        let ids: BTreeSet<String> = steps.iter().map(|step| step.id.as_str().to_owned()).collect();
+        for step in &mut steps {
+            let (there, gone) =
+                std::mem::take(&mut step.depends_on).into_iter().partition(|id| ids.contains(id.as_str()));
+            step.depends_on = there;
+            step.dangling = Vec::<StepId>::into_iter(gone).map(|id| id.as_str().to_owned()).collect();
+        }
+        steps
+    }
+
+    fn task(&mut self, task: &Node) {
+        let priority = priority_of(task);
+        let nothing = Inherited { parent: None, priority, is_begun: false, siblings: BTreeSet::new() };
+        let Some((mut step, place)) = self.step(task, &nothing) else { return };
+        let pieces = task.get("subtasks").map(Node::items).unwrap_or_default();
+        let statuses: Vec<Status> = pieces.iter().map(|piece| status_word(piece).1).collect();
+        let is_begun = statuses.iter().any(|status| matches!(status, Status::Completed | Status::InProgress));
+        let depends_on = step.depends_on.clone();
+        let mut children = Vec::new();
+        let siblings = pieces.iter().filter_map(id_of).collect();
+        let inherited = Inherited { parent: Some(&step), priority, is_begun, siblings };
+        for piece in pieces {
+            let Some((mut child, place)) = self.step(piece, &inherited) else { continue };
+            child.depends_on.extend(depends_on.iter().cloned());
+            children.push((place, child));
+        }
+        if !children.is_empty() {
+            step.children = children.iter().map(|(_, child)| child.id.clone()).collect();
+            step.depends_on.extend(step.children.iter().cloned());
+            let open: Vec<&str> = children
+                .iter()
+                .filter(|(_, child)| !matches!(child.status, Status::Completed | Status::Skipped))
+                .map(|(_, child)| child.id.as_str())
+                .collect();
+            if let Some(proof) = step.guest.as_mut() {
+                proof.is_sum = true;
+                if step.status == Status::Completed && !open.is_empty() {
+                    proof.doubts.push(Doubt {
+                        code: Some(FindingCode::StatusConflict),
+                        kind: "done, but their subtasks are open".to_owned(),
+                        reason: format!("done, but {} of {} are open", plural(open.len(), "subtask"), children.len()),
+                    });
+                }
+            }
+        }
+        self.steps.push((place, step));
+        self.steps.extend(children);
+    }
+
+    fn step(&mut self, task: &Node, inherited: &Inherited<'_>) -> Option<(Step, (u8, u8))> {
+        if self.used.len() >= STEPS {
+            return None;
+        }
+        let parent = inherited.parent.map(|parent| parent.id.as_str());
+        let id = match (id_of(task), parent) {
+            (Some(own), Some(parent)) if own.strip_prefix(parent).is_some_and(|rest| rest.starts_with('.')) => own,
+            (Some(own), Some(parent)) => format!("{parent}.{own}"),
+            (Some(own), None) => own,
+            (None, _) => {
+                let message = "a task without an id is left out";
+                let finding = Finding::new(FindingCode::FieldIgnored, message).at(&self.files.state);
+                self.findings.push(finding.line(task.place.line, None));
+                return None;
+            }
+        };
+        let id = self.unique(id, task);
+        let title = task.get("title").and_then(Node::scalar).unwrap_or(&id);
+        let mut step = Step::new(StepId::new(&id), clean_line(title, TITLE));
+        step.recorded = false;
+        step.file = Some(self.files.state.clone());
+        step.group = inherited.parent.map(|parent| format!("task {}", parent.id));
+        step.depends_on = self.dependencies(task, &id, inherited);
+        let mut proof = proof_of(task, &step.id, self.files);
+        proof.parent = inherited.parent.map(|parent| parent.id.clone());
+        let (word, status) = status_word(task);
+        step.status = match inherited.parent.map(|parent| parent.status) {
+            // What was given up or put off with the whole task.
+            Some(dropped @ (Status::Skipped | Status::Cancelled)) if status != Status::Completed => dropped,
+            _ => status,
+        };
+        match word {
+            Word::Known => {}
+            Word::Review => proof.doubts.push(Doubt {
+                code: None,
+                kind: String::new(),
+                reason: "its system says that it is in review: look at the result".to_owned(),
+            }),
+            Word::Unknown(word) => {
+                let message = format!("`status` of {id} is `{word}`, which is unknown");
+                let finding = Finding::new(FindingCode::StatusUnknown, message).at(&self.files.state).on(&step.id);
+                self.findings.push(finding.line(task.place.line, None));
+            }
+        }
+        if step.status == Status::Blocked {
+            step.hold = Some(Hold::Because("its status is blocked".to_owned()));
+        }
+        step.guest = Some(Box::new(proof));
+        let urgency = match (step.status == Status::InProgress, inherited.is_begun) {
+            (true, _) => 0,
+            (false, true) => 1,
+            (false, false) => 2,
+        };
+        Some((step, (urgency, inherited.priority)))
+    }
+
+    /// Returns an id that no other step has; a repeated one is reported.
+    fn unique(&mut self, id: String, task: &Node) -> String {
+        let mut unique = id.clone();
+        let mut number = 2;
+        while !self.used.insert(unique.clone()) {
+            unique = format!("{id}#{number}");
+            number += 1;
+        }
+        if unique != id {
+            let message = format!("two tasks have the id {id}; the second one is called {unique} here");
+            let finding = Finding::new(FindingCode::DuplicateId, message).at(&self.files.state);
+            self.findings.push(finding.line(task.place.line, None));
+        }
+        unique
+    }
+
+    /// Returns what a task depends on. In a subtask, a number is a sibling; where no such sibling exists, it is a task.
+    fn dependencies(&mut self, task: &Node, id: &str, inherited: &Inherited<'_>) -> Vec<StepId> {
+        let parent = inherited.parent.map(|parent| parent.id.as_str());
+        let written = task.get("dependencies").map(Node::items).unwrap_or_default();
+        let mut on = Vec::new();
+        for text in written.iter().filter_map(Node::scalar).map(|text| clean_line(text, TITLE)) {
+            let on_id = match parent {
+                Some(parent) if !text.contains('.') => {
+                    let full = format!("{parent}.{text}");
+                    let is_sibling = inherited.siblings.contains(&text) || inherited.siblings.contains(&full);
+                    let is_task = self.known.contains(&text) && !is_sibling;
+                    if is_task { text } else { full }
+                }
+                Some(_) | None => text,
+            };
+            if on_id == id || Some(on_id.as_str()) == parent {
+                let message = format!("{id} depends on itself; that is ignored");
+                self.findings.push(Finding::new(FindingCode::FieldIgnored, message).at(&self.files.state));
+            } else if !on_id.is_empty() {
+                on.push(StepId::new(on_id));
+            }
+        }
+        on.dedup();
+        on
+    }
+}
+
+/// How a status is spelled.
+enum Word {
+    Known,
+    Review,
+    Unknown(String),
+}
+
+fn status_word(task: &Node) -> (Word, Status) {
+    let word = task.get("status").and_then(Node::scalar).unwrap_or_default();
+    let status = match letters_and_digits(word).as_str() {
+        "done" | "completed" | "complete" => Status::Completed,
+        "pending" | "" | "todo" => Status::Pending,
+        "inprogress" => Status::InProgress,
+        "blocked" => Status::Blocked,
+        "deferred" => Status::Cancelled,
+        "cancelled" | "canceled" | "dropped" | "skipped" | "wontfix" | "obsolete" | "superseded" | "cut" => {
+            Status::Skipped
+        }
+        "review" => return (Word::Review, Status::Pending),
+        _ => return (Word::Unknown(clean_line(word, TITLE)), Status::Pending),
+    };
+    (Word::Known, status)
+}
+
+fn id_of(task: &Node) -> Option<String> {
+    let id = clean_line(task.get("id")?.scalar()?, TITLE);
+    Some(id).filter(|id| !id.is_empty())
+}
+
+fn priority_of(task: &Node) -> u8 {
+    match task.get("priority").and_then(Node::scalar).map(letters_and_digits).as_deref() {
+        Some("critical") => 0,
+        Some("high") => 1,
+        Some("low") => 3,
+        Some(_) | None => 2,
+    }
+}
+
+fn proof_of(task: &Node, id: &StepId, files: &FileSet) -> GuestProof {
+    let relevant = task.get("relevantFiles").map(Node::items).unwrap_or_default();
+    let is_result = |file: &&Node| {
+        file.get("action").and_then(Node::scalar).is_some_and(|action| ["create", "modify"].contains(&action))
+    };
+    let path = |file: &Node| RelPath::parse(file.get("path")?.scalar()?).ok();
+    GuestProof {
+        document: Some(files.state.clone()),
+        names: ["task", "subtask"].map(|noun| CommitName::After { noun, id: id.as_str().to_owned() }).to_vec(),
+        results: relevant.iter().filter(is_result).filter_map(path).map(DeclaredFile::plain).collect(),
+        followers: Followers::Doubt,
+        commits_prove: true,
+        record: format!("if it is done, `task-master set-status --id={} --status=done` says so", quoted(id.as_str())),
+        ..GuestProof::default()
+    }
+}
+
+/// Returns the texts of a task.
+pub(super) fn brief(files: &FileSet, step: &StepId) -> Brief {
+    let root = files.bytes(&files.state).and_then(|bytes| parse_json(bytes).ok());
+    let Some((tasks, _)) = root.as_ref().and_then(|root| tags::tasks(root, tags::tag_of(&files.name))) else {
+        return Brief::default();
+    };
+    let (parent, piece) = step.as_str().split_once('.').map_or((step.as_str(), None), |(id, piece)| (id, Some(piece)));
+    let task = tasks.items().iter().find(|task| id_of(task).as_deref() == Some(parent));
+    let found = match (task, piece) {
+        (Some(task), Some(piece)) => task
+            .get("subtasks")
+            .map(Node::items)
+            .unwrap_or_default()
+            .iter()
+            .find(|one| id_of(one).is_some_and(|id| id == piece || id == step.as_str())),
+        (task, _) => task,
+    };
+    let Some(found) = found else { return Brief::default() };
+    let texts = ["description", "details", "testStrategy", "acceptanceCriteria"];
+    let said = texts.iter().filter_map(|key| {
+        let text = found.get(key)?.as_str()?.trim();
+        (!text.is_empty()).then(|| format!("{key}: {}", clean(&mask_secrets(text))))
+    });
+    let reading = ReadingItem { what: "the task".to_owned(), path: Some(files.state.as_str().to_owned()) };
+    Brief { instructions: said.collect::<Vec<_>>().join("\n"), reading: vec![reading], ..Brief::default() }
+}

@@ -1,0 +1,61 @@
+//! The tags of a task list, in both shapes of the file (docs/formats/taskmaster.md#shapes).
+
+use super::WORKFLOW;
+use crate::document::Node;
+use crate::document::escape;
+use crate::model::clean_line;
+
+/// Maximum number of tags of a file.
+const TAGS: usize = 200;
+/// The tag of a file without tags.
+const MASTER: &str = "master";
+
+/// Returns the tag that a candidate is about.
+pub(super) fn tag_of(name: &str) -> &str {
+    name.strip_prefix(WORKFLOW).and_then(|name| name.strip_prefix('-')).unwrap_or(name)
+}
+
+/// Returns the names of the tags, in file order; none for a file of another tool.
+pub(super) fn names(root: &Node) -> Vec<String> {
+    let tagged = root.members().iter().filter(|member| is_list(member.value.get("tasks")));
+    let names: Vec<String> = tagged.take(TAGS).map(|member| clean_line(&member.key, 100)).collect();
+    if names.is_empty() && is_list(root.get("tasks")) { vec![MASTER.to_owned()] } else { names }
+}
+
+fn is_list(tasks: Option<&Node>) -> bool {
+    let is_task =
+        |task: &Node| task.get("id").is_some() && (task.get("title").is_some() || task.get("status").is_some());
+    tasks.is_some_and(|tasks| tasks.is_list() && tasks.items().first().is_none_or(is_task))
+}
+
+/// Returns the tag that its system works on: of the state, else `master`, else the only one.
+pub(super) fn active(state: Option<&Node>, tags: &[String]) -> Option<String> {
+    let current = state.and_then(|state| state.get("currentTag")).and_then(Node::as_str);
+    let known = [current, Some(MASTER)].into_iter().flatten().find(|name| tags.iter().any(|tag| tag == name));
+    known.map(str::to_owned).or_else(|| tags.first().filter(|_| tags.len() == 1).cloned())
+}
+
+/// Returns the tasks of a tag, with the pointer to the list.
+pub(super) fn tasks<'a>(root: &'a Node, tag: &str) -> Option<(&'a Node, String)> {
+    let tagged = root.members().iter().filter(|member| is_list(member.value.get("tasks")));
+    let mut tagged = tagged.filter(|member| clean_line(&member.key, 100) == tag);
+    match tagged.next() {
+        Some(member) => Some((member.value.get("tasks")?, format!("/{}/tasks", escape(&member.key)))),
+        None if tag == MASTER => {
+            root.get("tasks").filter(|tasks| tasks.is_list()).map(|tasks| (tasks, "/tasks".to_owned()))
+        }
+        None => None,
+    }
+}
+
+/// Returns the metadata of a tag.
+pub(super) fn metadata<'a>(root: &'a Node, tag: &str) -> Option<&'a Node> {
+    root.get(tag).and_then(|tag| tag.get("metadata")).or_else(|| root.get("metadata"))
+}
+
+/// Returns the pointer to a task of a tag.
+pub(super) fn pointer(root: &Node, tag: &str, id: &str) -> Option<String> {
+    let (tasks, pointer) = tasks(root, tag)?;
+    let at = tasks.items().iter().position(|task| task.get("id").and_then(Node::scalar) == Some(id))?;
+    Some(format!("{pointer}/{at}"))
+}

@@ -1,0 +1,119 @@
+//! Plans of public projects with their right answers, where they are beside the repository; otherwise left out, with a line that says so.
+
+use std::io::Write as _;
+use std::process::Command;
+
+use camino::Utf8PathBuf;
+use serde_json::Value;
+
+use crate::support::Sandbox;
+use crate::support::read;
+use crate::support::repository;
+
+/// The dialects whose answers are compared here.
+const SYSTEMS: [&str; 2] = ["gsd", "taskmaster"];
+
+fn samples() -> Option<Utf8PathBuf> {
+    let found = repository().ancestors().map(|above| above.join("shared/real/plans")).find(|path| path.is_dir());
+    if found.is_none() {
+        let _ = writeln!(std::io::stderr(), "left out: there is no shared/real/plans beside the repository");
+    }
+    found
+}
+
+fn texts(case: &Value, key: &str) -> Vec<String> {
+    case[key].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// Tells whether a step is one that an answer names: itself or a piece of it.
+fn is_of(step: &str, named: &str) -> bool {
+    step.strip_prefix(named).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
+}
+
+/// Returns what is wrong with a plan by its answer.
+fn wrong(case: &Value, document: &Value) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let data = &document["data"];
+    let verdict = data["verdict"].as_str().unwrap_or_default();
+    if !texts(case, "verdict_in").iter().any(|one| one == verdict) {
+        wrong.push(format!("the verdict is {verdict}"));
+    }
+    let next: Vec<(&str, &str)> = data["next"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|next| (next["action"].as_str().unwrap_or_default(), next["step"].as_str().unwrap_or_default()))
+        .collect();
+    let runs: Vec<&str> =
+        next.iter().filter(|(action, _)| ["run", "retry"].contains(action)).map(|(_, step)| *step).collect();
+    if case["runs_nothing"] == true && !runs.is_empty() {
+        wrong.push(format!("{runs:?} would run"));
+    }
+    for named in texts(case, "never_run") {
+        wrong.extend(runs.iter().filter(|step| is_of(step, &named)).map(|step| format!("{step} would run")));
+    }
+    for named in texts(case, "next_has").iter().chain(&texts(case, "parallel_has")) {
+        if !runs.contains(&named.as_str()) {
+            wrong.push(format!("{named} would not run"));
+        }
+    }
+    for named in texts(case, "verify_has") {
+        if !next.iter().any(|(action, step)| ["verify", "approve"].contains(action) && is_of(step, &named)) {
+            wrong.push(format!("{named} would not be looked at"));
+        }
+    }
+    let first = texts(case, "first");
+    if !first.is_empty() && !next.first().is_some_and(|(_, step)| first.iter().any(|named| is_of(step, named))) {
+        wrong.push(format!("the first is {:?}", next.first()));
+    }
+    let done: Vec<&str> =
+        data["steps"]["completed"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    wrong.extend(
+        texts(case, "done_has").iter().filter(|id| !done.contains(&id.as_str())).map(|id| format!("{id} is not done")),
+    );
+    wrong.extend(
+        texts(case, "not_done").iter().filter(|id| done.contains(&id.as_str())).map(|id| format!("{id} is done")),
+    );
+    let said = document["findings"].to_string();
+    for named in texts(case, "said").iter().filter(|text| !text.contains(['[', '\\'])) {
+        if !said.contains(named.as_str()) {
+            wrong.push(format!("{named} is not said"));
+        }
+    }
+    wrong
+}
+
+#[test]
+fn plans_of_public_projects_are_read_as_their_answers_say() {
+    let Some(samples) = samples() else { return };
+    let answers: Value = serde_json::from_str(&read(&samples.join("answers.json"))).unwrap();
+    let mut failures = Vec::new();
+    for case in answers["cases"].as_array().unwrap() {
+        let (system, Some(run)) = (case["system"].as_str().unwrap(), case["run"].as_str()) else { continue };
+        if !SYSTEMS.contains(&system) {
+            continue;
+        }
+        let sandbox = Sandbox::new();
+        let root = sandbox.root();
+        let archive = samples.join(format!("{}.tar.gz", case["repo"].as_str().unwrap().replace('/', "+")));
+        let tar = Command::new("tar").args(["-xzf", archive.as_str(), "-C", root.as_str()]).status().unwrap();
+        let git = Command::new("git").args(["-C", root.as_str(), "checkout", "-qf", "main"]).status().unwrap();
+        assert!(tar.success() && git.success(), "{archive}");
+        let time = Command::new("git").args(["-C", root.as_str(), "log", "-1", "--format=%ct"]).output().unwrap();
+        let seconds: i64 = String::from_utf8_lossy(&time.stdout).trim().parse().unwrap();
+        let now = chrono::DateTime::from_timestamp(seconds + 1800, 0).unwrap().to_rfc3339();
+        let before = sandbox.tree();
+        let output = sandbox.piton(["plan", run, "--steps"]).now(&now).run();
+        let id = case["id"].as_str().unwrap();
+        failures.extend(wrong(case, &output.json()).into_iter().map(|what| format!("{id}: {what}")));
+        let patch = sandbox.piton(["plan", run, "--patch"]).now(&now).run();
+        for line in texts(case, "patch_has") {
+            let line = line.replace('\\', "");
+            if !patch.at("/data/patch/diff").as_str().is_some_and(|diff| diff.contains(&line)) {
+                failures.push(format!("{id}: the patch has no {line}"));
+            }
+        }
+        assert_eq!(before.changes(&sandbox.tree()), [] as [&str; 0], "{id}");
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
