@@ -195,6 +195,9 @@ fn print_event(event: &Event<'_>) {
 fn as_text(event: &Event<'_>, is_quiet: bool) -> Option<Text> {
     let mut text = Text::default();
     match *event {
+        Event::Session { .. } | Event::Resuming { .. } | Event::Loaded { .. } | Event::Note { .. } if is_quiet => {
+            return None;
+        }
         Event::Session { id, folder } => text.bold(format!("Session {id}")).line(format!(" in {folder}")),
         Event::Resuming { id } => text.bold(format!("Resuming session {id}")).end(),
         Event::Loaded { done, total } => text.line(format!("Loaded checkpoint: {done}/{total} steps completed")),

@@ -43,7 +43,16 @@ struct FinishedWorktree<'a> {
 pub(super) fn finish(executor: &mut StepExecutor<'_>, yes: bool) -> Result<RunEnd, RunError> {
     let context = executor.context;
     let left = match finished_worktree(context)? {
-        None => WorktreeOutcome::InPlace,
+        None => match (&context.header.worktree, &context.header.branch) {
+            (Some(folder), Some(branch)) => {
+                let merge = format!("git merge {}", quoted(branch));
+                let text =
+                    format!("Not merged: HEAD was detached; the work is on {branch} in {folder}. To merge it: {merge}");
+                context.console.tell(&Event::Warning { text: &text });
+                WorktreeOutcome::Kept
+            }
+            (_, _) => WorktreeOutcome::InPlace,
+        },
         Some(finished) => {
             let agreed = yes || asks_to_merge(executor, &finished);
             if agreed {

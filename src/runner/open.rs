@@ -146,6 +146,9 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
     let id = header.session.clone();
     let shown = header.worktree.as_ref().unwrap_or(&header.root).clone();
     console.tell(&Event::Session { id: &id, folder: shown.as_str() });
+    for text in start_warnings(&header) {
+        console.tell(&Event::Warning { text: &text });
+    }
     let asked = ResumeOptions { yes: start.yes, is_new: true, ..ResumeOptions::default() };
     drive_session(&run_environment, home.root(), &id, &asked, console)
 }
@@ -155,6 +158,23 @@ pub(crate) fn resume(resume: &ResumeRequest, console: &dyn Console) -> Result<Ru
     let header = header(&resume.home, &resume.session)?;
     let run_environment = RunEnvironment::open(&header.root, resume.now.as_deref())?;
     drive_session(&run_environment, &resume.home, &resume.session, &resume.asked, console)
+}
+
+/// Returns what a person may not expect of a run in a worktree: changes that it does not see, work that is not merged.
+fn start_warnings(header: &Header) -> Vec<String> {
+    let (Some(_), Some(branch)) = (&header.worktree, &header.branch) else { return Vec::new() };
+    let mut warnings = Vec::new();
+    let changed = worktree::changed_tracked(&header.root).unwrap_or(0);
+    if changed > 0 {
+        let commit = header.base_commit.as_deref().unwrap_or("HEAD");
+        let commit: String = commit.chars().take(8).collect();
+        let (changes, are) = (plural(changed, "uncommitted change"), if changed == 1 { "is" } else { "are" });
+        warnings.push(format!("{changes} {are} not in the worktree: the steps see commit {commit}"));
+    }
+    if header.base_branch.is_none() {
+        warnings.push(format!("HEAD is detached: the work will be on {branch}, and is not merged at the end"));
+    }
+    warnings
 }
 
 /// Creates a session with its first record.

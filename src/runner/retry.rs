@@ -6,6 +6,7 @@ use super::limit;
 use super::limit::Offset;
 use crate::model::Timestamp;
 use crate::model::clean_line;
+use crate::model::human_duration;
 use crate::model::mask_secrets;
 use crate::workflow::Backoff;
 use crate::workflow::Retry;
@@ -49,7 +50,8 @@ pub(crate) enum FailureKind {
 pub(crate) struct FailedCommand<'a> {
     pub(crate) exit_code: Option<i32>,
     pub(crate) signal: Option<i32>,
-    pub(crate) timed_out: bool,
+    /// The time that was over.
+    pub(crate) timed_out: Option<Duration>,
     pub(crate) stderr: &'a str,
     /// For `claude`: the error in its stream, if any.
     pub(crate) api_error: Option<&'a str>,
@@ -122,20 +124,23 @@ pub(crate) fn classify(failed: FailedCommand<'_>, now: Timestamp, offset: Offset
     let said = failed.api_error.unwrap_or(failed.stderr);
     let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let how = match (failed.timed_out, failed.signal, failed.exit_code) {
-        (true, _, _) => "it took longer than its timeout".to_owned(),
-        (false, Some(signal), _) => format!("signal {signal} ended it"),
-        (false, None, Some(code)) => format!("exit code {code}"),
-        (false, None, None) => "it could not be started".to_owned(),
+        (Some(after), _, _) => match after.as_millis() {
+            millis @ ..1000 => format!("timed out after {millis} ms"),
+            _ => format!("timed out after {}", human_duration(after)),
+        },
+        (None, Some(signal), _) => format!("signal {signal} ended it"),
+        (None, None, Some(code)) => format!("exit code {code}"),
+        (None, None, None) => "it could not be started".to_owned(),
     };
     let message = if last.is_empty() { how } else { format!("{how}: {last}") };
     let message = clean_line(&mask_secrets(&message), 400);
     let kind = match (failed.timed_out, failed.signal, failed.exit_code) {
-        (true, _, _) => FailureKind::Timeout,
-        (false, Some(_), _) => FailureKind::Signal,
-        (false, None, None) => FailureKind::Spawn,
-        (false, None, Some(_)) if failed.is_claude && limit::is_usage_limit(said) => FailureKind::UsageLimit,
-        (false, None, Some(_)) if failed.is_claude => service_kind(said).unwrap_or(FailureKind::Exit),
-        (false, None, Some(_)) => FailureKind::Exit,
+        (Some(_), _, _) => FailureKind::Timeout,
+        (None, Some(_), _) => FailureKind::Signal,
+        (None, None, None) => FailureKind::Spawn,
+        (None, None, Some(_)) if failed.is_claude && limit::is_usage_limit(said) => FailureKind::UsageLimit,
+        (None, None, Some(_)) if failed.is_claude => service_kind(said).unwrap_or(FailureKind::Exit),
+        (None, None, Some(_)) => FailureKind::Exit,
     };
     let is_limit = matches!(kind, FailureKind::RateLimit | FailureKind::UsageLimit);
     let in_words = || (kind == FailureKind::UsageLimit).then(|| limit::end(said, now, offset)).flatten();

@@ -24,7 +24,7 @@ fn sorted(failed: FailedCommand<'_>) -> Failure {
 
 fn claude(said: &str) -> FailedCommand<'_> {
     let (exit_code, signal) = (Some(1), None);
-    FailedCommand { exit_code, signal, timed_out: false, stderr: said, api_error: None, is_claude: true }
+    FailedCommand { exit_code, signal, timed_out: None, stderr: said, api_error: None, is_claude: true }
 }
 
 fn failure(kind: FailureKind) -> Failure {
@@ -66,9 +66,9 @@ fn a_shell_command_may_print_anything() {
     assert_eq!(found.message, "exit code 1: HTTP 500: Overloaded");
     for (failed, kind, message) in [
         (
-            FailedCommand { timed_out: true, stderr: "", ..failed },
+            FailedCommand { timed_out: Some(Duration::from_secs(90)), stderr: "", ..failed },
             FailureKind::Timeout,
-            "it took longer than its timeout",
+            "timed out after 90 s",
         ),
         (
             FailedCommand { signal: Some(9), exit_code: None, stderr: "", ..failed },

@@ -196,9 +196,13 @@ impl<'a> StepExecutor<'a> {
         let Some(handler) = &step.on_failure else { return Ok(StepOutcome::Failed(failure)) };
         for attempt in 0..handler.max_attempts.max(1) {
             self.context.console.tell(&Event::Handling { step: step.id.as_str(), error: &failure.message });
-            self.locals.insert("error".to_owned(), Value::String(failure.message.clone()));
+            // Handlers nest: when this one ends, the error of the outer one is back.
+            let outer = self.locals.insert("error".to_owned(), Value::String(failure.message.clone()));
             let handled = self.run_all(&handler.steps);
-            self.locals.remove("error");
+            match outer {
+                Some(outer) => self.locals.insert("error".to_owned(), outer),
+                None => self.locals.remove("error"),
+            };
             match handled? {
                 StepOutcome::Completed(_) | StepOutcome::Skipped(_) => {}
                 StepOutcome::Failed(of_handler) => {
@@ -471,10 +475,12 @@ impl<'a> StepExecutor<'a> {
                     if is_claude { seen.result.clone().unwrap_or_default().into_bytes() } else { exit.stdout.clone() };
                 self.remember(step, kind, &said, &seen.stderr);
             }
-            return Err(self.failure(&exit, &seen.stderr, api_error, is_claude));
+            return Err(self.failure(&exit, (&seen.stderr, api_error), is_claude, step.timeout.or(timeout)));
         }
         if is_kept && (exit.is_cut && !is_claude && exit.stdout.len() >= CAPTURE_LIMIT) {
-            return Err(refused(format!("its output exceeds the {CAPTURE_LIMIT} bytes that a step can capture")));
+            let limit = CAPTURE_LIMIT >> 20;
+            let message = format!("it has run, and its output exceeds the {limit} MiB that a step can capture");
+            return Err(refused(format!("{message}; let it write a file: `output_file`")));
         }
         let stdout = if is_claude { seen.result.unwrap_or_default().into_bytes() } else { exit.stdout };
         let took = exec::now().saturating_duration_since(now);
@@ -498,14 +504,21 @@ impl<'a> StepExecutor<'a> {
         self.last.insert(kind.to_owned(), Value::String(text));
     }
 
-    fn failure(&self, exit: &ChildExit, stderr: &str, api_error: Option<&str>, is_claude: bool) -> Failure {
+    /// Returns the failure of a command; `stderr` is the end of what it said, `timeout` how long it could take.
+    fn failure(
+        &self,
+        exit: &ChildExit,
+        (stderr, api_error): (&str, Option<&str>),
+        is_claude: bool,
+        timeout: Option<Duration>,
+    ) -> Failure {
         let hidden = self.context.masks.hide(stderr);
         let api_error = api_error.map(|error| self.context.masks.hide(error));
         let failed = FailedCommand {
             // An error in the stream is a failure even with exit code 0.
             exit_code: exit.code.map(|code| if code == 0 { 1 } else { code }),
             signal: exit.signal,
-            timed_out: exit.timed_out,
+            timed_out: timeout.filter(|_| exit.timed_out),
             stderr: &hidden,
             api_error: api_error.as_deref(),
             is_claude,
@@ -516,7 +529,14 @@ impl<'a> StepExecutor<'a> {
     pub(super) fn folder(&self, step: &Step) -> Result<Utf8PathBuf, Failure> {
         match &step.working_dir {
             None => Ok(self.context.folder.clone()),
-            Some(path) => files::below(&self.context.folder, &self.render(path)?).map_err(refused),
+            Some(path) => {
+                let shown = self.render(path)?;
+                let folder = files::below(&self.context.folder, &shown).map_err(refused)?;
+                if files::is_folder(&folder) {
+                    return Ok(folder);
+                }
+                Err(refused(format!("working_dir {shown} does not exist in {}", self.context.folder)))
+            }
         }
     }
 }

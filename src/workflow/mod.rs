@@ -8,7 +8,8 @@
 //!   retries and captures, `values` templates and mappings; `definition` has the resulting types.
 //! - `order` resolves what each step depends on, `check` looks at the workflow as a whole, `names` at its variables.
 //! - `template` parses texts with variables, `condition` parses `when`, `shell` finds the quoting context of a variable, `json_path`
-//!   the place of a list in a document, `pattern` names of files.
+//!   the place of a list in a document, `pattern` names of files, `inner` variables in code of
+//!   another interpreter.
 //! - `canonical` is the form of a step that digests are computed from.
 
 mod artifacts;
@@ -18,6 +19,7 @@ mod check;
 pub(crate) mod condition;
 mod definition;
 mod earlier;
+mod inner;
 mod json_path;
 mod kinds;
 mod names;

@@ -9,6 +9,7 @@ use super::Step;
 use super::Workflow;
 use super::condition::Condition;
 use super::condition::Operand;
+use super::inner;
 use super::order::ancestors;
 use super::template::Reference;
 use super::template::Template;
@@ -200,7 +201,14 @@ impl<'a> Checker<'a, '_, '_> {
         match &step.command {
             Command::Agent(work) => self.text_of(work.instructions.as_ref().map(|told| &told.template), &known),
             Command::Gate(gate) => self.text_of(gate.instructions.as_ref().map(|told| &told.template), &known),
-            Command::Shell(text) => self.text(text, &known),
+            Command::Shell(text) => {
+                self.text(text, &known);
+                for (path, interpreter) in inner::variables_in_code(text) {
+                    let message =
+                        format!("`${{{path}}}` becomes code of `{interpreter}`, which executes what is in it");
+                    self.problems.note(text.place, message, "hand it over: `sh -c 'echo \"$1\"' _ ${NAME}`");
+                }
+            }
             Command::Claude(claude) => self.text(&claude.prompt, &known),
             Command::WriteFile(file) => {
                 self.text(&file.path, &known);

@@ -142,7 +142,8 @@ fn a_check_list_is_no_workflow_file() {
 /// Client review, 16: each of several next steps has the command that begins it, and both commands work.
 #[test]
 fn every_next_step_has_its_command() {
-    let flow = "name: flow\nsteps:\n- {id: a, agent: x}\n- {id: b, agent: y}\n- {id: c, depends_on: [a, b]}\n";
+    let flow =
+        "name: flow\nsteps:\n- {id: a, agent: x}\n- {id: b, agent: y, depends_on: []}\n- {id: c, depends_on: [a, b]}\n";
     let sandbox = Sandbox::new();
     sandbox.file("flow.yaml", flow);
     piton(&sandbox, &["start", "flow.yaml", "--feature", "f"]).expect_code(0);

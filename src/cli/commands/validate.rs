@@ -35,7 +35,7 @@ impl Shown for ops::ValidateReport {
         }
         for (file, rewritten) in self.files.iter().filter_map(|file| Some((file, file.rewritten.as_ref()?))) {
             page.text.end().plain(format!("{} as a current workflow file (`workflow/2`):", file.file)).end().end();
-            page.text.plain(render::yaml_of(rewritten)).end();
+            page.text.block(&render::yaml_of(rewritten));
         }
         if self.valid {
             match findings.iter().filter(|finding| finding.code.is_of(FindingClass::StepConflict)).count() {

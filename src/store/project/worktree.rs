@@ -114,6 +114,12 @@ pub(crate) fn dirty(folder: &Utf8Path) -> Option<usize> {
     Some(changed(listed.as_bytes()).len())
 }
 
+/// Counts the tracked files with uncommitted changes.
+pub(crate) fn changed_tracked(folder: &Utf8Path) -> Option<usize> {
+    let listed = git(folder, "status", &["--porcelain", "--untracked-files=no"]).ok()?;
+    Some(listed.lines().count())
+}
+
 /// Counts the commits of `branch` that `base` does not have; `None` if git fails.
 pub(crate) fn commits_ahead(folder: &Utf8Path, base: &str, branch: &str) -> Option<usize> {
     let counted = git(folder, "rev-list", &["--count", &format!("{base}..{branch}"), "--"]).ok()?;

@@ -24,7 +24,7 @@ const ERROR_KEYS: [&str; 2] = ["continue_on_failure", "max_failures"];
 /// Keys that decide what is recorded of failed items; Piton records each item in any case.
 const RECORDED: [&str; 2] = ["error_collection", "on_item_failure"];
 
-/// Tells whether a file is a MapReduce workflow, whatever else is in it.
+/// Tells whether a file is a MapReduce workflow, also where other keys are wrong.
 pub(super) fn is_one(root: &Node) -> bool {
     let says_so = root.get("mode").and_then(Node::as_str) == Some("mapreduce");
     says_so || (root.get("map").is_some() && root.get("reduce").is_some())

@@ -103,6 +103,10 @@ impl Translation<'_, '_> {
             "name" => {}
             "args" if node.get("name").is_some() && !is_named => {}
             key if NO_EFFECT.contains(&key) => self.no_effect(place, key),
+            key @ ("on_exit_code" | "allow_failure") => {
+                let fix = "write `on_failure: {fail_workflow: false}` with what to do";
+                self.problems.add(place, format!("a step has no key `{key}`, which Prodigy ignores; {fix}"), fix);
+            }
             "capture_output" => match (&value.kind, node.get("capture")) {
                 (Kind::Bool(true), None) => put("capture", text_node(value.place, "CAPTURED_OUTPUT")),
                 (Kind::Bool(false), _) => {}

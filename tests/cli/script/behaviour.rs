@@ -97,8 +97,8 @@ fn an_unset_variable_is_named() {
     let stage = Stage::new(
         "- shell: echo x\n  capture: result\n- shell: echo ${resutl}\n- shell: echo ${none:-default} >> LOG\n",
     );
-    let (output, _) = stage.run(&[]);
-    let output = output.expect_code(7);
+    // before the first step.
+    let output = stage.piton(["run", "w.yml"]).run().expect_code(1);
     assert!(output.stderr.contains("the variable `${resutl}` is not set"), "{output}");
     assert!(output.stderr.contains("did you mean `${result}`"), "{output}");
 }

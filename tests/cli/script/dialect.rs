@@ -63,9 +63,9 @@ const BAD: &[&str] = &[
 
 /// Files in the current form that program and schema accept.
 const CURRENT: &[&str] = &[
-    "steps: [{id: a, agent: writer, instructions: Write., outputs: [a.md, {path: b.json, schema: {type: object}}], parts: [x, {name: y, kind: analysis}]}]",
+    "steps: [{id: a, agent: writer, instructions: Write., outputs: [a.md, {path: b.json, schema: {type: object}}], parts: [x, {name: second, kind: analysis}]}]",
     "steps: [{id: a}, {id: b, reviews: a}, {id: c, gate: Ann, instructions: Ask.}, {id: d, gate: true, depends_on: [a, b]}]",
-    "{x-anchors: 1, name: n, description: d, inputs: {v: {pattern: '^a', description: t}, n: {type: number, default: 3}, c: {choices: [a, b], default: a}, e: }, steps: [{shell: 'echo ${v}'}]}",
+    "{x-anchors: 1, name: flow, description: d, inputs: {v: {pattern: '^a', description: t}, amount: {type: number, default: 3}, c: {choices: [a, b], default: a}, e: }, steps: [{shell: 'echo ${v}'}]}",
     "{env: {A: b}, secrets: {T: TOKEN}, env_files: [.env], timeout: 1m, retry: 2, merge: {steps: [{shell: m}], timeout: 60}, steps: [{shell: a}]}",
     "steps: [{claude: /x, model: sonnet, permission_mode: plan, allowed_tools: [Read], disallowed_tools: Bash, max_turns: 3, max_budget_usd: 1.5}]",
     "steps: [{id: g, title: G, depends_on: [], steps: [{shell: a}, {id: b}]}, {id: h, depends_on: g}]",

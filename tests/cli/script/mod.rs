@@ -7,6 +7,7 @@ mod dialect;
 mod hardships;
 mod keys;
 mod kills;
+mod language;
 mod probe;
 mod prodigy;
 mod sessions;

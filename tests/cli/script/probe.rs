@@ -49,7 +49,12 @@ fn the_exit_code_of_the_probe_says_whether_the_step_took_effect() {
         ("echo probed >> LOG; exit 2", 9, &["push", "probed"], "The probe of step push is inconclusive: exit code 2"),
         ("no-such-program", 9, &["push"], "The probe of step push is inconclusive: exit code 127"),
         ("kill -9 $$", 9, &["push"], "The probe of step push is inconclusive: signal 9"),
-        ("echo ${unset}", 9, &["push"], "The probe of step push is inconclusive: the variable `${unset}` is not set"),
+        (
+            "echo ${version.none}",
+            9,
+            &["push"],
+            "The probe of step push is inconclusive: the variable `${version.none}` is not set",
+        ),
     ] {
         let (stage, id) = cut_off(probe);
         let output = stage.piton(["resume", &id, "--yes"]).run().expect_code(code);

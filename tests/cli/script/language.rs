@@ -1,0 +1,238 @@
+//! The language of workflow files, as `piton run` carries it out: inputs, order, groups, conditions, loops, and the files of Prodigy.
+
+use super::support::Stage;
+
+#[track_caller]
+fn runs(workflow: &str, arguments: &[&str], code: i32, executions: &[&str]) -> String {
+    let stage = Stage::new(workflow);
+    stage.program("claude", "for last in \"$@\"; do :; done\necho \"claude $last\" >> LOG\necho '{\"type\":\"result\",\"result\":\"said\"}'");
+    let (output, _) = stage.run(arguments);
+    assert_eq!(
+        (output.code, stage.executions()),
+        (code, executions.iter().map(|line| (*line).to_owned()).collect()),
+        "{workflow}\n{output}"
+    );
+    output.to_string()
+}
+
+#[test]
+fn inputs_are_given_checked_and_kept_for_the_resume() {
+    let flow = "inputs:\n  version: {pattern: '^[0-9.]+$', description: what is released}\n  count: {type: number, default: 3}\nsteps:\n- shell: echo ${version} ${count} >> LOG; [ -e fixed ]\n- shell: echo again ${version} >> LOG\n";
+    let stage = Stage::in_place(flow);
+    for (arguments, message) in [
+        (&[][..], "the input `version` (what is released) is needed"),
+        (&["--input", "version=x"], "the input `version` does not match"),
+        (&["--input", "verison=1"], "the workflow has no input `verison`"),
+        (&["--input", "version=1", "--input", "count=many"], "the input `count` is `many`, not a number"),
+    ] {
+        for more in [&[][..], &["--dry-run"]] {
+            let output = stage.piton(["run", "w.yml"].into_iter().chain(arguments.iter().chain(more).copied())).run();
+            assert!(output.code == 2 && output.stderr.contains(message), "{output}");
+        }
+    }
+    assert!(!stage.state().exists(), "nothing is begun");
+    let (failed, id) = stage.run(&["--input", "version=1.2"]);
+    failed.expect_code(7);
+    stage.sandbox.file("fixed", "");
+    stage.resume(&id).expect_code(0);
+    assert_eq!(stage.executions(), ["1.2 3", "1.2 3", "again 1.2"]);
+}
+
+#[test]
+fn steps_run_after_what_they_depend_on() {
+    runs(
+        "steps:\n- {id: c, shell: echo c >> LOG, depends_on: [a, b]}\n- {id: a, shell: echo a >> LOG, depends_on: []}\n- {id: b, shell: echo b >> LOG}\n- {id: g, depends_on: c, steps: [{shell: echo g1 >> LOG}, {shell: echo g2 >> LOG}]}\n- {shell: echo end >> LOG}\n",
+        &[],
+        0,
+        &["a", "b", "c", "g1", "g2", "end"],
+    );
+}
+
+#[test]
+fn what_depends_on_a_skipped_step_is_skipped_unless_it_says_otherwise() {
+    let flow = "steps:\n- {id: a, shell: echo a >> LOG, when: false}\n- {id: b, shell: echo b >> LOG}\n- {id: c, shell: echo c >> LOG, if_skipped: run}\n- {id: d, shell: echo d >> LOG, depends_on: []}\n";
+    let said = runs(flow, &[], 0, &["c", "d"]);
+    assert!(said.contains("a step that it depends on was skipped"), "{said}");
+    // The files of Prodigy have no such rule.
+    runs("- {shell: echo a >> LOG, when: false}\n- {shell: echo b >> LOG}\n", &[], 0, &["b"]);
+}
+
+#[test]
+fn a_name_that_nothing_sets_is_found_before_anything_runs() {
+    let flow = "- {shell: echo 1 >> LOG, capture: version}\n- shell: echo ${verison} >> LOG\n";
+    for arguments in [&["validate", "w.yml"][..], &["run", "w.yml", "--dry-run"], &["run", "w.yml"]] {
+        let stage = Stage::new(flow);
+        let output = stage.piton(arguments.iter().copied()).run().expect_code(1);
+        assert!(
+            output.to_string().contains("the variable `${verison}` is not set by anything; did you mean `${version}`?"),
+            "{output}"
+        );
+        assert!(stage.executions().is_empty() && !stage.state().exists(), "{output}");
+    }
+}
+
+#[test]
+fn a_step_that_does_not_leave_its_outputs_fails() {
+    let flow = |write: &str| {
+        format!(
+            "steps:\n- shell: \"{write}\"\n  outputs: {{path: out.json, schema: {{type: object, required: [ok]}}}}\n- shell: echo next >> LOG\n"
+        )
+    };
+    for (write, code, message) in [
+        ("echo '{\\\"ok\\\": 1}' > out.json", 0, ""),
+        ("true", 7, "it did not write its output out.json"),
+        (": > out.json", 7, "its output out.json is empty"),
+        ("echo '{}' > out.json", 7, "its output out.json does not fit its schema"),
+    ] {
+        let said = runs(&flow(write), &[], code, if code == 0 { &["next"] } else { &[] });
+        assert!(said.contains(message), "{said}");
+    }
+}
+
+#[test]
+fn a_loop_takes_its_items_from_a_json_file_and_says_what_became_of_them() {
+    let flow = |most: &str| {
+        format!(
+            "steps:\n- shell: echo '{{\"items\":[{{\"n\":\"a\"}},{{\"n\":\"b\"}},{{\"n\":\"c\"}}]}}' > l.json\n- id: l\n  foreach: {{items: {{file: l.json, at: '$.items[*]'}}{most}}}\n  shell: echo ${{item.n}} >> LOG; [ ${{item.n}} != b ]\n- shell: echo ${{l.successful}} of ${{l.total}}, ${{l.failed}} failed >> LOG\n"
+        )
+    };
+    runs(&flow(", max_failures: 1"), &[], 0, &["a", "b", "c", "2 of 3, 1 failed"]);
+    runs(&flow(", max_failures: 0"), &[], 7, &["a", "b", "c"]);
+    runs(&flow(""), &[], 7, &["a", "b"]);
+}
+
+#[test]
+fn what_the_last_command_printed_reaches_the_handler_and_later_steps() {
+    runs(
+        "- shell: 'echo TESTFAIL; [ -e fixed ]'\n  on_failure: {claude: '/fix ${shell.output}', max_attempts: 1, fail_workflow: false}\n- shell: echo done\n- claude: /sum ${shell.output}\n- shell: echo ${claude.output} >> LOG\n",
+        &[],
+        0,
+        &["claude /fix TESTFAIL", "claude /sum done", "said"],
+    );
+}
+
+/// R-4: nothing that looks like a variable of Prodigy is sent on as it stands.
+#[test]
+fn variables_in_the_notation_of_prodigy_are_filled_in_or_refused() {
+    runs(
+        "- claude: /implement $ARG and $$HOME\n- shell: echo $ARG ${ITERATION} >> LOG\n- {shell: echo 7, capture_output: number}\n- claude: /spec ${shell.number}\n",
+        &["--args", "spec-1"],
+        0,
+        &["claude /implement spec-1 and $HOME", "spec-1 1", "claude /spec 7"],
+    );
+    let stage = Stage::new("- claude: /implement $SPEC_ID\n");
+    let output = stage.piton(["validate", "w.yml"]).run().expect_code(1);
+    assert!(output.to_string().contains("`$SPEC_ID` is not a variable of the workflow"), "{output}");
+}
+
+/// R-6, R-7: files that a step added, by pattern.
+#[test]
+fn files_that_a_step_added_are_found_by_pattern() {
+    runs(
+        "- {claude: /x, description: label, analysis: {max_cache_age: 3}}\n- id: coverage\n  shell: echo > 1-coverage.md; echo > other.md\n  outputs: {spec: {file_pattern: '*-coverage.md'}}\n- shell: 'echo ${coverage.spec} ${workflow.files_added:*-cov*.md} ${workflow.files_added:csv} >> LOG'\n",
+        &[],
+        0,
+        &["claude /x", "1-coverage.md 1-coverage.md 1-coverage.md,other.md"],
+    );
+}
+
+#[test]
+fn a_mapreduce_file_of_prodigy_runs_as_a_loop() {
+    let flow = "name: m\nmode: mapreduce\nsetup:\n  - shell: echo '[{\"n\":\"a\"},{\"n\":\"b\"}]' > items.json\nmap:\n  input: items.json\n  json_path: $[*]\n  max_parallel: 2\n  agent_template:\n    - claude: /fix ${item.n}\n    - shell: '[ ${item.n} = a ]'\nreduce:\n  - shell: echo ${map.successful}/${map.total} >> LOG\n";
+    runs(flow, &[], 0, &["claude /fix a", "claude /fix b", "1/2"]);
+}
+
+#[test]
+fn a_file_of_another_form_is_printed_in_the_current_one() {
+    let stage = Stage::in_place(
+        "commands:\n  - {shell: a, capture_output: v}\n  - foreach: {input: [x], do: {shell: 'echo ${item} ${v}'}}\n",
+    );
+    let output = stage.piton(["--format", "json", "validate", "w.yml"]).run().expect_code(0);
+    let rewritten = output.at("/data/files/0/rewritten");
+    assert_eq!(
+        rewritten.to_string(),
+        r#"{"steps":[{"shell":"a","capture":"v"},{"foreach":{"items":["x"]},"steps":[{"shell":"echo ${item} ${v}"}]}]}"#
+    );
+    let text = stage.piton(["--format", "text", "validate", "w.yml"]).run().expect_code(0).stdout;
+    let (_, file) = text.split_once("(`workflow/2`):").expect("the current form follows");
+    stage.workflow(file.trim_start().trim_end_matches(|c| c != '\n').trim_end_matches("Valid.\n"));
+    let again = stage.piton(["--format", "json", "validate", "w.yml"]).run().expect_code(0);
+    assert_eq!(again.at("/data/files/0/rewritten"), serde_json::Value::Null, "{again}");
+}
+
+#[test]
+fn a_step_for_an_agent_is_named_by_the_verb_that_does_not_take_it() {
+    let stage = Stage::new("steps: [{id: a, shell: x}, {id: b, agent: writer}]\n");
+    let output = stage.piton(["run", "w.yml"]).run().expect_code(1);
+    assert!(
+        output.to_string().contains("step b is for an agent") && output.to_string().contains("piton start w.yml"),
+        "{output}"
+    );
+    let output = stage.piton(["start", "w.yml", "--feature", "x"]).run().expect_code(2);
+    assert!(
+        output.to_string().contains("step a is `shell`") && output.to_string().contains("piton run w.yml"),
+        "{output}"
+    );
+    stage.workflow("steps: [{id: b, agent: writer, instructions: 'Do ${ARG}'}]\n");
+    let output = stage.piton(["start", "w.yml", "--feature", "x"]).run().expect_code(2);
+    assert!(output.to_string().contains("have variables, which `start` does not fill in"), "{output}");
+    stage.workflow("steps: [{id: b, agent: writer, timeout: 3}]\n");
+    let output = stage.piton(["start", "w.yml", "--feature", "x"]).run().expect_code(2);
+    assert!(output.to_string().contains("`timeout` of step b is for `piton run`"), "{output}");
+}
+
+#[test]
+fn options_of_a_claude_step_are_passed_on() {
+    let stage = Stage::in_place(
+        "steps:\n- {claude: /go, model: sonnet, permission_mode: plan, allowed_tools: [Read, 'Bash(git:*)'], max_turns: 3}\n",
+    );
+    stage.program("claude", "echo \"$*\" >> LOG\necho '{\"type\":\"result\",\"result\":\"said\"}'");
+    stage.run(&[]).0.expect_code(0);
+    let flags = "--model=sonnet --permission-mode=plan --allowedTools=Read,Bash(git:*) --max-turns=3 /go";
+    assert_eq!(stage.executions(), [format!("-p --output-format stream-json --verbose {flags}")]);
+}
+
+/// R-13: handlers nest, and the outer error is back when the inner one ends.
+#[test]
+fn the_error_of_the_outer_handler_is_back_after_a_nested_one() {
+    runs(
+        "- shell: test -e x\n  on_failure:\n    commands:\n      - shell: test -e nested\n        on_failure: {shell: echo > nested}\n      - shell: echo \"e=${error}\" >> LOG; echo > x\n",
+        &[],
+        0,
+        &["e=exit code 1"],
+    );
+}
+
+/// R-34, R-36, R-44.
+#[test]
+fn messages_name_what_is_wrong() {
+    for (flow, code, message) in [
+        ("- shell: 'true'\n  working_dir: nope/none\n", 7, "working_dir nope/none does not exist in "),
+        ("- shell: sleep 5\n  timeout: 1s\n", 7, "timed out after 1 s"),
+        ("- shell: sleep 5\n  timeout: 100ms\n", 7, "timed out after 100 ms"),
+        ("- {shell: a, allow_failure: true}\n", 1, "on_failure: {fail_workflow: false}"),
+        ("- {shell: a, working_dir: /etc}\n", 1, "`working_dir` is absolute"),
+    ] {
+        let stage = Stage::in_place(flow);
+        let output = stage.piton(["run", "w.yml"]).run().expect_code(code);
+        assert!(output.to_string().contains(message), "{flow}\n{output}");
+    }
+}
+
+/// R-15, R-29: what a person may not expect of a worktree is said.
+#[test]
+fn changes_that_the_worktree_does_not_have_and_a_detached_head_are_named() {
+    let stage = Stage::new("- shell: cat w.yml; git add -A; echo a > a.txt; git add a.txt; git commit -qm a\n");
+    stage.sandbox.file("seed.txt", "one\n");
+    stage.sandbox.git(["add", "-A"]);
+    stage.sandbox.git(["commit", "-qm", "seed"]);
+    let (output, _) = stage.run(&[]);
+    assert!(!output.stderr.contains("not in the worktree"), "{output}");
+    stage.sandbox.file("seed.txt", "edited\n");
+    let (output, _) = stage.run(&[]);
+    assert!(output.stderr.contains("1 uncommitted change is not in the worktree: the steps see commit "), "{output}");
+    stage.sandbox.git(["checkout", "-q", "--detach"]);
+    let (output, id) = stage.run(&["--yes"]);
+    assert!(output.code == 0 && output.stderr.contains("HEAD is detached: the work will be on piton/"), "{output}");
+    assert!(output.stderr.contains(&format!("Not merged: HEAD was detached; the work is on piton/{id}")), "{output}");
+}
