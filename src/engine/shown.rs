@@ -14,6 +14,7 @@ use super::reports::SENTENCE_CHARS;
 use super::reports::TITLE_CHARS;
 use super::reports::belongs_to;
 use super::step_evidence::EvidenceIndex;
+use crate::model::Action;
 use crate::model::Attempt;
 use crate::model::AttemptEnd;
 use crate::model::CommitFact;
@@ -123,8 +124,12 @@ impl View<'_> {
         let run = self.reconciled.run;
         let step = &run.steps[at];
         let witnesses = self.witnesses(step);
-        let mark = self.mark(at, &witnesses);
         let next = self.next.get(&step.id).filter(|next| next.title == step.title);
+        let mark = match self.mark(at, &witnesses) {
+            // A review sends the run back to it.
+            mark if mark.is_over() && next.is_some_and(|next| next.action == Action::Return) => StepMark::Invalid,
+            mark => mark,
+        };
         let attempts = self.attempts(step, mark);
         let (reason, rule) = match next {
             Some(next) => (next.reason.clone(), next.rule.clone()),

@@ -163,3 +163,7 @@ fn without_implied(count: usize, edges: &BTreeSet<(usize, usize)>) -> Vec<(usize
     kept.sort_unstable();
     kept
 }
+
+#[cfg(test)]
+#[path = "page_tests.rs"]
+mod tests;
