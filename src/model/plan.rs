@@ -423,7 +423,7 @@ pub(crate) struct ReferencedFile {
 }
 
 /// The message of the run's own system for a situation, shown above a plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Notice {
     pub(crate) text: String,
     /// How to resolve it.

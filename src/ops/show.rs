@@ -34,6 +34,7 @@ use crate::model::DialectId;
 use crate::model::FindingClass;
 use crate::model::InterruptionKind;
 use crate::model::Next;
+use crate::model::Notice;
 use crate::model::Plan;
 use crate::model::Progress;
 use crate::model::Question;
@@ -74,6 +75,9 @@ pub(crate) struct ShowReport {
     /// What has to be done first, if no command does it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) advice: Option<String>,
+    /// What the run's own system says about going on, such as how many tokens a way costs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) notices: Vec<Notice>,
     pub(crate) progress: Progress,
     pub(crate) age: Age,
     /// Left out if the run stopped between two steps.
@@ -263,6 +267,7 @@ pub(super) fn report(
         command,
         advice,
         headline,
+        notices: opened.dialect.wording().notices(&opened.files, run, plan, &planned.findings),
         why: why.filter(|_| !lifecycle.stage.is_over()),
         progress: plan.progress,
         age: plan.age.clone(),

@@ -201,6 +201,10 @@ pub(super) fn head(report: &ShowReport, width: usize) -> Vec<Line> {
         lines.push(Line::of(Ink::Plain, format!("  first: {}", clean_line(advice, 400))));
     }
     lines.push(Line::of(Ink::Plain, format!("→ {}", report.command)));
+    for notice in &report.notices {
+        let hint = if notice.hint.is_empty() { String::new() } else { format!(": {}", notice.hint) };
+        lines.push(Line::of(Ink::Dim, format!("  {}{hint}", clean_line(&notice.text, 400))));
+    }
     lines
 }
 

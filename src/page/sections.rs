@@ -58,6 +58,9 @@ pub(super) fn head(report: &ShowReport) -> Markup {
                 @if let Some(why) = &report.why { p { "Why: " bdi { (why) } } }
                 @if let Some(advice) = &report.advice { p { "First: " bdi { (advice) } } }
                 (command(&report.command))
+                @for notice in &report.notices {
+                    p class="dim" { bdi { (clean_line(&notice.text, 400)) } @if !notice.hint.is_empty() { ": " code { (clean_line(&notice.hint, 300)) } } }
+                }
             }
         }
     }

@@ -6,6 +6,7 @@ mod life;
 mod notices;
 mod places;
 mod real;
+mod show;
 mod standing;
 mod trace;
 
