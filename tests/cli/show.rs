@@ -28,7 +28,7 @@ fn the_picture_of_a_run_fits_a_terminal() {
       because Address code-reviewer feedback
     → piton resume user-auth
 
-    Done         ███████████████████▒▒░░░░░░░░░  13 of 20 steps
+    Done         ███████████████████▒▒▒░░░░░░░░  13 of 20 steps
     Paid         14 attempts at 14 steps, time not recorded
     Paid again   1 attempt at 1 step, time not recorded: 2:3
     Last change  30 minutes ago, fresh
