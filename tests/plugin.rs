@@ -277,7 +277,7 @@ fn files_beside_a_skill_are_there() {
             named += 1;
         }
     }
-    assert_eq!(named, 2, "the loop, and sessions of the runner");
+    assert_eq!(named, 3, "the loop, sessions of the runner, and sessions of the client");
 }
 
 /// Events known to the oldest supported client: an unknown one would disable all hooks

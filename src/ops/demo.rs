@@ -7,6 +7,7 @@ use super::OpError;
 use super::report::Body;
 use super::report::Report;
 use crate::model::DialectId;
+use crate::store::CLIENT_FOLDER;
 use crate::store::Scratch;
 
 /// The transcript of the demonstration (`demo/1`).
@@ -64,7 +65,7 @@ macro_rules! example {
     };
 }
 
-const SCENARIOS: [DemoScenario; 5] = [
+const SCENARIOS: [DemoScenario; 6] = [
     DemoScenario {
         dialect: DialectId::NineStep,
         folder: "nine-step",
@@ -164,6 +165,32 @@ const SCENARIOS: [DemoScenario; 5] = [
         ],
     },
     DemoScenario {
+        dialect: DialectId::Claude,
+        folder: "claude",
+        worktree: None,
+        files: example!("claude":
+            "README.md",
+            "cart.js",
+            "client/projects/PROJECT/c1a0de00-1234-4abc-8def-0123456789ab.jsonl",
+            "client/projects/PROJECT/c1a0de00-1234-4abc-8def-0123456789ab/subagents/agent-a1f00d0000000001.jsonl",
+            "client/projects/PROJECT/c1a0de00-1234-4abc-8def-0123456789ab/subagents/agent-a1f00d0000000001.meta.json",
+            "client/projects/PROJECT/c1a0de00-1234-4abc-8def-0123456789ab/subagents/agent-a2f00d0000000002.jsonl",
+            "client/projects/PROJECT/c1a0de00-1234-4abc-8def-0123456789ab/subagents/agent-a2f00d0000000002.meta.json",
+            "client/projects/PROJECT/c1a0de00-1234-4abc-8def-0123456789ab/subagents/agent-a3f00d0000000003.jsonl",
+            "client/projects/PROJECT/c1a0de00-1234-4abc-8def-0123456789ab/subagents/agent-a3f00d0000000003.meta.json",
+            "client/tasks/c1a0de00-1234-4abc-8def-0123456789ab/1.json",
+            "client/tasks/c1a0de00-1234-4abc-8def-0123456789ab/2.json",
+        ),
+        steps: &[
+            step("No system at all: a session of Claude Code met a usage limit with three agents running.", &["list"]),
+            step(
+                "One agent is done, one only read, and what the third one did cannot be known: a person decides.",
+                &["plan", "--exit-zero"],
+            ),
+            step("What a fresh session has to know:", &["context"]),
+        ],
+    },
+    DemoScenario {
         dialect: DialectId::Script,
         folder: "script",
         worktree: None,
@@ -214,9 +241,14 @@ pub(crate) fn demo(keep: bool) -> Result<Report<DemoReport>, OpError> {
 
 /// Writes and commits the project of a scenario, adds the worktree, and writes the files in it.
 fn lay_out(scenario: &DemoScenario, scratch: &Scratch) -> Result<(), OpError> {
+    let client = CLIENT_FOLDER;
+    for (path, text) in scenario.files.iter().filter(|(path, _)| path.starts_with(client)) {
+        scratch.write_for_client(scenario.folder, path, text)?;
+    }
     let in_worktree = |path: &str| scenario.worktree.is_some_and(|(worktree, _)| path.starts_with(worktree));
     let write = |is_wanted: &dyn Fn(&str) -> bool| -> Result<(), OpError> {
-        for (path, text) in scenario.files.iter().filter(|(path, _)| is_wanted(path)) {
+        let is_of_client = |path: &str| path.starts_with(client);
+        for (path, text) in scenario.files.iter().filter(|(path, _)| is_wanted(path) && !is_of_client(path)) {
             scratch.write(&format!("{}/{path}", scenario.folder), text)?;
         }
         Ok(())

@@ -13,6 +13,12 @@ use super::open;
 use crate::model::RelPath;
 use crate::store::fs::error::StoreError;
 
+/// Where the client's own files of a scratch project are.
+pub(crate) const CLIENT_FOLDER: &str = "client/";
+/// The project in these files, and the folder of its transcripts.
+const CLIENT_PROJECT: &str = "/home/u/shop";
+const CLIENT_SLUG: &str = "/PROJECT/";
+
 /// A temporary folder that is removed on drop.
 #[derive(Debug)]
 pub(crate) struct Scratch {
@@ -53,6 +59,17 @@ impl Scratch {
         let full = checked.under(&self.path);
         let parent = full.parent().unwrap_or(&self.path);
         fs::create_dir_all(parent).and_then(|()| fs::write(&full, text)).map_err(|source| StoreError::io(&full, source))
+    }
+
+    /// Writes a file of the client about a folder of the scratch project: with the path of that folder in it, and in its own path.
+    ///
+    /// # Errors
+    ///
+    /// As [`Scratch::write`].
+    pub(crate) fn write_for_client(&self, folder: &str, path: &str, text: &str) -> Result<(), StoreError> {
+        let top = self.path.canonicalize_utf8().unwrap_or_else(|_| self.path.clone()).join(folder);
+        let slug: String = top.as_str().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        self.write(&path.replace(CLIENT_SLUG, &format!("/{slug}/")), &text.replace(CLIENT_PROJECT, top.as_str()))
     }
 
     /// Makes a folder of the scratch project a git repository with one commit and, if named, a linked worktree on its own
@@ -106,6 +123,7 @@ impl Scratch {
             .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
             .env("PITON_NOW", now)
             .env("PITON_HOME", self.path.join("state"))
+            .env("CLAUDE_CONFIG_DIR", self.path.join(CLIENT_FOLDER))
             .env("PITON_FORMAT", "text")
             .env("PITON_SESSION", "demo")
             .env("NO_COLOR", "1")
