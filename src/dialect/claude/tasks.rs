@@ -132,7 +132,7 @@ impl Task<'_> {
         };
         let begun = record.changes.iter().filter(|change| change.to == "in_progress");
         step.attempts = u32::try_from(begun.clone().count()).unwrap_or(u32::MAX);
-        step.started_at = begun.clone().last().and_then(|change| change.at);
+        step.started_at = begun.clone().next_back().and_then(|change| change.at);
         let completed = record.changes.iter().rfind(|change| change.to == "completed");
         step.finished_at = completed.and_then(|change| change.at).filter(|_| step.status == Status::Completed);
         let is_current = |at: Option<Timestamp>| step.status != Status::Completed && at >= step.started_at;

@@ -74,7 +74,7 @@ fn run(tree: &Reader<'_>) -> Run {
     let epic = state.get("epic");
     let name = epic.get("title").id().map_or_else(String::new, |title| format!(": {title}"));
     let mut run = tree.run(&BOB, "bob-session", format!("Bob Session for Epic {}{name}", tree.subject(&BOB)));
-    let session = Session { tree: tree, state };
+    let session = Session { tree, state };
     run.steps = session.steps();
     run.started_at = state.get("workflow").get("started_at").time();
     run.stamp = state.get("last_updated").time();

@@ -77,7 +77,7 @@ pub(super) static DEV_CYCLE: Descriptor = Descriptor {
 /// Reads the run.
 fn run(tree: &Reader<'_>) -> Run {
     let mut run = tree.run(&DEV_CYCLE, WORKFLOW, title(&tree.subject(&DEV_CYCLE)));
-    let cycle = Cycle { tree: tree };
+    let cycle = Cycle { tree };
     let mut steps = cycle.steps();
     let position = cycle.position();
     cycle.report_later_results(position);

@@ -62,7 +62,7 @@ fn run(tree: &Reader<'_>) -> Run {
     let workflow = tree.get("workflow").id();
     let title = format!("Orchestration {}", tree.subject(&RECORD));
     let mut run = tree.run(&RECORD, workflow.as_deref().unwrap_or("orchestrate"), title);
-    run.steps = Phases { tree: tree, known: known(workflow.as_deref()) }.steps();
+    run.steps = Phases { tree, known: known(workflow.as_deref()) }.steps();
     run.started_at = tree.get("started_at").time();
     run.stamp = tree.get("updated_at").time();
     run.status = tree.get("status").run_status(&run.steps);

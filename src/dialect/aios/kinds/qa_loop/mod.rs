@@ -63,7 +63,7 @@ fn run(tree: &Reader<'_>) -> Run {
     let root = tree.root();
     check_story(tree);
     let max = root.either(["maxIterations", "max_iterations"]).number().filter(|max| *max > 0);
-    let mut qa = Loop { tree: tree, max: max.unwrap_or(MAX_ITERATIONS), steps: Vec::new() };
+    let mut qa = Loop { tree, max: max.unwrap_or(MAX_ITERATIONS), steps: Vec::new() };
     let history = qa.history();
     let current = qa.current(&history);
     qa.steps(&history, current);
