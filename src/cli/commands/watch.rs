@@ -84,21 +84,21 @@ impl<'a> Live<'a> {
         Ok(())
     }
 
-    /// Reads again what was changed. What cannot be read at this moment stays as it was.
-    fn refresh(&mut self) {
+    /// Reads again what was changed, and tells whether there is something new. What cannot be read at this moment stays as it was.
+    fn refresh(&mut self) -> bool {
         if let Some(run) = &self.run {
-            if run.is_outdated() {
-                let _ = self.read_run();
-            }
-        } else if self.list.as_ref().is_some_and(ops::WatchedList::is_outdated)
+            return run.is_outdated() && self.read_run().is_ok();
+        }
+        if self.list.as_ref().is_some_and(ops::WatchedList::is_outdated)
             && let Ok(list) = self.call.project(None).and_then(|ctx| ops::watch_all(&ctx))
         {
             self.list = Some(list);
+            return true;
         }
+        false
     }
 
-    fn draw(&mut self, screen: &mut Screen) -> std::io::Result<()> {
-        let size = Screen::size();
+    fn draw(&mut self, screen: &mut Screen, size: (usize, usize)) -> std::io::Result<()> {
         let scene = match (&self.run, &self.list) {
             (Some(run), _) => Scene::Run { run, brief: self.brief.as_deref() },
             (None, Some(list)) => Scene::List(&list.report.body),
@@ -122,12 +122,19 @@ impl<'a> Live<'a> {
 /// Draws until the person or a signal ends it.
 fn follow(live: &mut Live<'_>, signals: &Signals) -> Result<Option<Stop>, CommandError> {
     let mut screen = Screen::open()?;
+    let (mut is_new, mut drawn) = (true, (0, 0));
     loop {
-        live.draw(&mut screen)?;
+        let size = Screen::size();
+        // The picture of a thousand steps is not computed again for nothing.
+        if is_new || drawn != size {
+            live.draw(&mut screen, size)?;
+            drawn = size;
+        }
+        is_new = true;
         match signals.wait_within(std::io::stdin(), TICK)? {
             Woken::Stop(stop) => return Ok(Some(stop)),
             Woken::Time if signals.was_continued() => screen.enter()?,
-            Woken::Time => live.refresh(),
+            Woken::Time => is_new = live.refresh(),
             Woken::Input => {
                 let typed = Screen::typed()?;
                 if typed.is_empty() {
