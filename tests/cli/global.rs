@@ -7,11 +7,13 @@ use super::projects::replace;
 use crate::support::Output;
 use crate::support::Sandbox;
 
-const VERBS: [&str; 30] = [
+const VERBS: [&str; 32] = [
     "list",
     "plan",
     "context",
     "status",
+    "show",
+    "watch",
     "validate",
     "schema",
     "start",
