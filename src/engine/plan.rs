@@ -102,6 +102,20 @@ struct PlanInputs<'a> {
 }
 
 impl PlanInputs<'_> {
+    /// Names the command that replaces an unknown word or asks for a missing approval again.
+    fn name_fixes(&self, reconciled: &ReconciledRun<'_>, findings: &mut [Finding]) {
+        for finding in findings {
+            let is_word = finding.code.is_of(FindingClass::UnknownWord);
+            let at = finding.step.as_ref().filter(|_| is_word).and_then(|step| reconciled.graph.position(step));
+            let replace = at.and_then(|at| reconciled.replace_word(at));
+            finding.fix = replace.or_else(|| finding.fix.take());
+            if finding.code == FindingCode::ApprovalUnrecorded {
+                finding.fix =
+                    finding.step.as_ref().and_then(|step| self.run.step(step)).map(|step| ask_again(self.run, step));
+            }
+        }
+    }
+
     fn plan(&self, header: RunHeader, load_findings: Vec<Finding>, mut skips: Vec<Finding>) -> Planned {
         let Self { run, evidence, options } = *self;
         let graph = Graph::of(run);
@@ -113,15 +127,7 @@ impl PlanInputs<'_> {
         let mut chosen = if is_archived { Chosen::default() } else { Chooser { reconciled, options }.choose() };
         let (age, mut age_findings) = age(run, evidence, options);
         let mut findings = say_once(load_findings, &mut age_findings);
-        for finding in &mut findings {
-            let is_word = finding.code.is_of(FindingClass::UnknownWord);
-            let at = finding.step.as_ref().filter(|_| is_word).and_then(|step| graph.position(step));
-            let replace = at.and_then(|at| reconciled.replace_word(at));
-            finding.fix = replace.or_else(|| finding.fix.take());
-            if finding.code == FindingCode::ApprovalUnrecorded {
-                finding.fix = finding.step.as_ref().and_then(|step| run.step(step)).map(|step| ask_again(run, step));
-            }
-        }
+        self.name_fixes(&reconciled, &mut findings);
         findings.append(&mut doubts);
         findings.append(&mut chosen.findings);
         findings.append(&mut skips);

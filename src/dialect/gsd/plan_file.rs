@@ -16,7 +16,7 @@ pub(super) fn front_matter(bytes: &[u8]) -> Option<Node> {
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
     let rest = text.strip_prefix("---\n")?;
     let end = rest.find("\n---").map(|at| at + 1)?;
-    parse(rest[..end].as_bytes(), Syntax::Yaml).ok()
+    parse(&rest.as_bytes()[..end], Syntax::Yaml).ok()
 }
 
 pub(super) fn text_of<'a>(node: Option<&'a Node>, key: &str) -> Option<&'a str> {

@@ -17,7 +17,7 @@ fn list(sandbox: &Sandbox) -> Output {
 
 fn ids(output: &Output) -> Vec<String> {
     let runs = output.at("/data/runs");
-    runs.as_array().into_iter().flatten().map(|run| run["id"].as_str().unwrap().to_owned()).collect()
+    runs.as_array().into_iter().flatten().map(|run| run["id"].as_str().expect("a text").to_owned()).collect()
 }
 
 /// Writes a transcript in the folder of this slug.

@@ -49,7 +49,7 @@ pub(crate) fn task(sandbox: &Sandbox, list: &str, id: &str, subject: &str, statu
     let task = json!({
         "id": id, "subject": subject, "description": "d", "status": status, "blocks": [], "blockedBy": blocked_by,
     });
-    put(sandbox, &format!("tasks/{list}/{id}.json"), &serde_json::to_string_pretty(&task).unwrap());
+    put(sandbox, &format!("tasks/{list}/{id}.json"), &serde_json::to_string_pretty(&task).expect("it is there"));
 }
 
 impl Trace {

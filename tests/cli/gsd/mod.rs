@@ -29,9 +29,10 @@ fn kites() -> Sandbox {
 fn next(sandbox: &Sandbox) -> Vec<String> {
     let output = sandbox.piton(["plan", ".planning"]).run();
     let next = output.at("/data/next");
-    let named =
-        |next: &serde_json::Value| format!("{} {}", next["action"].as_str().unwrap(), next["step"].as_str().unwrap());
-    next.as_array().unwrap().iter().map(named).collect()
+    let named = |next: &serde_json::Value| {
+        format!("{} {}", next["action"].as_str().expect("a text"), next["step"].as_str().expect("a text"))
+    };
+    next.as_array().expect("it is there").iter().map(named).collect()
 }
 
 #[test]

@@ -18,7 +18,10 @@ fn task(id: u32, status: &str, on: &[u32], pieces: &[(&str, &[u32])]) -> Value {
 
 fn project(tasks: &[Value]) -> Sandbox {
     let sandbox = Sandbox::with_git();
-    sandbox.file(LIST, &serde_json::to_string_pretty(&json!({"master": {"tasks": tasks, "metadata": {}}})).unwrap());
+    sandbox.file(
+        LIST,
+        &serde_json::to_string_pretty(&json!({"master": {"tasks": tasks, "metadata": {}}})).expect("it is there"),
+    );
     sandbox.commit("chore: tasks");
     sandbox
 }
@@ -26,7 +29,9 @@ fn project(tasks: &[Value]) -> Sandbox {
 fn planned(sandbox: &Sandbox) -> (String, Vec<String>) {
     let output = sandbox.piton(["plan", LIST]).run();
     let next = output.at("/data/next");
-    let named = |next: &Value| format!("{} {}", next["action"].as_str().unwrap(), next["step"].as_str().unwrap());
+    let named = |next: &Value| {
+        format!("{} {}", next["action"].as_str().expect("a text"), next["step"].as_str().expect("a text"))
+    };
     let next = next.as_array().map(|next| next.iter().map(named).collect()).unwrap_or_default();
     (output.at("/data/verdict").as_str().unwrap_or_default().to_owned(), next)
 }
