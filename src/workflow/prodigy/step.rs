@@ -95,7 +95,7 @@ impl Translation<'_, '_> {
             "foreach" if value.kind == Kind::Null => {}
             "foreach" => self.foreach(value, into),
             "validate" => put("validate", self.validate(value)),
-            "on_failure" | "on_incomplete" => put("on_failure", self.handler(value)),
+            "on_failure" => put("on_failure", self.handler(value)),
             "on_success" => put("on_success", self.one_or_more(value)),
             "retry" => put("retry", self.retry(value)),
             "description" => put("title", value.clone()),

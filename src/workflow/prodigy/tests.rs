@@ -307,6 +307,7 @@ fn what_cannot_be_translated_is_refused_for_what_it_is() {
         ("- claude: /x $SPEC_ID", "1:11 `$SPEC_ID` is not a variable of the workflow"),
         ("- goal_seek: {goal: x}", "1:3 the step has no command; it has goal_seek"),
         ("- analyze: {a: b}", "1:3 the step has no command; it has analyze"),
+        ("- {shell: a, on_incomplete: {shell: b}}", "1:14 a step has no key `on_incomplete`"),
         ("- shell: a\n  on_exit_code: {1: b}", "2:3 a step has no key `on_exit_code`"),
         ("- {shell: 'echo ${x|length:100}', capture: x}", "1:11 `${x|length:100}` is not a variable"),
         ("- shell: echo ${workflow.files_added:spec}", "1:10 `${workflow.files_added:spec}` ends in `:json`"),
