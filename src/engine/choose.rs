@@ -13,6 +13,7 @@ use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Hold;
 use crate::model::Options;
+use crate::model::Pace;
 use crate::model::Run;
 use crate::model::StepId;
 use crate::model::StepKind;
@@ -118,7 +119,7 @@ impl Chooser<'_> {
         }
         self.drop_behind_gates(&mut chosen.choices);
         self.drop_behind_rework(&mut chosen.choices);
-        self.keep_to_one_group(&mut chosen.choices);
+        self.keep_to_pace(&mut chosen.choices);
         if chosen.choices.is_empty() {
             self.nothing_ready(chosen);
             return;
@@ -308,17 +309,16 @@ impl Chooser<'_> {
         });
     }
 
-    /// Leaves out work of later groups of a run that is only read: its file order is its order, unless the caller asks for what can be done
-    /// in parallel.
-    fn keep_to_one_group(&self, choices: &mut Vec<Choice>) {
+    /// Leaves out work that the order of a file keeps for later, unless the caller asks for what can be done in parallel.
+    fn keep_to_pace(&self, choices: &mut Vec<Choice>) {
         let steps = &self.reconciled.run.steps;
-        if self.options.parallel || steps.iter().all(|step| step.guest.is_none()) {
-            return;
-        }
         let Some(first) = choices.iter().find(|choice| choice.is_work()).map(|choice| choice.at) else { return };
-        let is_sequential = steps[first].guest.as_ref().is_some_and(|proof| proof.is_sequential);
-        choices.retain(|choice| {
-            !choice.is_work() || choice.at == first || (!is_sequential && steps[choice.at].group == steps[first].group)
+        let pace = steps[first].guest.as_ref().map_or(Pace::All, |proof| proof.pace);
+        choices.retain(|choice| match pace {
+            _ if self.options.parallel || !choice.is_work() => true,
+            Pace::All => true,
+            Pace::Group => steps[choice.at].group == steps[first].group,
+            Pace::Step => choice.at == first,
         });
     }
 

@@ -63,10 +63,22 @@ pub(crate) struct GuestProof {
     pub(crate) commits_prove: bool,
     /// How a person records that the step is done, as a sentence without its end: "`tool set-status --id=7` records it".
     pub(crate) record: String,
-    /// Whether other work of its group waits, unless the caller asks for what can be done in parallel.
-    pub(crate) is_sequential: bool,
+    /// How much of what is ready is next at once.
+    pub(crate) pace: Pace,
     /// What else the reason of a next step has to say, such as a gate inside of the step. Untrusted text.
     pub(crate) notes: Vec<String>,
+}
+
+/// How much ready work is next at once, unless the caller asks for what can be done in parallel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// All of it: only dependencies order it.
+    #[default]
+    All,
+    /// That of the first group: the file is in the order of the work.
+    Group,
+    /// One step.
+    Step,
 }
 
 /// What finished dependents say about an open step.

@@ -74,7 +74,7 @@ pub(crate) use files::{
 pub(crate) use finding::{Finding, FindingClass, FindingCode, Severity};
 pub(crate) use guest::{
     CommitLog, CommitName, DeclaredFile, DeclaredState, Doubt, FileChange, Followers, GuestEvidence, GuestProof,
-    GuestRequest, GuestWord, LogReach, LoggedCommit, Need, TouchedFile, Weight,
+    GuestRequest, GuestWord, LogReach, LoggedCommit, Need, Pace, TouchedFile, Weight,
 };
 pub(crate) use id::{DialectId, RunId, StepId, natural};
 pub(crate) use nearest::{edit_distance, nearest, nearness};

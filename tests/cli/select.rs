@@ -32,18 +32,16 @@ fn a_run_has_many_names() {
         (absolute.as_str(), "user-auth"),
         (worktree.as_str(), "user-auth"),
         (SESSION, "WFS-user-auth"),
+        ("./.workflow", "WFS-user-auth"),
         (".workflow", "WFS-user-auth"),
         (".workflow/active/WFS-user-auth/workflow-session.json", "WFS-user-auth"),
         (".workflow/active/WFS-user-auth/.task/IMPL-002.json", "WFS-user-auth"),
     ] {
-        if name == ".workflow" {
-            // A bare word names a run; `./` makes it a path.
-            sandbox.piton(["plan", name]).run().expect_code(3);
-            assert_eq!(run_of(&sandbox.piton(["plan", "./.workflow"]).run()), id);
-            continue;
-        }
         assert_eq!(run_of(&sandbox.piton(["plan", name]).run()), id, "{name}");
     }
+    // A bare word names a run; `./` makes it a path, and so does the dot of a hidden folder.
+    sandbox.file("notes/a.md", "");
+    sandbox.piton(["plan", "notes"]).run().expect_code(3);
 }
 
 #[test]

@@ -31,6 +31,7 @@ use crate::model::GuestProof;
 use crate::model::GuestRequest;
 use crate::model::GuestWord;
 use crate::model::Hold;
+use crate::model::Pace;
 use crate::model::Part;
 use crate::model::PartKind;
 use crate::model::Records;
@@ -196,7 +197,7 @@ impl StoryStep<'_> {
         let mut proof = GuestProof {
             document: step.file.clone(),
             names: self.names(),
-            is_sequential: true,
+            pace: Pace::Step,
             record: format!("set {} in {} (line {})", entry.key, self.files.state, entry.line),
             ..GuestProof::default()
         };

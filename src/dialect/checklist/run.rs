@@ -18,6 +18,7 @@ use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::GuestProof;
 use crate::model::GuestWord;
+use crate::model::Pace;
 use crate::model::Records;
 use crate::model::RelPath;
 use crate::model::Run;
@@ -130,6 +131,7 @@ fn proof(kind: ListKind, state: &RelPath, task: &ListedTask) -> GuestProof {
         changes_prove: kind == ListKind::Superpowers,
         // A task of one line is not half done.
         commits_prove: kind == ListKind::SpecKit,
+        pace: Pace::Group,
         record: format!("if it is done, tick {boxes} ({state}, line {})", task.line),
         ..GuestProof::default()
     };
