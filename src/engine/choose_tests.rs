@@ -19,6 +19,7 @@ use super::fixtures::with_witnesses;
 use crate::model::DecisionKind;
 use crate::model::Evidence;
 use crate::model::FindingCode;
+use crate::model::Hold;
 use crate::model::Options;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
@@ -570,4 +571,31 @@ fn force_begins_the_first_open_step_when_nothing_is_ready() {
         let expected: &[&str] = if gate == StepKind::Gate { &[] } else { &["run G"] };
         assert_eq!(next_of(&forced(&run)), expected, "no option steps over a gate");
     }
+}
+
+#[test]
+fn what_the_state_holds_back_is_named_while_others_go_on() {
+    let steps: &[(&str, &[&str])] = &[("A", &[]), ("B", &[]), ("C", &[]), ("D", &["A"])];
+    let mut run = run_of(steps);
+    for id in ["B", "C", "D"] {
+        step(&mut run, id).status = Status::Blocked;
+    }
+    step(&mut run, "B").hold = Some(Hold::Because("waits for the legal team".to_owned()));
+    for id in ["C", "D"] {
+        step(&mut run, id).hold = Some(Hold::Unexplained);
+    }
+    let planned = plan_of(&run, &options());
+    assert_eq!(next_of(&planned), ["run A", "run C"]);
+    let held = finding(&planned, FindingCode::StepHeld);
+    assert_eq!(held.step, Some(StepId::new("B")));
+    assert_eq!(held.message, "B (Title of B) is blocked: waits for the legal team");
+    let fix = "once it can go on: `piton override B --run R --by NAME --note WHY`";
+    assert_eq!(held.fix.as_deref(), Some(fix));
+    let unexplained: Vec<&StepId> = planned
+        .findings
+        .iter()
+        .filter(|finding| finding.code == FindingCode::BlockUnexplained)
+        .filter_map(|finding| finding.step.as_ref())
+        .collect();
+    assert_eq!(unexplained, [&StepId::new("C")], "D waits for A, so its block is explained");
 }

@@ -1,11 +1,17 @@
 use super::finish;
+use super::next_of_part;
 use super::on_run;
 use super::on_step;
 use super::option;
+use super::override_hold;
 use super::quoted;
+use super::redo;
 use super::report;
+use crate::model::Part;
+use crate::model::PartKind;
 use crate::model::ReviewVerdict;
 use crate::model::RunId;
+use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
@@ -125,4 +131,43 @@ fn a_report_lists_the_ends_that_a_step_accepts() {
     step.ends.failed = true;
     let fails = "; if it does not pass, `piton finish S --run R --status failed --error TEXT`";
     assert_eq!(report(&step, &RunId::new("R")), format!("{passes}{fails}"));
+}
+
+#[test]
+fn a_review_whose_format_knows_few_verdicts_names_them_beside_its_command() {
+    let mut step = Step::new(StepId::new("S"), "");
+    step.kind = StepKind::Review;
+    step.ends.verdicts = &[ReviewVerdict::Approved, ReviewVerdict::Rejected];
+    let line = "piton finish S --run R --verdict VERDICT   # APPROVED or REJECTED";
+    assert_eq!(finish(&step, &RunId::new("R")), line);
+    step.kind = StepKind::Work;
+    assert_eq!(finish(&step, &RunId::new("R")), "piton finish S --run R --status completed");
+}
+
+#[test]
+fn a_persons_decision_is_one_command_with_words_to_fill_in() {
+    let (step, run) = (StepId::new("S"), RunId::new("R"));
+    assert_eq!(redo(&step, &run), "piton redo S --run R --by NAME --note WHY");
+    let hold = "once it can go on: `piton override S --run R --by NAME --note WHY`";
+    assert_eq!(override_hold(&step, &run), hold);
+}
+
+#[test]
+fn an_open_part_is_begun_and_one_in_progress_is_finished() {
+    let step = Step::new(StepId::new("S"), "");
+    for (status, line) in [
+        (Status::Pending, "piton begin S --run R --part draft"),
+        (Status::Failed, "piton begin S --run R --part draft"),
+        (Status::InProgress, "piton finish S --run R --part draft"),
+    ] {
+        let part = Part {
+            name: "draft".to_owned(),
+            title: String::new(),
+            kind: PartKind::Work,
+            status,
+            output: None,
+            commands: Vec::new(),
+        };
+        assert_eq!(next_of_part(&step, &part, &RunId::new("R")), line, "{status}");
+    }
 }
