@@ -399,8 +399,8 @@ fn line_of(step: &ShownStep, chars: usize) -> Markup {
         i { (step.mark.as_str()) }
         @if step.is_next { " " span class="tag" { "next" } }
         @if step.is_again { " " span class="tag" { "again" } }
-        @if step.seconds > 0 { " " span class="dim" { (seconds(step.seconds)) } }
-        @if step.attempts.len() > 1 { " " span class="dim" { (step.attempts.len()) " attempts" } }
+        @if step.seconds > 0 { " " small { (seconds(step.seconds)) } }
+        @if step.attempts.len() > 1 { " " small { (step.attempts.len()) " attempts" } }
     }
 }
 

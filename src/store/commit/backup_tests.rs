@@ -1,7 +1,9 @@
 use std::fs;
 
+use super::BYTES;
 use super::Backup;
 use super::Copied;
+use super::FILES;
 use super::extent;
 use super::keep;
 use crate::model::RelPath;
@@ -123,4 +125,19 @@ fn links_and_what_is_gone_are_left_out() {
     assert_eq!(extent.bytes, 3);
     assert_eq!(extent.left_out, ["link", "folder/b", "gone", "outside"].map(rel));
     assert!(extent.free.is_some_and(|free| free > 3) && !extent.is_too_much);
+}
+
+#[test]
+fn a_backup_is_too_much_above_its_bytes_or_its_files() {
+    let scratch = Scratch::new();
+    scratch.write("a", "");
+    let file = fs::File::options().write(true).open(scratch.root.join("a")).unwrap();
+    for (bytes, times, expected) in
+        [(BYTES, 1, false), (BYTES + 1, 1, true), (0, FILES, false), (0, FILES + 1, true), (1, 2, false)]
+    {
+        // A sparse file takes no space.
+        file.set_len(bytes).unwrap();
+        let extent = extent(&scratch.root, &vec![(rel("a"), rel("files/a")); times]);
+        assert_eq!(extent.is_too_much, expected, "{bytes} bytes, {times} files");
+    }
 }
