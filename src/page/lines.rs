@@ -195,7 +195,7 @@ pub(super) fn head(report: &ShowReport, width: usize) -> Vec<Line> {
         Line::of(tone, report.headline.clone()),
     ];
     if let Some(why) = &report.why {
-        lines.push(Line::of(Ink::Plain, format!("  because {}", clean_line(why, 400))));
+        lines.push(Line::of(Ink::Plain, format!("  why: {}", clean_line(why, 400))));
     }
     if let Some(advice) = &report.advice {
         lines.push(Line::of(Ink::Plain, format!("  first: {}", clean_line(advice, 400))));

@@ -244,7 +244,7 @@ fn card(next: &Next) -> Markup {
     html! {
         li {
             p class="what" { b { bdi { (clean_line(&next.in_words(), 160)) } } }
-            p { "because " bdi { (next.reason) } " " span class="rule" { "rule " (next.rule) } }
+            p { "Why: " bdi { (next.reason) } " " span class="rule" { "rule " (next.rule) } }
             p class="dim" {
                 @if !agent.is_empty() { "agent " bdi { (agent) } ", " }
                 "attempt " (next.attempt)

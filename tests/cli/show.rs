@@ -25,7 +25,7 @@ fn the_picture_of_a_run_fits_a_terminal() {
     ----- stdout -----
     user-auth  user-auth of nine-step
     It can go on: return 2:3 (Implementation).
-      because Address code-reviewer feedback
+      why: Address code-reviewer feedback
     → piton resume user-auth
 
     Done         ███████████████████▒▒▒░░░░░░░░  13 of 20 steps
