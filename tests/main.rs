@@ -9,6 +9,7 @@ mod crash;
 mod formats;
 mod hostile;
 mod launcher;
+mod pictures;
 mod plugin;
 mod power;
 mod readme;
