@@ -160,7 +160,7 @@ finding_codes! {
     ConditionsOpen "conditions-open" Warning true "An approval has conditions that are not met yet.";
     // Rule 6: next.
     DependencyCycle "dependency-cycle" Blocking true "Steps depend on each other in a cycle.", CheckedByChange, Invalid, StepConflict;
-    DependencyDangling "dependency-dangling" Warning true "A step depends on one that does not exist; that counts as not met.", Invalid, StepConflict;
+    DependencyDangling "dependency-dangling" Warning true "A step depends on one that does not exist; in a run that Piton writes, that counts as not met.", Invalid, StepConflict;
     DependencyBlock "dependency-block" Blocking true "Work is left, but none of it can start.", CheckedByChange;
     StepHeld "step-held" Warning false "The state calls a step blocked and says why; a person lets it go on.";
     BlockUnexplained "block-unexplained" Warning true "The state calls a step blocked, but all that it waits for is done.";

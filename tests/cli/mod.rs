@@ -8,6 +8,7 @@ mod ccw;
 pub(crate) mod checklist;
 mod claude;
 mod cleanup;
+mod damage;
 mod demo;
 mod doctor;
 mod dotagent;

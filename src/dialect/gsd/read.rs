@@ -41,14 +41,20 @@ const PLANS: usize = 2_000;
 const TITLE: usize = 100;
 
 pub(super) fn load(files: &FileSet) -> Loaded {
-    let mut reader = PlanReader { files, folders: BTreeMap::new(), roadmap: Roadmap::default(), findings: Vec::new() };
+    let mut reader = PlanReader {
+        files,
+        folders: BTreeMap::new(),
+        roadmap: Roadmap::default(),
+        beyond: BTreeSet::new(),
+        findings: Vec::new(),
+    };
     let roadmap = files.state.join("ROADMAP.md").ok();
     if let Some((path, bytes)) = roadmap.as_ref().and_then(|path| Some((path, files.bytes(path)?))) {
         reader.roadmap = Roadmap::parse(bytes);
         reader.check_conflict(path, bytes, None);
     }
     reader.collect();
-    let steps = reader.steps();
+    let mut steps = reader.steps();
     let mut state_files: Vec<RelPath> = roadmap.into_iter().filter(|path| files.bytes(path).is_some()).collect();
     let state = files.state.join("STATE.md").ok().filter(|path| files.bytes(path).is_some());
     state_files.extend(state.clone());
@@ -60,6 +66,11 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let title = format!("{name}, {done} of {} plans recorded", steps.len());
     let run = Run::new(&files.name, DialectId::Gsd, title, WORKFLOW, state_files);
     let front = state.as_ref().and_then(|path| plan_file::front_matter(files.bytes(path)?));
+    if front.as_ref().is_some_and(|front| is_said_complete(front, &steps)) {
+        for proof in steps.iter_mut().filter_map(|step| step.guest.as_mut().filter(|proof| proof.document.is_some())) {
+            proof.words.push(GuestWord { source: "STATE".to_owned(), done: true, weight: Weight::Hint });
+        }
+    }
     let stamp = plan_file::text_of(front.as_ref(), "last_updated").and_then(|text| files.time(text));
     let is_paused = plan_file::text_of(front.as_ref(), "status")
         .is_some_and(|word| word.eq_ignore_ascii_case("paused"))
@@ -69,6 +80,16 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let wanted = EvidenceRequest { guest: Some(wanted), ..EvidenceRequest::default() };
     let run = Run { steps, stamp, status, records: Records::NONE, ..run };
     Loaded { run: Some(run), findings: reader.findings, wanted, ..Loaded::default() }
+}
+
+/// Tells whether `STATE.md` counts all plans as complete. A count of fewer plans than there are is of an earlier time.
+fn is_said_complete(front: &Node, steps: &[Step]) -> bool {
+    let count = |key: &str| front.get("progress")?.get(key)?.as_u64();
+    let plans = steps.iter().filter(|step| names::is_plan(step.id.as_str())).count();
+    match (count("completed_plans"), count("total_plans")) {
+        (Some(completed), Some(total)) => total > 0 && completed >= total && total >= plans as u64,
+        (Some(_) | None, _) => false,
+    }
 }
 
 /// The plans of one phase folder.
@@ -90,6 +111,8 @@ struct PlanReader<'a> {
     files: &'a FileSet,
     folders: BTreeMap<(PhaseKey, String), Folder>,
     roadmap: Roadmap,
+    /// Phases behind the last one of the roadmap that have open plans.
+    beyond: BTreeSet<PhaseKey>,
     findings: Vec<Finding>,
 }
 
@@ -126,14 +149,20 @@ impl PlanReader<'_> {
         }
     }
 
-    /// Drops the folders of phases that the roadmap does not have, and all but one of those with the same number.
+    /// Drops the folders of phases that the roadmap does not have, and all but one of those with the same number. Open plans behind its
+    /// last phase are kept: the roadmap may be cut off.
     fn drop_orphans(&mut self) {
+        let last = self.roadmap.phases.keys().next_back().cloned();
+        let is_beyond = |(key, _): &&(PhaseKey, String)| last.as_ref().is_some_and(|last| key > last);
+        let has_open = |folder: &Folder| folder.plans.values().any(|documents| documents.summary.is_none());
+        let open = self.folders.iter().filter(|(id, folder)| is_beyond(id) && has_open(folder));
+        self.beyond = open.map(|((key, _), _)| key.clone()).collect();
         let keys: BTreeSet<PhaseKey> = self.folders.keys().map(|(key, _)| key.clone()).collect();
         for key in keys {
             let named: Vec<String> =
                 self.folders.keys().filter(|(own, _)| *own == key).map(|(_, name)| name.clone()).collect();
             let phase = self.roadmap.phases.get(&key);
-            let is_known = phase.is_some() || self.roadmap.phases.is_empty();
+            let is_known = phase.is_some() || self.roadmap.phases.is_empty() || self.beyond.contains(&key);
             let words = |text: &str| -> BTreeSet<String> {
                 let parts = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 2);
                 parts.map(str::to_lowercase).collect()
@@ -197,6 +226,7 @@ impl PlanReader<'_> {
             let (mut step, front) = self.step(id, plan.as_ref(), summary.as_ref(), &shown);
             let wave = front.as_ref().and_then(|front| front.get("wave")).and_then(Node::as_u64);
             step.depends_on = self.depends_on(front.as_ref(), id, &plans, wave, &waves);
+            self.name_dangling(front.as_ref(), key, &step);
             step.depends_on.extend(waits.iter().cloned());
             waves.push((wave.unwrap_or(0), step.id.clone()));
             let is_named = self.roadmap.plans.get(id).copied();
@@ -211,6 +241,15 @@ impl PlanReader<'_> {
                     words.push(hint("the verification of its phase", true));
                 } else if is_over && is_named != Some(true) {
                     words.push(hint("ROADMAP", true));
+                }
+                if step.status == Status::Pending && self.beyond.contains(key) {
+                    proof.doubts.push(Doubt {
+                        code: Some(FindingCode::StatusConflict),
+                        kind: "without a summary, in a phase that ROADMAP does not have".to_owned(),
+                        reason: format!(
+                            "no SUMMARY, and ROADMAP has no phase {shown}: dropped, or is ROADMAP cut off?"
+                        ),
+                    });
                 }
                 if step.status == Status::Pending && lists_phase && is_named.is_none() && passed {
                     proof.doubts.push(Doubt {
@@ -340,6 +379,39 @@ impl PlanReader<'_> {
         (step, front)
     }
 
+    /// Returns the plan that a dependency names: by its id, or by its number in the phase.
+    fn named_plan(&self, text: &str, plans: &[(u64, String)]) -> Option<String> {
+        let in_phase = |number: u64| plans.iter().find(|(own, _)| *own == number).map(|(_, id)| id.clone());
+        let bare = text.parse().ok().and_then(in_phase);
+        let mut known = self.folders.values().flat_map(|folder| folder.plans.keys()).map(|(_, id)| id);
+        let whole = known.find(|known| {
+            text.strip_prefix(known.as_str()).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
+        });
+        bare.or_else(|| whole.cloned())
+    }
+
+    /// Names what an open plan says it depends on and no plan is. Plans of phases that are over may be in an archive.
+    fn name_dangling(&mut self, front: Option<&Node>, key: &PhaseKey, step: &Step) {
+        if matches!(step.status, Status::Completed | Status::Skipped) {
+            return;
+        }
+        let is_current = |of: &PhaseKey| match self.roadmap.phases.get(of) {
+            Some(phase) => !phase.is_history,
+            None => of >= key || self.folders.keys().any(|(own, _)| own == of),
+        };
+        let is_lost = |text: &&String| {
+            let is_missing = names::is_plan(text) && self.named_plan(text, &[]).is_none();
+            is_missing && names::leading(text).is_some_and(|(of, _)| is_current(&of))
+        };
+        let declared = plan_file::texts_of(front, "depends_on").unwrap_or_default();
+        let lost: Vec<String> = declared.iter().filter(is_lost).map(|text| clean_line(text, 40)).collect();
+        if !lost.is_empty() {
+            let message = format!("{} depends on {}, which is no plan here", step.id, lost.join(", "));
+            let finding = Finding::new(FindingCode::DependencyDangling, message).on(&step.id);
+            self.findings.push(finding.fix("correct `depends_on` in its plan"));
+        }
+    }
+
     /// Returns what a plan waits for in its own phase or by name: what it declares, else the waves before, else the plan before.
     fn depends_on(
         &self,
@@ -349,17 +421,8 @@ impl PlanReader<'_> {
         wave: Option<u64>,
         before: &[(u64, StepId)],
     ) -> Vec<StepId> {
-        let known: BTreeSet<&str> =
-            self.folders.values().flat_map(|folder| folder.plans.keys()).map(|(_, id)| id.as_str()).collect();
         let declared = plan_file::texts_of(front, "depends_on").unwrap_or_default();
-        let resolve = |text: &String| {
-            let in_phase = |number: u64| plans.iter().find(|(own, _)| *own == number).map(|(_, id)| id.clone());
-            let bare = text.parse().ok().and_then(in_phase);
-            let whole = known.iter().find(|known| {
-                text.strip_prefix(**known).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
-            });
-            bare.or_else(|| whole.map(|id| (*id).to_owned()))
-        };
+        let resolve = |text: &String| self.named_plan(text, plans);
         let named: Vec<StepId> = declared.iter().filter_map(resolve).filter(|on| on != id).map(StepId::new).collect();
         if !named.is_empty() {
             return named;

@@ -38,6 +38,10 @@ use crate::model::quoted;
 /// Maximum number of steps of a run.
 const STEPS: usize = 20_000;
 const TITLE: usize = 100;
+/// Maximum number of ids that a finding names.
+const NAMED: usize = 5;
+/// What older versions wrote in place of the id of a task.
+const UNDEFINED: &str = "undefined";
 
 pub(super) fn load(files: &FileSet) -> Loaded {
     let tag = tags::tag_of(&files.name);
@@ -59,6 +63,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         return unreadable(files, format!("there is no tag {}", clean_line(tag, TITLE)), None);
     };
     let mut reader = TaskReader::new(files, tasks);
+    reader.findings.extend(lost_tag(files, &root, tag));
     for task in tasks.items() {
         reader.task(task);
     }
@@ -75,6 +80,21 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let wanted = EvidenceRequest { guest: Some(GuestRequest::of(&steps, folders)), ..EvidenceRequest::default() };
     let run = Run { steps, stamp, records: Records::NONE, ..run };
     Loaded { run: Some(run), findings: reader.findings, wanted, ..Loaded::default() }
+}
+
+/// Names the tag of `state.json` that the list does not have, in the plan of the tag that counts in its place.
+fn lost_tag(files: &FileSet, root: &Node, tag: &str) -> Option<Finding> {
+    let path = files.state.parent()?.parent()?.join("state.json").ok()?;
+    let state = parse_json(files.bytes(&path)?).ok()?;
+    let current = clean_line(state.get("currentTag")?.as_str()?, TITLE);
+    let tags = tags::names(root);
+    let active = tags::active(Some(&state), &tags);
+    if tags.contains(&current) || active.as_ref().is_some_and(|active| active != tag) {
+        return None;
+    }
+    let instead = active.map_or_else(|| "no tag is the active one".to_owned(), |tag| format!("{tag} counts instead"));
+    let message = format!("`currentTag` is {current}, which is no tag of the list; {instead}");
+    Some(Finding::new(FindingCode::FieldIgnored, message).at(&path))
 }
 
 fn unreadable(files: &FileSet, problem: String, line: Option<u32>) -> Loaded {
@@ -121,14 +141,30 @@ impl<'a> TaskReader<'a> {
         for (place, at) in order.into_iter().enumerate() {
             steps[at].plan_order = Some(place);
         }
+        self.drop_dangling(&mut steps);
+        steps
+    }
+
+    /// Drops dependencies on tasks that the tag does not have, as in a copied tag: nothing could ever meet them.
+    fn drop_dangling(&mut self, steps: &mut [Step]) {
         let ids: BTreeSet<String> = steps.iter().map(|step| step.id.as_str().to_owned()).collect();
-        for step in &mut steps {
-            let (there, gone) =
+        let mut lost = Vec::new();
+        for step in steps {
+            let (there, gone): (Vec<StepId>, Vec<StepId>) =
                 std::mem::take(&mut step.depends_on).into_iter().partition(|id| ids.contains(id.as_str()));
             step.depends_on = there;
-            step.dangling = Vec::<StepId>::into_iter(gone).map(|id| id.as_str().to_owned()).collect();
+            if !matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled) {
+                lost.extend(gone.iter().map(|on| format!("{} on {on}", step.id)));
+            }
         }
-        steps
+        if !lost.is_empty() {
+            let more = lost.len().saturating_sub(NAMED);
+            let more = if more == 0 { String::new() } else { format!(" (+{more})") };
+            let named = lost.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+            let message = format!("tasks depend on tasks that do not exist, which are not waited for: {named}{more}");
+            let finding = Finding::new(FindingCode::DependencyDangling, message).at(&self.files.state);
+            self.findings.push(finding.fix("correct the dependencies: `task-master fix-dependencies`"));
+        }
     }
 
     fn task(&mut self, task: &Node) {
@@ -175,16 +211,13 @@ impl<'a> TaskReader<'a> {
             return None;
         }
         let parent = inherited.parent.map(|parent| parent.id.as_str());
-        let id = match (id_of(task), parent) {
-            (Some(own), Some(parent)) if own.strip_prefix(parent).is_some_and(|rest| rest.starts_with('.')) => own,
-            (Some(own), Some(parent)) => format!("{parent}.{own}"),
-            (Some(own), None) => own,
-            (None, _) => {
-                let message = "a task without an id is left out";
-                let finding = Finding::new(FindingCode::FieldIgnored, message).at(&self.files.state);
-                self.findings.push(finding.line(task.place.line, None));
-                return None;
-            }
+        let own = id_of(task);
+        let has_id = own.is_some();
+        // A step that is left out could make its run look finished.
+        let own = own.unwrap_or_else(|| format!("without-id-line-{}", task.place.line));
+        let id = match parent {
+            Some(parent) => full_id(parent, &own),
+            None => own,
         };
         let id = self.unique(id, task);
         let title = task.get("title").and_then(Node::scalar).unwrap_or(&id);
@@ -213,6 +246,13 @@ impl<'a> TaskReader<'a> {
                 let finding = Finding::new(FindingCode::StatusUnknown, message).at(&self.files.state).on(&step.id);
                 self.findings.push(finding.line(task.place.line, None));
             }
+        }
+        if !has_id {
+            proof.doubts.push(Doubt {
+                code: Some(FindingCode::StatusConflict),
+                kind: "without an id in the list".to_owned(),
+                reason: "it has no id, so its system cannot name it: give it one".to_owned(),
+            });
         }
         if step.status == Status::Blocked {
             step.hold = Some(Hold::Because("its status is blocked".to_owned()));
@@ -249,6 +289,7 @@ impl<'a> TaskReader<'a> {
         let mut on = Vec::new();
         for text in written.iter().filter_map(Node::scalar).map(|text| clean_line(text, TITLE)) {
             let on_id = match parent {
+                Some(parent) if text.split_once('.').is_some_and(|(of, _)| of == UNDEFINED) => full_id(parent, &text),
                 Some(parent) if !text.contains('.') => {
                     let full = format!("{parent}.{text}");
                     let is_sibling = inherited.siblings.contains(&text) || inherited.siblings.contains(&full);
@@ -295,7 +336,16 @@ fn status_word(task: &Node) -> (Word, Status) {
 
 fn id_of(task: &Node) -> Option<String> {
     let id = clean_line(task.get("id")?.scalar()?, TITLE);
-    Some(id).filter(|id| !id.is_empty())
+    Some(id).filter(|id| !id.is_empty() && !["null", UNDEFINED].contains(&id.as_str()))
+}
+
+/// Returns the id of a subtask, which may already hold that of its task, or a placeholder for it.
+fn full_id(parent: &str, own: &str) -> String {
+    let rest = own.strip_prefix(parent).or_else(|| own.strip_prefix(UNDEFINED));
+    match rest.and_then(|rest| rest.strip_prefix('.')) {
+        Some(rest) => format!("{parent}.{rest}"),
+        None => format!("{parent}.{own}"),
+    }
 }
 
 fn priority_of(task: &Node) -> u8 {

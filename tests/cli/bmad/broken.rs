@@ -7,8 +7,8 @@ use super::story;
 use crate::cli::checklist::next;
 use crate::cli::checklist::plan;
 use crate::cli::checklist::steps;
+use crate::cli::damage;
 use crate::support::Sandbox;
-use crate::support::takes_all;
 
 const DONE: [&str; 2] = ["1-1-a", "1-2-b"];
 
@@ -32,21 +32,8 @@ fn check(sandbox: &Sandbox, what: &str) {
 
 #[test]
 fn damaged_files_say_nothing_wrong() {
-    let step = if takes_all("PITON_PLANS") { 1 } else { 23 };
     for file in [STATE.to_owned(), format!("{FOLDER}/1-1-a.md"), format!("{FOLDER}/1-3-c.md")] {
         let sandbox = project();
-        let text = sandbox.read(&file);
-        for end in (0..text.len()).step_by(step) {
-            sandbox.bytes(&file, &text.as_bytes()[..end]);
-            check(&sandbox, &format!("{file} cut at {end}"));
-        }
-        let lines: Vec<&str> = text.split_inclusive('\n').collect();
-        for without in (0..lines.len()).step_by(if takes_all("PITON_PLANS") { 1 } else { 3 }) {
-            let (head, tail) = lines.split_at(without);
-            sandbox.file(&file, &format!("{}{}", head.concat(), tail[1..].concat()));
-            check(&sandbox, &format!("{file} without line {}", without + 1));
-            sandbox.file(&file, &format!("{}<<<<<<< a\n=======\n>>>>>>> b\n{}", head.concat(), tail.concat()));
-            check(&sandbox, &format!("{file} with a conflict at {}", without + 1));
-        }
+        damage::each(&sandbox, &file, |what| check(&sandbox, what));
     }
 }

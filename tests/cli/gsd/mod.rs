@@ -1,6 +1,10 @@
 //! Plans of GSD: found, planned and listed by their files and commits, and never written.
 
+use crate::cli::checklist;
+use crate::cli::damage;
 use crate::support::Sandbox;
+use crate::support::Tree;
+use crate::support::repository;
 
 const ROADMAP: &str = "# Roadmap: Kites\n\n## Phases\n\n- [x] **Phase 1: Frame** - bamboo\n- [ ] **Phase 2: Sail** - cloth\n\n## Phase Details\n\n### Phase 1: Frame\n**Depends on**: Nothing\n\nPlans:\n- [x] 01-01-PLAN.md -- spars\n\n### Phase 2: Sail\n**Depends on**: Phase 1\n\nPlans:\n- [ ] 02-01-PLAN.md -- cut\n- [ ] 02-02-PLAN.md -- sew\n";
 const SUMMARY: &str = "---\nphase: 1\nkey-files:\n  created:\n    - src/spar.py\n---\n\n# Summary\n\nSpars are bent.\n";
@@ -115,14 +119,62 @@ fn it_is_never_written() {
 }
 
 #[test]
-fn no_broken_file_is_a_crash_or_done() {
+fn damaged_files_say_nothing_wrong() {
     let sandbox = kites();
-    for (path, text) in [(".planning/ROADMAP.md", ROADMAP), (".planning/phases/01-frame/01-01-SUMMARY.md", SUMMARY)] {
-        for end in (0..text.len()).step_by(40) {
-            sandbox.bytes(path, &text.as_bytes()[..end]);
-            let output = sandbox.piton(["plan", "gsd"]).run();
-            assert_ne!(output.json()["data"]["verdict"], "complete", "{path} {end}");
-        }
-        sandbox.file(path, text);
+    for file in [
+        ".planning/ROADMAP.md",
+        ".planning/phases/01-frame/01-01-PLAN.md",
+        ".planning/phases/01-frame/01-01-SUMMARY.md",
+        ".planning/phases/02-sail/02-02-PLAN.md",
+    ] {
+        damage::each(&sandbox, file, |what| {
+            let output = sandbox.piton(["plan", ".planning", "--steps"]).run();
+            assert!([0, 3, 4, 9].contains(&output.code), "{what}: {output}");
+            let data = output.json()["data"].clone();
+            assert_ne!(data["verdict"], "complete", "{what}");
+            let completed = data["steps"]["completed"].as_array().cloned().unwrap_or_default();
+            assert!(completed.iter().all(|step| step == "01-01"), "{what}: {completed:?}");
+            let next = checklist::next(&output);
+            assert!(!next.iter().any(|step| step == "run 01-01" || step == "retry 01-01"), "{what}: {next:?}");
+        });
     }
+}
+
+#[test]
+fn a_dependency_on_no_plan_is_named() {
+    let sandbox = kites();
+    let file = ".planning/phases/02-sail/02-01-PLAN.md";
+    sandbox.file(file, &plan("src/cut.py", "depends_on: [\"02-07\", \"01-01\"]\n"));
+    let output = checklist::plan(&sandbox, "gsd");
+    let said = checklist::findings(&output);
+    assert!(said.contains("dependency-dangling 02-01 depends on 02-07, which is no plan here"), "{said}");
+    assert_eq!(checklist::next(&output), ["run 02-01"]);
+    // The plans of a phase that is over are in an archive.
+    let archived = ROADMAP.replace("## Phases\n", "<details>\n\n### Phase 0: Wood\n\n</details>\n\n## Phases\n");
+    sandbox.file(".planning/ROADMAP.md", &archived).file(file, &plan("src/cut.py", "depends_on: [00-03]\n"));
+    let said = checklist::findings(&checklist::plan(&sandbox, "gsd"));
+    assert!(!said.contains("dependency-dangling"), "{said}");
+}
+
+#[test]
+fn a_state_that_counts_all_plans_as_complete_is_looked_at() {
+    let sandbox = kites();
+    let state = |completed: u32, total: u32| {
+        let text = format!("---\nprogress:\n  total_plans: {total}\n  completed_plans: {completed}\n---\n\n# State\n");
+        sandbox.file(".planning/STATE.md", &text);
+        next(&sandbox)
+    };
+    assert_eq!(state(3, 3), ["verify 02-01", "verify 02-02"]);
+    // A count of fewer plans is of an earlier time.
+    assert_eq!(state(1, 1), ["run 02-01"]);
+    assert_eq!(state(1, 3), ["run 02-01"]);
+}
+
+#[test]
+fn the_example_is_one_plan_from_its_end() {
+    let sandbox = Sandbox::new();
+    Tree::of(&repository().join("examples/gsd")).write_to(&sandbox.root());
+    sandbox.git_init();
+    let output = checklist::plan(&sandbox, "gsd");
+    assert_eq!(checklist::next(&output), ["run 01-02"]);
 }

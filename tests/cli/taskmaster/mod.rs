@@ -3,7 +3,11 @@
 use serde_json::Value;
 use serde_json::json;
 
+use crate::cli::checklist;
+use crate::cli::damage;
 use crate::support::Sandbox;
+use crate::support::Tree;
+use crate::support::repository;
 
 const LIST: &str = ".taskmaster/tasks/tasks.json";
 
@@ -121,4 +125,82 @@ fn a_broken_list_is_never_planned() {
     }
     sandbox.file(LIST, &text);
     assert_eq!(before.changes(&sandbox.tree()), [] as [&str; 0]);
+}
+
+#[test]
+fn damaged_lists_say_nothing_wrong() {
+    let sandbox = project(&[task(1, "done", &[], &[("done", &[])]), task(2, "pending", &[1], &[])]);
+    let whole = sandbox.read(LIST).trim_end().len();
+    damage::each(&sandbox, LIST, |what| {
+        let output = sandbox.piton(["plan", LIST, "--steps"]).run();
+        assert!([0, 3, 4, 9].contains(&output.code), "{what}: {output}");
+        let data = output.json()["data"].clone();
+        assert_ne!(data["verdict"], "complete", "{what}");
+        let completed = data["steps"]["completed"].as_array().cloned().unwrap_or_default();
+        assert!(!completed.iter().any(|step| step == "2"), "{what}: {completed:?}");
+        let is_whole = !what.contains("conflict") && sandbox.read(LIST).len() >= whole;
+        let is_planned = is_whole || what.contains("without line");
+        assert!(is_planned || checklist::next(&output).is_empty(), "{what}: {output}");
+    });
+}
+
+#[test]
+fn a_task_without_an_id_is_looked_at() {
+    let mut nameless = task(2, "pending", &[], &[]);
+    nameless["id"] = Value::Null;
+    let sandbox = project(&[task(1, "done", &[], &[]), nameless]);
+    let (verdict, next) = planned(&sandbox);
+    assert_eq!(verdict, "confirm");
+    assert!(next.len() == 1 && next[0].starts_with("verify without-id-line-"), "{next:?}");
+}
+
+#[test]
+fn a_dependency_on_no_task_is_named_and_not_waited_for() {
+    let sandbox = project(&[task(1, "done", &[98], &[]), task(2, "pending", &[1, 99], &[("pending", &[])])]);
+    let output = checklist::plan(&sandbox, LIST);
+    assert_eq!(checklist::next(&output), ["run 2.1"]);
+    assert_eq!(output.at("/data/verdict"), "confirm");
+    let said = checklist::findings(&output);
+    let named = "tasks depend on tasks that do not exist, which are not waited for: 2 on 99, 2.1 on 99";
+    assert!(said.contains(&format!("dependency-dangling {named}")) && !said.contains("98"), "{said}");
+}
+
+#[test]
+fn ids_of_subtasks_under_an_undefined_task_are_those_of_their_task() {
+    let mut parent = task(5, "pending", &[], &[("done", &[]), ("pending", &[])]);
+    parent["subtasks"][0]["id"] = json!("undefined.1");
+    parent["subtasks"][1]["id"] = json!("undefined.2");
+    parent["subtasks"][1]["dependencies"] = json!(["undefined.1"]);
+    let output = checklist::plan(&project(&[parent]), LIST);
+    assert_eq!(checklist::next(&output), ["run 5.2"]);
+    assert!(!checklist::findings(&output).contains("dangling"), "{output}");
+}
+
+#[test]
+fn ids_that_repeat_after_a_merge_are_told_apart() {
+    let output = checklist::plan(&project(&[task(1, "done", &[], &[]), task(1, "pending", &[], &[])]), LIST);
+    assert!(checklist::findings(&output).contains("duplicate-id two tasks have the id 1"), "{output}");
+    assert_eq!(checklist::next(&output), ["run 1#2"]);
+    assert_eq!(output.at("/data/verdict"), "confirm");
+}
+
+#[test]
+fn a_state_with_a_lost_tag_is_named_once() {
+    let sandbox = project(&[task(1, "pending", &[], &[])]);
+    sandbox.file(".taskmaster/state.json", "{\"currentTag\": \"gone\"}");
+    let output = checklist::plan(&sandbox, LIST);
+    assert_eq!(checklist::next(&output), ["run 1"]);
+    let said = checklist::findings(&output);
+    assert!(said.contains("`currentTag` is gone, which is no tag of the list; master counts instead"), "{said}");
+    sandbox.file(".taskmaster/state.json", "{\"currentTag\": \"master\"}");
+    assert!(!checklist::findings(&checklist::plan(&sandbox, LIST)).contains("currentTag"));
+}
+
+#[test]
+fn the_example_goes_on_with_the_begun_task() {
+    let sandbox = Sandbox::new();
+    Tree::of(&repository().join("examples/taskmaster")).write_to(&sandbox.root());
+    sandbox.git_init();
+    let output = checklist::plan(&sandbox, LIST);
+    assert_eq!(checklist::next(&output), ["run 2.2"]);
 }
