@@ -46,6 +46,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         folders: BTreeMap::new(),
         roadmap: Roadmap::default(),
         beyond: BTreeSet::new(),
+        rivals: BTreeMap::new(),
         findings: Vec::new(),
     };
     let roadmap = files.state.join("ROADMAP.md").ok();
@@ -113,6 +114,8 @@ struct PlanReader<'a> {
     roadmap: Roadmap,
     /// Phases behind the last one of the roadmap that have open plans.
     beyond: BTreeSet<PhaseKey>,
+    /// Folders that fit a phase as well as the one that is read for it.
+    rivals: BTreeMap<PhaseKey, Vec<String>>,
     findings: Vec<Finding>,
 }
 
@@ -168,12 +171,16 @@ impl PlanReader<'_> {
                 parts.map(str::to_lowercase).collect()
             };
             let wanted = words(phase.map_or("", |phase| &phase.name));
-            let best = named.iter().max_by_key(|name| words(name).intersection(&wanted).count()).cloned();
+            let fit = |name: &String| words(name).intersection(&wanted).count();
+            let best = named.iter().max_by_key(|name| fit(name)).cloned();
             for name in named {
                 if is_known && Some(&name) == best.as_ref() {
                     continue;
                 }
                 let plans = self.folders.remove(&(key.clone(), name.clone())).map_or(0, |folder| folder.plans.len());
+                if is_known && best.as_ref().is_some_and(|best| fit(best) == fit(&name)) {
+                    self.rivals.entry(key.clone()).or_default().push(name.clone());
+                }
                 let why = if is_known { "another folder has its number" } else { "the roadmap has no such phase" };
                 let message =
                     format!("phases/{} is left out: {why}; it has {}", clean_line(&name, TITLE), plural(plans, "plan"));
@@ -196,7 +203,9 @@ impl PlanReader<'_> {
             let on = named.unwrap_or_else(before);
             let waits: Vec<StepId> =
                 on.iter().filter(|on| *on != key).filter_map(|on| by_phase.get(on)).flatten().cloned().collect();
-            let own = self.phase(key, &waits);
+            let mut own = self.phase(key, &waits);
+            let rivals = self.rivals.get(key).into_iter().flatten();
+            own.extend(rivals.map(|name| rival(name, key, &waits)));
             by_phase.insert(key.clone(), own.iter().map(|step| step.id.clone()).collect());
             steps.extend(own);
         }
@@ -241,6 +250,9 @@ impl PlanReader<'_> {
                     words.push(hint("the verification of its phase", true));
                 } else if is_over && is_named != Some(true) {
                     words.push(hint("ROADMAP", true));
+                }
+                if step.status == Status::Pending && self.rivals.contains_key(key) {
+                    proof.doubts.push(shared_number(&shown));
                 }
                 if step.status == Status::Pending && self.beyond.contains(key) {
                     proof.doubts.push(Doubt {
@@ -466,6 +478,25 @@ impl PlanReader<'_> {
         step.guest = Some(Box::new(proof));
         Some(step)
     }
+}
+
+fn shared_number(phase: &str) -> Doubt {
+    Doubt {
+        code: Some(FindingCode::StatusConflict),
+        kind: "in one of two folders of the same phase".to_owned(),
+        reason: format!("two folders have the number of phase {phase}, and its name tells neither: which one counts?"),
+    }
+}
+
+/// Returns the step that stands for a folder that may be the right one of its phase.
+fn rival(folder: &str, key: &PhaseKey, waits: &[StepId]) -> Step {
+    let shown = names::shown(key);
+    let folder = clean_line(folder, TITLE);
+    let mut step = Step::new(StepId::new(&folder), format!("phases/{folder}"));
+    step.depends_on = waits.to_vec();
+    step.group = Some(format!("phase {shown}"));
+    step.guest = Some(Box::new(GuestProof { doubts: vec![shared_number(&shown)], ..GuestProof::default() }));
+    step
 }
 
 /// Returns how a summary says nothing; `None` if it says something.

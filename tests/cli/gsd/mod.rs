@@ -178,3 +178,19 @@ fn the_example_is_one_plan_from_its_end() {
     let output = checklist::plan(&sandbox, "gsd");
     assert_eq!(checklist::next(&output), ["run 01-02"]);
 }
+
+#[test]
+fn two_folders_of_one_phase_are_told_apart_by_its_name_or_looked_at() {
+    let sandbox = kites();
+    sandbox.file(".planning/phases/02-rope/02-01-PLAN.md", &plan("src/rope.py", ""));
+    let output = checklist::plan(&sandbox, "gsd");
+    let said = checklist::findings(&output);
+    assert!(said.contains("step-orphan phases/02-rope is left out: another folder has its number"), "{said}");
+    assert_eq!(checklist::next(&output), ["run 02-01"]);
+    sandbox.file(".planning/ROADMAP.md", &ROADMAP.replace("Sail", "Line"));
+    let output = checklist::plan(&sandbox, "gsd");
+    let mut next = checklist::next(&output);
+    next.sort();
+    assert_eq!(next, ["verify 02-01", "verify 02-02", "verify 02-rope"]);
+    assert_eq!(output.at("/data/verdict"), "confirm");
+}
