@@ -149,6 +149,7 @@ impl View<'_> {
             is_container: step.kind == StepKind::Container,
             depends_on: self.reconciled.graph.depends_on(at).iter().map(|on| run.steps[*on].id.clone()).collect(),
             seconds: attempts.iter().filter_map(ShownAttempt::seconds).sum(),
+            tokens: step.tokens,
             witnesses,
             attempts,
         }

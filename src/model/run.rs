@@ -197,6 +197,8 @@ pub(crate) struct Step {
     pub(crate) commit: Option<String>,
     /// False if running it twice does harm.
     pub(crate) idempotent: bool,
+    /// Tokens that its attempts cost so far; 0 where its system counts none.
+    pub(crate) tokens: u64,
     /// False if no writable file records its status. No command begins or finishes such a step.
     pub(crate) recorded: bool,
     /// True if its system does not record that the step began. Its attempts are in Piton's own log.
@@ -380,6 +382,7 @@ impl Step {
             finished_at: None,
             commit: None,
             idempotent: true,
+            tokens: 0,
             recorded: true,
             begins_unrecorded: false,
             ended_unrecorded: false,

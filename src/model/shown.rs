@@ -144,6 +144,9 @@ pub(crate) struct ShownStep {
     /// Seconds spent on attempts whose beginning and end are known.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) seconds: i64,
+    /// Tokens that its attempts cost, where its system counts them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) tokens: u64,
 }
 
 /// Something besides the status that says whether a step is done.

@@ -190,7 +190,8 @@ fn session_entry(ctx: &ProjectContext, location: &RunLocation) -> Entry {
     let (opened, is_whole) = ctx.glance_at(location);
     let mut entry = entry(ctx, location, &opened, Committed::Unknown);
     let is_last_known = opened.loaded.run.as_ref().is_some_and(|run| run.stamp.is_some());
-    if !is_whole && (entry.row.verdict == Verdict::Resume || !is_last_known) {
+    let is_better = entry.row.verdict == Verdict::Resume || (!is_last_known && entry.row.verdict != Verdict::Blocked);
+    if !is_whole && is_better {
         // The whole of it may say that something has an unknown outcome.
         entry.row.verdict = Verdict::Confirm;
     }

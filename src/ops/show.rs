@@ -169,6 +169,9 @@ pub(crate) struct Effort {
     /// Number of attempts whose beginning or end is not known.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) untimed: usize,
+    /// Tokens of all attempts of these steps, where their system counts them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) tokens: u64,
 }
 
 impl Effort {
@@ -182,6 +185,7 @@ impl Effort {
         for step in steps.filter(|step| !step.attempts.is_empty()) {
             let from = if only_last { step.attempts.len() - 1 } else { 0 };
             effort.steps += 1;
+            effort.tokens = effort.tokens.saturating_add(step.tokens);
             effort.attempts += step.attempts.len() - from;
             for attempt in &step.attempts[from..] {
                 match attempt.seconds() {

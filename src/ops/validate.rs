@@ -66,7 +66,9 @@ pub(crate) fn validate(request: &Request, targets: &[String]) -> Result<Report<V
         }
         findings.extend(found);
         for location in &locations {
-            check_run(&ctx, &ctx.read(location)?, &mut files, &mut findings);
+            // A session that is named is read as a whole.
+            let opened = if location.is_of_client() { ctx.glance_at(location).0 } else { ctx.read(location)? };
+            check_run(&ctx, &opened, &mut files, &mut findings);
         }
     }
     for target in targets {

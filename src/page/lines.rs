@@ -10,6 +10,7 @@ use super::nodes::order;
 use super::nodes::positions;
 use super::sections::effort;
 use super::sections::stopped_by;
+use super::sections::tokens;
 use super::timeline::Bar;
 use super::timeline::Timeline;
 use super::timeline::timeline;
@@ -358,6 +359,9 @@ impl Picture<'_> {
         }
         if step.seconds > 0 {
             notes.push(human_duration(Duration::from_secs(step.seconds.unsigned_abs())));
+        }
+        if step.tokens > 0 {
+            notes.push(tokens(step.tokens));
         }
         let notes = if notes.is_empty() { String::new() } else { format!("  {}", notes.join(", ")) };
         let room = self.names.saturating_sub(notes.width());

@@ -27,6 +27,7 @@ fn step(id: &str, group: Option<&str>, depends_on: &[&str]) -> ShownStep {
         witnesses: Vec::new(),
         attempts: Vec::new(),
         seconds: 0,
+        tokens: 0,
     }
 }
 

@@ -86,17 +86,26 @@ pub(super) fn effort(effort: &Effort) -> String {
     if more.is_empty() { main } else { format!("{main}, {more}") }
 }
 
+/// Returns a number of tokens, in thousands where it is large.
+pub(super) fn tokens(count: u64) -> String {
+    match usize::try_from(count) {
+        Ok(count) if count < 10_000 => plural(count, "token"),
+        Ok(_) | Err(_) => format!("{} k tokens", count / 1000),
+    }
+}
+
 /// Returns the measure of an effort, and the rest.
 fn effort_parts(effort: &Effort) -> (String, String) {
     if effort.is_nothing() {
         return ("nothing".to_owned(), String::new());
     }
     let work = format!("{} at {}", plural(effort.attempts, "attempt"), plural(effort.steps, "step"));
-    match (effort.seconds, effort.untimed) {
+    let (main, more) = match (effort.seconds, effort.untimed) {
         (0, _) => (work, "time not recorded".to_owned()),
         (time, 0) => (seconds(time), work),
         (time, count) => (seconds(time), format!("{work}, {count} of unknown length")),
-    }
+    };
+    if effort.tokens == 0 { (main, more) } else { (main, format!("{more}, {}", tokens(effort.tokens))) }
 }
 
 /// Returns the numbers of the run.
@@ -400,6 +409,7 @@ fn line_of(step: &ShownStep, chars: usize) -> Markup {
         @if step.is_next { " " span class="tag" { "next" } }
         @if step.is_again { " " span class="tag" { "again" } }
         @if step.seconds > 0 { " " small { (seconds(step.seconds)) } }
+        @if step.tokens > 0 { " " small { (tokens(step.tokens)) } }
         @if step.attempts.len() > 1 { " " small { (step.attempts.len()) " attempts" } }
     }
 }

@@ -12,7 +12,6 @@ use super::salvage::without_nulls;
 use super::standing::AgentEnd;
 use super::standing::TITLE_CHARS;
 use super::steps;
-use super::tasks;
 use crate::model::Action;
 use crate::model::Plan;
 use crate::model::Run;
@@ -110,8 +109,6 @@ fn detail(digest: &Digest, step: &Step) -> Value {
     let ids = digest.agent_ids();
     let id = ids.iter().find(|id| run::agent_step_id(id, &ids) == step.id);
     let transcript = id.and_then(|id| digest.agents.get(id)?.transcript.as_ref());
-    let task = digest.main.tasks.iter().find(|(id, _)| tasks::step_id(id) == step.id);
-    let tokens = transcript.map(|transcript| transcript.tokens).or(task.map(|(_, task)| task.tokens));
     without_nulls(json!({
         "agent_id": id,
         "files": files,
@@ -120,7 +117,7 @@ fn detail(digest: &Digest, step: &Step) -> Value {
         "error": step.error,
         "look_at": step.probe,
         "transcript": step.file.as_ref().filter(|_| id.is_some() || step.id.as_str().contains('/')),
-        "tokens": tokens.filter(|tokens| *tokens > 0),
+        "tokens": (step.tokens > 0).then_some(step.tokens),
     }))
 }
 

@@ -133,6 +133,7 @@ fn add_agents(digest: &Digest, all: &mut Steps) {
         step.group = Some("Agents".to_owned());
         step.agent = agent.and_then(|agent| agent.kind.as_deref()).map(|kind| safe_line(kind, TITLE_CHARS));
         step.started_at = launch.and_then(|launch| launch.at).or_else(|| transcript?.first_at);
+        step.tokens = transcript.map_or(0, |transcript| transcript.tokens);
         step.file = agent.and_then(|agent| RelPath::parse(&agent.path).ok());
         let (files, outside) =
             in_project(digest, transcript.iter().flat_map(|it| &it.files).map(|file| file.path.as_str()));
@@ -245,6 +246,7 @@ fn add_workflow(digest: &Digest, number: usize, workflow: &Workflow, all: &mut S
         step.group = Some(name.clone());
         step.attempts = u32::try_from(call.agents.len()).unwrap_or(u32::MAX);
         step.started_at = transcript.and_then(|transcript| transcript.first_at);
+        step.tokens = transcript.map_or(0, |transcript| transcript.tokens);
         step.file =
             agent.map(|agent| agent.path.as_str()).or(Some(&workflow.path)).and_then(|path| RelPath::parse(path).ok());
         let (files, outside) =

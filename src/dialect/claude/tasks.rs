@@ -81,6 +81,7 @@ impl Task<'_> {
         let subject = if subject.is_empty() { format!("task {}", self.id) } else { subject.to_owned() };
         let mut step = Step::new(id, safe_line(&subject, TITLE_CHARS));
         step.group = Some("Tasks".to_owned());
+        step.tokens = self.record.map_or(0, |record| record.tokens);
         step.file = file.and_then(|file| RelPath::parse(&file.path).ok());
         let word = file.map(|file| file.status.as_str()).or(recorded).unwrap_or_default();
         step.status = match word {

@@ -42,6 +42,10 @@ fn a_session_with_twelve_agents_is_a_page_with_a_lane_for_each() {
     assert_eq!(marks.get("interrupted"), Some(&3), "{marks:?}");
     assert_eq!(marks.get("unknown"), Some(&2), "{marks:?}");
     assert_eq!(marks.get("proved").unwrap_or(&0) + marks.get("claimed").unwrap_or(&0), 7, "{marks:?}");
+    let paid = |step: &Value| step["tokens"].as_u64().unwrap_or(0);
+    assert!(steps.iter().filter(|step| step["mark"] == "unknown").all(|step| paid(step) > 0), "{shown}");
+    let sum: u64 = steps.iter().filter(|step| step.get("attempts").is_some()).map(paid).sum();
+    assert!(sum > 0 && shown["data"]["paid"]["tokens"] == sum, "{shown}");
     let tokens = |notice: &Value| notice["text"].as_str().is_some_and(|text| text.contains("tokens"));
     assert!(shown["data"]["notices"].as_array().is_some_and(|notices| notices.iter().any(tokens)), "{shown}");
     let page = sandbox.piton(["show", trace::RUN, "--html", "-"]).run().expect_code(0).stdout;
