@@ -485,6 +485,7 @@ impl Chooser<'_> {
             if let Some(reason) = self.reconciled.hold(at).filter(|_| !self.reconciled.is_ready(at)) {
                 let fix = match &step.guest {
                     Some(proof) => proof.record.clone(),
+                    None if !step.recorded => "wait until that has ended, or decide it there".to_owned(),
                     None => command::override_hold(&step.id, &run.id),
                 };
                 return Some(Finding::new(FindingCode::StepHeld, format!("{id} is blocked: {reason}")).fix(fix));

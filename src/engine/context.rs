@@ -115,7 +115,7 @@ fn position(step: Option<&Step>, plan: &Plan) -> String {
     safe_line(&format!("{} of {} steps done{group}", plan.progress.done, plan.progress.total), SENTENCE_CHARS)
 }
 
-/// Returns how the agent that does the step reports its result.
+/// Returns how the agent that does the step reports its result; nothing where the work has ended and goes on elsewhere.
 fn report(run: &Run, graph: &Graph, at: usize, planned: &Planned, next: &Next) -> String {
     let (step, plan) = (&run.steps[at], &planned.plan);
     let is_work = matches!(next.action, Action::Run | Action::Retry | Action::Return);
@@ -125,7 +125,7 @@ fn report(run: &Run, graph: &Graph, at: usize, planned: &Planned, next: &Next) -
         let part = open
             .map(|part| format!("`{}`, and so on for each part; then ", command::next_of_part(step, part, &run.id)));
         format!("{}{}", part.unwrap_or_default(), command::report(step, &run.id))
-    } else if is_work && !step.recorded {
+    } else if is_work && !step.recorded && run.ended.is_none() {
         let files: Vec<&str> = run.state_files.iter().map(RelPath::as_str).collect();
         format!("the agent that does it updates {}, which Piton only reads", files.join(", "))
     } else {

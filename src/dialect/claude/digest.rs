@@ -21,6 +21,8 @@ pub(crate) struct Digest {
     pub(crate) more_agents: usize,
     pub(crate) workflows: Vec<Workflow>,
     pub(crate) task_files: Vec<TaskFile>,
+    /// Tasks in progress that a living session works on, which shares the list, each with that session.
+    pub(crate) worked_on: BTreeMap<String, String>,
     pub(crate) life: Life,
     /// The process that a file of the client names for this session, alive or not.
     pub(crate) process: Option<ClientProcess>,

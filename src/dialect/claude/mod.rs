@@ -26,6 +26,7 @@ pub(crate) use digest::Agent;
 pub(crate) use digest::ClientProcess;
 pub(crate) use digest::Digest;
 pub(crate) use digest::Life;
+pub(crate) use digest::TaskFile;
 pub(crate) use digest::TaskRecord;
 pub(crate) use digest::Transcript;
 pub(crate) use digest::Workflow;

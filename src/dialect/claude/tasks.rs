@@ -11,6 +11,7 @@ use super::steps::in_project;
 use super::steps::relative;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::Hold;
 use crate::model::RelPath;
 use crate::model::Status;
 use crate::model::Step;
@@ -94,6 +95,10 @@ impl Task<'_> {
                 Status::Pending
             }
         };
+        if let Some(session) = digest.worked_on.get(self.id).filter(|_| step.status == Status::InProgress) {
+            step.status = Status::Blocked;
+            step.hold = Some(Hold::Because(format!("the living session {session} shares the list and works on it")));
+        }
         let blockers = file.map(|file| &file.blocked_by).or(self.record.map(|record| &record.blocked_by));
         step.depends_on = blockers.into_iter().flatten().map(|id| step_id(id)).collect();
         self.compare(file, recorded, &mut step, all);

@@ -226,6 +226,7 @@ fn glance(
     }
     let mut digest = digest(session, main, place.as_str(), processes);
     read::add_sidecars(home, path, &mut digest, Look::Glance);
+    add_sharers(ctx, home, processes, &mut digest);
     Some(digest)
 }
 
@@ -327,7 +328,31 @@ fn digest_of(ctx: &ProjectContext, candidate: &Candidate, look: Look) -> Option<
         ReadSpec::Contents { .. } | ReadSpec::Tree { .. } | ReadSpec::Names { .. } | ReadSpec::Elsewhere { .. } => None,
     });
     read::add_older(&home, &mut digest, &older.collect::<Vec<_>>());
+    add_sharers(ctx, &home, &processes(&home), &mut digest);
     Some(digest)
+}
+
+/// Names the tasks in progress that a living session works on too: its transcript has the same task of the same list in progress.
+fn add_sharers(ctx: &ProjectContext, home: &ClientHome, processes: &[ClientProcess], digest: &mut Digest) {
+    let begun: Vec<&claude::TaskFile> = digest.task_files.iter().filter(|task| task.status == "in_progress").collect();
+    let is_other = |process: &&ClientProcess| process.session != digest.session;
+    if begun.is_empty() || !processes.iter().any(|process| is_other(&process)) {
+        return;
+    }
+    let mut worked_on = BTreeMap::new();
+    for (path, session) in transcripts(ctx, home) {
+        if session == digest.session || life_of(&session, processes).0 != Life::Alive {
+            continue;
+        }
+        let Some(other) = read::main_transcript(home, &path, Look::Glance) else { continue };
+        let is_at_it = |task: &&&claude::TaskFile| {
+            let record = other.tasks.get(&task.id).filter(|record| record.subject == task.subject);
+            record.is_some_and(|record| record.changes.last().is_some_and(|change| change.to == "in_progress"))
+        };
+        let short = session.get(..ID_CHARS).unwrap_or(&session).to_owned();
+        worked_on.extend(begun.iter().filter(is_at_it).map(|task| (task.id.clone(), short.clone())));
+    }
+    digest.worked_on = worked_on;
 }
 
 /// Makes a run of a session; without a digest its transcript cannot be read.

@@ -240,6 +240,10 @@ fn a_brief_stays_within_its_budget() {
         let context = sandbox.piton(["--format", "json", "context", RUN, "--budget", budget]).run().expect_code(0);
         let size = context.at("/data").to_string().len();
         assert!(size <= budget.parse::<usize>().unwrap(), "{budget}: {size}\n{context}");
+        assert!(
+            !context.stdout.contains("only reads"),
+            "the transcript of an ended session takes no report: {context}"
+        );
     }
 }
 

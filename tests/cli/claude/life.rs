@@ -8,6 +8,7 @@ use super::trace::RUN;
 use super::trace::SESSION;
 use super::trace::Trace;
 use super::trace::process;
+use super::trace::task;
 use crate::support::Output;
 use crate::support::Sandbox;
 
@@ -121,4 +122,36 @@ fn the_callers_own_session_is_not_offered_to_itself() {
     let sandbox = interrupted();
     list(&sandbox, &[]).expect_code(0);
     sandbox.piton(["--format", "json", "list"]).session(SESSION).run().expect_code(3);
+}
+
+#[test]
+fn a_task_that_a_living_session_works_on_is_not_taken_from_it() {
+    const OTHER: &str = "0a1b2c3d-aaaa-4bbb-8ccc-0123456789ab";
+    let sandbox = Sandbox::with_git();
+    let work = |session: &str| {
+        let trace = Trace::of(&sandbox, session).prompt("Build it").creates_task("1", "Write the parser");
+        trace.creates_task("2", "Write the docs").sets_task("1", "pending", "in_progress")
+    };
+    work(SESSION).write(&sandbox);
+    task(&sandbox, SESSION, "1", "Write the parser", "in_progress", &[]);
+    task(&sandbox, SESSION, "2", "Write the docs", "pending", &[]);
+    let actions = |plan: &Output| {
+        let next = plan.at("/data/next");
+        next.as_array()
+            .into_iter()
+            .flatten()
+            .map(|next| format!("{} {}", next["action"], next["step"]))
+            .collect::<Vec<_>>()
+    };
+    assert!(actions(&plan(&sandbox)).contains(&"\"retry\" \"T1\"".to_owned()), "{}", plan(&sandbox));
+    work(OTHER).write(&sandbox);
+    let pid = std::process::id();
+    process(&sandbox, pid, &start_of(pid), json!({"sessionId": OTHER}));
+    let shared = plan(&sandbox);
+    assert!(!actions(&shared).iter().any(|action| action.contains("T1")), "{shared}");
+    assert!(actions(&shared).contains(&"\"run\" \"T2\"".to_owned()), "{shared}");
+    assert!(shared.stdout.contains("the living session 0a1b2c3d shares the list and works on it"), "{shared}");
+    assert!(!shared.stdout.contains("piton override"), "no printed command is refused: {shared}");
+    let row = list(&sandbox, &[]).expect_code(0).at("/data/runs/0/verdict");
+    assert_eq!(row, shared.at("/data/verdict"));
 }
