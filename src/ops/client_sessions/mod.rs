@@ -58,6 +58,11 @@ pub(crate) struct ClientSessions {
     pub(crate) found: Vec<FoundSession>,
 }
 
+/// Number of kept versions that are looked at; the client keeps fewer.
+const VERSIONS: usize = 1_000;
+/// Size of a file that is compared with kept versions.
+const VERSION_BYTES: u64 = 1 << 20;
+
 /// A session that belongs to the project.
 #[derive(Debug)]
 pub(crate) struct FoundSession {
@@ -360,7 +365,7 @@ fn opened(ctx: &ProjectContext, location: &RunLocation, mut digest: Option<Diges
     let path = &location.candidate.state;
     let root = digest.as_ref().map_or_else(|| ctx.project.root.clone(), |digest| Utf8PathBuf::from(&digest.root));
     if let Some(digest) = &mut digest {
-        look_at_edits(&root, digest);
+        look_at_edits(ctx, &root, digest);
     }
     let bytes = digest.and_then(|digest| serde_json::to_vec(&digest).ok());
     let files = bytes.map(|bytes| (path.clone(), FileEntry::new(Content::Bytes(bytes.into()), None)));
@@ -379,17 +384,32 @@ fn opened(ctx: &ProjectContext, location: &RunLocation, mut digest: Option<Diges
 }
 
 /// Compares the edits that were cut off with their files.
-fn look_at_edits(root: &Utf8Path, digest: &mut Digest) {
+fn look_at_edits(ctx: &ProjectContext, root: &Utf8Path, digest: &mut Digest) {
+    let session = digest.session.clone();
     for call in digest.main.in_flight.iter_mut().chain(&mut digest.main.rejected) {
         let below = call.path.as_deref().and_then(|path| Utf8Path::new(path).strip_prefix(root).ok());
         let path = below.and_then(|below| RelPath::parse(below.as_str()).ok());
         if let Some(path) = path.filter(|_| call.edit.is_some()) {
             call.took_effect = match store::read_file(root, &path) {
-                Content::Bytes(bytes) => call.took_effect_in(Some(&bytes)),
+                // An earlier version of the session is there: what was to be written was not.
+                Content::Bytes(bytes) => call
+                    .took_effect_in(Some(&bytes))
+                    .or_else(|| is_earlier_version(ctx, &session, &bytes).then_some(false)),
                 Content::Problem(crate::model::ReadProblem::Missing) => call.took_effect_in(None),
                 Content::NameOnly | Content::Problem(_) => None,
             };
         }
         call.edit = None;
     }
+}
+
+/// Tells whether a content is one that the client kept of a file before it edited that.
+fn is_earlier_version(ctx: &ProjectContext, session: &str, content: &[u8]) -> bool {
+    let Some(home) = ClientHome::open(&ctx.environment) else { return false };
+    let Ok(folder) = RelPath::parse(&format!("file-history/{session}")) else { return false };
+    let (_, names) = home.names(&folder);
+    let versions = names.iter().take(VERSIONS).filter_map(|name| folder.join(name).ok());
+    let size = content.len() as u64;
+    let mut of_its_size = versions.filter(|version| size <= VERSION_BYTES && home.size(version) == Some(size));
+    of_its_size.any(|version| home.small_file(&version, VERSION_BYTES).is_some_and(|kept| *kept == *content))
 }

@@ -282,6 +282,17 @@ fn an_edit_that_was_cut_off_is_looked_up_in_its_file() {
     assert_eq!(verdict(Some("neither"), "Edit", edit), "verify turn");
 }
 
+#[test]
+fn a_write_over_a_version_that_the_client_kept_did_not_happen() {
+    let sandbox = worked();
+    sandbox.file("f.txt", "as it was");
+    let input = json!({"content": "new", "file_path": sandbox.root().join("f.txt").as_str()});
+    Trace::new(&sandbox).prompt("go").call("w", "Write", input).write(&sandbox);
+    assert_eq!(actions(&plan(&sandbox)), ["verify turn"]);
+    put(&sandbox, &format!("file-history/{SESSION}/0123456789abcdef@v1"), "as it was");
+    assert_eq!(actions(&plan(&sandbox)), ["retry turn"]);
+}
+
 /// Writes a session that launched a workflow with this journal.
 fn with_workflow(journal: &str) -> (Sandbox, Trace) {
     let sandbox = worked();
