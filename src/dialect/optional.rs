@@ -88,7 +88,7 @@ pub(crate) trait Wording: Sync {
         None
     }
 
-    /// Returns whether the messages in [`Self::native`] sum up the plan, so that it is not summed up again.
+    /// Returns whether the messages in `Dialect::native` sum up the plan, so that it is not summed up again.
     fn sums_up(&self) -> bool {
         false
     }
@@ -133,7 +133,7 @@ pub(crate) trait Journal: Sync {
         None
     }
 
-    /// Computes the edits that restore one of [`Dialect::journal_checkpoints`].
+    /// Computes the edits that restore one of [`Journal::journal_checkpoints`].
     ///
     /// # Errors
     ///
@@ -145,7 +145,7 @@ pub(crate) trait Journal: Sync {
 
 /// A state that can be recreated from other evidence.
 pub(crate) trait Rebuild: Sync {
-    /// Rebuilds an unreadable state from documents, artifacts and traces. [`Dialect::edit`] writes exactly this for such a
+    /// Rebuilds an unreadable state from documents, artifacts and traces. [`super::Dialect::edit`] writes exactly this for such a
     /// change. If sources disagree, the least advanced status wins.
     ///
     /// # Errors

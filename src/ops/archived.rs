@@ -1,7 +1,7 @@
 //! Runs in an archive: how they are found, shown and brought back.
 //!
 //! An archive is a folder `{run}_{stamp}` with the state files of the run. It is in the data folder beside which the state was, or
-//! where its system keeps archives ([`Dialect::archive_folder`]). CCW keeps archived sessions as runs, so they are not among these.
+//! where its system keeps archives (`Archives::archive_folder`). CCW keeps archived sessions as runs, so they are not among these.
 
 use std::sync::Arc;
 

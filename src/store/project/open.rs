@@ -15,7 +15,7 @@ use crate::store::fs::environment::Environment;
 use crate::store::fs::error::StoreError;
 
 /// Names that mark the top of a project that is not in git.
-pub(super) const MARKERS: [&str; 15] = [
+pub(super) const MARKERS: [&str; 18] = [
     ".workflow",
     ".worktree",
     ".plan",
@@ -30,10 +30,13 @@ pub(super) const MARKERS: [&str; 15] = [
     "docs/superpowers",
     "docs/plans",
     "_bmad-output",
+    ".planning",
+    ".taskmaster",
+    "tasks/tasks.json",
     config::FILE_NAME,
 ];
 /// Folders of a system that have a folder with the name of a marker in them.
-const INNER: [&str; 2] = ["openspec", ".specify"];
+const INNER: [&str; 4] = ["openspec", ".specify", ".planning", ".taskmaster"];
 
 /// Tells whether a folder is the top of something that may hold runs.
 pub(super) fn is_marked(folder: &Utf8Path) -> bool {
