@@ -199,8 +199,7 @@ fn two_folders_of_one_phase_are_told_apart_by_its_name_or_looked_at() {
 fn examples_without_git_are_found_by_the_path_of_their_state() {
     for (example, state) in [("gsd", ".planning"), ("taskmaster", ".taskmaster/tasks/tasks.json")] {
         let sandbox = Sandbox::new();
-        crate::support::Tree::of(&crate::support::repository().join("examples").join(example))
-            .write_to(&sandbox.root());
+        Tree::of(&repository().join("examples").join(example)).write_to(&sandbox.root());
         let absolute = sandbox.root().join(state).into_string();
         for path in [state, absolute.as_str()] {
             let plan = sandbox.piton(["plan", path]).run();
