@@ -273,7 +273,7 @@ impl Translation<'_, '_> {
                 "initial_delay_secs" => "initial_delay",
                 "max_delay_secs" => "max_delay",
                 "jitter_factor" => {
-                    // `jitter: true` with a factor is the factor; `jitter: false` is none.
+                    // `jitter: true` keeps the factor beside it; `jitter: false` means no jitter.
                     match value.get("jitter").map(|jitter| &jitter.kind) {
                         Some(Kind::Bool(false)) => continue,
                         Some(Kind::Bool(true)) | None => members.retain(|member| member.key != "jitter"),
