@@ -4,6 +4,7 @@ use super::BYTES;
 use super::Backup;
 use super::Copied;
 use super::FILES;
+use super::check;
 use super::extent;
 use super::keep;
 use crate::model::RelPath;
@@ -60,6 +61,10 @@ fn what_a_kill_left_is_removed_by_the_next_who_locks() {
     let partial = data_dir().under(&scratch.root).join("backup");
     fs::create_dir_all(partial.join("files")).unwrap();
     fs::write(partial.join("files/a"), "half").unwrap();
+    drop(scratch.lock());
+    assert!(!partial.exists());
+    // Nor does a file in its place stop the next one.
+    fs::write(&partial, "x").unwrap();
     drop(scratch.lock());
     assert!(!partial.exists());
     // Nor is a link followed that stands in its place.
@@ -139,5 +144,18 @@ fn a_backup_is_too_much_above_its_bytes_or_its_files() {
         file.set_len(bytes).unwrap();
         let extent = extent(&scratch.root, &vec![(rel("a"), rel("files/a")); times]);
         assert_eq!(extent.is_too_much, expected, "{bytes} bytes, {times} files");
+    }
+}
+
+#[test]
+fn a_copy_that_differs_or_is_gone_is_noticed() {
+    let scratch = Scratch::new();
+    scratch.write("files/a", "1");
+    let copied = Copied { name: rel("files/a"), bytes: 1, sha256: sha256_hex(b"1") };
+    check(&scratch.root, &[copied.clone()]).unwrap();
+    for now in [Some("2"), Some(""), Some("11"), None] {
+        let file = scratch.root.join("files/a");
+        now.map_or_else(|| fs::remove_file(&file), |text| fs::write(&file, text)).unwrap();
+        check(&scratch.root, &[copied.clone()]).unwrap_err();
     }
 }

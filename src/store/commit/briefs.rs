@@ -105,6 +105,8 @@ mod tests {
             assert!(name.len() < 80 && name.chars().all(plain) && !name.starts_with('.'), "{id:?}: {name}");
             assert!(names.insert(name), "{id:?}");
         }
+        // A person who looks into the folder recognizes the step.
+        assert!(name(BriefFile::Brief, &run, &StepId::new("2.3:plan_a")).starts_with("2.3-plan_a-"));
         assert_ne!(
             name(BriefFile::Brief, &run, &StepId::new("a")),
             name(BriefFile::Brief, &RunId::new("other"), &StepId::new("a"))

@@ -37,8 +37,14 @@ fn one_file_is_replaced_and_the_old_version_is_kept() {
     let scratch = Scratch::new();
     scratch.write("run/state.json", "old");
     let lock = scratch.lock();
+    let inode = |path: &str| fs::metadata(scratch.root.join(path)).unwrap().ino();
+    let old = inode("run/state.json");
     let done = commit(&lock, &[replace("run/state.json", "old", "new")], &meta()).unwrap();
     assert_eq!(scratch.text("run/state.json").as_deref(), Some("new"));
+    // The file itself is kept, not a copy, and one file needs no record.
+    let name = scratch.files("run/.piton/history").remove(0);
+    assert_eq!(inode(&format!("run/.piton/history/{name}")), old);
+    assert!(!scratch.root.join("run/.piton/txn").exists());
     assert_eq!(done.replaced.as_deref(), Some("000001"));
     assert_eq!(done.files, [rel("run/state.json")]);
     let kept = history::read(&scratch.root, &data_dir(), "000001").unwrap();
@@ -64,6 +70,20 @@ fn a_file_that_moved_is_a_conflict_and_nothing_is_written() {
         assert_eq!(scratch.files("run"), ["a", "b"]);
         assert_eq!(scratch.text("run/b").as_deref(), Some("old"));
     }
+}
+
+#[test]
+fn only_a_regular_file_is_written() {
+    let scratch = Scratch::new();
+    scratch.write("run/folder/a", "old");
+    scratch.write("run/file", "old");
+    let lock = scratch.lock();
+    let error = commit(&lock, &[replace("run/folder", "old", "new")], &meta()).unwrap_err();
+    assert!(matches!(error, StoreError::UnsafePath { .. }), "{error}");
+    // A file in the place of a folder is not the same as a missing file.
+    let error = commit(&lock, &[replace("run/file/b", "old", "new")], &meta()).unwrap_err();
+    assert!(!matches!(error, StoreError::Conflict { .. }), "{error}");
+    assert_eq!(scratch.files("run"), ["file", "folder/a"]);
 }
 
 #[test]
@@ -139,6 +159,14 @@ fn the_old_version_becomes_the_backup_beside_it() {
     assert_eq!(scratch.text("run/state.json.backup").as_deref(), Some("1"));
     commit(&lock, &[replace("run/state.json", "2", "3")], &with_backup).unwrap();
     assert_eq!(scratch.text("run/state.json.backup").as_deref(), Some("2"));
+    // Among several files it is the backup of its own state, and a new file has none.
+    let mut edits = vec![create("run/a", "a"), replace("run/state.json", "3", "4")];
+    scratch.write("run/b", "b");
+    edits.insert(0, replace("run/b", "b", "c"));
+    with_backup.backup.push((rel("run/a"), rel("run/a.backup")));
+    commit(&lock, &edits, &with_backup).unwrap();
+    assert_eq!(scratch.text("run/state.json.backup").as_deref(), Some("3"));
+    assert_eq!(scratch.text("run/a.backup"), None);
     // Other programs write over it in place, and the history is not to change with it.
     fs::write(scratch.root.join("run/state.json.backup"), "theirs").unwrap();
     assert_eq!(history::read(&scratch.root, &data_dir(), "000001").unwrap()[0].1, b"1");
@@ -215,6 +243,9 @@ fn a_kill_at_any_call_leaves_all_old_or_all_new_files() {
             let scratch = before();
             if faulty(&scratch, &edits, at, Fault::Kill).is_none() {
                 break;
+            }
+            if scratch.text("run/a").as_deref() == Some("old a") {
+                assert_eq!(history::list(&scratch.root, &data_dir()).unwrap(), [], "nothing has happened yet: {at}");
             }
             let is_new = check_whole(&scratch, new, &format!("killed at call {at} of {}", edits.len()));
             assert!(is_new || seen[1] == 0, "what has happened stays so: {at}");

@@ -3,11 +3,14 @@ use std::fs;
 use super::HistoryFile;
 use super::keep_corrupt;
 use super::list;
+use super::parse_compact;
 use super::read;
 use crate::model::StepId;
 use crate::model::sha256_hex;
 use crate::store::StoreError;
 use crate::store::commit;
+use crate::store::fs::calls::Fault;
+use crate::store::fs::calls::with_fault;
 use crate::store::testing::Scratch;
 use crate::store::testing::clock;
 use crate::store::testing::create;
@@ -98,8 +101,13 @@ fn incomplete_foreign_and_changed_entries_count_for_nothing() {
     commit(&lock, &[replace("run/a", "x", "y")], &meta()).unwrap();
     let folder = scratch.root.join("run/.piton/history");
     fs::write(folder.join("notes.txt"), "").unwrap();
+    let intact = || -> Vec<bool> {
+        list(&scratch.root, &data_dir()).unwrap().into_iter().map(|entry| entry.is_intact).collect()
+    };
+    assert_eq!(intact(), [true, true]);
     let of = |id: &str| scratch.files("run/.piton/history").into_iter().find(|name| name.starts_with(id)).unwrap();
     fs::write(folder.join(of("000002")), "scribbled").unwrap();
+    assert_eq!(intact(), [false, true]);
     fs::remove_file(folder.join(of("000001"))).unwrap();
     let ids: Vec<String> = list(&scratch.root, &data_dir()).unwrap().into_iter().map(|entry| entry.id).collect();
     assert_eq!(ids, ["000002"]);
@@ -143,4 +151,56 @@ fn a_checkpoint_is_the_whole_state_as_it_was_then() {
     assert_eq!(as_of("000002"), ["run/a a2", "run/b b1"]);
     assert_eq!(as_of("000003"), ["run/b b2"]);
     assert!(read(&scratch.root, &data_dir(), "000004").is_err());
+}
+
+#[test]
+fn names_of_other_programs_do_not_move_the_numbers() {
+    let scratch = Scratch::new();
+    scratch.write("run/state", "1");
+    let lock = scratch.lock();
+    let folder = scratch.root.join("run/.piton/history");
+    fs::create_dir_all(&folder).unwrap();
+    for (digest, path) in [("a".repeat(64), ""), ("g".repeat(64), "x"), ("a".repeat(63), "x"), (String::new(), "x")] {
+        fs::write(folder.join(format!("000900-20260131T120000Z-begin--1-{digest}-{path}")), "").unwrap();
+    }
+    let done = commit(&lock, &[replace("run/state", "1", "2")], &meta()).unwrap();
+    assert_eq!(done.replaced.as_deref(), Some("000001"));
+}
+
+#[test]
+fn a_stamp_is_exactly_what_was_written() {
+    assert_eq!(parse_compact(&clock().now.compact()), Some(clock().now));
+    for text in
+        ["20260131T120000000Z", "2026013T1200000Z", "20260131T120000", "20260131 120000Z", "2026013\u{e9}T12000Z", ""]
+    {
+        assert_eq!(parse_compact(text), None, "{text}");
+    }
+}
+
+#[test]
+fn what_stands_in_the_place_of_the_history_is_refused() {
+    let scratch = Scratch::new();
+    scratch.write("run/.piton/a", "");
+    let history = scratch.root.join("run/.piton/history");
+    std::os::unix::fs::symlink(&scratch.root, &history).unwrap();
+    assert!(matches!(list(&scratch.root, &data_dir()), Err(StoreError::UnsafePath { .. })));
+    fs::remove_dir_all(scratch.root.join("run/.piton")).unwrap();
+    scratch.write("run/.piton", "a file");
+    assert!(list(&scratch.root, &data_dir()).is_err());
+}
+
+#[test]
+fn a_broken_file_is_kept_or_the_call_fails() {
+    let mut refused = 0;
+    for at in 1.. {
+        let scratch = Scratch::new();
+        let lock = scratch.lock();
+        let kept = with_fault(at, Fault::Once, || keep_corrupt(&lock, &rel("run/state.json"), clock().now, b"{"));
+        let Some(kept) = kept else { break };
+        match kept {
+            Ok(file) => assert_eq!(fs::read(file).unwrap(), b"{", "call {at}"),
+            Err(_) => refused += 1,
+        }
+    }
+    assert!(refused > 3, "only {refused}");
 }

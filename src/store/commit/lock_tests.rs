@@ -3,6 +3,8 @@ use std::os::unix::fs::symlink;
 use std::time::Duration;
 
 use super::RunLock;
+use super::has_lock_file;
+use super::try_lock;
 use crate::store::StoreError;
 use crate::store::testing::Scratch;
 use crate::store::testing::data_dir;
@@ -49,6 +51,23 @@ fn the_holder_is_read_from_the_locks_of_the_system() {
     ] {
         assert_eq!(holder_in(line, "fe:00:8899"), expected, "{line}");
     }
+}
+
+#[test]
+fn whether_a_run_is_free_is_asked_without_a_trace() {
+    let scratch = Scratch::new();
+    let data_path = data_dir().under(&scratch.root);
+    try_lock(&scratch.root, &data_dir()).unwrap();
+    assert!(!has_lock_file(&data_path) && scratch.files("").is_empty());
+    let held = scratch.lock();
+    assert!(has_lock_file(&data_path));
+    let refused = try_lock(&scratch.root, &data_dir()).unwrap_err();
+    let StoreError::LockTimeout { holder, .. } = refused else { panic!("{refused}") };
+    if let Some(holder) = holder {
+        assert!(holder.starts_with(&format!("process {}", std::process::id())), "{holder}");
+    }
+    drop(held);
+    try_lock(&scratch.root, &data_dir()).unwrap();
 }
 
 #[test]

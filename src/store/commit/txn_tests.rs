@@ -39,6 +39,11 @@ fn a_record_reads_back_and_a_torn_one_does_not() {
     for end in 0..bytes.len() {
         assert_eq!(Record::decode(&bytes[..end]), None, "cut at {end}");
     }
+    for at in 0..bytes.len() {
+        let mut other = bytes.clone();
+        other[at] ^= 1;
+        assert_eq!(Record::decode(&other), None, "changed at {at}");
+    }
     let mut longer = bytes.clone();
     longer.push(b'x');
     assert_eq!(Record::decode(&longer), None);
