@@ -82,8 +82,11 @@ fn band(seconds: i64, options: &Options) -> AgeBand {
 #[cfg(test)]
 mod tests {
     use super::age;
+    use super::say_once;
     use crate::engine::fixtures::run_of;
+    use crate::model::AgeBand;
     use crate::model::Evidence;
+    use crate::model::Finding;
     use crate::model::FindingCode;
     use crate::model::Options;
     use crate::model::Timestamp;
@@ -116,9 +119,11 @@ mod tests {
     fn the_next_best_stamp_is_named() {
         let run = run_of(&[("A", &[])]);
         let mut evidence = Evidence { modified_at: Some(at(0)), ..Evidence::default() };
-        assert_eq!(age(&run, &evidence, &Options::at(at(5))).0.source, "file");
+        let of_file = age(&run, &evidence, &Options::at(at(5))).0;
+        assert_eq!((of_file.source.as_str(), of_file.band), ("file", Some(AgeBand::Recent)), "a checkout is not work");
         evidence.committed_at = Some(at(0));
-        assert_eq!(age(&run, &evidence, &Options::at(at(5))).0.source, "commit");
+        let of_commit = age(&run, &evidence, &Options::at(at(5))).0;
+        assert_eq!((of_commit.source.as_str(), of_commit.band), ("commit", Some(AgeBand::Fresh)));
         let (age, findings) = age(&run, &Evidence::default(), &Options::at(at(5)));
         assert_eq!((age.seconds, findings[0].code), (None, FindingCode::AgeUnknown));
     }
@@ -135,5 +140,18 @@ mod tests {
         assert_eq!(codes, [FindingCode::TimeInFuture, FindingCode::AgeUnknown]);
         let message = &findings[0].message;
         assert!(message.contains("the state's time stamp") && message.contains("the file's time stamp"), "{message}");
+        assert!(message.ends_with("are in the future; they are not used"), "{message}");
+        let (_, findings) = super::age(&run, &Evidence::default(), &Options::at(at(-7_200)));
+        assert!(findings[0].message.ends_with("is in the future; it is not used"), "{}", findings[0].message);
+    }
+
+    #[test]
+    fn what_the_dialect_says_about_the_same_stamp_is_one_finding() {
+        let known = vec![Finding::new(FindingCode::TimeInFuture, "the start is in the future")];
+        let mut of_age =
+            vec![Finding::new(FindingCode::AgeUnknown, "no"), Finding::new(FindingCode::TimeInFuture, "so is the end")];
+        let known = say_once(known, &mut of_age);
+        assert_eq!(known[0].message, "the start is in the future; so is the end");
+        assert_eq!(of_age.iter().map(|finding| finding.code).collect::<Vec<_>>(), [FindingCode::AgeUnknown]);
     }
 }

@@ -99,3 +99,29 @@ fn words_of_the_client_are_cleaned() {
     let evidence = Evidence { owner: dead(), session, ..Evidence::default() };
     assert_eq!(cause(&evidence).unwrap().detail, "the session ended while the agent x[31m y was working");
 }
+
+#[test]
+fn only_the_agents_that_a_turn_waited_for_are_missed() {
+    let lost = |story: &[SessionEvent]| {
+        let evidence = Evidence { owner: Owner::Ours, session: events(story), ..Evidence::default() };
+        cause(&evidence).map(|cause| cause.detail)
+    };
+    let before = [agent("a", "one"), agent("b", "two"), SessionEvent::Prompt, agent("c", "three")];
+    for (back_again, agent) in [("a", "two"), ("b", "one"), ("c", "two"), ("unknown", "two")] {
+        let story: Vec<SessionEvent> = before.iter().cloned().chain([back(back_again)]).collect();
+        let expected = format!("the agent {agent} was started and never returned");
+        assert_eq!(lost(&story), Some(expected), "{back_again} came back");
+    }
+}
+
+#[test]
+fn a_limit_is_not_called_a_failure_of_the_service() {
+    for (error, detail) in [
+        ("rate_limit", "a usage limit was reached: rate_limit"),
+        ("billing_error", "a usage limit was reached: billing_error"),
+        ("server_error", "the service failed: server_error"),
+    ] {
+        let evidence = Evidence { owner: Owner::Ours, session: events(&[failure(error)]), ..Evidence::default() };
+        assert_eq!(cause(&evidence).map(|cause| cause.detail).as_deref(), Some(detail));
+    }
+}

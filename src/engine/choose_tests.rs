@@ -373,6 +373,14 @@ fn interrupted_rework_still_names_the_review_that_sent_it_back() {
         step(&mut run, "B").returns_to = Some(StepId::new("A"));
         step(&mut run, "B").error = Some("no tests".to_owned());
         assert_eq!(plan_of(&run, &options()).plan.next[0].reason, reason);
+        // A review that found nothing yet, or that has passed since, sent nothing back.
+        let plain = reason.split_once("; it was sent back").map(|(plain, _)| plain);
+        let mut unsaid = run.clone();
+        step(&mut unsaid, "B").error = None;
+        step(&mut run, "B").status = Status::Completed;
+        for run in [unsaid, run] {
+            assert_eq!(Some(plan_of(&run, &options()).plan.next[0].reason.as_str()), plain);
+        }
     }
 }
 
@@ -591,6 +599,11 @@ fn what_the_state_holds_back_is_named_while_others_go_on() {
     assert_eq!(held.message, "B (Title of B) is blocked: waits for the legal team");
     let fix = "once it can go on: `piton override B --run R --by NAME --note WHY`";
     assert_eq!(held.fix.as_deref(), Some(fix));
+    let mut read_only = run.clone();
+    step(&mut read_only, "B").recorded = false;
+    let planned_there = plan_of(&read_only, &options());
+    let fix = finding(&planned_there, FindingCode::StepHeld).fix.as_deref();
+    assert_eq!(fix, Some("wait until that has ended, or decide it there"), "no command records it");
     let unexplained: Vec<&StepId> = planned
         .findings
         .iter()
@@ -598,4 +611,179 @@ fn what_the_state_holds_back_is_named_while_others_go_on() {
         .filter_map(|finding| finding.step.as_ref())
         .collect();
     assert_eq!(unexplained, [&StepId::new("C")], "D waits for A, so its block is explained");
+}
+
+#[test]
+fn a_resume_is_offered_only_if_it_can_record_what_it_needs() {
+    let forced = || line_of(&[("A", Status::Cancelled), ("B", Status::Pending)]);
+    let redone = || line_of(&[("A", Status::Completed), ("B", Status::Pending)]);
+    let from = || Options { from: vec![StepId::new("A")], ..options() };
+    let force = || Options { force: true, ..options() };
+    for (what, mut run, options, resume, redo, expected) in [
+        ("nothing is needed", redone(), options(), true, false, true),
+        ("no word for a resume", redone(), options(), false, true, false),
+        ("an override", forced(), force(), true, false, true),
+        ("an override, and no word for a resume", forced(), force(), false, true, false),
+        ("a redo", redone(), from(), true, true, true),
+        ("a redo, and no word for it", redone(), from(), true, false, false),
+    ] {
+        (run.records.resume, run.records.redo) = (resume, redo);
+        let planned = plan_of(&run, &options);
+        assert_eq!(planned.plan.next.len(), 1, "{what}");
+        assert_eq!(planned.plan.commands.resume.is_some(), expected, "{what}");
+    }
+}
+
+#[test]
+fn lost_work_that_failed_too_often_is_decided_by_a_person() {
+    let mut run = line_of(&[("A", Status::Completed)]);
+    step(&mut run, "A").proof.outputs = vec![path("gone.json")];
+    assert!(!has(&plan_of(&run, &options()), FindingCode::AttemptLimit));
+    step(&mut run, "A").failures = 3;
+    assert_eq!(finding(&plan_of(&run, &options()), FindingCode::AttemptLimit).step, Some(StepId::new("A")));
+}
+
+#[test]
+fn nothing_is_sent_back_to_work_that_still_waits() {
+    let steps: &[(&str, &[&str])] = &[("A", &[]), ("W", &["A"]), ("V", &["W"])];
+    for (before, expected) in
+        [(Status::InProgress, "retry A"), (Status::Pending, "run A"), (Status::Completed, "return W")]
+    {
+        let mut run = with_statuses(run_of(steps), &[before, Status::Completed, Status::Failed]);
+        step(&mut run, "V").returns_to = Some(StepId::new("W"));
+        assert_eq!(next(&run), [expected], "{before}");
+    }
+}
+
+#[test]
+fn a_review_whose_findings_were_worked_on_is_asked_again() {
+    let mut run = nine("4", Status::Failed);
+    step(&mut run, "4").finished_at = Some(at(0));
+    for (finished, expected, rule) in
+        [(-1, "return 3", "4.return"), (0, "return 3", "4.return"), (1, "retry 4", "4.again")]
+    {
+        step(&mut run, "3").finished_at = Some(at(finished));
+        let planned = plan_of(&run, &options());
+        assert_eq!((next_of(&planned), planned.plan.next[0].rule.as_str()), (vec![expected.to_owned()], rule));
+    }
+    assert_eq!(plan_of(&run, &options()).plan.next[0].reason, "the findings of 4 were worked on since; review again");
+}
+
+#[test]
+fn what_seems_done_is_looked_at_also_before_its_turn_but_for_a_verdict() {
+    let mut run = line_of(&[("A", Status::InProgress), ("B", Status::Pending)]);
+    step(&mut run, "B").proof.outputs = vec![path("out.json")];
+    let there = Evidence { files: [(path("out.json"), present(at(0)))].into(), ..Evidence::default() };
+    assert_eq!(next_of(&planned(&run, &there, &options())), ["retry A", "verify B"]);
+    step(&mut run, "B").kind = StepKind::Review;
+    assert_eq!(next_of(&planned(&run, &there, &options())), ["retry A"]);
+}
+
+#[test]
+fn the_reason_of_a_retry_is_what_ended_the_last_attempt() {
+    for (verdict, reason) in [
+        (None, "A failed; retry with the error of the last attempt"),
+        (Some(ReviewVerdict::Approved), "A failed; retry with the error of the last attempt"),
+        (Some(ReviewVerdict::NeedsRevision), "A ended with NEEDS_REVISION"),
+    ] {
+        let mut run = line_of(&[("A", Status::Failed)]);
+        step(&mut run, "A").review = verdict.and_then(review);
+        assert_eq!(plan_of(&run, &options()).plan.next[0].reason, reason);
+    }
+    for (status, before, reason) in [
+        (Status::Blocked, &[][..], "the state says blocked without naming what it waits for"),
+        (Status::Pending, &[][..], "it depends on nothing"),
+        (Status::Pending, &[("A", Status::Skipped)][..], "A was skipped"),
+        (Status::Blocked, &[("A", Status::Completed)][..], "A is done"),
+    ] {
+        let steps: Vec<(&str, Status)> = before.iter().copied().chain([("B", status)]).collect();
+        assert_eq!(plan_of(&line_of(&steps), &options()).plan.next[0].reason, reason);
+    }
+}
+
+#[test]
+fn only_the_failed_work_of_an_agent_at_a_gate_is_tried_again() {
+    for (status, verdict, expected) in [
+        (Status::Pending, None, "approve G"),
+        (Status::InProgress, None, "approve G"),
+        (Status::WaitingApproval, None, "approve G"),
+        (Status::Failed, None, "retry G"),
+        (Status::Failed, Some(ReviewVerdict::Rejected), "approve G"),
+    ] {
+        let mut run = line_of(&[("A", Status::Completed), ("G", status)]);
+        let gate = step(&mut run, "G");
+        (gate.kind, gate.agent) = (StepKind::Gate, Some("git-worktree-manager".to_owned()));
+        gate.review = verdict.and_then(review);
+        assert_eq!(next(&run), [expected], "{status} {verdict:?}");
+    }
+}
+
+#[test]
+fn a_gate_holds_back_what_comes_after_finished_steps_too() {
+    let waiting = |last: Status, kind: StepKind| {
+        let mut run = line_of(&[("G", Status::Pending), ("X", Status::Completed), ("B", last)]);
+        step(&mut run, "G").kind = StepKind::Gate;
+        step(&mut run, "B").kind = kind;
+        next(&run)
+    };
+    assert_eq!(waiting(Status::Pending, StepKind::Work), ["approve G"]);
+    assert_eq!(waiting(Status::Failed, StepKind::Work), ["approve G"]);
+    assert_eq!(waiting(Status::Pending, StepKind::Gate), ["approve G"]);
+    assert_eq!(waiting(Status::WaitingApproval, StepKind::Gate), ["approve G", "approve B"], "it waits already");
+}
+
+#[test]
+fn the_few_steps_that_free_all_others_are_named() {
+    let freed = |run: &Run| {
+        let planned = plan_of(run, &options());
+        let message = finding(&planned, FindingCode::DependencyBlock).message.clone();
+        message.split_once(". Once ").map(|(_, few)| few.to_owned())
+    };
+    let steps: &[(&str, &[&str])] = &[("A", &[]), ("B", &[]), ("C", &["A"]), ("D", &["B"]), ("E", &["A", "B"])];
+    let mut run = run_of(steps);
+    step(&mut run, "A").dangling = vec!["GONE".to_owned()];
+    assert_eq!(next(&run), ["run B"]);
+    step(&mut run, "B").dangling = vec!["GONE TOO".to_owned()];
+    assert_eq!(freed(&run).as_deref(), Some("A, B are done or skipped, the other 3 can go on"));
+    // A step that the state holds back as well is not freed by what it depends on.
+    step(&mut run, "D").status = Status::Blocked;
+    step(&mut run, "D").hold = Some(Hold::Because("the legal team".to_owned()));
+    assert_eq!(freed(&run).as_deref(), Some("A, B, D are done or skipped, the other 2 can go on"));
+    // One step at the end of every chain is named already.
+    let mut chain = line_of(&[("A", Status::Pending), ("B", Status::Pending)]);
+    step(&mut chain, "A").dangling = vec!["GONE".to_owned()];
+    assert_eq!(freed(&chain), None);
+    // Of a cycle, one step has to end first.
+    let mut cycle = run_of(&[("A", &["B"]), ("B", &["A"]), ("C", &["B"]), ("X", &[]), ("Y", &["X"])]);
+    step(&mut cycle, "X").dangling = vec!["GONE".to_owned()];
+    assert_eq!(freed(&cycle).as_deref(), Some("X, A are done or skipped, the other 3 can go on"));
+    // Many are not listed.
+    let ids: Vec<String> = (1..=9).map(|number| format!("S{number}")).collect();
+    for (many, is_named) in [(8, true), (9, false)] {
+        let mut wide: Vec<(&str, &[&str])> = ids.iter().take(many).map(|id| (id.as_str(), [].as_slice())).collect();
+        wide.push(("Z", &["S1"]));
+        let mut run = run_of(&wide);
+        for id in ids.iter().take(many) {
+            step(&mut run, id).dangling = vec!["GONE".to_owned()];
+        }
+        assert_eq!(freed(&run).is_some(), is_named, "{many}");
+    }
+}
+
+#[test]
+fn a_limit_names_the_work_that_can_go_on_meanwhile() {
+    for (status, failures, recorded, is_named) in [
+        (Status::Pending, 0, true, true),
+        (Status::Pending, 3, true, false),
+        (Status::InProgress, 0, true, false),
+        (Status::Pending, 0, false, false),
+    ] {
+        let mut run = with_statuses(run_of(&[("A", &[]), ("N", &[])]), &[Status::Failed, status]);
+        step(&mut run, "A").failures = 3;
+        let other = step(&mut run, "N");
+        (other.failures, other.recorded) = (failures, recorded);
+        let planned = plan_of(&run, &options());
+        let fix = finding(&planned, FindingCode::AttemptLimit).fix.clone().unwrap();
+        assert_eq!(fix.contains("piton begin N --run R"), is_named, "{status} {failures} {recorded}: {fix}");
+    }
 }

@@ -1,3 +1,9 @@
+use super::after_part;
+use super::agent_contract;
+use super::context;
+use super::end;
+use super::end_reported;
+use super::failed;
 use super::finish;
 use super::next_of_part;
 use super::on_run;
@@ -7,6 +13,7 @@ use super::override_hold;
 use super::quoted;
 use super::redo;
 use super::report;
+use crate::model::AgentStatus;
 use crate::model::Part;
 use crate::model::PartKind;
 use crate::model::ReviewVerdict;
@@ -169,5 +176,81 @@ fn an_open_part_is_begun_and_one_in_progress_is_finished() {
             commands: Vec::new(),
         };
         assert_eq!(next_of_part(&step, &part, &RunId::new("R")), line, "{status}");
+    }
+}
+
+fn step_of(kind: StepKind) -> Step {
+    Step { kind, ..Step::new(StepId::new("S"), "") }
+}
+
+#[test]
+fn the_end_of_a_step_asks_for_the_words_that_are_missing() {
+    let run = RunId::new("R");
+    let (work, review) = (step_of(StepKind::Work), step_of(StepKind::Review));
+    assert_eq!(end(&work, None, &run), "piton finish S --run R --summary TEXT");
+    assert_eq!(end(&review, None, &run), "piton finish S --run R --verdict VERDICT --summary TEXT");
+    assert_eq!(end(&review, Some("p"), &run), "piton finish S --run R --part p");
+    assert_eq!(failed(&work, &run), "piton finish S --run R --status failed --error TEXT");
+    assert_eq!(context(&work.id, &run), "piton context R --step S");
+    // What the agent said is not asked for again.
+    let mut never_fails = work.clone();
+    never_fails.ends.failed = false;
+    for (step, reported, expected) in [
+        (&work, None, end(&work, None, &run)),
+        (&review, None, end(&review, None, &run)),
+        (&review, Some(AgentStatus::Done), "piton finish S --run R --verdict VERDICT".to_owned()),
+        (&review, Some(AgentStatus::Blocked), "piton finish S --run R --verdict VERDICT".to_owned()),
+        (&work, Some(AgentStatus::Done), "piton finish S --run R".to_owned()),
+        (&work, Some(AgentStatus::Blocked), failed(&work, &run)),
+        (&work, Some(AgentStatus::NeedsContext), failed(&work, &run)),
+        (&never_fails, Some(AgentStatus::Blocked), end(&work, None, &run)),
+    ] {
+        assert_eq!(end_reported(step, &run, reported), expected, "{reported:?}");
+    }
+}
+
+#[test]
+fn an_agent_is_told_which_lines_its_message_ends_with() {
+    for (kind, own, other) in [(StepKind::Work, "FILES: ", "VERDICT: "), (StepKind::Review, "VERDICT: ", "FILES: ")] {
+        let contract = agent_contract(&step_of(kind));
+        for line in ["STEP: S", "STATUS: DONE, BLOCKED or NEEDS_CONTEXT", "SUMMARY: "] {
+            assert!(contract.lines().any(|found| found.starts_with(line)), "{contract}");
+        }
+        assert!(contract.contains(own) && !contract.contains(other), "{contract}");
+    }
+}
+
+#[test]
+fn after_a_part_comes_the_next_one_that_is_open_or_the_end() {
+    let run = RunId::new("R");
+    for (parts, expected) in [
+        (
+            &[(PartKind::Analysis, Status::Completed), (PartKind::Work, Status::Pending)][..],
+            "piton begin S --run R --part p1",
+        ),
+        (
+            &[(PartKind::Analysis, Status::Completed), (PartKind::Work, Status::InProgress)][..],
+            "piton finish S --run R --part p1",
+        ),
+        (
+            &[(PartKind::Analysis, Status::Completed), (PartKind::Work, Status::Completed)][..],
+            "piton finish S --run R --summary TEXT",
+        ),
+        (&[(PartKind::Analysis, Status::Completed)][..], "piton context R --step S"),
+    ] {
+        let mut step = step_of(StepKind::Work);
+        step.detail.parts = parts
+            .iter()
+            .enumerate()
+            .map(|(at, (kind, status))| Part {
+                name: format!("p{at}"),
+                title: String::new(),
+                kind: *kind,
+                status: *status,
+                output: None,
+                commands: Vec::new(),
+            })
+            .collect();
+        assert_eq!(after_part(&step, &run), expected);
     }
 }

@@ -1,7 +1,10 @@
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use serde_json::json;
 
 use super::assemble;
+use crate::engine::fixtures::at;
 use crate::engine::fixtures::ids;
 use crate::engine::fixtures::line_of;
 use crate::engine::fixtures::options;
@@ -13,6 +16,7 @@ use crate::engine::plan::Planned;
 use crate::model::Action;
 use crate::model::Brief;
 use crate::model::Context;
+use crate::model::Evidence;
 use crate::model::Options;
 use crate::model::Part;
 use crate::model::PartKind;
@@ -20,10 +24,13 @@ use crate::model::ReadingItem;
 use crate::model::Review;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
+use crate::model::Statement;
+use crate::model::StatementKind;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
+use crate::model::StepReport;
 
 const PLENTY: usize = 1 << 20;
 
@@ -309,4 +316,143 @@ fn a_step_that_builds_on_thousands_is_handed_over() {
     run.steps.push(last);
     let context = context(&run, Brief::default(), usize::MAX);
     assert_eq!((context.done.len(), context.required_reading.len()), (10_000, 10_000));
+}
+
+/// Builds a report with a summary.
+fn report(id: &str, status: Status) -> StepReport {
+    StepReport {
+        step: StepId::new(id),
+        part: None,
+        at: at(0),
+        attempt: 1,
+        agent: None,
+        status,
+        verdict: None,
+        summary: Some(format!("{id} is done")),
+        error: None,
+        conditions: Vec::new(),
+        findings: Vec::new(),
+        files: Vec::new(),
+        commit: None,
+    }
+}
+
+fn context_with(run: &Run, reports: Vec<StepReport>, brief: Brief, budget: usize) -> Context {
+    let said = |report| Statement { run: "R".to_owned(), dialect: run.dialect, kind: StatementKind::Report(report) };
+    let evidence = Evidence { statements: reports.into_iter().map(said).collect(), ..Evidence::default() };
+    let plan = crate::engine::fixtures::planned(run, &evidence, &options());
+    assemble(run, &plan, &plan.plan.next[0], brief, budget)
+}
+
+#[test]
+fn nothing_is_said_twice() {
+    let of = |findings: &[&str], error: &str| {
+        let mut said = report("V", Status::Failed);
+        said.findings = findings.iter().map(|finding| (*finding).to_owned()).collect();
+        said.error = Some(error.to_owned());
+        context_with(&rich(""), vec![said], Brief::default(), PLENTY).reports.remove(0)
+    };
+    let all_said = of(&["no test", "too slow"], "no test\n  no docs");
+    assert_eq!((all_said.findings, all_said.error), (vec!["too slow".to_owned()], None));
+    let more = of(&["no docs"], "no test\nno idea");
+    assert_eq!((more.findings.len(), more.error.as_deref()), (0, Some("no test\nno idea")));
+    // A step that reported is not among those whose work has to be looked for.
+    let done =
+        |id: &str| context_with(&rich(""), vec![report(id, Status::Completed)], Brief::default(), PLENTY).done.len();
+    assert_eq!((done("A"), done("B")), (1, 0));
+    let mut skipped = rich("");
+    step(&mut skipped, "B").status = Status::Skipped;
+    assert_eq!(context(&skipped, Brief::default(), PLENTY).done, []);
+}
+
+#[test]
+fn the_place_of_the_work_is_named_if_it_is_another_folder() {
+    let mut run = line_of(&[("A", Status::Pending)]);
+    for (worktree, expected) in [(None, None), (Some("wt/x"), Some("wt/x"))] {
+        run.workspace.worktree = worktree.map(path);
+        let context = context(&run, Brief::default(), PLENTY);
+        assert_eq!(context.worktree.as_deref(), expected);
+        assert_eq!(context.root.as_deref(), expected.map(|_| "/project"));
+    }
+}
+
+#[test]
+fn an_agent_is_told_how_to_report_if_anything_records_it() {
+    let said = |run: &Run| context(run, Brief::default(), PLENTY).report;
+    let pending = || line_of(&[("A", Status::Pending)]);
+    assert!(said(&pending()).starts_with("`piton finish A --run R --summary TEXT`"), "{}", said(&pending()));
+    let mut gate = pending();
+    step(&mut gate, "A").kind = StepKind::Gate;
+    assert_eq!(said(&gate), "", "a person approves it");
+    let mut read_only = pending();
+    step(&mut read_only, "A").recorded = false;
+    assert_eq!(said(&read_only), "the agent that does it updates state.json, which Piton only reads");
+    let mut too_often = line_of(&[("A", Status::Failed)]);
+    step(&mut too_often, "A").failures = 3;
+    assert_eq!(said(&too_often), "", "a person decides first");
+}
+
+#[test]
+fn the_next_action_is_a_sentence_of_its_own() {
+    let mut run = line_of(&[("A", Status::Pending)]);
+    let said = |run: &Run| context(run, Brief::default(), PLENTY).next_action;
+    assert_eq!(said(&run), "Do A (Title of A). It depends on nothing.");
+    step(&mut run, "A").attempts = 1;
+    assert!(said(&run).starts_with("Do again A (Title of A). It "), "{}", said(&run));
+    let mut conditions = line_of(&[("A", Status::Completed)]);
+    step(&mut conditions, "A").review = review(ReviewVerdict::ApprovedWithConditions);
+    assert!(said(&conditions).contains(" Approved on conditions"), "{}", said(&conditions));
+    let mut many: Vec<(String, Status)> = (1..=5).map(|number| (format!("D{number}"), Status::Completed)).collect();
+    many.push(("X".to_owned(), Status::Pending));
+    let mut run = line_of(&many.iter().map(|(id, status)| (id.as_str(), *status)).collect::<Vec<_>>());
+    step(&mut run, "X").depends_on = ids(&["D1", "D2", "D3", "D4", "D5"]);
+    assert!(said(&run).ends_with("All 5 steps it depends on are done."), "{}", said(&run));
+    // A second review looks at the open findings first.
+    let mut reviewed = line_of(&[("A", Status::Completed), ("V", Status::Failed)]);
+    step(&mut reviewed, "V").kind = StepKind::Review;
+    let check = " Check that the open findings are fixed.";
+    assert!(!said(&reviewed).ends_with(check), "{}", said(&reviewed));
+    step(&mut reviewed, "V").error = Some("no test".to_owned());
+    assert!(said(&reviewed).ends_with(check), "{}", said(&reviewed));
+}
+
+#[test]
+fn the_oldest_reports_go_first_and_only_as_many_as_needed() {
+    let run = line_of(&[("A", Status::Completed), ("B", Status::Completed), ("C", Status::Pending)]);
+    let of = |budget: usize| {
+        let reports = ["A", "B"].map(|id| report(id, Status::Completed)).to_vec();
+        context_with(&run, reports, Brief::default(), budget)
+    };
+    let whole = of(PLENTY);
+    let sizes: Vec<usize> = whole.reports.iter().map(|report| serde_json::to_string(report).unwrap().len()).collect();
+    assert_eq!(whole.reports.iter().map(|report| report.step.as_str()).collect::<Vec<_>>(), ["B", "A"]);
+    let mut kept = BTreeSet::new();
+    for budget in (0..=bytes(&whole)).rev() {
+        let context = of(budget);
+        let count = context.reports.len();
+        assert_eq!(context.reports, whole.reports[..count], "with {budget} bytes");
+        assert_eq!(count == 2, budget == bytes(&whole), "with {budget} bytes");
+        let left: usize = sizes[count..].iter().sum();
+        let omitted = context.omitted.iter().find(|omitted| omitted.what == "reports").map(|omitted| omitted.bytes);
+        assert_eq!(omitted, (left > 0).then_some(left), "with {budget} bytes");
+        kept.insert(count);
+    }
+    assert_eq!(kept, [0, 1, 2].into());
+}
+
+#[test]
+fn fields_that_no_agent_requires_go_from_the_end() {
+    let mut run = line_of(&[("A", Status::Pending)]);
+    let with_fields = |run: &Run, budget: usize| {
+        let brief = Brief { agent_context: json!({"first": "1", "second": [2], "third": "3"}), ..Brief::default() };
+        let context = context(run, brief, budget);
+        let left_out: Vec<String> = context.omitted.into_iter().map(|omitted| omitted.what).collect();
+        (context.agent_context, left_out)
+    };
+    let whole = json!({"first": "1", "second": [2], "third": "3"});
+    assert_eq!(with_fields(&run, 0), (whole.clone(), Vec::new()), "the agents of its system require them");
+    step(&mut run, "A").recorded = false;
+    assert_eq!(with_fields(&run, PLENTY), (whole, Vec::new()));
+    let all = ["third", "second", "first"].map(str::to_owned).to_vec();
+    assert_eq!(with_fields(&run, 0), (Value::Null, all));
 }

@@ -567,3 +567,160 @@ fn a_degraded_run_is_planned_and_says_so() {
     let planned = plan_of(&run, &options());
     assert_eq!((next_of(&planned), planned.plan.degraded), (vec!["run B".to_owned()], true));
 }
+
+#[test]
+fn what_is_left_after_a_merge_is_to_record_it() {
+    let mut run = over();
+    run.follow_up = Some(merge());
+    run.workspace.branch = Some("feature/x".to_owned());
+    let said = |run: &Run, merged: Option<bool>| {
+        let plan = planned(run, &Evidence { merged, ..Evidence::default() }, &options()).plan;
+        (plan.next[0].reason.clone(), plan.commands.begin)
+    };
+    let approve = Some("piton approve merge --run R".to_owned());
+    for merged in [None, Some(false)] {
+        assert_eq!(said(&run, merged), ("every phase is done".to_owned(), approve.clone()));
+    }
+    let complete = Some("piton complete R".to_owned());
+    assert_eq!(said(&run, Some(true)), ("feature/x is merged".to_owned(), complete.clone()));
+    run.workspace.clean_up = vec!["git worktree remove wt".to_owned(), "git branch -d feature/x".to_owned()];
+    let clean_up = "feature/x is merged: record that the run is over, then clean up (git worktree remove wt, git branch -d feature/x)";
+    assert_eq!(said(&run, Some(true)), (clean_up.to_owned(), complete));
+}
+
+#[test]
+fn an_approval_of_the_merge_leaves_only_the_merge() {
+    let mut run = over();
+    run.follow_up = Some(merge());
+    let approval = |step: &str| {
+        let kind = crate::model::StatementKind::Decision(crate::model::Decision {
+            step: Some(StepId::new(step)),
+            decision: crate::model::DecisionKind::Approve,
+            at: at(0),
+            by: None,
+            note: None,
+            despite: None,
+        });
+        let statement = crate::model::Statement { run: "R".to_owned(), dialect: run.dialect, kind };
+        let plan = planned(&run, &Evidence { statements: vec![statement], ..Evidence::default() }, &options()).plan;
+        (plan.next[0].reason.clone(), plan.commands.begin.is_some())
+    };
+    assert_eq!(approval("B"), ("a person approved it: merge it with --no-ff".to_owned(), false));
+    assert_eq!(approval("A"), ("every phase is done".to_owned(), true), "that was about another step");
+}
+
+#[test]
+fn only_work_counts_an_attempt_and_has_a_strategy() {
+    let mut run = line_of(&[("A", Status::InProgress)]);
+    (step(&mut run, "A").idempotent, step(&mut run, "A").attempts) = (false, 2);
+    let planned = plan_of(&run, &options());
+    let next = &planned.plan.next[0];
+    assert_eq!((next.action, next.attempt, next.strategy), (Action::Verify, 2, None));
+    assert_eq!(planned.plan.interruption.unwrap().kind, InterruptionKind::AgentInterruption);
+    step(&mut run, "A").idempotent = true;
+    let next = plan_of(&run, &options()).plan.next.remove(0);
+    assert_eq!(
+        (next.action, next.attempt, next.strategy),
+        (Action::Retry, 3, Some(Strategy::RetryWithEnhancedContext))
+    );
+}
+
+#[test]
+fn what_the_state_says_of_an_interruption_counts_for_its_step() {
+    let recorded = |kind: InterruptionKind, id: &str| {
+        let mut run = line_of(&[("A", Status::InProgress), ("B", Status::Pending)]);
+        run.interruption = Some(Interruption { kind, step: Some(StepId::new(id)), at: None, reason: String::new() });
+        plan_of(&run, &options()).plan.interruption.unwrap().kind
+    };
+    for (kind, step, expected) in [
+        (InterruptionKind::ContextLost, "A", InterruptionKind::ContextLost),
+        (InterruptionKind::ContextLost, "B", InterruptionKind::AgentInterruption),
+        (InterruptionKind::WorkflowComplete, "A", InterruptionKind::AgentInterruption),
+    ] {
+        assert_eq!(recorded(kind, step), expected, "{kind:?} of {step}");
+    }
+}
+
+#[test]
+fn a_pause_and_a_block_say_where_when_and_why() {
+    let mut run = clean();
+    run.status = RunStatus::Paused;
+    run.interruption = Some(Interruption {
+        kind: InterruptionKind::Paused,
+        step: Some(StepId::new("B")),
+        at: Some(at(-7)),
+        reason: "- lunch".to_owned(),
+    });
+    let told = plan_of(&run, &options()).plan.interruption.unwrap();
+    assert_eq!(
+        (told.kind, told.step, told.at, told.reason.as_str()),
+        (InterruptionKind::Paused, Some(StepId::new("B")), Some(at(-7)), "lunch")
+    );
+    let mut run = line_of(&[("A", Status::Completed), ("B", Status::Cancelled), ("C", Status::Pending)]);
+    run.stamp = Some(at(-3));
+    let planned = plan_of(&run, &options());
+    let told = planned.plan.interruption.unwrap();
+    assert_eq!(told.at, Some(at(-3)));
+    let block = planned.findings.iter().find(|finding| finding.code == FindingCode::DependencyBlock).unwrap();
+    assert_eq!(told.reason, block.message);
+    step(&mut run, "B").started_at = Some(at(-9));
+    assert_eq!(plan_of(&run, &options()).plan.interruption.unwrap().at, Some(at(-9)));
+}
+
+#[test]
+fn what_ended_a_run_that_is_over_is_told() {
+    let mut run = over();
+    let cause = crate::model::Cause {
+        kind: crate::model::CauseKind::SessionEnded,
+        at: Some(at(-4)),
+        detail: "the session ended".to_owned(),
+    };
+    run.ended = Some(cause.clone());
+    let told = plan_of(&run, &options()).plan.interruption.unwrap();
+    assert_eq!((told.at, told.reason.as_str(), told.cause), (Some(at(-4)), "the session ended", Some(cause)));
+}
+
+#[test]
+fn no_command_records_what_the_format_does_not_keep() {
+    for status in [Status::Pending, Status::Failed, Status::WaitingApproval] {
+        let mut run = line_of(&[("A", status)]);
+        assert!(plan_of(&run, &options()).plan.commands.begin.is_some(), "{status}");
+        step(&mut run, "A").recorded = false;
+        assert!(plan_of(&run, &options()).plan.commands.begin.is_none(), "{status}");
+    }
+}
+
+#[test]
+fn what_is_asked_for_again_stops_nothing_else() {
+    // An outcome that no command records stops only what builds on it.
+    for (recorded, others, expected) in
+        [(true, true, Verdict::Blocked), (false, true, Verdict::Confirm), (false, false, Verdict::Blocked)]
+    {
+        let mut run = with_statuses(run_of(&[("A", &[]), ("N", &[])]), &[Status::InProgress, Status::Pending]);
+        (step(&mut run, "A").idempotent, step(&mut run, "A").recorded) = (false, recorded);
+        if !others {
+            step(&mut run, "N").status = Status::Completed;
+        }
+        assert_eq!(plan_of(&run, &options()).plan.verdict, expected, "{recorded} {others}");
+    }
+}
+
+#[test]
+fn a_blocked_run_or_step_refuses_to_begin_in_the_words_of_the_plan() {
+    let a = StepId::new("A");
+    let refusal = |findings: Vec<Finding>| {
+        let planned = planned_with(&clean(), &Evidence::default(), findings, &options());
+        planned.refusal_of(&a).map(|refusal| (refusal.message, refusal.hints))
+    };
+    let blocking = FindingCode::ALL
+        .iter()
+        .copied()
+        .find(|code| code.severity() == Severity::Blocking && !code.is_of(crate::model::FindingClass::CheckedByChange));
+    let blocking = || Finding::new(blocking.unwrap(), "it is broken").fix("mend it");
+    let expected = Some(("it is broken".to_owned(), vec!["mend it".to_owned(), "piton plan R".to_owned()]));
+    assert_eq!(refusal(Vec::new()), None);
+    assert_eq!(refusal(vec![blocking()]), expected);
+    assert_eq!(refusal(vec![blocking().on(&a)]), expected);
+    assert_eq!(refusal(vec![blocking().on(&StepId::new("B"))]), None, "another step");
+    assert_eq!(refusal(vec![Finding::new(FindingCode::AgeUnknown, "a remark")]), None);
+}

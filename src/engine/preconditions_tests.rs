@@ -247,3 +247,97 @@ fn an_aborted_run_asks_before_it_continues() {
     let forced = plan_of(&run, &Options { force: true, ..options() });
     assert_eq!((forced.plan.verdict, notable_codes(&forced)), (Verdict::Confirm, vec![FindingCode::OverrideForced]));
 }
+
+#[test]
+fn a_state_from_before_what_was_recorded_is_named() {
+    let record = |step: &str, run: &str, moment: crate::model::Timestamp| crate::model::EvidenceRecord {
+        at: moment,
+        run: run.to_owned(),
+        step: crate::model::StepId::new(step),
+        head: None,
+        outputs: Vec::new(),
+        definition: None,
+    };
+    let reopened = |seconds: i64, step: &str| crate::model::RollBackRecord {
+        at: at(seconds),
+        run: "R".to_owned(),
+        to: "last".to_owned(),
+        reopened: vec![crate::model::StepId::new(step)],
+    };
+    let half = crate::model::Timestamp::parse("2027-01-15T08:00:00.500Z", 0).unwrap();
+    let fraction = crate::model::Timestamp::parse("2027-01-15T08:00:00.250Z", 0).unwrap();
+    for (what, stamp, record, rollback, expected) in [
+        ("a later record of an open step", at(0), record("B", "R", at(1)), None, true),
+        ("a record of the same second", at(0), record("B", "R", at(0)), None, false),
+        ("a fraction later, of whole seconds", at(0), record("B", "R", half), None, false),
+        ("a fraction later, of fractions", fraction, record("B", "R", half), None, true),
+        ("the same fraction", half, record("B", "R", half), None, false),
+        ("an earlier record", at(0), record("B", "R", at(-1)), None, false),
+        ("a step that is done", at(0), record("A", "R", at(1)), None, false),
+        ("another run", at(0), record("B", "Q", at(1)), None, false),
+        ("rolled back since", at(0), record("B", "R", at(1)), Some(reopened(1, "B")), false),
+        ("rolled back before", at(0), record("B", "R", at(1)), Some(reopened(0, "B")), true),
+        ("another step was rolled back", at(0), record("B", "R", at(1)), Some(reopened(2, "A")), true),
+    ] {
+        let mut run = line_of(&[("A", Status::Completed), ("B", Status::Pending)]);
+        run.stamp = Some(stamp);
+        let evidence =
+            Evidence { records: vec![record], rollbacks: rollback.into_iter().collect(), ..Evidence::default() };
+        let codes = notable_codes(&planned(&run, &evidence, &options()));
+        assert_eq!(codes.contains(&FindingCode::StateOlderThanLog), expected, "{what}");
+    }
+    let mut run = line_of(&[("A", Status::Pending), ("B", Status::Pending)]);
+    run.stamp = Some(at(0));
+    for (steps, words) in [(&["A"][..], "before A was done"), (&["A", "B"][..], "before A, B were done")] {
+        let records = steps.iter().map(|step| record(step, "R", at(1))).collect();
+        let planned = planned(&run, &Evidence { records, ..Evidence::default() }, &options());
+        let message = &finding(&planned, FindingCode::StateOlderThanLog).message;
+        assert!(message.contains(words), "{message}");
+    }
+}
+
+#[test]
+fn a_branch_is_called_renamed_only_if_it_was() {
+    let fix = |expected: &str, actual: &str, exists: Option<bool>, base: Option<&str>| {
+        let mut run = open();
+        run.workspace.branch = Some(expected.to_owned());
+        run.workspace.base_branch = base.map(str::to_owned);
+        let found = Workspace { branch: Some(actual.to_owned()), branch_exists: exists, ..workspace() };
+        let planned = planned(&run, &Evidence { workspace: Some(found), ..Evidence::default() }, &options());
+        finding(&planned, FindingCode::BranchMismatch).fix.clone().unwrap()
+    };
+    let is_renamed = |fix: String| fix.starts_with("if it was renamed: ");
+    assert!(is_renamed(fix("feature/old", "feature/new", Some(false), Some("main"))));
+    assert!(is_renamed(fix("feature/old", "feature/new", Some(false), None)));
+    for (old, new, exists, base) in [
+        ("feature/old", "feature/new", Some(true), None),
+        ("feature/old", "feature/new", None, None),
+        ("feature/old", "main", Some(false), None),
+        ("feature/old", "master", Some(false), None),
+        ("feature/old", "develop", Some(false), Some("develop")),
+        ("-old", "feature/new", Some(false), None),
+        ("feature/old", "-new", Some(false), None),
+    ] {
+        assert!(!is_renamed(fix(old, new, exists, base)), "{old} {new}");
+    }
+}
+
+#[test]
+fn a_plan_document_is_missed_only_when_it_was_written() {
+    for (writer, is_missed) in
+        [(None, true), (Some(Status::Completed), true), (Some(Status::Skipped), true), (Some(Status::Pending), false)]
+    {
+        let mut run = line_of(&[("A", writer.unwrap_or(Status::Completed)), ("B", Status::Pending)]);
+        run.workspace.plan_reference = Some("plan.md".to_owned());
+        if writer.is_some() {
+            super::fixtures::step(&mut run, "A").proof.documents = vec![path("plan.md")];
+        }
+        let files = [(path("plan.md"), FileFact::Missing)].into();
+        let planned = planned(&run, &Evidence { files, ..Evidence::default() }, &options());
+        assert_eq!(notable_codes(&planned).contains(&FindingCode::PlanMissing), is_missed, "{writer:?}");
+        if is_missed {
+            let fix = finding(&planned, FindingCode::PlanMissing).fix.clone().unwrap();
+            assert_eq!(fix.contains("piton finish A --run R --output FILE"), writer.is_some(), "{fix}");
+        }
+    }
+}

@@ -1,20 +1,29 @@
 use super::fixtures::at;
+use super::fixtures::finding;
+use super::fixtures::has;
 use super::fixtures::line_of;
+use super::fixtures::next_of;
 use super::fixtures::options;
 use super::fixtures::planned;
 use super::fixtures::review;
 use super::fixtures::step;
 use super::reports::said;
 use super::reports::statement;
+use crate::model::Action;
+use crate::model::Attempt;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Decision;
+use crate::model::DecisionKind;
+use crate::model::DriverId;
 use crate::model::Evidence;
+use crate::model::FindingCode;
 use crate::model::Outcome;
 use crate::model::RelPath;
 use crate::model::ReviewVerdict;
 use crate::model::Run;
 use crate::model::Statement;
+use crate::model::StatementKind;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::StepKind;
@@ -147,4 +156,92 @@ fn what_is_untrusted_is_cleaned_and_an_end_without_words_replaces_what_was_said(
     assert_eq!(summaries(&reports), [""; 0]);
     let part = Outcome { part: Some("p".to_owned()), ..Outcome::completed(StepId::new("A")) };
     assert_eq!(said_at(&run, 1, ChangeKind::Finish(Box::new(part))), None);
+}
+
+/// Records a decision of a person about a step.
+fn decided(run: &Run, seconds: i64, id: &str, decision: DecisionKind) -> Statement {
+    let kind = StatementKind::Decision(Decision {
+        step: Some(StepId::new(id)),
+        decision,
+        at: at(seconds),
+        by: Some("Ada".to_owned()),
+        note: Some("the tests were wrong".to_owned()),
+        despite: None,
+    });
+    Statement { run: run.id.to_string(), dialect: run.dialect, kind }
+}
+
+/// Records the begin of an attempt.
+fn begun(run: &Run, seconds: i64, id: &str) -> Statement {
+    let driver = DriverId { session: None, pid: 7, process_start: None, boot_id: None, host: "h".to_owned() };
+    let kind = StatementKind::Begun(Attempt {
+        step: StepId::new(id),
+        part: None,
+        at: at(seconds),
+        attempt: 1,
+        agent: None,
+        action: Action::Run,
+        reason: String::new(),
+        driver,
+    });
+    Statement { run: run.id.to_string(), dialect: run.dialect, kind }
+}
+
+#[test]
+fn a_decision_counts_for_one_attempt() {
+    use DecisionKind::Accept;
+    use DecisionKind::Override;
+    use DecisionKind::Redo;
+    let mut run = line_of(&[("A", Status::Failed)]);
+    step(&mut run, "A").failures = 3;
+    let late = |run: &Run, seconds: i64| {
+        let mut run = run.clone();
+        step(&mut run, "A").finished_at = Some(at(seconds));
+        run
+    };
+    for (what, run, statements, counts) in [
+        ("nothing was decided", run.clone(), vec![], false),
+        ("asked for", run.clone(), vec![decided(&run, 5, "A", Redo)], true),
+        ("asked for another step", run.clone(), vec![decided(&run, 5, "Z", Redo)], false),
+        ("begun since", run.clone(), vec![decided(&run, 5, "A", Redo), begun(&run, 6, "A")], false),
+        ("begun before", run.clone(), vec![begun(&run, 4, "A"), decided(&run, 5, "A", Redo)], true),
+        ("ended since", run.clone(), vec![decided(&run, 5, "A", Redo), report(&run, 6, "A", |_| {})], false),
+        ("taken back", run.clone(), vec![decided(&run, 5, "A", Redo), decided(&run, 6, "A", Accept)], false),
+        ("ended later, as the state says", late(&run, 6), vec![decided(&run, 5, "A", Redo)], false),
+        ("ended earlier, as the state says", late(&run, 5), vec![decided(&run, 5, "A", Redo)], true),
+    ] {
+        let planned = planned(&run, &Evidence { statements, ..Evidence::default() }, &options());
+        assert_eq!(planned.plan.next[0].rule == "4.redo", counts, "{what}");
+        assert_eq!(has(&planned, FindingCode::AttemptLimit), !counts, "{what}");
+        let reason = "Ada asked for it to be done again: the tests were wrong";
+        assert!(!counts || planned.plan.next[0].reason == reason, "{what}: {}", planned.plan.next[0].reason);
+    }
+    let mut run = line_of(&[("A", Status::Pending), ("B", Status::Pending)]);
+    for (started, statements, expected) in [
+        (None, vec![], vec!["run A"]),
+        (None, vec![decided(&run, 5, "B", Override)], vec!["run A", "run B"]),
+        (None, vec![decided(&run, 5, "B", Override), begun(&run, 6, "B")], vec!["run A"]),
+        (Some(at(5)), vec![decided(&run, 5, "B", Override)], vec!["run A", "run B"]),
+        (Some(at(6)), vec![decided(&run, 5, "B", Override)], vec!["run A"]),
+    ] {
+        step(&mut run, "B").started_at = started;
+        let planned = planned(&run, &Evidence { statements, ..Evidence::default() }, &options());
+        assert_eq!(next_of(&planned), expected);
+    }
+}
+
+#[test]
+fn a_gate_that_was_refused_is_asked_again_after_work_on_what_it_approves() {
+    let mut run = line_of(&[("A", Status::Completed), ("G", Status::Failed)]);
+    step(&mut run, "G").kind = StepKind::Gate;
+    let no = report(&run, 5, "G", |outcome| outcome.status = Status::Failed);
+    let approve = |statements: Vec<Statement>| {
+        planned(&run, &Evidence { statements, ..Evidence::default() }, &options()).plan.commands.begin.is_some()
+    };
+    assert!(!approve(vec![no.clone()]));
+    assert!(!approve(vec![report(&run, 4, "A", |_| {}), no.clone()]), "it was refused after that");
+    assert!(approve(vec![no.clone(), report(&run, 6, "A", |_| {})]));
+    assert!(approve(vec![no.clone(), begun(&run, 6, "A")]));
+    let planned = planned(&run, &Evidence { statements: vec![no], ..Evidence::default() }, &options());
+    assert_eq!(finding(&planned, FindingCode::Rejected).step, Some(StepId::new("G")));
 }
