@@ -11,6 +11,7 @@ use super::progress::Progress;
 use super::shared_args::Global;
 use crate::model::Document;
 use crate::model::human_duration;
+use crate::model::plural;
 use crate::ops;
 use crate::ops::Exit;
 use crate::runner;
@@ -91,7 +92,7 @@ impl Screen {
     }
 
     fn say_end(&self, result: &RunResult) -> std::io::Result<()> {
-        let RunResult { session, folder, end, done, tolerated, total } = result;
+        let RunResult { session, folder, end, done, tolerated, claude, total } = result;
         let mut text = Text::default();
         match end {
             RunEnd::Planned(steps) if steps.is_empty() => {
@@ -126,6 +127,9 @@ impl Screen {
                 text.line(format!("   Its work is kept in {folder}")).line(format!("→ piton resume {session}"))
             }
         };
+        if !claude.is_empty() && !self.is_quiet {
+            text.line(format!("   Claude: {}, {}", plural(claude.calls, "call"), claude.in_words()));
+        }
         output::say(&text)
     }
 }
@@ -233,6 +237,8 @@ fn as_text(event: &Event<'_>, is_quiet: bool) -> Option<Text> {
             text.put(Tone::Warn, format!("Step {step}: {error}")).end();
             text.put(Tone::Warn, format!("Usage limit; next try at {at} (in {left})")).end()
         }
+        Event::Tool { tool, subject, .. } => text.dim(format!("  {tool} {subject}").trim_end()).end(),
+        Event::Claude { work, .. } => text.dim(format!("  Claude: {}", work.in_words())).end(),
         Event::Handling { step, error } => {
             text.put(Tone::Warn, format!("Step {step} failed: {error}; its on_failure takes over")).end()
         }

@@ -6,6 +6,7 @@
 //! - Requests and results: `options` and `plan` (input and output of the planner), `context` (for the next agent), `shown` (a step as
 //!   people see it), `change` (one requested transition), `report` (what is reported and decided), `agent_report` (the words of an
 //!   agent), `rollback`, `repair`, `patch`.
+//! - Unattended agents: `claude_work` (what calls of `claude -p` did and cost).
 //! - Rights: `rights` (the verbs that a client may run without asking a person).
 //! - Files: `files` (paths, listings, contents, edits), `diff`, `digest`, `config` (`piton.toml`).
 //! - Output: `document` (the envelope), `finding` (every problem that has a code).
@@ -26,6 +27,7 @@
 
 mod agent_report;
 mod change;
+mod claude_work;
 mod config;
 mod context;
 mod detail;
@@ -57,6 +59,7 @@ mod time;
 
 pub(crate) use agent_report::{AgentReport, AgentStatus};
 pub(crate) use change::{Change, ChangeKind, Definition, Interruption, InterruptionKind, Outcome, PartRef, StartSpec};
+pub(crate) use claude_work::{ClaudeWork, DeniedTool};
 pub(crate) use config::{AgeBands, Config, NineStepConfig};
 pub(crate) use context::{Brief, Context, Omitted, ReadingItem};
 pub(crate) use detail::Detail;

@@ -1,4 +1,5 @@
 use super::Reader;
+use super::Shown;
 use super::words;
 use crate::workflow::ClaudeOptions;
 
@@ -13,9 +14,11 @@ const STREAM: &str = concat!(
 fn a_stream_that_comes_in_pieces_is_read_the_same() {
     for size in [1, 7, 64, STREAM.len()] {
         let mut reader = Reader::default();
-        let mut shown: String = STREAM.as_bytes().chunks(size).map(|piece| reader.take(piece)).collect();
-        shown.push_str(&reader.end());
-        assert_eq!(shown, "Looking.\nnot json\n", "{size}");
+        let mut shown: Vec<Shown> = STREAM.as_bytes().chunks(size).flat_map(|piece| reader.take(piece)).collect();
+        shown.extend(reader.end());
+        let tool = Shown::Tool { name: "a tool".to_owned(), subject: String::new() };
+        let texts = ["Looking.\n", "not json\n"].map(|text| Shown::Text(text.to_owned()));
+        assert_eq!(shown, [texts[0].clone(), tool, texts[1].clone()], "{size}");
         assert_eq!((reader.result(), reader.error()), (Some("Done."), None));
     }
 }
@@ -28,16 +31,16 @@ fn errors_of_the_service_are_found() {
         (r#"{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}"#, "rate_limit_error slow down"),
     ] {
         let mut reader = Reader::default();
-        assert_eq!(reader.take(line.as_bytes()), "");
-        assert_eq!(reader.end(), "");
+        assert_eq!(reader.take(line.as_bytes()), []);
+        assert_eq!(reader.end(), []);
         assert_eq!(reader.error(), Some(error));
     }
 }
 
 #[test]
 fn a_prompt_is_never_an_option() {
-    assert_eq!(words("/fix all", &ClaudeOptions::default()).last().map(String::as_str), Some("/fix all"));
-    assert_eq!(words("-x", &ClaudeOptions::default())[5..], ["--", "-x"]);
+    assert_eq!(words("/fix all", &ClaudeOptions::default(), None).last().map(String::as_str), Some("/fix all"));
+    assert_eq!(words("-x", &ClaudeOptions::default(), None)[5..], ["--", "-x"]);
 }
 
 #[test]
@@ -49,6 +52,7 @@ fn options_of_a_step_are_flags_before_the_prompt() {
         disallowed_tools: vec!["WebFetch".to_owned()],
         max_turns: Some(20),
         max_budget_usd: Some(1.5),
+        ..ClaudeOptions::default()
     };
     let expected = [
         "--model=sonnet",
@@ -59,5 +63,5 @@ fn options_of_a_step_are_flags_before_the_prompt() {
         "--max-budget-usd=1.5",
         "/fix",
     ];
-    assert_eq!(words("/fix", &options)[5..], expected);
+    assert_eq!(words("/fix", &options, None)[5..], expected);
 }

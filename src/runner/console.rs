@@ -9,6 +9,7 @@ use serde::Serializer;
 use super::exec::Signals;
 use super::exec::Stream;
 use super::report::RunReport;
+use crate::model::ClaudeWork;
 use crate::model::Timestamp;
 
 /// A receiver of events. The items of a `foreach` report from several threads.
@@ -74,6 +75,10 @@ pub(crate) enum Event<'a> {
         #[schemars(with = "f64")]
         after: Duration,
     },
+    /// `claude` calls a tool; `subject` is the file, the command or the address.
+    Tool { step: &'a str, tool: &'a str, subject: &'a str },
+    /// A call of `claude` ended.
+    Claude { step: &'a str, work: &'a ClaudeWork },
     /// The handler of a failed step runs.
     Handling { step: &'a str, error: &'a str },
     /// A step failed for good, and the run ends.

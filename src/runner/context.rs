@@ -96,7 +96,8 @@ impl UsedVariables {
     pub(super) fn of(workflow: &Workflow) -> Self {
         let merge = workflow.merge.as_ref().map_or(&[][..], |merge| &merge.steps);
         let names = workflow.steps.iter().chain(merge).flat_map(Step::references);
-        Self { names: names.map(str::to_owned).collect() }
+        let continued = workflow.steps.iter().chain(merge).flat_map(Step::continued);
+        Self { names: names.map(str::to_owned).chain(continued.map(|step| format!("{step}.session"))).collect() }
     }
 
     /// Tells whether a text uses the variable, or a value inside it.

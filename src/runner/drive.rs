@@ -16,6 +16,7 @@ use super::step_executor::refused;
 use crate::dialect::script::facts::Facts;
 use crate::dialect::script::facts::RetryState;
 use crate::model::ChangeKind;
+use crate::model::ClaudeWork;
 use crate::model::Outcome;
 use crate::model::Status;
 use crate::model::human_duration;
@@ -37,8 +38,10 @@ pub(super) fn drive(context: &RunContext<'_>, due: &[ScheduledStep], yes: bool) 
     let is_over = |status: Status| matches!(status, Status::Completed | Status::Skipped);
     let done = ledger.run().steps.iter().filter(|step| is_over(step.status)).count();
     let tolerated = ledger.state().steps.values().filter(|step| step.tolerated.is_some()).count();
+    let mut claude = ClaudeWork::default();
+    ledger.state().steps.values().for_each(|step| claude.add(&step.claude));
     let (session, folder) = (context.header.session.clone(), context.folder.as_str().to_owned());
-    Ok(RunResult { session, folder, end, done, tolerated, total: context.workflow.steps.len() })
+    Ok(RunResult { session, folder, end, done, tolerated, claude, total: context.workflow.steps.len() })
 }
 
 /// Runs the steps; returns `None` when all are done, else how the run ended.
@@ -179,6 +182,7 @@ fn completed(executor: &mut StepExecutor<'_>, step: &Step, produced: StepOutput)
         variables,
         exit_code: produced.code,
         duration_ms: u64::try_from(produced.took.as_millis()).ok(),
+        claude: std::mem::take(&mut executor.work),
         tolerated: produced.tolerated.as_deref().map(|error| executor.context.masks.hide(error)),
         ..Facts::default()
     };
@@ -194,8 +198,9 @@ fn failed(
     retry: Option<RetryState>,
 ) -> Result<(), RunError> {
     executor.outputs.clear();
-    let facts =
-        Facts { retryable: Some(failure.is_transient()), exit_code: failure.exit_code, retry, ..Facts::default() };
+    let (retryable, exit_code) = (Some(failure.is_transient()), failure.exit_code);
+    let claude = std::mem::take(&mut executor.work);
+    let facts = Facts { retryable, exit_code, retry, claude, ..Facts::default() };
     let error = Some(executor.context.masks.hide(&failure.message));
     let outcome = Outcome { status: Status::Failed, error, ..Outcome::completed(step.id.clone()) };
     executor.context.ledger().record(ChangeKind::Finish(Box::new(outcome)), facts, false)

@@ -21,6 +21,7 @@ use super::step_executor::refused;
 use crate::dialect::script::facts::Facts;
 use crate::dialect::script::state::part_names;
 use crate::model::ChangeKind;
+use crate::model::ClaudeWork;
 use crate::model::Outcome;
 use crate::model::Status;
 use crate::workflow::Foreach;
@@ -50,6 +51,8 @@ struct ForeachLoop<'a> {
 struct ItemResults<'a> {
     waiting: VecDeque<Item<'a>>,
     failures: Vec<(String, Failure)>,
+    /// What calls of `claude` did in items that are not recorded.
+    work: ClaudeWork,
     /// Why no further item is begun.
     end: Option<StepOutcome>,
 }
@@ -77,6 +80,7 @@ impl StepExecutor<'_> {
             self.in_turn(&foreach_loop, &results)?;
         }
         let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.work.add(&results.work);
         if let Err(failure) = self.set_results(step, &items, &names, &results.failures) {
             return Ok(StepOutcome::Failed(failure));
         }
@@ -216,6 +220,8 @@ impl StepExecutor<'_> {
                 StepOutcome::Failed(failure) => lock().failures.push((item.name.to_owned(), failure)),
                 stopped @ StepOutcome::Stopped(_) => lock().end = Some(stopped),
             }
+            let work = std::mem::take(&mut self.work);
+            lock().work.add(&work);
         }
     }
 
@@ -245,7 +251,8 @@ impl StepExecutor<'_> {
                 Ok(variables) => variables,
                 Err(message) => return Ok(StepOutcome::Failed(refused(message))),
             };
-            let facts = Facts { variables, ..Facts::default() };
+            let claude = std::mem::take(&mut self.work);
+            let facts = Facts { variables, claude, ..Facts::default() };
             self.context.ledger().record(ChangeKind::Finish(Box::new(outcome)), facts, false)?;
         }
         Ok(done)

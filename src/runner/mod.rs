@@ -9,6 +9,7 @@
 //!
 //! One step:
 //! - `step_executor` runs its command; `foreach` its items; `effects` the steps that are not a command.
+//! - `claude_step` has the conversation of a `claude` step, and what it did and was denied.
 //! - `context` is what all steps share; `scoped_variables` and `variables` (pure) render its texts; `secrets` masks values.
 //! - `exec` starts processes and ends their groups; `output_watcher` passes on and logs what they print; `claude` reads the
 //!   output of `claude -p` (pure).
@@ -17,6 +18,7 @@
 //! `console` has the events and questions, `report` the result, `error` the problems.
 
 mod claude;
+mod claude_step;
 mod console;
 mod context;
 mod drive;

@@ -36,6 +36,7 @@ use crate::engine::quoted;
 use crate::model::Candidate;
 use crate::model::Change;
 use crate::model::ChangeKind;
+use crate::model::ClaudeWork;
 use crate::model::Content;
 use crate::model::Edit;
 use crate::model::EditKind;
@@ -139,6 +140,7 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
             end: RunEnd::Planned(steps),
             done: 0,
             tolerated: 0,
+            claude: ClaudeWork::default(),
             total,
         });
     }
@@ -311,6 +313,7 @@ fn drive_claimed(
             end: RunEnd::Planned(shown),
             done: total - plan.len(),
             tolerated: 0,
+            claude: ClaudeWork::default(),
             total,
         });
     }

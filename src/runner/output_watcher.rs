@@ -6,11 +6,13 @@ use std::io::Write as _;
 use camino::Utf8PathBuf;
 
 use super::claude::Reader;
+use super::claude::Shown;
 use super::console::Event;
 use super::context::RunContext;
 use super::exec::Stream;
 use super::exec::Watcher;
 use super::files;
+use crate::model::ClaudeWork;
 use crate::workflow::Step;
 
 /// How many bytes of the end of stderr are kept for error messages.
@@ -36,6 +38,8 @@ pub(super) struct ObservedOutput {
     pub(super) stderr: String,
     pub(super) result: Option<String>,
     pub(super) api_error: Option<String>,
+    /// What a call of `claude` did, secrets masked, and whether all its calls of tools were denied.
+    pub(super) work: Option<(ClaudeWork, bool)>,
     /// Why the output file could not be written.
     pub(super) problem: Option<String>,
 }
@@ -60,19 +64,52 @@ impl<'a> OutputWatcher<'a> {
 
     pub(super) fn end(mut self) -> ObservedOutput {
         let shown = self.claude.as_mut().map(Reader::end).unwrap_or_default();
-        self.show(Stream::Stdout, shown.as_bytes(), true);
+        self.show_all(shown);
+        self.show(Stream::Stdout, &[], true);
         self.show(Stream::Stderr, &[], true);
         self.log.flush(true);
         let (result, api_error) = match &self.claude {
             Some(reader) => (reader.result().map(str::to_owned), reader.error().map(str::to_owned)),
             None => (None, None),
         };
+        let work = self.claude.as_ref().map(|reader| (self.masked(reader.work()), reader.is_all_denied()));
         let stderr = String::from_utf8_lossy(&self.stderr).into_owned();
-        ObservedOutput { stderr, result, api_error, problem: self.problem }
+        ObservedOutput { stderr, result, api_error, work, problem: self.problem }
     }
 }
 
 impl OutputWatcher<'_> {
+    /// Shows what an agent says and which tools it calls.
+    fn show_all(&mut self, shown: Vec<Shown>) {
+        for one in shown {
+            match one {
+                Shown::Text(text) => self.show(Stream::Stdout, text.as_bytes(), false),
+                Shown::Tool { name, subject } => {
+                    let subject = self.context.masks.hide(self.inside(&subject));
+                    let tool = self.context.masks.hide(&name);
+                    self.context.console.tell(&Event::Tool { step: self.step, tool: &tool, subject: &subject });
+                }
+            }
+        }
+    }
+
+    /// Returns a path relative to the folder of the run, where it lies below.
+    fn inside<'s>(&self, subject: &'s str) -> &'s str {
+        let below = subject.strip_prefix(self.context.folder.as_str()).and_then(|rest| rest.strip_prefix('/'));
+        below.unwrap_or(subject)
+    }
+
+    fn masked(&self, mut work: ClaudeWork) -> ClaudeWork {
+        let hide = |text: &str| self.context.masks.hide(text);
+        for denied in &mut work.denied {
+            denied.subject = hide(self.inside(&denied.subject));
+            denied.rule = hide(&denied.rule);
+            denied.tool = hide(&denied.tool);
+        }
+        work.tools = work.tools.into_iter().map(|(tool, count)| (hide(&tool), count)).collect();
+        work
+    }
+
     /// Passes output on, without secrets: it ends up in the logs of services that run workflows.
     fn show(&mut self, stream: Stream, bytes: &[u8], is_end: bool) {
         let held = match stream {
@@ -92,7 +129,7 @@ impl Watcher for OutputWatcher<'_> {
         match (stream, &mut self.claude) {
             (Stream::Stdout, Some(reader)) => {
                 let shown = reader.take(bytes);
-                self.show(stream, shown.as_bytes(), false);
+                self.show_all(shown);
             }
             (Stream::Stdout, None) | (Stream::Stderr, _) => self.show(stream, bytes, false),
         }

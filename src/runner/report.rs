@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::exec::Stop;
+use crate::model::ClaudeWork;
 use crate::model::Progress;
 
 /// The result of a run, or of the part of it between two resumes.
@@ -15,6 +16,8 @@ pub(crate) struct RunResult {
     pub(crate) done: usize,
     /// How many of them never passed, which the workflow tolerates.
     pub(crate) tolerated: usize,
+    /// What all calls of `claude` did, those before a resume included.
+    pub(crate) claude: ClaudeWork,
     pub(crate) total: usize,
 }
 
@@ -56,7 +59,7 @@ impl WorktreeOutcome {
 }
 
 /// The result of a run, or of the part of it between two resumes (`run/1`).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct RunReport {
     /// Empty for `piton run --dry-run`.
     pub(crate) session: String,
@@ -67,6 +70,9 @@ pub(crate) struct RunReport {
     /// How many of the done steps never passed, which the workflow file tolerates. Left out if none.
     #[serde(skip_serializing_if = "crate::model::is_zero")]
     pub(crate) tolerated: usize,
+    /// What all calls of `claude` of the run did and cost, those before a resume included. Left out if there was none.
+    #[serde(skip_serializing_if = "ClaudeWork::is_empty")]
+    pub(crate) claude: ClaudeWork,
     /// The command that resumes the session, when it can be resumed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) resume: Option<String>,
@@ -115,6 +121,7 @@ impl From<&RunResult> for RunReport {
             folder: folder.clone(),
             progress: Progress { done: *done, total: *total },
             tolerated: *tolerated,
+            claude: result.claude.clone(),
             resume: goes_on.then(|| format!("piton resume {session}")),
             worktree: None,
             failed: None,

@@ -29,11 +29,11 @@ use super::scoped_variables::ScopedVariables;
 use super::variables;
 use super::variables::RenderError;
 use crate::dialect::script::facts::Captured;
+use crate::model::ClaudeWork;
 use crate::model::OutputSchema;
 use crate::model::StepId;
 use crate::store;
 use crate::workflow::Capture;
-use crate::workflow::Claude;
 use crate::workflow::Command;
 use crate::workflow::Step;
 use crate::workflow::StepReference;
@@ -63,6 +63,10 @@ pub(super) struct StepExecutor<'a> {
     pub(super) workflow_step: Option<StepId>,
     /// Whether the output of the next commands is needed.
     pub(super) keeps_stdout: bool,
+    /// What calls of `claude` did since the last record.
+    pub(super) work: ClaudeWork,
+    /// The conversations of `claude` steps whose last try failed.
+    pub(super) conversations: BTreeMap<StepId, String>,
 }
 
 /// The outcome of a step.
@@ -85,6 +89,8 @@ pub(super) struct StepOutput {
     pub(super) took: Duration,
     /// A remark for the history.
     pub(super) summary: Option<String>,
+    /// What a call of `claude` did.
+    pub(super) claude: Option<ClaudeWork>,
     /// The error of a step that never passed, which the workflow tolerates.
     pub(super) tolerated: Option<String>,
 }
@@ -105,6 +111,8 @@ impl<'a> StepExecutor<'a> {
             deadline: None,
             workflow_step: None,
             keeps_stdout: false,
+            work: ClaudeWork::default(),
+            conversations: BTreeMap::new(),
         })
     }
 
@@ -127,6 +135,8 @@ impl<'a> StepExecutor<'a> {
         if let Some(done) = self.skipped_by_condition(step) {
             return Ok(done);
         }
+        // Of an earlier item, perhaps.
+        self.conversations.remove(&step.id);
         let (mut attempt, mut waits) = (1, 0);
         loop {
             match self.try_once(step)? {
@@ -325,6 +335,9 @@ impl<'a> StepExecutor<'a> {
         if step.capture.is_some() && self.context.used.has("CAPTURED_OUTPUT") {
             named.push("CAPTURED_OUTPUT".to_owned());
         }
+        if let Some(Err(failure)) = produced.claude.as_ref().map(|work| self.set_work(step, work)) {
+            return Some(failure);
+        }
         let output = Value::String(printed(&produced.stdout));
         named.into_iter().find_map(|name| {
             self.last.remove(&name);
@@ -418,13 +431,8 @@ impl<'a> StepExecutor<'a> {
         self.run_command(step, words, shell.env, false)
     }
 
-    fn claude(&mut self, step: &Step, claude: &Claude) -> Result<StepOutcome, Failure> {
-        let words = super::claude::words(&self.render(&claude.prompt)?, &claude.options);
-        self.run_command(step, words, Vec::new(), true)
-    }
-
     /// Runs a command in the folder of a step.
-    fn run_command(
+    pub(super) fn run_command(
         &mut self,
         step: &Step,
         words: Vec<String>,
@@ -461,6 +469,8 @@ impl<'a> StepExecutor<'a> {
         let mut watcher = OutputWatcher::new(self.context, step, is_claude, output);
         let exit = exec::run(&job, &self.signals, &mut watcher);
         let seen = watcher.end();
+        let took = exec::now().saturating_duration_since(now);
+        let work = seen.work.map(|(work, is_all_denied)| (self.count_work(step, work, took), is_all_denied));
         let exit = exit.map_err(|error| not_started(&job.words[0], &error))?;
         if let Some(stop) = exit.stop {
             return Ok(StepOutcome::Stopped(stop));
@@ -482,13 +492,16 @@ impl<'a> StepExecutor<'a> {
             let message = format!("it has run, and its output exceeds the {limit} MiB that a step can capture");
             return Err(refused(format!("{message}; let it write a file: `output_file`")));
         }
+        if let Some((work, is_all_denied)) = &work {
+            self.check_denials(step, work, *is_all_denied)?;
+        }
         let stdout = if is_claude { seen.result.unwrap_or_default().into_bytes() } else { exit.stdout };
-        let took = exec::now().saturating_duration_since(now);
         Ok(StepOutcome::Completed(StepOutput {
             code: exit.code,
             stdout,
             stderr: seen.stderr,
             took,
+            claude: work.map(|(work, _)| work),
             ..StepOutput::default()
         }))
     }

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::Capture;
 use super::ClaudeOptions;
 use super::Command;
+use super::Conversation;
 use super::Foreach;
 use super::Items;
 use super::OnFailure;
@@ -102,14 +103,23 @@ fn command(command: &Command) -> Vec<(&'static str, Value)> {
 
 fn options(options: &ClaudeOptions) -> Option<Value> {
     (*options != ClaudeOptions::default()).then(|| {
-        json!({
+        let mut canonical = json!({
             "model": options.model,
             "permission_mode": options.permission_mode,
             "allowed_tools": options.allowed_tools,
             "disallowed_tools": options.disallowed_tools,
             "max_turns": options.max_turns,
             "max_budget_usd": options.max_budget_usd,
-        })
+        });
+        match &options.conversation {
+            Conversation::New => {}
+            Conversation::OfTries => canonical["continue"] = json!(true),
+            Conversation::Of(step) => canonical["continue"] = json!(step.id),
+        }
+        if options.fails_on_denied {
+            canonical["on_denied"] = json!("fail");
+        }
+        canonical
     })
 }
 

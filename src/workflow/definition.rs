@@ -218,6 +218,21 @@ pub(crate) struct ClaudeOptions {
     pub(crate) disallowed_tools: Vec<String>,
     pub(crate) max_turns: Option<u32>,
     pub(crate) max_budget_usd: Option<f64>,
+    pub(crate) conversation: Conversation,
+    /// A denied tool call fails the step, also where others were allowed.
+    pub(crate) fails_on_denied: bool,
+}
+
+/// The conversation that a call of `claude -p` is part of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) enum Conversation {
+    /// Each try begins a new one.
+    #[default]
+    New,
+    /// Another try continues that of the try before it.
+    OfTries,
+    /// It continues the one of an earlier step.
+    Of(StepReference),
 }
 
 /// A loop that runs steps once for each item. Each item is a part of the step.

@@ -1,12 +1,14 @@
 //! The kinds of steps that have keys of their own, and what runs around a step. Pure.
 
 use super::ClaudeOptions;
+use super::Conversation;
 use super::FileFormat;
 use super::Foreach;
 use super::Gate;
 use super::Instructions;
 use super::Items;
 use super::Step;
+use super::StepReference;
 use super::WriteFile;
 use super::json_path::JsonPath;
 use super::policy;
@@ -21,6 +23,7 @@ use crate::document::definition::Fields;
 use crate::document::definition::Problems;
 use crate::document::definition::Text;
 use crate::document::definition::text_of;
+use crate::model::StepId;
 use crate::model::clean_line;
 
 const FOREACH_KEYS: [&str; 5] = ["items", "parallel", "continue_on_error", "max_failures", "max_items"];
@@ -141,6 +144,8 @@ pub(super) fn claude_options(map: &mut Fields<'_>, problems: &mut Problems<'_>) 
     let (allowed_tools, disallowed_tools) = (texts("allowed_tools", problems), texts("disallowed_tools", problems));
     let turns = map.take("max_turns");
     let budget = map.take("max_budget_usd");
+    let conversation = map.take("continue").map(|node| conversation(node, problems)).unwrap_or_default();
+    let fails_on_denied = map.text("on_denied", problems).is_some_and(|text| fails_on_denied(&text, problems));
     ClaudeOptions {
         model: map.text("model", problems).map(|text| text.text),
         permission_mode: map.text("permission_mode", problems).map(|text| text.text),
@@ -148,6 +153,31 @@ pub(super) fn claude_options(map: &mut Fields<'_>, problems: &mut Problems<'_>) 
         disallowed_tools,
         max_turns: turns.and_then(|node| policy::count(node, "`max_turns`", (1, 100_000), problems)),
         max_budget_usd: budget.and_then(|node| policy::number(node, "`max_budget_usd`", 1_000_000.0, problems)),
+        conversation,
+        fails_on_denied,
+    }
+}
+
+fn conversation(node: &Node, problems: &mut Problems<'_>) -> Conversation {
+    match node.kind {
+        Kind::Bool(true) => Conversation::OfTries,
+        Kind::Bool(false) | Kind::Null => Conversation::New,
+        Kind::Number(_) | Kind::Text(_) | Kind::List(_) | Kind::Map(_) => match text_of(node, "`continue`", problems) {
+            Some(text) => Conversation::Of(StepReference { id: StepId::new(&text.text), place: text.place }),
+            None => Conversation::New,
+        },
+    }
+}
+
+fn fails_on_denied(text: &Text, problems: &mut Problems<'_>) -> bool {
+    match text.text.as_str() {
+        "fail" => true,
+        "warn" => false,
+        other => {
+            let message = format!("`on_denied` is fail or warn, not `{}`", clean_line(other, 40));
+            problems.add(text.place, message, "write `on_denied: fail`, or remove it");
+            false
+        }
     }
 }
 

@@ -51,6 +51,7 @@ pub(crate) use definition::CaptureFormat;
 pub(crate) use definition::Claude;
 pub(crate) use definition::ClaudeOptions;
 pub(crate) use definition::Command;
+pub(crate) use definition::Conversation;
 pub(crate) use definition::FileFormat;
 pub(crate) use definition::Foreach;
 pub(crate) use definition::Gate;

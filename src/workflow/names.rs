@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use super::Claude;
+use super::ClaudeOptions;
 use super::Command;
+use super::Conversation;
 use super::Items;
 use super::Step;
 use super::Workflow;
@@ -15,6 +18,7 @@ use super::template::Reference;
 use super::template::Template;
 use crate::document::TextPosition;
 use crate::document::definition::Problems;
+use crate::model::StepId;
 use crate::model::nearest;
 
 /// The variables that are set without the file naming them.
@@ -43,6 +47,8 @@ pub(crate) const CHANGES: [&str; 8] = [
 const MERGE: [&str; 4] = ["merge.worktree", "merge.source_branch", "merge.target_branch", "merge.session_id"];
 /// What a step leaves under its id.
 const OF_A_STEP: [&str; 1] = ["output"];
+/// What a `claude` step leaves under its id besides, and beside what it captures.
+const OF_CLAUDE: [&str; 6] = ["cost", "session", "turns", "tokens", "tool_calls", "denied"];
 /// What a loop leaves under its id.
 const OF_A_LOOP: [&str; 4] = ["total", "successful", "failed", "results"];
 
@@ -73,6 +79,17 @@ pub(super) fn check(workflow: &Workflow, problems: &mut Problems<'_>) {
 }
 
 impl Step {
+    /// Returns the steps whose conversations it continues, with those of the steps inside it.
+    pub(crate) fn continued(&self) -> Vec<&StepId> {
+        let mut found: Vec<&StepId> = self.inside().into_iter().flatten().flat_map(Self::continued).collect();
+        if let Command::Claude(Claude { options: ClaudeOptions { conversation: Conversation::Of(step), .. }, .. }) =
+            &self.command
+        {
+            found.push(&step.id);
+        }
+        found
+    }
+
     /// Returns the paths of all variables that it uses, with those of the steps inside it.
     pub(crate) fn references(&self) -> BTreeSet<&str> {
         let mut texts: Vec<&Template> = Vec::new();
@@ -157,6 +174,11 @@ fn set_by(step: &Step, set: &mut Vec<String>) {
         set.extend([format!("{}.{of}", step.id), format!("step.{}.{of}", step.id)]);
     }
     set.extend(step.finds.keys().map(|name| format!("{}.{name}", step.id)));
+    if matches!(step.command, Command::Claude(_)) {
+        for of in OF_CLAUDE {
+            set.extend([format!("{}.{of}", step.id), format!("step.{}.{of}", step.id)]);
+        }
+    }
     if matches!(step.command, Command::Foreach(_)) {
         set.extend(OF_A_LOOP.map(|of| format!("{}.{of}", step.id)));
     }
@@ -209,7 +231,10 @@ impl<'a> Checker<'a, '_, '_> {
                     self.problems.note(text.place, message, "hand it over: `sh -c 'echo \"$1\"' _ ${NAME}`");
                 }
             }
-            Command::Claude(claude) => self.text(&claude.prompt, &known),
+            Command::Claude(claude) => {
+                self.text(&claude.prompt, &known);
+                self.conversation(&claude.options.conversation, &known);
+            }
             Command::WriteFile(file) => {
                 self.text(&file.path, &known);
                 self.text(&file.content, &known);
@@ -238,6 +263,15 @@ impl<'a> Checker<'a, '_, '_> {
         }
         known.add(step);
         self.list(&step.on_success, &mut known);
+    }
+
+    /// Checks that a conversation that is continued is one of an earlier step.
+    fn conversation(&mut self, conversation: &Conversation, known: &Known) {
+        let Conversation::Of(step) = conversation else { return };
+        if !known.names.contains(&format!("{}.session", step.id)) {
+            let message = format!("`continue` names {}, which is no `claude` step before this one", step.id);
+            self.problems.add(step.place, message, "name a `claude` step that this one depends on, or write `true`");
+        }
     }
 
     fn text_of(&mut self, text: Option<&Template>, known: &Known) {

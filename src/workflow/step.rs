@@ -42,7 +42,7 @@ use crate::model::clean_line;
 
 /// The keys that say what a step does.
 const KINDS: [&str; 7] = ["agent", "gate", "shell", "claude", "write_file", "validate", "steps"];
-const STEP_KEYS: [&str; 37] = [
+const STEP_KEYS: [&str; 39] = [
     "id",
     "title",
     "agent",
@@ -80,9 +80,19 @@ const STEP_KEYS: [&str; 37] = [
     "disallowed_tools",
     "max_turns",
     "max_budget_usd",
+    "continue",
+    "on_denied",
 ];
-const CLAUDE_KEYS: [&str; 6] =
-    ["model", "permission_mode", "allowed_tools", "disallowed_tools", "max_turns", "max_budget_usd"];
+const CLAUDE_KEYS: [&str; 8] = [
+    "model",
+    "permission_mode",
+    "allowed_tools",
+    "disallowed_tools",
+    "max_turns",
+    "max_budget_usd",
+    "continue",
+    "on_denied",
+];
 /// The keys of a group of steps.
 const GROUP_KEYS: [&str; 4] = ["id", "title", "depends_on", "steps"];
 /// The keys that only a step of the workflow can have.

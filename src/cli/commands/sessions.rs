@@ -5,6 +5,7 @@ use clap::Subcommand;
 use super::prelude::*;
 use crate::cli::output;
 use crate::cli::render;
+use crate::model::ClaudeWork;
 use crate::model::Status;
 use crate::model::human_age;
 use crate::model::plural;
@@ -140,6 +141,7 @@ impl Shown for ops::SessionDetail {
         line("Branch", merges.as_deref());
         line("Records", Some(&self.records));
         line("Variables", Some(&self.variables.join(", ")).filter(|names| !names.is_empty()).map(String::as_str));
+        line("Claude", Some(&claude(&self.claude)).filter(|_| !self.claude.is_empty()).map(String::as_str));
         if !self.steps.is_empty() {
             page.text.end().bold("Steps").end();
         }
@@ -157,6 +159,12 @@ impl Shown for ops::SessionDetail {
             page.text.line(format!("  {mark} {} {}{never}{tries}", step.id, step.title));
             if let Some(error) = &step.error {
                 page.text.dim(format!("      {error}")).end();
+            }
+            if !step.claude.is_empty() {
+                page.text.dim(format!("      Claude: {}", claude(&step.claude))).end();
+            }
+            if !step.claude.denied.is_empty() {
+                page.text.put(Tone::Warn, format!("      denied: {}", step.claude.denials_in_words())).end();
             }
         }
         if let Some(resume) = row.resume.as_ref().filter(|_| !page.quiet) {
@@ -202,6 +210,11 @@ impl Shown for ops::ImportReport {
             page.text.line(format!("→ {}", self.resume));
         }
     }
+}
+
+fn claude(work: &ClaudeWork) -> String {
+    let session = work.session.as_ref().map(|session| format!(", session {session}")).unwrap_or_default();
+    format!("{}, {}{session}", plural(work.calls, "call"), work.in_words())
 }
 
 fn head(page: &mut Page, row: &ops::SessionRow) {

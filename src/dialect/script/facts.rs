@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::model::ClaudeWork;
 use crate::model::RelPath;
 use crate::model::StepId;
 use crate::model::Timestamp;
@@ -48,6 +49,9 @@ pub(crate) struct Facts {
     pub(crate) retry: Option<RetryState>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) duration_ms: Option<u64>,
+    /// Of a step or an item that ended: what its calls of `claude` did, failed ones included.
+    #[serde(default, skip_serializing_if = "ClaudeWork::is_empty")]
+    pub(crate) claude: ClaudeWork,
     /// HEAD of the working folder before the first step, for the git variables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) head: Option<String>,

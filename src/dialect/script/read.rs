@@ -324,6 +324,7 @@ fn step(outline: OutlineStep, state: &StepState) -> Step {
     step.started_at = state.started_at;
     step.finished_at = state.finished_at;
     step.commit.clone_from(&state.commit);
+    step.tokens = u64::try_from(state.claude.tokens()).unwrap_or(u64::MAX);
     step.idempotent = outline.idempotent;
     step.probe = outline.probe;
     step.definition = outline.definition;

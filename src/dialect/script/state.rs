@@ -13,6 +13,7 @@ use super::facts::Outline;
 use super::facts::RetryState;
 use crate::model::Change;
 use crate::model::ChangeKind;
+use crate::model::ClaudeWork;
 use crate::model::Outcome;
 use crate::model::RollBack;
 use crate::model::Status;
@@ -100,6 +101,9 @@ pub(crate) struct StepState {
     pub(crate) retry: Option<RetryState>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) items: Option<Vec<Value>>,
+    /// What its calls of `claude` did, over all attempts.
+    #[serde(default, skip_serializing_if = "ClaudeWork::is_empty")]
+    pub(crate) claude: ClaudeWork,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) parts: BTreeMap<String, Status>,
 }
@@ -149,6 +153,7 @@ impl Default for StepState {
             child: None,
             retry: None,
             items: None,
+            claude: ClaudeWork::default(),
             parts: BTreeMap::new(),
         }
     }
@@ -248,7 +253,9 @@ impl State {
         self.set_phase(Phase::Active, None);
         for id in &back.reopened {
             let step = self.step(id);
-            *step = StepState { attempts: step.attempts, ..StepState::default() };
+            // What was spent stays spent.
+            let (attempts, claude) = (step.attempts, std::mem::take(&mut step.claude));
+            *step = StepState { attempts, claude, ..StepState::default() };
         }
         self.execution = match &back.keeps {
             Some(step) => ExecutionState::Completed { step: step.clone() },
@@ -293,6 +300,7 @@ impl State {
     fn finish(&mut self, outcome: &Outcome, at: Timestamp, facts: &Facts) {
         let step = self.step(&outcome.step);
         step.child = None;
+        step.claude.add(&facts.claude);
         if let Some(part) = &outcome.part {
             step.parts.insert(part.clone(), outcome.status);
             return;

@@ -26,6 +26,7 @@ use crate::dialect::script::Session;
 use crate::engine;
 use crate::engine::Planned;
 use crate::model::Action;
+use crate::model::ClaudeWork;
 use crate::model::Evidence;
 use crate::model::FindingCode;
 use crate::model::Options;
@@ -35,6 +36,7 @@ use crate::model::Run;
 use crate::model::RunId;
 use crate::model::RunStatus;
 use crate::model::Status;
+use crate::model::StepId;
 use crate::model::Verdict;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
@@ -61,7 +63,14 @@ pub(crate) fn show(ctx: &ProjectContext, id: Option<&str>) -> Result<Report<Sess
     let InspectedSession { opened, row, .. } = inspect(ctx, &location)?;
     let session = Session::read(&opened.files).ok();
     let steps = opened.loaded.run.as_ref().map(|run| run.steps.as_slice()).unwrap_or_default();
+    let of_step = |id: &StepId| {
+        let state = session.as_ref().and_then(|session| session.state.steps.get(id.as_str()));
+        state.map(|state| state.claude.clone()).unwrap_or_default()
+    };
+    let mut claude = ClaudeWork::default();
+    steps.iter().for_each(|step| claude.add(&of_step(&step.id)));
     let detail = SessionDetail {
+        claude,
         row,
         workflow_file: session.as_ref().map(|session| {
             let source = &session.header.workflow;
@@ -78,10 +87,14 @@ pub(crate) fn show(ctx: &ProjectContext, id: Option<&str>) -> Result<Report<Sess
                 started_at: step.started_at,
                 finished_at: step.finished_at,
                 is_tolerated: step.status == Status::Completed && step.error.is_some(),
+                claude: of_step(&step.id),
                 error: step.error.as_ref().map(|error| clean_line(&mask_secrets(error), 400)),
             })
             .collect(),
-        variables: session.map(|session| session.state.variables.keys().cloned().collect()).unwrap_or_default(),
+        variables: session
+            .as_ref()
+            .map(|session| session.state.variables.keys().cloned().collect())
+            .unwrap_or_default(),
     };
     Ok(Report { findings: opened.loaded.findings, ..Report::ok(detail) })
 }

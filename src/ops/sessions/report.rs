@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::model::ClaudeWork;
 use crate::model::Progress;
 use crate::model::RunId;
 use crate::model::Status;
@@ -92,6 +93,9 @@ pub(crate) struct SessionDetail {
     pub(crate) steps: Vec<SessionStep>,
     /// Names of the variables that steps captured.
     pub(crate) variables: Vec<String>,
+    /// What all its calls of `claude` did and cost. Left out if there was none.
+    #[serde(skip_serializing_if = "ClaudeWork::is_empty")]
+    pub(crate) claude: ClaudeWork,
 }
 
 impl Body for SessionDetail {
@@ -112,6 +116,9 @@ pub(crate) struct SessionStep {
     pub(crate) is_tolerated: bool,
     /// Message of the last failure.
     pub(crate) error: Option<String>,
+    /// What its calls of `claude` did and cost, over all attempts. Left out if there was none.
+    #[serde(skip_serializing_if = "ClaudeWork::is_empty")]
+    pub(crate) claude: ClaudeWork,
 }
 
 /// The result of a clean-up of sessions (`sessions-clean/1`).

@@ -2,6 +2,7 @@
 
 mod acceptance;
 mod behaviour;
+mod claude;
 mod conformance;
 mod dialect;
 mod hardships;
