@@ -1,5 +1,16 @@
 //! Runs of other programs: read and planned, never written.
 
+use crate::model::Content;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::Listing;
+use crate::model::ReadProblem;
+use crate::model::RelPath;
+
+/// Bytes of a file of such a run that are read.
+const FILE_LIMIT: usize = 4 << 20;
+
 /// A run that another program keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Guest {
@@ -9,4 +20,62 @@ pub(crate) struct Guest {
     pub(crate) command: String,
     /// Whether an agent can also continue from Piton's brief. Then `resume` shows the brief beside the command, and records nothing.
     pub(crate) has_brief: bool,
+}
+
+/// Where a project keeps the commands of a system, and how they are called there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spelling {
+    /// The path of a command before its name.
+    pub(super) before: &'static str,
+    /// The path behind its name.
+    pub(super) behind: &'static str,
+    /// What is typed before its name.
+    pub(super) typed: &'static str,
+}
+
+/// Returns the files of a project that define these commands.
+pub(super) fn command_files(listing: &Listing, spellings: &[Spelling], commands: &[&str]) -> Vec<RelPath> {
+    let has = |path: &String| listing.entries.binary_search_by(|entry| entry.path.as_str().cmp(path)).is_ok();
+    let file = |command: &&str| {
+        let paths = spellings.iter().map(|spelling| format!("{}{command}{}", spelling.before, spelling.behind));
+        paths.into_iter().find(has).and_then(|path| RelPath::parse(&path).ok())
+    };
+    commands.iter().filter_map(file).collect()
+}
+
+/// Returns a command as the project spells it, by the files of a run.
+pub(super) fn spelled<'a>(
+    mut files: impl Iterator<Item = &'a str>,
+    spellings: &[Spelling],
+    command: &str,
+) -> Option<String> {
+    files.find_map(|path| {
+        let spelling = spellings.iter().find(|spelling| {
+            path.strip_prefix(spelling.before).and_then(|rest| rest.strip_suffix(spelling.behind)) == Some(command)
+        })?;
+        Some(format!("{}{command}", spelling.typed))
+    })
+}
+
+/// Returns the marked files of a listing that were not looked into: they are too large, or cannot be read.
+pub(super) fn unseen(listing: &Listing, is_marked: impl Fn(&str) -> bool) -> Vec<Finding> {
+    let unread = listing.entries.iter().filter(|entry| !entry.is_dir && entry.content.is_none());
+    let unread = unread.filter(|entry| is_marked(entry.path.as_str()));
+    let finding = |path: &RelPath| {
+        let message = format!("{path} has more than 4 MiB or cannot be read: a plan in it is not listed");
+        Finding::new(FindingCode::PartUnreadable, message).at(path)
+    };
+    unread.map(|entry| finding(&entry.path)).collect()
+}
+
+/// Returns a finding if a file of a run cannot be read whole.
+pub(super) fn unread(files: &FileSet, path: &RelPath) -> Option<Finding> {
+    let problem = match &files.files.get(path)?.content {
+        Content::Bytes(bytes) if bytes.len() > FILE_LIMIT => {
+            ReadProblem::TooLarge { bytes: bytes.len() as u64, limit: FILE_LIMIT as u64 }
+        }
+        Content::Problem(problem) if *problem != ReadProblem::Missing => problem.clone(),
+        Content::Bytes(_) | Content::NameOnly | Content::Problem(_) => return None,
+    };
+    Some(Finding::new(FindingCode::PartUnreadable, format!("{path}: {problem}")).at(path))
 }

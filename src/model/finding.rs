@@ -186,6 +186,8 @@ finding_codes! {
     WorktreeDirty "worktree-dirty" Info false "The worktree has uncommitted changes.";
     PlanMissing "plan-missing" Warning true "The plan document is not where the state says.", Missing;
     HistoryUnseen "history-unseen" Info false "Commits could not be compared, or not all of them; the evidence is the files.";
+    DoneUnproved "done-unproved" Info false "Finished steps that neither files nor commits prove; they count as claimed.";
+    NextDiffers "next-differs" Info false "The run's own system would continue with another step.";
     NotBegun "not-begun" Info false "Plans of other systems that no work was begun on are not listed.";
     StepOrphan "step-orphan" Warning false "A document of a step belongs to nothing that the plan names, or its counterpart is missing.";
     NotInGit "not-in-git" Info false "The folder is not in a git repository; branch and commits cannot be checked.";

@@ -133,7 +133,9 @@ pub(super) fn offer_what_works(project: &Project, mut opened: OpenedRun) -> Open
     let run = run_word(&opened.candidate);
     let is_missing = opened.loaded.findings.iter().any(|finding| finding.code == FindingCode::StateMissing);
     let by_hand = if is_missing { "put the file back" } else { "correct the file by hand" };
-    let fix = if opened.dialect.rebuild().reconstruct(&opened.files, &traces, opened.files.clock.now).is_ok() {
+    let fix = if opened.guest().is_some() {
+        in_git(&opened).map_or_else(|| by_hand.to_owned(), |version| format!("{by_hand}, or take {version}"))
+    } else if opened.dialect.rebuild().reconstruct(&opened.files, &traces, opened.files.clock.now).is_ok() {
         format!("{by_hand}, or rebuild it: `piton repair {run} --from-evidence`")
     } else if opened.loaded.run.is_none() {
         let again = startable::again(project, &opened).map(|start| format!("; or start again: `{start} --archive`"));
@@ -147,6 +149,23 @@ pub(super) fn offer_what_works(project: &Project, mut opened: OpenedRun) -> Open
         opened.loaded.findings[at].fix = Some(fix.clone());
     }
     opened
+}
+
+/// Returns the newest version in git of the state of another program that can be read, in words.
+fn in_git(opened: &OpenedRun) -> Option<String> {
+    if opened.loaded.run.is_some() {
+        return None;
+    }
+    let state = &opened.files.state;
+    let versions = store::git::versions_of(&opened.files.root, state);
+    let (sha, _) = versions.into_iter().find(|(_, bytes)| {
+        is_sound(&with_files(opened, &Version { name: String::new(), files: vec![(state.clone(), bytes.clone())] }))
+    })?;
+    let sha = sha.get(..7)?;
+    Some(format!(
+        "the newest version in git that parses, of commit {sha}: `git show {sha}:./{}`",
+        engine::quoted(state.as_str())
+    ))
 }
 
 /// Names the version of a state that was put back by another program, if there is one with more steps done.

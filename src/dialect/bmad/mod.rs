@@ -87,7 +87,14 @@ impl Dialect for Bmad {
                 Action::Approve | Action::Merge | Action::Archive => None,
             }
         };
-        let witness = |next: &Next| json!({ "step": next.step, "command": of_step(next), "reason": next.reason });
+        let witness = |next: &Next| {
+            let proof = run.step(&next.step).and_then(|step| step.guest.as_deref());
+            let words = proof.map(|proof| proof.words.as_slice()).unwrap_or_default();
+            let words: serde_json::Map<String, Value> =
+                words.iter().map(|word| (word.source.clone(), Value::from(word.done))).collect();
+            let files = proof.map(|proof| proof.results.iter().map(|file| &file.path).collect::<Vec<_>>());
+            json!({ "step": next.step, "command": of_step(next), "done_by": words, "files": files, "reason": next.reason })
+        };
         json!({
             "system": "bmad",
             "next": plan.next.first().and_then(of_step),

@@ -4,6 +4,8 @@ use super::sprint;
 use super::sprint::KeyKind;
 use super::sprint::Sprint;
 use crate::dialect::Probed;
+use crate::dialect::guest;
+use crate::dialect::guest::Spelling;
 use crate::model::Candidate;
 use crate::model::Claim;
 use crate::model::DialectId;
@@ -16,13 +18,14 @@ use crate::model::clean_line;
 
 /// Levels of folders above a sprint.
 const DEPTH: usize = 6;
-/// Folders of the commands of a project, with what a command is called there.
-const COMMANDS: [(&str, &str, &str); 4] = [
-    (".claude/commands/bmad-bmm-", ".md", "/bmad-bmm-"),
-    (".claude/skills/bmad-", "/SKILL.md", "/bmad-"),
-    (".claude/commands/bmad/bmm/workflows/", ".md", "/bmad:bmm:workflows:"),
-    (".claude/commands/bmad-", ".md", "/bmad-"),
+/// How the commands of a project are spelled.
+const SPELLINGS: [Spelling; 4] = [
+    Spelling { before: ".claude/commands/bmad-bmm-", behind: ".md", typed: "/bmad-bmm-" },
+    Spelling { before: ".claude/skills/bmad-", behind: "/SKILL.md", typed: "/bmad-" },
+    Spelling { before: ".claude/commands/bmad/bmm/workflows/", behind: ".md", typed: "/bmad:bmm:workflows:" },
+    Spelling { before: ".claude/commands/bmad-", behind: ".md", typed: "/bmad-" },
 ];
+const COMMANDS: [&str; 4] = ["create-story", "dev-story", "code-review", "retrospective"];
 
 /// Tells whether a file may be a sprint.
 pub(super) fn marks(path: &str) -> bool {
@@ -32,7 +35,7 @@ pub(super) fn marks(path: &str) -> bool {
 
 /// Finds the runs of a listing.
 pub(super) fn probe(listing: &Listing) -> Probed {
-    let mut probed = Probed::default();
+    let mut probed = Probed { findings: guest::unseen(listing, marks), ..Probed::default() };
     let found: Vec<(&ListingEntry, Sprint)> = listing
         .entries
         .iter()
@@ -72,13 +75,7 @@ fn candidate(listing: &Listing, entry: &ListingEntry, sprint: &Sprint, name: Str
     for dir in story_folders(&entry.path, sprint.story_location.as_deref()) {
         reads.push(ReadSpec::Contents { dir, suffix: ".md" });
     }
-    let commands = ["create-story", "dev-story", "code-review", "retrospective"];
-    let file = |command: &&str| {
-        let path = |(start, end, _): &(&str, &str, &str)| format!("{start}{command}{end}");
-        let has = |path: &String| listing.entries.binary_search_by(|entry| entry.path.as_str().cmp(path)).is_ok();
-        COMMANDS.iter().map(path).find(has).and_then(|path| RelPath::parse(&path).ok())
-    };
-    reads.extend(commands.iter().filter_map(file).map(ReadSpec::File));
+    reads.extend(guest::command_files(listing, &SPELLINGS, &COMMANDS).into_iter().map(ReadSpec::File));
     Candidate {
         dialect: DialectId::Bmad,
         name,
@@ -94,14 +91,8 @@ fn candidate(listing: &Listing, entry: &ListingEntry, sprint: &Sprint, name: Str
 }
 
 /// Returns the spelling of a command, by the files of the project.
-pub(super) fn command<'a>(mut files: impl Iterator<Item = &'a str>, command: &str) -> String {
-    let spelled = files.find_map(|path| {
-        let (_, _, shown) = COMMANDS.iter().find(|(start, end, _)| {
-            path.strip_prefix(start).and_then(|rest| rest.strip_suffix(end)) == Some(command)
-        })?;
-        Some(format!("{shown}{command}"))
-    });
-    spelled.unwrap_or_else(|| format!("/bmad-bmm-{command}"))
+pub(super) fn command<'a>(files: impl Iterator<Item = &'a str>, command: &str) -> String {
+    guest::spelled(files, &SPELLINGS, command).unwrap_or_else(|| format!("/bmad-bmm-{command}"))
 }
 
 /// Returns the folders that may hold the stories: the one that the sprint names, its own, and `stories` in it.

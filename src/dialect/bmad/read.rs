@@ -12,6 +12,7 @@ use super::sprint::SprintStory;
 use super::words;
 use super::words::SprintWord;
 use crate::dialect::Loaded;
+use crate::dialect::guest;
 use crate::dialect::story;
 use crate::dialect::story::SectionKind;
 use crate::dialect::story::Story;
@@ -89,6 +90,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     order(&mut run.steps);
     let mut findings = findings(files, &sprint, &run);
     findings.extend(orphans(&sprint, &documents));
+    findings.extend(unread(files, &folders, &run));
     run.follow_up = Some(FollowUp {
         action: Action::Archive,
         title: "retrospective".to_owned(),
@@ -123,6 +125,21 @@ fn documents<'a>(files: &'a FileSet, folders: &[RelPath]) -> BTreeMap<String, (&
         }
     }
     found
+}
+
+/// Names the stories whose files cannot be read whole.
+fn unread(files: &FileSet, folders: &[RelPath], run: &Run) -> Vec<Finding> {
+    let paths = folders.iter().flat_map(|folder| files.in_dir(folder)).map(|(path, _)| path);
+    let found = paths.filter_map(|path| Some((path, guest::unread(files, path)?)));
+    let named = found.map(|(path, finding)| {
+        let stem = path.name().trim_end_matches(".md");
+        let step = run.steps.iter().find(|step| step.id.as_str().eq_ignore_ascii_case(stem));
+        match step {
+            Some(step) => finding.on(&step.id),
+            None => finding,
+        }
+    });
+    named.collect()
 }
 
 /// A story of the sprint with its file.

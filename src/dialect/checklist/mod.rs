@@ -43,6 +43,7 @@ use crate::model::Plan;
 use crate::model::ReadSpec;
 use crate::model::RelPath;
 use crate::model::Run;
+use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Suggestions;
 use kind::ListKind;
@@ -68,15 +69,18 @@ impl Dialect for Checklist {
     }
 
     fn load(&self, files: &FileSet) -> Loaded {
-        read::load(files)
+        let mut loaded = read::load(files);
+        let paths = files.files.keys().map(RelPath::as_str);
+        loaded.native = json!({ "next": commands::proceed(read::kind_of(files), paths, &files.name, &files.state) });
+        loaded
     }
 
     fn edit(&self, files: &FileSet, _change: &Change) -> Result<Vec<Edit>, EditError> {
         Err(EditError::Unsupported(format!("{} is only read", files.state)))
     }
 
-    fn native(&self, _native: &Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> Value {
-        native(run, plan)
+    fn native(&self, native: &Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> Value {
+        of_plan(native, run, plan)
     }
 
     fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
@@ -120,7 +124,7 @@ impl Comparison for Checklist {
 }
 
 /// Returns the plan in the words of the system: what continues it, how to look, and what comes after the last step.
-fn native(run: &Run, plan: &Plan) -> Value {
+fn of_plan(native: &Value, run: &Run, plan: &Plan) -> Value {
     let Some(state) = run.state_files.first() else { return Value::Null };
     let kind = ListKind::of_id(run.id.as_str()).unwrap_or(ListKind::PlanMode);
     let change = state.parent();
@@ -140,12 +144,19 @@ fn native(run: &Run, plan: &Plan) -> Value {
         json!({
             "step": next.step,
             "line": step.and_then(|step| step.definition.get("line").cloned()),
+            "ticked": step.is_some_and(|step| step.status == Status::Completed),
             "files": step.map(|step| step.detail.targets.clone()).unwrap_or_default(),
             "reason": next.reason,
         })
     };
+    let proceed = native.get("next").and_then(Value::as_str).filter(|_| from.is_some());
+    let next = proceed.zip(from).map(|(command, from)| match kind {
+        ListKind::Superpowers => format!("{command}, from {from}"),
+        ListKind::SpecKit | ListKind::OpenSpec | ListKind::PlanMode => command.to_owned(),
+    });
     json!({
         "system": kind.workflow(),
+        "next": next,
         "list": state,
         "from": from,
         "look": look,

@@ -9,7 +9,9 @@ use super::kind::ListPath;
 use super::ledger;
 use super::outline::Outline;
 use crate::dialect::Probed;
+use crate::dialect::guest;
 use crate::document;
+use crate::document::Node;
 use crate::document::Syntax;
 use crate::model::Candidate;
 use crate::model::Claim;
@@ -39,6 +41,26 @@ pub(super) fn marks(path: &str) -> bool {
         || SETTINGS.contains(&path)
         || archived_change(path).is_some()
         || ledger::is_ledger(path)
+        || is_workflow_run(path)
+}
+
+/// Tells whether a path is that of a run of Spec Kit's own workflows.
+fn is_workflow_run(path: &str) -> bool {
+    let run = path.strip_prefix(".specify/workflows/runs/").and_then(|rest| rest.strip_suffix("/state.json"));
+    run.is_some_and(|run| !run.is_empty() && !run.contains('/'))
+}
+
+/// Names a run of Spec Kit's own workflows that did not end. Whether its process is alive is not known: it records none.
+fn workflow_run(entry: &ListingEntry) -> Option<Finding> {
+    let run = document::parse(entry.content.as_ref()?, Syntax::Json).ok()?;
+    let text = |key: &str| run.get(key).and_then(Node::scalar).map(|text| clean_line(text, 60));
+    let status = text("status").filter(|status| ["running", "paused", "failed"].contains(&status.as_str()))?;
+    let step = text("current_step_id").or_else(|| text("current_step")).or_else(|| text("current_step_index"));
+    let step = step.map_or_else(String::new, |step| format!(", at step {step}"));
+    let folder = entry.path.parent()?;
+    let message =
+        format!("a workflow of Spec Kit is {status}{step}: {}; it is not planned here", clean_line(folder.name(), 80));
+    Some(Finding::new(FindingCode::JobNotResumed, message).at(&entry.path))
 }
 
 /// Returns the plans of plan mode, and the file that the caller named.
@@ -90,6 +112,10 @@ pub(super) fn probe(listing: &Listing) -> Probed {
         prober.visit(entry);
     }
     prober.archived_changes();
+    let is_list = |path: &str| kind::list_path(path).is_some_and(|list| list.kind != ListKind::Superpowers);
+    prober.probed.findings.extend(guest::unseen(listing, is_list));
+    let workflows = listing.entries.iter().filter(|entry| is_workflow_run(entry.path.as_str()));
+    prober.probed.findings.extend(workflows.filter_map(workflow_run));
     prober.end()
 }
 

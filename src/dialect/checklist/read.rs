@@ -8,6 +8,7 @@ use super::list::TaskList;
 use super::outline::Outline;
 use super::run;
 use crate::dialect::Loaded;
+use crate::dialect::guest;
 use crate::document::salvage;
 use crate::model::Action;
 use crate::model::Doubt;
@@ -61,6 +62,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
             findings.push(Finding::new(FindingCode::HintOnly, message).at(&files.state));
         }
     }
+    findings.extend(files.files.keys().filter_map(|path| guest::unread(files, path)));
     let state_folders = state_folders(kind, &files.state);
     let wanted =
         EvidenceRequest { guest: Some(GuestRequest::of(&run.steps, state_folders)), ..EvidenceRequest::default() };

@@ -1,9 +1,13 @@
 //! Plans of GSD, `.planning/` (docs/formats/gsd.md). They are read, never written.
 
+mod commands;
+mod doubtful;
+mod handoff;
 mod names;
 mod plan_file;
 mod read;
 mod roadmap;
+mod state;
 
 use camino::Utf8Path;
 use serde_json::Value;
@@ -15,6 +19,7 @@ use crate::dialect::EditError;
 use crate::dialect::Guest;
 use crate::dialect::Loaded;
 use crate::dialect::Probed;
+use crate::dialect::guest;
 use crate::model::Action;
 use crate::model::Brief;
 use crate::model::Candidate;
@@ -31,9 +36,11 @@ use crate::model::ReadSpec;
 use crate::model::ReadingItem;
 use crate::model::RelPath;
 use crate::model::Run;
+use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Suggestion;
 use crate::model::Suggestions;
+use handoff::Handoff;
 use roadmap::Roadmap;
 
 /// The dialect of GSD.
@@ -65,7 +72,12 @@ impl Dialect for Gsd {
             })
         };
         Probed {
-            candidates: folders.iter().filter(|folder| is_gsd(folder)).map(candidate).collect(),
+            candidates: folders
+                .iter()
+                .filter(|folder| is_gsd(folder))
+                .map(|folder| candidate(listing, folder))
+                .collect(),
+            findings: guest::unseen(listing, |path| self.marks(path)),
             ..Probed::default()
         }
     }
@@ -78,34 +90,63 @@ impl Dialect for Gsd {
         Err(EditError::Unsupported("the plan belongs to GSD: piton reads it and never writes it".to_owned()))
     }
 
-    fn guest(&self, _root: &Utf8Path, _candidate: &Candidate) -> Option<Guest> {
+    fn guest(&self, _root: &Utf8Path, candidate: &Candidate) -> Option<Guest> {
+        let files = candidate.reads.iter().filter_map(|read| match read {
+            ReadSpec::File(path) => Some(path.as_str()),
+            ReadSpec::Contents { .. } | ReadSpec::Tree { .. } | ReadSpec::Names { .. } | ReadSpec::Elsewhere { .. } => {
+                None
+            }
+        });
         Some(Guest {
             refusal: "belongs to GSD: piton reads it and never writes it".to_owned(),
-            command: "/gsd-progress".to_owned(),
+            command: commands::spelled(files, "progress"),
             has_brief: true,
         })
     }
 
-    fn native(&self, _native: &Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> Value {
-        let Some(next) = plan.next.first() else { return json!({ "next": "/gsd-complete-milestone" }) };
+    fn native(&self, native: &Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> Value {
+        let command =
+            |name: &str| native.pointer(&format!("/commands/{name}")).and_then(Value::as_str).unwrap_or_default();
+        let Some(next) = plan.next.first() else { return json!({ "next": command("complete-milestone") }) };
         let phase = names::phase_of(next.step.as_str());
         let is_planned = run.step(&next.step).is_some_and(|step| names::is_plan(step.id.as_str()));
-        let command = match next.action {
-            Action::Run | Action::Retry if !is_planned => format!("/gsd-plan-phase {phase}"),
-            Action::Run | Action::Retry => format!("/gsd-execute-phase {phase}"),
+        let is_gap = native["gaps"].as_array().is_some_and(|gaps| gaps.iter().any(|id| *id == next.step.as_str()));
+        let shown = match next.action {
+            Action::Run | Action::Retry if native["handoff"] == next.step.as_str() => command("resume-work").to_owned(),
+            Action::Run | Action::Retry if !is_planned => format!("{} {phase}", command("plan-phase")),
+            Action::Run | Action::Retry if is_gap => format!("{} {phase} --gaps-only", command("execute-phase")),
+            Action::Run | Action::Retry => format!("{} {phase}", command("execute-phase")),
             Action::Verify | Action::Approve | Action::Return | Action::Merge | Action::Archive => {
-                format!("/gsd-verify-work {phase}")
+                format!("{} {phase}", command("verify-work"))
             }
         };
-        json!({ "next": command })
+        let witness = |next: &Next| {
+            let step = run.step(&next.step);
+            let words =
+                step.and_then(|step| step.guest.as_ref()).map(|proof| proof.words.as_slice()).unwrap_or_default();
+            let said = |source: &str| words.iter().find(|word| word.source == source).map(|word| word.done);
+            json!({
+                "step": next.step,
+                "summary": step.is_some_and(|step| step.status == Status::Completed),
+                "roadmap": said("ROADMAP"),
+                "state": said("STATE"),
+                "reason": next.reason,
+            })
+        };
+        json!({ "next": shown, "witnesses": plan.next.iter().map(witness).collect::<Vec<_>>() })
     }
 
     fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
         let Some(file) = run.step(&next.step).and_then(|step| step.file.clone()) else { return Brief::default() };
         let instructions = files.bytes(&file).map(plan_file::objective).unwrap_or_default();
-        let reading =
+        let mut reading =
             vec![ReadingItem { what: "the plan of the step".to_owned(), path: Some(file.as_str().to_owned()) }];
-        Brief { instructions, reading, ..Brief::default() }
+        let mut notes = Vec::new();
+        for handoff in Handoff::all(files).iter().filter(|handoff| handoff.is_about(next.step.as_str(), true)) {
+            notes.push(format!("the note of a paused session says: {}", handoff.note));
+            reading.push(handoff.file.reading_item("the note of a paused session"));
+        }
+        Brief { instructions, reading, notes, ..Brief::default() }
     }
 
     fn comparison(&self) -> &dyn Comparison {
@@ -142,12 +183,18 @@ fn home_of(path: &RelPath) -> Option<RelPath> {
     RelPath::parse(&parts[..length].join("/")).ok()
 }
 
-fn candidate(folder: &RelPath) -> Candidate {
+fn candidate(listing: &Listing, folder: &RelPath) -> Candidate {
     let is_stream = folder.name() != FOLDER;
     let file = |name: &str| folder.join(name).ok().map(ReadSpec::File);
     let mut reads: Vec<ReadSpec> =
-        ["ROADMAP.md", "STATE.md", "config.json"].iter().filter_map(|name| file(name)).collect();
-    reads.extend(folder.join("phases").ok().map(|dir| ReadSpec::Tree { dir, suffix: ".md" }));
+        ["ROADMAP.md", "STATE.md", "config.json", "HANDOFF.json"].iter().filter_map(|name| file(name)).collect();
+    reads.extend(
+        ["phases", "quick"]
+            .iter()
+            .filter_map(|name| folder.join(name).ok())
+            .map(|dir| ReadSpec::Tree { dir, suffix: ".md" }),
+    );
+    reads.extend(commands::files(listing).map(ReadSpec::File));
     Candidate {
         dialect: DialectId::Gsd,
         name: if is_stream { format!("{WORKFLOW}-{}", folder.name()) } else { WORKFLOW.to_owned() },
@@ -156,7 +203,8 @@ fn candidate(folder: &RelPath) -> Candidate {
         reads,
         rank: None,
         claim: Claim::Guest,
-        may_be_replaced: false,
+        // The commands of the project lie elsewhere.
+        may_be_replaced: listing.named.is_some(),
         findings: Vec::new(),
     }
 }

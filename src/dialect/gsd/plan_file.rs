@@ -109,7 +109,7 @@ pub(super) fn objective(bytes: &[u8]) -> String {
 }
 
 /// Tells whether a summary begins by saying that nothing was done. Further down, such words are about details.
-pub(super) fn is_empty_summary(bytes: &[u8]) -> bool {
+fn is_empty_summary(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim_start_matches('\u{feff}');
     let body = text.strip_prefix("---").and_then(|rest| rest.split_once("\n---")).map_or(text, |(_, body)| body);
@@ -117,4 +117,18 @@ pub(super) fn is_empty_summary(bytes: &[u8]) -> bool {
     let first = lines.next().unwrap_or_default().trim_matches(['*', '_', ' ', '.']).to_lowercase();
     let starts = ["not executed", "not yet executed", "not started", "status: not executed", "tbd", "todo"];
     starts.iter().any(|start| first.starts_with(start))
+}
+
+/// Tells whether a plan says that it will not be carried out.
+pub(super) fn is_dropped(front: Option<&Node>) -> bool {
+    let word = text_of(front, "status").unwrap_or_default().to_lowercase();
+    ["superseded", "dropped", "cancelled"].contains(&word.as_str())
+}
+
+/// Returns how a summary says nothing; `None` if it says something.
+pub(super) fn emptiness(summary: &[u8]) -> Option<&'static str> {
+    if summary.trim_ascii().is_empty() {
+        return Some("its summary is empty");
+    }
+    is_empty_summary(summary).then_some("its summary says that it was not executed")
 }

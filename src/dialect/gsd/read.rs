@@ -3,12 +3,19 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use serde_json::json;
+
 use super::WORKFLOW;
+use super::commands::Commands;
+use super::doubtful;
+use super::handoff::Handoff;
 use super::names;
 use super::names::PhaseKey;
 use super::plan_file;
 use super::roadmap::Roadmap;
+use super::state::StateWords;
 use crate::dialect::Loaded;
+use crate::dialect::guest;
 use crate::document::Node;
 use crate::document::parse_json;
 use crate::document::salvage;
@@ -47,9 +54,13 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         roadmap: Roadmap::default(),
         beyond: BTreeSet::new(),
         rivals: BTreeMap::new(),
-        findings: Vec::new(),
+        strays: Vec::new(),
+        gaps: Vec::new(),
+        commands: Commands::of(files),
+        findings: doubtful::quick_tasks(files).into_iter().collect(),
     };
     let roadmap = files.state.join("ROADMAP.md").ok();
+    reader.findings.extend(roadmap.as_ref().and_then(|path| guest::unread(files, path)));
     if let Some((path, bytes)) = roadmap.as_ref().and_then(|path| Some((path, files.bytes(path)?))) {
         reader.roadmap = Roadmap::parse(bytes);
         reader.check_conflict(path, bytes, None);
@@ -58,7 +69,12 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let mut steps = reader.steps();
     let mut state_files: Vec<RelPath> = roadmap.into_iter().filter(|path| files.bytes(path).is_some()).collect();
     let state = files.state.join("STATE.md").ok().filter(|path| files.bytes(path).is_some());
-    state_files.extend(state.clone());
+    let words = state.as_ref().and_then(|path| files.bytes(path)).map(StateWords::parse).unwrap_or_default();
+    if let Some((path, bytes)) = state.as_ref().and_then(|path| Some((path, files.bytes(path)?))) {
+        reader.check_conflict(path, bytes, None);
+        reader.findings.extend(words.differs(path, &steps));
+    }
+    state_files.extend(state);
     if state_files.is_empty() {
         state_files.push(files.state.clone());
     }
@@ -66,31 +82,43 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let name = if files.name == WORKFLOW { "GSD".to_owned() } else { format!("GSD {}", clean_line(&files.name, 40)) };
     let title = format!("{name}, {done} of {} plans recorded", steps.len());
     let run = Run::new(&files.name, DialectId::Gsd, title, WORKFLOW, state_files);
-    let front = state.as_ref().and_then(|path| plan_file::front_matter(files.bytes(path)?));
-    if front.as_ref().is_some_and(|front| is_said_complete(front, &steps)) {
-        for proof in steps.iter_mut().filter_map(|step| step.guest.as_mut().filter(|proof| proof.document.is_some())) {
+    let plans = steps.iter().filter(|step| names::is_plan(step.id.as_str())).count();
+    for step in &mut steps {
+        let is_said =
+            step.guest.as_ref().is_some_and(|proof| proof.document.is_some()) && words.calls_done(step, plans);
+        if let Some(proof) = step.guest.as_mut().filter(|_| is_said) {
             proof.words.push(GuestWord { source: "STATE".to_owned(), done: true, weight: Weight::Hint });
         }
     }
-    let stamp = plan_file::text_of(front.as_ref(), "last_updated").and_then(|text| files.time(text));
-    let is_paused = plan_file::text_of(front.as_ref(), "status")
-        .is_some_and(|word| word.eq_ignore_ascii_case("paused"))
-        || plan_file::text_of(front.as_ref(), "paused_at").is_some_and(|at| !matches!(at, "" | "null" | "~"));
-    let status = if is_paused { RunStatus::Paused } else { RunStatus::Active };
+    let handoff = hand_over(files, &mut steps);
+    let stamp = plan_file::text_of(words.front.as_ref(), "last_updated").and_then(|text| files.time(text));
+    let status = if words.is_paused() { RunStatus::Paused } else { RunStatus::Active };
     let wanted = GuestRequest::of(&steps, vec![files.state.clone()]);
     let wanted = EvidenceRequest { guest: Some(wanted), ..EvidenceRequest::default() };
+    let native = json!({ "commands": reader.commands.into_value(), "gaps": reader.gaps, "handoff": handoff });
     let run = Run { steps, stamp, status, records: Records::NONE, ..run };
-    Loaded { run: Some(run), findings: reader.findings, wanted, ..Loaded::default() }
+    Loaded { run: Some(run), findings: reader.findings, wanted, native }
 }
 
-/// Tells whether `STATE.md` counts all plans as complete. A count of fewer plans than there are is of an earlier time.
-fn is_said_complete(front: &Node, steps: &[Step]) -> bool {
-    let count = |key: &str| front.get("progress")?.get(key)?.as_u64();
-    let plans = steps.iter().filter(|step| names::is_plan(step.id.as_str())).count();
-    match (count("completed_plans"), count("total_plans")) {
-        (Some(completed), Some(total)) => total > 0 && completed >= total && total >= plans as u64,
-        (Some(_) | None, _) => false,
+/// Adds what the notes of a paused session say to the plan in flight, and returns its id.
+fn hand_over(files: &FileSet, steps: &mut [Step]) -> Option<StepId> {
+    let mut found = None;
+    for handoff in Handoff::all(files) {
+        let is_open = |step: &Step| step.status == Status::Pending && names::is_plan(step.id.as_str());
+        let phase = |step: &Step| names::leading(step.id.as_str()).map(|(key, _)| key);
+        let mut seen = BTreeSet::new();
+        let about = steps.iter_mut().filter(|step| is_open(step)).find(|step| {
+            let is_first = seen.insert(phase(step));
+            handoff.is_about(step.id.as_str(), is_first)
+        });
+        let Some(step) = about else { continue };
+        found.get_or_insert_with(|| step.id.clone());
+        if let Some(proof) = step.guest.as_mut() {
+            proof.notes.push(format!("{} names {}", handoff.file, handoff.note));
+            proof.commits.extend(handoff.commits);
+        }
     }
+    found
 }
 
 /// The plans of one phase folder.
@@ -116,6 +144,11 @@ struct PlanReader<'a> {
     beyond: BTreeSet<PhaseKey>,
     /// Folders that fit a phase as well as the one that is read for it.
     rivals: BTreeMap<PhaseKey, Vec<String>>,
+    /// Folders with open plans that the roadmap does not have.
+    strays: Vec<(String, usize)>,
+    /// Plans that close gaps of a verification.
+    gaps: Vec<String>,
+    commands: Commands,
     findings: Vec<Finding>,
 }
 
@@ -156,16 +189,17 @@ impl PlanReader<'_> {
     /// last phase are kept: the roadmap may be cut off.
     fn drop_orphans(&mut self) {
         let last = self.roadmap.phases.keys().next_back().cloned();
-        let is_beyond = |(key, _): &&(PhaseKey, String)| last.as_ref().is_some_and(|last| key > last);
-        let has_open = |folder: &Folder| folder.plans.values().any(|documents| documents.summary.is_none());
-        let open = self.folders.iter().filter(|(id, folder)| is_beyond(id) && has_open(folder));
+        let is_beyond = |(key, _): &&(PhaseKey, String)| {
+            last.as_ref().is_some_and(|last| key > last) && !self.roadmap.is_history(key)
+        };
+        let open = self.folders.iter().filter(|(id, folder)| is_beyond(id) && self.open_plans(folder) > 0);
         self.beyond = open.map(|((key, _), _)| key.clone()).collect();
         let keys: BTreeSet<PhaseKey> = self.folders.keys().map(|(key, _)| key.clone()).collect();
         for key in keys {
             let named: Vec<String> =
                 self.folders.keys().filter(|(own, _)| *own == key).map(|(_, name)| name.clone()).collect();
             let phase = self.roadmap.phases.get(&key);
-            let is_known = phase.is_some() || self.roadmap.phases.is_empty() || self.beyond.contains(&key);
+            let is_known = self.roadmap.knows(&key) || self.roadmap.phases.is_empty() || self.beyond.contains(&key);
             let words = |text: &str| -> BTreeSet<String> {
                 let parts = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 2);
                 parts.map(str::to_lowercase).collect()
@@ -177,7 +211,11 @@ impl PlanReader<'_> {
                 if is_known && Some(&name) == best.as_ref() {
                     continue;
                 }
-                let plans = self.folders.remove(&(key.clone(), name.clone())).map_or(0, |folder| folder.plans.len());
+                let folder = self.folders.remove(&(key.clone(), name.clone())).unwrap_or_default();
+                let (plans, open) = (folder.plans.len(), self.open_plans(&folder));
+                if !is_known && open > 0 {
+                    self.strays.push((name.clone(), open));
+                }
                 if is_known && best.as_ref().is_some_and(|best| fit(best) == fit(&name)) {
                     self.rivals.entry(key.clone()).or_default().push(name.clone());
                 }
@@ -189,12 +227,52 @@ impl PlanReader<'_> {
         }
     }
 
-    fn steps(&mut self) -> Vec<Step> {
-        self.drop_orphans();
+    /// Returns the number of plans of a folder that are neither recorded nor dropped.
+    fn open_plans(&self, folder: &Folder) -> usize {
+        let is_open = |documents: &&Documents| {
+            let front = documents.plan.as_ref().and_then(|plan| plan_file::front_matter(self.files.bytes(plan)?));
+            documents.summary.is_none() && !plan_file::is_dropped(front.as_ref())
+        };
+        folder.plans.values().filter(is_open).count()
+    }
+
+    /// Returns the phases of the current milestone. Where all are over, those of the last one that still have plans here.
+    fn current_phases(&mut self) -> Vec<PhaseKey> {
+        let with_plans: BTreeSet<PhaseKey> = self
+            .folders
+            .iter()
+            .filter(|(_, folder)| !folder.plans.is_empty())
+            .map(|((key, _), _)| key.clone())
+            .collect();
         let mut keys: BTreeSet<PhaseKey> = self.folders.keys().map(|(key, _)| key.clone()).collect();
         keys.extend(self.roadmap.phases.keys().cloned());
-        let is_history = |key: &PhaseKey| self.roadmap.phases.get(key).is_some_and(|phase| phase.is_history);
-        let keys: Vec<PhaseKey> = keys.into_iter().filter(|key| !is_history(key)).collect();
+        // A finished phase that only a row names was archived with its milestone.
+        let is_archived = |key: &PhaseKey| {
+            let is_listed = self.roadmap.phases.get(key).is_none_or(|phase| phase.is_listed);
+            !is_listed && !with_plans.contains(key) && self.roadmap.is_over(key)
+        };
+        let (over, current): (Vec<PhaseKey>, Vec<PhaseKey>) =
+            keys.into_iter().partition(|key| self.roadmap.is_history(key) || is_archived(key));
+        let over: Vec<PhaseKey> = over.into_iter().filter(|key| with_plans.contains(key)).collect();
+        if current.is_empty() {
+            return over;
+        }
+        let folders = self.folders.iter().filter(|((key, _), _)| over.contains(key));
+        let open: Vec<String> = folders
+            .filter(|(_, folder)| self.open_plans(folder) > 0)
+            .map(|((_, name), _)| clean_line(name, TITLE))
+            .collect();
+        if !open.is_empty() {
+            let message =
+                format!("ROADMAP calls phases shipped that have plans without a summary: {}", open.join(", "));
+            self.findings.push(Finding::new(FindingCode::StatusOptimistic, message));
+        }
+        current
+    }
+
+    fn steps(&mut self) -> Vec<Step> {
+        self.drop_orphans();
+        let keys = self.current_phases();
         let mut steps: Vec<Step> = Vec::new();
         let mut by_phase: BTreeMap<PhaseKey, Vec<StepId>> = BTreeMap::new();
         for (at, key) in keys.iter().enumerate() {
@@ -205,10 +283,11 @@ impl PlanReader<'_> {
                 on.iter().filter(|on| *on != key).filter_map(|on| by_phase.get(on)).flatten().cloned().collect();
             let mut own = self.phase(key, &waits);
             let rivals = self.rivals.get(key).into_iter().flatten();
-            own.extend(rivals.map(|name| rival(name, key, &waits)));
+            own.extend(rivals.map(|name| doubtful::rival(name, key, &waits)));
             by_phase.insert(key.clone(), own.iter().map(|step| step.id.clone()).collect());
             steps.extend(own);
         }
+        steps.extend(self.strays.iter().map(|(name, open)| doubtful::stray(name, *open)));
         if let Some(last) = keys.iter().rev().find(|key| self.folders.keys().any(|(own, _)| own == *key)) {
             let verification = self.verification(last, &steps, &by_phase);
             steps.extend(verification);
@@ -241,7 +320,10 @@ impl PlanReader<'_> {
             let is_named = self.roadmap.plans.get(id).copied();
             let lists_phase = plans.iter().any(|(_, other)| self.roadmap.plans.contains_key(other));
             let passed = verified.as_deref() == Some("passed");
-            let is_over = self.phase_is_over(key);
+            let is_over = self.roadmap.is_over(key) || self.roadmap.is_history(key);
+            if front.as_ref().and_then(|front| front.get("gap_closure")).and_then(Node::scalar) == Some("true") {
+                self.gaps.push(id.clone());
+            }
             if let Some(proof) = step.guest.as_mut() {
                 let words = &mut proof.words;
                 let hint = |source: &str, done| GuestWord { source: source.to_owned(), done, weight: Weight::Hint };
@@ -252,7 +334,7 @@ impl PlanReader<'_> {
                     words.push(hint("ROADMAP", true));
                 }
                 if step.status == Status::Pending && self.rivals.contains_key(key) {
-                    proof.doubts.push(shared_number(&shown));
+                    proof.doubts.push(doubtful::shared_number(&shown));
                 }
                 if step.status == Status::Pending && self.beyond.contains(key) {
                     proof.doubts.push(Doubt {
@@ -283,12 +365,6 @@ impl PlanReader<'_> {
         steps
     }
 
-    fn phase_is_over(&self, key: &PhaseKey) -> bool {
-        let Some(phase) = self.roadmap.phases.get(key) else { return false };
-        let row = phase.row.as_deref().unwrap_or_default().to_lowercase();
-        phase.is_ticked == Some(true) || row.starts_with("complete") || row.starts_with("done") || row.starts_with('✅')
-    }
-
     /// Names a roadmap that shows a finished phase as open.
     fn compare_phase(&mut self, key: &PhaseKey, steps: &[Step]) {
         let Some(phase) = self.roadmap.phases.get(key) else { return };
@@ -311,10 +387,10 @@ impl PlanReader<'_> {
         step.depends_on = waits.to_vec();
         step.group = Some(format!("phase {shown}"));
         let mut proof = GuestProof::default();
-        if self.phase_is_over(key) {
+        if self.roadmap.is_over(key) {
             proof.words.push(GuestWord { source: "ROADMAP".to_owned(), done: true, weight: Weight::Hint });
         }
-        proof.record = format!("if it is to be built, `/gsd-plan-phase {shown}` plans it");
+        proof.record = format!("if it is to be built, `{} {shown}` plans it", self.commands.get("plan-phase"));
         step.guest = Some(Box::new(proof));
         step
     }
@@ -337,15 +413,17 @@ impl PlanReader<'_> {
         step.file = plan.or(summary).cloned();
         step.group = Some(format!("phase {phase}"));
         let tasks = plan_file::tasks(bytes);
+        let verify = self.commands.get("verify-work");
         let mut proof = GuestProof {
             document: plan.cloned(),
             names: vec![CommitName::Word(id.to_owned())],
             results: plan_file::results(front.as_ref()),
             followers: Followers::Support,
             record: match summary {
-                Some(_) => format!("`/gsd-verify-work {phase}` looks at the result"),
+                Some(_) => format!("`{verify} {phase}` looks at the result"),
                 None => format!(
-                    "done: write its SUMMARY after `/gsd-verify-work {phase}`; dropped: set `status: superseded` in its plan; open: `/gsd-execute-phase {phase}`"
+                    "done: write its SUMMARY after `{verify} {phase}`; dropped: set `status: superseded` in its plan; open: `{} {phase}`",
+                    self.commands.get("execute-phase")
                 ),
             },
             part_files: tasks.iter().map(|task| task.files.clone()).collect(),
@@ -355,14 +433,14 @@ impl PlanReader<'_> {
             proof.results = plan_file::created(said_front.as_ref());
         }
         let word = |front: Option<&Node>| plan_file::text_of(front, "status").unwrap_or_default().to_lowercase();
-        let (plan_word, said_word) = (word(front.as_ref()), word(said_front.as_ref()));
+        let said_word = word(said_front.as_ref());
         let doubt = |reason: String| Doubt {
             code: Some(FindingCode::StatusConflict),
             kind: "with a summary that does not say that they are done".to_owned(),
             reason,
         };
         step.status = match said_word.as_str() {
-            _ if ["superseded", "dropped", "cancelled"].contains(&plan_word.as_str()) => Status::Skipped,
+            _ if plan_file::is_dropped(front.as_ref()) => Status::Skipped,
             _ if summary.is_none() => Status::Pending,
             "halted" => Status::WaitingApproval,
             "" | "complete" | "completed" | "done" => Status::Completed,
@@ -374,7 +452,7 @@ impl PlanReader<'_> {
         if step.status == Status::WaitingApproval {
             proof.notes.push("halted by its summary: a person decides how it continues".to_owned());
         }
-        let says = said.filter(|_| step.status == Status::Completed).and_then(emptiness);
+        let says = said.filter(|_| step.status == Status::Completed).and_then(plan_file::emptiness);
         proof.doubts.extend(says.map(|says| doubt(says.to_owned())));
         let waits = tasks.iter().enumerate().filter(|(_, task)| task.is_gate && step.status == Status::Pending);
         proof.notes.extend(waits.map(|(at, task)| format!("part {} ({}) waits for a person", at + 1, task.name)));
@@ -383,6 +461,7 @@ impl PlanReader<'_> {
         for path in plan.into_iter().chain(summary) {
             let bytes = files.bytes(path).unwrap_or_default();
             self.check_conflict(path, bytes, Some(&step.id));
+            self.findings.extend(guest::unread(files, path).map(|finding| finding.on(&step.id)));
         }
         if plan.is_none() {
             let message = format!("{id} has a summary and no plan");
@@ -445,18 +524,37 @@ impl PlanReader<'_> {
         }
     }
 
+    /// Tells whether a finished phase has to be verified; `None` if the settings are there and do not parse.
+    fn verifies(&mut self) -> Option<bool> {
+        let path = self.files.state.join("config.json").ok();
+        let Some((path, bytes)) = path.as_ref().and_then(|path| Some((path, self.files.bytes(path)?))) else {
+            return Some(false);
+        };
+        match parse_json(bytes) {
+            Ok(config) => Some(config.at("/workflow/verifier").and_then(Node::scalar) == Some("true")),
+            Err(error) => {
+                let finding = Finding::new(FindingCode::PartUnreadable, error.to_string()).at(path);
+                self.findings.push(finding.line(error.place.line, None));
+                None
+            }
+        }
+    }
+
     /// Returns the verification of the phase that was finished last, where the system asks for one.
-    fn verification(&self, key: &PhaseKey, steps: &[Step], by_phase: &BTreeMap<PhaseKey, Vec<StepId>>) -> Option<Step> {
+    fn verification(
+        &mut self,
+        key: &PhaseKey,
+        steps: &[Step],
+        by_phase: &BTreeMap<PhaseKey, Vec<StepId>>,
+    ) -> Option<Step> {
         let folder = self.folders.iter().find(|((own, _), _)| own == key).map(|(_, folder)| folder)?;
+        let (verified, has_plans) = (folder.verified.clone(), !folder.plans.is_empty());
         let own = by_phase.get(key)?;
         let mut plans = steps.iter().filter(|step| own.contains(&step.id));
         let is_over = plans.all(|step| matches!(step.status, Status::Completed | Status::Skipped));
-        let config =
-            self.files.state.join("config.json").ok().and_then(|path| parse_json(self.files.bytes(&path)?).ok());
-        let verifies =
-            config.as_ref().and_then(|config| config.at("/workflow/verifier")).and_then(Node::scalar) == Some("true");
-        let waits_for_person = folder.verified.as_deref() == Some("human_needed");
-        if folder.plans.is_empty() || !is_over || !(waits_for_person || (verifies && folder.verified.is_none())) {
+        let verifies = self.verifies();
+        let waits_for_person = verified.as_deref() == Some("human_needed");
+        if !has_plans || !is_over || !(waits_for_person || (verifies != Some(false) && verified.is_none())) {
             return None;
         }
         let shown = names::shown(key);
@@ -465,46 +563,25 @@ impl PlanReader<'_> {
         step.depends_on.clone_from(own);
         step.group = Some(format!("phase {shown}"));
         let mut proof = GuestProof::default();
+        let command = self.commands.get("verify-work");
         if waits_for_person {
             step.status = Status::WaitingApproval;
-            proof.notes.push(format!("the verification of phase {shown} needs a person: `/gsd-verify-work {shown}`"));
+            proof.notes.push(format!("the verification of phase {shown} needs a person: `{command} {shown}`"));
         } else {
             proof.doubts.push(Doubt {
                 code: None,
                 kind: String::new(),
-                reason: format!("phase {shown} is built and was not verified: `/gsd-verify-work {shown}`"),
+                reason: match verifies {
+                    Some(_) => format!("phase {shown} is built and was not verified: `{command} {shown}`"),
+                    None => format!(
+                        "phase {shown} is built; config.json does not say whether it has to be verified: `{command} {shown}`"
+                    ),
+                },
             });
         }
         step.guest = Some(Box::new(proof));
         Some(step)
     }
-}
-
-fn shared_number(phase: &str) -> Doubt {
-    Doubt {
-        code: Some(FindingCode::StatusConflict),
-        kind: "in one of two folders of the same phase".to_owned(),
-        reason: format!("two folders have the number of phase {phase}, and its name tells neither: which one counts?"),
-    }
-}
-
-/// Returns the step that stands for a folder that may be the right one of its phase.
-fn rival(folder: &str, key: &PhaseKey, waits: &[StepId]) -> Step {
-    let shown = names::shown(key);
-    let folder = clean_line(folder, TITLE);
-    let mut step = Step::new(StepId::new(&folder), format!("phases/{folder}"));
-    step.depends_on = waits.to_vec();
-    step.group = Some(format!("phase {shown}"));
-    step.guest = Some(Box::new(GuestProof { doubts: vec![shared_number(&shown)], ..GuestProof::default() }));
-    step
-}
-
-/// Returns how a summary says nothing; `None` if it says something.
-fn emptiness(summary: &[u8]) -> Option<&'static str> {
-    if summary.trim_ascii().is_empty() {
-        return Some("its summary is empty");
-    }
-    plan_file::is_empty_summary(summary).then_some("its summary says that it was not executed")
 }
 
 fn parts_of(tasks: Vec<plan_file::Task>, is_done: bool) -> Vec<Part> {

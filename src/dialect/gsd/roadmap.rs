@@ -1,6 +1,7 @@
 //! `ROADMAP.md`: which phases there are, and what it says about them and their plans (docs/formats/gsd.md#roadmap).
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::names;
 use super::names::PhaseKey;
@@ -9,6 +10,8 @@ use crate::dialect::markdown::Lines;
 use crate::dialect::markdown::checkbox;
 use crate::dialect::markdown::heading;
 use crate::model::Run;
+use crate::model::Status;
+use crate::model::Step;
 use crate::model::StepId;
 use crate::model::clean_line;
 
@@ -18,6 +21,8 @@ pub(super) struct Roadmap {
     pub(super) phases: BTreeMap<PhaseKey, Phase>,
     /// The box of each plan that has one.
     pub(super) plans: BTreeMap<String, bool>,
+    /// Ranges of phases that a line calls shipped, such as `✅ v1.0 (Phases 1-4)`.
+    shipped: Vec<(u64, u64)>,
 }
 
 /// What a roadmap says about a phase.
@@ -26,6 +31,8 @@ pub(super) struct Phase {
     pub(super) name: String,
     /// It belongs to a milestone that is over.
     pub(super) is_history: bool,
+    /// A heading or a box names it; otherwise only a row of the table does.
+    pub(super) is_listed: bool,
     /// Its box; `None` if it has none.
     pub(super) is_ticked: Option<bool>,
     /// The status in the table of progress.
@@ -49,9 +56,10 @@ impl Roadmap {
             if trimmed.contains("</details>") {
                 is_folded = false;
             }
+            roadmap.shipped.extend(shipped_range(trimmed));
             if let Some(found) = heading(line.text) {
                 current = phase_in(found.text).map(|(key, name)| {
-                    roadmap.phase(&key, name, is_folded || is_shipped);
+                    roadmap.phase(&key, name, is_folded || is_shipped).is_listed = true;
                     key
                 });
                 if current.is_none() && found.depth <= 3 {
@@ -63,7 +71,9 @@ impl Roadmap {
                 if let Some(id) = plan_in(found.text) {
                     roadmap.plans.insert(id.to_owned(), found.mark.is_ticked());
                 } else if let Some((key, name)) = phase_in(found.text) {
-                    roadmap.phase(&key, name, is_folded || is_shipped).is_ticked = Some(found.mark.is_ticked());
+                    let phase = roadmap.phase(&key, name, is_folded || is_shipped);
+                    phase.is_listed = true;
+                    phase.is_ticked = Some(found.mark.is_ticked());
                 }
             } else if trimmed.starts_with('|') {
                 roadmap.row(trimmed, is_folded || is_shipped);
@@ -74,6 +84,24 @@ impl Roadmap {
             }
         }
         roadmap
+    }
+
+    /// Tells whether a phase belongs to a milestone that is over.
+    pub(super) fn is_history(&self, key: &PhaseKey) -> bool {
+        let number = key.0.first().copied().unwrap_or_default();
+        self.phases.get(key).is_some_and(|phase| phase.is_history)
+            || self.shipped.iter().any(|(from, to)| (*from..=*to).contains(&number))
+    }
+
+    /// Tells whether the roadmap has a phase, in its current part or in its history.
+    pub(super) fn knows(&self, key: &PhaseKey) -> bool {
+        self.phases.contains_key(key) || self.is_history(key)
+    }
+
+    /// Tells whether the box or the row of a phase says that it is finished.
+    pub(super) fn is_over(&self, key: &PhaseKey) -> bool {
+        let Some(phase) = self.phases.get(key) else { return false };
+        phase.is_ticked == Some(true) || phase.row.as_deref().is_some_and(is_finished)
     }
 
     fn phase(&mut self, key: &PhaseKey, name: &str, is_history: bool) -> &mut Phase {
@@ -90,20 +118,81 @@ impl Roadmap {
         phase
     }
 
-    /// Reads a row of the table of progress: `| 1. Name | 2/2 | Complete | date |`.
+    /// Reads a row of the table of progress: `| 1. Name | 2/2 | Complete | date |`, with a column for the milestone in some projects.
     fn row(&mut self, line: &str, is_history: bool) {
-        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
-        let (Some(first), true) = (cells.first(), cells.len() >= 3) else { return };
-        let first = first.trim_matches('*');
-        let first = strip_noun(first).unwrap_or(first);
-        let Some((key, rest)) = names::leading(first) else { return };
-        let status = cells.iter().skip(1).find(|cell| cell.chars().any(char::is_alphabetic)).copied();
+        let Some((key, rest)) = phase_of_row(line) else { return };
         let name = rest.trim_start_matches(['.', ':', '-', ' ']);
         if name.is_empty() && !self.phases.contains_key(&key) {
             return;
         }
-        self.phase(&key, name, is_history).row = status.map(|status| clean_line(status, 40));
+        let status = status_cell(line).map(|span| clean_line(&line[span], 40));
+        self.phase(&key, name, is_history).row = status;
     }
+}
+
+/// Returns the phase of a row of at least three cells, with the rest of its first cell.
+fn phase_of_row(line: &str) -> Option<(PhaseKey, &str)> {
+    let mut cells = line.trim().trim_matches('|').split('|').map(str::trim);
+    let first = cells.next()?.trim_matches('*');
+    cells.nth(1)?;
+    names::leading(strip_noun(first).unwrap_or(first))
+}
+
+/// Returns the places of the cells behind the first one in a row.
+fn later_cells(line: &str) -> Vec<Range<usize>> {
+    let mut at = line.find('|').map_or(0, |at| at + 1);
+    let mut spans = Vec::new();
+    for cell in line[at..].split('|') {
+        let text = cell.trim();
+        let start = at + cell.find(text).unwrap_or_default();
+        spans.push(start..start + text.len());
+        at += cell.len() + 1;
+    }
+    if !spans.is_empty() {
+        spans.remove(0);
+    }
+    spans
+}
+
+/// Returns the place of the status in a row: the first known word, else the first word that is no version of a milestone.
+fn status_cell(line: &str) -> Option<Range<usize>> {
+    let cells = later_cells(line);
+    let is_version =
+        |text: &str| text.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let is_word = |text: &str| text.chars().any(char::is_alphabetic) && !is_version(text);
+    let known = cells.iter().find(|span| is_finished(&line[(*span).clone()]) || is_unfinished(&line[(*span).clone()]));
+    known.or_else(|| cells.iter().find(|span| is_word(&line[(*span).clone()]))).cloned()
+}
+
+/// Tells whether the status in a row says that its phase is finished.
+pub(super) fn is_finished(status: &str) -> bool {
+    let status = status.to_lowercase();
+    ["complete", "done", "shipped", "✅"].iter().any(|start| status.starts_with(start))
+}
+
+/// Tells whether the status in a row says that its phase is open.
+pub(super) fn is_unfinished(status: &str) -> bool {
+    let status = status.to_lowercase();
+    ["progress", "not started", "planned"].iter().any(|word| status.contains(word))
+}
+
+/// Returns the phases that a line calls shipped: `✅ v1.0 (Phases 1-4)`.
+fn shipped_range(line: &str) -> Option<(u64, u64)> {
+    let lower = line.to_lowercase();
+    let is_open = ["🚧", "📋", "in progress", "planned", "not shipped"].iter().any(|word| lower.contains(word));
+    if is_open || !(lower.contains('✅') || lower.contains("shipped")) {
+        return None;
+    }
+    let rest = lower.split_once("phases ")?.1;
+    let number = |text: &str| {
+        let text = text.trim_start();
+        let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        Some((text[..end].parse::<u64>().ok()?, end))
+    };
+    let (from, end) = number(rest)?;
+    let behind = rest.trim_start()[end..].trim_start();
+    let to = behind.strip_prefix(['-', '–']).and_then(|behind| Some(number(behind)?.0)).unwrap_or(from);
+    (from <= to).then_some((from, to))
 }
 
 /// Returns the phase that a heading or the text of a box names.
@@ -115,13 +204,13 @@ fn phase_in(text: &str) -> Option<(PhaseKey, &str)> {
     Some((key, name.trim_end_matches(['*', ' '])))
 }
 
-fn strip_noun(text: &str) -> Option<&str> {
+pub(super) fn strip_noun(text: &str) -> Option<&str> {
     let noun = text.get(..5).filter(|noun| noun.eq_ignore_ascii_case("phase"))?;
     text[noun.len()..].strip_prefix([' ', '\u{a0}']).map(str::trim_start)
 }
 
 /// Returns the plan that the text of a box names.
-fn plan_in(text: &str) -> Option<&str> {
+pub(super) fn plan_in(text: &str) -> Option<&str> {
     let first = text
         .trim_start_matches(['*', '`', '[', '~'])
         .split(|c: char| c.is_whitespace() || matches!(c, ':' | '`' | '*' | ']'))
@@ -134,7 +223,11 @@ fn plan_in(text: &str) -> Option<&str> {
 fn depends_on(line: &str) -> Option<Vec<PhaseKey>> {
     let plain = line.replace('*', "");
     let rest = plain.trim_start().get(..10).filter(|start| start.eq_ignore_ascii_case("depends on"))?;
-    let rest = plain.trim_start()[rest.len()..].trim_start_matches([':', ' ']);
+    Some(phase_keys(plain.trim_start()[rest.len()..].trim_start_matches([':', ' '])))
+}
+
+/// Returns the phases of a list: `1, 2`, `1-3`, `Phase 2 to Phase 4`.
+fn phase_keys(rest: &str) -> Vec<PhaseKey> {
     let mut keys = Vec::new();
     let mut last: Option<(PhaseKey, bool)> = None;
     for word in rest.split(|c: char| c.is_whitespace() || matches!(c, ',' | '(' | ')' | ';')) {
@@ -159,34 +252,111 @@ fn depends_on(line: &str) -> Option<Vec<PhaseKey>> {
     }
     keys.sort();
     keys.dedup();
-    Some(keys)
+    keys
 }
 
-/// Returns the roadmap with the boxes ticked of plans that are done and of phases whose plans are all done, and why.
+/// Returns the roadmap with the boxes ticked of plans that are done and of phases whose plans are all done, with the rows of such phases, and
+/// why.
 pub(super) fn ticked(bytes: &[u8], run: &Run, done: &[StepId]) -> (Vec<u8>, Vec<String>) {
     let mut after = bytes.to_vec();
     let mut reasons = Vec::new();
     let Ok(text) = std::str::from_utf8(bytes) else { return (after, reasons) };
     let is_done = |id: &str| done.iter().any(|step| step.as_str() == id);
+    let is_of = |step: &Step, key: &PhaseKey| names::leading(step.id.as_str()).is_some_and(|(own, _)| own == *key);
+    let plans_of = |key: &PhaseKey| run.steps.iter().filter(|step| is_of(step, key)).count();
+    let phase_is_done = |key: &PhaseKey| {
+        let is_over = |step: &Step| step.status == Status::Skipped || is_done(step.id.as_str());
+        plans_of(key) > 0 && run.steps.iter().filter(|step| is_of(step, key)).all(is_over)
+    };
+    let mut edits: Vec<(Range<usize>, String)> = Vec::new();
     for line in Lines::of(text).filter(|line| line.context == LineContext::Text) {
+        let place = |span: Range<usize>| line.start + span.start..line.start + span.end;
+        if line.text.trim_start().starts_with('|') {
+            let Some((key, _)) = phase_of_row(line.text).filter(|(key, _)| phase_is_done(key)) else { continue };
+            let Some(status) = status_cell(line.text).filter(|span| is_unfinished(&line.text[span.clone()])) else {
+                continue;
+            };
+            let count = later_cells(line.text).into_iter().find(|span| is_count(&line.text[span.clone()]));
+            let plans = plans_of(&key);
+            edits.extend(count.map(|span| (place(span), format!("{plans}/{plans}"))));
+            edits.push((place(status), "Complete".to_owned()));
+            reasons.push(format!("all plans of phase {} are done", names::shown(&key)));
+            continue;
+        }
         let Some(found) = checkbox(line.text).filter(|found| found.mark.text.is_empty()) else { continue };
         let why = if let Some(id) = plan_in(found.text) {
             is_done(id).then(|| format!("{id} has its summary"))
-        } else if let Some((key, _)) = phase_in(found.text) {
-            let mut of_phase =
-                run.steps.iter().filter(|step| names::leading(step.id.as_str()).is_some_and(|(own, _)| own == key));
-            let first = of_phase.next();
-            let all =
-                first.is_some_and(|first| std::iter::once(first).chain(of_phase).all(|step| is_done(step.id.as_str())));
-            all.then(|| format!("all plans of phase {} are done", names::shown(&key)))
         } else {
-            None
+            let phase = phase_in(found.text).filter(|(key, _)| phase_is_done(key));
+            phase.map(|(key, _)| format!("all plans of phase {} are done", names::shown(&key)))
         };
         // Only a box of one blank keeps the length of the line.
         if let Some(why) = why.filter(|_| found.mark.span.len() == 1) {
-            after[line.start + found.mark.span.start] = b'x';
+            edits.push((place(found.mark.span.clone()), "x".to_owned()));
             reasons.push(why);
         }
     }
+    edits.sort_by_key(|(span, _)| span.start);
+    for (span, text) in edits.into_iter().rev() {
+        after.splice(span, text.into_bytes());
+    }
     (after, reasons)
+}
+
+/// Tells whether a cell counts finished plans: `1/3`.
+fn is_count(cell: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    cell.split_once('/').is_some_and(|(done, total)| is_number(done) && is_number(total))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Roadmap;
+    use super::status_cell;
+    use crate::dialect::gsd::names;
+
+    const TEXT: &str = "# Roadmap\n\n## Milestones\n\n- ✅ **v1.0 MVP** - Phases 1-4 (shipped 2026-01-02)\n\
+                        - 🚧 **v1.1** - Phases 5-6 (in progress)\n\n## Phases\n\n- [ ] **Phase 5: Sail**\n- [x] Phase 6: Rope - knots\n\n\
+                        ### Phase 5: Sail\n**Depends on**: Phase 2, Phases 3-4\n\nPlans:\n- [x] 05-01-PLAN.md -- cut\n- [ ] 05-02: sew\n\n\
+                        ```\n### Phase 9: Sample\n```\n\n| Phase | Milestone | Plans | Status |\n|---|---|---|---|\n\
+                        | 1. Frame | v1.0 | 3/3 | Complete |\n| 6. Rope | v1.1 | 0/2 | Not started |\n\n\
+                        <details>\n<summary>old</summary>\n\n### Phase 0: Wood\n</details>\n";
+
+    fn key(text: &str) -> names::PhaseKey {
+        names::leading(text).unwrap().0
+    }
+
+    #[test]
+    fn phases_are_known_with_what_is_said_about_them() {
+        for text in [TEXT.to_owned(), format!("\u{feff}{}", TEXT.replace('\n', "\r\n"))] {
+            let roadmap = Roadmap::parse(text.as_bytes());
+            let phases: Vec<String> = roadmap.phases.keys().map(names::shown).collect();
+            assert_eq!(phases, ["0", "1", "5", "6"]);
+            let history: Vec<&str> =
+                ["0", "1", "2", "4", "5", "6"].into_iter().filter(|number| roadmap.is_history(&key(number))).collect();
+            assert_eq!(history, ["0", "1", "2", "4"]);
+            assert!(roadmap.knows(&key("3")) && !roadmap.knows(&key("7")));
+            assert!(roadmap.is_over(&key("1")) && roadmap.is_over(&key("6")) && !roadmap.is_over(&key("5")));
+            let sail = &roadmap.phases[&key("5")];
+            assert_eq!((sail.name.as_str(), sail.is_ticked), ("Sail", Some(false)));
+            let on: Vec<String> = sail.depends_on.iter().flatten().map(names::shown).collect();
+            assert_eq!(on, ["2", "3", "4"]);
+            assert!(sail.is_listed && !roadmap.phases[&key("1")].is_listed);
+            assert_eq!(roadmap.plans.get("05-01"), Some(&true));
+            assert_eq!(roadmap.plans.get("05-02"), Some(&false));
+        }
+    }
+
+    #[test]
+    fn the_status_of_a_row_is_in_different_columns() {
+        for (line, expected) in [
+            ("| 6. Name | 1/3 | In Progress|  |", Some("In Progress")),
+            ("| 6. Name | v1.0 | 0/TBD | Not started | - |", Some("Not started")),
+            ("| 6. Name | 3/3 | ✅ Complete | x |", Some("✅ Complete")),
+            ("| 6. Name | 3/3 | - |", None),
+            ("|", None),
+        ] {
+            assert_eq!(status_cell(line).map(|span| &line[span]), expected, "{line}");
+        }
+    }
 }

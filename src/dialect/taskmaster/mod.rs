@@ -1,7 +1,9 @@
 //! Task lists of Task Master, `.taskmaster/tasks/tasks.json` (docs/formats/taskmaster.md). They are read, never written.
 
+mod order;
 mod read;
 mod tags;
+mod task;
 
 use camino::Utf8Path;
 use serde_json::Value;
@@ -14,6 +16,7 @@ use crate::dialect::EditError;
 use crate::dialect::Guest;
 use crate::dialect::Loaded;
 use crate::dialect::Probed;
+use crate::dialect::guest;
 use crate::document::Syntax;
 use crate::document::parse_json;
 use crate::model::Action;
@@ -56,7 +59,13 @@ impl Dialect for Taskmaster {
 
     fn probe(&self, listing: &Listing) -> Probed {
         let found = listing.entries.iter().filter(|entry| !entry.is_dir && is_tasks(entry.path.as_str()));
-        Probed { candidates: found.flat_map(|entry| candidates(listing, entry)).collect(), ..Probed::default() }
+        // A task list of an older version has a common name: only that of the new one is named if it cannot be read.
+        let is_own = |path: &str| path.contains(".taskmaster/") && is_tasks(path);
+        Probed {
+            candidates: found.flat_map(|entry| candidates(listing, entry)).collect(),
+            findings: guest::unseen(listing, is_own),
+            ..Probed::default()
+        }
     }
 
     fn load(&self, files: &FileSet) -> Loaded {
@@ -153,7 +162,7 @@ fn candidates(listing: &Listing, entry: &ListingEntry) -> Vec<Candidate> {
         let found = listing.entries.iter().find(|entry| entry.path == path)?;
         parse_json(found.content.as_deref()?).ok()
     });
-    let active = tags::active(state.as_ref(), &tags);
+    let active = tags::active(state.as_ref(), listing.branch.as_deref(), &tags);
     let reads: Vec<ReadSpec> = [Some(entry.path.clone()), beside("state.json"), beside("config.json")]
         .into_iter()
         .flatten()

@@ -3,7 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::WORKFLOW;
+use super::order;
 use super::tags;
+use super::task::UNDEFINED;
+use super::task::Word;
+use super::task::full_id;
+use super::task::id_of;
+use super::task::priority_of;
+use super::task::status_word;
 use crate::dialect::Loaded;
 use crate::document::Node;
 use crate::document::parse_json;
@@ -30,7 +37,6 @@ use crate::model::Step;
 use crate::model::StepId;
 use crate::model::clean;
 use crate::model::clean_line;
-use crate::model::letters_and_digits;
 use crate::model::mask_secrets;
 use crate::model::plural;
 use crate::model::quoted;
@@ -40,8 +46,6 @@ const STEPS: usize = 20_000;
 const TITLE: usize = 100;
 /// Maximum number of ids that a finding names.
 const NAMED: usize = 5;
-/// What older versions wrote in place of the id of a task.
-const UNDEFINED: &str = "undefined";
 
 pub(super) fn load(files: &FileSet) -> Loaded {
     let tag = tags::tag_of(&files.name);
@@ -64,6 +68,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     };
     let mut reader = TaskReader::new(files, tasks);
     reader.findings.extend(lost_tag(files, &root, tag));
+    reader.findings.extend(other_storage(files));
     for task in tasks.items() {
         reader.task(task);
     }
@@ -77,9 +82,19 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let own = folder.as_ref().and_then(RelPath::parent).filter(|own| own.name() == ".taskmaster");
     let folders = own.or(folder).into_iter().collect();
     let steps = reader.ordered();
+    reader.findings.extend(order::differs(&root, tag, &steps));
     let wanted = EvidenceRequest { guest: Some(GuestRequest::of(&steps, folders)), ..EvidenceRequest::default() };
     let run = Run { steps, stamp, records: Records::NONE, ..run };
     Loaded { run: Some(run), findings: reader.findings, wanted, ..Loaded::default() }
+}
+
+/// Names a storage of the settings that is not the file: what is there may be newer.
+fn other_storage(files: &FileSet) -> Option<Finding> {
+    let path = files.state.parent()?.parent()?.join("config.json").ok()?;
+    let config = parse_json(files.bytes(&path)?).ok()?;
+    let storage = config.at("/storage/type").and_then(Node::as_str)?;
+    let message = format!("the tasks are kept in the storage \"{}\": the file may be older", clean_line(storage, 40));
+    (!["file", "auto"].contains(&storage)).then(|| Finding::new(FindingCode::JobNotResumed, message).at(&path))
 }
 
 /// Names the tag of `state.json` that the list does not have, in the plan of the tag that counts in its place.
@@ -88,7 +103,7 @@ fn lost_tag(files: &FileSet, root: &Node, tag: &str) -> Option<Finding> {
     let state = parse_json(files.bytes(&path)?).ok()?;
     let current = clean_line(state.get("currentTag")?.as_str()?, TITLE);
     let tags = tags::names(root);
-    let active = tags::active(Some(&state), &tags);
+    let active = tags::active(Some(&state), None, &tags);
     if tags.contains(&current) || active.as_ref().is_some_and(|active| active != tag) {
         return None;
     }
@@ -112,6 +127,8 @@ struct TaskReader<'a> {
     /// The ids of all tasks.
     known: BTreeSet<String>,
     used: BTreeSet<String>,
+    /// Whether any task has a status: then one without it has lost it.
+    has_statuses: bool,
     /// Each with what decides its place: in progress, of a begun task, priority.
     steps: Vec<((u8, u8), Step)>,
     findings: Vec<Finding>,
@@ -129,7 +146,8 @@ struct Inherited<'a> {
 impl<'a> TaskReader<'a> {
     fn new(files: &'a FileSet, tasks: &Node) -> Self {
         let known = tasks.items().iter().filter_map(id_of).collect();
-        Self { files, known, used: BTreeSet::new(), steps: Vec::new(), findings: Vec::new() }
+        let has_statuses = tasks.items().iter().any(|task| task.get("status").is_some());
+        Self { files, known, has_statuses, used: BTreeSet::new(), steps: Vec::new(), findings: Vec::new() }
     }
 
     /// Returns the steps with their places in the order of work.
@@ -236,6 +254,12 @@ impl<'a> TaskReader<'a> {
         };
         match word {
             Word::Known => {}
+            Word::Missing if self.has_statuses => proof.doubts.push(Doubt {
+                code: Some(FindingCode::StatusMissing),
+                kind: "without a status; their system takes them as pending".to_owned(),
+                reason: "it has no status, so it may be done".to_owned(),
+            }),
+            Word::Missing => {}
             Word::Review => proof.doubts.push(Doubt {
                 code: None,
                 kind: String::new(),
@@ -307,53 +331,6 @@ impl<'a> TaskReader<'a> {
         }
         on.dedup();
         on
-    }
-}
-
-/// How a status is spelled.
-enum Word {
-    Known,
-    Review,
-    Unknown(String),
-}
-
-fn status_word(task: &Node) -> (Word, Status) {
-    let word = task.get("status").and_then(Node::scalar).unwrap_or_default();
-    let status = match letters_and_digits(word).as_str() {
-        "done" | "completed" | "complete" => Status::Completed,
-        "pending" | "" | "todo" => Status::Pending,
-        "inprogress" => Status::InProgress,
-        "blocked" => Status::Blocked,
-        "deferred" => Status::Cancelled,
-        "cancelled" | "canceled" | "dropped" | "skipped" | "wontfix" | "obsolete" | "superseded" | "cut" => {
-            Status::Skipped
-        }
-        "review" => return (Word::Review, Status::Pending),
-        _ => return (Word::Unknown(clean_line(word, TITLE)), Status::Pending),
-    };
-    (Word::Known, status)
-}
-
-fn id_of(task: &Node) -> Option<String> {
-    let id = clean_line(task.get("id")?.scalar()?, TITLE);
-    Some(id).filter(|id| !id.is_empty() && !["null", UNDEFINED].contains(&id.as_str()))
-}
-
-/// Returns the id of a subtask, which may already hold that of its task, or a placeholder for it.
-fn full_id(parent: &str, own: &str) -> String {
-    let rest = own.strip_prefix(parent).or_else(|| own.strip_prefix(UNDEFINED));
-    match rest.and_then(|rest| rest.strip_prefix('.')) {
-        Some(rest) => format!("{parent}.{rest}"),
-        None => format!("{parent}.{own}"),
-    }
-}
-
-fn priority_of(task: &Node) -> u8 {
-    match task.get("priority").and_then(Node::scalar).map(letters_and_digits).as_deref() {
-        Some("critical") => 0,
-        Some("high") => 1,
-        Some("low") => 3,
-        Some(_) | None => 2,
     }
 }
 

@@ -28,10 +28,11 @@ fn is_list(tasks: Option<&Node>) -> bool {
     tasks.is_some_and(|tasks| tasks.is_list() && tasks.items().first().is_none_or(is_task))
 }
 
-/// Returns the tag that its system works on: of the state, else `master`, else the only one.
-pub(super) fn active(state: Option<&Node>, tags: &[String]) -> Option<String> {
+/// Returns the tag that its system works on: of the branch, else of the state, else `master`, else the only one.
+pub(super) fn active(state: Option<&Node>, branch: Option<&str>, tags: &[String]) -> Option<String> {
+    let mapped = branch.and_then(|branch| state?.get("branchTagMapping")?.get(branch)?.as_str());
     let current = state.and_then(|state| state.get("currentTag")).and_then(Node::as_str);
-    let known = [current, Some(MASTER)].into_iter().flatten().find(|name| tags.iter().any(|tag| tag == name));
+    let known = [mapped, current, Some(MASTER)].into_iter().flatten().find(|name| tags.iter().any(|tag| tag == name));
     known.map(str::to_owned).or_else(|| tags.first().filter(|_| tags.len() == 1).cloned())
 }
 

@@ -23,6 +23,7 @@ use crate::model::GuestEvidence;
 use crate::model::LogReach;
 use crate::model::Run;
 use crate::model::StepId;
+use crate::model::plural;
 use history::History;
 use standing::Comparison;
 use standing::Judgement;
@@ -46,6 +47,7 @@ pub(super) fn compare(
     }
     let history = History::of(&evidence.guest);
     let mut named = Contradictions::default();
+    let mut unproved = 0;
     let unticked = Unticked::of(run, history.as_ref(), &evidence.guest);
     for (at, step) in run.steps.iter().enumerate() {
         let comparison = Comparison { run, graph, at, history: history.as_ref(), evidence: &evidence.guest };
@@ -59,6 +61,9 @@ pub(super) fn compare(
         for (code, kind) in &judged.contradictions {
             named.add(*code, kind, &step.id);
         }
+        if judged.status == EffectiveStatus::Done && comparison.is_unproved() {
+            unproved += 1;
+        }
         if judged.is_built {
             reconciled.built.insert(at);
         }
@@ -69,6 +74,10 @@ pub(super) fn compare(
     reconciled.findings.extend(named.into_findings());
     reconciled.findings.extend(unticked.finding());
     reconciled.findings.extend(unseen(&evidence.guest));
+    if unproved > 0 {
+        let message = format!("{} done as claimed: nothing here can prove it", plural(unproved, "step"));
+        reconciled.findings.push(Finding::new(FindingCode::DoneUnproved, message));
+    }
     true
 }
 

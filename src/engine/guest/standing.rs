@@ -109,7 +109,7 @@ impl<'a> Comparison<'a> {
             Status::WaitingApproval => Judgement::new(EffectiveStatus::Waiting),
             Status::Completed => self.done(proof),
             Status::Blocked => self.held(),
-            Status::Pending | Status::InProgress | Status::Failed => self.open(proof),
+            Status::Pending | Status::InProgress | Status::Failed => self.with_lost_commit(proof, self.open(proof)),
         };
         if judged.status == EffectiveStatus::Verify && !proof.record.is_empty() {
             judged.reasons.push(proof.record.clone());
@@ -117,6 +117,16 @@ impl<'a> Comparison<'a> {
         let is_planned = !judged.status.is_over();
         judged.reasons.extend(proof.notes.iter().filter(|_| is_planned).map(|note| quoted(note)));
         judged
+    }
+
+    /// Tells whether a finished step has neither a record, nor files, nor commits besides its claim.
+    pub(super) fn is_unproved(&self) -> bool {
+        let proof = self.step().guest.as_deref();
+        proof.is_some_and(|proof| {
+            let is_witnessed =
+                !proof.results.is_empty() || !proof.mentioned.is_empty() || proof.words.iter().any(|word| word.done);
+            proof.commits_prove && !proof.is_sum && !is_witnessed && self.own_commits(proof).is_empty()
+        })
     }
 
     fn doubted(&self, proof: &GuestProof) -> Judgement {
@@ -168,7 +178,18 @@ impl<'a> Comparison<'a> {
         judged
     }
 
-    /// Returns which commit of a finished step is not on the branch.
+    /// Adds the commit that a note about an open step names and that is not on the branch.
+    fn with_lost_commit(&self, proof: &GuestProof, judged: Judgement) -> Judgement {
+        match self.history.and_then(|_| self.lost_commit(proof)) {
+            Some(reason) => judged.because(reason).counts(
+                FindingCode::CommitNotFound,
+                "open, with a note that names commits that are not in the history of this branch",
+            ),
+            None => judged,
+        }
+    }
+
+    /// Returns which commit that the record of a step names is not on the branch.
     fn lost_commit(&self, proof: &GuestProof) -> Option<String> {
         let lost = |sha: &&String| self.history.is_none_or(|history| !history.knows(sha));
         let commit = proof.commits.iter().find(lost)?;

@@ -235,6 +235,36 @@ pub(crate) fn commits<S: AsRef<str>>(worktree: &Utf8Path, shas: &[S]) -> BTreeMa
     facts
 }
 
+/// Returns the different versions of a file in the newest commits, newest first, each with its commit.
+pub(crate) fn versions_of(worktree: &Utf8Path, path: &RelPath) -> Vec<(String, Vec<u8>)> {
+    /// Commits that are looked at.
+    const COMMITS: usize = 100;
+    /// Versions that are returned.
+    const VERSIONS: usize = 10;
+    let path = path.clone();
+    let found = with_objects(worktree, move |objects| {
+        let mut versions: Vec<(String, Vec<u8>)> = Vec::new();
+        let mut name = "HEAD".to_owned();
+        for _ in 0..COMMITS {
+            let Some(commit) = objects.commit(&name)? else { break };
+            if let Some(bytes) = objects.file(&commit.sha, &path)? {
+                // The oldest commit with this content made it.
+                if let Some(last) = versions.last_mut().filter(|(_, last)| *last == bytes) {
+                    last.0.clone_from(&commit.sha);
+                } else if versions.len() == VERSIONS {
+                    break;
+                } else {
+                    versions.push((commit.sha.clone(), bytes));
+                }
+            }
+            let Some(parent) = commit.parents.first() else { break };
+            name.clone_from(parent);
+        }
+        Some(versions)
+    });
+    found.unwrap_or_default()
+}
+
 /// Runs queries about objects against one `git cat-file` process; `None` without an answer.
 pub(super) fn with_objects<T: Send + 'static>(
     worktree: &Utf8Path,

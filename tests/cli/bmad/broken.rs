@@ -37,3 +37,23 @@ fn damaged_files_say_nothing_wrong() {
         damage::each(&sandbox, &file, |what| check(&sandbox, what));
     }
 }
+
+#[test]
+fn stories_and_sprints_that_are_too_large_are_named() {
+    let sandbox = project();
+    let path = format!("{FOLDER}/1-3-c.md");
+    sandbox.file(&path, &format!("{}{}", sandbox.read(&path), "x".repeat(5 << 20)));
+    let output = plan(&sandbox, STATE);
+    assert!(crate::cli::checklist::findings(&output).contains("part-unreadable"), "{output}");
+    assert_eq!(output.at("/data/verdict"), "confirm");
+    sandbox.file(STATE, &format!("{}#{}\n", sandbox.read(STATE), "x".repeat(5 << 20)));
+    let output = sandbox.piton(["list"]).run();
+    assert!(output.stdout.contains("part-unreadable"), "{output}");
+}
+
+#[test]
+fn resume_names_the_story() {
+    let sandbox = project();
+    let output = sandbox.piton(["resume", "bmad"]).run();
+    assert_eq!(output.at("/data/commands/resume"), "/bmad-bmm-dev-story 1-3-c", "{output}");
+}

@@ -9,6 +9,9 @@ use crate::support::repository;
 const ROADMAP: &str = "# Roadmap: Kites\n\n## Phases\n\n- [x] **Phase 1: Frame** - bamboo\n- [ ] **Phase 2: Sail** - cloth\n\n## Phase Details\n\n### Phase 1: Frame\n**Depends on**: Nothing\n\nPlans:\n- [x] 01-01-PLAN.md -- spars\n\n### Phase 2: Sail\n**Depends on**: Phase 1\n\nPlans:\n- [ ] 02-01-PLAN.md -- cut\n- [ ] 02-02-PLAN.md -- sew\n";
 const SUMMARY: &str = "---\nphase: 1\nkey-files:\n  created:\n    - src/spar.py\n---\n\n# Summary\n\nSpars are bent.\n";
 
+const STATE: &str = "---\nstatus: executing\nprogress:\n  total_plans: 3\n  completed_plans: 1\n---\n\n# Project State\n\n## Current Position\n\nPhase: 2 of 2 (Sail)\nPlan: 1 of 2 in current phase\nStatus: Ready to execute\n\nStopped at: Completed 01-01-PLAN.md\n";
+const CONFIG: &str = "{\n  \"workflow\": {\n    \"verifier\": true\n  }\n}\n";
+
 fn plan(file: &str, more: &str) -> String {
     format!(
         "---\nwave: 1\n{more}must_haves:\n  artifacts:\n    - path: \"{file}\"\n      contains: \"def \"\n---\n\n<objective>\nMake {file}.\n</objective>\n\n<tasks>\n<task type=\"auto\">\n  <name>Task 1: write</name>\n  <files>{file}</files>\n</task>\n</tasks>\n"
@@ -121,11 +124,14 @@ fn it_is_never_written() {
 #[test]
 fn damaged_files_say_nothing_wrong() {
     let sandbox = kites();
+    sandbox.file(".planning/STATE.md", STATE).file(".planning/config.json", CONFIG);
     for file in [
         ".planning/ROADMAP.md",
         ".planning/phases/01-frame/01-01-PLAN.md",
         ".planning/phases/01-frame/01-01-SUMMARY.md",
         ".planning/phases/02-sail/02-02-PLAN.md",
+        ".planning/STATE.md",
+        ".planning/config.json",
     ] {
         damage::each(&sandbox, file, |what| {
             let output = sandbox.piton(["plan", ".planning", "--steps"]).run();
@@ -206,4 +212,156 @@ fn examples_without_git_are_found_by_the_path_of_their_state() {
             assert_eq!(plan.at("/data/run/dialect"), example, "{plan}");
         }
     }
+}
+
+/// Finishes the second phase.
+fn finish(sandbox: &Sandbox) {
+    for (plan, file) in [("02-01", "src/cut.py"), ("02-02", "src/sew.py")] {
+        sandbox.file(file, "def x(): pass\n");
+        sandbox.file(&format!(".planning/phases/02-sail/{plan}-SUMMARY.md"), "# Summary\n\nIt flies.\n");
+        sandbox.commit(&format!("feat({plan}): it"));
+    }
+}
+
+#[test]
+fn a_damaged_setting_never_completes_a_run() {
+    let sandbox = kites();
+    finish(&sandbox);
+    sandbox.file(".planning/config.json", CONFIG);
+    assert_eq!(next(&sandbox), ["verify 02-verification"]);
+    damage::each(&sandbox, ".planning/config.json", |what| {
+        let output = checklist::plan(&sandbox, "gsd");
+        // Without its line, or the one that holds it, the setting is off.
+        let is_off = what.contains("without line");
+        assert!(is_off || output.at("/data/verdict") == "confirm", "{what}: {output}");
+    });
+}
+
+#[test]
+fn words_of_the_state_are_compared_with_the_files() {
+    for (state, action, said) in [
+        ("Phase: 2 of 2\nPlan: Not started\nStatus: Ready to execute\n", "run", None),
+        (
+            "Phase: 1 of 2\nPlan: Not started\n",
+            "run",
+            Some("by the files 1 of 3 plans have a summary, 1 of 1 in phase 1"),
+        ),
+        (
+            "Stopped at: Completed 02-01-PLAN.md\n",
+            "verify",
+            Some("Stopped at: Completed 02-01-PLAN.md\"; by the files 1 of 3 plans"),
+        ),
+        ("Phase: 2 of 2\nStatus: Phase complete\n", "verify", Some("the first one without is 02-01")),
+        ("Stopped at: Planned 02-01-PLAN.md\n", "run", None),
+    ] {
+        let sandbox = kites();
+        sandbox.file(".planning/STATE.md", &format!("# State\n\n{state}"));
+        let output = checklist::plan(&sandbox, "gsd");
+        assert_eq!(checklist::next(&output)[0], format!("{action} 02-01"), "{state}");
+        let findings = checklist::findings(&output);
+        assert_eq!(findings.contains("STATE says"), said.is_some(), "{state}: {findings}");
+        assert!(said.is_none_or(|said| findings.contains(said)), "{state}: {findings}");
+    }
+}
+
+#[test]
+fn a_note_of_a_paused_session_is_a_hint_for_its_plan() {
+    let sandbox = kites();
+    let note = "{\"status\": \"paused\", \"phase\": \"2\", \"plan\": 1, \"task\": 2, \"total_tasks\": 3, \"next_action\": \"hem it\", \"completed_tasks\": [{\"id\": 1, \"commit\": \"deadbeef1\"}]}";
+    sandbox.file(".planning/HANDOFF.json", note);
+    let output = checklist::plan(&sandbox, "gsd");
+    assert_eq!(checklist::next(&output), ["run 02-01"]);
+    assert!(checklist::reason(&output).contains("HANDOFF.json names task 2 of 3 next: hem it"), "{output}");
+    assert!(checklist::findings(&output).contains("commit-not-found"), "{output}");
+    assert_eq!(output.at("/data/native/next"), "/gsd-resume-work");
+    let brief = sandbox.piton(["context", "gsd"]).run().expect_code(0);
+    assert!(brief.stdout.contains("hem it") && brief.stdout.contains("HANDOFF.json"), "{}", brief.stdout);
+    let sandbox = kites();
+    sandbox.file(".planning/phases/02-sail/.continue-here.md", "---\nphase: 02-sail\ntask: 4\n---\n");
+    assert!(checklist::reason(&checklist::plan(&sandbox, "gsd")).contains(".continue-here.md names task 4"));
+}
+
+#[test]
+fn a_folder_with_open_plans_that_the_roadmap_does_not_have_never_completes_a_run() {
+    let sandbox = kites();
+    finish(&sandbox);
+    sandbox.file(".planning/phases/01.5-rope/01.5-01-PLAN.md", &plan("src/rope.py", ""));
+    let output = checklist::plan(&sandbox, "gsd");
+    assert_eq!(output.at("/data/verdict"), "confirm");
+    assert_eq!(checklist::next(&output), ["verify 01.5-rope"]);
+    sandbox.file(".planning/phases/01.5-rope/01.5-01-PLAN.md", &plan("src/rope.py", "status: superseded\n"));
+    assert_eq!(checklist::plan(&sandbox, "gsd").at("/data/verdict"), "complete");
+}
+
+#[test]
+fn milestones_that_are_over_are_no_steps() {
+    let sandbox = kites();
+    let list = "## Milestones\n\n- ✅ **v0.1 Wood** - Phases 1-1 (shipped 2026-01-02)\n- 🚧 **v0.2** - Phases 2-2 (in progress)\n\n## Phases\n";
+    let table = "\n## Progress\n\n| Phase | Milestone | Plans | Status | Completed |\n|---|---|---|---|---|\n| 0.1 Tree | v0.0 | 3/3 | Complete | 2026-01-01 |\n| 2. Sail | v0.2 | 0/2 | In progress | - |\n";
+    let roadmap = format!("{}{table}", ROADMAP.replace("## Phases\n", list));
+    sandbox.file(".planning/ROADMAP.md", &roadmap);
+    let output = sandbox.piton(["plan", "gsd", "--steps"]).run();
+    assert_eq!(output.at("/data/steps/pending").to_string(), "[\"02-01\",\"02-02\"]");
+    assert_eq!(output.at("/data/steps/completed").to_string(), "null", "{output}");
+    assert_eq!(checklist::next(&output), ["run 02-01"]);
+    // A plan of such a milestone without a summary is named.
+    sandbox.remove(".planning/phases/01-frame/01-01-SUMMARY.md");
+    let said = checklist::findings(&checklist::plan(&sandbox, "gsd"));
+    assert!(said.contains("ROADMAP calls phases shipped that have plans without a summary: 01-frame"), "{said}");
+}
+
+#[test]
+fn the_row_of_a_finished_phase_is_patched_and_the_patch_applies() {
+    let sandbox = kites();
+    finish(&sandbox);
+    let table = "\n| Phase | Plans | Status | Completed |\n|---|---|---|---|\n| 1. Frame | 1/1 | Complete | x |\n| 2. Sail | 0/2 | In progress |  |\n";
+    sandbox.file(".planning/ROADMAP.md", &format!("{ROADMAP}{table}").replace('\n', "\r\n"));
+    sandbox.commit("docs: table");
+    let patch = sandbox.piton(["plan", "gsd", "--patch"]).run().expect_code(0);
+    let diff = patch.at("/data/patch/diff").as_str().unwrap().to_owned();
+    assert!(diff.contains("+| 2. Sail | 2/2 | Complete |  |"), "{diff}");
+    assert!(checklist::findings(&checklist::plan(&sandbox, "gsd")).contains("ROADMAP shows phase 2 as open"));
+    sandbox.file("a.patch", &diff);
+    sandbox.git(["apply", "a.patch"]);
+    let after = checklist::plan(&sandbox, "gsd");
+    assert!(!checklist::findings(&after).contains("ROADMAP"), "{after}");
+    assert_eq!(sandbox.piton(["plan", "gsd", "--patch"]).run().code, 1);
+}
+
+#[test]
+fn commands_are_spelled_as_the_project_has_them() {
+    for (file, expected) in [
+        ("README.md", "/gsd-execute-phase 2"),
+        (".claude/commands/gsd/execute-phase.md", "/gsd:execute-phase 2"),
+        (".claude/skills/gsd-execute-phase/SKILL.md", "/gsd-execute-phase 2"),
+    ] {
+        let sandbox = kites();
+        sandbox.file(file, "x");
+        for run in ["gsd", ".planning"] {
+            assert_eq!(checklist::plan(&sandbox, run).at("/data/native/next"), expected, "{file} {run}");
+        }
+    }
+    let sandbox = kites();
+    sandbox.file(".planning/phases/02-sail/02-01-PLAN.md", &plan("src/cut.py", "gap_closure: true\n"));
+    assert_eq!(checklist::plan(&sandbox, "gsd").at("/data/native/next"), "/gsd-execute-phase 2 --gaps-only");
+}
+
+#[test]
+fn quick_tasks_without_a_summary_are_named() {
+    let sandbox = kites();
+    sandbox.file(".planning/quick/001-knot/001-PLAN.md", "x").file(".planning/quick/002-tail/002-PLAN.md", "x");
+    sandbox.file(".planning/quick/002-tail/002-SUMMARY.md", "x");
+    let output = checklist::plan(&sandbox, "gsd");
+    assert!(checklist::findings(&output).contains("1 quick task without a summary: 001-knot"), "{output}");
+    assert_eq!(checklist::next(&output), ["run 02-01"]);
+}
+
+#[test]
+fn files_that_are_too_large_are_named() {
+    let sandbox = kites();
+    let large = format!("{}{}", plan("src/cut.py", ""), "x".repeat(5 << 20));
+    sandbox.file(".planning/phases/02-sail/02-01-PLAN.md", &large);
+    let output = checklist::plan(&sandbox, "gsd");
+    assert!(checklist::findings(&output).contains("part-unreadable"), "{output}");
+    assert!(!checklist::next(&output).contains(&"run 02-01".to_owned()), "{output}");
 }

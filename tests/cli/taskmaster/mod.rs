@@ -204,3 +204,78 @@ fn the_example_goes_on_with_the_begun_task() {
     let output = checklist::plan(&sandbox, LIST);
     assert_eq!(checklist::next(&output), ["run 2.2"]);
 }
+
+#[test]
+fn a_task_that_lost_its_status_is_looked_at() {
+    let mut lost = task(1, "done", &[], &[]);
+    lost.as_object_mut().expect("an object").remove("status");
+    let output = checklist::plan(&project(&[lost.clone(), task(2, "pending", &[], &[])]), LIST);
+    assert!(checklist::next(&output).contains(&"verify 1".to_owned()), "{output}");
+    assert!(checklist::findings(&output).contains("status-missing without a status"), "{output}");
+    // Where no task has one, it is how the list is written.
+    assert_eq!(planned(&project(&[lost])).1, ["run 1"]);
+}
+
+#[test]
+fn a_broken_list_names_the_newest_version_in_git_that_parses() {
+    let sandbox = project(&[task(1, "pending", &[], &[])]);
+    let good = sandbox.git(["rev-parse", "--short=7", "HEAD"]);
+    sandbox.file(LIST, "{\"master\": {\"tasks\": [");
+    sandbox.commit("chore: cut off");
+    sandbox.file(LIST, "<<<<<<< HEAD\n");
+    let output = sandbox.piton(["plan", LIST]).run();
+    assert!(output.stdout.contains(&format!("git show {}:./{LIST}", good.trim())), "{output}");
+    assert!(!output.stdout.contains("piton archive"), "{output}");
+}
+
+#[test]
+fn the_tag_of_the_branch_is_the_active_one() {
+    let sandbox = Sandbox::with_git();
+    let list = json!({"one": {"tasks": [task(1, "in-progress", &[], &[])]}, "two": {"tasks": [task(3, "in-progress", &[], &[])]}});
+    let state = json!({"currentTag": "two", "branchTagMapping": {"feature/one": "one"}});
+    sandbox.file(LIST, &list.to_string()).file(".taskmaster/state.json", &state.to_string());
+    sandbox.commit("chore: tasks");
+    assert_eq!(planned(&sandbox).1, ["retry 3"]);
+    sandbox.git(["checkout", "-q", "-b", "feature/one"]);
+    assert_eq!(planned(&sandbox).1, ["retry 1"]);
+}
+
+#[test]
+fn what_its_own_next_would_choose_is_named_where_it_differs() {
+    // Theirs looks at the priority, and not into the subtasks of a begun task that is pending.
+    let mut other = task(2, "pending", &[], &[]);
+    other["priority"] = json!("critical");
+    let output = checklist::plan(&project(&[task(1, "pending", &[], &[("done", &[]), ("pending", &[])]), other]), LIST);
+    let said = checklist::findings(&output);
+    assert!(said.contains("next-differs `task-master next` would choose 2; the plan begins with 1.2"), "{said}");
+    let same = checklist::plan(&project(&[task(1, "pending", &[], &[]), task(2, "pending", &[], &[])]), LIST);
+    assert!(!checklist::findings(&same).contains("next-differs"), "{same}");
+}
+
+#[test]
+fn another_storage_is_named() {
+    let sandbox = project(&[task(1, "pending", &[], &[])]);
+    sandbox.file(".taskmaster/config.json", "{\"storage\": {\"type\": \"api\"}}");
+    assert!(checklist::findings(&checklist::plan(&sandbox, LIST)).contains("kept in the storage \"api\""));
+    sandbox.file(".taskmaster/config.json", "{\"storage\": {\"type\": \"file\"}}");
+    assert!(!checklist::findings(&checklist::plan(&sandbox, LIST)).contains("storage"));
+}
+
+#[test]
+fn finished_tasks_that_nothing_proves_are_counted_once() {
+    let sandbox = project(&[task(1, "done", &[], &[]), task(2, "done", &[], &[]), task(3, "pending", &[], &[])]);
+    let output = checklist::plan(&sandbox, LIST);
+    assert!(checklist::findings(&output).contains("done-unproved 2 steps done as claimed"), "{output}");
+    assert_eq!(output.at("/data/verdict"), "resume");
+    sandbox.file("src/a.py", "x");
+    sandbox.commit("feat: build it (task 1)");
+    assert!(checklist::findings(&checklist::plan(&sandbox, LIST)).contains("done-unproved 1 step done as claimed"));
+}
+
+#[test]
+fn a_list_that_is_too_large_is_named() {
+    let sandbox = project(&[task(1, "done", &[], &[]), task(2, "pending", &[], &[])]);
+    sandbox.file(LIST, &format!("{}{}", sandbox.read(LIST), " ".repeat(5 << 20)));
+    let output = sandbox.piton(["list"]).run();
+    assert!(output.stdout.contains("part-unreadable"), "{output}");
+}

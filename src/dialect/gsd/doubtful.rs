@@ -1,0 +1,79 @@
+//! Folders and tasks of a planning folder that are no phases of the roadmap, or perhaps not (docs/formats/gsd.md#roadmap).
+
+use std::collections::BTreeSet;
+
+use super::names;
+use super::names::PhaseKey;
+use crate::model::Doubt;
+use crate::model::FileSet;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::GuestProof;
+use crate::model::RelPath;
+use crate::model::Step;
+use crate::model::StepId;
+use crate::model::clean_line;
+use crate::model::plural;
+
+const TITLE: usize = 100;
+/// Number of names in a finding.
+const NAMED: usize = 5;
+
+/// Returns the doubt about two folders with one number.
+pub(super) fn shared_number(phase: &str) -> Doubt {
+    Doubt {
+        code: Some(FindingCode::StatusConflict),
+        kind: "in one of two folders of the same phase".to_owned(),
+        reason: format!("two folders have the number of phase {phase}, and its name tells neither: which one counts?"),
+    }
+}
+
+/// Returns the step that stands for a folder that may be the right one of its phase.
+pub(super) fn rival(folder: &str, key: &PhaseKey, waits: &[StepId]) -> Step {
+    let shown = names::shown(key);
+    let folder = clean_line(folder, TITLE);
+    let mut step = Step::new(StepId::new(&folder), format!("phases/{folder}"));
+    step.depends_on = waits.to_vec();
+    step.group = Some(format!("phase {shown}"));
+    step.guest = Some(Box::new(GuestProof { doubts: vec![shared_number(&shown)], ..GuestProof::default() }));
+    step
+}
+
+/// Returns the step that stands for a folder with open plans that the roadmap does not have. Nothing waits for it.
+pub(super) fn stray(folder: &str, open: usize) -> Step {
+    let folder = clean_line(folder, TITLE);
+    let mut step = Step::new(StepId::new(&folder), format!("phases/{folder}"));
+    let doubt = Doubt {
+        code: Some(FindingCode::StatusConflict),
+        kind: "with open plans, in a folder that ROADMAP does not have".to_owned(),
+        reason: format!(
+            "ROADMAP has no such phase, and {} no SUMMARY: dropped, or missing in ROADMAP?",
+            if open == 1 { "one plan has".to_owned() } else { format!("{open} plans have") }
+        ),
+    };
+    step.guest = Some(Box::new(GuestProof { doubts: vec![doubt], ..GuestProof::default() }));
+    step
+}
+
+/// Names the quick tasks without a summary, which are no steps.
+pub(super) fn quick_tasks(files: &FileSet) -> Option<Finding> {
+    let folder = files.state.join("quick").ok()?;
+    let mut open: BTreeSet<RelPath> = BTreeSet::new();
+    let mut over: BTreeSet<RelPath> = BTreeSet::new();
+    for path in files.files.keys().filter(|path| path.starts_with(&folder)) {
+        let kind = if path.name().ends_with("PLAN.md") {
+            &mut open
+        } else if path.name().ends_with("SUMMARY.md") {
+            &mut over
+        } else {
+            continue;
+        };
+        kind.extend(path.parent());
+    }
+    let open: Vec<&RelPath> = open.difference(&over).collect();
+    let more = open.len().saturating_sub(NAMED);
+    let more = if more == 0 { String::new() } else { format!(" (+{more})") };
+    let named: Vec<String> = open.iter().take(NAMED).map(|path| clean_line(path.name(), 60)).collect();
+    let message = format!("{} without a summary: {}{more}", plural(open.len(), "quick task"), named.join(", "));
+    (!open.is_empty()).then(|| Finding::new(FindingCode::JobNotResumed, message).at(&folder))
+}

@@ -1,0 +1,76 @@
+//! Notes of a paused session, `HANDOFF.json` and `.continue-here.md`: a hint about the plan in flight, nothing else
+//! (docs/formats/gsd.md#state).
+
+use super::names;
+use super::names::PhaseKey;
+use super::plan_file;
+use crate::document::Node;
+use crate::document::parse_json;
+use crate::model::FileSet;
+use crate::model::RelPath;
+use crate::model::clean_line;
+use crate::model::mask_secrets;
+
+/// Characters of a quoted value.
+const QUOTED: usize = 120;
+const NAME: &str = "HANDOFF.json";
+const CONTINUE: &str = ".continue-here.md";
+
+/// The note of a paused session.
+#[derive(Debug)]
+pub(super) struct Handoff {
+    pub(super) file: RelPath,
+    phase: Option<PhaseKey>,
+    /// The number of the plan in its phase, or the id of the plan.
+    plan: Option<String>,
+    /// What it says, as the end of a sentence.
+    pub(super) note: String,
+    /// The commits that it names as finished work.
+    pub(super) commits: Vec<String>,
+}
+
+impl Handoff {
+    /// Returns the notes of a planning folder. One that does not parse says nothing.
+    pub(super) fn all(files: &FileSet) -> Vec<Self> {
+        let is_note = |path: &&RelPath| path.name() == CONTINUE || path.name() == NAME;
+        files.files.keys().filter(is_note).filter_map(|path| Self::of(path, files.bytes(path)?)).collect()
+    }
+
+    fn of(path: &RelPath, bytes: &[u8]) -> Option<Self> {
+        let root = if path.name() == NAME { parse_json(bytes).ok() } else { plan_file::front_matter(bytes) }?;
+        let text = |key: &str| root.get(key).and_then(Node::scalar).map(str::trim).filter(|text| !text.is_empty());
+        let folder = path.parent().filter(|_| path.name() == CONTINUE);
+        let of_folder = folder.as_ref().and_then(|folder| names::leading(folder.name()));
+        let phase = text("phase").and_then(names::leading).or(of_folder).map(|(key, _)| key);
+        let finished = root.get("completed_tasks").map(Node::items).unwrap_or_default();
+        let commits = finished.iter().filter_map(|task| task.get("commit")?.scalar()).filter(|sha| is_commit(sha));
+        let said = [("task", "task"), ("of", "total_tasks"), ("next:", "next_action")];
+        let said = said.iter().filter_map(|(word, key)| Some(format!("{word} {}", quoted(text(key)?))));
+        let said: Vec<String> = said.collect();
+        Some(Self {
+            file: path.clone(),
+            phase,
+            plan: text("plan").map(str::to_owned),
+            note: if said.is_empty() { "a pause".to_owned() } else { said.join(" ") },
+            commits: commits.map(str::to_owned).collect(),
+        })
+    }
+
+    /// Tells whether it is about an open plan. A note without the number of the plan is about the first open plan of its phase.
+    pub(super) fn is_about(&self, id: &str, is_first_open: bool) -> bool {
+        let Some((phase, _)) = names::leading(id) else { return false };
+        match self.plan.as_deref() {
+            Some(plan) if names::is_plan(plan) => plan == id,
+            Some(plan) => self.phase.as_ref() == Some(&phase) && plan.parse() == Ok(names::number_of(id)),
+            None => self.phase.as_ref() == Some(&phase) && is_first_open,
+        }
+    }
+}
+
+fn is_commit(text: &str) -> bool {
+    (7..=40).contains(&text.len()) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+fn quoted(text: &str) -> String {
+    clean_line(&mask_secrets(text), QUOTED)
+}

@@ -1,0 +1,257 @@
+//! `STATE.md` and the notes of a paused session: words about the plans, compared with the files and never believed alone
+//! (docs/formats/gsd.md#state).
+
+use super::names;
+use super::names::PhaseKey;
+use super::plan_file;
+use super::roadmap;
+use crate::dialect::markdown::LineContext;
+use crate::dialect::markdown::Lines;
+use crate::document::Node;
+use crate::model::Finding;
+use crate::model::FindingCode;
+use crate::model::RelPath;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::clean_line;
+use crate::model::mask_secrets;
+
+/// Characters of a quoted value.
+const QUOTED: usize = 80;
+
+/// What `STATE.md` says.
+#[derive(Debug, Default)]
+pub(super) struct StateWords {
+    pub(super) front: Option<Node>,
+    /// `Phase: 2 of 5`.
+    phase: Option<PhaseKey>,
+    /// `Plan: 1 of 3`; 0 for "Not started".
+    plan: Option<u64>,
+    status: String,
+    stopped_at: String,
+    /// The lines above as they are written.
+    quoted: Vec<String>,
+}
+
+impl StateWords {
+    pub(super) fn parse(bytes: &[u8]) -> Self {
+        let front = plan_file::front_matter(bytes);
+        let of_front = |key: &str| plan_file::text_of(front.as_ref(), key).unwrap_or_default().to_owned();
+        let text = String::from_utf8_lossy(bytes);
+        let mut found: [(&str, String); 4] = [
+            ("Phase", String::new()),
+            ("Plan", String::new()),
+            ("Status", String::new()),
+            ("Stopped at", String::new()),
+        ];
+        for line in Lines::of(&text).filter(|line| line.context == LineContext::Text) {
+            let plain = line.text.trim_start_matches(['-', '*', ' ']).replace('*', "");
+            let Some((key, value)) = plain.split_once(':') else { continue };
+            let known = found.iter_mut().find(|(name, _)| key.trim().eq_ignore_ascii_case(name));
+            if let Some((_, kept)) = known.filter(|(_, kept)| kept.is_empty()) {
+                value.trim().clone_into(kept);
+            }
+        }
+        let [phase, plan, status, stopped_at] = &mut found;
+        for ((_, value), keys) in [
+            (phase, ["current_phase", "phase"]),
+            (plan, ["current_plan", "plan"]),
+            (status, ["status", "status"]),
+            (stopped_at, ["stopped_at", "stopped_at"]),
+        ] {
+            if value.is_empty() {
+                *value =
+                    keys.map(of_front).into_iter().find(|text| !text.is_empty() && text != "null").unwrap_or_default();
+            }
+        }
+        let said = found.iter().filter(|(_, value)| !value.is_empty());
+        let quoted =
+            said.map(|(name, value)| format!("{name}: {}", clean_line(&mask_secrets(value), QUOTED))).collect();
+        let [(_, phase), (_, plan), (_, status), (_, stopped_at)] = found;
+        Self {
+            phase: names::leading(roadmap::strip_noun(&phase).unwrap_or(&phase)).map(|(key, _)| key),
+            plan: plan_number(&plan),
+            status,
+            stopped_at,
+            quoted,
+            front,
+        }
+    }
+
+    /// Tells whether the work was paused on purpose.
+    pub(super) fn is_paused(&self) -> bool {
+        let at = plan_file::text_of(self.front.as_ref(), "paused_at").unwrap_or_default();
+        self.status.to_lowercase().starts_with("paused") || !matches!(at, "" | "null" | "~")
+    }
+
+    /// Tells whether it calls a plan done: by a count of all plans, by the status of its phase, or as the last thing that was completed.
+    pub(super) fn calls_done(&self, step: &Step, plans: usize) -> bool {
+        let Some((phase, _)) = names::leading(step.id.as_str()) else { return false };
+        let status = self.status.to_lowercase();
+        let is_complete =
+            status.contains("complete") && !status.contains("incomplete") && !status.contains("not complete");
+        let of_all =
+            ["milestone", "project", "all phases", "all plans", "roadmap"].iter().any(|word| status.contains(word));
+        let named = status.split("phase ").nth(1).and_then(names::leading).map(|(key, _)| key);
+        let of_phase = status.starts_with("complete") || status.contains("phase");
+        let by_status =
+            is_complete && (of_all || (of_phase && named.or_else(|| self.phase.clone()).as_ref() == Some(&phase)));
+        by_status || self.counts_all(plans) || self.last_completed() == Some(step.id.as_str())
+    }
+
+    /// Tells whether it counts all plans as complete. A count of fewer plans than there are is of an earlier time.
+    fn counts_all(&self, plans: usize) -> bool {
+        let count = |key: &str| self.front.as_ref()?.get("progress")?.get(key)?.as_u64();
+        match (count("completed_plans"), count("total_plans")) {
+            (Some(completed), Some(total)) => total > 0 && completed >= total && total >= plans as u64,
+            (Some(_) | None, _) => false,
+        }
+    }
+
+    /// Returns the plan that was completed last: `Stopped at: Completed 06-02-PLAN.md`.
+    fn last_completed(&self) -> Option<&str> {
+        let said = self.stopped_at.trim_start_matches(['"', '\'']);
+        let verb = ["completed ", "finished ", "executed "]
+            .iter()
+            .find(|verb| said.get(..verb.len()).is_some_and(|start| start.eq_ignore_ascii_case(verb)))?;
+        roadmap::plan_in(said.get(verb.len()..)?)
+    }
+
+    /// Returns the finding about a state whose words differ from the files.
+    pub(super) fn differs(&self, file: &RelPath, steps: &[Step]) -> Option<Finding> {
+        let plans: Vec<(PhaseKey, &Step)> = steps
+            .iter()
+            .filter(|step| names::is_plan(step.id.as_str()))
+            .filter_map(|step| Some((names::leading(step.id.as_str())?.0, step)))
+            .collect();
+        let is_done = |step: &Step| step.status == Status::Completed;
+        let is_open = |step: &Step| !matches!(step.status, Status::Completed | Status::Skipped);
+        let first_open = plans.iter().find(|(_, step)| is_open(step));
+        let own: Vec<&Step> =
+            plans.iter().filter(|(key, _)| Some(key) == self.phase.as_ref()).map(|(_, step)| *step).collect();
+        let done = own.iter().filter(|step| is_done(step)).count();
+        let by_plan = self.plan.is_some_and(|plan| {
+            let done = done as u64;
+            !own.is_empty() && (done > plan || done + 1 < plan)
+        });
+        let by_phase = self.phase.as_ref().is_some_and(|phase| {
+            let is_begun = |of: &PhaseKey| plans.iter().any(|(key, step)| key == of && is_done(step));
+            first_open.is_some_and(|(open, _)| open < phase || (open > phase && is_begun(open)))
+        });
+        let by_stop = self.last_completed().is_some_and(|last| {
+            let at = plans.iter().position(|(_, step)| step.id.as_str() == last);
+            at.is_some_and(|at| is_open(plans[at].1) || plans[at + 1..].iter().any(|(_, step)| is_done(step)))
+        });
+        let by_word =
+            first_open.is_some() && plans.iter().any(|(_, step)| is_open(step) && self.calls_done(step, plans.len()));
+        if !(by_plan || by_phase || by_stop || by_word) {
+            return None;
+        }
+        let all = plans.iter().filter(|(_, step)| is_done(step)).count();
+        let of_phase = self.phase.as_ref().filter(|_| !own.is_empty());
+        let of_phase = of_phase
+            .map_or_else(String::new, |key| format!(", {done} of {} in phase {}", own.len(), names::shown(key)));
+        let open = first_open.map_or_else(String::new, |(_, step)| format!("; the first one without is {}", step.id));
+        let message = format!(
+            "STATE says \"{}\"; by the files {all} of {} plans have a summary{of_phase}{open}",
+            self.quoted.join("; "),
+            plans.len()
+        );
+        Some(Finding::new(FindingCode::WitnessBehind, message).at(file))
+    }
+}
+
+/// Returns the number of the plan in progress: of `4 of 4 in current phase`, `02-03`, `Not started`.
+fn plan_number(text: &str) -> Option<u64> {
+    if text.to_lowercase().starts_with("not started") {
+        return Some(0);
+    }
+    if let Some(id) = roadmap::plan_in(text) {
+        return Some(names::number_of(id));
+    }
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    text[..digits].parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::StateWords;
+    use crate::model::RelPath;
+    use crate::model::Status;
+    use crate::model::Step;
+    use crate::model::StepId;
+
+    fn step(id: &str, status: Status) -> Step {
+        let mut step = Step::new(StepId::new(id), id.to_owned());
+        step.status = status;
+        step
+    }
+
+    #[test]
+    fn plans_that_the_words_call_done_are_known() {
+        for (state, done, open) in [
+            ("Phase: 2 of 3 (Sail)\nStatus: Phase complete", "02-01", "03-01"),
+            ("**Phase:** 02\n**Status:** Complete", "02-01", "01-01"),
+            ("Phase: 3\nStatus: Phase 2 complete, ready to plan phase 3", "02-01", "03-01"),
+            ("Status: Milestone complete", "03-01", ""),
+            ("Status: Phase 2 incomplete\nPhase: 2", "", "02-01"),
+            ("Phase: 2\nStatus: Ready to execute", "", "02-01"),
+            ("Stopped at: Completed 02-01-PLAN.md", "02-01", "02-02"),
+            ("Stopped at: Planned 02-01-PLAN.md", "", "02-01"),
+            ("---\nstopped_at: Completed 02-01-PLAN.md\n---\n", "02-01", "02-011"),
+            ("---\nprogress:\n  total_plans: 9\n  completed_plans: 9\n---\n", "02-01", ""),
+            ("---\nprogress:\n  total_plans: 2\n  completed_plans: 2\n---\n", "", "02-01"),
+        ] {
+            let words = StateWords::parse(state.as_bytes());
+            let calls_done = |id: &str| words.calls_done(&step(id, Status::Pending), 3);
+            assert!(done.is_empty() || calls_done(done), "{state}");
+            assert!(open.is_empty() || !calls_done(open), "{state}");
+        }
+    }
+
+    #[test]
+    fn words_that_differ_from_the_files_are_quoted() {
+        let steps = [
+            step("01-01", Status::Completed),
+            step("01-02", Status::Completed),
+            step("02-01", Status::Completed),
+            step("02-02", Status::Pending),
+        ];
+        for (state, differs) in [
+            ("Phase: 2 of 2\nPlan: Not started", true),
+            ("Phase: 2 of 2\nPlan: 2 of 2", false),
+            ("Phase: 2 of 2\nPlan: 1 of 2", false),
+            ("Phase: 1 of 2\nPlan: 2 of 2", true),
+            ("Phase: 3 of 3", true),
+            ("Stopped at: Completed 01-02-PLAN.md", true),
+            ("Stopped at: Completed 02-01-PLAN.md", false),
+            ("Stopped at: Completed 02-02-PLAN.md", true),
+            ("Status: Milestone complete", true),
+            ("Phase: 2\nStatus: In progress", false),
+            ("", false),
+        ] {
+            let file = RelPath::parse("STATE.md").unwrap();
+            let finding = StateWords::parse(state.as_bytes()).differs(&file, &steps);
+            assert_eq!(finding.is_some(), differs, "{state}: {finding:?}");
+        }
+        let words = StateWords::parse(b"Phase: 2 of 2\nPlan: Not started\n");
+        let finding = words.differs(&RelPath::parse("STATE.md").unwrap(), &steps).unwrap();
+        assert_eq!(
+            finding.message,
+            "STATE says \"Phase: 2 of 2; Plan: Not started\"; by the files 3 of 4 plans have a summary, 1 of 2 in phase 2; the first one without is 02-02"
+        );
+    }
+
+    #[test]
+    fn a_pause_is_known_by_status_and_time() {
+        for (state, paused) in [
+            ("Status: Paused at task 2", true),
+            ("---\nstatus: paused\n---\n", true),
+            ("---\nstatus: executing\npaused_at: 2026-01-02\n---\n", true),
+            ("---\nstatus: executing\npaused_at: null\n---\n", false),
+            ("Status: In progress", false),
+        ] {
+            assert_eq!(StateWords::parse(state.as_bytes()).is_paused(), paused, "{state}");
+        }
+    }
+}
