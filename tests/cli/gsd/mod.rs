@@ -365,3 +365,65 @@ fn files_that_are_too_large_are_named() {
     assert!(checklist::findings(&output).contains("part-unreadable"), "{output}");
     assert!(!checklist::next(&output).contains(&"run 02-01".to_owned()), "{output}");
 }
+
+/// Rewrites every file of the plans.
+fn rewrite(sandbox: &Sandbox, by: impl Fn(&str) -> String) {
+    for file in [
+        "ROADMAP.md",
+        "STATE.md",
+        "phases/01-frame/01-01-PLAN.md",
+        "phases/01-frame/01-01-SUMMARY.md",
+        "phases/02-sail/02-01-PLAN.md",
+        "phases/02-sail/02-02-PLAN.md",
+    ] {
+        let path = format!(".planning/{file}");
+        sandbox.file(&path, &by(&sandbox.read(&path)));
+    }
+}
+
+#[test]
+fn the_same_tree_in_another_form_has_the_same_plan() {
+    type Form = fn(&Sandbox);
+    let forms: [(&str, Form, &str); 6] = [
+        ("line ends", |sandbox| rewrite(sandbox, |text| text.replace('\n', "\r\n")), ""),
+        ("byte order mark", |sandbox| rewrite(sandbox, |text| format!("\u{feff}{text}")), ""),
+        (
+            "no state",
+            |sandbox| {
+                sandbox.remove(".planning/STATE.md");
+            },
+            "",
+        ),
+        (
+            "no config",
+            |sandbox| {
+                sandbox.remove(".planning/config.json");
+            },
+            "",
+        ),
+        (
+            "ignored",
+            |sandbox| {
+                sandbox.file(".gitignore", ".planning/\n");
+            },
+            "",
+        ),
+        (
+            "no git",
+            |sandbox| {
+                sandbox.remove(".git");
+            },
+            "history-unseen",
+        ),
+    ];
+    for (name, form, said) in forms {
+        let sandbox = kites();
+        sandbox.file(".planning/STATE.md", STATE).file(".planning/config.json", CONFIG);
+        sandbox.file("src/cut.py", "def cut(): pass\n");
+        form(&sandbox);
+        let output = checklist::plan(&sandbox, "gsd");
+        assert_eq!(checklist::next(&output), ["verify 02-01"], "{name}: {output}");
+        assert_eq!(checklist::steps(&sandbox, "gsd", "completed"), ["01-01"], "{name}");
+        assert!(checklist::findings(&output).contains(said), "{name}: {output}");
+    }
+}
