@@ -5,6 +5,7 @@ mod bundle;
 mod change;
 mod definition;
 mod document;
+mod guest;
 mod kept;
 mod look;
 mod project;
@@ -26,6 +27,10 @@ pub const TARGETS: &[Target] = &[
     Target { name: "dotagent", run: project::dotagent },
     Target { name: "aios", run: project::aios },
     Target { name: "script", run: project::script },
+    Target { name: "gsd", run: guest::gsd },
+    Target { name: "task_list", run: guest::task_list },
+    Target { name: "check_list", run: guest::check_list },
+    Target { name: "sprint", run: guest::sprint },
     Target { name: "journal", run: document::journal },
     Target { name: "json_edit", run: document::json_edit },
     Target { name: "yaml_edit", run: document::yaml_edit },

@@ -13,6 +13,7 @@ mod demo;
 mod doctor;
 mod dotagent;
 mod errors;
+mod generated;
 mod global;
 mod gsd;
 mod guard;

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::support::Sandbox;
 use crate::support::read;
 use crate::support::repository;
+use crate::support::takes_all;
 
 /// The dialects whose answers are compared here.
 const SYSTEMS: [&str; 2] = ["gsd", "taskmaster"];
@@ -116,4 +117,88 @@ fn plans_of_public_projects_are_read_as_their_answers_say() {
         assert_eq!(before.changes(&sandbox.tree()), [] as [&str; 0], "{id}");
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Returns what git prints in a project.
+fn git(sandbox: &Sandbox, arguments: &[&str]) -> String {
+    let output = Command::new("git").arg("-C").arg(sandbox.root().as_str()).args(arguments).output().unwrap();
+    assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Returns the plans of GSD whose work a history has: a commit names them and touches more than `.planning`.
+fn worked_on(sandbox: &Sandbox, commit: &str) -> Vec<String> {
+    let log = git(sandbox, &["log", "--format=%x00%s", "--name-only", commit]);
+    let mut found = Vec::new();
+    for entry in log.split('\0').skip(1) {
+        let (subject, files) = entry.split_once('\n').unwrap_or((entry, ""));
+        let is_work = files.lines().any(|file| !file.is_empty() && !file.starts_with(".planning/"));
+        let scope = subject.split_once('(').and_then(|(_, rest)| Some(rest.split_once("):")?.0));
+        found.extend(scope.filter(|_| is_work).map(str::to_owned));
+    }
+    found
+}
+
+/// Tells whether the state itself says that a step is done; `None` for systems that say it in several ways.
+fn is_recorded(sandbox: &Sandbox, system: &str, run: &str, id: &str) -> Option<bool> {
+    let lines = |says: &dyn Fn(&str) -> bool| sandbox.read(run).lines().any(says);
+    match system {
+        "gsd" => {
+            let files = git(sandbox, &["ls-files", ".planning/phases"]);
+            Some(files.lines().any(|file| file.ends_with(&format!("/{id}-SUMMARY.md"))))
+        }
+        "bmad" => Some(lines(&|line| line.trim().starts_with(&format!("{id}: done")))),
+        "openspec" | "speckit" => Some(lines(&|line| {
+            let line = line.trim_start().to_lowercase();
+            line.contains(&id.to_lowercase()) && (line.contains("[x]") || line.starts_with('#'))
+        })),
+        _ => None,
+    }
+}
+
+/// Returns what is wrong with the plan of one commit.
+fn wrong_at(sandbox: &Sandbox, system: &str, run: &str, commit: &str) -> Option<Vec<String>> {
+    let time: i64 = git(sandbox, &["log", "-1", "--format=%ct"]).trim().parse().unwrap();
+    let now = chrono::DateTime::from_timestamp(time + 1800, 0).unwrap().to_rfc3339();
+    let output = sandbox.piton(["plan", run, "--steps"]).now(&now).run();
+    let data = output.json()["data"].clone();
+    data.get("verdict")?;
+    let mut wrong = Vec::new();
+    let worked_on = if system == "gsd" { worked_on(sandbox, commit) } else { Vec::new() };
+    for next in data["next"].as_array().into_iter().flatten() {
+        let id = next["step"].as_str().unwrap_or_default().to_owned();
+        let begins_again = next["action"] == "run" && worked_on.contains(&id);
+        wrong.extend(begins_again.then(|| format!("{id} would begin again")));
+    }
+    let completed = data["steps"]["completed"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let unrecorded = completed.filter(|id| is_recorded(sandbox, system, run, id) == Some(false));
+    wrong.extend(unrecorded.map(|id| format!("{id} is called done before its record")));
+    Some(wrong)
+}
+
+#[test]
+fn no_commit_of_a_real_history_repeats_work_or_calls_a_step_done_before_its_record() {
+    let Some(samples) = samples() else { return };
+    let every = if takes_all("PITON_PLANS") { 1 } else { 6 };
+    let answers: Value = serde_json::from_str(&read(&samples.join("answers.json"))).unwrap();
+    let mut failures = Vec::new();
+    let mut looked_at = 0;
+    for case in answers["cases"].as_array().unwrap() {
+        let (system, Some(run)) = (case["system"].as_str().unwrap(), case["run"].as_str()) else { continue };
+        if !run.contains(['/', '.']) {
+            continue;
+        }
+        let archive = samples.join(format!("{}.tar.gz", case["repo"].as_str().unwrap().replace('/', "+")));
+        let sandbox = Sandbox::new();
+        let root = sandbox.root();
+        let tar = Command::new("tar").args(["-xzf", archive.as_str(), "-C", root.as_str()]).status().unwrap();
+        assert!(tar.success(), "{archive}");
+        for commit in git(&sandbox, &["log", "--format=%H", "-40", "main"]).lines().step_by(every) {
+            git(&sandbox, &["checkout", "-qf", commit]);
+            let Some(wrong) = wrong_at(&sandbox, system, run, commit) else { continue };
+            looked_at += 1;
+            failures.extend(wrong.into_iter().map(|what| format!("{} {commit}: {what}", case["id"])));
+        }
+    }
+    assert!(failures.is_empty() && looked_at > 20, "{looked_at} commits: {}", failures.join("\n"));
 }

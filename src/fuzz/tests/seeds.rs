@@ -40,11 +40,16 @@ pub(super) fn of(target: &str) -> Vec<Vec<u8>> {
         "ccw" => &["ccw"],
         "dotagent" => &["dotagent", "own-workflow"],
         "aios" => &["aios"],
+        "gsd" => &["gsd"],
+        "task_list" => &["taskmaster"],
+        "check_list" => &["checklist"],
+        "sprint" => &["bmad"],
         _ => &[],
     };
     seeds.extend(examples.iter().map(|example| bundle(&repository().join("examples").join(example))));
     match target {
         "nine_step" | "ccw" | "dotagent" | "aios" | "script" => changed(&seeds),
+        "gsd" | "task_list" | "check_list" | "sprint" => damaged(&seeds),
         "workflow" => [seeds, texts(&["examples/script/release.yaml"])].concat(),
         "definition" => {
             let built_in = BUILT_IN.iter().map(|workflow| workflow.text.as_bytes().to_vec()).collect();
@@ -76,6 +81,23 @@ pub(super) fn of(target: &str) -> Vec<Vec<u8>> {
 
 fn texts(files: &[&str]) -> Vec<Vec<u8>> {
     files.iter().map(|file| fs::read(repository().join(file)).unwrap()).collect()
+}
+
+/// Returns projects without each of their lines in turn, cut off, and with a conflict marker.
+fn damaged(projects: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let mut seeds = projects.to_vec();
+    for project in projects {
+        let lines: Vec<&[u8]> = project.split_inclusive(|byte| *byte == b'\n').collect();
+        for at in 0..lines.len() {
+            seeds.push([lines[..at].concat(), lines[at + 1..].concat()].concat());
+        }
+        for at in (0..lines.len()).step_by(11) {
+            seeds
+                .push([&lines[..at].concat(), &b"<<<<<<< a\n=======\n>>>>>>> b\n"[..], &lines[at..].concat()].concat());
+        }
+        seeds.extend((0..project.len()).step_by(97).map(|end| project[..end].to_vec()));
+    }
+    seeds
 }
 
 fn changed(projects: &[Vec<u8>]) -> Vec<Vec<u8>> {

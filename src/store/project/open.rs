@@ -15,7 +15,7 @@ use crate::store::fs::environment::Environment;
 use crate::store::fs::error::StoreError;
 
 /// Names that mark the top of a project that is not in git.
-pub(super) const MARKERS: [&str; 18] = [
+pub(super) const MARKERS: [&str; 19] = [
     ".workflow",
     ".worktree",
     ".plan",
@@ -30,6 +30,7 @@ pub(super) const MARKERS: [&str; 18] = [
     "docs/superpowers",
     "docs/plans",
     "_bmad-output",
+    "docs/sprint-artifacts",
     ".planning",
     ".taskmaster",
     "tasks/tasks.json",

@@ -1,0 +1,140 @@
+//! Plans of other programs: read and planned with any files and commits, never written.
+//!
+//! The lines of the input before the first file are commits, newest first: the subject, and behind a bar the files that it touches.
+
+use std::sync::Arc;
+
+use super::bundle::Bundle;
+use super::bundle::clock;
+use super::look;
+use crate::dialect::by_id;
+use crate::engine::Planned;
+use crate::model::Action;
+use crate::model::Change;
+use crate::model::ChangeKind;
+use crate::model::CommitLog;
+use crate::model::DeclaredFile;
+use crate::model::DeclaredState;
+use crate::model::DialectId;
+use crate::model::FileChange;
+use crate::model::GuestEvidence;
+use crate::model::GuestRequest;
+use crate::model::LogReach;
+use crate::model::LoggedCommit;
+use crate::model::Need;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::StepId;
+use crate::model::TouchedFile;
+use crate::model::Verdict;
+use crate::ops::OpenedRun;
+
+/// Limit that keeps inputs fast.
+const CANDIDATES: usize = 4;
+
+pub(super) fn gsd(data: &[u8]) {
+    plans(DialectId::Gsd, data);
+}
+
+pub(super) fn task_list(data: &[u8]) {
+    plans(DialectId::Taskmaster, data);
+}
+
+pub(super) fn check_list(data: &[u8]) {
+    plans(DialectId::Checklist, data);
+}
+
+pub(super) fn sprint(data: &[u8]) {
+    plans(DialectId::Bmad, data);
+}
+
+/// Checks every run that a dialect finds in a project.
+fn plans(dialect: DialectId, data: &[u8]) {
+    let bundle = Bundle::parse(data);
+    let probed = by_id(dialect).probe(&bundle.listing(by_id(dialect)));
+    for candidate in probed.candidates.into_iter().chain(probed.ended).take(CANDIDATES) {
+        let files = bundle.read(&candidate);
+        let opened = OpenedRun::new(candidate, files);
+        look::look(&opened, &bundle);
+        let Some(run) = &opened.loaded.run else { continue };
+        let planned = look::plan(&opened, run, &look::evidence(&opened, &bundle));
+        check(run, &planned);
+        check_suggestions(&opened, run, &planned, &bundle);
+        for kind in [ChangeKind::Pause { reason: None }, ChangeKind::Complete { note: None }] {
+            let change = Change { at: clock().now, kind };
+            assert!(opened.dialect.edit(&opened.files, &change).is_err(), "a run that is only read was edited");
+        }
+    }
+}
+
+/// Checks that what is claimed to be done is not run again, and that what is open is not called done.
+fn check(run: &Run, planned: &Planned) {
+    let claim = |id: &StepId| run.step(id).map(|step| step.status);
+    for next in &planned.plan.next {
+        let is_run = matches!(next.action, Action::Run | Action::Retry);
+        assert!(!is_run || claim(&next.step) != Some(Status::Completed), "{} is done and runs again", next.step);
+    }
+    for id in &planned.plan.steps.completed {
+        assert_eq!(claim(id), Some(Status::Completed), "{id} is completed by evidence alone");
+    }
+    let is_over = |status: Status| matches!(status, Status::Completed | Status::Skipped | Status::Cancelled);
+    let open = run.steps.iter().find(|step| !is_over(step.status));
+    assert!(planned.plan.verdict != Verdict::Complete || open.is_none(), "complete with an open step: {open:?}");
+}
+
+/// Checks that a suggested patch keeps the lines, and that nothing is left to suggest once it is applied.
+fn check_suggestions(opened: &OpenedRun, run: &Run, planned: &Planned, bundle: &Bundle) {
+    let done = &planned.plan.steps.completed;
+    let suggested = opened.dialect.comparison().suggest(&opened.files, run, done);
+    let mut patched = bundle.clone();
+    for suggestion in &suggested.files {
+        let before = &bundle.files[&suggestion.file];
+        let lines = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count();
+        assert_eq!(
+            lines(before),
+            lines(&suggestion.after),
+            "a patch changes the number of lines of {}",
+            suggestion.file
+        );
+        patched.files.insert(suggestion.file.clone(), suggestion.after.clone().into());
+    }
+    let files = patched.read(&opened.candidate);
+    let again = OpenedRun::new(opened.candidate.clone(), files);
+    let run = again.loaded.run.as_ref().expect("a patched run is read");
+    for suggestion in again.dialect.comparison().suggest(&again.files, run, done).files {
+        let now = &patched.files[&suggestion.file];
+        assert_eq!(now[..], suggestion.after[..], "the patch of {} leaves something to suggest", suggestion.file);
+    }
+}
+
+/// Looks at the files of a project and the commits of the input.
+pub(super) fn evidence(request: &GuestRequest, bundle: &Bundle) -> GuestEvidence {
+    let state = |file: &DeclaredFile| match bundle.files.get(&file.path) {
+        None => DeclaredState::Missing,
+        Some(bytes) => {
+            let text = String::from_utf8_lossy(bytes);
+            let is_there = |need: &&Need| match need {
+                Need::Text(wanted) | Need::Name(wanted) => !text.contains(wanted.as_str()),
+                Need::Lines(count) => (text.lines().count() as u64) < *count,
+            };
+            let lacks = file.needs.iter().filter(is_there).map(|need| format!("{need:?}")).collect();
+            DeclaredState::Present { is_empty: text.trim().is_empty(), lacks }
+        }
+    };
+    let files = request.files.iter().map(|file| (file.clone(), state(file))).collect();
+    let commits: Vec<LoggedCommit> =
+        bundle.changes.iter().enumerate().map(|(at, line)| commit(at, line, bundle)).collect();
+    let log = Arc::new(CommitLog { commits, reach: LogReach::Whole });
+    let log = request.wants_log.then_some(log);
+    GuestEvidence { files, log, state_folders: request.state_folders.clone(), was_asked: true }
+}
+
+fn commit(at: usize, line: &[u8], bundle: &Bundle) -> LoggedCommit {
+    let line = String::from_utf8_lossy(line);
+    let (subject, paths) = line.split_once('|').unwrap_or((&line, "src/other"));
+    let change = |path: &str| {
+        if bundle.files.keys().any(|known| known.as_str() == path) { FileChange::Added } else { FileChange::Deleted }
+    };
+    let files = paths.split_whitespace().map(|path| TouchedFile { change: change(path), path: path.to_owned() });
+    LoggedCommit { sha: format!("{at:040x}"), at: None, subject: subject.trim().to_owned(), files: files.collect() }
+}
