@@ -111,7 +111,7 @@ mod tests {
             let mut run = run_of(&[("A", &[])]);
             run.stamp = Some(at(0));
             let (age, _) = age(&run, &Evidence::default(), &Options::at(at(seconds)));
-            assert_eq!(age.band.map(crate::model::AgeBand::as_str), band, "{seconds}");
+            assert_eq!(age.band.map(AgeBand::as_str), band, "{seconds}");
         }
     }
 

@@ -62,7 +62,7 @@ impl StepExecutor<'_> {
         let is_recorded = self.workflow_step.as_ref() == Some(&step.id);
         let mut items = match self.items(step, foreach, is_recorded) {
             Ok(items) => items,
-            Err(done) => return Ok(done),
+            Err(done) => return Ok(*done),
         };
         items.truncate(foreach.max_items.unwrap_or(usize::MAX));
         let names = part_names(&items);
@@ -105,17 +105,17 @@ impl StepExecutor<'_> {
     }
 
     /// Returns the items. Those that a command printed are recorded, so that a resume uses the same ones.
-    fn items(&mut self, step: &Step, foreach: &Foreach, is_recorded: bool) -> Result<Vec<Value>, StepOutcome> {
+    fn items(&mut self, step: &Step, foreach: &Foreach, is_recorded: bool) -> Result<Vec<Value>, Box<StepOutcome>> {
         match &foreach.items {
             Items::List(list) => {
                 let items = list.iter().map(|item| self.render(item).map(Value::String));
-                items.collect::<Result<_, _>>().map_err(StepOutcome::Failed)
+                items.collect::<Result<_, _>>().map_err(|failure| Box::new(StepOutcome::Failed(failure)))
             }
             Items::File { file, path } => {
                 let known = if is_recorded { self.context.ledger().items(&step.id) } else { None };
                 match known {
                     Some(items) => Ok(items),
-                    None => self.items_of_file(file, path).map_err(StepOutcome::Failed),
+                    None => self.items_of_file(file, path).map_err(|failure| Box::new(StepOutcome::Failed(failure))),
                 }
             }
             Items::Command(command) => {
@@ -128,10 +128,10 @@ impl StepExecutor<'_> {
                 self.keeps_stdout = was;
                 match done {
                     Ok(StepOutcome::Completed(produced)) => Ok(parse(&String::from_utf8_lossy(&produced.stdout))),
-                    Ok(done) => Err(done),
+                    Ok(done) => Err(Box::new(done)),
                     Err(failure) => {
                         let message = format!("the command that lists the items failed: {}", failure.message);
-                        Err(StepOutcome::Failed(Failure { message, ..failure }))
+                        Err(Box::new(StepOutcome::Failed(Failure { message, ..failure })))
                     }
                 }
             }

@@ -90,7 +90,7 @@ pub(super) struct StepOutput {
     /// A remark for the history.
     pub(super) summary: Option<String>,
     /// What a call of `claude` did.
-    pub(super) claude: Option<ClaudeWork>,
+    pub(super) claude: Option<Box<ClaudeWork>>,
     /// The error of a step that never passed, which the workflow tolerates.
     pub(super) tolerated: Option<String>,
 }
@@ -501,7 +501,7 @@ impl<'a> StepExecutor<'a> {
             stdout,
             stderr: seen.stderr,
             took,
-            claude: work.map(|(work, _)| work),
+            claude: work.map(|(work, _)| Box::new(work)),
             ..StepOutput::default()
         }))
     }

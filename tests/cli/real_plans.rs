@@ -121,7 +121,8 @@ fn plans_of_public_projects_are_read_as_their_answers_say() {
 
 /// Returns what git prints in a project.
 fn git(sandbox: &Sandbox, arguments: &[&str]) -> String {
-    let output = Command::new("git").arg("-C").arg(sandbox.root().as_str()).args(arguments).output().unwrap();
+    let output =
+        Command::new("git").arg("-C").arg(sandbox.root().as_str()).args(arguments).output().expect("git is there");
     assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
@@ -158,8 +159,8 @@ fn is_recorded(sandbox: &Sandbox, system: &str, run: &str, id: &str) -> Option<b
 
 /// Returns what is wrong with the plan of one commit.
 fn wrong_at(sandbox: &Sandbox, system: &str, run: &str, commit: &str) -> Option<Vec<String>> {
-    let time: i64 = git(sandbox, &["log", "-1", "--format=%ct"]).trim().parse().unwrap();
-    let now = chrono::DateTime::from_timestamp(time + 1800, 0).unwrap().to_rfc3339();
+    let time: i64 = git(sandbox, &["log", "-1", "--format=%ct"]).trim().parse().expect("a time");
+    let now = chrono::DateTime::from_timestamp(time + 1800, 0).expect("a time").to_rfc3339();
     let output = sandbox.piton(["plan", run, "--steps"]).now(&now).run();
     let data = output.json()["data"].clone();
     data.get("verdict")?;

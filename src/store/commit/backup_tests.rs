@@ -152,10 +152,10 @@ fn a_copy_that_differs_or_is_gone_is_noticed() {
     let scratch = Scratch::new();
     scratch.write("files/a", "1");
     let copied = Copied { name: rel("files/a"), bytes: 1, sha256: sha256_hex(b"1") };
-    check(&scratch.root, &[copied.clone()]).unwrap();
+    check(&scratch.root, std::slice::from_ref(&copied)).unwrap();
     for now in [Some("2"), Some(""), Some("11"), None] {
         let file = scratch.root.join("files/a");
         now.map_or_else(|| fs::remove_file(&file), |text| fs::write(&file, text)).unwrap();
-        check(&scratch.root, &[copied.clone()]).unwrap_err();
+        check(&scratch.root, std::slice::from_ref(&copied)).unwrap_err();
     }
 }
