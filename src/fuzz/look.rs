@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::bundle::Bundle;
 use super::bundle::clock;
-use super::guest;
+use super::guest_evidence;
 use crate::dialect::by_id;
 use crate::engine::Planned;
 use crate::model::Action;
@@ -72,7 +72,7 @@ pub(super) fn evidence(opened: &OpenedRun, bundle: &Bundle) -> Evidence {
     Evidence {
         files: files.collect(),
         commits: wanted.commits.iter().map(|commit| (commit.clone(), CommitFact::Reachable)).collect(),
-        guest: wanted.guest.as_ref().map(|request| guest::evidence(request, bundle)).unwrap_or_default(),
+        guest: wanted.guest.as_ref().map(|request| guest_evidence::evidence(request, bundle)).unwrap_or_default(),
         ..Evidence::default()
     }
 }

@@ -6,6 +6,7 @@ mod change;
 mod definition;
 mod document;
 mod guest;
+mod guest_evidence;
 mod kept;
 mod look;
 mod project;
