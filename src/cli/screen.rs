@@ -127,7 +127,7 @@ impl Screen {
                 text.line(format!("   Its work is kept in {folder}")).line(format!("→ piton resume {session}"))
             }
         };
-        if !claude.is_empty() && !self.is_quiet {
+        if claude.is_measured() && !self.is_quiet {
             text.line(format!("   Claude: {}, {}", plural(claude.calls, "call"), claude.in_words()));
         }
         output::say(&text)
@@ -238,6 +238,7 @@ fn as_text(event: &Event<'_>, is_quiet: bool) -> Option<Text> {
             text.put(Tone::Warn, format!("Usage limit; next try at {at} (in {left})")).end()
         }
         Event::Tool { tool, subject, .. } => text.dim(format!("  {tool} {subject}").trim_end()).end(),
+        Event::Claude { work, .. } if !work.is_measured() => return None,
         Event::Claude { work, .. } => text.dim(format!("  Claude: {}", work.in_words())).end(),
         Event::Handling { step, error } => {
             text.put(Tone::Warn, format!("Step {step} failed: {error}; its on_failure takes over")).end()

@@ -60,6 +60,11 @@ impl ClaudeWork {
         self.calls == 0
     }
 
+    /// Tells whether the client reported anything that it did.
+    pub(crate) fn is_measured(&self) -> bool {
+        self.turns > 0 || self.tokens() > 0 || self.cost_usd > 0.0 || self.tool_calls() > 0 || !self.denied.is_empty()
+    }
+
     pub(crate) fn tool_calls(&self) -> usize {
         self.tools.values().sum()
     }
