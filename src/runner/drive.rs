@@ -54,10 +54,10 @@ fn steps(executor: &mut StepExecutor<'_>, due: &[ScheduledStep]) -> Result<Optio
             return executor.context.interrupted(stop).map(Some);
         }
         match one(executor, step, *due)? {
-            StepOutcome::Completed(StepOutput { tolerated: Some(error), .. }) => {
-                executor.context.console.tell(&Event::Tolerated { number, total, step: id, error: &error });
-            }
-            StepOutcome::Completed(_) => executor.context.console.tell(&Event::Completed { number, total, step: id }),
+            StepOutcome::Completed(produced) => executor.context.console.tell(&match &produced.tolerated {
+                Some(error) => Event::Tolerated { number, total, step: id, error },
+                None => Event::Completed { number, total, step: id },
+            }),
             StepOutcome::Skipped(why) => {
                 executor.context.console.tell(&Event::Skipped { number, total, step: id, why })
             }
@@ -168,7 +168,7 @@ fn begin(executor: &mut StepExecutor<'_>, step: &Step, is_forced: bool) -> Resul
     Ok(())
 }
 
-fn completed(executor: &mut StepExecutor<'_>, step: &Step, produced: StepOutput) -> Result<StepOutcome, RunError> {
+fn completed(executor: &mut StepExecutor<'_>, step: &Step, produced: Box<StepOutput>) -> Result<StepOutcome, RunError> {
     let variables = match executor.take_outputs() {
         Ok(variables) => variables,
         Err(message) => {

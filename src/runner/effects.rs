@@ -51,14 +51,14 @@ impl StepExecutor<'_> {
                 Measurement::Ended(done) => return Ok(done),
             };
             if percent >= validate.threshold {
-                return Ok(StepOutcome::Completed(StepOutput::default()));
+                return Ok(StepOutcome::Completed(Box::default()));
             }
             let message = format!("{percent} % is complete, and {} % is needed", validate.threshold);
             let Some(gap) = validate.on_incomplete.as_ref().filter(|_| attempts > 0) else {
                 let may_go_on = validate.on_incomplete.as_ref().is_some_and(|gap| !gap.fail_workflow);
                 return Ok(if may_go_on {
                     let summary = Some(format!("{message}; its `on_incomplete` lets the workflow continue"));
-                    StepOutcome::Completed(StepOutput { summary, ..StepOutput::default() })
+                    StepOutcome::Completed(Box::new(StepOutput { summary, ..StepOutput::default() }))
                 } else {
                     StepOutcome::Failed(rejected(message))
                 });

@@ -62,7 +62,7 @@ impl StepExecutor<'_> {
         let is_recorded = self.workflow_step.as_ref() == Some(&step.id);
         let mut items = match self.items(step, foreach, is_recorded) {
             Ok(items) => items,
-            Err(done) => return Ok(*done),
+            Err(done) => return Ok(done),
         };
         items.truncate(foreach.max_items.unwrap_or(usize::MAX));
         let names = part_names(&items);
@@ -89,7 +89,7 @@ impl StepExecutor<'_> {
             (_, Some((name, failure))) if results.failures.len() <= foreach.max_failures.unwrap_or(0) => {
                 let count = results.failures.len();
                 let tolerated = format!("{count} of {} items failed, first {name}: {}", items.len(), failure.message);
-                StepOutcome::Completed(StepOutput { tolerated: Some(tolerated), ..StepOutput::default() })
+                StepOutcome::Completed(Box::new(StepOutput { tolerated: Some(tolerated), ..StepOutput::default() }))
             }
             (_, Some((name, failure))) => {
                 let more = match results.failures.len() {
@@ -100,22 +100,22 @@ impl StepExecutor<'_> {
                 StepOutcome::Failed(Failure { message, ..failure.clone() })
             }
             (Some(done), None) => done,
-            (None, None) => StepOutcome::Completed(StepOutput::default()),
+            (None, None) => StepOutcome::Completed(Box::default()),
         })
     }
 
     /// Returns the items. Those that a command printed are recorded, so that a resume uses the same ones.
-    fn items(&mut self, step: &Step, foreach: &Foreach, is_recorded: bool) -> Result<Vec<Value>, Box<StepOutcome>> {
+    fn items(&mut self, step: &Step, foreach: &Foreach, is_recorded: bool) -> Result<Vec<Value>, StepOutcome> {
         match &foreach.items {
             Items::List(list) => {
                 let items = list.iter().map(|item| self.render(item).map(Value::String));
-                items.collect::<Result<_, _>>().map_err(|failure| Box::new(StepOutcome::Failed(failure)))
+                items.collect::<Result<_, _>>().map_err(StepOutcome::Failed)
             }
             Items::File { file, path } => {
                 let known = if is_recorded { self.context.ledger().items(&step.id) } else { None };
                 match known {
                     Some(items) => Ok(items),
-                    None => self.items_of_file(file, path).map_err(|failure| Box::new(StepOutcome::Failed(failure))),
+                    None => self.items_of_file(file, path).map_err(StepOutcome::Failed),
                 }
             }
             Items::Command(command) => {
@@ -128,10 +128,10 @@ impl StepExecutor<'_> {
                 self.keeps_stdout = was;
                 match done {
                     Ok(StepOutcome::Completed(produced)) => Ok(parse(&String::from_utf8_lossy(&produced.stdout))),
-                    Ok(done) => Err(Box::new(done)),
+                    Ok(done) => Err(done),
                     Err(failure) => {
                         let message = format!("the command that lists the items failed: {}", failure.message);
-                        Err(Box::new(StepOutcome::Failed(Failure { message, ..failure })))
+                        Err(StepOutcome::Failed(Failure { message, ..failure }))
                     }
                 }
             }

@@ -72,7 +72,7 @@ pub(super) struct StepExecutor<'a> {
 /// The outcome of a step.
 #[derive(Clone, Debug)]
 pub(super) enum StepOutcome {
-    Completed(StepOutput),
+    Completed(Box<StepOutput>),
     Skipped(&'static str),
     Failed(Failure),
     /// A signal stopped the runner during the step.
@@ -90,7 +90,7 @@ pub(super) struct StepOutput {
     /// A remark for the history.
     pub(super) summary: Option<String>,
     /// What a call of `claude` did.
-    pub(super) claude: Option<Box<ClaudeWork>>,
+    pub(super) claude: Option<ClaudeWork>,
     /// The error of a step that never passed, which the workflow tolerates.
     pub(super) tolerated: Option<String>,
 }
@@ -162,7 +162,7 @@ impl<'a> StepExecutor<'a> {
 
     /// Runs steps in order until one fails.
     pub(super) fn run_all(&mut self, steps: &[Step]) -> Result<StepOutcome, RunError> {
-        let mut last = StepOutput::default();
+        let mut last = Box::<StepOutput>::default();
         for step in steps {
             match self.run_nested(step)? {
                 StepOutcome::Completed(produced) => last = produced,
@@ -236,12 +236,12 @@ impl<'a> StepExecutor<'a> {
             return Ok(StepOutcome::Failed(failure));
         }
         let summary = format!("failed ({}); its `on_failure` lets the workflow continue", failure.message);
-        Ok(StepOutcome::Completed(StepOutput {
+        Ok(StepOutcome::Completed(Box::new(StepOutput {
             code: failure.exit_code,
             summary: Some(summary),
             tolerated: Some(failure.message),
             ..StepOutput::default()
-        }))
+        })))
     }
 
     /// Returns the outcome of a step whose `when` does not hold; `None` when it has to run.
@@ -290,7 +290,7 @@ impl<'a> StepExecutor<'a> {
             Command::Shell(program) => Ok(self.shell(step, program).unwrap_or_else(StepOutcome::Failed)),
             Command::Claude(claude) => Ok(self.claude(step, claude).unwrap_or_else(StepOutcome::Failed)),
             Command::WriteFile(file) => Ok(match self.write_file(step, file) {
-                Ok(()) => StepOutcome::Completed(StepOutput::default()),
+                Ok(()) => StepOutcome::Completed(Box::default()),
                 Err(failure) => StepOutcome::Failed(failure),
             }),
             Command::Validate(validate) => self.validate(validate),
@@ -496,14 +496,14 @@ impl<'a> StepExecutor<'a> {
             self.check_denials(step, work, *is_all_denied)?;
         }
         let stdout = if is_claude { seen.result.unwrap_or_default().into_bytes() } else { exit.stdout };
-        Ok(StepOutcome::Completed(StepOutput {
+        Ok(StepOutcome::Completed(Box::new(StepOutput {
             code: exit.code,
             stdout,
             stderr: seen.stderr,
             took,
-            claude: work.map(|(work, _)| Box::new(work)),
+            claude: work.map(|(work, _)| work),
             ..StepOutput::default()
-        }))
+        })))
     }
 
     /// Keeps what a failed command printed, for its handler.
