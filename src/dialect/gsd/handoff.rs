@@ -56,6 +56,11 @@ impl Handoff {
         })
     }
 
+    /// Returns the remark about the plan in flight.
+    pub(super) fn remark(&self) -> String {
+        format!("{} names {}", self.file, self.note)
+    }
+
     /// Tells whether it is about an open plan. A note without the number of the plan is about the first open plan of its phase.
     pub(super) fn is_about(&self, id: &str, is_first_open: bool) -> bool {
         let Some((phase, _)) = names::leading(id) else { return false };

@@ -137,12 +137,14 @@ impl Dialect for Gsd {
     }
 
     fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
-        let Some(file) = run.step(&next.step).and_then(|step| step.file.clone()) else { return Brief::default() };
+        let step = run.step(&next.step);
+        let Some(file) = step.and_then(|step| step.file.clone()) else { return Brief::default() };
         let instructions = files.bytes(&file).map(plan_file::objective).unwrap_or_default();
         let mut reading =
             vec![ReadingItem { what: "the plan of the step".to_owned(), path: Some(file.as_str().to_owned()) }];
         let mut notes = Vec::new();
-        for handoff in Handoff::all(files).iter().filter(|handoff| handoff.is_about(next.step.as_str(), true)) {
+        let remarks = step.and_then(|step| step.guest.as_ref()).map(|proof| proof.notes.as_slice()).unwrap_or_default();
+        for handoff in Handoff::all(files).iter().filter(|handoff| remarks.contains(&handoff.remark())) {
             notes.push(format!("the note of a paused session says: {}", handoff.note));
             reading.push(handoff.file.reading_item("the note of a paused session"));
         }

@@ -114,7 +114,7 @@ fn hand_over(files: &FileSet, steps: &mut [Step]) -> Option<StepId> {
         let Some(step) = about else { continue };
         found.get_or_insert_with(|| step.id.clone());
         if let Some(proof) = step.guest.as_mut() {
-            proof.notes.push(format!("{} names {}", handoff.file, handoff.note));
+            proof.notes.push(handoff.remark());
             proof.commits.extend(handoff.commits);
         }
     }

@@ -279,6 +279,11 @@ fn a_note_of_a_paused_session_is_a_hint_for_its_plan() {
     let sandbox = kites();
     sandbox.file(".planning/phases/02-sail/.continue-here.md", "---\nphase: 02-sail\ntask: 4\n---\n");
     assert!(checklist::reason(&checklist::plan(&sandbox, "gsd")).contains(".continue-here.md names task 4"));
+    // Without the number of a plan it is about the first open one, and no other is told of it.
+    for (step, is_told) in [("02-01", true), ("02-02", false)] {
+        let brief = sandbox.piton(["context", "gsd", "--step", step]).run().expect_code(0);
+        assert_eq!(brief.stdout.contains(".continue-here.md"), is_told, "{step}: {}", brief.stdout);
+    }
 }
 
 #[test]
