@@ -42,7 +42,7 @@ use crate::model::clean_line;
 
 /// The keys that say what a step does.
 const KINDS: [&str; 7] = ["agent", "gate", "shell", "claude", "write_file", "validate", "steps"];
-const STEP_KEYS: [&str; 39] = [
+const STEP_KEYS: [&str; 31] = [
     "id",
     "title",
     "agent",
@@ -74,15 +74,8 @@ const STEP_KEYS: [&str; 39] = [
     "commit_required",
     "idempotent",
     "probe",
-    "model",
-    "permission_mode",
-    "allowed_tools",
-    "disallowed_tools",
-    "max_turns",
-    "max_budget_usd",
-    "continue",
-    "on_denied",
 ];
+/// The further keys of a `claude` step.
 const CLAUDE_KEYS: [&str; 8] = [
     "model",
     "permission_mode",
@@ -178,7 +171,7 @@ pub(super) fn nested(
 }
 
 fn step(node: &Node, id: &str, inherited: &Inherited, level: Level, problems: &mut Problems<'_>) -> Option<Step> {
-    let mut map = Fields::of(node, "a step", &STEP_KEYS, problems)?;
+    let mut map = Fields::of(node, "a step", &[&STEP_KEYS[..], &CLAUDE_KEYS].concat(), problems)?;
     let given = map.take("id");
     let has_id = given.is_some();
     let given = given.and_then(|node| identifier(node, "the `id` of a step", problems));
