@@ -33,7 +33,7 @@ pub(super) fn evidence(request: &GuestRequest, bundle: &Bundle) -> GuestEvidence
     let files = request.files.iter().map(|file| (file.clone(), state(file))).collect();
     let commits: Vec<LoggedCommit> =
         bundle.changes.iter().enumerate().map(|(at, line)| commit(at, line, bundle)).collect();
-    let log = Arc::new(CommitLog { commits, reach: LogReach::Whole });
+    let log = Arc::new(CommitLog::new(commits, LogReach::Whole));
     let log = request.wants_log.then_some(log);
     GuestEvidence { files, log, state_folders: request.state_folders.clone(), was_asked: true }
 }

@@ -28,6 +28,8 @@ use super::RelPath;
 use super::Step;
 use super::StepId;
 use super::Timestamp;
+use super::commit_names::CommitName;
+use super::commit_names::NameIndex;
 
 /// The witnesses of a step besides its claim.
 #[derive(Clone, Debug, Default)]
@@ -91,15 +93,6 @@ pub(crate) enum Followers {
     Support,
     /// That a person has to look.
     Doubt,
-}
-
-/// How the subject of a commit names a step.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum CommitName {
-    /// As a whole word: `03-02`, `T012`.
-    Word(String),
-    /// Behind a noun, also in a list or a range: `task 7.2`, `tasks 1-6`, `STORY-2.4`. The noun is in lower case and singular.
-    After { noun: &'static str, id: String },
 }
 
 /// A file that a step declares, and what has to be in it.
@@ -212,12 +205,29 @@ pub(crate) enum DeclaredState {
 /// The newest commits of the branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CommitLog {
-    /// Newest first.
-    pub(crate) commits: Vec<LoggedCommit>,
+    commits: Vec<LoggedCommit>,
     pub(crate) reach: LogReach,
+    /// Of all subjects, once for the hundreds of runs that a repository may have.
+    names: NameIndex,
 }
 
 impl CommitLog {
+    /// Returns the log of these commits, newest first.
+    pub(crate) fn new(commits: Vec<LoggedCommit>, reach: LogReach) -> Self {
+        let names = NameIndex::of(commits.iter().map(|commit| commit.subject.as_str()));
+        Self { commits, reach, names }
+    }
+
+    /// Returns the commits, newest first.
+    pub(crate) fn commits(&self) -> &[LoggedCommit] {
+        &self.commits
+    }
+
+    /// Returns the positions of the commits whose subject has this name.
+    pub(crate) fn naming(&self, name: &CommitName) -> impl Iterator<Item = usize> {
+        self.names.commits(name)
+    }
+
     /// Returns the time of the newest commit that touches one of these files or folders.
     pub(crate) fn last_change(&self, paths: &[RelPath]) -> Option<Timestamp> {
         let is_one = |file: &TouchedFile| {

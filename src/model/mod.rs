@@ -2,7 +2,7 @@
 //!
 //! - Runs: `run` (`Run`, `Step`, `Proof`, `Part`), `detail` (what the agent of a step needs), `status`, `id`, `time`.
 //! - Evidence: `evidence` (what disk, git and processes show, and what to ask for), `session` (events of the client),
-//!   `guest` (witnesses and evidence for runs that are only read).
+//!   `guest` (witnesses and evidence for runs that are only read), `commit_names` (what the subjects of commits name).
 //! - Requests and results: `options` and `plan` (input and output of the planner), `context` (for the next agent), `shown` (a step as
 //!   people see it), `change` (one requested transition), `report` (what is reported and decided), `agent_report` (the words of an
 //!   agent), `rollback`, `repair`, `patch`.
@@ -28,6 +28,7 @@
 mod agent_report;
 mod change;
 mod claude_work;
+mod commit_names;
 mod config;
 mod context;
 mod detail;
@@ -60,6 +61,7 @@ mod time;
 pub(crate) use agent_report::{AgentReport, AgentStatus};
 pub(crate) use change::{Change, ChangeKind, Definition, Interruption, InterruptionKind, Outcome, PartRef, StartSpec};
 pub(crate) use claude_work::{ClaudeWork, DeniedTool};
+pub(crate) use commit_names::CommitName;
 pub(crate) use config::{AgeBands, Config, NineStepConfig};
 pub(crate) use context::{Brief, Context, Omitted, ReadingItem};
 pub(crate) use detail::Detail;
@@ -76,8 +78,8 @@ pub(crate) use files::{
 };
 pub(crate) use finding::{Finding, FindingClass, FindingCode, Severity};
 pub(crate) use guest::{
-    CommitLog, CommitName, DeclaredFile, DeclaredState, Doubt, FileChange, Followers, GuestEvidence, GuestProof,
-    GuestRequest, GuestWord, LogReach, LoggedCommit, Need, Pace, TouchedFile, Weight,
+    CommitLog, DeclaredFile, DeclaredState, Doubt, FileChange, Followers, GuestEvidence, GuestProof, GuestRequest,
+    GuestWord, LogReach, LoggedCommit, Need, Pace, TouchedFile, Weight,
 };
 pub(crate) use id::{DialectId, RunId, StepId, natural};
 pub(crate) use nearest::{edit_distance, nearest, nearness};

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-use super::names::NameIndex;
 use crate::model::CommitLog;
 use crate::model::FileChange;
 use crate::model::GuestEvidence;
@@ -12,11 +11,10 @@ use crate::model::LogReach;
 use crate::model::LoggedCommit;
 use crate::model::RelPath;
 
-/// The log with an index over names and files. Commits are named by their position, newest first.
+/// The log with an index over files. Commits are named by their position, newest first.
 #[derive(Debug)]
 pub(super) struct History<'a> {
     log: &'a CommitLog,
-    names: NameIndex,
     touched: BTreeMap<&'a str, Vec<(usize, FileChange)>>,
     /// Whether each commit touches a file outside of the state.
     works: Vec<bool>,
@@ -48,20 +46,19 @@ impl<'a> History<'a> {
     pub(super) fn of(evidence: &'a GuestEvidence) -> Option<Self> {
         let log = evidence.log.as_deref()?;
         let mut touched: BTreeMap<&str, Vec<(usize, FileChange)>> = BTreeMap::new();
-        let mut works = Vec::with_capacity(log.commits.len());
-        for (at, commit) in log.commits.iter().enumerate() {
+        let mut works = Vec::with_capacity(log.commits().len());
+        for (at, commit) in log.commits().iter().enumerate() {
             for file in &commit.files {
                 touched.entry(&file.path).or_default().push((at, file.change));
             }
             let is_state = |path: &str| evidence.state_folders.iter().any(|folder| is_below(path, folder));
             works.push(commit.files.iter().any(|file| !is_state(&file.path)));
         }
-        let names = NameIndex::of(log.commits.iter().map(|commit| commit.subject.as_str()));
-        Some(Self { log, names, touched, works })
+        Some(Self { log, touched, works })
     }
 
     pub(super) fn commit(&self, at: usize) -> &'a LoggedCommit {
-        &self.log.commits[at]
+        &self.log.commits()[at]
     }
 
     pub(super) const fn reach(&self) -> LogReach {
@@ -82,7 +79,7 @@ impl<'a> History<'a> {
     /// Returns the commits that did work on a step, newest first: they name it, touch more than the state or a file that it declares, and are
     /// not older than its document, unless they touch a declared file.
     pub(super) fn of_step(&self, proof: &GuestProof, since: Since) -> Vec<usize> {
-        let named: BTreeSet<usize> = proof.names.iter().flat_map(|name| self.names.commits(name)).collect();
+        let named: BTreeSet<usize> = proof.names.iter().flat_map(|name| self.log.naming(name)).collect();
         let declared = proof.results.iter().map(|file| &file.path).chain(proof.part_files.iter().flatten());
         let declared: BTreeSet<usize> = declared.flat_map(|path| self.changes(path)).map(|(at, _)| *at).collect();
         let counts = |at: &usize| declared.contains(at) || (self.works[*at] && since.allows(*at));
@@ -91,7 +88,7 @@ impl<'a> History<'a> {
 
     /// Tells whether a commit that a record names is on the branch, as far as the log shows.
     pub(super) fn knows(&self, sha: &str) -> bool {
-        self.log.commits.iter().any(|commit| commit.sha.starts_with(sha))
+        self.log.commits().iter().any(|commit| commit.sha.starts_with(sha))
     }
 
     /// Returns the commits that touch a file, newest first.

@@ -4,7 +4,6 @@
 //! Evidence alone never completes such a step, because that could not be recorded. Nothing that a witness calls done is run without a look.
 
 mod history;
-mod names;
 mod standing;
 #[cfg(test)]
 mod tests;

@@ -29,7 +29,7 @@ fn case(claim: Status) -> Case {
         record: "`tool done 1` records it".to_owned(),
         ..GuestProof::default()
     };
-    let log = CommitLog { commits: vec![commit("plan 1", &["plans/1.md"])], reach: LogReach::Whole };
+    let log = CommitLog::new(vec![commit("plan 1", &["plans/1.md"])], LogReach::Whole);
     let evidence = GuestEvidence {
         files: BTreeMap::new(),
         log: Some(Arc::new(log)),
@@ -55,15 +55,20 @@ fn commit(subject: &str, files: &[&str]) -> LoggedCommit {
 
 impl Case {
     /// Adds a commit on top.
-    fn commit(mut self, subject: &str, files: &[&str]) -> Self {
-        let log = Arc::make_mut(self.evidence.log.as_mut().unwrap());
-        log.commits.insert(0, commit(subject, files));
-        self
+    fn commit(self, subject: &str, files: &[&str]) -> Self {
+        self.commits(|commits| commits.insert(0, commit(subject, files)))
     }
 
     /// Puts a commit below all others.
-    fn first(mut self, subject: &str, files: &[&str]) -> Self {
-        Arc::make_mut(self.evidence.log.as_mut().unwrap()).commits.push(commit(subject, files));
+    fn first(self, subject: &str, files: &[&str]) -> Self {
+        self.commits(|commits| commits.push(commit(subject, files)))
+    }
+
+    fn commits(mut self, change: impl FnOnce(&mut Vec<LoggedCommit>)) -> Self {
+        let log = self.evidence.log.take().unwrap();
+        let mut commits = log.commits().to_vec();
+        change(&mut commits);
+        self.evidence.log = Some(Arc::new(CommitLog::new(commits, log.reach)));
         self
     }
 

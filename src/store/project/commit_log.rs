@@ -70,7 +70,7 @@ fn parse(bytes: &[u8], is_cut_off: bool, is_shallow: bool) -> CommitLog {
     if commits.len() == COMMITS && reach == LogReach::Whole {
         reach = LogReach::CutOff;
     }
-    CommitLog { commits, reach }
+    CommitLog::new(commits, reach)
 }
 
 fn parse_header(header: &str) -> Option<(LoggedCommit, bool)> {
@@ -110,7 +110,7 @@ mod tests {
     fn a_log_has_every_commit_with_its_files() {
         let log = parse(&output(), false, false);
         assert_eq!(log.reach, LogReach::Whole);
-        let [new, old] = log.commits.as_slice() else { panic!("{log:?}") };
+        let [new, old] = log.commits() else { panic!("{log:?}") };
         assert_eq!((new.sha.as_str(), new.subject.as_str()), (NEW, "feat(03-02): a\u{2}b"));
         let files: Vec<(FileChange, &str)> = new.files.iter().map(|file| (file.change, file.path.as_str())).collect();
         let expected =
@@ -123,7 +123,7 @@ mod tests {
     fn the_first_commit_of_a_shallow_clone_says_nothing_about_files() {
         let log = parse(&output(), false, true);
         assert_eq!(log.reach, LogReach::Shallow);
-        assert_eq!(log.commits.iter().map(|commit| commit.files.len()).collect::<Vec<_>>(), [3, 0]);
+        assert_eq!(log.commits().iter().map(|commit| commit.files.len()).collect::<Vec<_>>(), [3, 0]);
     }
 
     #[test]
@@ -131,7 +131,7 @@ mod tests {
         for end in 0..=output().len() {
             let log = parse(&output()[..end], true, false);
             assert_eq!(log.reach, LogReach::CutOff);
-            assert!(log.commits.len() <= 1, "{end}");
+            assert!(log.commits().len() <= 1, "{end}");
         }
     }
 }

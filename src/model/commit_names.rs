@@ -3,15 +3,22 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-use crate::model::CommitName;
-
 /// Maximum number of ids that one range stands for.
 const RANGE: u32 = 200;
 /// Characters of a subject that are read.
 const SUBJECT: usize = 1_000;
 
+/// How the subject of a commit names a step.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum CommitName {
+    /// As a whole word: `03-02`, `T012`.
+    Word(String),
+    /// Behind a noun, also in a list or a range: `task 7.2`, `tasks 1-6`, `STORY-2.4`. The noun is in lower case and singular.
+    After { noun: &'static str, id: String },
+}
+
 /// The commits that name each word and each id behind a noun, by position in the log.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct NameIndex {
     words: BTreeMap<String, BTreeSet<usize>>,
     after: BTreeMap<(String, String), BTreeSet<usize>>,
