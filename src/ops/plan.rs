@@ -163,8 +163,8 @@ pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, optio
 }
 
 /// Returns the command of its own system that continues a run of another program: for the next step, if its dialect names one.
-pub(super) fn own_command(plan: &Plan, guest: Guest) -> String {
-    plan.native.get("next").and_then(serde_json::Value::as_str).map_or(guest.command, str::to_owned)
+pub(super) fn own_command(plan: &Plan, guest: &Guest) -> String {
+    plan.native.get("next").and_then(serde_json::Value::as_str).unwrap_or(&guest.command).to_owned()
 }
 
 /// Leaves only what can be done with a run of another program: to read it, and to continue it by its own command or from the brief.
@@ -176,7 +176,7 @@ fn offer_guest(plan: &mut Plan, guest: Guest, waits: bool) {
         // Nothing is left for an agent; a person may go on in the system itself.
         Verdict::Complete if waits => Some(guest.command),
         Verdict::Resume | Verdict::Confirm | Verdict::Blocked | Verdict::Complete | Verdict::Nothing => {
-            plan.commands.resume.take().map(|_| own_command(plan, guest.clone()))
+            plan.commands.resume.take().map(|_| own_command(plan, &guest))
         }
     };
     if guest.has_brief {

@@ -148,7 +148,7 @@ fn hand_over(
         true => context::assemble_native(&opened, run, &planned, next, request.budget),
         false => context::assemble(&opened, run, &planned, next, request.budget),
     };
-    let command = plan::own_command(&planned.plan, guest);
+    let command = plan::own_command(&planned.plan, &guest);
     planned.plan.commands = Commands { resume: Some(command), ..Commands::default() };
     let (revision, detail) = (opened.revision(), request.detail);
     let body = ResumeReport { plan: planned.plan, context: Some(context), revision, is_guest: true, detail };
