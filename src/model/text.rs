@@ -34,6 +34,15 @@ pub(crate) fn plural(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
+/// Returns the first names of a list, and how many more there are: `a, b (+3)`.
+pub(crate) fn first_names<S: AsRef<str>>(names: &[S], limit: usize) -> String {
+    let named = names.iter().take(limit).map(AsRef::as_ref).collect::<Vec<&str>>().join(", ");
+    match names.len().saturating_sub(limit) {
+        0 => named,
+        more => format!("{named} (+{more})"),
+    }
+}
+
 /// Returns the verb for a count of things: `is`, `are`.
 pub(crate) const fn are(count: usize) -> &'static str {
     if count == 1 { "is" } else { "are" }

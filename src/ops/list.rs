@@ -30,6 +30,7 @@ use crate::model::RunId;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Verdict;
+use crate::model::first_names;
 use crate::model::plural;
 use crate::model::quoted;
 use crate::store::Scope;
@@ -96,10 +97,8 @@ fn not_begun(entries: &[Entry]) -> impl Iterator<Item = Finding> {
         ids.entry(&entry.row.workflow).or_default().push(entry.row.id.as_str());
     }
     ids.into_iter().map(|(workflow, ids)| {
-        let more = ids.len().saturating_sub(NOT_BEGUN_NAMED);
-        let named = ids.iter().take(NOT_BEGUN_NAMED).copied().collect::<Vec<_>>().join(", ");
-        let more = if more == 0 { String::new() } else { format!(" (+{more})") };
-        let message = format!("{} of {workflow} not begun: {named}{more}", plural(ids.len(), "plan"));
+        let named = first_names(&ids, NOT_BEGUN_NAMED);
+        let message = format!("{} of {workflow} not begun: {named}", plural(ids.len(), "plan"));
         Finding::new(FindingCode::NotBegun, message).fix(format!("piton plan {}", quoted(ids[0])))
     })
 }

@@ -43,6 +43,7 @@ use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Weight;
 use crate::model::clean_line;
+use crate::model::first_names;
 use crate::model::plural;
 
 /// Number of names in a finding.
@@ -492,7 +493,5 @@ fn orphans(sprint: &Sprint, documents: &BTreeMap<String, (&RelPath, &[u8])>) -> 
 }
 
 fn listed(names: &[&str]) -> String {
-    let named: Vec<String> = names.iter().take(NAMED).map(|name| clean_line(name, 80)).collect();
-    let more = names.len() - named.len();
-    if more == 0 { named.join(", ") } else { format!("{} (+{more})", named.join(", ")) }
+    first_names(&names.iter().map(|name| clean_line(name, 80)).collect::<Vec<_>>(), NAMED)
 }

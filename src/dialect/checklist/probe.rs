@@ -24,6 +24,7 @@ use crate::model::Rank;
 use crate::model::ReadSpec;
 use crate::model::RelPath;
 use crate::model::clean_line;
+use crate::model::first_names;
 use crate::model::natural;
 use crate::model::plural;
 
@@ -308,12 +309,10 @@ impl<'a> Prober<'a> {
         };
         let open = self.archived.values().filter(is_open);
         let open: Vec<String> =
-            open.filter_map(|entry| entry.path.parent().map(|folder| folder.name().to_owned())).collect();
+            open.filter_map(|entry| entry.path.parent().map(|folder| clean_line(folder.name(), 80))).collect();
         if !open.is_empty() {
-            let named = open.iter().take(NAMED).map(|name| clean_line(name, 80)).collect::<Vec<_>>().join(", ");
-            let more = if open.len() > NAMED { format!(" (+{})", open.len() - NAMED) } else { String::new() };
-            let message =
-                format!("{} of OpenSpec with open boxes: {named}{more}", plural(open.len(), "archived change"));
+            let named = first_names(&open, NAMED);
+            let message = format!("{} of OpenSpec with open boxes: {named}", plural(open.len(), "archived change"));
             self.probed.findings.push(Finding::new(FindingCode::NotArchived, message));
         }
     }

@@ -26,6 +26,7 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Weight;
+use crate::model::first_names;
 use crate::model::plural;
 
 /// Number of ids that a finding names.
@@ -390,7 +391,5 @@ fn unknown_waits(tasks: &[ListedTask]) -> Vec<String> {
 }
 
 fn listed(ids: &[&str]) -> String {
-    let named: Vec<String> = ids.iter().take(NAMED).map(|id| crate::model::clean_line(id, 60)).collect();
-    let more = ids.len() - named.len();
-    if more == 0 { named.join(", ") } else { format!("{} (+{more})", named.join(", ")) }
+    first_names(&ids.iter().map(|id| crate::model::clean_line(id, 60)).collect::<Vec<_>>(), NAMED)
 }

@@ -13,6 +13,7 @@ use crate::model::RelPath;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::clean_line;
+use crate::model::first_names;
 use crate::model::plural;
 
 const TITLE: usize = 100;
@@ -70,10 +71,7 @@ pub(super) fn quick_tasks(files: &FileSet) -> Option<Finding> {
         };
         kind.extend(path.parent());
     }
-    let open: Vec<&RelPath> = open.difference(&over).collect();
-    let more = open.len().saturating_sub(NAMED);
-    let more = if more == 0 { String::new() } else { format!(" (+{more})") };
-    let named: Vec<String> = open.iter().take(NAMED).map(|path| clean_line(path.name(), 60)).collect();
-    let message = format!("{} without a summary: {}{more}", plural(open.len(), "quick task"), named.join(", "));
+    let open: Vec<String> = open.difference(&over).map(|path| clean_line(path.name(), 60)).collect();
+    let message = format!("{} without a summary: {}", plural(open.len(), "quick task"), first_names(&open, NAMED));
     (!open.is_empty()).then(|| Finding::new(FindingCode::JobNotResumed, message).at(&folder))
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::WORKFLOW;
 use super::order;
 use super::tags;
+use super::task::TITLE;
 use super::task::UNDEFINED;
 use super::task::Word;
 use super::task::full_id;
@@ -37,13 +38,13 @@ use crate::model::Step;
 use crate::model::StepId;
 use crate::model::clean;
 use crate::model::clean_line;
+use crate::model::first_names;
 use crate::model::mask_secrets;
 use crate::model::plural;
 use crate::model::quoted;
 
 /// Maximum number of steps of a run.
 const STEPS: usize = 20_000;
-const TITLE: usize = 100;
 /// Maximum number of ids that a finding names.
 const NAMED: usize = 5;
 
@@ -176,10 +177,8 @@ impl<'a> TaskReader<'a> {
             }
         }
         if !lost.is_empty() {
-            let more = lost.len().saturating_sub(NAMED);
-            let more = if more == 0 { String::new() } else { format!(" (+{more})") };
-            let named = lost.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-            let message = format!("tasks depend on tasks that do not exist, which are not waited for: {named}{more}");
+            let named = first_names(&lost, NAMED);
+            let message = format!("tasks depend on tasks that do not exist, which are not waited for: {named}");
             let finding = Finding::new(FindingCode::DependencyDangling, message).at(&self.files.state);
             self.findings.push(finding.fix("correct the dependencies: `task-master fix-dependencies`"));
         }

@@ -5,7 +5,8 @@ use crate::model::Status;
 use crate::model::clean_line;
 use crate::model::letters_and_digits;
 
-const TITLE: usize = 100;
+/// Characters of an id, a status or a title.
+pub(super) const TITLE: usize = 100;
 /// What older versions wrote in place of the id of a task.
 pub(super) const UNDEFINED: &str = "undefined";
 

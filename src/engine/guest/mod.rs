@@ -22,6 +22,7 @@ use crate::model::GuestEvidence;
 use crate::model::LogReach;
 use crate::model::Run;
 use crate::model::StepId;
+use crate::model::first_names;
 use crate::model::plural;
 use history::History;
 use standing::Comparison;
@@ -104,10 +105,8 @@ impl Contradictions {
     /// Returns one finding for each kind.
     fn into_findings(self) -> impl Iterator<Item = Finding> {
         self.0.into_iter().map(|((code, kind), steps)| {
-            let named: Vec<&str> = steps.iter().take(NAMED).map(StepId::as_str).collect();
-            let more = steps.len() - named.len();
-            let more = if more == 0 { String::new() } else { format!(" (+{more})") };
-            Finding::new(code, format!("{kind}: {}{more}", named.join(", ")))
+            let steps: Vec<&str> = steps.iter().map(StepId::as_str).collect();
+            Finding::new(code, format!("{kind}: {}", first_names(&steps, NAMED)))
         })
     }
 }

@@ -19,6 +19,7 @@ use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Weight;
 use crate::model::clean_line;
+use crate::model::first_names;
 use crate::model::mask_secrets;
 use crate::model::plural;
 
@@ -419,9 +420,7 @@ fn sources(words: &[&GuestWord]) -> String {
 }
 
 fn named(ids: &[&StepId]) -> String {
-    let named: Vec<&str> = ids.iter().take(NAMED).map(|id| id.as_str()).collect();
-    let more = ids.len() - named.len();
-    if more == 0 { named.join(", ") } else { format!("{} (+{more})", named.join(", ")) }
+    first_names(&ids.iter().map(|id| id.as_str()).collect::<Vec<_>>(), NAMED)
 }
 
 fn quoted(text: &str) -> String {

@@ -21,6 +21,7 @@ use crate::model::LogReach;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::Status;
+use crate::model::first_names;
 use crate::model::plural;
 
 /// New files that have to be there before a list counts as not kept.
@@ -233,8 +234,7 @@ fn look(path: &RelPath, proof: &GuestProof, history: Option<&History<'_>>, evide
 fn in_words<'a>(files: impl Iterator<Item = (&'a RelPath, &'a BuiltFile)>, history: Option<&History<'_>>) -> String {
     let files: Vec<(&RelPath, &BuiltFile)> = files.collect();
     let there: Vec<&str> = files.iter().filter(|(_, file)| file.is_there).map(|(path, _)| path.as_str()).collect();
-    let named = there.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
-    let more = if there.len() > NAMED { format!(" (+{})", there.len() - NAMED) } else { String::new() };
+    let named = first_names(&there, NAMED);
     let verb = if there.len() == 1 { "exists" } else { "exist" };
     let touched = files.iter().filter(|(_, file)| file.is_touched);
     let newest = history.and_then(|history| {
@@ -243,8 +243,8 @@ fn in_words<'a>(files: impl Iterator<Item = (&'a RelPath, &'a BuiltFile)>, histo
     });
     let newest = newest.unwrap_or_default();
     match files.len() - there.len() {
-        0 => format!("{named}{more} {verb}{newest}"),
+        0 => format!("{named} {verb}{newest}"),
         _ if there.is_empty() => "none of its files exists".to_owned(),
-        missing => format!("{named}{more} {verb}, {missing} of its files do not"),
+        missing => format!("{named} {verb}, {missing} of its files do not"),
     }
 }
