@@ -45,5 +45,11 @@ fn commit(at: usize, line: &[u8], bundle: &Bundle) -> LoggedCommit {
         if bundle.files.keys().any(|known| known.as_str() == path) { FileChange::Added } else { FileChange::Deleted }
     };
     let files = paths.split_whitespace().map(|path| TouchedFile { change: change(path), path: path.to_owned() });
-    LoggedCommit { sha: format!("{at:040x}"), at: None, subject: subject.trim().to_owned(), files: files.collect() }
+    LoggedCommit {
+        sha: format!("{at:040x}"),
+        at: None,
+        subject: subject.trim().to_owned(),
+        files: files.collect(),
+        are_files_known: true,
+    }
 }

@@ -259,6 +259,8 @@ pub(crate) struct LoggedCommit {
     /// Untrusted text.
     pub(crate) subject: String,
     pub(crate) files: Vec<TouchedFile>,
+    /// False where a shallow clone begins: what the commit touched is not there to compare.
+    pub(crate) are_files_known: bool,
 }
 
 /// A file that a commit touches.

@@ -16,7 +16,7 @@ use crate::model::RelPath;
 pub(super) struct History<'a> {
     log: &'a CommitLog,
     touched: BTreeMap<&'a str, Vec<(usize, FileChange)>>,
-    /// Whether each commit touches a file outside of the state.
+    /// Whether each commit touches a file outside of the state, as far as that is known.
     works: Vec<bool>,
 }
 
@@ -52,7 +52,7 @@ impl<'a> History<'a> {
                 touched.entry(&file.path).or_default().push((at, file.change));
             }
             let is_state = |path: &str| evidence.state_folders.iter().any(|folder| is_below(path, folder));
-            works.push(commit.files.iter().any(|file| !is_state(&file.path)));
+            works.push(!commit.are_files_known || commit.files.iter().any(|file| !is_state(&file.path)));
         }
         Some(Self { log, touched, works })
     }

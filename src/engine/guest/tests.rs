@@ -50,7 +50,18 @@ fn commit(subject: &str, files: &[&str]) -> LoggedCommit {
         None => TouchedFile { change: FileChange::Added, path: (*name).to_owned() },
     };
     let files = files.iter().map(touched).collect();
-    LoggedCommit { sha: format!("{:0>40}", subject.len()), at: None, subject: subject.to_owned(), files }
+    LoggedCommit {
+        sha: format!("{:0>40}", subject.len()),
+        at: None,
+        subject: subject.to_owned(),
+        files,
+        are_files_known: true,
+    }
+}
+
+/// Returns a commit at which a shallow clone begins.
+fn unseen(subject: &str) -> LoggedCommit {
+    LoggedCommit { are_files_known: false, ..commit(subject, &[]) }
 }
 
 impl Case {
@@ -185,6 +196,12 @@ fn an_open_step_is_run_resumed_or_looked_at_by_its_traces() {
         ("a commit", open().commit("feat(1-01): x", &["src/other.rs"]), Interrupted),
         ("a commit of another step", open().commit("feat(1-011): x", &["src/other.rs"]), Open),
         ("a commit that only touches the state", open().commit("docs(1-01): done", &["plans/1.md"]), Open),
+        (
+            "a commit whose files a shallow clone does not tell",
+            open().commits(|commits| commits[0] = unseen("feat(1-01): x")),
+            Interrupted,
+        ),
+        ("such a commit of another step", open().commits(|commits| commits[0] = unseen("feat(1-02): x")), Open),
         ("an older commit", open().first("feat(1-01): x", &["src/other.rs"]), Open),
         ("an older commit with a declared file", open().first("feat(1-01): x", &["src/b.rs"]), Interrupted),
         ("a commit and a follower", open().commit("feat(1-01): x", &["src/other.rs"]).followed(), Verify),

@@ -46,20 +46,19 @@ pub(crate) fn commit_log(root: &Utf8Path) -> Option<CommitLog> {
 fn parse(bytes: &[u8], is_cut_off: bool, is_shallow: bool) -> CommitLog {
     let mut commits: Vec<LoggedCommit> = Vec::new();
     let mut reach = if is_cut_off { LogReach::CutOff } else { LogReach::Whole };
-    let mut is_boundary = false;
     let mut tokens = bytes.split(|byte| *byte == 0).map(String::from_utf8_lossy);
     while let Some(token) = tokens.next() {
         let token = token.trim_start_matches('\n');
         if let Some(header) = token.strip_prefix('\u{1}') {
             let Some((commit, has_parents)) = parse_header(header) else { break };
-            is_boundary = is_shallow && !has_parents;
-            if is_boundary {
+            let are_files_known = has_parents || !is_shallow;
+            if !are_files_known {
                 reach = LogReach::Shallow;
             }
-            commits.push(commit);
+            commits.push(LoggedCommit { are_files_known, ..commit });
         } else if let (Some(change), Some(commit)) = (change_of(token), commits.last_mut()) {
             let Some(path) = tokens.next() else { break };
-            if !is_boundary {
+            if commit.are_files_known {
                 commit.files.push(TouchedFile { change, path: path.into_owned() });
             }
         }
@@ -77,7 +76,8 @@ fn parse_header(header: &str) -> Option<(LoggedCommit, bool)> {
     let mut fields = header.splitn(4, '\u{2}');
     let (sha, parents, seconds, subject) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
     let at = seconds.parse().ok().and_then(|seconds| Timestamp::from_unix(seconds, 0));
-    let commit = LoggedCommit { sha: sha.to_owned(), at, subject: subject.to_owned(), files: Vec::new() };
+    let commit =
+        LoggedCommit { sha: sha.to_owned(), at, subject: subject.to_owned(), files: Vec::new(), are_files_known: true };
     is_sha(sha).then_some((commit, !parents.trim().is_empty()))
 }
 
@@ -124,6 +124,7 @@ mod tests {
         let log = parse(&output(), false, true);
         assert_eq!(log.reach, LogReach::Shallow);
         assert_eq!(log.commits().iter().map(|commit| commit.files.len()).collect::<Vec<_>>(), [3, 0]);
+        assert_eq!(log.commits().iter().map(|commit| commit.are_files_known).collect::<Vec<_>>(), [true, false]);
     }
 
     #[test]
