@@ -103,7 +103,11 @@ pub(crate) use transition::decide;
 pub(crate) use crate::model::quoted;
 
 #[cfg(test)]
+mod choose_review_tests;
+#[cfg(test)]
 mod choose_tests;
+#[cfg(test)]
+mod interruption_tests;
 #[cfg(test)]
 mod overrides_tests;
 #[cfg(test)]
