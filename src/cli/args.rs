@@ -99,6 +99,12 @@ verbs! {
     Resume(commands::resume::Resume),
     /// Run a workflow file unattended, in its own worktree
     Run(commands::run::Run),
+    /// Print what the steps of a session printed, with -f as it comes
+    Logs(commands::logs::Logs),
+    /// Merge the work of a finished session, or give it a branch
+    Merge(commands::merge::Merge),
+    /// Drop a session: remove its worktree and branch, and archive its records
+    Drop(commands::merge::Drop),
     /// List sessions of `piton run`, show one, or archive those that are merged
     Sessions(commands::sessions::Sessions),
     /// List earlier checkpoints of a run

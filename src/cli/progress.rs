@@ -2,17 +2,22 @@
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
+use std::time::Duration;
 
 use indicatif::ProgressBar;
+use indicatif::ProgressState;
 use indicatif::ProgressStyle;
 
 use super::output;
 use super::output::Text;
 use crate::model::clean_line;
 
-/// The number of steps below which no progress is shown.
+/// The number of steps below which the line has no bar.
 const SHORTEST: usize = 5;
-const TEMPLATE: &str = "{bar:24} {pos}/{len}  {msg}";
+const WITH_BAR: &str = "{bar:24} {pos}/{len}  {msg}  {clock}";
+const WITHOUT_BAR: &str = "{pos}/{len}  {msg}  {clock}";
+/// How often the clock of the line is drawn.
+const TICK: Duration = Duration::from_secs(1);
 const TITLE_LIMIT: usize = 60;
 
 /// The progress line, with incomplete lines of output that will be printed above it.
@@ -22,23 +27,37 @@ pub(super) struct Progress {
     begun: Mutex<[Vec<u8>; 2]>,
 }
 
+/// Returns the style of a line; its clock counts minutes and seconds.
+fn style(template: &str) -> Option<ProgressStyle> {
+    let clock = |state: &ProgressState, text: &mut dyn std::fmt::Write| {
+        let seconds = state.elapsed().as_secs();
+        // Nothing is lost if the line cannot be drawn.
+        let _ = write!(text, "{}:{:02}", seconds / 60, seconds % 60);
+    };
+    Some(ProgressStyle::with_template(template).ok()?.with_key("clock", clock))
+}
+
 impl Progress {
     /// Returns a progress line if stderr is a terminal.
     pub(super) fn on_terminal() -> Option<Self> {
         if !output::is_stderr_terminal() {
             return None;
         }
-        let style = ProgressStyle::with_template(TEMPLATE).ok()?;
-        Some(Self { bar: ProgressBar::no_length().with_style(style), begun: Mutex::default() })
+        // Nothing is drawn before the first step.
+        Some(Self { bar: ProgressBar::no_length().with_style(style("")?), begun: Mutex::default() })
     }
 
-    /// Shows that a step starts.
+    /// Shows that a step starts, and how long it takes.
     pub(super) fn at(&self, number: usize, total: usize, title: &str) {
-        if total >= SHORTEST {
-            self.bar.set_length(total as u64);
-            self.bar.set_position(number.saturating_sub(1) as u64);
-            self.bar.set_message(clean_line(title, TITLE_LIMIT));
+        let template = if total >= SHORTEST { WITH_BAR } else { WITHOUT_BAR };
+        if let Some(style) = style(template) {
+            self.bar.set_style(style);
         }
+        self.bar.reset_elapsed();
+        self.bar.set_length(total as u64);
+        self.bar.set_position(number as u64);
+        self.bar.set_message(clean_line(title, TITLE_LIMIT));
+        self.bar.enable_steady_tick(TICK);
     }
 
     /// Passes on the output of a step, complete lines only: redrawing the progress line would erase a partial one.

@@ -18,6 +18,7 @@ use crate::runner;
 use crate::runner::Event;
 use crate::runner::RunEnd;
 use crate::runner::RunResult;
+use crate::runner::WorktreeOutcome;
 
 /// What stdout is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +93,7 @@ impl Screen {
     }
 
     fn say_end(&self, result: &RunResult) -> std::io::Result<()> {
-        let RunResult { session, folder, end, done, tolerated, claude, total } = result;
+        let RunResult { session, folder, end, done, tolerated, claude, log, total } = result;
         let mut text = Text::default();
         match end {
             RunEnd::Planned(steps) if steps.is_empty() => {
@@ -106,9 +107,15 @@ impl Screen {
                 }
                 return output::print_text(&text);
             }
-            RunEnd::Completed(_) => {
+            RunEnd::Completed(left) => {
+                let merged = match left {
+                    WorktreeOutcome::Merged | WorktreeOutcome::Removed => ", merged",
+                    WorktreeOutcome::Branched => ", on a branch of its own",
+                    WorktreeOutcome::InPlace | WorktreeOutcome::Kept => "",
+                };
                 let never = if *tolerated > 0 { format!(", {tolerated} of them never passed") } else { String::new() };
-                text.put(Tone::Good, format!("✅ Session {session} is complete: {done}/{total} steps{never}")).end()
+                text.put(Tone::Good, format!("✅ Session {session} is complete: {done}/{total} steps{never}{merged}"))
+                    .end()
             }
             RunEnd::Failed { step, .. } => {
                 text.put(
@@ -116,6 +123,12 @@ impl Screen {
                     format!("❌ Session {session} stopped at step {step}: {done}/{total} steps completed"),
                 )
                 .end();
+                if let Some(log) = log {
+                    for line in &log.lines {
+                        text.dim(format!("   | {line}")).end();
+                    }
+                    text.line(format!("   Its log: {}", log.file));
+                }
                 text.line(format!("   Its work is kept in {folder}")).line(format!("→ piton resume {session}"))
             }
             RunEnd::Interrupted(stop) => {

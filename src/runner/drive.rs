@@ -4,6 +4,7 @@ use super::console::Event;
 use super::context::RunContext;
 use super::error::RunError;
 use super::exec;
+use super::failed_log;
 use super::finish;
 use super::report::RunEnd;
 use super::report::RunResult;
@@ -38,10 +39,14 @@ pub(super) fn drive(context: &RunContext<'_>, due: &[ScheduledStep], yes: bool) 
     let is_over = |status: Status| matches!(status, Status::Completed | Status::Skipped);
     let done = ledger.run().steps.iter().filter(|step| is_over(step.status)).count();
     let tolerated = ledger.state().steps.values().filter(|step| step.tolerated.is_some()).count();
+    let log = match &end {
+        RunEnd::Failed { step, .. } => failed_log::of(context, step),
+        RunEnd::Completed(_) | RunEnd::Interrupted(_) | RunEnd::Planned(_) => None,
+    };
     let mut claude = ClaudeWork::default();
     ledger.state().steps.values().for_each(|step| claude.add(&step.claude));
     let (session, folder) = (context.header.session.clone(), context.folder.as_str().to_owned());
-    Ok(RunResult { session, folder, end, done, tolerated, claude, total: context.workflow.steps.len() })
+    Ok(RunResult { session, folder, end, done, tolerated, claude, log, total: context.workflow.steps.len() })
 }
 
 /// Runs the steps; returns `None` when all are done, else how the run ended.

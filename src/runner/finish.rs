@@ -25,6 +25,7 @@ use crate::store;
 use crate::store::RunLock;
 use crate::store::StoreError;
 use crate::store::worktree;
+use crate::store::worktree::GitRefusal;
 use crate::store::worktree::MergeOutcome;
 use crate::workflow::Merge;
 
@@ -39,46 +40,86 @@ struct FinishedWorktree<'a> {
     dirty: usize,
 }
 
+/// The form in which the work of a session goes into the repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum MergeStyle {
+    /// As its workflow says, else `git merge`.
+    Merge,
+    /// One commit on the base branch.
+    Squash,
+    /// A branch of this name, for a pull request; nothing is merged.
+    Branch(String),
+}
+
+impl MergeStyle {
+    /// Returns the flags of `piton merge` that ask for it.
+    pub(super) fn flags(&self) -> String {
+        match self {
+            Self::Merge => String::new(),
+            Self::Squash => " --squash".to_owned(),
+            Self::Branch(name) => format!(" --branch {}", quoted(name)),
+        }
+    }
+}
+
 /// Ends a run whose steps are all done.
 pub(super) fn finish(executor: &mut StepExecutor<'_>, yes: bool) -> Result<RunEnd, RunError> {
     let context = executor.context;
-    let left = match finished_worktree(context)? {
-        None => match (&context.header.worktree, &context.header.branch) {
-            (Some(folder), Some(branch)) => {
-                let merge = format!("git merge {}", quoted(branch));
-                let text =
-                    format!("Not merged: HEAD was detached; the work is on {branch} in {folder}. To merge it: {merge}");
-                context.console.tell(&Event::Warning { text: &text });
-                WorktreeOutcome::Kept
-            }
-            (_, _) => WorktreeOutcome::InPlace,
-        },
-        Some(finished) => {
-            let agreed = yes || asks_to_merge(executor, &finished);
-            if agreed {
-                let lock = match merge_lock(executor)? {
-                    Ok(lock) => lock,
-                    Err(stop) => return context.interrupted(stop),
-                };
-                // While it was waited for, the others have moved the base branch.
-                let finished = finished_worktree(context)?.unwrap_or(finished);
-                let merged = merge_worktree(executor, &finished)?;
-                drop(lock);
-                match merged {
-                    Ok(left) => left,
-                    Err(end) => return Ok(end),
-                }
-            } else {
-                report_kept(context, &finished);
-                WorktreeOutcome::Kept
-            }
-        }
+    let left = match end_worktree(executor, yes, &MergeStyle::Merge)? {
+        Ok(left) => left,
+        Err(end) => return Ok(end),
     };
     let worktree = (left != WorktreeOutcome::InPlace).then(|| left.as_str().to_owned());
     let mut ledger = context.ledger();
     ledger.record(ChangeKind::Complete { note: None }, Facts { worktree, ..Facts::default() }, false)?;
     ledger.snapshot()?;
     Ok(RunEnd::Completed(left))
+}
+
+/// Merges or keeps the worktree of a run whose steps are all done; returns what became of it, or how the run ended meanwhile.
+pub(super) fn end_worktree(
+    executor: &mut StepExecutor<'_>,
+    yes: bool,
+    style: &MergeStyle,
+) -> Result<Result<WorktreeOutcome, RunEnd>, RunError> {
+    let context = executor.context;
+    Ok(Ok(match finished_worktree(context, style)? {
+        None => match (&context.header.worktree, &context.header.branch) {
+            (Some(folder), Some(branch)) => {
+                let merge = format!("piton merge {} --branch NAME", context.header.session);
+                let text = format!(
+                    "Not merged: HEAD was detached; the work is on {branch} in {folder}. To put it on a branch: {merge}"
+                );
+                context.console.tell(&Event::Warning { text: &text });
+                WorktreeOutcome::Kept
+            }
+            (_, _) => WorktreeOutcome::InPlace,
+        },
+        Some(finished) => {
+            let agreed = yes || asks_to_merge(executor, &finished, style);
+            if agreed {
+                let lock = match merge_lock(executor)? {
+                    Ok(lock) => lock,
+                    Err(stop) => return context.interrupted(stop).map(Err),
+                };
+                // While it was waited for, the others have moved the base branch.
+                let finished = finished_worktree(context, style)?.unwrap_or(finished);
+                let merged = match style {
+                    MergeStyle::Merge => merge_worktree(executor, &finished)?,
+                    MergeStyle::Squash => Ok(squash_worktree(context, &finished)?),
+                    MergeStyle::Branch(name) => Ok(branch_worktree(context, &finished, name)?),
+                };
+                drop(lock);
+                match merged {
+                    Ok(left) => left,
+                    Err(end) => return Ok(Err(end)),
+                }
+            } else {
+                report_kept(context, &finished);
+                WorktreeOutcome::Kept
+            }
+        }
+    }))
 }
 
 /// How long one wait for the lock of the merges lasts before signals are looked at.
@@ -109,27 +150,40 @@ fn merge_lock(executor: &StepExecutor<'_>) -> Result<Result<RunLock, Stop>, RunE
     }
 }
 
-fn finished_worktree<'a>(context: &'a RunContext<'_>) -> Result<Option<FinishedWorktree<'a>>, RunError> {
+/// Returns the worktree of the run; `None` without one, and without a branch to merge into where the style needs that.
+fn finished_worktree<'a>(
+    context: &'a RunContext<'_>,
+    style: &MergeStyle,
+) -> Result<Option<FinishedWorktree<'a>>, RunError> {
     let header = &context.header;
-    let (Some(folder), Some(branch), Some(base)) = (&header.worktree, &header.branch, &header.base_branch) else {
+    let base = match style {
+        MergeStyle::Merge | MergeStyle::Squash => header.base_branch.as_ref(),
+        MergeStyle::Branch(_) => header.base_branch.as_ref().or(header.base_commit.as_ref()),
+    };
+    let (Some(folder), Some(branch), Some(base)) = (&header.worktree, &header.branch, base) else {
         return Ok(None);
     };
     let project = store::Project::open(&header.root, &store::Environment::default())?;
     let target = worktree::checked_out(&project, base).map_or_else(|| header.root.clone(), Utf8Path::to_owned);
     let ahead = worktree::commits_ahead(&header.root, base, branch).unwrap_or(1);
-    // When git cannot tell, assume uncommitted files.
-    let dirty = worktree::dirty(folder).unwrap_or(1);
+    // When git cannot tell, assume uncommitted files; a folder that is gone has none.
+    let dirty = if store::is_folder(folder) { worktree::dirty(folder).unwrap_or(1) } else { 0 };
     Ok(Some(FinishedWorktree { folder, branch, base, target, ahead, dirty }))
 }
 
 /// Asks whether to merge. Only an explicit yes counts.
-fn asks_to_merge(executor: &StepExecutor<'_>, finished: &FinishedWorktree<'_>) -> bool {
+fn asks_to_merge(executor: &StepExecutor<'_>, finished: &FinishedWorktree<'_>, style: &MergeStyle) -> bool {
     let FinishedWorktree { branch, base, ahead, dirty, .. } = finished;
+    let what = match style {
+        MergeStyle::Merge => format!("Merge {branch} into {base}"),
+        MergeStyle::Squash => format!("Put the work of {branch} on {base} as one commit"),
+        MergeStyle::Branch(name) => format!("Name the work of {branch} {name}"),
+    };
     let question = match (ahead, dirty) {
         (0, 0) => format!("{branch} has nothing to merge. Remove the worktree? [y/N]"),
         (0, _) => return false,
-        (_, 0) => format!("Merge {branch} into {base} and remove the worktree? [y/N]"),
-        (_, _) => format!("Merge {branch} into {base}? Uncommitted files stay in the worktree. [y/N]"),
+        (_, 0) => format!("{what} and remove the worktree? [y/N]"),
+        (_, _) => format!("{what}? Uncommitted files stay in the worktree. [y/N]"),
     };
     says_yes(executor.context.console.ask(&question, Some(&executor.signals)))
 }
@@ -138,10 +192,11 @@ fn asks_to_merge(executor: &StepExecutor<'_>, finished: &FinishedWorktree<'_>) -
 fn report_kept(context: &RunContext<'_>, finished: &FinishedWorktree<'_>) {
     let FinishedWorktree { folder, branch, base, target, ahead, dirty } = finished;
     let merge = format!("git -C {} merge {}", quoted(target.as_str()), quoted(branch));
+    let ours = format!("piton merge {}", context.header.session);
     let text = match (ahead, dirty) {
         (0, 0) => format!("The worktree is kept: {folder}; there is nothing in it to merge"),
         (0, _) => format!("The worktree is kept: {folder}; {dirty} of its files are not committed"),
-        (_, _) => format!("The worktree is kept: {folder}. To merge it into {base}: {merge}"),
+        (_, _) => format!("The worktree is kept: {folder}; `{ours}` merges it later. To merge it into {base}: {merge}"),
     };
     context.console.tell(&Event::Note { text: &text });
 }
@@ -164,24 +219,63 @@ fn merge_worktree(
         return Ok(Ok(WorktreeOutcome::Kept));
     }
     let merged = if finished.ahead > 0 { WorktreeOutcome::Merged } else { WorktreeOutcome::Kept };
-    if worktree::dirty(finished.folder) != Some(0) {
-        let text = format!("The worktree is kept, since files in it are not committed: {}", finished.folder);
+    let is_removed = remove_worktree(context, finished, worktree::remove);
+    Ok(Ok(if is_removed { WorktreeOutcome::Removed } else { merged }))
+}
+
+/// Removes a worktree whose work is elsewhere, unless files in it are not committed; tells whether it is gone.
+fn remove_worktree(
+    context: &RunContext<'_>,
+    finished: &FinishedWorktree<'_>,
+    remove: fn(&Utf8Path, &Utf8Path, &str) -> Result<(), GitRefusal>,
+) -> bool {
+    let folder = finished.folder;
+    if store::is_folder(folder) && worktree::dirty(folder) != Some(0) {
+        let text = format!("The worktree is kept, since files in it are not committed: {folder}");
         context.console.tell(&Event::Note { text: &text });
-        return Ok(Ok(merged));
+        return false;
     }
-    match worktree::remove(&finished.target, finished.folder, finished.branch) {
-        Ok(()) => Ok(Ok(WorktreeOutcome::Removed)),
-        Err(refusal) => {
-            let text = format!("The worktree is kept: {}: {refusal}", finished.folder);
-            context.console.tell(&Event::Warning { text: &text });
-            Ok(Ok(merged))
-        }
+    if let Err(refusal) = remove(&finished.target, folder, finished.branch) {
+        let text = format!("The worktree is kept: {folder}: {refusal}");
+        context.console.tell(&Event::Warning { text: &text });
+        return false;
     }
+    true
+}
+
+/// Puts the work on the base branch as one commit.
+fn squash_worktree(context: &RunContext<'_>, finished: &FinishedWorktree<'_>) -> Result<WorktreeOutcome, RunError> {
+    if finished.ahead > 0 {
+        let title = format!("{} ({})", context.workflow.name, context.header.session);
+        let commit = worktree::squashed(&finished.target, finished.base, finished.branch, &title);
+        let commit = commit.map_err(|refusal| {
+            let id = &context.header.session;
+            let message = format!("{} cannot be put on {}: {refusal}", finished.branch, finished.base);
+            RunError::new(ProblemKind::No, message, [format!("piton merge {id}")])
+        })?;
+        git_merge(context, &FinishedWorktree { branch: &commit, target: finished.target.clone(), ..*finished })?;
+    }
+    let is_removed = remove_worktree(context, finished, worktree::discard);
+    Ok(if is_removed { WorktreeOutcome::Removed } else { WorktreeOutcome::Merged })
+}
+
+/// Names the work with a branch of its own.
+fn branch_worktree(
+    context: &RunContext<'_>,
+    finished: &FinishedWorktree<'_>,
+    name: &str,
+) -> Result<WorktreeOutcome, RunError> {
+    worktree::git(&context.header.root, "branch", &["--no-track", "--", name, finished.branch]).map_err(|refusal| {
+        let hint = format!("piton merge {} --branch OTHER-NAME", context.header.session);
+        RunError::new(ProblemKind::No, format!("{name} cannot be created: {refusal}"), [hint])
+    })?;
+    remove_worktree(context, finished, worktree::discard);
+    Ok(WorktreeOutcome::Branched)
 }
 
 fn git_merge(context: &RunContext<'_>, finished: &FinishedWorktree<'_>) -> Result<(), RunError> {
     let (session, target) = (&context.header.session, quoted(finished.target.as_str()));
-    let retry = format!("once that is fixed, this asks again: `piton resume {session}`");
+    let retry = format!("once that is fixed: `piton merge {session}`");
     let checked_out = store::git::head(&finished.target).and_then(|head| head.branch);
     if checked_out.as_deref() != Some(finished.base) {
         let found = checked_out.unwrap_or_else(|| "a detached HEAD".to_owned());
@@ -237,7 +331,7 @@ fn run_merge_steps(
         StepOutcome::Stopped(stop) => context.interrupted(stop).map(Some),
         StepOutcome::Failed(failure) => {
             let message = format!("every step is done, and the `merge` of the workflow failed: {}", failure.message);
-            let hint = format!("to try it again: `piton resume {}`", context.header.session);
+            let hint = format!("to try it again: `piton merge {}`", context.header.session);
             Err(RunError::new(ProblemKind::No, format!("{message}; the worktree is kept"), [hint]))
         }
     }

@@ -5,7 +5,7 @@
 //! - `resume` asks the planner which steps are due, and a person what only a person can know; `probe` finds out whether an interrupted
 //!   one took effect; `orphan` ends children of an earlier runner.
 //! - `drive` runs the steps in order, with the retries that `retry` decides on (pure).
-//! - `finish` merges or keeps the worktree.
+//! - `finish` merges or keeps the worktree; `merge` does that at a later time.
 //!
 //! One step:
 //! - `step_executor` runs its command; `foreach` its items; `effects` the steps that are not a command.
@@ -15,7 +15,7 @@
 //!   output of `claude -p` (pure).
 //! - `inputs` has the values that a run is started with (pure); `files` writes files of steps; `ledger` admits and records every change.
 //!
-//! `console` has the events and questions, `report` the result, `error` the problems.
+//! `console` has the events and questions, `report` the result with the log of a failed step (`failed_log`), `error` the problems.
 
 mod claude;
 mod claude_step;
@@ -25,12 +25,14 @@ mod drive;
 mod effects;
 mod error;
 mod exec;
+mod failed_log;
 mod files;
 mod finish;
 mod foreach;
 mod inputs;
 mod ledger;
 mod limit;
+mod merge;
 mod open;
 mod orphan;
 mod output_watcher;
@@ -51,6 +53,11 @@ pub(crate) use exec::Signals;
 pub(crate) use exec::Stop;
 pub(crate) use exec::Stream;
 pub(crate) use exec::Woken;
+pub(crate) use exec::pause;
+pub(crate) use finish::MergeStyle;
+pub(crate) use merge::MergeRequest;
+pub(crate) use merge::merge;
+pub(crate) use merge::waits_for_merge;
 pub(crate) use open::ResumeRequest;
 pub(crate) use open::StartRequest;
 pub(crate) use open::resume;
@@ -58,6 +65,7 @@ pub(crate) use open::run;
 pub(crate) use report::RunEnd;
 pub(crate) use report::RunReport;
 pub(crate) use report::RunResult;
+pub(crate) use report::WorktreeOutcome;
 pub(crate) use resume::ResumeOptions;
 #[cfg(any(test, fuzzing))]
 pub(crate) use variables::Scope;

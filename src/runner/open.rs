@@ -91,14 +91,14 @@ pub(crate) struct ResumeRequest {
 }
 
 /// The project, the environment and the clock of a run.
-struct RunEnvironment {
-    environment: Environment,
-    project: Project,
-    ticker: Ticker,
+pub(super) struct RunEnvironment {
+    pub(super) environment: Environment,
+    pub(super) project: Project,
+    pub(super) ticker: Ticker,
 }
 
 impl RunEnvironment {
-    fn open(folder: &Utf8Path, now: Option<&str>) -> Result<Self, RunError> {
+    pub(super) fn open(folder: &Utf8Path, now: Option<&str>) -> Result<Self, RunError> {
         let environment = Environment::read();
         let project = Project::open(folder, &environment)?;
         let ticker = Ticker::new(now.or(environment.now.as_deref()))
@@ -106,7 +106,7 @@ impl RunEnvironment {
         Ok(Self { environment, project, ticker })
     }
 
-    fn caller(&self) -> Caller {
+    pub(super) fn caller(&self) -> Caller {
         Caller::this_process(&self.environment)
     }
 }
@@ -130,6 +130,8 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
     let (workflow, bytes) = workflow(&source)?;
     check_claude(&workflow)?;
     inputs::values(&workflow.inputs, &start.inputs)?;
+    // Before a session and a worktree are made, which would stay.
+    secrets::fetch(&workflow.secrets, &run_environment.project.root)?;
     if start.dry_run {
         let steps = workflow.steps.iter().zip(1..).map(|(step, number)| format!("{number}. {}", step.title)).collect();
         let total = workflow.steps.len();
@@ -141,6 +143,7 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
             done: 0,
             tolerated: 0,
             claude: ClaudeWork::default(),
+            log: None,
             total,
         });
     }
@@ -231,12 +234,12 @@ fn begin(
     Ok((home, header))
 }
 
-fn session_paths(home: &Utf8Path, id: &str, project: &Project) -> Result<SessionPaths, RunError> {
+pub(super) fn session_paths(home: &Utf8Path, id: &str, project: &Project) -> Result<SessionPaths, RunError> {
     let data_dir = candidate(id, None)?.data_dir;
     Ok(SessionPaths { home: home.to_owned(), data_dir, lock_timeout: project.lock_timeout })
 }
 
-fn candidate(id: &str, header: Option<&Header>) -> Result<Candidate, RunError> {
+pub(super) fn candidate(id: &str, header: Option<&Header>) -> Result<Candidate, RunError> {
     script::candidate(id, header)
         .ok_or_else(|| RunError::new(ProblemKind::Usage, format!("`{id}` is not a valid session name"), []))
 }
@@ -314,6 +317,7 @@ fn drive_claimed(
             done: total - plan.len(),
             tolerated: 0,
             claude: ClaudeWork::default(),
+            log: None,
             total,
         });
     }
@@ -343,7 +347,7 @@ fn newer(header: &Header) -> RunError {
 }
 
 /// Loads a session and sets aside what follows the last sound record; asks first where finished work is lost.
-fn load_repaired(
+pub(super) fn load_repaired(
     run_environment: &RunEnvironment,
     paths: &SessionPaths,
     candidate: &Candidate,
@@ -425,7 +429,11 @@ fn load_repaired(
 }
 
 /// Takes the lease of the session; refuses when another process holds it.
-fn claim(paths: &SessionPaths, run_environment: &RunEnvironment, asked: &ResumeOptions) -> Result<(), RunError> {
+pub(super) fn claim(
+    paths: &SessionPaths,
+    run_environment: &RunEnvironment,
+    asked: &ResumeOptions,
+) -> Result<(), RunError> {
     let lock = paths.lock()?;
     let command = if asked.is_new { "run" } else { "resume" };
     let (now, caller) = (run_environment.ticker.now(), run_environment.caller());
@@ -441,7 +449,7 @@ fn claim(paths: &SessionPaths, run_environment: &RunEnvironment, asked: &ResumeO
 }
 
 /// Reads the header of a session.
-fn header(home: &Utf8Path, id: &str) -> Result<Header, RunError> {
+pub(super) fn header(home: &Utf8Path, id: &str) -> Result<Header, RunError> {
     let file = candidate(id, None)?.data_dir.join(HEADER).expect("a constant name");
     let unreadable =
         |why: String| RunError::new(ProblemKind::Unreadable, format!("{} cannot be read: {why}", file.under(home)), []);
@@ -461,7 +469,7 @@ fn source(project: &Project, path: &Utf8Path) -> Result<Source, RunError> {
         .ok_or_else(|| RunError::new(ProblemKind::Usage, format!("{path} is not a path that a session can store"), []))
 }
 
-fn workflow(source: &Source) -> Result<(Workflow, Vec<u8>), RunError> {
+pub(super) fn workflow(source: &Source) -> Result<(Workflow, Vec<u8>), RunError> {
     let path = source.file.under(&source.root);
     let text = files::read(&path)
         .map_err(|why| RunError::new(ProblemKind::NotFound, format!("the workflow file cannot be read: {why}"), []))?;

@@ -18,6 +18,8 @@ pub(crate) struct RunResult {
     pub(crate) tolerated: usize,
     /// What all calls of `claude` did, those before a resume included.
     pub(crate) claude: ClaudeWork,
+    /// Of the step that failed.
+    pub(crate) log: Option<FailedLog>,
     pub(crate) total: usize,
 }
 
@@ -45,6 +47,8 @@ pub(crate) enum WorktreeOutcome {
     /// Its branch is merged; it was kept because of uncommitted files.
     Merged,
     Removed,
+    /// Its work is a branch of its own name, and nothing was merged.
+    Branched,
 }
 
 impl WorktreeOutcome {
@@ -54,6 +58,7 @@ impl WorktreeOutcome {
             Self::Kept => "kept",
             Self::Merged => "merged",
             Self::Removed => "removed",
+            Self::Branched => "branched",
         }
     }
 }
@@ -109,6 +114,18 @@ pub(crate) struct FailedStep {
     pub(crate) error: String,
     /// Whether the failure is transient. A resume tries the step again either way.
     pub(crate) retryable: bool,
+    /// The end of its log. Left out if it printed nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) log: Option<FailedLog>,
+}
+
+/// The log of a failed step: of the step inside it that was the last to print.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct FailedLog {
+    /// Absolute.
+    pub(crate) file: String,
+    /// The last lines, oldest first.
+    pub(crate) lines: Vec<String>,
 }
 
 impl From<&RunResult> for RunReport {
@@ -133,7 +150,8 @@ impl From<&RunResult> for RunReport {
             RunEnd::Failed { step, number, error, retryable } => {
                 report.status = ReportStatus::Failed;
                 let (step, error) = (step.clone(), error.clone());
-                report.failed = Some(FailedStep { step, number: *number, error, retryable: *retryable });
+                let log = result.log.clone();
+                report.failed = Some(FailedStep { step, number: *number, error, retryable: *retryable, log });
             }
             RunEnd::Interrupted(stop) => {
                 report.status = ReportStatus::Interrupted;

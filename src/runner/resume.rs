@@ -136,18 +136,18 @@ impl StepSelection<'_> {
         let id = &self.header.session;
         if run.status == RunStatus::Completed && self.options.from.is_none() {
             let message = format!("session {id} is complete already; there is nothing to resume");
-            let hints = [
-                format!("to run it again from its first step: `piton resume {id} --force`"),
-                format!("piton status {id}"),
-            ];
-            return Err(RunError::new(ProblemKind::No, message, hints));
+            let waits = self.header.worktree.is_some()
+                && matches!(self.ledger.state().run.worktree.as_deref(), None | Some("kept"));
+            let again = format!("to run it again from its first step: `piton resume {id} --force`");
+            let last = format!("piton {} {id}", if waits { "merge" } else { "status" });
+            return Err(RunError::new(ProblemKind::No, message, [again, last]));
         }
         if run.status == RunStatus::Aborted {
             let message = format!("session {id} was aborted");
             return Err(RunError::new(
                 ProblemKind::Person,
                 message,
-                [format!("to restart it: `piton resume {id} --force`")],
+                [format!("piton drop {id}"), format!("to restart it: `piton resume {id} --force`")],
             ));
         }
         // An unknown outcome is asked about separately, in `took_effect`.

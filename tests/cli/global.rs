@@ -7,7 +7,7 @@ use super::projects::replace;
 use crate::support::Output;
 use crate::support::Sandbox;
 
-const VERBS: [&str; 32] = [
+const VERBS: [&str; 35] = [
     "list",
     "plan",
     "context",
@@ -29,6 +29,9 @@ const VERBS: [&str; 32] = [
     "complete",
     "resume",
     "run",
+    "logs",
+    "merge",
+    "drop",
     "sessions",
     "history",
     "rollback",

@@ -13,6 +13,8 @@ pub(super) mod finish;
 pub(super) mod history;
 pub(super) mod hook;
 pub(super) mod list;
+pub(super) mod logs;
+pub(super) mod merge;
 pub(super) mod pause;
 pub(super) mod plan;
 mod prelude;

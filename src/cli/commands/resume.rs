@@ -97,7 +97,13 @@ impl Resume {
             yes: self.yes,
             dry_run: self.dry_run,
         };
+        let is_plain = asked.from.is_none() && asked.skip.is_empty() && !(asked.force || asked.dry_run);
+        let merges = asked.yes && is_plain && runner::waits_for_merge(home, session);
         let (now, home, session) = (call.global.now.clone(), home.to_owned(), session.to_owned());
+        if merges {
+            let request = runner::MergeRequest { now, home, session, style: runner::MergeStyle::Merge, yes: true };
+            return screen.end(runner::merge(&request, &screen));
+        }
         screen.end(runner::resume(&runner::ResumeRequest { now, home, session, asked }, &screen))
     }
 

@@ -116,8 +116,8 @@ impl Shown for ops::SessionList {
     fn text(&self, page: &mut Page, _: &[Finding]) {
         for row in &self.sessions {
             head(page, row);
-            if let Some(resume) = row.resume.as_ref().filter(|_| !page.quiet) {
-                page.text.line(format!("  → {resume}"));
+            if let Some(next) = row.resume.as_ref().or(row.next.as_ref()).filter(|_| !page.quiet) {
+                page.text.line(format!("  → {next}"));
             }
         }
     }
@@ -167,8 +167,8 @@ impl Shown for ops::SessionDetail {
                 page.text.put(Tone::Warn, format!("      denied: {}", step.claude.denials_in_words())).end();
             }
         }
-        if let Some(resume) = row.resume.as_ref().filter(|_| !page.quiet) {
-            page.text.end().line(format!("→ {resume}"));
+        if let Some(next) = row.resume.as_ref().or(row.next.as_ref()).filter(|_| !page.quiet) {
+            page.text.end().line(format!("→ {next}"));
         }
     }
 }
@@ -220,6 +220,9 @@ fn claude(work: &ClaudeWork) -> String {
 fn head(page: &mut Page, row: &ops::SessionRow) {
     let age = row.age_seconds.map_or_else(|| "unknown age".to_owned(), |age| format!("{} ago", human_age(age)));
     page.text.bold(row.id.as_str()).plain("  ").put(tone(row.status), row.status.as_str());
+    if row.status == SessionStatus::Completed && row.next.is_some() {
+        page.text.put(Tone::Warn, ", not merged");
+    }
     page.text.plain(format!("  {}/{}  {}", row.progress.done, row.progress.total, row.workflow));
     page.text.dim(format!("  {}, {age}", row.position)).end();
 }

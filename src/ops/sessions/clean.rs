@@ -1,6 +1,8 @@
 //! `sessions clean`: removes finished sessions, with confirmation. The records of a session move to the archive; its worktree
 //! and branch are only removed if everything is committed and merged.
 
+use camino::Utf8Path;
+
 use super::InspectedSession;
 use super::SessionStatus;
 use super::inspect;
@@ -9,6 +11,7 @@ use super::report::CleanReport;
 use super::report::Cleaned;
 use super::report::KeptSession;
 use crate::dialect::script::Session;
+use crate::model::RelPath;
 use crate::model::RunId;
 use crate::model::plural;
 use crate::model::quoted;
@@ -18,7 +21,9 @@ use crate::ops::project_context::ProjectContext;
 use crate::ops::report::Report;
 use crate::ops::run_location::RunLocation;
 use crate::store;
+use crate::store::RunLock;
 use crate::store::worktree;
+use crate::store::worktree::GitRefusal;
 
 /// Options of a clean-up.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +51,7 @@ pub(crate) fn clean(ctx: &ProjectContext, request: &CleanRequest) -> Result<Repo
                 }
             }
             Ok(over) if request.dry_run => report.cleaned.push(over),
-            Ok(over) => match archive_session(ctx, location, over) {
+            Ok(over) => match archive_session(ctx, location, over)? {
                 Ok(cleaned) => report.cleaned.push(cleaned),
                 Err(kept) => report.kept.push(kept),
             },
@@ -60,12 +65,11 @@ fn removable(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Clea
     let InspectedSession { opened, row, .. } = inspect(ctx, location)?;
     let kept = |reason: String, fix: Option<String>| Ok(Err(KeptSession { id: row.id.clone(), reason, fix }));
     match row.status {
-        SessionStatus::Completed | SessionStatus::Merged => {}
+        SessionStatus::Completed | SessionStatus::Merged | SessionStatus::GivenUp => {}
         SessionStatus::Running
         | SessionStatus::Failed
         | SessionStatus::Interrupted
         | SessionStatus::Paused
-        | SessionStatus::GivenUp
         | SessionStatus::Unreadable => return kept(format!("it is {}", row.status.as_str()), None),
     }
     let Ok(session) = Session::read(&opened.files) else {
@@ -83,7 +87,11 @@ fn removable(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Clea
         Some(0) => {}
         Some(count) => {
             let reason = format!("its worktree has uncommitted changes in {}", plural(count, "file"));
-            return kept(reason, Some(format!("git -C {} status", quoted(folder.as_str()))));
+            let fix = match row.status == SessionStatus::GivenUp {
+                true => format!("piton drop {} --discard", quoted(row.id.as_str())),
+                false => format!("git -C {} status", quoted(folder.as_str())),
+            };
+            return kept(reason, Some(fix));
         }
         None => {
             return kept(format!("git does not say what is uncommitted in {folder}"), Some("git status".to_owned()));
@@ -94,7 +102,11 @@ fn removable(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Clea
         Some(count) => {
             let commits = plural(count, "commit");
             let reason = format!("{branch} is {commits} ahead of {base}");
-            return kept(reason, Some(format!("git merge {}", quoted(&branch))));
+            let fix = match row.status == SessionStatus::GivenUp {
+                true => format!("piton drop {} --discard", quoted(row.id.as_str())),
+                false => format!("piton merge {}", quoted(row.id.as_str())),
+            };
+            return kept(reason, Some(fix));
         }
         None => {
             let reason = format!("git does not say whether {branch} is merged into {base}");
@@ -106,20 +118,41 @@ fn removable(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Clea
     Ok(Ok(over))
 }
 
-/// Removes worktree and branch, then moves the records. If the process ends in between, the next clean-up does the rest.
-fn archive_session(ctx: &ProjectContext, location: &RunLocation, mut over: Cleaned) -> Result<Cleaned, KeptSession> {
+fn archive_session(
+    ctx: &ProjectContext,
+    location: &RunLocation,
+    over: Cleaned,
+) -> Result<Result<Cleaned, KeptSession>, OpError> {
+    put_in_archive(ctx, location, over, worktree::remove)
+}
+
+/// Removes a worktree and its branch.
+type Removal = fn(&Utf8Path, &Utf8Path, &str) -> Result<(), GitRefusal>;
+
+/// Removes worktree and branch, then moves the records, while no session of the repository merges. If the process ends in between, the
+/// next clean-up does the rest.
+pub(super) fn put_in_archive(
+    ctx: &ProjectContext,
+    location: &RunLocation,
+    mut over: Cleaned,
+    remove: Removal,
+) -> Result<Result<Cleaned, KeptSession>, OpError> {
     let kept = |id: &RunId, reason: String, fix: String| KeptSession { id: id.clone(), reason, fix: Some(fix) };
-    if let (Some(folder), Some(branch)) = (&over.worktree, &over.branch)
-        && let Err(refusal) = worktree::remove(&ctx.project.root, folder.as_str().into(), branch)
+    let merges = RelPath::parse("merge").expect("a constant name");
+    let lock = RunLock::acquire(&location.root, &merges, ctx.project.lock_timeout)?;
+    let (folder, branch) = (over.worktree.as_deref().unwrap_or_default(), over.branch.as_deref().unwrap_or_default());
+    if !(folder.is_empty() && branch.is_empty())
+        && let Err(refusal) = remove(&ctx.project.root, folder.into(), branch)
     {
         let fix = format!("git worktree remove {}", quoted(folder));
-        return Err(kept(&over.id, refusal.to_string(), fix));
+        return Ok(Err(kept(&over.id, refusal.to_string(), fix)));
     }
-    match archive::archive_run(ctx, location) {
+    drop(lock);
+    Ok(match archive::archive_run(ctx, location) {
         Ok(to) => {
             over.records = to.under(&location.root).into_string();
             Ok(over)
         }
         Err(error) => Err(kept(&over.id, error.to_string(), "piton doctor".to_owned())),
-    }
+    })
 }

@@ -1,19 +1,29 @@
 //! `sessions`: lists, shows, imports and cleans the runs of the runner.
 
 mod clean;
+mod drop;
 mod import;
+mod logs;
 mod report;
 
 pub(crate) use clean::CleanRequest;
 pub(crate) use clean::clean;
+pub(crate) use drop::DropRequest;
+pub(crate) use drop::drop_session;
 pub(crate) use import::import;
+pub(crate) use logs::LogPositions;
+pub(crate) use logs::LogsReport;
+pub(crate) use logs::logs;
 pub(crate) use report::CleanReport;
+pub(crate) use report::DropReport;
 pub(crate) use report::ImportReport;
 pub(crate) use report::SessionDetail;
 pub(crate) use report::SessionList;
 pub(crate) use report::SessionRow;
 pub(crate) use report::SessionStatus;
 use report::SessionStep;
+
+use std::time::Duration;
 
 use super::OpError;
 use super::opened_run::OpenedRun;
@@ -39,6 +49,7 @@ use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Verdict;
 use crate::model::clean_line;
+use crate::model::human_duration;
 use crate::model::mask_secrets;
 use crate::model::quoted;
 
@@ -109,6 +120,11 @@ impl ProjectContext {
     }
 }
 
+/// Finds a session of the runner by its id or an unambiguous part of it.
+pub(crate) fn session_location(ctx: &ProjectContext, id: &str) -> Result<RunLocation, OpError> {
+    named(ctx, Some(id))
+}
+
 /// Finds a session by its id or an unambiguous part of it; without an id, the newest one.
 fn named(ctx: &ProjectContext, id: Option<&str>) -> Result<RunLocation, OpError> {
     let (mut found, findings) = ctx.sessions();
@@ -158,6 +174,7 @@ fn row(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, evidenc
         branch: None,
         base_branch: None,
         resume: None,
+        next: None,
     };
     let Some(run) = &opened.loaded.run else {
         let worst = opened.loaded.findings.iter().min_by_key(|finding| finding.severity);
@@ -173,7 +190,16 @@ fn row(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, evidenc
     row.status = status(run, &planned, &evidence.owner, is_merged);
     row.workflow.clone_from(&run.workflow);
     row.progress = planned.plan.progress;
-    row.position = position(&planned);
+    row.position = match row.status {
+        SessionStatus::Running => running(ctx, run).unwrap_or_else(|| position(&planned)),
+        SessionStatus::Failed
+        | SessionStatus::Interrupted
+        | SessionStatus::Paused
+        | SessionStatus::Completed
+        | SessionStatus::Merged
+        | SessionStatus::GivenUp
+        | SessionStatus::Unreadable => position(&planned),
+    };
     row.started_at = run.started_at;
     row.changed_at = run.stamp;
     row.age_seconds = run.stamp.map(|stamp| ctx.clock.now.seconds_since(stamp));
@@ -187,13 +213,39 @@ fn row(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, evidenc
     row.branch = session.as_ref().map_or_else(|| run.workspace.branch.clone(), |session| session.header.branch.clone());
     row.base_branch.clone_from(&run.workspace.base_branch);
     row.resume = match row.status {
-        SessionStatus::Failed | SessionStatus::Interrupted | SessionStatus::Paused | SessionStatus::GivenUp => {
+        SessionStatus::Failed | SessionStatus::Interrupted | SessionStatus::Paused => {
             let guest = opened.guest().map(|guest| guest.command);
             Some(guest.unwrap_or_else(|| format!("piton resume {}", quoted(run.id.as_str()))))
         }
-        SessionStatus::Running | SessionStatus::Completed | SessionStatus::Merged | SessionStatus::Unreadable => None,
+        SessionStatus::Running
+        | SessionStatus::Completed
+        | SessionStatus::Merged
+        | SessionStatus::GivenUp
+        | SessionStatus::Unreadable => None,
+    };
+    let has_kept = session.as_ref().is_some_and(|session| session.header.worktree.is_some()) && end != Some("branched");
+    let id = quoted(run.id.as_str());
+    row.next = match row.status {
+        SessionStatus::Completed if has_kept && opened.guest().is_none() => Some(format!("piton merge {id}")),
+        SessionStatus::GivenUp if opened.guest().is_none() => Some(format!("piton drop {id}")),
+        SessionStatus::Completed
+        | SessionStatus::GivenUp
+        | SessionStatus::Running
+        | SessionStatus::Failed
+        | SessionStatus::Interrupted
+        | SessionStatus::Paused
+        | SessionStatus::Merged
+        | SessionStatus::Unreadable => None,
     };
     row
+}
+
+/// Returns the step that a living process runs, and for how long.
+fn running(ctx: &ProjectContext, run: &Run) -> Option<String> {
+    let step = run.steps.iter().find(|step| step.status == Status::InProgress)?;
+    let since = step.started_at.map(|at| ctx.clock.now.seconds_since(at).max(0).unsigned_abs());
+    let took = since.map(|since| format!(", {}", human_duration(Duration::from_secs(since)))).unwrap_or_default();
+    Some(format!("running {} ({}){took}", step.id, clean_line(&step.title, 80)))
 }
 
 fn position(planned: &Planned) -> String {

@@ -42,6 +42,10 @@ pub(crate) struct SessionRow {
     pub(crate) base_branch: Option<String>,
     /// The command that resumes it; `null` if there is nothing to resume.
     pub(crate) resume: Option<String>,
+    /// The command that decides what becomes of its work: `merge` for a finished one, `drop` for an aborted one. Left out if nothing is to
+    /// be decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next: Option<String>,
 }
 
 /// The status of a session.
@@ -135,6 +139,29 @@ impl Body for CleanReport {
 
     fn written(&self) -> Option<String> {
         (!self.dry_run).then(|| "the sessions are put away".to_owned())
+    }
+}
+
+/// A dropped session (`session-drop/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct DropReport {
+    /// True if nothing was done, only reported.
+    pub(crate) dry_run: bool,
+    #[serde(flatten)]
+    pub(crate) dropped: Cleaned,
+    /// How far it was, for people.
+    pub(crate) progress: String,
+    /// Files with uncommitted changes that are lost.
+    pub(crate) uncommitted: usize,
+    /// Commits that are on no other branch and are lost.
+    pub(crate) commits: usize,
+}
+
+impl Body for DropReport {
+    const SCHEMA: &'static str = "session-drop/1";
+
+    fn written(&self) -> Option<String> {
+        (!self.dry_run).then(|| format!("{} is dropped", self.dropped.id))
     }
 }
 

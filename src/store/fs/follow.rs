@@ -47,6 +47,31 @@ pub(crate) fn last_lines(root: &Utf8Path, path: &RelPath, count: usize) -> Vec<S
     lines.split_off(lines.len().saturating_sub(count)).into_iter().map(str::to_owned).collect()
 }
 
+/// Bytes of a log that are read at once.
+const PIECE: u64 = 4 << 20;
+
+/// Returns up to 4 MiB of a file below a root, from a position on; nothing if it cannot be read.
+pub(crate) fn read_from(root: &Utf8Path, path: &RelPath, from: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let opened = Root::open(root).ok().and_then(|root| root.open_file(path).ok());
+    if let Some((mut file, _)) = opened
+        && file.seek(SeekFrom::Start(from)).and_then(|_| file.take(PIECE).read_to_end(&mut bytes)).is_err()
+    {
+        bytes.clear();
+    }
+    bytes
+}
+
+/// Returns the files in a folder below a root whose name has an ending, in the order of their names.
+pub(crate) fn files_with(root: &Utf8Path, folder: &RelPath, ending: &str) -> Vec<RelPath> {
+    let Ok(entries) = folder.under(root).read_dir_utf8() else { return Vec::new() };
+    let is_file = |entry: &camino::Utf8DirEntry| entry.file_type().is_ok_and(|kind| kind.is_file());
+    let entries = entries.filter_map(Result::ok).filter(|entry| entry.file_name().ends_with(ending) && is_file(entry));
+    let mut found: Vec<RelPath> = entries.filter_map(|entry| folder.join(entry.file_name()).ok()).collect();
+    found.sort_unstable();
+    found
+}
+
 /// Measures how long something takes.
 pub(crate) struct Stopwatch(Instant);
 

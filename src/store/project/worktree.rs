@@ -1,5 +1,5 @@
-//! Creates, merges and removes the worktrees of sessions with git, one process each. No command uses `--force`, so git refuses
-//! to lose work.
+//! Creates, merges and removes the worktrees of sessions with git, one process each. Only `discard` uses `--force`; everywhere else git
+//! refuses to lose work.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -71,6 +71,38 @@ pub(crate) fn add(repository: &Utf8Path, folder: &Utf8Path, branch: &str, start:
 pub(crate) fn remove(repository: &Utf8Path, folder: &Utf8Path, branch: &str) -> Result<(), GitRefusal> {
     git(repository, "worktree", &["remove", folder.as_str()])?;
     git(repository, "branch", &["--quiet", "--delete", branch]).map(drop)
+}
+
+/// Removes a worktree and its branch, with the commits that are on no other branch and what is uncommitted. The caller has made sure
+/// that they are elsewhere, or has a person's word.
+///
+/// # Errors
+///
+/// If git refuses. What it did not remove still exists.
+pub(crate) fn discard(repository: &Utf8Path, folder: &Utf8Path, branch: &str) -> Result<(), GitRefusal> {
+    let listed = git(repository, "worktree", &["list", "--porcelain"])?;
+    if listed.lines().any(|line| line.strip_prefix("worktree ") == Some(folder.as_str())) {
+        git(repository, "worktree", &["remove", "--force", folder.as_str()])?;
+    }
+    if super::git::branch_exists(repository, branch) == Some(false) {
+        return Ok(());
+    }
+    git(repository, "branch", &["--quiet", "--delete", "--force", branch]).map(drop)
+}
+
+/// Creates one commit on top of `base` with everything that `branch` changed; no branch and no file is touched.
+///
+/// # Errors
+///
+/// If the branches are in conflict, or git refuses.
+pub(crate) fn squashed(repository: &Utf8Path, base: &str, branch: &str, title: &str) -> Result<String, GitRefusal> {
+    let tree = git(repository, "merge-tree", &["--write-tree", "--no-messages", base, branch])?;
+    let tree = tree.lines().next().unwrap_or_default().trim().to_owned();
+    let range = format!("{base}..{branch}");
+    let subjects = git(repository, "log", &["--reverse", "--format=* %s", &range, "--"])?;
+    let message = format!("{title}\n\n{subjects}");
+    let commit = git(repository, "commit-tree", &[&tree, "-p", base, "-m", &message])?;
+    Ok(commit.trim().to_owned())
 }
 
 /// Merges a branch into the one that is checked out in `folder`. If that fails, the folder is afterwards as it was.

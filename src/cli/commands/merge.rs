@@ -1,0 +1,110 @@
+//! `merge` and `drop`: what becomes of the work of a session, and the question before anything is lost.
+
+use super::prelude::*;
+use crate::cli::output;
+use crate::cli::screen::Screen;
+use crate::model::plural;
+use crate::model::quoted;
+use crate::runner;
+use crate::runner::MergeStyle;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+  piton merge session-20260131t1200            the branch it came from gets its work
+  piton merge session-20260131t1200 --squash   as one commit
+  piton merge session-20260131t1200 --branch add-login   a branch to push, for a pull request")]
+pub(in crate::cli) struct Merge {
+    /// Session id, or an unambiguous part of it
+    #[arg(value_name = "RUN")]
+    id: String,
+    /// Put the work on the base branch as one commit
+    #[arg(long, conflicts_with = "branch")]
+    squash: bool,
+    /// Merge nothing: give the work a branch of this name
+    #[arg(long, value_name = "NAME")]
+    branch: Option<String>,
+    /// Merge without asking
+    #[arg(short, long)]
+    yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Drop {
+    /// Session id, or an unambiguous part of it
+    #[arg(value_name = "RUN")]
+    id: String,
+    /// Lose what is not committed and commits that are not merged
+    #[arg(long)]
+    discard: bool,
+    /// Show what would be done, without doing it
+    #[arg(long)]
+    dry_run: bool,
+    /// Drop without asking
+    #[arg(short, long)]
+    yes: bool,
+}
+
+impl Command for Merge {
+    fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
+        let location = ops::session_location(&call.project(None)?, &self.id)?;
+        location.check_writable()?;
+        let Some((home, session)) = location.session() else {
+            return Err(CommandError::usage(format!("{} is no session of `piton run`", self.id)));
+        };
+        let style = match (&self.branch, self.squash) {
+            (Some(name), _) => MergeStyle::Branch(name.clone()),
+            (None, true) => MergeStyle::Squash,
+            (None, false) => MergeStyle::Merge,
+        };
+        let screen = Screen::of(call.global, false);
+        let (now, home, session) = (call.global.now.clone(), home.to_owned(), session.to_owned());
+        let request = runner::MergeRequest { now, home, session, style, yes: self.yes };
+        Ok(screen.end(runner::merge(&request, &screen)))
+    }
+}
+
+impl Command for Drop {
+    /// Shows what would be lost and asks for consent. End of input is never consent.
+    fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
+        let ctx = call.project(None)?;
+        let request =
+            ops::DropRequest { id: self.id.clone(), discard: self.discard, dry_run: self.dry_run || !self.yes };
+        let planned = ops::drop_session(&ctx, &request)?;
+        if self.dry_run || self.yes {
+            return call.answer(Ok(planned));
+        }
+        let would = &planned.body;
+        let id = &would.dropped.id;
+        if call.can_ask() && output::agrees(&format!("Drop {id} ({}){}? [y/N]", would.progress, lost(would)))? {
+            return call.answer(ops::drop_session(&ctx, &ops::DropRequest { dry_run: false, ..request }));
+        }
+        let discard = if self.discard { " --discard" } else { "" };
+        let name = quoted(id.as_str());
+        let hints = vec![format!("to agree: piton drop {name}{discard} --yes")];
+        let message = format!("not confirmed to drop {id}; nothing was done");
+        Err(ops::OpError::NotConfirmed { message, hints }.into())
+    }
+}
+
+fn lost(report: &ops::DropReport) -> String {
+    let files = (report.uncommitted > 0).then(|| plural(report.uncommitted, "uncommitted file"));
+    let commits = (report.commits > 0).then(|| plural(report.commits, "unmerged commit"));
+    let lost: Vec<String> = [files, commits].into_iter().flatten().collect();
+    if lost.is_empty() { String::new() } else { format!(" with {}", lost.join(" and ")) }
+}
+
+impl Shown for ops::DropReport {
+    fn text(&self, page: &mut Page, _: &[Finding]) {
+        let dropped = &self.dropped;
+        let (mark, verb) = if self.dry_run { ("", "would be dropped") } else { ("✅ ", "is dropped") };
+        page.text.put(Tone::Good, mark).bold(dropped.id.as_str());
+        page.text.line(format!(" {verb}{}: records in {}", lost(self), dropped.records));
+        let gone = if self.dry_run { "to be removed" } else { "removed" };
+        let worktree = dropped.worktree.as_ref().map(|folder| format!("worktree {folder}"));
+        let branch = dropped.branch.as_ref().map(|branch| format!("branch {branch}"));
+        let parts: Vec<String> = [worktree, branch].into_iter().flatten().collect();
+        if !parts.is_empty() {
+            page.text.line(format!("   {gone}: {}", parts.join(", ")));
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! `drop`: removes the worktree and the branch of a session whose work is not wanted, and archives its records.
+
+use super::InspectedSession;
+use super::SessionStatus;
+use super::clean;
+use super::inspect;
+use super::named;
+use super::report::Cleaned;
+use super::report::DropReport;
+use crate::dialect::script::Session;
+use crate::model::plural;
+use crate::model::quoted;
+use crate::ops::OpError;
+use crate::ops::project_context::ProjectContext;
+use crate::ops::report::Report;
+use crate::store;
+use crate::store::worktree;
+
+/// Options of a drop.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DropRequest {
+    pub(crate) id: String,
+    /// Also what is uncommitted or not merged is lost.
+    pub(crate) discard: bool,
+    /// Only report what would be done.
+    pub(crate) dry_run: bool,
+}
+
+/// Drops a session; the caller asks for confirmation. Refuses over work that is nowhere else, unless that is to be discarded.
+pub(crate) fn drop_session(ctx: &ProjectContext, request: &DropRequest) -> Result<Report<DropReport>, OpError> {
+    let location = named(ctx, Some(&request.id))?;
+    let InspectedSession { opened, row, .. } = inspect(ctx, &location)?;
+    let id = row.id.clone();
+    if row.status == SessionStatus::Running {
+        return Err(OpError::LiveOwner(format!("session {id} is running: end it first")));
+    }
+    let session = Session::read(&opened.files).ok().filter(|_| opened.guest().is_none());
+    let Some(session) = session else {
+        let message = format!("{id} cannot be dropped: it belongs to another program, or cannot be read");
+        return Err(OpError::InTheWay { message, hints: vec![format!("piton sessions show {}", quoted(id.as_str()))] });
+    };
+    let header = &session.header;
+    let base = header.base_branch.as_deref().or(header.base_commit.as_deref()).unwrap_or("HEAD");
+    let folder = header.worktree.as_ref().filter(|folder| store::is_folder(folder));
+    let branch = header.branch.as_ref().filter(|branch| store::git::branch_exists(&header.root, branch) != Some(false));
+    // When git cannot tell, assume that there is work.
+    let uncommitted = folder.map_or(0, |folder| worktree::dirty(folder).unwrap_or(1));
+    let commits = branch.map_or(0, |branch| worktree::commits_ahead(&header.root, base, branch).unwrap_or(1));
+    if (uncommitted > 0 || commits > 0) && !request.discard {
+        let files = (uncommitted > 0).then(|| plural(uncommitted, "uncommitted file"));
+        let unmerged = (commits > 0).then(|| plural(commits, "unmerged commit"));
+        let lost = [files, unmerged].into_iter().flatten().collect::<Vec<_>>().join(" and ");
+        let message = format!("{lost} of session {id} would be lost; nothing was done");
+        let name = quoted(id.as_str());
+        let look =
+            folder.filter(|_| uncommitted > 0).map(|folder| format!("git -C {} status", quoted(folder.as_str())));
+        let log =
+            branch.filter(|_| commits > 0).map(|branch| format!("git log {}", quoted(&format!("{base}..{branch}"))));
+        let hints = look.into_iter().chain(log).chain([format!("to lose it: piton drop {name} --discard")]);
+        return Err(OpError::NotConfirmed { message, hints: hints.collect() });
+    }
+    let mut over = Cleaned {
+        id: id.clone(),
+        worktree: header.worktree.as_ref().filter(|_| folder.is_some()).map(ToString::to_string),
+        branch: branch.cloned(),
+        records: location.root.join("archive").join(&header.session).into_string(),
+    };
+    if !request.dry_run {
+        over = match clean::put_in_archive(ctx, &location, over, worktree::discard)? {
+            Ok(over) => over,
+            Err(kept) => {
+                let hints = kept.fix.into_iter().collect();
+                return Err(OpError::InTheWay { message: format!("{id} is kept: {}", kept.reason), hints });
+            }
+        };
+    }
+    let progress = format!("{}, {} of {} steps done", row.status.as_str(), row.progress.done, row.progress.total);
+    Ok(Report::ok(DropReport { dry_run: request.dry_run, dropped: over, progress, uncommitted, commits }))
+}

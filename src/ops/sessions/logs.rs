@@ -1,0 +1,102 @@
+//! `logs`: what the steps of a session printed.
+
+use std::collections::BTreeMap;
+
+use camino::Utf8PathBuf;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::SessionStatus;
+use super::inspect;
+use super::named;
+use crate::model::RelPath;
+use crate::model::RunId;
+use crate::model::mask_secrets;
+use crate::ops::OpError;
+use crate::ops::project_context::ProjectContext;
+use crate::ops::report::Body;
+use crate::ops::report::Report;
+use crate::store;
+
+/// The logs of a session (`logs/1`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct LogsReport {
+    pub(crate) session: RunId,
+    /// Whether a living process is running it, so that more may follow.
+    pub(crate) is_running: bool,
+    /// In the order of the steps. An attempt follows the one before it in the same log.
+    pub(crate) logs: Vec<StepLog>,
+}
+
+/// The log of a step, or of a step inside one.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct StepLog {
+    pub(crate) step: String,
+    /// Absolute.
+    pub(crate) file: String,
+    pub(crate) lines: Vec<String>,
+}
+
+impl Body for LogsReport {
+    const SCHEMA: &'static str = "logs/1";
+}
+
+/// How far each log was read.
+pub(crate) type LogPositions = BTreeMap<RelPath, u64>;
+
+/// Reads what was logged since the positions, and moves them on. A line that is not complete yet is left for later while the session runs.
+pub(crate) fn logs(
+    ctx: &ProjectContext,
+    (id, step): (Option<&str>, Option<&str>),
+    positions: &mut LogPositions,
+) -> Result<Report<LogsReport>, OpError> {
+    let location = named(ctx, id)?;
+    let inspected = inspect(ctx, &location)?;
+    let is_running = inspected.row.status == SessionStatus::Running;
+    let records = location.candidate.state.under(&location.root).parent().map(ToOwned::to_owned);
+    let records: Utf8PathBuf = records.unwrap_or_else(|| location.root.clone());
+    let folder = RelPath::parse("logs").expect("a constant name");
+    let steps: Vec<&str> =
+        inspected.opened.loaded.run.iter().flat_map(|run| run.steps.iter().map(|step| step.id.as_str())).collect();
+    let mut found: Vec<(usize, String, RelPath)> = store::files_with(&records, &folder, ".log")
+        .into_iter()
+        .map(|path| {
+            let name = path.name().trim_end_matches(".log").to_owned();
+            // The longest id that the name begins with: `1.10.2` belongs to `1.10`, not to `1`.
+            let of = steps.iter().enumerate().filter(|(_, id)| belongs(&name, id)).max_by_key(|(_, id)| id.len());
+            (of.map_or(usize::MAX, |(at, _)| at), name, path)
+        })
+        .filter(|(_, name, _)| step.is_none_or(|step| belongs(name, step)))
+        .collect();
+    found.sort();
+    if let Some(step) = step.filter(|step| found.is_empty() && !steps.iter().any(|known| belongs(step, known))) {
+        let known = steps.iter().take(12).map(ToString::to_string).collect();
+        return Err(OpError::UnknownStep { run: inspected.row.id.to_string(), wanted: step.to_owned(), known });
+    }
+    let mut logs = Vec::new();
+    for (_, step, path) in found {
+        let position = positions.entry(path.clone()).or_default();
+        let mut lines = Vec::new();
+        loop {
+            let bytes = store::read_from(&records, &path, *position);
+            let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+            // Without a line end in a whole piece, or at the end, the rest is a line.
+            let take = if whole == 0 && !is_running { bytes.len() } else { whole };
+            if take == 0 {
+                break;
+            }
+            *position = position.saturating_add(take as u64);
+            let text = String::from_utf8_lossy(&bytes[..take]);
+            lines.extend(text.lines().map(|line| mask_secrets(line).into_owned()));
+        }
+        if !lines.is_empty() {
+            logs.push(StepLog { step, file: path.under(&records).into_string(), lines });
+        }
+    }
+    Ok(Report::ok(LogsReport { session: inspected.row.id, is_running, logs }))
+}
+
+/// Tells whether a name is the id of a step, or that of a step inside it.
+fn belongs(name: &str, id: &str) -> bool {
+    name.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}

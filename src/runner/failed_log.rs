@@ -1,0 +1,43 @@
+//! The end of the log of a failed step, for the message about it.
+
+use super::claude::Reader;
+use super::claude::Shown;
+use super::context::RunContext;
+use super::report::FailedLog;
+use crate::model::RelPath;
+use crate::model::clean_line;
+use crate::store;
+
+/// How many lines are shown, and the characters of each.
+const LINES: usize = 5;
+const LINE: usize = 200;
+
+/// Returns the log of a step; `None` if it printed nothing.
+pub(super) fn of(context: &RunContext<'_>, step: &str) -> Option<FailedLog> {
+    let folder = RelPath::parse("logs").expect("a constant name");
+    let mut files = store::files_with(&context.session, &folder, ".log");
+    files.retain(|file| {
+        let name = file.name().trim_end_matches(".log");
+        name.strip_prefix(step).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    });
+    let stamps = store::stamps(&files.iter().map(|file| file.under(&context.session)).collect::<Vec<_>>());
+    let times = stamps.into_iter().map(|stamp| stamp.and_then(|(_, time)| time));
+    let (_, file) = times.zip(files).max_by(|(a, _), (b, _)| a.cmp(b))?;
+    let lines = store::last_lines(&context.session, &file, LINES);
+    let lines = lines.iter().flat_map(|line| shown(line)).map(|line| clean_line(&line, LINE)).collect();
+    Some(FailedLog { file: file.under(&context.session).into_string(), lines })
+}
+
+/// Returns a logged line as a person sees it: a message of `claude` as what it says.
+fn shown(line: &str) -> Vec<String> {
+    if !(line.starts_with("{\"type\":") && line.contains("\"session_id\"")) {
+        return vec![line.to_owned()];
+    }
+    let mut reader = Reader::default();
+    let shown = reader.take(format!("{line}\n").as_bytes());
+    let said = shown.into_iter().map(|shown| match shown {
+        Shown::Text(text) => text,
+        Shown::Tool { name, subject } => format!("{name} {subject}"),
+    });
+    said.chain(reader.error().map(str::to_owned)).collect()
+}

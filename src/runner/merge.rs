@@ -1,0 +1,205 @@
+//! Merges the work of a finished session at a later time.
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use super::console::Console;
+use super::context::RunContext;
+use super::context::UsedVariables;
+use super::context::environment;
+use super::error::ProblemKind;
+use super::error::RunError;
+use super::finish;
+use super::finish::MergeStyle;
+use super::ledger::Ledger;
+use super::open;
+use super::open::RunEnvironment;
+use super::report::RunEnd;
+use super::report::RunResult;
+use super::report::WorktreeOutcome;
+use super::resume::ResumeOptions;
+use super::secrets;
+use super::secrets::Masks;
+use super::step_executor::StepExecutor;
+use crate::dialect::script::Session;
+use crate::dialect::script::facts::Facts;
+use crate::dialect::script::record::Header;
+use crate::dialect::script::state::Phase;
+use crate::engine::quoted;
+use crate::model::ChangeKind;
+use crate::model::ClaudeWork;
+use crate::model::Options;
+use crate::model::Run;
+use crate::model::Status;
+use crate::store;
+use crate::workflow::Workflow;
+
+/// The options of a merge.
+#[derive(Clone, Debug)]
+pub(crate) struct MergeRequest {
+    pub(crate) now: Option<String>,
+    /// The folder of all sessions of its repository.
+    pub(crate) home: Utf8PathBuf,
+    pub(crate) session: String,
+    pub(crate) style: MergeStyle,
+    /// Merge without asking.
+    pub(crate) yes: bool,
+}
+
+/// Merges a finished session, once a person agreed.
+pub(crate) fn merge(request: &MergeRequest, console: &dyn Console) -> Result<RunResult, RunError> {
+    let header = open::header(&request.home, &request.session)?;
+    let environment = RunEnvironment::open(&header.root, request.now.as_deref())?;
+    let paths = open::session_paths(&request.home, &request.session, &environment.project)?;
+    let asked = ResumeOptions { yes: request.yes, ..ResumeOptions::default() };
+    open::claim(&paths, &environment, &asked)?;
+    let done = (|| {
+        let candidate = open::candidate(&header.session, Some(&header))?;
+        let (session, loaded) = open::load_repaired(&environment, &paths, &candidate, &asked, console)?;
+        let Some(run) = loaded.run.filter(|run| run.writable) else {
+            let message = format!("session {} cannot be read as it is", header.session);
+            return Err(RunError::new(ProblemKind::Unreadable, message, ["piton doctor".to_owned()]));
+        };
+        let workflow = workflow(&header)?;
+        let declared = match &workflow.merge {
+            Some(_) => secrets::fetch(&workflow.secrets, &header.root)?,
+            None => std::collections::BTreeMap::new(),
+        };
+        let folder = header.worktree.clone().unwrap_or_else(|| header.root.clone());
+        let is_over = session.state.run.status == Phase::Completed;
+        check_mergeable(&header, &session, &run, &request.style)?;
+        let ledger = Ledger::new(paths.clone(), (environment.ticker, environment.caller()), session, run);
+        if !is_over && !ledger.order(&Options::at(ledger.now())).is_empty() {
+            return Err(unfinished(&header, ledger.run()));
+        }
+        let context = RunContext {
+            masks: Masks::of(&declared, store::variables()),
+            used: UsedVariables::of(&workflow),
+            env: self::environment(&workflow, &declared, &header, &folder)?,
+            header: header.clone(),
+            session: paths.folder(),
+            ticker: environment.ticker,
+            ledger: std::sync::Mutex::new(ledger),
+            workflow,
+            folder,
+            console,
+        };
+        merged(&context, request)
+    })();
+    let released = store::lease::release(&paths.lock()?, environment.ticker.now(), &environment.caller());
+    let done = done?;
+    released?;
+    Ok(done)
+}
+
+/// Tells whether the work of a session is done and waits for a merge: a resume that agrees to everything merges it.
+pub(crate) fn waits_for_merge(home: &Utf8Path, session: &str) -> bool {
+    let read = || {
+        let header = open::header(home, session)?;
+        let environment = RunEnvironment::open(&header.root, None)?;
+        let paths = open::session_paths(home, session, &environment.project)?;
+        let candidate = open::candidate(session, Some(&header))?;
+        let lock = paths.lock()?;
+        let files = store::file_set_locked(&environment.project, &lock, home, &candidate, environment.ticker.now());
+        Ok::<_, RunError>((header, Session::read(&files).map(|session| session.state.run)))
+    };
+    // What cannot be read is refused by the resume itself.
+    let Ok((header, Ok(run))) = read() else { return false };
+    run.status == Phase::Completed && has_kept(&header, run.worktree.as_deref()) && header.base_branch.is_some()
+}
+
+/// Tells whether a finished session has a worktree whose work is not merged.
+fn has_kept(header: &Header, end: Option<&str>) -> bool {
+    header.worktree.is_some() && matches!(end, None | Some("kept"))
+}
+
+fn check_mergeable(header: &Header, session: &Session, run: &Run, style: &MergeStyle) -> Result<(), RunError> {
+    let id = &header.session;
+    let refuse = |message: String, hint: String| Err(RunError::new(ProblemKind::No, message, [hint]));
+    if session.state.run.status == Phase::Aborted {
+        let message = format!("session {id} was aborted, and {}", done_of(run));
+        return refuse(message, format!("piton drop {id}"));
+    }
+    if header.worktree.is_none() {
+        let message = format!("session {id} worked in the project itself; there is nothing to merge");
+        return refuse(message, format!("piton sessions show {id}"));
+    }
+    if !has_kept(header, session.state.run.worktree.as_deref()) {
+        return refuse(format!("session {id} is merged already"), format!("piton sessions show {id}"));
+    }
+    if header.base_branch.is_none() && !matches!(style, MergeStyle::Branch(_)) {
+        let message = format!("HEAD was detached when session {id} began, so there is no branch to merge into");
+        return refuse(message, format!("piton merge {id} --branch NAME"));
+    }
+    Ok(())
+}
+
+fn unfinished(header: &Header, run: &Run) -> RunError {
+    let id = &header.session;
+    let message = format!("session {id} is not finished: {}", done_of(run));
+    RunError::new(ProblemKind::No, message, [format!("piton resume {id}"), format!("piton drop {id}")])
+}
+
+fn done_of(run: &Run) -> String {
+    let done = run.steps.iter().filter(|step| matches!(step.status, Status::Completed | Status::Skipped)).count();
+    format!("{done} of {} steps are done", run.steps.len())
+}
+
+/// Returns the workflow, whose `merge` steps merge. Without its file it is unknown how to merge, so that is refused.
+fn workflow(header: &Header) -> Result<Workflow, RunError> {
+    match open::workflow(&header.workflow) {
+        Ok((workflow, _)) => Ok(workflow),
+        Err(error) => {
+            let path = header.workflow.file.under(&header.workflow.root);
+            let message = format!("the workflow file, whose `merge` says how to merge, cannot be read: {error}");
+            let branch = header.branch.as_deref().unwrap_or_default();
+            let by_hand = format!("or merge by hand: git merge {}", quoted(branch));
+            let restore = format!("restore {}, then run the command again", quoted(path.as_str()));
+            Err(RunError::new(ProblemKind::Unreadable, message, [restore, by_hand]))
+        }
+    }
+}
+
+/// Merges, then records that.
+fn merged(context: &RunContext<'_>, request: &MergeRequest) -> Result<RunResult, RunError> {
+    let mut executor = StepExecutor::new(context)?;
+    let id = &context.header.session;
+    let total = context.ledger().run().steps.len();
+    let end = match finish::end_worktree(&mut executor, request.yes, &request.style)? {
+        Ok(WorktreeOutcome::Kept) if !request.yes => {
+            let message = format!("not confirmed; session {id} is as it was");
+            let flags = request.style.flags();
+            return Err(RunError::new(ProblemKind::Person, message, [format!("piton merge {id}{flags} --yes")]));
+        }
+        Ok(left) => {
+            let mut ledger = context.ledger();
+            let is_over = ledger.state().run.status == Phase::Completed;
+            if is_over {
+                let kind =
+                    ChangeKind::Resume { steps: Vec::new(), interruption: None, strategy: None, settled: Vec::new() };
+                ledger.record(kind, Facts::default(), true)?;
+            }
+            let facts = Facts {
+                worktree: Some(left.as_str().to_owned()),
+                claude: std::mem::take(&mut executor.work),
+                ..Facts::default()
+            };
+            ledger.record(ChangeKind::Complete { note: None }, facts, true)?;
+            ledger.snapshot()?;
+            RunEnd::Completed(left)
+        }
+        Err(end) => end,
+    };
+    let folder = context.folder.as_str().to_owned();
+    let tolerated = context.ledger().state().steps.values().filter(|step| step.tolerated.is_some()).count();
+    Ok(RunResult {
+        session: id.clone(),
+        folder,
+        end,
+        done: total,
+        tolerated,
+        claude: ClaudeWork::default(),
+        log: None,
+        total,
+    })
+}

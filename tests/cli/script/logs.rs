@@ -1,0 +1,66 @@
+//! `logs`, and the end of the log of a failed step.
+
+use serde_json::json;
+
+use super::support::Stage;
+use super::support::until;
+
+const FLOW: &str = "
+name: noisy
+steps:
+- id: build
+  shell: echo compiling; echo careful >&2
+- id: test
+  shell: echo one; echo two; exit 1
+  on_failure: {shell: echo handled, max_attempts: 0}
+";
+
+#[test]
+fn the_logs_of_a_session_are_printed_by_step() {
+    let stage = Stage::new(FLOW);
+    let (output, id) = stage.run(&[]);
+    output.expect_code(7);
+    let all = stage.piton(["--format", "json", "logs"]).run().expect_code(0);
+    assert_eq!((all.at("/schema"), all.at("/data/session")), (json!("logs/1"), json!(id)));
+    let steps: Vec<_> = (0..3).map(|at| all.at(&format!("/data/logs/{at}/step"))).collect();
+    assert_eq!(steps, [json!("build"), json!("test"), json!("test.on_failure.1")], "{all}");
+    assert_eq!(all.at("/data/logs/1/lines"), json!(["one", "two"]));
+    let text = stage.piton(["--format", "text", "logs", &id, "build"]).run().expect_code(0).stdout;
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with("== build  $TOP/state/") && lines[0].ends_with("logs/build.log"), "{text}");
+    assert!(lines.contains(&"compiling") && lines.contains(&"careful") && lines.len() == 3, "{text}");
+    let unknown = stage.piton(["--format", "json", "logs", &id, "publish"]).run();
+    assert_eq!(unknown.code, 3, "{unknown}");
+}
+
+#[test]
+fn the_end_of_the_log_and_its_path_stand_beside_a_failure() {
+    let stage =
+        Stage::new("name: f\nsteps:\n- id: test\n  shell: 'for n in 1 2 3 4 5 6 7; do echo line $n; done; exit 1'\n");
+    let (output, id) = stage.run(&[]);
+    let output = output.expect_code(7);
+    let log = format!("/sessions/{id}/logs/test.log");
+    assert!(output.stderr.contains("   | line 3\n") && !output.stderr.contains("| line 2"), "{output}");
+    assert!(
+        output.stderr.contains("   Its log: $TOP/state/") && output.stderr.contains(&format!("{log}\n")),
+        "{output}"
+    );
+    let report = stage.piton(["--format", "json", "resume", &id]).run().expect_code(7);
+    assert_eq!(report.at("/data/failed/log/lines/4"), json!("line 7"));
+    let file = report.at("/data/failed/log/file");
+    assert!(file.as_str().unwrap().ends_with(&log), "{file}");
+}
+
+#[test]
+fn a_running_session_is_followed_to_its_end() {
+    let stage = Stage::new(
+        "name: f\nsteps:\n- id: slow\n  shell: 'echo begun; until [ -e LOG.go ]; do sleep 0.02; done; echo ended'\n",
+    );
+    let mut child = stage.piton(["run", "w.yml"]).spawn();
+    until("the step prints", || stage.piton(["--format", "text", "logs"]).run().stdout.contains("begun"));
+    std::fs::write(format!("{}.go", stage.log()), "").unwrap();
+    let followed = stage.piton(["--format", "text", "logs", "-f"]).run().expect_code(0);
+    child.wait().unwrap();
+    assert!(followed.stdout.contains("begun\n") && followed.stdout.contains("ended\n"), "{followed}");
+    assert_eq!(followed.stdout.matches("begun").count(), 1, "{followed}");
+}

@@ -1,0 +1,164 @@
+//! `merge` and `drop`: what becomes of the work of a session after its run.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::support::Stage;
+use crate::support::Output;
+
+const WORK: &str = "
+name: feature
+steps:
+- id: one
+  shell: echo a > a.txt; git add a.txt; git commit -qm first
+- id: two
+  shell: echo b > b.txt; git add b.txt; git commit -qm second
+";
+const FAILS: &str = "
+name: feature
+steps:
+- id: one
+  shell: echo a > a.txt; git add a.txt; git commit -qm first
+- id: two
+  shell: 'false'
+";
+
+fn kept(workflow: &str, code: i32) -> (Stage, String) {
+    let stage = Stage::new(workflow);
+    let (output, id) = stage.run(&[]);
+    output.expect_code(code);
+    (stage, id)
+}
+
+fn json_of(stage: &Stage, arguments: &[&str]) -> Output {
+    stage.piton(["--format", "json"].into_iter().chain(arguments.iter().copied())).run()
+}
+
+fn row(stage: &Stage) -> Value {
+    json_of(stage, &["sessions"]).expect_code(0).at("/data/sessions/0")
+}
+
+fn branches(stage: &Stage) -> String {
+    stage.sandbox.git(["branch", "--list", "piton/*"])
+}
+
+#[test]
+fn a_finished_session_is_merged_at_a_later_time_and_says_so_until_then() {
+    let (stage, id) = kept(WORK, 0);
+    let text = stage.piton(["--format", "text", "sessions"]).run().expect_code(0).stdout;
+    assert!(text.contains("completed, not merged") && text.contains(&format!("→ piton merge {id}")), "{text}");
+    assert_eq!(
+        (row(&stage)["status"].clone(), row(&stage)["next"].clone()),
+        (json!("completed"), json!(format!("piton merge {id}")))
+    );
+
+    let refused = stage.piton(["merge", &id]).stdin("y\n").run();
+    assert_eq!(refused.code, 9, "without a terminal only --yes agrees\n{refused}");
+    assert!(!stage.sandbox.root().join("a.txt").exists());
+
+    let merged = stage.piton(["merge", &id, "--yes"]).run().expect_code(0);
+    assert!(merged.stderr.contains("2/2 steps, merged"), "{merged}");
+    assert!(stage.sandbox.root().join("b.txt").exists() && !stage.worktree(&id).exists());
+    assert_eq!(branches(&stage), "");
+    assert_eq!((row(&stage)["status"].clone(), row(&stage)["next"].clone()), (json!("merged"), Value::Null));
+    let again = json_of(&stage, &["merge", &id, "--yes"]).expect_code(1);
+    assert_eq!(again.at("/error/message"), json!(format!("session {id} is merged already")));
+}
+
+#[test]
+fn a_resume_that_agrees_merges_a_finished_session_and_one_that_does_not_names_the_command() {
+    let (stage, id) = kept(WORK, 0);
+    let refused = json_of(&stage, &["resume", &id]).expect_code(1);
+    assert_eq!(refused.at("/error/hints/1"), json!(format!("piton merge {id}")));
+    json_of(&stage, &["resume", &id, "--yes"]).expect_code(0);
+    assert!(stage.sandbox.root().join("b.txt").exists());
+    json_of(&stage, &["resume", &id, "--yes"]).expect_code(1);
+}
+
+#[test]
+fn a_squash_is_one_commit_and_a_branch_merges_nothing() {
+    let (stage, id) = kept(WORK, 0);
+    stage.sandbox.file("c.txt", "c");
+    stage.sandbox.commit("meanwhile");
+    stage.piton(["merge", &id, "--squash", "--yes"]).run().expect_code(0);
+    let log = stage.sandbox.git(["log", "-1", "--format=%s|%b"]);
+    assert!(log.starts_with(&format!("feature ({id})|* first")) && log.contains("* second"), "{log}");
+    assert_eq!(stage.sandbox.git(["log", "-2", "--format=%s"]).lines().last(), Some("meanwhile"));
+    assert!(stage.sandbox.root().join("b.txt").exists());
+    assert_eq!(branches(&stage), "");
+
+    let (stage, id) = kept(WORK, 0);
+    stage.piton(["merge", &id, "--branch", "add-login", "--yes"]).run().expect_code(0);
+    assert!(!stage.sandbox.root().join("b.txt").exists() && !stage.worktree(&id).exists());
+    assert_eq!(stage.sandbox.git(["log", "-1", "--format=%s", "add-login"]).trim(), "second");
+    assert_eq!((branches(&stage), row(&stage)["next"].clone()), (String::new(), Value::Null));
+}
+
+#[test]
+fn a_squash_in_conflict_changes_nothing() {
+    let (stage, id) = kept(WORK, 0);
+    stage.sandbox.file("a.txt", "other");
+    stage.sandbox.commit("in the way");
+    let before = stage.sandbox.tree();
+    let refused = json_of(&stage, &["merge", &id, "--squash", "--yes"]).expect_code(1);
+    assert!(refused.stdout.contains("cannot be put on main"), "{refused}");
+    let changes = before.changes(&stage.sandbox.tree());
+    assert!(changes.iter().all(|change| change.starts_with("+ .git/objects/")), "{changes:?}");
+    assert_eq!(row(&stage)["next"], json!(format!("piton merge {id}")));
+}
+
+#[test]
+fn work_that_began_on_a_detached_head_goes_to_a_branch() {
+    let stage = Stage::new(WORK);
+    stage.sandbox.git(["checkout", "-q", "--detach"]);
+    let (output, id) = stage.run(&["--yes"]);
+    output.clone().expect_code(0);
+    assert!(output.stderr.contains(&format!("piton merge {id} --branch NAME")), "{output}");
+    let refused = json_of(&stage, &["merge", &id, "--yes"]).expect_code(1);
+    assert_eq!(refused.at("/error/hints/0"), json!(format!("piton merge {id} --branch NAME")));
+    json_of(&stage, &["merge", &id, "--branch", "mine", "--yes"]).expect_code(0);
+    assert_eq!(stage.sandbox.git(["log", "-1", "--format=%s", "mine"]).trim(), "second");
+}
+
+#[test]
+fn an_unfinished_session_is_not_merged() {
+    let (stage, id) = kept(FAILS, 7);
+    let refused = json_of(&stage, &["merge", &id, "--yes"]).expect_code(1);
+    assert_eq!(refused.at("/error/message"), json!(format!("session {id} is not finished: 1 of 2 steps are done")));
+    assert!(!stage.sandbox.root().join("a.txt").exists());
+    stage.resume(&id).expect_code(7);
+}
+
+#[test]
+fn a_dropped_session_loses_nothing_without_a_word() {
+    let (stage, id) = kept(FAILS, 7);
+    std::fs::write(stage.worktree(&id).join("notes"), "mine").unwrap();
+    let refused = json_of(&stage, &["drop", &id, "--yes"]).expect_code(9);
+    let message = format!("1 uncommitted file and 1 unmerged commit of session {id} would be lost; nothing was done");
+    assert_eq!(refused.at("/error/message"), json!(message));
+    assert!(stage.worktree(&id).join("notes").exists());
+    json_of(&stage, &["drop", &id, "--discard"]).expect_code(9);
+    let would = json_of(&stage, &["drop", &id, "--discard", "--dry-run"]).expect_code(0);
+    assert_eq!((would.at("/data/uncommitted"), would.at("/data/commits")), (json!(1), json!(1)));
+    assert!(stage.worktree(&id).exists());
+
+    let home = stage.worktree(&id).parent().unwrap().parent().unwrap().to_owned();
+    json_of(&stage, &["drop", &id, "--discard", "--yes"]).expect_code(0);
+    assert!(!home.join("worktrees").join(&id).exists());
+    assert_eq!(branches(&stage), "");
+    assert!(home.join("archive").join(&id).join("journal.jsonl").is_file());
+    json_of(&stage, &["sessions"]).expect_code(3);
+}
+
+#[test]
+fn after_an_abort_the_hint_is_drop_and_a_clean_up_takes_what_has_no_work() {
+    let (stage, id) = kept("name: f\nsteps:\n- id: one\n  shell: 'false'\n", 7);
+    json_of(&stage, &["abort", &id]).expect_code(0);
+    let text = stage.piton(["--format", "text", "sessions"]).run().expect_code(0).stdout;
+    assert!(text.contains(&format!("→ piton drop {id}")) && !text.contains("resume"), "{text}");
+    let refused = json_of(&stage, &["resume", &id]).expect_code(9);
+    assert_eq!(refused.at("/error/hints/0"), json!(format!("piton drop {id}")));
+    let cleaned = json_of(&stage, &["sessions", "clean", "--yes"]).expect_code(0);
+    assert_eq!(cleaned.at("/data/cleaned/0/id"), json!(id));
+    assert_eq!(branches(&stage), "");
+}
