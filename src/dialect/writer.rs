@@ -52,6 +52,11 @@ pub(super) trait StateWriter: Sized {
     /// Whether parts of a step can be changed on their own.
     const HAS_PARTS: bool = false;
 
+    /// Returns what is written, which may differ between the formats of one writer.
+    fn what(&self) -> &'static str {
+        Self::WHAT
+    }
+
     /// Returns the run as commands name it.
     fn run(&self) -> String {
         "RUN".to_owned()
@@ -99,7 +104,7 @@ pub(super) trait StateWriter: Sized {
         let instead = format!(
             "restore an earlier checkpoint: `piton history {run}`, then `piton rollback {run} --to CHECKPOINT`"
         );
-        Err(EditError::cannot(Self::WHAT, "reopen steps", instead))
+        Err(EditError::cannot(self.what(), "reopen steps", instead))
     }
 
     /// Returns the edits of the state, with what is written after every change.
@@ -115,7 +120,7 @@ pub(super) trait StateWriter: Sized {
     ///
     /// Always.
     fn refuse<T>(&self, deed: impl Display, step: Option<&StepId>) -> Result<T, EditError> {
-        Err(EditError::cannot(Self::WHAT, deed, self.instead(step)))
+        Err(EditError::cannot(self.what(), deed, self.instead(step)))
     }
 
     /// Returns whether the outcome is a success; refuses anything but success and failure.
@@ -134,7 +139,7 @@ pub(super) trait StateWriter: Sized {
             | Status::Skipped
             | Status::Cancelled => {
                 let deed = format!("record {} as {}", outcome.step, outcome.status);
-                Err(EditError::cannot(Self::WHAT, deed, "a step ends as completed or failed"))
+                Err(EditError::cannot(self.what(), deed, "a step ends as completed or failed"))
             }
         }
     }
@@ -153,7 +158,7 @@ pub(super) fn outcome_text(outcome: &Outcome) -> Option<String> {
 pub(super) fn write<W: StateWriter>(mut writer: W, change: &Change) -> Result<Vec<Edit>, EditError> {
     let part = change.kind.part().filter(|_| !W::HAS_PARTS);
     if let Some(part) = part {
-        return Err(EditError::cannot(W::WHAT, format!("change `{part}` alone"), "its steps have no parts"));
+        return Err(EditError::cannot(writer.what(), format!("change `{part}` alone"), "its steps have no parts"));
     }
     match &change.kind {
         ChangeKind::Begin { step, part, agent, attempt, reopens } => {
@@ -174,7 +179,7 @@ pub(super) fn write<W: StateWriter>(mut writer: W, change: &Change) -> Result<Ve
         ChangeKind::Complete { note } => writer.complete(note.as_deref())?,
         ChangeKind::RollBack(back) => writer.roll_back(back)?,
         ChangeKind::Repair(_) => return Err(EditError::Unsupported(NO_OTHER_EVIDENCE.to_owned())),
-        ChangeKind::Start(_) => return Err(EditError::cannot(W::WHAT, "be started again", writer.instead(None))),
+        ChangeKind::Start(_) => return Err(EditError::cannot(writer.what(), "be started again", writer.instead(None))),
     }
     writer.into_edits()
 }

@@ -88,6 +88,11 @@ impl<'a> Reader<'a> {
         self.root().get(key)
     }
 
+    /// Returns the value at a JSON pointer without escapes.
+    pub(crate) fn at(&'a self, pointer: &'a str) -> Field<'a> {
+        pointer.split('/').skip(1).fold(self.root(), Field::get)
+    }
+
     /// Creates a finding about the value at a JSON pointer, with the position of the nearest value that exists.
     pub(crate) fn finding(&self, code: FindingCode, pointer: &str, message: impl Into<String>) -> Finding {
         let place = self.root.nearest(pointer).place;

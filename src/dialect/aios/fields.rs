@@ -64,7 +64,7 @@ pub(super) trait KindReader {
     /// Returns the subject of the run for display: an epic, a story or a workflow instance.
     fn subject(&self, kind: &Descriptor) -> String;
 
-    /// Returns a run of the workflow without steps.
+    /// Returns a run of the workflow with its times, without steps.
     fn run(&self, kind: &Descriptor, workflow: &str, title: String) -> Run;
 
     /// Returns the run with all findings.
@@ -87,11 +87,15 @@ impl KindReader for Reader<'_> {
     fn run(&self, kind: &Descriptor, workflow: &str, title: String) -> Run {
         let files = vec![self.file().clone()];
         let run = Run::new(kind.run_id(&self.subject(kind)), DialectId::Aios, title, workflow, files);
-        let newer = kind.version.and_then(|(pointer, known)| {
-            let keys = pointer.split('/').skip(1);
-            keys.fold(self.root(), |field, key| field.get(key)).newer_version(known)
-        });
-        Run { writable: newer.is_none(), ..run }
+        // The start does not say when the state was last written.
+        let stamps = kind.stamps.iter().filter(|stamp| Some(**stamp) != kind.started);
+        let newer = kind.version.and_then(|(pointer, known)| self.at(pointer).newer_version(known));
+        Run {
+            started_at: kind.started.and_then(|started| self.at(started).time()),
+            stamp: stamps.filter_map(|stamp| self.at(stamp).time()).max(),
+            writable: newer.is_none(),
+            ..run
+        }
     }
 
     fn loaded(self, run: Run) -> Loaded {

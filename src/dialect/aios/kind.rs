@@ -81,6 +81,8 @@ pub(super) struct Descriptor {
     pub(super) story: StoryName,
     /// When the state was last written, first the one that counts for a writer. The newest counts.
     pub(super) stamps: &'static [&'static str],
+    /// When the run started, if the state says so.
+    pub(super) started: Option<&'static str>,
     /// How the state claims its story; `None` if it claims none.
     pub(super) claim: Option<Claim>,
     /// The changes by a person that the format can record.
@@ -121,7 +123,6 @@ pub(super) enum StoryName {
 pub(super) struct Claim {
     /// The path of the story.
     pub(super) path: Option<&'static str>,
-    pub(super) started: &'static str,
     /// Where and with which words the state says that it has nothing left to do.
     pub(super) finished: Option<(&'static str, &'static [&'static str])>,
 }
@@ -162,6 +163,7 @@ impl Descriptor {
             unnamed: Unnamed::Story,
             story: StoryName::Absent,
             stamps: &[],
+            started: None,
             claim: None,
             records: Records::RESUME,
             is_written: true,

@@ -29,6 +29,7 @@ mod probe;
 mod rebuild;
 mod resume_point;
 mod settings;
+mod step_list;
 mod steps;
 mod subject;
 mod suggest;

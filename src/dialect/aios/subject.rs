@@ -51,7 +51,7 @@ impl Subject {
         let word = |pointer: &str| node.at(pointer).and_then(Node::scalar).map(str::to_owned);
         let path = claim.path.and_then(word).filter(|path| path.contains(['/', '\\']));
         let id = descriptor.identify(node, at).story?;
-        Some(Self { id, path, started: word(claim.started) })
+        Some(Self { id, path, started: descriptor.started.and_then(word) })
     }
 
     /// Finds the file; the flag is set if only the end of the path matched.

@@ -4,42 +4,34 @@
 //! Its own resume resets everything from one epic onward, including completed results. Piton sets nothing back: it continues with
 //! the epic that the state names, then with the first of 3, 4 and 6 that is not completed.
 
+use serde_json::Value;
 use serde_json::json;
 
 use crate::dialect::EditError;
-use crate::dialect::aios::editor::StateEditor;
-use crate::dialect::aios::editor::edit;
 use crate::dialect::aios::fields;
-use crate::dialect::aios::fields::KindReader as _;
 use crate::dialect::aios::kind::Claim;
 use crate::dialect::aios::kind::Descriptor;
 use crate::dialect::aios::kind::FINISHED_STATUS;
 use crate::dialect::aios::kind::StoryName;
 use crate::dialect::aios::kind::Unnamed;
+use crate::dialect::aios::step_list::Key;
+use crate::dialect::aios::step_list::ListWriter;
+use crate::dialect::aios::step_list::Op;
+use crate::dialect::aios::step_list::StepChange;
+use crate::dialect::aios::step_list::StepList;
 use crate::dialect::aios::steps::first_open;
 use crate::dialect::aios::steps::note_failures;
-use crate::dialect::edit::object;
-use crate::dialect::edit::unsupported;
-use crate::dialect::writer::Begun;
-use crate::dialect::writer::Resumed;
-use crate::dialect::writer::StateWriter;
-use crate::dialect::writer::outcome_text;
 use crate::document::Field;
 use crate::document::Reader;
-use crate::model::Edit;
 use crate::model::Finding;
 use crate::model::FindingCode;
-use crate::model::Outcome;
-use crate::model::Records;
 use crate::model::Review;
 use crate::model::ReviewVerdict;
-use crate::model::Run;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Timestamp;
 use crate::model::human_age;
-use crate::model::quoted;
 
 /// Number, title and agent. Epic 5 handles failures and only appears when one occurs.
 const EPICS: [(&str, &str, &str); 4] = [
@@ -61,31 +53,66 @@ pub(super) static ADE: Descriptor = Descriptor {
     unnamed: Unnamed::Stem(".json"),
     // The file is called `current.json` if there is no story.
     story: StoryName::Subject(Some("current")),
-    stamps: &["/timestamps/updatedAt", "/timestamps/savedAt", "/updatedAt"],
-    claim: Some(Claim { path: None, started: "/timestamps/startedAt", finished: FINISHED_STATUS }),
-    records: Records { abort: false, ..Records::ALL },
-    ..Descriptor::of_state("the state of a master orchestration", run, |files, change| {
-        edit(&ADE, files, change, |editor, run| Writer { editor, run })
-    })
+    stamps: STAMPS,
+    started: Some("/timestamps/startedAt"),
+    claim: Some(Claim { path: None, finished: FINISHED_STATUS }),
+    records: STEPS.records(),
+    ..Descriptor::of_files(
+        "the state of a master orchestration",
+        |files| STEPS.load(files),
+        |files, change| STEPS.edit(files, change),
+    )
 };
 
-/// Reads the run.
-fn run(tree: &Reader<'_>) -> Run {
-    let title = format!("Master Orchestration for story {}", tree.subject(&ADE));
-    let mut run = tree.run(&ADE, "master-orchestration", title);
-    let stamps = tree.get("timestamps");
-    run.started_at = stamps.get("startedAt").time();
-    run.stamp = [stamps.get("updatedAt"), stamps.get("savedAt"), tree.get("updatedAt")]
-        .map(Field::time)
-        .into_iter()
-        .max()
-        .flatten();
-    run.steps = steps(tree);
-    run.status = tree.get("status").run_status(&run.steps);
-    run.position = position(tree, &run.steps);
-    report_age(tree, run.stamp);
-    run
-}
+const STAMPS: &[&str] = &["/timestamps/updatedAt", "/timestamps/savedAt", "/updatedAt"];
+
+/// Nothing is ever reset.
+static STEPS: StepList = StepList {
+    workflow: "master-orchestration",
+    title: "Master Orchestration for story {}",
+    complete_run: |tree, run| {
+        run.position = position(tree, &run.steps);
+        report_age(tree, run.stamp);
+    },
+    what: "a master orchestration",
+    instead: ["{step} is not a gate", "it can only be stopped: `piton pause {run}`"],
+    entry: "/epics/{}",
+    key: Key::Id("epic-"),
+    begin: &[
+        Op::Word("status", "in_progress"),
+        Op::Now("startedAt"),
+        Op::Null("completedAt"),
+        Op::Count("attempts", |change| change.attempt),
+        Op::Number("/currentEpic"),
+        IN_PROGRESS,
+    ],
+    finish: &[
+        Op::Set("gateResult/verdict", verdict),
+        Op::Word("status", "completed"),
+        Op::Now("completedAt"),
+        Op::Do(|writer, change| move_to_list(writer, change, Some("/completedEpics"))),
+        NEXT,
+    ],
+    fail: &[
+        Op::Set("gateResult/verdict", verdict),
+        Op::Word("status", "failed"),
+        Op::Push("errors", |writer, change| json!({ "message": change.error(), "timestamp": writer.editor.now() })),
+        Op::Count("/retryCount/{}", |change| change.outcome.map_or(0, |outcome| outcome.failures)),
+        Op::Do(|writer, change| move_to_list(writer, change, Some("/failedEpics"))),
+        IN_PROGRESS,
+    ],
+    skip: &[Op::Word("status", "skipped"), Op::Do(|writer, change| move_to_list(writer, change, None)), NEXT],
+    // The framework's CLI writes this status although it is not in its documented list.
+    pause: &[Op::Word("/status", "stopped")],
+    resume: &[IN_PROGRESS],
+    complete: COMPLETE,
+    touched: STAMPS,
+    ..StepList::new(&ADE, steps)
+};
+
+const IN_PROGRESS: Op = Op::Word("/status", "in_progress");
+const COMPLETE: &[Op] = &[Op::Word("/status", "complete"), Op::Now("/timestamps/completedAt")];
+const NEXT: Op = Op::IfOver(COMPLETE, &[IN_PROGRESS]);
 
 fn report_age(tree: &Reader<'_>, stamp: Option<Timestamp>) {
     let Some(age) = stamp.map(|stamp| tree.files().clock.now.seconds_since(stamp)) else { return };
@@ -183,131 +210,24 @@ fn position(tree: &Reader<'_>, steps: &[Step]) -> Option<StepId> {
     named.or_else(|| first_open(steps)).map(|step| step.id.clone())
 }
 
-const LISTS: [&str; 3] = ["/completedEpics", "/failedEpics", "/pendingEpics"];
-
-fn number(step: &StepId) -> Result<&str, EditError> {
-    match step.as_str().strip_prefix("epic-") {
-        Some(number) => Ok(number),
-        None => unsupported(format!("`{step}` is not an epic of this orchestration")),
+/// Moves an epic to one of the lists that the state has and removes it from the others.
+fn move_to_list(writer: &mut ListWriter, change: &StepChange<'_>, to: Option<&str>) -> Result<(), EditError> {
+    for list in ["/completedEpics", "/failedEpics", "/pendingEpics"] {
+        if to != Some(list) {
+            writer.editor.remove_from_list(list, change.key)?;
+        } else if writer.editor.has(list) {
+            writer.editor.add_to_list(list, change.key)?;
+        }
     }
+    Ok(())
 }
 
-struct Writer {
-    editor: StateEditor,
-    run: Run,
-}
-
-impl Writer {
-    /// Moves an epic to one of the lists and removes it from the others.
-    fn move_to_list(&mut self, number: &str, to: Option<&str>) -> Result<(), EditError> {
-        let there: Vec<&str> = LISTS.into_iter().filter(|list| self.editor.has(list)).collect();
-        for list in there {
-            if to == Some(list) {
-                self.editor.add_to_list(list, number)?
-            } else {
-                self.editor.remove_from_list(list, number)?
-            }
-        }
-        Ok(())
-    }
-
-    /// Completes the orchestration if all of its epics are over.
-    fn complete_if_done(&mut self, number: &str) -> Result<(), EditError> {
-        let is_over = |status: Status| matches!(status, Status::Completed | Status::Skipped);
-        let of = |step: &StepId| step.as_str().strip_prefix("epic-") == Some(number);
-        if self.run.steps.iter().all(|step| of(&step.id) || is_over(step.status)) {
-            self.end()
-        } else {
-            self.editor.set_text("/status", "in_progress")
-        }
-    }
-
-    fn end(&mut self) -> Result<(), EditError> {
-        self.editor.set_text("/status", "complete")?;
-        self.editor.stamp("/timestamps/completedAt", None)
-    }
-}
-
-/// Nothing is ever reset.
-impl StateWriter for Writer {
-    const WHAT: &'static str = "a master orchestration";
-
-    fn run(&self) -> String {
-        quoted(self.run.id.as_str())
-    }
-
-    fn instead(&self, step: Option<&StepId>) -> String {
-        match step {
-            Some(step) => format!("{step} is not a gate"),
-            None => format!("it can only be stopped: `piton pause {}`", self.run()),
-        }
-    }
-
-    fn begin(&mut self, begun: &Begun<'_>) -> Result<(), EditError> {
-        let number = number(begun.step)?;
-        let epic = format!("/epics/{number}");
-        self.editor.set_text(&format!("{epic}/status"), "in_progress")?;
-        self.editor.stamp(&format!("{epic}/startedAt"), None)?;
-        self.editor.clear(&format!("{epic}/completedAt"))?;
-        self.editor.set_number(&format!("{epic}/attempts"), begun.attempt.into())?;
-        match number.parse() {
-            Ok(number) => self.editor.set_number("/currentEpic", number)?,
-            Err(_) => self.editor.set_text("/currentEpic", number)?,
-        }
-        self.editor.set_text("/status", "in_progress")
-    }
-
-    fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
-        let number = number(&outcome.step)?;
-        let epic = format!("/epics/{number}");
-        if let Some(verdict) = outcome.verdict {
-            let word = match verdict {
-                ReviewVerdict::Approved => "approved",
-                ReviewVerdict::ApprovedWithConditions | ReviewVerdict::NeedsRevision => "needs_revision",
-                ReviewVerdict::Rejected => "blocked",
-            };
-            self.editor.set_text(&format!("{epic}/gateResult/verdict"), word)?;
-        }
-        if self.completes(outcome)? {
-            self.editor.set_text(&format!("{epic}/status"), "completed")?;
-            self.editor.stamp(&format!("{epic}/completedAt"), None)?;
-            self.move_to_list(number, Some(LISTS[0]))?;
-            return self.complete_if_done(number);
-        }
-        self.editor.set_text(&format!("{epic}/status"), "failed")?;
-        let error = object([
-            ("message", Some(json!(outcome_text(outcome).unwrap_or_else(|| "it failed".to_owned())))),
-            ("timestamp", Some(self.editor.now())),
-        ]);
-        self.editor.push(&format!("{epic}/errors"), &error)?;
-        self.editor.set_number(&format!("/retryCount/{number}"), outcome.failures.into())?;
-        self.move_to_list(number, Some(LISTS[1]))?;
-        self.editor.set_text("/status", "in_progress")
-    }
-
-    fn skip(&mut self, step: &StepId, _part: Option<&str>, _reason: &str) -> Result<(), EditError> {
-        let number = number(step)?;
-        self.editor.set_text(&format!("/epics/{number}/status"), "skipped")?;
-        self.move_to_list(number, None)?;
-        self.complete_if_done(number)
-    }
-
-    /// The framework's CLI writes this status although it is not in its documented list.
-    fn pause(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
-        self.editor.set_text("/status", "stopped")
-    }
-
-    fn resume(&mut self, _resumed: &Resumed<'_>) -> Result<(), EditError> {
-        self.editor.set_text("/status", "in_progress")
-    }
-
-    fn complete(&mut self, _note: Option<&str>) -> Result<(), EditError> {
-        self.end()
-    }
-
-    fn into_edits(self) -> Result<Vec<Edit>, EditError> {
-        self.editor.into_stamped(ADE.stamps)
-    }
+fn verdict(_writer: &ListWriter, change: &StepChange<'_>) -> Option<Value> {
+    Some(json!(match change.outcome?.verdict? {
+        ReviewVerdict::Approved => "approved",
+        ReviewVerdict::ApprovedWithConditions | ReviewVerdict::NeedsRevision => "needs_revision",
+        ReviewVerdict::Rejected => "blocked",
+    }))
 }
 
 #[cfg(test)]

@@ -57,11 +57,8 @@ pub(super) static BOB: Descriptor = Descriptor {
     unnamed: Unnamed::Nowhere,
     story: StoryName::At(&["/session_state/progress/current_story"]),
     stamps: &["/session_state/last_updated"],
-    claim: Some(Claim {
-        path: Some("/session_state/progress/current_story"),
-        started: "/session_state/workflow/started_at",
-        finished: None,
-    }),
+    started: Some("/session_state/workflow/started_at"),
+    claim: Some(Claim { path: Some("/session_state/progress/current_story"), finished: None }),
     records: Records::ALL,
     ..Descriptor::of_state("the session of Bob", run, |files, change| {
         edit(&BOB, files, change, |editor, run| Writer { editor, run })
@@ -76,8 +73,6 @@ fn run(tree: &Reader<'_>) -> Run {
     let mut run = tree.run(&BOB, "bob-session", format!("Bob Session for Epic {}{name}", tree.subject(&BOB)));
     let session = Session { tree, state };
     run.steps = session.steps();
-    run.started_at = state.get("workflow").get("started_at").time();
-    run.stamp = state.get("last_updated").time();
     run.workspace.branch = state.get("context_snapshot").get("branch").id();
     let action = session.action();
     run.status = match action {

@@ -7,39 +7,27 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::dialect::EditError;
-use crate::dialect::Loaded;
-use crate::dialect::aios::editor::StateEditor;
-use crate::dialect::aios::editor::edit;
-use crate::dialect::aios::fields;
 use crate::dialect::aios::fields::KindReader as _;
 use crate::dialect::aios::kind::Claim;
 use crate::dialect::aios::kind::Descriptor;
 use crate::dialect::aios::kind::FINISHED_STATUS;
 use crate::dialect::aios::kind::StoryName;
 use crate::dialect::aios::kind::Unnamed;
-use crate::dialect::aios::steps::first_open;
+use crate::dialect::aios::step_list::ListWriter;
+use crate::dialect::aios::step_list::Op;
+use crate::dialect::aios::step_list::StepChange;
+use crate::dialect::aios::step_list::StepList;
 use crate::dialect::aios::steps::follow;
 use crate::dialect::aios::steps::note_failures;
-use crate::dialect::edit::unsupported;
-use crate::dialect::writer::Begun;
-use crate::dialect::writer::Resumed;
-use crate::dialect::writer::StateWriter;
-use crate::dialect::writer::outcome_text;
+use crate::document::Node;
 use crate::document::Reader;
-use crate::model::Edit;
-use crate::model::EvidenceRequest;
-use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
-use crate::model::Outcome;
-use crate::model::Records;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
-use crate::model::mask_secrets;
-use crate::model::quoted;
 use crate::model::sha256_hex;
 
 /// A build that was silent for longer is considered abandoned (docs/formats/aios.md#liveness).
@@ -56,39 +44,70 @@ pub(super) static BUILD: Descriptor = Descriptor {
     unnamed: Unnamed::Folder,
     story: StoryName::Subject(None),
     stamps: &["/lastCheckpoint", "/startedAt", "/abandonedAt"],
-    claim: Some(Claim { path: None, started: "/startedAt", finished: FINISHED_STATUS }),
-    records: Records { skip: false, ..Records::ALL },
-    ..Descriptor::of_files("the state of an autonomous build", load, |files, change| {
-        edit(&BUILD, files, change, |editor, run| Writer { editor, run })
-    })
+    started: Some("/startedAt"),
+    claim: Some(Claim { path: None, finished: FINISHED_STATUS }),
+    records: STEPS.records(),
+    ..Descriptor::of_files(
+        "the state of an autonomous build",
+        |files| STEPS.load(files),
+        |files, change| STEPS.edit(files, change),
+    )
 };
 
-/// Reads the run.
-fn load(files: &FileSet) -> Loaded {
-    let tree = match fields::read(files) {
-        Ok(tree) => tree,
-        Err(loaded) => return *loaded,
-    };
+static STEPS: StepList = StepList {
+    workflow: "autonomous-build",
+    title: "Build for story {}",
+    complete_run,
+    what: "a build",
+    instead: [
+        "finish {step}, or remove it from the plan of the build",
+        "finish its subtasks, or remove it from the plan of the build",
+    ],
+    unrecorded: "the state does not name the next subtask: write its id from the plan of the build into `currentSubtask`, then \
+                 run `piton plan`",
+    // What a person wants done again is no longer done.
+    begin: &[Op::Take(DONE), Op::Key(CURRENT), IN_PROGRESS],
+    finish: &[
+        Op::Do(count),
+        Op::Add(DONE),
+        Op::Push("/checkpoints", checkpoint),
+        Op::Now("/lastCheckpoint"),
+        IN_PROGRESS,
+    ],
+    fail: &[Op::Push("/failedAttempts", failed_attempt), Op::Take(DONE), Op::Key(CURRENT), IN_PROGRESS],
+    pause: &[Op::Word("/status", "paused")],
+    abort: &[
+        Op::Word("/status", "abandoned"),
+        Op::Set("/abandoned", |_, _| Some(json!(true))),
+        Op::Now("/abandonedAt"),
+        Op::Text("/abandonedReason"),
+    ],
+    resume: &[
+        Op::Set("/abandoned", |it, _| (it.editor.text("/abandoned") == Some("true")).then(|| json!(false))),
+        IN_PROGRESS,
+    ],
+    complete: &[Op::Word("/status", "completed")],
+    ..StepList::new(&BUILD, steps)
+};
+
+const DONE: &str = "/completedSubtasks";
+const CURRENT: &str = "/currentSubtask";
+const IN_PROGRESS: Op = Op::Word("/status", "in_progress");
+
+fn complete_run(tree: &Reader<'_>, run: &mut Run) {
     tree.get("storyId").required().id();
-    let title = format!("Build for story {}", tree.subject(&BUILD));
-    let mut run = tree.run(&BUILD, "autonomous-build", title);
-    let status = tree.get("status");
-    let last = tree.get("lastCheckpoint").time();
-    run.steps = steps(&tree);
-    let written = written(&tree);
     if let Some(open) = run.steps.iter_mut().find(|step| step.status != Status::Completed) {
         // What it builds on: changes to it by others matter.
-        open.detail.targets = written;
+        open.detail.targets = written(tree);
     }
-    run.started_at = tree.get("startedAt").time();
-    run.stamp = last.max(tree.get("abandonedAt").time()).or(run.started_at);
-    if status.text() == Some("in_progress") {
+    run.stamp = run.stamp.or(run.started_at);
+    if tree.get("status").text() == Some("in_progress") {
+        // A build that was abandoned once is not alive because of that.
+        let last = tree.node().at("/lastCheckpoint").and_then(Node::scalar).and_then(|text| tree.files().time(text));
         tree.report_abandoned(last.or(run.started_at), ABANDONED_SECONDS);
     }
-    run.status = status.run_status(&run.steps);
-    run.position = first_open(&run.steps).map(|step| step.id.clone());
-    let wanted = workspace(&tree, &mut run);
-    Loaded { wanted, ..tree.loaded(run) }
+    run.workspace.worktree = below_root(tree, "worktree");
+    run.workspace.plan_reference = below_root(tree, "plan").map(|path| path.as_str().to_owned());
 }
 
 fn steps(tree: &Reader<'_>) -> Vec<Step> {
@@ -156,19 +175,6 @@ fn errors(tree: &Reader<'_>, subtask: &str) -> Vec<String> {
     attempts.map(|attempt| attempt.get("error").text().unwrap_or("it failed").to_owned()).collect()
 }
 
-/// Fills in the worktree and the plan of the build and returns the evidence to collect.
-fn workspace(tree: &Reader<'_>, run: &mut Run) -> EvidenceRequest {
-    run.workspace.worktree = below_root(tree, "worktree");
-    let plan = below_root(tree, "plan");
-    run.workspace.plan_reference = plan.as_ref().map(|path| path.as_str().to_owned());
-    EvidenceRequest {
-        commits: run.steps.iter().filter_map(|step| step.commit.clone()).collect(),
-        documents: plan.into_iter().collect(),
-        workspace: run.workspace.worktree.clone().map(Some),
-        ..EvidenceRequest::default()
-    }
-}
-
 /// Reads a path. A path outside the project is reported and ignored; it usually comes from another machine
 /// (docs/formats/aios.md#paths-of-another-machine).
 fn below_root(tree: &Reader<'_>, key: &'static str) -> Option<RelPath> {
@@ -183,24 +189,35 @@ fn below_root(tree: &Reader<'_>, key: &'static str) -> Option<RelPath> {
     path.ok()
 }
 
-/// Returns the subtask of a step. The state does not name the next subtask before it starts.
-fn named(step: &StepId) -> Result<&str, EditError> {
-    match step.as_str() {
-        NEXT => unsupported(
-            "the state does not name the next subtask: write its id from the plan of the build into `currentSubtask`, then run \
-             `piton plan`"
-                .to_owned(),
-        ),
-        subtask => Ok(subtask),
+/// Counts a subtask that was not completed before. It is no longer the current one.
+fn count(writer: &mut ListWriter, change: &StepChange<'_>) -> Result<(), EditError> {
+    let (editor, counter) = (&mut writer.editor, "/metrics/completedSubtasks");
+    let is_new = editor.listed(DONE, change.key).is_none();
+    let counted = editor.text(counter).and_then(|count| count.parse::<u64>().ok());
+    if let Some(counted) = counted.filter(|_| is_new) {
+        editor.set_number(counter, counted + 1)?;
     }
+    if editor.text(CURRENT) == Some(change.key) { editor.set(CURRENT, &Value::Null) } else { Ok(()) }
 }
 
-struct Writer {
-    editor: StateEditor,
-    run: Run,
+fn failed_attempt(writer: &ListWriter, change: &StepChange<'_>) -> Value {
+    let (error, at) = (change.error(), writer.editor.now());
+    json!({ "subtaskId": change.key, "attempt": change.attempt, "error": error, "timestamp": at })
 }
 
-impl Writer {}
+fn checkpoint(writer: &ListWriter, change: &StepChange<'_>) -> Value {
+    let outputs = change.outcome.iter().flat_map(|outcome| &outcome.outputs);
+    let files: Vec<&str> = outputs.map(|path| path.as_str()).collect();
+    json!({
+        "id": checkpoint_id(change.key, writer.editor.at().unix_seconds()),
+        "timestamp": writer.editor.now(),
+        "subtaskId": change.key,
+        "status": "completed",
+        "gitCommit": change.outcome.and_then(|outcome| outcome.commit.as_deref()),
+        "filesModified": files,
+        "metrics": { "attempts": change.attempt },
+    })
+}
 
 /// Creates an id like the framework: `cp-`, the time in base 36, and eight hex digits for uniqueness.
 fn checkpoint_id(subtask: &str, seconds: i64) -> String {
@@ -212,90 +229,6 @@ fn checkpoint_id(subtask: &str, seconds: i64) -> String {
     }
     let time: String = digits.iter().rev().collect();
     format!("cp-{time}-{}", &sha256_hex(format!("{subtask}@{seconds}").as_bytes())[..8])
-}
-
-impl StateWriter for Writer {
-    const WHAT: &'static str = "a build";
-
-    fn run(&self) -> String {
-        quoted(self.run.id.as_str())
-    }
-
-    fn instead(&self, step: Option<&StepId>) -> String {
-        let step = step.map_or("its subtasks", StepId::as_str);
-        format!("finish {step}, or remove it from the plan of the build")
-    }
-
-    /// What a person wants done again is no longer done.
-    fn begin(&mut self, begun: &Begun<'_>) -> Result<(), EditError> {
-        self.editor.remove_from_list("/completedSubtasks", named(begun.step)?)?;
-        self.editor.set_text("/currentSubtask", named(begun.step)?)?;
-        self.editor.set_text("/status", "in_progress")
-    }
-
-    fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
-        let subtask = named(&outcome.step)?;
-        let is_done = self.completes(outcome)?;
-        let at = self.editor.now();
-        if !is_done {
-            let error = outcome_text(outcome).unwrap_or_else(|| "it failed".to_owned());
-            let entry = json!({ "subtaskId": subtask, "attempt": outcome.attempt, "error": error, "timestamp": at });
-            self.editor.push("/failedAttempts", &entry)?;
-            self.editor.remove_from_list("/completedSubtasks", subtask)?;
-            self.editor.set_text("/currentSubtask", subtask)?;
-            return self.editor.set_text("/status", "in_progress");
-        }
-        let is_new = self.editor.listed("/completedSubtasks", subtask).is_none();
-        self.editor.add_to_list("/completedSubtasks", subtask)?;
-        let counter = "/metrics/completedSubtasks";
-        let counted = self.editor.text(counter).and_then(|count| count.parse::<u64>().ok());
-        if let Some(counted) = counted.filter(|_| is_new) {
-            self.editor.set_number(counter, counted + 1)?;
-        }
-        let files: Vec<&str> = outcome.outputs.iter().map(|path| path.as_str()).collect();
-        let checkpoint = json!({
-            "id": checkpoint_id(subtask, self.editor.at().unix_seconds()),
-            "timestamp": at,
-            "subtaskId": subtask,
-            "status": "completed",
-            "gitCommit": outcome.commit,
-            "filesModified": files,
-            "metrics": { "attempts": outcome.attempt },
-        });
-        self.editor.push("/checkpoints", &checkpoint)?;
-        self.editor.stamp("/lastCheckpoint", None)?;
-        if self.editor.text("/currentSubtask") == Some(subtask) {
-            self.editor.set("/currentSubtask", &Value::Null)?;
-        }
-        self.editor.set_text("/status", "in_progress")
-    }
-
-    fn pause(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
-        self.editor.set_text("/status", "paused")
-    }
-
-    fn abort(&mut self, reason: Option<&str>) -> Result<(), EditError> {
-        self.editor.set_text("/status", "abandoned")?;
-        self.editor.set("/abandoned", &json!(true))?;
-        self.editor.stamp("/abandonedAt", None)?;
-        let reason = reason.map(mask_secrets);
-        reason.map_or(Ok(()), |reason| self.editor.set_text("/abandonedReason", &reason))
-    }
-
-    fn resume(&mut self, _resumed: &Resumed<'_>) -> Result<(), EditError> {
-        if self.editor.text("/abandoned") == Some("true") {
-            self.editor.set("/abandoned", &json!(false))?;
-        }
-        self.editor.set_text("/status", "in_progress")
-    }
-
-    fn complete(&mut self, _note: Option<&str>) -> Result<(), EditError> {
-        self.editor.set_text("/status", "completed")
-    }
-
-    fn into_edits(self) -> Result<Vec<Edit>, EditError> {
-        Ok(self.editor.into_edits())
-    }
 }
 
 #[cfg(test)]

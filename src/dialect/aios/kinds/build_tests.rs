@@ -1,4 +1,4 @@
-use super::load;
+use super::BUILD;
 use crate::dialect::Loaded;
 use crate::dialect::aios::fixtures::codes;
 use crate::dialect::aios::fixtures::files;
@@ -11,7 +11,7 @@ fn build(status: &str, current: &str, failed: &str) -> Loaded {
             "currentSubtask":{current},"completedSubtasks":["1.1","1.2"],"failedAttempts":[{failed}],"worktree":null,
             "checkpoints":[],"abandoned":false,"abandonedAt":null,"config":{{}},"schemaVersion":"1.0.0"}}"#
     );
-    load(&files("plan/build-state.json", &text))
+    BUILD.load(&files("plan/build-state.json", &text))
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn paths(worktree: &str, plan: &str, total: u32) -> Loaded {
             "checkpoints":[{{"subtaskId":"1.1","gitCommit":"deadbee"}},{{"subtaskId":"1.1","gitCommit":"no commit"}}],
             "metrics":{{"totalSubtasks":{total}}}}}"#
     );
-    load(&files("plan/build-state.json", &text))
+    BUILD.load(&files("plan/build-state.json", &text))
 }
 
 #[test]
@@ -92,6 +92,12 @@ fn a_build_that_said_nothing_for_an_hour_is_abandoned() {
         let text = format!(
             r#"{{"storyId":"2.1","status":"in_progress","lastCheckpoint":"2026-01-31T{last}","currentSubtask":"1.1","checkpoints":[]}}"#
         );
-        assert_eq!(codes(&load(&files("plan/build-state.json", &text))), Vec::from_iter(finding), "{last}");
+        assert_eq!(codes(&BUILD.load(&files("plan/build-state.json", &text))), Vec::from_iter(finding), "{last}");
     }
+    // That it was abandoned in between is newer, and no sign of its runner.
+    let text = r#"{"storyId":"2.1","status":"in_progress","lastCheckpoint":"2026-01-31T10:00:00Z","currentSubtask":"1.1",
+        "checkpoints":[],"abandoned":false,"abandonedAt":"2026-01-31T11:50:00Z"}"#;
+    let loaded = BUILD.load(&files("plan/build-state.json", text));
+    assert_eq!(codes(&loaded), ["owner-gone"]);
+    assert_eq!(loaded.run.unwrap().stamp.unwrap().to_string(), "2026-01-31T11:50:00Z");
 }

@@ -63,9 +63,9 @@ pub(super) static DEV_CYCLE: Descriptor = Descriptor {
     subject_is_path: true,
     story: StoryName::Subject(None),
     stamps: &["/lastUpdated"],
+    started: Some("/startedAt"),
     claim: Some(Claim {
         path: Some("/currentStory"),
-        started: "/startedAt",
         finished: Some(("/phaseResults/6_checkpoint/decision", &["GO"])),
     }),
     records: Records::ALL,
@@ -93,8 +93,6 @@ fn run(tree: &Reader<'_>) -> Run {
     };
     run.position = position.map(|at| steps[at].id.clone());
     run.steps = steps;
-    run.started_at = tree.get("startedAt").time();
-    run.stamp = tree.get("lastUpdated").time();
     run
 }
 

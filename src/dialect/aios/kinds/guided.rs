@@ -9,69 +9,88 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use crate::dialect::EditError;
-use crate::dialect::aios::editor::StateEditor;
-use crate::dialect::aios::editor::edit;
 use crate::dialect::aios::fields;
-use crate::dialect::aios::fields::KindReader as _;
 use crate::dialect::aios::kind::Descriptor;
-use crate::dialect::aios::steps::first_open;
-use crate::dialect::edit::unsupported;
-use crate::dialect::writer::Begun;
-use crate::dialect::writer::Resumed;
-use crate::dialect::writer::StateWriter;
-use crate::dialect::writer::outcome_text;
+use crate::dialect::aios::step_list::Key;
+use crate::dialect::aios::step_list::ListWriter;
+use crate::dialect::aios::step_list::Op;
+use crate::dialect::aios::step_list::StepChange;
+use crate::dialect::aios::step_list::StepList;
 use crate::document::Field;
 use crate::document::Node;
 use crate::document::Reader;
-use crate::model::Edit;
 use crate::model::Finding;
 use crate::model::FindingCode;
-use crate::model::Outcome;
-use crate::model::Records;
 use crate::model::RelPath;
-use crate::model::RollBack;
 use crate::model::Run;
 use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::clean_line;
-use crate::model::mask_secrets;
-use crate::model::quoted;
 
 pub(super) static GUIDED: Descriptor = Descriptor {
     version: Some(("/state_version", 2)),
     subject: &["/instance_id"],
     stamps: &["/updated_at", "/started_at"],
-    records: Records::ALL,
+    started: Some("/started_at"),
+    records: STEPS.records(),
     records_failure: false,
-    ..Descriptor::of_state("the state of a guided workflow", run, |files, change| {
-        edit(&GUIDED, files, change, |editor, run| Writer { editor, run })
-    })
+    ..Descriptor::of_files(
+        "the state of a guided workflow",
+        |files| STEPS.load(files),
+        |files, change| STEPS.edit(files, change),
+    )
 };
 
-/// Reads the run.
-fn run(tree: &Reader<'_>) -> Run {
-    let steps = steps(tree);
+/// The workflow is completed only when all steps are.
+static STEPS: StepList = StepList {
+    workflow: "guided-workflow",
+    complete_run,
+    what: "a guided workflow",
+    entry: "/steps/{}",
+    key: Key::Place,
+    begin: &[
+        Op::Word("status", "in_progress"),
+        Op::Do(|writer, change| stamp(writer, change, "started_at")),
+        Op::Null("completed_at"),
+        Op::Do(move_to),
+        ACTIVE,
+    ],
+    finish: &[Op::Text("notes"), Op::Do(add_artifacts), Op::Word("status", "completed"), ENDED, NEXT],
+    fail: &[Op::Refuse(
+        "record a failed step",
+        "{step} is unchanged. Retry it, then `piton finish {step} --run {run}`; or skip it with `piton skip {step} --run {run} \
+         --reason WHY`",
+    )],
+    skip: &[Op::Text("notes"), Op::Word("status", "skipped"), ENDED, NEXT],
+    pause: &[Op::Word("/status", "paused")],
+    abort: &[Op::Word("/status", "aborted")],
+    resume: &[ACTIVE],
+    catch_up: &[Op::Word("status", "completed"), ENDED, NEXT],
+    complete: &[Op::Word("/status", "completed")],
+    reopen: &[Op::Word("status", "pending"), Op::Null("completed_at")],
+    roll_back: &[NEXT],
+    touched: &["/updated_at"],
+    ..StepList::new(&GUIDED, steps)
+};
+
+const ACTIVE: Op = Op::Word("/status", "active");
+const ENDED: Op = Op::Do(|writer, change| stamp(writer, change, "completed_at"));
+const NEXT: Op = Op::IfOver(&[Op::Word("/status", "completed")], &[Op::Do(move_to), ACTIVE]);
+
+fn complete_run(tree: &Reader<'_>, run: &mut Run) {
     let instance = tree.get("instance_id").required().id();
-    let name = tree.root().either(["workflow_name", "workflow_id"]).id().or(instance);
-    let name = name.unwrap_or_else(|| tree.subject(&GUIDED));
-    let mut run = tree.run(&GUIDED, "guided-workflow", format!("Workflow {name}"));
-    run.started_at = tree.get("started_at").time();
-    run.stamp = tree.get("updated_at").time();
-    run.status = tree.get("status").run_status(&steps);
-    let mut steps = steps;
+    if let Some(name) = tree.root().either(["workflow_name", "workflow_id"]).id().or(instance) {
+        run.title = format!("Workflow {name}");
+    }
     if run.status == RunStatus::Completed {
         // Changes to artifacts after completion do not reopen steps.
-        steps.iter_mut().for_each(|step| step.proof.outputs.clear());
+        run.steps.iter_mut().for_each(|step| step.proof.outputs.clear());
     }
-    if let Some(open) = first_open(&steps) {
-        run.position = Some(open.id.clone());
-        let at = steps.iter().position(|step| step.id == open.id);
-        report_skipped_step(tree, &steps, at.unwrap_or_default());
+    if let Some(open) = run.steps.iter().position(|step| Some(&step.id) == run.position.as_ref()) {
+        report_skipped_step(tree, &run.steps, open);
     }
-    run.steps = steps;
-    run
 }
 
 /// Reports that the state has moved past a step that is still open.
@@ -187,157 +206,47 @@ fn artifacts(tree: &Reader<'_>, step: Field<'_>, position: u32) -> Vec<RelPath> 
     made.filter_map(|artifact| RelPath::parse(artifact.get("path").text()?).ok()).collect()
 }
 
-struct Writer {
-    editor: StateEditor,
-    run: Run,
+/// Makes a step the current one.
+fn move_to(writer: &mut ListWriter, change: &StepChange<'_>) -> Result<(), EditError> {
+    let (editor, entry) = (&mut writer.editor, format!("/steps/{}", change.at));
+    if editor.has("/current_step_index") {
+        let declared = ["step_index", "index"].iter().find_map(|key| editor.text(&format!("{entry}/{key}")));
+        let index = declared.and_then(|index| index.parse().ok()).unwrap_or(change.at as u64);
+        editor.set_number("/current_step_index", index)?;
+    }
+    if editor.has("/current_step_id") {
+        let id = editor.text(&format!("{entry}/id")).unwrap_or(writer.run.steps[change.at].id.as_str()).to_owned();
+        editor.set_text("/current_step_id", &id)?;
+    }
+    let phase = editor.text(&format!("{entry}/phase")).map(str::to_owned);
+    match phase.filter(|_| editor.has("/current_phase")) {
+        Some(phase) => match phase.parse() {
+            Ok(number) => editor.set_number("/current_phase", number),
+            Err(_) => editor.set_text("/current_phase", &phase),
+        },
+        None => Ok(()),
+    }
 }
 
-impl Writer {
-    fn at(&self, step: &StepId) -> Result<usize, EditError> {
-        match self.run.steps.iter().position(|known| known.id == *step) {
-            Some(at) => Ok(at),
-            None => unsupported(format!("`{step}` is not a step of this workflow")),
-        }
-    }
+/// Sets a timestamp of a step if the steps of this workflow have such timestamps.
+fn stamp(writer: &mut ListWriter, change: &StepChange<'_>, key: &str) -> Result<(), EditError> {
+    let is_usual = writer.editor.items("/steps").iter().any(|step| step.get(key).is_some());
+    if is_usual { writer.editor.stamp(&format!("/steps/{}/{key}", change.at), Some("status")) } else { Ok(()) }
+}
 
-    /// Ends a step and moves on to the first open one.
-    fn end(&mut self, at: usize, word: &str) -> Result<(), EditError> {
-        self.editor.set_text(&format!("/steps/{at}/status"), word)?;
-        self.stamp(at, "completed_at")?;
-        let ended = if word == "skipped" { Status::Skipped } else { Status::Completed };
-        self.run.steps[at].status = ended;
-        let is_over = |status: Status| matches!(status, Status::Completed | Status::Skipped);
-        match self.run.steps.iter().position(|step| !is_over(step.status)) {
-            Some(next) => {
-                self.move_to(next)?;
-                self.editor.set_text("/status", "active")
-            }
-            None => self.editor.set_text("/status", "completed"),
-        }
-    }
-
-    fn move_to(&mut self, at: usize) -> Result<(), EditError> {
-        if self.editor.has("/current_step_index") {
-            let declared =
-                ["step_index", "index"].iter().find_map(|key| self.editor.text(&format!("/steps/{at}/{key}")));
-            let index = declared.and_then(|index| index.parse().ok()).unwrap_or(at as u64);
-            self.editor.set_number("/current_step_index", index)?;
-        }
-        if self.editor.has("/current_step_id") {
-            let id = self.editor.text(&format!("/steps/{at}/id")).unwrap_or(self.run.steps[at].id.as_str()).to_owned();
-            self.editor.set_text("/current_step_id", &id)?;
-        }
-        let phase = self.editor.text(&format!("/steps/{at}/phase")).map(str::to_owned);
-        match phase.filter(|_| self.editor.has("/current_phase")) {
-            Some(phase) => match phase.parse() {
-                Ok(number) => self.editor.set_number("/current_phase", number),
-                Err(_) => self.editor.set_text("/current_phase", &phase),
-            },
-            None => Ok(()),
-        }
-    }
-
-    /// Sets a timestamp of a step if the steps of this workflow have such timestamps.
-    fn stamp(&mut self, at: usize, key: &str) -> Result<(), EditError> {
-        let is_usual = self.editor.items("/steps").iter().any(|step| step.get(key).is_some());
-        if is_usual { self.editor.stamp(&format!("/steps/{at}/{key}"), Some("status")) } else { Ok(()) }
-    }
-
-    /// Adds an artifact of a step.
-    fn add_artifact(&mut self, step: usize, path: &RelPath) -> Result<(), EditError> {
-        let is_it = |artifact: &Node| artifact.get("path").and_then(Node::scalar) == Some(path.as_str());
-        match self.editor.items("/artifacts").iter().position(is_it) {
-            Some(at) => self.editor.set_text(&format!("/artifacts/{at}/status"), "created"),
+fn add_artifacts(writer: &mut ListWriter, change: &StepChange<'_>) -> Result<(), EditError> {
+    for path in change.outcome.iter().flat_map(|outcome| &outcome.outputs) {
+        let (name, path, editor) = (path.name(), path.as_str(), &mut writer.editor);
+        let is_it = |artifact: &Node| artifact.get("path").and_then(Node::scalar) == Some(path);
+        match editor.items("/artifacts").iter().position(is_it) {
+            Some(at) => editor.set_text(&format!("/artifacts/{at}/status"), "created")?,
             None => {
-                let (name, path) = (path.name(), path.as_str());
-                let entry = json!({ "name": name, "created_by_step": step, "path": path, "status": "created" });
-                self.editor.push("/artifacts", &entry)
+                let entry = json!({ "name": name, "created_by_step": change.at, "path": path, "status": "created" });
+                editor.push("/artifacts", &entry)?;
             }
         }
     }
-}
-
-/// The workflow is completed only when all steps are.
-impl StateWriter for Writer {
-    const WHAT: &'static str = "a guided workflow";
-
-    fn run(&self) -> String {
-        quoted(self.run.id.as_str())
-    }
-
-    fn begin(&mut self, begun: &Begun<'_>) -> Result<(), EditError> {
-        let at = self.at(begun.step)?;
-        self.editor.set_text(&format!("/steps/{at}/status"), "in_progress")?;
-        self.stamp(at, "started_at")?;
-        self.editor.clear(&format!("/steps/{at}/completed_at"))?;
-        self.move_to(at)?;
-        self.editor.set_text("/status", "active")
-    }
-
-    fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
-        let at = self.at(&outcome.step)?;
-        if !self.completes(outcome)? {
-            let (step, run) = (quoted(outcome.step.as_str()), self.run());
-            let instead = format!(
-                "{step} is unchanged. Retry it, then `piton finish {step} --run {run}`; or skip it with `piton skip {step} --run \
-                 {run} --reason WHY`"
-            );
-            return Err(EditError::cannot(Self::WHAT, "record a failed step", instead));
-        }
-        if let Some(note) = outcome_text(outcome) {
-            self.editor.set_text(&format!("/steps/{at}/notes"), &note)?;
-        }
-        for output in &outcome.outputs {
-            self.add_artifact(at, output)?;
-        }
-        self.end(at, "completed")
-    }
-
-    fn skip(&mut self, step: &StepId, _part: Option<&str>, reason: &str) -> Result<(), EditError> {
-        let at = self.at(step)?;
-        self.editor.set_text(&format!("/steps/{at}/notes"), &mask_secrets(reason))?;
-        self.end(at, "skipped")
-    }
-
-    fn pause(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
-        self.editor.set_text("/status", "paused")
-    }
-
-    fn abort(&mut self, _reason: Option<&str>) -> Result<(), EditError> {
-        self.editor.set_text("/status", "aborted")
-    }
-
-    fn resume(&mut self, resumed: &Resumed<'_>) -> Result<(), EditError> {
-        self.editor.set_text("/status", "active")?;
-        for (step, _) in resumed.settled {
-            let at = self.at(step)?;
-            self.end(at, "completed")?;
-        }
-        Ok(())
-    }
-
-    fn complete(&mut self, _note: Option<&str>) -> Result<(), EditError> {
-        self.editor.set_text("/status", "completed")
-    }
-
-    /// Reopens steps and moves to the first open one.
-    fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
-        for step in &back.reopened {
-            let at = self.at(step)?;
-            self.editor.set_text(&format!("/steps/{at}/status"), "pending")?;
-            self.editor.clear(&format!("/steps/{at}/completed_at"))?;
-            self.run.steps[at].status = Status::Pending;
-        }
-        let is_open = |step: &Step| !matches!(step.status, Status::Completed | Status::Skipped);
-        if let Some(first) = self.run.steps.iter().position(is_open) {
-            self.move_to(first)?;
-        }
-        self.editor.set_text("/status", "active")
-    }
-
-    fn into_edits(self) -> Result<Vec<Edit>, EditError> {
-        self.editor.into_stamped(&["/updated_at"])
-    }
+    Ok(())
 }
 
 #[cfg(test)]

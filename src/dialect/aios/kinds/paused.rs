@@ -50,7 +50,6 @@ pub(super) static PAUSED: Descriptor = Descriptor {
 
 /// Reads the run.
 fn run(tree: &Reader<'_>) -> Run {
-    let aborted_at = tree.get("aborted_at").time();
     let is_aborted = tree.get("aborted_at").is_there() || tree.get("status").text() == Some("aborted");
     let progress = tree.get("epic_progress");
     let story = |field: Field<'_>| field.id().map(|path| story::name_of(&path).to_owned());
@@ -69,7 +68,6 @@ fn run(tree: &Reader<'_>) -> Run {
         stories.add(&next, Status::Pending);
     }
     let mut run = tree.run(&PAUSED, dev_cycle::WORKFLOW, dev_cycle::title(&tree.subject(&PAUSED)));
-    run.stamp = if is_aborted { aborted_at } else { tree.get("paused_at").time() };
     run.status = if is_aborted { RunStatus::Aborted } else { RunStatus::Paused };
     // That it was aborted cannot be undone.
     run.records.resume = !is_aborted;

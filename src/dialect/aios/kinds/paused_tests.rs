@@ -47,6 +47,18 @@ fn a_cycle_that_was_given_up_has_its_story_open() {
 }
 
 #[test]
+fn the_newest_stamp_counts() {
+    for (text, newest) in [
+        ("paused_at: 2026-01-31T11:00:00Z\nstatus: aborted\n", "2026-01-31T11:00:00Z"),
+        ("paused_at: 2026-01-31T11:00:00Z\naborted_at: 2026-01-31T11:30:00Z\n", "2026-01-31T11:30:00Z"),
+    ] {
+        let run = PAUSED.load(&files(STATE, &format!("current_story: 1.2\n{text}"))).run.unwrap();
+        assert_eq!((run.status, run.stamp.unwrap().to_string().as_str()), (RunStatus::Aborted, newest), "{text}");
+        assert_eq!(run.started_at, None);
+    }
+}
+
+#[test]
 fn what_cannot_be_used_is_said() {
     for (text, finding) in [
         ("paused_at: 2026-01-31\n", "state-missing-field"),

@@ -3,38 +3,27 @@
 //! A phase is written when it ends, so the running phase is never in the file. The number of phases is in the workflow file; the
 //! hand-over of the last phase may name the next one.
 
+use serde_json::Value;
 use serde_json::json;
 
-use crate::dialect::EditError;
-use crate::dialect::aios::editor::StateEditor;
-use crate::dialect::aios::editor::edit;
 use crate::dialect::aios::fields;
-use crate::dialect::aios::fields::KindReader as _;
 use crate::dialect::aios::kind::Descriptor;
 use crate::dialect::aios::kind::Unnamed;
-use crate::dialect::aios::steps::first_open;
+use crate::dialect::aios::step_list::Key;
+use crate::dialect::aios::step_list::ListWriter;
+use crate::dialect::aios::step_list::Op;
+use crate::dialect::aios::step_list::StepChange;
+use crate::dialect::aios::step_list::StepList;
 use crate::dialect::aios::steps::follow;
 use crate::dialect::edit::object;
-use crate::dialect::edit::unsupported;
-use crate::dialect::writer::Begun;
-use crate::dialect::writer::Resumed;
-use crate::dialect::writer::StateWriter;
-use crate::dialect::writer::outcome_text;
 use crate::document::Field;
 use crate::document::Reader;
-use crate::model::Edit;
 use crate::model::Finding;
 use crate::model::FindingCode;
-use crate::model::Outcome;
-use crate::model::Records;
-use crate::model::RollBack;
-use crate::model::Run;
-use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::mask_secrets;
-use crate::model::quoted;
 
 /// Maximum number of missing phases that are listed.
 const GAP_LIMIT: usize = 50;
@@ -42,29 +31,59 @@ const GAP_LIMIT: usize = 50;
 pub(super) static PHASES: Descriptor = Descriptor {
     subject: &["/workflowId"],
     unnamed: Unnamed::Stem(".json"),
-    stamps: &["/updatedAt", "/updated_at"],
-    records: Records { skip: true, ..Records::RESUME },
+    stamps: &["/updatedAt", "/failedAt"],
+    started: Some("/startedAt"),
+    records: STEPS.records(),
     begins_unrecorded: true,
-    ..Descriptor::of_state("the phases of a context manager", run, |files, change| {
-        edit(&PHASES, files, change, |editor, run| Writer { editor, run })
-    })
+    ..Descriptor::of_files(
+        "the phases of a context manager",
+        |files| STEPS.load(files),
+        |files, change| STEPS.edit(files, change),
+    )
 };
 
-/// Reads the run.
-fn run(tree: &Reader<'_>) -> Run {
-    let title = format!("Workflow {}", tree.subject(&PHASES));
-    let mut run = tree.run(&PHASES, "phases", title);
-    run.steps = steps(tree);
-    run.started_at = tree.get("startedAt").time();
-    run.stamp = tree.get("updatedAt").time().max(tree.get("failedAt").time());
-    run.status = tree.get("status").run_status(&run.steps);
-    if run.status == RunStatus::Completed {
-        run.position = None;
-    } else {
-        run.position = first_open(&run.steps).map(|step| step.id.clone());
-    }
-    run
-}
+static STEPS: StepList = StepList {
+    workflow: "phases",
+    what: "a workflow of phases",
+    instead: ["it only records completed phases; `piton plan {run}` shows what comes next"; 2],
+    entry: "/phases/{}",
+    key: Key::Id("phase-"),
+    // The state has no field for a phase in progress.
+    begin: &[Op::Remove("result"), Op::Remove("completedAt"), IN_PROGRESS],
+    finish: &[
+        Op::Set("agent", |_, change| Some(json!(change.agent.as_deref()?.trim_start_matches('@')))),
+        Op::Set("result", result),
+        Op::Now("completedAt"),
+        Op::Number("/currentPhase"),
+        IN_PROGRESS,
+    ],
+    fail: &[
+        Op::Word("/status", "failed"),
+        Op::Number("/failedPhase"),
+        Op::Now("/failedAt"),
+        Op::Set("/error", |_, change| Some(json!(change.error()))),
+    ],
+    skip: &[
+        Op::Set("result", |_, change| Some(json!({ "status": "skipped", "reason": change.text }))),
+        Op::Now("completedAt"),
+        Op::Number("/currentPhase"),
+        IN_PROGRESS,
+    ],
+    resume: &[IN_PROGRESS],
+    complete: &[Op::Word("/status", "completed")],
+    reopen: &[Op::Remove("/phases/{}")],
+    roll_back: &[
+        Op::Number("/currentPhase"),
+        Op::Remove("/failedPhase"),
+        Op::Remove("/failedAt"),
+        Op::Remove("/error"),
+        IN_PROGRESS,
+    ],
+    touched: &["/updatedAt"],
+    ..StepList::new(&PHASES, steps)
+};
+
+const IN_PROGRESS: Op = Op::Word("/status", "in_progress");
 
 fn steps(tree: &Reader<'_>) -> Vec<Step> {
     let mut phases: Vec<(u32, Field<'_>)> = Vec::new();
@@ -155,98 +174,9 @@ fn next(tree: &Reader<'_>, steps: &mut Vec<Step>, last: Option<&(u32, Field<'_>)
     }
 }
 
-fn number(step: &StepId) -> Result<u64, EditError> {
-    match step.as_str().strip_prefix("phase-").and_then(|number| number.parse().ok()) {
-        Some(number) => Ok(number),
-        None => unsupported(format!("`{step}` is not a phase of this workflow")),
-    }
-}
-
-struct Writer {
-    editor: StateEditor,
-    run: Run,
-}
-
-impl Writer {
-    fn record(&mut self, number: u64, agent: Option<String>, result: &serde_json::Value) -> Result<(), EditError> {
-        let phase = format!("/phases/{number}");
-        if let Some(agent) = agent {
-            self.editor.set_text(&format!("{phase}/agent"), agent.trim_start_matches('@'))?;
-        }
-        self.editor.set(&format!("{phase}/result"), result)?;
-        self.editor.stamp(&format!("{phase}/completedAt"), None)?;
-        self.editor.set_number("/currentPhase", number)?;
-        self.editor.set_text("/status", "in_progress")
-    }
-
-    /// Removes what says that a phase is over. The state has no field for a phase in progress.
-    fn reopen(&mut self, number: u64) -> Result<(), EditError> {
-        for key in ["result", "completedAt"] {
-            self.editor.remove(&format!("/phases/{number}/{key}"))?;
-        }
-        Ok(())
-    }
-}
-
-impl StateWriter for Writer {
-    const WHAT: &'static str = "a workflow of phases";
-
-    fn run(&self) -> String {
-        quoted(self.run.id.as_str())
-    }
-
-    fn instead(&self, _step: Option<&StepId>) -> String {
-        format!("it only records completed phases; `piton plan {}` shows what comes next", self.run())
-    }
-
-    fn begin(&mut self, begun: &Begun<'_>) -> Result<(), EditError> {
-        self.reopen(number(begun.step)?)?;
-        self.editor.set_text("/status", "in_progress")
-    }
-
-    fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
-        let number = number(&outcome.step)?;
-        if !self.completes(outcome)? {
-            self.editor.set_text("/status", "failed")?;
-            self.editor.set_number("/failedPhase", number)?;
-            self.editor.stamp("/failedAt", None)?;
-            let error = outcome_text(outcome).unwrap_or_else(|| "it failed".to_owned());
-            return self.editor.set_text("/error", &error);
-        }
-        let agent = outcome.agent.clone().or_else(|| self.run.step(&outcome.step)?.agent.clone());
-        let summary = outcome.summary.as_deref().map(mask_secrets);
-        let result = object([("status", Some(json!("completed"))), ("summary", summary.map(|text| json!(text)))]);
-        self.record(number, agent, &result)
-    }
-
-    fn skip(&mut self, step: &StepId, _part: Option<&str>, reason: &str) -> Result<(), EditError> {
-        let result = json!({ "status": "skipped", "reason": mask_secrets(reason) });
-        self.record(number(step)?, None, &result)
-    }
-
-    fn resume(&mut self, _resumed: &Resumed<'_>) -> Result<(), EditError> {
-        self.editor.set_text("/status", "in_progress")
-    }
-
-    fn complete(&mut self, _note: Option<&str>) -> Result<(), EditError> {
-        self.editor.set_text("/status", "completed")
-    }
-
-    /// Removes the results of phases; the last phase with a result becomes the current one.
-    fn roll_back(&mut self, back: &RollBack) -> Result<(), EditError> {
-        for step in &back.reopened {
-            self.editor.remove(&format!("/phases/{}", number(step)?))?;
-        }
-        self.editor.set_number("/currentPhase", back.keeps.as_ref().map_or(Ok(0), number)?)?;
-        for stale in ["/failedPhase", "/failedAt", "/error"] {
-            self.editor.remove(stale)?;
-        }
-        self.editor.set_text("/status", "in_progress")
-    }
-
-    fn into_edits(self) -> Result<Vec<Edit>, EditError> {
-        self.editor.into_stamped(&["/updatedAt"])
-    }
+fn result(_writer: &ListWriter, change: &StepChange<'_>) -> Option<Value> {
+    let summary = change.outcome?.summary.as_deref().map(mask_secrets);
+    Some(object([("status", Some(json!("completed"))), ("summary", summary.map(|text| json!(text)))]))
 }
 
 #[cfg(test)]

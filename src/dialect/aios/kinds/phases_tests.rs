@@ -3,6 +3,8 @@ use crate::dialect::Loaded;
 use crate::dialect::aios::fixtures::codes;
 use crate::dialect::aios::fixtures::files;
 use crate::dialect::aios::fixtures::steps;
+use crate::document::Syntax;
+use crate::document::parse;
 use crate::model::RunStatus;
 
 fn workflow(status: &str, phases: &str, more: &str) -> Loaded {
@@ -58,6 +60,22 @@ fn the_hand_over_names_the_next_agent_and_a_failure_says_why() {
     let run = workflow("failed", &format!("{{{ONE}}}"), r#","failedPhase":2,"error":"no space""#).run.unwrap();
     assert_eq!(run.steps[1].error.as_deref(), Some("no space"));
     assert_eq!(run.steps[0].title, "Phase 1: brief");
+}
+
+#[test]
+fn the_newest_stamp_is_the_age_for_the_list_and_for_the_plan() {
+    for (failed, newest) in [("10:59:00Z", "11:00:00Z"), ("11:05:00Z", "11:05:00Z")] {
+        let text = format!(
+            r#"{{"workflowId":"greenfield","status":"failed","startedAt":"2026-01-31T10:00:00Z","failedPhase":1,"phases":{{}},
+                "updatedAt":"2026-01-31T11:00:00Z","failedAt":"2026-01-31T{failed}"}}"#
+        );
+        let files = files(".aiox/workflow-state/greenfield.json", &text);
+        let listed = PHASES.identify(&parse(text.as_bytes(), Syntax::Yaml).unwrap(), &files.state).stamp;
+        let run = PHASES.load(&files).run.unwrap();
+        assert_eq!(run.stamp.unwrap().to_string(), format!("2026-01-31T{newest}"));
+        assert_eq!(listed, run.stamp, "{failed}");
+        assert_eq!(run.started_at.unwrap().to_string(), "2026-01-31T10:00:00Z");
+    }
 }
 
 #[test]

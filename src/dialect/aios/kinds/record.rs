@@ -5,35 +5,30 @@ use serde_json::json;
 use super::spec;
 use super::story_cycle;
 use crate::dialect::EditError;
-use crate::dialect::aios::editor::StateEditor;
-use crate::dialect::aios::editor::edit;
 use crate::dialect::aios::fields;
-use crate::dialect::aios::fields::KindReader as _;
 use crate::dialect::aios::kind::Descriptor;
 use crate::dialect::aios::kind::StoryName;
 use crate::dialect::aios::kind::Unnamed;
-use crate::dialect::aios::steps::first_open;
+use crate::dialect::aios::step_list::Key;
+use crate::dialect::aios::step_list::ListWriter;
+use crate::dialect::aios::step_list::Op;
+use crate::dialect::aios::step_list::StepChange;
+use crate::dialect::aios::step_list::StepList;
 use crate::dialect::aios::steps::follow;
-use crate::dialect::edit::unsupported;
-use crate::dialect::writer::Begun;
-use crate::dialect::writer::Resumed;
-use crate::dialect::writer::StateWriter;
 use crate::document::Field;
 use crate::document::Kind as Value;
 use crate::document::Node;
 use crate::document::Reader;
-use crate::model::Edit;
 use crate::model::Finding;
 use crate::model::FindingCode;
-use crate::model::Outcome;
-use crate::model::Run;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
-use crate::model::quoted;
 
 /// The phases of a spec pipeline of nexos, which has no plan (docs/formats/aios-stories.md#spec-pipeline).
 const SPEC_PHASES: usize = 5;
+
+const COMPLETED: &str = "/phases_completed";
 
 /// Maximum phase number of a record.
 const PHASE_LIMIT: u32 = 100;
@@ -51,23 +46,44 @@ pub(super) static RECORD: Descriptor = Descriptor {
         "/context/currentStory",
     ]),
     stamps: &["/updated_at", "/started_at"],
+    started: Some("/started_at"),
+    records: STEPS.records(),
     records_failure: false,
-    ..Descriptor::of_state("the record of a nexos orchestration", run, |files, change| {
-        edit(&RECORD, files, change, |editor, run| Writer { editor, run })
-    })
+    ..Descriptor::of_files(
+        "the record of a nexos orchestration",
+        |files| STEPS.load(files),
+        |files, change| STEPS.edit(files, change),
+    )
 };
 
-/// Reads the run.
-fn run(tree: &Reader<'_>) -> Run {
-    let workflow = tree.get("workflow").id();
-    let title = format!("Orchestration {}", tree.subject(&RECORD));
-    let mut run = tree.run(&RECORD, workflow.as_deref().unwrap_or("orchestrate"), title);
-    run.steps = Phases { tree, known: known(workflow.as_deref()) }.steps();
-    run.started_at = tree.get("started_at").time();
-    run.stamp = tree.get("updated_at").time();
-    run.status = tree.get("status").run_status(&run.steps);
-    run.position = first_open(&run.steps).map(|step| step.id.clone());
-    run
+/// Only the status `active` is documented.
+static STEPS: StepList = StepList {
+    workflow: "orchestrate",
+    title: "Orchestration {}",
+    complete_run: |tree, run| {
+        if let Some(workflow) = tree.get("workflow").id() {
+            run.workflow = workflow;
+        }
+    },
+    what: "the record of an orchestration",
+    instead: ["it only records completed phases: finish the phase, or edit the file, then run `piton plan {run}`"; 2],
+    key: Key::Id("phase-"),
+    begin: &[
+        Op::Do(reopen),
+        Op::Number("/current_phase"),
+        Op::Set("/current_agent", agent),
+        Op::Word("/status", "active"),
+    ],
+    finish: &[Op::Do(complete)],
+    fail: &[Op::Refuse("record a failed phase", "{step} stays the current one; begin it again")],
+    resume: &[Op::Word("/status", "active")],
+    complete: &[Op::Word("/status", "completed")],
+    touched: &["/updated_at"],
+    ..StepList::new(&RECORD, steps)
+};
+
+fn steps(tree: &Reader<'_>) -> Vec<Step> {
+    Phases { tree, known: known(tree.get("workflow").node().and_then(Node::scalar)) }.steps()
 }
 
 /// Returns title and agent of each phase of a known workflow.
@@ -146,79 +162,27 @@ impl Phases<'_> {
     }
 }
 
-struct Writer {
-    editor: StateEditor,
-    run: Run,
+/// Removes a phase from the completed ones, which are numbers or objects.
+fn reopen(writer: &mut ListWriter, change: &StepChange<'_>) -> Result<(), EditError> {
+    let number = |text: &str| text.parse::<u64>().ok();
+    let is_it = |item: &Node| item.get("phase").unwrap_or(item).scalar().and_then(number) == number(change.key);
+    let at = writer.editor.items(COMPLETED).iter().position(is_it);
+    at.map_or(Ok(()), |at| writer.editor.remove(&format!("{COMPLETED}/{at}")))
 }
 
-/// Returns the place of a phase among the completed ones, which are numbers or objects.
-fn completed(editor: &StateEditor, number: u64) -> Option<usize> {
-    let phase = |item: &Node| item.get("phase").unwrap_or(item).scalar().and_then(|text| text.parse().ok());
-    editor.items("/phases_completed").iter().position(|item| phase(item) == Some(number))
+/// Returns the agent in the spelling of the record, if it names one.
+fn agent(writer: &ListWriter, change: &StepChange<'_>) -> Option<serde_json::Value> {
+    let agent = change.agent.as_deref().filter(|_| writer.editor.has("/current_agent"))?;
+    let mark = writer.editor.text("/current_agent").filter(|agent| agent.starts_with('@')).map_or("", |_| "@");
+    Some(json!(format!("{mark}{}", agent.trim_start_matches('@'))))
 }
 
-fn number(step: &StepId) -> Result<u64, EditError> {
-    match step.as_str().strip_prefix("phase-").and_then(|number| number.parse().ok()) {
-        Some(number) => Ok(number),
-        None => unsupported(format!("`{step}` is not a phase of this orchestration")),
-    }
-}
-
-/// Only the status `active` is documented.
-impl StateWriter for Writer {
-    const WHAT: &'static str = "the record of an orchestration";
-
-    fn run(&self) -> String {
-        quoted(self.run.id.as_str())
-    }
-
-    fn instead(&self, _step: Option<&StepId>) -> String {
-        format!(
-            "it only records completed phases: finish the phase, or edit the file, then run `piton plan {}`",
-            self.run()
-        )
-    }
-
-    fn begin(&mut self, begun: &Begun<'_>) -> Result<(), EditError> {
-        let number = number(begun.step)?;
-        let editor = &mut self.editor;
-        // What a person wants done again is no longer completed.
-        if let Some(at) = completed(editor, number) {
-            editor.remove(&format!("/phases_completed/{at}"))?;
-        }
-        editor.set_number("/current_phase", number)?;
-        let agent = begun.agent.or_else(|| self.run.step(begun.step)?.agent.as_deref());
-        if let Some(agent) = agent.filter(|_| editor.has("/current_agent")) {
-            let mark = editor.text("/current_agent").filter(|agent| agent.starts_with('@')).map_or("", |_| "@");
-            editor.set_text("/current_agent", &format!("{mark}{}", agent.trim_start_matches('@')))?;
-        }
-        editor.set_text("/status", "active")
-    }
-
-    fn finish(&mut self, outcome: &Outcome) -> Result<(), EditError> {
-        let (step, number) = (&outcome.step, number(&outcome.step)?);
-        if !self.completes(outcome)? {
-            let instead = format!("{step} stays the current one; begin it again");
-            return Err(EditError::cannot(Self::WHAT, "record a failed phase", instead));
-        }
-        let has_records = self.editor.items("/phases_completed").iter().any(|item| matches!(item.kind, Value::Map(_)));
-        if has_records {
-            self.editor.push("/phases_completed", &json!({ "phase": number }))
-        } else {
-            self.editor.add_to_list("/phases_completed", &number.to_string())
-        }
-    }
-
-    fn resume(&mut self, _resumed: &Resumed<'_>) -> Result<(), EditError> {
-        self.editor.set_text("/status", "active")
-    }
-
-    fn complete(&mut self, _note: Option<&str>) -> Result<(), EditError> {
-        self.editor.set_text("/status", "completed")
-    }
-
-    fn into_edits(self) -> Result<Vec<Edit>, EditError> {
-        self.editor.into_stamped(&["/updated_at"])
+fn complete(writer: &mut ListWriter, change: &StepChange<'_>) -> Result<(), EditError> {
+    let has_records = writer.editor.items(COMPLETED).iter().any(|item| matches!(item.kind, Value::Map(_)));
+    if has_records {
+        writer.editor.push(COMPLETED, &json!({ "phase": change.key.parse::<u64>().unwrap_or_default() }))
+    } else {
+        writer.editor.add_to_list(COMPLETED, change.key)
     }
 }
 

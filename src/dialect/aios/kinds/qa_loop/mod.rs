@@ -50,7 +50,8 @@ pub(super) static QA_LOOP: Descriptor = Descriptor {
     unnamed: Unnamed::Folder,
     story: StoryName::Subject(None),
     stamps: &["/updatedAt", "/startedAt"],
-    claim: Some(Claim { path: None, started: "/startedAt", finished: FINISHED_STATUS }),
+    started: Some("/startedAt"),
+    claim: Some(Claim { path: None, finished: FINISHED_STATUS }),
     records: Records { pause: true, ..Records::RESUME },
     suggest: Some(suggest::of_loop),
     ..Descriptor::of_state("the state of a QA loop", run, |files, change| {
@@ -72,8 +73,7 @@ fn run(tree: &Reader<'_>) -> Run {
     let steps = qa.steps;
     let title = format!("QA Loop for story {}", tree.subject(&QA_LOOP));
     let mut run = tree.run(&QA_LOOP, "qa-loop", title);
-    run.started_at = tree.get("startedAt").time();
-    run.stamp = tree.get("updatedAt").time().or_else(|| history.values().filter_map(Iteration::last).max());
+    run.stamp = run.stamp.or_else(|| history.values().filter_map(Iteration::last).max());
     if state == Some(LoopStatus::InProgress) {
         tree.report_abandoned(run.stamp, ABANDONED_SECONDS);
     }
