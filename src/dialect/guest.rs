@@ -1,15 +1,22 @@
 //! Runs of other programs: read and planned, never written.
 
+use super::Probed;
+use crate::model::Candidate;
+use crate::model::Claim;
 use crate::model::Content;
+use crate::model::DialectId;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Listing;
 use crate::model::ReadProblem;
+use crate::model::ReadSpec;
 use crate::model::RelPath;
 
 /// Bytes of a file of such a run that are read.
 const FILE_LIMIT: usize = 4 << 20;
+/// Levels of folders above a package of a project.
+pub(super) const PACKAGE_DEPTH: usize = 3;
 
 /// A run that another program keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +27,51 @@ pub(crate) struct Guest {
     pub(crate) command: String,
     /// Whether an agent can also continue from Piton's brief. Then `resume` shows the brief beside the command, and records nothing.
     pub(crate) has_brief: bool,
+}
+
+/// Returns a possible run, without rank and findings, that no other run replaces.
+pub(super) fn candidate(dialect: DialectId, name: String, state: RelPath, reads: Vec<ReadSpec>) -> Candidate {
+    Candidate {
+        dialect,
+        name,
+        state,
+        data_dir: RelPath::parse(&format!(".piton/{dialect}")).expect("the name of a dialect is a path"),
+        reads,
+        rank: None,
+        claim: Claim::Guest,
+        may_be_replaced: false,
+        findings: Vec::new(),
+    }
+}
+
+/// Tells whether one of these folders holds copies (docs/formats/checklist.md#finding-runs).
+pub(super) fn has_copies<'a>(mut folders: impl Iterator<Item = &'a str>) -> bool {
+    const NAMES: [&str; 4] = ["templates", "examples", "fixtures", "node_modules"];
+    const STARTS: [&str; 3] = ["test", "backup", "archive"];
+    folders.any(|folder| {
+        let folder = folder.to_lowercase();
+        NAMES.contains(&folder.as_str()) || STARTS.iter().any(|start| folder.starts_with(start))
+    })
+}
+
+/// Tells whether a state is listed. One in a folder of copies is not, and is planned all the same if the caller names it.
+pub(super) fn is_listed(listing: &Listing, state: &RelPath, is_copy: bool) -> bool {
+    !is_copy || listing.named.as_ref() == Some(state)
+}
+
+impl Probed {
+    /// Adds a run, which is listed or only planned by its name or path.
+    pub(super) fn add(&mut self, candidate: Candidate, is_listed: bool) {
+        if is_listed { self.candidates.push(candidate) } else { self.ended.push(candidate) }
+    }
+}
+
+/// Returns the files that a possible run names one by one, such as those that define commands.
+pub(super) fn named_files(candidate: &Candidate) -> impl Iterator<Item = &str> {
+    candidate.reads.iter().filter_map(|read| match read {
+        ReadSpec::File(path) => Some(path.as_str()),
+        ReadSpec::Contents { .. } | ReadSpec::Tree { .. } | ReadSpec::Names { .. } | ReadSpec::Elsewhere { .. } => None,
+    })
 }
 
 /// Where a project keeps the commands of a system, and how they are called there.

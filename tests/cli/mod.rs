@@ -17,6 +17,7 @@ mod generated;
 mod global;
 mod gsd;
 mod guard;
+mod guests;
 mod handover;
 mod history;
 mod hook;

@@ -15,6 +15,7 @@ use super::EditError;
 use super::Guest;
 use super::Loaded;
 use super::Probed;
+use super::guest;
 use super::optional::Comparison;
 use super::story;
 use crate::model::Action;
@@ -29,7 +30,6 @@ use crate::model::Finding;
 use crate::model::Listing;
 use crate::model::Next;
 use crate::model::Plan;
-use crate::model::ReadSpec;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::Status;
@@ -116,15 +116,9 @@ impl Dialect for Bmad {
     }
 
     fn guest(&self, _root: &Utf8Path, candidate: &Candidate) -> Option<Guest> {
-        let files = candidate.reads.iter().filter_map(|read| match read {
-            ReadSpec::File(path) => Some(path.as_str()),
-            ReadSpec::Contents { .. } | ReadSpec::Tree { .. } | ReadSpec::Names { .. } | ReadSpec::Elsewhere { .. } => {
-                None
-            }
-        });
         Some(Guest {
             refusal: "is a sprint of BMAD, which piton reads and never writes".to_owned(),
-            command: probe::command(files, "dev-story"),
+            command: probe::command(guest::named_files(candidate), "dev-story"),
             has_brief: true,
         })
     }

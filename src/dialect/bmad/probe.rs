@@ -7,7 +7,6 @@ use crate::dialect::Probed;
 use crate::dialect::guest;
 use crate::dialect::guest::Spelling;
 use crate::model::Candidate;
-use crate::model::Claim;
 use crate::model::DialectId;
 use crate::model::Listing;
 use crate::model::ListingEntry;
@@ -42,18 +41,20 @@ pub(super) fn probe(listing: &Listing) -> Probed {
         .filter(|entry| !entry.is_dir && marks(entry.path.as_str()))
         .filter_map(|entry| Some((entry, sprint_of(entry.content.as_ref()?)?)))
         .collect();
-    let is_aside = |entry: &ListingEntry| is_set_aside(&entry.path) && listing.named.as_ref() != Some(&entry.path);
-    let shown = found.iter().filter(|(entry, _)| !is_aside(entry)).count();
+    let is_listed = |entry: &ListingEntry| {
+        let is_copy = entry.path.parent().is_some_and(|folder| guest::has_copies(folder.as_str().split('/')));
+        guest::is_listed(listing, &entry.path, is_copy)
+    };
+    let listed = found.iter().filter(|(entry, _)| is_listed(entry)).count();
     for (at, (entry, sprint)) in found.iter().enumerate() {
-        let folder = entry.path.parent();
-        let name = match &folder {
-            Some(folder) if shown > 1 || is_aside(entry) => {
+        let is_listed = is_listed(entry);
+        let name = match entry.path.parent() {
+            Some(folder) if listed > 1 || !is_listed => {
                 format!("bmad-{}", clean_line(folder.as_str(), 120).replace('/', "-"))
             }
             Some(_) | None => "bmad".to_owned(),
         };
-        let candidate = candidate(listing, entry, sprint, name, at == 0);
-        if is_aside(entry) { probed.ended.push(candidate) } else { probed.candidates.push(candidate) }
+        probed.add(candidate(listing, entry, sprint, name, at == 0), is_listed);
     }
     probed
 }
@@ -77,16 +78,10 @@ fn candidate(listing: &Listing, entry: &ListingEntry, sprint: &Sprint, name: Str
     }
     reads.extend(guest::command_files(listing, &SPELLINGS, &COMMANDS).into_iter().map(ReadSpec::File));
     Candidate {
-        dialect: DialectId::Bmad,
-        name,
-        state: entry.path.clone(),
-        data_dir: RelPath::parse(".piton").expect("a plain name"),
-        reads,
         rank: folder.map(|home| Rank { home, order: u8::from(!is_first) }),
-        claim: Claim::Guest,
         // The commands of the project, and another sprint, lie elsewhere.
         may_be_replaced: listing.named.is_some(),
-        findings: Vec::new(),
+        ..guest::candidate(DialectId::Bmad, name, entry.path.clone(), reads)
     }
 }
 
@@ -113,15 +108,4 @@ pub(super) fn story_folders(state: &RelPath, location: Option<&str>) -> Vec<RelP
         }
     }
     kept
-}
-
-/// Tells whether a folder of a path holds copies.
-fn is_set_aside(path: &RelPath) -> bool {
-    let folder = path.parent();
-    let is_aside = |part: &str| {
-        let part = part.to_lowercase();
-        matches!(part.as_str(), "templates" | "examples" | "fixtures" | "node_modules")
-            || ["test", "backup", "archive"].iter().any(|start| part.starts_with(start))
-    };
-    folder.is_some_and(|folder| folder.as_str().split('/').any(is_aside))
 }

@@ -1,5 +1,6 @@
 //! The systems that keep check lists, and what a path says about them.
 
+use crate::dialect::guest;
 use crate::model::RelPath;
 
 /// A system with check lists.
@@ -60,16 +61,13 @@ pub(super) struct ListPath {
     pub(super) package: String,
 }
 
-/// Levels of folders above the files of a package.
-const PACKAGE_DEPTH: usize = 3;
-
 /// Returns the check list that a path names. `proposal.md` of OpenSpec stands for a change without one.
 pub(super) fn list_path(path: &str) -> Option<ListPath> {
     let parts: Vec<&str> = path.split('/').collect();
     let n = parts.len();
     let found = |kind: ListKind, subject: &str, own: usize| {
         let package = n.checked_sub(own)?;
-        (package <= PACKAGE_DEPTH).then(|| ListPath {
+        (package <= guest::PACKAGE_DEPTH).then(|| ListPath {
             kind,
             subject: subject.to_owned(),
             package: parts[..package].join("/"),
@@ -91,24 +89,19 @@ pub(super) fn list_path(path: &str) -> Option<ListPath> {
     }
 }
 
-/// Tells whether a folder of a path holds copies: what is below is planned by its path, and never listed.
-pub(super) fn is_set_aside(path: &RelPath) -> bool {
-    const WHOLE: [&str; 4] = ["templates", "examples", "fixtures", "node_modules"];
-    const STARTS: [&str; 3] = ["test", "backup", "archive"];
-    let folder = path.parent();
-    let is_aside = |part: &str| {
-        let part = part.to_lowercase();
-        WHOLE.contains(&part.as_str()) || STARTS.iter().any(|start| part.starts_with(start))
-    };
+/// Tells whether a list is in a folder of copies.
+pub(super) fn is_copy(path: &RelPath) -> bool {
     // The name of a feature or change is no folder of copies.
     let own = list_path(path.as_str()).map(|list| list.subject);
-    folder.is_some_and(|folder| folder.as_str().split('/').any(|part| Some(part) != own.as_deref() && is_aside(part)))
+    let folder = path.parent();
+    let folders = folder.iter().flat_map(|folder| folder.as_str().split('/'));
+    guest::has_copies(folders.filter(|part| Some(*part) != own.as_deref()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::ListKind;
-    use super::is_set_aside;
+    use super::is_copy;
     use super::list_path;
     use crate::model::RelPath;
 
@@ -144,15 +137,15 @@ mod tests {
     }
 
     #[test]
-    fn copies_are_set_aside() {
-        for (path, aside) in [
+    fn copies_are_known_by_their_folders() {
+        for (path, expected) in [
             ("specs/001-test-archive/tasks.md", false),
             ("tests/specs/001-a/tasks.md", true),
             ("templates/specs/001-a/tasks.md", true),
             ("backup-2026/openspec/changes/a/tasks.md", true),
             ("docs/plans/tests.md", false),
         ] {
-            assert_eq!(is_set_aside(&RelPath::parse(path).unwrap()), aside, "{path}");
+            assert_eq!(is_copy(&RelPath::parse(path).unwrap()), expected, "{path}");
         }
     }
 }

@@ -26,6 +26,7 @@ use super::EditError;
 use super::Guest;
 use super::Loaded;
 use super::Probed;
+use super::guest;
 use super::optional::Comparison;
 use super::optional::Discovery;
 use crate::model::Action;
@@ -40,7 +41,6 @@ use crate::model::Finding;
 use crate::model::Listing;
 use crate::model::Next;
 use crate::model::Plan;
-use crate::model::ReadSpec;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::Status;
@@ -89,12 +89,7 @@ impl Dialect for Checklist {
 
     fn guest(&self, _root: &Utf8Path, candidate: &Candidate) -> Option<Guest> {
         let kind = ListKind::of_id(&candidate.name).unwrap_or(ListKind::PlanMode);
-        let files = candidate.reads.iter().filter_map(|read| match read {
-            ReadSpec::File(path) => Some(path.as_str()),
-            ReadSpec::Contents { .. } | ReadSpec::Tree { .. } | ReadSpec::Names { .. } | ReadSpec::Elsewhere { .. } => {
-                None
-            }
-        });
+        let files = guest::named_files(candidate);
         Some(Guest {
             refusal: format!("is a list of {}, which piton reads and never writes", kind.name()),
             command: commands::proceed(kind, files, &candidate.name, &candidate.state),

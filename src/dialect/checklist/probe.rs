@@ -14,7 +14,6 @@ use crate::document;
 use crate::document::Node;
 use crate::document::Syntax;
 use crate::model::Candidate;
-use crate::model::Claim;
 use crate::model::DialectId;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -203,11 +202,7 @@ impl<'a> Prober<'a> {
                 (_, package) => format!("{id}@{package}"),
             };
             let candidate = self.candidate(clean_line(&name, 200), &list, entry, active.contains(&entry.path.as_str()));
-            if kind::is_set_aside(&entry.path) && self.listing.named.as_ref() != Some(&entry.path) {
-                self.probed.ended.push(candidate);
-            } else {
-                self.probed.candidates.push(candidate);
-            }
+            self.probed.add(candidate, guest::is_listed(self.listing, &entry.path, kind::is_copy(&entry.path)));
         }
         self.probed
     }
@@ -241,17 +236,12 @@ impl<'a> Prober<'a> {
             ListKind::OpenSpec | ListKind::PlanMode => None,
         });
         Candidate {
-            dialect: DialectId::Checklist,
-            name,
-            state: entry.path.clone(),
-            data_dir: RelPath::parse(".piton").expect("a plain name"),
-            reads,
             rank: home.map(|home| Rank { home, order: u8::from(!is_active) }),
-            claim: Claim::Guest,
             // Its ledger and the commands of the project lie elsewhere. A file that only the caller names is found around it alone.
             may_be_replaced: self.listing.named.is_some()
                 && kind::list_path(entry.path.as_str()).as_ref() == Some(list),
             findings: self.twin(list),
+            ..guest::candidate(DialectId::Checklist, name, entry.path.clone(), reads)
         }
     }
 

@@ -24,7 +24,6 @@ use crate::model::Action;
 use crate::model::Brief;
 use crate::model::Candidate;
 use crate::model::Change;
-use crate::model::Claim;
 use crate::model::DialectId;
 use crate::model::Edit;
 use crate::model::FileSet;
@@ -71,15 +70,12 @@ impl Dialect for Gsd {
                 is_plan || (below == "ROADMAP.md" && names_phases())
             })
         };
-        Probed {
-            candidates: folders
-                .iter()
-                .filter(|folder| is_gsd(folder))
-                .map(|folder| candidate(listing, folder))
-                .collect(),
-            findings: guest::unseen(listing, |path| self.marks(path)),
-            ..Probed::default()
+        let mut probed = Probed { findings: guest::unseen(listing, |path| self.marks(path)), ..Probed::default() };
+        for folder in folders.iter().filter(|folder| is_gsd(folder)) {
+            let is_copy = guest::has_copies(folder.as_str().split('/').take_while(|part| *part != FOLDER));
+            probed.add(candidate(listing, folder), guest::is_listed(listing, folder, is_copy));
         }
+        probed
     }
 
     fn load(&self, files: &FileSet) -> Loaded {
@@ -91,15 +87,9 @@ impl Dialect for Gsd {
     }
 
     fn guest(&self, _root: &Utf8Path, candidate: &Candidate) -> Option<Guest> {
-        let files = candidate.reads.iter().filter_map(|read| match read {
-            ReadSpec::File(path) => Some(path.as_str()),
-            ReadSpec::Contents { .. } | ReadSpec::Tree { .. } | ReadSpec::Names { .. } | ReadSpec::Elsewhere { .. } => {
-                None
-            }
-        });
         Some(Guest {
             refusal: "belongs to GSD: piton reads it and never writes it".to_owned(),
-            command: commands::spelled(files, "progress"),
+            command: commands::spelled(guest::named_files(candidate), "progress"),
             has_brief: true,
         })
     }
@@ -173,12 +163,7 @@ impl Comparison for Gsd {
 fn home_of(path: &RelPath) -> Option<RelPath> {
     let parts: Vec<&str> = path.as_str().split('/').collect();
     let at = parts.iter().position(|part| *part == FOLDER)?;
-    let is_sample = |part: &&str| {
-        let part = part.to_ascii_lowercase();
-        ["templates", "examples", "fixtures", "node_modules"].contains(&part.as_str())
-            || ["test", "backup", "archive"].iter().any(|start| part.starts_with(start))
-    };
-    if at > 3 || parts[..at].iter().any(is_sample) {
+    if at > guest::PACKAGE_DEPTH {
         return None;
     }
     let length = if parts.get(at + 1) == Some(&"workstreams") && parts.len() > at + 3 { at + 3 } else { at + 1 };
@@ -197,16 +182,10 @@ fn candidate(listing: &Listing, folder: &RelPath) -> Candidate {
             .map(|dir| ReadSpec::Tree { dir, suffix: ".md" }),
     );
     reads.extend(commands::files(listing).map(ReadSpec::File));
+    let name = if is_stream { format!("{WORKFLOW}-{}", folder.name()) } else { WORKFLOW.to_owned() };
     Candidate {
-        dialect: DialectId::Gsd,
-        name: if is_stream { format!("{WORKFLOW}-{}", folder.name()) } else { WORKFLOW.to_owned() },
-        state: folder.clone(),
-        data_dir: RelPath::parse(".piton/gsd").expect("a constant is a path"),
-        reads,
-        rank: None,
-        claim: Claim::Guest,
         // The commands of the project lie elsewhere.
         may_be_replaced: listing.named.is_some(),
-        findings: Vec::new(),
+        ..guest::candidate(DialectId::Gsd, name, folder.clone(), reads)
     }
 }

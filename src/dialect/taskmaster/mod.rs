@@ -23,7 +23,6 @@ use crate::model::Action;
 use crate::model::Brief;
 use crate::model::Candidate;
 use crate::model::Change;
-use crate::model::Claim;
 use crate::model::DialectId;
 use crate::model::Edit;
 use crate::model::FileSet;
@@ -40,13 +39,14 @@ use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Suggestion;
 use crate::model::Suggestions;
-use crate::model::name_of;
 use crate::model::quoted;
 
 /// The dialect of Task Master.
 pub(crate) struct Taskmaster;
 
 const WORKFLOW: &str = "taskmaster";
+/// A task list, in the folder of its system or, in older versions, of the project.
+const TASKS: &str = "tasks/tasks.json";
 
 impl Dialect for Taskmaster {
     fn id(&self) -> DialectId {
@@ -61,11 +61,15 @@ impl Dialect for Taskmaster {
         let found = listing.entries.iter().filter(|entry| !entry.is_dir && is_tasks(entry.path.as_str()));
         // A task list of an older version has a common name: only that of the new one is named if it cannot be read.
         let is_own = |path: &str| path.contains(".taskmaster/") && is_tasks(path);
-        Probed {
-            candidates: found.flat_map(|entry| candidates(listing, entry)).collect(),
-            findings: guest::unseen(listing, is_own),
-            ..Probed::default()
+        let mut probed = Probed { findings: guest::unseen(listing, is_own), ..Probed::default() };
+        for entry in found {
+            let folders = above(&entry.path);
+            let is_listed = guest::is_listed(listing, &entry.path, guest::has_copies(folders.iter().copied()));
+            if folders.len() <= guest::PACKAGE_DEPTH {
+                candidates(listing, entry).into_iter().for_each(|candidate| probed.add(candidate, is_listed));
+            }
         }
+        probed
     }
 
     fn load(&self, files: &FileSet) -> Loaded {
@@ -136,9 +140,14 @@ impl Comparison for Taskmaster {
 
 /// Tells whether a path is that of a task list.
 fn is_tasks(path: &str) -> bool {
-    let is_whole =
-        |folder: &str| path.strip_suffix(folder).is_some_and(|above| above.is_empty() || above.ends_with('/'));
-    is_whole(".taskmaster/tasks/tasks.json") || is_whole("tasks/tasks.json")
+    path.strip_suffix(TASKS).is_some_and(|above| above.is_empty() || above.ends_with('/'))
+}
+
+/// Returns the folders above a task list that are not its own.
+fn above(list: &RelPath) -> Vec<&str> {
+    let above = list.as_str().strip_suffix(TASKS).unwrap_or_default();
+    let above = above.strip_suffix(".taskmaster/").unwrap_or(above);
+    above.split_terminator('/').collect()
 }
 
 /// Returns a candidate for each tag of a task list.
@@ -147,10 +156,6 @@ fn candidates(listing: &Listing, entry: &ListingEntry) -> Vec<Candidate> {
     let Some(home) = entry.path.parent() else { return Vec::new() };
     let is_new = entry.path.as_str().ends_with(".taskmaster/tasks/tasks.json");
     let own = home.parent().filter(|_| is_new);
-    let top = own.as_ref().map_or_else(|| home.parent(), RelPath::parent);
-    if !is_listed(top.as_ref()) {
-        return Vec::new();
-    }
     let tags = match parse_json(bytes) {
         Ok(root) => tags::names(&root),
         // A name alone is nothing, but a broken file in its own folder is a broken list.
@@ -170,29 +175,8 @@ fn candidates(listing: &Listing, entry: &ListingEntry) -> Vec<Candidate> {
         .collect();
     let candidate = |tag: &String| {
         let rank = Rank { home: home.clone(), order: u8::from(Some(tag.as_str()) != active.as_deref()) };
-        Candidate {
-            dialect: DialectId::Taskmaster,
-            name: format!("{WORKFLOW}-{tag}"),
-            state: entry.path.clone(),
-            data_dir: RelPath::parse(".piton/taskmaster").expect("a constant is a path"),
-            reads: reads.clone(),
-            rank: Some(rank),
-            claim: Claim::Guest,
-            may_be_replaced: false,
-            findings: Vec::new(),
-        }
+        let (name, state) = (format!("{WORKFLOW}-{tag}"), entry.path.clone());
+        Candidate { rank: Some(rank), ..guest::candidate(DialectId::Taskmaster, name, state, reads.clone()) }
     };
     tags.iter().map(candidate).collect()
-}
-
-/// Tells whether plans below a folder are listed: at the root, or in a package at most three folders down, but not among examples.
-fn is_listed(folder: Option<&RelPath>) -> bool {
-    let Some(folder) = folder else { return true };
-    let is_sample = |part: &str| {
-        let part = part.to_ascii_lowercase();
-        ["templates", "examples", "fixtures", "node_modules"].contains(&part.as_str())
-            || ["test", "backup", "archive"].iter().any(|start| part.starts_with(start))
-    };
-    let parts: Vec<&str> = folder.as_str().split('/').collect();
-    parts.len() <= 3 && !parts.iter().any(|part| is_sample(name_of(part)))
 }
