@@ -180,7 +180,7 @@ impl Chooser<'_> {
         if let Some(attempt) = self.reconciled.own_attempt(at).filter(|_| !self.reconciled.lost_its_base(at)) {
             return Some(Choice::new(at, attempt.action, "3.begun", attempt.reason.clone()));
         }
-        if let Some(redo) = self.reconciled.decisions.redo(at)
+        if let Some(redo) = self.reconciled.compared.decisions.redo(at)
             && self.reconciled.is_ready(at)
             && !effective_status.is_over()
         {
@@ -195,7 +195,7 @@ impl Chooser<'_> {
             // A verdict on disk says nothing about work that is still to be done.
             EffectiveStatus::Verify if step.kind == StepKind::Review && !self.reconciled.is_ready(at) => None,
             EffectiveStatus::Verify if let Some(reason) = self.reconciled.guest_reason(at) => {
-                let rule = if self.reconciled.built.contains(&at) { BUILT } else { "3.look" };
+                let rule = if self.reconciled.compared.built.contains(&at) { BUILT } else { "3.look" };
                 Some(Choice::new(at, Action::Verify, rule, reason))
             }
             EffectiveStatus::Verify => {
@@ -233,7 +233,7 @@ impl Chooser<'_> {
                 Some(Choice::new(at, Action::Retry, "3.interrupted", reason))
             }
             EffectiveStatus::Invalid => {
-                let reason = format!("{id} must be redone: {}", self.reconciled.reasons[at].join("; "));
+                let reason = format!("{id} must be redone: {}", self.reconciled.compared.reasons[at].join("; "));
                 Some(Choice::new(at, Action::Retry, "3.invalid", reason))
             }
             EffectiveStatus::Open | EffectiveStatus::Blocked => Some(Choice::new(

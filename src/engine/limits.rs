@@ -59,7 +59,7 @@ impl Chooser<'_> {
         let reviews = choices.iter().filter(says_no);
         needs.extend(
             reviews
-                .filter(|choice| self.reconciled.decisions.redo(choice.at).is_none())
+                .filter(|choice| self.reconciled.compared.decisions.redo(choice.at).is_none())
                 .map(|choice| (choice.at, DecisionKind::Redo)),
         );
         let is_limited = |at: &usize| self.reconciled.limit(*at, self.options.attempt_limit).is_some();

@@ -85,7 +85,7 @@ impl<'a> Planner<'a> {
         let is_left = |after: &&FollowUp| run.status != RunStatus::Completed || after.action == Action::Archive;
         let follow_up = run.follow_up.as_ref().filter(is_left)?;
         let last = self.reconciled.graph.order().last()?;
-        let approved = self.reconciled.decisions.approved_end().filter(|_| follow_up.action == Action::Merge);
+        let approved = self.reconciled.compared.decisions.approved_end().filter(|_| follow_up.action == Action::Merge);
         let branch = run.workspace.branch.as_deref().unwrap_or("the branch");
         let reason = match (evidence.merged, approved) {
             (Some(true), _) if run.workspace.clean_up.is_empty() => format!("{branch} is merged"),
@@ -183,7 +183,7 @@ impl<'a> Planner<'a> {
                 InterruptionKind::AgentInterruption
             }
             // Asked for by a person: nothing was lost.
-            EffectiveStatus::Invalid if self.reconciled.decisions.redo(at).is_some() => {
+            EffectiveStatus::Invalid if self.reconciled.compared.decisions.redo(at).is_some() => {
                 InterruptionKind::ReadyToExecute
             }
             EffectiveStatus::Invalid => InterruptionKind::ContextLost,
@@ -359,7 +359,8 @@ impl<'a> Planner<'a> {
         // A reason that only repeats the kind says less than the error.
         let stated = recorded.filter(|recorded| recorded.reason != recorded.kind.as_str());
         // The error of the attempt before does not explain why this one was cut off.
-        let is_of_before = kind == InterruptionKind::AgentInterruption && self.reconciled.attempts.contains_key(&at);
+        let is_of_before =
+            kind == InterruptionKind::AgentInterruption && self.reconciled.compared.attempts.contains_key(&at);
         let error = step.error.as_ref().filter(|_| !is_of_before);
         let reason = match (stated, error, &cause) {
             (Some(recorded), _, _) => brief(&recorded.reason),
@@ -460,11 +461,11 @@ impl<'a> Planner<'a> {
             }
             Action::Approve => Some(command::on_step("approve", &next.step, run, "")),
             // Nothing is recorded in a file that cannot be read.
-            Action::Verify if at.is_some_and(|at| self.reconciled.unread.contains(&at)) => None,
+            Action::Verify if at.is_some_and(|at| self.reconciled.compared.unread.contains(&at)) => None,
             Action::Verify => at.map(|at| command::finish(self.step(at), run)),
             Action::Archive => Some(command::on_run("archive", run, "")),
             Action::Merge if evidence.merged == Some(true) => Some(command::on_run("complete", run, "")),
-            Action::Merge if self.reconciled.decisions.approved_end().is_some() => None,
+            Action::Merge if self.reconciled.compared.decisions.approved_end().is_some() => None,
             Action::Merge => Some(command::on_end("approve", run, "")),
         }
     }

@@ -155,7 +155,7 @@ impl QuestionInput<'_> {
         let merge = self.next.iter().find(|next| next.action == Action::Merge)?;
         let approve = command::on_end("approve", self.run(), " --by NAME");
         let complete = command::on_run("complete", self.run(), "");
-        let is_approved = self.reconciled.decisions.approved_end().is_some();
+        let is_approved = self.reconciled.compared.decisions.approved_end().is_some();
         let is_merged = self.evidence.merged == Some(true);
         let mut options = Vec::new();
         if is_approved && !is_merged {

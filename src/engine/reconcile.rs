@@ -56,20 +56,10 @@ pub(super) fn reconcile(run: &Run, graph: &Graph, evidence: &Evidence, load_find
     let unstated = with_code(&|code| code == FindingCode::StatusMissing);
     let passed_over = with_code(&|code| code == FindingCode::ApprovalUnrecorded);
     let index = EvidenceIndex::of(run, evidence);
-    let attempts = attempts(run, graph, evidence);
-    let decisions = Decisions::of(run, graph, &evidence.statements);
-    let (effective_statuses, reasons, findings) = (Vec::new(), Vec::new(), Vec::new());
     let mut reconciled = Reconciled {
-        effective_statuses,
-        reasons,
-        findings,
-        attempts,
-        decisions,
-        unknown_words: BTreeSet::new(),
-        unstated: BTreeSet::new(),
-        unread: BTreeSet::new(),
-        built: BTreeSet::new(),
-        unrecorded: BTreeSet::new(),
+        attempts: attempts(run, graph, evidence),
+        decisions: Decisions::of(run, graph, &evidence.statements),
+        ..Reconciled::default()
     };
     if guest::compare(run, graph, evidence, &unknown, &closed, &mut reconciled) {
         return reconciled;

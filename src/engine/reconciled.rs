@@ -71,7 +71,7 @@ impl EffectiveStatus {
 }
 
 /// The result of comparing a run with its evidence.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Reconciled {
     /// By position in `run.steps`.
     pub(super) effective_statuses: Vec<EffectiveStatus>,
@@ -93,27 +93,14 @@ pub(super) struct Reconciled {
     pub(super) unrecorded: BTreeSet<usize>,
 }
 
-/// A run with its graph and the effective status of every step.
+/// A run with its graph and the result of the comparison.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReconciledRun<'a> {
     pub(super) run: &'a Run,
     pub(super) graph: &'a Graph,
-    /// By position in `run.steps`.
+    /// By position in `run.steps`: those of the comparison, or what they would be later.
     pub(super) effective_statuses: &'a [EffectiveStatus],
-    /// The reasons besides the recorded status, by position.
-    pub(super) reasons: &'a [Vec<String>],
-    /// The attempts that are going on, by position.
-    pub(super) attempts: &'a BTreeMap<usize, (Attempt, Presence)>,
-    pub(super) decisions: &'a Decisions,
-    /// Steps whose status is a word that is not known, by position.
-    pub(super) unknown_words: &'a BTreeSet<usize>,
-    /// Steps without a status, by position.
-    pub(super) unstated: &'a BTreeSet<usize>,
-    /// Steps whose file cannot be read, by position.
-    pub(super) unread: &'a BTreeSet<usize>,
-    pub(super) built: &'a BTreeSet<usize>,
-    /// Gates and reviews that no record says were passed, by position.
-    pub(super) unrecorded: &'a BTreeSet<usize>,
+    pub(super) compared: &'a Reconciled,
 }
 
 /// Why a person has to decide before a step is retried (rule 4).
@@ -125,19 +112,7 @@ pub(super) enum Limit {
 
 impl<'a> ReconciledRun<'a> {
     pub(super) fn of(run: &'a Run, graph: &'a Graph, reconciled: &'a Reconciled) -> Self {
-        Self {
-            run,
-            graph,
-            effective_statuses: &reconciled.effective_statuses,
-            reasons: &reconciled.reasons,
-            attempts: &reconciled.attempts,
-            decisions: &reconciled.decisions,
-            unknown_words: &reconciled.unknown_words,
-            unstated: &reconciled.unstated,
-            unread: &reconciled.unread,
-            built: &reconciled.built,
-            unrecorded: &reconciled.unrecorded,
-        }
+        Self { run, graph, effective_statuses: &reconciled.effective_statuses, compared: reconciled }
     }
 
     /// Returns what is known of the attempts that were made at an open step.
@@ -178,7 +153,11 @@ impl ReconciledRun<'_> {
 
     /// Returns the documents without which a step does not end, in words, unless a person lets it end without them.
     pub(super) fn missing_documents(&self, at: usize, evidence: &Evidence) -> Vec<String> {
-        if self.decisions.overrides(at) { Vec::new() } else { missing_documents(&self.run.steps[at], evidence) }
+        if self.compared.decisions.overrides(at) {
+            Vec::new()
+        } else {
+            missing_documents(&self.run.steps[at], evidence)
+        }
     }
 
     /// Returns the step that writes the documents of a gate.
@@ -209,12 +188,12 @@ impl ReconciledRun<'_> {
 
     /// Tells whether only the word for the status of a step cannot be interpreted, so that another can take its place.
     pub(super) fn has_unknown_word(&self, at: usize) -> bool {
-        self.unknown_words.contains(&at) && self.run.steps[at].recorded && self.run.records.redo
+        self.compared.unknown_words.contains(&at) && self.run.steps[at].recorded && self.run.records.redo
     }
 
     /// Tells whether no record says that a gate or review that the run is past was passed.
     pub(super) fn is_unrecorded(&self, at: usize) -> bool {
-        self.unrecorded.contains(&at)
+        self.compared.unrecorded.contains(&at)
     }
 
     /// Returns the commands that replace an unknown word for the status of a step.
@@ -247,7 +226,7 @@ impl ReconciledRun<'_> {
 
     /// Returns the attempt at a step that is going on, with whether its driver is still there.
     pub(super) fn attempt(&self, at: usize) -> Option<(&Attempt, Presence)> {
-        let attempt = self.attempts.get(&at).map(|(attempt, presence)| (attempt, *presence));
+        let attempt = self.compared.attempts.get(&at).map(|(attempt, presence)| (attempt, *presence));
         attempt.filter(|_| self.effective_status(at) == EffectiveStatus::Interrupted)
     }
 
@@ -263,17 +242,18 @@ impl ReconciledRun<'_> {
 
     /// Returns the reasons for the effective status of a step: short statements for people.
     pub(super) fn reasons_for(&self, at: usize) -> Vec<String> {
-        let is_understood = self.effective_status(at) != EffectiveStatus::Unreadable && !self.unread.contains(&at);
-        let said = is_understood.then(|| match self.unstated.contains(&at) {
+        let is_understood =
+            self.effective_status(at) != EffectiveStatus::Unreadable && !self.compared.unread.contains(&at);
+        let said = is_understood.then(|| match self.compared.unstated.contains(&at) {
             true => "it has no status".to_owned(),
             false => format!("the state says {}", self.run.steps[at].status),
         });
-        said.into_iter().chain(self.reasons.get(at).into_iter().flatten().cloned()).collect()
+        said.into_iter().chain(self.compared.reasons.get(at).into_iter().flatten().cloned()).collect()
     }
 
     /// Returns what the witnesses of a step say that is only read; `None` if they say nothing, or it is a step of any other run.
     pub(super) fn guest_reason(&self, at: usize) -> Option<String> {
-        let reasons = self.reasons.get(at).filter(|reasons| !reasons.is_empty())?;
+        let reasons = self.compared.reasons.get(at).filter(|reasons| !reasons.is_empty())?;
         self.run.steps[at].guest.is_some().then(|| reasons.join("; "))
     }
 
@@ -298,7 +278,7 @@ impl ReconciledRun<'_> {
 
     pub(super) fn is_ready(&self, at: usize) -> bool {
         let is_free = self.run.steps[at].dangling.is_empty() && self.blocker(at).is_none() && self.hold(at).is_none();
-        is_free || self.decisions.overrides(at)
+        is_free || self.compared.decisions.overrides(at)
     }
 
     /// Returns the reason for which the state holds a step back.
@@ -329,7 +309,7 @@ impl ReconciledRun<'_> {
         let is_reopened = |on: &usize| {
             let again = self.run.steps[*on].started_at;
             let is_begun_later = begun.is_some() && again > begun;
-            !self.effective_status(*on).is_over() && (self.decisions.redo(*on).is_some() || is_begun_later)
+            !self.effective_status(*on).is_over() && (self.compared.decisions.redo(*on).is_some() || is_begun_later)
         };
         !self.is_ready(at) && self.graph.all_dependencies(at).iter().any(is_reopened)
     }
@@ -413,11 +393,11 @@ impl ReconciledRun<'_> {
 
     /// Returns why a person has to decide before the step is retried, if so.
     pub(super) fn limit(&self, at: usize, attempts: u32) -> Option<Limit> {
-        if self.was_reworked(at) || self.decisions.redo(at).is_some() {
+        if self.was_reworked(at) || self.compared.decisions.redo(at).is_some() {
             // The rework was already allowed.
             return None;
         }
-        if self.attempts.contains_key(&at) {
+        if self.compared.attempts.contains_key(&at) {
             // It was within the limit when it was begun, and nothing says that it failed: to be cut off is no failure.
             return None;
         }
@@ -443,7 +423,7 @@ impl ReconciledRun<'_> {
             && says_no
             && self.effective_status(at) == EffectiveStatus::Failed
             && !self.was_reworked(at)
-            && !self.decisions.worked_on_since(at, before)
+            && !self.compared.decisions.worked_on_since(at, before)
             && !(gate.finished_at.is_some() && before.iter().any(finished_since))
     }
 

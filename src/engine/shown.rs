@@ -185,7 +185,7 @@ impl View<'_> {
     fn reason(&self, at: usize, mark: StepMark) -> (String, String) {
         let run = self.reconciled.run;
         let step = &run.steps[at];
-        let noted = self.reconciled.reasons.get(at).map(|reasons| reasons.join("; ")).unwrap_or_default();
+        let noted = self.reconciled.compared.reasons.get(at).map(|reasons| reasons.join("; ")).unwrap_or_default();
         let unmet = self.reconciled.unmet(at);
         let waits = match self.reconciled.hold(at) {
             Some(hold) => hold,

@@ -131,7 +131,7 @@ impl TransitionCheck<'_> {
     /// Rule 12: nothing is begun in the wrong workspace.
     pub(super) fn check_workspace(&self, at: usize) -> Result<(), Refusal> {
         let run = self.reconciled.run;
-        if self.limits.force || self.reconciled.decisions.overrides(at) {
+        if self.limits.force || self.reconciled.compared.decisions.overrides(at) {
             return Ok(());
         }
         let Some(wrong) = workspace_problem(run, self.evidence) else { return Ok(()) };
@@ -151,7 +151,7 @@ impl TransitionCheck<'_> {
     /// Rule 3 when recording: refuses a completion that the next plan would not accept.
     pub(super) fn check_proof(&self, at: usize) -> Result<(), Refusal> {
         let step = &self.reconciled.run.steps[at];
-        if self.limits.force || self.reconciled.decisions.overrides(at) {
+        if self.limits.force || self.reconciled.compared.decisions.overrides(at) {
             return Ok(());
         }
         let problems = unproved(self.reconciled.run, step, self.evidence);
@@ -208,7 +208,7 @@ impl TransitionCheck<'_> {
     pub(super) fn check_parts(&self, at: usize) -> Result<(), Refusal> {
         let step = &self.reconciled.run.steps[at];
         let open = open_parts(step);
-        let by_parts = !self.limits.force && self.reconciled.decisions.is_done_by_parts(at);
+        let by_parts = !self.limits.force && self.reconciled.compared.decisions.is_done_by_parts(at);
         let Some(first) = open.first().filter(|_| by_parts) else { return Ok(()) };
         let names: Vec<&str> = open.iter().map(|part| part.name.as_str()).collect();
         let are = are(names.len());

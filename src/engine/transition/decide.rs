@@ -79,7 +79,7 @@ impl TransitionCheck<'_> {
             let message = format!("the work of {} is not done: {} open", run.id, open.join(", "));
             return Err(refuse(RefusalKind::No, message, [self.plan()]));
         }
-        if self.reconciled.decisions.approved_end().is_some() {
+        if self.reconciled.compared.decisions.approved_end().is_some() {
             return Ok(Decided::Already("the merge is approved already".to_owned()));
         }
         let step = Some(run.steps[at].id.clone());
@@ -122,7 +122,7 @@ impl TransitionCheck<'_> {
                 None => return can_begin(at),
                 Some(_) => vec![at],
             },
-            EffectiveStatus::Failed if self.reconciled.decisions.redo(at).is_some() => {
+            EffectiveStatus::Failed if self.reconciled.compared.decisions.redo(at).is_some() => {
                 return can_begin(self.reconciled.returns_to(at).unwrap_or(at));
             }
             EffectiveStatus::Failed if self.says_no_without_target(at) => self.below(at),
@@ -183,7 +183,7 @@ impl TransitionCheck<'_> {
         if !self.reconciled.passed_its_gates(at) {
             self.check_gates(at)?;
         }
-        if self.reconciled.decisions.overrides(at) {
+        if self.reconciled.compared.decisions.overrides(at) {
             return Ok(Decided::Already(format!("{id} is overridden already")));
         }
         let mut rules: Vec<String> = Vec::new();
@@ -196,7 +196,7 @@ impl TransitionCheck<'_> {
             && effective_status == EffectiveStatus::Invalid
             && self.reconciled.graph.depends_on(at).iter().all(stands_on_done);
         if is_doubted {
-            rules.extend(self.reconciled.reasons.get(at).into_iter().flatten().cloned());
+            rules.extend(self.reconciled.compared.reasons.get(at).into_iter().flatten().cloned());
         } else if step.status == Status::InProgress {
             rules.extend(unproved(self.reconciled.run, step, self.evidence));
         }

@@ -194,7 +194,7 @@ impl TransitionCheck<'_> {
             }
             EffectiveStatus::Unreadable | EffectiveStatus::OpenContainer => return Err(self.unreadable(step)),
         };
-        let may_repeat = self.limits.force || self.reconciled.decisions.redo(at).is_some();
+        let may_repeat = self.limits.force || self.reconciled.compared.decisions.redo(at).is_some();
         if !may_repeat && self.reconciled.returns_to(at).is_some() {
             self.check_verdict_stands(at)?;
         }
@@ -263,7 +263,7 @@ impl TransitionCheck<'_> {
                 return Ok(Admission::Admit(ChangeKind::Approve { step, by, note, phases: None }));
             }
             EffectiveStatus::Conditions => {}
-            EffectiveStatus::Open if self.reconciled.decisions.refusal(at).is_some() => {}
+            EffectiveStatus::Open if self.reconciled.compared.decisions.refusal(at).is_some() => {}
             EffectiveStatus::Unreadable if self.reconciled.has_unknown_word(at) && step.kind == StepKind::Gate => {
                 let (step, by, note) = (id.clone(), outcome.agent, outcome.summary);
                 return Ok(Admission::Admit(ChangeKind::Approve { step, by, note, phases: None }));
@@ -289,7 +289,7 @@ impl TransitionCheck<'_> {
         outcome.step = id.clone();
         outcome.attempt = step.attempts.max(1);
         outcome.from = Some(step.status);
-        outcome.despite = refusal_of(step).or_else(|| self.reconciled.decisions.refusal(at).cloned());
+        outcome.despite = refusal_of(step).or_else(|| self.reconciled.compared.decisions.refusal(at).cloned());
         Ok(Admission::Admit(ChangeKind::Finish(Box::new(outcome))))
     }
 
@@ -388,7 +388,7 @@ impl TransitionCheck<'_> {
             (EffectiveStatus::Unreadable, _) => return Err(self.unreadable(step)),
             // What it approved was changed since, and a person approves it again.
             (EffectiveStatus::Done, StepKind::Gate)
-                if self.reconciled.reasons.get(at).is_some_and(|why| !why.is_empty()) => {}
+                if self.reconciled.compared.reasons.get(at).is_some_and(|why| !why.is_empty()) => {}
             (EffectiveStatus::Done, StepKind::Gate) if self.reconciled.is_unrecorded(at) => {}
             (EffectiveStatus::Done, StepKind::Gate | StepKind::Review) => {
                 if let (Some(phases), Some(first)) = (phases, self.reconciled.run.steps.first()) {

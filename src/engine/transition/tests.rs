@@ -1,8 +1,5 @@
 //! The whole table: every effective status, every kind of step, every change.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-
 use super::Admitted;
 use super::ChangeLimits;
 use super::Graph;
@@ -12,10 +9,10 @@ use super::RefusalKind;
 use super::admit;
 use super::admit_reconciled;
 use crate::engine::EffectiveStatus;
-use crate::engine::decisions::Decisions;
 use crate::engine::fixtures::at;
 use crate::engine::fixtures::path;
 use crate::engine::fixtures::run_of;
+use crate::engine::reconciled::Reconciled;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Evidence;
@@ -77,19 +74,8 @@ pub(super) fn ask(
     kind: ChangeKind,
     limits: ChangeLimits,
 ) -> Result<Admitted, Refusal> {
-    let reconciled = ReconciledRun {
-        run,
-        graph: &Graph::of(run),
-        effective_statuses,
-        reasons: &[],
-        attempts: &BTreeMap::new(),
-        decisions: &Decisions::default(),
-        unknown_words: &BTreeSet::new(),
-        unstated: &BTreeSet::new(),
-        unread: &BTreeSet::new(),
-        built: &BTreeSet::new(),
-        unrecorded: &BTreeSet::new(),
-    };
+    let compared = &Reconciled::default();
+    let reconciled = ReconciledRun { run, graph: &Graph::of(run), effective_statuses, compared };
     admit_reconciled(reconciled, &Evidence::default(), Change { at: at(0), kind }, limits)
 }
 
