@@ -1,17 +1,22 @@
 //! Runs of other programs: read and planned, never written.
 
+use super::Loaded;
 use super::Probed;
+use crate::document::salvage;
 use crate::model::Candidate;
 use crate::model::Claim;
 use crate::model::Content;
 use crate::model::DialectId;
+use crate::model::EvidenceRequest;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
+use crate::model::GuestRequest;
 use crate::model::Listing;
 use crate::model::ReadProblem;
 use crate::model::ReadSpec;
 use crate::model::RelPath;
+use crate::model::Step;
 
 /// Bytes of a file of such a run that are read.
 const FILE_LIMIT: usize = 4 << 20;
@@ -118,6 +123,38 @@ pub(super) fn unseen(listing: &Listing, is_marked: impl Fn(&str) -> bool) -> Vec
         Finding::new(FindingCode::PartUnreadable, message).at(path)
     };
     unread.map(|entry| finding(&entry.path)).collect()
+}
+
+/// Returns the content of the state.
+///
+/// # Errors
+///
+/// With the finding, if it cannot be read, or a merge stopped in it.
+pub(super) fn state(files: &FileSet) -> Result<&[u8], Box<Loaded>> {
+    let Some(bytes) = files.bytes(&files.state) else {
+        let problem = files.problem(&files.state).map(|problem| problem.to_string());
+        return Err(unreadable(files, problem.unwrap_or_else(|| "it was not read".to_owned()), None));
+    };
+    match salvage::conflict(bytes) {
+        Some((line, problem)) => Err(unreadable(files, problem, Some(line))),
+        None => Ok(bytes),
+    }
+}
+
+/// Returns what is known of a run whose state cannot be used.
+pub(super) fn unreadable(files: &FileSet, problem: String, line: Option<u32>) -> Box<Loaded> {
+    let fix = format!("correct {}, or take an earlier version from git", files.state);
+    let finding = Finding::new(FindingCode::StateUnreadable, problem).at(&files.state).fix(fix);
+    let finding = match line {
+        Some(line) => finding.line(line, None),
+        None => finding,
+    };
+    Box::new(Loaded { findings: vec![finding], ..Loaded::default() })
+}
+
+/// Returns the evidence about the steps of a run. Commits that touch only the folders of its state repeat what that says.
+pub(super) fn wanted(steps: &[Step], state_folders: Vec<RelPath>) -> EvidenceRequest {
+    EvidenceRequest { guest: Some(GuestRequest::of(steps, state_folders)), ..EvidenceRequest::default() }
 }
 
 /// Returns a finding if a file of a run cannot be read whole.

@@ -17,19 +17,16 @@ use crate::dialect::story;
 use crate::dialect::story::SectionKind;
 use crate::dialect::story::Story;
 use crate::dialect::story::StoryStatus;
-use crate::document::salvage;
 use crate::model::Action;
 use crate::model::CommitName;
 use crate::model::DeclaredFile;
 use crate::model::DialectId;
 use crate::model::Doubt;
-use crate::model::EvidenceRequest;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::FollowUp;
 use crate::model::GuestProof;
-use crate::model::GuestRequest;
 use crate::model::GuestWord;
 use crate::model::Hold;
 use crate::model::Pace;
@@ -55,19 +52,12 @@ const FILES: usize = 64;
 
 /// Reads a run.
 pub(super) fn load(files: &FileSet) -> Loaded {
-    let Some(bytes) = files.bytes(&files.state) else {
-        let problem =
-            files.problem(&files.state).map_or_else(|| "it was not read".to_owned(), |problem| problem.to_string());
-        return unreadable(files, problem, None);
-    };
-    let conflict = salvage::conflict(bytes);
-    if let Some((line, problem)) = conflict {
-        return unreadable(files, problem, Some(line));
-    }
-    let sprint = match sprint::read(bytes) {
-        Ok(sprint) => sprint,
-        Err(error) => return unreadable(files, error.message.clone(), Some(error.place.line)),
-    };
+    read(files).unwrap_or_else(|unreadable| *unreadable)
+}
+
+fn read(files: &FileSet) -> Result<Loaded, Box<Loaded>> {
+    let sprint = sprint::read(guest::state(files)?)
+        .map_err(|error| guest::unreadable(files, error.message, Some(error.place.line)))?;
     let folders = probe::story_folders(&files.state, sprint.story_location.as_deref());
     let documents = documents(files, &folders);
     let project = sprint.project.as_deref().map(|project| format!("{project}: sprint"));
@@ -99,18 +89,8 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         reason: "every story is done: a retrospective may follow".to_owned(),
     });
     let state_folders = files.state.parent().into_iter().chain(folders).collect();
-    let wanted =
-        EvidenceRequest { guest: Some(GuestRequest::of(&run.steps, state_folders)), ..EvidenceRequest::default() };
-    Loaded { run: Some(run), findings, wanted, ..Loaded::default() }
-}
-
-fn unreadable(files: &FileSet, problem: String, line: Option<u32>) -> Loaded {
-    let finding = Finding::new(FindingCode::StateUnreadable, problem).at(&files.state);
-    let finding = match line {
-        Some(line) => finding.line(line, None),
-        None => finding,
-    };
-    Loaded { findings: vec![finding], ..Loaded::default() }
+    let wanted = guest::wanted(&run.steps, state_folders);
+    Ok(Loaded { run: Some(run), findings, wanted, ..Loaded::default() })
 }
 
 /// Returns the story files by their names in lower case, without extension.

@@ -9,15 +9,12 @@ use super::outline::Outline;
 use super::run;
 use crate::dialect::Loaded;
 use crate::dialect::guest;
-use crate::document::salvage;
 use crate::model::Action;
 use crate::model::Doubt;
-use crate::model::EvidenceRequest;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::FollowUp;
-use crate::model::GuestRequest;
 use crate::model::GuestWord;
 use crate::model::RelPath;
 use crate::model::Run;
@@ -29,17 +26,11 @@ use crate::model::Weight;
 
 /// Reads a run.
 pub(super) fn load(files: &FileSet) -> Loaded {
-    let Some(bytes) = files.bytes(&files.state) else {
-        let problem =
-            files.problem(&files.state).map_or_else(|| "it was not read".to_owned(), |problem| problem.to_string());
-        return unreadable(files, problem);
-    };
+    guest::state(files).map_or_else(|unreadable| *unreadable, |bytes| read(files, bytes))
+}
+
+fn read(files: &FileSet, bytes: &[u8]) -> Loaded {
     let kind = kind_of(files);
-    if let Some((line, problem)) = salvage::conflict(bytes) {
-        let mut loaded = unreadable(files, problem);
-        loaded.findings = loaded.findings.into_iter().map(|finding| finding.line(line, None)).collect();
-        return loaded;
-    }
     if kind == ListKind::OpenSpec && files.state.name() == "proposal.md" {
         return without_list(files);
     }
@@ -63,9 +54,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         }
     }
     findings.extend(files.files.keys().filter_map(|path| guest::unread(files, path)));
-    let state_folders = state_folders(kind, &files.state);
-    let wanted =
-        EvidenceRequest { guest: Some(GuestRequest::of(&run.steps, state_folders)), ..EvidenceRequest::default() };
+    let wanted = guest::wanted(&run.steps, state_folders(kind, &files.state));
     Loaded { run: Some(run), findings, wanted, ..Loaded::default() }
 }
 
@@ -84,11 +73,6 @@ pub(super) fn list_of(kind: ListKind, state: &RelPath, text: &str) -> TaskList {
         ListKind::Superpowers => grammar::superpowers(&outline),
         ListKind::PlanMode => grammar::plan_mode(&outline).unwrap_or_default(),
     }
-}
-
-fn unreadable(files: &FileSet, problem: String) -> Loaded {
-    let finding = Finding::new(FindingCode::StateUnreadable, problem).at(&files.state);
-    Loaded { findings: vec![finding], ..Loaded::default() }
 }
 
 /// Returns the folders whose files are state: a commit that touches nothing else repeats the claim.

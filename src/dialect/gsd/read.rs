@@ -12,6 +12,7 @@ use super::handoff::Handoff;
 use super::names;
 use super::names::PhaseKey;
 use super::plan_file;
+use super::roadmap;
 use super::roadmap::Roadmap;
 use super::state::StateWords;
 use crate::dialect::Loaded;
@@ -22,13 +23,11 @@ use crate::document::salvage;
 use crate::model::CommitName;
 use crate::model::DialectId;
 use crate::model::Doubt;
-use crate::model::EvidenceRequest;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Followers;
 use crate::model::GuestProof;
-use crate::model::GuestRequest;
 use crate::model::GuestWord;
 use crate::model::Part;
 use crate::model::PartKind;
@@ -93,8 +92,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let handoff = hand_over(files, &mut steps);
     let stamp = plan_file::text_of(words.front.as_ref(), "last_updated").and_then(|text| files.time(text));
     let status = if words.is_paused() { RunStatus::Paused } else { RunStatus::Active };
-    let wanted = GuestRequest::of(&steps, vec![files.state.clone()]);
-    let wanted = EvidenceRequest { guest: Some(wanted), ..EvidenceRequest::default() };
+    let wanted = guest::wanted(&steps, vec![files.state.clone()]);
     let native = json!({ "commands": reader.commands.into_value(), "gaps": reader.gaps, "handoff": handoff });
     let run = Run { steps, stamp, status, records: Records::NONE, ..run };
     Loaded { run: Some(run), findings: reader.findings, wanted, native }
@@ -369,9 +367,7 @@ impl PlanReader<'_> {
     fn compare_phase(&mut self, key: &PhaseKey, steps: &[Step]) {
         let Some(phase) = self.roadmap.phases.get(key) else { return };
         let is_done = steps.iter().all(|step| matches!(step.status, Status::Completed | Status::Skipped));
-        let row = phase.row.as_deref().map(str::to_lowercase);
-        let row_lags =
-            row.is_some_and(|row| row.contains("progress") || row.contains("not started") || row.contains("planned"));
+        let row_lags = phase.row.as_deref().is_some_and(roadmap::is_unfinished);
         if is_done && (phase.is_ticked == Some(false) || row_lags) {
             let message =
                 format!("ROADMAP shows phase {} as open, but all of its plans have summaries", names::shown(key));

@@ -13,21 +13,19 @@ use super::task::id_of;
 use super::task::priority_of;
 use super::task::status_word;
 use crate::dialect::Loaded;
+use crate::dialect::guest;
 use crate::document::Node;
 use crate::document::parse_json;
-use crate::document::salvage;
 use crate::model::Brief;
 use crate::model::CommitName;
 use crate::model::DeclaredFile;
 use crate::model::DialectId;
 use crate::model::Doubt;
-use crate::model::EvidenceRequest;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Followers;
 use crate::model::GuestProof;
-use crate::model::GuestRequest;
 use crate::model::Hold;
 use crate::model::ReadingItem;
 use crate::model::Records;
@@ -48,24 +46,17 @@ const STEPS: usize = 20_000;
 /// Maximum number of ids that a finding names.
 const NAMED: usize = 5;
 
+/// Reads a run.
 pub(super) fn load(files: &FileSet) -> Loaded {
+    read(files).unwrap_or_else(|unreadable| *unreadable)
+}
+
+fn read(files: &FileSet) -> Result<Loaded, Box<Loaded>> {
     let tag = tags::tag_of(&files.name);
-    let Some(bytes) = files.bytes(&files.state) else {
-        let problem = files.problem(&files.state).map_or_else(String::new, |problem| problem.to_string());
-        return unreadable(files, problem, None);
-    };
-    if let Some((line, message)) = salvage::conflict(bytes) {
-        return unreadable(files, message, Some(line));
-    }
-    let root = match parse_json(bytes) {
-        Ok(root) => root,
-        Err(error) => {
-            let line = error.place.line;
-            return unreadable(files, error.to_string(), Some(line));
-        }
-    };
+    let root = parse_json(guest::state(files)?)
+        .map_err(|error| guest::unreadable(files, error.to_string(), Some(error.place.line)))?;
     let Some((tasks, _)) = tags::tasks(&root, tag) else {
-        return unreadable(files, format!("there is no tag {}", clean_line(tag, TITLE)), None);
+        return Err(guest::unreadable(files, format!("there is no tag {}", clean_line(tag, TITLE)), None));
     };
     let mut reader = TaskReader::new(files, tasks);
     reader.findings.extend(lost_tag(files, &root, tag));
@@ -84,9 +75,9 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let folders = own.or(folder).into_iter().collect();
     let steps = reader.ordered();
     reader.findings.extend(order::differs(&root, tag, &steps));
-    let wanted = EvidenceRequest { guest: Some(GuestRequest::of(&steps, folders)), ..EvidenceRequest::default() };
+    let wanted = guest::wanted(&steps, folders);
     let run = Run { steps, stamp, records: Records::NONE, ..run };
-    Loaded { run: Some(run), findings: reader.findings, wanted, ..Loaded::default() }
+    Ok(Loaded { run: Some(run), findings: reader.findings, wanted, ..Loaded::default() })
 }
 
 /// Names a storage of the settings that is not the file: what is there may be newer.
@@ -111,16 +102,6 @@ fn lost_tag(files: &FileSet, root: &Node, tag: &str) -> Option<Finding> {
     let instead = active.map_or_else(|| "no tag is the active one".to_owned(), |tag| format!("{tag} counts instead"));
     let message = format!("`currentTag` is {current}, which is no tag of the list; {instead}");
     Some(Finding::new(FindingCode::FieldIgnored, message).at(&path))
-}
-
-fn unreadable(files: &FileSet, problem: String, line: Option<u32>) -> Loaded {
-    let finding = Finding::new(FindingCode::StateUnreadable, problem).at(&files.state);
-    let fix = format!("correct {}, or take an earlier version from git", files.state);
-    let finding = match line {
-        Some(line) => finding.line(line, None),
-        None => finding,
-    };
-    Loaded { findings: vec![finding.fix(fix)], ..Loaded::default() }
 }
 
 struct TaskReader<'a> {
