@@ -63,9 +63,7 @@ impl Roadmap {
                     key
                 });
                 if current.is_none() && found.depth <= 3 {
-                    let lower = found.text.to_lowercase();
-                    is_shipped =
-                        lower.contains("shipped") || lower.starts_with("✅") || lower.contains("milestone archive");
+                    is_shipped = is_shipped_milestone(&found.text.to_lowercase());
                 }
             } else if let Some(found) = checkbox(line.text) {
                 if let Some(id) = plan_in(found.text) {
@@ -118,50 +116,62 @@ impl Roadmap {
         phase
     }
 
-    /// Reads a row of the table of progress: `| 1. Name | 2/2 | Complete | date |`, with a column for the milestone in some projects.
     fn row(&mut self, line: &str, is_history: bool) {
-        let Some((key, rest)) = phase_of_row(line) else { return };
-        let name = rest.trim_start_matches(['.', ':', '-', ' ']);
-        if name.is_empty() && !self.phases.contains_key(&key) {
+        let Some(row) = Row::of(line) else { return };
+        if row.name.is_empty() && !self.phases.contains_key(&row.phase) {
             return;
         }
-        let status = status_cell(line).map(|span| clean_line(&line[span], 40));
-        self.phase(&key, name, is_history).row = status;
+        let status = row.status.map(|span| clean_line(&line[span], 40));
+        self.phase(&row.phase, row.name, is_history).row = status;
     }
 }
 
-/// Returns the phase of a row of at least three cells, with the rest of its first cell.
-fn phase_of_row(line: &str) -> Option<(PhaseKey, &str)> {
-    let mut cells = line.trim().trim_matches('|').split('|').map(str::trim);
-    let first = cells.next()?.trim_matches('*');
-    cells.nth(1)?;
-    names::leading(strip_noun(first).unwrap_or(first))
+/// A row of the table of progress: `| 1. Name | 2/2 | Complete | date |`, with a column for the milestone in some projects. Places are bytes of
+/// the line.
+struct Row<'a> {
+    phase: PhaseKey,
+    name: &'a str,
+    /// The cell of the first known word, else of the first word that is no version of a milestone.
+    status: Option<Range<usize>>,
+    /// The cell that counts finished plans: `1/3`.
+    count: Option<Range<usize>>,
 }
 
-/// Returns the places of the cells behind the first one in a row.
-fn later_cells(line: &str) -> Vec<Range<usize>> {
-    let mut at = line.find('|').map_or(0, |at| at + 1);
-    let mut spans = Vec::new();
-    for cell in line[at..].split('|') {
-        let text = cell.trim();
-        let start = at + cell.find(text).unwrap_or_default();
-        spans.push(start..start + text.len());
-        at += cell.len() + 1;
+impl<'a> Row<'a> {
+    /// Parses a row of at least three cells.
+    fn of(line: &'a str) -> Option<Self> {
+        let body = line.trim().trim_matches('|');
+        let mut at = line.len() - line.trim_start().trim_start_matches('|').len();
+        let mut cells = Vec::new();
+        for cell in body.split('|') {
+            let text = cell.trim();
+            let start = at + cell.find(text).unwrap_or_default();
+            cells.push(start..start + text.len());
+            at += cell.len() + 1;
+        }
+        let [first, cells @ ..] = cells.as_slice() else { return None };
+        let first = line[first.clone()].trim_matches('*');
+        let (phase, rest) = names::leading(strip_noun(first).unwrap_or(first)).filter(|_| cells.len() >= 2)?;
+        let find = |is_it: fn(&str) -> bool| cells.iter().find(|span| is_it(&line[(*span).clone()])).cloned();
+        Some(Self {
+            phase,
+            name: rest.trim_start_matches(['.', ':', '-', ' ']),
+            status: find(|text| is_finished(text) || is_unfinished(text)).or_else(|| find(is_word)),
+            count: find(is_count),
+        })
     }
-    if !spans.is_empty() {
-        spans.remove(0);
-    }
-    spans
 }
 
-/// Returns the place of the status in a row: the first known word, else the first word that is no version of a milestone.
-fn status_cell(line: &str) -> Option<Range<usize>> {
-    let cells = later_cells(line);
-    let is_version =
-        |text: &str| text.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    let is_word = |text: &str| text.chars().any(char::is_alphabetic) && !is_version(text);
-    let known = cells.iter().find(|span| is_finished(&line[(*span).clone()]) || is_unfinished(&line[(*span).clone()]));
-    known.or_else(|| cells.iter().find(|span| is_word(&line[(*span).clone()]))).cloned()
+/// Tells whether a cell has words, and not the version of a milestone.
+fn is_word(cell: &str) -> bool {
+    let version = cell.strip_prefix('v').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    version.is_none() && cell.chars().any(char::is_alphabetic)
+}
+
+/// Tells whether a cell counts finished plans: `1/3`.
+fn is_count(cell: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    cell.split_once('/').is_some_and(|(done, total)| is_number(done) && is_number(total))
 }
 
 /// Tells whether the status in a row says that its phase is finished.
@@ -176,11 +186,21 @@ pub(super) fn is_unfinished(status: &str) -> bool {
     ["progress", "not started", "planned"].iter().any(|word| status.contains(word))
 }
 
+/// Tells whether a line in lower case says that a milestone is open, or one of several.
+fn is_open_milestone(lower: &str) -> bool {
+    ["🚧", "📋", "in progress", "planned", "not shipped"].iter().any(|word| lower.contains(word))
+}
+
+/// Tells whether a heading in lower case is that of a milestone that is over.
+fn is_shipped_milestone(lower: &str) -> bool {
+    let is_over = lower.contains("shipped") || lower.starts_with('✅') || lower.contains("milestone archive");
+    is_over && !is_open_milestone(lower)
+}
+
 /// Returns the phases that a line calls shipped: `✅ v1.0 (Phases 1-4)`.
 fn shipped_range(line: &str) -> Option<(u64, u64)> {
     let lower = line.to_lowercase();
-    let is_open = ["🚧", "📋", "in progress", "planned", "not shipped"].iter().any(|word| lower.contains(word));
-    if is_open || !(lower.contains('✅') || lower.contains("shipped")) {
+    if is_open_milestone(&lower) || !(lower.contains('✅') || lower.contains("shipped")) {
         return None;
     }
     let rest = lower.split_once("phases ")?.1;
@@ -264,6 +284,7 @@ pub(super) fn ticked(bytes: &[u8], run: &Run, done: &[StepId]) -> (Vec<u8>, Vec<
     let is_done = |id: &str| done.iter().any(|step| step.as_str() == id);
     let is_of = |step: &Step, key: &PhaseKey| names::leading(step.id.as_str()).is_some_and(|(own, _)| own == *key);
     let plans_of = |key: &PhaseKey| run.steps.iter().filter(|step| is_of(step, key)).count();
+    let phase_done = |key: &PhaseKey| format!("all plans of phase {} are done", names::shown(key));
     let phase_is_done = |key: &PhaseKey| {
         let is_over = |step: &Step| step.status == Status::Skipped || is_done(step.id.as_str());
         plans_of(key) > 0 && run.steps.iter().filter(|step| is_of(step, key)).all(is_over)
@@ -272,15 +293,12 @@ pub(super) fn ticked(bytes: &[u8], run: &Run, done: &[StepId]) -> (Vec<u8>, Vec<
     for line in Lines::of(text).filter(|line| line.context == LineContext::Text) {
         let place = |span: Range<usize>| line.start + span.start..line.start + span.end;
         if line.text.trim_start().starts_with('|') {
-            let Some((key, _)) = phase_of_row(line.text).filter(|(key, _)| phase_is_done(key)) else { continue };
-            let Some(status) = status_cell(line.text).filter(|span| is_unfinished(&line.text[span.clone()])) else {
-                continue;
-            };
-            let count = later_cells(line.text).into_iter().find(|span| is_count(&line.text[span.clone()]));
-            let plans = plans_of(&key);
-            edits.extend(count.map(|span| (place(span), format!("{plans}/{plans}"))));
+            let Some(row) = Row::of(line.text).filter(|row| phase_is_done(&row.phase)) else { continue };
+            let Some(status) = row.status.filter(|span| is_unfinished(&line.text[span.clone()])) else { continue };
+            let plans = plans_of(&row.phase);
+            edits.extend(row.count.map(|span| (place(span), format!("{plans}/{plans}"))));
             edits.push((place(status), "Complete".to_owned()));
-            reasons.push(format!("all plans of phase {} are done", names::shown(&key)));
+            reasons.push(phase_done(&row.phase));
             continue;
         }
         let Some(found) = checkbox(line.text).filter(|found| found.mark.text.is_empty()) else { continue };
@@ -288,7 +306,7 @@ pub(super) fn ticked(bytes: &[u8], run: &Run, done: &[StepId]) -> (Vec<u8>, Vec<
             is_done(id).then(|| format!("{id} has its summary"))
         } else {
             let phase = phase_in(found.text).filter(|(key, _)| phase_is_done(key));
-            phase.map(|(key, _)| format!("all plans of phase {} are done", names::shown(&key)))
+            phase.map(|(key, _)| phase_done(&key))
         };
         // Only a box of one blank keeps the length of the line.
         if let Some(why) = why.filter(|_| found.mark.span.len() == 1) {
@@ -303,16 +321,10 @@ pub(super) fn ticked(bytes: &[u8], run: &Run, done: &[StepId]) -> (Vec<u8>, Vec<
     (after, reasons)
 }
 
-/// Tells whether a cell counts finished plans: `1/3`.
-fn is_count(cell: &str) -> bool {
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    cell.split_once('/').is_some_and(|(done, total)| is_number(done) && is_number(total))
-}
-
 #[cfg(test)]
 mod tests {
     use super::Roadmap;
-    use super::status_cell;
+    use super::Row;
     use crate::dialect::gsd::names;
 
     const TEXT: &str = "# Roadmap\n\n## Milestones\n\n- ✅ **v1.0 MVP** - Phases 1-4 (shipped 2026-01-02)\n\
@@ -348,6 +360,21 @@ mod tests {
     }
 
     #[test]
+    fn phases_below_the_heading_of_a_milestone_are_over_only_if_it_is() {
+        for (heading, is_over) in [
+            ("## v1.0 (shipped)", true),
+            ("## ✅ v1.0", true),
+            ("## Milestone archive", true),
+            ("## 🚧 v1.1 (not shipped)", false),
+            ("## v1.0 shipped, v1.1 planned", false),
+            ("## Checks ✅", false),
+        ] {
+            let roadmap = Roadmap::parse(format!("{heading}\n\n### Phase 1: Frame\n").as_bytes());
+            assert_eq!(roadmap.is_history(&key("1")), is_over, "{heading}");
+        }
+    }
+
+    #[test]
     fn the_status_of_a_row_is_in_different_columns() {
         for (line, expected) in [
             ("| 6. Name | 1/3 | In Progress|  |", Some("In Progress")),
@@ -356,7 +383,7 @@ mod tests {
             ("| 6. Name | 3/3 | - |", None),
             ("|", None),
         ] {
-            assert_eq!(status_cell(line).map(|span| &line[span]), expected, "{line}");
+            assert_eq!(Row::of(line).and_then(|row| row.status).map(|span| &line[span]), expected, "{line}");
         }
     }
 }
