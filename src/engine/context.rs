@@ -163,7 +163,7 @@ fn next_action(next: &Next, found: Option<&Step>) -> String {
 fn findings(run: &Run, graph: &Graph, step: &Step, action: Action) -> Vec<String> {
     let failed = |other: &&Step| other.status == Status::Failed && other.id != step.id;
     let returning = |other: &&Step| other.returns_to.as_ref() == Some(&step.id) && other.id != step.id;
-    let mut speaking: Vec<&Step> = run.steps.iter().filter(returning).filter(|other| !is_over(other.status)).collect();
+    let mut speaking: Vec<&Step> = run.steps.iter().filter(returning).filter(|other| !other.status.is_over()).collect();
     if speaking.is_empty() && action == Action::Return {
         // With `--to-step`, the caller chose an earlier step than the review would have.
         let behind = graph.position(&step.id).map(|at| graph.all_dependents(at)).unwrap_or_default();
@@ -181,14 +181,6 @@ fn findings(run: &Run, graph: &Graph, step: &Step, action: Action) -> Vec<String
     let mut seen = BTreeSet::new();
     findings.retain(|finding| seen.insert(finding.clone()));
     findings
-}
-
-/// Tells whether the findings of a step with this status are resolved.
-const fn is_over(status: Status) -> bool {
-    match status {
-        Status::Completed | Status::Skipped | Status::Cancelled => true,
-        Status::Pending | Status::InProgress | Status::Failed | Status::WaitingApproval | Status::Blocked => false,
-    }
 }
 
 /// Returns the reading list, in order: the documents of the system, then the summaries of the step's dependencies.

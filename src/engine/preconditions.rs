@@ -20,7 +20,6 @@ use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunStatus;
 use crate::model::Severity;
-use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::StepKind;
@@ -45,7 +44,6 @@ pub(super) fn findings(run: &Run, evidence: &Evidence, options: &Options) -> Vec
 /// record is not touched by this.
 fn older_than_log(run: &Run, evidence: &Evidence) -> Option<Finding> {
     let stamp = run.stamp?;
-    let is_open = |step: &Step| !matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled);
     let reopened = |record: &EvidenceRecord| {
         evidence.rollbacks.iter().any(|back| back.at >= record.at && back.reopened.contains(&record.step))
     };
@@ -55,7 +53,7 @@ fn older_than_log(run: &Run, evidence: &Evidence) -> Option<Finding> {
     let of_run = evidence.records.iter().filter(|record| record.run == run.id.as_str());
     let later = of_run.filter(|record| is_later(record.at));
     let lost: BTreeSet<&StepId> = later.filter(|record| !reopened(record)).map(|record| &record.step).collect();
-    let lost: Vec<&Step> = run.steps.iter().filter(|step| lost.contains(&step.id) && is_open(step)).collect();
+    let lost: Vec<&Step> = run.steps.iter().filter(|step| lost.contains(&step.id) && !step.status.is_over()).collect();
     let first = lost.first()?;
     let ids: Vec<&str> = lost.iter().map(|step| step.id.as_str()).collect();
     let message = format!(
@@ -138,10 +136,9 @@ fn workspace(run: &Run, found: &Workspace) -> Vec<Finding> {
     }
     if let Some(dirty) = found.dirty.filter(|dirty| *dirty > 0) {
         let message = format!("{place} has uncommitted changes in {}", plural(dirty, "file"));
-        let is_over = |step: &Step| matches!(step.status, Status::Completed | Status::Skipped);
         let merges = run.follow_up.as_ref().is_some_and(|after| after.action == Action::Merge);
         let mut finding = Finding::new(FindingCode::WorktreeDirty, message);
-        if merges && run.steps.iter().all(is_over) {
+        if merges && run.steps.iter().all(|step| step.status.satisfies()) {
             // What is not committed is not merged.
             finding.severity = Severity::Warning;
             finding = finding.fix(format!("git -C {} status", quoted(run.workspace.place().unwrap_or("."))));
@@ -231,7 +228,7 @@ fn plan_document(run: &Run, evidence: &Evidence) -> Option<Finding> {
     let plan = run.workspace.plan_reference.as_ref()?;
     let path = RelPath::parse(plan).ok()?;
     let writer = run.steps.iter().find(|step| step.kind == StepKind::Work && step.proof.documents.contains(&path));
-    if writer.is_some_and(|writer| !matches!(writer.status, Status::Completed | Status::Skipped)) {
+    if writer.is_some_and(|writer| !writer.status.satisfies()) {
         // It is still to be written.
         return None;
     }

@@ -129,7 +129,7 @@ fn check_said(before: &Run, run: &Run, kind: &ChangeKind) {
             return assert_ne!(run.status, RunStatus::Completed, "after {}", kind.as_str());
         }
         ChangeKind::RollBack(back) => {
-            let over = |id: &&StepId| run.step(id).is_some_and(is_over);
+            let over = |id: &&StepId| run.step(id).is_some_and(|step| step.status.satisfies());
             // The outputs of a dotagent step say whether it is done.
             let still = back.reopened.iter().find(over).filter(|_| run.dialect != DialectId::Dotagent);
             return assert_eq!(still, None, "after a rollback to {}", back.to);
@@ -147,7 +147,7 @@ fn check_said(before: &Run, run: &Run, kind: &ChangeKind) {
     let file = said.and_then(|step| step.file.as_ref());
     let has_file = file.is_none_or(|file| !file.name().ends_with(".md"));
     let is_said = match status {
-        Status::Failed if is_round(before, step) => run.steps.iter().any(|step| !is_over(step)),
+        Status::Failed if is_round(before, step) => run.steps.iter().any(|step| !step.status.satisfies()),
         Status::Failed | Status::WaitingApproval if !has_every_word => found != Some(Status::Completed),
         // The outputs of a dotagent step say whether it is done.
         Status::Completed if run.dialect == DialectId::Dotagent => true,
@@ -177,17 +177,13 @@ fn is_put_again(before: &Run, id: &StepId) -> bool {
     let Some(step) = before.step(id).filter(|step| matches!(step.kind, StepKind::Gate | StepKind::Review)) else {
         return false;
     };
-    let is_open = |id: &StepId| before.step(id).is_some_and(|step| !is_over(step));
+    let is_open = |id: &StepId| before.step(id).is_some_and(|step| !step.status.satisfies());
     before.dialect == DialectId::Aios && step.depends_on.iter().any(is_open)
 }
 
 /// Tells whether a step is the review of an AIOS round: a rejection is its result, and the fix is another step.
 fn is_round(before: &Run, id: &StepId) -> bool {
     before.dialect == DialectId::Aios && before.step(id).is_some_and(|step| step.kind == StepKind::Review)
-}
-
-fn is_over(step: &Step) -> bool {
-    matches!(step.status, Status::Completed | Status::Skipped)
 }
 
 /// Parses one line: kind, step (`!` for the planned one, else `0` and up), `!` for `--force`, text.

@@ -33,6 +33,16 @@ impl Status {
         Self::Cancelled,
     ];
 
+    /// Tells whether dependents may start.
+    pub(crate) const fn satisfies(self) -> bool {
+        matches!(self, Self::Completed | Self::Skipped)
+    }
+
+    /// Tells whether nothing is left to do for the step.
+    pub(crate) const fn is_over(self) -> bool {
+        matches!(self, Self::Completed | Self::Skipped | Self::Cancelled)
+    }
+
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",

@@ -11,7 +11,6 @@ use super::select;
 use crate::engine;
 use crate::engine::ChangeLimits;
 use crate::model::ChangeKind;
-use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 
@@ -32,7 +31,7 @@ pub(crate) fn skip_phase(
     }
     let group = format!("Phase {phase}");
     let in_phase = |step: &&Step| step.group.as_deref() == Some(group.as_str());
-    let is_open = |step: &&Step| !matches!(step.status, Status::Completed | Status::Skipped);
+    let is_open = |step: &&Step| !step.status.satisfies();
     let open: Vec<StepId> = run.steps.iter().filter(in_phase).filter(is_open).map(|step| step.id.clone()).collect();
     let Some(last) = open.last().cloned() else {
         return Err(usage(format!("{} has no open step in phase {phase}", run.id), plan));

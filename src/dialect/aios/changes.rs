@@ -22,7 +22,6 @@ use crate::model::ReferencedFile;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::Severity;
-use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepKind;
 
@@ -75,7 +74,7 @@ fn base(files: &FileSet) -> &str {
 }
 
 fn is_open(step: &Step) -> bool {
-    !matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled)
+    !step.status.is_over()
 }
 
 fn targets(base: &str, step: &Step) -> Vec<RelPath> {

@@ -337,8 +337,7 @@ impl ListWriter {
             Op::Add(list) => self.editor.add_to_list(list, change.key),
             Op::Take(list) => self.editor.remove_from_list(list, change.key),
             Op::IfOver(over, open) => {
-                let is_open = |step: &Step| !matches!(step.status, Status::Completed | Status::Skipped);
-                let next = self.run.steps.iter().position(is_open);
+                let next = self.run.steps.iter().position(|step| !step.status.satisfies());
                 let (ops, at) = next.map_or((over, change.at), |at| (open, at));
                 let key = self.key(at);
                 self.write(ops, &StepChange { key: &key, at, ..change.clone() }).map(drop)

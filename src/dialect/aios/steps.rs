@@ -20,7 +20,7 @@ pub(super) fn follow(steps: &mut Vec<Step>, id: StepId, title: impl Into<String>
 
 /// Returns the first step that is neither completed nor skipped.
 pub(super) fn first_open(steps: &[Step]) -> Option<&Step> {
-    steps.iter().find(|step| !matches!(step.status, Status::Completed | Status::Skipped))
+    steps.iter().find(|step| !step.status.satisfies())
 }
 
 /// Records the errors of failed attempts, oldest first.

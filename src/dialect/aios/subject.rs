@@ -29,7 +29,6 @@ use crate::model::ReviewVerdict;
 use crate::model::Run;
 use crate::model::RunStatus;
 use crate::model::Severity;
-use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepKind;
 use crate::model::clean_line;
@@ -102,7 +101,7 @@ impl Claims {
             let plan = epic::plan_path(base, &state).and_then(|path| execution::read(documents.bytes(&path)?));
             let is_open = |story: &&epic::StoryState| {
                 let status = epic::status_of(story.status.as_deref());
-                !state.is_ended() && status.is_none_or(|status| !is_over(status))
+                !state.is_ended() && status.is_none_or(|status| !status.is_over())
             };
             let open = state.stories().filter(is_open);
             let stories = open.map(|story| claim(&story.id, &documents.locate(base, plan.as_ref(), &story.id)));
@@ -176,7 +175,7 @@ pub(super) fn attach(kind: Kind, files: &FileSet, loaded: &mut Loaded) {
         let finding = Finding::new(FindingCode::StoryMissing, message).at(&files.state);
         let fix = "restore the file from git, or correct the path in the state";
         loaded.findings.push(Finding { severity: Severity::Warning, ..finding.fix(fix) });
-    } else if run.steps.iter().any(|step| !is_over(step.status)) {
+    } else if run.steps.iter().any(|step| !step.status.is_over()) {
         loaded.findings.extend(disagreement(files, &documents, &at, run, &id));
     }
     if let Some(path) = at.file() {
@@ -189,10 +188,6 @@ pub(super) fn attach(kind: Kind, files: &FileSet, loaded: &mut Loaded) {
             fill_from_story(run, &documents, path);
         }
     }
-}
-
-fn is_over(status: Status) -> bool {
-    matches!(status, Status::Completed | Status::Skipped | Status::Cancelled)
 }
 
 fn fill_from_story(run: &mut Run, documents: &DocumentIndex<'_>, path: &RelPath) {
@@ -245,7 +240,7 @@ fn disagreement(
 
 /// Returns the expected stage of the story, by the first open step.
 fn expected(run: &Run) -> Expected {
-    let open = run.steps.iter().position(|step| !is_over(step.status));
+    let open = run.steps.iter().position(|step| !step.status.is_over());
     let step = open.map(|at| &run.steps[at]);
     match (run.workflow.as_str(), open) {
         ("qa-loop", _) if step.is_some_and(|step| step.kind == StepKind::Work) => Expected::Fix,

@@ -76,7 +76,7 @@ fn gate_of<'a>(run: &'a Run, story: &Step) -> Option<&'a Step> {
 /// Tells whether a story is left in a status that only its archived epic explains.
 fn gives_up(run: &Run, step: &Step, story: StoryStatus) -> bool {
     run.status == RunStatus::Archived
-        && !matches!(step.status, Status::Completed | Status::Skipped)
+        && !step.status.satisfies()
         && matches!(story, StoryStatus::InProgress | StoryStatus::InReview)
 }
 

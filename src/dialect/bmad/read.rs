@@ -423,16 +423,18 @@ fn findings(files: &FileSet, sprint: &Sprint, run: &Run) -> Vec<Finding> {
         let key = epic.key.clone();
         run.steps.iter().filter(move |step| step.group.as_deref() == Some(key.as_str()))
     };
-    let is_over = |step: &Step| matches!(step.status, Status::Completed | Status::Skipped);
-    let early: Vec<&str> =
-        done.iter().filter(|epic| stories(epic).any(|step| !is_over(step))).map(|epic| epic.key.as_str()).collect();
+    let early: Vec<&str> = done
+        .iter()
+        .filter(|epic| stories(epic).any(|step| !step.status.satisfies()))
+        .map(|epic| epic.key.as_str())
+        .collect();
     if !early.is_empty() {
         let message = format!("epics are done, but stories in them are open: {}", listed(&early));
         findings.push(Finding::new(FindingCode::StatusConflict, message).at(&files.state));
     }
     let late: Vec<&str> = open
         .iter()
-        .filter(|epic| stories(epic).next().is_some() && stories(epic).all(is_over))
+        .filter(|epic| stories(epic).next().is_some() && stories(epic).all(|step| step.status.satisfies()))
         .map(|epic| epic.key.as_str())
         .collect();
     if !late.is_empty() {

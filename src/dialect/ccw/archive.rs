@@ -18,7 +18,6 @@ use crate::model::EditKind;
 use crate::model::FileSet;
 use crate::model::RelPath;
 use crate::model::Run;
-use crate::model::Status;
 use crate::model::Timestamp;
 
 /// Returns the destination of the session and the edit of its file. An archived session is not moved.
@@ -42,8 +41,7 @@ pub(super) fn archive(files: &FileSet, run: &Run, at: Timestamp) -> Option<Archi
 
 fn stamp(files: &FileSet, session: &RelPath, run: &Run, at: Timestamp) -> Option<Edit> {
     let mut file = FileEditor::open(files, session, Syntax::Json).ok()?;
-    let done =
-        run.steps.iter().all(|step| matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled));
+    let done = run.steps.iter().all(|step| step.status.is_over());
     if done {
         file.set("/status", &Value::String("completed".to_owned())).ok()?;
     }

@@ -261,7 +261,7 @@ fn interrupted_part(step: &Step) -> Option<&Part> {
 }
 
 fn first_open(parts: &[Part]) -> Option<&Part> {
-    parts.iter().find(|part| !matches!(part.status, Status::Completed | Status::Skipped | Status::Cancelled))
+    parts.iter().find(|part| !part.status.is_over())
 }
 
 fn part_line(part: &Part) -> String {

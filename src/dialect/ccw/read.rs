@@ -254,12 +254,11 @@ fn status_and_kind(
 /// Derives the status of a container with its subtasks in the same file.
 fn status_of_subtasks(task: &Task) -> Status {
     let statuses = || task.parsed.parts.iter().map(|part| part.part.status);
-    let is_over = |status: Status| matches!(status, Status::Completed | Status::Skipped | Status::Cancelled);
-    if statuses().all(is_over) {
+    if statuses().all(Status::is_over) {
         Status::Completed
     } else if statuses().any(|status| status == Status::Failed) {
         Status::Failed
-    } else if statuses().any(|status| status == Status::InProgress || is_over(status)) {
+    } else if statuses().any(|status| status == Status::InProgress || status.is_over()) {
         Status::InProgress
     } else {
         Status::Pending
@@ -423,10 +422,7 @@ fn witnesses(session_files: &SessionFiles<'_>, at: usize) -> Vec<Witness> {
 
 /// Reports dependencies without the summary that agents must read first (docs/formats/ccw.md#checks-before-a-resume).
 fn report_lost_summaries(steps: &[Step], findings: &mut Vec<Finding>) {
-    let is_open = |step: &&Step| {
-        let is_over = matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled);
-        step.kind == StepKind::Work && !is_over
-    };
+    let is_open = |step: &&Step| step.kind == StepKind::Work && !step.status.is_over();
     let places: BTreeMap<&str, &Step> = steps.iter().map(|step| (step.id.as_str(), step)).collect();
     let mut reported: BTreeSet<&str> = BTreeSet::new();
     for step in steps.iter().filter(is_open) {
@@ -441,11 +437,10 @@ fn report_lost_summaries(steps: &[Step], findings: &mut Vec<Finding>) {
 
 /// Reports completed groups with open tasks; the tasks decide (docs/formats/ccw.md#groups).
 fn report_groups(steps: &[Step], findings: &mut Vec<Finding>) {
-    let is_over = |step: &Step| matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled);
     let groups = steps.iter().filter(|step| step.kind == StepKind::Container && step.status == Status::Completed);
     for group in groups.filter(|group| !group.children.is_empty()) {
         let name = Some(group.id.as_str());
-        let below = steps.iter().filter(|step| step.group.as_deref() == name && !is_over(step));
+        let below = steps.iter().filter(|step| step.group.as_deref() == name && !step.status.is_over());
         let open: Vec<&str> = below.map(|step| step.id.as_str()).collect();
         if !open.is_empty() {
             let message = format!(
@@ -482,8 +477,7 @@ fn report_session(
         findings.push(stale(format!("the session's status `{word}` is unknown to CCW; it counts as active")));
     }
     let work = || steps.iter().filter(|step| step.kind == StepKind::Work);
-    let is_over = |step: &Step| matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled);
-    let open: Vec<&str> = work().filter(|step| !is_over(step)).map(|step| step.id.as_str()).collect();
+    let open: Vec<&str> = work().filter(|step| !step.status.is_over()).map(|step| step.id.as_str()).collect();
     if session_files.session.status().0 == RunStatus::Completed && !open.is_empty() {
         findings.push(stale(format!("the session is marked completed but these tasks are not: {}", first_of(&open))));
     }

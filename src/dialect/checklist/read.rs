@@ -175,7 +175,7 @@ fn archive(files: &FileSet, run: &mut Run, findings: &mut Vec<Finding>) {
         agent: None,
         reason: format!("every task is ticked: `openspec archive {name}` puts the change into the specs"),
     });
-    if run.steps.iter().all(|step| matches!(step.status, Status::Completed | Status::Skipped)) {
+    if run.steps.iter().all(|step| step.status.satisfies()) {
         let message = format!("every task is ticked, and the change is not archived: openspec archive {name}");
         findings.push(Finding::new(FindingCode::NotArchived, message).at(&files.state));
     }

@@ -366,7 +366,7 @@ impl PlanReader<'_> {
     /// Names a roadmap that shows a finished phase as open.
     fn compare_phase(&mut self, key: &PhaseKey, steps: &[Step]) {
         let Some(phase) = self.roadmap.phases.get(key) else { return };
-        let is_done = steps.iter().all(|step| matches!(step.status, Status::Completed | Status::Skipped));
+        let is_done = steps.iter().all(|step| step.status.satisfies());
         let row_lags = phase.row.as_deref().is_some_and(roadmap::is_unfinished);
         if is_done && (phase.is_ticked == Some(false) || row_lags) {
             let message =
@@ -479,7 +479,7 @@ impl PlanReader<'_> {
 
     /// Names what an open plan says it depends on and no plan is. Plans of phases that are over may be in an archive.
     fn name_dangling(&mut self, front: Option<&Node>, key: &PhaseKey, step: &Step) {
-        if matches!(step.status, Status::Completed | Status::Skipped) {
+        if step.status.satisfies() {
             return;
         }
         let is_current = |of: &PhaseKey| match self.roadmap.phases.get(of) {
@@ -547,7 +547,7 @@ impl PlanReader<'_> {
         let (verified, has_plans) = (folder.verified.clone(), !folder.plans.is_empty());
         let own = by_phase.get(key)?;
         let mut plans = steps.iter().filter(|step| own.contains(&step.id));
-        let is_over = plans.all(|step| matches!(step.status, Status::Completed | Status::Skipped));
+        let is_over = plans.all(|step| step.status.satisfies());
         let verifies = self.verifies();
         let waits_for_person = verified.as_deref() == Some("human_needed");
         if !has_plans || !is_over || !(waits_for_person || (verifies != Some(false) && verified.is_none())) {

@@ -125,7 +125,7 @@ impl StateWords {
             .filter_map(|step| Some((names::leading(step.id.as_str())?.0, step)))
             .collect();
         let is_done = |step: &Step| step.status == Status::Completed;
-        let is_open = |step: &Step| !matches!(step.status, Status::Completed | Status::Skipped);
+        let is_open = |step: &Step| !step.status.satisfies();
         let first_open = plans.iter().find(|(_, step)| is_open(step));
         let own: Vec<&Step> =
             plans.iter().filter(|(key, _)| Some(key) == self.phase.as_ref()).map(|(_, step)| *step).collect();

@@ -100,7 +100,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
 fn lost(files: &FileSet, copy: Reader<'_>, findings: Vec<Finding>) -> Loaded {
     let mut loaded = interpret(files, copy, true, findings);
     let Some(run) = &mut loaded.run else { return loaded };
-    let is_over = |step: &Step| matches!(step.status, Status::Completed | Status::Skipped);
+    let is_over = |step: &Step| step.status.satisfies();
     if matches!(run.status, RunStatus::Completed | RunStatus::Aborted) || run.steps.iter().all(is_over) {
         // After a merge the worktree is removed, and its state with it.
         run.degraded = false;
@@ -142,7 +142,7 @@ fn interpret(files: &FileSet, source: Reader<'_>, degraded: bool, mut findings: 
     let name = state.feature.get().cloned().unwrap_or_else(|| clean_line(&files.name, 200));
     let mut layout = StepBuilder::new(&state, &ledger, &last_step, (&name, status), &files.config.nine_step)
         .build(&source, &mut findings);
-    let is_over = |step: &Step| matches!(step.status, Status::Completed | Status::Skipped);
+    let is_over = |step: &Step| step.status.satisfies();
     let is_all_over = layout.steps.iter().all(is_over) && status != RunStatus::Completed;
     let gate = layout.steps.iter().find(|step| step.kind == StepKind::Gate);
     let is_ended = matches!(status, RunStatus::Aborted | RunStatus::Completed);

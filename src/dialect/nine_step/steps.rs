@@ -72,7 +72,7 @@ impl<'a> StepBuilder<'a> {
         (run, status): (&'a str, RunStatus),
         config: &'a NineStepConfig,
     ) -> Self {
-        let is_open = !matches!(last_step.status, Status::Completed | Status::Skipped);
+        let is_open = !last_step.status.satisfies();
         let sent_back_by = sent_back(state, last_step.at).filter(|_| is_open).and_then(Entry::position);
         Self { state, ledger, last_step, config, status, run, names: AgentNames::of(config), sent_back_by }
     }
@@ -139,7 +139,7 @@ impl<'a> StepBuilder<'a> {
 
     fn is_phase_done(&self) -> bool {
         let at = self.last_step.at;
-        at.step == StepNumber::Commit && matches!(self.status_of(at), Status::Completed | Status::Skipped)
+        at.step == StepNumber::Commit && self.status_of(at).satisfies()
     }
 
     /// Returns the first step of a phase. Later phases begin with the configured step, unless a record names an earlier one
@@ -215,7 +215,7 @@ impl<'a> StepBuilder<'a> {
         }
         let is_gate_next = position.step == StepNumber::Approval
             && at == StepPosition::new(position.phase, StepNumber::PlanReview)
-            && matches!(self.status_of(at), Status::Completed | Status::Skipped)
+            && self.status_of(at).satisfies()
             && !self.has_open_conditions();
         match is_gate_next {
             true if self.is_approved(position.phase) => Status::Completed,

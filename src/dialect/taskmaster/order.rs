@@ -82,15 +82,14 @@ fn pieces(task: &Node) -> &[Node] {
 /// Returns the first step that is ready by its claims. A task stands for its subtasks.
 fn first(steps: &[Step]) -> Option<&str> {
     let by_id: BTreeMap<&str, &Step> = steps.iter().map(|step| (step.id.as_str(), step)).collect();
-    let is_over = |step: &Step| matches!(step.status, Status::Completed | Status::Skipped);
     let is_doubted = |step: &Step| step.guest.as_ref().is_some_and(|proof| !proof.doubts.is_empty());
     let parent = |step: &Step| step.guest.as_ref()?.parent.as_ref().and_then(|id| by_id.get(id.as_str()).copied());
     let is_ready = |step: &&Step| {
         matches!(step.status, Status::Pending | Status::InProgress)
             && !is_doubted(step)
             && step.children.is_empty()
-            && parent(step).is_none_or(|parent| !is_doubted(parent) && !is_over(parent))
-            && step.depends_on.iter().all(|on| by_id.get(on.as_str()).is_none_or(|on| is_over(on)))
+            && parent(step).is_none_or(|parent| !is_doubted(parent) && !parent.status.satisfies())
+            && step.depends_on.iter().all(|on| by_id.get(on.as_str()).is_none_or(|on| on.status.satisfies()))
     };
     let found = steps.iter().filter(is_ready).min_by_key(|step| step.plan_order)?;
     Some(found.id.as_str())

@@ -153,7 +153,7 @@ impl<'a> TaskReader<'a> {
             let (there, gone): (Vec<StepId>, Vec<StepId>) =
                 std::mem::take(&mut step.depends_on).into_iter().partition(|id| ids.contains(id.as_str()));
             step.depends_on = there;
-            if !matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled) {
+            if !step.status.is_over() {
                 lost.extend(gone.iter().map(|on| format!("{} on {on}", step.id)));
             }
         }
@@ -186,7 +186,7 @@ impl<'a> TaskReader<'a> {
             step.depends_on.extend(step.children.iter().cloned());
             let open: Vec<&str> = children
                 .iter()
-                .filter(|(_, child)| !matches!(child.status, Status::Completed | Status::Skipped))
+                .filter(|(_, child)| !child.status.satisfies())
                 .map(|(_, child)| child.id.as_str())
                 .collect();
             if let Some(proof) = step.guest.as_mut() {

@@ -51,7 +51,7 @@ fn has_progress(run: &Run, effective_statuses: &[EffectiveStatus], at: usize) ->
 
 /// Tells whether a step is over, according to its status or the evidence.
 fn is_over(run: &Run, effective_statuses: &[EffectiveStatus], at: usize) -> bool {
-    let by_state = matches!(run.steps[at].status, Status::Completed | Status::Skipped | Status::Cancelled);
+    let by_state = run.steps[at].status.is_over();
     by_state || effective_statuses.get(at).is_some_and(|effective_status| effective_status.is_over())
 }
 

@@ -181,14 +181,13 @@ fn fill(step: &mut Step, epic: Field<'_>, retries: Field<'_>) {
 
 /// Chains the steps: the epic that the state names comes before every other open one.
 fn in_order(tree: &Reader<'_>, mut steps: Vec<Step>, current: Option<&str>) -> Vec<Step> {
-    let is_over = |step: &Step| matches!(step.status, Status::Completed | Status::Skipped);
     let current = current.and_then(|number| steps.iter().position(|step| step.id == step_id(number)));
-    let current = current.filter(|at| !is_over(&steps[*at]));
-    let mut order: Vec<usize> = (0..steps.len()).filter(|at| is_over(&steps[*at])).collect();
+    let current = current.filter(|at| !steps[*at].status.satisfies());
+    let mut order: Vec<usize> = (0..steps.len()).filter(|at| steps[*at].status.satisfies()).collect();
     order.extend(current);
-    order.extend((0..steps.len()).filter(|at| !is_over(&steps[*at]) && current != Some(*at)));
+    order.extend((0..steps.len()).filter(|at| !steps[*at].status.satisfies() && current != Some(*at)));
     if let Some(current) = current {
-        for passed in steps[..current].iter().filter(|step| !is_over(step)) {
+        for passed in steps[..current].iter().filter(|step| !step.status.satisfies()) {
             let message = format!(
                 "{} is {}, but the state is at {}, so it comes after that",
                 passed.id, passed.status, steps[current].id
@@ -205,8 +204,7 @@ fn in_order(tree: &Reader<'_>, mut steps: Vec<Step>, current: Option<&str>) -> V
 
 fn position(tree: &Reader<'_>, steps: &[Step]) -> Option<StepId> {
     let current = tree.get("currentEpic").id().map(|number| step_id(&number));
-    let is_open = |step: &&Step| !matches!(step.status, Status::Completed | Status::Skipped);
-    let named = steps.iter().filter(is_open).find(|step| Some(&step.id) == current.as_ref());
+    let named = steps.iter().find(|step| !step.status.satisfies() && Some(&step.id) == current.as_ref());
     named.or_else(|| first_open(steps)).map(|step| step.id.clone())
 }
 

@@ -135,7 +135,7 @@ fn steps(tree: &Reader<'_>) -> Vec<Step> {
     pass_over(tree, &entries, &mut steps);
     let mut last_open: Option<StepId> = None;
     for at in 0..steps.len() {
-        let is_open = !matches!(steps[at].status, Status::Completed | Status::Skipped);
+        let is_open = !steps[at].status.satisfies();
         // Completed steps have no dependencies; an open step depends on every earlier one.
         steps[at].depends_on = match &last_open {
             Some(_) if !is_open => Vec::new(),

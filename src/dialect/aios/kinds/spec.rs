@@ -164,9 +164,8 @@ fn load(files: &FileSet) -> Loaded {
     let mut artifacts = Artifacts { files, pipeline: &pipeline, findings: Vec::new() };
     let steps = artifacts.steps();
     let findings = artifacts.findings;
-    let is_over = steps.iter().all(|step| matches!(step.status, Status::Completed | Status::Skipped));
-    let is_open = |step: &&Step| !matches!(step.status, Status::Completed | Status::Skipped);
-    let position = steps.iter().find(is_open).map(|step| step.id.clone());
+    let is_over = steps.iter().all(|step| step.status.satisfies());
+    let position = steps.iter().find(|step| !step.status.satisfies()).map(|step| step.id.clone());
     let id = SPEC.implied_subject(files, &pipeline.id);
     let files = pipeline.artifacts().filter(|path| files.files.contains_key(path)).collect();
     let title = format!("Spec Pipeline for {id}");

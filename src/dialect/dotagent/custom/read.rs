@@ -254,7 +254,7 @@ impl RunReader<'_> {
     /// Returns the running step that was started last, else the first open one.
     fn position(&self, steps: &[Step]) -> Option<StepId> {
         let running = steps.iter().filter(|step| step.status == Status::InProgress).max_by_key(|step| step.started_at);
-        let open = |step: &&Step| !matches!(step.status, Status::Completed | Status::Skipped | Status::Cancelled);
+        let open = |step: &&Step| !step.status.is_over();
         running.or_else(|| steps.iter().find(open)).or(steps.last()).map(|step| step.id.clone())
     }
 

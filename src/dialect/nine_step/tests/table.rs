@@ -25,7 +25,7 @@ fn at(step: &str, fields: &str) -> Run {
 
 /// Returns the first step that is not done, with its status: what a linear plan turns on.
 fn front(run: &Run) -> (String, Status) {
-    let open = run.steps.iter().find(|step| !matches!(step.status, Status::Completed | Status::Skipped));
+    let open = run.steps.iter().find(|step| !step.status.satisfies());
     open.map_or_else(|| ("none".to_owned(), Status::Completed), |step| (step.id.to_string(), step.status))
 }
 

@@ -35,7 +35,6 @@ use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunStatus;
 use crate::model::Severity;
-use crate::model::Status;
 use crate::model::Timestamp;
 use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
@@ -144,8 +143,7 @@ impl<'a> EpicFiles<'a> {
         if self.state.is_ended() {
             self.ease();
         }
-        let is_done = |status: Status| matches!(status, Status::Completed | Status::Skipped | Status::Cancelled);
-        let position = steps.iter().find(|step| !is_done(step.status)).map(|step| step.id.clone());
+        let position = steps.iter().find(|step| !step.status.is_over()).map(|step| step.id.clone());
         let id = clean_line(&self.state.id, 100);
         let is_named = id.to_lowercase().starts_with("epic");
         let title = format!("Epic Execution for {}{id}", if is_named { "" } else { "Epic " });

@@ -58,7 +58,7 @@ pub(super) fn build(epic: &mut EpicFiles<'_>) -> Vec<Step> {
         };
         let stories = stories(epic, wave, &predecessors, &steps);
         let mut ids: Vec<StepId> = stories.iter().map(|step| step.id.clone()).collect();
-        let is_done = stories.iter().all(|step| matches!(step.status, Status::Completed | Status::Skipped));
+        let is_done = stories.iter().all(|step| step.status.satisfies());
         if wave.status.as_deref() == Some("completed") && !is_done {
             let message =
                 format!("wave {} is completed, but some of its stories are not; they count as open", wave.number);
