@@ -174,6 +174,11 @@ fn chunk(text: &str) -> (&str, &str) {
     text.split_at(end)
 }
 
+/// Tells whether a text is the name of a commit, whole or as git abbreviates it, and so safe to pass to git.
+pub(crate) fn is_commit_hash(text: &str) -> bool {
+    (7..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 #[cfg(test)]
 mod tests {
     use super::RunId;

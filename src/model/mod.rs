@@ -81,7 +81,7 @@ pub(crate) use guest::{
     CommitLog, DeclaredFile, DeclaredState, Doubt, FileChange, Followers, GuestEvidence, GuestProof, GuestRequest,
     GuestWord, LogReach, LoggedCommit, Need, Pace, TouchedFile, Weight,
 };
-pub(crate) use id::{DialectId, RunId, StepId, natural};
+pub(crate) use id::{DialectId, RunId, StepId, is_commit_hash, natural};
 pub(crate) use nearest::{edit_distance, nearest, nearness};
 pub(crate) use options::{Mode, Options};
 pub(crate) use patch::{Patch, PatchedFile, Suggestion, Suggestions};

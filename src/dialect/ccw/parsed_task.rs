@@ -14,6 +14,7 @@ use super::rules::TaskExecutor;
 use crate::model::Clock;
 use crate::model::Detail;
 use crate::model::Status;
+use crate::model::is_commit_hash;
 
 /// Where the reason of a block is written.
 pub(super) const BLOCKED_BECAUSE: [&str; 4] =
@@ -138,8 +139,7 @@ fn parent(task: &Node) -> Option<String> {
 
 /// Returns the commit recorded as its result.
 fn commit(task: &Node) -> Option<String> {
-    let is_commit = |text: &String| (7..=64).contains(&text.len()) && text.chars().all(|c| c.is_ascii_hexdigit());
-    raw::first_text(task, &["/result/commit_hash", "/result/commit"]).filter(is_commit)
+    raw::first_text(task, &["/result/commit_hash", "/result/commit"]).filter(|text| is_commit_hash(text))
 }
 
 /// Collects the dependencies from all fields in use (docs/formats/ccw.md#dependencies).

@@ -9,6 +9,7 @@ use crate::document::parse_json;
 use crate::model::FileSet;
 use crate::model::RelPath;
 use crate::model::clean_line;
+use crate::model::is_commit_hash;
 use crate::model::mask_secrets;
 
 /// Characters of a quoted value.
@@ -43,7 +44,7 @@ impl Handoff {
         let of_folder = folder.as_ref().and_then(|folder| names::leading(folder.name()));
         let phase = text("phase").and_then(names::leading).or(of_folder).map(|(key, _)| key);
         let finished = root.get("completed_tasks").map(Node::items).unwrap_or_default();
-        let commits = finished.iter().filter_map(|task| task.get("commit")?.scalar()).filter(|sha| is_commit(sha));
+        let commits = finished.iter().filter_map(|task| task.get("commit")?.scalar()).filter(|sha| is_commit_hash(sha));
         let said = [("task", "task"), ("of", "total_tasks"), ("next:", "next_action")];
         let said = said.iter().filter_map(|(word, key)| Some(format!("{word} {}", quoted(text(key)?))));
         let said: Vec<String> = said.collect();
@@ -70,10 +71,6 @@ impl Handoff {
             None => self.phase.as_ref() == Some(&phase) && is_first_open,
         }
     }
-}
-
-fn is_commit(text: &str) -> bool {
-    (7..=40).contains(&text.len()) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 fn quoted(text: &str) -> String {

@@ -17,6 +17,7 @@ use crate::model::FindingCode;
 use crate::model::Severity;
 use crate::model::Timestamp;
 use crate::model::clean_line;
+use crate::model::is_commit_hash;
 
 /// The newest supported `schema_version`, written to new states.
 pub(super) const SCHEMA_VERSION: u64 = 1;
@@ -94,7 +95,7 @@ impl Entry {
             status: field("status"),
             verdict: field("verdict"),
             timestamp: ["timestamp", "at"].into_iter().find_map(|key| stamp(value.get(key)?, files)),
-            commit: text("commit_sha").filter(|commit| is_commit(commit)).map(str::to_owned),
+            commit: text("commit_sha").filter(|commit| is_commit_hash(commit)).map(str::to_owned),
             findings: ["error_message", "findings", "error"]
                 .into_iter()
                 .map(|key| texts(value.get(key)))
@@ -288,11 +289,6 @@ fn whole_float(number: f64) -> Option<u64> {
 /// Reads a phase number, from 1.
 pub(super) fn phase(value: &Node) -> Option<u32> {
     whole(value).and_then(|number| u32::try_from(number).ok()).filter(|number| *number > 0)
-}
-
-/// Tells whether a text is a git object name, and so safe to pass to git.
-pub(super) fn is_commit(text: &str) -> bool {
-    (7..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 fn short_text(value: &Node) -> Option<String> {

@@ -15,6 +15,7 @@ use crate::model::Run;
 use crate::model::StepId;
 use crate::model::are;
 use crate::model::clean_line;
+use crate::model::is_commit_hash;
 
 /// A phase of a run. A run can be rolled back to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,10 +150,9 @@ fn checkpoint(text: &str, checkpoints: &[String]) -> Option<TargetMeaning> {
     checkpoints.iter().any(|id| id == text).then(|| TargetMeaning::Checkpoint(text.to_owned()))
 }
 
-/// Parses a commit name of at least seven digits, as git abbreviates them (docs/formats/nine-step.md#rollback).
+/// Parses the name of a commit (docs/formats/nine-step.md#rollback).
 fn commit(text: &str) -> Option<TargetMeaning> {
-    let is_sha = (7..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_sha.then(|| TargetMeaning::Commit(text.to_ascii_lowercase()))
+    is_commit_hash(text).then(|| TargetMeaning::Commit(text.to_ascii_lowercase()))
 }
 
 /// Returns the meaning of `last`: the end of the phase before the latest one that was begun. `None` for a run without phases.

@@ -28,6 +28,7 @@ use crate::model::Run;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
+use crate::model::is_commit_hash;
 use crate::model::sha256_hex;
 
 /// A build that was silent for longer is considered abandoned (docs/formats/aios.md#liveness).
@@ -152,8 +153,7 @@ fn add<'a>(steps: &'a mut Vec<Step>, id: &str, title: String, status: Status) ->
 fn commit(tree: &Reader<'_>, subtask: &str) -> Option<String> {
     let checkpoints = tree.get("checkpoints").items().into_iter();
     let mut of_subtask = checkpoints.rev().filter(|point| point.get("subtaskId").id().as_deref() == Some(subtask));
-    let is_commit = |text: &String| text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    of_subtask.find_map(|point| point.get("gitCommit").id().filter(is_commit))
+    of_subtask.find_map(|point| point.get("gitCommit").id().filter(|text| is_commit_hash(text)))
 }
 
 /// Returns the files that the checkpoints of the build changed.
