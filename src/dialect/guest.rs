@@ -79,23 +79,18 @@ pub(super) fn named_files(candidate: &Candidate) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where a project keeps the commands of a system, and how they are called there.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Spelling {
-    /// The path of a command before its name.
-    pub(super) before: &'static str,
-    /// The path behind its name.
-    pub(super) behind: &'static str,
-    /// What is typed before its name.
-    pub(super) typed: &'static str,
-}
+/// The file in which a project defines a command of a system, and how the command is then typed. `{}` is its name.
+pub(super) type Spelling = (&'static str, &'static str);
 
 /// Returns the files of a project that define these commands.
 pub(super) fn command_files(listing: &Listing, spellings: &[Spelling], commands: &[&str]) -> Vec<RelPath> {
     let has = |path: &String| listing.entries.binary_search_by(|entry| entry.path.as_str().cmp(path)).is_ok();
     let file = |command: &&str| {
-        let paths = spellings.iter().map(|spelling| format!("{}{command}{}", spelling.before, spelling.behind));
-        paths.into_iter().find(has).and_then(|path| RelPath::parse(&path).ok())
+        spellings
+            .iter()
+            .map(|(file, _)| file.replace("{}", command))
+            .find(has)
+            .and_then(|path| RelPath::parse(&path).ok())
     };
     commands.iter().filter_map(file).collect()
 }
@@ -107,10 +102,8 @@ pub(super) fn spelled<'a>(
     command: &str,
 ) -> Option<String> {
     files.find_map(|path| {
-        let spelling = spellings.iter().find(|spelling| {
-            path.strip_prefix(spelling.before).and_then(|rest| rest.strip_suffix(spelling.behind)) == Some(command)
-        })?;
-        Some(format!("{}{command}", spelling.typed))
+        let found = spellings.iter().find(|(file, _)| file.replace("{}", command) == path);
+        found.map(|(_, typed)| typed.replace("{}", command))
     })
 }
 

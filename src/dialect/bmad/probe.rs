@@ -19,10 +19,10 @@ use crate::model::clean_line;
 const DEPTH: usize = 6;
 /// How the commands of a project are spelled.
 const SPELLINGS: [Spelling; 4] = [
-    Spelling { before: ".claude/commands/bmad-bmm-", behind: ".md", typed: "/bmad-bmm-" },
-    Spelling { before: ".claude/skills/bmad-", behind: "/SKILL.md", typed: "/bmad-" },
-    Spelling { before: ".claude/commands/bmad/bmm/workflows/", behind: ".md", typed: "/bmad:bmm:workflows:" },
-    Spelling { before: ".claude/commands/bmad-", behind: ".md", typed: "/bmad-" },
+    (".claude/commands/bmad-bmm-{}.md", "/bmad-bmm-{}"),
+    (".claude/skills/bmad-{}/SKILL.md", "/bmad-{}"),
+    (".claude/commands/bmad/bmm/workflows/{}.md", "/bmad:bmm:workflows:{}"),
+    (".claude/commands/bmad-{}.md", "/bmad-{}"),
 ];
 const COMMANDS: [&str; 4] = ["create-story", "dev-story", "code-review", "retrospective"];
 

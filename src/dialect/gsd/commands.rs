@@ -10,9 +10,9 @@ use crate::model::Listing;
 use crate::model::RelPath;
 
 const SPELLINGS: [Spelling; 3] = [
-    Spelling { before: ".claude/skills/gsd-", behind: "/SKILL.md", typed: "/gsd-" },
-    Spelling { before: ".claude/commands/gsd-", behind: ".md", typed: "/gsd-" },
-    Spelling { before: ".claude/commands/gsd/", behind: ".md", typed: "/gsd:" },
+    (".claude/skills/gsd-{}/SKILL.md", "/gsd-{}"),
+    (".claude/commands/gsd-{}.md", "/gsd-{}"),
+    (".claude/commands/gsd/{}.md", "/gsd:{}"),
 ];
 const COMMANDS: [&str; 6] =
     ["execute-phase", "plan-phase", "verify-work", "resume-work", "complete-milestone", "progress"];
