@@ -151,6 +151,23 @@ pub(crate) struct Doubt {
     pub(crate) reason: String,
 }
 
+impl Doubt {
+    /// Returns a contradiction of the status of the step.
+    pub(crate) fn conflict(kind: &str, reason: impl Into<String>) -> Self {
+        Self::of(FindingCode::StatusConflict, kind, reason)
+    }
+
+    /// Returns a contradiction with the code of its finding.
+    pub(crate) fn of(code: FindingCode, kind: &str, reason: impl Into<String>) -> Self {
+        Self { code: Some(code), kind: kind.to_owned(), reason: reason.into() }
+    }
+
+    /// Returns the reason to look at a step that nothing contradicts.
+    pub(crate) fn look(reason: impl Into<String>) -> Self {
+        Self { code: None, kind: String::new(), reason: reason.into() }
+    }
+}
+
 /// What has to be looked at for a run that Piton only reads.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GuestRequest {

@@ -277,12 +277,16 @@ impl StoryStep<'_> {
                     matches!(file.and_then(|file| file.status), None | Some(StoryStatus::Draft | StoryStatus::Ready));
                 if let Some(file) = file.filter(|_| !is_written) {
                     let reason = format!("backlog in the sprint, but its story file says {}", file.word);
-                    proof.doubts.push(conflict("backlog in the sprint, but further in their story file", reason));
+                    proof
+                        .doubts
+                        .push(Doubt::conflict("backlog in the sprint, but further in their story file", reason));
                 } else if let Some(file) = file {
                     says_done(file, proof);
                     if file.ticked > 0 && !file.is_all_ticked() {
                         let reason = "backlog in the sprint, but tasks of its story file are ticked".to_owned();
-                        proof.doubts.push(conflict("backlog in the sprint, but begun in their story file", reason));
+                        proof
+                            .doubts
+                            .push(Doubt::conflict("backlog in the sprint, but begun in their story file", reason));
                     }
                 }
                 Status::Pending
@@ -311,7 +315,7 @@ impl StoryStep<'_> {
                 file.word,
                 plural(file.open, "task")
             );
-            proof.doubts.push(conflict("in review, but not yet there in their story file", reason));
+            proof.doubts.push(Doubt::conflict("in review, but not yet there in their story file", reason));
             return;
         }
         let said = match file {
@@ -319,12 +323,8 @@ impl StoryStep<'_> {
             Some(_) | None => "in review in the sprint".to_owned(),
         };
         let reason = format!("{said}: review it in a fresh session, do not build it again");
-        proof.doubts.push(Doubt { code: None, kind: String::new(), reason });
+        proof.doubts.push(Doubt::look(reason));
     }
-}
-
-fn conflict(kind: &str, reason: String) -> Doubt {
-    Doubt { code: Some(FindingCode::StatusConflict), kind: kind.to_owned(), reason }
 }
 
 /// Adds what the file of a finished story says against that. Ten to thirty percent of the files of finished stories lag behind.

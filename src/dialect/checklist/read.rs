@@ -160,11 +160,7 @@ fn archive(files: &FileSet, run: &mut Run, findings: &mut Vec<Finding>) {
         let mut step = Step::new(StepId::new("tasks"), "a list of tasks without any box");
         step.recorded = false;
         step.file = Some(files.state.clone());
-        let doubt = Doubt {
-            code: None,
-            kind: String::new(),
-            reason: "tasks.md has no box, so nothing says what is done".to_owned(),
-        };
+        let doubt = Doubt::look("tasks.md has no box, so nothing says what is done");
         step.guest = Some(Box::new(crate::model::GuestProof { doubts: vec![doubt], ..Default::default() }));
         run.steps.push(step);
         return;
@@ -191,12 +187,11 @@ fn superpowers(files: &FileSet, run: &mut Run, findings: &mut Vec<Finding>) {
             && !proof.built.is_empty()
             && proof.built.iter().all(is_elsewhere)
         {
-            proof.doubts.push(Doubt {
-                code: Some(FindingCode::HistoryUnseen),
-                kind: "in another repository, so nothing here shows whether they are done".to_owned(),
-                reason: "all of its files are in another repository: whether it is done cannot be seen from here"
-                    .to_owned(),
-            });
+            proof.doubts.push(Doubt::of(
+                FindingCode::HistoryUnseen,
+                "in another repository, so nothing here shows whether they are done",
+                "all of its files are in another repository: whether it is done cannot be seen from here",
+            ));
         }
     }
     for (ledger, entry) in ledgers(files) {
@@ -232,11 +227,7 @@ fn superpowers(files: &FileSet, run: &mut Run, findings: &mut Vec<Finding>) {
             }
             EntryKind::Blocked => {
                 let reason = format!("the ledger says: {}", entry.text);
-                proof.doubts.push(Doubt {
-                    code: Some(FindingCode::StepHeld),
-                    kind: "blocked by the ledger".to_owned(),
-                    reason,
-                });
+                proof.doubts.push(Doubt::of(FindingCode::StepHeld, "blocked by the ledger", reason));
             }
         }
     }

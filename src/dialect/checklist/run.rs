@@ -76,7 +76,7 @@ fn rest(state: &RelPath, list: &TaskList, at: usize) -> Option<Step> {
     step.plan_order = Some(at);
     step.recorded = false;
     step.file = Some(state.clone());
-    let doubts = vec![Doubt { code: None, kind: String::new(), reason }];
+    let doubts = vec![Doubt::look(reason)];
     step.guest = Some(Box::new(GuestProof { doubts, document: Some(state.clone()), ..GuestProof::default() }));
     Some(step)
 }
@@ -166,11 +166,10 @@ fn add_word(word: &Wording, task: &ListedTask, proof: &mut GuestProof) {
             proof.notes.push(format!("the words are: {said}"));
         }
         Wording::Waits(said) => proof.notes.push(format!("its text says: {said}")),
-        Wording::TickedElsewhere(line) => proof.doubts.push(Doubt {
-            code: Some(FindingCode::StatusConflict),
-            kind: "listed twice, once ticked and once not".to_owned(),
-            reason: format!("lines {} and {line} are the same task, and only one of them is ticked", task.line),
-        }),
+        Wording::TickedElsewhere(line) => {
+            let reason = format!("lines {} and {line} are the same task, and only one of them is ticked", task.line);
+            proof.doubts.push(Doubt::conflict("listed twice, once ticked and once not", reason));
+        }
     }
 }
 

@@ -22,11 +22,10 @@ const NAMED: usize = 5;
 
 /// Returns the doubt about two folders with one number.
 pub(super) fn shared_number(phase: &str) -> Doubt {
-    Doubt {
-        code: Some(FindingCode::StatusConflict),
-        kind: "in one of two folders of the same phase".to_owned(),
-        reason: format!("two folders have the number of phase {phase}, and its name tells neither: which one counts?"),
-    }
+    Doubt::conflict(
+        "in one of two folders of the same phase",
+        format!("two folders have the number of phase {phase}, and its name tells neither: which one counts?"),
+    )
 }
 
 /// Returns the step that stands for a folder that may be the right one of its phase.
@@ -44,14 +43,11 @@ pub(super) fn rival(folder: &str, key: &PhaseKey, waits: &[StepId]) -> Step {
 pub(super) fn stray(folder: &str, open: usize) -> Step {
     let folder = clean_line(folder, TITLE);
     let mut step = Step::new(StepId::new(&folder), format!("phases/{folder}"));
-    let doubt = Doubt {
-        code: Some(FindingCode::StatusConflict),
-        kind: "with open plans, in a folder that ROADMAP does not have".to_owned(),
-        reason: format!(
-            "ROADMAP has no such phase, and {} no SUMMARY: dropped, or missing in ROADMAP?",
-            if open == 1 { "one plan has".to_owned() } else { format!("{open} plans have") }
-        ),
-    };
+    let plans = if open == 1 { "one plan has".to_owned() } else { format!("{open} plans have") };
+    let doubt = Doubt::conflict(
+        "with open plans, in a folder that ROADMAP does not have",
+        format!("ROADMAP has no such phase, and {plans} no SUMMARY: dropped, or missing in ROADMAP?"),
+    );
     step.guest = Some(Box::new(GuestProof { doubts: vec![doubt], ..GuestProof::default() }));
     step
 }

@@ -128,10 +128,25 @@ struct Folder {
     verified: Option<String>,
 }
 
-#[derive(Default)]
+impl Folder {
+    fn open_plans(&self) -> usize {
+        self.plans.values().filter(|documents| documents.is_open()).count()
+    }
+}
+
+/// A plan with its front matter, and its summary.
+#[derive(Clone, Default)]
 struct Documents {
     plan: Option<RelPath>,
+    front: Option<Node>,
     summary: Option<RelPath>,
+}
+
+impl Documents {
+    /// Tells whether the plan is neither recorded nor dropped.
+    fn is_open(&self) -> bool {
+        self.summary.is_none() && !plan_file::is_dropped(self.front.as_ref())
+    }
 }
 
 struct PlanReader<'a> {
@@ -162,7 +177,9 @@ impl PlanReader<'_> {
             let folder = self.folders.entry((key, parent.name().to_owned())).or_default();
             if let Some(id) = names::plan_id(path.name()) {
                 if folder.plans.len() < PLANS {
-                    folder.plans.entry((names::number_of(id), id.to_owned())).or_default().plan = Some(path.clone());
+                    let documents = folder.plans.entry((names::number_of(id), id.to_owned())).or_default();
+                    documents.plan = Some(path.clone());
+                    documents.front = self.files.bytes(path).and_then(plan_file::front_matter);
                 }
             } else if let Some(id) = names::summary_id(path.name()) {
                 folder.plans.entry((names::number_of(id), id.to_owned())).or_default().summary = Some(path.clone());
@@ -190,7 +207,7 @@ impl PlanReader<'_> {
         let is_beyond = |(key, _): &&(PhaseKey, String)| {
             last.as_ref().is_some_and(|last| key > last) && !self.roadmap.is_history(key)
         };
-        let open = self.folders.iter().filter(|(id, folder)| is_beyond(id) && self.open_plans(folder) > 0);
+        let open = self.folders.iter().filter(|(id, folder)| is_beyond(id) && folder.open_plans() > 0);
         self.beyond = open.map(|((key, _), _)| key.clone()).collect();
         let keys: BTreeSet<PhaseKey> = self.folders.keys().map(|(key, _)| key.clone()).collect();
         for key in keys {
@@ -210,7 +227,7 @@ impl PlanReader<'_> {
                     continue;
                 }
                 let folder = self.folders.remove(&(key.clone(), name.clone())).unwrap_or_default();
-                let (plans, open) = (folder.plans.len(), self.open_plans(&folder));
+                let (plans, open) = (folder.plans.len(), folder.open_plans());
                 if !is_known && open > 0 {
                     self.strays.push((name.clone(), open));
                 }
@@ -223,15 +240,6 @@ impl PlanReader<'_> {
                 self.findings.push(Finding::new(FindingCode::StepOrphan, message));
             }
         }
-    }
-
-    /// Returns the number of plans of a folder that are neither recorded nor dropped.
-    fn open_plans(&self, folder: &Folder) -> usize {
-        let is_open = |documents: &&Documents| {
-            let front = documents.plan.as_ref().and_then(|plan| plan_file::front_matter(self.files.bytes(plan)?));
-            documents.summary.is_none() && !plan_file::is_dropped(front.as_ref())
-        };
-        folder.plans.values().filter(is_open).count()
     }
 
     /// Returns the phases of the current milestone. Where all are over, those of the last one that still have plans here.
@@ -257,7 +265,7 @@ impl PlanReader<'_> {
         }
         let folders = self.folders.iter().filter(|((key, _), _)| over.contains(key));
         let open: Vec<String> = folders
-            .filter(|(_, folder)| self.open_plans(folder) > 0)
+            .filter(|(_, folder)| folder.open_plans() > 0)
             .map(|((_, name), _)| clean_line(name, TITLE))
             .collect();
         if !open.is_empty() {
@@ -300,26 +308,25 @@ impl PlanReader<'_> {
     /// Returns the steps of a phase; one to plan it if it has no plans.
     fn phase(&mut self, key: &PhaseKey, waits: &[StepId]) -> Vec<Step> {
         let found = self.folders.iter().find(|((own, _), folder)| own == key && !folder.plans.is_empty());
-        let Some(((_, name), folder)) = found else { return vec![self.unplanned(key, waits)] };
-        let name = name.clone();
-        let (plans, verified) = (folder.plans.keys().cloned().collect::<Vec<_>>(), folder.verified.clone());
+        let Some((_, folder)) = found else { return vec![self.unplanned(key, waits)] };
+        let (documents, verified) = (folder.plans.clone(), folder.verified.clone());
+        let plans: Vec<(u64, String)> = documents.keys().cloned().collect();
         let shown = names::shown(key);
         let mut steps = Vec::new();
         let mut waves: Vec<(u64, StepId)> = Vec::new();
-        for (_, id) in &plans {
-            let documents = &self.folders[&(key.clone(), name.clone())].plans[&(names::number_of(id), id.clone())];
-            let (plan, summary) = (documents.plan.clone(), documents.summary.clone());
-            let (mut step, front) = self.step(id, plan.as_ref(), summary.as_ref(), &shown);
-            let wave = front.as_ref().and_then(|front| front.get("wave")).and_then(Node::as_u64);
-            step.depends_on = self.depends_on(front.as_ref(), id, &plans, wave, &waves);
-            self.name_dangling(front.as_ref(), key, &step);
+        for ((_, id), documents) in &documents {
+            let mut step = self.step(id, documents, &shown);
+            let front = documents.front.as_ref();
+            let wave = front.and_then(|front| front.get("wave")).and_then(Node::as_u64);
+            step.depends_on = self.depends_on(front, id, &plans, wave, &waves);
+            self.name_dangling(front, key, &step);
             step.depends_on.extend(waits.iter().cloned());
             waves.push((wave.unwrap_or(0), step.id.clone()));
             let is_named = self.roadmap.plans.get(id).copied();
             let lists_phase = plans.iter().any(|(_, other)| self.roadmap.plans.contains_key(other));
             let passed = verified.as_deref() == Some("passed");
             let is_over = self.roadmap.is_over(key) || self.roadmap.is_history(key);
-            if front.as_ref().and_then(|front| front.get("gap_closure")).and_then(Node::scalar) == Some("true") {
+            if front.and_then(|front| front.get("gap_closure")).and_then(Node::scalar) == Some("true") {
                 self.gaps.push(id.clone());
             }
             if let Some(proof) = step.guest.as_mut() {
@@ -335,22 +342,16 @@ impl PlanReader<'_> {
                     proof.doubts.push(doubtful::shared_number(&shown));
                 }
                 if step.status == Status::Pending && self.beyond.contains(key) {
-                    proof.doubts.push(Doubt {
-                        code: Some(FindingCode::StatusConflict),
-                        kind: "without a summary, in a phase that ROADMAP does not have".to_owned(),
-                        reason: format!(
-                            "no SUMMARY, and ROADMAP has no phase {shown}: dropped, or is ROADMAP cut off?"
-                        ),
-                    });
+                    proof.doubts.push(Doubt::conflict(
+                        "without a summary, in a phase that ROADMAP does not have",
+                        format!("no SUMMARY, and ROADMAP has no phase {shown}: dropped, or is ROADMAP cut off?"),
+                    ));
                 }
                 if step.status == Status::Pending && lists_phase && is_named.is_none() && passed {
-                    proof.doubts.push(Doubt {
-                        code: Some(FindingCode::StatusConflict),
-                        kind: "without a summary, left out of ROADMAP, in a phase that was verified".to_owned(),
-                        reason:
-                            "no SUMMARY, ROADMAP leaves it out, and its phase was verified as passed: dropped or open?"
-                                .to_owned(),
-                    });
+                    proof.doubts.push(Doubt::conflict(
+                        "without a summary, left out of ROADMAP, in a phase that was verified",
+                        "no SUMMARY, ROADMAP leaves it out, and its phase was verified as passed: dropped or open?",
+                    ));
                 }
             }
             steps.push(step);
@@ -391,16 +392,10 @@ impl PlanReader<'_> {
         step
     }
 
-    fn step(
-        &mut self,
-        id: &str,
-        plan: Option<&RelPath>,
-        summary: Option<&RelPath>,
-        phase: &str,
-    ) -> (Step, Option<Node>) {
+    fn step(&mut self, id: &str, documents: &Documents, phase: &str) -> Step {
         let files = self.files;
+        let (plan, summary, front) = (documents.plan.as_ref(), documents.summary.as_ref(), documents.front.as_ref());
         let bytes = plan.and_then(|plan| files.bytes(plan)).unwrap_or_default();
-        let front = plan_file::front_matter(bytes);
         let said = summary.and_then(|summary| files.bytes(summary));
         let said_front = said.and_then(plan_file::front_matter);
         let objective = plan_file::objective(bytes);
@@ -413,7 +408,7 @@ impl PlanReader<'_> {
         let mut proof = GuestProof {
             document: plan.cloned(),
             names: vec![CommitName::Word(id.to_owned())],
-            results: plan_file::results(front.as_ref()),
+            results: plan_file::results(front),
             followers: Followers::Support,
             record: match summary {
                 Some(_) => format!("`{verify} {phase}` looks at the result"),
@@ -430,13 +425,9 @@ impl PlanReader<'_> {
         }
         let word = |front: Option<&Node>| plan_file::text_of(front, "status").unwrap_or_default().to_lowercase();
         let said_word = word(said_front.as_ref());
-        let doubt = |reason: String| Doubt {
-            code: Some(FindingCode::StatusConflict),
-            kind: "with a summary that does not say that they are done".to_owned(),
-            reason,
-        };
+        let doubt = |reason| Doubt::conflict("with a summary that does not say that they are done", reason);
         step.status = match said_word.as_str() {
-            _ if plan_file::is_dropped(front.as_ref()) => Status::Skipped,
+            _ if plan_file::is_dropped(front) => Status::Skipped,
             _ if summary.is_none() => Status::Pending,
             "halted" => Status::WaitingApproval,
             "" | "complete" | "completed" | "done" => Status::Completed,
@@ -463,7 +454,7 @@ impl PlanReader<'_> {
             let message = format!("{id} has a summary and no plan");
             self.findings.push(Finding::new(FindingCode::StepOrphan, message));
         }
-        (step, front)
+        step
     }
 
     /// Returns the plan that a dependency names: by its id, or by its number in the phase.
@@ -564,16 +555,11 @@ impl PlanReader<'_> {
             step.status = Status::WaitingApproval;
             proof.notes.push(format!("the verification of phase {shown} needs a person: `{command} {shown}`"));
         } else {
-            proof.doubts.push(Doubt {
-                code: None,
-                kind: String::new(),
-                reason: match verifies {
-                    Some(_) => format!("phase {shown} is built and was not verified: `{command} {shown}`"),
-                    None => format!(
-                        "phase {shown} is built; config.json does not say whether it has to be verified: `{command} {shown}`"
-                    ),
-                },
-            });
+            let why = match verifies {
+                Some(_) => "is built and was not verified",
+                None => "is built; config.json does not say whether it has to be verified",
+            };
+            proof.doubts.push(Doubt::look(format!("phase {shown} {why}: `{command} {shown}`")));
         }
         step.guest = Some(Box::new(proof));
         Some(step)

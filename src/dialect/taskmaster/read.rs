@@ -192,11 +192,8 @@ impl<'a> TaskReader<'a> {
             if let Some(proof) = step.guest.as_mut() {
                 proof.is_sum = true;
                 if step.status == Status::Completed && !open.is_empty() {
-                    proof.doubts.push(Doubt {
-                        code: Some(FindingCode::StatusConflict),
-                        kind: "done, but their subtasks are open".to_owned(),
-                        reason: format!("done, but {} of {} are open", plural(open.len(), "subtask"), children.len()),
-                    });
+                    let reason = format!("done, but {} of {} are open", plural(open.len(), "subtask"), children.len());
+                    proof.doubts.push(Doubt::conflict("done, but their subtasks are open", reason));
                 }
             }
         }
@@ -234,17 +231,15 @@ impl<'a> TaskReader<'a> {
         };
         match word {
             Word::Known => {}
-            Word::Missing if self.has_statuses => proof.doubts.push(Doubt {
-                code: Some(FindingCode::StatusMissing),
-                kind: "without a status; their system takes them as pending".to_owned(),
-                reason: "it has no status, so it may be done".to_owned(),
-            }),
+            Word::Missing if self.has_statuses => proof.doubts.push(Doubt::of(
+                FindingCode::StatusMissing,
+                "without a status; their system takes them as pending",
+                "it has no status, so it may be done",
+            )),
             Word::Missing => {}
-            Word::Review => proof.doubts.push(Doubt {
-                code: None,
-                kind: String::new(),
-                reason: "its system says that it is in review: look at the result".to_owned(),
-            }),
+            Word::Review => {
+                proof.doubts.push(Doubt::look("its system says that it is in review: look at the result"));
+            }
             Word::Unknown(word) => {
                 let message = format!("`status` of {id} is `{word}`, which is unknown");
                 let finding = Finding::new(FindingCode::StatusUnknown, message).at(&self.files.state).on(&step.id);
@@ -252,11 +247,8 @@ impl<'a> TaskReader<'a> {
             }
         }
         if !has_id {
-            proof.doubts.push(Doubt {
-                code: Some(FindingCode::StatusConflict),
-                kind: "without an id in the list".to_owned(),
-                reason: "it has no id, so its system cannot name it: give it one".to_owned(),
-            });
+            let reason = "it has no id, so its system cannot name it: give it one";
+            proof.doubts.push(Doubt::conflict("without an id in the list", reason));
         }
         if step.status == Status::Blocked {
             step.hold = Some(Hold::Because("its status is blocked".to_owned()));
