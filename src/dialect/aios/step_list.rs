@@ -1,8 +1,8 @@
 //! The kinds whose state is a list of steps: where the state has what, and what each change writes into it, as data.
 //!
-//! Reading the steps is a function of each kind. Entries are elements of a list, members of a mapping, ids in several lists or
-//! only a count, and each kind infers the steps that its state does not name in its own way; only status, agent and times are
-//! read alike, and [`fields`](super::fields) has these.
+//! Reading the steps is a function of each kind. Entries are elements of a list, members of a mapping, ids in several lists or only a
+//! count, and each kind infers the steps that its state does not name in its own way. Only the words for a status and an agent are
+//! read alike, by `fields`.
 
 use serde_json::Value;
 
@@ -83,19 +83,25 @@ pub(super) enum Key {
 
 /// One operation of a change. A place is a JSON pointer, in which `{}` is the key of the step, or a key of the step's entry.
 pub(super) enum Op {
+    /// Sets a word.
     Word(&'static str, &'static str),
     /// Sets the reason, the error or the summary, if there is one.
     Text(&'static str),
+    /// Sets the key of the step as text.
     Key(&'static str),
     /// Sets the key as a number, if it is one.
     Number(&'static str),
+    /// Sets a number.
     Count(&'static str, fn(&StepChange<'_>) -> u32),
+    /// Sets a time to that of the change.
     Now(&'static str),
     /// Sets a value, if there is one.
     Set(&'static str, fn(&ListWriter, &StepChange<'_>) -> Option<Value>),
     /// Sets a value to null, if the state has one.
     Null(&'static str),
+    /// Removes a key or an element, if the state has it.
     Remove(&'static str),
+    /// Appends a value to a list.
     Push(&'static str, fn(&ListWriter, &StepChange<'_>) -> Value),
     /// Adds the key to a list.
     Add(&'static str),
