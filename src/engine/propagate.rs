@@ -14,12 +14,10 @@ use crate::model::plural;
 /// Derives the effective status of every container from its children, and reopens steps that depend on an invalid one
 /// (invariant 14).
 pub(super) fn propagate(run: &Run, graph: &Graph, reconciled: &mut Reconciled) {
-    let reopened = reconciled
-        .effective_statuses
-        .iter()
-        .map(|effective_status| *effective_status == EffectiveStatus::Invalid)
-        .collect();
-    let mut propagation = Propagation { run, graph, reconciled, reopened };
+    let is_invalid = |status: &EffectiveStatus| *status == EffectiveStatus::Invalid;
+    let reopened: Vec<bool> = reconciled.effective_statuses.iter().map(is_invalid).collect();
+    let results_lost = reopened.clone();
+    let mut propagation = Propagation { run, graph, reconciled, reopened, results_lost };
     let mut is_open = vec![true; graph.order().len()];
     let mut next = 0;
     while let Some(rank) = (next..is_open.len()).find(|rank| is_open[*rank]) {
@@ -43,8 +41,10 @@ struct Propagation<'a> {
     run: &'a Run,
     graph: &'a Graph,
     reconciled: &'a mut Reconciled,
-    /// Whether dependents of a step have to be redone, by position.
+    /// Whether dependents of a step have to be redone, by position: it is done again, or stands behind one that is.
     reopened: Vec<bool>,
+    /// Whether the result of a step does not count any more, by position.
+    results_lost: Vec<bool>,
 }
 
 impl Propagation<'_> {
@@ -55,7 +55,7 @@ impl Propagation<'_> {
         let step = &self.run.steps[at];
         if step.kind == StepKind::Container && self.reconciled.effective_statuses[at] != EffectiveStatus::Unreadable {
             self.reconciled.effective_statuses[at] = self.container_status(at);
-            self.reopened[at] |= cause.is_some();
+            self.results_lost[at] |= cause.is_some();
         } else if let Some(on) = cause
             && self.reconciled.effective_statuses[at] == EffectiveStatus::Done
         {
@@ -63,6 +63,8 @@ impl Propagation<'_> {
         } else if self.is_early_verdict(at) {
             self.reconciled.effective_statuses[at] = EffectiveStatus::Interrupted;
         }
+        // What a person left out has no result, and what stands behind it was built on the steps before.
+        self.reopened[at] |= cause.is_some();
         self.reopened[at] && !was_open
     }
 
@@ -81,7 +83,7 @@ impl Propagation<'_> {
     fn reopen(&mut self, at: usize, on: usize) {
         let step = &self.run.steps[at];
         let (id, on) = (&step.id, &self.run.steps[on].id);
-        self.reopened[at] = true;
+        self.results_lost[at] = true;
         self.reconciled.reasons[at].push(format!("{on}, which it depends on, is open again"));
         let message = format!("{id} was done on top of {on}, which is open again");
         let finding = Finding::new(FindingCode::StaleDependent, message).on(id);
@@ -149,11 +151,11 @@ impl Propagation<'_> {
 
     /// Drops findings that the evidence says done for reopened steps, so that they are not recorded as done.
     fn retract_evidence_findings(&mut self) {
-        let (graph, reopened) = (self.graph, &self.reopened);
+        let (graph, results_lost) = (self.graph, &self.results_lost);
         self.reconciled.findings.retain(|finding| {
             let believes = finding.code.is_of(FindingClass::ShownDone);
             let at = finding.step.as_ref().and_then(|id| graph.position(id));
-            !(believes && at.is_some_and(|at| reopened[at]))
+            !(believes && at.is_some_and(|at| results_lost[at]))
         });
     }
 }

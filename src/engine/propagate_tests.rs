@@ -114,6 +114,22 @@ fn a_lost_output_reaches_through_containers() {
 }
 
 #[test]
+fn a_lost_output_reaches_through_steps_without_a_result() {
+    let steps: &[(&str, &[&str])] = &[("A", &[]), ("B", &["A"]), ("C", &["B"])];
+    for (between, effective_status) in [
+        (Status::Skipped, EffectiveStatus::Skipped),
+        (Status::Cancelled, EffectiveStatus::Cancelled),
+        (Status::Pending, EffectiveStatus::Open),
+    ] {
+        let mut run = with_statuses(run_of(steps), &[Status::Completed, between, Status::Completed]);
+        step(&mut run, "A").proof.outputs = vec![path("out.json")];
+        let invalid = EffectiveStatus::Invalid;
+        let statuses = reconciled(&run, &Evidence::default()).0;
+        assert_eq!(statuses, [invalid, effective_status, invalid], "{between}");
+    }
+}
+
+#[test]
 fn a_lost_output_goes_round_a_circle() {
     let steps: &[(&str, &[&str])] = &[("A", &["C"]), ("B", &["A"]), ("C", &["B"])];
     let mut run = with_statuses(run_of(steps), &[Status::Completed; 3]);
