@@ -219,7 +219,9 @@ fn done(
     let before = step.into_iter().flat_map(|step| &step.depends_on).filter_map(|id| graph.position(id));
     let what = |step: &Step| {
         let commit = step.commit.as_ref().map_or_else(String::new, |commit| format!(" (commit {commit})"));
-        let title = if step.id.matches(&step.title) { String::new() } else { format!(": {}", step.title) };
+        let said = step.guest.as_ref().and_then(|proof| proof.said.as_deref());
+        let title = if step.id.matches(&step.title) { None } else { Some(step.title.as_str()) };
+        let title = said.or(title).map_or_else(String::new, |text| format!(": {text}"));
         format!("{}{title}{commit}", step.id)
     };
     // Their summaries are in the reading list.
@@ -263,6 +265,9 @@ fn fit(context: &mut Context, is_guest: bool, budget: usize) {
         ("files_to_touch", |context| emptied(&mut context.files_to_touch)),
         ("required_reading", |context| emptied(&mut context.required_reading)),
     ];
+    if is_guest {
+        shorten_instructions(context, budget);
+    }
     for (what, leave_out) in sections {
         if size(context) <= budget {
             return;
@@ -277,6 +282,18 @@ fn fit(context: &mut Context, is_guest: bool, budget: usize) {
     }
     drop_reports(context, budget);
     drop_findings(context, budget);
+}
+
+/// Cuts the instructions of a step of another program, which are in a file of the reading list, to half of the budget.
+fn shorten_instructions(context: &mut Context, budget: usize) {
+    let all = context.instructions.len();
+    if size(context) <= budget || all <= budget / 2 {
+        return;
+    }
+    let end = (0..=budget / 2).rev().find(|at| context.instructions.is_char_boundary(*at)).unwrap_or_default();
+    let end = context.instructions[..end].rfind('\n').unwrap_or(end);
+    context.instructions.truncate(end);
+    context.omitted.push(Omitted { what: "instructions".to_owned(), bytes: all - end });
 }
 
 /// Drops fields of the system from the end.

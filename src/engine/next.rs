@@ -179,6 +179,8 @@ impl<'a> Planner<'a> {
         match self.reconciled.effective_status(at) {
             EffectiveStatus::Failed => recorded.unwrap_or(InterruptionKind::TaskFailure),
             EffectiveStatus::Interrupted => recorded.unwrap_or(InterruptionKind::AgentInterruption),
+            // Another program calls a step in progress that waits to be looked at.
+            EffectiveStatus::Verify if self.step(at).guest.is_some() => InterruptionKind::ReadyToExecute,
             EffectiveStatus::Verify if self.step(at).status == Status::InProgress => {
                 InterruptionKind::AgentInterruption
             }

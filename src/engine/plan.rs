@@ -8,6 +8,7 @@ use super::choose::Chooser;
 use super::choose::Chosen;
 use super::command;
 use super::graph::Graph;
+use super::guest;
 use super::next::Planner;
 use super::overrides;
 use super::preconditions;
@@ -148,7 +149,8 @@ impl PlanInputs<'_> {
         findings.dedup();
         let verdict = self.verdict(&next, all_over, &findings);
         let unattended = self.is_unattended(verdict, &next, &age, &findings);
-        let handed = next.first().map(|next| handed(run, &graph, &evidence.statements, &next.step)).unwrap_or_default();
+        let statements = guest::statements(run, evidence);
+        let handed = next.first().map(|next| handed(run, &graph, &statements, &next.step)).unwrap_or_default();
         let can_be_resumed = chosen.can_be_resumed(run);
         let input = QuestionInput {
             reconciled,
@@ -191,7 +193,7 @@ impl PlanInputs<'_> {
             dependencies_unmet: chosen.dependencies_unmet,
             needs: chosen.needs,
             unattended,
-            statements: evidence.statements.clone(),
+            statements: statements.into_owned(),
         }
     }
 

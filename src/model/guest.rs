@@ -47,6 +47,8 @@ pub(crate) struct GuestProof {
     /// The files that its text names as what it makes or changes, declared or not. Over all steps of a list they show whether its boxes
     /// were kept (`engine::guest`).
     pub(crate) built: Vec<RelPath>,
+    /// What the record of the finished step says came of it, in one sentence. Untrusted text.
+    pub(crate) said: Option<String>,
     /// Commits that the record of the finished step names.
     pub(crate) commits: Vec<String>,
     /// Whether commits that changed all of `built` say that the step was done, also without finished steps behind it.
@@ -245,14 +247,20 @@ impl CommitLog {
         self.names.commits(name)
     }
 
-    /// Returns the time of the newest commit that touches one of these files or folders.
-    pub(crate) fn last_change(&self, paths: &[RelPath]) -> Option<Timestamp> {
+    /// Returns the time of the newest commit that touches one of these files or folders, or has one of these names.
+    pub(crate) fn last_change<'a>(
+        &self,
+        paths: &[RelPath],
+        names: impl Iterator<Item = &'a CommitName>,
+    ) -> Option<Timestamp> {
         let is_one = |file: &TouchedFile| {
             paths.iter().any(|path| {
                 file.path.strip_prefix(path.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             })
         };
-        self.commits.iter().find(|commit| commit.files.iter().any(is_one))?.at
+        let changed = self.commits.iter().position(|commit| commit.files.iter().any(is_one));
+        let named = names.filter_map(|name| self.naming(name).min());
+        self.commits.get(named.chain(changed).min()?)?.at
     }
 }
 
@@ -300,5 +308,38 @@ impl LoggedCommit {
     /// Returns the abbreviated hash.
     pub(crate) fn short(&self) -> &str {
         self.sha.get(..7).unwrap_or(&self.sha)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_change_is_that_of_the_state_or_of_work_that_names_a_step() {
+        let commit = |second: i64, subject: &str, path: &str| LoggedCommit {
+            sha: second.to_string(),
+            at: Timestamp::from_unix(second, 0),
+            subject: subject.to_owned(),
+            files: vec![TouchedFile { change: FileChange::Modified, path: path.to_owned() }],
+            are_files_known: true,
+        };
+        let log = CommitLog::new(
+            vec![
+                commit(9, "docs", "README.md"),
+                commit(5, "feat(01-02): x", "src/a"),
+                commit(3, "plan", "plans/a/b.md"),
+            ],
+            LogReach::Whole,
+        );
+        let folder = [RelPath::parse("plans").unwrap()];
+        let seconds = |paths: &[RelPath], name: &str| {
+            let at = log.last_change(paths, [CommitName::Word(name.to_owned())].iter());
+            at.map(Timestamp::unix_seconds)
+        };
+        assert_eq!(seconds(&folder, "01-02"), Some(5));
+        assert_eq!(seconds(&folder, "01-03"), Some(3));
+        assert_eq!(seconds(&[], "01-03"), None);
+        assert_eq!(seconds(&[RelPath::parse("plan").unwrap()], "01-03"), None);
     }
 }

@@ -366,7 +366,9 @@ impl ProjectContext {
 /// Adds the log of git to the evidence of a run that is only read, with the time of its last commit.
 pub(super) fn add_log(opened: &OpenedRun, log: Option<Arc<CommitLog>>, evidence: &mut Evidence) {
     let Some(run) = &opened.loaded.run else { return };
-    evidence.committed_at = log.as_ref().and_then(|log| log.last_change(&run.state_files));
+    let state: Vec<RelPath> = run.state_files.iter().chain(&evidence.guest.state_folders).cloned().collect();
+    let names = || run.steps.iter().filter_map(|step| step.guest.as_ref()).flat_map(|proof| &proof.names);
+    evidence.committed_at = log.as_ref().and_then(|log| log.last_change(&state, names()));
     evidence.guest.log = log;
 }
 

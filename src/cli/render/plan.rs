@@ -46,7 +46,7 @@ impl Shown for PlanReport {
             verdict(page, plan);
             native_messages(page, plan);
         } else {
-            head(page, plan, &self.notices);
+            head(page, plan, &self.run, &self.notices);
             completed(page, plan, &self.run);
         }
         page.text.end().bold("Next").end();
@@ -113,7 +113,7 @@ fn notes(page: &mut Page, plan: &Plan, findings: &[Finding]) {
     }
 }
 
-fn head(page: &mut Page, plan: &Plan, notices: &[Notice]) {
+fn head(page: &mut Page, plan: &Plan, planned: &Run, notices: &[Notice]) {
     let run = &plan.run;
     native_messages(page, plan);
     let id = if run.id.as_str() == run.title { String::new() } else { format!(" {}", run.id) };
@@ -128,6 +128,9 @@ fn head(page: &mut Page, plan: &Plan, notices: &[Notice]) {
     for line in plan.native.get("current_state").map(position_lines).unwrap_or_default() {
         let (name, value) = line.split_once(": ").unwrap_or(("", &line));
         page.text.line(format!("  {name:<12} {value}"));
+    }
+    if let Some(command) = own_command(plan, planned) {
+        page.text.line(format!("  Its command  {command}"));
     }
     if let Some(worktree) = &run.worktree {
         page.text.line(format!("  Worktree     {worktree}"));
@@ -345,6 +348,15 @@ fn answers(page: &mut Page, plan: &Plan) {
     }
 }
 
+/// Returns the command of its own system for the next step of a run of another program, with what has to be selected before.
+fn own_command(plan: &Plan, run: &Run) -> Option<String> {
+    let text = |key: &str| plan.native.get(key).and_then(serde_json::Value::as_str);
+    let is_of_another = run.steps.iter().any(|step| step.guest.is_some());
+    let command = text("next").filter(|_| is_of_another && !plan.next.is_empty())?;
+    let select = text("select").map_or_else(String::new, |select| format!(" (select it first: {select})"));
+    Some(format!("{}{select}", clean_line(command, 200)))
+}
+
 /// Shows in a few lines what was resumed, or for a run of another program what continues it.
 pub(in crate::cli) fn resumed(page: &mut Page, plan: &Plan, is_guest: bool) {
     if let Some(lines) = plan.native.get("confirmation") {
@@ -356,7 +368,9 @@ pub(in crate::cli) fn resumed(page: &mut Page, plan: &Plan, is_guest: bool) {
     page.text.put(Tone::Good, "▶ ").bold(format!("{heading} {}", plan.run.id)).end();
     all_next(page, plan);
     for resume in plan.commands.resume.iter().filter(|_| is_guest && !page.quiet) {
-        page.text.line(format!("→ {resume}   # continue it there, instead of with this brief"));
+        let select = plan.native.get("select").and_then(serde_json::Value::as_str);
+        let select = select.map_or_else(String::new, |select| format!("; select it first: {select}"));
+        page.text.line(format!("→ {resume}   # continue it there, instead of with this brief{select}"));
     }
     for begin in plan.commands.begin.iter().chain(&plan.commands.others).filter(|_| !page.quiet) {
         page.text.line(next_command(begin));

@@ -112,7 +112,7 @@ impl Dialect for Bmad {
         let reading = story.map(|path| path.reading_item("the story")).into_iter();
         let reading = reading.chain([files.state.reading_item("the sprint")]).collect();
         let instructions = tasks.map(|lines| lines.join("\n")).unwrap_or_default();
-        Brief { instructions, reading, notes: vec![next.reason.clone()], ..Brief::default() }
+        Brief { instructions, reading, ..Brief::default() }
     }
 
     fn guest(&self, _root: &Utf8Path, candidate: &Candidate) -> Option<Guest> {

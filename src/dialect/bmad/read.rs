@@ -13,6 +13,7 @@ use super::words;
 use super::words::SprintWord;
 use crate::dialect::Loaded;
 use crate::dialect::guest;
+use crate::dialect::markdown::heading;
 use crate::dialect::story;
 use crate::dialect::story::SectionKind;
 use crate::dialect::story::Story;
@@ -41,12 +42,15 @@ use crate::model::StepId;
 use crate::model::Weight;
 use crate::model::clean_line;
 use crate::model::first_names;
+use crate::model::mask_secrets;
 use crate::model::plural;
 
 /// Number of names in a finding.
 const NAMED: usize = 5;
 /// Steps of a run that are read.
 const STEPS: usize = 20_000;
+/// Characters of what came of a story.
+const SAID: usize = 300;
 /// Paths of a story that count.
 const FILES: usize = 64;
 
@@ -196,7 +200,8 @@ impl StoryStep<'_> {
             document: step.file.clone(),
             names: self.names(),
             pace: Pace::Step,
-            record: format!("set {} in {} (line {})", entry.key, self.files.state, entry.line),
+            record: self.record(),
+            said: self.document.filter(|_| entry.word == SprintWord::Done).and_then(|(_, bytes)| completion(bytes)),
             ..GuestProof::default()
         };
         step.status = self.status(file.as_ref(), &mut proof);
@@ -226,6 +231,22 @@ impl StoryStep<'_> {
             None => key,
         };
         slug.replace('-', " ")
+    }
+
+    /// Returns how a person records what they found out.
+    fn record(&self) -> String {
+        let (condition, word) = match self.entry.word {
+            SprintWord::Review => ("if it passes", "`done`"),
+            SprintWord::Done => ("if it is not done", "the status of its story file"),
+            SprintWord::Backlog
+            | SprintWord::Ready
+            | SprintWord::InProgress
+            | SprintWord::Awaiting
+            | SprintWord::Held
+            | SprintWord::LeftOut
+            | SprintWord::Unknown => ("if it is built", "`review`"),
+        };
+        format!("{condition}, set {} to {word} in {} (line {})", self.entry.key, self.files.state, self.entry.line)
     }
 
     /// Returns how commits name the story.
@@ -357,6 +378,18 @@ fn says_done(file: &StoryFile, proof: &mut GuestProof) {
     } else if file.is_all_ticked() {
         proof.words.push(GuestWord { source: "its list of tasks".to_owned(), done: true, weight: Weight::Hint });
     }
+}
+
+/// Returns the first note of the agent that finished a story.
+fn completion(story: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(story);
+    let mut lines = text.lines().skip_while(|line| {
+        !heading(line).is_some_and(|found| found.text.to_lowercase().starts_with("completion notes"))
+    });
+    lines.next()?;
+    let mut lines = lines.take_while(|line| heading(line).is_none()).map(|line| line.trim_matches(['-', '*', ' ']));
+    let first = lines.find(|line| !line.is_empty())?;
+    Some(clean_line(&mask_secrets(first), SAID))
 }
 
 /// Returns the three parts of a story.

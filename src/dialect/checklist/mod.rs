@@ -46,6 +46,7 @@ use crate::model::Run;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Suggestions;
+use crate::model::quoted;
 use kind::ListKind;
 
 /// The dialect of check lists.
@@ -146,12 +147,13 @@ fn of_plan(native: &Value, run: &Run, plan: &Plan) -> Value {
     };
     let proceed = native.get("next").and_then(Value::as_str).filter(|_| from.is_some());
     let next = proceed.zip(from).map(|(command, from)| match kind {
-        ListKind::Superpowers => format!("{command}, from {from}"),
+        ListKind::Superpowers => format!("{command}, from Task {}", from.strip_prefix("task-").unwrap_or(from)),
         ListKind::SpecKit | ListKind::OpenSpec | ListKind::PlanMode => command.to_owned(),
     });
     json!({
         "system": kind.workflow(),
         "next": next,
+        "select": (kind == ListKind::SpecKit).then(|| format!("SPECIFY_FEATURE={}", quoted(name))),
         "list": state,
         "from": from,
         "look": look,
@@ -180,5 +182,5 @@ fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
         let path = path.filter(|path| files.files.contains_key(path));
         reading.extend(path.filter(|path| *path != files.state).map(|path| path.reading_item(what)));
     }
-    Brief { instructions: text.to_owned(), reading, notes: vec![next.reason.clone()], ..Brief::default() }
+    Brief { instructions: text.to_owned(), reading, ..Brief::default() }
 }

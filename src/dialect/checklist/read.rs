@@ -212,6 +212,7 @@ fn superpowers(files: &FileSet, run: &mut Run, findings: &mut Vec<Finding>) {
                 }
                 proof.doubts.clear();
                 proof.commits.clone_from(commits);
+                proof.said = Some(entry.text.clone());
             }
             EntryKind::Complete(_) => {
                 proof.words.push(GuestWord { source, done: true, weight: Weight::Record });

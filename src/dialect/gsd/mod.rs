@@ -8,6 +8,7 @@ mod plan_file;
 mod read;
 mod roadmap;
 mod state;
+mod verification;
 
 use camino::Utf8Path;
 use serde_json::Value;
@@ -20,12 +21,14 @@ use crate::dialect::Guest;
 use crate::dialect::Loaded;
 use crate::dialect::Probed;
 use crate::dialect::guest;
+use crate::dialect::optional::GitComparison;
 use crate::model::Action;
 use crate::model::Brief;
 use crate::model::Candidate;
 use crate::model::Change;
 use crate::model::DialectId;
 use crate::model::Edit;
+use crate::model::Evidence;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::Listing;
@@ -132,7 +135,13 @@ impl Dialect for Gsd {
         let instructions = files.bytes(&file).map(plan_file::objective).unwrap_or_default();
         let mut reading =
             vec![ReadingItem { what: "the plan of the step".to_owned(), path: Some(file.as_str().to_owned()) }];
-        let mut notes = Vec::new();
+        let phase = names::leading(next.step.as_str()).map(|(phase, _)| phase);
+        let mut notes = files
+            .state
+            .join("STATE.md")
+            .ok()
+            .and_then(|path| files.bytes(&path))
+            .map_or_else(Vec::new, |bytes| state::remarks(bytes, phase.as_ref()));
         let remarks = step.and_then(|step| step.guest.as_ref()).map(|proof| proof.notes.as_slice()).unwrap_or_default();
         for handoff in Handoff::all(files).iter().filter(|handoff| remarks.contains(&handoff.remark())) {
             notes.push(format!("the note of a paused session says: {}", handoff.note));
@@ -147,6 +156,11 @@ impl Dialect for Gsd {
 }
 
 impl Comparison for Gsd {
+    fn compare_with_git(&self, files: &FileSet, run: &Run, evidence: &Evidence) -> GitComparison {
+        let findings = verification::left_over(files, run, evidence.guest.log.as_deref());
+        GitComparison { findings, ..GitComparison::default() }
+    }
+
     /// Suggests to tick the boxes of the roadmap that lag behind.
     fn suggest(&self, files: &FileSet, run: &Run, done: &[StepId]) -> Suggestions {
         let mut suggestions = Suggestions::default();

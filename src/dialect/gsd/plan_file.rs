@@ -5,10 +5,18 @@ use crate::document::Syntax;
 use crate::document::parse;
 use crate::model::DeclaredFile;
 use crate::model::Need;
+use crate::model::Part;
+use crate::model::PartKind;
 use crate::model::RelPath;
+use crate::model::Status;
 use crate::model::clean;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
+
+/// Characters of a quoted sentence.
+const SENTENCE: usize = 200;
+/// Number of lines about when a plan is done.
+const CHECKS: usize = 12;
 
 /// Returns the front matter; `None` if there is none, or it does not parse.
 pub(super) fn front_matter(bytes: &[u8]) -> Option<Node> {
@@ -76,6 +84,21 @@ pub(super) struct Task {
     pub(super) files: Vec<RelPath>,
     /// It waits for a person.
     pub(super) is_gate: bool,
+    /// How it is verified and when it is done. Text, never run.
+    checks: Vec<String>,
+}
+
+impl Task {
+    pub(super) fn into_part(self, at: usize, is_done: bool) -> Part {
+        Part {
+            name: (at + 1).to_string(),
+            title: self.name,
+            kind: PartKind::Work,
+            status: if is_done { Status::Completed } else { Status::Pending },
+            output: None,
+            commands: Vec::new(),
+        }
+    }
 }
 
 /// Returns the tasks of a plan, in order.
@@ -91,7 +114,16 @@ pub(super) fn tasks(bytes: &[u8]) -> Vec<Task> {
         let is_gate = attributes.contains("checkpoint:") && attributes.contains("gate=\"blocking");
         let number = tasks.len() + 1;
         let name = clean_line(name, 100);
-        tasks.push(Task { name: if name.is_empty() { format!("task {number}") } else { name }, files, is_gate });
+        let checks = ["verify", "done"].iter().filter_map(|tag| {
+            let text = clean_line(&mask_secrets(inner(body, tag)?), SENTENCE);
+            (!text.is_empty()).then(|| format!("part {number}, {tag}: {text}"))
+        });
+        tasks.push(Task {
+            name: if name.is_empty() { format!("task {number}") } else { name },
+            files,
+            is_gate,
+            checks: checks.collect(),
+        });
     }
     tasks
 }
@@ -100,6 +132,32 @@ fn inner<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
     let start = text.find(&format!("<{tag}>"))? + tag.len() + 2;
     let end = text[start..].find(&format!("</{tag}>"))?;
     Some(text[start..start + end].trim())
+}
+
+/// Returns when a plan is done: its truths, and the checks of its tasks.
+pub(super) fn acceptance(front: Option<&Node>, tasks: &[Task]) -> Vec<String> {
+    let truths = texts_of(front.and_then(|front| front.get("must_haves")), "truths").unwrap_or_default();
+    let truths = truths.iter().map(|truth| clean_line(&mask_secrets(truth), SENTENCE));
+    truths.chain(tasks.iter().flat_map(|task| task.checks.clone())).take(CHECKS).collect()
+}
+
+/// Returns what a summary says came of its plan: its one-liner, else the first sentence of its text.
+pub(super) fn one_liner(summary: &[u8]) -> Option<String> {
+    let front = front_matter(summary);
+    let text = String::from_utf8_lossy(summary);
+    let stated = ["one-liner", "one_liner"].iter().find_map(|key| text_of(front.as_ref(), key));
+    let line = stated.or_else(|| body_of(&text).find(|line| !line.starts_with('|')))?;
+    let line = line.trim_matches(['*', '_', ' ']);
+    let end = line.find(". ").map_or(line.len(), |end| end + 1);
+    let sentence = clean_line(&mask_secrets(&line[..end]), SENTENCE);
+    (!sentence.is_empty()).then_some(sentence)
+}
+
+/// Returns the lines of the text of a document: no front matter, headings, rules or blank lines.
+fn body_of(text: &str) -> impl Iterator<Item = &str> {
+    let text = text.trim_start_matches('\u{feff}');
+    let body = text.strip_prefix("---").and_then(|rest| rest.split_once("\n---")).map_or(text, |(_, body)| body);
+    body.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', '-']))
 }
 
 /// Returns the objective of a plan.
@@ -111,10 +169,7 @@ pub(super) fn objective(bytes: &[u8]) -> String {
 /// Tells whether a summary begins by saying that nothing was done. Further down, such words are about details.
 fn is_empty_summary(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
-    let text = text.trim_start_matches('\u{feff}');
-    let body = text.strip_prefix("---").and_then(|rest| rest.split_once("\n---")).map_or(text, |(_, body)| body);
-    let mut lines = body.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', '-']));
-    let first = lines.next().unwrap_or_default().trim_matches(['*', '_', ' ', '.']).to_lowercase();
+    let first = body_of(&text).next().unwrap_or_default().trim_matches(['*', '_', ' ', '.']).to_lowercase();
     let starts = ["not executed", "not yet executed", "not started", "status: not executed", "tbd", "todo"];
     starts.iter().any(|start| first.starts_with(start))
 }
@@ -123,6 +178,15 @@ fn is_empty_summary(bytes: &[u8]) -> bool {
 pub(super) fn is_dropped(front: Option<&Node>) -> bool {
     let word = text_of(front, "status").unwrap_or_default().to_lowercase();
     ["superseded", "dropped", "cancelled"].contains(&word.as_str())
+}
+
+/// Tells whether a plan closes gaps that a verification found.
+pub(super) fn closes_gaps(plan: &[u8]) -> bool {
+    is_gap_plan(front_matter(plan).as_ref())
+}
+
+pub(super) fn is_gap_plan(front: Option<&Node>) -> bool {
+    text_of(front, "gap_closure") == Some("true")
 }
 
 /// Returns how a summary says nothing; `None` if it says something.

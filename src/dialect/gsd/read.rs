@@ -15,10 +15,13 @@ use super::plan_file;
 use super::roadmap;
 use super::roadmap::Roadmap;
 use super::state::StateWords;
+use super::verification;
+use super::verification::Verification;
 use crate::dialect::Loaded;
 use crate::dialect::guest;
+use crate::dialect::markdown::Lines;
+use crate::dialect::markdown::heading;
 use crate::document::Node;
-use crate::document::parse_json;
 use crate::document::salvage;
 use crate::model::CommitName;
 use crate::model::DialectId;
@@ -29,17 +32,17 @@ use crate::model::FindingCode;
 use crate::model::Followers;
 use crate::model::GuestProof;
 use crate::model::GuestWord;
-use crate::model::Part;
-use crate::model::PartKind;
 use crate::model::Records;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunStatus;
+use crate::model::Severity;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Weight;
 use crate::model::clean_line;
+use crate::model::mask_secrets;
 use crate::model::plural;
 
 /// Maximum number of plans of a run.
@@ -77,10 +80,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     if state_files.is_empty() {
         state_files.push(files.state.clone());
     }
-    let done = steps.iter().filter(|step| step.status == Status::Completed).count();
-    let name = if files.name == WORKFLOW { "GSD".to_owned() } else { format!("GSD {}", clean_line(&files.name, 40)) };
-    let title = format!("{name}, {done} of {} plans recorded", steps.len());
-    let run = Run::new(&files.name, DialectId::Gsd, title, WORKFLOW, state_files);
+    let run = Run::new(&files.name, DialectId::Gsd, title(files), WORKFLOW, state_files);
     let plans = steps.iter().filter(|step| names::is_plan(step.id.as_str())).count();
     for step in &mut steps {
         let is_said =
@@ -96,6 +96,21 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let native = json!({ "commands": reader.commands.into_value(), "gaps": reader.gaps, "handoff": handoff });
     let run = Run { steps, stamp, status, records: Records::NONE, ..run };
     Loaded { run: Some(run), findings: reader.findings, wanted, native }
+}
+
+/// Returns the name of the project in the roadmap, with that of the workstream.
+fn title(files: &FileSet) -> String {
+    let roadmap = files.state.join("ROADMAP.md").ok().and_then(|path| files.bytes(&path)).unwrap_or_default();
+    let text = String::from_utf8_lossy(roadmap);
+    let first = Lines::of(&text).find_map(|line| heading(line.text)).filter(|first| first.depth == 1);
+    let name = first.map_or("", |first| first.text);
+    let name =
+        ["Project Roadmap:", "Roadmap:", "Roadmap"].iter().find_map(|start| name.strip_prefix(start)).unwrap_or(name);
+    let stream = files.name.strip_prefix(WORKFLOW).and_then(|name| name.strip_prefix('-'));
+    let named = [Some(name.trim_matches([':', '-', '–', '—', ' '])), stream];
+    let named: Vec<&str> = named.into_iter().flatten().filter(|name| !name.is_empty()).collect();
+    let title = clean_line(&mask_secrets(&named.join(", ")), 60);
+    if title.is_empty() { "GSD".to_owned() } else { format!("GSD \"{title}\"") }
 }
 
 /// Adds what the notes of a paused session say to the plan in flight, and returns its id.
@@ -124,8 +139,7 @@ fn hand_over(files: &FileSet, steps: &mut [Step]) -> Option<StepId> {
 struct Folder {
     /// Plan and summary of each id.
     plans: BTreeMap<(u64, String), Documents>,
-    /// The status of its verification, in lower case.
-    verified: Option<String>,
+    verification: Verification,
 }
 
 impl Folder {
@@ -183,9 +197,8 @@ impl PlanReader<'_> {
                 }
             } else if let Some(id) = names::summary_id(path.name()) {
                 folder.plans.entry((names::number_of(id), id.to_owned())).or_default().summary = Some(path.clone());
-            } else if path.name().ends_with("VERIFICATION.md") {
-                let front = self.files.bytes(path).and_then(plan_file::front_matter);
-                folder.verified = plan_file::text_of(front.as_ref(), "status").map(str::to_lowercase);
+            } else {
+                folder.verification.read(path, self.files.bytes(path));
             }
         }
     }
@@ -309,7 +322,7 @@ impl PlanReader<'_> {
     fn phase(&mut self, key: &PhaseKey, waits: &[StepId]) -> Vec<Step> {
         let found = self.folders.iter().find(|((own, _), folder)| own == key && !folder.plans.is_empty());
         let Some((_, folder)) = found else { return vec![self.unplanned(key, waits)] };
-        let (documents, verified) = (folder.plans.clone(), folder.verified.clone());
+        let (documents, passed) = (folder.plans.clone(), folder.verification.is_passed());
         let plans: Vec<(u64, String)> = documents.keys().cloned().collect();
         let shown = names::shown(key);
         let mut steps = Vec::new();
@@ -321,14 +334,16 @@ impl PlanReader<'_> {
             step.depends_on = self.depends_on(front, id, &plans, wave, &waves);
             self.name_dangling(front, key, &step);
             step.depends_on.extend(waits.iter().cloned());
-            waves.push((wave.unwrap_or(0), step.id.clone()));
             let is_named = self.roadmap.plans.get(id).copied();
             let lists_phase = plans.iter().any(|(_, other)| self.roadmap.plans.contains_key(other));
-            let passed = verified.as_deref() == Some("passed");
             let is_over = self.roadmap.is_over(key) || self.roadmap.is_history(key);
-            if front.and_then(|front| front.get("gap_closure")).and_then(Node::scalar) == Some("true") {
+            if plan_file::is_gap_plan(front) {
+                // The verification comes after all other plans of the phase.
+                let others = waves.iter().filter(|(_, on)| !self.gaps.iter().any(|gap| *gap == on.as_str()));
+                step.depends_on.extend(others.map(|(_, on)| on.clone()));
                 self.gaps.push(id.clone());
             }
+            waves.push((wave.unwrap_or(0), step.id.clone()));
             if let Some(proof) = step.guest.as_mut() {
                 let words = &mut proof.words;
                 let hint = |source: &str, done| GuestWord { source: source.to_owned(), done, weight: Weight::Hint };
@@ -357,10 +372,6 @@ impl PlanReader<'_> {
             steps.push(step);
         }
         self.compare_phase(key, &steps);
-        if verified.as_deref().is_some_and(|word| word.contains("gaps")) {
-            let message = format!("phase {shown} was verified with gaps: see whether a later plan closed them");
-            self.findings.push(Finding::new(FindingCode::WitnessBehind, message));
-        }
         steps
     }
 
@@ -437,13 +448,19 @@ impl PlanReader<'_> {
             }
         };
         if step.status == Status::WaitingApproval {
-            proof.notes.push("halted by its summary: a person decides how it continues".to_owned());
+            let why = said.and_then(plan_file::one_liner).map_or_else(String::new, |why| format!(" ({why})"));
+            proof.notes.push(format!("halted by its summary{why}: a person decides how it continues"));
         }
         let says = said.filter(|_| step.status == Status::Completed).and_then(plan_file::emptiness);
         proof.doubts.extend(says.map(|says| doubt(says.to_owned())));
         let waits = tasks.iter().enumerate().filter(|(_, task)| task.is_gate && step.status == Status::Pending);
         proof.notes.extend(waits.map(|(at, task)| format!("part {} ({}) waits for a person", at + 1, task.name)));
-        step.detail.parts = parts_of(tasks, step.status == Status::Completed);
+        let is_done = step.status == Status::Completed;
+        proof.said = said.filter(|_| is_done).and_then(plan_file::one_liner);
+        if !is_done {
+            step.detail.acceptance = plan_file::acceptance(front, &tasks);
+        }
+        step.detail.parts = tasks.into_iter().enumerate().map(|(at, task)| task.into_part(at, is_done)).collect();
         step.guest = Some(Box::new(proof));
         for path in plan.into_iter().chain(summary) {
             let bytes = files.bytes(path).unwrap_or_default();
@@ -452,7 +469,8 @@ impl PlanReader<'_> {
         }
         if plan.is_none() {
             let message = format!("{id} has a summary and no plan");
-            self.findings.push(Finding::new(FindingCode::StepOrphan, message));
+            let finding = Finding::new(FindingCode::StepOrphan, message);
+            self.findings.push(Finding { severity: Severity::Info, ..finding });
         }
         step
     }
@@ -511,22 +529,6 @@ impl PlanReader<'_> {
         }
     }
 
-    /// Tells whether a finished phase has to be verified; `None` if the settings are there and do not parse.
-    fn verifies(&mut self) -> Option<bool> {
-        let path = self.files.state.join("config.json").ok();
-        let Some((path, bytes)) = path.as_ref().and_then(|path| Some((path, self.files.bytes(path)?))) else {
-            return Some(false);
-        };
-        match parse_json(bytes) {
-            Ok(config) => Some(config.at("/workflow/verifier").and_then(Node::scalar) == Some("true")),
-            Err(error) => {
-                let finding = Finding::new(FindingCode::PartUnreadable, error.to_string()).at(path);
-                self.findings.push(finding.line(error.place.line, None));
-                None
-            }
-        }
-    }
-
     /// Returns the verification of the phase that was finished last, where the system asks for one.
     fn verification(
         &mut self,
@@ -534,46 +536,15 @@ impl PlanReader<'_> {
         steps: &[Step],
         by_phase: &BTreeMap<PhaseKey, Vec<StepId>>,
     ) -> Option<Step> {
+        let (verifier, finding) = verification::verifier(self.files);
         let folder = self.folders.iter().find(|((own, _), _)| own == key).map(|(_, folder)| folder)?;
-        let (verified, has_plans) = (folder.verified.clone(), !folder.plans.is_empty());
         let own = by_phase.get(key)?;
         let mut plans = steps.iter().filter(|step| own.contains(&step.id));
         let is_over = plans.all(|step| step.status.satisfies());
-        let verifies = self.verifies();
-        let waits_for_person = verified.as_deref() == Some("human_needed");
-        if !has_plans || !is_over || !(waits_for_person || (verifies != Some(false) && verified.is_none())) {
+        self.findings.extend(finding);
+        if folder.plans.is_empty() || !is_over {
             return None;
         }
-        let shown = names::shown(key);
-        let mut step =
-            Step::new(StepId::new(format!("{}-verification", names::padded(key))), format!("verify phase {shown}"));
-        step.depends_on.clone_from(own);
-        step.group = Some(format!("phase {shown}"));
-        let mut proof = GuestProof::default();
-        let command = self.commands.get("verify-work");
-        if waits_for_person {
-            step.status = Status::WaitingApproval;
-            proof.notes.push(format!("the verification of phase {shown} needs a person: `{command} {shown}`"));
-        } else {
-            let why = match verifies {
-                Some(_) => "is built and was not verified",
-                None => "is built; config.json does not say whether it has to be verified",
-            };
-            proof.doubts.push(Doubt::look(format!("phase {shown} {why}: `{command} {shown}`")));
-        }
-        step.guest = Some(Box::new(proof));
-        Some(step)
+        folder.verification.step(key, own, verifier, self.commands.get("verify-work"))
     }
-}
-
-fn parts_of(tasks: Vec<plan_file::Task>, is_done: bool) -> Vec<Part> {
-    let part = |(at, task): (usize, plan_file::Task)| Part {
-        name: (at + 1).to_string(),
-        title: task.name,
-        kind: PartKind::Work,
-        status: if is_done { Status::Completed } else { Status::Pending },
-        output: None,
-        commands: Vec::new(),
-    };
-    tasks.into_iter().enumerate().map(part).collect()
 }

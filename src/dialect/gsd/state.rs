@@ -7,6 +7,7 @@ use super::plan_file;
 use super::roadmap;
 use crate::dialect::markdown::LineContext;
 use crate::dialect::markdown::Lines;
+use crate::dialect::markdown::heading;
 use crate::document::Node;
 use crate::model::Finding;
 use crate::model::FindingCode;
@@ -18,6 +19,11 @@ use crate::model::mask_secrets;
 
 /// Characters of a quoted value.
 const QUOTED: usize = 80;
+
+/// Characters of a decision or blocker.
+const REMARK: usize = 200;
+/// Number of decisions, and of blockers, in a brief.
+const REMARKS: usize = 5;
 
 /// What `STATE.md` says.
 #[derive(Debug, Default)]
@@ -159,6 +165,45 @@ impl StateWords {
         );
         Some(Finding::new(FindingCode::WitnessBehind, message).at(file))
     }
+}
+
+/// Returns the decisions about a phase, else the last ones, and the blockers that are not about another phase, as remarks.
+pub(super) fn remarks(bytes: &[u8], phase: Option<&PhaseKey>) -> Vec<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let (mut decisions, mut blockers) = (Vec::new(), Vec::new());
+    let mut is_about: Option<bool> = None;
+    for line in Lines::of(&text).filter(|line| line.context == LineContext::Text) {
+        if let Some(found) = heading(line.text) {
+            let name = found.text.to_lowercase();
+            is_about = match () {
+                () if name.starts_with("decision") => Some(true),
+                () if name.starts_with("blocker") => Some(false),
+                () => None,
+            };
+            continue;
+        }
+        let item = line.text.strip_prefix(['-', '*', '+']).map(str::trim).unwrap_or_default();
+        let is_nothing = item.is_empty() || item.to_lowercase().starts_with("none");
+        match is_about.filter(|_| !is_nothing) {
+            Some(true) => decisions.push(item),
+            Some(false) => blockers.push(item),
+            None => {}
+        }
+    }
+    let named = |item: &str| -> Vec<PhaseKey> {
+        let parts = item.split(['[', ']']).map(|part| roadmap::strip_noun(part).unwrap_or(part));
+        parts.filter_map(names::leading).map(|(key, _)| key).collect()
+    };
+    let is_of_phase = |item: &&str| named(item).iter().any(|key| Some(key) == phase);
+    blockers.retain(|item| named(item).is_empty() || is_of_phase(item));
+    let mut of_phase: Vec<&str> = decisions.iter().copied().filter(is_of_phase).collect();
+    if of_phase.is_empty() {
+        of_phase = decisions;
+    }
+    let last = of_phase.len().saturating_sub(REMARKS);
+    let said = |kind: &str, item: &str| format!("{kind} (STATE.md): {}", clean_line(&mask_secrets(item), REMARK));
+    let decided = of_phase[last..].iter().map(|item| said("decided", item));
+    decided.chain(blockers.iter().take(REMARKS).map(|item| said("blocker", item))).collect()
 }
 
 /// Returns the number of the plan in progress: of `4 of 4 in current phase`, `02-03`, `Not started`.

@@ -1,5 +1,6 @@
 //! Task lists of Task Master, `.taskmaster/tasks/tasks.json` (docs/formats/taskmaster.md). They are read, never written.
 
+mod commands;
 mod order;
 mod read;
 mod tags;
@@ -39,7 +40,7 @@ use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Suggestion;
 use crate::model::Suggestions;
-use crate::model::quoted;
+use commands::Commands;
 
 /// The dialect of Task Master.
 pub(crate) struct Taskmaster;
@@ -82,32 +83,37 @@ impl Dialect for Taskmaster {
         ))
     }
 
-    fn guest(&self, _root: &Utf8Path, _candidate: &Candidate) -> Option<Guest> {
+    fn guest(&self, _root: &Utf8Path, candidate: &Candidate) -> Option<Guest> {
+        let files = guest::named_files(candidate);
         Some(Guest {
             refusal: "belongs to Task Master: piton reads it and never writes it".to_owned(),
-            command: "task-master list".to_owned(),
+            command: commands::list(files),
             has_brief: true,
         })
     }
 
-    fn native(&self, _native: &Value, _run: &Run, plan: &Plan, _findings: &[Finding]) -> Value {
+    fn native(&self, native: &Value, _run: &Run, plan: &Plan, _findings: &[Finding]) -> Value {
+        let commands = Commands::from_value(native.clone());
         let command = plan.next.first().map_or_else(
-            || "task-master list".to_owned(),
-            |next| {
-                let id = quoted(next.step.as_str());
-                match next.action {
-                    Action::Run | Action::Retry => format!("task-master set-status --id={id} --status=in-progress"),
-                    Action::Verify | Action::Approve | Action::Return | Action::Merge | Action::Archive => {
-                        format!("task-master show {id}")
-                    }
+            || commands.list(),
+            |next| match next.action {
+                Action::Run | Action::Retry => commands.begin(next.step.as_str()),
+                Action::Verify | Action::Approve | Action::Return | Action::Merge | Action::Archive => {
+                    commands.show(next.step.as_str())
                 }
             },
         );
-        json!({ "next": command })
+        json!({ "next": command, "tools": commands.tools() })
     }
 
-    fn brief(&self, files: &FileSet, _run: &Run, _plan: &Plan, next: &Next) -> Brief {
-        read::brief(files, &next.step)
+    fn brief(&self, files: &FileSet, _run: &Run, plan: &Plan, next: &Next) -> Brief {
+        let mut brief = read::brief(files, &next.step);
+        let tools = plan.native.get("tools").and_then(Value::as_array).map(Vec::as_slice);
+        if let Some([show, set]) = tools {
+            let name = |tool: &Value| tool.as_str().unwrap_or_default().to_owned();
+            brief.notes.push(format!("its tools: {} shows a task, {} sets its status", name(show), name(set)));
+        }
+        brief
     }
 
     fn comparison(&self) -> &dyn Comparison {
@@ -168,15 +174,14 @@ fn candidates(listing: &Listing, entry: &ListingEntry) -> Vec<Candidate> {
         parse_json(found.content.as_deref()?).ok()
     });
     let active = tags::active(state.as_ref(), listing.branch.as_deref(), &tags);
-    let reads: Vec<ReadSpec> = [Some(entry.path.clone()), beside("state.json"), beside("config.json")]
-        .into_iter()
-        .flatten()
-        .map(ReadSpec::File)
-        .collect();
+    let own_files = [Some(entry.path.clone()), beside("state.json"), beside("config.json")].into_iter().flatten();
+    let reads: Vec<ReadSpec> = own_files.chain(commands::files(listing)).map(ReadSpec::File).collect();
     let candidate = |tag: &String| {
         let rank = Rank { home: home.clone(), order: u8::from(Some(tag.as_str()) != active.as_deref()) };
         let (name, state) = (format!("{WORKFLOW}-{tag}"), entry.path.clone());
-        Candidate { rank: Some(rank), ..guest::candidate(DialectId::Taskmaster, name, state, reads.clone()) }
+        let candidate = guest::candidate(DialectId::Taskmaster, name, state, reads.clone());
+        // The commands of the project lie elsewhere.
+        Candidate { rank: Some(rank), may_be_replaced: listing.named.is_some(), ..candidate }
     };
     tags.iter().map(candidate).collect()
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::WORKFLOW;
+use super::commands::Commands;
 use super::order;
 use super::tags;
 use super::task::TITLE;
@@ -43,6 +44,8 @@ use crate::model::quoted;
 
 /// Maximum number of steps of a run.
 const STEPS: usize = 20_000;
+/// Characters of what came of a task.
+const SAID: usize = 300;
 /// Maximum number of ids that a finding names.
 const NAMED: usize = 5;
 
@@ -58,7 +61,8 @@ fn read(files: &FileSet) -> Result<Loaded, Box<Loaded>> {
     let Some((tasks, _)) = tags::tasks(&root, tag) else {
         return Err(guest::unreadable(files, format!("there is no tag {}", clean_line(tag, TITLE)), None));
     };
-    let mut reader = TaskReader::new(files, tasks);
+    let tag_flag = tags::flag(&root, tag);
+    let mut reader = TaskReader::new(files, tasks, tag_flag.clone());
     reader.findings.extend(lost_tag(files, &root, tag));
     reader.findings.extend(other_storage(files));
     for task in tasks.items() {
@@ -77,7 +81,8 @@ fn read(files: &FileSet) -> Result<Loaded, Box<Loaded>> {
     reader.findings.extend(order::differs(&root, tag, &steps));
     let wanted = guest::wanted(&steps, folders);
     let run = Run { steps, stamp, records: Records::NONE, ..run };
-    Ok(Loaded { run: Some(run), findings: reader.findings, wanted, ..Loaded::default() })
+    let native = Commands::of(files, &tag_flag).into_value();
+    Ok(Loaded { run: Some(run), findings: reader.findings, wanted, native })
 }
 
 /// Names a storage of the settings that is not the file: what is there may be newer.
@@ -106,6 +111,8 @@ fn lost_tag(files: &FileSet, root: &Node, tag: &str) -> Option<Finding> {
 
 struct TaskReader<'a> {
     files: &'a FileSet,
+    /// What names the tag in a command.
+    tag_flag: String,
     /// The ids of all tasks.
     known: BTreeSet<String>,
     used: BTreeSet<String>,
@@ -126,10 +133,10 @@ struct Inherited<'a> {
 }
 
 impl<'a> TaskReader<'a> {
-    fn new(files: &'a FileSet, tasks: &Node) -> Self {
+    fn new(files: &'a FileSet, tasks: &Node, tag_flag: String) -> Self {
         let known = tasks.items().iter().filter_map(id_of).collect();
         let has_statuses = tasks.items().iter().any(|task| task.get("status").is_some());
-        Self { files, known, has_statuses, used: BTreeSet::new(), steps: Vec::new(), findings: Vec::new() }
+        Self { files, tag_flag, known, has_statuses, used: BTreeSet::new(), steps: Vec::new(), findings: Vec::new() }
     }
 
     /// Returns the steps with their places in the order of work.
@@ -192,6 +199,12 @@ impl<'a> TaskReader<'a> {
             if let Some(proof) = step.guest.as_mut() {
                 proof.is_sum = true;
                 if step.status == Status::Completed && !open.is_empty() {
+                    let ids = quoted(&open.join(","));
+                    proof.record = format!(
+                        "if they are done, `task-master set-status --id={ids} --status=done{flag}` says so; if not, `task-master set-status --id={} --status=in-progress{flag}`",
+                        quoted(step.id.as_str()),
+                        flag = self.tag_flag,
+                    );
                     let reason = format!("done, but {} of {} are open", plural(open.len(), "subtask"), children.len());
                     proof.doubts.push(Doubt::conflict("done, but their subtasks are open", reason));
                 }
@@ -221,7 +234,7 @@ impl<'a> TaskReader<'a> {
         step.file = Some(self.files.state.clone());
         step.group = inherited.parent.map(|parent| format!("task {}", parent.id));
         step.depends_on = self.dependencies(task, &id, inherited);
-        let mut proof = proof_of(task, &step.id, self.files);
+        let mut proof = proof_of(task, &step.id, self.files, &self.tag_flag);
         proof.parent = inherited.parent.map(|parent| parent.id.clone());
         let (word, status) = status_word(task);
         step.status = match inherited.parent.map(|parent| parent.status) {
@@ -306,7 +319,7 @@ impl<'a> TaskReader<'a> {
     }
 }
 
-fn proof_of(task: &Node, id: &StepId, files: &FileSet) -> GuestProof {
+fn proof_of(task: &Node, id: &StepId, files: &FileSet, tag_flag: &str) -> GuestProof {
     let relevant = task.get("relevantFiles").map(Node::items).unwrap_or_default();
     let is_result = |file: &&Node| {
         file.get("action").and_then(Node::scalar).is_some_and(|action| ["create", "modify"].contains(&action))
@@ -317,10 +330,23 @@ fn proof_of(task: &Node, id: &StepId, files: &FileSet) -> GuestProof {
         names: ["task", "subtask"].map(|noun| CommitName::After { noun, id: id.as_str().to_owned() }).to_vec(),
         results: relevant.iter().filter(is_result).filter_map(path).map(DeclaredFile::plain).collect(),
         followers: Followers::Doubt,
+        said: noted(task),
         commits_prove: true,
-        record: format!("if it is done, `task-master set-status --id={} --status=done` says so", quoted(id.as_str())),
+        record: format!(
+            "if it is done, `task-master set-status --id={} --status=done{tag_flag}` says so",
+            quoted(id.as_str())
+        ),
         ..GuestProof::default()
     }
+}
+
+/// Returns the first sentence of the last note that was added to a task: `<info added on TIME>`.
+fn noted(task: &Node) -> Option<String> {
+    let (_, note) = task.get("details")?.as_str()?.rsplit_once("<info added on ")?;
+    let (_, text) = note.split_once('>')?;
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with("</info"))?;
+    let end = line.find(". ").map_or(line.len(), |end| end + 1);
+    Some(clean_line(&mask_secrets(&line[..end]), SAID)).filter(|text| !text.is_empty())
 }
 
 /// Returns the texts of a task.

@@ -4,6 +4,7 @@ use super::WORKFLOW;
 use crate::document::Node;
 use crate::document::escape;
 use crate::model::clean_line;
+use crate::model::quoted;
 
 /// Maximum number of tags of a file.
 const TAGS: usize = 200;
@@ -47,6 +48,11 @@ pub(super) fn tasks<'a>(root: &'a Node, tag: &str) -> Option<(&'a Node, String)>
         }
         None => None,
     }
+}
+
+/// Returns what names a tag in a command; nothing where the list has one only.
+pub(super) fn flag(root: &Node, tag: &str) -> String {
+    if names(root).len() > 1 { format!(" --tag={}", quoted(tag)) } else { String::new() }
 }
 
 /// Returns the metadata of a tag.

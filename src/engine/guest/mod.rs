@@ -4,6 +4,7 @@
 //! Evidence alone never completes such a step, because that could not be recorded. Nothing that a witness calls done is run without a look.
 
 mod history;
+mod reports;
 mod standing;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ use crate::model::StepId;
 use crate::model::first_names;
 use crate::model::plural;
 use history::History;
+pub(super) use reports::statements;
 use standing::Comparison;
 use standing::Judgement;
 use unticked::Unticked;

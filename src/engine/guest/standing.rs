@@ -136,6 +136,11 @@ impl<'a> Comparison<'a> {
             judged.reasons.push(quoted(&doubt.reason));
             judged.contradictions.extend(doubt.code.map(|code| (code, doubt.kind.clone())));
         }
+        let is_open = matches!(self.step().status, Status::Pending | Status::InProgress | Status::Failed);
+        let is_conflict = proof.doubts.iter().any(|doubt| doubt.code == Some(FindingCode::StatusConflict));
+        if is_open && is_conflict && !(proof.results.is_empty() && self.own_commits(proof).is_empty()) {
+            judged.reasons.push(self.found(&self.traces(proof)));
+        }
         judged
     }
 
@@ -363,12 +368,16 @@ impl<'a> Comparison<'a> {
         let total = traces.there.len() + traces.lacking.len();
         match (traces.there.len(), total) {
             (_, 0) => {}
+            (1, 1) => found.push("its declared file is there".to_owned()),
             (all, total) if all == total => {
                 found.push(format!("all of its {} are there", plural(total, "declared file")))
             }
             (there, total) => {
                 let what = traces.lacking.iter().take(NAMED).map(|lack| quoted(lack)).collect::<Vec<_>>().join(", ");
-                found.push(format!("{there} of its {} are there ({what})", plural(total, "declared file")));
+                found.push(match total {
+                    1 => format!("its declared file is not there ({what})"),
+                    _ => format!("{there} of its {} are there ({what})", plural(total, "declared file")),
+                });
             }
         }
         if let Some(history) = self.history

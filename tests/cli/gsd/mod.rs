@@ -371,6 +371,115 @@ fn files_that_are_too_large_are_named() {
     assert!(!checklist::next(&output).contains(&"run 02-01".to_owned()), "{output}");
 }
 
+#[test]
+fn gaps_of_a_verification_are_named_until_something_closes_them() {
+    let verification = ".planning/phases/01-frame/01-VERIFICATION.md";
+    let with_gaps = || {
+        let sandbox = kites();
+        sandbox.file(verification, "---\nstatus: gaps_found\n---\n");
+        sandbox.commit("docs(01): verification");
+        sandbox
+    };
+    let says_gaps = |sandbox: &Sandbox| {
+        checklist::findings(&checklist::plan(sandbox, "gsd")).contains("phase 1 was verified with gaps")
+    };
+    assert!(says_gaps(&with_gaps()));
+    let trial = with_gaps();
+    trial.file(".planning/phases/01-frame/01-UAT.md", "---\nstatus: complete\n---\n");
+    assert!(!says_gaps(&trial));
+    for (subject, closes) in
+        [("fix(01): glue", true), ("fix(01-01): glue", true), ("fix(02): cut", false), ("feat(01): x", false)]
+    {
+        let sandbox = with_gaps();
+        sandbox.file("src/spar.py", "def bend(): return 1\n").commit(subject);
+        assert_eq!(says_gaps(&sandbox), !closes, "{subject}");
+    }
+    // A fix before the verification closes nothing of it.
+    let sandbox = kites();
+    sandbox.file("src/spar.py", "def bend(): return 1\n").commit("fix(01): glue");
+    sandbox.file(verification, "---\nstatus: gaps_found\n---\n").commit("docs(01): verification");
+    assert!(says_gaps(&sandbox));
+    let plan_for_them = with_gaps();
+    plan_for_them.file(".planning/phases/01-frame/01-02-PLAN.md", &plan("src/glue.py", "gap_closure: true\n"));
+    assert!(!says_gaps(&plan_for_them));
+}
+
+#[test]
+fn a_plan_that_closes_gaps_waits_for_the_others_of_its_phase() {
+    let sandbox = kites();
+    sandbox.file(".planning/phases/02-sail/02-03-PLAN.md", &plan("src/hem.py", "gap_closure: true\n"));
+    let waits = checklist::next(&sandbox.piton(["plan", "gsd", "--parallel"]).run());
+    assert_eq!(waits, ["run 02-01"]);
+    finish(&sandbox);
+    assert_eq!(next(&sandbox), ["run 02-03"]);
+}
+
+#[test]
+fn a_verification_that_needs_a_person_is_put_to_one() {
+    let sandbox = kites();
+    finish(&sandbox);
+    let file = ".planning/phases/02-sail/02-VERIFICATION.md";
+    sandbox.file(file, "---\nstatus: human_needed\n---\n");
+    assert_eq!(next(&sandbox), ["approve 02-verification"]);
+    sandbox.file(".planning/phases/02-sail/02-UAT.md", "---\nstatus: complete\n---\n");
+    assert_eq!(checklist::plan(&sandbox, "gsd").at("/data/verdict"), "complete");
+    // In a phase that later ones were built on, it is named.
+    sandbox.remove(file);
+    sandbox.file(".planning/phases/01-frame/01-VERIFICATION.md", "---\nstatus: human_needed\n---\n");
+    let output = checklist::plan(&sandbox, "gsd");
+    assert!(checklist::findings(&output).contains("the verification of phase 1 needs a person"), "{output}");
+    assert_eq!(output.at("/data/verdict"), "complete");
+}
+
+#[test]
+fn a_halted_plan_says_why() {
+    let sandbox = kites();
+    sandbox.file(
+        ".planning/phases/02-sail/02-01-SUMMARY.md",
+        "---\nstatus: halted\n---\n\n# Summary\n\nNo cloth. Ask again.\n",
+    );
+    let output = checklist::plan(&sandbox, "gsd");
+    assert!(checklist::reason(&output).contains("halted by its summary (No cloth.)"), "{output}");
+}
+
+#[test]
+fn the_brief_of_a_plan_says_what_it_builds_on_and_when_it_is_done() {
+    let sandbox = kites();
+    let state = "# State\n\n### Decisions\n\n- [Phase 1]: bamboo\n- [Phase 2]: silk, not paper\n- [02-02]: red\n\n### Blockers/Concerns\n\n- [Phase 9]: rain\n-                  wind is weak\n";
+    sandbox.file(".planning/STATE.md", state);
+    let text =
+        plan("src/cut.py", "").replace("must_haves:\n", "must_haves:\n  truths:\n    - \"the sail has two halves\"\n");
+    let text = text.replace("</task>", "  <verify>rm -rf src</verify>\n  <done>cut</done>\n</task>");
+    sandbox.file(".planning/phases/02-sail/02-01-PLAN.md", &text);
+    let before = sandbox.everything();
+    let brief = sandbox.piton(["context", "gsd"]).run().expect_code(0);
+    assert_eq!(
+        brief.at("/data/acceptance"),
+        serde_json::json!(["the sail has two halves", "part 1, verify: rm -rf src", "part 1, done: cut"])
+    );
+    let notes = brief.at("/data/open_questions").to_string();
+    for (part, is_there) in
+        [("silk, not paper", true), ("red", true), ("bamboo", false), ("wind is weak", true), ("rain", false)]
+    {
+        assert_eq!(notes.contains(part), is_there, "{part}: {notes}");
+    }
+    assert_eq!(brief.at("/data/reports/0/step"), "01-01");
+    assert_eq!(brief.at("/data/reports/0/summary"), "Spars are bent.");
+    let commit = brief.at("/data/reports/0/commit").as_str().unwrap_or_default().to_owned();
+    assert!(sandbox.git(["rev-parse", "HEAD"]).starts_with(&commit) && commit.len() == 7, "{brief}");
+    assert_eq!(before.changes(&sandbox.everything()), [] as [&str; 0]);
+    let status = sandbox.piton(["status", "gsd", "-v"]).run();
+    assert!(status.stdout.contains("Spars are bent"), "{status}");
+}
+
+#[test]
+fn the_title_is_that_of_the_roadmap() {
+    let sandbox = kites();
+    assert_eq!(checklist::plan(&sandbox, "gsd").at("/data/run/title"), "GSD \"Kites\"");
+    sandbox.file(".planning/workstreams/tail/ROADMAP.md", "# Roadmap\n\n### Phase 1: Tail\n");
+    assert_eq!(checklist::plan(&sandbox, "gsd-tail").at("/data/run/title"), "GSD \"tail\"");
+}
+
 /// Rewrites every file of the plans.
 fn rewrite(sandbox: &Sandbox, by: impl Fn(&str) -> String) {
     for file in [

@@ -279,3 +279,88 @@ fn a_list_that_is_too_large_is_named() {
     let output = sandbox.piton(["list"]).run();
     assert!(output.stdout.contains("part-unreadable"), "{output}");
 }
+
+#[test]
+fn commands_are_those_of_the_project() {
+    let pending = || project(&[task(1, "pending", &[], &[])]);
+    let native = |sandbox: &Sandbox| checklist::plan(sandbox, LIST).at("/data/native/next").as_str().map(str::to_owned);
+    assert_eq!(native(&pending()).as_deref(), Some("task-master set-status --id=1 --status=in-progress"));
+    for (file, expected) in [
+        (".claude/commands/tm/to-in-progress.md", "/tm:to-in-progress 1"),
+        (".claude/commands/tm/set-status/to-in-progress.md", "/tm:set-status:to-in-progress 1"),
+    ] {
+        let sandbox = pending();
+        sandbox.file(file, "x");
+        assert_eq!(native(&sandbox).as_deref(), Some(expected));
+        assert_eq!(checklist::plan(&sandbox, "taskmaster-master").at("/data/native/next"), expected);
+    }
+    let sandbox = project(&[task(1, "review", &[], &[])]);
+    sandbox.file(".claude/commands/tm/show/show-task.md", "x");
+    assert_eq!(native(&sandbox).as_deref(), Some("/tm:show:show-task 1"));
+    sandbox.file(LIST, &json!({"master": {"tasks": [task(1, "done", &[], &[])]}}).to_string());
+    sandbox.file(".claude/commands/tm/list-tasks.md", "x");
+    assert_eq!(native(&sandbox).as_deref(), Some("/tm:list-tasks"));
+}
+
+#[test]
+fn the_tools_of_the_server_are_named_in_the_brief() {
+    let sandbox = project(&[task(1, "pending", &[], &[])]);
+    let said = || sandbox.piton(["context", LIST]).run().stdout;
+    let server = |name: &str, package: &str| {
+        let servers =
+            json!({"mcpServers": {"other": {"command": "x"}, name: {"command": "npx", "args": ["-y", package]}}});
+        sandbox.file(".mcp.json", &servers.to_string());
+    };
+    assert!(!said().contains("mcp__"));
+    server("task-master-ai", "--package=task-master-ai");
+    assert!(
+        said().contains("mcp__task-master-ai__get_task shows a task, mcp__task-master-ai__set_task_status sets"),
+        "{}",
+        said()
+    );
+    server("chrome", "mcp-chrome-bridge");
+    assert!(!said().contains("mcp__"), "{}", said());
+    server("a`; rm", "task-master-ai");
+    assert!(!said().contains("mcp__"), "{}", said());
+}
+
+#[test]
+fn commands_name_the_tag_where_there_are_several() {
+    let sandbox = Sandbox::with_git();
+    let list =
+        json!({"one": {"tasks": [task(1, "review", &[], &[])]}, "two": {"tasks": [task(3, "in-progress", &[], &[])]}});
+    sandbox.file(LIST, &list.to_string());
+    let output = checklist::plan(&sandbox, "taskmaster-one");
+    assert_eq!(output.at("/data/native/next"), "task-master show 1 --tag=one");
+    assert!(checklist::reason(&output).contains("--id=1 --status=done --tag=one`"), "{output}");
+    let output = checklist::plan(&sandbox, "taskmaster-two");
+    assert_eq!(output.at("/data/native/next"), "task-master set-status --id=3 --status=in-progress --tag=two");
+}
+
+#[test]
+fn details_of_megabytes_stay_within_the_budget() {
+    let mut large = task(1, "pending", &[], &[]);
+    large["details"] = json!("a line of details\n".repeat(100_000));
+    large["testStrategy"] = json!("look at it");
+    let sandbox = project(&[large]);
+    let brief = sandbox.piton(["context", LIST, "--budget", "4000"]).run().expect_code(0);
+    assert!(brief.json()["data"].to_string().len() <= 4000, "{}", brief.stdout.len());
+    assert!(
+        brief
+            .at("/data/instructions")
+            .as_str()
+            .is_some_and(|text| text.starts_with("description") || text.contains("a line"))
+    );
+    assert!(brief.at("/data/omitted").to_string().contains("instructions"), "{}", brief.at("/data/omitted"));
+}
+
+#[test]
+fn the_note_of_a_finished_task_reaches_the_next_one() {
+    let mut done = task(1, "done", &[], &[]);
+    done["details"] = json!(
+        "Build.\n<info added on 2026-01-02T03:04:05.000Z>\nBuilt with serde. More.\n</info added on 2026-01-02T03:04:05.000Z>"
+    );
+    let sandbox = project(&[done, task(2, "pending", &[1], &[])]);
+    let brief = sandbox.piton(["context", LIST]).run().expect_code(0);
+    assert_eq!(brief.at("/data/reports/0/summary"), "Built with serde.", "{brief}");
+}

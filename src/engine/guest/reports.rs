@@ -1,0 +1,75 @@
+//! What the records of another program say came of its finished steps, as reports that reach the steps behind them (rule 13).
+
+use std::borrow::Cow;
+
+use super::history::History;
+use crate::model::Evidence;
+use crate::model::GuestEvidence;
+use crate::model::GuestProof;
+use crate::model::Run;
+use crate::model::Statement;
+use crate::model::StatementKind;
+use crate::model::Status;
+use crate::model::Step;
+use crate::model::StepReport;
+use crate::model::Timestamp;
+
+/// Returns what was said about a run, with the records of its own system. A record of an unknown time is left out: no report is without one.
+pub(in crate::engine) fn statements<'a>(run: &Run, evidence: &'a Evidence) -> Cow<'a, [Statement]> {
+    let is_said = |step: &&Step| step.guest.as_ref().is_some_and(|proof| proof.said.is_some());
+    if !run.steps.iter().any(|step| is_said(&step)) {
+        return Cow::Borrowed(&evidence.statements);
+    }
+    let history = History::of(&evidence.guest);
+    let finished = run.steps.iter().filter(|step| step.status == Status::Completed).filter(is_said);
+    let of_state = run.stamp.or(evidence.committed_at);
+    let reports = finished.filter_map(|step| report(step, of_state, history.as_ref(), &evidence.guest));
+    let said = |report| Statement {
+        run: run.id.as_str().to_owned(),
+        dialect: run.dialect,
+        kind: StatementKind::Report(report),
+    };
+    Cow::Owned(evidence.statements.iter().cloned().chain(reports.map(said)).collect())
+}
+
+/// Returns the report of a finished step. `of_state` is the time of the state, for a record without a commit of its own.
+fn report(
+    step: &Step,
+    of_state: Option<Timestamp>,
+    history: Option<&History<'_>>,
+    evidence: &GuestEvidence,
+) -> Option<StepReport> {
+    let proof = step.guest.as_deref()?;
+    let commit = newest_commit(proof, history, evidence);
+    let (sha, at) = commit.unzip();
+    Some(StepReport {
+        step: step.id.clone(),
+        part: None,
+        at: at.flatten().or(of_state)?,
+        attempt: 1,
+        agent: None,
+        status: Status::Completed,
+        verdict: None,
+        summary: proof.said.clone(),
+        error: None,
+        conditions: Vec::new(),
+        findings: Vec::new(),
+        files: proof.results.iter().map(|file| file.path.clone()).collect(),
+        commit: sha,
+    })
+}
+
+/// Returns the last commit of a step: one that its record names, else the newest that names the step.
+fn newest_commit(
+    proof: &GuestProof,
+    history: Option<&History<'_>>,
+    evidence: &GuestEvidence,
+) -> Option<(String, Option<Timestamp>)> {
+    let history = history?;
+    let log = evidence.log.as_deref()?;
+    let is_recorded = |sha: &str| proof.commits.iter().any(|named| sha.starts_with(named.as_str()));
+    let recorded = log.commits().iter().position(|commit| is_recorded(&commit.sha));
+    let own = || history.of_step(proof, history.since(proof.document.as_ref())).first().copied();
+    let commit = history.commit(recorded.or_else(own)?);
+    Some((commit.short().to_owned(), commit.at))
+}
