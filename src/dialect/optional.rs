@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::EditError;
+use crate::model::Answer;
 use crate::model::Candidate;
 use crate::model::Config;
 use crate::model::Content;
@@ -73,6 +74,12 @@ pub(crate) trait Comparison: Sync {
     /// run gives up its open steps.
     fn suggest(&self, _files: &FileSet, _run: &Run, _done: &[StepId]) -> Suggestions {
         Suggestions::none("the status of such a run is only in its state, which piton writes itself")
+    }
+
+    /// Returns what a person can say about a step that has to be looked at, each with the edit that says it. No answer is suggested that the
+    /// files give already.
+    fn answers(&self, _files: &FileSet, _run: &Run, _step: &Step) -> Vec<Answer> {
+        Vec::new()
     }
 }
 

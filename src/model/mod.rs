@@ -84,7 +84,7 @@ pub(crate) use guest::{
 pub(crate) use id::{DialectId, RunId, StepId, is_commit_hash, natural};
 pub(crate) use nearest::{edit_distance, nearest, nearness};
 pub(crate) use options::{Mode, Options};
-pub(crate) use patch::{Patch, PatchedFile, Suggestion, Suggestions};
+pub(crate) use patch::{Answer, AnswerWord, Patch, PatchAnswer, PatchedFile, Suggestion, Suggestions};
 pub(crate) use plan::{
     Action, Age, AgeBand, Commands, InterruptionReport, Next, Notice, Plan, PlannedPart, Progress, Question,
     QuestionOption, RedoCost, ReferencedFile, RunHeader, StepGroups, Strategy, Verdict, is_zero,

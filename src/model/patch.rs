@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::RelPath;
+use super::StepId;
 
 /// Edits that a dialect suggests but may not make.
 #[derive(Debug, Default)]
@@ -19,6 +20,44 @@ pub(crate) struct Suggestion {
     pub(crate) file: RelPath,
     pub(crate) after: Vec<u8>,
     pub(crate) reasons: Vec<String>,
+}
+
+/// One of several answers about a step that only a person can give, with the edit that says it.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) word: AnswerWord,
+    pub(crate) suggestion: Suggestion,
+}
+
+/// What a person says about a step that witnesses disagree about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum AnswerWord {
+    /// It is done.
+    Done,
+    /// It is open.
+    Open,
+    /// It will not be done.
+    Dropped,
+}
+
+impl AnswerWord {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Open => "open",
+            Self::Dropped => "dropped",
+        }
+    }
+
+    /// Returns the answer as a sentence about the step.
+    pub(crate) const fn in_words(self) -> &'static str {
+        match self {
+            Self::Done => "it is done",
+            Self::Open => "it is open",
+            Self::Dropped => "it will not be done",
+        }
+    }
 }
 
 impl Suggestions {
@@ -44,6 +83,20 @@ pub(crate) struct Patch {
     pub(crate) files: Vec<PatchedFile>,
     /// What could not be suggested, and why.
     pub(crate) notes: Vec<String>,
+    /// For steps that witnesses disagree about: a patch for each answer. At most one of them per step applies.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) answers: Vec<PatchAnswer>,
+}
+
+/// An answer of a person about a step, with the patch that says it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct PatchAnswer {
+    pub(crate) step: StepId,
+    pub(crate) answer: AnswerWord,
+    /// The command that prints this patch alone.
+    pub(crate) command: String,
+    #[serde(flatten)]
+    pub(crate) file: PatchedFile,
 }
 
 /// The suggested edit of one file and the reasons.

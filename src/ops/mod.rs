@@ -20,6 +20,7 @@
 //! - Every other file is the verb of its name; `cleanup` is `archive --all`, `patch` is `plan --patch`.
 
 mod agent_report;
+mod answers;
 mod archive;
 mod archived;
 mod begin;

@@ -2,6 +2,7 @@
 
 use super::Exit;
 use super::OpError;
+use super::answers::answers;
 use super::opened_run::OpenedRun;
 use super::plan;
 use super::plan::PlanReport;
@@ -12,21 +13,34 @@ use super::report::Report;
 use super::select;
 use crate::engine;
 use crate::model::Patch;
+use crate::model::PatchAnswer;
 use crate::model::PatchedFile;
 use crate::model::Run;
 use crate::model::StepId;
 use crate::model::Suggestions;
+use crate::model::first_names;
 use crate::model::unified_diff;
 
-/// Plans the requested run and adds the suggested edits. Exits with "no" if there are none.
-pub(crate) fn patch(ctx: &ProjectContext, request: &PlanRequest) -> Result<Report<PlanReport>, OpError> {
+/// Number of answers that a note names.
+const NAMED: usize = 6;
+
+/// Plans the requested run and adds the suggested edits; with `answer`, such as `7=done`, only those that say this about that step. Exits
+/// with "no" if there are none.
+pub(crate) fn patch(
+    ctx: &ProjectContext,
+    request: &PlanRequest,
+    answer: Option<&str>,
+) -> Result<Report<PlanReport>, OpError> {
     let opened = select::select(ctx)?;
     let run = opened.run()?;
     let planned = plan::planned(ctx, &opened, run, request)?;
     // What was built and not recorded is suggested too: a person who reads the patch decides about it.
     let built = planned.plan.next.iter().filter(|next| next.rule == engine::BUILT).map(|next| next.step.clone());
     let done: Vec<StepId> = planned.plan.steps.completed.iter().cloned().chain(built).collect();
-    let patch = suggested(&opened, run, &done);
+    let patch = match answer {
+        Some(answer) => answered(answers(&opened, run, &planned.plan), answer),
+        None => Patch { answers: answers(&opened, run, &planned.plan), ..suggested(&opened, run, &done) },
+    };
     let mut report = plan::report(opened, planned, PlanDetail::default());
     report.exit = if patch.diff.is_empty() { Exit::No } else { Exit::Ok };
     report.body.plan.patch = Some(patch);
@@ -38,8 +52,23 @@ pub(super) fn suggested(opened: &OpenedRun, run: &Run, done: &[StepId]) -> Patch
     assemble(opened, opened.dialect.comparison().suggest(&opened.files, run, done))
 }
 
+/// Returns the patch of one answer.
+fn answered(answers: Vec<PatchAnswer>, wanted: &str) -> Patch {
+    let known: Vec<String> = answers.iter().map(|one| format!("{}={}", one.step, one.answer.as_str())).collect();
+    let mut patch = Patch { diff: String::new(), files: Vec::new(), notes: Vec::new(), answers: Vec::new() };
+    match known.iter().position(|one| one == wanted).and_then(|at| answers.into_iter().nth(at)) {
+        Some(found) => {
+            patch.diff.clone_from(&found.file.diff);
+            patch.files.push(found.file);
+        }
+        None if known.is_empty() => patch.notes.push(format!("{wanted}: no step of it waits for such an answer")),
+        None => patch.notes.push(format!("{wanted} is no answer; there are {}", first_names(&known, NAMED))),
+    }
+    patch
+}
+
 fn assemble(opened: &OpenedRun, suggestions: Suggestions) -> Patch {
-    let mut patch = Patch { diff: String::new(), files: Vec::new(), notes: suggestions.notes };
+    let mut patch = Patch { diff: String::new(), files: Vec::new(), notes: suggestions.notes, answers: Vec::new() };
     for suggestion in suggestions.files {
         let before = opened.files.bytes(&suggestion.file).unwrap_or_default();
         let (Ok(before), Ok(after)) = (std::str::from_utf8(before), std::str::from_utf8(&suggestion.after)) else {

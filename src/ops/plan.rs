@@ -5,6 +5,7 @@ use serde::Serializer;
 
 use super::Exit;
 use super::OpError;
+use super::answers;
 use super::opened_run::OpenedRun;
 use super::plan_document::PlanDetail;
 use super::plan_document::PlanDocument;
@@ -116,6 +117,9 @@ pub(crate) fn plan(
     let goes_on = ctx.environment.session.is_some() && evidence.owner == Owner::Ours;
     if goes_on && plan.verdict == Verdict::Resume && plan.mode != Mode::Preflight && plan.commands.begin.is_some() {
         plan.question = None;
+    }
+    if opened.guest().is_some_and(|guest| guest.has_brief) {
+        planned.plan.question = answers::question(&opened, run, &planned.plan);
     }
     Ok(report(opened, planned, detail))
 }

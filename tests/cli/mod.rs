@@ -1,6 +1,7 @@
 //! Black-box tests, one file per verb.
 
 pub(crate) mod aios;
+mod answers;
 mod begin;
 mod bmad;
 mod briefs;

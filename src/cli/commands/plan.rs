@@ -10,10 +10,13 @@ pub(in crate::cli) struct Plan {
     /// Print suggested edits for outdated stories and check lists as a patch for `git apply`; writes nothing (exit 1: no edits)
     #[arg(long)]
     patch: bool,
+    /// With --patch: print only the edits that say this about a step that has to be looked at, such as `7=done`
+    #[arg(long, value_name = "STEP=WORD", requires = "patch")]
+    answer: Option<String>,
     #[command(flatten)]
     detail: Detail,
     #[command(flatten)]
-    answer: Answer,
+    output: Answer,
     #[command(flatten)]
     flags: PlanFlags,
 }
@@ -70,13 +73,13 @@ impl Command for Plan {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
         let (ctx, request) = (call.project(self.run.name())?, self.flags.request());
         match self.patch {
-            true => call.answer(ops::patch(&ctx, &request)),
+            true => call.answer(ops::patch(&ctx, &request, self.answer.as_deref())),
             false => call.answer(ops::plan(&ctx, &request, self.detail.shown())),
         }
     }
 
     fn exit_zero(&self) -> bool {
-        self.answer.exit_zero
+        self.output.exit_zero
     }
 
     fn called(&self) -> Option<CalledVerb> {

@@ -13,6 +13,9 @@ pub(in crate::cli) fn suggested(page: &mut Page, run: &RunId, patch: &Patch) {
         file.reasons.iter().for_each(|reason| comment(page, reason));
         page.text.put(Tone::Exact, &file.diff);
     }
+    for one in &patch.answers {
+        comment(page, &format!("{}, if {}: {}", one.step, one.answer.in_words(), one.command));
+    }
     patch.notes.iter().for_each(|note| comment(page, &format!("Not suggested: {note}")));
 }
 

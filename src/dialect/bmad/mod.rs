@@ -19,6 +19,7 @@ use super::guest;
 use super::optional::Comparison;
 use super::story;
 use crate::model::Action;
+use crate::model::Answer;
 use crate::model::Brief;
 use crate::model::Candidate;
 use crate::model::Change;
@@ -33,6 +34,7 @@ use crate::model::Plan;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::Status;
+use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Suggestions;
 
@@ -131,5 +133,9 @@ impl Dialect for Bmad {
 impl Comparison for Bmad {
     fn suggest(&self, files: &FileSet, run: &Run, done: &[StepId]) -> Suggestions {
         suggest::suggest(files, run, done)
+    }
+
+    fn answers(&self, files: &FileSet, _run: &Run, step: &Step) -> Vec<Answer> {
+        suggest::answers(files, step)
     }
 }

@@ -11,10 +11,13 @@ use crate::dialect::story;
 use crate::dialect::story::StoryStatus;
 use crate::document::Syntax;
 use crate::document::escape;
+use crate::model::Answer;
+use crate::model::AnswerWord;
 use crate::model::FileSet;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::Status;
+use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Suggestion;
 use crate::model::Suggestions;
@@ -30,24 +33,83 @@ pub(super) fn suggest(files: &FileSet, run: &Run, done: &[StepId]) -> Suggestion
     suggestions.or("nothing in the sprint and its stories lags behind")
 }
 
+/// Returns what a person can say about a story that has to be looked at: that it was built, which brings the one of sprint and story up to
+/// date that lags behind, or that it was not, which sets the other one back.
+pub(super) fn answers(files: &FileSet, step: &Step) -> Vec<Answer> {
+    let sprint = files.bytes(&files.state).and_then(|bytes| sprint::read(bytes).ok());
+    let Some(entry) = sprint.as_ref().and_then(|sprint| {
+        sprint.stories.iter().find(|entry| entry.key == step.id.as_str()).filter(|_| sprint.repeated.is_empty())
+    }) else {
+        return Vec::new();
+    };
+    let document = step.file.as_ref().filter(|path| **path != files.state);
+    let document = document.and_then(|path| Some((path, files.bytes(path)?)));
+    let said = document.and_then(|(path, bytes)| story::parse(path, bytes).status().map(|mention| mention.status));
+    let of_sprint = |word: &str| with_word(files, &step.id, word);
+    let of_story = |status: StoryStatus| document.and_then(|(path, bytes)| with_status(path, bytes, &step.id, status));
+    let (done, open) = match entry.word {
+        SprintWord::Done => (of_story(StoryStatus::Done), of_sprint(sprint_word(said))),
+        SprintWord::Review
+            if matches!(said, Some(StoryStatus::Draft | StoryStatus::Ready | StoryStatus::InProgress)) =>
+        {
+            (of_story(StoryStatus::InReview), of_sprint(sprint_word(said)))
+        }
+        SprintWord::Review => (of_sprint("done"), of_sprint("in-progress")),
+        SprintWord::Backlog | SprintWord::Ready | SprintWord::InProgress => {
+            let is_ahead = matches!(said, Some(StoryStatus::InReview | StoryStatus::Done));
+            let back = if entry.word == SprintWord::InProgress { StoryStatus::InProgress } else { StoryStatus::Ready };
+            (of_sprint("review"), if is_ahead { of_story(back) } else { None })
+        }
+        SprintWord::Unknown => (of_sprint("done"), of_sprint("in-progress")),
+        SprintWord::Awaiting | SprintWord::Held | SprintWord::LeftOut => (None, None),
+    };
+    let answer = |word, suggestion: Option<Suggestion>| suggestion.map(|suggestion| Answer { word, suggestion });
+    answer(AnswerWord::Done, done).into_iter().chain(answer(AnswerWord::Open, open)).collect()
+}
+
+/// Returns the word of the sprint for the status of a story file.
+const fn sprint_word(status: Option<StoryStatus>) -> &'static str {
+    match status {
+        Some(StoryStatus::Draft | StoryStatus::Ready) => "ready-for-dev",
+        Some(StoryStatus::InReview) => "review",
+        Some(StoryStatus::InProgress | StoryStatus::Blocked | StoryStatus::Unknown) | None => "in-progress",
+        Some(StoryStatus::Done | StoryStatus::TerminalOther) => "done",
+    }
+}
+
+/// Returns the sprint with another word for a story.
+fn with_word(files: &FileSet, id: &StepId, word: &str) -> Option<Suggestion> {
+    let mut editor = FileEditor::open(files, &files.state, Syntax::Yaml).ok()?;
+    editor.set(&format!("/{STATUSES}/{}", escape(id.as_str())), &json!(word)).ok()?;
+    let after = editor.into_edit().after()?.to_vec();
+    Some(Suggestion { file: files.state.clone(), after, reasons: vec![format!("{id} is {word}")] })
+}
+
 /// Returns the file of a finished story with its status line brought up to date.
 fn story_done(path: &RelPath, bytes: &[u8], id: &StepId) -> Option<Suggestion> {
+    let story = story::parse(path, bytes);
+    let said = story.status()?;
+    let is_behind = matches!(
+        said.status,
+        StoryStatus::Draft | StoryStatus::Ready | StoryStatus::InProgress | StoryStatus::InReview
+    );
+    let reason = format!("{id} is done in the sprint, and its story says {}", said.raw);
+    let suggestion = with_status(path, bytes, id, StoryStatus::Done).filter(|_| is_behind)?;
+    Some(Suggestion { reasons: vec![reason], ..suggestion })
+}
+
+/// Returns the file of a story with another status.
+fn with_status(path: &RelPath, bytes: &[u8], id: &StepId, status: StoryStatus) -> Option<Suggestion> {
     let text = std::str::from_utf8(bytes).ok()?;
     let story = story::parse(path, bytes);
     let mention = story.status()?;
-    if !matches!(
-        mention.status,
-        StoryStatus::Draft | StoryStatus::Ready | StoryStatus::InProgress | StoryStatus::InReview
-    ) {
-        return None;
-    }
     let line = usize::try_from(mention.line).ok()?.checked_sub(1)?;
     let start: usize = text.split_inclusive('\n').take(line).map(str::len).sum();
     let at = start + usize::try_from(mention.column).ok()? - 1;
     let behind = text.get(at..)?.strip_prefix(mention.raw.as_str())?;
-    let word = mention.word_for(StoryStatus::Done);
+    let word = mention.word_for(status);
     let after = format!("{}{word}{behind}", &text[..at]);
-    let reasons = vec![format!("{id} is done in the sprint, and its story says {}", mention.raw)];
+    let reasons = vec![format!("the story of {id} says {word}")];
     Some(Suggestion { file: path.clone(), after: after.into_bytes(), reasons })
 }
 

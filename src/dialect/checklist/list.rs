@@ -62,20 +62,28 @@ pub(super) struct ListedTask {
     /// Ids of tasks that its text says it waits for.
     pub(super) waits_for: Vec<String>,
     pub(super) parts: Vec<Part>,
-    /// The bytes between the brackets of its boxes that are open.
-    pub(super) open_boxes: Vec<OpenBox>,
+    /// The boxes that say whether it is done. One that is struck through is left out.
+    pub(super) boxes: Vec<ListedBox>,
     pub(super) files: TaskFiles,
     /// Words of its line that say something about its state.
     pub(super) words: Vec<Wording>,
 }
 
-/// An open box, for a patch.
+/// A box, for a patch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct OpenBox {
+pub(super) struct ListedBox {
     /// From 1.
     pub(super) line: u32,
     /// The bytes between its brackets.
     pub(super) span: std::ops::Range<usize>,
+    /// Its mark; empty if it has none.
+    pub(super) mark: String,
+}
+
+impl ListedBox {
+    pub(super) fn is_ticked(&self) -> bool {
+        self.mark.eq_ignore_ascii_case("x")
+    }
 }
 
 /// The files of a task.

@@ -30,6 +30,7 @@ use super::guest;
 use super::optional::Comparison;
 use super::optional::Discovery;
 use crate::model::Action;
+use crate::model::Answer;
 use crate::model::Brief;
 use crate::model::Candidate;
 use crate::model::Change;
@@ -44,6 +45,7 @@ use crate::model::Plan;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::Status;
+use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Suggestions;
 use crate::model::quoted;
@@ -116,6 +118,10 @@ impl Discovery for Checklist {
 impl Comparison for Checklist {
     fn suggest(&self, files: &FileSet, run: &Run, done: &[StepId]) -> Suggestions {
         suggest::suggest(files, run, done)
+    }
+
+    fn answers(&self, files: &FileSet, _run: &Run, step: &Step) -> Vec<Answer> {
+        suggest::answers(files, step)
     }
 }
 

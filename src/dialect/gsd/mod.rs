@@ -23,6 +23,8 @@ use crate::dialect::Probed;
 use crate::dialect::guest;
 use crate::dialect::optional::GitComparison;
 use crate::model::Action;
+use crate::model::Answer;
+use crate::model::AnswerWord;
 use crate::model::Brief;
 use crate::model::Candidate;
 use crate::model::Change;
@@ -39,6 +41,7 @@ use crate::model::ReadingItem;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::Status;
+use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Suggestion;
 use crate::model::Suggestions;
@@ -170,6 +173,28 @@ impl Comparison for Gsd {
             suggestions.files.push(Suggestion { file: path.clone(), after, reasons });
         }
         suggestions.or("there is no roadmap")
+    }
+
+    /// A plan without a summary: open, which takes the ticks of the roadmap away, or dropped, which its front matter says. That it is done
+    /// only a summary says.
+    fn answers(&self, files: &FileSet, _run: &Run, step: &Step) -> Vec<Answer> {
+        let plan = step.file.as_ref().filter(|path| names::plan_id(path.name()).is_some());
+        let id = step.id.as_str();
+        let Some((plan, (phase, _))) = plan.zip(names::leading(id)).filter(|_| step.status == Status::Pending) else {
+            return Vec::new();
+        };
+        let roadmap = files.state.join("ROADMAP.md").ok();
+        let cleared = roadmap.and_then(|path| Some((roadmap::cleared(files.bytes(&path)?, id, &phase)?, path)));
+        let open = cleared.map(|((after, lines), file)| {
+            let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+            let reasons = vec![format!("{id} is open: clear line {}", lines.join(", "))];
+            Answer { word: AnswerWord::Open, suggestion: Suggestion { file, after, reasons } }
+        });
+        let dropped = files.bytes(plan).and_then(plan_file::superseded).map(|after| {
+            let reasons = vec![format!("{id} will not be carried out")];
+            Answer { word: AnswerWord::Dropped, suggestion: Suggestion { file: plan.clone(), after, reasons } }
+        });
+        open.into_iter().chain(dropped).collect()
     }
 }
 

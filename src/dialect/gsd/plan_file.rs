@@ -189,6 +189,22 @@ pub(super) fn is_gap_plan(front: Option<&Node>) -> bool {
     text_of(front, "gap_closure") == Some("true")
 }
 
+/// Returns a plan that says that it will not be carried out; `None` if it has no front matter.
+pub(super) fn superseded(plan: &[u8]) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(plan).ok()?;
+    front_matter(plan)?;
+    let begin = text.find('\n')? + 1;
+    let end = if text[..begin].ends_with("\r\n") { "\r\n" } else { "\n" };
+    let mut at = begin;
+    for line in text[begin..].split_inclusive('\n').take_while(|line| line.trim_end() != "---") {
+        if line.starts_with("status:") {
+            return Some(format!("{}status: superseded{end}{}", &text[..at], &text[at + line.len()..]).into_bytes());
+        }
+        at += line.len();
+    }
+    Some(format!("{}status: superseded{end}{}", &text[..begin], &text[begin..]).into_bytes())
+}
+
 /// Returns how a summary says nothing; `None` if it says something.
 pub(super) fn emptiness(summary: &[u8]) -> Option<&'static str> {
     if summary.trim_ascii().is_empty() {

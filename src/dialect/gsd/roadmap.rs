@@ -321,6 +321,25 @@ pub(super) fn ticked(bytes: &[u8], run: &Run, done: &[StepId]) -> (Vec<u8>, Vec<
     (after, reasons)
 }
 
+/// Returns the roadmap without the ticks of a plan and of its phase, and the lines that had one.
+pub(super) fn cleared(bytes: &[u8], id: &str, phase: &PhaseKey) -> Option<(Vec<u8>, Vec<u32>)> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let (mut after, mut lines) = (bytes.to_vec(), Vec::new());
+    for line in Lines::of(text).filter(|line| line.context == LineContext::Text) {
+        let Some(found) = checkbox(line.text).filter(|found| found.mark.is_ticked()) else { continue };
+        let is_its = match plan_in(found.text) {
+            Some(plan) => plan == id,
+            None => phase_in(found.text).is_some_and(|(key, _)| key == *phase),
+        };
+        // A blank for an `x` keeps the length of the text.
+        if is_its && found.mark.span.len() == 1 {
+            after[line.start + found.mark.span.start] = b' ';
+            lines.push(line.number);
+        }
+    }
+    (!lines.is_empty()).then_some((after, lines))
+}
+
 #[cfg(test)]
 mod tests {
     use super::Roadmap;

@@ -21,6 +21,8 @@ use crate::dialect::guest;
 use crate::document::Syntax;
 use crate::document::parse_json;
 use crate::model::Action;
+use crate::model::Answer;
+use crate::model::AnswerWord;
 use crate::model::Brief;
 use crate::model::Candidate;
 use crate::model::Change;
@@ -37,6 +39,7 @@ use crate::model::ReadSpec;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::Status;
+use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Suggestion;
 use crate::model::Suggestions;
@@ -142,6 +145,41 @@ impl Comparison for Taskmaster {
         }
         suggestions.or("nothing lags behind that evidence proves")
     }
+
+    /// A task that is done with open subtasks: the subtasks are done too, or the task is in progress. Any other: its status.
+    fn answers(&self, files: &FileSet, run: &Run, step: &Step) -> Vec<Answer> {
+        let is_done = |id: &StepId| run.step(id).is_some_and(|child| child.status == Status::Completed);
+        let open: Vec<&StepId> = step.children.iter().filter(|id| !is_done(id)).collect();
+        let own = || vec![&step.id];
+        let changes = match step.status {
+            Status::Completed => [(AnswerWord::Done, open, "done"), (AnswerWord::Open, own(), "in-progress")],
+            Status::InProgress | Status::Pending => [
+                (AnswerWord::Done, own().into_iter().chain(open).collect(), "done"),
+                (AnswerWord::Open, own(), "pending"),
+            ],
+            Status::Failed | Status::WaitingApproval | Status::Blocked | Status::Skipped | Status::Cancelled => {
+                return Vec::new();
+            }
+        };
+        let answers = changes.into_iter().filter_map(|(word, ids, status)| {
+            let suggestion = with_status(files, &ids, status)?;
+            Some(Answer { word, suggestion })
+        });
+        answers.collect()
+    }
+}
+
+/// Returns the list with another status of these tasks.
+fn with_status(files: &FileSet, ids: &[&StepId], status: &str) -> Option<Suggestion> {
+    let mut file = FileEditor::open(files, &files.state, Syntax::Json).ok()?;
+    let mut reasons = Vec::new();
+    for id in ids {
+        let pointer = tags::pointer(file.root(), tags::tag_of(&files.name), id.as_str())?;
+        file.set(&format!("{pointer}/status"), &json!(status)).ok()?;
+        reasons.push(format!("{id} is {status}"));
+    }
+    let after = file.into_edit().after()?.to_vec();
+    (!reasons.is_empty()).then_some(Suggestion { file: files.state.clone(), after, reasons })
 }
 
 /// Tells whether a path is that of a task list.

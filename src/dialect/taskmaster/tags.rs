@@ -1,6 +1,8 @@
 //! The tags of a task list, in both shapes of the file (docs/formats/taskmaster.md#shapes).
 
 use super::WORKFLOW;
+use super::task::full_id;
+use super::task::id_of;
 use crate::document::Node;
 use crate::document::escape;
 use crate::model::clean_line;
@@ -60,9 +62,18 @@ pub(super) fn metadata<'a>(root: &'a Node, tag: &str) -> Option<&'a Node> {
     root.get(tag).and_then(|tag| tag.get("metadata")).or_else(|| root.get("metadata"))
 }
 
-/// Returns the pointer to a task of a tag.
+/// Returns the pointer to a task or subtask of a tag.
 pub(super) fn pointer(root: &Node, tag: &str, id: &str) -> Option<String> {
     let (tasks, pointer) = tasks(root, tag)?;
-    let at = tasks.items().iter().position(|task| task.get("id").and_then(Node::scalar) == Some(id))?;
-    Some(format!("{pointer}/{at}"))
+    let place = |tasks: &Node, is_it: &dyn Fn(&str) -> bool| {
+        tasks.items().iter().position(|task| id_of(task).is_some_and(|own| is_it(&own)))
+    };
+    if let Some(at) = place(tasks, &|own| own == id) {
+        return Some(format!("{pointer}/{at}"));
+    }
+    let (parent, _) = id.split_once('.')?;
+    let at = place(tasks, &|own| own == parent)?;
+    let pieces = tasks.items().get(at)?.get("subtasks")?;
+    let piece = place(pieces, &|own| full_id(parent, own) == id)?;
+    Some(format!("{pointer}/{at}/subtasks/{piece}"))
 }

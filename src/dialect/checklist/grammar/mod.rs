@@ -15,7 +15,7 @@ pub(super) use superpowers::number_of as superpowers_number;
 pub(super) use superpowers::read as superpowers;
 
 use super::list::Claim;
-use super::list::OpenBox;
+use super::list::ListedBox;
 use super::outline::Outline;
 use super::outline::OutlineLine;
 use crate::dialect::markdown::Checkbox;
@@ -52,10 +52,10 @@ fn part(checkbox: &Checkbox<'_>, line: u32) -> Part {
     }
 }
 
-/// Returns the place of an open box.
-fn open_box(line: &OutlineLine<'_>, checkbox: &Checkbox<'_>) -> Option<OpenBox> {
+/// Returns a box with its place in the text.
+fn listed_box(line: &OutlineLine<'_>, checkbox: &Checkbox<'_>) -> ListedBox {
     let span = line.start + checkbox.mark.span.start..line.start + checkbox.mark.span.end;
-    (!checkbox.mark.is_ticked()).then_some(OpenBox { line: line.number, span })
+    ListedBox { line: line.number, span, mark: checkbox.mark.text.to_owned() }
 }
 
 /// Returns what the boxes of the parts of a task say together.

@@ -2,7 +2,7 @@
 
 use super::ids;
 use super::ids::Ids;
-use super::open_box;
+use super::listed_box;
 use super::says_done;
 use super::text_of;
 use super::title;
@@ -90,7 +90,7 @@ pub(in crate::dialect::checklist) fn read(outline: &Outline<'_>, own: Option<&Re
             line: line.number,
             claim,
             group: place.group,
-            open_boxes: open_box(line, checkbox).into_iter().collect(),
+            boxes: vec![listed_box(line, checkbox)],
             files: TaskFiles { named: paths::results(behind, own), ..TaskFiles::default() },
             words: wording.into_iter().collect(),
             ..ListedTask::default()

@@ -1,7 +1,7 @@
 //! Plans of Claude Code's plan mode: boxes or a numbered list (docs/formats/checklist.md#plan-mode).
 
 use super::ids::Ids;
-use super::open_box;
+use super::listed_box;
 use super::says_done;
 use super::text_of;
 use super::title;
@@ -53,7 +53,7 @@ pub(in crate::dialect::checklist) fn read(outline: &Outline<'_>) -> Option<TaskL
             text: text_of(outline, at..outline.body(at, 0).end),
             line: line.number,
             claim,
-            open_boxes: checkbox.and_then(|checkbox| open_box(line, checkbox)).into_iter().collect(),
+            boxes: checkbox.map(|checkbox| listed_box(line, checkbox)).into_iter().collect(),
             files: TaskFiles { named: paths::results(text, None), ..TaskFiles::default() },
             words: wording.into_iter().collect(),
             ..ListedTask::default()

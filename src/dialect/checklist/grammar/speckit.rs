@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::claim_of;
 use super::ids;
 use super::ids::Ids;
-use super::open_box;
+use super::listed_box;
 use super::part;
 use super::says_done;
 use super::text_of;
@@ -220,7 +220,7 @@ impl<'a> TaskReader<'a> {
             claim,
             is_parallel: labels.is_parallel,
             parts,
-            open_boxes: open_box(line, checkbox).into_iter().collect(),
+            boxes: vec![listed_box(line, checkbox)],
             files,
             words: wording.into_iter().collect(),
             ..ListedTask::default()
@@ -232,16 +232,15 @@ impl<'a> TaskReader<'a> {
         let line = &self.outline.lines[at];
         let labels = Labels::of(behind);
         let said = words::read(behind, labels.rest, false);
-        let boxes: Vec<usize> = section.clone().filter(|at| self.outline.checkbox(*at).is_some()).collect();
-        let (mut parts, mut open_boxes) = (Vec::new(), Vec::new());
-        for at in boxes {
+        let (mut parts, mut boxes) = (Vec::new(), Vec::new());
+        for at in section.clone() {
             let (line, Some(checkbox)) = (&self.outline.lines[at], self.outline.checkbox(at)) else { continue };
             self.odd_mark(checkbox, line.number);
             let mut part = part(checkbox, line.number);
             if words::read(checkbox.text, checkbox.text, checkbox.mark.is_ticked()).is_skipped {
                 part.status = crate::model::Status::Skipped;
             } else {
-                open_boxes.extend(open_box(line, checkbox));
+                boxes.push(listed_box(line, checkbox));
             }
             parts.push(part);
         }
@@ -256,7 +255,7 @@ impl<'a> TaskReader<'a> {
             is_parallel: labels.is_parallel,
             waits_for: self.declared_waits(section),
             parts,
-            open_boxes,
+            boxes,
             files: TaskFiles { named: files, ..TaskFiles::default() },
             words: wording.into_iter().collect(),
             ..ListedTask::default()

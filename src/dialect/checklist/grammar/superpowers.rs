@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::claim_of;
 use super::ids::Ids;
-use super::open_box;
+use super::listed_box;
 use super::part;
 use super::text_of;
 use super::title;
@@ -56,14 +56,14 @@ pub(in crate::dialect::checklist) fn read(outline: &Outline<'_>) -> TaskList {
         if id != wanted {
             list.repeated.push((wanted, line.number));
         }
-        let (mut parts, mut open_boxes) = (Vec::new(), Vec::new());
+        let (mut parts, mut boxes) = (Vec::new(), Vec::new());
         for at in section.clone() {
             let (line, Some(checkbox)) = (&outline.lines[at], outline.checkbox(at)) else { continue };
             let mut part = part(checkbox, line.number);
             if words::read(checkbox.text, checkbox.text, checkbox.mark.is_ticked()).is_skipped {
                 part.status = Status::Skipped;
             } else {
-                open_boxes.extend(open_box(line, checkbox));
+                boxes.push(listed_box(line, checkbox));
             }
             parts.push(part);
         }
@@ -76,7 +76,7 @@ pub(in crate::dialect::checklist) fn read(outline: &Outline<'_>) -> TaskList {
             line: line.number,
             claim,
             parts,
-            open_boxes,
+            boxes,
             files: files(outline, section),
             words: said
                 .wording
