@@ -7,14 +7,15 @@ pub(crate) enum Line {
     Plan,
     LargePlan,
     List,
+    Guests,
     Runner,
     Hooks,
     Memory,
 }
 
 impl Line {
-    pub(crate) const ALL: [Self; 7] =
-        [Self::Writes, Self::Plan, Self::LargePlan, Self::List, Self::Runner, Self::Hooks, Self::Memory];
+    pub(crate) const ALL: [Self; 8] =
+        [Self::Writes, Self::Plan, Self::LargePlan, Self::List, Self::Guests, Self::Runner, Self::Hooks, Self::Memory];
 
     pub(crate) const fn title(self) -> &'static str {
         match self {
@@ -22,6 +23,7 @@ impl Line {
             Self::Plan => "cold `plan`, 100 steps, no git",
             Self::LargePlan => "cold `plan`, 1,000 and 10,000 steps",
             Self::List => "`list`, 1,000 runs in 100,000 files",
+            Self::Guests => "`list`, plans of other systems, with git",
             Self::Runner => "runner, per `true` step, two durable records",
             Self::Hooks => "`hook` verbs, 20 runs in the project",
             Self::Memory => "peak memory of all of the above",

@@ -65,10 +65,7 @@ impl Scratch {
     pub(crate) fn nine_step_in_git(&self, name: &str, phases: usize) -> Project {
         let project = self.project(name);
         put(&project.join("src/main.rs"), b"fn main() {}\n");
-        let git = |arguments: &[&str]| {
-            let identity = ["-c", "user.name=bench", "-c", "user.email=bench@example.test"];
-            super::run(Command::new("git").args(identity).args(arguments).current_dir(&project));
-        };
+        let git = |arguments: &[&str]| git(&project, arguments);
         git(&["init", "--quiet", "--initial-branch=main"]);
         put(&project.join(".git/info/exclude"), b".workflow-state.json*\n.piton/\n.worktree/\n");
         git(&["add", "--all"]);
@@ -118,6 +115,55 @@ impl Scratch {
             let status = ["InProgress", "Done", "Draft", "Done"][at % 4];
             let path = format!("docs/stories/epic-{}/{id}.story.md", at / 20 + 1);
             put(&project.join(path), story(&id, status).as_bytes());
+        }
+        project
+    }
+
+    /// Makes a project in git with plans of other systems, all half done: changes of OpenSpec with ten boxes, plans of superpowers with five
+    /// tasks, and a list of Task Master with so many tasks and subtasks.
+    pub(crate) fn guests(&self, name: &str, changes: usize, plans: usize, tasks: usize) -> PathBuf {
+        let project = self.project(name);
+        for at in 0..changes {
+            let mark = |number: usize| if number < 5 { 'x' } else { ' ' };
+            let boxes = (1..=10).map(|number| format!("- [{}] 1.{number} Do `src/m{at}/p{number}.rs`\n", mark(number)));
+            let folder = project.join(format!("openspec/changes/change-{at:03}"));
+            put(&folder.join("tasks.md"), format!("## 1. Work\n{}", boxes.collect::<String>()).as_bytes());
+            put(&folder.join("proposal.md"), b"# Why\n");
+        }
+        for at in 0..plans {
+            let task = |number: usize| {
+                let mark = if number == 1 { 'x' } else { ' ' };
+                format!(
+                    "### Task {number}: part\n\n**Files:**\n- Create: `src/s{at}/t{number}.rs`\n\n- [{mark}] **Step 1: do**\n- [ ] **Step 2: do**\n\n"
+                )
+            };
+            let text = format!("# Plan\n\n{}", (1..=5).map(task).collect::<String>());
+            put(&project.join(format!("docs/superpowers/plans/2026-01-02-plan-{at}.md")), text.as_bytes());
+        }
+        let status = |number: usize| if number * 40 < tasks { "done" } else { "pending" };
+        let task = |number: usize| {
+            let piece = |piece: usize| {
+                format!(
+                    "{{\"id\":{piece},\"title\":\"P\",\"status\":\"{}\",\"details\":\"{}\"}}",
+                    status(number),
+                    "x".repeat(200)
+                )
+            };
+            let pieces: Vec<String> = (1..=9).map(piece).collect();
+            format!(
+                "{{\"id\":{number},\"title\":\"T\",\"status\":\"{}\",\"subtasks\":[{}]}}",
+                status(number),
+                pieces.join(",\n")
+            )
+        };
+        let list: Vec<String> = (1..=tasks / 10).map(task).collect();
+        let list = format!("{{\"master\":{{\"tasks\":[{}]}}}}\n", list.join(",\n"));
+        put(&project.join(".taskmaster/tasks/tasks.json"), list.as_bytes());
+        git(&project, &["init", "--quiet", "--initial-branch=main"]);
+        for at in 0..50 {
+            put(&project.join(format!("src/m{at}/p1.rs")), b"//\n");
+            git(&project, &["add", "--all"]);
+            git(&project, &["commit", "--quiet", "--message", &format!("feat: part {at}")]);
         }
         project
     }
@@ -193,6 +239,11 @@ impl State {
             fs::File::create(log).and_then(|log| log.sync_all()).unwrap();
         }
     }
+}
+
+fn git(project: &Path, arguments: &[&str]) {
+    let identity = ["-c", "user.name=bench", "-c", "user.email=bench@example.test"];
+    super::run(Command::new("git").args(identity).args(arguments).current_dir(project));
 }
 
 fn backup_of(state: &Path) -> PathBuf {

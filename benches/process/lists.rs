@@ -30,4 +30,14 @@ pub(crate) fn measure(scratch: &Scratch, tools: &Tools, report: &mut Report) {
         Contender::piton("list, 1,000 stories of AIOS", &list).may_take(Budget::ms(Line::List, 400.0)),
     ];
     report.group("1,000 stories of AIOS", &contest::hold(7, contenders));
+
+    let guests = scratch.guests("guests", 300, 100, 2_000);
+    let find = || tools::given("find", [&guests]);
+    let list = || tools.piton(&guests, &["list"]);
+    let contenders = vec![
+        Contender::new("find, 300 changes and 100 plans", &find),
+        Contender::piton("list, 300 changes, 100 plans, 2,000 tasks, with git", &list)
+            .may_take(Budget::ms(Line::Guests, 200.0)),
+    ];
+    report.group("Plans of other systems", &contest::hold(7, contenders));
 }

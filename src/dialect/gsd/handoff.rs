@@ -76,3 +76,49 @@ impl Handoff {
 fn quoted(text: &str) -> String {
     clean_line(&mask_secrets(text), QUOTED)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(path: &str, text: &str) -> Option<Handoff> {
+        Handoff::of(&RelPath::parse(path).unwrap(), text.as_bytes())
+    }
+
+    #[test]
+    fn a_note_is_about_the_plan_that_it_names_or_the_first_open_one_of_its_phase() {
+        let json = ".planning/HANDOFF.json";
+        let folder = ".planning/phases/02-sail/.continue-here.md";
+        for (path, text, about, not) in [
+            (json, "{\"phase\": \"2\", \"plan\": 1}", ("02-01", false), ("02-02", true)),
+            (json, "{\"phase\": \"02-sail\", \"plan\": \"01\"}", ("02-01", false), ("03-01", false)),
+            (json, "{\"plan\": \"02-01\"}", ("02-01", false), ("02-011", false)),
+            (json, "{\"phase\": 2}", ("02-03", true), ("02-03", false)),
+            (folder, "---\ntask: 4\n---\n", ("02-03", true), ("03-01", true)),
+            (folder, "---\nphase: 3\ntask: 4\n---\n", ("03-01", true), ("02-01", true)),
+        ] {
+            let note = of(path, text).unwrap();
+            assert!(note.is_about(about.0, about.1) && !note.is_about(not.0, not.1), "{text}: {note:?}");
+        }
+    }
+
+    #[test]
+    fn a_note_says_where_it_stopped_and_names_its_commits() {
+        let text = "{\"task\": 2, \"total_tasks\": 3, \"next_action\": \"hem\\u001b[31m it\", \"completed_tasks\": [{\"commit\": \"deadbee\"}, {\"commit\": \"HEAD; rm\"}, {\"id\": 3}]}";
+        let note = of(".planning/HANDOFF.json", text).unwrap();
+        assert!(note.note.starts_with("task 2 of 3 next: hem") && !note.note.contains('\u{1b}'), "{}", note.note);
+        assert_eq!(note.commits, ["deadbee"]);
+        assert_eq!(of(".planning/HANDOFF.json", "{}").unwrap().note, "a pause");
+    }
+
+    #[test]
+    fn a_note_that_does_not_parse_says_nothing() {
+        for (path, text) in [
+            (".planning/HANDOFF.json", "{\"a"),
+            (".planning/HANDOFF.json", ""),
+            (".planning/.continue-here.md", "# no front matter"),
+        ] {
+            assert!(of(path, text).is_none(), "{text}");
+        }
+    }
+}

@@ -212,3 +212,81 @@ pub(super) fn emptiness(summary: &[u8]) -> Option<&'static str> {
     }
     is_empty_summary(summary).then_some("its summary says that it was not executed")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(files: &[DeclaredFile]) -> Vec<&str> {
+        files.iter().map(|file| file.path.as_str()).collect()
+    }
+
+    #[test]
+    fn results_are_artifacts_else_modified_files() {
+        for (front, expected) in [
+            ("must_haves:\n  artifacts:\n    - path: a.py\n    - b.py\nfiles_modified: [c.py]", vec!["a.py", "b.py"]),
+            ("must_haves:\n  truths: [x]\nfiles_modified:\n  - c.py\n  - \"`d.py`\"", vec!["c.py", "d.py"]),
+            (
+                "files_modified: [\"src/*.py\", \"../x\", \"/etc/x\", \"{a,b}.py\", \"path/to/x.py\", \"http://x/y.py\", \"a/\", \"e.py\"]",
+                vec!["e.py"],
+            ),
+            ("files_modified: none", vec![]),
+            ("", vec![]),
+        ] {
+            let front = front_matter(format!("---\n{front}\n---\ntext").as_bytes());
+            assert_eq!(names(&results(front.as_ref())), expected, "{front:?}");
+        }
+        let front = front_matter(b"---\nmust_haves:\n  artifacts:\n    - path: a.py\n      contains: x\n      min_lines: 3\n      exports: [f]\n---\n");
+        let needs = [Need::Text("x".to_owned()), Need::Lines(3), Need::Name("f".to_owned())];
+        assert_eq!(results(front.as_ref())[0].needs, needs);
+    }
+
+    #[test]
+    fn tasks_have_names_files_gates_and_checks() {
+        let text = "<tasks>\r\n<task type=\"auto\">\r\n<name>Task 1: a</name>\r\n<files>a.py, b.py\r\n  c.py</files>\r\n<verify>pytest</verify>\r\n<done>green</done>\r\n</task>\r\n\
+                    <task type=\"checkpoint:human-verify\" gate=\"blocking\">\r\n</task>\r\n<task type=\"checkpoint:decision\">\r\n<name>c</name></task>\r\n</tasks>";
+        let tasks = tasks(text.as_bytes());
+        let names: Vec<(&str, usize, bool)> =
+            tasks.iter().map(|task| (task.name.as_str(), task.files.len(), task.is_gate)).collect();
+        assert_eq!(names, [("Task 1: a", 3, false), ("task 2", 0, true), ("c", 0, false)]);
+        assert_eq!(acceptance(None, &tasks), ["part 1, verify: pytest", "part 1, done: green"]);
+        assert!(super::tasks(b"<task").is_empty() && super::tasks(b"a <tasks> b").is_empty());
+    }
+
+    #[test]
+    fn what_came_of_a_plan_is_its_one_liner() {
+        for (summary, said) in [
+            ("---\na: b\n---\n\n# Summary\n\n**Spars are bent**\n", Some("Spars are bent")),
+            ("---\none-liner: Bent spars\n---\n\nOther text. More.\n", Some("Bent spars")),
+            ("# Summary\r\n\r\nIt works. And more.\r\n", Some("It works.")),
+            ("\u{feff}# S\n\n- a list\n\nA text\n", Some("A text")),
+            ("# Summary\n", None),
+            ("", None),
+        ] {
+            assert_eq!(one_liner(summary.as_bytes()).as_deref(), said, "{summary:?}");
+        }
+        for (summary, is_empty) in [
+            ("", true),
+            ("# S\n\nTBD\n", true),
+            ("# S\n\n**Not executed.**\n", true),
+            ("# S\n\nIt works; TBD: docs\n", false),
+        ] {
+            assert_eq!(emptiness(summary.as_bytes()).is_some(), is_empty, "{summary:?}");
+        }
+    }
+
+    #[test]
+    fn a_plan_that_is_dropped_says_so_in_its_front_matter() {
+        for (plan, expected) in [
+            ("---\nwave: 1\n---\ntext\n", Some("---\nstatus: superseded\nwave: 1\n---\ntext\n")),
+            ("---\r\nwave: 1\r\nstatus: open # x\r\n---\r\n", Some("---\r\nwave: 1\r\nstatus: superseded\r\n---\r\n")),
+            ("---\nwave: 1\n---\nstatus: open\n", Some("---\nstatus: superseded\nwave: 1\n---\nstatus: open\n")),
+            ("no front matter\n", None),
+            ("---\nwave: 1\n", None),
+        ] {
+            let found = superseded(plan.as_bytes());
+            assert_eq!(found.as_deref().map(String::from_utf8_lossy).as_deref(), expected, "{plan:?}");
+            assert!(found.is_none_or(|plan| is_dropped(front_matter(&plan).as_ref())));
+        }
+    }
+}

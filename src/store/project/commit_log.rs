@@ -135,4 +135,20 @@ mod tests {
             assert!(log.commits().len() <= 1, "{end}");
         }
     }
+
+    #[test]
+    fn output_that_is_no_log_has_no_commits() {
+        for text in ["", "\u{1}nothing", "\u{1}zz\u{2}\u{2}1\u{2}x\0", "A\0src/a\0", "\0\0\0"] {
+            assert_eq!(parse(text.as_bytes(), false, false).commits().len(), 0, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_log_of_the_largest_number_of_commits_may_go_on() {
+        let commit = |at: usize| format!("\u{1}{at:040x}\u{2}{OLD}\u{2}{at}\u{2}s\0\nR\0a\0");
+        let log = |count: usize| parse((0..count).map(commit).collect::<String>().as_bytes(), false, false);
+        assert_eq!((log(499).reach, log(500).reach), (LogReach::Whole, LogReach::CutOff));
+        // A change that is unknown to this reader counts for nothing.
+        assert!(log(2).commits().iter().all(|commit| commit.files.is_empty()));
+    }
 }

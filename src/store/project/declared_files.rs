@@ -113,8 +113,14 @@ fn lack(text: &str, need: &Need) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use super::declared_files;
     use super::lack;
+    use crate::model::DeclaredFile;
+    use crate::model::DeclaredState;
     use crate::model::Need;
+    use crate::model::RelPath;
 
     #[test]
     fn a_need_is_a_text_a_pattern_a_count_or_a_name() {
@@ -138,6 +144,50 @@ mod tests {
         ] {
             assert_eq!(lack(text, &need).is_none(), holds, "{need:?}");
         }
+    }
+
+    #[test]
+    fn every_declared_path_has_a_state() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = camino::Utf8Path::from_path(folder.path()).unwrap();
+        for (name, text) in [("a.rs", "fn main() {}\n"), ("blank.rs", " \n"), ("none.rs", "")] {
+            std::fs::write(root.join(name), text).unwrap();
+        }
+        std::fs::write(root.join("large.rs"), vec![b'x'; (1 << 20) + 1]).unwrap();
+        std::fs::create_dir(root.join("src")).unwrap();
+        std::os::unix::fs::symlink("/etc/hosts", root.join("out.rs")).unwrap();
+        let with =
+            |name: &str, needs: &[Need]| DeclaredFile { path: RelPath::parse(name).unwrap(), needs: needs.to_vec() };
+        let main = [Need::Text("fn main".to_owned())];
+        let other = [Need::Text("fn other".to_owned())];
+        let present = |is_empty, lacks: &[&str]| {
+            Some(DeclaredState::Present { is_empty, lacks: lacks.iter().map(ToString::to_string).collect() })
+        };
+        let files = [
+            (with("a.rs", &[]), present(false, &[])),
+            (with("a.rs", &main), present(false, &[])),
+            (with("a.rs", &other), present(false, &["`fn other`"])),
+            (with("blank.rs", &main), present(true, &["`fn main`"])),
+            (with("none.rs", &[]), present(true, &[])),
+            // Without a need, only the size counts.
+            (with("large.rs", &[]), present(false, &[])),
+            (with("src", &[]), present(false, &[])),
+            (with("gone.rs", &[]), Some(DeclaredState::Missing)),
+            (with("src/gone.rs", &main), Some(DeclaredState::Missing)),
+            // What leads out of the project is not looked at.
+            (with("out.rs", &main), None),
+        ];
+        let found = declared_files(root, &files.iter().map(|(file, _)| file.clone()).collect::<BTreeSet<_>>());
+        for (file, expected) in files {
+            match expected {
+                Some(expected) => assert_eq!(found[&file], expected, "{file:?}"),
+                None => assert!(matches!(found[&file], DeclaredState::Unread(_)), "{file:?}: {:?}", found[&file]),
+            }
+        }
+        let large = with("large.rs", &main);
+        let found = declared_files(root, &BTreeSet::from([large.clone()]));
+        assert!(matches!(&found[&large], DeclaredState::Unread(why) if why.contains("1048577 bytes")), "{found:?}");
+        assert!(declared_files(&root.join("nowhere"), &BTreeSet::from([large])).is_empty());
     }
 
     #[test]

@@ -169,10 +169,21 @@ fn hostile_lists_are_read_in_time() {
 #[test]
 fn lists_that_are_too_large_are_named() {
     let sandbox = Sandbox::new();
-    let list = format!("# Tasks\n\n- [x] T001 a\n- [ ] T002 b\n{}", "x".repeat(5 << 20));
-    sandbox.file("specs/001-a/tasks.md", &list);
+    let large = |text: &str| format!("{text}{}", "x".repeat(5 << 20));
+    let files = [
+        ("specs/001-a/tasks.md", "# Tasks\n\n- [x] T001 a\n- [ ] T002 b\n"),
+        ("openspec/changes/a/tasks.md", "- [x] 1.1 a\n- [ ] 1.2 b\n"),
+        ("docs/superpowers/plans/a.md", SUPERPOWERS),
+    ];
+    for (path, text) in files {
+        sandbox.file(path, &large(text));
+    }
     let output = sandbox.piton(["list"]).run();
-    assert!(output.stdout.contains("part-unreadable") && output.stdout.contains("specs/001-a/tasks.md"), "{output}");
+    for (path, _) in files {
+        let said = format!("{path} has more than 4 MiB");
+        assert!(output.stdout.contains("part-unreadable") && output.stdout.contains(&said), "{path}: {output}");
+        sandbox.remove(path);
+    }
 }
 
 #[test]
