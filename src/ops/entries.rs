@@ -138,9 +138,7 @@ pub(crate) fn entries(
             let candidate = &entry.location.candidate;
             candidate.claim.is_guest().then(|| candidate.rank.as_ref().map_or(u8::MAX, |rank| rank.order))
         };
-        // Without sessions of the client the numbers of other runs are the same. A session that only waits comes last.
-        let waits = |entry: &Entry| entry.location.is_of_client() && entry.row.verdict == Verdict::Complete;
-        let group = |entry: &Entry| (entry.location.is_of_client(), !entry.shown, waits(entry), entry.is_in_review);
+        let group = |entry: &Entry| (class(entry), !entry.shown, entry.is_in_review);
         let by_age = group(a).cmp(&group(b)).then(rank(a).cmp(&rank(b))).then(age(a).cmp(&age(b)));
         by_age.then_with(|| natural(&a.row.state, &b.row.state)).then_with(|| a.row.state.cmp(&b.row.state))
     });
@@ -148,6 +146,17 @@ pub(crate) fn entries(
         entry.row.number = at + 1;
     }
     Ok(entries)
+}
+
+/// Returns the place of a kind of run in the list: runs of Piton, whose numbers are the same without the others; sessions of the client that
+/// were cut off; plans of other systems; sessions that only wait.
+fn class(entry: &Entry) -> u8 {
+    match (entry.location.is_of_client(), entry.row.is_guest) {
+        (true, _) if entry.row.verdict == Verdict::Complete => 3,
+        (true, _) => 1,
+        (false, true) => 2,
+        (false, false) => 0,
+    }
 }
 
 /// Tells whether git knows better than the state and its files when a run went on last.

@@ -9,6 +9,7 @@ mod ccw;
 pub(crate) mod checklist;
 mod claude;
 mod cleanup;
+mod crowd;
 mod damage;
 mod demo;
 mod doctor;

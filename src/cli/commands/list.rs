@@ -55,23 +55,26 @@ impl Shown for ops::ListReport {
         page.text.bold(heading).end();
         let guests = self.runs.iter().filter(|run| run.is_guest && !run.lifecycle.stage.is_over()).count();
         let folded = if page.verbose { 0 } else { guests.saturating_sub(GUESTS_SHOWN) };
-        let mut left = guests - folded;
+        let (mut shown_guests, mut shown_sessions) = (0, 0);
         let is_session = |run: &&ops::ListedRun| run.dialect == DialectId::Claude;
-        for run in self.runs.iter().filter(|run| !is_session(run)) {
-            if run.is_guest && !run.lifecycle.stage.is_over() {
-                if left == 0 {
+        for run in &self.runs {
+            let (shown, limit) = match (is_session(&run), run.is_guest && !run.lifecycle.stage.is_over()) {
+                (true, _) => (&mut shown_sessions, self.sessions_shown),
+                (false, true) => (&mut shown_guests, guests - folded),
+                (false, false) => {
+                    listed(page, run);
                     continue;
                 }
-                left -= 1;
+            };
+            if *shown < limit {
+                listed(page, run);
             }
-            listed(page, run);
+            *shown += 1;
         }
         if folded > 0 {
             page.text.dim(format!("and {} of other systems; -v shows them", plural(folded, "more plan"))).end();
         }
-        let sessions: Vec<_> = self.runs.iter().filter(is_session).collect();
-        sessions.iter().take(self.sessions_shown).for_each(|run| listed(page, run));
-        let more = sessions.len().saturating_sub(self.sessions_shown);
+        let more = shown_sessions.saturating_sub(self.sessions_shown);
         if more > 0 && !page.quiet {
             page.text.dim(format!("{}; --all", plural(more, "more session"))).end();
         }

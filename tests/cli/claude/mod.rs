@@ -8,7 +8,7 @@ mod places;
 mod real;
 mod show;
 mod standing;
-mod trace;
+pub(in crate::cli) mod trace;
 
 use serde_json::Value;
 
