@@ -15,6 +15,7 @@ mod demo;
 mod doctor;
 mod dotagent;
 mod errors;
+mod forms;
 mod generated;
 mod global;
 mod gsd;

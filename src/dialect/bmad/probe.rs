@@ -62,6 +62,7 @@ pub(super) fn probe(listing: &Listing) -> Probed {
 /// Returns a sprint. One that does not parse is one all the same.
 fn sprint_of(bytes: &[u8]) -> Option<Sprint> {
     let text = String::from_utf8_lossy(bytes);
+    let text = text.trim_start_matches('\u{feff}');
     let has_key = |line: &str| {
         let key = line.split(':').next().unwrap_or_default().trim().trim_matches(['"', '\'']);
         !matches!(sprint::kind_of(key), KeyKind::Other) && !key.starts_with('#')
