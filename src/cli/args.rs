@@ -105,6 +105,8 @@ verbs! {
     Merge(commands::merge::Merge),
     /// Drop a session: remove its worktree and branch, and archive its records
     Drop(commands::merge::Drop),
+    /// Run one step of a workflow file that is a command, under the same record as the steps of agents
+    Exec(commands::exec::Exec),
     /// List sessions of `piton run`, show one, or archive those that are merged
     Sessions(commands::sessions::Sessions),
     /// List earlier checkpoints of a run

@@ -28,6 +28,7 @@ const ASKING_VERBS: &[&str] = &[
     "logs",
     "merge",
     "drop",
+    "exec",
     "sessions",
     "sessions clean",
     "sessions import",

@@ -12,6 +12,7 @@ use super::shared_args::Global;
 use crate::model::Document;
 use crate::model::human_duration;
 use crate::model::plural;
+use crate::model::quoted;
 use crate::ops;
 use crate::ops::Exit;
 use crate::runner;
@@ -93,7 +94,7 @@ impl Screen {
     }
 
     fn say_end(&self, result: &RunResult) -> std::io::Result<()> {
-        let RunResult { session, folder, end, done, tolerated, claude, log, total } = result;
+        let RunResult { session, folder, resume, end, done, tolerated, claude, log, total } = result;
         let mut text = Text::default();
         match end {
             RunEnd::Planned(steps) if steps.is_empty() => {
@@ -129,7 +130,19 @@ impl Screen {
                     }
                     text.line(format!("   Its log: {}", log.file));
                 }
-                text.line(format!("   Its work is kept in {folder}")).line(format!("→ piton resume {session}"))
+                text.line(format!("   Its work is kept in {folder}")).line(format!("→ {resume}"))
+            }
+            RunEnd::Stepped { step } => {
+                text.put(Tone::Good, format!("✅ Step {step} of {session} is done: {done}/{total} steps")).end();
+                text.line(format!("→ piton plan {session}"))
+            }
+            RunEnd::Waiting { step, what, verb, .. } => {
+                let message =
+                    format!("⏸  Session {session} waits at step {step}: {what}; {done}/{total} steps completed");
+                text.put(Tone::Warn, message).end();
+                text.line(format!("   Its work is in {folder}"));
+                text.line(format!("→ piton {verb} {} --run {session} --by NAME --note WHY", quoted(step)));
+                text.line(format!("→ {resume}"))
             }
             RunEnd::Interrupted(stop) => {
                 let message = format!(
@@ -137,7 +150,7 @@ impl Screen {
                     stop.as_str()
                 );
                 text.put(Tone::Warn, message).end();
-                text.line(format!("   Its work is kept in {folder}")).line(format!("→ piton resume {session}"))
+                text.line(format!("   Its work is kept in {folder}")).line(format!("→ {resume}"))
             }
         };
         if claude.is_measured() && !self.is_quiet {
@@ -149,8 +162,9 @@ impl Screen {
 
 const fn exit_of(end: &RunEnd) -> Exit {
     match end {
-        RunEnd::Completed(_) | RunEnd::Planned(_) => Exit::Ok,
+        RunEnd::Completed(_) | RunEnd::Stepped { .. } | RunEnd::Planned(_) => Exit::Ok,
         RunEnd::Failed { .. } => Exit::StepFailed,
+        RunEnd::Waiting { .. } => Exit::Person,
         RunEnd::Interrupted(stop) => error::exit_of(*stop),
     }
 }
@@ -234,6 +248,9 @@ fn as_text(event: &Event<'_>, is_quiet: bool) -> Option<Text> {
             .put(Tone::Warn, format!("Step {number} never passed: {error}; the workflow file lets the run go on"))
             .end(),
         Event::Item { name, number, total, .. } => text.line(format!("  Item {number}/{total}: {name}")),
+        Event::Returned { number, total, step, verdict } => text
+            .put(Tone::Warn, format!("Step {number}/{total}, {step}, ended with {verdict}: the run goes back"))
+            .end(),
         Event::Skipped { number, total, why, .. } => text.line(format!("Skipping step {number}/{total}: {why}")),
         Event::Again { step, error, attempt, attempts, after } => text
             .put(

@@ -26,8 +26,6 @@ mod writer;
 pub(crate) use client_settings::Setting;
 pub(crate) use client_settings::with as with_setting;
 pub(crate) use client_settings::{ClientRights, rights as client_rights};
-pub(crate) use dotagent::custom::BUILT_IN;
-pub(crate) use dotagent::custom::to_value as stored_definition;
 pub(crate) use edit::EditError;
 pub(crate) use guest::Guest;
 pub(crate) use optional::Archival;
@@ -193,6 +191,8 @@ pub(crate) struct Loaded {
     pub(crate) run: Option<Run>,
     pub(crate) findings: Vec<Finding>,
     pub(crate) wanted: EvidenceRequest,
+    /// Whether the runner carries its steps out, and no agent begins one.
+    pub(crate) is_unattended: bool,
     /// Data of the state that no field of the run holds, for [`Dialect::native`].
     pub(crate) native: Value,
 }

@@ -22,8 +22,6 @@ pub(super) struct Begun<'a> {
     pub(super) part: Option<&'a str>,
     pub(super) agent: Option<&'a str>,
     pub(super) attempt: u32,
-    /// Steps that build on this one and lose their results.
-    pub(super) reopens: &'a [StepId],
 }
 
 /// An approval by a person.
@@ -161,9 +159,9 @@ pub(super) fn write<W: StateWriter>(mut writer: W, change: &Change) -> Result<Ve
         return Err(EditError::cannot(writer.what(), format!("change `{part}` alone"), "its steps have no parts"));
     }
     match &change.kind {
-        ChangeKind::Begin { step, part, agent, attempt, reopens } => {
+        ChangeKind::Begin { step, part, agent, attempt, .. } => {
             let (part, agent) = (part.as_deref(), agent.as_deref());
-            writer.begin(&Begun { step, part, agent, attempt: *attempt, reopens })?;
+            writer.begin(&Begun { step, part, agent, attempt: *attempt })?;
         }
         ChangeKind::Finish(outcome) => writer.finish(outcome)?,
         ChangeKind::Approve { step, by, note, phases } => {

@@ -295,7 +295,7 @@ impl Chooser<'_> {
         let mut behind_work = BTreeSet::new();
         choices.retain(|choice| {
             let keep = match choice.action {
-                Action::Run | Action::Retry | Action::Return => !behind_return.contains(&choice.at),
+                Action::Run | Action::Exec | Action::Retry | Action::Return => !behind_return.contains(&choice.at),
                 Action::Approve => !behind_work.contains(&choice.at),
                 Action::Verify | Action::Merge | Action::Archive => true,
             };
@@ -334,7 +334,7 @@ impl Chooser<'_> {
     fn drop_behind_gates(&self, choices: &mut Vec<Choice>) {
         let behind_gate = self.behind_pending_gates();
         choices.retain(|choice| match choice.action {
-            Action::Run | Action::Retry | Action::Return => !behind_gate.contains(&choice.at),
+            Action::Run | Action::Exec | Action::Retry | Action::Return => !behind_gate.contains(&choice.at),
             // Its result can only be recorded before the approval if it was begun before.
             Action::Verify => self.reconciled.passed_its_gates(choice.at) || !behind_gate.contains(&choice.at),
             Action::Approve => {

@@ -136,8 +136,8 @@ fn report(run: &Run, graph: &Graph, at: usize, planned: &Planned, next: &Next) -
 /// Returns the task in one sentence. `found`: the step, if there are findings for it.
 fn next_action(next: &Next, found: Option<&Step>) -> String {
     let what = match next.action {
-        Action::Run if next.attempt > 1 => "Do again",
-        Action::Run => "Do",
+        Action::Run | Action::Exec if next.attempt > 1 => "Do again",
+        Action::Run | Action::Exec => "Do",
         Action::Retry => "Do again",
         Action::Return => "Rework",
         Action::Verify => "Check the evidence for",

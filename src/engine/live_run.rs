@@ -1,5 +1,5 @@
-//! A run that one process drives from its first step to its last, without evidence besides its own record. It is compared once and then kept
-//! up to date step by step, so that a change costs next to nothing in a long run too.
+//! A run that one process drives from its first step to its last, without evidence besides its own record and what people decided. It is
+//! compared once and then kept up to date step by step, so that a change costs next to nothing in a long run too.
 
 use super::choose::Chooser;
 use super::graph::Graph;
@@ -21,6 +21,7 @@ use crate::model::Evidence;
 use crate::model::Options;
 use crate::model::Run;
 use crate::model::RunStatus;
+use crate::model::Statement;
 use crate::model::Step;
 use crate::model::StepKind;
 
@@ -34,14 +35,17 @@ pub(crate) struct LiveRun {
     reconciled: Reconciled,
     /// Whether statuses may follow from those of other steps.
     is_derived: bool,
+    /// What people decided about its steps, and nothing else.
+    evidence: Evidence,
 }
 
 impl LiveRun {
-    pub(crate) fn new(run: Run) -> Self {
+    pub(crate) fn new(run: Run, decisions: Vec<Statement>) -> Self {
         let graph = Graph::of(&run);
-        let reconciled = reconcile(&run, &graph, &Evidence::default(), &[]);
+        let evidence = Evidence { statements: decisions, ..Evidence::default() };
+        let reconciled = reconcile(&run, &graph, &evidence, &[]);
         let by_record = run.steps.iter().map(|step| by_record(&run, step)).collect();
-        let mut live = Self { run, graph, by_record, reconciled, is_derived: true };
+        let mut live = Self { run, graph, by_record, reconciled, is_derived: true, evidence };
         live.is_derived = live.derives();
         live
     }
@@ -50,9 +54,14 @@ impl LiveRun {
         &self.run
     }
 
-    /// Admits or refuses a change; the same answer as [`super::admit`] gives without evidence.
+    /// Returns what people decided, as evidence.
+    pub(crate) const fn evidence(&self) -> &Evidence {
+        &self.evidence
+    }
+
+    /// Admits or refuses a change; the same answer as [`super::admit`] gives with this evidence.
     pub(crate) fn admit(&self, change: Change, limits: ChangeLimits) -> Result<Admitted, Refusal> {
-        admit_reconciled(self.reconciled(), &Evidence::default(), change, limits)
+        admit_reconciled(self.reconciled(), &self.evidence, change, limits)
     }
 
     /// Returns the steps that are due, in the order in which the planner names them if each one ends well. Of the options `from` and `skip`
@@ -62,7 +71,15 @@ impl LiveRun {
             return in_order(Chooser { reconciled: self.reconciled(), options });
         }
         let (run, _) = overrides::skip(&self.reconciled(), options);
-        Self::new(run).order(&Options { skip: Vec::new(), ..options.clone() })
+        Self::new(run, self.evidence.statements.clone()).order(&Options { skip: Vec::new(), ..options.clone() })
+    }
+
+    /// Returns the step that the planner names first now, which may be one that a review sends the run back to.
+    pub(crate) fn next(&self, options: &Options) -> Option<StepDue> {
+        let first = Chooser { reconciled: self.reconciled(), options }.choose().choices.into_iter().next()?;
+        let status = self.reconciled.effective_statuses.get(first.at).copied();
+        let is_repeated = status.is_some_and(|status| status.is_over() || status == EffectiveStatus::Invalid);
+        Some(StepDue { at: first.at, action: first.action, is_repeated })
     }
 
     pub(crate) const fn set_status(&mut self, status: RunStatus) {
@@ -98,13 +115,19 @@ impl LiveRun {
     }
 
     fn derive(&mut self) {
+        if !self.evidence.statements.is_empty() {
+            self.reconciled = reconcile(&self.run, &self.graph, &self.evidence, &[]);
+            self.reconciled.findings.clear();
+            return;
+        }
         (self.reconciled.effective_statuses, self.reconciled.reasons) = self.by_record.iter().cloned().unzip();
         propagate(&self.run, &self.graph, &mut self.reconciled);
         self.reconciled.findings.clear();
     }
 
     fn derives(&self) -> bool {
-        self.by_record.iter().any(|(status, _)| *status == EffectiveStatus::Invalid)
+        !self.evidence.statements.is_empty()
+            || self.by_record.iter().any(|(status, _)| *status == EffectiveStatus::Invalid)
             || self.run.steps.iter().any(|step| matches!(step.kind, StepKind::Container | StepKind::Review))
     }
 
@@ -130,7 +153,7 @@ mod tests {
         #[test]
         fn an_update_costs_no_truth(run in orderly(), changes in vec((any::<Index>(), any::<Index>()), 0..6)) {
             prop_assume!(!run.steps.is_empty());
-            let mut live = LiveRun::new(run);
+            let mut live = LiveRun::new(run, Vec::new());
             for (at, status) in changes {
                 let (at, status) = (at.index(live.run().steps.len()), Status::ALL[status.index(Status::ALL.len())]);
                 live.update(at, |step| {

@@ -142,7 +142,10 @@ impl<'a> Planner<'a> {
         Next {
             step: step.id.clone(),
             title: step.title.clone(),
-            action: choice.action,
+            action: match choice.action {
+                Action::Run | Action::Retry | Action::Return if step.is_command => Action::Exec,
+                action => action,
+            },
             agent: step.agent.clone(),
             agent_candidates: if step.agent.is_some() { Vec::new() } else { step.agent_candidates.clone() },
             attempt,
@@ -441,14 +444,15 @@ impl<'a> Planner<'a> {
         let at = self.reconciled.graph.position(&next.step);
         match next.action {
             // Blocked: the findings say what has to be resolved first.
-            Action::Run | Action::Retry | Action::Return if verdict == Verdict::Blocked => None,
-            Action::Run | Action::Retry | Action::Return | Action::Approve | Action::Verify
+            Action::Run | Action::Exec | Action::Retry | Action::Return if verdict == Verdict::Blocked => None,
+            Action::Run | Action::Exec | Action::Retry | Action::Return | Action::Approve | Action::Verify
                 if !self.is_recorded(&next.step) =>
             {
                 None
             }
             // After the failed work is redone, an approval closes the gate as before.
             Action::Retry if self.is_gate(&next.step) => Some(command::on_step("approve", &next.step, run, "")),
+            Action::Exec => Some(command::on_step("exec", &next.step, run, "")),
             Action::Run | Action::Retry | Action::Return => {
                 let agent = next.agent.as_ref().map_or_else(String::new, |agent| command::option("agent", agent));
                 Some(command::on_step("begin", &next.step, run, &agent))

@@ -1,5 +1,7 @@
 //! Rule 3, for the outputs of a step: what it declares has to be there and valid, and what it left has to be as it left it.
 
+use std::time::Duration;
+
 use super::command;
 use super::step_evidence::Reconciler;
 use crate::model::FileFact;
@@ -16,6 +18,8 @@ use crate::model::Timestamp;
 
 /// How much older than its step an output may look: some file systems store times with two seconds of precision.
 const FILE_TIME_GRAIN_SECONDS: i64 = 2;
+/// How far the clock of files may lag behind that of the program: one tick of a slow kernel.
+const FILE_CLOCK_TICK: Duration = Duration::from_millis(10);
 
 impl Reconciler<'_> {
     /// Returns the fix for an output that is not there.
@@ -53,7 +57,8 @@ impl Reconciler<'_> {
         let fact = self.evidence.files.get(path);
         let older = |start: Option<Timestamp>, slack: i64| {
             let Some(FileFact::Present { modified: Some(modified), .. }) = fact else { return false };
-            start.is_some_and(|start| start > *modified && (slack == 0 || start.seconds_since(*modified) > slack))
+            let is_before = |start: Timestamp| start > modified.plus(FILE_CLOCK_TICK);
+            start.is_some_and(|start| is_before(start) && (slack == 0 || start.seconds_since(*modified) > slack))
         };
         let fresh_since = self.step.proof.fresh_since.max(self.rolled_back_at());
         let fresh_since = fresh_since.filter(|_| self.step.status != Status::Completed);

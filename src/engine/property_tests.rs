@@ -157,7 +157,7 @@ fn position(run: &Run, id: &StepId) -> Option<usize> {
 fn change(run: &Run, next: &Next) -> ChangeKind {
     let step = next.step.clone();
     match next.action {
-        Action::Run | Action::Retry | Action::Return => {
+        Action::Run | Action::Exec | Action::Retry | Action::Return => {
             ChangeKind::Begin { step, part: None, agent: None, attempt: 0, reopens: Vec::new() }
         }
         Action::Approve => ChangeKind::Approve { step, by: None, note: None, phases: None },

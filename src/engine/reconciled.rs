@@ -210,7 +210,9 @@ impl ReconciledRun<'_> {
         match action {
             Action::Return => std::iter::once(at).chain(self.graph.all_dependents(at)).filter(is_done).collect(),
             Action::Retry => std::iter::once(at).filter(is_done).collect(),
-            Action::Run | Action::Verify | Action::Approve | Action::Merge | Action::Archive => Vec::new(),
+            Action::Run | Action::Exec | Action::Verify | Action::Approve | Action::Merge | Action::Archive => {
+                Vec::new()
+            }
         }
     }
 

@@ -4,15 +4,16 @@ use serde_json::Value;
 
 use super::bundle::clock;
 use crate::dialect::by_id;
+use crate::dialect::script;
 use crate::dialect::script::facts::Outline;
-use crate::dialect::stored_definition;
+use crate::dialect::script::record::FORMAT;
+use crate::dialect::script::record::Header;
+use crate::dialect::script::record::Source;
 use crate::hook;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Config;
-use crate::model::Definition;
 use crate::model::DialectId;
-use crate::model::Edit;
 use crate::model::RelPath;
 use crate::model::StartSpec;
 use crate::ops::ChangeRequest;
@@ -148,34 +149,30 @@ pub(super) fn definition(data: &[u8]) {
     if !read.steps.iter().all(|step| matches!(step.command, Command::Agent(_) | Command::Gate(_))) {
         return;
     }
-    let value = stored_definition(&read);
-    let folder = path("memory/state/feature");
-    let definition = Definition { value, source: None, sha256: "0".repeat(64), folder };
-    let spec = StartSpec { definition: Some(definition), ..StartSpec::new("w", "feature") };
-    let edits = started(spec);
+    let header = Header {
+        format: FORMAT,
+        session: "feature".to_owned(),
+        root: "/project".into(),
+        workflow: Source { root: "/project".into(), file },
+        created_at: clock().now,
+        worktree: None,
+        branch: None,
+        base_branch: None,
+        base_commit: None,
+        args: Vec::new(),
+        inputs: std::collections::BTreeMap::new(),
+        is_attended: true,
+        description: None,
+        issues: Vec::new(),
+        imported_from: None,
+    };
+    let change = Change { at: clock().now, kind: ChangeKind::Start(Box::new(StartSpec::new("w", "feature"))) };
+    let edits = script::start(&header, change, Outline::of(&read, "0".repeat(64)), None);
     let mut bundle = super::bundle::Bundle::parse(b"");
-    bundle.commit(&edits);
-    let listing = bundle.listing(by_id(DialectId::Dotagent));
-    let candidates = by_id(DialectId::Dotagent).probe(&listing).candidates;
+    bundle.commit(&edits.expect("a plain name"));
+    let listing = bundle.listing(by_id(DialectId::Script));
+    let candidates = by_id(DialectId::Script).probe(&listing).candidates;
     let [candidate] = candidates.as_slice() else { panic!("a started run is not found") };
-    let loaded = by_id(DialectId::Dotagent).load(&bundle.read(candidate));
-    let run = loaded.run.expect("a started run is read");
-    assert!(!run.degraded && !run.steps.is_empty());
-    assert!(loaded.findings.is_empty(), "a started run is doubted: {:?}", loaded.findings);
-}
-
-fn started(spec: StartSpec) -> Vec<Edit> {
-    let files = super::bundle::Bundle::parse(b"").read(&crate::model::Candidate {
-        dialect: DialectId::Dotagent,
-        name: "feature".to_owned(),
-        state: path("memory/state/feature/phase.json"),
-        data_dir: path("memory/state/feature/.piton"),
-        reads: Vec::new(),
-        rank: None,
-        claim: crate::model::Claim::Stated,
-        may_be_replaced: false,
-        findings: Vec::new(),
-    });
-    let change = Change { at: clock().now, kind: ChangeKind::Start(Box::new(spec)) };
-    by_id(DialectId::Dotagent).edit(&files, &change).expect("a workflow that was taken can be started")
+    let run = by_id(DialectId::Script).load(&bundle.read(candidate)).run.expect("a started run is read");
+    assert!(!run.degraded && run.steps.len() == read.steps.len());
 }

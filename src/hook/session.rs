@@ -66,7 +66,9 @@ impl Session {
 
     /// Returns the runs driven by the session, each with its root.
     pub(super) fn held(&self, events: &[SessionLine]) -> Vec<(Utf8PathBuf, DrivenRun)> {
-        store::session::held_runs(&self.ctx.project.root, self.ctx.project.worktrees(), &self.id, events)
+        let mut elsewhere = self.ctx.project.worktrees().to_vec();
+        elsewhere.extend(self.ctx.homes.iter().map(|home| home.root().to_owned()));
+        store::session::held_runs(&self.ctx.project.root, &elsewhere, &self.id, events)
     }
 
     /// Returns the project with one run selected.

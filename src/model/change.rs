@@ -267,9 +267,6 @@ pub(crate) struct StartSpec {
     pub(crate) base_branch: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) plan: Option<String>,
-    /// The workflow, if it comes from a file.
-    #[serde(skip)]
-    pub(crate) definition: Option<Definition>,
 }
 
 impl StartSpec {
@@ -284,21 +281,8 @@ impl StartSpec {
             branch: None,
             base_branch: None,
             plan: None,
-            definition: None,
         }
     }
-}
-
-/// A workflow definition that was read from a file and checked.
-#[derive(Clone, Debug)]
-pub(crate) struct Definition {
-    pub(crate) value: Value,
-    /// The file, if it is below the root.
-    pub(crate) source: Option<RelPath>,
-    /// SHA-256 of the bytes of the file, in lower-case hexadecimal.
-    pub(crate) sha256: String,
-    /// The folder for the state.
-    pub(crate) folder: RelPath,
 }
 
 /// An interruption that the state itself records.
@@ -407,7 +391,6 @@ impl ChangeKind {
                     branch: _,
                     base_branch: _,
                     plan: _,
-                    definition: _,
                 } = &mut **spec;
                 mask_all(description.iter_mut().chain(issues));
             }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use camino::Utf8Path;
 use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -36,12 +37,21 @@ pub(crate) struct EvidenceRequest {
     pub(crate) workspace: Option<Option<RelPath>>,
     /// That folder if it is a linked worktree outside of the root.
     pub(crate) outside: Option<Utf8PathBuf>,
+    /// The folder that the outputs are in, if the work is not where the state is; absolute.
+    pub(crate) base: Option<Utf8PathBuf>,
     /// The branch of finished work and the one that it is merged into, to check whether it was.
     pub(crate) merge: Option<MergeRequest>,
     /// Processes that may drive the run, to check whether one is alive.
     pub(crate) owner_processes: Vec<OwnerProcess>,
     /// What a run that Piton only reads needs; `None` for all others.
     pub(crate) guest: Option<GuestRequest>,
+}
+
+impl EvidenceRequest {
+    /// Returns the folder that the outputs are in, for a state in `root`.
+    pub(crate) fn base<'a>(&'a self, root: &'a Utf8Path) -> &'a Utf8Path {
+        self.base.as_deref().unwrap_or(root)
+    }
 }
 
 /// A branch of finished work.

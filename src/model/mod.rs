@@ -59,7 +59,7 @@ mod text;
 mod time;
 
 pub(crate) use agent_report::{AgentReport, AgentStatus};
-pub(crate) use change::{Change, ChangeKind, Definition, Interruption, InterruptionKind, Outcome, PartRef, StartSpec};
+pub(crate) use change::{Change, ChangeKind, Interruption, InterruptionKind, Outcome, PartRef, StartSpec};
 pub(crate) use claude_work::{ClaudeWork, DeniedTool};
 pub(crate) use commit_names::CommitName;
 pub(crate) use config::{AgeBands, Config, NineStepConfig};

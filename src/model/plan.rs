@@ -164,7 +164,7 @@ impl Next {
         let action = self.action.as_str();
         match self.action {
             Action::Merge | Action::Archive => format!("{action} ({})", self.title),
-            Action::Verify | Action::Approve | Action::Return | Action::Retry | Action::Run => {
+            Action::Verify | Action::Approve | Action::Return | Action::Retry | Action::Run | Action::Exec => {
                 format!("{action} {}", self.step.with_title(&self.title))
             }
         }
@@ -185,6 +185,8 @@ pub(crate) enum Action {
     Retry,
     /// Run it for the first time.
     Run,
+    /// Have Piton run its command, for the first time or again.
+    Exec,
     /// Everything is done: merge, after a person agrees.
     Merge,
     /// Everything is done: archive the state.
@@ -199,6 +201,7 @@ impl Action {
             Self::Return => "return",
             Self::Retry => "retry",
             Self::Run => "run",
+            Self::Exec => "exec",
             Self::Merge => "merge",
             Self::Archive => "archive",
         }

@@ -195,6 +195,8 @@ pub(crate) struct Step {
     pub(crate) finished_at: Option<Timestamp>,
     /// The commit that holds its result.
     pub(crate) commit: Option<String>,
+    /// Whether it is a command, which Piton runs in place of an agent.
+    pub(crate) is_command: bool,
     /// False if running it twice does harm.
     pub(crate) idempotent: bool,
     /// Tokens that its attempts cost so far; 0 where its system counts none.
@@ -381,6 +383,7 @@ impl Step {
             started_at: None,
             finished_at: None,
             commit: None,
+            is_command: false,
             idempotent: true,
             tokens: 0,
             recorded: true,

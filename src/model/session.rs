@@ -51,7 +51,8 @@ pub(crate) struct GivenBrief {
     pub(crate) attempt: u32,
 }
 
-/// The location of a run, relative to the project or to the linked worktree of that name.
+/// The location of a run, relative to the project, or to the folder of that name: a linked worktree, or the home of the runs of
+/// workflow files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct DrivenRun {
     #[serde(default, skip_serializing_if = "Option::is_none")]

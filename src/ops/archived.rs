@@ -1,10 +1,11 @@
 //! Runs in an archive: how they are found, shown and brought back.
 //!
 //! An archive is a folder `{run}_{stamp}` with the state files of the run. It is in the data folder beside which the state was, or
-//! where its system keeps archives (`Archives::archive_folder`). CCW keeps archived sessions as runs, so they are not among these.
+//! where its system keeps archives (`Archives::archive_folder`). Of a workflow file it is the folder of the run, moved. CCW keeps archived sessions as runs, so they are not among these.
 
 use std::sync::Arc;
 
+use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
 use super::OpError;
@@ -13,6 +14,7 @@ use super::project_context::ProjectContext;
 use super::run_location::RunLocation;
 use crate::dialect::DIALECTS;
 use crate::dialect::Dialect;
+use crate::dialect::script;
 use crate::engine;
 use crate::model::Candidate;
 use crate::model::Content;
@@ -54,7 +56,13 @@ pub(super) struct ArchivedRun {
 
 impl ArchivedRun {
     pub(super) fn restore_command(&self) -> String {
-        format!("piton restore {}", engine::quoted(&format!("./{}", self.folder)))
+        format!("piton restore {}", self.word())
+    }
+
+    /// Returns RUN for it, quoted. The records of a workflow file are not in the project, so their run has its name.
+    fn word(&self) -> String {
+        let is_own = self.dialect == DialectId::Script;
+        engine::quoted(&if is_own { self.name.clone() } else { format!("./{}", self.folder) })
     }
 
     /// Returns the folder that archives of its series are in, if its system limits their number.
@@ -71,8 +79,31 @@ fn is_archive_folder(dialect: &dyn Dialect, folder: &RelPath) -> bool {
 /// Returns every archived run, the newest first.
 pub(super) fn find(ctx: &ProjectContext) -> Vec<ArchivedRun> {
     let mut found: Vec<ArchivedRun> = ctx.listings(Scope::Whole).iter().flat_map(in_listing).collect();
+    found.extend(ctx.homes.iter().flat_map(|home| of_workflow_files(home.root())));
     found.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| b.folder.cmp(&a.folder)));
     found
+}
+
+/// Returns the archived runs of workflow files: each is the folder of its records.
+fn of_workflow_files(root: &Utf8Path) -> Vec<ArchivedRun> {
+    let Ok(archives) = RelPath::parse("archive") else { return Vec::new() };
+    let archived = |archive: store::archive::Archive| {
+        let folder = archives.join(&archive.folder).ok()?;
+        let data_dir = script::candidate(&archive.series, None)?.data_dir;
+        let paths = |name: &String| Some((folder.join(name).ok()?, data_dir.join(name).ok()?));
+        let files: Vec<(RelPath, RelPath)> = archive.files.iter().filter_map(paths).collect();
+        let is_run = archive.files.iter().any(|name| name == script::record::HEADER);
+        is_run.then(|| ArchivedRun {
+            root: root.to_owned(),
+            folder,
+            name: archive.series,
+            at: archive.at,
+            dialect: DialectId::Script,
+            data_dir,
+            files,
+        })
+    };
+    store::archive::archives(root, &archives).into_iter().filter_map(archived).collect()
 }
 
 fn in_listing(listing: &Listing) -> Vec<ArchivedRun> {
@@ -142,7 +173,7 @@ pub(super) fn named(ctx: &ProjectContext) -> Option<ArchivedRun> {
 /// Returns the error for a verb that needs the run where it was.
 pub(super) fn refusal(archived: &ArchivedRun) -> OpError {
     let message = format!("{} is archived in {}", archived.name, archived.folder);
-    let show = format!("piton history {}", engine::quoted(&format!("./{}", archived.folder)));
+    let show = format!("piton history {}", archived.word());
     OpError::InTheWay { message, hints: vec![archived.restore_command(), show] }
 }
 
@@ -196,6 +227,7 @@ fn candidate(ctx: &ProjectContext, archived: &ArchivedRun) -> Candidate {
 }
 
 fn candidate_in(mut listing: Listing, archived: &ArchivedRun) -> Candidate {
+    listing.root.clone_from(&archived.root);
     for (path, original) in &archived.files {
         let content = match store::read_file(&archived.root, path) {
             Content::Bytes(bytes) => Some(bytes),
@@ -244,6 +276,9 @@ pub(super) fn open(ctx: &ProjectContext, archived: &ArchivedRun) -> Result<Opene
 
 /// Moves the files of an archived run back, unless others are in their place.
 pub(super) fn bring_back(ctx: &ProjectContext, archived: &ArchivedRun) -> Result<(), OpError> {
+    if archived.dialect == DialectId::Script {
+        return move_back(ctx, archived);
+    }
     let lock = RunLock::acquire(&archived.root, &archived.data_dir, ctx.project.lock_timeout)?;
     let mut edits = Vec::new();
     for (path, original) in &archived.files {
@@ -269,4 +304,15 @@ pub(super) fn bring_back(ctx: &ProjectContext, archived: &ArchivedRun) -> Result
     store::commit(&lock, &edits, &ctx.checkpoint("restore"))?;
     store::archive::remove_empty(&lock, &archived.folder)?;
     Ok(())
+}
+
+/// Moves the folder of a run back, unless a run of its name is there.
+fn move_back(ctx: &ProjectContext, archived: &ArchivedRun) -> Result<(), OpError> {
+    let lock = RunLock::acquire(&archived.root, &archived.folder, ctx.project.lock_timeout)?;
+    if store::is_folder(&archived.data_dir.under(&archived.root)) {
+        let message = format!("a run {} is there already; nothing was restored", archived.name);
+        let hints = vec![format!("piton archive {} --yes", archived.word()), archived.restore_command()];
+        return Err(OpError::InTheWay { message, hints });
+    }
+    Ok(store::move_folder(&lock, &archived.folder, &archived.data_dir)?)
 }

@@ -27,6 +27,8 @@ use crate::engine;
 use crate::engine::ChangeLimits;
 use crate::engine::Planned;
 use crate::engine::Rebegin;
+use crate::engine::Refusal;
+use crate::engine::RefusalKind;
 use crate::model::Action;
 use crate::model::Change;
 use crate::model::ChangeKind;
@@ -84,6 +86,7 @@ pub(crate) fn begin(
     }
     let ChangeKind::Begin { step, part, .. } = &kind else { return Err(not_a_begin()) };
     let (step, part) = (step.clone(), part.clone());
+    check_no_command(run, &step)?;
     let change = locked.stamped(kind);
     let refusal = planned.as_ref().and_then(|planned| planned.refusal_of(&step));
     let cut_off = planned.as_ref().and_then(|planned| resume::cut_off(run, planned, limits.rebegin));
@@ -143,6 +146,16 @@ pub(crate) fn begin(
         brief_file,
     };
     Ok(Report { findings, ..Report::ok(body) })
+}
+
+/// Refuses to begin a step that is a command: Piton runs it.
+fn check_no_command(run: &Run, step: &StepId) -> Result<(), OpError> {
+    if !run.step(step).is_some_and(|step| step.is_command) {
+        return Ok(());
+    }
+    let command = format!("piton exec {} --run {}", engine::quoted(step.as_str()), engine::quoted(run.id.as_str()));
+    let message = format!("{step} is a command, which piton runs itself");
+    Err(OpError::Refused(Refusal { kind: RefusalKind::No, message, hints: vec![command] }))
 }
 
 /// Tells whether the brief goes into a file.
@@ -218,6 +231,9 @@ fn one_after_the_other(mut first: Vec<Edit>, second: Vec<Edit>) -> Vec<Edit> {
             (EditKind::Replace { before, .. }, EditKind::Remove { .. }) => EditKind::Remove { before },
             (EditKind::Create { .. }, EditKind::Replace { after, .. }) => EditKind::Create { after },
             (EditKind::Create { .. }, EditKind::Remove { .. }) => continue,
+            (EditKind::Append { before_len, bytes }, EditKind::Append { bytes: more, .. }) => {
+                EditKind::Append { before_len, bytes: [bytes, more].concat() }
+            }
             (_, kind) => kind,
         };
         first.insert(at, Edit { path: edit.path, kind });

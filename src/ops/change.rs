@@ -18,7 +18,6 @@ use super::report::Report;
 use super::resolve::resolve_ids;
 use super::run_location::RunLocation;
 use super::select;
-use crate::dialect::StateHome;
 use crate::engine;
 use crate::engine::ChangeLimits;
 use crate::engine::Rebegin;
@@ -185,7 +184,7 @@ fn next_command(ctx: &ProjectContext, opened: &OpenedRun, revision: &str, change
     let planned = engine::plan(run, header, &evidence, opened.loaded.findings.clone(), &options);
     // The state may name another run id than before.
     let plan = || format!("piton plan {}", engine::quoted(run.id.as_str()));
-    if opened.dialect.state_home() == StateHome::Home {
+    if opened.loaded.is_unattended {
         // Its steps are run by a resume.
         return Some(planned.plan.commands.resume.unwrap_or_else(plan));
     }

@@ -118,7 +118,8 @@ fn next_for(
     let request = PlanRequest { from: vec![step.as_str().to_owned()], force: true, ..PlanRequest::default() };
     let forced = plan::planned(ctx, opened, run, &request)?;
     let mut next = forced.plan.next.into_iter().find(|next| next.step == step);
-    let can_redo = opened.dialect.state_home() == StateHome::Project
+    let can_redo = opened.dialect.state_home() != StateHome::Client
+        && !opened.loaded.is_unattended
         && run.records.redo
         && run.status != RunStatus::Aborted
         && run.step(&step).is_some_and(|step| step.recorded);

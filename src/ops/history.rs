@@ -55,7 +55,8 @@ pub(crate) struct HistoryItem {
     /// The agent of the step; only with `--changes`, and left out if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) agent: Option<String>,
-    /// What that change did to the steps; only with `--changes`, and left out if one of the two states cannot be read.
+    /// What that change did to the steps; only with `--changes`, and left out if one of the two states cannot be read, and in a
+    /// journal for all but the newest 200.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) changes: Option<Vec<String>>,
     /// What was reported with that change; only with `--changes`.
@@ -81,10 +82,10 @@ pub(crate) fn history(ctx: &ProjectContext, with_changes: bool) -> Result<Report
         Selected::There(location) => location,
         Selected::Archived(run) => archived::location(ctx, &run),
     };
-    if let Some(checkpoints) = journal_items(&location, || ctx.read(&location))? {
-        return Ok(Report::ok(HistoryReport { run: RunId::new(&location.candidate.name), checkpoints }));
-    }
-    let mut checkpoints = kept_items(ctx, &location)?;
+    let mut checkpoints = match journal_items(&location, || ctx.read(&location))? {
+        Some(checkpoints) => checkpoints,
+        None => kept_items(ctx, &location)?,
+    };
     if with_changes {
         add_changes(ctx, &location, &mut checkpoints)?;
     }
@@ -131,14 +132,18 @@ fn item(entry: HistoryEntry, logged: &[LogEntry]) -> HistoryItem {
     }
 }
 
+/// Of how many checkpoints of a journal the changes are told, the newest: each one reads the journal anew.
+const CHANGES_SHOWN: usize = 200;
+
 /// Compares each state with the one that came after it.
 fn add_changes(ctx: &ProjectContext, location: &RunLocation, checkpoints: &mut [HistoryItem]) -> Result<(), OpError> {
     let opened = select::select(ctx)?;
+    let is_journal = opened.dialect.state_home() == StateHome::Home;
     let past = RunHistory::of(&location.root, &location.candidate, &ctx.project.config);
     let mut after = opened.loaded.run.clone();
     let said = after.as_ref().map(|run| engine::said(run, &opened.statements(run)));
     let (reports, decisions) = said.unwrap_or_default();
-    for checkpoint in checkpoints {
+    for (at, checkpoint) in checkpoints.iter_mut().enumerate() {
         let is_then = |at: Timestamp, step: Option<&StepId>| {
             // The name of a checkpoint has whole seconds.
             checkpoint.at.is_some_and(|then| then.compact() == at.compact())
@@ -150,8 +155,14 @@ fn add_changes(ctx: &ProjectContext, location: &RunLocation, checkpoints: &mut [
         if checkpoint.replaced_by == "finish" {
             checkpoint.report = reports.iter().find(|report| is_then(report.at, Some(&report.step))).cloned();
         }
-        let version = past.read(&checkpoint.id).ok().map(|files| Version { name: checkpoint.id.clone(), files });
-        let before = version.and_then(|version| versions::with_files(&opened, &version).loaded.run);
+        let before = if is_journal && at >= CHANGES_SHOWN {
+            None
+        } else if is_journal {
+            versions::in_journal(&opened, &checkpoint.id).ok().and_then(|(_, opened)| opened.loaded.run)
+        } else {
+            let version = past.read(&checkpoint.id).ok().map(|files| Version { name: checkpoint.id.clone(), files });
+            version.and_then(|version| versions::with_files(&opened, &version).loaded.run)
+        };
         if let (Some(before), Some(after)) = (&before, &after) {
             checkpoint.changes = Some(differences(before, after));
         }

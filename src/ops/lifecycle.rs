@@ -55,7 +55,7 @@ impl Lifecycle {
         let command = |verb: &str| Some(format!("piton {verb} {}", engine::quoted(run.id.as_str())));
         match self.stage {
             // Its steps are run by a resume, and its own verbs archive it.
-            _ if opened.dialect.state_home() != StateHome::Project => None,
+            _ if opened.loaded.is_unattended || opened.dialect.state_home() == StateHome::Client => None,
             Stage::Open => None,
             Stage::Paused => plan.commands.resume.clone().or_else(|| command("plan")),
             Stage::Finished if plan.commands.begin.is_some() => plan.commands.begin.clone(),

@@ -9,7 +9,6 @@ use super::project_context::ProjectContext;
 use super::run_location::RunLocation;
 use super::startable;
 use super::versions;
-use crate::dialect::StateHome;
 use crate::dialect::by_id;
 use crate::engine;
 use crate::engine::ChangeLimits;
@@ -373,7 +372,7 @@ fn try_carry(ctx: &ProjectContext, from: &RunLocation, to: &RunLocation) -> Resu
 
 /// Refuses to begin a step of a session by hand: the runner begins each of its steps itself.
 pub(super) fn check_not_session(opened: &OpenedRun) -> Result<(), OpError> {
-    if opened.dialect.state_home() != StateHome::Home {
+    if !opened.loaded.is_unattended {
         return Ok(());
     }
     let name = engine::quoted(&opened.candidate.name);

@@ -104,9 +104,14 @@ impl OpenedRun {
         })
     }
 
-    /// Returns a path for people: relative to the root, if it is below it.
+    /// Returns the folder that the work is in: the root of the state, unless the state is kept elsewhere.
+    pub(crate) fn base(&self) -> &Utf8Path {
+        self.loaded.wanted.base(&self.files.root)
+    }
+
+    /// Returns a path for people: relative to the folder of the work, if it is below it.
     pub(super) fn shown_path(&self, path: &Utf8Path) -> String {
-        path.strip_prefix(&self.files.root).unwrap_or(path).as_str().to_owned()
+        path.strip_prefix(self.base()).unwrap_or(path).as_str().to_owned()
     }
 
     /// Returns a short digest that changes with every change of the state files.
@@ -130,7 +135,7 @@ impl OpenedRun {
             dialect: run.dialect,
             title: run.title.clone(),
             workflow: run.workflow.clone(),
-            root: self.files.root.as_str().to_owned(),
+            root: self.base().as_str().to_owned(),
             state_files: run.state_files.clone(),
             branch: run.workspace.branch.clone(),
             base_branch: run.workspace.base_branch.clone(),

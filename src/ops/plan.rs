@@ -15,7 +15,6 @@ use super::report::Report;
 use super::select;
 use super::versions;
 use crate::dialect::Guest;
-use crate::dialect::StateHome;
 use crate::engine;
 use crate::engine::Planned;
 use crate::engine::Refusal;
@@ -103,7 +102,7 @@ pub(crate) fn plan(
     detail: PlanDetail,
 ) -> Result<Report<PlanReport>, OpError> {
     let opened = select::select(ctx)?;
-    if opened.dialect.state_home() == StateHome::Home
+    if opened.loaded.is_unattended
         && let Some(message) = request.not_for_a_session()
     {
         return Err(OpError::Usage { message, hints: Vec::new() });
@@ -151,7 +150,7 @@ pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, optio
         offer_guest(&mut planned.plan, guest, run.waits);
     }
     // Only `resume` begins the steps of a session.
-    if opened.dialect.state_home() == StateHome::Home {
+    if opened.loaded.is_unattended {
         planned.plan.commands.clear_begin();
         planned.plan.question = planned.plan.question.and_then(|question| of_session(question, &planned.plan.commands));
     }

@@ -13,6 +13,7 @@ use super::OpError;
 use super::error::permission_fix;
 use super::opened_run::OpenedRun;
 use super::run_location::RunLocation;
+use super::run_location::session_header;
 use super::unfinished;
 use super::versions;
 use super::workflow_file;
@@ -21,10 +22,7 @@ use crate::dialect::Dialect;
 use crate::dialect::Leftover;
 use crate::dialect::StateHome;
 use crate::dialect::claude::Digest;
-use crate::dialect::script::candidate;
 use crate::dialect::script::prodigy;
-use crate::dialect::script::record::HEADER;
-use crate::dialect::script::record::Header;
 use crate::engine;
 use crate::model::Clock;
 use crate::model::CommitLog;
@@ -46,6 +44,7 @@ use crate::store;
 use crate::store::CheckpointMeta;
 use crate::store::Environment;
 use crate::store::Project;
+use crate::store::RunIndex;
 use crate::store::Scope;
 use crate::store::SessionHome;
 
@@ -68,8 +67,12 @@ pub(crate) struct Request {
 pub(crate) struct ProjectContext {
     pub(crate) project: Project,
     pub(crate) environment: Environment,
-    /// The home of this repository's sessions; `None` if the environment names no state folder.
-    pub(crate) home: Option<SessionHome>,
+    /// Where new runs of workflow files are kept.
+    pub(crate) home: SessionHome,
+    /// Every folder that such runs may be in.
+    pub(crate) homes: Vec<SessionHome>,
+    /// The runs that this user began.
+    pub(crate) index: RunIndex,
     pub(crate) clock: Clock,
     /// The time was given by the caller.
     is_time_given: bool,
@@ -131,11 +134,19 @@ impl ProjectContext {
         let prodigy = named.or_else(|| prodigy::home_of(run_path.as_deref()?).map(Utf8Path::to_owned));
         let prodigy = prodigy.map(|folder| prodigy_listing(&folder, &marks)).transpose()?;
         let mut project = Project::open(root.as_deref().or(run_path.as_deref()).unwrap_or(&start), &environment)?;
-        let home = match session {
-            Some((home, _)) => Some(home),
-            None => SessionHome::for_project(&project, &environment),
+        let (home, homes) = match session {
+            Some((home, _)) => (home.clone(), vec![home]),
+            None => {
+                (SessionHome::for_project(&project, &environment), SessionHome::all_of_project(&project, &environment))
+            }
         };
-        home.iter().for_each(|home| project.exclude_session_worktrees(&home.worktrees()));
+        let index = RunIndex::of(&environment);
+        let is_here = |id: &str| homes.iter().any(|home| store::is_folder(&home.session(id)));
+        let elsewhere = request.run.as_deref().filter(|id| run_path.is_none() && !is_here(id));
+        if let Some(place) = elsewhere.and_then(|id| index.place_of(id)) {
+            return Self::open(&Request { run: Some(place.into_string()), ..request.clone() });
+        }
+        project.exclude_session_worktrees(&home.worktrees());
         let asked_mode = match (request.mode, &environment.mode) {
             (Some(mode), _) => Some(mode),
             (None, text) => text.as_deref().map(parse_mode).transpose()?,
@@ -147,6 +158,8 @@ impl ProjectContext {
             project,
             environment,
             home,
+            homes,
+            index,
             clock,
             is_time_given,
             asked_mode,
@@ -237,9 +250,10 @@ impl ProjectContext {
             findings.extend(unfinished::walk(listing));
             pending.extend(listing.pending.iter().map(|own| (listing.root.clone(), own.clone())));
         }
-        if let Some(home) = self.home.as_ref().filter(|home| scope.includes(home)) {
-            let sessions = home.listing(&self.project.config);
+        for home in self.homes.iter().filter(|home| scope.includes(home)) {
+            let sessions = home.listing(&self.project, &self.index);
             probe(StateHome::Home, &sessions.listing, locations, findings);
+            pending.extend(sessions.listing.pending.iter().map(|own| (sessions.listing.root.clone(), own.clone())));
             findings.extend(sessions.foreign.iter().map(|folder| foreign_folder(folder)));
         }
         if let (Scope::Whole, Some(listing)) = (scope, &self.prodigy) {
@@ -301,6 +315,7 @@ impl ProjectContext {
             outputs: wanted.outputs.clone(),
             documents: wanted.documents.clone(),
             owner_processes: wanted.owner_processes.clone(),
+            base: wanted.base.clone(),
             ..EvidenceRequest::default()
         };
         let asked = if with_git { Cow::Borrowed(wanted) } else { Cow::Owned(without_git()) };
@@ -308,7 +323,7 @@ impl ProjectContext {
         workflow_file::check_outputs(opened, &mut evidence);
         self.read_statements(opened, &mut evidence);
         if let Some(run) = &opened.loaded.run {
-            store::inspect_files(&opened.files.root, &evidence.unrecorded_files(run.id.as_str()), &mut evidence);
+            store::inspect_files(opened.base(), &evidence.unrecorded_files(run.id.as_str()), &mut evidence);
         }
         inspect_witnesses(opened, &mut evidence);
         read_definitions(opened, &mut evidence);
@@ -383,7 +398,7 @@ fn inspect_witnesses(opened: &OpenedRun, evidence: &mut Evidence) {
     let reopened: BTreeSet<&StepId> = rolled_back.chain(begun).collect();
     let steps = run.steps.iter().filter(|step| step.status != Status::Completed && reopened.contains(&step.id));
     let files: Vec<RelPath> = steps.flat_map(|step| &step.proof.witnesses).filter_map(|one| one.file.clone()).collect();
-    store::inspect_files(&opened.files.root, &files, evidence);
+    store::inspect_files(opened.base(), &files, evidence);
 }
 
 /// Adds the definitions of steps that were recorded with one, where the run does not hold them.
@@ -409,10 +424,7 @@ fn prodigy_listing(folder: &Utf8Path, marks: &dyn Fn(&str) -> bool) -> Result<Li
 
 /// Returns the folder that a session was started in, if it is known and still exists.
 fn root_of(home: &SessionHome, id: &str) -> Option<Utf8PathBuf> {
-    let header = candidate(id, None)?.data_dir.join(HEADER).ok()?;
-    let Content::Bytes(bytes) = store::read_file(home.root(), &header) else { return None };
-    let header: Header = serde_json::from_slice(&bytes).ok()?;
-    store::existing_path(&header.root, ".")
+    store::existing_path(&session_header(home.root(), id)?.root, ".")
 }
 
 /// Returns the default folder of Prodigy's sessions.

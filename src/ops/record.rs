@@ -111,14 +111,14 @@ impl LockedRun<'_> {
         };
         paths.sort();
         paths.dedup();
-        let files = &self.opened.files;
-        let head_of = run.workspace.folder(&files.root);
+        let base = self.opened.base();
+        let head_of = run.workspace.folder(base);
         let record = EvidenceRecord {
             at: change.at,
             run: run.id.as_str().to_owned(),
             step: step.id.clone(),
             head: store::git::head(&head_of).and_then(|head| head.sha),
-            outputs: store::describe(&files.root, &paths),
+            outputs: store::describe(base, &paths),
             definition: self.opened.definition_digest(step),
         };
         let limit = self.ctx().project.config.limits.log_bytes;

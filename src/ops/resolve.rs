@@ -71,7 +71,7 @@ fn gate_of(run: &Run, step: StepId) -> StepId {
 /// Resolves an output path: relative to the current folder, else to the root. A missing output is refused, because it could not
 /// serve as evidence later.
 fn resolve_output(ctx: &ProjectContext, opened: &OpenedRun, path: &RelPath) -> Result<RelPath, OpError> {
-    let root = &opened.files.root;
+    let root = opened.base();
     let here = ctx.project.cwd.strip_prefix(root).ok().filter(|here| !here.as_str().is_empty());
     let from_here = here.and_then(|here| RelPath::parse(here.as_str()).ok()?.join(path.as_str()).ok());
     let is_there = |path: &RelPath| !store::describe(root, std::slice::from_ref(path)).is_empty();
@@ -88,7 +88,7 @@ fn resolve_commit(ctx: &ProjectContext, opened: &OpenedRun, run: &Run, name: &st
         message: format!("{message}; nothing was recorded"),
         hints: vec!["name a commit of the repository: `HEAD`, a branch, or the id that `git log` shows".to_owned()],
     };
-    let root = &opened.files.root;
+    let root = opened.base();
     let worktree = Some(run.workspace.folder(root)).filter(|path| store::is_folder(path));
     let worktree = worktree.as_deref().unwrap_or(root);
     match ctx.project.git.as_ref().and_then(|_| store::git::resolve_commit(worktree, name)) {

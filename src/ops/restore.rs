@@ -16,6 +16,7 @@ use super::report::Body;
 use super::report::Report;
 use super::select;
 use super::select::Selected;
+use super::versions;
 use super::versions::Version;
 use super::versions::newest_readable;
 use super::versions::says_unreadable;
@@ -77,7 +78,8 @@ pub(crate) fn restore(ctx: &ProjectContext, to: Option<&str>, yes: bool) -> Resu
         engine::rollback::check_writable(run).map_err(OpError::Refused)?;
     }
     if let Some(past) = locked.opened.dialect.journal().journal_checkpoints(&locked.opened.files) {
-        let id = to.unwrap_or_default();
+        let newest = || past.last().map(|one| one.id.as_str());
+        let id = to.or_else(newest).unwrap_or_default();
         if !past.iter().any(|one| one.id == id) {
             let path = location.candidate.state.under(&location.root);
             return Err(store::StoreError::HistoryMissing { path, id: id.chars().take(80).collect() }.into());
@@ -155,10 +157,8 @@ fn restore_from_journal(
     yes: bool,
 ) -> Result<Report<RestoreReport>, OpError> {
     let opened = &locked.opened;
-    let edits = opened.dialect.journal().restore_checkpoint(&opened.files, id)?;
-    let mut files = opened.files.clone();
-    store::lay_edits_over(&mut files, &opened.candidate.reads, &edits);
-    let repeats = repeats(ctx, opened, &OpenedRun::new(opened.candidate.clone(), files));
+    let (edits, restored) = versions::in_journal(opened, id)?;
+    let repeats = repeats(ctx, opened, &restored);
     check_confirmed(&opened.candidate.name, id, &repeats, yes)?;
     locked.commit_as("restore", None, &edits)?;
     Ok(Report::ok(RestoreReport {

@@ -6,9 +6,14 @@ use camino::Utf8PathBuf;
 use super::OpError;
 use crate::dialect::Guest;
 use crate::dialect::by_id;
+use crate::dialect::script;
+use crate::dialect::script::record::HEADER;
+use crate::dialect::script::record::Header;
 use crate::model::Candidate;
+use crate::model::Content;
 use crate::model::DialectId;
 use crate::model::quoted;
+use crate::store;
 
 /// A run that was located but not loaded.
 #[derive(Clone, Debug)]
@@ -27,10 +32,16 @@ impl RunLocation {
         self.candidate.state.under(&self.root).into_string()
     }
 
-    /// Returns the session id of a run of the runner, with the home of its sessions.
-    pub(crate) fn session(&self) -> Option<(&Utf8Path, &str)> {
+    /// Returns the id of a run of a workflow file, with the home of its records.
+    pub(crate) fn own_run(&self) -> Option<(&Utf8Path, &str)> {
         let is_ours = self.candidate.dialect == DialectId::Script && self.guest().is_none();
         is_ours.then(|| (self.root.as_path(), self.candidate.name.as_str()))
+    }
+
+    /// Returns the id of a run that the runner drives, with the home of its records. A run that was started for agents is none, nor is one
+    /// whose header cannot be read.
+    pub(crate) fn session(&self) -> Option<(&Utf8Path, &str)> {
+        self.own_run().filter(|(home, id)| session_header(home, id).is_some_and(|header| !header.is_attended))
     }
 
     /// Tells whether it is a session of the client.
@@ -62,4 +73,11 @@ impl RunLocation {
         }
         OpError::InTheWay { message: format!("{name} {}", guest.refusal), hints }
     }
+}
+
+/// Reads the header of a session in a home.
+pub(super) fn session_header(home: &Utf8Path, id: &str) -> Option<Header> {
+    let header = script::candidate(id, None)?.data_dir.join(HEADER).ok()?;
+    let Content::Bytes(bytes) = store::read_file(home, &header) else { return None };
+    Header::parse(&bytes, home).ok()
 }

@@ -175,8 +175,7 @@ fn requested(ctx: &ProjectContext, locations: &[RunLocation]) -> Vec<RunLocation
         folder.as_ref().unwrap_or(&location.candidate.state).under(&location.root)
     };
     let works_in = |location: &RunLocation, path: &Utf8Path| {
-        let home = ctx.home.as_ref().filter(|_| is_session(location));
-        home.is_some_and(|home| path.starts_with(home.worktree(&location.candidate.name)))
+        is_session(location) && path.starts_with(ctx.home.worktree(&location.candidate.name))
     };
     let these = |is_requested: &dyn Fn(&RunLocation) -> bool| -> Vec<RunLocation> {
         locations.iter().filter(|location| is_requested(location)).cloned().collect()

@@ -1,5 +1,6 @@
 //! `start`: starts a new run, never over an unfinished one.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -20,18 +21,20 @@ use super::workflow_file;
 use crate::dialect::DIALECTS;
 use crate::dialect::Dialect;
 use crate::dialect::by_id;
+use crate::dialect::script;
+use crate::dialect::script::facts::Outline;
+use crate::dialect::script::record::FORMAT;
+use crate::dialect::script::record::HEADER;
+use crate::dialect::script::record::Header;
 use crate::engine;
 use crate::model::Change;
 use crate::model::ChangeKind;
-use crate::model::Content;
-use crate::model::Definition;
 use crate::model::DialectId;
 use crate::model::Edit;
 use crate::model::FileSet;
 use crate::model::Finding;
 use crate::model::Listing;
 use crate::model::ListingEntry;
-use crate::model::ReadProblem;
 use crate::model::RelPath;
 use crate::model::RunId;
 use crate::model::StartSpec;
@@ -49,23 +52,26 @@ pub(crate) fn start(
     archive_existing: bool,
 ) -> Result<Report<CheckpointReport>, OpError> {
     startable::check_feature_name(&spec.feature)?;
-    let (dialect, own) = match startable::built_in(&spec.workflow) {
-        Some(dialect) => (dialect, None),
-        None => (by_id(DialectId::Dotagent), Some(own_workflow(ctx, &spec)?)),
-    };
-    if let Some(found) = own {
-        clear_namesakes(ctx, dialect, &spec, archive_existing)?;
-        let folder = state_folder(ctx, &spec.feature)?;
-        spec.definition =
-            Some(Definition { value: found.definition, source: found.source, sha256: found.sha256, folder });
-    }
     spec.base_branch = spec.base_branch.or_else(|| store::git::head(&ctx.project.root).and_then(|head| head.branch));
     let feature = spec.feature.clone();
     let kind = ChangeKind::Start(Box::new(spec.clone())).without_secrets();
     let change = Change { at: ctx.clock.now, kind };
-    let edits = dialect.edit(&empty(ctx, &feature)?, &change)?;
-    let location = location_of(ctx, dialect, &edits)?;
+    let (dialect, edits, location) = match startable::built_in(&spec.workflow) {
+        Some(dialect) => {
+            let edits = dialect.edit(&empty(ctx, &feature)?, &change)?;
+            let location = location_of(ctx, dialect, &edits)?;
+            (dialect, edits, location)
+        }
+        None => {
+            let (edits, location) = own_run(ctx, &spec, change.clone())?;
+            (by_id(DialectId::Script), edits, location)
+        }
+    };
     clear_path(ctx, &location, &spec, archive_existing)?;
+    if location.root == ctx.home.root() {
+        ctx.home.create(&location.candidate.name)?;
+    }
+    enter(ctx, &location, &edits);
     let lock = RunLock::acquire(&location.root, &location.candidate.data_dir, ctx.project.lock_timeout)?;
     startable::hide_from_git(&ctx.project, dialect);
     hide_new_state(ctx, dialect, &location, &edits);
@@ -90,6 +96,14 @@ pub(crate) fn start(
     };
     let findings = opened.loaded.findings.into_iter().chain(hidden).collect();
     Ok(Report { exit: Exit::Ok, body, findings })
+}
+
+/// Enters a run of a workflow file into the index, before its first record is written.
+fn enter(ctx: &ProjectContext, location: &RunLocation, edits: &[Edit]) {
+    let Some((home, id)) = location.own_run() else { return };
+    let header = edits.iter().find(|edit| edit.path.name() == HEADER).and_then(Edit::after);
+    // A client's sandbox may allow writes in the project only.
+    let _ = ctx.index.enter(id, header.unwrap_or_default(), home);
 }
 
 /// Number of other open runs that a start names.
@@ -182,26 +196,31 @@ fn own_workflow(ctx: &ProjectContext, spec: &StartSpec) -> Result<workflow_file:
     Ok(found)
 }
 
-/// Returns the folder of a new run: `memory/state` for the first one, a folder below it for others.
-fn state_folder(ctx: &ProjectContext, feature: &str) -> Result<RelPath, OpError> {
-    let shared = RelPath::parse("memory/state")?;
-    let is_free = |name: &str| -> Result<bool, OpError> {
-        Ok(store::read_file(&ctx.project.root, &shared.join(name)?) == Content::Problem(ReadProblem::Missing))
+/// Returns the edits that create a run of a workflow file, for agents, and where it will be.
+fn own_run(ctx: &ProjectContext, spec: &StartSpec, change: Change) -> Result<(Vec<Edit>, RunLocation), OpError> {
+    let found = own_workflow(ctx, spec)?;
+    let header = Header {
+        format: FORMAT,
+        session: spec.feature.clone(),
+        root: ctx.project.root.clone(),
+        workflow: found.source,
+        created_at: change.at,
+        worktree: None,
+        branch: spec.branch.clone(),
+        base_branch: spec.base_branch.clone(),
+        base_commit: None,
+        args: Vec::new(),
+        inputs: BTreeMap::new(),
+        is_attended: true,
+        description: spec.description.clone(),
+        issues: spec.issues.clone(),
+        imported_from: None,
     };
-    Ok(if is_free("phase.json")? && is_free("execution.json")? { shared } else { shared.join(feature)? })
-}
-
-/// Archives or refuses runs of the same name. Runs before the folder of the new run is chosen.
-fn clear_namesakes(
-    ctx: &ProjectContext,
-    dialect: &dyn Dialect,
-    spec: &StartSpec,
-    archive_existing: bool,
-) -> Result<(), OpError> {
-    let (locations, _) = ctx.locations();
-    let is_namesake =
-        |location: &RunLocation| location.candidate.dialect == dialect.id() && location.candidate.name == spec.feature;
-    clear(ctx, &mut locations.into_iter().filter(is_namesake).collect::<Vec<_>>(), spec, archive_existing)
+    let outline = Outline::of(&found.workflow, found.sha256);
+    let edits = script::start(&header, change, outline, None);
+    let candidate = script::candidate(&header.session, Some(&header));
+    let (edits, candidate) = edits.zip(candidate).expect("the name of the feature was checked");
+    Ok((edits, RunLocation { root: ctx.home.root().to_owned(), candidate }))
 }
 
 fn clear_path(
@@ -266,7 +285,7 @@ fn empty(ctx: &ProjectContext, feature: &str) -> Result<FileSet, OpError> {
         name: feature.to_owned(),
         state: nowhere.clone(),
         data_dir: nowhere,
-        files: std::collections::BTreeMap::new(),
+        files: BTreeMap::new(),
         worktrees: Vec::new(),
         main_root: None,
         clock: ctx.clock,

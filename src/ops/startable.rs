@@ -6,6 +6,7 @@ use super::workflow_file;
 use crate::dialect::DIALECTS;
 use crate::dialect::Dialect;
 use crate::engine;
+use crate::model::DialectId;
 use crate::model::RelPath;
 use crate::store;
 use crate::store::Project;
@@ -21,7 +22,10 @@ pub(super) fn again(project: &Project, opened: &OpenedRun) -> Option<String> {
     let workflow = opened.loaded.run.as_ref().map_or(dialect, |run| run.workflow.as_str());
     let is_known = match built_in(workflow) {
         Some(found) => found.id() == opened.dialect.id(),
-        None => opened.dialect.start().can_start() && matches!(workflow_file::find(project, workflow), Ok(Some(_))),
+        None => {
+            opened.candidate.dialect == DialectId::Script
+                && matches!(workflow_file::find(project, workflow), Ok(Some(_)))
+        }
     };
     let feature = opened.loaded.run.as_ref().map_or(opened.candidate.name.as_str(), |run| run.id.as_str());
     (is_known && check_feature_name(feature).is_ok())

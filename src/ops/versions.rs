@@ -11,6 +11,7 @@ use crate::dialect::StateHome;
 use crate::engine;
 use crate::engine::Planned;
 use crate::model::Content;
+use crate::model::Edit;
 use crate::model::FileEntry;
 use crate::model::Finding;
 use crate::model::FindingClass;
@@ -264,4 +265,12 @@ pub(super) fn with_files(opened: &OpenedRun, version: &Version) -> OpenedRun {
         files.files.insert(path.clone(), entry);
     }
     OpenedRun::new(opened.candidate.clone(), files)
+}
+
+/// Loads the run as it would be with a checkpoint of its journal restored, with the edits that do that.
+pub(super) fn in_journal(opened: &OpenedRun, id: &str) -> Result<(Vec<Edit>, OpenedRun), OpError> {
+    let edits = opened.dialect.journal().restore_checkpoint(&opened.files, id)?;
+    let mut files = opened.files.clone();
+    store::lay_edits_over(&mut files, &opened.candidate.reads, &edits);
+    Ok((edits, OpenedRun::new(opened.candidate.clone(), files)))
 }

@@ -95,7 +95,7 @@ fn paths(opened: &OpenedRun) -> Vec<Utf8PathBuf> {
     let (reports_root, reports_dir) = opened.reports_dir();
     let own = OWN.iter().filter_map(|name| Some(files.data_dir.join(name).ok()?.under(&files.root)));
     let reports = OWN.iter().filter_map(|name| Some(reports_dir.join(name).ok()?.under(reports_root)));
-    let outputs = opened.loaded.wanted.outputs.iter().map(|output| output.path.under(&files.root));
+    let outputs = opened.loaded.wanted.outputs.iter().map(|output| output.path.under(opened.base()));
     let state = files.files.keys().map(|path| path.under(&files.root));
     let mut paths: BTreeSet<Utf8PathBuf> = own.chain(reports).chain(outputs).chain(state).take(FILES).collect();
     // A new file changes its folder.

@@ -7,8 +7,7 @@ use serde_json::json;
 
 use super::OpError;
 use super::opened_run::OpenedRun;
-use crate::dialect::BUILT_IN;
-use crate::dialect::stored_definition;
+use crate::dialect::script::record::Source;
 use crate::document::json_value;
 use crate::engine::quoted;
 use crate::model::Content;
@@ -26,6 +25,7 @@ use crate::store;
 use crate::store::Project;
 use crate::store::Scope;
 use crate::workflow;
+use crate::workflow::BUILT_IN;
 use crate::workflow::Command;
 use crate::workflow::Parsed;
 use crate::workflow::Step;
@@ -40,9 +40,8 @@ const SUFFIXES: [&str; 3] = [".yaml", ".yml", ".json"];
 /// A valid workflow file.
 #[derive(Debug)]
 pub(crate) struct LoadedWorkflow {
-    pub(crate) definition: Value,
-    /// The file, when it lies below the project's root.
-    pub(crate) source: Option<RelPath>,
+    pub(crate) workflow: Workflow,
+    pub(crate) source: Source,
     pub(crate) sha256: String,
 }
 
@@ -68,22 +67,15 @@ pub(crate) fn find(project: &Project, workflow: &str) -> Result<Option<LoadedWor
         let message = format!("{}: {why}", text.name);
         return Err(OpError::Usage { message, hints: vec![format!("piton run {}", quoted(workflow))] });
     }
-    let source = (text.folder == project.root).then_some(text.name);
-    let definition = stored_definition(&definition);
-    Ok(Some(LoadedWorkflow { definition, source, sha256: sha256_hex(&text.bytes) }))
+    let source = Source { root: text.folder, file: text.name };
+    Ok(Some(LoadedWorkflow { workflow: definition, source, sha256: sha256_hex(&text.bytes) }))
 }
 
 /// Returns why a workflow cannot be begun for agents: a step or setting of it that only `piton run` carries out.
 fn not_for_agents(workflow: &Workflow) -> Option<String> {
-    let settings = [
-        ("inputs", !workflow.inputs.is_empty()),
-        ("env", !workflow.env.is_empty()),
-        ("secrets", !workflow.secrets.is_empty()),
-        ("env_files", !workflow.env_files.is_empty()),
-        ("merge", workflow.merge.is_some()),
-    ];
+    let settings = [("inputs", !workflow.inputs.is_empty()), ("merge", workflow.merge.is_some())];
     if let Some((key, _)) = settings.into_iter().find(|(_, is_set)| *is_set) {
-        return Some(format!("`{key}` is for `piton run`; `start` takes steps for agents"));
+        return Some(format!("`{key}` is for `piton run`; `start` takes files without it"));
     }
     workflow.steps.iter().find_map(|step| {
         let id = &step.id;
@@ -94,16 +86,13 @@ fn not_for_agents(workflow: &Workflow) -> Option<String> {
             | Command::Claude(_)
             | Command::Foreach(_)
             | Command::WriteFile(_)
-            | Command::Validate(_) => {
-                let kind = step.kind_name();
-                return Some(format!("step {id} is `{kind}`, which `piton run` runs; `start` takes steps for agents"));
-            }
+            | Command::Validate(_) => return None,
         };
         if instructions.is_some_and(|told| !told.template.references().is_empty()) {
             return Some(format!("the instructions of step {id} have variables, which `start` does not fill in"));
         }
         let key = unattended_key(step)?;
-        Some(format!("`{key}` of step {id} is for `piton run`; `start` takes steps for agents"))
+        Some(format!("`{key}` of step {id}, which is for an agent, is for `piton run`"))
     })
 }
 
@@ -289,7 +278,7 @@ fn json(root: &Utf8Path, path: &RelPath) -> Result<Value, String> {
 
 /// Validates existing outputs against the schemas their steps declare.
 pub(crate) fn check_outputs(opened: &OpenedRun, evidence: &mut Evidence) {
-    let root = &opened.files.root;
+    let root = opened.base();
     for wanted in &opened.loaded.wanted.outputs {
         let Some(schema) = &wanted.schema else { continue };
         let Some(FileFact::Present { bytes: 1.., parses, violation, .. }) = evidence.files.get_mut(&wanted.path) else {

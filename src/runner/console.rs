@@ -51,6 +51,8 @@ pub(crate) enum Event<'a> {
     Completed { number: usize, total: usize, step: &'a str },
     /// A step and its handler failed, and the workflow file lets the run go on.
     Tolerated { number: usize, total: usize, step: &'a str, error: &'a str },
+    /// A review did not approve: the run goes back.
+    Returned { number: usize, total: usize, step: &'a str, verdict: &'a str },
     /// A step is skipped.
     Skipped { number: usize, total: usize, step: &'a str, why: &'a str },
     /// A try failed; another one follows after a delay.

@@ -1,5 +1,7 @@
 //! Runs the steps in order. Each step is recorded before it begins and after it ends; a first run and a resume take the same path.
 
+use std::collections::VecDeque;
+
 use super::console::Event;
 use super::context::RunContext;
 use super::error::RunError;
@@ -8,6 +10,7 @@ use super::failed_log;
 use super::finish;
 use super::report::RunEnd;
 use super::report::RunResult;
+use super::resume::ResumeOptions;
 use super::resume::ScheduledStep;
 use super::retry::Failure;
 use super::step_executor::StepExecutor;
@@ -16,20 +19,30 @@ use super::step_executor::StepOutput;
 use super::step_executor::refused;
 use crate::dialect::script::facts::Facts;
 use crate::dialect::script::facts::RetryState;
+use crate::model::AgentReport;
 use crate::model::ChangeKind;
 use crate::model::ClaudeWork;
 use crate::model::Outcome;
+use crate::model::ReviewVerdict;
 use crate::model::Status;
 use crate::model::human_duration;
 use crate::store;
+use crate::workflow::Command;
 use crate::workflow::Step;
 
 /// Runs the steps that are due, then finishes the run.
-pub(super) fn drive(context: &RunContext<'_>, due: &[ScheduledStep], yes: bool) -> Result<RunResult, RunError> {
+pub(super) fn drive(
+    context: &RunContext<'_>,
+    due: &[ScheduledStep],
+    asked: &ResumeOptions,
+) -> Result<RunResult, RunError> {
     let mut executor = StepExecutor::new(context)?;
-    let end = steps(&mut executor, due).and_then(|end| match end {
+    let end = steps(&mut executor, due, asked).and_then(|end| match end {
         Some(end) => Ok(end),
-        None => finish::finish(&mut executor, yes),
+        None => match &asked.only {
+            Some(step) => Ok(RunEnd::Stepped { step: step.clone() }),
+            None => finish::finish(&mut executor, asked.yes),
+        },
     });
     // The lease is released in any case; an error of the run takes precedence over one of the release.
     let released = context.ledger().release();
@@ -41,28 +54,55 @@ pub(super) fn drive(context: &RunContext<'_>, due: &[ScheduledStep], yes: bool) 
     let tolerated = ledger.state().steps.values().filter(|step| step.tolerated.is_some()).count();
     let log = match &end {
         RunEnd::Failed { step, .. } => failed_log::of(context, step),
-        RunEnd::Completed(_) | RunEnd::Interrupted(_) | RunEnd::Planned(_) => None,
+        RunEnd::Completed(_)
+        | RunEnd::Stepped { .. }
+        | RunEnd::Waiting { .. }
+        | RunEnd::Interrupted(_)
+        | RunEnd::Planned(_) => None,
     };
     let mut claude = ClaudeWork::default();
     ledger.state().steps.values().for_each(|step| claude.add(&step.claude));
     let (session, folder) = (context.header.session.clone(), context.folder.as_str().to_owned());
-    Ok(RunResult { session, folder, end, done, tolerated, claude, log, total: context.workflow.steps.len() })
+    let resume = context.header.resume();
+    Ok(RunResult { session, folder, resume, end, done, tolerated, claude, log, total: context.workflow.steps.len() })
 }
 
-/// Runs the steps; returns `None` when all are done, else how the run ended.
-fn steps(executor: &mut StepExecutor<'_>, due: &[ScheduledStep]) -> Result<Option<RunEnd>, RunError> {
+/// Runs the steps; returns `None` when all are done, else how the run ended. Where a review can send the run back, the planner is asked anew
+/// after each step.
+fn steps(
+    executor: &mut StepExecutor<'_>,
+    due: &[ScheduledStep],
+    asked: &ResumeOptions,
+) -> Result<Option<RunEnd>, RunError> {
     let total = executor.context.workflow.steps.len();
-    for due in due {
-        let step = &executor.context.workflow.steps[due.at];
-        let (number, id) = (due.at + 1, step.id.as_str());
+    let has_reviews = executor.context.workflow.steps.iter().any(|step| step.reviews.is_some());
+    let asks_anew = has_reviews && asked.only.is_none();
+    let mut due: VecDeque<ScheduledStep> = due.iter().copied().collect();
+    while let Some(next) = due.pop_front() {
+        let step = &executor.context.workflow.steps[next.at];
+        let (number, id) = (next.at + 1, step.id.as_str());
         if let Some(stop) = executor.signals.stop() {
             return executor.context.interrupted(stop).map(Some);
         }
-        match one(executor, step, *due)? {
-            StepOutcome::Completed(produced) => executor.context.console.tell(&match &produced.tolerated {
-                Some(error) => Event::Tolerated { number, total, step: id, error },
-                None => Event::Completed { number, total, step: id },
-            }),
+        if let Command::Gate(gate) = &step.command {
+            return waiting(executor, next.at, (gate.text.as_deref().unwrap_or(&step.title), "approve")).map(Some);
+        }
+        match one(executor, step, next)? {
+            StepOutcome::Completed(produced) => {
+                if let Some(verdict) = produced.report.as_ref().and_then(refusal) {
+                    let verdict = verdict.to_string();
+                    executor.context.console.tell(&Event::Returned { number, total, step: id, verdict: &verdict });
+                    let refusals = executor.context.ledger().step(&step.id).map_or(0, |review| review.failures);
+                    if refusals >= REFUSALS {
+                        return waiting(executor, next.at, ("the work was refused three times", "accept")).map(Some);
+                    }
+                } else {
+                    executor.context.console.tell(&match &produced.tolerated {
+                        Some(error) => Event::Tolerated { number, total, step: id, error },
+                        None => Event::Completed { number, total, step: id },
+                    });
+                }
+            }
             StepOutcome::Skipped(why) => {
                 executor.context.console.tell(&Event::Skipped { number, total, step: id, why })
             }
@@ -75,8 +115,28 @@ fn steps(executor: &mut StepExecutor<'_>, due: &[ScheduledStep]) -> Result<Optio
             }
             StepOutcome::Stopped(stop) => return executor.context.interrupted(stop).map(Some),
         }
+        if asks_anew {
+            let next = executor.context.ledger().next();
+            due.clear();
+            due.extend(next.map(|due| ScheduledStep { at: due.at, is_forced: due.is_repeated, is_retry: false }));
+        }
     }
     Ok(None)
+}
+
+/// How often the work of a step is refused before a person decides.
+const REFUSALS: u32 = 3;
+
+/// Returns the verdict of a review that does not let the work pass.
+fn refusal(report: &AgentReport) -> Option<ReviewVerdict> {
+    report.verdict.filter(|verdict| *verdict != ReviewVerdict::Approved)
+}
+
+/// Stops where a person decides; a resume goes on from there.
+fn waiting(executor: &StepExecutor<'_>, at: usize, (what, verb): (&str, &'static str)) -> Result<RunEnd, RunError> {
+    let step = executor.context.workflow.steps[at].id.as_str().to_owned();
+    executor.context.ledger().snapshot()?;
+    Ok(RunEnd::Waiting { step, number: at + 1, what: what.to_owned(), verb })
 }
 
 /// Runs one step with all its tries, and records each.
@@ -191,7 +251,16 @@ fn completed(executor: &mut StepExecutor<'_>, step: &Step, produced: Box<StepOut
         tolerated: produced.tolerated.as_deref().map(|error| executor.context.masks.hide(error)),
         ..Facts::default()
     };
-    let outcome = Outcome { summary: produced.summary.clone(), ..Outcome::completed(step.id.clone()) };
+    let verdict = produced.report.as_ref().and_then(|report| report.verdict);
+    let objections = produced.report.as_ref().map(|report| report.findings.clone()).unwrap_or_default();
+    let is_refused = verdict.is_some_and(|verdict| verdict != ReviewVerdict::Approved);
+    let outcome = Outcome {
+        summary: produced.summary.clone(),
+        verdict,
+        status: if is_refused { Status::Failed } else { Status::Completed },
+        error: is_refused.then(|| executor.context.masks.hide(&objections.join("\n"))).filter(|text| !text.is_empty()),
+        ..Outcome::completed(step.id.clone())
+    };
     executor.context.ledger().record(ChangeKind::Finish(Box::new(outcome)), facts, false)?;
     Ok(StepOutcome::Completed(produced))
 }

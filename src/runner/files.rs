@@ -124,6 +124,12 @@ pub(super) fn is_on_path(program: &str) -> bool {
     path.split(':').filter(|folder| !folder.is_empty()).any(is_program)
 }
 
+/// Tells whether a project defines an agent of this name.
+pub(super) fn is_agent_defined(project: &Utf8Path, name: &str) -> bool {
+    let is_plain = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
+    is_plain && !name.starts_with('-') && project.join(format!(".claude/agents/{name}.md")).is_file()
+}
+
 pub(super) fn is_folder(path: &Utf8Path) -> bool {
     path.is_dir()
 }

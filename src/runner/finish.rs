@@ -128,7 +128,7 @@ const MERGE_WAIT: Duration = Duration::from_millis(250);
 /// Waits until no other session of the repository merges or cleans up.
 fn merge_lock(executor: &StepExecutor<'_>) -> Result<Result<RunLock, Stop>, RunError> {
     let context = executor.context;
-    // The folder of the session is `sessions/ID` in the home of the repository.
+    // The folder of the session is `runs/ID` in the home of the repository.
     let home = context.session.parent().and_then(Utf8Path::parent).unwrap_or(&context.session);
     let data_dir = RelPath::parse("merge").expect("a constant name");
     let mut is_told = false;

@@ -9,6 +9,7 @@ use camino::Utf8PathBuf;
 use serde_json::Value;
 
 use super::error::RunError;
+use crate::dialect::script;
 use crate::dialect::script::Session;
 use crate::dialect::script::facts::Captured;
 use crate::dialect::script::facts::Facts;
@@ -31,13 +32,16 @@ use crate::model::ChangeKind;
 use crate::model::Content;
 use crate::model::Edit;
 use crate::model::EditKind;
+use crate::model::Evidence;
 use crate::model::Options;
 use crate::model::Part;
 use crate::model::PartKind;
+use crate::model::Proof;
 use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::RunStatus;
 use crate::model::StartSpec;
+use crate::model::StatementKind;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
@@ -99,10 +103,15 @@ impl SessionPaths {
 }
 
 impl Ledger {
-    pub(super) fn new(paths: SessionPaths, (ticker, caller): (Ticker, Caller), session: Session, run: Run) -> Self {
+    /// Returns the ledger of a run, with what people decided about its steps.
+    pub(super) fn new(paths: SessionPaths, (ticker, caller): (Ticker, Caller), session: Session, mut run: Run) -> Self {
+        // The runner checks the outputs of a step itself, before it ends one.
+        run.steps.iter_mut().for_each(|step| step.proof = Proof::default());
         let positions = run.steps.iter().zip(0..).map(|(step, at)| (step.id.as_str().to_owned(), at)).collect();
         let Session { header, state, journal_end, .. } = session;
-        let run = LiveRun::new(run);
+        let mut decisions = store::reports::read(&paths.home, &paths.data_dir, &run.id, run.dialect);
+        decisions.retain(|statement| matches!(statement.kind, StatementKind::Decision(_)));
+        let run = LiveRun::new(run, decisions);
         Self { paths, header, ticker, caller, snapshot_seq: journal_end.seq, journal_end, state, run, positions }
     }
 
@@ -114,9 +123,19 @@ impl Ledger {
         self.run.run()
     }
 
+    /// Returns what people decided about the run.
+    pub(super) const fn evidence(&self) -> &Evidence {
+        self.run.evidence()
+    }
+
     /// Returns the steps that are due, in the order of the plan.
     pub(super) fn order(&self, options: &Options) -> Vec<StepDue> {
         self.run.order(options)
+    }
+
+    /// Returns the step that comes next.
+    pub(super) fn next(&self) -> Option<StepDue> {
+        self.run.next(&Options::at(self.now()))
     }
 
     pub(super) fn now(&self) -> Timestamp {
@@ -134,7 +153,11 @@ impl Ledger {
         // The `retry` of a step limits its tries, not the engine.
         let guard = ChangeLimits { force, ..ChangeLimits::of(u32::MAX) };
         match self.run.admit(Change { at, kind }, guard)? {
-            Admitted::Change { change, .. } => self.append(Event::Change(change), facts),
+            Admitted::Change { change, .. } => {
+                let reopens =
+                    if let ChangeKind::Begin { reopens, .. } = &change.kind { reopens.clone() } else { Vec::new() };
+                self.append(Event::Change(change), Facts { reopens, ..facts })
+            }
             Admitted::Already(_) => Ok(()),
         }
     }
@@ -287,10 +310,7 @@ impl Ledger {
 fn copy(state: &State, step: &mut Step) {
     let untouched = StepState::default();
     let state = state.steps.get(step.id.as_str()).map_or(&untouched, Box::as_ref);
-    step.status = state.status;
-    step.attempts = state.attempts;
-    step.error = state.errors.last().cloned();
-    step.done_definition = state.digest.clone().filter(|_| state.status == Status::Completed);
+    script::copy_record(step, state);
     for part in &mut step.detail.parts {
         part.status = state.parts.get(&part.name).copied().unwrap_or(Status::Pending);
     }

@@ -52,6 +52,7 @@ pub(crate) fn merge(request: &MergeRequest, console: &dyn Console) -> Result<Run
     let environment = RunEnvironment::open(&header.root, request.now.as_deref())?;
     let paths = open::session_paths(&request.home, &request.session, &environment.project)?;
     let asked = ResumeOptions { yes: request.yes, ..ResumeOptions::default() };
+    open::check_origin(&environment, &request.home, &header, false, console)?;
     open::claim(&paths, &environment, &asked)?;
     let done = (|| {
         let candidate = open::candidate(&header.session, Some(&header))?;
@@ -195,6 +196,7 @@ fn merged(context: &RunContext<'_>, request: &MergeRequest) -> Result<RunResult,
     Ok(RunResult {
         session: id.clone(),
         folder,
+        resume: context.header.resume(),
         end,
         done: total,
         tolerated,

@@ -17,6 +17,7 @@
 //!
 //! `console` has the events and questions, `report` the result with the log of a failed step (`failed_log`), `error` the problems.
 
+mod agent;
 mod claude;
 mod claude_step;
 mod console;

@@ -45,7 +45,6 @@ use crate::model::Owner;
 use crate::model::RelPath;
 use crate::model::StartSpec;
 use crate::model::Status;
-use crate::model::StepKind;
 use crate::model::mistakes;
 use crate::model::plural;
 use crate::model::sha256_hex;
@@ -55,12 +54,11 @@ use crate::store::Caller;
 use crate::store::CheckpointMeta;
 use crate::store::Environment;
 use crate::store::Project;
+use crate::store::RunIndex;
 use crate::store::SessionHome;
 use crate::store::Ticker;
 use crate::store::worktree;
 use crate::workflow;
-use crate::workflow::Command;
-use crate::workflow::Step;
 use crate::workflow::Workflow;
 
 /// The options of a new run.
@@ -139,6 +137,7 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
         return Ok(RunResult {
             session: String::new(),
             folder,
+            resume: String::new(),
             end: RunEnd::Planned(steps),
             done: 0,
             tolerated: 0,
@@ -191,10 +190,7 @@ fn begin(
     bytes: &[u8],
 ) -> Result<(SessionHome, Header), RunError> {
     let project = &run_environment.project;
-    let home = SessionHome::for_project(project, &run_environment.environment).ok_or_else(|| {
-        let message = "there is no folder for the session: neither PITON_HOME nor HOME is set";
-        RunError::new(ProblemKind::Usage, message, ["export PITON_HOME=DIR, then run the command again".to_owned()])
-    })?;
+    let home = SessionHome::for_project(project, &run_environment.environment);
     let now = run_environment.ticker.now().now;
     let id = store::sessions::new_id(now);
     let head = store::git::head(&project.cwd).or_else(|| store::git::head(&project.root)).unwrap_or_default();
@@ -217,6 +213,9 @@ fn begin(
         base_commit: head.sha.clone().filter(|_| in_worktree),
         args: start.args.clone(),
         inputs: inputs::values(&workflow.inputs, &start.inputs)?,
+        is_attended: false,
+        description: None,
+        issues: Vec::new(),
         imported_from: None,
     };
     let spec = StartSpec {
@@ -228,6 +227,8 @@ fn begin(
     let new = script::start(&header, change, Outline::of(workflow, sha256_hex(bytes)), head.sha)
         .expect("a generated id is valid");
     home.create(&id)?;
+    let first = new.iter().find(|edit| edit.path.name() == HEADER).and_then(Edit::after);
+    RunIndex::of(&run_environment.environment).enter(&id, first.unwrap_or_default(), home.root())?;
     let lock = session_paths(home.root(), &id, project)?.lock()?;
     let meta = CheckpointMeta::new("start", now, 0);
     store::commit(&lock, &new, &meta)?;
@@ -255,6 +256,7 @@ fn drive_session(
     let header = header(home, id)?;
     let paths = session_paths(home, id, &run_environment.project)?;
     if !asked.dry_run {
+        check_origin(run_environment, home, &header, asked.trust, console)?;
         claim(&paths, run_environment, asked)?;
     }
     let done = drive_claimed(run_environment, &paths, &header, asked, console);
@@ -263,6 +265,34 @@ fn drive_session(
         store::lease::release(&lock, run_environment.ticker.now(), &run_environment.caller())?;
     }
     done
+}
+
+/// Refuses to run the commands of a run that this user did not begin, unless a person agrees: its folder may have come with a copy of the
+/// project.
+pub(super) fn check_origin(
+    run_environment: &RunEnvironment,
+    home: &Utf8Path,
+    header: &Header,
+    trust: bool,
+    console: &dyn Console,
+) -> Result<(), RunError> {
+    let id = &header.session;
+    let file = candidate(id, None)?.data_dir.join(HEADER).expect("a constant name");
+    let Content::Bytes(bytes) = store::read_file(home, &file) else { return Ok(()) };
+    let index = RunIndex::of(&run_environment.environment);
+    if index.knows(id, &bytes, home) {
+        return Ok(());
+    }
+    let source = header.workflow.file.under(&header.workflow.root);
+    let message =
+        format!("this user did not begin the run {id} on this machine; its steps run the commands of {source}");
+    let question = format!("{message}. Run them? [y/N]");
+    if !trust && !says_yes(console.ask(&question, None)) {
+        let name = quoted(id);
+        let hints = [format!("piton show {name}"), format!("to run them: `{} --trust`", header.resume())];
+        return Err(RunError::new(ProblemKind::Person, message, hints));
+    }
+    Ok(index.enter(id, &bytes, home)?)
 }
 
 /// Drives a session whose lease this process holds.
@@ -313,6 +343,7 @@ fn drive_claimed(
         return Ok(RunResult {
             session,
             folder,
+            resume: header.resume(),
             end: RunEnd::Planned(shown),
             done: total - plan.len(),
             tolerated: 0,
@@ -338,7 +369,7 @@ fn drive_claimed(
         console,
         env,
     };
-    drive(&context, &plan, asked.yes)
+    drive(&context, &plan, asked)
 }
 
 fn newer(header: &Header) -> RunError {
@@ -382,7 +413,7 @@ pub(super) fn load_repaired(
             let message = format!("line {line} of its journal is damaged ({reason}); {again}");
             let question = format!("Session {}: {message}. Continue? [y/N]", session.header.session);
             if !asked.yes && !says_yes(console.ask(&question, None)) {
-                let hint = format!("to continue anyway: `piton resume {} --yes`", session.header.session);
+                let hint = format!("to continue anyway: `{} --yes`", session.header.resume());
                 return Err(RunError::new(ProblemKind::Person, message, [hint]));
             }
             Some(message)
@@ -398,7 +429,7 @@ pub(super) fn load_repaired(
             let question =
                 format!("Session {}: {message}. Continue from the checkpoint? [y/N]", session.header.session);
             if !asked.yes && !says_yes(console.ask(&question, None)) {
-                let hint = format!("to continue from the checkpoint: `piton resume {} --yes`", session.header.session);
+                let hint = format!("to continue from the checkpoint: `{} --yes`", session.header.resume());
                 return Err(RunError::new(ProblemKind::Person, message, [hint]));
             }
             if !asked.dry_run {
@@ -454,7 +485,7 @@ pub(super) fn header(home: &Utf8Path, id: &str) -> Result<Header, RunError> {
     let unreadable =
         |why: String| RunError::new(ProblemKind::Unreadable, format!("{} cannot be read: {why}", file.under(home)), []);
     match store::read_file(home, &file) {
-        Content::Bytes(bytes) => serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string())),
+        Content::Bytes(bytes) => Header::parse(&bytes, home).map_err(|error| unreadable(error.to_string())),
         Content::NameOnly => Err(unreadable("it has no content".to_owned())),
         Content::Problem(problem) => Err(unreadable(problem.to_string())),
     }
@@ -480,17 +511,7 @@ pub(super) fn workflow(source: &Source) -> Result<(Workflow, Vec<u8>), RunError>
         parsed.findings = schema::invalid_schemas(&source.file, declared);
     }
     match parsed.workflow.filter(|_| parsed.findings.is_empty()) {
-        Some(workflow) => match for_an_agent(&workflow) {
-            None => Ok((workflow, text.into_bytes())),
-            Some(step) => {
-                let file = quoted(source.file.as_str());
-                let kind = if step.kind() == StepKind::Gate { "a gate" } else { "for an agent" };
-                let message =
-                    format!("{}: step {} is {kind}, and `run` takes steps that Piton runs", source.file, step.id);
-                let hint = format!("steps for agents are begun by: piton start {file} --feature NAME");
-                Err(RunError::new(ProblemKind::No, message, [hint]))
-            }
-        },
+        Some(workflow) => Ok((workflow, text.into_bytes())),
         None => {
             let mistakes = mistakes(parsed.findings.len());
             let hint = "correct the file, then run the command again; its schema: `piton schema workflow`".to_owned();
@@ -499,18 +520,13 @@ pub(super) fn workflow(source: &Source) -> Result<(Workflow, Vec<u8>), RunError>
     }
 }
 
-/// Returns a step that an agent or a person has to do.
-fn for_an_agent(workflow: &Workflow) -> Option<&Step> {
-    workflow.steps.iter().find(|step| matches!(step.command, Command::Agent(_) | Command::Gate(_)))
-}
-
 fn without_workflow(header: &Header, error: RunError) -> RunError {
     let path = header.workflow.file.under(&header.workflow.root);
     match error {
         RunError::Problem(problem) if problem.kind == ProblemKind::NotFound => {
             let message =
                 format!("session {} cannot continue without its workflow file: {}", header.session, problem.message);
-            let hint = format!("restore {}, then: `piton resume {}`", quoted(path.as_str()), header.session);
+            let hint = format!("restore {}, then: `{}`", quoted(path.as_str()), header.resume());
             RunError::new(ProblemKind::Unreadable, message, [hint])
         }
         RunError::Problem(_) | RunError::Store(_) | RunError::Refused(_) => error,
@@ -537,7 +553,7 @@ fn folder(header: &Header, ledger: &Ledger, asked: &ResumeOptions) -> Result<Utf
     let id = &header.session;
     if !is_untouched && !asked.force {
         let message = format!("the worktree of session {id} is missing: {folder}; the files of its steps are lost");
-        let again = format!("to restart in a new worktree: `piton resume {id} --force`");
+        let again = format!("to restart in a new worktree: `{} --force`", header.resume());
         return Err(RunError::new(ProblemKind::Person, message, ["git worktree list".to_owned(), again]));
     }
     if let Some(parent) = folder.parent() {
@@ -547,7 +563,7 @@ fn folder(header: &Header, ledger: &Ledger, asked: &ResumeOptions) -> Result<Utf
     worktree::add(&header.root, folder, branch, base).map_err(|refusal| {
         let message = format!("the worktree of session {id} cannot be created: {refusal}");
         let hints = [
-            format!("once that is fixed: `piton resume {id}`"),
+            format!("once that is fixed: `{}`", header.resume()),
             "or in place: `piton run FILE --no-worktree`".to_owned(),
         ];
         RunError::new(ProblemKind::No, message, hints)

@@ -6,12 +6,15 @@ use serde::Serialize;
 use super::exec::Stop;
 use crate::model::ClaudeWork;
 use crate::model::Progress;
+use crate::model::quoted;
 
 /// The result of a run, or of the part of it between two resumes.
 #[derive(Debug)]
 pub(crate) struct RunResult {
     pub(crate) session: String,
     pub(crate) folder: String,
+    /// The command that goes on.
+    pub(crate) resume: String,
     pub(crate) end: RunEnd,
     pub(crate) done: usize,
     /// How many of them never passed, which the workflow tolerates.
@@ -30,6 +33,16 @@ pub(crate) enum RunEnd {
     Completed(WorktreeOutcome),
     /// A step failed. The run can be resumed.
     Failed { step: String, number: usize, error: String, retryable: bool },
+    /// It waits for the decision of a person about a step.
+    Waiting {
+        step: String,
+        number: usize,
+        what: String,
+        /// The verb that records the decision.
+        verb: &'static str,
+    },
+    /// The one step that was asked for is done.
+    Stepped { step: String },
     /// A signal stopped it.
     Interrupted(Stop),
     /// Nothing was run; these steps would be.
@@ -86,6 +99,9 @@ pub(crate) struct RunReport {
     pub(crate) worktree: Option<WorktreeOutcome>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) failed: Option<FailedStep>,
+    /// The step about which a person decides, with the command of the decision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) waits_for: Option<WaitingStep>,
     /// The signal that stopped the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) signal: Option<String>,
@@ -101,8 +117,23 @@ pub(crate) enum ReportStatus {
     Completed,
     Failed,
     Interrupted,
+    /// A person decides about a step.
+    Waiting,
+    /// One step was run, as asked.
+    Stepped,
     /// Nothing was run.
     Planned,
+}
+
+/// A step that a person decides about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct WaitingStep {
+    pub(crate) step: String,
+    /// Its position in the workflow, counted from 1.
+    pub(crate) number: usize,
+    /// Who is to decide, or what.
+    pub(crate) what: String,
+    pub(crate) command: String,
 }
 
 /// The step at which a run stopped.
@@ -131,7 +162,7 @@ pub(crate) struct FailedLog {
 impl From<&RunResult> for RunReport {
     fn from(result: &RunResult) -> Self {
         let RunResult { session, folder, done, total, tolerated, .. } = result;
-        let goes_on = matches!(result.end, RunEnd::Failed { .. } | RunEnd::Interrupted(_));
+        let goes_on = matches!(result.end, RunEnd::Failed { .. } | RunEnd::Waiting { .. } | RunEnd::Interrupted(_));
         let mut report = Self {
             session: session.clone(),
             status: ReportStatus::Completed,
@@ -139,9 +170,10 @@ impl From<&RunResult> for RunReport {
             progress: Progress { done: *done, total: *total },
             tolerated: *tolerated,
             claude: result.claude.clone(),
-            resume: goes_on.then(|| format!("piton resume {session}")),
+            resume: goes_on.then(|| result.resume.clone()),
             worktree: None,
             failed: None,
+            waits_for: None,
             signal: None,
             would_run: None,
         };
@@ -152,6 +184,13 @@ impl From<&RunResult> for RunReport {
                 let (step, error) = (step.clone(), error.clone());
                 let log = result.log.clone();
                 report.failed = Some(FailedStep { step, number: *number, error, retryable: *retryable, log });
+            }
+            RunEnd::Stepped { .. } => report.status = ReportStatus::Stepped,
+            RunEnd::Waiting { step, number, what, verb } => {
+                report.status = ReportStatus::Waiting;
+                let command = format!("piton {verb} {} --run {session} --by NAME --note WHY", quoted(step));
+                report.waits_for =
+                    Some(WaitingStep { step: step.clone(), number: *number, what: what.clone(), command });
             }
             RunEnd::Interrupted(stop) => {
                 report.status = ReportStatus::Interrupted;

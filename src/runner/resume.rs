@@ -21,7 +21,6 @@ use crate::engine::StepDue;
 use crate::engine::quoted;
 use crate::model::Action;
 use crate::model::ChangeKind;
-use crate::model::Evidence;
 use crate::model::Finding;
 use crate::model::FindingCode;
 use crate::model::Interruption;
@@ -36,6 +35,7 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::plural;
+use crate::workflow::Command;
 use crate::workflow::Workflow;
 
 /// The options of a resume.
@@ -46,9 +46,13 @@ pub(crate) struct ResumeOptions {
     /// Repeat from this step on.
     pub(crate) from: Option<String>,
     pub(crate) skip: Vec<String>,
+    /// Run this step and no other.
+    pub(crate) only: Option<String>,
     /// Restart from the first step.
     pub(crate) force: bool,
     pub(crate) accept_edits: bool,
+    /// Run the commands of a run that this user did not begin.
+    pub(crate) trust: bool,
     pub(crate) yes: bool,
     pub(crate) dry_run: bool,
 }
@@ -95,6 +99,9 @@ pub(super) fn scheduled_steps(
     if options.is_new {
         return Ok(selection.due.iter().map(|due| ScheduledStep::first(due.at)).collect());
     }
+    if let Some(step) = &options.only {
+        return selection.only(step).map(|due| vec![due]);
+    }
     if options.force {
         return selection.force(sha256);
     }
@@ -109,6 +116,44 @@ pub(super) fn scheduled_steps(
 }
 
 impl StepSelection<'_> {
+    /// Returns a step that is to be run alone: it is a command, it is due, and what it builds on is done.
+    fn only(&mut self, text: &str) -> Result<ScheduledStep, RunError> {
+        let at = self.find(text)?;
+        let run = self.ledger.run();
+        let (step, id) = (&run.steps[at], quoted(&self.header.session));
+        let refuse = |message: String, hint: String| Err(RunError::new(ProblemKind::No, message, [hint]));
+        let other = match &self.workflow.steps[at].command {
+            Command::Gate(_) => Some(("approve", "a person")),
+            Command::Agent(_) => Some(("begin", "an agent")),
+            Command::Shell(_)
+            | Command::Claude(_)
+            | Command::Foreach(_)
+            | Command::WriteFile(_)
+            | Command::Validate(_) => None,
+        };
+        if let Some((verb, who)) = other {
+            let hint = format!("piton {verb} {} --run {id}", quoted(step.id.as_str()));
+            return refuse(format!("step {} is for {who}", step.id), hint);
+        }
+        let Some(place) = self.due.iter().position(|due| due.at == at) else {
+            return refuse(format!("step {} is done already", step.id), format!("piton plan {id}"));
+        };
+        let is_open = |need: &&StepId| self.due[..place].iter().any(|due| run.steps[due.at].id == **need);
+        if let Some(open) = step.depends_on.iter().find(is_open) {
+            return refuse(
+                format!("step {} comes after {open}, which is not done", step.id),
+                format!("piton plan {id}"),
+            );
+        }
+        let StepDue { action, is_repeated, .. } = self.due[place];
+        let is_retry = step.attempts > 0;
+        if action == Action::Verify && self.took_effect(at)? {
+            let message = "it took effect, and is recorded as done; nothing was run".to_owned();
+            return refuse(message, format!("piton plan {}", quoted(&self.header.session)));
+        }
+        Ok(ScheduledStep { at, is_forced: is_repeated, is_retry })
+    }
+
     fn planned(&self, findings: Vec<Finding>) -> Planned {
         let run = self.ledger.run();
         let stamp = run.stamp.or(run.started_at).unwrap_or(self.header.created_at);
@@ -127,18 +172,19 @@ impl StepSelection<'_> {
             revision: String::new(),
         };
         let options = Options { attempt_limit: u32::MAX, ..Options::at(self.ledger.now().max(stamp)) };
-        engine::plan(run, header, &Evidence::default(), findings, &options)
+        engine::plan(run, header, self.ledger.evidence(), findings, &options)
     }
 
     /// Refuses sessions that are over and those with blocking findings.
     fn check_resumable(&self, planned: &Planned) -> Result<(), RunError> {
         let run = self.ledger.run();
         let id = &self.header.session;
+        let resume = self.header.resume();
         if run.status == RunStatus::Completed && self.options.from.is_none() {
             let message = format!("session {id} is complete already; there is nothing to resume");
             let waits = self.header.worktree.is_some()
                 && matches!(self.ledger.state().run.worktree.as_deref(), None | Some("kept"));
-            let again = format!("to run it again from its first step: `piton resume {id} --force`");
+            let again = format!("to run it again from its first step: `{resume} --force`");
             let last = format!("piton {} {id}", if waits { "merge" } else { "status" });
             return Err(RunError::new(ProblemKind::No, message, [again, last]));
         }
@@ -147,7 +193,7 @@ impl StepSelection<'_> {
             return Err(RunError::new(
                 ProblemKind::Person,
                 message,
-                [format!("piton drop {id}"), format!("to restart it: `piton resume {id} --force`")],
+                [format!("piton drop {id}"), format!("to restart it: `{resume} --force`")],
             ));
         }
         // An unknown outcome is asked about separately, in `took_effect`.
@@ -213,9 +259,9 @@ impl StepSelection<'_> {
         match (0..from).find(|at| !self.is_over(*at) && !skipped.contains(at)) {
             None => Ok(from),
             Some(open) => {
-                let (open, id) = (&self.ledger.run().steps[open].id, &self.header.session);
+                let (open, resume) = (&self.ledger.run().steps[open].id, self.header.resume());
                 let message = format!("step {open} comes before `{text}` and is not done");
-                let hints = [format!("piton resume {id}"), format!("piton resume {id} --from {text} --skip {open}")];
+                let hints = [resume.clone(), format!("{resume} --from {text} --skip {open}")];
                 Err(RunError::new(ProblemKind::No, message, hints))
             }
         }
@@ -233,15 +279,15 @@ impl StepSelection<'_> {
         let Some(first) = edited.first().filter(|_| !self.options.accept_edits) else { return Ok(()) };
         let again = self.due.iter().filter(|due| due.is_repeated && due.action != Action::Verify).count();
         let names: Vec<&str> = edited.iter().map(|step| step.as_str()).collect();
-        let (file, id) = (&self.header.workflow.file, &self.header.session);
+        let (file, resume) = (&self.header.workflow.file, self.header.resume());
         let message = format!(
             "{file} was changed in finished steps ({}); resuming would repeat {}",
             names.join(", "),
             plural(again, "finished step")
         );
         let hints = [
-            format!("undo the change to step {first}, then: `piton resume {id}`"),
-            format!("or repeat them: `piton resume {id} --accept-edits`"),
+            format!("undo the change to step {first}, then: `{resume}`"),
+            format!("or repeat them: `{resume} --accept-edits`"),
         ];
         Err(RunError::new(ProblemKind::Person, message, hints))
     }
@@ -261,7 +307,7 @@ impl StepSelection<'_> {
             Some(ProbeOutcome::Stopped(stop)) => {
                 let message =
                     format!("{} came while the probe of step {} ran; nothing was changed", stop.as_str(), step.id);
-                let hint = format!("piton resume {}", self.header.session);
+                let hint = self.header.resume();
                 return Err(RunError::new(ProblemKind::Stopped(stop), message, [hint]));
             }
             Some(ProbeOutcome::Unknown(why)) => {
@@ -306,18 +352,19 @@ impl StepSelection<'_> {
 
     fn outcome_unknown(&self, step: &Step) -> RunError {
         let (id, name) = (&self.header.session, quoted(step.id.as_str()));
+        let resume = self.header.resume();
         let message = format!(
             "step {} ({}) must not run twice, and it is unknown whether it took effect before it was interrupted",
             step.id, step.title
         );
         let look = match (&step.probe, self.options.yes) {
-            (Some(probe), false) => format!("to find out: `piton resume {id} --yes`, which runs its probe: {probe}"),
+            (Some(probe), false) => format!("to find out: `{resume} --yes`, which runs its probe: {probe}"),
             (Some(_), true) | (None, _) => format!("piton status {id}"),
         };
         let hints = [
             look,
-            format!("when it did: `piton finish {name} --run {id}`, then `piton resume {id}`"),
-            format!("when it did not: `piton resume {id} --from {name}`"),
+            format!("when it did: `piton finish {name} --run {id}`, then `{resume}`"),
+            format!("when it did not: `{resume} --from {name}`"),
         ];
         RunError::new(ProblemKind::Person, message, hints)
     }
@@ -332,17 +379,13 @@ impl StepSelection<'_> {
         let done = self.ledger.run().steps.iter().filter(|step| step.status == Status::Completed).count();
         let steps = plural(done, "completed step");
         let question = format!("Force restart will lose {steps}. Continue? [y/N]");
-        let id = &self.header.session;
+        let (id, resume) = (&self.header.session, self.header.resume());
         self.console.tell(&Event::Resuming { id });
         if self.options.yes {
             self.console.tell(&Event::Note { text: &format!("Force restart loses {steps}") });
         } else if done > 0 && !says_yes(self.console.ask(&question, None)) {
             let message = format!("a restart would lose {steps}; not confirmed, nothing was changed");
-            return Err(RunError::new(
-                ProblemKind::Person,
-                message,
-                [format!("to confirm: `piton resume {id} --force --yes`")],
-            ));
+            return Err(RunError::new(ProblemKind::Person, message, [format!("to confirm: `{resume} --force --yes`")]));
         }
         let definition = Some(Outline::of(self.workflow, sha256.to_owned()));
         self.ledger.start_again(self.workflow, Facts { definition, ..Facts::default() })?;

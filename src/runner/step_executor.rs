@@ -29,6 +29,7 @@ use super::scoped_variables::ScopedVariables;
 use super::variables;
 use super::variables::RenderError;
 use crate::dialect::script::facts::Captured;
+use crate::model::AgentReport;
 use crate::model::ClaudeWork;
 use crate::model::OutputSchema;
 use crate::model::StepId;
@@ -93,6 +94,8 @@ pub(super) struct StepOutput {
     pub(super) claude: Option<ClaudeWork>,
     /// The error of a step that never passed, which the workflow tolerates.
     pub(super) tolerated: Option<String>,
+    /// What its agent said.
+    pub(super) report: Option<AgentReport>,
 }
 
 impl<'a> StepExecutor<'a> {
@@ -295,10 +298,9 @@ impl<'a> StepExecutor<'a> {
             }),
             Command::Validate(validate) => self.validate(validate),
             Command::Foreach(foreach) => self.foreach(step, foreach),
-            // `open` refuses a workflow with one.
-            Command::Agent(_) | Command::Gate(_) => {
-                Ok(StepOutcome::Failed(refused(format!("a `{}` step is not run", step.kind_name()))))
-            }
+            Command::Agent(work) => Ok(self.agent(step, work).unwrap_or_else(StepOutcome::Failed)),
+            // `drive` stops there.
+            Command::Gate(_) => Ok(StepOutcome::Failed(refused("a gate waits for a person".to_owned()))),
         }
     }
 

@@ -96,6 +96,7 @@ pub(crate) use project::git_impact::history_of;
 pub(crate) use project::open::Project;
 pub(crate) use project::open::work_tree;
 pub(crate) use project::reports;
+pub(crate) use project::run_index::RunIndex;
 pub(crate) use project::scratch::CLIENT_FOLDER;
 pub(crate) use project::scratch::Scratch;
 pub(crate) use project::scratch::current_dir;

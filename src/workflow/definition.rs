@@ -471,7 +471,8 @@ impl Workflow {
 
 impl Step {
     fn needs_claude(&self) -> bool {
-        matches!(self.command, Command::Claude(_)) || self.inside().into_iter().flatten().any(Self::needs_claude)
+        matches!(self.command, Command::Claude(_) | Command::Agent(_))
+            || self.inside().into_iter().flatten().any(Self::needs_claude)
     }
 
     /// Returns the lists of its nested steps, in the order of the file.

@@ -14,6 +14,7 @@
 
 mod artifacts;
 mod bare;
+mod built_in;
 mod canonical;
 mod check;
 pub(crate) mod condition;
@@ -44,6 +45,7 @@ use crate::model::OutputSchema;
 use crate::model::RelPath;
 use crate::model::StepId;
 
+pub(crate) use built_in::BUILT_IN;
 pub(crate) use definition::AgentWork;
 pub(crate) use definition::Backoff;
 pub(crate) use definition::Capture;

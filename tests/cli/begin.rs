@@ -55,11 +55,11 @@ fn without_a_step_it_begins_the_next_one_and_hands_over_its_brief() {
 fn beginning_twice_is_one_attempt_and_the_brief_stays_what_it_was() {
     let sandbox = started();
     let first = piton(&sandbox, &["begin", "plan"]).expect_code(0);
-    let before = sandbox.read("memory/state/execution.json");
+    let before = sandbox.read(".piton/runs/demo/journal.jsonl");
     let second = piton(&sandbox, &["begin", "plan"]).expect_code(0);
     assert_eq!(second.at("/data/recorded"), false, "{second}");
     assert!(second.at("/data/message").as_str().unwrap().contains("piton begin plan --run demo --again"), "{second}");
-    assert_eq!(sandbox.read("memory/state/execution.json"), before);
+    assert_eq!(sandbox.read(".piton/runs/demo/journal.jsonl"), before);
     let same = |key: &str| (first.at(&format!("/data/brief/{key}")), second.at(&format!("/data/brief/{key}")));
     for key in ["action", "attempt", "next_action", "findings_to_address", "reports"] {
         let (first, second) = same(key);
@@ -124,10 +124,10 @@ fn another_session_of_the_same_client_takes_over_at_once() {
 
 /// Rewrites who began the last attempt.
 fn driven_by(sandbox: &Sandbox, driver: &str) {
-    let log = sandbox.read(".piton/reports.jsonl");
+    let log = sandbox.read(".piton/runs/demo/reports.jsonl");
     let (before, after) = log.split_once("\"driver\":").expect("an attempt was begun");
     let (_, rest) = after.split_once('}').expect("a driver is an object");
-    sandbox.file(".piton/reports.jsonl", &format!("{before}\"driver\":{driver}{rest}"));
+    sandbox.file(".piton/runs/demo/reports.jsonl", &format!("{before}\"driver\":{driver}{rest}"));
 }
 
 /// A-D10.

@@ -7,7 +7,7 @@ use super::projects::replace;
 use crate::support::Output;
 use crate::support::Sandbox;
 
-const VERBS: [&str; 35] = [
+const VERBS: [&str; 36] = [
     "list",
     "plan",
     "context",
@@ -32,6 +32,7 @@ const VERBS: [&str; 35] = [
     "logs",
     "merge",
     "drop",
+    "exec",
     "sessions",
     "history",
     "rollback",

@@ -85,7 +85,7 @@ fn an_aborted_run_is_archived_and_what_follows_can_be_started() {
 fn a_completed_run_is_archived() {
     for project in [own as fn() -> Sandbox, finished_session] {
         let sandbox = project();
-        if sandbox.exists("memory/state") {
+        if sandbox.exists(".piton/runs") {
             let finished = sandbox.piton(["finish", "one"]).run();
             assert_eq!(next(finished), "piton archive v1");
         }

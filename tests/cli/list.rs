@@ -166,7 +166,7 @@ fn each_line_says_whether_a_run_is_paused_aborted_or_finished() {
      2. waits (Phase 1: run 1:1 (Planning)) - paused: lunch, 0 seconds ago  resume  nine-step 0/10  .plan/waits.workflow-state.json
      3. WFS-user-auth (retry IMPL-002 (Implement JWT authentication)) - 2 hours ago  resume  ccw 1/3  .workflow/active/WFS-user-auth
      4. stopped - aborted: no budget, 0 seconds ago  nine-step 0/10  .plan/stopped.workflow-state.json
-     5. done - finished, 0 seconds ago  flow 1/1  memory/state/phase.json
+     5. done - finished, 0 seconds ago  flow 1/1  $ROOT/.git/piton/runs/done/journal.jsonl
     → piton plan NUMBER
     ");
     insta::assert_snapshot!(sandbox.piton(["status", "stopped", "--format", "text"]).run(), @"

@@ -19,7 +19,6 @@ fn begin_finish_and_pause_leave_no_new_file() {
         ("ccw", "IMPL-002", ".workflow/"),
         ("dotagent", "task-001:verify", "memory/state/"),
         ("aios", "7.2", ".aios/epic-7-state.yaml"),
-        ("own-workflow", "api", "memory/state/"),
     ] {
         let sandbox = projects::example(example);
         sandbox.git_init();
@@ -62,6 +61,26 @@ fn a_run_that_piton_began_is_not_seen_at_all() {
         piton(&["start", workflow, "--feature", "auth"]);
         assert_eq!(sandbox.read(".git/info/exclude"), exclude, "no line twice");
     }
+}
+
+/// A run is where it was begun, also after its folder became a repository.
+#[test]
+fn a_folder_that_becomes_a_repository_keeps_its_runs() {
+    let sandbox = Sandbox::new();
+    sandbox.file("flow.yaml", "name: flow\nsteps:\n- id: notes\n- id: publish\n");
+    sandbox.piton(["start", "flow.yaml", "--feature", "auth"]).run().expect_code(0);
+    sandbox.git_init();
+    for words in [["begin", "notes"], ["finish", "notes"]] {
+        sandbox.piton(words).run().expect_code(0);
+        assert_eq!(sandbox.git(["status", "--porcelain"]), "", "{words:?}");
+    }
+    assert_eq!(sandbox.piton(["plan", "auth"]).run().expect_code(0).at("/data/next/0/step"), "publish");
+    assert!(!sandbox.exists(".git/piton"), "it is continued where it is");
+    // A new one is kept where git does not look.
+    sandbox.piton(["start", "flow.yaml", "--feature", "billing"]).run().expect_code(0);
+    assert!(sandbox.exists(".git/piton/runs/billing/run.json"));
+    let listed = sandbox.piton(["list"]).run().expect_code(0).at("/data/runs");
+    assert_eq!(listed.as_array().map(Vec::len), Some(2), "{listed}");
 }
 
 /// A client's sandbox may forbid writes below `.git`: that makes git show the state, and stops nothing.

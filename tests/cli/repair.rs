@@ -233,11 +233,11 @@ fn a_refusal_names_what_to_do() {
     sandbox.file(PLAN, EXECUTION);
     let bare = sandbox.piton(["repair"]).run().expect_code(4);
     assert_eq!(bare.at("/error/hints/0"), "piton repair ./.aios/epic-5-state.yaml --from-evidence");
-    // A custom workflow was only in the state file.
+    // What a run of a workflow file recorded is nowhere else.
     let sandbox = example("own-workflow");
-    let phase = "memory/state/phase.json";
-    let half = sandbox.read(phase).len() / 2;
-    sandbox.file(phase, &sandbox.read(phase)[..half]);
+    let header = ".piton/runs/spring/run.json";
+    let half = sandbox.read(header).len() / 2;
+    sandbox.file(header, &sandbox.read(header)[..half]);
     let refused = sandbox.piton(["repair", "--from-evidence"]).run().expect_code(4);
     assert!(refused.stdout.contains("cannot be rebuilt from evidence"), "{refused}");
 }

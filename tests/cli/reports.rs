@@ -105,8 +105,8 @@ fn what_a_review_found_reaches_the_rework_and_a_decision_everybody_after_it() {
 fn a_report_that_cannot_be_kept_refuses_the_change() {
     let sandbox = started();
     piton(&sandbox, &["begin", "plan"]).expect_code(0);
-    sandbox.remove(".piton/reports.jsonl").dir(".piton/reports.jsonl");
-    let state = || (sandbox.read("memory/state/phase.json"), sandbox.read("memory/state/execution.json"));
+    sandbox.remove(".piton/runs/demo/reports.jsonl").dir(".piton/runs/demo/reports.jsonl");
+    let state = || sandbox.read(".piton/runs/demo/journal.jsonl");
     let before = state();
     let output = piton(&sandbox, &["finish", "plan", "--summary", "Done"]);
     assert_ne!(output.code, 0, "{output}");
@@ -155,14 +155,14 @@ fn a_commit_is_the_one_that_git_knows() {
     let sha = sandbox.commit("first");
     piton(&sandbox, &["start", "flow.yaml", "--feature", "demo"]).expect_code(0);
     piton(&sandbox, &["begin", "plan"]).expect_code(0);
-    let before = sandbox.read("memory/state/execution.json");
+    let before = sandbox.read(".git/piton/runs/demo/journal.jsonl");
     for name in ["--commit=nosuch", "--commit=0123456", "--commit=--all", "--commit=HEAD:flow.yaml"] {
         let refused = piton(&sandbox, &["finish", "plan", name]);
         assert_eq!(refused.code, 2, "{refused}");
         let named = format!("git knows no commit `{}`", &name["--commit=".len()..]);
         assert!(refused.at("/error/message").as_str().expect("a text").contains(&named), "{refused}");
     }
-    assert_eq!(sandbox.read("memory/state/execution.json"), before, "nothing was recorded");
+    assert_eq!(sandbox.read(".git/piton/runs/demo/journal.jsonl"), before, "nothing was recorded");
     piton(&sandbox, &["finish", "plan", "--commit", "HEAD"]).expect_code(0);
     assert_eq!(piton(&sandbox, &["context"]).at("/data/reports/0/commit"), json!(sha.trim()));
     let refused = piton(&started(), &["finish", "plan", "--commit", "word"]);

@@ -97,6 +97,12 @@ export class Stage {
   /** Puts an example into the project. */
   example(name) {
     fs.cpSync(path.join(repository, 'examples', name), this.project, { recursive: true });
+    // The project is a repository: its runs of workflow files are in the git folder.
+    const runs = path.join(this.project, '.piton/runs');
+    if (fs.existsSync(runs)) {
+      fs.cpSync(runs, path.join(this.project, '.git/piton/runs'), { recursive: true });
+      fs.rmSync(path.join(this.project, '.piton'), { recursive: true });
+    }
     return this;
   }
 

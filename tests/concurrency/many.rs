@@ -275,10 +275,13 @@ enum System {
     Ccw,
     Aios,
     Dotagent,
+    /// A run of a workflow file for agents.
+    Flow,
     Session,
 }
 
-const SYSTEMS: [System; 5] = [System::NineStep, System::Ccw, System::Aios, System::Dotagent, System::Session];
+const SYSTEMS: [System; 6] =
+    [System::NineStep, System::Ccw, System::Aios, System::Dotagent, System::Flow, System::Session];
 
 impl Run<'_> {
     /// Returns a change that leaves a mark in the state, and one of another kind.
@@ -289,16 +292,18 @@ impl Run<'_> {
         match (self.system, is_begin) {
             (System::Ccw, true) => [&["begin", self.step()], &part[..]].concat(),
             (System::Ccw, false) => [&["finish", self.step(), "--set", assigned], &part[..]].concat(),
-            (System::NineStep | System::Aios | System::Dotagent, true) => begin,
+            (System::NineStep | System::Aios | System::Dotagent | System::Flow, true) => begin,
             // Only the runner begins a step of a session.
-            (System::NineStep | System::Aios | System::Dotagent, false) | (System::Session, _) => failed.to_vec(),
+            (System::NineStep | System::Aios | System::Dotagent | System::Flow, false) | (System::Session, _) => {
+                failed.to_vec()
+            }
         }
     }
 
     /// Tells whether a beginning leaves its mark as well.
     fn begin_marks(&self) -> bool {
         match self.system {
-            System::NineStep | System::Aios | System::Session => true,
+            System::NineStep | System::Aios | System::Flow | System::Session => true,
             System::Ccw | System::Dotagent => false,
         }
     }
@@ -309,6 +314,7 @@ impl Run<'_> {
             System::Ccw => "IMPL-002",
             System::Aios => "7.2",
             System::Dotagent => "task-002",
+            System::Flow => "draft",
             System::Session => "two",
         }
     }
@@ -321,7 +327,7 @@ impl Run<'_> {
             System::Ccw => (at(&format!("{SESSION}/.task/IMPL-002.json")), at(SESSION).join(".piton")),
             System::Aios => (at(".aios/epic-7-state.yaml"), at(".aios/.piton/epic-7-state.yaml")),
             System::Dotagent => (at("memory/state/execution.json"), at("memory/state/.piton")),
-            System::Session => (at(&self.name).join("journal.jsonl"), at(&self.name)),
+            System::Flow | System::Session => (at(&self.name).join("journal.jsonl"), at(&self.name)),
         }
     }
 
@@ -331,7 +337,7 @@ impl Run<'_> {
         let (done, killed) =
             (self.done.lock().expect("no writer failed"), self.killed.lock().expect("no writer failed"));
         let marks = match self.system {
-            System::Session => {
+            System::Flow | System::Session => {
                 check_log(&own);
                 let journal = std::fs::read(&file).expect("a journal");
                 let lines = journal.split_inclusive(|byte| *byte == b'\n').map(marks_of).collect();
@@ -392,7 +398,7 @@ fn check_chain(journal: &[u8]) {
 }
 
 /// Makes a project with a run of every system, all of whose versions are kept.
-fn five_runs() -> Sandbox {
+fn six_runs() -> Sandbox {
     let sandbox = Sandbox::in_memory();
     for name in ["nine-step", "ccw", "aios", "dotagent"] {
         Tree::of(&repository().join("examples").join(name)).write_to(&sandbox.root());
@@ -402,22 +408,29 @@ fn five_runs() -> Sandbox {
     std::fs::write(own.join("config.toml"), "[limits]\nhistory = 1000\nattempts = 1000\n")
         .expect("a file of the sandbox");
     sandbox.file("w.yml", "- id: one\n  shell: \"true\"\n- id: two\n  shell: exit 1\n");
-    sandbox.piton(["run", "w.yml"]).real_clock().env("PITON_HOME", home(&sandbox).as_str()).run().expect_code(7);
+    sandbox.file("flow.yaml", "steps:\n- {id: draft, agent: writer}\n- {id: ship, agent: shipper}\n");
+    for (words, code) in [(&["run", "w.yml"][..], 7), (&["start", "flow.yaml", "--feature", "flow"], 0)] {
+        let program = sandbox.piton(words.iter().copied()).real_clock();
+        program.env("PITON_HOME", home(&sandbox).as_str()).run().expect_code(code);
+    }
     sandbox
 }
 
 fn runs_of(sandbox: &Sandbox) -> Vec<Run<'_>> {
-    let below = |folder: &Utf8Path| {
-        let mut entries = folder.read_dir_utf8().expect("a folder of the runner");
-        entries.next().expect("one session").expect("the sandbox is ours").into_path()
+    let below = |folder: &Utf8Path, is_wanted: fn(&str) -> bool| {
+        let entries = folder.read_dir_utf8().expect("a folder of the runner");
+        let mut entries = entries.map(|entry| entry.expect("the sandbox is ours").into_path());
+        entries.find(|entry| entry.file_name().is_some_and(is_wanted)).expect("a run")
     };
-    let session = below(&below(&home(sandbox)).join("sessions"));
-    let session = session.strip_prefix(sandbox.root()).expect("it is in the project").to_string();
+    let runs = below(&home(sandbox), |name| name != "index").join("runs");
+    let run = |is_wanted| below(&runs, is_wanted).strip_prefix(sandbox.root()).expect("it is below").to_string();
+    let (flow, session) = (run(|name| name == "flow"), run(|name| name != "flow"));
     let name = |system: System| match system {
         System::NineStep => NINE_STEP.to_owned(),
         System::Ccw => SESSION.to_owned(),
         System::Aios => ".aios/epic-7-state.yaml".to_owned(),
         System::Dotagent => "memory/state".to_owned(),
+        System::Flow => flow.clone(),
         System::Session => session.clone(),
     };
     SYSTEMS
@@ -427,14 +440,14 @@ fn runs_of(sandbox: &Sandbox) -> Vec<Run<'_>> {
 
 /// Ten projects with a run of every system in each; who writes which run next is chance.
 #[test]
-fn of_sixteen_writers_at_fifty_runs_none_loses_a_change() {
-    let sandboxes: Vec<Sandbox> = (0..10).map(|_| five_runs()).collect();
+fn of_sixteen_writers_at_sixty_runs_none_loses_a_change() {
+    let sandboxes: Vec<Sandbox> = (0..10).map(|_| six_runs()).collect();
     let runs: Vec<Run<'_>> = sandboxes.iter().flat_map(runs_of).collect();
-    assert_eq!(runs.len(), 50);
+    assert_eq!(runs.len(), 60);
     for run in runs.iter().filter(|run| matches!(run.system, System::Ccw | System::NineStep)) {
         let words = match run.system {
             System::Ccw => run.words("", "", true),
-            System::NineStep | System::Aios | System::Dotagent | System::Session => {
+            System::NineStep | System::Aios | System::Dotagent | System::Flow | System::Session => {
                 vec!["begin", run.step(), "--run", &run.name]
             }
         };
@@ -473,7 +486,7 @@ fn of_sixteen_writers_at_fifty_runs_none_loses_a_change() {
         assert!([0, 9].contains(&output.code), "{words:?}\n{output}");
     };
     side_by_side(writer, reader);
-    tally.say("fifty runs");
+    tally.say("sixty runs");
     for run in &runs {
         // The next change cleans up after the last kill.
         run.killed.lock().expect("no writer failed").insert("mark_end".to_owned());

@@ -226,11 +226,17 @@ fn past(sandbox: &Sandbox) -> Value {
     rows.map(|row| serde_json::json!([row["replaced_by"], row["step"], row["files"]])).collect()
 }
 
-/// Lists the state: all files of the project except temporary ones, copies and Piton's own; archived files are state too.
+/// The records of a run of a workflow file, and the names of the files that are its state.
+const RUN: &str = ".piton/runs/demo";
+const RECORDS: [&str; 3] = ["run.json", "journal.jsonl", "checkpoint.json"];
+
+/// Lists the state: all files of the project except temporary ones, copies and Piton's own; archived files and the records of a run are
+/// state too.
 fn state_of(sandbox: &Sandbox) -> Tree {
     sandbox.tree().without_folders().only(|path| {
         let own = path.as_str().rsplit_once(".piton/").map(|(_, own)| own);
-        let is_own = own.is_some_and(|own| !own.starts_with("archive/"));
+        let is_record = path.strip_prefix(RUN).is_ok_and(|name| RECORDS.contains(&name.as_str()));
+        let is_own = own.is_some_and(|own| !own.starts_with("archive/")) && !is_record;
         let is_note = is_own || path.starts_with(projects::NINE_STEP_BACKUPS);
         !is_note && !path.starts_with(".git") && !path.as_str().ends_with(".piton-tmp") && !is_backup(path)
     })
@@ -245,8 +251,8 @@ fn is_backup(path: &Utf8Path) -> bool {
 /// read: it is never used again.
 fn leftovers(sandbox: &Sandbox) -> Vec<String> {
     let has_begun = |path: &Utf8Path| {
-        let session = path.ancestors().find(|folder| folder.parent().is_some_and(|above| above.ends_with("sessions")));
-        session.is_none_or(|session| sandbox.top().join(session).join("session.json").exists())
+        let session = path.ancestors().find(|folder| folder.parent().is_some_and(|above| above.ends_with("runs")));
+        session.is_none_or(|session| sandbox.top().join(session).join("run.json").exists())
     };
     let is_leftover = |path: &Utf8Path| match path.file_name() {
         Some(".gitignore") => {

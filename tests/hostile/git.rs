@@ -139,6 +139,12 @@ fn trapped(kind: &Kind) -> Sandbox {
         sandbox.remove(".worktree").worktree(".worktree/user-auth", "feature/user-auth");
         sandbox.file(kind.state, &state);
     }
+    if kind.has_records() {
+        let runs = sandbox.root().join(".git/piton");
+        std::fs::create_dir(&runs).expect("a folder in the sandbox");
+        std::fs::rename(sandbox.root().join(".piton/runs"), runs.join("runs")).expect("a folder in the sandbox");
+        sandbox.piton(["begin", kind.step]).run().expect_code(0);
+    }
     sign(&sandbox);
     set_traps(&sandbox);
     for folder in ["", ".worktree/user-auth/"] {

@@ -11,6 +11,7 @@ use super::SECRET;
 use super::check_answer;
 use super::check_silent;
 use super::read_all;
+use super::records;
 use super::within;
 use super::write_all;
 use crate::support::Output;
@@ -41,23 +42,28 @@ fn hold(sandbox: &Sandbox, step: &str, outside: &Outside, what: &str) {
 fn a_state_or_a_folder_that_is_a_link_out_is_neither_read_nor_written() {
     for kind in &KINDS {
         let top = kind.folder.split('/').next().expect("a path has a part");
-        for (path, target) in [(kind.state, "state.json"), (kind.folder, ""), (top, "")] {
+        let files = kind.states().into_iter().map(|state| (state, "state.json"));
+        for (path, target) in files.chain([(kind.folder, ""), (top, "")]) {
             let sandbox = kind.project();
             let outside = Outside::of(&sandbox);
             // The files outside are valid state, so that only their location is wrong.
-            let name = Utf8Path::new(kind.state).strip_prefix(path).unwrap_or(Utf8Path::new(""));
-            let place = if name.as_str().is_empty() {
-                outside.folder.join(target)
-            } else {
-                outside.folder.join(target).join(name)
-            };
-            let state = sandbox
-                .read(kind.state)
-                .replace("user-auth", SECRET)
-                .replace("spring", SECRET)
-                .replace("checkout", SECRET);
-            std::fs::create_dir_all(place.parent().expect("it is in a folder")).expect("a folder in the sandbox");
-            std::fs::write(place, state).expect("a file in the sandbox");
+            let states: Vec<&str> =
+                kind.states().into_iter().filter(|state| Utf8Path::new(state).starts_with(path)).collect();
+            for state in &states {
+                let text = sandbox.read(state).replace("user-auth", SECRET).replace("checkout", SECRET);
+                sandbox.file(state, &text.replace("Release 1.4", SECRET).replace("Write the release note", SECRET));
+            }
+            records::seal(&sandbox);
+            for state in states {
+                let name = Utf8Path::new(state).strip_prefix(path).unwrap_or(Utf8Path::new(""));
+                let place = if name.as_str().is_empty() {
+                    outside.folder.join(target)
+                } else {
+                    outside.folder.join(target).join(name)
+                };
+                std::fs::create_dir_all(place.parent().expect("it is in a folder")).expect("a folder in the sandbox");
+                std::fs::write(place, sandbox.read(state)).expect("a file in the sandbox");
+            }
             let outside = Outside::seen(&outside.folder);
             lead_out(&sandbox, path, &outside.folder.join(target));
             hold(&sandbox, kind.step, &outside, &format!("{}: {path}", kind.name));
@@ -102,14 +108,16 @@ fn a_second_name_of_a_file_outside_keeps_its_content() {
     for kind in &KINDS {
         let sandbox = kind.project();
         let outside = Outside::of(&sandbox);
-        let own = sandbox.root().join(kind.folder).join(".piton");
+        let own = sandbox.root().join(kind.own);
         sandbox.dir(own.as_str());
         let names = ["lease.json", "log.jsonl", "evidence.jsonl", "lock", ".gitignore"]
             .map(|name| (name.to_owned(), own.join(name)));
-        let state = sandbox.root().join(kind.state);
-        std::fs::copy(&state, outside.folder.join("a-state")).expect("a file in the sandbox");
-        std::fs::remove_file(&state).expect("a file in the sandbox");
-        for (name, there) in names.into_iter().chain([("a-state".to_owned(), state)]) {
+        let states = kind.states().into_iter().enumerate().map(|(at, state)| {
+            let (name, state) = (format!("state-{at}"), sandbox.root().join(state));
+            std::fs::rename(&state, outside.folder.join(&name)).expect("a file in the sandbox");
+            (name, state)
+        });
+        for (name, there) in names.into_iter().chain(states) {
             std::fs::hard_link(outside.folder.join(name), there).expect("two names in one file system");
         }
         let outside = Outside::seen(&outside.folder);
@@ -142,13 +150,15 @@ fn endless_files_are_not_read_to_their_end() {
         if rustix::process::geteuid().is_root() {
             ways.push(("a device", Box::new(make_device)));
         }
-        for (what, put) in ways {
+        for (what, put, state) in
+            ways.iter().flat_map(|(what, put)| kind.states().into_iter().map(move |state| (what, put, state)))
+        {
             let sandbox = kind.project();
-            sandbox.remove(kind.state);
-            put(&sandbox.root().join(kind.state));
+            sandbox.remove(state);
+            put(&sandbox.root().join(state));
             let check = |line: &str, output: &Output| {
-                assert!((0..=9).contains(&output.code), "{}: {what}: {line}\n{output}", kind.name);
-                assert!(!output.stdout.contains("XDG_STATE_HOME"), "{}: {what}: {line}\n{output}", kind.name);
+                assert!((0..=9).contains(&output.code), "{state}: {what}: {line}\n{output}");
+                assert!(!output.stdout.contains("XDG_STATE_HOME"), "{state}: {what}: {line}\n{output}");
             };
             for words in [
                 &["list"][..],

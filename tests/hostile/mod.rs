@@ -7,6 +7,7 @@ mod git;
 mod links;
 mod names;
 mod owner;
+mod records;
 mod secrets;
 mod size;
 mod state;
@@ -33,23 +34,38 @@ pub(super) struct Kind {
     pub(super) name: &'static str,
     /// The file that identifies the run.
     pub(super) state: &'static str,
-    /// The folder that holds `.piton`.
+    /// The folder that holds the state.
     pub(super) folder: &'static str,
+    /// The folder of Piton's own data.
+    pub(super) own: &'static str,
     /// A step that can begin.
     pub(super) step: &'static str,
 }
 
 pub(super) const KINDS: [Kind; 5] = [
-    Kind { name: "nine-step", state: projects::NINE_STEP, folder: ".worktree/user-auth", step: "2:3" },
+    Kind {
+        name: "nine-step",
+        state: projects::NINE_STEP,
+        folder: ".worktree/user-auth",
+        own: ".worktree/user-auth/.piton",
+        step: "2:3",
+    },
     Kind {
         name: "ccw",
         state: ".workflow/active/WFS-user-auth/workflow-session.json",
         folder: projects::SESSION,
+        own: ".workflow/active/WFS-user-auth/.piton",
         step: "IMPL-002",
     },
-    Kind { name: "aios", state: ".aios/epic-7-state.yaml", folder: ".aios", step: "7.2" },
-    Kind { name: "dotagent", state: "memory/state/execution.json", folder: "memory/state", step: "task-001:verify" },
-    Kind { name: "own-workflow", state: "memory/state/execution.json", folder: "memory/state", step: "api" },
+    Kind { name: "aios", state: ".aios/epic-7-state.yaml", folder: ".aios", own: ".aios/.piton", step: "7.2" },
+    Kind {
+        name: "dotagent",
+        state: "memory/state/execution.json",
+        folder: "memory/state",
+        own: "memory/state/.piton",
+        step: "task-001:verify",
+    },
+    Kind { name: "own-workflow", state: records::FILES[1], folder: records::RUN, own: records::RUN, step: "api" },
 ];
 
 impl Kind {
@@ -57,7 +73,20 @@ impl Kind {
     pub(super) fn project(&self) -> Sandbox {
         let sandbox = Sandbox::new();
         Tree::of(&support::repository().join("examples").join(self.name)).write_to(&sandbox.root());
+        if self.has_records() {
+            records::add_snapshot(&sandbox);
+        }
         sandbox
+    }
+
+    /// Tells whether it is a run of a workflow file.
+    pub(super) fn has_records(&self) -> bool {
+        self.folder == records::RUN
+    }
+
+    /// Returns the files that are its state.
+    pub(super) fn states(&self) -> Vec<&'static str> {
+        if self.has_records() { records::FILES.to_vec() } else { vec![self.state] }
     }
 }
 

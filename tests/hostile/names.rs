@@ -7,6 +7,7 @@ use super::KINDS;
 use super::Kind;
 use super::check_answer;
 use super::read_all;
+use super::records;
 use super::within;
 use super::write_all;
 use crate::cli::projects;
@@ -27,7 +28,7 @@ const NASTY: [(&str, &str); 6] = [
 /// Replaces a word wherever the files of the project quote it, in JSON and YAML.
 fn put(sandbox: &Sandbox, word: &str, text: &str) {
     let quoted = Value::String(text.to_owned()).to_string();
-    for extension in ["json", "yaml"] {
+    for extension in ["json", "jsonl", "yaml"] {
         for file in files_below(&sandbox.root(), extension) {
             let old = crate::support::read(&file);
             let new =
@@ -36,6 +37,7 @@ fn put(sandbox: &Sandbox, word: &str, text: &str) {
             std::fs::write(&file, new).expect("a file in the sandbox");
         }
     }
+    records::seal(sandbox);
 }
 
 /// The ids in an example: of its run, and of the step that can begin.
@@ -45,7 +47,8 @@ fn ids(kind: &Kind) -> [&'static str; 2] {
         "ccw" => ["WFS-user-auth", "IMPL-002"],
         "aios" => ["7", "7.2"],
         "dotagent" => ["user-auth", "task-001"],
-        _ => ["spring", "api"],
+        // The run is named by its folder.
+        _ => ["release", "api"],
     }
 }
 
@@ -200,8 +203,20 @@ fn file_names_that_are_not_text_are_ignored() {
             b"$(touch pwned).json",
             &[b'n'; 250],
         ] {
-            let path = folder.as_std_path().join(std::ffi::OsStr::from_bytes(name));
-            std::fs::copy(sandbox.root().join(kind.state), path).expect("a file in the sandbox");
+            let name = std::ffi::OsStr::from_bytes(name);
+            for state in kind.states() {
+                std::fs::copy(sandbox.root().join(state), folder.as_std_path().join(name))
+                    .expect("a file in the sandbox");
+            }
+            if kind.has_records() {
+                // The folder of another run.
+                let run = sandbox.root().join(".piton/runs").as_std_path().join(name);
+                std::fs::create_dir(&run).expect("a folder in the sandbox");
+                for state in kind.states() {
+                    let name = Utf8Path::new(state).file_name().expect("it has a name");
+                    std::fs::copy(sandbox.root().join(state), run.join(name)).expect("a file in the sandbox");
+                }
+            }
         }
         let mut check = |line: &str, output: &Output| {
             check_answer(line, output);

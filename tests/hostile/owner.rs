@@ -12,6 +12,7 @@ use super::Kind;
 use super::Outside;
 use super::check_answer;
 use super::check_silent;
+use super::records;
 use super::within;
 use super::write_all;
 use crate::support::Output;
@@ -58,7 +59,7 @@ fn record(sandbox: &Sandbox, kind: &Kind, files: &[(&str, Option<&str>, &str)]) 
         .collect();
     let header = serde_json::json!({"change": "begin", "step": null, "folders": [], "files": lines}).to_string();
     let contents: String = files.iter().map(|(_, _, after)| *after).collect();
-    let own = format!("{}/.piton", kind.folder);
+    let own = kind.own;
     sandbox.piton(["begin", kind.step]).run().expect_code(0);
     let pending = format!("{own}/txn/pending");
     sandbox.file(&pending, &format!("piton-transaction/2 {}\n{header}\n{contents}", digest(header.as_bytes())));
@@ -141,9 +142,12 @@ fn files_of_another_user_in_a_shared_folder_are_not_trusted() {
         let outside = Outside::of(&sandbox);
         std::fs::set_permissions(&outside.folder, std::os::unix::fs::PermissionsExt::from_mode(0o700))
             .expect("a folder of our own");
-        let own = sandbox.root().join(kind.folder).join(".piton");
+        let own = sandbox.root().join(kind.own);
         let history = own_folder(&own).join("history");
-        std::fs::remove_dir_all(&history).expect("a folder in the sandbox");
+        // A journal is its own history.
+        if !kind.has_records() {
+            std::fs::remove_dir_all(&history).expect("a folder in the sandbox");
+        }
         std::os::unix::fs::symlink(&outside.folder, &history).expect("a link in the sandbox");
         let mut open = vec![own];
         while let Some(path) = open.pop() {
@@ -185,28 +189,41 @@ fn a_replaced_file_keeps_its_mode_without_set_id_bits() {
 /// Piton's own files are private to their owner under any umask.
 #[test]
 fn pitons_files_are_private_to_their_owner() {
-    for kind in &KINDS {
+    let begun = |kind: &Kind, first: &str| {
         let sandbox = kind.project();
+        if !first.is_empty() {
+            sandbox.remove(kind.own);
+        }
+        // What came with the project keeps its permissions.
+        let came: Vec<String> = sandbox.tree().paths();
         let program = env!("CARGO_BIN_EXE_piton");
         let script = format!(
-            "umask 0; for word in 'begin {step}' 'finish {step}' pause 'resume --yes'; do '{program}' --now {now} $word; done; exit 0",
-            step = kind.step,
+            "umask 0; for word in {first} 'begin {step}' 'finish {step}' pause 'resume --yes'; do '{program}' --now {now} $word; done; exit 0",
+            step = if first.is_empty() { kind.step } else { "note" },
             now = crate::support::NOW
         );
         sandbox.tool("/bin/sh", ["-c", &script]).session("s").run().expect_code(0);
-        let mut open = vec![sandbox.root().join(kind.folder).join(".piton")];
+        (sandbox, came)
+    };
+    let own = &KINDS[4];
+    let started = begun(own, "'start release --feature spring'");
+    assert!(!started.1.iter().any(|path| path.contains("run.json")) && started.0.exists(records::FILES[1]));
+    for (kind, (sandbox, came)) in KINDS.iter().map(|kind| (kind, begun(kind, ""))).chain([(own, started)]) {
+        let mut open = vec![sandbox.root().join(kind.own)];
         while let Some(path) = open.pop() {
             let metadata = path.symlink_metadata().expect("it is there");
             // A version in the history is a hard link to the state file.
             let is_version = path.parent().is_some_and(|parent| parent.ends_with("history")) && metadata.is_file();
-            assert!(metadata.mode() & 0o077 == 0 || is_version, "{path} is {:o}", metadata.mode());
+            let is_older =
+                path.strip_prefix(sandbox.root()).is_ok_and(|path| came.iter().any(|came| *came == path.as_str()));
+            assert!(metadata.mode() & 0o077 == 0 || is_version || is_older, "{path} is {:o}", metadata.mode());
             if metadata.is_dir() {
                 open.extend(
                     path.read_dir_utf8().expect("a readable folder").map(|entry| entry.expect("readable").into_path()),
                 );
             }
         }
-        let own = own_folder(&sandbox.root().join(kind.folder).join(".piton"));
+        let own = own_folder(&sandbox.root().join(kind.own));
         assert!(read(&own.join(".gitignore")).starts_with('*'), "{}", kind.name);
     }
 }

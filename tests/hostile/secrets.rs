@@ -1,8 +1,12 @@
 //! Texts shaped like secrets, in errors passed in by agents and in state files.
 
+use serde_json::Value;
+use serde_json::json;
+
 use super::KINDS;
 use super::check_answer;
 use super::read_all;
+use super::records;
 use super::within;
 use crate::cli::projects;
 use crate::support::Output;
@@ -110,15 +114,21 @@ fn secrets_in_a_state_reach_no_answer() {
     for kind in &KINDS {
         let sandbox = kind.project();
         poison(&sandbox, kind.name, &errors);
+        let mut is_shown = false;
         read_all(&sandbox, &mut |line, output: &Output| {
             check_answer(line, output);
             check_masked(&format!("{}: {line}", kind.name), &output.to_string());
+            is_shown |= output.stdout.contains("[masked]");
         });
+        assert!(is_shown || !kind.has_records(), "{}: no answer has a text of the state", kind.name);
     }
 }
 
 /// Puts a text where each system keeps errors.
 fn poison(sandbox: &Sandbox, name: &str, text: &str) {
+    if name == "own-workflow" {
+        return poison_records(sandbox, text);
+    }
     let failed = format!("\"status\": \"failed\", \"last_error\": \"{text}\"");
     let (path, from, to) = match name {
         "nine-step" => (projects::NINE_STEP, "- the user name", format!("- {text} the user name")),
@@ -130,10 +140,40 @@ fn poison(sandbox: &Sandbox, name: &str, text: &str) {
         "aios" => {
             (".aios/epic-7-state.yaml", "{ status: in_progress, ", format!("{{ status: failed, error: \"{text}\", "))
         }
-        "dotagent" => ("memory/state/execution.json", "\"status\":\"running\"", failed),
-        _ => ("memory/state/execution.json", "\"status\": \"running\"", failed),
+        _ => ("memory/state/execution.json", "\"status\":\"running\"", failed),
     };
     projects::replace(sandbox, path, from, &to);
+}
+
+/// Puts a text where a run of a workflow file keeps texts: in its header, in each of its records, and in its snapshot, which the program
+/// reads in place of the records.
+fn poison_records(sandbox: &Sandbox, text: &str) {
+    let error: Value = serde_json::from_str(&format!("\"{text}\"")).expect("a text in JSON");
+    let description = error.to_string();
+    projects::replace(sandbox, records::FILES[0], "\"Release 1.4\"", &description);
+    records::rewrite(sandbox, |value| {
+        let key = if value.get("definition").is_some() { "definition" } else { "workflow" };
+        let steps = value.get_mut(key).and_then(|outline| outline.get_mut("steps"));
+        for step in steps.and_then(Value::as_array_mut).into_iter().flatten() {
+            step["title"] = error.clone();
+            step["definition"]["instructions"] = error.clone();
+        }
+        if value["change"].get("summary").is_some() {
+            value["change"]["summary"] = error.clone();
+        }
+        if value.get("steps").is_some() {
+            value["steps"]["api"] = json!({"status": "failed", "attempts": 1, "failures": 1, "errors": [error]});
+        }
+    });
+    // A failure after the snapshot.
+    records::add_records(
+        sandbox,
+        &[
+            json!({"at": "2026-01-30T09:41:00Z", "change": "begin", "step": "ui", "attempt": 2}),
+            json!({"at": "2026-01-30T09:42:00Z", "change": "finish", "step": "ui", "status": "failed", "error": error, "attempt": 2}),
+            json!({"at": "2026-01-30T09:43:00Z", "change": "pause", "reason": error}),
+        ],
+    );
 }
 
 fn files(sandbox: &Sandbox) -> Vec<camino::Utf8PathBuf> {

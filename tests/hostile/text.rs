@@ -7,6 +7,7 @@ use super::KINDS;
 use super::check_answer;
 use super::is_harmful;
 use super::read_all;
+use super::records;
 use super::write_all;
 use crate::cli::projects;
 use crate::support::Output;
@@ -18,13 +19,16 @@ const POISON: &str = "\u{1b}[31m\u{1b}]0;own\u{7}\u{202e}\u{2066}\u{200b}\u{9b}\
 
 /// Appends poison to every free text of the project's state, and adds one more key.
 fn poison(sandbox: &Sandbox) {
-    for file in files_below(&sandbox.root(), "json") {
+    for file in files_below(&sandbox.root(), "json").into_iter().filter(|file| !file.ends_with(records::FILES[2])) {
         let mut state: Value = serde_json::from_str(&crate::support::read(&file)).expect("an example is JSON");
         poison_value(&mut state, "");
         if let Some(fields) = state.as_object_mut() {
             fields.insert(format!("key{POISON}"), Value::String(POISON.to_owned()));
         }
         std::fs::write(&file, state.to_string()).expect("a file in the sandbox");
+    }
+    if sandbox.exists(records::RUN) {
+        records::rewrite(sandbox, |value| poison_value(value, ""));
     }
     let quoted = Value::String(format!("text{POISON}")).to_string();
     for file in files_below(&sandbox.root(), "yaml") {
@@ -51,7 +55,7 @@ fn poison(sandbox: &Sandbox) {
 }
 
 fn poison_value(value: &mut Value, key: &str) {
-    const WORDS: [&str; 16] = [
+    const WORDS: [&str; 27] = [
         "id",
         "status",
         "session_id",
@@ -68,6 +72,18 @@ fn poison_value(value: &mut Value, key: &str) {
         "output",
         "depends_on",
         "definition",
+        // Of the records of a run.
+        "digest",
+        "chain",
+        "version",
+        "session",
+        "root",
+        "file",
+        "at",
+        "change",
+        "step",
+        "state",
+        "outputs",
     ];
     match value {
         Value::String(text) if !WORDS.contains(&key) => text.push_str(POISON),

@@ -224,6 +224,7 @@ impl Disk {
 
     fn flush(&mut self, node: usize) {
         let names = self.names(node);
+        let folders: Vec<bool> = self.nodes.iter().map(|node| matches!(node, Node::Folder { .. })).collect();
         match &mut self.nodes[node] {
             Node::File { durable, waiting } => {
                 for edit in waiting.drain(..) {
@@ -232,15 +233,16 @@ impl Disk {
             }
             Node::Folder { durable, waiting, .. } => {
                 *durable = names;
-                let gone: Vec<usize> =
-                    waiting.drain(..).filter(|one| one.node.is_none()).filter_map(|one| one.rename).collect();
-                self.land(&gone);
+                let ends = waiting.drain(..).filter(|one| one.node.is_none_or(|node| folders[node]));
+                let ended: Vec<usize> = ends.filter_map(|one| one.rename).collect();
+                self.land(&ended);
             }
             Node::Link(_) => panic!("a link cannot be flushed"),
         }
     }
 
-    /// Makes the new names durable of renames whose old names are gone for good.
+    /// Makes the other halves of renames durable: the new name where the old one is gone for good, and of a folder, which has only one
+    /// name, the end of the old one.
     fn land(&mut self, renames: &[usize]) {
         for node in &mut self.nodes {
             if let Node::Folder { durable, waiting, .. } = node {

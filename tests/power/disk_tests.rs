@@ -133,6 +133,9 @@ fn a_file_that_moves_to_another_folder_is_in_one_of_them() {
 fn a_folder_that_moves_has_one_name() {
     let moved = [folder("f"), folder("g"), folder("f/a"), sync("f"), sync(""), rename("f/a", "g/a")];
     assert_eq!(outcomes(&moved), ["f/ f/a/ g/", "f/ g/ g/a/"]);
+    for end in ["f", "g"] {
+        assert_eq!(outcomes(&[&moved[..], &[sync(end)]].concat()), ["f/ g/ g/a/"]);
+    }
 }
 
 #[test]

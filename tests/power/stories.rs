@@ -4,7 +4,6 @@ use super::Recording;
 use super::Shape;
 use super::Story;
 use super::explore;
-use super::in_home;
 use super::most;
 use super::record;
 use super::trace::Call;
@@ -22,6 +21,11 @@ fn example(name: &str) -> Sandbox {
 
 /// Cuts the power at every point of a command; the state must not be lost.
 fn survives(story: &Story) {
+    survives_on(story, 8);
+}
+
+/// Does so on more than `least` disks.
+fn survives_on(story: &Story, least: usize) {
     let Some(recording) = record(story) else { return };
     let found = explore(story, &recording, most(), false);
     say(&format!(
@@ -32,7 +36,7 @@ fn survives(story: &Story) {
         found.looked_at,
         found.problems.len()
     ));
-    assert!(found.looked_at > 8, "only {} disks", found.looked_at);
+    assert!(found.looked_at > least, "only {} disks", found.looked_at);
     assert!(found.problems.is_empty(), "{}: {} problems\n{}", story.name, found.problems.len(), found.problems[0]);
 }
 
@@ -240,7 +244,7 @@ fn a_record_in_a_journal() {
         project: || {
             let sandbox = Sandbox::in_memory();
             sandbox.file("w.yml", &WORKFLOW.replace("id: two\n  shell: \"true\"", "id: two\n  shell: exit 1"));
-            in_home(sandbox.piton(["run", "w.yml"]), &sandbox).run().expect_code(7);
+            sandbox.piton(["run", "w.yml"]).run().expect_code(7);
             sandbox
         },
         before: &[],
@@ -248,6 +252,65 @@ fn a_record_in_a_journal() {
         then: &["resume", "--yes", "--skip", "two"],
         shape: Shape::Journal,
     });
+}
+
+/// A run of a workflow file for agents, begun and not.
+fn with_flow() -> Sandbox {
+    let sandbox = Sandbox::in_memory();
+    sandbox.file("flow.yaml", "steps:\n  - {id: draft, agent: writer}\n  - {id: ship, agent: shipper}\n");
+    sandbox
+}
+
+const START_FLOW: &[&str] = &["start", "flow.yaml", "--feature", "demo"];
+
+#[test]
+fn a_start_of_a_workflow_file() {
+    survives(&Story {
+        name: "start (a workflow file)",
+        project: with_flow,
+        before: &[],
+        command: START_FLOW,
+        then: &["start", "flow.yaml", "--feature", "demo", "--archive"],
+        shape: Shape::Whole,
+    });
+}
+
+#[test]
+fn a_finish_in_a_journal() {
+    survives(&Story {
+        name: "finish (a workflow file)",
+        project: with_flow,
+        before: &[START_FLOW, &["begin", "draft"]],
+        command: &["finish", "draft", "--summary", "done"],
+        then: &["finish", "draft", "--summary", "done"],
+        shape: Shape::Whole,
+    });
+}
+
+#[test]
+fn a_restore_in_a_journal() {
+    let story = Story {
+        name: "restore (a workflow file)",
+        project: with_flow,
+        before: &[START_FLOW, &["begin", "draft"], &["finish", "draft"]],
+        command: &["restore", "--yes"],
+        then: &["restore", "--yes"],
+        shape: Shape::Whole,
+    };
+    survives_on(&story, 2);
+}
+
+#[test]
+fn an_archive_of_a_journal() {
+    let story = Story {
+        name: "archive (a workflow file)",
+        project: with_flow,
+        before: &[START_FLOW],
+        command: &["archive", "--yes"],
+        then: &["archive", "--yes"],
+        shape: Shape::Stages,
+    };
+    survives_on(&story, 2);
 }
 
 /// Removes a recorded flush, or moves a call, and requires that the model reports the loss.
@@ -334,5 +397,5 @@ fn a_record_that_is_acted_on_too_early_is_seen() {
     let Some(recording) = record(&RUN) else { return };
     let missed = |what: &str, change: &dyn Fn(&mut Vec<Call>)| is_missed(&RUN, &recording, what, change);
     missed("the flush of the journal", &|calls| drop_sync(calls, "journal.jsonl"));
-    missed("the flush of the name of the session", &|calls| calls.retain(|call| !syncs(call, "/sessions")));
+    missed("the flush of the name of the session", &|calls| calls.retain(|call| !syncs(call, "/runs")));
 }

@@ -42,7 +42,9 @@ pub(super) fn attempt(walker: &Walker, command: &str, printed: &Printed, copy: &
 
 /// Tells whether a path is one of Piton's own that is no part of the state: a lock, and the folders that it lies in.
 fn is_lock(path: &str) -> bool {
-    path.contains("/.piton") && !path.contains("/history/")
+    let is_own = path.contains("/.piton") || path.contains("/.git/piton/");
+    let is_record = ["run.json", "journal.jsonl", "checkpoint.json"].iter().any(|name| path.ends_with(name));
+    is_own && !is_record && !path.contains("/history/")
 }
 
 /// Does what a reader has done before: begins the step of a brief before it is finished, and has the files that are named.

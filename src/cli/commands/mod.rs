@@ -9,6 +9,7 @@ pub(super) mod context;
 pub(super) mod decide;
 pub(super) mod demo;
 pub(super) mod doctor;
+pub(super) mod exec;
 pub(super) mod finish;
 pub(super) mod history;
 pub(super) mod hook;

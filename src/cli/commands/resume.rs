@@ -46,6 +46,9 @@ pub(in crate::cli) struct Resume {
     /// For a session of `run`: repeat finished steps whose definition has changed
     #[arg(long)]
     accept_edits: bool,
+    /// For a session of `run` that came with a copy of the project: run its commands
+    #[arg(long)]
+    trust: bool,
     /// For a session of `run`: print events as JSON lines
     #[arg(long)]
     events: bool,
@@ -92,8 +95,10 @@ impl Resume {
             is_new: false,
             from: plan.from.into_iter().next(),
             skip: plan.skip,
+            only: None,
             force: plan.force,
             accept_edits: self.accept_edits,
+            trust: self.trust,
             yes: self.yes,
             dry_run: self.dry_run,
         };

@@ -3,12 +3,17 @@
 use super::prelude::*;
 use crate::cli::screen::Screen;
 use crate::runner;
+use crate::runner::ResumeOptions;
+use crate::runner::ResumeRequest;
 use crate::runner::StartRequest;
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+  piton run release.yaml --input version=1.2.0   a new run, in its own worktree
+  piton run spring                               the rest of a run, also of one that `piton start` began")]
 pub(in crate::cli) struct Run {
-    /// The workflow file, YAML or JSON (schema: `piton schema workflow`)
-    #[arg(value_name = "FILE")]
+    /// The workflow file, YAML or JSON (schema: `piton schema workflow`), or a run of one
+    #[arg(value_name = "FILE|RUN")]
     file: String,
     /// Value of `${ARG}`; several are joined by spaces, and one that begins with `-` is written `--args=VALUE`
     #[arg(long, value_name = "VALUE")]
@@ -22,6 +27,21 @@ pub(in crate::cli) struct Run {
     /// Run the steps in the project itself instead of a worktree
     #[arg(long)]
     no_worktree: bool,
+    /// For a run: repeat this finished step and everything after it
+    #[arg(long, value_name = "STEP")]
+    from: Option<String>,
+    /// For a run: skip a step; can be given several times
+    #[arg(long, value_name = "STEP")]
+    skip: Vec<String>,
+    /// For a run: start over from the first step (it asks first)
+    #[arg(long)]
+    force: bool,
+    /// For a run: repeat finished steps whose definition has changed
+    #[arg(long)]
+    accept_edits: bool,
+    /// For a run that came with a copy of the project: run its commands
+    #[arg(long)]
+    trust: bool,
     /// Merge at the end without asking, and remove the worktree if everything in it is committed
     #[arg(short, long)]
     yes: bool,
@@ -36,6 +56,14 @@ pub(in crate::cli) struct Run {
 impl Command for Run {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
         let screen = Screen::of(call.global, self.events);
+        if let Some(location) = self.named_run(call) {
+            return self.go_on(&location, call, &screen);
+        }
+        if self.from.is_some() || !self.skip.is_empty() || self.force || self.accept_edits || self.trust {
+            let message =
+                format!("{} is no run: --from, --skip, --force, --accept-edits and --trust are for one", self.file);
+            return Err(CommandError::usage(message));
+        }
         let start = StartRequest {
             project: call.global.project.clone(),
             now: call.global.now.clone(),
@@ -47,5 +75,40 @@ impl Command for Run {
             dry_run: self.dry_run,
         };
         Ok(screen.end(runner::run(&start, &screen)))
+    }
+}
+
+impl Run {
+    /// Returns the run of a workflow file that is named instead of a file.
+    fn named_run(&self, call: &Call<'_>) -> Option<ops::RunLocation> {
+        let is_file_name =
+            self.file.contains('/') || [".yaml", ".yml", ".json"].iter().any(|end| self.file.ends_with(end));
+        if is_file_name {
+            return None;
+        }
+        let ctx = call.project(Some(&self.file)).ok()?;
+        ops::location(&ctx).ok().filter(|location| location.own_run().is_some())
+    }
+
+    /// Runs the rest of a run.
+    fn go_on(&self, location: &ops::RunLocation, call: &Call<'_>, screen: &Screen) -> Result<Exit, CommandError> {
+        let Some((home, session)) = location.own_run() else { return Ok(Exit::No) };
+        if !(self.args.is_empty() && self.inputs.is_empty() && self.rest.is_empty()) || self.no_worktree {
+            let message = format!("{session} is a run: its arguments, inputs and worktree stay as it was begun");
+            return Err(CommandError::usage(message));
+        }
+        let asked = ResumeOptions {
+            is_new: false,
+            from: self.from.clone(),
+            skip: self.skip.clone(),
+            only: None,
+            force: self.force,
+            accept_edits: self.accept_edits,
+            trust: self.trust,
+            yes: self.yes,
+            dry_run: self.dry_run,
+        };
+        let (now, home, session) = (call.global.now.clone(), home.to_owned(), session.to_owned());
+        Ok(screen.end(runner::resume(&ResumeRequest { now, home, session, asked }, screen)))
     }
 }

@@ -173,7 +173,7 @@ fn row(number: usize, step: &Step, line: StepLine<'_>) -> String {
         _ if is_skipped => "[SKIP] ",
         Some(Action::Retry | Action::Return) if next.is_some_and(|next| next.rule == "3.interrupted") => "[RESUME] ",
         Some(Action::Retry | Action::Return) => "[RETRY] ",
-        Some(Action::Run) => "[RESUME] ",
+        Some(Action::Run | Action::Exec) => "[RESUME] ",
         Some(Action::Verify) => "[VERIFY] ",
         Some(Action::Approve) => "[APPROVE] ",
         Some(Action::Merge | Action::Archive) | None if is_done => "[Completed] ",

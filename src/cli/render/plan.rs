@@ -247,13 +247,15 @@ fn one_next(page: &mut Page, run: &RunId, next: &Next) {
         (None, candidates) => format!(" — one of {}", candidates.join(", ")),
     };
     let attempt = match next.action {
-        Action::Run | Action::Retry | Action::Return => format!(", attempt {}", next.attempt),
+        Action::Run | Action::Exec | Action::Retry | Action::Return => format!(", attempt {}", next.attempt),
         Action::Verify | Action::Approve | Action::Merge | Action::Archive => String::new(),
     };
     // What follows the last step is about the run.
     let subject = match next.action {
         Action::Merge | Action::Archive => run.as_str(),
-        Action::Run | Action::Retry | Action::Return | Action::Verify | Action::Approve => next.step.as_str(),
+        Action::Run | Action::Exec | Action::Retry | Action::Return | Action::Verify | Action::Approve => {
+            next.step.as_str()
+        }
     };
     page.text.plain("  ").bold(format!("{} {subject}", next.action.as_str()));
     let title =

@@ -133,7 +133,7 @@ fn prompt(files: &FileSet, run: &Run, next: &Next) -> String {
         Action::Verify if is_written => format!("Check the results and record them: {finish}. Do not run anything."),
         Action::Verify => "Check the results and record them. Do not run anything.".to_owned(),
         Action::Archive | Action::Merge => String::new(),
-        Action::Run | Action::Retry | Action::Return => {
+        Action::Run | Action::Exec | Action::Retry | Action::Return => {
             let work = work(files, next);
             match kind {
                 _ if is_written => format!(

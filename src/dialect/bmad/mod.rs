@@ -81,10 +81,10 @@ impl Dialect for Bmad {
             let is_written =
                 step.is_some_and(|step| step.detail.parts.iter().any(|part| part.status == Status::Completed));
             match next.action {
-                Action::Run | Action::Retry | Action::Return if is_written => {
+                Action::Run | Action::Exec | Action::Retry | Action::Return if is_written => {
                     Some(format!("{} {}", command("develop"), next.step))
                 }
-                Action::Run | Action::Retry | Action::Return => Some(command("create").to_owned()),
+                Action::Run | Action::Exec | Action::Retry | Action::Return => Some(command("create").to_owned()),
                 Action::Verify => Some(format!("{} {}", command("review"), next.step)),
                 Action::Approve | Action::Merge | Action::Archive => None,
             }

@@ -82,7 +82,9 @@ pub(super) fn point_type(plan: &Plan) -> String {
         (Verdict::Complete, _, _) => "workflow_complete",
         (_, Some(Action::Verify), _) => "needs_verification",
         (_, _, Some(report)) => report.kind.as_str(),
-        (_, Some(Action::Approve | Action::Return | Action::Retry | Action::Run), None) => "ready_to_execute",
+        (_, Some(Action::Approve | Action::Return | Action::Retry | Action::Run | Action::Exec), None) => {
+            "ready_to_execute"
+        }
         (_, Some(Action::Merge | Action::Archive), None) => "workflow_complete",
         (Verdict::Resume | Verdict::Confirm | Verdict::Blocked, None, None) => "dependency_block",
         (Verdict::Nothing, None, None) => "workflow_complete",

@@ -50,7 +50,7 @@ fn instructions(step: &Step, next: &Next) -> String {
             parts.push("The session was cut off here; do what is left of it.".to_owned());
         }
         Action::Retry => parts.push("It was in progress when the session ended.".to_owned()),
-        Action::Run | Action::Return | Action::Approve | Action::Merge | Action::Archive => {}
+        Action::Run | Action::Exec | Action::Return | Action::Approve | Action::Merge | Action::Archive => {}
     }
     if !step.detail.focus.is_empty() {
         parts.push(format!("Agents were launched for it: {}.", step.detail.focus.join(", ")));

@@ -93,7 +93,7 @@ fn standing(step: &Step, plan: &Plan) -> &'static str {
         Some(Action::Verify) if !step.idempotent => "outcome_unknown",
         Some(Action::Verify) => "unproved",
         Some(Action::Retry | Action::Return) => "interrupted",
-        Some(Action::Run | Action::Approve | Action::Merge | Action::Archive) => "open",
+        Some(Action::Run | Action::Exec | Action::Approve | Action::Merge | Action::Archive) => "open",
         None if plan.steps.completed.contains(&step.id) => "done",
         None => "waits",
     }

@@ -83,7 +83,7 @@ pub(super) fn load(files: &FileSet, digest: &Digest) -> Loaded {
         ..EvidenceRequest::default()
     };
     run.steps = all.steps;
-    Loaded { run: Some(run), findings: all.findings, wanted, native: serde_json::Value::Null }
+    Loaded { run: Some(run), findings: all.findings, wanted, ..Loaded::default() }
 }
 
 /// Returns the steps of a session in the order of its plan: tasks, agents, workflows, the turn.

@@ -35,7 +35,7 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
         told: vec!["workflow_id", "phase", "task_id", "attempt", "output"],
         prompt: prompt(&layout, run, next, output.as_ref()),
         instructions: match next.action {
-            Action::Run | Action::Retry | Action::Return => {
+            Action::Run | Action::Exec | Action::Retry | Action::Return => {
                 format!("{}{}", checked(next), leave(&layout, next, output.as_ref()))
             }
             Action::Approve | Action::Verify | Action::Archive | Action::Merge => String::new(),
@@ -143,7 +143,7 @@ fn prompt(layout: &Layout, run: &Run, next: &Next, output: Option<&RelPath>) -> 
         }
         Action::Verify => "Check the results and record them. Do not run anything.".to_owned(),
         Action::Archive | Action::Merge => String::new(),
-        Action::Run | Action::Retry | Action::Return => {
+        Action::Run | Action::Exec | Action::Retry | Action::Return => {
             let leave = leave(layout, next, output);
             let (run, id) = (quoted(run.id.as_str()), quoted(next.step.as_str()));
             let finish = match step.filter(|step| step.kind == StepKind::Review) {

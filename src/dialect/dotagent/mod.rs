@@ -3,12 +3,10 @@
 //! `phase.json` has the current one of five phases, `execution.json` the tasks of one phase. A phase counts as done only with its
 //! outputs: they must parse, name this run and be newer than its start.
 //!
-//! Runs of custom workflows, which are defined in a file, use the same two files and carry their definition; see `custom`.
 
 mod archive;
 mod brief;
 mod checks;
-pub(super) mod custom;
 mod execution;
 mod layout;
 mod native;
@@ -34,11 +32,8 @@ use crate::dialect::Probed;
 use crate::dialect::Rebuild;
 use crate::dialect::Start;
 use crate::dialect::Wording;
-use crate::dialect::edit::edits_of;
-use crate::dialect::optional::NO_OTHER_EVIDENCE;
 use crate::model::Brief;
 use crate::model::Change;
-use crate::model::ChangeKind;
 use crate::model::Config;
 use crate::model::DialectId;
 use crate::model::Edit;
@@ -75,21 +70,11 @@ impl Dialect for Dotagent {
     }
 
     fn load(&self, files: &FileSet) -> Loaded {
-        if custom::is_custom(files) { custom::load(files) } else { read::load(files) }
+        read::load(files)
     }
 
     fn edit(&self, files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
-        match &change.kind {
-            ChangeKind::Start(spec) if spec.definition.is_some() => custom::start(spec, change.at),
-            ChangeKind::Repair(_) if custom::is_custom(files) => {
-                let rebuilt = rebuild::of_custom(files);
-                rebuilt
-                    .map(|rebuilt| edits_of(files, rebuilt))
-                    .ok_or_else(|| EditError::Unsupported(NO_OTHER_EVIDENCE.to_owned()))
-            }
-            _ if custom::is_custom(files) => custom::edit(files, change),
-            _ => write::edit(files, change),
-        }
+        write::edit(files, change)
     }
 
     fn schema_of(&self, path: &RelPath) -> Option<&'static str> {
@@ -105,11 +90,11 @@ impl Dialect for Dotagent {
     }
 
     fn native(&self, _native: &serde_json::Value, run: &Run, plan: &Plan, _findings: &[Finding]) -> serde_json::Value {
-        if rules::is_built_in(run) { native::native(run, plan) } else { custom::native(run, plan) }
+        native::native(run, plan)
     }
 
-    fn brief(&self, files: &FileSet, run: &Run, plan: &Plan, next: &Next) -> Brief {
-        if custom::is_custom(files) { custom::brief(files, run, plan, next) } else { brief::brief(files, run, next) }
+    fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
+        brief::brief(files, run, next)
     }
 
     fn rebuild(&self) -> &dyn Rebuild {
@@ -143,11 +128,7 @@ impl Wording for Dotagent {
 
 impl Rebuild for Dotagent {
     fn reconstruct(&self, files: &FileSet, _traces: &Traces, at: Timestamp) -> Result<Reconstruction, EditError> {
-        if custom::is_custom(files) {
-            rebuild::of_custom(files).ok_or_else(|| EditError::Unsupported(NO_OTHER_EVIDENCE.to_owned()))
-        } else {
-            rebuild::reconstruct(files, at)
-        }
+        rebuild::reconstruct(files, at)
     }
 }
 

@@ -1,7 +1,5 @@
 //! Paths of the two files: in `memory/state` or in a folder of the run below it. Archives are not runs.
 
-use crate::model::RelPath;
-
 const STATE_DIR: &str = "memory/state";
 
 /// Returns whether a path may be the phase checkpoint of a run.
@@ -22,11 +20,6 @@ pub(super) fn base_of_run(phase: &str) -> Option<&str> {
         return None;
     }
     base_of(folder, STATE_DIR).or_else(|| base_of(folder.rsplit_once('/')?.0, STATE_DIR))
-}
-
-/// Returns the path of a file next to the phase checkpoint.
-pub(super) fn beside(state: &RelPath, name: &str) -> Option<RelPath> {
-    state.parent()?.join(name).ok()
 }
 
 #[cfg(test)]

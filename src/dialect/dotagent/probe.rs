@@ -1,6 +1,5 @@
 //! Finds projects by the shape of their phase file.
 
-use super::custom;
 use super::execution;
 use super::layout::EXECUTION_FILE;
 use super::layout::Layout;
@@ -22,6 +21,7 @@ use crate::model::ListingEntry;
 use crate::model::ReadSpec;
 use crate::model::RelPath;
 use crate::model::clean_line;
+use crate::model::quoted;
 
 const EXECUTION: &str = "execution.json";
 
@@ -40,9 +40,9 @@ pub(super) fn probe(listing: &Listing) -> Probed {
         probed.findings.extend(linked_memory(&entry.path));
         probed.candidates.extend(without_phase_file(listing, &entry.path));
         if paths::is_phase_file(entry.path.as_str())
-            && let Some(candidate) = custom::candidate(entry)
+            && let Some(finding) = earlier_form(entry)
         {
-            probed.candidates.push(candidate);
+            probed.findings.push(finding);
             continue;
         }
         let Some(layout) = Layout::of(&entry.path) else { continue };
@@ -70,8 +70,7 @@ fn linked_memory(path: &RelPath) -> Option<Finding> {
     })
 }
 
-/// Returns the run of an execution file without its phase file: the phase file was lost. In a folder of its own it is one only with
-/// Piton's data beside it.
+/// Returns the run of an execution file without its phase file: the phase file was lost.
 fn without_phase_file(listing: &Listing, execution: &RelPath) -> Option<Candidate> {
     let phase = execution.parent().filter(|_| execution.name() == EXECUTION)?.join("phase.json").ok()?;
     let is_there = listing.entries.binary_search_by(|entry| entry.path.cmp(&phase)).is_ok();
@@ -82,26 +81,25 @@ fn without_phase_file(listing: &Listing, execution: &RelPath) -> Option<Candidat
     let value = listing.entries[at].content.as_deref().and_then(|look| parse_json(look).ok());
     let id = value.as_ref().and_then(|value| value.get("workflow_id")?.as_str()).map(|id| clean_line(id, 100));
     let finding = missing(&phase);
-    let mut candidate = match Layout::of(&phase) {
-        Some(layout) => candidate(listing, layout, None),
-        None => {
-            let data_dir = paths::beside(&phase, ".piton").filter(|own| listing.data_dirs.contains(own))?;
-            Candidate {
-                dialect: DialectId::Dotagent,
-                name: phase.parent()?.name().to_owned(),
-                rank: None,
-                claim: Claim::Stated,
-                may_be_replaced: false,
-                findings: Vec::new(),
-                reads: [phase.clone(), execution.clone()].map(ReadSpec::File).into(),
-                data_dir,
-                state: phase,
-            }
-        }
-    };
+    let mut candidate = candidate(listing, Layout::of(&phase)?, None);
     candidate.name = id.filter(|id| !id.is_empty()).unwrap_or(candidate.name);
     candidate.findings.push(finding);
     Some(candidate)
+}
+
+/// Reports a run of a workflow file in the form that Piton wrote before its runs had a journal.
+fn earlier_form(entry: &ListingEntry) -> Option<Finding> {
+    let phase = parse_json(entry.content.as_deref()?).ok()?;
+    let is_defined = ["definition", "definition_source"].iter().any(|key| phase.get(key).is_some_and(Node::is_map));
+    is_defined.then(|| {
+        let text = |pointer: &str| phase.at(pointer).and_then(Node::as_str).map(|text| clean_line(text, 100));
+        let feature = text("/workflow_id").unwrap_or_else(|| "NAME".to_owned());
+        let file = text("/definition_source/path").unwrap_or_else(|| "FILE".to_owned());
+        let message = format!("{feature} is a run of an earlier form of piton, which this version does not go on with");
+        let again = format!("piton start {} --feature {}", quoted(&file), quoted(&feature));
+        let fix = format!("{again}, then `piton skip STEP --reason done` for what it had done");
+        Finding::new(FindingCode::NoRunHere, message).at(&entry.path).fix(fix)
+    })
 }
 
 fn has_shape(value: &Node) -> bool {

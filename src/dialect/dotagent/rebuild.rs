@@ -30,7 +30,7 @@ const VALUE_CHARS: usize = 200;
 ///
 /// # Errors
 ///
-/// If both can be read, if the broken one belongs to a custom workflow, or if nothing names the run.
+/// If both can be read, if the broken one is of an earlier form of Piton, or if nothing names the run.
 pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstruction, EditError> {
     let Some(layout) = Layout::of(&files.state) else {
         return Err(EditError::Unsupported("the state is not a `memory/state/phase.json`".to_owned()));
@@ -51,21 +51,6 @@ pub(super) fn reconstruct(files: &FileSet, at: Timestamp) -> Result<Reconstructi
     Ok(rebuilder.rebuilt)
 }
 
-/// Takes the phase file of a custom workflow over, if it only has comments or trailing commas too many: nothing else has its definition.
-pub(super) fn of_custom(files: &FileSet) -> Option<Reconstruction> {
-    let broken = files.bytes(&files.state).filter(|bytes| parse_json(bytes).is_err())?;
-    let found = salvage::json(broken).filter(|found| !found.is_cut_off)?;
-    let value = Some(found.value).filter(|value| value.get("definition").is_some() && is_whole(value))?;
-    let mut rebuilt = Reconstruction::default();
-    rebuilt.say(
-        "workflow_id",
-        value["workflow_id"].as_str().unwrap_or_default(),
-        vec![format!("read from the broken {}", files.state)],
-    );
-    rebuilt.files.push((files.state.clone(), format!("{value}\n").into_bytes()));
-    Some(rebuilt)
-}
-
 /// Tells whether a value has everything that a phase file needs.
 fn is_whole(value: &Value) -> bool {
     let text = |key: &str| value.get(key).and_then(Value::as_str);
@@ -75,7 +60,7 @@ fn is_whole(value: &Value) -> bool {
         && text("current_phase").is_some()
         && text("phase_status").is_some()
         && list("completed_phases")
-        && (list("user_checkpoints") || value.get("definition").is_some())
+        && list("user_checkpoints")
 }
 
 /// The sources and results of a rebuild.
@@ -94,7 +79,7 @@ impl Rebuilder<'_> {
             return Ok(());
         }
         if broken.windows(12).any(|window| window == b"\"definition\"") {
-            let message = "it belonged to a custom workflow, whose definition and results were only in this file";
+            let message = "it is of an earlier form of piton, with its definition and results only in this file";
             return Err(EditError::Unsupported(message.to_owned()));
         }
         let id = self.workflow_id(broken)?;

@@ -108,10 +108,14 @@ impl Dialect for Gsd {
         let is_planned = run.step(&next.step).is_some_and(|step| names::is_plan(step.id.as_str()));
         let is_gap = native["gaps"].as_array().is_some_and(|gaps| gaps.iter().any(|id| *id == next.step.as_str()));
         let shown = match next.action {
-            Action::Run | Action::Retry if native["handoff"] == next.step.as_str() => command("resume-work").to_owned(),
-            Action::Run | Action::Retry if !is_planned => format!("{} {phase}", command("plan-phase")),
-            Action::Run | Action::Retry if is_gap => format!("{} {phase} --gaps-only", command("execute-phase")),
-            Action::Run | Action::Retry => format!("{} {phase}", command("execute-phase")),
+            Action::Run | Action::Exec | Action::Retry if native["handoff"] == next.step.as_str() => {
+                command("resume-work").to_owned()
+            }
+            Action::Run | Action::Exec | Action::Retry if !is_planned => format!("{} {phase}", command("plan-phase")),
+            Action::Run | Action::Exec | Action::Retry if is_gap => {
+                format!("{} {phase} --gaps-only", command("execute-phase"))
+            }
+            Action::Run | Action::Exec | Action::Retry => format!("{} {phase}", command("execute-phase")),
             Action::Verify | Action::Approve | Action::Return | Action::Merge | Action::Archive => {
                 format!("{} {phase}", command("verify-work"))
             }

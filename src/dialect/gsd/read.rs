@@ -95,7 +95,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
     let wanted = guest::wanted(&steps, vec![files.state.clone()]);
     let native = json!({ "commands": reader.commands.into_value(), "gaps": reader.gaps, "handoff": handoff });
     let run = Run { steps, stamp, status, records: Records::NONE, ..run };
-    Loaded { run: Some(run), findings: reader.findings, wanted, native }
+    Loaded { run: Some(run), findings: reader.findings, wanted, native, ..Loaded::default() }
 }
 
 /// Returns the name of the project in the roadmap, with that of the workstream.

@@ -266,7 +266,7 @@ fn scope(facts: &Facts, next: &Next) -> String {
             format!("Address {reviewer} feedback and redo step {} ({title}){about}.", position.step)
         }
         Action::Retry => format!("Retry step {} ({title}){about}: the last attempt did not succeed.", position.step),
-        Action::Run => format!("Do step {} ({title}){about}, and nothing else.", position.step),
+        Action::Run | Action::Exec => format!("Do step {} ({title}){about}, and nothing else.", position.step),
         Action::Verify => {
             format!("Check whether step {} ({title}){about} is done, and record the result.", position.step)
         }

@@ -45,7 +45,7 @@ fn resume_plan(run: &Run, next: Option<&Next>) -> Value {
     let Some(next) = next else { return Value::Null };
     let place = match next.action {
         Action::Merge | Action::Archive => None,
-        Action::Verify | Action::Approve | Action::Return | Action::Retry | Action::Run => {
+        Action::Verify | Action::Approve | Action::Return | Action::Retry | Action::Run | Action::Exec => {
             StepPosition::parse(next.step.as_str())
         }
     };
@@ -72,7 +72,7 @@ fn reason(run: &Run, next: &Next, place: Option<StepPosition>) -> String {
             None => next.reason.clone(),
         },
         (Action::Approve, _, _) if place.step == StepNumber::Approval => "User approval required".to_owned(),
-        (Action::Run, _, Some(last)) if last.phase < place.phase => {
+        (Action::Run | Action::Exec, _, Some(last)) if last.phase < place.phase => {
             format!("Phase {} completed; phase {} begins at step {}", last.phase, place.phase, place.step)
         }
         (
@@ -81,6 +81,7 @@ fn reason(run: &Run, next: &Next, place: Option<StepPosition>) -> String {
             | Action::Return
             | Action::Retry
             | Action::Run
+            | Action::Exec
             | Action::Merge
             | Action::Archive,
             _,

@@ -9,7 +9,9 @@ use serde_json::Value;
 use crate::model::ClaudeWork;
 use crate::model::RelPath;
 use crate::model::StepId;
+use crate::model::StepKind;
 use crate::model::Timestamp;
+use crate::model::sha256_hex;
 use crate::workflow::Workflow;
 
 /// What the runner knows of an event besides the change itself. Everything is optional.
@@ -24,6 +26,9 @@ pub(crate) struct Facts {
     /// Variables that it set; `null` removes one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) variables: BTreeMap<String, Captured>,
+    /// Of a step that begins: those that build on it and lose their results.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) reopens: Vec<StepId>,
     /// The items of a `foreach`, with the first record of one of its parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) items: Option<Vec<Value>>,
@@ -108,6 +113,9 @@ pub(crate) struct Outline {
 pub(crate) struct OutlineStep {
     pub(crate) id: StepId,
     pub(crate) title: String,
+    /// The title of the group that it is in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) group: Option<String>,
     /// `None` in records from before there were dependencies: the step before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) depends_on: Option<Vec<StepId>>,
@@ -125,12 +133,39 @@ impl Outline {
         let steps = workflow.steps.iter().map(|step| OutlineStep {
             id: step.id.clone(),
             title: step.title.clone(),
+            group: step.group.as_ref().map(|group| group.title.clone().unwrap_or_else(|| group.id.clone())),
             depends_on: Some(step.depends_on.iter().map(|need| need.id.clone()).collect()),
             definition: step.canonical.clone(),
             idempotent: step.idempotent,
             probe: step.probe.as_ref().map(ToString::to_string),
         });
         Self { name: workflow.name.clone(), sha256, head: workflow.head_digest(), steps: steps.collect() }
+    }
+}
+
+impl OutlineStep {
+    /// Returns the digest of its definition, as `Step::digest` does.
+    pub(crate) fn digest(&self) -> String {
+        sha256_hex(self.definition.to_string().as_bytes())
+    }
+
+    /// Returns the kind of the step.
+    pub(crate) fn kind(&self) -> StepKind {
+        match (self.definition.get("gate"), self.reviewed()) {
+            (Some(_), _) => StepKind::Gate,
+            (None, Some(_)) => StepKind::Review,
+            (None, None) => StepKind::Work,
+        }
+    }
+
+    /// Returns the step that it reviews.
+    pub(crate) fn reviewed(&self) -> Option<StepId> {
+        self.definition.get("reviews")?.as_str().map(StepId::new)
+    }
+
+    /// Tells whether an agent does it, or a person at a gate, and not a command.
+    pub(crate) fn is_for_an_agent(&self) -> bool {
+        ["agent", "gate"].iter().any(|key| self.definition.get(key).is_some())
     }
 }
 

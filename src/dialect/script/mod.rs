@@ -1,4 +1,4 @@
-//! Sessions of the runner: `session.json` is the header, `journal.jsonl` the records, `checkpoint.json` a snapshot of the state.
+//! Sessions of the runner: `run.json` is the header, `journal.jsonl` the records, `checkpoint.json` a snapshot of the state.
 //! Pure, like every dialect.
 //!
 //! - `paths` locates the files of a session; `session` reads them as a whole.
@@ -8,6 +8,7 @@
 //! - `native` has the plan in the words of Specification 186, and the brief of a step.
 //! - `prodigy` reads and imports the sessions of Prodigy.
 
+mod brief;
 pub(crate) mod facts;
 mod native;
 mod past;
@@ -21,6 +22,7 @@ pub(crate) mod state;
 mod write;
 
 pub(crate) use paths::candidate;
+pub(crate) use read::copy_record;
 pub(crate) use read::load_to_run;
 pub(crate) use session::Session;
 pub(crate) use session::start;
@@ -52,6 +54,7 @@ use crate::model::Listing;
 use crate::model::Next;
 use crate::model::Plan;
 use crate::model::RelPath;
+use crate::model::RelPathError;
 use crate::model::Run;
 use crate::model::Timestamp;
 use crate::model::quoted;
@@ -75,7 +78,8 @@ impl Dialect for Script {
     fn probe(&self, listing: &Listing) -> Probed {
         let candidates = listing.entries.iter().filter(|entry| !entry.is_dir).filter_map(|entry| {
             let id = paths::session_of_header(entry.path.as_str())?;
-            let header: Option<Header> = entry.content.as_deref().and_then(|bytes| serde_json::from_slice(bytes).ok());
+            let header: Option<Header> =
+                entry.content.as_deref().and_then(|bytes| Header::parse(bytes, &listing.root).ok());
             candidate(id, header.as_ref())
         });
         let mut probed = prodigy::probe(listing);
@@ -107,7 +111,16 @@ impl Dialect for Script {
     }
 
     fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
-        if prodigy::is_state(&files.state) { prodigy::brief(files, run, next) } else { native::brief(files, run, next) }
+        let is_for_an_agent = run
+            .step(&next.step)
+            .is_some_and(|step| ["agent", "gate"].iter().any(|key| step.definition.get(key).is_some()));
+        if prodigy::is_state(&files.state) {
+            prodigy::brief(files, run, next)
+        } else if is_for_an_agent {
+            brief::brief(files, run, next)
+        } else {
+            native::brief(files, run, next)
+        }
     }
 
     fn journal(&self) -> &dyn Journal {
@@ -135,11 +148,19 @@ impl Journal for Script {
     }
 }
 
+/// Returns the folder that a run is archived in, in the home of its records.
+///
+/// # Errors
+///
+/// If the name is no part of a path.
+pub(crate) fn archive_of(name: &str, at: Timestamp) -> Result<RelPath, RelPathError> {
+    RelPath::parse(&format!("archive/{name}_{}", at.compact()))
+}
+
 impl Archives for Script {
-    fn archive(&self, files: &FileSet, run: Option<&Run>, _at: Timestamp) -> Result<Option<Archival>, EditError> {
+    fn archive(&self, files: &FileSet, run: Option<&Run>, at: Timestamp) -> Result<Option<Archival>, EditError> {
         let name = run.map_or(files.name.as_str(), |run| run.id.as_str());
-        let to =
-            RelPath::parse(&format!("archive/{name}")).map_err(|error| EditError::Unsupported(error.to_string()))?;
+        let to = archive_of(name, at).map_err(|error| EditError::Unsupported(error.to_string()))?;
         Ok(Some(Archival { moved: Moved::Folder(files.data_dir.clone()), to, edits: Vec::new(), register: None }))
     }
 }

@@ -10,18 +10,18 @@ use crate::model::DialectId;
 use crate::model::ReadSpec;
 use crate::model::RelPath;
 
-const SESSIONS: &str = "sessions";
+const RUNS: &str = "runs";
 /// The name of the workflow file among the files of its session.
 const WORKFLOW: &str = "workflow";
 
 /// Returns the folder of a session.
 pub(super) fn folder(id: &str) -> Option<RelPath> {
-    RelPath::parse(&format!("{SESSIONS}/{id}")).ok()
+    RelPath::parse(&format!("{RUNS}/{id}")).ok()
 }
 
 /// Returns the session whose [`HEADER`] lies at a path.
 pub(super) fn session_of_header(path: &str) -> Option<&str> {
-    let id = path.strip_prefix(SESSIONS)?.strip_prefix('/')?.strip_suffix(HEADER)?.strip_suffix('/')?;
+    let id = path.strip_prefix(RUNS)?.strip_prefix('/')?.strip_suffix(HEADER)?.strip_suffix('/')?;
     (!id.is_empty() && !id.contains('/')).then_some(id)
 }
 

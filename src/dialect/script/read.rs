@@ -26,16 +26,20 @@ use crate::model::FindingCode;
 use crate::model::FollowUp;
 use crate::model::Interruption;
 use crate::model::InterruptionKind;
+use crate::model::OutputRequest;
+use crate::model::OutputSchema;
 use crate::model::Part;
 use crate::model::PartKind;
 use crate::model::Records;
 use crate::model::RelPath;
+use crate::model::Review;
 use crate::model::Run;
 use crate::model::RunId;
 use crate::model::RunStatus;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
+use crate::model::StepKind;
 use crate::model::WorkspaceRecord;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
@@ -65,6 +69,19 @@ fn load_as(files: &FileSet, is_run_again: bool) -> Loaded {
     }
 }
 
+/// Returns the steps of the workflow file as it is now, if it differs from the recorded one and has no mistakes.
+pub(super) fn changed_outline(files: &FileSet, session: &Session) -> Option<Outline> {
+    let shown = paths::folder_of(&files.state).and_then(|folder| paths::workflow(&folder))?;
+    let bytes = files.bytes(&shown)?;
+    let sha256 = sha256_hex(bytes);
+    let is_over = matches!(session.state.run.status, Phase::Completed | Phase::Aborted);
+    if is_over || sha256 == session.state.workflow.sha256 {
+        return None;
+    }
+    let workflow = workflow::parse(&session.header.workflow.file, bytes).workflow?;
+    Some(Outline::of(&workflow, sha256))
+}
+
 struct Reader<'a> {
     files: &'a FileSet,
     session: Session,
@@ -79,14 +96,14 @@ impl Reader<'_> {
         let steps = self.steps(outline.steps);
         let session = &self.session;
         let (header, state) = (&session.header, &session.state);
-        let worktree = header.worktree.as_ref().and_then(|path| below(self.files, path.as_str()));
         let status = match state.run.status {
             Phase::Active => RunStatus::Active,
             Phase::Paused => RunStatus::Paused,
             Phase::Completed => RunStatus::Completed,
             Phase::Aborted => RunStatus::Aborted,
         };
-        let title = if outline.name.is_empty() { header.session.clone() } else { outline.name.clone() };
+        let is_named_after_run = header.is_attended || outline.name.is_empty();
+        let title = if is_named_after_run { header.session.clone() } else { outline.name.clone() };
         let run = Run {
             ended: None,
             waits: false,
@@ -99,13 +116,14 @@ impl Reader<'_> {
             position: self.position(),
             steps,
             done_elsewhere: 0,
-            goal: None,
+            goal: header.description.clone(),
             started_at: Some(header.created_at),
             stamp: state.run.changed_at.or(Some(header.created_at)),
             workspace: WorkspaceRecord {
-                branch: header.branch.clone().filter(|_| worktree.is_some()),
+                branch: header.branch.clone(),
                 base_branch: header.base_branch.clone(),
-                worktree: worktree.clone(),
+                outside: header.worktree.clone(),
+                issues: header.issues.clone(),
                 ..WorkspaceRecord::default()
             },
             follow_up: self.follow_up(),
@@ -121,9 +139,26 @@ impl Reader<'_> {
                 Remainder::Broken { .. } | Remainder::Newer { .. } | Remainder::Lost { .. }
             ),
         };
-        let wanted = EvidenceRequest { workspace: worktree.map(Some), ..EvidenceRequest::default() };
+        let wanted = self.wanted(&run);
         let native = native::state_fields(state, &run.steps);
-        Loaded { run: Some(run), findings: self.findings, wanted, native }
+        let is_unattended = !header.is_attended;
+        Loaded { run: Some(run), findings: self.findings, wanted, native, is_unattended }
+    }
+
+    /// Returns what its plan needs to know: its work is not where its records are.
+    fn wanted(&self, run: &Run) -> EvidenceRequest {
+        let header = &self.session.header;
+        let outputs = run.steps.iter().flat_map(|step| {
+            let outputs = step.definition.get("outputs").and_then(Value::as_array);
+            outputs.into_iter().flatten().filter_map(|output| output_of(&step.id, output))
+        });
+        EvidenceRequest {
+            outputs: outputs.collect(),
+            workspace: header.branch.is_some().then_some(None),
+            outside: header.worktree.clone(),
+            base: Some(header.worktree.clone().unwrap_or_else(|| header.root.clone())),
+            ..EvidenceRequest::default()
+        }
     }
 
     /// Reports damage of the files.
@@ -247,7 +282,10 @@ impl Reader<'_> {
             let before = || steps.last().map(|last| last.id.clone()).into_iter().collect();
             let depends_on = step.depends_on.take().unwrap_or_else(before);
             let state = known.get(step.id.as_str()).map_or(&unknown, Box::as_ref);
-            steps.push(Step { depends_on, ..self::step(step, state) });
+            // A run that Piton drives has no agent to tell.
+            let is_command = self.session.header.is_attended && !step.is_for_an_agent();
+            let plan_order = Some(steps.len());
+            steps.push(Step { depends_on, is_command, plan_order, ..self::step(step, state) });
         }
         if let Some(open) = steps.iter_mut().find(|step| !matches!(step.status, Status::Completed | Status::Skipped)) {
             open.detail.variables = self.variables();
@@ -289,6 +327,14 @@ impl Reader<'_> {
     fn follow_up(&self) -> Option<FollowUp> {
         let header = &self.session.header;
         let base = header.base_branch.as_deref().unwrap_or("the branch it came from");
+        if header.is_attended {
+            return Some(FollowUp {
+                action: Action::Archive,
+                title: "Archive the run".to_owned(),
+                agent: None,
+                reason: "every step is done: archive the state".to_owned(),
+            });
+        }
         (header.worktree.is_some() && self.session.state.run.worktree.is_none()).then(|| FollowUp {
             action: Action::Merge,
             title: format!("Merge into {}", clean_line(base, 100)),
@@ -316,19 +362,28 @@ impl Reader<'_> {
 }
 
 fn step(outline: OutlineStep, state: &StepState) -> Step {
+    let kind = outline.kind();
+    let is_for_an_agent = outline.is_for_an_agent();
+    let returns_to = outline.reviewed();
     let mut step = Step::new(outline.id, clean_line(&mask_secrets(&outline.title), 200));
-    step.status = state.status;
-    step.attempts = state.attempts;
-    step.error = state.tolerated.as_ref().or_else(|| state.errors.last()).cloned();
-    step.past_errors.clone_from(&state.errors);
-    step.started_at = state.started_at;
-    step.finished_at = state.finished_at;
-    step.commit.clone_from(&state.commit);
-    step.tokens = u64::try_from(state.claude.tokens()).unwrap_or(u64::MAX);
+    step.kind = kind;
+    step.group = outline.group;
+    step.returns_to = returns_to;
+    let named = outline.definition.get("agent").and_then(Value::as_str);
+    step.agent = state.agent.as_deref().or(named).map(|agent| clean_line(agent, 200));
+    step.proof.outputs = outputs_of(&outline.definition);
     step.idempotent = outline.idempotent;
     step.probe = outline.probe;
     step.definition = outline.definition;
-    step.done_definition = state.digest.clone().filter(|_| state.status == Status::Completed);
+    copy_record(&mut step, state);
+    if is_for_an_agent {
+        let is_begun = state.status == Status::InProgress;
+        step.proof.fresh_since = if is_begun { state.started_at } else { state.reopened_at };
+    }
+    if step.status == Status::Completed {
+        step.proof.summaries = step.proof.outputs.clone();
+    }
+    step.detail.parts = parts_of(&step.definition, state);
     if let Some(items) = &state.items {
         step.detail.parts = part_names(items)
             .into_iter()
@@ -345,11 +400,67 @@ fn step(outline: OutlineStep, state: &StepState) -> Step {
     step
 }
 
-fn bytes_of(bytes: u64) -> Value {
-    Value::String(format!("({bytes} bytes)"))
+/// Copies what is recorded about a step as a whole, but for its parts.
+pub(crate) fn copy_record(step: &mut Step, state: &StepState) {
+    step.status = state.status;
+    step.attempts = state.attempts;
+    step.error = state.tolerated.as_ref().or_else(|| state.errors.last()).cloned();
+    step.past_errors.clone_from(&state.errors);
+    step.started_at = state.started_at;
+    step.finished_at = state.finished_at;
+    step.commit.clone_from(&state.commit);
+    step.tokens = u64::try_from(state.claude.tokens()).unwrap_or(u64::MAX);
+    step.done_definition = state.digest.clone().filter(|_| state.status == Status::Completed);
+    let is_for_an_agent = ["agent", "gate"].iter().any(|key| step.definition.get(key).is_some());
+    if !is_for_an_agent {
+        return;
+    }
+    step.failures = state.failures;
+    step.review = state.verdict.map(|verdict| Review { verdict, open_conditions: Some(state.conditions.clone()) });
+    if step.kind == StepKind::Gate && step.status == Status::Failed && step.returns_to.is_none() {
+        // Rejected without a step to return to: ask again.
+        step.status = Status::WaitingApproval;
+    }
 }
 
-/// Returns an absolute path relative to the root of the set, when it lies below.
-fn below(files: &FileSet, path: &str) -> Option<RelPath> {
-    RelPath::parse(path.strip_prefix(files.root.as_str())?.strip_prefix('/')?).ok()
+/// Returns the files that prove a step, as its definition declares them.
+fn outputs_of(definition: &Value) -> Vec<RelPath> {
+    let outputs = definition.get("outputs").and_then(Value::as_array).into_iter().flatten();
+    outputs.filter_map(|output| RelPath::parse(path_of(output)?).ok()).collect()
+}
+
+fn path_of(output: &Value) -> Option<&str> {
+    output.as_str().or_else(|| output.get("path")?.as_str())
+}
+
+fn output_of(step: &StepId, output: &Value) -> Option<OutputRequest> {
+    let schema = match output.get("schema") {
+        None => None,
+        Some(Value::String(file)) => Some(OutputSchema::File(RelPath::parse(file).ok()?)),
+        Some(schema) => Some(OutputSchema::Inline(schema.clone())),
+    };
+    Some(OutputRequest { step: step.clone(), path: RelPath::parse(path_of(output)?).ok()?, schema })
+}
+
+/// Returns the parts that a definition declares, with what is recorded about each.
+fn parts_of(definition: &Value, state: &StepState) -> Vec<Part> {
+    let parts = definition.get("parts").and_then(Value::as_array).into_iter().flatten();
+    let part = |part: &Value| {
+        let name = part.as_str().or_else(|| part.get("name")?.as_str())?.to_owned();
+        let is_analysis = part.get("is_analysis").and_then(Value::as_bool) == Some(true);
+        let output = state.part_outputs.get(&name).map(|(name, value)| (name.clone(), Some(value.clone())));
+        Some(Part {
+            title: part.get("title").and_then(Value::as_str).unwrap_or(&name).to_owned(),
+            kind: if is_analysis { PartKind::Analysis } else { PartKind::Work },
+            status: state.parts.get(&name).copied().unwrap_or(Status::Pending),
+            output,
+            commands: Vec::new(),
+            name,
+        })
+    };
+    parts.filter_map(part).collect()
+}
+
+fn bytes_of(bytes: u64) -> Value {
+    Value::String(format!("({bytes} bytes)"))
 }

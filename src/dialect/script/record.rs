@@ -1,10 +1,11 @@
 //! The journal of a session: one JSON line per event, chained to the line before it by a digest. Pure.
 //!
 //! A line is `{"chain":"<64 hex digits>",<rest>}`. Its chain is the SHA-256 of the chain of the line before it (of the bytes of
-//! `session.json` for the first), a line end and `{<rest>}`, so that a line that was cut, changed, moved or removed is detected.
+//! `run.json` for the first), a line end and `{<rest>}`, so that a line that was cut, changed, moved or removed is detected.
 
 use std::collections::BTreeMap;
 
+use camino::Utf8Path;
 use camino::Utf8PathBuf;
 use serde::Deserialize;
 use serde::Serialize;
@@ -13,18 +14,20 @@ use serde_json::Value;
 use super::facts::Facts;
 use super::state::State;
 use crate::model::Change;
+use crate::model::ChangeKind;
 use crate::model::RelPath;
 use crate::model::Timestamp;
+use crate::model::quoted;
 use crate::model::sha256_hex;
 use crate::model::sha256_hex_of;
 
-pub(crate) const HEADER: &str = "session.json";
+pub(crate) const HEADER: &str = "run.json";
 pub(crate) const JOURNAL: &str = "journal.jsonl";
 pub(crate) const SNAPSHOT: &str = "checkpoint.json";
 /// The format that this program writes.
 pub(crate) const FORMAT: u32 = 1;
 
-/// The content of `session.json`, written once when the session is created.
+/// The content of `run.json`, written once when the session is created.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Header {
     /// [`FORMAT`].
@@ -50,9 +53,45 @@ pub(crate) struct Header {
     /// The inputs of the workflow, given or by default.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) inputs: BTreeMap<String, Value>,
+    /// It was started for agents, which `piton resume` hands its steps to; else Piton runs it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_attended: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) description: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) issues: Vec<String>,
     /// The session of Prodigy that it was imported from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) imported_from: Option<String>,
+}
+
+impl Header {
+    /// Reads a header that is kept in `home`. A repository that was moved took its runs along: the project is where its runs are.
+    ///
+    /// # Errors
+    ///
+    /// When it is not the header of a run.
+    pub(crate) fn parse(bytes: &[u8], home: &Utf8Path) -> Result<Self, serde_json::Error> {
+        let mut header: Self = serde_json::from_slice(bytes)?;
+        let project = match (home.file_name(), home.parent()) {
+            (Some(".piton"), above) => above,
+            (Some("piton"), Some(above)) if above.file_name() == Some(".git") => above.parent(),
+            _ => None,
+        };
+        if let Some(project) = project {
+            if header.workflow.root == header.root {
+                project.clone_into(&mut header.workflow.root);
+            }
+            project.clone_into(&mut header.root);
+        }
+        Ok(header)
+    }
+
+    /// Returns the command by which Piton runs the rest. A run that was begun for agents is handed to one by `resume`.
+    pub(crate) fn resume(&self) -> String {
+        let verb = if self.is_attended { "run" } else { "resume" };
+        format!("piton {verb} {}", quoted(&self.session))
+    }
 }
 
 /// The location of a workflow file.
@@ -99,7 +138,15 @@ impl State {
         match &record.event {
             Event::Base(state) => self.clone_from(state),
             Event::Change(change) => {
+                // A start clears the definition; every other change is about the new one.
+                let clears = matches!(change.kind, ChangeKind::Start(_));
+                if !clears {
+                    self.define(&record.facts);
+                }
                 self.change(change, &record.facts);
+                if clears {
+                    self.define(&record.facts);
+                }
                 self.facts(&record.facts);
             }
         }

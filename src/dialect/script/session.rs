@@ -1,5 +1,7 @@
 //! A session as read from its files: the header, the state after all records, and the end of the journal.
 
+use camino::Utf8Path;
+
 use super::facts::Facts;
 use super::facts::Outline;
 use super::paths;
@@ -123,7 +125,7 @@ impl<'a> Parts<'a> {
             return Err(unreadable(&files.state, "is not in a session folder"));
         };
         let header_bytes = bytes(files, &header_file)?;
-        let header = header(&header_file, header_bytes)?;
+        let header = header(&header_file, header_bytes, &files.root)?;
         let journal = match bytes(files, &files.state) {
             Ok(journal) => journal,
             // A kill between the two files of a new session: nothing was done yet.
@@ -145,8 +147,8 @@ pub(crate) fn start(header: &Header, change: Change, definition: Outline, head: 
     Some(vec![create(paths::header(&folder)?, header_bytes), create(paths::journal(&folder)?, line)])
 }
 
-fn header(path: &RelPath, bytes: &[u8]) -> Result<Header, Box<Finding>> {
-    let header: Header = serde_json::from_slice(bytes).map_err(|error| {
+fn header(path: &RelPath, bytes: &[u8], home: &Utf8Path) -> Result<Header, Box<Finding>> {
+    let header = Header::parse(bytes, home).map_err(|error| {
         let message = clean_line(&format!("is not a session header: {error}"), 200);
         let line = u32::try_from(error.line()).unwrap_or(u32::MAX);
         let finding = unreadable(path, &message);

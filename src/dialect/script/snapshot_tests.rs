@@ -161,7 +161,7 @@ fn any_byte_that_was_changed_shows_as_without_a_position() {
         assert_eq!(found, known(&damaged), "{at}");
         assert_ne!(found.2, Remainder::Nothing, "{at}");
     }
-    let header = path("sessions/session-1/session.json");
+    let header = path("runs/session-1/run.json");
     let text = String::from_utf8(files.bytes(&header).unwrap().to_vec()).unwrap();
     let mut damaged = files.clone();
     put(&mut damaged, header.as_str(), text.replace("\"main\"", "\"master\"").as_bytes());

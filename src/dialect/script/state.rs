@@ -10,11 +10,13 @@ use super::facts::Captured;
 use super::facts::ChildProcess;
 use super::facts::Facts;
 use super::facts::Outline;
+use super::facts::OutlineStep;
 use super::facts::RetryState;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::ClaudeWork;
 use crate::model::Outcome;
+use crate::model::ReviewVerdict;
 use crate::model::RollBack;
 use crate::model::Status;
 use crate::model::StepId;
@@ -106,6 +108,20 @@ pub(crate) struct StepState {
     pub(crate) claude: ClaudeWork,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) parts: BTreeMap<String, Status>,
+    /// The variable that each part set last.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) part_outputs: BTreeMap<String, (String, Value)>,
+    /// The agent that did it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) verdict: Option<ReviewVerdict>,
+    /// The conditions of the verdict that are not met yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) conditions: Vec<String>,
+    /// When it lost its result to a step that it builds on: older outputs are no proof.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) reopened_at: Option<Timestamp>,
 }
 
 /// The execution state of Specification 186 (docs/formats/prodigy.md#the-four-states).
@@ -155,6 +171,11 @@ impl Default for StepState {
             items: None,
             claude: ClaudeWork::default(),
             parts: BTreeMap::new(),
+            part_outputs: BTreeMap::new(),
+            agent: None,
+            verdict: None,
+            conditions: Vec::new(),
+            reopened_at: None,
         }
     }
 }
@@ -168,14 +189,26 @@ impl State {
     pub(super) fn change(&mut self, change: &Change, facts: &Facts) {
         self.run.changed_at = Some(change.at);
         match &change.kind {
-            ChangeKind::Begin { step, part, attempt, .. } => {
-                self.begin(step, part.as_ref(), (*attempt, change.at), facts)
+            ChangeKind::Begin { step, part, agent, attempt, .. } => {
+                self.begin(step, part.as_ref(), (*attempt, change.at), facts);
+                if agent.is_some() {
+                    self.step(step).agent.clone_from(agent);
+                }
             }
             ChangeKind::Finish(outcome) => self.finish(outcome, change.at, facts),
             ChangeKind::Approve { step, .. } => {
+                self.set_phase(Phase::Active, None);
+                let digest = self.digest_of(step);
                 let state = self.step(step);
-                state.status = Status::Completed;
-                state.finished_at = Some(change.at);
+                *state = StepState {
+                    status: Status::Completed,
+                    finished_at: Some(change.at),
+                    digest,
+                    attempts: state.attempts,
+                    started_at: state.started_at,
+                    ..StepState::default()
+                };
+                self.execution = ExecutionState::Completed { step: step.clone() };
             }
             ChangeKind::Skip { step, part: Some(part), .. } => {
                 self.step(step).parts.insert(part.clone(), Status::Skipped);
@@ -197,7 +230,11 @@ impl State {
                 self.set_phase(Phase::Active, None);
                 self.run.resumes = self.run.resumes.saturating_add(1);
                 for (step, status) in settled {
-                    self.step(step).status = *status;
+                    let digest = self.digest_of(step);
+                    let state = self.step(step);
+                    state.status = *status;
+                    state.finished_at = Some(change.at);
+                    state.digest = digest;
                 }
             }
             ChangeKind::RollBack(back) => self.roll_back(back),
@@ -213,9 +250,6 @@ impl State {
     }
 
     pub(super) fn facts(&mut self, facts: &Facts) {
-        if let Some(definition) = &facts.definition {
-            self.define(definition);
-        }
         for (name, value) in &facts.variables {
             if *value == (Captured::Inline { value: Value::Null }) {
                 self.variables.remove(name);
@@ -232,7 +266,8 @@ impl State {
     }
 
     /// Replaces the definition. The items of a changed step are open again.
-    fn define(&mut self, definition: &Outline) {
+    pub(super) fn define(&mut self, facts: &Facts) {
+        let Some(definition) = &facts.definition else { return };
         let old = std::mem::replace(&mut self.workflow, definition.clone());
         let old: BTreeMap<&str, &Value> = old.steps.iter().map(|step| (step.id.as_str(), &step.definition)).collect();
         for step in &definition.steps {
@@ -268,12 +303,44 @@ impl State {
         self.run.reason = reason.cloned();
     }
 
+    /// Returns the digest of the current definition of a step.
+    fn digest_of(&self, id: &StepId) -> Option<String> {
+        self.workflow.steps.iter().find(|step| step.id == *id).map(OutlineStep::digest)
+    }
+
+    /// Returns the errors of failed reviews of a step, which outlive the records of the reviews.
+    fn review_errors(&self, id: &StepId) -> Vec<String> {
+        let reviews = self.workflow.steps.iter().filter(|step| step.reviewed().as_ref() == Some(id));
+        let failed = reviews.filter_map(|review| self.steps.get(review.id.as_str()));
+        let failed = failed.filter(|review| review.status == Status::Failed);
+        failed.filter_map(|review| review.errors.last().cloned()).collect()
+    }
+
+    fn reopen(&mut self, id: &StepId, at: Timestamp) {
+        let step = self.step(id);
+        *step = StepState {
+            attempts: step.attempts,
+            failures: step.failures,
+            agent: step.agent.take(),
+            head: step.head.take(),
+            reopened_at: Some(at),
+            ..StepState::default()
+        };
+    }
+
     fn begin(&mut self, id: &StepId, part: Option<&String>, (attempt, at): (u32, Timestamp), facts: &Facts) {
         self.set_phase(Phase::Active, None);
+        let objections = self.review_errors(id);
+        for reopened in &facts.reopens {
+            self.reopen(reopened, at);
+        }
         let step = self.step(id);
+        step.errors.extend(objections);
+        step.reopened_at = None;
         if part.is_none() || step.status != Status::InProgress {
             if step.status == Status::Completed {
                 step.parts.clear();
+                step.part_outputs.clear();
                 step.items = None;
             }
             if !matches!(step.status, Status::InProgress | Status::Failed) || step.head.is_none() {
@@ -298,13 +365,22 @@ impl State {
     }
 
     fn finish(&mut self, outcome: &Outcome, at: Timestamp, facts: &Facts) {
+        let digest = facts.digest.clone().or_else(|| self.digest_of(&outcome.step));
         let step = self.step(&outcome.step);
         step.child = None;
         step.claude.add(&facts.claude);
         if let Some(part) = &outcome.part {
             step.parts.insert(part.clone(), outcome.status);
+            if let Some((name, value)) = outcome.set.iter().next() {
+                step.part_outputs.insert(part.clone(), (name.clone(), value.clone()));
+            }
             return;
         }
+        if outcome.agent.is_some() {
+            step.agent.clone_from(&outcome.agent);
+        }
+        step.verdict = outcome.verdict;
+        step.conditions.clone_from(&outcome.conditions);
         step.status = outcome.status;
         step.finished_at = Some(at);
         step.exit_code = facts.exit_code;
@@ -316,11 +392,11 @@ impl State {
                 step.failures = 0;
                 step.errors.clear();
                 step.retryable = None;
-                step.digest.clone_from(&facts.digest);
+                step.digest = digest;
                 self.execution = ExecutionState::Completed { step: outcome.step.clone() };
             }
             Status::Failed => {
-                let error = outcome.error.clone().unwrap_or_default();
+                let error = outcome.error.clone().or_else(|| outcome.summary.clone()).unwrap_or_default();
                 let retryable = facts.retryable.unwrap_or(false);
                 step.failures = outcome.failures;
                 step.errors.push(error.clone());

@@ -30,7 +30,7 @@ use crate::model::sha256_hex;
 use crate::workflow;
 
 pub(super) const ID: &str = "session-1";
-pub(super) const CHECKPOINT: &str = "sessions/session-1/checkpoint.json";
+pub(super) const CHECKPOINT: &str = "runs/session-1/checkpoint.json";
 /// Three shell steps.
 pub(super) const THREE: &str = "commands: [{shell: one}, {shell: two}, {shell: three}]";
 
@@ -78,6 +78,9 @@ pub(super) fn session(workflow: &str, records: &[Value], now: Option<&str>) -> F
         base_branch: Some("main".to_owned()),
         base_commit: None,
         args: Vec::new(),
+        is_attended: false,
+        description: None,
+        issues: Vec::new(),
         imported_from: None,
     };
     let outline = Outline::of(&parsed, sha256_hex(workflow.as_bytes()));
@@ -85,8 +88,8 @@ pub(super) fn session(workflow: &str, records: &[Value], now: Option<&str>) -> F
     let mut files = FileSet {
         root: Utf8PathBuf::from("/home"),
         name: ID.to_owned(),
-        state: path("sessions/session-1/journal.jsonl"),
-        data_dir: path("sessions/session-1"),
+        state: path("runs/session-1/journal.jsonl"),
+        data_dir: path("runs/session-1"),
         files: std::collections::BTreeMap::new(),
         worktrees: Vec::new(),
         main_root: None,
@@ -97,7 +100,7 @@ pub(super) fn session(workflow: &str, records: &[Value], now: Option<&str>) -> F
         put(&mut files, edit.path.as_str(), edit.after().unwrap());
     }
     if let Some(now) = now {
-        put(&mut files, "sessions/session-1/workflow", now.as_bytes());
+        put(&mut files, "runs/session-1/workflow", now.as_bytes());
     }
     for (record, second) in records.iter().zip(1..) {
         add(&mut files, record, second);

@@ -1,3 +1,4 @@
+use camino::Utf8Path;
 use serde_json::Value;
 use serde_json::json;
 
@@ -74,9 +75,10 @@ fn a_run_knows_its_place_its_merge_and_its_variables() {
     let files = session(THREE, &[begin("1", 1), done(THREE, "1"), begin("2", 1), stopped()], Some(THREE));
     let loaded = Script.load(&files);
     let run = loaded.run.unwrap();
-    assert_eq!(run.workspace.worktree, Some(path("worktrees/session-1")));
+    assert_eq!(run.workspace.place(), Some("/home/worktrees/session-1"));
     assert_eq!(run.workspace.branch.as_deref(), Some("piton/session-1"));
-    assert_eq!(loaded.wanted.workspace, Some(Some(path("worktrees/session-1"))));
+    assert_eq!(loaded.wanted.workspace, Some(None));
+    assert_eq!(loaded.wanted.base.as_deref(), Some(Utf8Path::new("/home/worktrees/session-1")));
     assert_eq!(run.follow_up.map(|after| after.action), Some(Action::Merge));
     assert_eq!(Value::Object(run.steps[1].detail.variables.clone()), json!({"out": "from 1"}));
     let stop = run.interruption.unwrap();
@@ -178,7 +180,7 @@ fn a_header_that_says_nothing_is_no_run() {
         ),
     ] {
         let mut files = session(THREE, &[], Some(THREE));
-        put(&mut files, "sessions/session-1/session.json", header.as_bytes());
+        put(&mut files, "runs/session-1/run.json", header.as_bytes());
         let loaded = Script.load(&files);
         assert!(loaded.run.is_none(), "{name}");
         assert_eq!(loaded.findings[0].code, FindingCode::StateUnreadable, "{name}");
@@ -191,8 +193,8 @@ fn a_header_that_says_nothing_is_no_run() {
 #[test]
 fn a_newer_session_is_read_and_never_written() {
     let mut files = session(THREE, &[begin("1", 1)], Some(THREE));
-    let header = String::from_utf8(files.bytes(&path("sessions/session-1/session.json")).unwrap().to_vec()).unwrap();
-    put(&mut files, "sessions/session-1/session.json", header.replace("\"format\": 1", "\"format\": 2").as_bytes());
+    let header = String::from_utf8(files.bytes(&path("runs/session-1/run.json")).unwrap().to_vec()).unwrap();
+    put(&mut files, "runs/session-1/run.json", header.replace("\"format\": 1", "\"format\": 2").as_bytes());
     let (run, found) = load(&files);
     assert!(!run.writable);
     assert!(found.contains(&FindingCode::FormatNewer), "{found:?}");
@@ -224,7 +226,7 @@ fn a_step_that_is_finished_by_hand_is_done_as_it_is_defined_now() {
     let edit = Script.edit(&files, &change).unwrap().remove(0);
     let EditKind::Append { bytes, .. } = edit.kind else { panic!("a record is appended") };
     let before = journal(&files);
-    put(&mut files, "sessions/session-1/journal.jsonl", &[before, bytes].concat());
+    put(&mut files, "runs/session-1/journal.jsonl", &[before, bytes].concat());
     let (run, _) = load(&files);
     assert_eq!(run.steps[1].status, Status::Completed);
     assert_eq!(run.steps[1].done_definition, run.steps[1].definition_digest());
@@ -238,7 +240,7 @@ fn what_only_the_snapshot_knows_is_not_passed_over() {
     let bytes = journal(&files);
     let two: usize = bytes.split_inclusive(|byte| *byte == b'\n').take(2).map(<[u8]>::len).sum();
     // Its end is lost without a trace: a restored backup, say.
-    put(&mut files, "sessions/session-1/journal.jsonl", &bytes[..two]);
+    put(&mut files, "runs/session-1/journal.jsonl", &bytes[..two]);
     let kind = ChangeKind::Skip { step: StepId::new("2"), part: None, by: None, reason: "r".to_owned() };
     let change = Change { at: at(40), kind };
     assert!(matches!(Script.edit(&files, &change), Err(EditError::Unreadable { .. })));
@@ -283,15 +285,15 @@ fn a_brief_names_the_folder_and_the_definition() {
 #[test]
 fn only_the_header_of_a_session_is_a_sign_of_one() {
     let files = session(THREE, &[], Some(THREE));
-    let header = files.bytes(&path("sessions/session-1/session.json")).unwrap();
+    let header = files.bytes(&path("runs/session-1/run.json")).unwrap();
     let entry =
         |at: &str, look: Option<&[u8]>| ListingEntry { path: path(at), is_dir: false, content: look.map(Into::into) };
     let listing = Listing {
         entries: vec![
-            entry("sessions/session-1/session.json", Some(header)),
-            entry("sessions/session-2/session.json", None),
-            entry("sessions/session-3/journal.jsonl", None),
-            entry("sessions/a/b/session.json", None),
+            entry("runs/session-1/run.json", Some(header)),
+            entry("runs/session-2/run.json", None),
+            entry("runs/session-3/journal.jsonl", None),
+            entry("runs/a/b/run.json", None),
         ],
         ..Listing::default()
     };

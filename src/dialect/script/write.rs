@@ -8,9 +8,8 @@ use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Edit;
 use crate::model::FileSet;
-use crate::model::Status;
 
-/// Records a change that the runner did not make: a decision about a step, or a pause.
+/// Records a change that the runner did not make: a step of an agent, a decision about a step, or a pause.
 pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditError> {
     let session = Session::read(files)
         .map_err(|finding| EditError::Unreadable { file: files.state.as_str().to_owned(), problem: finding.message })?;
@@ -18,17 +17,10 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         let instead = "it begins with `piton run FILE`, and `piton restore SESSION` goes back in its journal";
         return Err(EditError::cannot("a session", "be started or rebuilt by a change", instead));
     }
-    let (edit, _) = session.append(Event::Change(change.clone()), facts(files, change))?;
+    let reopens = if let ChangeKind::Begin { reopens, .. } = &change.kind { reopens.clone() } else { Vec::new() };
+    // A changed workflow file counts from here on.
+    let definition = super::read::changed_outline(files, &session);
+    let facts = Facts { reopens, definition, ..Facts::default() };
+    let (edit, _) = session.append(Event::Change(change.clone()), facts)?;
     Ok(vec![edit])
-}
-
-/// Returns the digest of the current definition for a step that is finished by hand.
-fn facts(files: &FileSet, change: &Change) -> Facts {
-    let ChangeKind::Finish(outcome) = &change.kind else { return Facts::default() };
-    if outcome.status != Status::Completed || outcome.part.is_some() {
-        return Facts::default();
-    }
-    let loaded = super::read::load(files);
-    let digest = loaded.run.as_ref().and_then(|run| run.step(&outcome.step)?.definition_digest());
-    Facts { digest, ..Facts::default() }
 }

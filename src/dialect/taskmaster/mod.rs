@@ -100,7 +100,7 @@ impl Dialect for Taskmaster {
         let command = plan.next.first().map_or_else(
             || commands.list(),
             |next| match next.action {
-                Action::Run | Action::Retry => commands.begin(next.step.as_str()),
+                Action::Run | Action::Exec | Action::Retry => commands.begin(next.step.as_str()),
                 Action::Verify | Action::Approve | Action::Return | Action::Merge | Action::Archive => {
                     commands.show(next.step.as_str())
                 }

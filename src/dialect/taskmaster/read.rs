@@ -82,7 +82,7 @@ fn read(files: &FileSet) -> Result<Loaded, Box<Loaded>> {
     let wanted = guest::wanted(&steps, folders);
     let run = Run { steps, stamp, records: Records::NONE, ..run };
     let native = Commands::of(files, &tag_flag).into_value();
-    Ok(Loaded { run: Some(run), findings: reader.findings, wanted, native })
+    Ok(Loaded { run: Some(run), findings: reader.findings, wanted, native, ..Loaded::default() })
 }
 
 /// Names a storage of the settings that is not the file: what is there may be newer.

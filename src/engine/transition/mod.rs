@@ -152,12 +152,12 @@ impl TransitionCheck<'_> {
 
     fn begin(&self, id: &StepId, part: Option<String>, agent: Option<String>) -> Result<Admission, Refusal> {
         let (at, step) = self.find(id)?;
+        self.check_not_aborted()?;
         if let Some(part) = &part {
             find_part(step, part)?;
         } else if let Some(already) = self.check_attempt(at)? {
             return Ok(Admission::Already(already));
         }
-        self.check_not_aborted()?;
         self.check_has_work(at)?;
         let redo = match self.reconciled.effective_status(at) {
             EffectiveStatus::Open

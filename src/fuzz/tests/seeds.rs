@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::files_in;
 use super::repository;
-use crate::dialect::BUILT_IN;
+use crate::workflow::BUILT_IN;
 
 /// Every kind of change, to the planned step and forced to the first one, alone and in sequence.
 const CHANGES: [&str; 20] = [
@@ -38,7 +38,7 @@ pub(super) fn of(target: &str) -> Vec<Vec<u8>> {
     let examples: &[&str] = match target {
         "nine_step" => &["nine-step"],
         "ccw" => &["ccw"],
-        "dotagent" => &["dotagent", "own-workflow"],
+        "dotagent" => &["dotagent"],
         "aios" => &["aios"],
         "gsd" => &["gsd"],
         "task_list" => &["taskmaster"],

@@ -10,6 +10,7 @@ use super::named;
 use super::report::CleanReport;
 use super::report::Cleaned;
 use super::report::KeptSession;
+use crate::dialect::script;
 use crate::dialect::script::Session;
 use crate::model::RelPath;
 use crate::model::RunId;
@@ -60,6 +61,11 @@ pub(crate) fn clean(ctx: &ProjectContext, request: &CleanRequest) -> Result<Repo
     Ok(Report::ok(report))
 }
 
+/// Returns the folder that the records of a session are archived in; absolute.
+pub(super) fn records_in(ctx: &ProjectContext, location: &RunLocation, id: &str) -> String {
+    script::archive_of(id, ctx.clock.now).map_or_else(|_| String::new(), |to| to.under(&location.root).into_string())
+}
+
 /// Returns what would be removed with a session, or why it stays; a finished session that stays has a fix.
 fn removable(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Cleaned, KeptSession>, OpError> {
     let InspectedSession { opened, row, .. } = inspect(ctx, location)?;
@@ -76,7 +82,7 @@ fn removable(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Clea
         return kept("it belongs to another program".to_owned(), None);
     };
     let header = &session.header;
-    let records = location.root.join("archive").join(&header.session).into_string();
+    let records = records_in(ctx, location, &header.session);
     let mut over = Cleaned { id: row.id.clone(), worktree: None, branch: None, records };
     let Some(folder) = header.worktree.as_ref().filter(|folder| store::is_folder(folder)) else {
         return Ok(Ok(over));

@@ -63,7 +63,7 @@ pub(crate) fn drop_session(ctx: &ProjectContext, request: &DropRequest) -> Resul
         id: id.clone(),
         worktree: header.worktree.as_ref().filter(|_| folder.is_some()).map(ToString::to_string),
         branch: branch.cloned(),
-        records: location.root.join("archive").join(&header.session).into_string(),
+        records: clean::records_in(ctx, &location, &header.session),
     };
     if !request.dry_run {
         over = match clean::put_in_archive(ctx, &location, over, worktree::discard)? {

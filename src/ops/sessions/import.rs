@@ -7,6 +7,7 @@ use super::report::ImportReport;
 use crate::dialect::script::Session;
 use crate::dialect::script::prodigy;
 use crate::dialect::script::record::FORMAT;
+use crate::dialect::script::record::HEADER;
 use crate::dialect::script::record::Header;
 use crate::dialect::script::record::Source;
 use crate::model::Change;
@@ -126,6 +127,9 @@ fn header(
         base_branch: run.workspace.base_branch.clone(),
         base_commit: None,
         args: Vec::new(),
+        is_attended: false,
+        description: None,
+        issues: Vec::new(),
         imported_from: Some(run.id.as_str().to_owned()),
         worktree,
         root,
@@ -149,12 +153,11 @@ fn start(ctx: &ProjectContext, run: &Run, header: &Header) -> Change {
 }
 
 fn write(ctx: &ProjectContext, header: &Header, edits: &[Edit]) -> Result<(), OpError> {
-    let Some(home) = &ctx.home else {
-        let message = "there is no place for state: neither PITON_HOME nor XDG_STATE_HOME nor HOME is set".to_owned();
-        return Err(OpError::Usage { message, hints: vec!["set PITON_HOME".to_owned()] });
-    };
+    let home = &ctx.home;
     home.create(&header.session)?;
-    let own = RelPath::parse(&format!("sessions/{}", header.session))?;
+    let first = edits.iter().find(|edit| edit.path.name() == HEADER).and_then(Edit::after);
+    ctx.index.enter(&header.session, first.unwrap_or_default(), home.root())?;
+    let own = RelPath::parse(&format!("runs/{}", header.session))?;
     let lock = RunLock::acquire(home.root(), &own, ctx.project.lock_timeout)?;
     store::commit(&lock, edits, &ctx.checkpoint("import"))?;
     Ok(())

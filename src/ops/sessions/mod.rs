@@ -61,7 +61,7 @@ pub(crate) fn list(ctx: &ProjectContext) -> Result<Report<SessionList>, OpError>
         sessions.push(inspect(ctx, location)?.row);
     }
     if sessions.is_empty() {
-        let searched = ctx.home.as_ref().map_or_else(|| "no state home".to_owned(), |home| home.root().to_string());
+        let searched = ctx.home.root().to_string();
         return Err(OpError::NoSession { searched, findings });
     }
     sessions.sort_by(|a, b| b.changed_at.cmp(&a.changed_at).then_with(|| b.id.cmp(&a.id)));
@@ -131,7 +131,7 @@ fn named(ctx: &ProjectContext, id: Option<&str>) -> Result<RunLocation, OpError>
     let known = |found: &[RunLocation]| {
         found.iter().take(12).map(|location| location.candidate.name.clone()).collect::<Vec<_>>()
     };
-    let searched = ctx.home.as_ref().map_or_else(|| "no state home".to_owned(), |home| home.root().to_string());
+    let searched = ctx.home.root().to_string();
     let Some(id) = id else {
         found.sort_by(|a, b| a.candidate.name.cmp(&b.candidate.name));
         return found.pop().ok_or(OpError::NoSession { searched, findings });
@@ -212,7 +212,11 @@ fn row(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, evidenc
     };
     row.branch = session.as_ref().map_or_else(|| run.workspace.branch.clone(), |session| session.header.branch.clone());
     row.base_branch.clone_from(&run.workspace.base_branch);
+    // `resume` refuses a run for agents that waits for a person's decision.
+    let is_for_agents = !opened.loaded.is_unattended && opened.guest().is_none();
+    let waits = is_for_agents && planned.plan.verdict == Verdict::Blocked;
     row.resume = match row.status {
+        SessionStatus::Failed | SessionStatus::Interrupted | SessionStatus::Paused if waits => None,
         SessionStatus::Failed | SessionStatus::Interrupted | SessionStatus::Paused => {
             let guest = opened.guest().map(|guest| guest.command);
             Some(guest.unwrap_or_else(|| format!("piton resume {}", quoted(run.id.as_str()))))

@@ -22,19 +22,29 @@ use crate::store::fs::stage;
 pub(crate) fn move_folder(lock: &RunLock, from: &RelPath, to: &RelPath) -> Result<(), StoreError> {
     let real_from = lock.root().target(from)?;
     let real_to = lock.root().target(to)?;
-    let (Some(old_parent), Some(new_parent)) = (real_from.parent(), real_to.parent()) else { return Ok(()) };
-    stage::make_durable_folders(new_parent)?;
-    stage::remove_leftovers(std::iter::once(real_to.as_path()));
-    match calls::rename(&real_from, &real_to) {
+    let Some(parent) = real_to.parent() else { return Ok(()) };
+    let mut made: Vec<Utf8PathBuf> =
+        parent.ancestors().take_while(|folder| !folder.exists()).map(Utf8Path::to_owned).collect();
+    made.reverse();
+    let moved = stage::make_durable_folders(parent).and_then(|()| rename(&real_from, &real_to));
+    if moved.is_err() {
+        stage::remove_empty(&made);
+    }
+    moved
+}
+
+/// Moves a folder into one that exists.
+fn rename(from: &Utf8Path, to: &Utf8Path) -> Result<(), StoreError> {
+    stage::remove_leftovers(std::iter::once(to));
+    match calls::rename(from, to) {
         Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => return copy_and_remove(&real_from, &real_to),
-        Err(source) => return Err(StoreError::io(&real_from, source)),
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => return copy_and_remove(from, to),
+        Err(source) => return Err(StoreError::io(from, source)),
     }
-    if let Err(error) = stage::sync_dirs([old_parent, new_parent].into_iter()) {
-        let is_back = calls::rename(&real_to, &real_from).is_ok();
-        return Err(if is_back { error } else { StoreError::NotRolledBack { cause: Box::new(error) } });
-    }
-    Ok(())
+    stage::sync_dirs([from, to].into_iter().filter_map(Utf8Path::parent)).map_err(|error| {
+        let is_back = calls::rename(to, from).is_ok();
+        if is_back { error } else { StoreError::NotRolledBack { cause: Box::new(error) } }
+    })
 }
 
 fn copy_and_remove(from: &Utf8Path, to: &Utf8Path) -> Result<(), StoreError> {

@@ -18,6 +18,8 @@ pub(crate) struct Environment {
     pub(crate) mode: Option<String>,
     /// `PITON_NOW`, for tests and demonstrations.
     pub(crate) now: Option<String>,
+    /// `PITON_HOME`: where runs are kept instead of in their repositories.
+    pub(crate) piton_home: Option<Utf8PathBuf>,
     /// `PITON_HOME`, else this user's XDG state folder.
     pub(crate) state_home: Option<Utf8PathBuf>,
     /// `PRODIGY_HOME`, else where Prodigy keeps its sessions.
@@ -42,6 +44,7 @@ impl Default for Environment {
             client_version: None,
             mode: None,
             now: None,
+            piton_home: None,
             state_home: None,
             prodigy_home: None,
             client_home: None,
@@ -108,6 +111,7 @@ impl Environment {
         let home: Option<Utf8PathBuf> = home.filter(|path: &Utf8PathBuf| path.is_absolute());
         let in_home = |folder: &str| home.as_ref().map(|home| home.join(folder));
         // A relative path in these variables is to be ignored (XDG base directory specification).
+        environment.piton_home.clone_from(&piton_home);
         environment.state_home = piton_home
             .or_else(|| xdg_state.filter(|path| path.is_absolute()))
             .or_else(|| in_home(".local/state/piton"));

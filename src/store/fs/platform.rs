@@ -309,7 +309,10 @@ pub(super) fn is_unlinked(_file: &File) -> bool {
 pub(crate) fn denied(path: &Utf8Path) -> Option<camino::Utf8PathBuf> {
     use rustix::fs::Access;
     let may = |path: &Utf8Path, access| {
-        !matches!(rustix::fs::access(path.as_std_path(), access), Err(rustix::io::Errno::ACCESS))
+        !matches!(
+            rustix::fs::access(path.as_std_path(), access),
+            Err(rustix::io::Errno::ACCESS | rustix::io::Errno::ROFS)
+        )
     };
     let mut way: Vec<&Utf8Path> = path.ancestors().collect();
     way.reverse();

@@ -166,9 +166,10 @@ pub(crate) fn driven_run(top: &Utf8Path, root: &Utf8Path, data_dir: &RelPath, st
 }
 
 /// Returns the runs in the events whose lease the session still holds, each with its root, without walking the project.
+/// `elsewhere`: the linked worktrees, and the home of the runs of workflow files.
 pub(crate) fn held_runs(
     top: &Utf8Path,
-    worktrees: &[Utf8PathBuf],
+    elsewhere: &[Utf8PathBuf],
     session: &str,
     events: &[SessionLine],
 ) -> Vec<(Utf8PathBuf, DrivenRun)> {
@@ -182,7 +183,7 @@ pub(crate) fn held_runs(
         let roots: Vec<&Utf8Path> = match &run.worktree {
             None => vec![top],
             Some(name) => {
-                worktrees.iter().map(Utf8PathBuf::as_path).filter(|path| path.file_name() == Some(name)).collect()
+                elsewhere.iter().map(Utf8PathBuf::as_path).filter(|path| path.file_name() == Some(name)).collect()
             }
         };
         let holds = |root: &&&Utf8Path| {

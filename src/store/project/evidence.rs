@@ -52,6 +52,7 @@ pub(crate) fn gather(
     wanted: &EvidenceRequest,
     environment: &Environment,
 ) -> Evidence {
+    let base = wanted.base(&files.root);
     let root = Root::open(&files.root).ok();
     let data_path = root.as_ref().and_then(|root| root.locate(&files.data_dir).ok());
     let records: Vec<EvidenceRecord> = data_path.as_deref().map(records_in).unwrap_or_default();
@@ -78,7 +79,7 @@ pub(crate) fn gather(
     if let Some(Ok(main)) = files.main_root.as_deref().map(Root::open) {
         inspect_documents(&main, wanted, &latest, &mut evidence);
     }
-    if let Some(root) = root {
+    if let Ok(root) = Root::open(base) {
         if files.main_root.is_none() {
             inspect_documents(&root, wanted, &latest, &mut evidence);
         }
@@ -95,13 +96,13 @@ pub(crate) fn gather(
         let found = wanted.branches.iter().map(|branch| (branch, repository::branch_exists(&project.root, branch)));
         evidence.branches = found.filter_map(|(branch, exists)| Some((branch.clone(), exists?))).collect();
         if !wanted.branches.is_empty() {
-            evidence.checked_out = repository::head_above(&files.root).and_then(|head| head.branch);
+            evidence.checked_out = repository::head_above(base).and_then(|head| head.branch);
         }
         evidence.merged = wanted.merge.as_ref().and_then(|merge| is_merged(&project.root, merge));
-        let is_settled = inspect_commits(&files.root, wanted, &mut evidence);
+        let is_settled = inspect_commits(base, wanted, &mut evidence);
         inspect_workspace(files, wanted, is_settled, &mut evidence);
     } else if wanted.workspace.is_some() {
-        let exists = workspace_folder(&files.root, wanted).is_dir();
+        let exists = workspace_folder(base, wanted).is_dir();
         evidence.workspace = Some(Workspace { exists, ..Workspace::default() });
     }
     evidence.records = records;
@@ -146,7 +147,7 @@ fn inspect_commits(root: &Utf8Path, wanted: &EvidenceRequest, evidence: &mut Evi
 fn inspect_workspace(files: &FileSet, wanted: &EvidenceRequest, may_start_git: bool, evidence: &mut Evidence) {
     evidence.workspace = workspace(files, wanted);
     if let Some(found) = evidence.workspace.as_mut().filter(|found| may_start_git && found.is_git) {
-        found.dirty = git::changes(&workspace_folder(&files.root, wanted))
+        found.dirty = git::changes(&workspace_folder(wanted.base(&files.root), wanted))
             .map(|changes| changes.iter().filter(|path| !is_own(path, files.state.name())).count());
     }
 }
@@ -171,7 +172,7 @@ fn is_own(path: &str, state: &str) -> bool {
 /// Inspects the working folder if the run asks for it, without starting git: uncommitted changes are not counted.
 pub(crate) fn workspace(files: &FileSet, wanted: &EvidenceRequest) -> Option<Workspace> {
     wanted.workspace.as_ref()?;
-    let top = workspace_folder(&files.root, wanted);
+    let top = workspace_folder(wanted.base(&files.root), wanted);
     let exists = top.is_dir();
     let head = if exists { repository::head_above(&top) } else { None };
     let is_git = head.is_some();

@@ -1,6 +1,7 @@
-//! The folders of the runner's sessions: below this user's state home, one folder per repository.
+//! The folders of the runs of workflow files: in the git folder that all worktrees of a repository share, where git does not see them and
+//! `git clean` does not remove them. Outside of git they are in the data folder of the project; `PITON_HOME` overrides both.
 //!
-//! A session contains commands that a shell runs. So folders of other users are not read, symlinks are not followed, and names
+//! A run contains commands that a shell runs. So folders of other users are not read, symlinks are not followed, and names
 //! that this program would not choose are ignored.
 
 use std::fs;
@@ -13,43 +14,74 @@ use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
 use super::open::Project;
-use crate::model::Config;
+use super::run_index::GENERATED;
+use super::run_index::RUNS;
+use super::run_index::RunIndex;
+use super::run_index::is_session_id;
+use super::run_index::resolve_links;
 use crate::model::Listing;
 use crate::model::ListingEntry;
 use crate::model::ReadProblem;
 use crate::model::RelPath;
 use crate::model::Timestamp;
 use crate::model::sha256_hex;
+use crate::store::commit::txn;
 use crate::store::fs::environment::Environment;
 use crate::store::fs::error::StoreError;
 use crate::store::fs::path::Root;
 use crate::store::fs::platform;
 use crate::store::fs::stage;
+use crate::store::fs::stage::DATA_DIR;
 
-const SESSIONS: &str = "sessions";
+/// The folder in a git folder.
+const IN_GIT: &str = "piton";
 const WORKTREES: &str = "worktrees";
-const HEADER: &str = "session.json";
+const HEADER: &str = "run.json";
 /// Characters of the readable part of a folder name.
 const READABLE_LIMIT: usize = 40;
 /// Number of sessions that are listed.
 const SESSION_LIMIT: usize = 10_000;
-/// Bytes of a session id.
-const ID_LIMIT: usize = 100;
-
-/// The folder of one repository's sessions and their worktrees. It need not exist yet.
+/// The folder of one repository's runs, and that of their worktrees. Neither need exist yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SessionHome {
     root: Utf8PathBuf,
+    worktrees: Utf8PathBuf,
 }
 
 impl SessionHome {
-    /// Returns the home of a project's sessions; `None` if the environment names no state folder.
-    pub(crate) fn for_project(project: &Project, environment: &Environment) -> Option<Self> {
+    /// Returns the home of a project's runs. Their worktrees are in the user's state folder, because tools pass over what is in `.git`.
+    pub(crate) fn for_project(project: &Project, environment: &Environment) -> Self {
+        let (home, other) = Self::of_project(project, environment);
+        match other {
+            // A sandboxed client may forbid writes below `.git`.
+            Some(other) if !is_writable(&home.root) => other,
+            Some(_) | None => home,
+        }
+    }
+
+    /// Returns every folder that a project's runs may be in: also the data folder of a repository, where they are if they were begun before it
+    /// was one, or when its git folder could not be written.
+    pub(crate) fn all_of_project(project: &Project, environment: &Environment) -> Vec<Self> {
+        let (home, other) = Self::of_project(project, environment);
+        std::iter::once(home).chain(other).collect()
+    }
+
+    fn of_project(project: &Project, environment: &Environment) -> (Self, Option<Self>) {
         let common_dir = project.git.as_ref().map(|git| &git.common_dir);
         let common_dir = common_dir.map(|common| common.canonicalize_utf8().unwrap_or_else(|_| common.clone()));
         // A root has no symlinks.
         let identity = common_dir.as_ref().unwrap_or(&project.root);
-        Some(Self { root: resolve_links(environment.state_home.as_ref()?).join(folder_name(&project.root, identity)) })
+        let key = folder_name(&project.root, identity);
+        let of_user = environment.state_home.as_ref().map(|home| resolve_links(home).join(&key));
+        let root = match (&environment.piton_home, &common_dir) {
+            (Some(home), _) => resolve_links(home).join(&key),
+            (None, Some(common_dir)) => common_dir.join(IN_GIT),
+            (None, None) => project.root.join(DATA_DIR),
+        };
+        let worktrees = of_user.unwrap_or_else(|| root.clone()).join(WORKTREES);
+        let in_project = environment.piton_home.is_none() && common_dir.is_some();
+        let other = in_project.then(|| Self { root: project.root.join(DATA_DIR), worktrees: worktrees.clone() });
+        (Self { root, worktrees }, other)
     }
 
     pub(crate) fn root(&self) -> &Utf8Path {
@@ -58,7 +90,7 @@ impl SessionHome {
 
     /// Returns the folder of a session's records.
     pub(crate) fn session(&self, id: &str) -> Utf8PathBuf {
-        self.root.join(SESSIONS).join(id)
+        self.root.join(RUNS).join(id)
     }
 
     /// Creates the folder of a new session, private to this user.
@@ -74,30 +106,42 @@ impl SessionHome {
 
     /// Returns the worktree of a session.
     pub(crate) fn worktree(&self, id: &str) -> Utf8PathBuf {
-        self.worktrees().join(id)
+        self.worktrees.join(id)
     }
 
     /// Returns the folder that holds the worktrees of all sessions.
     pub(crate) fn worktrees(&self) -> Utf8PathBuf {
-        self.root.join(WORKTREES)
+        self.worktrees.clone()
     }
 
-    /// Returns the session whose records or worktree contain a path, with its home.
+    /// Returns the session whose records contain a path, or whose worktree does in `PITON_HOME`, with its home.
     pub(crate) fn containing(path: &Utf8Path, environment: &Environment) -> Option<(Self, String)> {
-        let state_home = resolve_links(environment.state_home.as_ref()?);
-        let mut parts = path.strip_prefix(&state_home).ok()?.components().map(|part| part.as_str());
-        let (key, folder, id) = (parts.next()?, parts.next()?, parts.next()?);
-        let is_session = matches!(folder, SESSIONS | WORKTREES) && is_session_id(id);
-        is_session.then(|| (Self { root: state_home.join(key) }, id.to_owned()))
+        let of_user = environment.state_home.as_deref().map(resolve_links);
+        let home = |root: &Utf8Path, id: &str| {
+            let root = root.to_owned();
+            is_session_id(id).then(|| (Self { worktrees: root.join(WORKTREES), root }, id.to_owned()))
+        };
+        if let Some(below) = of_user.as_ref().and_then(|state_home| path.strip_prefix(state_home).ok()) {
+            let mut parts = below.components().map(|part| part.as_str());
+            let (key, folder, id) = (parts.next()?, parts.next()?, parts.next()?);
+            return home(&of_user?.join(key), id).filter(|_| matches!(folder, RUNS | WORKTREES));
+        }
+        let runs = path.ancestors().find(|folder| folder.parent().is_some_and(is_runs_folder))?;
+        home(runs.parent()?.parent()?, runs.file_name()?)
+    }
+
+    /// Tells whether a repository may bring the folder along, so that only runs that this user began are read from it.
+    fn can_be_shipped(&self, project: &Project) -> bool {
+        project.git.is_some() && self.root == project.root.join(DATA_DIR)
     }
 
     /// Lists the headers of all sessions.
-    pub(crate) fn listing(&self, config: &Arc<Config>) -> Sessions {
+    pub(crate) fn listing(&self, project: &Project, index: &RunIndex) -> Sessions {
         let mut found = Sessions::default();
         found.listing.root.clone_from(&self.root);
-        found.listing.config = Arc::clone(config);
+        found.listing.config = Arc::clone(&project.config);
         let Ok(root) = Root::open(&self.root) else { return found };
-        let folder = self.root.join(SESSIONS);
+        let folder = self.root.join(RUNS);
         for place in [&self.root, &folder] {
             match fs::symlink_metadata(place) {
                 Ok(metadata) if metadata.is_dir() && platform::is_ours(&metadata) => {}
@@ -119,12 +163,17 @@ impl SessionHome {
                 found.foreign.push(entry.path().to_owned());
                 continue;
             }
-            let Ok(path) = RelPath::parse(&format!("{SESSIONS}/{}/{HEADER}", entry.file_name())) else { continue };
-            // Without a header it is the leftover of a session that never started.
+            let Ok(path) = RelPath::parse(&format!("{RUNS}/{}/{HEADER}", entry.file_name())) else { continue };
+            // Without a header it is the leftover of a session that never started, or its start was recorded and cut off.
             if root.open_file(&path).is_err_and(|problem| problem == ReadProblem::Missing) {
+                found.listing.pending.extend(path.parent().filter(|_| txn::is_pending(entry.path())));
                 continue;
             }
             let content = root.read_for_probe(&path);
+            let is_known = || content.as_ref().is_some_and(|header| index.knows(entry.file_name(), header, &self.root));
+            if self.can_be_shipped(project) && !is_known() {
+                continue;
+            }
             found.listing.entries.push(ListingEntry { path, is_dir: false, content });
         }
         found.listing.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
@@ -141,17 +190,16 @@ pub(crate) struct Sessions {
     pub(crate) foreign: Vec<Utf8PathBuf>,
 }
 
-/// Tells whether a name is valid as a session id: no path, and no command line option.
-fn is_session_id(name: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    name.len() <= ID_LIMIT && name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(plain)
+/// Tells whether a folder, or the nearest one above it that exists, can be written.
+fn is_writable(folder: &Utf8Path) -> bool {
+    let there = folder.ancestors().find(|folder| folder.exists());
+    there.is_some_and(|there| platform::denied(there).is_none())
 }
 
-/// Resolves the symlinks in the existing part of a path, as git does for new worktrees.
-fn resolve_links(path: &Utf8Path) -> Utf8PathBuf {
-    let resolved = path.ancestors().find_map(|there| Some((there, there.canonicalize_utf8().ok()?)));
-    let below = resolved.and_then(|(there, real)| Some(real.join(path.strip_prefix(there).ok()?)));
-    below.unwrap_or_else(|| path.to_owned())
+/// Tells whether a folder is that of the runs, in a git folder or a data folder.
+fn is_runs_folder(folder: &Utf8Path) -> bool {
+    let above = folder.parent().and_then(Utf8Path::file_name);
+    folder.file_name() == Some(RUNS) && matches!(above, Some(IN_GIT | DATA_DIR))
 }
 
 /// Returns the name of a repository's folder: a readable name and a digest of the whole path, because repositories may share a
@@ -165,7 +213,7 @@ fn folder_name(root: &Utf8Path, identity: &Utf8Path) -> String {
 
 /// Returns an unpredictable id for a new session; ids sort by time.
 pub(crate) fn new_id(now: Timestamp) -> String {
-    format!("session-{}-{:012x}", now.compact().to_lowercase(), random() >> 16)
+    format!("{GENERATED}{}-{:012x}", now.compact().to_lowercase(), random() >> 16)
 }
 
 /// Returns an unpredictable number.

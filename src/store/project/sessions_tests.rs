@@ -1,13 +1,12 @@
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
+use super::RunIndex;
 use super::SessionHome;
 use super::folder_name;
 use super::new_id;
-use crate::model::Config;
 use crate::store::Environment;
 use crate::store::testing::Scratch;
 use crate::store::testing::time;
@@ -22,15 +21,19 @@ fn repositories_of_one_name_do_not_share_a_folder() {
 }
 
 #[test]
-fn sessions_and_worktrees_lie_below_the_state_home() {
+fn runs_lie_in_the_data_folder_outside_of_git_and_below_piton_home_where_that_is_set() {
     let scratch = Scratch::new();
     let project = scratch.project();
-    let environment = Environment { state_home: Some(Utf8PathBuf::from("/state")), ..Environment::default() };
-    let home = SessionHome::for_project(&project, &environment).unwrap();
+    let state_home = Some(Utf8PathBuf::from("/state"));
+    let environment = Environment { state_home: state_home.clone(), ..Environment::default() };
+    let home = SessionHome::for_project(&project, &environment);
+    assert_eq!(home.session("s"), project.root.join(".piton/runs/s"));
+    assert!(home.worktree("s").starts_with("/state"));
+    let environment = Environment { piton_home: state_home.clone(), state_home, ..Environment::default() };
+    let home = SessionHome::for_project(&project, &environment);
     assert_eq!(home.root().parent(), Some(Utf8Path::new("/state")));
-    assert_eq!(home.session("s"), home.root().join("sessions/s"));
+    assert_eq!(home.session("s"), home.root().join("runs/s"));
     assert_eq!(home.worktree("s"), home.root().join("worktrees/s"));
-    assert_eq!(SessionHome::for_project(&project, &Environment::default()), None);
 }
 
 #[test]
@@ -43,15 +46,16 @@ fn ids_sort_by_time_and_never_meet() {
 
 /// Makes a home with one session in it.
 fn home(scratch: &Scratch) -> SessionHome {
-    let environment = Environment { state_home: Some(scratch.root.join("state")), ..Environment::default() };
-    let home = SessionHome::for_project(&scratch.project(), &environment).unwrap();
+    let state_home = Some(scratch.root.join("state"));
+    let environment = Environment { piton_home: state_home.clone(), state_home, ..Environment::default() };
+    let home = SessionHome::for_project(&scratch.project(), &environment);
     std::fs::create_dir_all(home.session("session-1")).unwrap();
-    std::fs::write(home.session("session-1").join("session.json"), "{}").unwrap();
+    std::fs::write(home.session("session-1").join("run.json"), "{}").unwrap();
     home
 }
 
-fn found(home: &SessionHome) -> (Vec<String>, usize) {
-    let sessions = home.listing(&Arc::new(Config::default()));
+fn found(home: &SessionHome, scratch: &Scratch) -> (Vec<String>, usize) {
+    let sessions = home.listing(&scratch.project(), &RunIndex::of(&Environment::default()));
     (sessions.listing.entries.iter().map(|entry| entry.path.to_string()).collect(), sessions.foreign.len())
 }
 
@@ -61,17 +65,17 @@ fn folders_that_can_be_no_session_are_not_listed() {
     let home = home(&scratch);
     let elsewhere = scratch.root.join("elsewhere");
     std::fs::create_dir_all(&elsewhere).unwrap();
-    std::fs::write(elsewhere.join("session.json"), "{}").unwrap();
+    std::fs::write(elsewhere.join("run.json"), "{}").unwrap();
     std::os::unix::fs::symlink(&elsewhere, home.session("session-2")).unwrap();
     for name in ["-rf", "a b", "..x", ".hidden", "half"] {
         std::fs::create_dir_all(home.session(name)).unwrap();
     }
     for name in ["-rf", "a b", "..x", ".hidden"] {
-        std::fs::write(home.session(name).join("session.json"), "{}").unwrap();
+        std::fs::write(home.session(name).join("run.json"), "{}").unwrap();
     }
-    assert_eq!(found(&home), (vec!["sessions/session-1/session.json".to_owned()], 0));
-    let without_sessions = Environment { state_home: Some(scratch.root.join("none")), ..Environment::default() };
-    assert_eq!(found(&SessionHome::for_project(&scratch.project(), &without_sessions).unwrap()), (vec![], 0));
+    assert_eq!(found(&home, &scratch), (vec!["runs/session-1/run.json".to_owned()], 0));
+    let without_sessions = Environment { piton_home: Some(scratch.root.join("none")), ..Environment::default() };
+    assert_eq!(found(&SessionHome::for_project(&scratch.project(), &without_sessions), &scratch), (vec![], 0));
 }
 
 #[test]
@@ -81,7 +85,7 @@ fn a_home_behind_a_link_is_named_and_not_read() {
     let moved = scratch.root.join("moved");
     std::fs::rename(home.root(), &moved).unwrap();
     std::os::unix::fs::symlink(&moved, home.root()).unwrap();
-    assert_eq!(found(&home), (vec![], 1));
+    assert_eq!(found(&home, &scratch), (vec![], 1));
 }
 
 #[test]
@@ -95,9 +99,9 @@ fn paths_lead_to_their_session() {
         (home.session("session-1").join("journal.jsonl"), Some("session-1")),
         (home.worktree("session-1").join("src"), Some("session-1")),
         (home.root().to_owned(), None),
-        (home.root().join("sessions/../x"), None),
-        (home.root().join("sessions/-x"), None),
-        (scratch.root.join("sessions/session-1"), None),
+        (home.root().join("runs/../x"), None),
+        (home.root().join("runs/-x"), None),
+        (scratch.root.join("runs/session-1"), None),
     ] {
         assert_eq!(around(path.clone()).as_deref(), id, "{path}");
     }

@@ -48,41 +48,19 @@ fn a_cut_off_file_gives_what_it_has() {
     assert_eq!(repaired["user_checkpoints"].as_array().map(Vec::len), Some(2), "{repaired}");
 }
 
-/// A-D14: of a workflow of a user's own only the phase file has the definition.
-#[test]
-fn the_definition_of_a_broken_file_is_kept() {
-    let sandbox = Sandbox::new();
-    sandbox.file("m.yaml", "name: m\nsteps:\n  - {id: one, agent: a}\n");
-    sandbox.piton(["start", "m.yaml", "--feature", "x"]).run().expect_code(0);
-    let text = sandbox.read(PHASE);
-    let end = text.rfind('}').expect("an object");
-    sandbox.file(PHASE, &format!("{},}}", text[..end].trim_end()));
-    sandbox.piton(["repair", "./memory/state/phase.json", "--from-evidence", "--yes"]).run().expect_code(0);
-    assert_eq!(plan(&sandbox).expect_code(0).at("/data/next/0/step"), "one");
-}
-
 /// A-D20: a run whose phase file is gone is found, and its name is not given away.
 #[test]
 fn a_lost_phase_file_is_a_finding() {
-    for folder in ["memory/state", "memory/state/x"] {
-        let sandbox = Sandbox::new();
-        sandbox.file("m.yaml", "name: m\nsteps:\n  - {id: one, agent: a}\n  - {id: two, agent: a}\n");
-        if folder != "memory/state" {
-            sandbox.piton(["start", "m.yaml", "--feature", "other"]).run().expect_code(0);
-        }
-        sandbox.piton(["start", "m.yaml", "--feature", "x"]).run().expect_code(0);
-        for verb in ["begin", "finish"] {
-            sandbox.piton([verb, "one", "--run", "x"]).run().expect_code(0);
-        }
-        sandbox.remove(&format!("{folder}/phase.json"));
-        let lost = sandbox.piton(["plan", "x"]).run().expect_code(4);
-        assert!(lost.to_string().contains("state-missing"), "{folder}: {lost}");
-        assert!(lost.to_string().contains("piton restore x"), "{folder}: {lost}");
-        sandbox.piton(["start", "m.yaml", "--feature", "x"]).run().expect_code(1);
-        sandbox.piton(["restore", "x", "--yes"]).run().expect_code(0);
-        let back = sandbox.piton(["plan", "x"]).run().expect_code(0);
-        assert_eq!(back.at("/data/run/id"), "x", "{folder}: {back}");
-    }
+    let sandbox = Sandbox::new();
+    sandbox.piton(["start", "dotagent", "--feature", "x"]).run().expect_code(0);
+    sandbox.piton(["begin", "REQUIREMENTS", "--run", "x"]).run().expect_code(0);
+    sandbox.remove(PHASE);
+    let lost = plan(&sandbox).expect_code(4);
+    assert!(lost.to_string().contains("state-missing"), "{lost}");
+    sandbox.piton(["start", "dotagent", "--feature", "x"]).run().expect_code(1);
+    sandbox.piton(["restore", "--yes"]).run().expect_code(0);
+    let back = plan(&sandbox);
+    assert_eq!(back.at("/data/run/id"), "x", "{back}");
     // Without a history it is rebuilt from what is there.
     let sandbox = implementing(&json!([{ "id": "task-001", "status": "running", "attempts": 0 }]));
     sandbox.remove(PHASE);

@@ -44,22 +44,6 @@ fn a_refused_feature_name_is_cleaned_up() {
     }
 }
 
-/// A-M11: a run that lost its definition is broken, not a run of the built-in workflow.
-#[test]
-fn a_lost_definition_is_a_broken_state() {
-    let sandbox = own();
-    let mut phase = sandbox.read_json(PHASE);
-    phase.as_object_mut().expect("an object").remove("definition");
-    sandbox.file(PHASE, &phase.to_string());
-    let plan = sandbox.piton(["plan"]).run().expect_code(4);
-    assert!(plan.to_string().contains("the definition of the run is missing"), "{plan}");
-    assert!(!plan.to_string().contains("REQUIREMENTS"), "{plan}");
-    sandbox.piton(["begin", "verify"]).run().expect_code(4);
-    sandbox.piton(["restore"]).run().expect_code(0);
-    let plan = sandbox.piton(["plan"]).run();
-    assert_eq!((plan.at("/data/run/workflow"), plan.at("/data/progress/total")), (json!("m"), json!(2)), "{plan}");
-}
-
 /// A-M12: a restored run is named by its own name.
 #[test]
 fn a_restored_run_has_its_name() {

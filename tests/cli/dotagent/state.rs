@@ -132,7 +132,10 @@ fn a_run_that_was_just_begun_is_not_called_interrupted() {
         sandbox.piton(start).run().expect_code(0);
         let text = sandbox.piton(["plan", start[3], "--format", "text"]).run().expect_code(0).stdout;
         assert!(text.starts_with("Plan for ") && !text.contains("nterrupted"), "{text}");
-        // An hour later it is.
+        if start[1] != "dotagent" {
+            continue;
+        }
+        // An hour later it is, in the words of its system.
         let later = sandbox.piton(["plan", start[3], "--format", "text"]).now("2026-01-31T14:00:00Z");
         let text = later.run().stdout;
         assert!(text.starts_with("Detected interrupted workflow: "), "{text}");

@@ -193,7 +193,7 @@ fn a_usage_limit_is_waited_for_and_survives_a_kill() {
     let mut child = stage.piton(["run", "w.yml"]).spawn();
     let journal = || {
         let homes = stage.state().read_dir_utf8().ok()?;
-        let sessions = homes.filter_map(|home| home.ok()?.path().join("sessions").read_dir_utf8().ok()).flatten();
+        let sessions = homes.filter_map(|home| home.ok()?.path().join("runs").read_dir_utf8().ok()).flatten();
         sessions.filter_map(|entry| std::fs::read_to_string(entry.ok()?.path().join("journal.jsonl")).ok()).next()
     };
     until("the first try fails", || journal().is_some_and(|text| text.contains("\"next_at\":\"2100-01-01T00:0")));

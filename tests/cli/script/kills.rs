@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use camino::Utf8PathBuf;
+
 use super::support::Stage;
 use crate::support::read;
 use crate::support::takes_all;
@@ -93,8 +95,12 @@ fn a_runner_that_is_killed_anywhere_loses_and_repeats_nothing() {
 /// Returns the sessions that there are.
 fn sessions(stage: &Stage) -> Vec<String> {
     let Ok(homes) = stage.state().read_dir_utf8() else { return Vec::new() };
-    let folders = homes.filter_map(|home| home.ok()?.path().join("sessions").read_dir_utf8().ok());
+    let folders = homes.filter_map(|home| home.ok()?.path().join("runs").read_dir_utf8().ok());
     let entries = folders.flatten().filter_map(|entry| Some(entry.ok()?.path().to_owned()));
-    let whole = entries.filter(|folder| folder.join("session.json").exists());
-    whole.filter_map(|folder| folder.file_name().map(str::to_owned)).collect()
+    let whole = entries.filter(|folder| folder.join("run.json").exists());
+    // A start that was cut off is finished later, beside the session that was begun instead: the one with the longest record comes first.
+    let length = |folder: &Utf8PathBuf| std::fs::metadata(folder.join("journal.jsonl")).map_or(0, |file| file.len());
+    let mut whole: Vec<Utf8PathBuf> = whole.collect();
+    whole.sort_by_key(|folder| std::cmp::Reverse(length(folder)));
+    whole.iter().filter_map(|folder| folder.file_name().map(str::to_owned)).collect()
 }

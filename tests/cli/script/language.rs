@@ -161,24 +161,13 @@ fn a_file_of_another_form_is_printed_in_the_current_one() {
 }
 
 #[test]
-fn a_step_for_an_agent_is_named_by_the_verb_that_does_not_take_it() {
-    let stage = Stage::new("steps: [{id: a, shell: x}, {id: b, agent: writer}]\n");
-    let output = stage.piton(["run", "w.yml"]).run().expect_code(1);
-    assert!(
-        output.to_string().contains("step b is for an agent") && output.to_string().contains("piton start w.yml"),
-        "{output}"
-    );
-    let output = stage.piton(["start", "w.yml", "--feature", "x"]).run().expect_code(2);
-    assert!(
-        output.to_string().contains("step a is `shell`") && output.to_string().contains("piton run w.yml"),
-        "{output}"
-    );
-    stage.workflow("steps: [{id: b, agent: writer, instructions: 'Do ${ARG}'}]\n");
+fn what_start_does_not_fill_in_is_named() {
+    let stage = Stage::new("steps: [{id: b, agent: writer, instructions: 'Do ${ARG}'}]\n");
     let output = stage.piton(["start", "w.yml", "--feature", "x"]).run().expect_code(2);
     assert!(output.to_string().contains("have variables, which `start` does not fill in"), "{output}");
     stage.workflow("steps: [{id: b, agent: writer, timeout: 3}]\n");
     let output = stage.piton(["start", "w.yml", "--feature", "x"]).run().expect_code(2);
-    assert!(output.to_string().contains("`timeout` of step b is for `piton run`"), "{output}");
+    assert!(output.to_string().contains("`timeout` of step b, which is for an agent, is for `piton run`"), "{output}");
 }
 
 #[test]

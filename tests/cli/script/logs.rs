@@ -39,7 +39,7 @@ fn the_end_of_the_log_and_its_path_stand_beside_a_failure() {
         Stage::new("name: f\nsteps:\n- id: test\n  shell: 'for n in 1 2 3 4 5 6 7; do echo line $n; done; exit 1'\n");
     let (output, id) = stage.run(&[]);
     let output = output.expect_code(7);
-    let log = format!("/sessions/{id}/logs/test.log");
+    let log = format!("/runs/{id}/logs/test.log");
     assert!(output.stderr.contains("   | line 3\n") && !output.stderr.contains("| line 2"), "{output}");
     assert!(
         output.stderr.contains("   Its log: $TOP/state/") && output.stderr.contains(&format!("{log}\n")),

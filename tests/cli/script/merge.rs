@@ -143,10 +143,12 @@ fn a_dropped_session_loses_nothing_without_a_word() {
     assert!(stage.worktree(&id).exists());
 
     let home = stage.worktree(&id).parent().unwrap().parent().unwrap().to_owned();
-    json_of(&stage, &["drop", &id, "--discard", "--yes"]).expect_code(0);
+    let dropped = json_of(&stage, &["drop", &id, "--discard", "--yes"]).expect_code(0);
     assert!(!home.join("worktrees").join(&id).exists());
     assert_eq!(branches(&stage), "");
-    assert!(home.join("archive").join(&id).join("journal.jsonl").is_file());
+    let records = dropped.at("/data/records");
+    let records = records.as_str().unwrap().rsplit_once("archive/").expect("the folder of archives").1;
+    assert!(records.starts_with(&id) && home.join("archive").join(records).join("journal.jsonl").is_file());
     json_of(&stage, &["sessions"]).expect_code(3);
 }
 

@@ -1,6 +1,7 @@
 //! Sessions of the runner, as a person meets them: run, fail, repair, resume, and count what was executed.
 
 mod acceptance;
+mod agents;
 mod behaviour;
 mod claude;
 mod conformance;

@@ -106,7 +106,8 @@ fn a_session_is_found_from_any_folder_of_the_repository_and_from_its_own() {
         let output = in_folder(&stage, &elsewhere, &["plan", path.as_str()]).expect_code(0);
         assert_eq!(output.at("/data/run/id"), json!(id), "{path}");
     }
-    in_folder(&stage, &elsewhere, &["plan", &id]).expect_code(3);
+    let output = in_folder(&stage, &elsewhere, &["plan", &id]).expect_code(0);
+    assert_eq!(output.at("/data/run/id"), json!(id), "a generated id is unique");
 }
 
 #[test]
@@ -245,12 +246,13 @@ fn only_what_is_merged_and_committed_is_archived_and_only_after_consent() {
     assert!(worktree.is_dir() && stage.folder(&id).is_dir(), "there was no consent");
 
     let records = json(&stage, &["sessions", "clean", "--yes"]).expect_code(0).at("/data/cleaned/0/records");
-    assert!(records.as_str().unwrap().ends_with(&format!("archive/{id}")), "{records}");
+    assert!(records.as_str().unwrap().contains(&format!("archive/{id}_2026")), "{records}");
     assert!(!worktree.exists());
     assert_eq!(stage.sandbox.git(["branch", "--list", "piton/*"]), "");
     json(&stage, &["sessions"]).expect_code(3);
     let home = worktree.parent().unwrap().parent().unwrap();
-    assert!(home.join("archive").join(&id).join("journal.jsonl").is_file(), "its records are kept");
+    let kept = records.as_str().unwrap().rsplit_once("archive/").expect("the folder of archives").1;
+    assert!(home.join("archive").join(kept).join("journal.jsonl").is_file(), "its records are kept");
 }
 
 #[test]
@@ -270,8 +272,8 @@ fn an_unknown_session_and_a_way_out_are_not_found() {
     let (stage, id) = failed();
     let home = home_of(&stage, &id);
     std::fs::create_dir_all(home.join("elsewhere")).unwrap();
-    std::fs::copy(stage.folder(&id).join("session.json"), home.join("elsewhere/session.json")).unwrap();
-    for name in ["session-none", "../elsewhere", "..", "sessions/../elsewhere", "-x", "/etc/passwd"] {
+    std::fs::copy(stage.folder(&id).join("run.json"), home.join("elsewhere/run.json")).unwrap();
+    for name in ["session-none", "../elsewhere", "..", "runs/../elsewhere", "-x", "/etc/passwd"] {
         let output = stage.piton(["--format", "json", "sessions", "show", "--", name]).run();
         assert_eq!(output.code, 3, "{name}\n{output}");
         assert!(!output.stdout.contains("panicked"), "{output}");
@@ -287,7 +289,7 @@ fn a_link_among_the_sessions_is_no_session() {
     let (stage, id) = failed();
     let (home, planted) = (home_of(&stage, &id), stage.sandbox.top().join("tmp/planted"));
     std::fs::rename(stage.folder(&id), &planted).unwrap();
-    symlink(&planted, home.join("sessions").join(&id)).unwrap();
+    symlink(&planted, home.join("runs").join(&id)).unwrap();
     json(&stage, &["sessions"]).expect_code(3);
     json(&stage, &["plan", &id]).expect_code(3);
     stage.resume(&id).expect_code(3);
@@ -297,7 +299,7 @@ fn a_link_among_the_sessions_is_no_session() {
 #[test]
 fn a_header_that_is_a_link_out_of_the_home_is_not_read() {
     let (stage, id) = failed();
-    let header = stage.folder(&id).join("session.json");
+    let header = stage.folder(&id).join("run.json");
     let planted = stage.outside("planted.json", &std::fs::read_to_string(&header).unwrap());
     std::fs::remove_file(&header).unwrap();
     symlink(&planted, &header).unwrap();
@@ -324,9 +326,9 @@ fn the_session_of_another_user_is_named_and_never_run() {
 #[test]
 fn a_repository_cannot_ship_a_session() {
     let (stage, id) = failed();
-    for name in ["session.json", "journal.jsonl"] {
+    for name in ["run.json", "journal.jsonl"] {
         let bytes = std::fs::read(stage.folder(&id).join(name)).unwrap();
-        stage.sandbox.bytes(&format!("sessions/session-planted/{name}"), &bytes);
+        stage.sandbox.bytes(&format!(".piton/runs/session-planted/{name}"), &bytes);
     }
     let sessions = json(&stage, &["sessions"]).at("/data/sessions");
     assert_eq!(sessions.as_array().map(Vec::len), Some(1), "{sessions:#}");

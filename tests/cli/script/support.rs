@@ -92,7 +92,7 @@ impl Stage {
             .read_dir_utf8()
             .expect("a run made it")
             .map(|entry| entry.expect("the sandbox is ours").into_path());
-        homes.map(|home| home.join("sessions").join(id)).find(|folder| folder.is_dir()).expect("a session")
+        homes.map(|home| home.join("runs").join(id)).find(|folder| folder.is_dir()).expect("a session")
     }
 
     pub(super) fn worktree(&self, id: &str) -> Utf8PathBuf {

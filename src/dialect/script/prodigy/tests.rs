@@ -193,6 +193,9 @@ fn header() -> Header {
         base_branch: None,
         base_commit: None,
         args: Vec::new(),
+        is_attended: false,
+        description: None,
+        issues: Vec::new(),
         imported_from: Some("workflow-1".to_owned()),
     }
 }
@@ -203,11 +206,11 @@ fn a_session_that_is_taken_over_goes_on_at_the_same_step() {
     let taken = import(&from, &header(), start_change("w")).unwrap();
     assert_eq!((taken.done, taken.total), (1, 3));
     let mut ours = from.clone();
-    ours.state = path("sessions/session-1/journal.jsonl");
+    ours.state = path("runs/session-1/journal.jsonl");
     for edit in &taken.edits {
         put(&mut ours, edit.path.as_str(), edit.after().unwrap());
     }
-    put(&mut ours, "sessions/session-1/workflow", WORKFLOW.as_bytes());
+    put(&mut ours, "runs/session-1/workflow", WORKFLOW.as_bytes());
     let session = Session::read(&ours).unwrap();
     let failed = ExecutionState::Failed { step: StepId::new("2"), error: "exit 1".to_owned(), retryable: false };
     assert_eq!(session.state.execution, failed);

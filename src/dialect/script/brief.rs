@@ -1,16 +1,15 @@
-//! Messages and hand-over of custom workflows, in the format of the checkpoint skill (docs/formats/dotagent.md#messages).
+//! The hand-over of a step to an agent or a person.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 use serde_json::json;
 
-use super::super::native;
-use super::state;
+use super::record::Header;
+use super::session::Session;
 use crate::model::Brief;
 use crate::model::FileSet;
 use crate::model::Next;
-use crate::model::Plan;
 use crate::model::ReadingItem;
 use crate::model::Run;
 use crate::model::Step;
@@ -19,29 +18,19 @@ use crate::model::clean;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
 
-/// Returns resume point and messages in the skill's format.
-pub(in super::super) fn native(run: &Run, plan: &Plan) -> Value {
-    let from: Vec<&str> = plan.next.iter().map(|next| next.step.as_str()).collect();
-    let completed: Vec<String> = plan.steps.completed.iter().map(|id| id.as_str().to_owned()).collect();
-    let at = from.first().copied().unwrap_or_default();
-    let mut native_plan = json!({ "workflow_id": run.id, "resume_from": from });
-    native::say(&mut native_plan, run, plan, at, &completed);
-    native_plan
-}
-
 /// Builds the hand-over for one step.
-pub(in super::super) fn brief(files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
+pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     let Some(step) = run.step(&next.step) else { return Brief::default() };
     let definition = &step.definition;
     let instructions = definition.get("instructions").and_then(Value::as_str).unwrap_or_default();
     let instructions = mask_secrets(&clean(instructions)).into_owned();
     let gate = definition.get("gate").and_then(Value::as_str).map(|text| clean_line(text, 400));
     let outputs = definition.get("outputs").cloned().unwrap_or_else(|| json!([]));
-    let source = state::open(files, &files.state).ok().and_then(|phase| state::source_of(phase.node(), &files.state));
-    let reading = source.map(|path| path.reading_item("workflow definition"));
+    let header = Session::read(files).ok().map(|session| session.header);
+    let reading = header.map(|header| workflow_file(&header));
     Brief {
         agent_context: json!({
-            "workflow_id": run.id,
+            "run": run.id,
             "workflow": run.workflow,
             "feature": run.title,
             "step": step.id,
@@ -60,19 +49,20 @@ pub(in super::super) fn brief(files: &FileSet, run: &Run, _plan: &Plan, next: &N
     }
 }
 
+/// Returns the workflow file, by its path from the folder of the work where it lies below.
+fn workflow_file(header: &Header) -> ReadingItem {
+    let source = &header.workflow;
+    let path = match source.root == header.root {
+        true => source.file.as_str().to_owned(),
+        false => source.file.under(&source.root).into_string(),
+    };
+    ReadingItem { what: "workflow definition".to_owned(), path: Some(path) }
+}
+
 /// Returns the fields that the context says elsewhere. Outputs are named in the instructions; a schema is only here.
 fn told(outputs: &Value) -> Vec<&'static str> {
-    let mut told = vec![
-        "workflow_id",
-        "workflow",
-        "feature",
-        "step",
-        "agent",
-        "attempt",
-        "depends_on",
-        "instructions",
-        "approver",
-    ];
+    let mut told =
+        vec!["run", "workflow", "feature", "step", "agent", "attempt", "depends_on", "instructions", "approver"];
     if outputs.as_array().is_none_or(|outputs| outputs.iter().all(Value::is_string)) {
         told.push("outputs");
     }

@@ -1,0 +1,45 @@
+//! `exec`: one step that is a command.
+
+use super::prelude::*;
+use crate::cli::screen::Screen;
+use crate::runner;
+use crate::runner::ResumeOptions;
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Exec {
+    /// The step id, as shown by `piton plan`
+    #[arg(value_name = "STEP")]
+    step: String,
+    /// The run that the step is of (default: the only one)
+    #[arg(long, value_name = "RUN")]
+    run: Option<String>,
+    /// Run its probe without asking, if it is unknown whether it took effect
+    #[arg(short, long)]
+    yes: bool,
+    /// Run the command of a run that came with a copy of the project
+    #[arg(long)]
+    trust: bool,
+    /// Print events as JSON lines
+    #[arg(long)]
+    events: bool,
+}
+
+impl Command for Exec {
+    fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
+        let ctx = call.project(self.run.as_ref())?;
+        let location = ops::location(&ctx)?;
+        let Some((home, session)) = location.own_run() else {
+            let message = format!("{} is no run of a workflow file: an agent does its steps", location.candidate.name);
+            return Err(CommandError::usage(message));
+        };
+        let screen = Screen::of(call.global, self.events);
+        let asked = ResumeOptions {
+            only: Some(self.step.clone()),
+            yes: self.yes,
+            trust: self.trust,
+            ..ResumeOptions::default()
+        };
+        let (now, home, session) = (call.global.now.clone(), home.to_owned(), session.to_owned());
+        Ok(screen.end(runner::resume(&runner::ResumeRequest { now, home, session, asked }, &screen)))
+    }
+}

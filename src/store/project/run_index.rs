@@ -1,0 +1,109 @@
+//! The index of the runs that this user began, in the user's state folder: a file for each, named `{id}-{digest of its header}`, with the home
+//! of its records.
+//!
+//! A folder of runs can come with a copy of a project. A run that is not in the index was begun elsewhere: its commands are run only after a
+//! person agreed. The index also leads to a run from any folder.
+
+use camino::Utf8Path;
+use camino::Utf8PathBuf;
+
+use crate::model::sha256_hex;
+use crate::store::fs::calls;
+use crate::store::fs::data_file;
+use crate::store::fs::environment::Environment;
+use crate::store::fs::error::StoreError;
+use crate::store::fs::nofollow::OpenMode;
+use crate::store::fs::platform;
+use crate::store::fs::stage;
+
+const FOLDER: &str = "index";
+/// What generated ids begin with.
+pub(super) const GENERATED: &str = "session-";
+pub(super) const RUNS: &str = "runs";
+/// Bytes of a session id.
+const ID_LIMIT: usize = 100;
+
+/// Characters of the digest in a name.
+const DIGEST: usize = 32;
+/// Bytes of an entry.
+const ENTRY_LIMIT: u64 = 16 << 10;
+
+/// The index, in the state folder of this user.
+#[derive(Clone, Debug)]
+pub(crate) struct RunIndex {
+    /// `None` without a home folder.
+    state_home: Option<Utf8PathBuf>,
+}
+
+impl RunIndex {
+    pub(crate) fn of(environment: &Environment) -> Self {
+        Self { state_home: environment.state_home.as_deref().map(resolve_links) }
+    }
+
+    /// Enters a run; called before its first record is written. Without a state folder nothing is entered.
+    ///
+    /// # Errors
+    ///
+    /// If the entry cannot be written. A run without one is one that a person is asked about before its commands run.
+    pub(crate) fn enter(&self, id: &str, header: &[u8], home: &Utf8Path) -> Result<(), StoreError> {
+        let Some(path) = self.path(id, header) else { return Ok(()) };
+        let Some(folder) = path.parent() else { return Ok(()) };
+        stage::create_private_dirs(folder)?;
+        // In place: a write that is cut off leaves no second file, and a part of a path leads nowhere.
+        let bytes = home.as_str().as_bytes();
+        data_file::open(&path, OpenMode::Overwrite, platform::DATA_FILE_MODE)
+            .and_then(|mut file| {
+                calls::write(&mut file, bytes)?;
+                calls::set_len(&file, bytes.len() as u64)?;
+                calls::sync_all(&file)
+            })
+            .map_err(|source| StoreError::io(&path, source))?;
+        stage::sync_dirs(std::iter::once(folder))
+    }
+
+    /// Tells whether this user began a run: its records are in the user's own state folder, or it was entered.
+    pub(crate) fn knows(&self, id: &str, header: &[u8], home: &Utf8Path) -> bool {
+        self.state_home.as_ref().is_some_and(|own| home.starts_with(own))
+            || self.path(id, header).is_some_and(|path| path.is_file())
+    }
+
+    /// Returns the folder of the records of a run with a generated id, of any repository. The names of others are not unique.
+    pub(crate) fn place_of(&self, id: &str) -> Option<Utf8PathBuf> {
+        if !id.starts_with(GENERATED) {
+            return None;
+        }
+        let place = self.home_of(id)?.join(RUNS).join(id);
+        place.is_dir().then_some(place)
+    }
+
+    /// Returns the home of the only run of this name that was entered.
+    fn home_of(&self, id: &str) -> Option<Utf8PathBuf> {
+        let folder = self.state_home.as_ref()?.join(FOLDER);
+        let is_of = |name: &str| {
+            let digest = name.strip_prefix(id).and_then(|rest| rest.strip_prefix('-'));
+            digest.is_some_and(|digest| digest.len() == DIGEST && digest.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        };
+        let mut named = platform::names(&folder).ok()?.into_iter().filter(|entry| !entry.is_dir && is_of(&entry.name));
+        let (one, None) = (named.next()?, named.next()) else { return None };
+        let bytes = platform::read_data_file(folder.join(one.name).as_std_path(), ENTRY_LIMIT).ok()??;
+        Some(Utf8PathBuf::from(String::from_utf8(bytes).ok()?)).filter(|home| home.is_absolute())
+    }
+
+    fn path(&self, id: &str, header: &[u8]) -> Option<Utf8PathBuf> {
+        let state_home = self.state_home.as_ref().filter(|_| is_session_id(id))?;
+        Some(state_home.join(FOLDER).join(format!("{id}-{}", &sha256_hex(header)[..DIGEST])))
+    }
+}
+
+/// Tells whether a name is valid as a session id: no path, and no command line option.
+pub(super) fn is_session_id(name: &str) -> bool {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    name.len() <= ID_LIMIT && !name.starts_with(['-', '.']) && name.chars().all(plain)
+}
+
+/// Resolves the symlinks in the existing part of a path, as git does for new worktrees.
+pub(super) fn resolve_links(path: &Utf8Path) -> Utf8PathBuf {
+    let resolved = path.ancestors().find_map(|there| Some((there, there.canonicalize_utf8().ok()?)));
+    let below = resolved.and_then(|(there, real)| Some(real.join(path.strip_prefix(there).ok()?)));
+    below.unwrap_or_else(|| path.to_owned())
+}
