@@ -65,7 +65,20 @@ const RECORDING_FLAGS: &[(&str, &[&str])] = &[
     ),
     (
         "changes only what is printed",
-        &["patch", "native", "steps", "all", "changes", "html", "budget", "format", "exit-zero", "quiet", "verbose"],
+        &[
+            "patch",
+            "answer",
+            "native",
+            "steps",
+            "all",
+            "changes",
+            "html",
+            "budget",
+            "format",
+            "exit-zero",
+            "quiet",
+            "verbose",
+        ],
     ),
     (
         "part of the record of a step that an agent did",

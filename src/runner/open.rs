@@ -126,7 +126,7 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
     })?;
     let source = source(&run_environment.project, &path)?;
     let (workflow, bytes) = workflow(&source)?;
-    check_claude(&workflow)?;
+    check_claude(workflow.needs_claude())?;
     inputs::values(&workflow.inputs, &start.inputs)?;
     // Before a session and a worktree are made, which would stay.
     secrets::fetch(&workflow.secrets, &run_environment.project.root)?;
@@ -319,7 +319,6 @@ fn drive_claimed(
     if !run.writable {
         return Err(newer(header));
     }
-    check_claude(&workflow)?;
     let declared = secrets::fetch(&workflow.secrets, &header.root)?;
     let mut ledger = Ledger::new(paths.clone(), (run_environment.ticker, run_environment.caller()), session, run);
     if !asked.dry_run {
@@ -336,6 +335,8 @@ fn drive_claimed(
         asked,
         console,
     )?;
+    let is_needed = plan.iter().any(|due| workflow.steps[due.at].needs_claude());
+    check_claude(is_needed || (asked.only.is_none() && workflow.merge_needs_claude()))?;
     if asked.dry_run {
         let shown = plan.iter().map(|due| format!("{}. {}", due.at + 1, workflow.steps[due.at].title)).collect();
         let (session, total) = (header.session.clone(), workflow.steps.len());
@@ -534,8 +535,8 @@ fn without_workflow(header: &Header, error: RunError) -> RunError {
 }
 
 /// Checks before the first step that `claude` is installed when a step needs it.
-fn check_claude(workflow: &Workflow) -> Result<(), RunError> {
-    if !workflow.needs_claude() || files::is_on_path("claude") {
+fn check_claude(is_needed: bool) -> Result<(), RunError> {
+    if !is_needed || files::is_on_path("claude") {
         return Ok(());
     }
     let message = "a step of the workflow calls `claude`, which is not on the PATH";

@@ -464,13 +464,18 @@ impl Workflow {
 
     /// Tells whether any step, at any depth, calls `claude`.
     pub(crate) fn needs_claude(&self) -> bool {
-        let merge = self.merge.as_ref().map_or(&[][..], |merge| &merge.steps);
-        self.steps.iter().chain(merge).any(Step::needs_claude)
+        self.steps.iter().any(Step::needs_claude) || self.merge_needs_claude()
+    }
+
+    /// Tells whether the steps that merge the work call `claude`.
+    pub(crate) fn merge_needs_claude(&self) -> bool {
+        self.merge.as_ref().is_some_and(|merge| merge.steps.iter().any(Step::needs_claude))
     }
 }
 
 impl Step {
-    fn needs_claude(&self) -> bool {
+    /// Tells whether it, or a step inside of it, calls `claude`.
+    pub(crate) fn needs_claude(&self) -> bool {
         matches!(self.command, Command::Claude(_) | Command::Agent(_))
             || self.inside().into_iter().flatten().any(Self::needs_claude)
     }
