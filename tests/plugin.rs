@@ -277,7 +277,7 @@ fn files_beside_a_skill_are_there() {
             named += 1;
         }
     }
-    assert_eq!(named, 3, "the loop, sessions of the runner, and sessions of the client");
+    assert_eq!(named, 4, "the loop, sessions of the runner, sessions of the client, and plans of other systems");
 }
 
 /// Events known to the oldest supported client: an unknown one would disable all hooks

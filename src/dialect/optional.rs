@@ -38,6 +38,11 @@ pub(crate) trait Discovery: Sync {
         None
     }
 
+    /// Tells whether commands have to name a run by its path: no walk finds it by its id.
+    fn is_named_by_path(&self, _candidate: &Candidate) -> bool {
+        false
+    }
+
     /// Finds leftover files that no run needs.
     fn leftovers(&self, _listing: &Listing) -> Vec<Leftover> {
         Vec::new()

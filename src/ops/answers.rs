@@ -1,6 +1,7 @@
 //! What a person can say about a step of another program that witnesses disagree about: a patch for each answer, behind one question.
 
 use super::opened_run::OpenedRun;
+use super::opened_run::command_word;
 use crate::engine;
 use crate::model::Action;
 use crate::model::Answer;
@@ -23,18 +24,22 @@ pub(super) fn answers(opened: &OpenedRun, run: &Run, plan: &Plan) -> Vec<PatchAn
     let steps = disputed.filter_map(|next| run.step(&next.step)).take(STEPS);
     let of_step = |step: &Step| {
         let found = opened.dialect.comparison().answers(&opened.files, run, step);
-        let answers = found.into_iter().filter_map(|answer| patch_answer(opened, run, step, answer));
+        let answers = found.into_iter().filter_map(|answer| patch_answer(opened, step, answer));
         answers.collect::<Vec<PatchAnswer>>()
     };
     steps.flat_map(of_step).collect()
 }
 
-fn patch_answer(opened: &OpenedRun, run: &Run, step: &Step, answer: Answer) -> Option<PatchAnswer> {
+fn patch_answer(opened: &OpenedRun, step: &Step, answer: Answer) -> Option<PatchAnswer> {
     let Suggestion { file, after, reasons } = answer.suggestion;
     let before = std::str::from_utf8(opened.files.bytes(&file)?).ok()?;
     let diff = unified_diff(file.as_str(), before, std::str::from_utf8(&after).ok()?);
     let said = format!("{}={}", step.id, answer.word.as_str());
-    let command = format!("piton plan {} --patch --answer {}", engine::quoted(run.id.as_str()), engine::quoted(&said));
+    let command = format!(
+        "piton plan {} --patch --answer {}",
+        command_word(&opened.files.root, &opened.candidate),
+        engine::quoted(&said)
+    );
     let file = PatchedFile { file, reasons, diff };
     (!file.diff.is_empty()).then_some(PatchAnswer { step: step.id.clone(), answer: answer.word, command, file })
 }
@@ -44,7 +49,7 @@ pub(super) fn question(opened: &OpenedRun, run: &Run, plan: &Plan) -> Option<Que
     let disputed = plan.next.iter().find(|next| next.action == Action::Verify && next.rule != engine::BUILT)?;
     let step = run.step(&disputed.step)?;
     let found = opened.dialect.comparison().answers(&opened.files, run, step).into_iter();
-    let found: Vec<PatchAnswer> = found.filter_map(|answer| patch_answer(opened, run, step, answer)).collect();
+    let found: Vec<PatchAnswer> = found.filter_map(|answer| patch_answer(opened, step, answer)).collect();
     let words: Vec<&str> = found.iter().map(|one| one.answer.as_str()).collect();
     let text = format!("Is {} {}?", disputed.step.with_title(&disputed.title), words.join(" or "));
     let option = |one: &PatchAnswer| {

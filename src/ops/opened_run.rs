@@ -208,6 +208,14 @@ pub(super) fn run_word(candidate: &Candidate) -> String {
     }
 }
 
+/// Returns how a printed command names a run: by its id, or by its whole path where the id is found nowhere.
+pub(super) fn command_word(root: &Utf8Path, candidate: &Candidate) -> String {
+    match by_id(candidate.dialect).discovery().is_named_by_path(candidate) {
+        true => engine::quoted(candidate.state.under(root).as_str()),
+        false => engine::quoted(&candidate.name),
+    }
+}
+
 /// Returns the message of a finding with its file, line and column.
 pub(crate) fn located_message(finding: &Finding) -> String {
     let message = match &finding.file {

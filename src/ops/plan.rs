@@ -7,6 +7,7 @@ use super::Exit;
 use super::OpError;
 use super::answers;
 use super::opened_run::OpenedRun;
+use super::opened_run::command_word;
 use super::plan_document::PlanDetail;
 use super::plan_document::PlanDocument;
 use super::project_context::ProjectContext;
@@ -147,7 +148,7 @@ pub(crate) fn evaluate(opened: &OpenedRun, run: &Run, evidence: &Evidence, optio
         native.insert("comparison".to_owned(), serde_json::json!(weighed.compared));
     }
     if let Some(guest) = opened.guest() {
-        offer_guest(&mut planned.plan, guest, run.waits);
+        offer_guest(&mut planned.plan, guest, run.waits, &command_word(&opened.files.root, &opened.candidate));
     }
     // Only `resume` begins the steps of a session.
     if opened.loaded.is_unattended {
@@ -170,12 +171,11 @@ pub(super) fn own_command(plan: &Plan, guest: &Guest) -> String {
     plan.native.get("next").and_then(serde_json::Value::as_str).unwrap_or(&guest.command).to_owned()
 }
 
-/// Leaves only what can be done with a run of another program: to read it, and to continue it by its own command or from the brief.
-fn offer_guest(plan: &mut Plan, guest: Guest, waits: bool) {
+/// Leaves only what can be done with a run of another program: to read it, and to continue it by its own command or from the brief. `word`
+/// names it in commands.
+fn offer_guest(plan: &mut Plan, guest: Guest, waits: bool, word: &str) {
     let resume = match plan.verdict {
-        Verdict::Resume | Verdict::Confirm if guest.has_brief => {
-            Some(format!("piton resume {}", engine::quoted(plan.run.id.as_str())))
-        }
+        Verdict::Resume | Verdict::Confirm if guest.has_brief => Some(format!("piton resume {word}")),
         // Nothing is left for an agent; a person may go on in the system itself.
         Verdict::Complete if waits => Some(guest.command),
         Verdict::Resume | Verdict::Confirm | Verdict::Blocked | Verdict::Complete | Verdict::Nothing => {
@@ -185,7 +185,12 @@ fn offer_guest(plan: &mut Plan, guest: Guest, waits: bool) {
     if guest.has_brief {
         plan.question = None;
     }
-    plan.commands = Commands { context: plan.commands.context.take(), resume, ..Commands::default() };
+    let by_id = format!("piton context {}", engine::quoted(plan.run.id.as_str()));
+    let context = plan.commands.context.take().map(|command| match command.strip_prefix(&by_id) {
+        Some(rest) => format!("piton context {word}{rest}"),
+        None => command,
+    });
+    plan.commands = Commands { context, resume, ..Commands::default() };
 }
 
 /// Returns the question about a session of the runner, which takes decisions when it is resumed. `--yes` is left out: it would confirm the merge

@@ -4,6 +4,7 @@ use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
 use super::OpError;
+use super::opened_run::command_word;
 use crate::dialect::Guest;
 use crate::dialect::by_id;
 use crate::dialect::script;
@@ -12,7 +13,6 @@ use crate::dialect::script::record::Header;
 use crate::model::Candidate;
 use crate::model::Content;
 use crate::model::DialectId;
-use crate::model::quoted;
 use crate::store;
 
 /// A run that was located but not loaded.
@@ -69,7 +69,7 @@ impl RunLocation {
         let name = &self.candidate.name;
         let mut hints = vec![guest.command.clone()];
         if guest.has_brief {
-            hints.push(format!("piton context {}", quoted(name)));
+            hints.push(format!("piton context {}", command_word(&self.root, &self.candidate)));
         }
         OpError::InTheWay { message: format!("{name} {}", guest.refusal), hints }
     }

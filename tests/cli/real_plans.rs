@@ -203,3 +203,79 @@ fn no_commit_of_a_real_history_repeats_work_or_calls_a_step_done_before_its_reco
     }
     assert!(failures.is_empty() && looked_at > 20, "{looked_at} commits: {}", failures.join("\n"));
 }
+
+/// Returns the files of the state that a case is about: the one that is planned, and for a folder those at its top.
+fn state_files(sandbox: &Sandbox, run: &str) -> Vec<String> {
+    let files = git(sandbox, &["ls-files", "--", run]);
+    let depth = run.matches('/').count() + 1;
+    files.lines().filter(|file| *file == run || file.matches('/').count() == depth).map(str::to_owned).collect()
+}
+
+/// Returns versions of a text that are cut off, lack a line or have conflict markers, `count` of each.
+fn damaged(text: &str, count: usize) -> Vec<(String, String)> {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let mut all = Vec::new();
+    for at in 0..count {
+        let mut end = text.len() * at / count;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        all.push((format!("cut at {end}"), text[..end].to_owned()));
+        let line = lines.len() * at / count;
+        let (before, behind) = lines.split_at(line);
+        all.push((
+            format!("without line {}", line + 1),
+            [before.concat(), behind.iter().skip(1).copied().collect()].concat(),
+        ));
+        let markers = "<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> other\n";
+        all.push((format!("conflict at line {}", line + 1), [&before.concat(), markers, &behind.concat()].concat()));
+    }
+    all
+}
+
+#[test]
+fn damaged_files_of_real_plans_say_nothing_wrong() {
+    let Some(samples) = samples() else { return };
+    let count = if takes_all("PITON_PLANS") { 60 } else { 3 };
+    let answers: Value = serde_json::from_str(&read(&samples.join("answers.json"))).unwrap();
+    let mut failures = Vec::new();
+    for case in answers["cases"].as_array().unwrap() {
+        let Some(run) = case["run"].as_str().filter(|run| run.contains(['/', '.'])) else { continue };
+        let sandbox = Sandbox::new();
+        let root = sandbox.root();
+        let archive = samples.join(format!("{}.tar.gz", case["repo"].as_str().unwrap().replace('/', "+")));
+        let tar = Command::new("tar").args(["-xzf", archive.as_str(), "-C", root.as_str()]).status().unwrap();
+        assert!(tar.success(), "{archive}");
+        git(&sandbox, &["checkout", "-qf", "main"]);
+        let completed = |output: &crate::support::Output| -> Vec<String> {
+            serde_json::from_value(output.json()["data"]["steps"]["completed"].clone()).unwrap_or_default()
+        };
+        let plan = || sandbox.piton(["plan", run, "--steps"]).run();
+        let whole = plan();
+        let done = completed(&whole);
+        // A cut may leave a shorter id of a finished step, and without a line the ids that are made of places move.
+        let is_known =
+            |id: &String| done.iter().any(|one| one.starts_with(id.as_str()) || id.starts_with(one.as_str()));
+        for file in state_files(&sandbox, run) {
+            let text = sandbox.read(&file);
+            for (what, text) in damaged(&text, count) {
+                sandbox.file(&file, &text);
+                let output = plan();
+                let name = format!("{} {file} {what}", case["id"]);
+                if ![0, 3, 4, 9].contains(&output.code) {
+                    failures.push(format!("{name}: exit {}", output.code));
+                }
+                let wrong: Vec<String> = completed(&output).into_iter().filter(|id| !is_known(id)).collect();
+                if !wrong.is_empty() {
+                    failures.push(format!("{name}: {wrong:?} are done"));
+                }
+                let is_whole = whole.at("/data/verdict") == "complete";
+                if !is_whole && !what.starts_with("cut") && output.json()["data"]["verdict"] == "complete" {
+                    failures.push(format!("{name}: complete"));
+                }
+            }
+            git(&sandbox, &["checkout", "-qf", "main", "--", &file]);
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}

@@ -465,9 +465,15 @@ fn findings(files: &FileSet, sprint: &Sprint, run: &Run) -> Vec<Finding> {
         let message = format!("epics are done, but stories in them are open: {}", listed(&early));
         findings.push(Finding::new(FindingCode::StatusConflict, message).at(&files.state));
     }
+    // What its story file denies may be open.
+    let is_disputed = |step: &Step| {
+        let words = step.guest.as_ref().map(|proof| proof.words.as_slice()).unwrap_or_default();
+        words.iter().any(|word| !word.done && word.weight != Weight::Hint)
+    };
+    let is_over = |step: &Step| step.status.satisfies() && !is_disputed(step);
     let late: Vec<&str> = open
         .iter()
-        .filter(|epic| stories(epic).next().is_some() && stories(epic).all(|step| step.status.satisfies()))
+        .filter(|epic| stories(epic).next().is_some() && stories(epic).all(is_over))
         .map(|epic| epic.key.as_str())
         .collect();
     if !late.is_empty() {

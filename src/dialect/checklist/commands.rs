@@ -1,10 +1,13 @@
 //! The commands with which each system continues, in the spelling of the project (docs/formats/checklist.md#commands).
 
+use camino::Utf8Path;
+
 use super::kind::ListKind;
 use crate::dialect::guest;
 use crate::dialect::guest::Spelling;
 use crate::model::Listing;
 use crate::model::RelPath;
+use crate::model::quoted;
 
 /// How projects spell the command to continue, newest spelling first.
 const SPEC_KIT: [Spelling; 5] = [
@@ -37,16 +40,21 @@ pub(super) fn command_file(kind: ListKind, listing: &Listing) -> Option<RelPath>
     guest::command_files(listing, spellings, &[name]).pop()
 }
 
-/// Returns the command to continue. `files` are those that a run reads, `id` is its id.
-pub(super) fn proceed<'a>(kind: ListKind, files: impl Iterator<Item = &'a str>, id: &str, state: &RelPath) -> String {
+/// Returns the command to continue. `files` are those that a run reads.
+pub(super) fn proceed<'a>(
+    kind: ListKind,
+    files: impl Iterator<Item = &'a str>,
+    root: &Utf8Path,
+    state: &RelPath,
+) -> String {
     let (name, spellings) = command(kind);
     let spelled = |usual: &str| guest::spelled(files, spellings, name).unwrap_or_else(|| usual.to_owned());
     let folder = state.parent();
-    let subject = folder.as_ref().map_or(id, RelPath::name);
+    let subject = folder.as_ref().map_or("", RelPath::name);
     match kind {
         ListKind::SpecKit => spelled("/speckit.implement"),
         ListKind::OpenSpec => format!("{} {subject}", spelled("/opsx:apply")),
         ListKind::Superpowers => format!("execute {state} with subagent-driven-development"),
-        ListKind::PlanMode => format!("piton context {id}"),
+        ListKind::PlanMode => format!("piton context {}", quoted(state.under(root).as_str())),
     }
 }

@@ -74,7 +74,7 @@ impl Dialect for Checklist {
     fn load(&self, files: &FileSet) -> Loaded {
         let mut loaded = read::load(files);
         let paths = files.files.keys().map(RelPath::as_str);
-        loaded.native = json!({ "next": commands::proceed(read::kind_of(files), paths, &files.name, &files.state) });
+        loaded.native = json!({ "next": commands::proceed(read::kind_of(files), paths, &files.root, &files.state) });
         loaded
     }
 
@@ -90,12 +90,12 @@ impl Dialect for Checklist {
         brief(files, run, next)
     }
 
-    fn guest(&self, _root: &Utf8Path, candidate: &Candidate) -> Option<Guest> {
+    fn guest(&self, root: &Utf8Path, candidate: &Candidate) -> Option<Guest> {
         let kind = ListKind::of_id(&candidate.name).unwrap_or(ListKind::PlanMode);
         let files = guest::named_files(candidate);
         Some(Guest {
             refusal: format!("is a list of {}, which piton reads and never writes", kind.name()),
-            command: commands::proceed(kind, files, &candidate.name, &candidate.state),
+            command: commands::proceed(kind, files, root, &candidate.state),
             has_brief: true,
         })
     }
@@ -112,6 +112,10 @@ impl Dialect for Checklist {
 impl Discovery for Checklist {
     fn extra_probe_paths(&self, listing: &Listing) -> Vec<RelPath> {
         probe::extra_probe_paths(listing)
+    }
+
+    fn is_named_by_path(&self, candidate: &Candidate) -> bool {
+        matches!(ListKind::of_id(&candidate.name), Some(ListKind::PlanMode) | None)
     }
 }
 

@@ -161,7 +161,8 @@ impl<'a> Prober<'a> {
             }
             ListKind::SpecKit => {
                 let outline = Outline::of(&text);
-                (0..outline.lines.len()).any(|at| grammar::is_speckit_task(&outline, at))
+                let has_task = (0..outline.lines.len()).any(|at| grammar::is_speckit_task(&outline, at));
+                has_task || (outline.unclosed.is_some() && outline.lines.iter().any(grammar::is_speckit_box))
             }
             ListKind::Superpowers => grammar::is_superpowers_plan(&Outline::of(&text)),
             ListKind::PlanMode => false,

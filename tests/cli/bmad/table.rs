@@ -135,6 +135,16 @@ fn contradictions_of_epics_and_keys_are_named() {
 }
 
 #[test]
+fn an_epic_with_a_disputed_story_is_not_called_done() {
+    let sandbox = Sandbox::new();
+    sprint(&sandbox, "  epic-1: in-progress\n  1-1-a: done\n");
+    story(&sandbox, "1-1-a", "in-progress", "x ");
+    assert!(!findings(&plan(&sandbox, "bmad")).contains("all stories of these epics are done"));
+    story(&sandbox, "1-1-a", "done", "xx");
+    assert!(findings(&plan(&sandbox, "bmad")).contains("all stories of these epics are done"));
+}
+
+#[test]
 fn what_lags_behind_is_a_patch_that_applies() {
     let sandbox = Sandbox::with_git();
     sprint(&sandbox, "  epic-1: in-progress # ä\n  1-1-a: done\n");

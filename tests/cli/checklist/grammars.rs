@@ -140,6 +140,11 @@ fn a_list_that_ends_inside_of_a_code_block_is_never_complete() {
     let output = plan(&sandbox, RUN).expect_code(9);
     assert_ne!(output.at("/data/verdict"), "complete");
     assert!(findings(&output).contains("is never closed"));
+    // Without the line that opens a block, everything behind it is in one. It is a list all the same, and no plan of another kind.
+    let sandbox = speckit("# Tasks\n\n1. read\n2. write\n```\n\n- [x] T001 a\n- [x] T002 b\n");
+    let output = plan(&sandbox, TASKS);
+    assert_eq!((output.at("/data/run/id"), steps(&sandbox, TASKS, "completed")), (RUN.into(), Vec::new()), "{output}");
+    assert_eq!(output.at("/data/verdict"), "confirm");
 }
 
 #[test]
@@ -196,6 +201,10 @@ fn a_plan_of_superpowers_has_tasks_with_steps_and_a_ledger() {
     let output = plan(&sandbox, path);
     assert_eq!(steps(&sandbox, path, "completed"), ["task-1"]);
     assert_eq!(next(&output), ["retry task-2"]);
+    assert!(output.at("/data/native/next").as_str().is_some_and(|text| text.ends_with("from Task 2")), "{output}");
+    let brief = sandbox.piton(["context", path]).run().expect_code(0);
+    assert_eq!(brief.at("/data/reports/0/commit"), &sha[..7], "{brief}");
+    assert!(brief.at("/data/reports/0/summary").as_str().is_some_and(|text| text.contains("review clean")), "{brief}");
     sandbox.file(ledger, &format!("# SDD ledger — plan: {path}\nTask 1: complete (commits abcdef1..abcdef2)\n"));
     let output = plan(&sandbox, path);
     assert_eq!(next(&output)[0], "verify task-1");
@@ -213,6 +222,16 @@ fn a_plan_of_plan_mode_is_a_hint() {
     let output = plan(&sandbox, "notes/plan.md").expect_code(9);
     assert_eq!((next(&output), output.at("/data/verdict")), (vec!["run 1".to_owned()], "confirm".into()));
     assert!(!sandbox.piton(["list"]).run().stdout.contains("plan-plan"));
+    // No walk finds it by its id.
+    for command in
+        [output.at("/data/commands/context"), output.at("/data/commands/resume"), output.at("/data/native/next")]
+    {
+        let command = command.as_str().unwrap_or_default();
+        assert!(command.contains("/notes/plan.md"), "{command}");
+        let command = command.replace("$ROOT", sandbox.root().as_str());
+        let words: Vec<&str> = command.split(' ').skip(1).collect();
+        assert_eq!(sandbox.piton(words).run().code, 0, "{command}");
+    }
     sandbox.file("notes/plan.md", "# Plan\n- [x] First\n- [x] Second\n");
     assert_ne!(plan(&sandbox, "notes/plan.md").at("/data/verdict"), "resume");
     sandbox

@@ -432,6 +432,16 @@ fn a_verification_that_needs_a_person_is_put_to_one() {
 }
 
 #[test]
+fn plans_that_wait_for_each_other_are_named() {
+    let sandbox = kites();
+    sandbox.file(".planning/phases/02-sail/02-01-PLAN.md", &plan("src/cut.py", "depends_on: [\"02-02\"]\n"));
+    let output = checklist::plan(&sandbox, "gsd");
+    assert!(checklist::findings(&output).contains("cycle"), "{output}");
+    assert_ne!(output.at("/data/verdict"), "complete");
+    assert!(checklist::next(&output).is_empty(), "{output}");
+}
+
+#[test]
 fn a_halted_plan_says_why() {
     let sandbox = kites();
     sandbox.file(

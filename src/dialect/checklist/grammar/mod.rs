@@ -8,6 +8,7 @@ mod superpowers;
 
 pub(super) use openspec::read as openspec;
 pub(super) use plan_mode::read as plan_mode;
+pub(super) use speckit::is_box as is_speckit_box;
 pub(super) use speckit::is_task as is_speckit_task;
 pub(super) use speckit::read as speckit;
 pub(super) use superpowers::is_plan as is_superpowers_plan;

@@ -18,7 +18,9 @@ use crate::dialect::checklist::list::Stage;
 use crate::dialect::checklist::list::TaskFiles;
 use crate::dialect::checklist::list::TaskList;
 use crate::dialect::checklist::list::Wording;
+use crate::dialect::checklist::outline::LineKind;
 use crate::dialect::checklist::outline::Outline;
+use crate::dialect::checklist::outline::OutlineLine;
 use crate::dialect::checklist::paths;
 use crate::dialect::checklist::words;
 use crate::dialect::markdown::Checkbox;
@@ -56,6 +58,11 @@ const FILE_LABELS: [&str; 20] = [
 pub(in crate::dialect::checklist) fn is_task(outline: &Outline<'_>, at: usize) -> bool {
     let of_box = outline.checkbox(at).is_some_and(|checkbox| ids::speckit(checkbox.text).is_some());
     of_box || heading_id(outline, at).is_some()
+}
+
+/// Tells whether a line is the box of a task, also in a code block that a lost line opened.
+pub(in crate::dialect::checklist) fn is_box(line: &OutlineLine<'_>) -> bool {
+    matches!(&line.kind, LineKind::Box(checkbox) if ids::speckit(checkbox.text).is_some())
 }
 
 /// Reads a check list. `own` is its folder.
