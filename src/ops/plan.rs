@@ -193,17 +193,18 @@ fn offer_guest(plan: &mut Plan, guest: Guest, waits: bool, word: &str) {
     plan.commands = Commands { context, resume, ..Commands::default() };
 }
 
-/// Returns the question about a session of the runner, which takes decisions when it is resumed. `--yes` is left out: it would confirm the merge
-/// at the end too.
+/// Returns the question about a session of the runner, which begins its steps itself when it is resumed. `--yes` is left out: it would confirm
+/// the merge at the end too.
 fn of_session(mut question: Question, commands: &Commands) -> Option<Question> {
     let resume = commands.resume.as_ref();
-    let is_known = |option: &QuestionOption| option.changes_nothing || option.command.starts_with("piton finish ");
+    let begins =
+        |option: &QuestionOption| ["piton begin ", "piton exec "].iter().any(|verb| option.command.starts_with(verb));
     question.options.retain_mut(|option| match resume {
         Some(resume) if option.command.starts_with("piton resume ") => {
             option.command.clone_from(resume);
             true
         }
-        _ => is_known(option),
+        _ => option.changes_nothing || !begins(option),
     });
     question.options.iter().any(|option| !option.changes_nothing).then_some(question)
 }

@@ -43,6 +43,7 @@ mod resume;
 mod retry;
 mod scoped_variables;
 mod secrets;
+mod settle;
 mod step_executor;
 mod variables;
 

@@ -23,6 +23,7 @@ use super::resume::ResumeOptions;
 use super::resume::scheduled_steps;
 use super::secrets;
 use super::secrets::Masks;
+use super::settle;
 use crate::dialect::Loaded;
 use crate::dialect::script;
 use crate::dialect::script::Session;
@@ -320,6 +321,7 @@ fn drive_claimed(
         return Err(newer(header));
     }
     let declared = secrets::fetch(&workflow.secrets, &header.root)?;
+    let shown = (!asked.is_new && !asked.dry_run).then(|| run.clone());
     let mut ledger = Ledger::new(paths.clone(), (run_environment.ticker, run_environment.caller()), session, run);
     if !asked.dry_run {
         ledger.catch_up()?;
@@ -327,6 +329,14 @@ fn drive_claimed(
             let text = format!("Process {pid} of the previous runner was still running; it was ended");
             console.tell(&Event::Note { text: &text });
         }
+    }
+    if let Some(run) = shown {
+        let (lock, now) = (paths.lock()?, run_environment.ticker.now());
+        let files = store::file_set_locked(&run_environment.project, &lock, &paths.home, &candidate, now);
+        drop(lock);
+        let evidence = store::gather(&run_environment.project, &files, &loaded.wanted, &run_environment.environment);
+        let folder = header.worktree.as_ref().unwrap_or(&header.root);
+        settle::record_shown_done(&mut ledger, (&run, &evidence), &workflow, folder)?;
     }
     let plan = scheduled_steps(
         &mut ledger,

@@ -26,12 +26,12 @@ use super::retry::FailureKind;
 use super::retry::classify;
 use super::retry::decide;
 use super::scoped_variables::ScopedVariables;
+use super::settle;
 use super::variables;
 use super::variables::RenderError;
 use crate::dialect::script::facts::Captured;
 use crate::model::AgentReport;
 use crate::model::ClaudeWork;
-use crate::model::OutputSchema;
 use crate::model::StepId;
 use crate::store;
 use crate::workflow::Capture;
@@ -314,7 +314,7 @@ impl<'a> StepExecutor<'a> {
         {
             return Some(failure);
         }
-        if let Some(problem) = self.missing_output(step) {
+        if let Some(problem) = settle::missing_output(&self.context.folder, step) {
             return Some(rejected(problem));
         }
         if let Err(failure) = self.find_files(step) {
@@ -344,28 +344,6 @@ impl<'a> StepExecutor<'a> {
         named.into_iter().find_map(|name| {
             self.last.remove(&name);
             self.set_output(name, output.clone()).err()
-        })
-    }
-
-    /// Returns why an output of the step is no proof that it is done.
-    fn missing_output(&self, step: &Step) -> Option<String> {
-        step.outputs.iter().find_map(|output| {
-            let path = output.path.under(&self.context.folder);
-            let text = match files::read(&path) {
-                Ok(text) if !text.is_empty() => text,
-                Ok(_) => return Some(format!("its output {} is empty", output.path)),
-                Err(_) => return Some(format!("it did not write its output {}", output.path)),
-            };
-            let (schema, _) = output.schema.as_ref()?;
-            let schema = match schema {
-                OutputSchema::Inline(schema) => Ok(schema.clone()),
-                OutputSchema::File(file) => files::read(&file.under(&self.context.folder))
-                    .and_then(|text| serde_json::from_str(&text).map_err(|error| format!("{file}: {error}"))),
-            };
-            let value = serde_json::from_str(&text).map_err(|error| format!("{} is not JSON: {error}", output.path));
-            let found = schema.and_then(|schema| crate::schema::violation(&schema, &value?));
-            let why = found.unwrap_or_else(Some)?;
-            Some(format!("its output {} does not fit its schema: {why}", output.path))
         })
     }
 

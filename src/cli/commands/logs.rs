@@ -32,7 +32,7 @@ pub(in crate::cli) struct Logs {
 
 impl Command for Logs {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
-        let ctx = call.project(None)?;
+        let ctx = call.project(self.id.as_ref())?;
         let wanted = (self.id.as_deref(), self.step.as_deref());
         let mut positions = ops::LogPositions::new();
         let first = ops::logs(&ctx, wanted, &mut positions)?;

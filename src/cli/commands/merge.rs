@@ -46,7 +46,7 @@ pub(in crate::cli) struct Drop {
 
 impl Command for Merge {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
-        let location = ops::session_location(&call.project(None)?, &self.id)?;
+        let location = ops::session_location(&call.project(Some(&self.id))?, &self.id)?;
         location.check_writable()?;
         let Some((home, session)) = location.session() else {
             return Err(CommandError::usage(format!("{} is no session of `piton run`", self.id)));
@@ -66,7 +66,7 @@ impl Command for Merge {
 impl Command for Drop {
     /// Shows what would be lost and asks for consent. End of input is never consent.
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
-        let ctx = call.project(None)?;
+        let ctx = call.project(Some(&self.id))?;
         let request =
             ops::DropRequest { id: self.id.clone(), discard: self.discard, dry_run: self.dry_run || !self.yes };
         let planned = ops::drop_session(&ctx, &request)?;

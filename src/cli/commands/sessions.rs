@@ -66,7 +66,9 @@ impl Command for Sessions {
         let ctx = || call.project(None);
         match &self.what {
             None | Some(What::List) => call.answer(ops::list_sessions(&ctx()?)),
-            Some(What::Show(show)) => call.answer(ops::show_session(&ctx()?, show.id.as_deref())),
+            Some(What::Show(show)) => {
+                call.answer(ops::show_session(&call.project(show.id.as_ref())?, show.id.as_deref()))
+            }
             Some(What::Clean(clean)) => clean.run(&ctx()?, call),
             Some(What::Import(import)) => {
                 let request = call.request(None);
@@ -231,7 +233,7 @@ const fn tone(status: SessionStatus) -> Tone {
     match status {
         SessionStatus::Completed | SessionStatus::Merged => Tone::Good,
         SessionStatus::Running => Tone::Bold,
-        SessionStatus::Interrupted | SessionStatus::Paused => Tone::Warn,
+        SessionStatus::Interrupted | SessionStatus::Paused | SessionStatus::Waiting => Tone::Warn,
         SessionStatus::Failed | SessionStatus::Unreadable => Tone::Bad,
         SessionStatus::GivenUp => Tone::Dim,
     }

@@ -160,13 +160,18 @@ impl OutlineStep {
 
     /// Returns the step that it reviews.
     pub(crate) fn reviewed(&self) -> Option<StepId> {
-        self.definition.get("reviews")?.as_str().map(StepId::new)
+        reviewed(&self.definition)
     }
 
     /// Tells whether an agent does it, or a person at a gate, and not a command.
     pub(crate) fn is_for_an_agent(&self) -> bool {
         ["agent", "gate"].iter().any(|key| self.definition.get(key).is_some())
     }
+}
+
+/// Returns the step that a step of this definition reviews.
+pub(crate) fn reviewed(definition: &Value) -> Option<StepId> {
+    definition.get("reviews")?.as_str().map(StepId::new)
 }
 
 const fn yes() -> bool {

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::facts::Captured;
 use super::facts::Outline;
 use super::facts::OutlineStep;
+use super::facts::reviewed;
 use super::native;
 use super::paths;
 use super::record::Remainder;
@@ -364,11 +365,9 @@ impl Reader<'_> {
 fn step(outline: OutlineStep, state: &StepState) -> Step {
     let kind = outline.kind();
     let is_for_an_agent = outline.is_for_an_agent();
-    let returns_to = outline.reviewed();
     let mut step = Step::new(outline.id, clean_line(&mask_secrets(&outline.title), 200));
     step.kind = kind;
     step.group = outline.group;
-    step.returns_to = returns_to;
     let named = outline.definition.get("agent").and_then(Value::as_str);
     step.agent = state.agent.as_deref().or(named).map(|agent| clean_line(agent, 200));
     step.proof.outputs = outputs_of(&outline.definition);
@@ -416,6 +415,9 @@ pub(crate) fn copy_record(step: &mut Step, state: &StepState) {
         return;
     }
     step.failures = state.failures;
+    // A review that ended without a verdict says nothing about the work: it is done again itself.
+    let failed = state.status == Status::Failed && state.verdict.is_none() && step.kind == StepKind::Review;
+    step.returns_to = reviewed(&step.definition).filter(|_| !failed);
     step.review = state.verdict.map(|verdict| Review { verdict, open_conditions: Some(state.conditions.clone()) });
     if step.kind == StepKind::Gate && step.status == Status::Failed && step.returns_to.is_none() {
         // Rejected without a step to return to: ask again.

@@ -76,6 +76,7 @@ fn removable(ctx: &ProjectContext, location: &RunLocation) -> Result<Result<Clea
         | SessionStatus::Failed
         | SessionStatus::Interrupted
         | SessionStatus::Paused
+        | SessionStatus::Waiting
         | SessionStatus::Unreadable => return kept(format!("it is {}", row.status.as_str()), None),
     }
     let Ok(session) = Session::read(&opened.files) else {

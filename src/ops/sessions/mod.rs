@@ -195,6 +195,7 @@ fn row(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, evidenc
         SessionStatus::Failed
         | SessionStatus::Interrupted
         | SessionStatus::Paused
+        | SessionStatus::Waiting
         | SessionStatus::Completed
         | SessionStatus::Merged
         | SessionStatus::GivenUp
@@ -215,31 +216,22 @@ fn row(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, evidenc
     // `resume` refuses a run for agents that waits for a person's decision.
     let is_for_agents = !opened.loaded.is_unattended && opened.guest().is_none();
     let waits = is_for_agents && planned.plan.verdict == Verdict::Blocked;
-    row.resume = match row.status {
-        SessionStatus::Failed | SessionStatus::Interrupted | SessionStatus::Paused if waits => None,
-        SessionStatus::Failed | SessionStatus::Interrupted | SessionStatus::Paused => {
-            let guest = opened.guest().map(|guest| guest.command);
-            Some(guest.unwrap_or_else(|| format!("piton resume {}", quoted(run.id.as_str()))))
-        }
-        SessionStatus::Running
-        | SessionStatus::Completed
-        | SessionStatus::Merged
-        | SessionStatus::GivenUp
-        | SessionStatus::Unreadable => None,
-    };
     let has_kept = session.as_ref().is_some_and(|session| session.header.worktree.is_some()) && end != Some("branched");
     let id = quoted(run.id.as_str());
-    row.next = match row.status {
-        SessionStatus::Completed if has_kept && opened.guest().is_none() => Some(format!("piton merge {id}")),
-        SessionStatus::GivenUp if opened.guest().is_none() => Some(format!("piton drop {id}")),
+    let guest = opened.guest();
+    (row.resume, row.next) = match row.status {
+        SessionStatus::Failed | SessionStatus::Interrupted | SessionStatus::Paused if waits => (None, None),
+        SessionStatus::Failed | SessionStatus::Interrupted | SessionStatus::Paused => {
+            (Some(guest.map_or_else(|| format!("piton resume {id}"), |guest| guest.command)), None)
+        }
+        SessionStatus::Waiting => (None, Some(format!("piton plan {id}"))),
+        SessionStatus::Completed if has_kept && guest.is_none() => (None, Some(format!("piton merge {id}"))),
+        SessionStatus::GivenUp if guest.is_none() => (None, Some(format!("piton drop {id}"))),
         SessionStatus::Completed
         | SessionStatus::GivenUp
         | SessionStatus::Running
-        | SessionStatus::Failed
-        | SessionStatus::Interrupted
-        | SessionStatus::Paused
         | SessionStatus::Merged
-        | SessionStatus::Unreadable => None,
+        | SessionStatus::Unreadable => (None, None),
     };
     row
 }
@@ -262,6 +254,12 @@ fn position(planned: &Planned) -> String {
     }
 }
 
+/// Tells whether nothing goes on before a person has decided about a step.
+fn waits(planned: &Planned) -> bool {
+    let next = &planned.plan.next;
+    !next.is_empty() && next.iter().all(|next| next.action == Action::Approve)
+}
+
 fn status(run: &Run, planned: &Planned, owner: &Owner, is_merged: bool) -> SessionStatus {
     let is_over = planned.plan.verdict == Verdict::Complete;
     match (owner, run.status) {
@@ -269,6 +267,7 @@ fn status(run: &Run, planned: &Planned, owner: &Owner, is_merged: bool) -> Sessi
         (_, RunStatus::Aborted) => SessionStatus::GivenUp,
         (_, _) if is_over && is_merged => SessionStatus::Merged,
         (_, _) if is_over => SessionStatus::Completed,
+        (_, _) if waits(planned) => SessionStatus::Waiting,
         (_, _) if run.steps.iter().any(|step| step.status == Status::Failed) => SessionStatus::Failed,
         (_, RunStatus::Paused) if run.steps.iter().all(|step| step.status != Status::InProgress) => {
             SessionStatus::Paused

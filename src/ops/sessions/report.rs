@@ -60,6 +60,8 @@ pub(crate) enum SessionStatus {
     Interrupted,
     /// It was paused.
     Paused,
+    /// A person decides about a step: a gate, or a review that refused.
+    Waiting,
     /// Every step is done, and its work is not merged.
     Completed,
     /// Every step is done, and its work is merged.
@@ -77,6 +79,7 @@ impl SessionStatus {
             Self::Failed => "failed",
             Self::Interrupted => "interrupted",
             Self::Paused => "paused",
+            Self::Waiting => "waiting",
             Self::Completed => "completed",
             Self::Merged => "merged",
             Self::GivenUp => "given up",

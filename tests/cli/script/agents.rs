@@ -84,3 +84,53 @@ fn a_review_without_a_verdict_failed() {
     assert_eq!(stage.resume(&id).code, 9);
     assert_eq!((stage.count("draft"), stage.count("review")), (1, 2), "what was done is not done again");
 }
+
+/// A gate is put to a person in every answer, and a run is merged from any folder.
+#[test]
+fn a_run_at_a_gate_says_who_is_asked_and_is_merged_from_anywhere() {
+    let stage = Stage::new(
+        "steps:\n- {id: build, shell: echo built > out.txt; git add out.txt; git commit -qm out}\n- {id: go, gate: Ann}\n",
+    );
+    let (output, id) = stage.run(&[]);
+    output.expect_code(9);
+    let plan = stage.piton(["--format", "json", "plan", &id]).run().expect_code(9);
+    let commands = plan.at("/data/question/options");
+    let approves = format!("piton approve go --run {id} --by NAME");
+    let named = commands.as_array().is_some_and(|all| all.iter().any(|option| option["command"] == approves));
+    assert!(named, "{plan}");
+    let row = stage.piton(["--format", "json", "sessions"]).run().expect_code(0).at("/data/sessions/0");
+    assert_eq!((&row["status"], &row["next"]), (&json!("waiting"), &json!(format!("piton plan {id}"))), "{row}");
+    stage.piton(["approve", "go", "--run", &id, "--by", "Ann", "--note", "ok"]).run().expect_code(0);
+    let elsewhere = stage.sandbox.top().join("empty");
+    std::fs::create_dir_all(&elsewhere).unwrap();
+    let from_elsewhere = |words: &[&str]| stage.piton(words.iter().copied()).folder(&elsewhere).run();
+    from_elsewhere(&["resume", &id]).expect_code(0);
+    from_elsewhere(&["sessions", "show", &id]).expect_code(0);
+    from_elsewhere(&["merge", &id, "--yes"]).expect_code(0);
+    assert!(stage.sandbox.root().join("out.txt").exists());
+}
+
+/// A run that came with a copy of the project runs nothing before a person agreed.
+#[test]
+fn the_commands_of_a_run_from_elsewhere_run_only_once_trusted() {
+    let sandbox = crate::support::Sandbox::with_git();
+    sandbox.file("w.yml", "steps:\n- {id: a, agent: x}\n- {id: b, shell: echo > ran}\n");
+    sandbox.piton(["start", "w.yml", "--feature", "v1"]).run().expect_code(0);
+    for words in [["begin", "a"], ["finish", "a"]] {
+        sandbox.piton(words).run().expect_code(0);
+    }
+    // On another machine the state folder of its user knows nothing of it.
+    std::fs::remove_dir_all(sandbox.home().join(".local/state/piton/index")).expect("runs were entered");
+    for words in [&["exec", "b"][..], &["run", "v1"]] {
+        let refused = sandbox.piton(words.iter().copied()).run();
+        assert_eq!(refused.code, 9, "{refused}");
+        assert!(
+            refused.stderr.contains("this user did not begin the run v1") && refused.stderr.contains("--trust"),
+            "{refused}"
+        );
+        assert!(!sandbox.exists("ran"));
+    }
+    sandbox.piton(["exec", "b", "--trust"]).run().expect_code(0);
+    assert!(sandbox.exists("ran"));
+    sandbox.piton(["run", "v1"]).run().expect_code(0);
+}

@@ -17,11 +17,11 @@ const ALL: usize = 200;
 const LONGEST: u64 = 90;
 
 /// A random number generator with a fixed seed.
-struct Chance(u64);
+pub(super) struct Chance(pub(super) u64);
 
 impl Chance {
     /// One step of xorshift64.
-    fn next(&mut self) -> u64 {
+    pub(super) fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

@@ -6,6 +6,7 @@ mod behaviour;
 mod claude;
 mod conformance;
 mod dialect;
+mod drivers;
 mod hardships;
 mod keys;
 mod kills;

@@ -1,0 +1,173 @@
+//! One run that agents and Piton drive in turn, killed at random moments: nothing that is done is done again, nothing is skipped, and no gate is
+//! passed without its approval.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::kills::Chance;
+use super::support::Stage;
+use crate::support::Output;
+use crate::support::read;
+use crate::support::takes_all;
+
+/// How many kills there are; `PITON_FAULTS=all` makes it [`ALL`].
+const SOME: usize = 30;
+const ALL: usize = 300;
+/// The longest time before a kill, in milliseconds.
+const LONGEST: u64 = 70;
+
+/// Eight kinds of steps.
+const FLOW: &str = r#"name: mixed
+steps:
+- {id: draft, agent: writer, outputs: draft.md}
+- {id: review, agent: reviewer, reviews: draft}
+- {id: build, shell: echo begin build >> LOG; echo end build >> LOG}
+- {id: notes, write_file: {path: notes.txt, content: text}}
+- {id: ask, claude: /go}
+- {id: each, foreach: [a, b, c], shell: 'echo begin each ${item} >> LOG; echo end each ${item} >> LOG'}
+- {id: check, validate: {shell: "echo '{\"completion_percentage\": 100}'"}}
+- {id: go, gate: Ann}
+- id: publish
+  shell: echo begin publish >> LOG; echo end publish >> LOG
+  idempotent: false
+  probe: 'while read line; do [ "$line" = "end publish" ] && exit 0; done < LOG; exit 1'
+"#;
+
+const CLAUDE: &str = r#"for prompt; do :; done
+report() { printf '{"type":"result","subtype":"success","is_error":false,"result":"Done.\\n\\nSTEP: %s\\nSTATUS: DONE%s"}\n' "$1" "$2"; }
+case "$prompt" in
+"Do step draft"*) echo begin draft >> LOG; echo text > draft.md; echo end draft >> LOG; report draft "" ;;
+"Do step review"*) echo begin review >> LOG; echo end review >> LOG; report review "\nVERDICT: APPROVED" ;;
+*) echo begin ask >> LOG; echo end ask >> LOG; report ask "" ;;
+esac"#;
+
+/// The run, with what happened to it so far.
+struct Play {
+    stage: Stage,
+    chance: Chance,
+    kills: usize,
+    is_approved: bool,
+}
+
+impl Play {
+    fn new(seed: u64) -> Self {
+        let stage = Stage::in_place(FLOW);
+        stage.program("claude", CLAUDE);
+        stage.piton(["start", "w.yml", "--feature", "x"]).run().expect_code(0);
+        Self { stage, chance: Chance(seed), kills: 0, is_approved: false }
+    }
+
+    /// Calls piton and kills it after a random time; `None` if it was killed.
+    fn call(&mut self, words: &[&str]) -> Option<Output> {
+        let limit = Duration::from_millis(1 + self.chance.next() % LONGEST);
+        let output = self.stage.piton(words.iter().copied()).run_within(limit);
+        self.kills += usize::from(output.is_none());
+        output
+    }
+
+    fn plan(&self) -> Output {
+        self.stage.piton(["--format", "json", "plan", "x"]).run()
+    }
+
+    /// Does what an agent does with the next step.
+    fn agent(&mut self) {
+        let plan = self.plan();
+        let next = plan.at("/data/next/0");
+        let (Some(step), Some(action)) = (next["step"].as_str(), next["action"].as_str()) else { return };
+        match action {
+            "exec" => drop(self.call(&["exec", step, "--run", "x"])),
+            "approve" => {
+                assert_eq!(self.stage.count("begin publish"), 0, "the gate was passed");
+                let approved = self.call(&["approve", step, "--run", "x", "--by", "Ann"]);
+                self.is_approved |= approved.is_none_or(|output| output.code == 0);
+            }
+            "verify" if self.stage.count("end publish") > 0 => {
+                self.call(&["finish", step, "--run", "x", "--status", "completed"]);
+            }
+            "verify" => drop(self.call(&["redo", step, "--run", "x", "--by", "Ann", "--note", "it had no effect"])),
+            "run" | "retry" => {
+                let begun = self.call(&["begin", step, "--run", "x"]);
+                if begun.is_none_or(|output| output.code != 0) {
+                    return;
+                }
+                self.stage.append(&format!("begin {step}\nend {step}\n"));
+                if step == "draft" {
+                    self.stage.sandbox.file("draft.md", "text\n");
+                }
+                let verdict: &[&str] = if step == "review" { &["--verdict", "APPROVED"] } else { &[] };
+                self.call(&[&["finish", step, "--run", "x"], verdict].concat());
+            }
+            other => panic!("{other}: {plan}"),
+        }
+    }
+
+    /// Has Piton run the rest.
+    fn runner(&mut self) {
+        if let Some(output) = self.call(&["run", "x"]) {
+            let is_over = output.code == 1 && output.stderr.contains("is complete already");
+            assert!(matches!(output.code, 0 | 9) || is_over, "{output}");
+        }
+    }
+
+    /// Returns the steps that are recorded as done, with how often each was begun.
+    fn done(&self) -> BTreeMap<String, usize> {
+        let journal = self.journal();
+        let records = journal.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let done = records.filter(|record| {
+            let change = &record["change"];
+            change["change"] == "finish" && change["status"] == "completed" && change["part"].is_null()
+        });
+        let steps = done.filter_map(|record| Some(record["change"]["step"].as_str()?.to_owned()));
+        steps.map(|step| (step.clone(), self.begun(&step))).collect()
+    }
+
+    fn journal(&self) -> String {
+        read(&self.stage.folder("x").join("journal.jsonl"))
+    }
+
+    fn begun(&self, step: &str) -> usize {
+        let begin = format!("begin {step}");
+        self.stage.executions().iter().filter(|line| line.starts_with(&begin)).count()
+    }
+}
+
+#[test]
+fn agents_and_piton_take_turns_at_a_run_that_is_killed_anywhere() {
+    let wanted = if takes_all("PITON_FAULTS") { ALL } else { SOME };
+    let mut kills = 0;
+    for seed in 1.. {
+        let mut play = Play::new(0x9e37_79b9_7f4a_7c15 ^ (seed << 20));
+        let mut known: BTreeMap<String, usize> = BTreeMap::new();
+        for turn in 0.. {
+            assert!(turn < 400, "seed {seed}: it does not end\n{}", play.plan());
+            if play.plan().at("/data/verdict") == "complete" {
+                break;
+            }
+            if play.chance.next() % 2 == 0 {
+                play.agent()
+            } else {
+                play.runner()
+            }
+            for (step, times) in &known {
+                let journal = play.journal();
+                assert_eq!(
+                    play.begun(step),
+                    *times,
+                    "seed {seed}: step {step} was done, and was begun again\n{journal}"
+                );
+            }
+            known.extend(play.done());
+            assert!(play.is_approved || play.stage.count("begin publish") == 0, "seed {seed}: the gate was passed");
+        }
+        for step in ["draft", "review", "build", "ask", "each a", "each b", "each c"] {
+            assert!(play.stage.count(&format!("end {step}")) > 0, "seed {seed}: {step} was skipped");
+        }
+        assert_eq!(play.stage.count("end publish"), 1, "seed {seed}");
+        kills += play.kills;
+        if kills >= wanted {
+            break;
+        }
+    }
+}
