@@ -136,7 +136,10 @@ pub(crate) fn ways_to_start(ctx: &ProjectContext) -> Vec<String> {
 fn over(ctx: &ProjectContext) -> Vec<String> {
     let is_over = |entry: &entries::Entry| matches!(entry.row.lifecycle.stage, Stage::Finished | Stage::Aborted);
     let listed = entries::entries(ctx, &mut ctx.locations().0, entries::Dating::Files).unwrap_or_default();
-    let of_piton = listed.into_iter().filter(|entry| is_over(entry) && !entry.location.candidate.claim.is_implied());
+    let of_piton = listed.into_iter().filter(|entry| {
+        let claim = entry.location.candidate.claim;
+        is_over(entry) && !claim.is_implied() && !claim.is_guest()
+    });
     let ended = ctx.ended_runs().ended.into_iter().map(|location| location.candidate.name);
     of_piton.map(|entry| entry.location.candidate.name).chain(ended).collect()
 }

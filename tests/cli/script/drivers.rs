@@ -145,7 +145,7 @@ fn agents_and_piton_take_turns_at_a_run_that_is_killed_anywhere() {
             if play.plan().at("/data/verdict") == "complete" {
                 break;
             }
-            if play.chance.next() % 2 == 0 {
+            if play.chance.next().is_multiple_of(2) {
                 play.agent()
             } else {
                 play.runner()
