@@ -17,8 +17,6 @@ use crate::model::DialectId;
 use crate::model::RelPath;
 use crate::model::StartSpec;
 use crate::ops::ChangeRequest;
-use crate::runner;
-use crate::runner::Scope;
 use crate::store;
 use crate::workflow;
 use crate::workflow::Command;
@@ -29,6 +27,8 @@ use crate::workflow::looks_like_workflow;
 use crate::workflow::template::Piece;
 use crate::workflow::template::Reader;
 use crate::workflow::template::Template;
+use crate::workflow::variables;
+use crate::workflow::variables::Scope;
 
 const VERBS: [&str; 4] = ["begin", "finish", "approve", "skip"];
 
@@ -112,18 +112,18 @@ impl Scope for Hostile {
 pub(super) fn shell(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     if let Ok(condition) = Condition::parse(text) {
-        let _ = runner::holds(&condition, &Hostile);
+        let _ = variables::holds(&condition, &Hostile);
     }
     if let Ok(template) = Template::parse(text, Reader::Plain)
-        && let Ok(rendered) = runner::render(&template, &Hostile)
+        && let Ok(rendered) = variables::render(&template, &Hostile)
     {
         let has_variables = template.pieces.iter().any(|piece| matches!(piece, Piece::Variable(_)));
         assert!(has_variables || rendered.len() <= text.len(), "a text grows without a value");
     }
     let Ok(template) = Template::parse(text, Reader::Shell) else { return };
-    let Ok(shell) = runner::render_shell(&template, &Hostile) else { return };
-    let variables = template.pieces.iter().filter(|piece| matches!(piece, Piece::Variable(_))).count();
-    assert_eq!(shell.env.len(), variables);
+    let Ok(shell) = variables::render_shell(&template, &Hostile) else { return };
+    let references = template.pieces.iter().filter(|piece| matches!(piece, Piece::Variable(_))).count();
+    assert_eq!(shell.env.len(), references);
     let mut rest = shell.text.as_str();
     let mut number = 0;
     for piece in &template.pieces {

@@ -267,6 +267,9 @@ pub(crate) struct StartSpec {
     pub(crate) base_branch: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) plan: Option<String>,
+    /// `NAME=VALUE`, for the inputs of a workflow file; the header of the run keeps their values.
+    #[serde(skip)]
+    pub(crate) inputs: Vec<String>,
 }
 
 impl StartSpec {
@@ -281,6 +284,7 @@ impl StartSpec {
             branch: None,
             base_branch: None,
             plan: None,
+            inputs: Vec::new(),
         }
     }
 }
@@ -391,6 +395,7 @@ impl ChangeKind {
                     branch: _,
                     base_branch: _,
                     plan: _,
+                    inputs: _,
                 } = &mut **spec;
                 mask_all(description.iter_mut().chain(issues));
             }

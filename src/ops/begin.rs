@@ -23,6 +23,8 @@ use super::report::Report;
 use super::resolve::resolve_ids;
 use super::resume;
 use super::select;
+use crate::dialect::script;
+use crate::dialect::script::Session;
 use crate::engine;
 use crate::engine::ChangeLimits;
 use crate::engine::Planned;
@@ -33,6 +35,7 @@ use crate::model::Action;
 use crate::model::Change;
 use crate::model::ChangeKind;
 use crate::model::Context;
+use crate::model::DialectId;
 use crate::model::Edit;
 use crate::model::EditKind;
 use crate::model::Evidence;
@@ -87,6 +90,7 @@ pub(crate) fn begin(
     let ChangeKind::Begin { step, part, .. } = &kind else { return Err(not_a_begin()) };
     let (step, part) = (step.clone(), part.clone());
     check_no_command(run, &step)?;
+    check_variables(&locked.opened, run, &step)?;
     let change = locked.stamped(kind);
     let refusal = planned.as_ref().and_then(|planned| planned.refusal_of(&step));
     let cut_off = planned.as_ref().and_then(|planned| resume::cut_off(run, planned, limits.rebegin));
@@ -156,6 +160,18 @@ fn check_no_command(run: &Run, step: &StepId) -> Result<(), OpError> {
     let command = format!("piton exec {} --run {}", engine::quoted(step.as_str()), engine::quoted(run.id.as_str()));
     let message = format!("{step} is a command, which piton runs itself");
     Err(OpError::Refused(Refusal { kind: RefusalKind::No, message, hints: vec![command] }))
+}
+
+/// Refuses to begin a step of a workflow file whose instructions have a variable without a value.
+fn check_variables(opened: &OpenedRun, run: &Run, step: &StepId) -> Result<(), OpError> {
+    let Some(step) = run.step(step).filter(|_| run.dialect == DialectId::Script && opened.guest().is_none()) else {
+        return Ok(());
+    };
+    let Ok(session) = Session::read(&opened.files) else { return Ok(()) };
+    script::filled_in(&session, step).map(|_| ()).map_err(|error| {
+        let message = format!("the instructions of {} cannot be filled in: {}", step.id, error.message);
+        OpError::Refused(Refusal { kind: RefusalKind::No, message, hints: vec![error.hint] })
+    })
 }
 
 /// Tells whether the brief goes into a file.

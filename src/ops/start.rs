@@ -41,6 +41,7 @@ use crate::model::StartSpec;
 use crate::store;
 use crate::store::RunLock;
 use crate::store::Scope;
+use crate::workflow::inputs;
 
 /// Number of workflows that are offered where no run was found.
 const STARTS_SHOWN: usize = 6;
@@ -57,6 +58,12 @@ pub(crate) fn start(
     let kind = ChangeKind::Start(Box::new(spec.clone())).without_secrets();
     let change = Change { at: ctx.clock.now, kind };
     let (dialect, edits, location) = match startable::built_in(&spec.workflow) {
+        Some(_) if !spec.inputs.is_empty() => {
+            return Err(OpError::Usage {
+                message: format!("the workflow `{}` has no inputs", spec.workflow),
+                hints: vec!["leave out --input".to_owned()],
+            });
+        }
         Some(dialect) => {
             let edits = dialect.edit(&empty(ctx, &feature)?, &change)?;
             let location = location_of(ctx, dialect, &edits)?;
@@ -202,6 +209,8 @@ fn own_workflow(ctx: &ProjectContext, spec: &StartSpec) -> Result<workflow_file:
 /// Returns the edits that create a run of a workflow file, for agents, and where it will be.
 fn own_run(ctx: &ProjectContext, spec: &StartSpec, change: Change) -> Result<(Vec<Edit>, RunLocation), OpError> {
     let found = own_workflow(ctx, spec)?;
+    let inputs = inputs::values(&found.workflow.inputs, &spec.inputs)
+        .map_err(|error| OpError::Usage { message: error.message, hints: vec![error.hint] })?;
     let header = Header {
         format: FORMAT,
         session: spec.feature.clone(),
@@ -213,7 +222,7 @@ fn own_run(ctx: &ProjectContext, spec: &StartSpec, change: Change) -> Result<(Ve
         base_branch: spec.base_branch.clone(),
         base_commit: None,
         args: Vec::new(),
-        inputs: BTreeMap::new(),
+        inputs,
         is_attended: true,
         description: spec.description.clone(),
         issues: spec.issues.clone(),
@@ -272,7 +281,9 @@ fn clear(
         };
         let gone = lifecycle::gone(&ctx.read(&entry.location)?);
         let first = gone.and_then(|gone| gone.hints.into_iter().next()).or(first);
-        let again = format!("piton start {} --feature {} --archive", spec.workflow, engine::quoted(&spec.feature));
+        let given: String = spec.inputs.iter().map(|input| format!(" --input {}", engine::quoted(input))).collect();
+        let again =
+            format!("piton start {} --feature {}{given} --archive", spec.workflow, engine::quoted(&spec.feature));
         return Err(OpError::InTheWay {
             message: format!("{what} of {} already exists: {} ({at})", row.id, row.state),
             hints: first.into_iter().chain([again]).collect(),

@@ -73,9 +73,8 @@ pub(crate) fn find(project: &Project, workflow: &str) -> Result<Option<LoadedWor
 
 /// Returns why a workflow cannot be begun for agents: a step or setting of it that only `piton run` carries out.
 fn not_for_agents(workflow: &Workflow) -> Option<String> {
-    let settings = [("inputs", !workflow.inputs.is_empty()), ("merge", workflow.merge.is_some())];
-    if let Some((key, _)) = settings.into_iter().find(|(_, is_set)| *is_set) {
-        return Some(format!("`{key}` is for `piton run`; `start` takes files without it"));
+    if workflow.merge.is_some() {
+        return Some("`merge` is for `piton run`; `start` takes files without it".to_owned());
     }
     workflow.steps.iter().find_map(|step| {
         let id = &step.id;
@@ -88,8 +87,10 @@ fn not_for_agents(workflow: &Workflow) -> Option<String> {
             | Command::WriteFile(_)
             | Command::Validate(_) => return None,
         };
-        if instructions.is_some_and(|told| !told.template.references().is_empty()) {
-            return Some(format!("the instructions of step {id} have variables, which `start` does not fill in"));
+        let told = instructions.map(|told| told.template.references()).unwrap_or_default();
+        if let Some(reference) = told.into_iter().find(|reference| !workflow.is_for_briefs(&reference.path)) {
+            let name = &reference.path;
+            return Some(format!("the instructions of step {id} have `${{{name}}}`, which no brief shows: it is a secret, of the environment, or from git"));
         }
         let key = unattended_key(step)?;
         Some(format!("`{key}` of step {id}, which is for an agent, is for `piton run`"))

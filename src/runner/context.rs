@@ -19,8 +19,8 @@ use super::ledger::Ledger;
 use super::report::RunEnd;
 use super::secrets;
 use super::secrets::Masks;
-use super::variables;
 use crate::dialect::script::facts::Facts;
+use crate::dialect::script::record::BUILT_IN;
 use crate::dialect::script::record::Header;
 use crate::model::ChangeKind;
 use crate::model::StepId;
@@ -28,9 +28,7 @@ use crate::store;
 use crate::store::Ticker;
 use crate::workflow::Step;
 use crate::workflow::Workflow;
-
-/// The variables that are defined without being captured or set in the environment.
-pub(super) const BUILT_IN: [&str; 6] = ["ARG", "ITERATION", "PROJECT_ROOT", "WORKTREE", "workflow.id", "workflow.name"];
+use crate::workflow::variables;
 
 /// Everything that the steps of a run share.
 pub(super) struct RunContext<'a> {
@@ -56,7 +54,7 @@ impl RunContext<'_> {
     }
 
     pub(super) fn built_in(&self, name: &str) -> Option<Value> {
-        built_in(name, &self.header, &self.workflow, &self.folder)
+        self.header.variable(name, &self.workflow.name, &self.folder)
     }
 
     /// Records that a signal stopped the run.
@@ -68,22 +66,6 @@ impl RunContext<'_> {
         ledger.snapshot()?;
         Ok(RunEnd::Interrupted(stop))
     }
-}
-
-/// Returns the value of a variable of [`BUILT_IN`].
-pub(super) fn built_in(name: &str, header: &Header, workflow: &Workflow, folder: &Utf8Path) -> Option<Value> {
-    if let Some(value) = header.inputs.get(name) {
-        return Some(value.clone());
-    }
-    Some(Value::String(match name {
-        "ITERATION" => "1".to_owned(),
-        "ARG" => header.args.join(" "),
-        "PROJECT_ROOT" => header.root.as_str().to_owned(),
-        "WORKTREE" => folder.as_str().to_owned(),
-        "workflow.id" => header.session.clone(),
-        "workflow.name" => workflow.name.clone(),
-        _ => return None,
-    }))
 }
 
 /// The variables that the steps of a run use, of those that are kept only where they are used.
@@ -156,7 +138,10 @@ struct InitialVariables<'a> {
 
 impl variables::Scope for InitialVariables<'_> {
     fn get(&self, name: &str) -> Result<Option<Value>, String> {
-        Ok(built_in(name, self.header, self.workflow, self.folder).or_else(|| store::variable(name).map(Value::String)))
+        Ok(self
+            .header
+            .variable(name, &self.workflow.name, self.folder)
+            .or_else(|| store::variable(name).map(Value::String)))
     }
 
     fn names(&self) -> Vec<String> {

@@ -4,6 +4,7 @@ use super::exec::Stop;
 use crate::engine::Refusal;
 use crate::model::Finding;
 use crate::store::StoreError;
+use crate::workflow::inputs::InputError;
 
 /// An error that stopped a run, other than a failed step.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +53,12 @@ impl RunError {
             Self::Problem(problem) => Self::Problem(Problem { findings, ..problem }),
             Self::Store(_) | Self::Refused(_) => self,
         }
+    }
+}
+
+impl From<InputError> for RunError {
+    fn from(error: InputError) -> Self {
+        Self::new(ProblemKind::Usage, error.message, [error.hint])
     }
 }
 

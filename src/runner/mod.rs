@@ -30,7 +30,6 @@ mod failed_log;
 mod files;
 mod finish;
 mod foreach;
-mod inputs;
 mod ledger;
 mod limit;
 mod merge;
@@ -45,7 +44,6 @@ mod scoped_variables;
 mod secrets;
 mod settle;
 mod step_executor;
-mod variables;
 
 pub(crate) use console::Console;
 pub(crate) use console::Event;
@@ -69,11 +67,3 @@ pub(crate) use report::RunReport;
 pub(crate) use report::RunResult;
 pub(crate) use report::WorktreeOutcome;
 pub(crate) use resume::ResumeOptions;
-#[cfg(any(test, fuzzing))]
-pub(crate) use variables::Scope;
-#[cfg(any(test, fuzzing))]
-pub(crate) use variables::holds;
-#[cfg(any(test, fuzzing))]
-pub(crate) use variables::render;
-#[cfg(any(test, fuzzing))]
-pub(crate) use variables::render_shell;

@@ -13,7 +13,6 @@ use super::drive::drive;
 use super::error::ProblemKind;
 use super::error::RunError;
 use super::files;
-use super::inputs;
 use super::ledger::Ledger;
 use super::ledger::SessionPaths;
 use super::orphan;
@@ -61,6 +60,7 @@ use crate::store::Ticker;
 use crate::store::worktree;
 use crate::workflow;
 use crate::workflow::Workflow;
+use crate::workflow::inputs;
 
 /// The options of a new run.
 #[derive(Clone, Debug, Default)]

@@ -6,7 +6,6 @@ use camino::Utf8Path;
 use serde_json::Value;
 
 use super::console::Console;
-use super::context::built_in;
 use super::context::merged_env;
 use super::exec;
 use super::exec::ChildExit;
@@ -17,11 +16,11 @@ use super::exec::Stream;
 use super::exec::Watcher;
 use super::ledger::Ledger;
 use super::orphan;
-use super::variables;
-use super::variables::Scope;
 use crate::dialect::script::record::Header;
 use crate::workflow::Step;
 use crate::workflow::Workflow;
+use crate::workflow::variables;
+use crate::workflow::variables::Scope;
 
 /// The time limit of a probe.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -99,7 +98,7 @@ impl Scope for Probe<'_> {
         if let Some((_, value)) = self.env.iter().rev().find(|(known, _)| known == name) {
             return Ok(Some(Value::String(value.clone())));
         }
-        Ok(built_in(name, self.header, self.workflow, self.folder))
+        Ok(self.header.variable(name, &self.workflow.name, self.folder))
     }
 
     fn names(&self) -> Vec<String> {

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::context::RunContext;
-use super::variables::Scope;
+use crate::dialect::script::record::BUILT_IN;
 use crate::store::worktree::git;
 use crate::workflow::CHANGES;
+use crate::workflow::variables::Scope;
 
 /// The variables in scope, innermost first: of the item, of the step so far, of the steps before it, of the environment.
 pub(super) struct ScopedVariables<'a> {
@@ -43,7 +44,7 @@ impl Scope for ScopedVariables<'_> {
         let ledger = self.context.ledger();
         let captured = ledger.state().variables.keys().cloned();
         let env = self.context.env.iter().map(|(name, _)| name.clone());
-        let given = super::context::BUILT_IN.iter().map(|name| (*name).to_owned());
+        let given = BUILT_IN.iter().map(|name| (*name).to_owned());
         let changes = ["step", "workflow"].iter().flat_map(|of| CHANGES.map(|what| format!("{of}.{what}")));
         known.chain(captured).chain(env).chain(given).chain(changes).collect()
     }

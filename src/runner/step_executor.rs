@@ -27,8 +27,6 @@ use super::retry::classify;
 use super::retry::decide;
 use super::scoped_variables::ScopedVariables;
 use super::settle;
-use super::variables;
-use super::variables::RenderError;
 use crate::dialect::script::facts::Captured;
 use crate::model::AgentReport;
 use crate::model::ClaudeWork;
@@ -40,6 +38,8 @@ use crate::workflow::Step;
 use crate::workflow::StepReference;
 use crate::workflow::pattern;
 use crate::workflow::template::Template;
+use crate::workflow::variables;
+use crate::workflow::variables::RenderError;
 
 /// How long a child has to end after SIGTERM before it is killed.
 const GRACE: Duration = Duration::from_secs(5);

@@ -10,6 +10,7 @@
 //! - `template` parses texts with variables, `condition` parses `when`, `shell` finds the quoting context of a variable, `json_path`
 //!   the place of a list in a document, `pattern` names of files, `inner` variables in code of
 //!   another interpreter.
+//! - `inputs` are the values that a run is begun with, `variables` renders texts.
 //! - `canonical` is the form of a step that digests are computed from.
 
 mod artifacts;
@@ -21,6 +22,7 @@ pub(crate) mod condition;
 mod definition;
 mod earlier;
 mod inner;
+pub(crate) mod inputs;
 mod json_path;
 mod kinds;
 mod names;
@@ -33,6 +35,7 @@ pub(crate) mod shell;
 mod step;
 pub(crate) mod template;
 mod values;
+pub(crate) mod variables;
 
 use serde_json::Value;
 

@@ -78,6 +78,17 @@ pub(super) fn check(workflow: &Workflow, problems: &mut Problems<'_>) {
     }
 }
 
+impl Workflow {
+    /// Tells whether a brief may show a variable: one of the environment, a secret and what git answers are known only to the runner.
+    pub(crate) fn is_for_briefs(&self, path: &str) -> bool {
+        let first = path.split('.').next().unwrap_or(path);
+        let is_change = path
+            .split_once('.')
+            .is_some_and(|(of, what)| ["step", "workflow"].contains(&of) && CHANGES.contains(&what));
+        !is_change && !self.env.contains_key(first) && !self.secrets.contains_key(first)
+    }
+}
+
 impl Step {
     /// Returns the steps whose conversations it continues, with those of the steps inside it.
     pub(crate) fn continued(&self) -> Vec<&StepId> {

@@ -14,6 +14,9 @@ pub(in crate::cli) struct Start {
     /// Print the definition of the workflow instead of starting a run
     #[arg(long, conflicts_with_all = ["feature", "archive"])]
     print: bool,
+    /// An input of the workflow file, NAME=VALUE; can be given several times
+    #[arg(long = "input", value_name = "NAME=VALUE", conflicts_with = "print")]
+    inputs: Vec<String>,
     /// Number of phases in the plan, if known
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     phases: Option<u32>,
@@ -42,6 +45,7 @@ impl Command for Start {
             phases: self.phases,
             issues: self.issue.clone(),
             branch: self.branch.clone(),
+            inputs: self.inputs.clone(),
             ..StartSpec::new(&self.workflow, self.feature.as_deref().unwrap_or_default())
         };
         call.answer(ops::start(&ctx, spec, self.archive))

@@ -2,9 +2,13 @@
 
 use std::fmt::Write as _;
 
+use camino::Utf8Path;
+
 use serde_json::Value;
 use serde_json::json;
 
+use super::facts::Captured;
+use super::record::BUILT_IN;
 use super::record::Header;
 use super::session::Session;
 use crate::model::Brief;
@@ -17,17 +21,26 @@ use crate::model::StepKind;
 use crate::model::clean;
 use crate::model::clean_line;
 use crate::model::mask_secrets;
+use crate::workflow::template::Reader;
+use crate::workflow::template::Template;
+use crate::workflow::variables;
+use crate::workflow::variables::RenderError;
+use crate::workflow::variables::Scope;
 
 /// Builds the hand-over for one step.
 pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     let Some(step) = run.step(&next.step) else { return Brief::default() };
     let definition = &step.definition;
-    let instructions = definition.get("instructions").and_then(Value::as_str).unwrap_or_default();
-    let instructions = mask_secrets(&clean(instructions)).into_owned();
+    let session = Session::read(files).ok();
+    let filled = session.as_ref().map(|session| filled_in(session, step)).transpose();
+    let (instructions, unset) = match filled {
+        Ok(told) => (told.unwrap_or_default(), None),
+        Err(error) => (as_written(step).to_owned(), Some(error.message)),
+    };
+    let instructions = mask_secrets(&clean(&instructions)).into_owned();
     let gate = definition.get("gate").and_then(Value::as_str).map(|text| clean_line(text, 400));
     let outputs = definition.get("outputs").cloned().unwrap_or_else(|| json!([]));
-    let header = Session::read(files).ok().map(|session| session.header);
-    let reading = header.map(|header| workflow_file(&header));
+    let reading = session.map(|session| workflow_file(&session.header));
     Brief {
         agent_context: json!({
             "run": run.id,
@@ -45,7 +58,50 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
         prompt: prompt(run, step, next, &instructions),
         instructions: with_outputs(&instructions, step),
         reading: reading.into_iter().collect::<Vec<ReadingItem>>(),
-        notes: gate.into_iter().collect(),
+        notes: gate.into_iter().chain(unset).collect(),
+    }
+}
+
+/// Returns what a step is told, with the values of its variables.
+///
+/// # Errors
+///
+/// If one has no value.
+pub(crate) fn filled_in(session: &Session, step: &Step) -> Result<String, RenderError> {
+    let text = as_written(step);
+    // The parser of the file refused a text that is no template.
+    let Ok(template) = Template::parse(text, Reader::Plain) else { return Ok(text.to_owned()) };
+    variables::render(&template, &BriefVariables { session })
+}
+
+fn as_written(step: &Step) -> &str {
+    step.definition.get("instructions").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The variables that a brief may show: what the run was begun with and what its steps recorded, never the environment or a secret.
+struct BriefVariables<'a> {
+    session: &'a Session,
+}
+
+impl Scope for BriefVariables<'_> {
+    fn get(&self, name: &str) -> Result<Option<Value>, String> {
+        let Session { header, state, .. } = self.session;
+        match state.variables.get(name) {
+            Some(Captured::Inline { value }) => Ok(Some(value.clone())),
+            Some(Captured::Stored { stored, bytes, .. }) => {
+                Err(format!("its {bytes} bytes in {stored} are too many for a brief"))
+            }
+            None => {
+                let folder: &Utf8Path = header.worktree.as_ref().unwrap_or(&header.root);
+                Ok(header.variable(name, &state.workflow.name, folder))
+            }
+        }
+    }
+
+    fn names(&self) -> Vec<String> {
+        let Session { header, state, .. } = self.session;
+        let built_in = BUILT_IN.iter().map(|name| (*name).to_owned());
+        state.variables.keys().chain(header.inputs.keys()).cloned().chain(built_in).collect()
     }
 }
 

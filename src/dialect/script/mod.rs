@@ -21,6 +21,7 @@ pub(crate) mod snapshot;
 pub(crate) mod state;
 mod write;
 
+pub(crate) use brief::filled_in;
 pub(crate) use paths::candidate;
 pub(crate) use read::copy_record;
 pub(crate) use read::load_to_run;

@@ -26,6 +26,8 @@ pub(crate) const JOURNAL: &str = "journal.jsonl";
 pub(crate) const SNAPSHOT: &str = "checkpoint.json";
 /// The format that this program writes.
 pub(crate) const FORMAT: u32 = 1;
+/// The variables that every run has.
+pub(crate) const BUILT_IN: [&str; 6] = ["ARG", "ITERATION", "PROJECT_ROOT", "WORKTREE", "workflow.id", "workflow.name"];
 
 /// The content of `run.json`, written once when the session is created.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,6 +87,22 @@ impl Header {
             project.clone_into(&mut header.root);
         }
         Ok(header)
+    }
+
+    /// Returns the value of an input or of a variable of [`BUILT_IN`]. `folder` is where the steps work.
+    pub(crate) fn variable(&self, name: &str, workflow: &str, folder: &Utf8Path) -> Option<Value> {
+        if let Some(value) = self.inputs.get(name) {
+            return Some(value.clone());
+        }
+        Some(Value::String(match name {
+            "ITERATION" => "1".to_owned(),
+            "ARG" => self.args.join(" "),
+            "PROJECT_ROOT" => self.root.as_str().to_owned(),
+            "WORKTREE" => folder.as_str().to_owned(),
+            "workflow.id" => self.session.clone(),
+            "workflow.name" => workflow.to_owned(),
+            _ => return None,
+        }))
     }
 
     /// Returns the command by which Piton runs the rest. A run that was begun for agents is handed to one by `resume`.

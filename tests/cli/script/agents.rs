@@ -134,3 +134,75 @@ fn the_commands_of_a_run_from_elsewhere_run_only_once_trusted() {
     assert!(sandbox.exists("ran"));
     sandbox.piton(["run", "v1"]).run().expect_code(0);
 }
+
+/// The instructions of agents and of gates, with inputs and with what steps before them left.
+const TOLD: &str = "name: release\ninputs:\n  version: {pattern: '^[0-9.]+$', description: what is released}\n  count: {type: number, default: 3}\nsteps:\n- id: draft\n  agent: writer\n  instructions: Write the notes of ${version}, ${count} lines, $${version} stays.\n- {id: look, shell: \"printf 'a; ${version}'\", capture: seen}\n- {id: edit, agent: writer, instructions: 'Edit ${seen} by ${look.output} for ${workflow.id}.'}\n- {id: approval, gate: Ann, instructions: 'Publish ${version}?'}\n";
+
+#[test]
+fn a_brief_has_the_values_of_inputs_and_of_steps_before() {
+    let stage = Stage::in_place(TOLD);
+    let begin = ["start", "w.yml", "--feature", "spring"];
+    for (arguments, message) in [
+        (&[][..], "the input `version` (what is released) is needed"),
+        (&["--input", "version=x"], "the input `version` does not match"),
+        (&["--input", "verison=1"], "the workflow has no input `verison`"),
+        (&["--input", "version=1", "--input", "count=many"], "the input `count` is `many`, not a number"),
+    ] {
+        let output = stage.piton(begin.iter().chain(arguments).copied()).run();
+        assert!(output.code == 2 && output.to_string().contains(message), "{output}");
+    }
+    assert!(!stage.state().join("runs/spring").exists() && !stage.state().exists(), "nothing is begun");
+    let given = ["--input", "version=1.2"];
+    stage.piton(begin.iter().chain(&given).copied()).run().expect_code(0);
+    let told = |step: &str| {
+        let output = stage.piton(["--format", "json", "begin", step, "--brief", "inline"]).run().expect_code(0);
+        output.at("/data/brief/instructions").as_str().expect("a text").to_owned()
+    };
+    assert_eq!(told("draft"), "Write the notes of 1.2, 3 lines, ${version} stays.");
+    stage.piton(["finish", "draft"]).run().expect_code(0);
+    stage.piton(["exec", "look"]).run().expect_code(0);
+    assert_eq!(told("edit"), "Edit a; 1.2 by a; 1.2 for spring.");
+    stage.piton(["finish", "edit"]).run().expect_code(0);
+    let gate = stage.piton(["--format", "json", "context"]).run().expect_code(0);
+    assert_eq!(gate.at("/data/instructions"), "Publish 1.2?", "{gate}");
+    // The same file begun again names the inputs in the command that archives the first run.
+    let again = stage.piton(begin.iter().chain(&given).copied()).run();
+    assert!(again.to_string().contains("--feature spring --input 'version=1.2' --archive"), "{again}");
+}
+
+#[test]
+fn a_step_is_not_begun_while_a_variable_of_its_instructions_has_no_value() {
+    let flow = "steps:\n- {id: look, shell: 'true', capture: seen, depends_on: []}\n- {id: edit, agent: writer, instructions: 'Edit ${seen}.'}\n";
+    let stage = Stage::in_place(flow);
+    stage.piton(["start", "w.yml", "--feature", "spring"]).run().expect_code(0);
+    stage.piton(["finish", "look"]).run().expect_code(0);
+    let output = stage.piton(["begin", "edit"]).run().expect_code(1);
+    assert!(
+        output.to_string().contains("instructions of edit cannot be filled in: the variable `${seen}` is not set"),
+        "{output}"
+    );
+    let shown = stage.piton(["--format", "json", "context", "--step", "edit"]).run();
+    assert!(shown.to_string().contains("Edit ${seen}."), "{shown}");
+    stage.workflow(&flow.replace("${seen}", "${seen:-nothing}"));
+    let output = stage.piton(["--format", "json", "begin", "edit", "--brief", "inline"]).run().expect_code(0);
+    assert_eq!(output.at("/data/brief/instructions"), "Edit nothing.", "{output}");
+}
+
+#[test]
+fn no_secret_reaches_a_brief() {
+    for (head, name) in
+        [("secrets: {TOKEN: HOME}\n", "TOKEN"), ("env: {REGION: eu}\n", "REGION"), ("", "workflow.files_added")]
+    {
+        let flow = format!("{head}steps: [{{id: b, agent: writer, instructions: 'Use ${{{name}:-x}}'}}]\n");
+        let flow = if head.is_empty() { flow.replace(":-x", "") } else { flow };
+        let stage = Stage::in_place(&flow);
+        let output = stage.piton(["start", "w.yml", "--feature", "x"]).run().expect_code(2);
+        assert!(output.to_string().contains(&format!("the instructions of step b have `${{{name}}}`")), "{output}");
+    }
+    // A secret that was given as an input is masked where it is recognised.
+    let stage = Stage::in_place("inputs: {key: {}}\nsteps: [{id: b, agent: writer, instructions: 'Use ${key}'}]\n");
+    let key = "key=ghp_0123456789abcdefghijABCDEFGHIJ012345";
+    stage.piton(["start", "w.yml", "--feature", "x", "--input", key]).run().expect_code(0);
+    let output = stage.piton(["begin", "b", "--brief", "inline"]).run().expect_code(0);
+    assert!(!output.to_string().contains("ghp_0123456789"), "{output}");
+}

@@ -5,19 +5,25 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use serde_json::json;
 
-use super::error::ProblemKind;
-use super::error::RunError;
+use super::Input;
 use crate::model::nearest;
 use crate::schema;
-use crate::workflow::Input;
+
+/// What is wrong with the inputs that were given, and how to give them.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct InputError {
+    pub(crate) message: String,
+    pub(crate) hint: String,
+}
 
 /// Returns the value of every input. `given` are texts `NAME=VALUE`.
 ///
 /// # Errors
 ///
 /// When one is unknown, missing or of another kind.
-pub(super) fn values(inputs: &[Input], given: &[String]) -> Result<BTreeMap<String, Value>, RunError> {
-    let wrong = |message: String, hint: String| RunError::new(ProblemKind::Usage, message, [hint]);
+pub(crate) fn values(inputs: &[Input], given: &[String]) -> Result<BTreeMap<String, Value>, InputError> {
+    let wrong = |message: String, hint: String| InputError { message, hint };
     let mut texts: BTreeMap<&str, &str> = BTreeMap::new();
     for text in given {
         let Some((name, value)) = text.split_once('=') else {

@@ -5,21 +5,21 @@
 
 use serde_json::Value;
 
+use super::Capture;
+use super::CaptureFormat;
+use super::condition::Comparison;
+use super::condition::Condition;
+use super::condition::Operand;
+use super::condition::number;
+use super::pattern;
+use super::shell::Quoting;
+use super::shell::quoting;
+use super::template::Filter;
+use super::template::Piece;
+use super::template::Reference;
+use super::template::Template;
 use crate::model::clean_line;
 use crate::model::nearest;
-use crate::workflow::Capture;
-use crate::workflow::CaptureFormat;
-use crate::workflow::condition::Comparison;
-use crate::workflow::condition::Condition;
-use crate::workflow::condition::Operand;
-use crate::workflow::condition::number;
-use crate::workflow::pattern;
-use crate::workflow::shell::Quoting;
-use crate::workflow::shell::quoting;
-use crate::workflow::template::Filter;
-use crate::workflow::template::Piece;
-use crate::workflow::template::Reference;
-use crate::workflow::template::Template;
 
 /// The largest value of an environment variable, with room for its name (`MAX_ARG_STRLEN` of Linux is 128 KiB).
 const LARGEST: usize = 128 * 1024 - 64;
