@@ -73,6 +73,8 @@ verbs! {
     Validate(commands::validate::Validate),
     /// Print the published JSON Schemas
     Schema(commands::schema::Schema),
+    /// List the workflows of the project and the built-in ones with their inputs, or show one with its steps
+    Workflows(commands::workflows::Workflows),
     /// Start a new run
     Start(commands::start::Start),
     /// Record that a step starts; call it before the agent starts (`resume` begins the steps of a `run` session itself)

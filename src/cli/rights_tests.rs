@@ -14,6 +14,7 @@ use crate::model::VERBS_READ_BY_CALL;
 /// agent has a use for them.
 const ASKING_VERBS: &[&str] = &[
     "schema",
+    "workflows",
     "start",
     "watch",
     "approve",

@@ -77,6 +77,7 @@ mod validate;
 mod versions;
 mod watch;
 mod workflow_file;
+mod workflows;
 
 pub(crate) use crate::engine::Rebegin;
 pub(crate) use archive::ArchiveReport;
@@ -211,4 +212,8 @@ pub(crate) use watch::WatchedList;
 pub(crate) use watch::WatchedRun;
 pub(crate) use watch::watch;
 pub(crate) use watch::watch_all;
+pub(crate) use workflow_file::path_of as workflow_path;
 pub(crate) use workflow_file::print as print_workflow;
+pub(crate) use workflows::ListedInput;
+pub(crate) use workflows::WorkflowsReport;
+pub(crate) use workflows::workflows;

@@ -160,7 +160,8 @@ fn new_runs(ctx: &ProjectContext) -> Vec<String> {
         .iter()
         .filter(|dialect| folders().any(|folder| dialect.keeps_state_in(&folder.path, config)))
         .collect();
-    let own = listings.first().map(workflow_file::own_names).unwrap_or_default();
+    let own: BTreeSet<String> =
+        listings.first().map(workflow_file::own_files).unwrap_or_default().into_iter().map(|(name, _)| name).collect();
     if found.is_empty() && own.is_empty() {
         return vec!["to start one: `piton start nine-step --feature NAME`, or /workflow-exec".to_owned()];
     }

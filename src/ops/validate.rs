@@ -84,7 +84,10 @@ pub(crate) fn validate(request: &Request, targets: &[String]) -> Result<Report<V
                         hints: vec!["piton validate".to_owned()],
                     }));
                 }
-                None => return Err(error),
+                None => match workflow_file::path_of(&ctx.project, target) {
+                    Some(path) => check_file(&ctx, &path, &mut files, &mut findings)?,
+                    None => return Err(error),
+                },
             },
             Err(error) => return Err(error),
         }

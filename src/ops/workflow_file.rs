@@ -31,8 +31,8 @@ use crate::workflow::Parsed;
 use crate::workflow::Step;
 use crate::workflow::Workflow;
 
-/// The folder of a project's workflows, searched by `start NAME`.
-const FOLDER: &str = ".claude/piton";
+/// The folders of a project's workflows, in the order in which a name is looked up.
+const FOLDERS: [&str; 2] = [".claude/piton", "piton"];
 /// The number of steps that a finding names.
 const NAMED_STEPS: usize = 8;
 const SUFFIXES: [&str; 3] = [".yaml", ".yml", ".json"];
@@ -52,27 +52,42 @@ struct Text {
     bytes: Vec<u8>,
 }
 
+/// Finds a workflow file for agents by path or name, as [`load`] does.
+///
+/// # Errors
+///
+/// As [`load`], and if only `piton run` can carry it out.
+pub(crate) fn find(project: &Project, workflow: &str) -> Result<Option<LoadedWorkflow>, OpError> {
+    let Some(loaded) = load(project, workflow)? else { return Ok(None) };
+    if let Some(why) = not_for_agents(&loaded.workflow) {
+        let message = format!("{}: {why}", loaded.source.file);
+        return Err(OpError::Usage { message, hints: vec![format!("piton run {}", quoted(workflow))] });
+    }
+    Ok(Some(loaded))
+}
+
 /// Finds a workflow file by path or name; `None` if the project has no workflow of that name.
 ///
 /// # Errors
 ///
 /// If the path does not exist, the file cannot be read, or it has mistakes: all of them, each with line and column.
-pub(crate) fn find(project: &Project, workflow: &str) -> Result<Option<LoadedWorkflow>, OpError> {
+pub(super) fn load(project: &Project, workflow: &str) -> Result<Option<LoadedWorkflow>, OpError> {
     let Some(text) = locate(project, workflow)? else { return Ok(None) };
     let checked = check(&text.folder, &text.name, &text.bytes);
     let Some(definition) = checked.workflow else {
         return Err(OpError::DefinitionInvalid { file: text.name.as_str().to_owned(), findings: checked.findings });
     };
-    if let Some(why) = not_for_agents(&definition) {
-        let message = format!("{}: {why}", text.name);
-        return Err(OpError::Usage { message, hints: vec![format!("piton run {}", quoted(workflow))] });
-    }
     let source = Source { root: text.folder, file: text.name };
     Ok(Some(LoadedWorkflow { workflow: definition, source, sha256: sha256_hex(&text.bytes) }))
 }
 
+/// Returns the path of the workflow file of a name, for a verb that takes files; `None` if the project has no such file.
+pub(crate) fn path_of(project: &Project, name: &str) -> Option<Utf8PathBuf> {
+    locate(project, name).ok().flatten().map(|text| text.name.under(&text.folder))
+}
+
 /// Returns why a workflow cannot be begun for agents: a step or setting of it that only `piton run` carries out.
-fn not_for_agents(workflow: &Workflow) -> Option<String> {
+pub(super) fn not_for_agents(workflow: &Workflow) -> Option<String> {
     if workflow.merge.is_some() {
         return Some("`merge` is for `piton run`; `start` takes files without it".to_owned());
     }
@@ -90,7 +105,8 @@ fn not_for_agents(workflow: &Workflow) -> Option<String> {
         let told = instructions.map(|told| told.template.references()).unwrap_or_default();
         if let Some(reference) = told.into_iter().find(|reference| !workflow.is_for_briefs(&reference.path)) {
             let name = &reference.path;
-            return Some(format!("the instructions of step {id} have `${{{name}}}`, which no brief shows: it is a secret, of the environment, or from git"));
+            let why = "it is a secret, of the environment, or from git";
+            return Some(format!("the instructions of step {id} have `${{{name}}}`, which no brief shows: {why}"));
         }
         let key = unattended_key(step)?;
         Some(format!("`{key}` of step {id}, which is for an agent, is for `piton run`"))
@@ -131,23 +147,34 @@ pub(crate) fn unknown<'a>(project: &Project, workflow: &str, known: impl Iterato
     let known: Vec<&str> = known.collect();
     let mut hints = vec![format!("known workflows: {}", known.join(", "))];
     let listings = store::listings(project, Scope::Whole, &|_| false);
-    let own: Vec<String> = listings.first().map(own_names).unwrap_or_default();
-    match own.as_slice() {
-        [] => hints.push(format!("a custom one: {FOLDER}/NAME.yaml, or `piton start FILE --feature NAME`")),
-        own => hints.push(format!("in {FOLDER}: {}", own.join(", "))),
+    let own = listings.first().map(own_files).unwrap_or_default();
+    for folder in FOLDERS {
+        let here = own.iter().filter(|(_, path)| path.parent().is_some_and(|parent| parent.as_str() == folder));
+        let names: Vec<&str> = here.map(|(name, _)| name.as_str()).collect();
+        if !names.is_empty() {
+            hints.push(format!("in {folder}: {}", names.join(", ")));
+        }
+    }
+    if own.is_empty() {
+        hints.push(format!("a custom one: {}/NAME.yaml, or `piton start FILE --feature NAME`", FOLDERS[0]));
     }
     hints.push("a template: `piton start --print nine-step`".to_owned());
     OpError::Usage { message: format!("there is no workflow `{workflow}`"), hints }
 }
 
-/// Returns the names of the workflows in the folder for them.
-pub(super) fn own_names(listing: &Listing) -> Vec<String> {
-    let name = |path: &str| {
-        let name = path.strip_prefix(FOLDER)?.strip_prefix('/')?;
-        let stem = SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix))?;
-        (!stem.contains('/')).then(|| stem.to_owned())
+/// Returns the workflow files in the folders for them, each with its name, in the order in which a name is looked up.
+pub(super) fn own_files(listing: &Listing) -> Vec<(String, RelPath)> {
+    let ranked = |path: &RelPath| {
+        let parent = path.parent()?;
+        let folder = FOLDERS.iter().position(|folder| parent.as_str() == *folder)?;
+        let (suffix, stem) =
+            SUFFIXES.iter().enumerate().find_map(|(at, suffix)| Some((at, path.name().strip_suffix(suffix)?)))?;
+        Some((folder, stem.to_owned(), suffix, path.clone()))
     };
-    listing.entries.iter().filter_map(|entry| name(entry.path.as_str())).collect()
+    let files = listing.entries.iter().filter(|entry| !entry.is_dir);
+    let mut found: Vec<_> = files.filter_map(|entry| ranked(&entry.path)).collect();
+    found.sort();
+    found.into_iter().map(|(_, name, _, path)| (name, path)).collect()
 }
 
 fn locate(project: &Project, workflow: &str) -> Result<Option<Text>, OpError> {
@@ -172,8 +199,8 @@ fn locate(project: &Project, workflow: &str) -> Result<Option<Text>, OpError> {
         };
         return read(folder, name).map(Some);
     }
-    for suffix in SUFFIXES {
-        let Ok(name) = RelPath::parse(&format!("{FOLDER}/{workflow}{suffix}")) else { return Ok(None) };
+    for (folder, suffix) in FOLDERS.iter().flat_map(|folder| SUFFIXES.map(|suffix| (folder, suffix))) {
+        let Ok(name) = RelPath::parse(&format!("{folder}/{workflow}{suffix}")) else { return Ok(None) };
         if store::read_file(root, &name) != Content::Problem(ReadProblem::Missing) {
             return read(root.clone(), name).map(Some);
         }

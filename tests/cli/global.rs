@@ -7,7 +7,7 @@ use super::projects::replace;
 use crate::support::Output;
 use crate::support::Sandbox;
 
-const VERBS: [&str; 36] = [
+const VERBS: [&str; 37] = [
     "list",
     "plan",
     "context",
@@ -16,6 +16,7 @@ const VERBS: [&str; 36] = [
     "watch",
     "validate",
     "schema",
+    "workflows",
     "start",
     "begin",
     "finish",
@@ -203,6 +204,9 @@ fn every_verb_answers_with_one_document() {
         (&["validate", "no/such.json"], 3, "error/1"),
         (&["schema"], 0, "schema-list/1"),
         (&["schema", "nothing"], 3, "error/1"),
+        (&["workflows"], 0, "workflows/1"),
+        (&["workflows", "nine-step"], 0, "workflows/1"),
+        (&["workflows", "nothing"], 2, "error/1"),
         (&["start", "nine-step", "--feature", "second"], 0, "checkpoint/1"),
         (&["start", "nine-step", "--feature", "second"], 1, "error/1"),
         (&["begin", "IMPL-002", "--run", "WFS-user-auth"], 0, "checkpoint/1"),

@@ -408,3 +408,78 @@ fn workflows_are_printed_listed_and_refused() {
     assert!(!sandbox.exists("memory"));
     assert_eq!(piton(&sandbox, &["schema", "workflow"]).expect_code(0).at("/title"), "Piton workflow");
 }
+
+#[test]
+fn workflows_are_listed_with_their_inputs_and_the_commands_that_begin_them() {
+    let sandbox = Sandbox::new();
+    sandbox.file(".claude/piton/release.yaml", "description: From a note to a release.\ninputs:\n  version: {pattern: '^[0-9.]+$', description: what is released}\n  target: {choices: [linux, macos], default: linux}\n  count: {type: number, default: 3}\nsteps:\n- {id: note, agent: writer}\n- {id: test, shell: 'true'}\n");
+    sandbox.file("piton/nightly.yml", "steps: [{shell: echo done > done.txt}]\nmerge: [{shell: 'true'}]\n");
+    sandbox.file("piton/broken.yaml", "steps: [{id: a, agnet: b}]\n");
+    sandbox.file("piton/release.yaml", "steps: [{shell: 'true'}]\n");
+    sandbox.file("piton/deeper/no.yaml", "steps: [{shell: 'true'}]\n");
+    let listed = piton(&sandbox, &["--format", "json", "workflows"]).expect_code(0);
+    let all = listed.at("/data/workflows").as_array().expect("a list").clone();
+    let names: Vec<&str> = all.iter().filter_map(|one| one["name"].as_str()).collect();
+    assert_eq!(names, ["release", "broken", "nightly", "piton/release.yaml", "dotagent", "nine-step"]);
+    assert_eq!(all[0]["description"], "From a note to a release.");
+    let inputs = serde_json::json!([
+        {"name": "version", "type": "string", "required": true, "pattern": "^[0-9.]+$", "description": "what is released"},
+        {"name": "target", "type": "string", "required": false, "default": "linux", "choices": ["linux", "macos"]},
+        {"name": "count", "type": "number", "required": false, "default": 3},
+    ]);
+    assert_eq!(all[0]["inputs"], inputs);
+    let commands = |at: usize| all[at]["commands"].clone();
+    assert_eq!(
+        commands(0),
+        serde_json::json!([
+            "piton start release --feature NAME --input version=VALUE",
+            "piton run release --input version=VALUE",
+        ])
+    );
+    assert_eq!(commands(1), serde_json::json!(["piton validate broken"]));
+    let mistake = all[1]["mistake"].as_str().expect("its first mistake");
+    assert!(mistake.starts_with("1:17 ") && mistake.contains("`agnet`"), "{mistake}");
+    assert_eq!(commands(2), serde_json::json!(["piton run nightly"]), "`merge` is for `run`");
+    assert_eq!(commands(5), serde_json::json!(["piton start nine-step --feature NAME"]));
+    assert!(all[5]["step_count"].as_u64() > Some(5) && all[5]["file"].is_null(), "{}", all[5]);
+    let text = piton(&sandbox, &["--format", "text", "workflows"]).expect_code(0).stdout;
+    assert!(
+        text.contains("  --input version=VALUE  string, required, matches ^[0-9.]+$, what is released\n"),
+        "{text}"
+    );
+    assert!(text.contains("  --input target=VALUE  linux|macos, default \"linux\"\n"), "{text}");
+    assert!(text.contains("  → piton run nightly\n") && text.contains(mistake), "{text}");
+}
+
+#[test]
+fn a_workflow_in_either_folder_is_shown_validated_started_and_run_by_its_name() {
+    let sandbox = Sandbox::new();
+    sandbox.file("piton/nightly.yml", "inputs: {word: {}}\nsteps:\n- {id: say, shell: 'echo ${word} > said.txt'}\n- {id: look, agent: reader, instructions: 'Read ${word}.'}\n");
+    sandbox.file("piton/broken.yaml", "steps: [{id: a, agnet: b}]\n");
+    sandbox.file("piton/plain.yaml", "inputs: {word: {}}\nsteps: [{shell: 'echo ${word} > plain.txt'}]\n");
+    let shown = piton(&sandbox, &["--format", "json", "workflows", "nightly"]).expect_code(0);
+    assert_eq!(
+        shown.at("/data/workflows/0/steps/1"),
+        serde_json::json!({"id": "look", "kind": "agent", "title": "look", "depends_on": ["say"]})
+    );
+    let by_path = piton(&sandbox, &["--format", "json", "workflows", "piton/nightly.yml"]).expect_code(0);
+    assert_eq!(by_path.at("/data/workflows/0/steps"), shown.at("/data/workflows/0/steps"));
+    let text = piton(&sandbox, &["--format", "text", "workflows", "nightly"]).expect_code(0).stdout;
+    assert!(text.contains("  look (agent) look  after say\n"), "{text}");
+    piton(&sandbox, &["validate", "nightly"]).expect_code(0);
+    piton(&sandbox, &["validate", "broken"]).expect_code(1);
+    piton(&sandbox, &["workflows", "broken"]).expect_code(1);
+    let unknown = piton(&sandbox, &["workflows", "nothing"]).expect_code(2);
+    assert!(unknown.to_string().contains("in piton: broken, nightly, plain"), "{unknown}");
+    let needed = piton(&sandbox, &["run", "plain", "--dry-run"]).expect_code(2);
+    assert!(needed.to_string().contains("the input `word` is needed"), "{needed}");
+    piton(&sandbox, &["run", "plain", "--input", "word=there"]).expect_code(0);
+    assert_eq!(sandbox.read("plain.txt"), "there\n");
+    piton(&sandbox, &["start", "nightly", "--feature", "x", "--input", "word=hello"]).expect_code(0);
+    piton(&sandbox, &["exec", "say"]).expect_code(0);
+    assert_eq!(sandbox.read("said.txt"), "hello\n");
+    for verb in ["start", "run"] {
+        let help = piton(&sandbox, &[verb, "--help"]).expect_code(0).stdout;
+        assert!(help.contains("`piton workflows NAME|FILE`"), "{help}");
+    }
+}

@@ -32,3 +32,4 @@ pub(super) mod start;
 pub(super) mod status;
 pub(super) mod validate;
 pub(super) mod watch;
+pub(super) mod workflows;

@@ -10,9 +10,11 @@ use crate::runner::StartRequest;
 #[derive(Debug, Args)]
 #[command(after_help = "\
   piton run release.yaml --input version=1.2.0   a new run, in its own worktree
-  piton run spring                               the rest of a run, also of one that `piton start` began")]
+  piton run spring                               the rest of a run, also of one that `piton start` began
+
+Its inputs, steps and description: `piton workflows NAME|FILE`; all workflows: `piton workflows`")]
 pub(in crate::cli) struct Run {
-    /// The workflow file, YAML or JSON (schema: `piton schema workflow`), or a run of one
+    /// The workflow file, YAML or JSON (schema: `piton schema workflow`), its name in .claude/piton/ or piton/, or a run of one
     #[arg(value_name = "FILE|RUN")]
     file: String,
     /// Value of `${ARG}`; several are joined by spaces, and one that begins with `-` is written `--args=VALUE`
@@ -67,7 +69,7 @@ impl Command for Run {
         let start = StartRequest {
             project: call.global.project.clone(),
             now: call.global.now.clone(),
-            file: self.file.clone(),
+            file: self.named_file(call).unwrap_or_else(|| self.file.clone()),
             args: self.args.iter().chain(&self.rest).cloned().collect(),
             inputs: self.inputs.clone(),
             in_place: self.no_worktree,
@@ -81,13 +83,24 @@ impl Command for Run {
 impl Run {
     /// Returns the run of a workflow file that is named instead of a file.
     fn named_run(&self, call: &Call<'_>) -> Option<ops::RunLocation> {
-        let is_file_name =
-            self.file.contains('/') || [".yaml", ".yml", ".json"].iter().any(|end| self.file.ends_with(end));
-        if is_file_name {
+        if self.is_file_name() {
             return None;
         }
         let ctx = call.project(Some(&self.file)).ok()?;
         ops::location(&ctx).ok().filter(|location| location.own_run().is_some())
+    }
+
+    /// Returns the path of the workflow file that is named.
+    fn named_file(&self, call: &Call<'_>) -> Option<String> {
+        if self.is_file_name() {
+            return None;
+        }
+        let ctx = call.project(None).ok()?;
+        ops::workflow_path(&ctx.project, &self.file).map(|path| path.into_string())
+    }
+
+    fn is_file_name(&self) -> bool {
+        self.file.contains('/') || [".yaml", ".yml", ".json"].iter().any(|end| self.file.ends_with(end))
     }
 
     /// Runs the rest of a run.

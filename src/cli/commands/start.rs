@@ -4,8 +4,11 @@ use super::prelude::*;
 use crate::model::StartSpec;
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Its inputs, steps and description: `piton workflows NAME|FILE`; all workflows: `piton workflows`"
+)]
 pub(in crate::cli) struct Start {
-    /// The workflow: `nine-step`, `dotagent`, a name in .claude/piton/, or a workflow file (schema: `piton schema workflow`)
+    /// The workflow: `nine-step`, `dotagent`, a name in .claude/piton/ or piton/, or a workflow file (schema: `piton schema workflow`)
     #[arg(value_name = "NAME|FILE")]
     workflow: String,
     /// Name of the feature; the run is named after it
