@@ -26,6 +26,7 @@ use crate::model::Outcome;
 use crate::model::ReviewVerdict;
 use crate::model::Status;
 use crate::model::human_duration;
+use crate::model::quoted;
 use crate::store;
 use crate::workflow::Command;
 use crate::workflow::Step;
@@ -39,6 +40,7 @@ pub(super) fn drive(
     let mut executor = StepExecutor::new(context)?;
     let end = steps(&mut executor, due, asked).and_then(|end| match end {
         Some(end) => Ok(end),
+        None if asked.gives_up => Ok(RunEnd::Stepped { step: "finally".to_owned() }),
         None => match &asked.only {
             Some(step) => Ok(RunEnd::Stepped { step: step.clone() }),
             None => finish::finish(&mut executor, asked.yes),
@@ -63,7 +65,10 @@ pub(super) fn drive(
     let mut claude = ClaudeWork::default();
     ledger.state().steps.values().for_each(|step| claude.add(&step.claude));
     let (session, folder) = (context.header.session.clone(), context.folder.as_str().to_owned());
-    let resume = context.header.resume();
+    let resume = match asked.gives_up {
+        true => format!("piton drop {}", quoted(&session)),
+        false => context.header.resume(),
+    };
     Ok(RunResult { session, folder, resume, end, done, tolerated, claude, log, total: context.workflow.steps.len() })
 }
 

@@ -85,6 +85,8 @@ pub(super) struct Ledger {
     positions: BTreeMap<String, usize>,
     /// The last record that the latest snapshot covers.
     snapshot_seq: u64,
+    /// The run was aborted, and its last steps run.
+    is_given_up: bool,
 }
 
 impl SessionPaths {
@@ -112,7 +114,8 @@ impl Ledger {
         let mut decisions = store::reports::read(&paths.home, &paths.data_dir, &run.id, run.dialect);
         decisions.retain(|statement| matches!(statement.kind, StatementKind::Decision(_)));
         let run = LiveRun::new(run, decisions);
-        Self { paths, header, ticker, caller, snapshot_seq: journal_end.seq, journal_end, state, run, positions }
+        let (snapshot_seq, is_given_up) = (journal_end.seq, false);
+        Self { paths, header, ticker, caller, snapshot_seq, journal_end, state, run, positions, is_given_up }
     }
 
     pub(super) const fn state(&self) -> &State {
@@ -183,6 +186,7 @@ impl Ledger {
     /// Copies the recorded state of one step into the run, or of all steps.
     fn update_run(&mut self, step: Option<&StepId>) {
         self.run.set_status(match self.state.run.status {
+            Phase::Aborted if self.is_given_up => RunStatus::Active,
             Phase::Active => RunStatus::Active,
             Phase::Paused => RunStatus::Paused,
             Phase::Completed => RunStatus::Completed,
@@ -234,6 +238,17 @@ impl Ledger {
             reopens: Vec::new(),
         };
         self.record(kind, facts, false)
+    }
+
+    /// Records that the run is given up; the steps that run at its end can still be recorded.
+    pub(super) fn give_up(&mut self) -> Result<(), RunError> {
+        self.is_given_up = true;
+        if self.state.run.status == Phase::Aborted {
+            self.run.set_status(RunStatus::Active);
+            return Ok(());
+        }
+        let reason = Some("dropped".to_owned());
+        self.record(ChangeKind::Abort { reason, by: None }, Facts::default(), false)
     }
 
     /// Restarts the session from its first step.

@@ -1,5 +1,7 @@
 //! Starts or resumes a session: the checks before its first step.
 
+use std::collections::BTreeSet;
+
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
@@ -16,7 +18,6 @@ use super::files;
 use super::ledger::Ledger;
 use super::ledger::SessionPaths;
 use super::orphan;
-use super::report::RunEnd;
 use super::report::RunResult;
 use super::resume::ResumeOptions;
 use super::resume::scheduled_steps;
@@ -36,15 +37,16 @@ use crate::engine::quoted;
 use crate::model::Candidate;
 use crate::model::Change;
 use crate::model::ChangeKind;
-use crate::model::ClaudeWork;
 use crate::model::Content;
 use crate::model::Edit;
 use crate::model::EditKind;
 use crate::model::FileSet;
 use crate::model::Owner;
 use crate::model::RelPath;
+use crate::model::Run;
 use crate::model::StartSpec;
 use crate::model::Status;
+use crate::model::StepId;
 use crate::model::mistakes;
 use crate::model::plural;
 use crate::model::sha256_hex;
@@ -135,17 +137,7 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
         let steps = workflow.steps.iter().zip(1..).map(|(step, number)| format!("{number}. {}", step.title)).collect();
         let total = workflow.steps.len();
         let folder = run_environment.project.root.as_str().to_owned();
-        return Ok(RunResult {
-            session: String::new(),
-            folder,
-            resume: String::new(),
-            end: RunEnd::Planned(steps),
-            done: 0,
-            tolerated: 0,
-            claude: ClaudeWork::default(),
-            log: None,
-            total,
-        });
+        return Ok(RunResult::planned(steps, folder, total));
     }
     let (home, header) = begin(&run_environment, start, source, &workflow, &bytes)?;
     let id = header.session.clone();
@@ -309,16 +301,19 @@ fn drive_claimed(
         return Err(newer(header));
     }
     let (session, loaded) = load_repaired(run_environment, paths, &candidate, asked, console)?;
-    let (workflow, bytes) = workflow(&header.workflow).map_err(|error| match asked.is_new {
+    let (mut workflow, bytes) = workflow(&header.workflow).map_err(|error| match asked.is_new {
         true => error,
         false => without_workflow(header, error),
     })?;
-    let Some(run) = loaded.run else {
+    let Some(mut run) = loaded.run else {
         let message = loaded.findings.first().map_or_else(String::new, |finding| finding.message.clone());
         return Err(RunError::new(ProblemKind::Unreadable, message, []).with(loaded.findings));
     };
     if !run.writable {
         return Err(newer(header));
+    }
+    if asked.gives_up {
+        keep_final(&mut workflow, &mut run);
     }
     let declared = secrets::fetch(&workflow.secrets, &header.root)?;
     let shown = (!asked.is_new && !asked.dry_run).then(|| run.clone());
@@ -346,22 +341,13 @@ fn drive_claimed(
         console,
     )?;
     let is_needed = plan.iter().any(|due| workflow.steps[due.at].needs_claude());
-    check_claude(is_needed || (asked.only.is_none() && workflow.merge_needs_claude()))?;
+    check_claude(is_needed || (asked.only.is_none() && !asked.gives_up && workflow.merge_needs_claude()))?;
     if asked.dry_run {
         let shown = plan.iter().map(|due| format!("{}. {}", due.at + 1, workflow.steps[due.at].title)).collect();
-        let (session, total) = (header.session.clone(), workflow.steps.len());
         let folder = header.worktree.as_ref().unwrap_or(&header.root).as_str().to_owned();
-        return Ok(RunResult {
-            session,
-            folder,
-            resume: header.resume(),
-            end: RunEnd::Planned(shown),
-            done: total - plan.len(),
-            tolerated: 0,
-            claude: ClaudeWork::default(),
-            log: None,
-            total,
-        });
+        let (total, done) = (workflow.steps.len(), workflow.steps.len() - plan.len());
+        let (session, resume) = (header.session.clone(), header.resume());
+        return Ok(RunResult { session, resume, done, ..RunResult::planned(shown, folder, total) });
     }
     let folder = folder(header, &ledger, asked)?;
     if let Some(text) = branch_warning(header, &folder) {
@@ -381,6 +367,14 @@ fn drive_claimed(
         env,
     };
     drive(&context, &plan, asked)
+}
+
+/// Leaves the steps that run when the run ends: they no longer wait for the others.
+fn keep_final(workflow: &mut Workflow, run: &mut Run) {
+    workflow.steps.retain(|step| step.is_final);
+    let ids: BTreeSet<&StepId> = workflow.steps.iter().map(|step| &step.id).collect();
+    run.steps.retain(|step| ids.contains(&step.id));
+    run.steps.iter_mut().for_each(|step| step.depends_on.retain(|id| ids.contains(id)));
 }
 
 fn newer(header: &Header) -> RunError {

@@ -26,6 +26,23 @@ pub(crate) struct RunResult {
     pub(crate) total: usize,
 }
 
+impl RunResult {
+    /// Returns the result of a run of which nothing was run.
+    pub(super) fn planned(steps: Vec<String>, folder: String, total: usize) -> Self {
+        Self {
+            session: String::new(),
+            folder,
+            resume: String::new(),
+            end: RunEnd::Planned(steps),
+            done: 0,
+            tolerated: 0,
+            claude: ClaudeWork::default(),
+            log: None,
+            total,
+        }
+    }
+}
+
 /// The way a run ended.
 #[derive(Debug)]
 pub(crate) enum RunEnd {

@@ -48,6 +48,8 @@ pub(crate) struct ResumeOptions {
     pub(crate) skip: Vec<String>,
     /// Run this step and no other.
     pub(crate) only: Option<String>,
+    /// Abort the run and run the steps of its `finally`.
+    pub(crate) gives_up: bool,
     /// Restart from the first step.
     pub(crate) force: bool,
     pub(crate) accept_edits: bool,
@@ -102,6 +104,9 @@ pub(super) fn scheduled_steps(
     if let Some(step) = &options.only {
         return selection.only(step).map(|due| vec![due]);
     }
+    if options.gives_up {
+        return selection.give_up();
+    }
     if options.force {
         return selection.force(sha256);
     }
@@ -152,6 +157,18 @@ impl StepSelection<'_> {
             return refuse(message, format!("piton plan {}", quoted(&self.header.session)));
         }
         Ok(ScheduledStep { at, is_forced: is_repeated, is_retry })
+    }
+
+    /// Records that the run is given up; the steps are those of its `finally`.
+    fn give_up(&mut self) -> Result<Vec<ScheduledStep>, RunError> {
+        self.ledger.give_up()?;
+        let mut due = Vec::new();
+        for StepDue { at, action, is_repeated } in self.due.clone() {
+            if action != Action::Verify || !self.took_effect(at)? {
+                due.push(ScheduledStep { is_forced: is_repeated, ..ScheduledStep::first(at) });
+            }
+        }
+        Ok(due)
     }
 
     fn planned(&self, findings: Vec<Finding>) -> Planned {

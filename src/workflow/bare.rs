@@ -34,6 +34,7 @@ pub(super) fn bare(place: TextPosition, id: &str, command: Command) -> Step {
         finds: BTreeMap::new(),
         parts: Vec::new(),
         when: None,
+        is_final: false,
         runs_if_skipped: false,
         timeout: None,
         retry: None,

@@ -94,6 +94,8 @@ pub(crate) struct Step {
     pub(crate) parts: Vec<PartDefinition>,
     /// Runs only when this holds.
     pub(crate) when: Option<When>,
+    /// Runs when the run ends, after all others.
+    pub(crate) is_final: bool,
     /// Runs although a step that it depends on was skipped by its condition.
     pub(crate) runs_if_skipped: bool,
     /// The timeout of one try, from the step or the workflow.

@@ -37,6 +37,18 @@ pub(super) fn resolve(listed: Vec<Listed>, problems: &mut Problems<'_>) -> Vec<S
     steps
 }
 
+/// Adds the steps that run when all others are done, one after the other.
+pub(super) fn at_the_end(steps: &mut Vec<Step>, last: Vec<Step>) {
+    let needed: BTreeSet<&StepId> = steps.iter().flat_map(|step| step.depends_on.iter().map(|need| &need.id)).collect();
+    let ends = steps.iter().map(|step| &step.id).filter(|id| !needed.contains(id));
+    let mut needs: Vec<StepId> = ends.cloned().collect();
+    for mut step in last {
+        step.depends_on = needs.into_iter().map(|id| StepReference { id, place: step.place }).collect();
+        needs = vec![step.id.clone()];
+        steps.push(step);
+    }
+}
+
 /// Reports groups that share an id with another group or a step.
 fn group_ids(listed: &[Listed], problems: &mut Problems<'_>) {
     let ids: BTreeSet<&str> = listed.iter().map(|one| one.step.id.as_str()).collect();

@@ -28,8 +28,8 @@ use crate::document::definition::items;
 use crate::document::definition::text_of;
 use crate::model::clean_line;
 
-const WORKFLOW_KEYS: [&str; 10] =
-    ["name", "description", "inputs", "env", "secrets", "env_files", "timeout", "retry", "merge", "steps"];
+const WORKFLOW_KEYS: [&str; 11] =
+    ["name", "description", "inputs", "env", "secrets", "env_files", "timeout", "retry", "merge", "steps", "finally"];
 const INPUT_KEYS: [&str; 5] = ["type", "description", "default", "choices", "pattern"];
 const MERGE_KEYS: [&str; 2] = ["steps", "timeout"];
 const SECRET_KEYS: [&str; 2] = ["provider", "key"];
@@ -62,6 +62,9 @@ pub(super) fn workflow(root: &Node, stem: &str, problems: &mut Problems<'_>) -> 
             read.steps = order::resolve(listed, problems);
         }
         None => problems.add(root.place, "a workflow needs steps", "add `steps:` with a list of steps"),
+    }
+    if let Some(node) = map.take("finally") {
+        order::at_the_end(&mut read.steps, step::finally(node, &inherited, problems));
     }
     check::check(&read, problems);
     read

@@ -170,6 +170,26 @@ pub(super) fn nested(
         .collect()
 }
 
+/// Reads the steps that run when a run ends.
+pub(super) fn finally(node: &Node, inherited: &Inherited, problems: &mut Problems<'_>) -> Vec<Step> {
+    let mut found = Vec::new();
+    for (node, number) in items(node, "`finally`", problems).iter().zip(1..) {
+        for key in TOP_KEYS.iter().filter(|key| **key != "outputs" && is_given(node, key)) {
+            let message = format!("`{key}` is not for a step of `finally`, which begins when all others are done");
+            problems.add(node.place, message, "remove it");
+        }
+        let Some(step) = step(node, &format!("finally.{number}"), inherited, Level::Top, problems) else { continue };
+        if !matches!(step.command, Command::Shell(_) | Command::Claude(_) | Command::WriteFile(_)) {
+            let message =
+                format!("a step of `finally` is `shell`, `claude` or `write_file`, not `{}`", step.kind_name());
+            problems.add(step.place, message, "make it one of these");
+        }
+        let step = Step { is_final: true, runs_if_skipped: true, ..step };
+        found.push(Step { canonical: super::canonical::of(&step), ..step });
+    }
+    found
+}
+
 fn step(node: &Node, id: &str, inherited: &Inherited, level: Level, problems: &mut Problems<'_>) -> Option<Step> {
     let mut map = Fields::of(node, "a step", &[&STEP_KEYS[..], &CLAUDE_KEYS].concat(), problems)?;
     let given = map.take("id");

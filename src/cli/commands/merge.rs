@@ -7,6 +7,9 @@ use crate::model::plural;
 use crate::model::quoted;
 use crate::runner;
 use crate::runner::MergeStyle;
+use crate::runner::ResumeOptions;
+use crate::runner::ResumeRequest;
+use crate::runner::RunEnd;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -67,15 +70,21 @@ impl Command for Drop {
     /// Shows what would be lost and asks for consent. End of input is never consent.
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
         let ctx = call.project(Some(&self.id))?;
-        let request =
-            ops::DropRequest { id: self.id.clone(), discard: self.discard, dry_run: self.dry_run || !self.yes };
+        let request = ops::DropRequest { id: self.id.clone(), discard: self.discard, dry_run: true };
         let planned = ops::drop_session(&ctx, &request)?;
-        if self.dry_run || self.yes {
+        if self.dry_run {
             return call.answer(Ok(planned));
         }
         let would = &planned.body;
         let id = &would.dropped.id;
-        if call.can_ask() && output::agrees(&format!("Drop {id} ({}){}? [y/N]", would.progress, lost(would)))? {
+        let first = first(would).map(|first| format!("; {first}")).unwrap_or_default();
+        let question = format!("Drop {id} ({}){}{first}? [y/N]", would.progress, lost(would));
+        if self.yes || (call.can_ask() && output::agrees(&question)?) {
+            if !would.finally.is_empty()
+                && let Some(exit) = self.run_finally(&ctx, call)?
+            {
+                return Ok(exit);
+            }
             return call.answer(ops::drop_session(&ctx, &ops::DropRequest { dry_run: false, ..request }));
         }
         let discard = if self.discard { " --discard" } else { "" };
@@ -84,6 +93,26 @@ impl Command for Drop {
         let message = format!("not confirmed to drop {id}; nothing was done");
         Err(ops::OpError::NotConfirmed { message, hints }.into())
     }
+}
+
+impl Drop {
+    /// Runs the steps of its `finally`; returns how that ended, unless all are done.
+    fn run_finally(&self, ctx: &ops::ProjectContext, call: &Call<'_>) -> Result<Option<Exit>, CommandError> {
+        let location = ops::session_location(ctx, &self.id)?;
+        let Some((home, session)) = location.own_run() else { return Ok(None) };
+        let screen = Screen::of(call.global, false);
+        let asked = ResumeOptions { gives_up: true, yes: self.yes, ..ResumeOptions::default() };
+        let (now, home, session) = (call.global.now.clone(), home.to_owned(), session.to_owned());
+        let ended = runner::resume(&ResumeRequest { now, home, session, asked }, &screen);
+        let is_done = ended.as_ref().is_ok_and(|result| matches!(result.end, RunEnd::Stepped { .. }));
+        Ok((!is_done).then(|| screen.end(ended)))
+    }
+}
+
+/// Names the steps that run before the session is dropped.
+fn first(report: &ops::DropReport) -> Option<String> {
+    let steps: Vec<&str> = report.finally.iter().map(|step| step.as_str()).collect();
+    (!steps.is_empty()).then(|| format!("first runs {}", steps.join(", ")))
 }
 
 fn lost(report: &ops::DropReport) -> String {
@@ -99,6 +128,9 @@ impl Shown for ops::DropReport {
         let (mark, verb) = if self.dry_run { ("", "would be dropped") } else { ("✅ ", "is dropped") };
         page.text.put(Tone::Good, mark).bold(dropped.id.as_str());
         page.text.line(format!(" {verb}{}: records in {}", lost(self), dropped.records));
+        if let Some(first) = first(self).filter(|_| self.dry_run) {
+            page.text.line(format!("   {first}"));
+        }
         let gone = if self.dry_run { "to be removed" } else { "removed" };
         let worktree = dropped.worktree.as_ref().map(|folder| format!("worktree {folder}"));
         let branch = dropped.branch.as_ref().map(|branch| format!("branch {branch}"));

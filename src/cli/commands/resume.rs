@@ -96,6 +96,7 @@ impl Resume {
             from: plan.from.into_iter().next(),
             skip: plan.skip,
             only: None,
+            gives_up: false,
             force: plan.force,
             accept_edits: self.accept_edits,
             trust: self.trust,

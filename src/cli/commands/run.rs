@@ -115,6 +115,7 @@ impl Run {
             from: self.from.clone(),
             skip: self.skip.clone(),
             only: None,
+            gives_up: false,
             force: self.force,
             accept_edits: self.accept_edits,
             trust: self.trust,

@@ -163,6 +163,11 @@ impl OutlineStep {
         reviewed(&self.definition)
     }
 
+    /// Tells whether it runs when the run ends.
+    pub(crate) fn is_final(&self) -> bool {
+        self.definition.get("finally").is_some()
+    }
+
     /// Tells whether an agent does it, or a person at a gate, and not a command.
     pub(crate) fn is_for_an_agent(&self) -> bool {
         ["agent", "gate"].iter().any(|key| self.definition.get(key).is_some())

@@ -221,7 +221,7 @@ impl State {
                 self.execution = ExecutionState::Completed { step: step.clone() };
             }
             ChangeKind::Pause { reason } => {
-                self.set_phase(Phase::Paused, reason.as_ref());
+                self.go_on(Phase::Paused, reason.as_ref());
                 self.execution = self.interrupted();
             }
             ChangeKind::Abort { reason, .. } => self.set_phase(Phase::Aborted, reason.as_ref()),
@@ -303,6 +303,13 @@ impl State {
         self.run.reason = reason.cloned();
     }
 
+    /// Sets the phase, except of a run that was given up: it stays so while its last steps run.
+    fn go_on(&mut self, phase: Phase, reason: Option<&String>) {
+        if self.run.status != Phase::Aborted {
+            self.set_phase(phase, reason);
+        }
+    }
+
     /// Returns the digest of the current definition of a step.
     fn digest_of(&self, id: &StepId) -> Option<String> {
         self.workflow.steps.iter().find(|step| step.id == *id).map(OutlineStep::digest)
@@ -329,7 +336,7 @@ impl State {
     }
 
     fn begin(&mut self, id: &StepId, part: Option<&String>, (attempt, at): (u32, Timestamp), facts: &Facts) {
-        self.set_phase(Phase::Active, None);
+        self.go_on(Phase::Active, None);
         let objections = self.review_errors(id);
         for reopened in &facts.reopens {
             self.reopen(reopened, at);

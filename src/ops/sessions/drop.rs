@@ -8,6 +8,11 @@ use super::named;
 use super::report::Cleaned;
 use super::report::DropReport;
 use crate::dialect::script::Session;
+use crate::dialect::script::facts::OutlineStep;
+use crate::dialect::script::state::Phase;
+use crate::dialect::script::state::State;
+use crate::model::Status;
+use crate::model::StepId;
 use crate::model::plural;
 use crate::model::quoted;
 use crate::ops::OpError;
@@ -74,6 +79,17 @@ pub(crate) fn drop_session(ctx: &ProjectContext, request: &DropRequest) -> Resul
             }
         };
     }
+    let finally = if header.worktree.is_none() || folder.is_some() { open_final(&session.state) } else { Vec::new() };
     let progress = format!("{}, {} of {} steps done", row.status.as_str(), row.progress.done, row.progress.total);
-    Ok(Report::ok(DropReport { dry_run: request.dry_run, dropped: over, progress, uncommitted, commits }))
+    Ok(Report::ok(DropReport { dry_run: request.dry_run, dropped: over, progress, uncommitted, commits, finally }))
+}
+
+/// Returns the steps that run when the run ends, and did not yet.
+fn open_final(state: &State) -> Vec<StepId> {
+    let is_over = |step: &OutlineStep| {
+        let recorded = state.steps.get(step.id.as_str());
+        recorded.is_some_and(|step| matches!(step.status, Status::Completed | Status::Skipped))
+    };
+    let steps = state.workflow.steps.iter().filter(|_| state.run.status != Phase::Completed);
+    steps.filter(|step| step.is_final() && !is_over(step)).map(|step| step.id.clone()).collect()
 }

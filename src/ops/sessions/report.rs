@@ -158,6 +158,9 @@ pub(crate) struct DropReport {
     pub(crate) uncommitted: usize,
     /// Commits that are on no other branch and are lost.
     pub(crate) commits: usize,
+    /// The steps of its `finally` that run first. Left out if there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) finally: Vec<StepId>,
 }
 
 impl Body for DropReport {

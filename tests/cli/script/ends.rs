@@ -1,0 +1,131 @@
+//! The end of a run: `finally`.
+
+use serde_json::json;
+
+use super::support::Stage;
+
+const TIDY: &str = "
+steps:
+- id: work
+  shell: echo work >> LOG
+- id: check
+  shell: test -f TMP/allowed
+finally:
+- id: tidy
+  shell: echo tidy >> LOG
+- shell: echo last >> LOG
+";
+
+/// Makes a repository with a workflow, in which `TMP` stands for a folder outside.
+fn staged(workflow: &str) -> Stage {
+    let stage = Stage::new("");
+    rewrite(&stage, workflow);
+    stage
+}
+
+fn rewrite(stage: &Stage, workflow: &str) {
+    stage.workflow(&workflow.replace("TMP", stage.sandbox.top().join("tmp").as_str()));
+}
+
+fn tidy() -> Stage {
+    staged(TIDY)
+}
+
+#[test]
+fn steps_of_finally_run_at_the_end_and_not_at_a_stop() {
+    let stage = tidy();
+    let (output, id) = stage.run(&[]);
+    output.expect_code(7);
+    assert_eq!(stage.executions(), ["work"], "a failure is a stop");
+    stage.outside("allowed", "");
+    let done = stage.resume(&id).expect_code(0);
+    assert_eq!(stage.executions(), ["work", "tidy", "last"]);
+    assert!(done.stderr.contains("4/4 steps"), "{done}");
+    let shown = stage.piton(["--format", "json", "sessions", "show", &id]).run().expect_code(0);
+    assert_eq!(shown.at("/data/steps/3/id"), json!("finally.2"));
+}
+
+#[test]
+fn a_failure_of_finally_is_exit_7_and_a_resume_goes_on_inside() {
+    let stage = staged(
+        "steps: [{id: a, shell: 'echo a >> LOG'}]\nfinally: [{shell: 'echo 1 >> LOG'}, {id: two, shell: 'echo 2 >> LOG; test -f TMP/allowed'}]",
+    );
+    let (output, id) = stage.run(&[]);
+    output.expect_code(7);
+    let step = |at: &str| {
+        let shown = stage.piton(["--format", "json", "sessions", "show", &id]).run().expect_code(0);
+        shown.at(&format!("/data/steps/{at}/status"))
+    };
+    assert_eq!((step("0"), step("2")), (json!("completed"), json!("failed")));
+    stage.outside("allowed", "");
+    stage.resume(&id).expect_code(0);
+    assert_eq!(stage.executions(), ["a", "1", "2", "2"]);
+}
+
+#[test]
+fn a_kill_inside_of_finally_resumes_there_and_a_step_that_must_not_run_twice_does_not() {
+    let stage = Stage::new(
+        "steps: [{id: a, shell: 'echo a >> LOG'}]\nfinally: [{id: once, shell: 'echo once >> LOG; kill -9 $PPID; sleep 30', idempotent: false}, {shell: 'echo last >> LOG'}]",
+    );
+    let (output, id) = stage.run(&[]);
+    assert_ne!(output.code, 0);
+    stage.resume(&id).expect_code(9);
+    stage.piton(["finish", "once", "--run", &id]).run().expect_code(0);
+    stage.resume(&id).expect_code(0);
+    assert_eq!(stage.executions(), ["a", "once", "last"]);
+}
+
+#[test]
+fn drop_runs_them_after_a_yes_and_keeps_the_worktree_when_one_fails() {
+    let stage = tidy();
+    let (output, id) = stage.run(&[]);
+    output.expect_code(7);
+    let would = stage.piton(["--format", "json", "drop", &id, "--dry-run"]).run().expect_code(0);
+    assert_eq!(would.at("/data/finally"), json!(["tidy", "finally.2"]));
+    stage.piton(["drop", &id]).run().expect_code(9);
+    assert_eq!(stage.executions(), ["work"]);
+    stage.piton(["drop", &id, "--yes"]).run().expect_code(0);
+    assert_eq!(stage.executions(), ["work", "tidy", "last"]);
+    assert!(!stage.sandbox.git(["branch", "--list", "piton/*"]).contains(&id));
+
+    stage.forget();
+    rewrite(
+        &stage,
+        "steps: [{id: go, gate: true}, {shell: 'echo never >> LOG'}]\nfinally: [{shell: 'echo 1 >> LOG'}, {shell: 'echo 2 >> LOG; test -f TMP/here'}]",
+    );
+    let (output, id) = stage.run(&[]);
+    output.expect_code(9);
+    let failed = stage.piton(["drop", &id, "--yes"]).run().expect_code(7);
+    assert!(failed.stderr.contains(&format!("→ piton drop {id}")), "{failed}");
+    assert!(stage.worktree(&id).is_dir());
+    let refused = stage.piton(["resume", &id, "--yes"]).run().expect_code(9);
+    assert!(refused.stderr.contains("was aborted"), "{refused}");
+    stage.outside("here", "");
+    stage.piton(["drop", &id, "--yes"]).run().expect_code(0);
+    assert_eq!(stage.executions(), ["1", "2", "2"], "the step that was done is not repeated");
+}
+
+#[test]
+fn an_aborted_run_is_dropped_with_them_too() {
+    let stage = tidy();
+    let (_, id) = stage.run(&[]);
+    stage.piton(["abort", &id]).run().expect_code(0);
+    let aborted = stage.piton(["resume", &id]).run();
+    assert!(aborted.stderr.contains("was aborted"), "{aborted}");
+    assert_eq!(stage.executions(), ["work"]);
+    stage.piton(["drop", &id, "--yes"]).run().expect_code(0);
+    assert_eq!(stage.executions(), ["work", "tidy", "last"]);
+}
+
+#[test]
+fn mistakes_of_finally_are_reported_at_once() {
+    let stage = Stage::new(
+        "steps: [{id: a, shell: x}]\nfinally: [{gate: true, id: g}, {shell: y, depends_on: a}, {id: a, shell: z}]",
+    );
+    let found = stage.piton(["--format", "json", "validate", "w.yml"]).run().expect_code(1);
+    for part in
+        ["is `shell`, `claude` or `write_file`, not `gate`", "`depends_on` is not for a step", "id `a` is already"]
+    {
+        assert!(found.stdout.contains(part), "{part}\n{found}");
+    }
+}
