@@ -228,6 +228,7 @@ fn announce(executor: &StepExecutor<'_>, step: &Step, due: ScheduledStep) {
 
 fn begin(executor: &mut StepExecutor<'_>, step: &Step, is_forced: bool) -> Result<(), RunError> {
     let context = executor.context;
+    context.check_limits(&context.workflow.limits)?;
     let facts = Facts { head: store::git::head(&context.folder).and_then(|head| head.sha), ..Facts::default() };
     let kind = ChangeKind::Begin { step: step.id.clone(), part: None, agent: None, attempt: 0, reopens: Vec::new() };
     let mut ledger = context.ledger();

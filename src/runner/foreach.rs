@@ -27,6 +27,7 @@ use crate::model::Status;
 use crate::workflow::Foreach;
 use crate::workflow::Items;
 use crate::workflow::JsonPath;
+use crate::workflow::Limits;
 use crate::workflow::Step;
 use crate::workflow::template::Template;
 
@@ -228,6 +229,9 @@ impl StepExecutor<'_> {
     fn item(&mut self, foreach_loop: &ForeachLoop<'_>, item: &Item<'_>) -> Result<StepOutcome, RunError> {
         let (step, total) = (&foreach_loop.step.id, foreach_loop.items.len());
         if foreach_loop.is_recorded {
+            if item.number > 1 {
+                self.context.check_limits(&Limits { attempts: None, ..self.context.workflow.limits.clone() })?;
+            }
             self.context.ledger().begin_part(step, item.name, foreach_loop.items)?;
         }
         let (number, name) = (item.number, item.name);

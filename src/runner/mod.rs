@@ -5,6 +5,7 @@
 //! - `resume` asks the planner which steps are due, and a person what only a person can know; `probe` finds out whether an interrupted
 //!   one took effect; `orphan` ends children of an earlier runner.
 //! - `drive` runs the steps in order, with the retries that `retry` decides on (pure).
+//! - `spending` stops a run at its limits.
 //! - `finish` merges or keeps the worktree; `merge` does that at a later time.
 //!
 //! One step:
@@ -43,6 +44,7 @@ mod retry;
 mod scoped_variables;
 mod secrets;
 mod settle;
+mod spending;
 mod step_executor;
 
 pub(crate) use console::Console;

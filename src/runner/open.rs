@@ -61,6 +61,7 @@ use crate::store::SessionHome;
 use crate::store::Ticker;
 use crate::store::worktree;
 use crate::workflow;
+use crate::workflow::Limits;
 use crate::workflow::Workflow;
 use crate::workflow::inputs;
 
@@ -314,6 +315,10 @@ fn drive_claimed(
     }
     if asked.gives_up {
         keep_final(&mut workflow, &mut run);
+    }
+    // A person asked for these steps.
+    if asked.gives_up || asked.only.is_some() {
+        workflow.limits = Limits::default();
     }
     let declared = secrets::fetch(&workflow.secrets, &header.root)?;
     let shown = (!asked.is_new && !asked.dry_run).then(|| run.clone());

@@ -53,6 +53,8 @@ pub(crate) struct ResumeOptions {
     /// Restart from the first step.
     pub(crate) force: bool,
     pub(crate) accept_edits: bool,
+    /// Go on although a limit is reached.
+    pub(crate) over_limits: bool,
     /// Run the commands of a run that this user did not begin.
     pub(crate) trust: bool,
     pub(crate) yes: bool,
@@ -428,7 +430,8 @@ impl StepSelection<'_> {
             self.ledger.record(kind, Facts::default(), false)?;
         }
         let kind = ChangeKind::Resume { steps, interruption, strategy: None, settled: Vec::new() };
-        self.ledger.record(kind, Facts { definition, ..Facts::default() }, true)
+        let facts = Facts { definition, over_limits: self.options.over_limits, ..Facts::default() };
+        self.ledger.record(kind, facts, true)
     }
 }
 

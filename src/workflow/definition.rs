@@ -29,7 +29,19 @@ pub(crate) struct Workflow {
     /// Files with `NAME=value` lines, relative to the working folder.
     pub(crate) env_files: Vec<Template>,
     pub(crate) merge: Option<Merge>,
+    pub(crate) limits: Limits,
     pub(crate) steps: Vec<Step>,
+}
+
+/// What a run may spend before a person decides whether it goes on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Limits {
+    /// The time that its steps run.
+    pub(crate) time: Option<Duration>,
+    /// What calls of `claude` cost.
+    pub(crate) cost_usd: Option<f64>,
+    /// Tries of its steps.
+    pub(crate) attempts: Option<u32>,
 }
 
 /// A value that is given when a run starts.

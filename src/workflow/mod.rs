@@ -65,6 +65,7 @@ pub(crate) use definition::Input;
 pub(crate) use definition::InputKind;
 pub(crate) use definition::Instructions;
 pub(crate) use definition::Items;
+pub(crate) use definition::Limits;
 pub(crate) use definition::Merge;
 pub(crate) use definition::OnFailure;
 pub(crate) use definition::OnIncomplete;

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::Input;
 use super::InputKind;
+use super::Limits;
 use super::Merge;
 use super::Secret;
 use super::Workflow;
@@ -28,8 +29,21 @@ use crate::document::definition::items;
 use crate::document::definition::text_of;
 use crate::model::clean_line;
 
-const WORKFLOW_KEYS: [&str; 11] =
-    ["name", "description", "inputs", "env", "secrets", "env_files", "timeout", "retry", "merge", "steps", "finally"];
+const WORKFLOW_KEYS: [&str; 12] = [
+    "name",
+    "description",
+    "inputs",
+    "env",
+    "secrets",
+    "env_files",
+    "timeout",
+    "retry",
+    "limits",
+    "merge",
+    "steps",
+    "finally",
+];
+const LIMIT_KEYS: [&str; 3] = ["time", "cost_usd", "attempts"];
 const INPUT_KEYS: [&str; 5] = ["type", "description", "default", "choices", "pattern"];
 const MERGE_KEYS: [&str; 2] = ["steps", "timeout"];
 const SECRET_KEYS: [&str; 2] = ["provider", "key"];
@@ -56,6 +70,7 @@ pub(super) fn workflow(root: &Node, stem: &str, problems: &mut Problems<'_>) -> 
         retry: map.take("retry").and_then(|node| policy::retry(node, problems)),
     };
     read.merge = map.take("merge").and_then(|node| merge(node, problems));
+    read.limits = map.take("limits").map(|node| limits(node, problems)).unwrap_or_default();
     match map.take("steps") {
         Some(node) => {
             let listed = step::listed(node, &inherited, problems);
@@ -199,6 +214,16 @@ fn merge(node: &Node, problems: &mut Problems<'_>) -> Option<Merge> {
         return None;
     };
     Some(Merge { steps: step::nested(list, "merge.", "the steps of `merge`", &inherited, problems), timeout })
+}
+
+fn limits(node: &Node, problems: &mut Problems<'_>) -> Limits {
+    let Some(mut map) = Fields::of(node, "`limits`", &LIMIT_KEYS, problems) else { return Limits::default() };
+    let (time, cost, attempts) = (map.take("time"), map.take("cost_usd"), map.take("attempts"));
+    Limits {
+        time: time.and_then(|node| policy::duration(node, "`time`", problems)),
+        cost_usd: cost.and_then(|node| policy::number(node, "`cost_usd`", 1_000_000.0, problems)),
+        attempts: attempts.and_then(|node| policy::count(node, "`attempts`", (1, 1_000_000), problems)),
+    }
 }
 
 fn secrets(node: &Node, problems: &mut Problems<'_>) -> BTreeMap<String, Secret> {

@@ -46,6 +46,9 @@ pub(in crate::cli) struct Resume {
     /// For a session of `run`: repeat finished steps whose definition has changed
     #[arg(long)]
     accept_edits: bool,
+    /// For a session of `run` that stopped at one of its limits: go on, and count them from here
+    #[arg(long)]
+    over_limits: bool,
     /// For a session of `run` that came with a copy of the project: run its commands
     #[arg(long)]
     trust: bool,
@@ -68,8 +71,9 @@ impl Command for Resume {
         if let Some((home, session)) = location.session() {
             return Ok(self.run_on(home, session, call));
         }
-        if self.accept_edits || self.events {
-            let flag = if self.events { "--events" } else { "--accept-edits" };
+        let flags =
+            [("--events", self.events), ("--accept-edits", self.accept_edits), ("--over-limits", self.over_limits)];
+        if let Some((flag, _)) = flags.into_iter().find(|(_, is_given)| *is_given) {
             return Err(CommandError::usage(format!("{flag} is only for a session of `piton run`")));
         }
         if self.dry_run {
@@ -99,6 +103,7 @@ impl Resume {
             gives_up: false,
             force: plan.force,
             accept_edits: self.accept_edits,
+            over_limits: self.over_limits,
             trust: self.trust,
             yes: self.yes,
             dry_run: self.dry_run,

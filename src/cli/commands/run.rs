@@ -41,6 +41,9 @@ pub(in crate::cli) struct Run {
     /// For a run: repeat finished steps whose definition has changed
     #[arg(long)]
     accept_edits: bool,
+    /// For a run that stopped at one of its limits: go on, and count them from here
+    #[arg(long)]
+    over_limits: bool,
     /// For a run that came with a copy of the project: run its commands
     #[arg(long)]
     trust: bool,
@@ -61,9 +64,10 @@ impl Command for Run {
         if let Some(location) = self.named_run(call) {
             return self.go_on(&location, call, &screen);
         }
-        if self.from.is_some() || !self.skip.is_empty() || self.force || self.accept_edits || self.trust {
-            let message =
-                format!("{} is no run: --from, --skip, --force, --accept-edits and --trust are for one", self.file);
+        let is_for_a_run = self.from.is_some() || !self.skip.is_empty() || self.force || self.accept_edits;
+        if is_for_a_run || self.trust || self.over_limits {
+            let flags = "--from, --skip, --force, --accept-edits, --over-limits and --trust";
+            let message = format!("{} is no run: {flags} are for one", self.file);
             return Err(CommandError::usage(message));
         }
         let start = StartRequest {
@@ -118,6 +122,7 @@ impl Run {
             gives_up: false,
             force: self.force,
             accept_edits: self.accept_edits,
+            over_limits: self.over_limits,
             trust: self.trust,
             yes: self.yes,
             dry_run: self.dry_run,

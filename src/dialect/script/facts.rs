@@ -60,6 +60,9 @@ pub(crate) struct Facts {
     /// HEAD of the working folder before the first step, for the git variables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) head: Option<String>,
+    /// Of a resume: a person lets the run go over its limits, which count anew.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) over_limits: bool,
     /// What happened to the worktree: `merged`, `kept`, `removed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) worktree: Option<String>,

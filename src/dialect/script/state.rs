@@ -1,6 +1,7 @@
 //! The state of a session, computed from its records. Pure.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -53,6 +54,37 @@ pub(crate) struct RunState {
     pub(crate) head: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) worktree: Option<String>,
+    #[serde(default, skip_serializing_if = "Spent::is_nothing")]
+    pub(crate) spent: Spent,
+}
+
+/// What a run has spent, since a person last let it go over its limits.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Spent {
+    pub(crate) time_ms: u64,
+    pub(crate) cost_usd: f64,
+    /// Tries of steps.
+    pub(crate) attempts: u32,
+    /// When the step began that runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) since: Option<Timestamp>,
+}
+
+impl Spent {
+    fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns the time that steps ran until now.
+    pub(crate) fn time(&self, now: Timestamp) -> Duration {
+        let running = self.since.map_or(Duration::ZERO, |since| now.time_left(since));
+        Duration::from_millis(self.time_ms).saturating_add(running)
+    }
+
+    fn stop(&mut self, now: Timestamp) {
+        self.time_ms = u64::try_from(self.time(now).as_millis()).unwrap_or(u64::MAX);
+        self.since = None;
+    }
 }
 
 /// The status of the run as a whole.
@@ -222,6 +254,7 @@ impl State {
             }
             ChangeKind::Pause { reason } => {
                 self.go_on(Phase::Paused, reason.as_ref());
+                self.run.spent.stop(change.at);
                 self.execution = self.interrupted();
             }
             ChangeKind::Abort { reason, .. } => self.set_phase(Phase::Aborted, reason.as_ref()),
@@ -259,6 +292,9 @@ impl State {
         }
         if self.run.head.is_none() {
             self.run.head.clone_from(&facts.head);
+        }
+        if facts.over_limits {
+            self.run.spent = Spent::default();
         }
         if facts.worktree.is_some() {
             self.run.worktree.clone_from(&facts.worktree);
@@ -337,6 +373,10 @@ impl State {
 
     fn begin(&mut self, id: &StepId, part: Option<&String>, (attempt, at): (u32, Timestamp), facts: &Facts) {
         self.go_on(Phase::Active, None);
+        if part.is_none() {
+            self.run.spent.attempts = self.run.spent.attempts.saturating_add(1);
+            self.run.spent.since = Some(at);
+        }
         let objections = self.review_errors(id);
         for reopened in &facts.reopens {
             self.reopen(reopened, at);
@@ -373,6 +413,10 @@ impl State {
 
     fn finish(&mut self, outcome: &Outcome, at: Timestamp, facts: &Facts) {
         let digest = facts.digest.clone().or_else(|| self.digest_of(&outcome.step));
+        self.run.spent.cost_usd += facts.claude.cost_usd;
+        if outcome.part.is_none() {
+            self.run.spent.stop(at);
+        }
         let step = self.step(&outcome.step);
         step.child = None;
         step.claude.add(&facts.claude);

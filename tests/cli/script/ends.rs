@@ -1,4 +1,4 @@
-//! The end of a run: `finally`.
+//! The end of a run, and its stops that are no failure: `finally`, `limits`, `--until`, `on_end`.
 
 use serde_json::json;
 
@@ -128,4 +128,56 @@ fn mistakes_of_finally_are_reported_at_once() {
     {
         assert!(found.stdout.contains(part), "{part}\n{found}");
     }
+}
+
+#[test]
+fn a_run_stops_at_its_limit_of_attempts_and_goes_on_over_it() {
+    let stage = staged(
+        "limits: {attempts: 2}\nsteps: [{id: a, shell: 'echo a >> LOG'}, {id: b, shell: 'echo b >> LOG'}, {id: c, shell: 'echo c >> LOG'}, {id: d, shell: 'echo d >> LOG'}, {id: e, shell: 'echo e >> LOG'}]",
+    );
+    let (output, id) = stage.run(&[]);
+    let stopped = output.expect_code(9);
+    assert!(stopped.stderr.contains("limit `attempts` (2)") && stopped.stderr.contains("in 2 attempts"), "{stopped}");
+    assert!(stopped.stderr.contains(&format!("piton resume {id} --over-limits")), "{stopped}");
+    stage.piton(["resume", &id, "--yes"]).run().expect_code(9);
+    assert_eq!(stage.executions(), ["a", "b"], "consent to other things is none to this");
+    stage.piton(["resume", &id, "--over-limits"]).run().expect_code(9);
+    assert_eq!(stage.executions(), ["a", "b", "c", "d"]);
+    let text = std::fs::read_to_string(stage.sandbox.root().join("w.yml")).expect("the sandbox is ours");
+    std::fs::write(stage.sandbox.root().join("w.yml"), text.replace("attempts: 2", "attempts: 9"))
+        .expect("the sandbox is ours");
+    stage.piton(["resume", &id]).run().expect_code(0);
+    assert_eq!(stage.executions(), ["a", "b", "c", "d", "e"]);
+}
+
+#[test]
+fn time_and_cost_are_limits_and_a_try_counts_as_an_attempt() {
+    let time = staged("limits: {time: 1ms}\nsteps: [{shell: 'sleep 0.05'}, {shell: 'echo never >> LOG'}]");
+    let stopped = time.run(&[]).0.expect_code(9);
+    assert!(stopped.stderr.contains("limit `time` ("), "{stopped}");
+    assert!(time.executions().is_empty());
+
+    let cost = staged("limits: {cost_usd: 0.2}\nsteps: [{claude: /go}, {claude: /on}, {claude: /again}]");
+    cost.program("claude", "echo call >> LOG\necho '{\"type\":\"result\",\"result\":\"x\",\"total_cost_usd\":0.125}'");
+    let stopped = cost.run(&[]).0.expect_code(9);
+    assert!(stopped.stderr.contains("limit `cost_usd` ($0.2)") && stopped.stderr.contains("cost $0.25"), "{stopped}");
+    assert_eq!(cost.count("call"), 2);
+
+    let tries = staged(
+        "limits: {attempts: 2}\nsteps: [{shell: 'echo try >> LOG; false', retry: {attempts: 5, initial_delay: 1ms}}]",
+    );
+    tries.run(&[]).0.expect_code(9);
+    assert_eq!(tries.count("try"), 2);
+}
+
+#[test]
+fn items_of_a_loop_stop_at_a_limit_and_the_rest_follows() {
+    let stage =
+        staged("limits: {cost_usd: 0.2, attempts: 1}\nsteps: [{id: each, foreach: [x, y, z], claude: '/go ${item}'}]");
+    stage.program("claude", "echo call >> LOG\necho '{\"type\":\"result\",\"result\":\"x\",\"total_cost_usd\":0.125}'");
+    let (output, id) = stage.run(&[]);
+    output.expect_code(9);
+    assert_eq!(stage.count("call"), 2);
+    stage.piton(["resume", &id, "--over-limits"]).run().expect_code(0);
+    assert_eq!(stage.count("call"), 3);
 }
