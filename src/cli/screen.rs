@@ -132,9 +132,10 @@ impl Screen {
                 }
                 text.line(format!("   Its work is kept in {folder}")).line(format!("→ {resume}"))
             }
-            RunEnd::Stepped { step } => {
+            RunEnd::Stepped { step, goes_on } => {
                 text.put(Tone::Good, format!("✅ Step {step} of {session} is done: {done}/{total} steps")).end();
-                text.line(format!("→ piton plan {session}"))
+                let plan = format!("piton plan {session}");
+                text.line(format!("→ {}", if *goes_on { resume } else { &plan }))
             }
             RunEnd::Waiting { step, what, verb, .. } => {
                 let message =

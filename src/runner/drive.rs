@@ -40,9 +40,9 @@ pub(super) fn drive(
     let mut executor = StepExecutor::new(context)?;
     let end = steps(&mut executor, due, asked).and_then(|end| match end {
         Some(end) => Ok(end),
-        None if asked.gives_up => Ok(RunEnd::Stepped { step: "finally".to_owned() }),
+        None if asked.gives_up => Ok(RunEnd::Stepped { step: "finally".to_owned(), goes_on: false }),
         None => match &asked.only {
-            Some(step) => Ok(RunEnd::Stepped { step: step.clone() }),
+            Some(step) => Ok(RunEnd::Stepped { step: step.clone(), goes_on: false }),
             None => finish::finish(&mut executor, asked.yes),
         },
     });
@@ -82,6 +82,7 @@ fn steps(
     let total = executor.context.workflow.steps.len();
     let has_reviews = executor.context.workflow.steps.iter().any(|step| step.reviews.is_some());
     let asks_anew = has_reviews && asked.only.is_none();
+    let until = asked.until.as_ref().and_then(|text| Some(executor.context.ledger().run().resolve(text)?.id.clone()));
     let mut due: VecDeque<ScheduledStep> = due.iter().copied().collect();
     while let Some(next) = due.pop_front() {
         let step = &executor.context.workflow.steps[next.at];
@@ -92,9 +93,11 @@ fn steps(
         if let Command::Gate(gate) = &step.command {
             return waiting(executor, next.at, (gate.text.as_deref().unwrap_or(&step.title), "approve")).map(Some);
         }
+        let mut is_over = true;
         match one(executor, step, next)? {
             StepOutcome::Completed(produced) => {
                 if let Some(verdict) = produced.report.as_ref().and_then(refusal) {
+                    is_over = false;
                     let verdict = verdict.to_string();
                     executor.context.console.tell(&Event::Returned { number, total, step: id, verdict: &verdict });
                     let refusals = executor.context.ledger().step(&step.id).map_or(0, |review| review.failures);
@@ -119,6 +122,10 @@ fn steps(
                 return Ok(Some(RunEnd::Failed { step, number, error, retryable }));
             }
             StepOutcome::Stopped(stop) => return executor.context.interrupted(stop).map(Some),
+        }
+        if is_over && until.as_ref() == Some(&step.id) {
+            executor.context.ledger().snapshot()?;
+            return Ok(Some(RunEnd::Stepped { step: id.to_owned(), goes_on: true }));
         }
         if asks_anew {
             let next = executor.context.ledger().next();

@@ -20,6 +20,7 @@ use super::ledger::SessionPaths;
 use super::orphan;
 use super::report::RunResult;
 use super::resume::ResumeOptions;
+use super::resume::check_asked;
 use super::resume::scheduled_steps;
 use super::secrets;
 use super::secrets::Masks;
@@ -77,6 +78,10 @@ pub(crate) struct StartRequest {
     pub(crate) inputs: Vec<String>,
     /// Run the steps in the project itself.
     pub(crate) in_place: bool,
+    /// Stop when this step is done.
+    pub(crate) until: Option<String>,
+    /// Run this step and no other.
+    pub(crate) only: Option<String>,
     /// Merge at the end without asking.
     pub(crate) yes: bool,
     pub(crate) dry_run: bool,
@@ -130,6 +135,15 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
     })?;
     let source = source(&run_environment.project, &path)?;
     let (workflow, bytes) = workflow(&source)?;
+    let asked = ResumeOptions {
+        is_new: true,
+        until: start.until.clone(),
+        only: start.only.clone(),
+        yes: start.yes,
+        dry_run: start.dry_run,
+        ..ResumeOptions::default()
+    };
+    check_asked(&workflow, &start.file, &asked)?;
     check_claude(workflow.needs_claude())?;
     inputs::values(&workflow.inputs, &start.inputs)?;
     // Before a session and a worktree are made, which would stay.
@@ -147,7 +161,6 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
     for text in start_warnings(&header) {
         console.tell(&Event::Warning { text: &text });
     }
-    let asked = ResumeOptions { yes: start.yes, is_new: true, ..ResumeOptions::default() };
     drive_session(&run_environment, home.root(), &id, &asked, console)
 }
 

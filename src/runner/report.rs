@@ -58,8 +58,12 @@ pub(crate) enum RunEnd {
         /// The verb that records the decision.
         verb: &'static str,
     },
-    /// The one step that was asked for is done.
-    Stepped { step: String },
+    /// The step that was asked for is done.
+    Stepped {
+        step: String,
+        /// The steps before it are done as well, and the run goes on after it.
+        goes_on: bool,
+    },
     /// A signal stopped it.
     Interrupted(Stop),
     /// Nothing was run; these steps would be.
@@ -136,7 +140,7 @@ pub(crate) enum ReportStatus {
     Interrupted,
     /// A person decides about a step.
     Waiting,
-    /// One step was run, as asked.
+    /// The step that was asked for is done.
     Stepped,
     /// Nothing was run.
     Planned,
@@ -179,7 +183,11 @@ pub(crate) struct FailedLog {
 impl From<&RunResult> for RunReport {
     fn from(result: &RunResult) -> Self {
         let RunResult { session, folder, done, total, tolerated, .. } = result;
-        let goes_on = matches!(result.end, RunEnd::Failed { .. } | RunEnd::Waiting { .. } | RunEnd::Interrupted(_));
+        let goes_on = match &result.end {
+            RunEnd::Failed { .. } | RunEnd::Waiting { .. } | RunEnd::Interrupted(_) => true,
+            RunEnd::Stepped { goes_on, .. } => *goes_on,
+            RunEnd::Completed(_) | RunEnd::Planned(_) => false,
+        };
         let mut report = Self {
             session: session.clone(),
             status: ReportStatus::Completed,

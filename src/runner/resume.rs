@@ -46,6 +46,8 @@ pub(crate) struct ResumeOptions {
     /// Repeat from this step on.
     pub(crate) from: Option<String>,
     pub(crate) skip: Vec<String>,
+    /// Stop when this step is done.
+    pub(crate) until: Option<String>,
     /// Run this step and no other.
     pub(crate) only: Option<String>,
     /// Abort the run and run the steps of its `finally`.
@@ -100,11 +102,11 @@ pub(super) fn scheduled_steps(
 ) -> Result<Vec<ScheduledStep>, RunError> {
     let due = ledger.order(&Options::at(ledger.now()));
     let mut selection = StepSelection { ledger, workflow, declared, header, options, console, due };
-    if options.is_new {
-        return Ok(selection.due.iter().map(|due| ScheduledStep::first(due.at)).collect());
-    }
     if let Some(step) = &options.only {
         return selection.only(step).map(|due| vec![due]);
+    }
+    if options.is_new {
+        return Ok(selection.due.iter().map(|due| ScheduledStep::first(due.at)).collect());
     }
     if options.gives_up {
         return selection.give_up();
@@ -114,7 +116,10 @@ pub(super) fn scheduled_steps(
     }
     let planned = selection.planned(findings);
     selection.check_resumable(&planned)?;
-    let due = selection.select(&planned)?;
+    let mut due = selection.select(&planned)?;
+    if let Some(step) = &options.until {
+        selection.stop_after(step, &mut due)?;
+    }
     if options.dry_run {
         return Ok(due);
     }
@@ -171,6 +176,17 @@ impl StepSelection<'_> {
             }
         }
         Ok(due)
+    }
+
+    /// Leaves out the steps that come after one.
+    fn stop_after(&self, text: &str, due: &mut Vec<ScheduledStep>) -> Result<(), RunError> {
+        let at = self.find(text)?;
+        let Some(place) = due.iter().position(|due| due.at == at) else {
+            let message = format!("step {} is done already; nothing was run", self.ledger.run().steps[at].id);
+            return Err(RunError::new(ProblemKind::No, message, [self.header.resume()]));
+        };
+        due.truncate(place + 1);
+        Ok(())
     }
 
     fn planned(&self, findings: Vec<Finding>) -> Planned {
@@ -433,6 +449,32 @@ impl StepSelection<'_> {
         let facts = Facts { definition, over_limits: self.options.over_limits, ..Facts::default() };
         self.ledger.record(kind, facts, true)
     }
+}
+
+/// Checks the steps that are asked for of a new run, before a session is made for it.
+pub(super) fn check_asked(workflow: &Workflow, file: &str, asked: &ResumeOptions) -> Result<(), RunError> {
+    let command = format!("piton run {}", quoted(file));
+    for id in asked.until.iter().chain(&asked.only) {
+        let Some(step) = workflow.steps.iter().find(|step| step.id.as_str() == id) else {
+            let known: Vec<&str> = workflow.steps.iter().take(12).map(|step| step.id.as_str()).collect();
+            let message = format!("{file} has no step `{id}`");
+            return Err(RunError::new(ProblemKind::NotFound, message, [format!("its steps: {}", known.join(", "))]));
+        };
+        if asked.dry_run {
+            let message = "`--dry-run` of a file shows all steps, so it takes neither `--until` nor `--only`";
+            return Err(RunError::new(ProblemKind::Usage, message, [format!("{command} --dry-run")]));
+        }
+        let is_only = asked.only.as_ref() == Some(id);
+        if let Some(first) = step.depends_on.first().filter(|_| is_only) {
+            let message = format!("step {id} comes after {}, which is not done", first.id);
+            return Err(RunError::new(ProblemKind::No, message, [format!("{command} --until {}", quoted(id))]));
+        }
+        if is_only && matches!(step.command, Command::Agent(_) | Command::Gate(_)) {
+            let message = format!("step {id} is for an agent or a person; `--only` runs a step that is a command");
+            return Err(RunError::new(ProblemKind::No, message, [format!("{command} --until {}", quoted(id))]));
+        }
+    }
+    Ok(())
 }
 
 /// Returns what interrupted the run.

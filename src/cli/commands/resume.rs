@@ -99,6 +99,7 @@ impl Resume {
             is_new: false,
             from: plan.from.into_iter().next(),
             skip: plan.skip,
+            until: None,
             only: None,
             gives_up: false,
             force: plan.force,

@@ -29,6 +29,12 @@ pub(in crate::cli) struct Run {
     /// Run the steps in the project itself instead of a worktree
     #[arg(long)]
     no_worktree: bool,
+    /// Stop when this step is done, with exit 0
+    #[arg(long, value_name = "STEP", conflicts_with = "only")]
+    until: Option<String>,
+    /// Run this step and no other, as `piton exec` does
+    #[arg(long, value_name = "STEP", conflicts_with_all = ["from", "skip", "force"])]
+    only: Option<String>,
     /// For a run: repeat this finished step and everything after it
     #[arg(long, value_name = "STEP")]
     from: Option<String>,
@@ -77,6 +83,8 @@ impl Command for Run {
             args: self.args.iter().chain(&self.rest).cloned().collect(),
             inputs: self.inputs.clone(),
             in_place: self.no_worktree,
+            until: self.until.clone(),
+            only: self.only.clone(),
             yes: self.yes,
             dry_run: self.dry_run,
         };
@@ -118,7 +126,8 @@ impl Run {
             is_new: false,
             from: self.from.clone(),
             skip: self.skip.clone(),
-            only: None,
+            until: self.until.clone(),
+            only: self.only.clone(),
             gives_up: false,
             force: self.force,
             accept_edits: self.accept_edits,

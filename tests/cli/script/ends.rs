@@ -181,3 +181,42 @@ fn items_of_a_loop_stop_at_a_limit_and_the_rest_follows() {
     stage.piton(["resume", &id, "--over-limits"]).run().expect_code(0);
     assert_eq!(stage.count("call"), 3);
 }
+
+const THREE: &str =
+    "steps: [{id: a, shell: 'echo a >> LOG'}, {id: b, shell: 'echo b >> LOG'}, {id: c, shell: 'echo c >> LOG'}]";
+
+#[test]
+fn until_stops_after_a_step_and_says_how_to_go_on() {
+    let stage = staged(THREE);
+    let (output, id) = stage.run(&["--until", "b"]);
+    let stopped = output.expect_code(0);
+    assert_eq!(stage.executions(), ["a", "b"]);
+    assert!(stopped.stderr.contains(&format!("→ piton resume {id}")), "{stopped}");
+    let again = stage.piton(["run", &id, "--until", "a"]).run().expect_code(1);
+    assert!(again.stderr.contains("step a is done already; nothing was run"), "{again}");
+    let would = stage.piton(["run", &id, "--until", "c", "--dry-run", "--format", "json"]).run().expect_code(0);
+    assert_eq!(would.at("/data/would_run/1"), serde_json::Value::Null, "{would}");
+    assert!(would.at("/data/would_run/0").as_str().is_some_and(|step| step.starts_with("3. echo c")), "{would}");
+    let report = stage.piton(["run", &id, "--until", "c", "--format", "json"]).run().expect_code(0);
+    assert_eq!(
+        (report.at("/data/status"), report.at("/data/resume")),
+        (json!("stepped"), json!(format!("piton resume {id}")))
+    );
+    stage.resume(&id).expect_code(0);
+    assert_eq!(stage.executions(), ["a", "b", "c"]);
+    let unknown = stage.piton(["run", "w.yml", "--until", "z"]).run().expect_code(3);
+    assert!(unknown.stderr.contains("has no step `z`"), "{unknown}");
+}
+
+#[test]
+fn only_runs_one_step_whose_dependencies_are_done() {
+    let stage = staged(THREE);
+    let refused = stage.piton(["run", "w.yml", "--only", "b"]).run().expect_code(1);
+    assert!(refused.stderr.contains("step b comes after a, which is not done"), "{refused}");
+    assert!(!stage.state().exists(), "no session is made for it");
+    let (output, id) = stage.run(&["--only", "a"]);
+    output.expect_code(0);
+    stage.piton(["run", &id, "--only", "c"]).run().expect_code(1);
+    stage.piton(["run", &id, "--only", "b"]).run().expect_code(0);
+    assert_eq!(stage.executions(), ["a", "b"]);
+}
