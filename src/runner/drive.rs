@@ -8,6 +8,7 @@ use super::error::RunError;
 use super::exec;
 use super::failed_log;
 use super::finish;
+use super::on_end;
 use super::report::RunEnd;
 use super::report::RunResult;
 use super::resume::ResumeOptions;
@@ -48,6 +49,9 @@ pub(super) fn drive(
     });
     // The lease is released in any case; an error of the run takes precedence over one of the release.
     let released = context.ledger().release();
+    if let Some(command) = context.workflow.on_end.as_ref().filter(|_| asked.only.is_none() && !asked.gives_up) {
+        on_end::run(context, command, &end);
+    }
     let end = end?;
     released?;
     let ledger = context.ledger();

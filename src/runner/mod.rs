@@ -5,6 +5,7 @@
 //! - `resume` asks the planner which steps are due, and a person what only a person can know; `probe` finds out whether an interrupted
 //!   one took effect; `orphan` ends children of an earlier runner.
 //! - `drive` runs the steps in order, with the retries that `retry` decides on (pure).
+//! - `on_end` runs the command that tells a person how a run ended.
 //! - `spending` stops a run at its limits.
 //! - `finish` merges or keeps the worktree; `merge` does that at a later time.
 //!
@@ -34,6 +35,7 @@ mod foreach;
 mod ledger;
 mod limit;
 mod merge;
+mod on_end;
 mod open;
 mod orphan;
 mod output_watcher;

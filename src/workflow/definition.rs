@@ -30,6 +30,8 @@ pub(crate) struct Workflow {
     pub(crate) env_files: Vec<Template>,
     pub(crate) merge: Option<Merge>,
     pub(crate) limits: Limits,
+    /// A shell command that the runner runs when it ends or stops.
+    pub(crate) on_end: Option<String>,
     pub(crate) steps: Vec<Step>,
 }
 

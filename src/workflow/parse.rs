@@ -29,7 +29,7 @@ use crate::document::definition::items;
 use crate::document::definition::text_of;
 use crate::model::clean_line;
 
-const WORKFLOW_KEYS: [&str; 12] = [
+const WORKFLOW_KEYS: [&str; 13] = [
     "name",
     "description",
     "inputs",
@@ -42,6 +42,7 @@ const WORKFLOW_KEYS: [&str; 12] = [
     "merge",
     "steps",
     "finally",
+    "on_end",
 ];
 const LIMIT_KEYS: [&str; 3] = ["time", "cost_usd", "attempts"];
 const INPUT_KEYS: [&str; 5] = ["type", "description", "default", "choices", "pattern"];
@@ -71,6 +72,7 @@ pub(super) fn workflow(root: &Node, stem: &str, problems: &mut Problems<'_>) -> 
     };
     read.merge = map.take("merge").and_then(|node| merge(node, problems));
     read.limits = map.take("limits").map(|node| limits(node, problems)).unwrap_or_default();
+    read.on_end = map.text("on_end", problems).map(|text| text.text);
     match map.take("steps") {
         Some(node) => {
             let listed = step::listed(node, &inherited, problems);

@@ -220,3 +220,37 @@ fn only_runs_one_step_whose_dependencies_are_done() {
     stage.piton(["run", &id, "--only", "b"]).run().expect_code(0);
     assert_eq!(stage.executions(), ["a", "b"]);
 }
+
+const TELLS: &str =
+    "secrets: {KEY: OUTER}\non_end: 'echo \"$PITON_STATUS:$PITON_STEP:$PITON_RUN\" >> LOG; echo told $KEY'\n";
+
+#[test]
+fn on_end_hears_of_every_end_and_stop() {
+    let told = |steps: &str, more: &[&str]| {
+        let stage = staged(&format!("{TELLS}{steps}"));
+        let arguments = ["run", "w.yml"].into_iter().chain(more.iter().copied());
+        let output = stage.piton(arguments).env("OUTER", "hush-hush").run();
+        let id = super::support::session_of(&output.stderr);
+        assert!(output.stderr.contains("told [masked]") && !output.to_string().contains("hush-hush"), "{output}");
+        (output.code, stage.executions().join(",").replace(&id, "ID"))
+    };
+    assert_eq!(told("steps: [{shell: 'true'}]", &[]), (0, "completed::ID".to_owned()));
+    assert_eq!(told("steps: [{id: bad, shell: 'false'}]", &[]), (7, "failed:bad:ID".to_owned()));
+    assert_eq!(told("steps: [{id: go, gate: true}]", &[]), (9, "waiting:go:ID".to_owned()));
+    assert_eq!(
+        told("limits: {attempts: 1}\nsteps: [{shell: 'true'}, {shell: 'true'}]", &[]),
+        (9, "stopped::ID".to_owned())
+    );
+    let two = "steps: [{id: a, shell: 'true'}, {shell: 'true'}]";
+    assert_eq!(told(two, &["--until", "a"]), (0, "stepped:a:ID".to_owned()));
+}
+
+#[test]
+fn a_failure_of_on_end_is_a_warning_and_one_step_alone_runs_it_not() {
+    let stage = staged("on_end: 'echo end >> LOG; exit 3'\nsteps: [{id: a, shell: 'true'}, {shell: 'true'}]");
+    stage.run(&["--only", "a"]).0.expect_code(0);
+    assert!(stage.executions().is_empty());
+    let output = stage.run(&[]).0.expect_code(0);
+    assert!(output.stderr.contains("the `on_end` command failed: exit code 3"), "{output}");
+    assert_eq!(stage.executions(), ["end"]);
+}
