@@ -272,7 +272,7 @@ fn completed(executor: &mut StepExecutor<'_>, step: &Step, produced: Box<StepOut
     let objections = produced.report.as_ref().map(|report| report.findings.clone()).unwrap_or_default();
     let is_refused = verdict.is_some_and(|verdict| verdict != ReviewVerdict::Approved);
     let outcome = Outcome {
-        summary: produced.summary.clone(),
+        summary: produced.summary.as_deref().map(|text| executor.context.masks.hide(text)),
         verdict,
         status: if is_refused { Status::Failed } else { Status::Completed },
         error: is_refused.then(|| executor.context.masks.hide(&objections.join("\n"))).filter(|text| !text.is_empty()),

@@ -185,6 +185,13 @@ fn set_by(step: &Step, set: &mut Vec<String>) {
         set.extend([format!("{}.{of}", step.id), format!("step.{}.{of}", step.id)]);
     }
     set.extend(step.finds.keys().map(|name| format!("{}.{name}", step.id)));
+    if matches!(step.command, Command::Agent(_)) {
+        set.push(format!("{}.summary", step.id));
+        set.extend(step.reviews.as_ref().map(|_| format!("{}.verdict", step.id)));
+    }
+    if matches!(step.command, Command::Gate(_)) {
+        set.push(format!("{}.note", step.id));
+    }
     if matches!(step.command, Command::Claude(_)) {
         for of in OF_CLAUDE {
             set.extend([format!("{}.{of}", step.id), format!("step.{}.{of}", step.id)]);

@@ -227,8 +227,15 @@ impl State {
                     self.step(step).agent.clone_from(agent);
                 }
             }
-            ChangeKind::Finish(outcome) => self.finish(outcome, change.at, facts),
-            ChangeKind::Approve { step, .. } => {
+            ChangeKind::Finish(outcome) => {
+                self.finish(outcome, change.at, facts);
+                if outcome.part.is_none() {
+                    let verdict = outcome.verdict.map(|verdict| verdict.to_string());
+                    self.leave(&outcome.step, [("summary", outcome.summary.clone()), ("verdict", verdict)]);
+                }
+            }
+            ChangeKind::Approve { step, note, .. } => {
+                self.leave(step, [("note", note.clone())]);
                 self.set_phase(Phase::Active, None);
                 let digest = self.digest_of(step);
                 let state = self.step(step);
@@ -347,6 +354,20 @@ impl State {
     }
 
     /// Returns the digest of the current definition of a step.
+    /// Sets the variables that a step of an agent or a gate leaves, each under its id; what was not said is not set.
+    fn leave<const N: usize>(&mut self, id: &StepId, left: [(&str, Option<String>); N]) {
+        if !self.workflow.steps.iter().any(|step| step.id == *id && step.is_for_an_agent()) {
+            return;
+        }
+        for (what, text) in left {
+            let name = format!("{id}.{what}");
+            match text {
+                Some(text) => self.variables.insert(name, Captured::Inline { value: Value::String(text) }),
+                None => self.variables.remove(&name),
+            };
+        }
+    }
+
     fn digest_of(&self, id: &StepId) -> Option<String> {
         self.workflow.steps.iter().find(|step| step.id == *id).map(OutlineStep::digest)
     }

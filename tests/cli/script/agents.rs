@@ -206,3 +206,46 @@ fn no_secret_reaches_a_brief() {
     let output = stage.piton(["begin", "b", "--brief", "inline"]).run().expect_code(0);
     assert!(!output.to_string().contains("ghp_0123456789"), "{output}");
 }
+
+const LEFT: &str = "steps:\n- {id: draft, agent: writer}\n- {id: review, agent: reviewer, reviews: draft}\n- {id: approval, gate: Ann}\n- {id: say, shell: 'echo ${draft.summary}, ${review.verdict}, ${approval.note} >> LOG'}\n- {id: end, agent: writer, instructions: '${draft.summary} ${review.verdict} ${approval.note} ${approval.note:-x}'}\n";
+
+#[test]
+fn agents_and_gates_leave_variables_for_the_steps_after_them() {
+    let stage = Stage::in_place(LEFT);
+    stage.piton(["start", "w.yml", "--feature", "spring"]).run().expect_code(0);
+    for words in [
+        &["begin", "draft"][..],
+        &["finish", "draft", "--summary", "two notes; 'x'"],
+        &["begin", "review"],
+        &["finish", "review", "--verdict", "APPROVED"],
+        &["approve", "approval", "--by", "Ann", "--note", "go on"],
+        &["exec", "say"],
+    ] {
+        stage.piton(words.iter().copied()).run().expect_code(0);
+    }
+    assert_eq!(stage.executions(), ["two notes; 'x', APPROVED, go on"]);
+    let output = stage.piton(["--format", "json", "begin", "end", "--brief", "inline"]).run().expect_code(0);
+    assert_eq!(output.at("/data/brief/instructions"), "two notes; 'x' APPROVED go on go on");
+    // A name that no step of its kind leaves is a mistake of the file.
+    let wrong = Stage::in_place("steps:\n- {id: a, agent: w}\n- {shell: 'echo ${a.verdict}'}\n");
+    let output = wrong.piton(["validate", "w.yml"]).run().expect_code(1);
+    assert!(output.to_string().contains("the variable `${a.verdict}` is not set by anything"), "{output}");
+}
+
+#[test]
+fn a_run_that_piton_drives_has_the_variables_of_agents_and_gates() {
+    let flow = FLOW
+        .replace("reviews: draft", "reviews: draft, instructions: 'Look at <${draft.summary}>.'")
+        .replace("shell: echo publish", "shell: 'echo ${draft.summary}, ${review.verdict}, ${approval.note}")
+        .replace(">> LOG}", ">> LOG'}");
+    let stage = Stage::new(&flow);
+    stage.program("claude", CLAUDE);
+    stage.outside("verdicts", YES);
+    let (output, id) = stage.run(&["--input", "version=1.4"]);
+    output.expect_code(9);
+    let prompts = std::fs::read_to_string(stage.sandbox.top().join("tmp/prompts")).unwrap();
+    assert!(prompts.contains("Look at <as asked>."), "{prompts}");
+    stage.piton(["approve", "approval", "--run", &id, "--by", "Ann", "--note", "ship it"]).run().expect_code(0);
+    stage.resume(&id).expect_code(0);
+    assert_eq!(stage.executions(), ["draft", "review", "as asked, APPROVED, ship it"]);
+}
