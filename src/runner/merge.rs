@@ -14,6 +14,7 @@ use super::finish::MergeStyle;
 use super::ledger::Ledger;
 use super::open;
 use super::open::RunEnvironment;
+use super::origin;
 use super::report::RunEnd;
 use super::report::RunResult;
 use super::report::WorktreeOutcome;
@@ -52,7 +53,7 @@ pub(crate) fn merge(request: &MergeRequest, console: &dyn Console) -> Result<Run
     let environment = RunEnvironment::open(&header.root, request.now.as_deref())?;
     let paths = open::session_paths(&request.home, &request.session, &environment.project)?;
     let asked = ResumeOptions { yes: request.yes, ..ResumeOptions::default() };
-    open::check_origin(&environment, &request.home, &header, false, console)?;
+    origin::check(&environment.index(), &request.home, &header, false, console)?;
     open::claim(&paths, &environment, &asked)?;
     let done = (|| {
         let candidate = open::candidate(&header.session, Some(&header))?;

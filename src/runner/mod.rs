@@ -37,6 +37,7 @@ mod limit;
 mod merge;
 mod on_end;
 mod open;
+mod origin;
 mod orphan;
 mod output_watcher;
 mod probe;

@@ -17,6 +17,7 @@ use super::error::RunError;
 use super::files;
 use super::ledger::Ledger;
 use super::ledger::SessionPaths;
+use super::origin;
 use super::orphan;
 use super::report::RunResult;
 use super::resume::ResumeOptions;
@@ -115,6 +116,11 @@ impl RunEnvironment {
 
     pub(super) fn caller(&self) -> Caller {
         Caller::this_process(&self.environment)
+    }
+
+    /// Returns the runs that this user began.
+    pub(super) fn index(&self) -> RunIndex {
+        RunIndex::of(&self.environment)
     }
 }
 
@@ -235,7 +241,7 @@ fn begin(
         .expect("a generated id is valid");
     home.create(&id)?;
     let first = new.iter().find(|edit| edit.path.name() == HEADER).and_then(Edit::after);
-    RunIndex::of(&run_environment.environment).enter(&id, first.unwrap_or_default(), home.root())?;
+    run_environment.index().enter(&id, first.unwrap_or_default(), home.root())?;
     let lock = session_paths(home.root(), &id, project)?.lock()?;
     let meta = CheckpointMeta::new("start", now, 0);
     store::commit(&lock, &new, &meta)?;
@@ -263,7 +269,7 @@ fn drive_session(
     let header = header(home, id)?;
     let paths = session_paths(home, id, &run_environment.project)?;
     if !asked.dry_run {
-        check_origin(run_environment, home, &header, asked.trust, console)?;
+        origin::check(&run_environment.index(), home, &header, asked.trust, console)?;
         claim(&paths, run_environment, asked)?;
     }
     let done = drive_claimed(run_environment, &paths, &header, asked, console);
@@ -272,34 +278,6 @@ fn drive_session(
         store::lease::release(&lock, run_environment.ticker.now(), &run_environment.caller())?;
     }
     done
-}
-
-/// Refuses to run the commands of a run that this user did not begin, unless a person agrees: its folder may have come with a copy of the
-/// project.
-pub(super) fn check_origin(
-    run_environment: &RunEnvironment,
-    home: &Utf8Path,
-    header: &Header,
-    trust: bool,
-    console: &dyn Console,
-) -> Result<(), RunError> {
-    let id = &header.session;
-    let file = candidate(id, None)?.data_dir.join(HEADER).expect("a constant name");
-    let Content::Bytes(bytes) = store::read_file(home, &file) else { return Ok(()) };
-    let index = RunIndex::of(&run_environment.environment);
-    if index.knows(id, &bytes, home) {
-        return Ok(());
-    }
-    let source = header.workflow.file.under(&header.workflow.root);
-    let message =
-        format!("this user did not begin the run {id} on this machine; its steps run the commands of {source}");
-    let question = format!("{message}. Run them? [y/N]");
-    if !trust && !says_yes(console.ask(&question, None)) {
-        let name = quoted(id);
-        let hints = [format!("piton show {name}"), format!("to run them: `{} --trust`", header.resume())];
-        return Err(RunError::new(ProblemKind::Person, message, hints));
-    }
-    Ok(index.enter(id, &bytes, home)?)
 }
 
 /// Drives a session whose lease this process holds.

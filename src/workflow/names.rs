@@ -61,12 +61,17 @@ pub(super) fn check(workflow: &Workflow, problems: &mut Problems<'_>) {
     let mut checker = Checker { workflow, problems, is_open: !workflow.env_files.is_empty(), order: BTreeMap::new() };
     // Values of `env` see the environment of the caller, which is not known here, so they are not checked.
     names.extend(workflow.env.keys().cloned());
-    for (at, step) in workflow.steps.iter().enumerate() {
+    // What is set before a step matters only to one that uses a variable or a conversation.
+    let uses = |step: &Step| {
+        let definition = step.canonical.to_string();
+        ["$", "\"when\"", "\"continue\""].iter().any(|mark| definition.contains(mark))
+    };
+    for (at, step) in workflow.steps.iter().enumerate().filter(|(_, step)| uses(step)) {
         checker
             .order
             .insert(step.id.as_str(), ancestors(&workflow.steps, at).iter().map(ToString::to_string).collect());
     }
-    for step in &workflow.steps {
+    for step in workflow.steps.iter().filter(|step| uses(step)) {
         let known = checker.known_to(step, &names);
         checker.step(step, known);
     }

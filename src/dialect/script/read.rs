@@ -288,13 +288,14 @@ impl Reader<'_> {
             let plan_order = Some(steps.len());
             steps.push(Step { depends_on, is_command, plan_order, ..self::step(step, state) });
         }
+        let variables = self.variables(&steps);
         if let Some(open) = steps.iter_mut().find(|step| !matches!(step.status, Status::Completed | Status::Skipped)) {
-            open.detail.variables = self.variables();
+            open.detail.variables = variables;
         }
         steps
     }
 
-    fn variables(&self) -> Map<String, Value> {
+    fn variables(&self, steps: &[Step]) -> Map<String, Value> {
         let shown = |value: &Captured| match value {
             Captured::Inline { value: Value::String(text) } if text.len() > SHOWN => bytes_of(text.len() as u64),
             Captured::Inline { value } => match value.to_string().len() {
@@ -303,7 +304,13 @@ impl Reader<'_> {
             },
             Captured::Stored { bytes, .. } => bytes_of(*bytes),
         };
-        self.session.state.variables.iter().map(|(name, value)| (name.clone(), shown(value))).collect()
+        // What agents reported and people noted is in the brief as that.
+        let is_for_an_agent = |step: &&Step| ["agent", "gate"].iter().any(|key| step.definition.get(key).is_some());
+        let reported: BTreeSet<String> = (steps.iter().filter(is_for_an_agent))
+            .flat_map(|step| ["summary", "verdict", "note"].map(|what| format!("{}.{what}", step.id)))
+            .collect();
+        let variables = self.session.state.variables.iter().filter(|(name, _)| !reported.contains(*name));
+        variables.map(|(name, value)| (name.clone(), shown(value))).collect()
     }
 
     fn state_files(&self) -> Vec<RelPath> {

@@ -1,0 +1,41 @@
+//! Whose run it is: the commands of a run that this user did not begin are run only after a person agreed.
+
+use camino::Utf8Path;
+
+use super::console::Console;
+use super::console::says_yes;
+use super::error::ProblemKind;
+use super::error::RunError;
+use crate::dialect::script;
+use crate::dialect::script::record::HEADER;
+use crate::dialect::script::record::Header;
+use crate::model::Content;
+use crate::model::quoted;
+use crate::store;
+use crate::store::RunIndex;
+
+/// Refuses to run the commands of a run that this user did not begin, unless a person agrees: its folder may have come with a copy of the
+/// project.
+pub(super) fn check(
+    index: &RunIndex,
+    home: &Utf8Path,
+    header: &Header,
+    trust: bool,
+    console: &dyn Console,
+) -> Result<(), RunError> {
+    let id = &header.session;
+    let file = script::candidate(id, None).and_then(|candidate| candidate.data_dir.join(HEADER).ok());
+    let Some(Content::Bytes(bytes)) = file.map(|file| store::read_file(home, &file)) else { return Ok(()) };
+    if index.knows(id, &bytes, home) {
+        return Ok(());
+    }
+    let source = header.workflow.file.under(&header.workflow.root);
+    let message =
+        format!("this user did not begin the run {id} on this machine; its steps run the commands of {source}");
+    let question = format!("{message}. Run them? [y/N]");
+    if !trust && !says_yes(console.ask(&question, None)) {
+        let hints = [format!("piton show {}", quoted(id)), format!("to run them: `{} --trust`", header.resume())];
+        return Err(RunError::new(ProblemKind::Person, message, hints));
+    }
+    Ok(index.enter(id, &bytes, home)?)
+}
