@@ -1,5 +1,5 @@
-//! A run that one process drives from its first step to its last, without evidence besides its own record and what people decided. It is
-//! compared once and then kept up to date step by step, so that a change costs next to nothing in a long run too.
+//! A run that one process drives from its first step to its last, with the evidence that was there when it began. It is compared once and then
+//! kept up to date step by step; without evidence a change costs next to nothing in a long run too.
 
 use super::choose::Chooser;
 use super::graph::Graph;
@@ -21,7 +21,6 @@ use crate::model::Evidence;
 use crate::model::Options;
 use crate::model::Run;
 use crate::model::RunStatus;
-use crate::model::Statement;
 use crate::model::Step;
 use crate::model::StepKind;
 
@@ -35,14 +34,12 @@ pub(crate) struct LiveRun {
     reconciled: Reconciled,
     /// Whether statuses may follow from those of other steps.
     is_derived: bool,
-    /// What people decided about its steps, and nothing else.
     evidence: Evidence,
 }
 
 impl LiveRun {
-    pub(crate) fn new(run: Run, decisions: Vec<Statement>) -> Self {
+    pub(crate) fn new(run: Run, evidence: Evidence) -> Self {
         let graph = Graph::of(&run);
-        let evidence = Evidence { statements: decisions, ..Evidence::default() };
         let reconciled = reconcile(&run, &graph, &evidence, &[]);
         let by_record = run.steps.iter().map(|step| by_record(&run, step)).collect();
         let mut live = Self { run, graph, by_record, reconciled, is_derived: true, evidence };
@@ -54,9 +51,13 @@ impl LiveRun {
         &self.run
     }
 
-    /// Returns what people decided, as evidence.
     pub(crate) const fn evidence(&self) -> &Evidence {
         &self.evidence
+    }
+
+    /// Returns what the record and the evidence say of a step, by position.
+    pub(crate) fn effective_status(&self, at: usize) -> Option<EffectiveStatus> {
+        self.reconciled.effective_statuses.get(at).copied()
     }
 
     /// Admits or refuses a change; the same answer as [`super::admit`] gives with this evidence.
@@ -71,13 +72,13 @@ impl LiveRun {
             return in_order(Chooser { reconciled: self.reconciled(), options });
         }
         let (run, _) = overrides::skip(&self.reconciled(), options);
-        Self::new(run, self.evidence.statements.clone()).order(&Options { skip: Vec::new(), ..options.clone() })
+        Self::new(run, self.evidence.clone()).order(&Options { skip: Vec::new(), ..options.clone() })
     }
 
     /// Returns the step that the planner names first now, which may be one that a review sends the run back to.
     pub(crate) fn next(&self, options: &Options) -> Option<StepDue> {
         let first = Chooser { reconciled: self.reconciled(), options }.choose().choices.into_iter().next()?;
-        let status = self.reconciled.effective_statuses.get(first.at).copied();
+        let status = self.effective_status(first.at);
         let is_repeated = status.is_some_and(|status| status.is_over() || status == EffectiveStatus::Invalid);
         Some(StepDue { at: first.at, action: first.action, is_repeated })
     }
@@ -115,7 +116,7 @@ impl LiveRun {
     }
 
     fn derive(&mut self) {
-        if !self.evidence.statements.is_empty() {
+        if self.has_evidence() {
             self.reconciled = reconcile(&self.run, &self.graph, &self.evidence, &[]);
             self.reconciled.findings.clear();
             return;
@@ -126,9 +127,13 @@ impl LiveRun {
     }
 
     fn derives(&self) -> bool {
-        !self.evidence.statements.is_empty()
+        self.has_evidence()
             || self.by_record.iter().any(|(status, _)| *status == EffectiveStatus::Invalid)
             || self.run.steps.iter().any(|step| matches!(step.kind, StepKind::Container | StepKind::Review))
+    }
+
+    fn has_evidence(&self) -> bool {
+        !(self.evidence.statements.is_empty() && self.evidence.files.is_empty())
     }
 
     fn reconciled(&self) -> ReconciledRun<'_> {
@@ -153,7 +158,7 @@ mod tests {
         #[test]
         fn an_update_costs_no_truth(run in orderly(), changes in vec((any::<Index>(), any::<Index>()), 0..6)) {
             prop_assume!(!run.steps.is_empty());
-            let mut live = LiveRun::new(run, Vec::new());
+            let mut live = LiveRun::new(run, Evidence::default());
             for (at, status) in changes {
                 let (at, status) = (at.index(live.run().steps.len()), Status::ALL[status.index(Status::ALL.len())]);
                 live.update(at, |step| {

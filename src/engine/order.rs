@@ -94,8 +94,8 @@ mod tests {
         /// The order is what a caller gets that asks the planner again after each step.
         #[test]
         fn the_order_is_the_plan_asked_again_and_again(run in chains()) {
-            let order = LiveRun::new(run.clone(), Vec::new()).order(&options());
-            let mut live = LiveRun::new(run, Vec::new());
+            let order = LiveRun::new(run.clone(), Evidence::default()).order(&options());
+            let mut live = LiveRun::new(run, Evidence::default());
             let mut seen = Vec::new();
             while seen.len() <= order.len() {
                 let planned = planned(live.run(), &Evidence::default(), &options());

@@ -419,6 +419,11 @@ impl ChangeKind {
         }
     }
 
+    /// Returns the steps that lose their results when a step begins.
+    pub(crate) fn reopens(&self) -> &[StepId] {
+        if let Self::Begin { reopens, .. } = self { reopens } else { &[] }
+    }
+
     /// Returns the step that the change is about, if any.
     pub(crate) fn step(&self) -> Option<&StepId> {
         match self {

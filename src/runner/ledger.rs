@@ -25,6 +25,7 @@ use crate::dialect::script::state::State;
 use crate::dialect::script::state::StepState;
 use crate::engine::Admitted;
 use crate::engine::ChangeLimits;
+use crate::engine::EffectiveStatus;
 use crate::engine::LiveRun;
 use crate::engine::StepDue;
 use crate::model::Change;
@@ -105,15 +106,21 @@ impl SessionPaths {
 }
 
 impl Ledger {
-    /// Returns the ledger of a run, with what people decided about its steps.
-    pub(super) fn new(paths: SessionPaths, (ticker, caller): (Ticker, Caller), session: Session, mut run: Run) -> Self {
-        // The runner checks the outputs of a step itself, before it ends one.
-        run.steps.iter_mut().for_each(|step| step.proof = Proof::default());
+    /// Returns the ledger of a run, with the evidence of what was done before and what people decided about its steps.
+    pub(super) fn new(
+        paths: SessionPaths,
+        (ticker, caller): (Ticker, Caller),
+        session: Session,
+        (mut run, evidence): (Run, Evidence),
+    ) -> Self {
+        let is_judged =
+            |step: &Step| !evidence.files.is_empty() && matches!(step.status, Status::Completed | Status::InProgress);
+        run.steps.iter_mut().filter(|step| !is_judged(step)).for_each(|step| step.proof = Proof::default());
         let positions = run.steps.iter().zip(0..).map(|(step, at)| (step.id.as_str().to_owned(), at)).collect();
         let Session { header, state, journal_end, .. } = session;
         let mut decisions = store::reports::read(&paths.home, &paths.data_dir, &run.id, run.dialect);
         decisions.retain(|statement| matches!(statement.kind, StatementKind::Decision(_)));
-        let run = LiveRun::new(run, decisions);
+        let run = LiveRun::new(run, Evidence { statements: decisions, ..evidence });
         let (snapshot_seq, is_given_up) = (journal_end.seq, false);
         Self { paths, header, ticker, caller, snapshot_seq, journal_end, state, run, positions, is_given_up }
     }
@@ -126,9 +133,14 @@ impl Ledger {
         self.run.run()
     }
 
-    /// Returns what people decided about the run.
+    /// Returns the evidence of what was done before, and what people decided about the run.
     pub(super) const fn evidence(&self) -> &Evidence {
         self.run.evidence()
+    }
+
+    /// Returns what the record and the evidence say of a step, by position.
+    pub(super) fn effective_status(&self, at: usize) -> Option<EffectiveStatus> {
+        self.run.effective_status(at)
     }
 
     /// Returns the steps that are due, in the order of the plan.
@@ -157,11 +169,21 @@ impl Ledger {
         let guard = ChangeLimits { force, ..ChangeLimits::of(u32::MAX) };
         match self.run.admit(Change { at, kind }, guard)? {
             Admitted::Change { change, .. } => {
-                let reopens =
-                    if let ChangeKind::Begin { reopens, .. } = &change.kind { reopens.clone() } else { Vec::new() };
+                let reopens = change.kind.reopens().to_vec();
+                if let ChangeKind::Begin { step, .. } = &change.kind {
+                    std::iter::once(step).chain(&reopens).for_each(|step| self.forget_proof(step));
+                }
                 self.append(Event::Change(change), Facts { reopens, ..facts })
             }
             Admitted::Already(_) => Ok(()),
+        }
+    }
+
+    /// From its begin on, the runner checks the outputs of a step itself, before it ends.
+    fn forget_proof(&mut self, step: &StepId) {
+        let Some(at) = self.positions.get(step.as_str()) else { return };
+        if self.run.run().steps.get(*at).is_some_and(|step| !step.proof.outputs.is_empty()) {
+            self.run.update(*at, |step| step.proof = Proof::default());
         }
     }
 
@@ -177,14 +199,15 @@ impl Ledger {
         store::commit(&lock, &[edit], &self.meta(name, step.clone()))?;
         store::lease::refresh(&lock, self.ticker.now(), &self.caller)?;
         drop(lock);
-        self.state.apply(&Record { seq: journal_end.seq, event, facts });
+        let record = Record { seq: journal_end.seq, event, facts };
+        self.state.apply(&record);
         self.journal_end = journal_end;
-        self.update_run(step.as_ref());
+        self.update_run(step.as_ref(), &record.facts.reopens);
         if self.journal_end.seq - self.snapshot_seq >= SNAPSHOT_EVERY { self.snapshot() } else { Ok(()) }
     }
 
-    /// Copies the recorded state of one step into the run, or of all steps.
-    fn update_run(&mut self, step: Option<&StepId>) {
+    /// Copies the recorded state of one step and of those that it reopened into the run, or of all steps.
+    fn update_run(&mut self, step: Option<&StepId>, reopened: &[StepId]) {
         self.run.set_status(match self.state.run.status {
             Phase::Aborted if self.is_given_up => RunStatus::Active,
             Phase::Active => RunStatus::Active,
@@ -192,9 +215,11 @@ impl Ledger {
             Phase::Completed => RunStatus::Completed,
             Phase::Aborted => RunStatus::Aborted,
         });
-        match step.and_then(|step| self.positions.get(step.as_str())) {
-            Some(at) => self.run.update(*at, |step| copy(&self.state, step)),
-            None => self.run.update_all(|step| copy(&self.state, step)),
+        if step.is_none_or(|step| !self.positions.contains_key(step.as_str())) {
+            return self.run.update_all(|step| copy(&self.state, step));
+        }
+        for at in step.into_iter().chain(reopened).filter_map(|step| self.positions.get(step.as_str())) {
+            self.run.update(*at, |step| copy(&self.state, step));
         }
     }
 

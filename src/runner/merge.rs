@@ -29,6 +29,7 @@ use crate::dialect::script::state::Phase;
 use crate::engine::quoted;
 use crate::model::ChangeKind;
 use crate::model::ClaudeWork;
+use crate::model::Evidence;
 use crate::model::Options;
 use crate::model::Run;
 use crate::model::Status;
@@ -57,7 +58,7 @@ pub(crate) fn merge(request: &MergeRequest, console: &dyn Console) -> Result<Run
     open::claim(&paths, &environment, &asked)?;
     let done = (|| {
         let candidate = open::candidate(&header.session, Some(&header))?;
-        let (session, loaded) = open::load_repaired(&environment, &paths, &candidate, &asked, console)?;
+        let (_, session, loaded) = open::load_repaired(&environment, &paths, &candidate, &asked, console)?;
         let Some(run) = loaded.run.filter(|run| run.writable) else {
             let message = format!("session {} cannot be read as it is", header.session);
             return Err(RunError::new(ProblemKind::Unreadable, message, ["piton doctor".to_owned()]));
@@ -70,7 +71,8 @@ pub(crate) fn merge(request: &MergeRequest, console: &dyn Console) -> Result<Run
         let folder = header.worktree.clone().unwrap_or_else(|| header.root.clone());
         let is_over = session.state.run.status == Phase::Completed;
         check_mergeable(&header, &session, &run, &request.style)?;
-        let ledger = Ledger::new(paths.clone(), (environment.ticker, environment.caller()), session, run);
+        let ledger =
+            Ledger::new(paths.clone(), (environment.ticker, environment.caller()), session, (run, Evidence::default()));
         if !is_over && !ledger.order(&Options::at(ledger.now())).is_empty() {
             return Err(unfinished(&header, ledger.run()));
         }

@@ -42,6 +42,7 @@ use crate::model::ChangeKind;
 use crate::model::Content;
 use crate::model::Edit;
 use crate::model::EditKind;
+use crate::model::Evidence;
 use crate::model::FileSet;
 use crate::model::Owner;
 use crate::model::RelPath;
@@ -292,7 +293,7 @@ fn drive_claimed(
     if !header.is_writable() {
         return Err(newer(header));
     }
-    let (session, loaded) = load_repaired(run_environment, paths, &candidate, asked, console)?;
+    let (files, session, loaded) = load_repaired(run_environment, paths, &candidate, asked, console)?;
     let (mut workflow, bytes) = workflow(&header.workflow).map_err(|error| match asked.is_new {
         true => error,
         false => without_workflow(header, error),
@@ -312,22 +313,20 @@ fn drive_claimed(
         workflow.limits = Limits::default();
     }
     let declared = secrets::fetch(&workflow.secrets, &header.root)?;
-    let shown = (!asked.is_new && !asked.dry_run).then(|| run.clone());
-    let mut ledger = Ledger::new(paths.clone(), (run_environment.ticker, run_environment.caller()), session, run);
+    let evidence = if asked.is_new {
+        Evidence::default()
+    } else {
+        settle::evidence(&run_environment.project, &files, &loaded.wanted, &run_environment.environment)
+    };
+    let caller = (run_environment.ticker, run_environment.caller());
+    let mut ledger = Ledger::new(paths.clone(), caller, session, (run, evidence));
     if !asked.dry_run {
         ledger.catch_up()?;
         for pid in orphan::end_all(&ledger) {
             let text = format!("Process {pid} of the previous runner was still running; it was ended");
             console.tell(&Event::Note { text: &text });
         }
-    }
-    if let Some(run) = shown {
-        let (lock, now) = (paths.lock()?, run_environment.ticker.now());
-        let files = store::file_set_locked(&run_environment.project, &lock, &paths.home, &candidate, now);
-        drop(lock);
-        let evidence = store::gather(&run_environment.project, &files, &loaded.wanted, &run_environment.environment);
-        let folder = header.worktree.as_ref().unwrap_or(&header.root);
-        settle::record_shown_done(&mut ledger, (&run, &evidence), &workflow, folder)?;
+        settle::record_shown_done(&mut ledger)?;
     }
     let plan = scheduled_steps(
         &mut ledger,
@@ -385,7 +384,7 @@ pub(super) fn load_repaired(
     candidate: &Candidate,
     asked: &ResumeOptions,
     console: &dyn Console,
-) -> Result<(Session, Loaded), RunError> {
+) -> Result<(FileSet, Session, Loaded), RunError> {
     let read = || -> Result<(FileSet, Session), RunError> {
         let lock = paths.lock()?;
         let files = store::file_set_locked(
@@ -448,7 +447,7 @@ pub(super) fn load_repaired(
     };
     let Some(what) = what.filter(|_| !asked.dry_run) else {
         let loaded = script::load_to_run(&files);
-        return Ok((session, loaded));
+        return Ok((files, session, loaded));
     };
     let lock = paths.lock()?;
     let at = run_environment.ticker.now().now;
@@ -457,7 +456,7 @@ pub(super) fn load_repaired(
     console.tell(&Event::Note { text: &format!("{what}; the rest is kept as {kept}") });
     let (files, session) = read()?;
     let loaded = script::load_to_run(&files);
-    Ok((session, loaded))
+    Ok((files, session, loaded))
 }
 
 /// Takes the lease of the session; refuses when another process holds it.

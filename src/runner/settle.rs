@@ -1,4 +1,4 @@
-//! What a resume takes as done without running it: the step of an agent that was cut off when its outputs were there, as the plan says.
+//! What is known of the outputs of a run that goes on: those of steps that were done before, and those of one that was cut off.
 
 use camino::Utf8Path;
 
@@ -6,38 +6,57 @@ use super::error::RunError;
 use super::files;
 use super::ledger::Ledger;
 use crate::dialect::script::facts::Facts;
-use crate::engine;
 use crate::engine::EffectiveStatus;
 use crate::model::ChangeKind;
 use crate::model::Evidence;
+use crate::model::EvidenceRequest;
+use crate::model::FileFact;
+use crate::model::FileSet;
 use crate::model::Outcome;
 use crate::model::OutputSchema;
-use crate::model::Run;
+use crate::model::RelPath;
 use crate::model::Status;
 use crate::model::StepKind;
+use crate::store;
+use crate::store::Environment;
+use crate::store::Project;
 use crate::workflow::Step;
-use crate::workflow::Workflow;
 
-/// Records such steps as completed.
-pub(super) fn record_shown_done(
-    ledger: &mut Ledger,
-    (run, evidence): (&Run, &Evidence),
-    workflow: &Workflow,
-    folder: &Utf8Path,
-) -> Result<(), RunError> {
-    let statuses = engine::effective_statuses(run, evidence, &[]);
-    let shown = run.steps.iter().zip(statuses).zip(&workflow.steps).filter(|((step, status), defined)| {
+/// Gathers what the plan knows of the outputs of a run that goes on; nothing if no step declares any.
+pub(super) fn evidence(
+    project: &Project,
+    files: &FileSet,
+    wanted: &EvidenceRequest,
+    environment: &Environment,
+) -> Evidence {
+    if wanted.outputs.is_empty() {
+        return Evidence::default();
+    }
+    let Evidence { mut files, records, .. } = store::gather(project, files, wanted, environment);
+    let folder = wanted.base.as_deref().unwrap_or(&project.root);
+    for output in &wanted.outputs {
+        if let (Some(schema), Some(FileFact::Present { violation, .. })) = (&output.schema, files.get_mut(&output.path))
+        {
+            *violation = files::read(&output.path.under(folder))
+                .ok()
+                .and_then(|text| misfit(folder, (&output.path, &text), schema));
+        }
+    }
+    Evidence { files, records, ..Evidence::default() }
+}
+
+/// Records the steps of agents that were cut off when their outputs were there, as the plan says.
+pub(super) fn record_shown_done(ledger: &mut Ledger) -> Result<(), RunError> {
+    let shown = ledger.run().steps.iter().enumerate().filter(|(at, step)| {
         step.status == Status::InProgress
             && step.kind == StepKind::Work
-            && *status == EffectiveStatus::Done
-            && step.id == defined.id
-            && missing_output(folder, defined).is_none()
+            && ledger.effective_status(*at) == Some(EffectiveStatus::Done)
     });
-    for ((step, _), _) in shown {
+    let shown: Vec<_> = shown.map(|(_, step)| (step.id.clone(), step.definition_digest())).collect();
+    for (step, digest) in shown {
         let summary = "its outputs were there when the run went on".to_owned();
-        let outcome = Outcome { summary: Some(summary), ..Outcome::completed(step.id.clone()) };
-        let facts = Facts { digest: step.definition_digest(), ..Facts::default() };
-        ledger.record(ChangeKind::Finish(Box::new(outcome)), facts, true)?;
+        let outcome = Outcome { summary: Some(summary), ..Outcome::completed(step) };
+        ledger.record(ChangeKind::Finish(Box::new(outcome)), Facts { digest, ..Facts::default() }, true)?;
     }
     Ok(())
 }
@@ -52,14 +71,18 @@ pub(super) fn missing_output(folder: &Utf8Path, step: &Step) -> Option<String> {
             Err(_) => return Some(format!("it did not write its output {}", output.path)),
         };
         let (schema, _) = output.schema.as_ref()?;
-        let schema = match schema {
-            OutputSchema::Inline(schema) => Ok(schema.clone()),
-            OutputSchema::File(file) => files::read(&file.under(folder))
-                .and_then(|text| serde_json::from_str(&text).map_err(|error| format!("{file}: {error}"))),
-        };
-        let value = serde_json::from_str(&text).map_err(|error| format!("{} is not JSON: {error}", output.path));
-        let found = schema.and_then(|schema| crate::schema::violation(&schema, &value?));
-        let why = found.unwrap_or_else(Some)?;
+        let why = misfit(folder, (&output.path, &text), schema)?;
         Some(format!("its output {} does not fit its schema: {why}", output.path))
     })
+}
+
+/// Returns why the text of an output does not fit a schema, which may be a file in the folder.
+fn misfit(folder: &Utf8Path, (path, text): (&RelPath, &str), schema: &OutputSchema) -> Option<String> {
+    let schema = match schema {
+        OutputSchema::Inline(schema) => Ok(schema.clone()),
+        OutputSchema::File(file) => files::read(&file.under(folder))
+            .and_then(|text| serde_json::from_str(&text).map_err(|error| format!("{file}: {error}"))),
+    };
+    let value = serde_json::from_str(text).map_err(|error| format!("{path} is not JSON: {error}"));
+    schema.and_then(|schema| crate::schema::violation(&schema, &value?)).unwrap_or_else(Some)
 }

@@ -31,6 +31,7 @@ use crate::model::OutputRequest;
 use crate::model::OutputSchema;
 use crate::model::Part;
 use crate::model::PartKind;
+use crate::model::Proof;
 use crate::model::Records;
 use crate::model::RelPath;
 use crate::model::Review;
@@ -283,10 +284,15 @@ impl Reader<'_> {
             let before = || steps.last().map(|last| last.id.clone()).into_iter().collect();
             let depends_on = step.depends_on.take().unwrap_or_else(before);
             let state = known.get(step.id.as_str()).map_or(&unknown, Box::as_ref);
-            // A run that Piton drives has no agent to tell.
-            let is_command = self.session.header.is_attended && !step.is_for_an_agent();
-            let plan_order = Some(steps.len());
-            steps.push(Step { depends_on, is_command, plan_order, ..self::step(step, state) });
+            let is_command = !step.is_for_an_agent();
+            let mut step = Step { depends_on, plan_order: Some(steps.len()), ..self::step(step, state) };
+            if self.session.header.is_attended {
+                step.is_command = is_command;
+            } else if is_command {
+                // The runner checked its outputs when it ended; later steps may move them.
+                step.proof = Proof::default();
+            }
+            steps.push(step);
         }
         let variables = self.variables(&steps);
         if let Some(open) = steps.iter_mut().find(|step| !matches!(step.status, Status::Completed | Status::Skipped)) {

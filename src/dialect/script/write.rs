@@ -17,7 +17,7 @@ pub(super) fn edit(files: &FileSet, change: &Change) -> Result<Vec<Edit>, EditEr
         let instead = "it begins with `piton run FILE`, and `piton restore SESSION` goes back in its journal";
         return Err(EditError::cannot("a session", "be started or rebuilt by a change", instead));
     }
-    let reopens = if let ChangeKind::Begin { reopens, .. } = &change.kind { reopens.clone() } else { Vec::new() };
+    let reopens = change.kind.reopens().to_vec();
     // A changed workflow file counts from here on.
     let definition = super::read::changed_outline(files, &session);
     let facts = Facts { reopens, definition, ..Facts::default() };

@@ -249,3 +249,17 @@ fn a_run_that_piton_drives_has_the_variables_of_agents_and_gates() {
     stage.resume(&id).expect_code(0);
     assert_eq!(stage.executions(), ["draft", "review", "as asked, APPROVED, ship it"]);
 }
+
+/// What was built on the work that a review sent back is built again.
+#[test]
+fn steps_between_the_work_and_its_review_are_repeated_with_it() {
+    let stage = stage(&[NO, YES].concat());
+    stage.workflow(
+        &FLOW
+            .replace("- {id: review", "- {id: pages, shell: echo pages >> LOG}\n- {id: review")
+            .replace("reviews: draft", "reviews: draft, depends_on: pages"),
+    );
+    let (output, _) = stage.run(&["--input", "version=1.4"]);
+    let output = output.expect_code(9);
+    assert_eq!(stage.executions(), ["draft", "pages", "review", "draft", "pages", "review"], "{output}");
+}

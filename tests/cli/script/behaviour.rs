@@ -3,16 +3,12 @@
 use serde_json::json;
 
 use super::support::Stage;
+use super::support::kill;
 use super::support::until;
 use crate::support::read;
-use crate::support::run_tool;
 
 fn repair(stage: &Stage) {
     std::fs::write(format!("{}.repaired", stage.log()), "").expect("the sandbox is ours");
-}
-
-fn kill(pid: u32) {
-    run_tool("/bin/sh".as_ref(), &["-c", &format!("kill -KILL {pid}")], &[]);
 }
 
 #[test]

@@ -8,6 +8,8 @@ use serde_json::Value;
 
 use super::kills::Chance;
 use super::support::Stage;
+use super::support::kill;
+use super::support::until;
 use crate::support::Output;
 use crate::support::read;
 use crate::support::takes_all;
@@ -170,4 +172,46 @@ fn agents_and_piton_take_turns_at_a_run_that_is_killed_anywhere() {
             break;
         }
     }
+}
+
+/// A command that was killed may have written a part of its output: only its end says that it is done.
+#[test]
+fn the_output_of_a_command_that_was_cut_off_proves_nothing() {
+    let flow = "steps:\n- id: build\n  shell: echo build >> LOG; echo part > out.txt; until [ -e LOG.go ]; do sleep 0.02; done\n  outputs: out.txt\n- {id: next, shell: echo next >> LOG}\n";
+    for attended in [true, false] {
+        let stage = Stage::in_place(flow);
+        let words: &[&str] = if attended {
+            stage.piton(["start", "w.yml", "--feature", "x"]).run().expect_code(0);
+            &["exec", "build", "--run", "x"]
+        } else {
+            &["run", "w.yml"]
+        };
+        let mut child = stage.piton(words.iter().copied()).spawn();
+        until("the output is there", || stage.sandbox.exists("out.txt"));
+        kill(child.id());
+        child.wait().unwrap();
+        let next = stage.piton(["--format", "json", "plan"]).run().at("/data/next/0");
+        let action = if attended { "exec" } else { "retry" };
+        assert_eq!((&next["step"], &next["action"]), (&"build".into(), &action.into()), "{next}");
+        std::fs::write(format!("{}.go", stage.log()), "").unwrap();
+        let on: &[&str] = if attended { &["run", "x"] } else { &["resume"] };
+        stage.piton(on.iter().copied()).run().expect_code(0);
+        assert_eq!(stage.executions(), ["build", "build", "next"], "attended: {attended}");
+    }
+}
+
+/// The plan and the runner agree about a finished step of an agent whose output is gone.
+#[test]
+fn a_step_of_an_agent_whose_output_is_gone_is_done_again_by_either_driver() {
+    let stage = Stage::in_place(FLOW);
+    stage.program("claude", CLAUDE);
+    stage.piton(["start", "w.yml", "--feature", "x"]).run().expect_code(0);
+    stage.piton(["run", "x"]).run().expect_code(9);
+    assert_eq!((stage.count("begin draft"), stage.count("begin review"), stage.count("begin build")), (1, 1, 1));
+    stage.sandbox.remove("draft.md");
+    let plan = stage.piton(["--format", "json", "plan", "x"]).run();
+    assert_eq!(plan.at("/data/next/0/step"), "draft", "{plan}");
+    stage.piton(["run", "x"]).run().expect_code(9);
+    assert_eq!((stage.count("begin draft"), stage.count("begin review"), stage.count("begin build")), (2, 2, 2));
+    assert_eq!(stage.count("begin publish"), 0);
 }

@@ -151,3 +151,8 @@ pub(super) fn until(what: &str, is_true: impl Fn() -> bool) {
         std::thread::yield_now();
     }
 }
+
+/// Ends a process without a chance to clean up.
+pub(super) fn kill(pid: u32) {
+    crate::support::run_tool("/bin/sh".as_ref(), &["-c", &format!("kill -KILL {pid}")], &[]);
+}
