@@ -164,6 +164,7 @@ pub(super) fn definition(data: &[u8]) {
         is_attended: true,
         description: None,
         issues: Vec::new(),
+        below: None,
         imported_from: None,
     };
     let change = Change { at: clock().now, kind: ChangeKind::Start(Box::new(StartSpec::new("w", "feature"))) };

@@ -134,11 +134,14 @@ impl ProjectContext {
         let prodigy = named.or_else(|| prodigy::home_of(run_path.as_deref()?).map(Utf8Path::to_owned));
         let prodigy = prodigy.map(|folder| prodigy_listing(&folder, &marks)).transpose()?;
         let mut project = Project::open(root.as_deref().or(run_path.as_deref()).unwrap_or(&start), &environment)?;
+        let homes = SessionHome::all_of_project(&project, &environment);
         let (home, homes) = match session {
-            Some((home, _)) => (home.clone(), vec![home]),
-            None => {
-                (SessionHome::for_project(&project, &environment), SessionHome::all_of_project(&project, &environment))
+            Some((home, _)) => {
+                // It is known with its worktrees, if it is one of the project's.
+                let home = homes.into_iter().find(|known| known.root() == home.root()).unwrap_or(home);
+                (home.clone(), vec![home])
             }
+            None => (SessionHome::for_project(&project, &environment), homes),
         };
         let index = RunIndex::of(&environment);
         let is_here = |id: &str| homes.iter().any(|home| store::is_folder(&home.session(id)));
@@ -310,7 +313,8 @@ impl ProjectContext {
 
     /// Gathers the evidence a run asks for. `with_git` is false if no process may be started.
     pub(crate) fn evidence(&self, opened: &OpenedRun, with_git: bool) -> Evidence {
-        let wanted = &opened.loaded.wanted;
+        let wanted = &*self.wanted(opened);
+        let base = wanted.base(&opened.files.root);
         let without_git = || EvidenceRequest {
             outputs: wanted.outputs.clone(),
             documents: wanted.documents.clone(),
@@ -323,9 +327,9 @@ impl ProjectContext {
         workflow_file::check_outputs(opened, &mut evidence);
         self.read_statements(opened, &mut evidence);
         if let Some(run) = &opened.loaded.run {
-            store::inspect_files(opened.base(), &evidence.unrecorded_files(run.id.as_str()), &mut evidence);
+            store::inspect_files(base, &evidence.unrecorded_files(run.id.as_str()), &mut evidence);
         }
-        inspect_witnesses(opened, &mut evidence);
+        inspect_witnesses(opened, base, &mut evidence);
         read_definitions(opened, &mut evidence);
         if let Some(request) = &wanted.guest {
             let log = with_git && request.wants_log && self.project.git.is_some();
@@ -349,6 +353,21 @@ impl ProjectContext {
         evidence
     }
 
+    /// Returns what a run asks for. The folder of its work is a word of its records: one that is not of this project is not looked at.
+    fn wanted<'a>(&self, opened: &'a OpenedRun) -> Cow<'a, EvidenceRequest> {
+        let wanted = &opened.loaded.wanted;
+        match &wanted.base {
+            Some(base) if !self.project.owns(base, &self.home.worktrees()) => Cow::Owned(EvidenceRequest {
+                base: None,
+                outside: None,
+                workspace: None,
+                outputs: Vec::new(),
+                ..wanted.clone()
+            }),
+            Some(_) | None => Cow::Borrowed(wanted),
+        }
+    }
+
     /// Adds what was said about the run, and whether the drivers of its steps in progress are still there.
     fn read_statements(&self, opened: &OpenedRun, evidence: &mut Evidence) {
         let Some(run) = &opened.loaded.run else { return };
@@ -360,7 +379,7 @@ impl ProjectContext {
     pub(crate) fn workspace_evidence(&self, opened: &OpenedRun) -> Evidence {
         let mut evidence = self.evidence(opened, false);
         if self.project.git.is_some() {
-            evidence.workspace = store::workspace(&opened.files, &opened.loaded.wanted);
+            evidence.workspace = store::workspace(&opened.files, &self.wanted(opened));
             self.inspect_branch(opened, &mut evidence);
         }
         evidence
@@ -388,7 +407,7 @@ pub(super) fn add_log(opened: &OpenedRun, log: Option<Arc<CommitLog>>, evidence:
 }
 
 /// Inspects the witness files of steps that a rollback reopened or that were begun: older ones do not count.
-fn inspect_witnesses(opened: &OpenedRun, evidence: &mut Evidence) {
+fn inspect_witnesses(opened: &OpenedRun, base: &Utf8Path, evidence: &mut Evidence) {
     let Some(run) = &opened.loaded.run else { return };
     let begun = evidence.statements.iter().filter_map(|statement| match &statement.kind {
         StatementKind::Begun(attempt) => Some(&attempt.step),
@@ -398,7 +417,7 @@ fn inspect_witnesses(opened: &OpenedRun, evidence: &mut Evidence) {
     let reopened: BTreeSet<&StepId> = rolled_back.chain(begun).collect();
     let steps = run.steps.iter().filter(|step| step.status != Status::Completed && reopened.contains(&step.id));
     let files: Vec<RelPath> = steps.flat_map(|step| &step.proof.witnesses).filter_map(|one| one.file.clone()).collect();
-    store::inspect_files(opened.base(), &files, evidence);
+    store::inspect_files(base, &files, evidence);
 }
 
 /// Adds the definitions of steps that were recorded with one, where the run does not hold them.

@@ -227,6 +227,7 @@ fn own_run(ctx: &ProjectContext, spec: &StartSpec, change: Change) -> Result<(Ve
         is_attended: true,
         description: spec.description.clone(),
         issues: spec.issues.clone(),
+        below: Header::below(ctx.home.root(), &ctx.project.root),
         imported_from: None,
     };
     let outline = Outline::of(&found.workflow, found.sha256);

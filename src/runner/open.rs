@@ -230,6 +230,7 @@ fn begin(
         is_attended: false,
         description: None,
         issues: Vec::new(),
+        below: Header::below(home.root(), &project.root),
         imported_from: None,
     };
     let spec = StartSpec {

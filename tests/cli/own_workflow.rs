@@ -483,3 +483,29 @@ fn a_workflow_in_either_folder_is_shown_validated_started_and_run_by_its_name() 
         assert!(help.contains("`piton workflows NAME|FILE`"), "{help}");
     }
 }
+
+/// A folder of a repository that is a project of its own has its own runs, its outputs are looked for in it, and both move with the repository.
+#[test]
+fn projects_in_one_repository_have_their_own_runs() {
+    let sandbox = Sandbox::new();
+    for part in ["a", "b"] {
+        sandbox.file(&format!("{part}/piton.toml"), "");
+        sandbox.file(&format!("{part}/flow.yaml"), "steps:\n- {id: draft, outputs: d.md}\n- {id: look, shell: pwd}\n");
+    }
+    sandbox.git_init();
+    let within = |part: &str, words: &[&str]| sandbox.piton(words.iter().copied()).folder(part.into()).run();
+    for part in ["a", "b"] {
+        within(part, &["start", "flow.yaml", "--feature", "demo"]).expect_code(0);
+    }
+    within("a", &["begin", "draft"]).expect_code(0);
+    sandbox.file("a/d.md", "text\n");
+    within("a", &["finish", "draft"]).expect_code(0);
+    let runs = |part: &str| within(part, &["list"]).at("/data/runs").as_array().map(Vec::len);
+    assert_eq!((runs("a"), runs("b")), (Some(1), Some(1)));
+    assert_eq!(within("b", &["plan"]).at("/data/next/0/step"), "draft");
+    let (here, there) = (sandbox.root(), sandbox.top().join("moved"));
+    std::fs::rename(&here, &there).expect("the sandbox is ours");
+    let moved = sandbox.piton(["plan", "--project", there.join("a").as_str()]).folder(sandbox.top()).run();
+    assert_eq!(moved.expect_code(0).at("/data/next/0/step"), "look");
+    std::fs::rename(&there, &here).expect("the sandbox is ours");
+}

@@ -126,3 +126,30 @@ fn sealed_records_are_read() {
         sandbox.piton(["begin", "api"]).run().expect_code(0);
     }
 }
+
+/// The folder of the work is a word of the records: one outside of the project is not looked at.
+#[test]
+fn files_outside_of_the_project_are_no_outputs() {
+    let sandbox = crate::cli::projects::example("own-workflow");
+    let outside = sandbox.top().join("tmp/out");
+    std::fs::create_dir_all(&outside).expect("the sandbox is ours");
+    let answer = |text: &str| {
+        for name in ["api.json", "ui.json", "report.json", "note.md"] {
+            std::fs::write(outside.join(name), text).expect("the sandbox is ours");
+        }
+        sandbox.piton(["plan", "--steps", "-v"]).run().stdout
+    };
+    for folder in [outside.parent().expect("a folder").as_str(), &format!("{}/../tmp", sandbox.root())] {
+        let header = sandbox.read(HEADER).replace(
+            "\"root\": \"/project\",\n  \"workflow\"",
+            &format!("\"root\": \"/project\",\n  \"worktree\": \"{folder}\",\n  \"workflow\""),
+        );
+        sandbox.file(HEADER, &header);
+        assert!(header.contains("worktree"), "{header}");
+        seal(&sandbox);
+        let shown = answer("{\"passed\": 1, \"failed\": 0}");
+        assert_eq!(shown, answer("{"), "{folder}");
+        sandbox.file(HEADER, &header.replace(&format!("\n  \"worktree\": \"{folder}\","), ""));
+        seal(&sandbox);
+    }
+}

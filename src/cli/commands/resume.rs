@@ -71,8 +71,12 @@ impl Command for Resume {
         if let Some((home, session)) = location.session() {
             return Ok(self.run_on(home, session, call));
         }
-        let flags =
-            [("--events", self.events), ("--accept-edits", self.accept_edits), ("--over-limits", self.over_limits)];
+        let flags = [
+            ("--events", self.events),
+            ("--accept-edits", self.accept_edits),
+            ("--over-limits", self.over_limits),
+            ("--trust", self.trust),
+        ];
         if let Some((flag, _)) = flags.into_iter().find(|(_, is_given)| *is_given) {
             return Err(CommandError::usage(format!("{flag} is only for a session of `piton run`")));
         }

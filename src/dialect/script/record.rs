@@ -37,6 +37,9 @@ pub(crate) struct Header {
     pub(crate) session: String,
     /// The folder of the repository (or plain folder) that the workflow was started in; absolute.
     pub(crate) root: Utf8PathBuf,
+    /// That folder, from the top of the repository; left out at the top, and for records that do not move with the project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) below: Option<RelPath>,
     pub(crate) workflow: Source,
     pub(crate) created_at: Timestamp,
     /// Absolute; `None` when the session works in `root`.
@@ -75,18 +78,20 @@ impl Header {
     /// When it is not the header of a run.
     pub(crate) fn parse(bytes: &[u8], home: &Utf8Path) -> Result<Self, serde_json::Error> {
         let mut header: Self = serde_json::from_slice(bytes)?;
-        let project = match (home.file_name(), home.parent()) {
-            (Some(".piton"), above) => above,
-            (Some("piton"), Some(above)) if above.file_name() == Some(".git") => above.parent(),
-            _ => None,
-        };
-        if let Some(project) = project {
+        if let Some(top) = top_of(home) {
+            let root = header.below.as_ref().map_or_else(|| top.to_owned(), |below| below.under(top));
             if header.workflow.root == header.root {
-                project.clone_into(&mut header.workflow.root);
+                header.workflow.root.clone_from(&root);
             }
-            project.clone_into(&mut header.root);
+            header.root = root;
         }
         Ok(header)
+    }
+
+    /// Returns [`Header::below`] for a project whose records are kept in `home`.
+    pub(crate) fn below(home: &Utf8Path, root: &Utf8Path) -> Option<RelPath> {
+        let below = root.strip_prefix(top_of(home)?).ok()?;
+        RelPath::parse(below.as_str()).ok()
     }
 
     /// Returns the value of an input or of a variable of [`BUILT_IN`]. `folder` is where the steps work.
@@ -110,6 +115,18 @@ impl Header {
         let verb = if self.is_attended { "run" } else { "resume" };
         format!("piton {verb} {}", quoted(&self.session))
     }
+}
+
+/// Returns the folder that moves with its records: the top of the repository or project that they are in.
+fn top_of(home: &Utf8Path) -> Option<&Utf8Path> {
+    // `.piton`, `.git/piton` or `.git/piton/projects/KEY`.
+    let is_in_git = |home: &&Utf8Path| home.ends_with(".git/piton");
+    if home.file_name() == Some(".piton") {
+        return home.parent();
+    }
+    let of_part = home.parent().filter(|folder| folder.file_name() == Some("projects")).and_then(Utf8Path::parent);
+    let home = [Some(home), of_part].into_iter().flatten().find(is_in_git)?;
+    home.parent()?.parent()
 }
 
 /// The location of a workflow file.

@@ -81,6 +81,7 @@ pub(super) fn session(workflow: &str, records: &[Value], now: Option<&str>) -> F
         is_attended: false,
         description: None,
         issues: Vec::new(),
+        below: None,
         imported_from: None,
     };
     let outline = Outline::of(&parsed, sha256_hex(workflow.as_bytes()));

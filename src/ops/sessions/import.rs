@@ -130,6 +130,7 @@ fn header(
         is_attended: false,
         description: None,
         issues: Vec::new(),
+        below: Header::below(ctx.home.root(), &root),
         imported_from: Some(run.id.as_str().to_owned()),
         worktree,
         root,

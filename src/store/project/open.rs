@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use camino::Utf8Component;
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
@@ -110,6 +111,14 @@ impl Project {
         if let Some(git) = &mut self.git {
             git.worktrees.retain(|worktree| !worktree.starts_with(folder) || cwd.starts_with(worktree));
         }
+    }
+
+    /// Tells whether a folder is one of this project: in it, in a linked worktree, or among the worktrees of its runs.
+    pub(crate) fn owns(&self, folder: &Utf8Path, run_worktrees: &Utf8Path) -> bool {
+        let own =
+            [self.root.as_path(), run_worktrees].into_iter().chain(self.worktrees().iter().map(|top| top.as_path()));
+        let is_plain = folder.components().all(|part| part != Utf8Component::ParentDir);
+        is_plain && own.into_iter().any(|own| folder.starts_with(own))
     }
 
     /// Tells whether this is a project: a repository, or a folder with a marker.

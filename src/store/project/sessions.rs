@@ -35,6 +35,8 @@ use crate::store::fs::stage::DATA_DIR;
 
 /// The folder in a git folder.
 const IN_GIT: &str = "piton";
+/// The folder in that one with a home for each project that is a folder of the repository.
+const PARTS: &str = "projects";
 const WORKTREES: &str = "worktrees";
 const HEADER: &str = "run.json";
 /// Characters of the readable part of a folder name.
@@ -69,13 +71,19 @@ impl SessionHome {
     fn of_project(project: &Project, environment: &Environment) -> (Self, Option<Self>) {
         let common_dir = project.git.as_ref().map(|git| &git.common_dir);
         let common_dir = common_dir.map(|common| common.canonicalize_utf8().unwrap_or_else(|_| common.clone()));
+        let below = project.git.as_ref().and_then(|git| project.root.strip_prefix(&git.main_root).ok());
+        let part = below.filter(|below| !below.as_str().is_empty());
         // A root has no symlinks.
-        let identity = common_dir.as_ref().unwrap_or(&project.root);
+        let identity = common_dir.as_ref().filter(|_| part.is_none()).unwrap_or(&project.root);
         let key = folder_name(&project.root, identity);
         let of_user = environment.state_home.as_ref().map(|home| resolve_links(home).join(&key));
         let root = match (&environment.piton_home, &common_dir) {
             (Some(home), _) => resolve_links(home).join(&key),
-            (None, Some(common_dir)) => common_dir.join(IN_GIT),
+            (None, Some(common_dir)) => match part {
+                // The name has to move with the repository.
+                Some(below) => common_dir.join(IN_GIT).join(PARTS).join(folder_name(&project.root, below)),
+                None => common_dir.join(IN_GIT),
+            },
             (None, None) => project.root.join(DATA_DIR),
         };
         let worktrees = of_user.unwrap_or_else(|| root.clone()).join(WORKTREES);
@@ -124,7 +132,9 @@ impl SessionHome {
         if let Some(below) = of_user.as_ref().and_then(|state_home| path.strip_prefix(state_home).ok()) {
             let mut parts = below.components().map(|part| part.as_str());
             let (key, folder, id) = (parts.next()?, parts.next()?, parts.next()?);
-            return home(&of_user?.join(key), id).filter(|_| matches!(folder, RUNS | WORKTREES));
+            // Of a worktree, only where the records are in the same place; those in a git folder are found through git.
+            let found = home(&of_user?.join(key), id).filter(|_| matches!(folder, RUNS | WORKTREES))?;
+            return (folder == RUNS || found.0.session(id).is_dir()).then_some(found);
         }
         let runs = path.ancestors().find(|folder| folder.parent().is_some_and(is_runs_folder))?;
         home(runs.parent()?.parent()?, runs.file_name()?)
@@ -199,11 +209,11 @@ fn is_writable(folder: &Utf8Path) -> bool {
 /// Tells whether a folder is that of the runs, in a git folder or a data folder.
 fn is_runs_folder(folder: &Utf8Path) -> bool {
     let above = folder.parent().and_then(Utf8Path::file_name);
-    folder.file_name() == Some(RUNS) && matches!(above, Some(IN_GIT | DATA_DIR))
+    let is_part = || folder.ancestors().nth(2).is_some_and(|parts| parts.ends_with(format!("{IN_GIT}/{PARTS}")));
+    folder.file_name() == Some(RUNS) && (matches!(above, Some(IN_GIT | DATA_DIR)) || is_part())
 }
 
-/// Returns the name of a repository's folder: a readable name and a digest of the whole path, because repositories may share a
-/// name.
+/// Returns the name of a project's folder: a readable name and a digest of the whole path, because projects may share a name.
 fn folder_name(root: &Utf8Path, identity: &Utf8Path) -> String {
     let name = root.file_name().unwrap_or_default();
     let readable = name.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' });

@@ -334,3 +334,15 @@ fn a_repository_cannot_ship_a_session() {
     assert_eq!(sessions.as_array().map(Vec::len), Some(1), "{sessions:#}");
     json(&stage, &["plan", "session-planted"]).expect_code(3);
 }
+
+/// The records are in the git folder, the worktree is in the state folder: its path names the session too.
+#[test]
+fn the_worktree_of_a_session_names_it() {
+    let sandbox = crate::support::Sandbox::with_git();
+    sandbox.file("w.yml", "- shell: 'false'\n").commit("w");
+    sandbox.piton(["run", "w.yml"]).real_clock().run().expect_code(7);
+    let list = sandbox.piton(["sessions"]).real_clock().run().expect_code(0);
+    let folder = list.at("/data/sessions/0/folder").as_str().unwrap().replace("$HOME", sandbox.home().as_str());
+    let plan = sandbox.piton(["plan", &folder]).real_clock().folder(sandbox.top()).run().expect_code(0);
+    assert_eq!(plan.at("/data/run/id"), list.at("/data/sessions/0/id"), "{plan}");
+}

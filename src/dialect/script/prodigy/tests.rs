@@ -196,6 +196,7 @@ fn header() -> Header {
         is_attended: false,
         description: None,
         issues: Vec::new(),
+        below: None,
         imported_from: Some("workflow-1".to_owned()),
     }
 }
