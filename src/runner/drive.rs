@@ -20,7 +20,6 @@ use super::step_executor::StepOutput;
 use super::step_executor::refused;
 use crate::dialect::script::facts::Facts;
 use crate::dialect::script::facts::RetryState;
-use crate::model::AgentReport;
 use crate::model::ChangeKind;
 use crate::model::ClaudeWork;
 use crate::model::Outcome;
@@ -100,19 +99,17 @@ fn steps(
         let mut is_over = true;
         match one(executor, step, next)? {
             StepOutcome::Completed(produced) => {
-                if let Some(verdict) = produced.report.as_ref().and_then(refusal) {
-                    is_over = false;
-                    let verdict = verdict.to_string();
-                    executor.context.console.tell(&Event::Returned { number, total, step: id, verdict: &verdict });
-                    let refusals = executor.context.ledger().step(&step.id).map_or(0, |review| review.failures);
-                    if refusals >= REFUSALS {
-                        return waiting(executor, next.at, ("the work was refused three times", "accept")).map(Some);
+                let verdict = produced.report.as_ref().and_then(|report| report.verdict);
+                is_over = verdict.is_none_or(|verdict| verdict == ReviewVerdict::Approved);
+                executor.context.console.tell(&match (verdict, &produced.tolerated) {
+                    (Some(verdict), _) if !is_over => {
+                        Event::Returned { number, total, step: id, verdict: verdict.as_str() }
                     }
-                } else {
-                    executor.context.console.tell(&match &produced.tolerated {
-                        Some(error) => Event::Tolerated { number, total, step: id, error },
-                        None => Event::Completed { number, total, step: id },
-                    });
+                    (_, Some(error)) => Event::Tolerated { number, total, step: id, error },
+                    (_, None) => Event::Completed { number, total, step: id },
+                });
+                if let Some(what) = verdict.and_then(|verdict| undecided(executor, step, verdict)) {
+                    return waiting(executor, next.at, (&what, "accept")).map(Some);
                 }
             }
             StepOutcome::Skipped(why) => {
@@ -143,9 +140,17 @@ fn steps(
 /// How often the work of a step is refused before a person decides.
 const REFUSALS: u32 = 3;
 
-/// Returns the verdict of a review that does not let the work pass.
-fn refusal(report: &AgentReport) -> Option<ReviewVerdict> {
-    report.verdict.filter(|verdict| *verdict != ReviewVerdict::Approved)
+/// Returns what a person decides after a verdict, if the run does not go on without that.
+fn undecided(executor: &StepExecutor<'_>, step: &Step, verdict: ReviewVerdict) -> Option<String> {
+    let ledger = executor.context.ledger();
+    let review = ledger.step(&step.id)?;
+    match verdict {
+        ReviewVerdict::Approved => None,
+        ReviewVerdict::ApprovedWithConditions => Some(format!("approved on {}", review.conditions.join("; "))),
+        ReviewVerdict::NeedsRevision | ReviewVerdict::Rejected => {
+            (review.failures >= REFUSALS).then(|| "the work was refused three times".to_owned())
+        }
+    }
 }
 
 /// Stops where a person decides; a resume goes on from there.
@@ -268,16 +273,23 @@ fn completed(executor: &mut StepExecutor<'_>, step: &Step, produced: Box<StepOut
         tolerated: produced.tolerated.as_deref().map(|error| executor.context.masks.hide(error)),
         ..Facts::default()
     };
+    let masks = &executor.context.masks;
     let verdict = produced.report.as_ref().and_then(|report| report.verdict);
-    let objections = produced.report.as_ref().map(|report| report.findings.clone()).unwrap_or_default();
-    let is_refused = verdict.is_some_and(|verdict| verdict != ReviewVerdict::Approved);
-    let outcome = Outcome {
-        summary: produced.summary.as_deref().map(|text| executor.context.masks.hide(text)),
+    let status = verdict.map_or(Status::Completed, ReviewVerdict::status);
+    let findings = produced.report.iter().flat_map(|report| &report.findings).map(|finding| masks.hide(finding));
+    let findings: Vec<String> = findings.collect();
+    let mut outcome = Outcome {
+        summary: produced.summary.as_deref().map(|text| masks.hide(text)),
         verdict,
-        status: if is_refused { Status::Failed } else { Status::Completed },
-        error: is_refused.then(|| executor.context.masks.hide(&objections.join("\n"))).filter(|text| !text.is_empty()),
+        status,
         ..Outcome::completed(step.id.clone())
     };
+    if verdict == Some(ReviewVerdict::ApprovedWithConditions) {
+        let unnamed = || outcome.summary.clone().unwrap_or_else(|| "the conditions in its report".to_owned());
+        outcome.conditions = if findings.is_empty() { vec![unnamed()] } else { findings };
+    } else if status == Status::Failed && !findings.is_empty() {
+        outcome.error = Some(findings.join("\n"));
+    }
     executor.context.ledger().record(ChangeKind::Finish(Box::new(outcome)), facts, false)?;
     Ok(StepOutcome::Completed(produced))
 }

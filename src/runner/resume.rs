@@ -34,6 +34,7 @@ use crate::model::Severity;
 use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
+use crate::model::StepKind;
 use crate::model::plural;
 use crate::workflow::Command;
 use crate::workflow::Workflow;
@@ -260,6 +261,9 @@ impl StepSelection<'_> {
         }
         let mut due = Vec::new();
         for StepDue { at, action, is_repeated } in self.planned_order(from, &skipped) {
+            if action == Action::Verify && self.ledger.run().steps[at].kind == StepKind::Review {
+                return Err(self.conditions_open(at));
+            }
             if action == Action::Verify && self.took_effect(at)? {
                 continue;
             }
@@ -268,6 +272,20 @@ impl StepSelection<'_> {
             due.push(ScheduledStep { at, is_forced: is_repeated, is_retry });
         }
         Ok(due)
+    }
+
+    /// Refuses to go on behind a review that approved on conditions: a person takes the work, or meets them.
+    fn conditions_open(&self, at: usize) -> RunError {
+        let (step, id) = (&self.ledger.run().steps[at], quoted(&self.header.session));
+        let open = step.review.as_ref().and_then(|review| review.open_conditions.as_ref());
+        let open = open.map(|open| open.join("; ")).unwrap_or_default();
+        let message = format!("step {} approved on {open}", step.id);
+        let name = quoted(step.id.as_str());
+        let hints = [
+            format!("piton accept {name} --run {id} --by NAME --note WHY"),
+            format!("once that is met: `piton finish {name} --run {id} --verdict APPROVED`"),
+        ];
+        RunError::new(ProblemKind::Person, message, hints)
     }
 
     /// Asks the planner for the steps that are due: from a step on, or all that are left.

@@ -265,3 +265,27 @@ fn steps_between_the_work_and_its_review_are_repeated_with_it() {
     let output = output.expect_code(9);
     assert_eq!(stage.executions(), ["draft", "pages", "review", "draft", "pages", "review"], "{output}");
 }
+
+/// A conditional approval stays one: a person takes the work, or meets the condition.
+#[test]
+fn an_approval_on_conditions_is_for_a_person() {
+    let conditional = "\\\\nVERDICT: APPROVED_WITH_CONDITIONS\\\\nFINDINGS:\\\\n- add dates\n";
+    for is_met in [false, true] {
+        let stage = stage(conditional);
+        let (output, id) = stage.run(&["--input", "version=1.4"]);
+        let output = output.expect_code(9);
+        assert!(output.to_string().contains("waits at step review: approved on add dates"), "{output}");
+        let accept = format!("piton accept review --run {id} --by NAME --note WHY");
+        assert!(output.to_string().contains(&accept), "{output}");
+        let refused = stage.resume(&id).expect_code(9);
+        assert!(refused.to_string().contains(&accept) && refused.to_string().contains("add dates"), "{refused}");
+        let words: &[&str] = match is_met {
+            true => &["finish", "review", "--run", &id, "--verdict", "APPROVED"],
+            false => &["accept", "review", "--run", &id, "--by", "Ann", "--note", "later"],
+        };
+        stage.piton(words.iter().copied()).run().expect_code(0);
+        let next = stage.resume(&id).expect_code(9);
+        assert!(next.to_string().contains("waits at step approval"), "{next}");
+        assert_eq!(stage.executions(), ["draft", "review"], "{next}");
+    }
+}
