@@ -64,6 +64,29 @@ pub(super) struct Answer {
     pub(super) exit_zero: bool,
 }
 
+/// What a person allows when Piton runs the rest of a run.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(super) struct Allowed {
+    /// For a run that Piton drives: repeat finished steps whose definition has changed
+    #[arg(long)]
+    pub(super) accept_edits: bool,
+    /// For a run that stopped at one of its limits: go on, and count them from here
+    #[arg(long)]
+    pub(super) over_limits: bool,
+    /// For a run that came with a copy of the project: run its commands
+    #[arg(long)]
+    pub(super) trust: bool,
+}
+
+impl Allowed {
+    /// Returns the first of these flags that was given.
+    pub(super) fn given(self) -> Option<&'static str> {
+        let flags =
+            [("--accept-edits", self.accept_edits), ("--over-limits", self.over_limits), ("--trust", self.trust)];
+        flags.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag)
+    }
+}
+
 #[derive(Debug, Default, Args)]
 pub(super) struct RunArg {
     /// Run id, number from `piton list`, folder or branch of its worktree, or path of a project, worktree or state file (default: the only

@@ -1,7 +1,8 @@
 //! Runs in an archive: how they are found, shown and brought back.
 //!
 //! An archive is a folder `{run}_{stamp}` with the state files of the run. It is in the data folder beside which the state was, or
-//! where its system keeps archives (`Archives::archive_folder`). Of a workflow file it is the folder of the run, moved. CCW keeps archived sessions as runs, so they are not among these.
+//! where its system keeps archives (`Archives::archive_folder`). Of a workflow file it is the folder of the run, moved.
+//! CCW keeps archived sessions as runs, so they are not among these.
 
 use std::sync::Arc;
 
@@ -87,23 +88,8 @@ pub(super) fn find(ctx: &ProjectContext) -> Vec<ArchivedRun> {
 /// Returns the archived runs of workflow files: each is the folder of its records.
 fn of_workflow_files(root: &Utf8Path) -> Vec<ArchivedRun> {
     let Ok(archives) = RelPath::parse("archive") else { return Vec::new() };
-    let archived = |archive: store::archive::Archive| {
-        let folder = archives.join(&archive.folder).ok()?;
-        let data_dir = script::candidate(&archive.series, None)?.data_dir;
-        let paths = |name: &String| Some((folder.join(name).ok()?, data_dir.join(name).ok()?));
-        let files: Vec<(RelPath, RelPath)> = archive.files.iter().filter_map(paths).collect();
-        let is_run = archive.files.iter().any(|name| name == script::record::HEADER);
-        is_run.then(|| ArchivedRun {
-            root: root.to_owned(),
-            folder,
-            name: archive.series,
-            at: archive.at,
-            dialect: DialectId::Script,
-            data_dir,
-            files,
-        })
-    };
-    store::archive::archives(root, &archives).into_iter().filter_map(archived).collect()
+    let folder = |run: &str| Some(script::candidate(run, None)?.data_dir);
+    in_folder(root, &archives, &|run| folder(run).map(|folder| Place { home: Some(folder.clone()), data_dir: folder }))
 }
 
 fn in_listing(listing: &Listing) -> Vec<ArchivedRun> {
@@ -112,9 +98,9 @@ fn in_listing(listing: &Listing) -> Vec<ArchivedRun> {
         let home = data_dir.parent();
         for holder in store::archive::data_folders(&listing.root, data_dir) {
             let archives = holder.join("archive").ok();
-            found.extend(
-                archives.into_iter().flat_map(|archives| in_folder(listing, &archives, home.as_ref(), &holder)),
-            );
+            found.extend(archives.into_iter().flat_map(|archives| {
+                in_folder(&listing.root, &archives, &|_| Some(Place { home: home.clone(), data_dir: holder.clone() }))
+            }));
         }
     }
     for folder in listing.entries.iter().filter(|entry| entry.is_dir).map(|entry| &entry.path) {
@@ -122,17 +108,27 @@ fn in_listing(listing: &Listing) -> Vec<ArchivedRun> {
             folder.parent().filter(|_| DIALECTS.iter().any(|dialect| is_archive_folder(*dialect, folder)))
             && let Ok(data_dir) = home.join(store::DATA_DIR)
         {
-            found.extend(in_folder(listing, folder, Some(&home), &data_dir));
+            found.extend(in_folder(&listing.root, folder, &|_| {
+                Some(Place { home: Some(home.clone()), data_dir: data_dir.clone() })
+            }));
         }
     }
     found
 }
 
-/// Returns the archives in a folder. Their files were in `home`.
-fn in_folder(listing: &Listing, archives: &RelPath, home: Option<&RelPath>, data_dir: &RelPath) -> Vec<ArchivedRun> {
+/// Where an archived run was.
+struct Place {
+    /// The folder of its files; `None` for the top of the project.
+    home: Option<RelPath>,
+    data_dir: RelPath,
+}
+
+/// Returns the archives in a folder, each with the place that its run had.
+fn in_folder(root: &Utf8Path, archives: &RelPath, place_of: &dyn Fn(&str) -> Option<Place>) -> Vec<ArchivedRun> {
     let archived = |archive: store::archive::Archive| {
         let folder = archives.join(&archive.folder).ok()?;
-        let original = |name: &String| match home {
+        let Place { home, data_dir } = place_of(&archive.series)?;
+        let original = |name: &String| match &home {
             Some(home) => home.join(name).ok(),
             None => RelPath::parse(name).ok(),
         };
@@ -141,16 +137,16 @@ fn in_folder(listing: &Listing, archives: &RelPath, home: Option<&RelPath>, data
         let is_of = |dialect: &&&dyn Dialect| files.iter().any(|(_, original)| dialect.marks(original.as_str()));
         let dialect = DIALECTS.iter().find(is_of)?.id();
         Some(ArchivedRun {
-            root: listing.root.clone(),
+            root: root.to_owned(),
             name: archive.series,
             at: archive.at,
             dialect,
-            data_dir: data_dir.clone(),
+            data_dir,
             files,
             folder,
         })
     };
-    store::archive::archives(&listing.root, archives).into_iter().filter_map(archived).collect()
+    store::archive::archives(root, archives).into_iter().filter_map(archived).collect()
 }
 
 /// Returns the archived run that RUN names: by its folder, its number in `list --all`, or as the newest of its id.

@@ -38,7 +38,7 @@ impl RunLocation {
         is_ours.then(|| (self.root.as_path(), self.candidate.name.as_str()))
     }
 
-    /// Returns the id of a run that the runner drives, with the home of its records. A run that was started for agents is none, nor is one
+    /// Returns the id of a run that the runner drives, with the home of its records; `None` for a run that was started for agents, and for one
     /// whose header cannot be read.
     pub(crate) fn session(&self) -> Option<(&Utf8Path, &str)> {
         self.own_run().filter(|(home, id)| session_header(home, id).is_some_and(|header| !header.is_attended))

@@ -24,7 +24,6 @@ use crate::dialect::by_id;
 use crate::dialect::script;
 use crate::dialect::script::facts::Outline;
 use crate::dialect::script::record::FORMAT;
-use crate::dialect::script::record::HEADER;
 use crate::dialect::script::record::Header;
 use crate::engine;
 use crate::model::Change;
@@ -108,9 +107,8 @@ pub(crate) fn start(
 /// Enters a run of a workflow file into the index, before its first record is written.
 fn enter(ctx: &ProjectContext, location: &RunLocation, edits: &[Edit]) {
     let Some((home, id)) = location.own_run() else { return };
-    let header = edits.iter().find(|edit| edit.path.name() == HEADER).and_then(Edit::after);
     // A client's sandbox may allow writes in the project only.
-    let _ = ctx.index.enter(id, header.unwrap_or_default(), home);
+    let _ = ctx.index.enter_new(id, edits, home);
 }
 
 /// Number of other open runs that a start names.

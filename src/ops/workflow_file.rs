@@ -177,16 +177,20 @@ pub(super) fn own_files(listing: &Listing) -> Vec<(String, RelPath)> {
     found.into_iter().map(|(_, name, _, path)| (name, path)).collect()
 }
 
+/// Tells whether a workflow is named by the path of its file, and not by a name.
+pub(crate) fn is_path(workflow: &str) -> bool {
+    workflow.contains('/') || SUFFIXES.iter().any(|suffix| workflow.ends_with(suffix))
+}
+
 fn locate(project: &Project, workflow: &str) -> Result<Option<Text>, OpError> {
     let root = &project.root;
-    let is_file_name = SUFFIXES.iter().any(|suffix| workflow.ends_with(suffix));
-    if workflow.contains('/') || is_file_name {
+    if is_path(workflow) {
         let given = if workflow.starts_with('/') { workflow.to_owned() } else { format!("./{workflow}") };
         let path = store::existing_path(&project.cwd, &given).ok_or_else(|| OpError::Usage {
             message: format!("there is no workflow file {workflow}"),
             hints: vec!["paths are relative to the current folder".to_owned()],
         })?;
-        if !is_file_name {
+        if !SUFFIXES.iter().any(|suffix| workflow.ends_with(suffix)) {
             return Err(no_workflow_file(workflow));
         }
         let below = path.strip_prefix(root).ok().and_then(|path| RelPath::parse(path.as_str()).ok());

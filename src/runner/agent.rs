@@ -5,6 +5,7 @@ use super::step_executor::StepExecutor;
 use super::step_executor::StepOutcome;
 use super::step_executor::refused;
 use super::step_executor::rejected;
+use crate::dialect::script;
 use crate::engine;
 use crate::model::AgentReport;
 use crate::model::AgentStatus;
@@ -57,10 +58,7 @@ impl StepExecutor<'_> {
         let recorded = run.step(&step.id);
         let mut parts = vec![format!("Do step {} of the workflow {}: {}.", step.id, run.workflow, step.title)];
         parts.extend(instructions.filter(|told| !told.is_empty()));
-        if !step.outputs.is_empty() {
-            let outputs: Vec<&str> = step.outputs.iter().map(|output| output.path.as_str()).collect();
-            parts.push(format!("Write {}: the step counts as done only with it.", outputs.join(", ")));
-        }
+        parts.extend(script::written(step.outputs.iter().map(|output| &output.path)));
         if let Some(error) = recorded.and_then(|step| step.error.as_deref()) {
             parts.push(format!("Address what the last attempt left open:\n{error}"));
         }

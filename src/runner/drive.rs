@@ -54,8 +54,7 @@ pub(super) fn drive(
     let end = end?;
     released?;
     let ledger = context.ledger();
-    let is_over = |status: Status| matches!(status, Status::Completed | Status::Skipped);
-    let done = ledger.run().steps.iter().filter(|step| is_over(step.status)).count();
+    let done = ledger.run().steps.iter().filter(|step| step.status.satisfies()).count();
     let tolerated = ledger.state().steps.values().filter(|step| step.tolerated.is_some()).count();
     let log = match &end {
         RunEnd::Failed { step, .. } => failed_log::of(context, step),

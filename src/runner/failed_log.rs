@@ -4,7 +4,7 @@ use super::claude::Reader;
 use super::claude::Shown;
 use super::context::RunContext;
 use super::report::FailedLog;
-use crate::model::RelPath;
+use crate::dialect::script;
 use crate::model::clean_line;
 use crate::store;
 
@@ -14,12 +14,8 @@ const LINE: usize = 200;
 
 /// Returns the log of a step; `None` if it printed nothing.
 pub(super) fn of(context: &RunContext<'_>, step: &str) -> Option<FailedLog> {
-    let folder = RelPath::parse("logs").expect("a constant name");
-    let mut files = store::files_with(&context.session, &folder, ".log");
-    files.retain(|file| {
-        let name = file.name().trim_end_matches(".log");
-        name.strip_prefix(step).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    });
+    let mut files = store::files_with(&context.session, &script::logs(), ".log");
+    files.retain(|file| script::is_inside(file.name().trim_end_matches(".log"), step));
     let stamps = store::stamps(&files.iter().map(|file| file.under(&context.session)).collect::<Vec<_>>());
     let times = stamps.into_iter().map(|stamp| stamp.and_then(|(_, time)| time));
     let (_, file) = times.zip(files).max_by(|(a, _), (b, _)| a.cmp(b))?;

@@ -17,10 +17,10 @@ use super::report::RunEnd;
 use super::report::WorktreeOutcome;
 use super::step_executor::StepExecutor;
 use super::step_executor::StepOutcome;
+use crate::dialect::script;
 use crate::dialect::script::facts::Facts;
 use crate::engine::quoted;
 use crate::model::ChangeKind;
-use crate::model::RelPath;
 use crate::store;
 use crate::store::RunLock;
 use crate::store::StoreError;
@@ -130,7 +130,7 @@ fn merge_lock(executor: &StepExecutor<'_>) -> Result<Result<RunLock, Stop>, RunE
     let context = executor.context;
     // The folder of the session is `runs/ID` in the home of the repository.
     let home = context.session.parent().and_then(Utf8Path::parent).unwrap_or(&context.session);
-    let data_dir = RelPath::parse("merge").expect("a constant name");
+    let data_dir = script::merges();
     let mut is_told = false;
     loop {
         match RunLock::acquire(home, &data_dir, MERGE_WAIT) {

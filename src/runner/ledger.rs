@@ -248,7 +248,7 @@ impl Ledger {
 
     pub(super) fn is_part_done(&self, step: &StepId, part: &str) -> bool {
         let status = self.step(step).and_then(|step| step.parts.get(part));
-        matches!(status, Some(Status::Completed | Status::Skipped))
+        status.is_some_and(|status| status.satisfies())
     }
 
     /// Records that a part begins, with all items when they are not recorded yet.

@@ -32,7 +32,6 @@ use crate::model::ClaudeWork;
 use crate::model::Evidence;
 use crate::model::Options;
 use crate::model::Run;
-use crate::model::Status;
 use crate::store;
 use crate::workflow::Workflow;
 
@@ -109,12 +108,7 @@ pub(crate) fn waits_for_merge(home: &Utf8Path, session: &str) -> bool {
     };
     // What cannot be read is refused by the resume itself.
     let Ok((header, Ok(run))) = read() else { return false };
-    run.status == Phase::Completed && has_kept(&header, run.worktree.as_deref()) && header.base_branch.is_some()
-}
-
-/// Tells whether a finished session has a worktree whose work is not merged.
-fn has_kept(header: &Header, end: Option<&str>) -> bool {
-    header.worktree.is_some() && matches!(end, None | Some("kept"))
+    run.status == Phase::Completed && header.keeps_work(run.worktree.as_deref()) && header.base_branch.is_some()
 }
 
 fn check_mergeable(header: &Header, session: &Session, run: &Run, style: &MergeStyle) -> Result<(), RunError> {
@@ -128,7 +122,7 @@ fn check_mergeable(header: &Header, session: &Session, run: &Run, style: &MergeS
         let message = format!("session {id} worked in the project itself; there is nothing to merge");
         return refuse(message, format!("piton sessions show {id}"));
     }
-    if !has_kept(header, session.state.run.worktree.as_deref()) {
+    if !header.keeps_work(session.state.run.worktree.as_deref()) {
         return refuse(format!("session {id} is merged already"), format!("piton sessions show {id}"));
     }
     if header.base_branch.is_none() && !matches!(style, MergeStyle::Branch(_)) {
@@ -145,7 +139,7 @@ fn unfinished(header: &Header, run: &Run) -> RunError {
 }
 
 fn done_of(run: &Run) -> String {
-    let done = run.steps.iter().filter(|step| matches!(step.status, Status::Completed | Status::Skipped)).count();
+    let done = run.steps.iter().filter(|step| step.status.satisfies()).count();
     format!("{done} of {} steps are done", run.steps.len())
 }
 

@@ -99,6 +99,13 @@ pub(crate) struct ResumeRequest {
     pub(crate) asked: ResumeOptions,
 }
 
+impl ResumeRequest {
+    /// Returns the request for a session, given with the home of its records.
+    pub(crate) fn new(now: Option<&String>, (home, session): (&Utf8Path, &str), asked: ResumeOptions) -> Self {
+        Self { now: now.cloned(), home: home.to_owned(), session: session.to_owned(), asked }
+    }
+}
+
 /// The project, the environment and the clock of a run.
 pub(super) struct RunEnvironment {
     pub(super) environment: Environment,
@@ -242,8 +249,7 @@ fn begin(
     let new = script::start(&header, change, Outline::of(workflow, sha256_hex(bytes)), head.sha)
         .expect("a generated id is valid");
     home.create(&id)?;
-    let first = new.iter().find(|edit| edit.path.name() == HEADER).and_then(Edit::after);
-    run_environment.index().enter(&id, first.unwrap_or_default(), home.root())?;
+    run_environment.index().enter_new(&id, &new, home.root())?;
     let lock = session_paths(home.root(), &id, project)?.lock()?;
     let meta = CheckpointMeta::new("start", now, 0);
     store::commit(&lock, &new, &meta)?;

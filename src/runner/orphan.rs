@@ -28,7 +28,7 @@ pub(super) fn end_all(ledger: &Ledger) -> Vec<u32> {
     let run = ledger.run();
     let open: Vec<&str> =
         run.steps.iter().filter(|step| step.status == Status::InProgress).map(|step| step.id.as_str()).collect();
-    let is_over = run.steps.iter().all(|step| matches!(step.status, Status::Completed | Status::Skipped));
+    let is_over = run.steps.iter().all(|step| step.status.satisfies());
     let merge = is_over.then_some(MERGE);
     let marks: Vec<String> = open.into_iter().chain(merge).map(|step| format!("{MARK}={}:{step}", run.id)).collect();
     if marks.is_empty() {

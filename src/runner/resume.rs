@@ -218,8 +218,7 @@ impl StepSelection<'_> {
         let resume = self.header.resume();
         if run.status == RunStatus::Completed && self.options.from.is_none() {
             let message = format!("session {id} is complete already; there is nothing to resume");
-            let waits = self.header.worktree.is_some()
-                && matches!(self.ledger.state().run.worktree.as_deref(), None | Some("kept"));
+            let waits = self.header.keeps_work(self.ledger.state().run.worktree.as_deref());
             let again = format!("to run it again from its first step: `{resume} --force`");
             let last = format!("piton {} {id}", if waits { "merge" } else { "status" });
             return Err(RunError::new(ProblemKind::No, message, [again, last]));

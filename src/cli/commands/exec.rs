@@ -4,6 +4,7 @@ use super::prelude::*;
 use crate::cli::screen::Screen;
 use crate::runner;
 use crate::runner::ResumeOptions;
+use crate::runner::ResumeRequest;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Exec {
@@ -28,7 +29,7 @@ impl Command for Exec {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
         let ctx = call.project(self.run.as_ref())?;
         let location = ops::location(&ctx)?;
-        let Some((home, session)) = location.own_run() else {
+        let Some(run) = location.own_run() else {
             let message = format!("{} is no run of a workflow file: an agent does its steps", location.candidate.name);
             return Err(CommandError::usage(message));
         };
@@ -39,7 +40,7 @@ impl Command for Exec {
             trust: self.trust,
             ..ResumeOptions::default()
         };
-        let (now, home, session) = (call.global.now.clone(), home.to_owned(), session.to_owned());
-        Ok(screen.end(runner::resume(&runner::ResumeRequest { now, home, session, asked }, &screen)))
+        let request = ResumeRequest::new(call.global.now.as_ref(), run, asked);
+        Ok(screen.end(runner::resume(&request, &screen)))
     }
 }

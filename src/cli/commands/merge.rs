@@ -3,7 +3,6 @@
 use super::prelude::*;
 use crate::cli::output;
 use crate::cli::screen::Screen;
-use crate::model::plural;
 use crate::model::quoted;
 use crate::runner;
 use crate::runner::MergeStyle;
@@ -99,11 +98,10 @@ impl Drop {
     /// Runs the steps of its `finally`; returns how that ended, unless all are done.
     fn run_finally(&self, ctx: &ops::ProjectContext, call: &Call<'_>) -> Result<Option<Exit>, CommandError> {
         let location = ops::session_location(ctx, &self.id)?;
-        let Some((home, session)) = location.own_run() else { return Ok(None) };
+        let Some(run) = location.own_run() else { return Ok(None) };
         let screen = Screen::of(call.global, false);
         let asked = ResumeOptions { gives_up: true, yes: self.yes, ..ResumeOptions::default() };
-        let (now, home, session) = (call.global.now.clone(), home.to_owned(), session.to_owned());
-        let ended = runner::resume(&ResumeRequest { now, home, session, asked }, &screen);
+        let ended = runner::resume(&ResumeRequest::new(call.global.now.as_ref(), run, asked), &screen);
         let is_done = ended.as_ref().is_ok_and(|result| matches!(result.end, RunEnd::Stepped { .. }));
         Ok((!is_done).then(|| screen.end(ended)))
     }
@@ -116,10 +114,7 @@ fn first(report: &ops::DropReport) -> Option<String> {
 }
 
 fn lost(report: &ops::DropReport) -> String {
-    let files = (report.uncommitted > 0).then(|| plural(report.uncommitted, "uncommitted file"));
-    let commits = (report.commits > 0).then(|| plural(report.commits, "unmerged commit"));
-    let lost: Vec<String> = [files, commits].into_iter().flatten().collect();
-    if lost.is_empty() { String::new() } else { format!(" with {}", lost.join(" and ")) }
+    report.lost().map(|lost| format!(" with {lost}")).unwrap_or_default()
 }
 
 impl Shown for ops::DropReport {

@@ -14,6 +14,7 @@ use crate::cli::question;
 use crate::cli::render;
 use crate::cli::render::plan;
 use crate::cli::screen::Screen;
+use crate::cli::shared_args::Allowed;
 use crate::model::Mode;
 use crate::model::Severity;
 use crate::ops::OpError;
@@ -43,15 +44,8 @@ pub(in crate::cli) struct Resume {
     /// Show what would be done, without doing it
     #[arg(long)]
     dry_run: bool,
-    /// For a session of `run`: repeat finished steps whose definition has changed
-    #[arg(long)]
-    accept_edits: bool,
-    /// For a session of `run` that stopped at one of its limits: go on, and count them from here
-    #[arg(long)]
-    over_limits: bool,
-    /// For a session of `run` that came with a copy of the project: run its commands
-    #[arg(long)]
-    trust: bool,
+    #[command(flatten)]
+    allowed: Allowed,
     /// For a session of `run`: print events as JSON lines
     #[arg(long)]
     events: bool,
@@ -71,13 +65,7 @@ impl Command for Resume {
         if let Some((home, session)) = location.session() {
             return Ok(self.run_on(home, session, call));
         }
-        let flags = [
-            ("--events", self.events),
-            ("--accept-edits", self.accept_edits),
-            ("--over-limits", self.over_limits),
-            ("--trust", self.trust),
-        ];
-        if let Some((flag, _)) = flags.into_iter().find(|(_, is_given)| *is_given) {
+        if let Some(flag) = self.events.then_some("--events").or_else(|| self.allowed.given()) {
             return Err(CommandError::usage(format!("{flag} is only for a session of `piton run`")));
         }
         if self.dry_run {
@@ -107,20 +95,21 @@ impl Resume {
             only: None,
             gives_up: false,
             force: plan.force,
-            accept_edits: self.accept_edits,
-            over_limits: self.over_limits,
-            trust: self.trust,
+            accept_edits: self.allowed.accept_edits,
+            over_limits: self.allowed.over_limits,
+            trust: self.allowed.trust,
             yes: self.yes,
             dry_run: self.dry_run,
         };
         let is_plain = asked.from.is_none() && asked.skip.is_empty() && !(asked.force || asked.dry_run);
         let merges = asked.yes && is_plain && runner::waits_for_merge(home, session);
-        let (now, home, session) = (call.global.now.clone(), home.to_owned(), session.to_owned());
         if merges {
+            let (now, home, session) = (call.global.now.clone(), home.to_owned(), session.to_owned());
             let request = runner::MergeRequest { now, home, session, style: runner::MergeStyle::Merge, yes: true };
             return screen.end(runner::merge(&request, &screen));
         }
-        screen.end(runner::resume(&runner::ResumeRequest { now, home, session, asked }, &screen))
+        let request = runner::ResumeRequest::new(call.global.now.as_ref(), (home, session), asked);
+        screen.end(runner::resume(&request, &screen))
     }
 
     /// Resumes a run and asks where a person has to decide. End of input is never consent.

@@ -2,6 +2,7 @@
 
 use super::prelude::*;
 use crate::cli::screen::Screen;
+use crate::cli::shared_args::Allowed;
 use crate::runner;
 use crate::runner::ResumeOptions;
 use crate::runner::ResumeRequest;
@@ -44,15 +45,8 @@ pub(in crate::cli) struct Run {
     /// For a run: start over from the first step (it asks first)
     #[arg(long)]
     force: bool,
-    /// For a run: repeat finished steps whose definition has changed
-    #[arg(long)]
-    accept_edits: bool,
-    /// For a run that stopped at one of its limits: go on, and count them from here
-    #[arg(long)]
-    over_limits: bool,
-    /// For a run that came with a copy of the project: run its commands
-    #[arg(long)]
-    trust: bool,
+    #[command(flatten)]
+    allowed: Allowed,
     /// Merge at the end without asking, and remove the worktree if everything in it is committed
     #[arg(short, long)]
     yes: bool,
@@ -70,8 +64,7 @@ impl Command for Run {
         if let Some(location) = self.named_run(call) {
             return self.go_on(&location, call, &screen);
         }
-        let is_for_a_run = self.from.is_some() || !self.skip.is_empty() || self.force || self.accept_edits;
-        if is_for_a_run || self.trust || self.over_limits {
+        if self.from.is_some() || !self.skip.is_empty() || self.force || self.allowed.given().is_some() {
             let flags = "--from, --skip, --force, --accept-edits, --over-limits and --trust";
             let message = format!("{} is no run: {flags} are for one", self.file);
             return Err(CommandError::usage(message));
@@ -95,7 +88,7 @@ impl Command for Run {
 impl Run {
     /// Returns the run of a workflow file that is named instead of a file.
     fn named_run(&self, call: &Call<'_>) -> Option<ops::RunLocation> {
-        if self.is_file_name() {
+        if ops::is_workflow_path(&self.file) {
             return None;
         }
         let ctx = call.project(Some(&self.file)).ok()?;
@@ -104,15 +97,11 @@ impl Run {
 
     /// Returns the path of the workflow file that is named.
     fn named_file(&self, call: &Call<'_>) -> Option<String> {
-        if self.is_file_name() {
+        if ops::is_workflow_path(&self.file) {
             return None;
         }
         let ctx = call.project(None).ok()?;
         ops::workflow_path(&ctx.project, &self.file).map(|path| path.into_string())
-    }
-
-    fn is_file_name(&self) -> bool {
-        self.file.contains('/') || [".yaml", ".yml", ".json"].iter().any(|end| self.file.ends_with(end))
     }
 
     /// Runs the rest of a run.
@@ -130,13 +119,13 @@ impl Run {
             only: self.only.clone(),
             gives_up: false,
             force: self.force,
-            accept_edits: self.accept_edits,
-            over_limits: self.over_limits,
-            trust: self.trust,
+            accept_edits: self.allowed.accept_edits,
+            over_limits: self.allowed.over_limits,
+            trust: self.allowed.trust,
             yes: self.yes,
             dry_run: self.dry_run,
         };
-        let (now, home, session) = (call.global.now.clone(), home.to_owned(), session.to_owned());
-        Ok(screen.end(runner::resume(&ResumeRequest { now, home, session, asked }, screen)))
+        let request = ResumeRequest::new(call.global.now.as_ref(), (home, session), asked);
+        Ok(screen.end(runner::resume(&request, screen)))
     }
 }

@@ -15,6 +15,7 @@ use crate::model::Brief;
 use crate::model::FileSet;
 use crate::model::Next;
 use crate::model::ReadingItem;
+use crate::model::RelPath;
 use crate::model::Run;
 use crate::model::Step;
 use crate::model::StepKind;
@@ -127,14 +128,16 @@ fn told(outputs: &Value) -> Vec<&'static str> {
 
 /// Adds the files that prove the step to its instructions.
 fn with_outputs(instructions: &str, step: &Step) -> String {
-    let outputs: Vec<String> = step.proof.outputs.iter().map(ToString::to_string).collect();
-    match outputs.is_empty() {
-        true => instructions.to_owned(),
-        false => {
-            let written = format!("Write {}: the step counts as done only with it.", outputs.join(", "));
-            format!("{}\n{written}", instructions.trim_end()).trim_start().to_owned()
-        }
+    match written(&step.proof.outputs) {
+        None => instructions.to_owned(),
+        Some(written) => format!("{}\n{written}", instructions.trim_end()).trim_start().to_owned(),
     }
+}
+
+/// Returns the sentence that names the files that prove a step; `None` if it declares none.
+pub(crate) fn written<'a>(outputs: impl IntoIterator<Item = &'a RelPath>) -> Option<String> {
+    let outputs: Vec<&str> = outputs.into_iter().map(RelPath::as_str).collect();
+    (!outputs.is_empty()).then(|| format!("Write {}: the step counts as done only with it.", outputs.join(", ")))
 }
 
 fn prompt(run: &Run, step: &Step, next: &Next, instructions: &str) -> String {

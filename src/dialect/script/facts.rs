@@ -173,8 +173,13 @@ impl OutlineStep {
 
     /// Tells whether an agent does it, or a person at a gate, and not a command.
     pub(crate) fn is_for_an_agent(&self) -> bool {
-        ["agent", "gate"].iter().any(|key| self.definition.get(key).is_some())
+        is_for_an_agent(&self.definition)
     }
+}
+
+/// Tells whether an agent does a step of this definition, or a person at a gate, and not a command.
+pub(crate) fn is_for_an_agent(definition: &Value) -> bool {
+    ["agent", "gate"].iter().any(|key| definition.get(key).is_some())
 }
 
 /// Returns the step that a step of this definition reviews.

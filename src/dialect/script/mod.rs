@@ -22,7 +22,11 @@ pub(crate) mod state;
 mod write;
 
 pub(crate) use brief::filled_in;
+pub(crate) use brief::written;
 pub(crate) use paths::candidate;
+pub(crate) use paths::is_inside;
+pub(crate) use paths::logs;
+pub(crate) use paths::merges;
 pub(crate) use read::copy_record;
 pub(crate) use read::load_to_run;
 pub(crate) use session::Session;
@@ -112,9 +116,7 @@ impl Dialect for Script {
     }
 
     fn brief(&self, files: &FileSet, run: &Run, _plan: &Plan, next: &Next) -> Brief {
-        let is_for_an_agent = run
-            .step(&next.step)
-            .is_some_and(|step| ["agent", "gate"].iter().any(|key| step.definition.get(key).is_some()));
+        let is_for_an_agent = run.step(&next.step).is_some_and(|step| facts::is_for_an_agent(&step.definition));
         if prodigy::is_state(&files.state) {
             prodigy::brief(files, run, next)
         } else if is_for_an_agent {

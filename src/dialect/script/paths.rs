@@ -47,6 +47,21 @@ pub(super) fn workflow(folder: &RelPath) -> Option<RelPath> {
     folder.join(WORKFLOW).ok()
 }
 
+/// Returns the folder of the logs, among the files of a session.
+pub(crate) fn logs() -> RelPath {
+    RelPath::parse("logs").expect("a constant name")
+}
+
+/// Tells whether a name is the id of a step, or that of a step inside it; logs have such names.
+pub(crate) fn is_inside(name: &str, step: &str) -> bool {
+    name.strip_prefix(step).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// Returns the folder with the lock under which one session of a home merges or is removed at a time.
+pub(crate) fn merges() -> RelPath {
+    RelPath::parse("merge").expect("a constant name")
+}
+
 /// Returns a session as a candidate. The header adds the workflow file to the files to read.
 pub(crate) fn candidate(id: &str, header: Option<&Header>) -> Option<Candidate> {
     let data_dir = folder(id)?;

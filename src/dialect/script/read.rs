@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::facts::Captured;
 use super::facts::Outline;
 use super::facts::OutlineStep;
+use super::facts::is_for_an_agent;
 use super::facts::reviewed;
 use super::native;
 use super::paths;
@@ -295,7 +296,7 @@ impl Reader<'_> {
             steps.push(step);
         }
         let variables = self.variables(&steps);
-        if let Some(open) = steps.iter_mut().find(|step| !matches!(step.status, Status::Completed | Status::Skipped)) {
+        if let Some(open) = steps.iter_mut().find(|step| !step.status.satisfies()) {
             open.detail.variables = variables;
         }
         steps
@@ -311,8 +312,7 @@ impl Reader<'_> {
             Captured::Stored { bytes, .. } => bytes_of(*bytes),
         };
         // What agents reported and people noted is in the brief as that.
-        let is_for_an_agent = |step: &&Step| ["agent", "gate"].iter().any(|key| step.definition.get(key).is_some());
-        let reported: BTreeSet<String> = (steps.iter().filter(is_for_an_agent))
+        let reported: BTreeSet<String> = (steps.iter().filter(|step| is_for_an_agent(&step.definition)))
             .flat_map(|step| ["summary", "verdict", "note"].map(|what| format!("{}.{what}", step.id)))
             .collect();
         let variables = self.session.state.variables.iter().filter(|(name, _)| !reported.contains(*name));
@@ -423,8 +423,7 @@ pub(crate) fn copy_record(step: &mut Step, state: &StepState) {
     step.commit.clone_from(&state.commit);
     step.tokens = u64::try_from(state.claude.tokens()).unwrap_or(u64::MAX);
     step.done_definition = state.digest.clone().filter(|_| state.status == Status::Completed);
-    let is_for_an_agent = ["agent", "gate"].iter().any(|key| step.definition.get(key).is_some());
-    if !is_for_an_agent {
+    if !is_for_an_agent(&step.definition) {
         return;
     }
     step.failures = state.failures;

@@ -110,6 +110,11 @@ impl Header {
         }))
     }
 
+    /// Tells whether a finished run has a worktree whose work is neither merged nor on a branch of its own. `end` is what became of it.
+    pub(crate) fn keeps_work(&self, end: Option<&str>) -> bool {
+        self.worktree.is_some() && matches!(end, None | Some("kept"))
+    }
+
     /// Returns the command by which Piton runs the rest. A run that was begun for agents is handed to one by `resume`.
     pub(crate) fn resume(&self) -> String {
         let verb = if self.is_attended { "run" } else { "resume" };

@@ -353,7 +353,6 @@ impl State {
         }
     }
 
-    /// Returns the digest of the current definition of a step.
     /// Sets the variables that a step of an agent or a gate leaves, each under its id; what was not said is not set.
     fn leave<const N: usize>(&mut self, id: &StepId, left: [(&str, Option<String>); N]) {
         if !self.workflow.steps.iter().any(|step| step.id == *id && step.is_for_an_agent()) {
@@ -368,6 +367,7 @@ impl State {
         }
     }
 
+    /// Returns the digest of the current definition of a step.
     fn digest_of(&self, id: &StepId) -> Option<String> {
         self.workflow.steps.iter().find(|step| step.id == *id).map(OutlineStep::digest)
     }

@@ -12,7 +12,6 @@ use super::report::Cleaned;
 use super::report::KeptSession;
 use crate::dialect::script;
 use crate::dialect::script::Session;
-use crate::model::RelPath;
 use crate::model::RunId;
 use crate::model::plural;
 use crate::model::quoted;
@@ -145,8 +144,7 @@ pub(super) fn put_in_archive(
     remove: Removal,
 ) -> Result<Result<Cleaned, KeptSession>, OpError> {
     let kept = |id: &RunId, reason: String, fix: String| KeptSession { id: id.clone(), reason, fix: Some(fix) };
-    let merges = RelPath::parse("merge").expect("a constant name");
-    let lock = RunLock::acquire(&location.root, &merges, ctx.project.lock_timeout)?;
+    let lock = RunLock::acquire(&location.root, &script::merges(), ctx.project.lock_timeout)?;
     let (folder, branch) = (over.worktree.as_deref().unwrap_or_default(), over.branch.as_deref().unwrap_or_default());
     if !(folder.is_empty() && branch.is_empty())
         && let Err(refusal) = remove(&ctx.project.root, folder.into(), branch)

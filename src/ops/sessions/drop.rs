@@ -7,13 +7,12 @@ use super::inspect;
 use super::named;
 use super::report::Cleaned;
 use super::report::DropReport;
+use super::report::lost;
 use crate::dialect::script::Session;
 use crate::dialect::script::facts::OutlineStep;
 use crate::dialect::script::state::Phase;
 use crate::dialect::script::state::State;
-use crate::model::Status;
 use crate::model::StepId;
-use crate::model::plural;
 use crate::model::quoted;
 use crate::ops::OpError;
 use crate::ops::project_context::ProjectContext;
@@ -51,10 +50,7 @@ pub(crate) fn drop_session(ctx: &ProjectContext, request: &DropRequest) -> Resul
     // When git cannot tell, assume that there is work.
     let uncommitted = folder.map_or(0, |folder| worktree::dirty(folder).unwrap_or(1));
     let commits = branch.map_or(0, |branch| worktree::commits_ahead(&header.root, base, branch).unwrap_or(1));
-    if (uncommitted > 0 || commits > 0) && !request.discard {
-        let files = (uncommitted > 0).then(|| plural(uncommitted, "uncommitted file"));
-        let unmerged = (commits > 0).then(|| plural(commits, "unmerged commit"));
-        let lost = [files, unmerged].into_iter().flatten().collect::<Vec<_>>().join(" and ");
+    if let Some(lost) = lost(uncommitted, commits).filter(|_| !request.discard) {
         let message = format!("{lost} of session {id} would be lost; nothing was done");
         let name = quoted(id.as_str());
         let look =
@@ -88,7 +84,7 @@ pub(crate) fn drop_session(ctx: &ProjectContext, request: &DropRequest) -> Resul
 fn open_final(state: &State) -> Vec<StepId> {
     let is_over = |step: &OutlineStep| {
         let recorded = state.steps.get(step.id.as_str());
-        recorded.is_some_and(|step| matches!(step.status, Status::Completed | Status::Skipped))
+        recorded.is_some_and(|step| step.status.satisfies())
     };
     let steps = state.workflow.steps.iter().filter(|_| state.run.status != Phase::Completed);
     steps.filter(|step| step.is_final() && !is_over(step)).map(|step| step.id.clone()).collect()

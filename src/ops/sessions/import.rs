@@ -7,7 +7,6 @@ use super::report::ImportReport;
 use crate::dialect::script::Session;
 use crate::dialect::script::prodigy;
 use crate::dialect::script::record::FORMAT;
-use crate::dialect::script::record::HEADER;
 use crate::dialect::script::record::Header;
 use crate::dialect::script::record::Source;
 use crate::model::Change;
@@ -156,8 +155,7 @@ fn start(ctx: &ProjectContext, run: &Run, header: &Header) -> Change {
 fn write(ctx: &ProjectContext, header: &Header, edits: &[Edit]) -> Result<(), OpError> {
     let home = &ctx.home;
     home.create(&header.session)?;
-    let first = edits.iter().find(|edit| edit.path.name() == HEADER).and_then(Edit::after);
-    ctx.index.enter(&header.session, first.unwrap_or_default(), home.root())?;
+    ctx.index.enter_new(&header.session, edits, home.root())?;
     let own = RelPath::parse(&format!("runs/{}", header.session))?;
     let lock = RunLock::acquire(home.root(), &own, ctx.project.lock_timeout)?;
     store::commit(&lock, edits, &ctx.checkpoint("import"))?;

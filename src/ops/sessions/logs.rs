@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::SessionStatus;
 use super::inspect;
 use super::named;
+use crate::dialect::script;
 use crate::model::RelPath;
 use crate::model::RunId;
 use crate::model::mask_secrets;
@@ -55,21 +56,23 @@ pub(crate) fn logs(
     let is_running = inspected.row.status == SessionStatus::Running;
     let records = location.candidate.state.under(&location.root).parent().map(ToOwned::to_owned);
     let records: Utf8PathBuf = records.unwrap_or_else(|| location.root.clone());
-    let folder = RelPath::parse("logs").expect("a constant name");
     let steps: Vec<&str> =
         inspected.opened.loaded.run.iter().flat_map(|run| run.steps.iter().map(|step| step.id.as_str())).collect();
-    let mut found: Vec<(usize, String, RelPath)> = store::files_with(&records, &folder, ".log")
+    let mut found: Vec<(usize, String, RelPath)> = store::files_with(&records, &script::logs(), ".log")
         .into_iter()
         .map(|path| {
             let name = path.name().trim_end_matches(".log").to_owned();
             // The longest id that the name begins with: `1.10.2` belongs to `1.10`, not to `1`.
-            let of = steps.iter().enumerate().filter(|(_, id)| belongs(&name, id)).max_by_key(|(_, id)| id.len());
+            let of =
+                steps.iter().enumerate().filter(|(_, id)| script::is_inside(&name, id)).max_by_key(|(_, id)| id.len());
             (of.map_or(usize::MAX, |(at, _)| at), name, path)
         })
-        .filter(|(_, name, _)| step.is_none_or(|step| belongs(name, step)))
+        .filter(|(_, name, _)| step.is_none_or(|step| script::is_inside(name, step)))
         .collect();
     found.sort();
-    if let Some(step) = step.filter(|step| found.is_empty() && !steps.iter().any(|known| belongs(step, known))) {
+    if let Some(step) =
+        step.filter(|step| found.is_empty() && !steps.iter().any(|known| script::is_inside(step, known)))
+    {
         let known = steps.iter().take(12).map(ToString::to_string).collect();
         return Err(OpError::UnknownStep { run: inspected.row.id.to_string(), wanted: step.to_owned(), known });
     }
@@ -94,9 +97,4 @@ pub(crate) fn logs(
         }
     }
     Ok(Report::ok(LogsReport { session: inspected.row.id, is_running, logs }))
-}
-
-/// Tells whether a name is the id of a step, or that of a step inside it.
-fn belongs(name: &str, id: &str) -> bool {
-    name.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }

@@ -190,17 +190,8 @@ fn row(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, evidenc
     row.status = status(run, &planned, &evidence.owner, is_merged);
     row.workflow.clone_from(&run.workflow);
     row.progress = planned.plan.progress;
-    row.position = match row.status {
-        SessionStatus::Running => running(ctx, run).unwrap_or_else(|| position(&planned)),
-        SessionStatus::Failed
-        | SessionStatus::Interrupted
-        | SessionStatus::Paused
-        | SessionStatus::Waiting
-        | SessionStatus::Completed
-        | SessionStatus::Merged
-        | SessionStatus::GivenUp
-        | SessionStatus::Unreadable => position(&planned),
-    };
+    let runs = if row.status == SessionStatus::Running { running(ctx, run) } else { None };
+    row.position = runs.unwrap_or_else(|| position(&planned));
     row.started_at = run.started_at;
     row.changed_at = run.stamp;
     row.age_seconds = run.stamp.map(|stamp| ctx.clock.now.seconds_since(stamp));
@@ -216,7 +207,7 @@ fn row(ctx: &ProjectContext, location: &RunLocation, opened: &OpenedRun, evidenc
     // `resume` refuses a run for agents that waits for a person's decision.
     let is_for_agents = !opened.loaded.is_unattended && opened.guest().is_none();
     let waits = is_for_agents && planned.plan.verdict == Verdict::Blocked;
-    let has_kept = session.as_ref().is_some_and(|session| session.header.worktree.is_some()) && end != Some("branched");
+    let has_kept = session.as_ref().is_some_and(|session| session.header.keeps_work(end));
     let id = quoted(run.id.as_str());
     let guest = opened.guest();
     (row.resume, row.next) = match row.status {

@@ -9,6 +9,7 @@ use crate::model::RunId;
 use crate::model::Status;
 use crate::model::StepId;
 use crate::model::Timestamp;
+use crate::model::plural;
 use crate::ops::report::Body;
 
 /// A list of sessions (`sessions/1`).
@@ -158,9 +159,24 @@ pub(crate) struct DropReport {
     pub(crate) uncommitted: usize,
     /// Commits that are on no other branch and are lost.
     pub(crate) commits: usize,
-    /// The steps of its `finally` that run first. Left out if there is none.
+    /// The steps of its `finally` that run first. Left out if it has no such steps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) finally: Vec<StepId>,
+}
+
+impl DropReport {
+    /// Returns what is lost, in words; `None` if nothing is.
+    pub(crate) fn lost(&self) -> Option<String> {
+        lost(self.uncommitted, self.commits)
+    }
+}
+
+/// Returns what is lost with so many uncommitted files and unmerged commits, in words.
+pub(super) fn lost(uncommitted: usize, commits: usize) -> Option<String> {
+    let files = (uncommitted > 0).then(|| plural(uncommitted, "uncommitted file"));
+    let commits = (commits > 0).then(|| plural(commits, "unmerged commit"));
+    let lost: Vec<String> = [files, commits].into_iter().flatten().collect();
+    (!lost.is_empty()).then(|| lost.join(" and "))
 }
 
 impl Body for DropReport {

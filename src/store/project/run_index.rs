@@ -7,6 +7,7 @@
 use camino::Utf8Path;
 use camino::Utf8PathBuf;
 
+use crate::model::Edit;
 use crate::model::sha256_hex;
 use crate::store::fs::calls;
 use crate::store::fs::data_file;
@@ -19,6 +20,7 @@ use crate::store::fs::stage;
 const FOLDER: &str = "index";
 /// What generated ids begin with.
 pub(super) const GENERATED: &str = "session-";
+pub(super) const HEADER: &str = "run.json";
 pub(super) const RUNS: &str = "runs";
 /// Bytes of a session id.
 const ID_LIMIT: usize = 100;
@@ -59,6 +61,16 @@ impl RunIndex {
             })
             .map_err(|source| StoreError::io(&path, source))?;
         stage::sync_dirs(std::iter::once(folder))
+    }
+
+    /// [`RunIndex::enter`] for a run that these edits create.
+    ///
+    /// # Errors
+    ///
+    /// If the entry cannot be written.
+    pub(crate) fn enter_new(&self, id: &str, edits: &[Edit], home: &Utf8Path) -> Result<(), StoreError> {
+        let header = edits.iter().find(|edit| edit.path.name() == HEADER).and_then(Edit::after);
+        self.enter(id, header.unwrap_or_default(), home)
     }
 
     /// Tells whether this user began a run: its records are in the user's own state folder, or it was entered.

@@ -15,6 +15,7 @@ use camino::Utf8PathBuf;
 
 use super::open::Project;
 use super::run_index::GENERATED;
+use super::run_index::HEADER;
 use super::run_index::RUNS;
 use super::run_index::RunIndex;
 use super::run_index::is_session_id;
@@ -38,7 +39,6 @@ const IN_GIT: &str = "piton";
 /// The folder in that one with a home for each project that is a folder of the repository.
 const PARTS: &str = "projects";
 const WORKTREES: &str = "worktrees";
-const HEADER: &str = "run.json";
 /// Characters of the readable part of a folder name.
 const READABLE_LIMIT: usize = 40;
 /// Number of sessions that are listed.
