@@ -199,7 +199,7 @@ async function worksWithScripts(browser, file) {
     assert.ok(some > 0 && some < all, `${some} of ${all}`);
     await page.locator("input[name=q]").fill("");
     await page.locator(".graph a").last().click();
-    assert.ok(await page.locator(".steps > li:target details[open]").isVisible());
+    await page.locator(".steps > li:target details[open]").waitFor();
   });
 }
 
