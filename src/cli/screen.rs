@@ -8,6 +8,7 @@ use super::output;
 use super::output::Text;
 use super::output::Tone;
 use super::progress::Progress;
+use super::render;
 use super::shared_args::Global;
 use crate::model::Document;
 use crate::model::human_duration;
@@ -36,6 +37,7 @@ enum Stdout {
 pub(super) struct Screen {
     stdout: Stdout,
     is_quiet: bool,
+    is_verbose: bool,
     progress: Option<Progress>,
 }
 
@@ -52,7 +54,7 @@ impl Screen {
             (false, false) => Stdout::Steps,
         };
         let progress = if global.quiet || stdout == Stdout::Events { None } else { Progress::on_terminal() };
-        Self { stdout, is_quiet: global.quiet, progress }
+        Self { stdout, is_quiet: global.quiet, is_verbose: global.verbose, progress }
     }
 
     pub(super) fn refuse(&self, error: &CommandError) -> Exit {
@@ -97,17 +99,7 @@ impl Screen {
         let RunResult { session, folder, resume, end, done, tolerated, claude, log, total } = result;
         let mut text = Text::default();
         match end {
-            RunEnd::Planned(steps) if steps.is_empty() => {
-                text.line("Nothing would be run: every step is done");
-                return output::print_text(&text);
-            }
-            RunEnd::Planned(steps) => {
-                text.bold("Would run:").end();
-                for step in steps {
-                    text.line(format!("  {step}"));
-                }
-                return output::print_text(&text);
-            }
+            RunEnd::Planned(preview) => return output::print_text(&render::preview(preview, self.is_verbose)),
             RunEnd::Completed(left) => {
                 let merged = match left {
                     WorktreeOutcome::Merged | WorktreeOutcome::Removed => ", merged",

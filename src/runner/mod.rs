@@ -1,7 +1,8 @@
 //! Runs a workflow file, unattended. A new run is a resume of a session without records.
 //!
 //! The path of a run:
-//! - `open` starts or resumes a session: the checks before its first step, its lease, its worktree.
+//! - `open` starts or resumes a session: the checks before its first step, its lease, its worktree (`warnings` about it); `origin` finds out whether this
+//!   user began it.
 //! - `resume` asks the planner which steps are due, and a person what only a person can know; `probe` finds out whether an interrupted
 //!   one took effect; `orphan` ends children of an earlier runner.
 //! - `drive` runs the steps in order, with the retries that `retry` decides on (pure).
@@ -17,7 +18,8 @@
 //!   output of `claude -p` (pure).
 //! - `inputs` has the values that a run is started with (pure); `files` writes files of steps; `ledger` admits and records every change.
 //!
-//! `console` has the events and questions, `report` the result with the log of a failed step (`failed_log`), `error` the problems.
+//! `console` has the events and questions, `report` the result with the log of a failed step (`failed_log`), `preview` what a dry run shows (pure),
+//! `error` the problems.
 
 mod agent;
 mod claude;
@@ -40,6 +42,7 @@ mod open;
 mod origin;
 mod orphan;
 mod output_watcher;
+mod preview;
 mod probe;
 mod report;
 mod resume;
@@ -49,6 +52,7 @@ mod secrets;
 mod settle;
 mod spending;
 mod step_executor;
+mod warnings;
 
 pub(crate) use console::Console;
 pub(crate) use console::Event;
@@ -67,6 +71,9 @@ pub(crate) use open::ResumeRequest;
 pub(crate) use open::StartRequest;
 pub(crate) use open::resume;
 pub(crate) use open::run;
+pub(crate) use preview::CostPreview;
+pub(crate) use preview::Preview;
+pub(crate) use preview::StepPreview;
 pub(crate) use report::RunEnd;
 pub(crate) use report::RunReport;
 pub(crate) use report::RunResult;

@@ -19,6 +19,9 @@ use super::ledger::Ledger;
 use super::ledger::SessionPaths;
 use super::origin;
 use super::orphan;
+use super::preview::KnownVariables;
+use super::preview::NewRun;
+use super::preview::Preview;
 use super::report::RunResult;
 use super::resume::ResumeOptions;
 use super::resume::check_asked;
@@ -26,6 +29,7 @@ use super::resume::scheduled_steps;
 use super::secrets;
 use super::secrets::Masks;
 use super::settle;
+use super::warnings;
 use crate::dialect::Loaded;
 use crate::dialect::script;
 use crate::dialect::script::Session;
@@ -163,16 +167,23 @@ pub(crate) fn run(start: &StartRequest, console: &dyn Console) -> Result<RunResu
     // Before a session and a worktree are made, which would stay.
     secrets::fetch(&workflow.secrets, &run_environment.project.root)?;
     if start.dry_run {
-        let steps = workflow.steps.iter().zip(1..).map(|(step, number)| format!("{number}. {}", step.title)).collect();
-        let total = workflow.steps.len();
-        let folder = run_environment.project.root.as_str().to_owned();
-        return Ok(RunResult::planned(steps, folder, total));
+        let root = &run_environment.project.root;
+        let new = NewRun {
+            root,
+            in_place: start.in_place,
+            args: &start.args,
+            inputs: &inputs::values(&workflow.inputs, &start.inputs)?,
+            until: start.until.as_deref(),
+            only: start.only.as_deref(),
+        };
+        let (shown, total) = (new.preview(&workflow), workflow.steps.len());
+        return Ok(RunResult::planned(shown, root.as_str().to_owned(), total));
     }
     let (home, header) = begin(&run_environment, start, source, &workflow, &bytes)?;
     let id = header.session.clone();
     let shown = header.worktree.as_ref().unwrap_or(&header.root).clone();
     console.tell(&Event::Session { id: &id, folder: shown.as_str() });
-    for text in start_warnings(&header) {
+    for text in warnings::at_start(&header) {
         console.tell(&Event::Warning { text: &text });
     }
     drive_session(&run_environment, home.root(), &id, &asked, console)
@@ -183,23 +194,6 @@ pub(crate) fn resume(resume: &ResumeRequest, console: &dyn Console) -> Result<Ru
     let header = header(&resume.home, &resume.session)?;
     let run_environment = RunEnvironment::open(&header.root, resume.now.as_deref())?;
     drive_session(&run_environment, &resume.home, &resume.session, &resume.asked, console)
-}
-
-/// Returns what a person may not expect of a run in a worktree: changes that it does not see, work that is not merged.
-fn start_warnings(header: &Header) -> Vec<String> {
-    let (Some(_), Some(branch)) = (&header.worktree, &header.branch) else { return Vec::new() };
-    let mut warnings = Vec::new();
-    let changed = worktree::changed_tracked(&header.root).unwrap_or(0);
-    if changed > 0 {
-        let commit = header.base_commit.as_deref().unwrap_or("HEAD");
-        let commit: String = commit.chars().take(8).collect();
-        let (changes, are) = (plural(changed, "uncommitted change"), if changed == 1 { "is" } else { "are" });
-        warnings.push(format!("{changes} {are} not in the worktree: the steps see commit {commit}"));
-    }
-    if header.base_branch.is_none() {
-        warnings.push(format!("HEAD is detached: the work will be on {branch}, and is not merged at the end"));
-    }
-    warnings
 }
 
 /// Creates a session with its first record.
@@ -345,14 +339,19 @@ fn drive_claimed(
     let is_needed = plan.iter().any(|due| workflow.steps[due.at].needs_claude());
     check_claude(is_needed || (asked.only.is_none() && !asked.gives_up && workflow.merge_needs_claude()))?;
     if asked.dry_run {
-        let shown = plan.iter().map(|due| format!("{}. {}", due.at + 1, workflow.steps[due.at].title)).collect();
-        let folder = header.worktree.as_ref().unwrap_or(&header.root).as_str().to_owned();
+        let folder = header.worktree.as_ref().unwrap_or(&header.root);
+        let known = KnownVariables::of(&workflow, |name| {
+            ledger.variable(name).ok().flatten().or_else(|| header.variable(name, &workflow.name, folder))
+        });
+        let due: Vec<usize> = plan.iter().map(|due| due.at).collect();
+        let shown = Preview::of(&workflow, &due, &known);
+        let folder = folder.as_str().to_owned();
         let (total, done) = (workflow.steps.len(), workflow.steps.len() - plan.len());
         let (session, resume) = (header.session.clone(), header.resume());
         return Ok(RunResult { session, resume, done, ..RunResult::planned(shown, folder, total) });
     }
     let folder = folder(header, &ledger, asked)?;
-    if let Some(text) = branch_warning(header, &folder) {
+    if let Some(text) = warnings::of_branch(header, &folder) {
         console.tell(&Event::Warning { text: &text });
     }
     let env = environment(&workflow, &declared, header, &folder)?;
@@ -576,14 +575,4 @@ fn folder(header: &Header, ledger: &Ledger, asked: &ResumeOptions) -> Result<Utf
         RunError::new(ProblemKind::No, message, hints)
     })?;
     Ok(folder.clone())
-}
-
-/// Warns when the worktree is on another branch than the one that is merged at the end. A step may have switched it.
-fn branch_warning(header: &Header, folder: &Utf8Path) -> Option<String> {
-    let branch = header.branch.as_ref()?;
-    let found = store::git::head(folder)?.branch;
-    (found.as_ref() != Some(branch)).then(|| {
-        let found = found.unwrap_or_else(|| "a detached HEAD".to_owned());
-        format!("{folder} is on {found}, but {branch} will be merged when every step is done")
-    })
 }

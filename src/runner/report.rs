@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::exec::Stop;
+use super::preview::Preview;
 use crate::model::ClaudeWork;
 use crate::model::Progress;
 use crate::model::quoted;
@@ -28,12 +29,12 @@ pub(crate) struct RunResult {
 
 impl RunResult {
     /// Returns the result of a run of which nothing was run.
-    pub(super) fn planned(steps: Vec<String>, folder: String, total: usize) -> Self {
+    pub(super) fn planned(preview: Preview, folder: String, total: usize) -> Self {
         Self {
             session: String::new(),
             folder,
             resume: String::new(),
-            end: RunEnd::Planned(steps),
+            end: RunEnd::Planned(Box::new(preview)),
             done: 0,
             tolerated: 0,
             claude: ClaudeWork::default(),
@@ -66,8 +67,8 @@ pub(crate) enum RunEnd {
     },
     /// A signal stopped it.
     Interrupted(Stop),
-    /// Nothing was run; these steps would be.
-    Planned(Vec<String>),
+    /// Nothing was run; this would be.
+    Planned(Box<Preview>),
 }
 
 /// What happened to the worktree.
@@ -126,9 +127,9 @@ pub(crate) struct RunReport {
     /// The signal that stopped the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) signal: Option<String>,
-    /// The steps that would be run, in order.
+    /// What would be run, for `--dry-run`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) would_run: Option<Vec<String>>,
+    pub(crate) would_run: Option<Preview>,
 }
 
 /// The status of a run that ended.
@@ -221,9 +222,9 @@ impl From<&RunResult> for RunReport {
                 report.status = ReportStatus::Interrupted;
                 report.signal = Some(stop.as_str().to_owned());
             }
-            RunEnd::Planned(steps) => {
+            RunEnd::Planned(preview) => {
                 report.status = ReportStatus::Planned;
-                report.would_run = Some(steps.clone());
+                report.would_run = Some((**preview).clone());
             }
         }
         report

@@ -477,10 +477,6 @@ pub(super) fn check_asked(workflow: &Workflow, file: &str, asked: &ResumeOptions
             let message = format!("{file} has no step `{id}`");
             return Err(RunError::new(ProblemKind::NotFound, message, [format!("its steps: {}", known.join(", "))]));
         };
-        if asked.dry_run {
-            let message = "`--dry-run` of a file shows all steps, so it takes neither `--until` nor `--only`";
-            return Err(RunError::new(ProblemKind::Usage, message, [format!("{command} --dry-run")]));
-        }
         let is_only = asked.only.as_ref() == Some(id);
         if let Some(first) = step.depends_on.first().filter(|_| is_only) {
             let message = format!("step {id} comes after {}, which is not done", first.id);

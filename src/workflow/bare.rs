@@ -16,16 +16,10 @@ use crate::model::clean_line;
 
 /// Returns a step that only has a command.
 pub(super) fn bare(place: TextPosition, id: &str, command: Command) -> Step {
-    let title = match &command {
-        Command::Agent(_) | Command::Gate(_) => id.to_owned(),
-        Command::Shell(_) | Command::Claude(_) | Command::Foreach(_) | Command::WriteFile(_) | Command::Validate(_) => {
-            title(&command)
-        }
-    };
     Step {
         id: StepId::new(id),
         id_place: place,
-        title,
+        title: usual_title(id, &command),
         command,
         group: None,
         depends_on: Vec::new(),
@@ -63,10 +57,17 @@ pub(super) fn complete(mut step: Step, inherited: &Inherited) -> Step {
     step
 }
 
-fn title(command: &Command) -> String {
+impl Step {
+    /// Returns its title, if the file gives it one.
+    pub(crate) fn given_title(&self) -> Option<&str> {
+        (self.title != usual_title(self.id.as_str(), &self.command)).then_some(&self.title)
+    }
+}
+
+/// Returns the title of a step without one: what it does, in one line.
+fn usual_title(id: &str, command: &Command) -> String {
     let text = match command {
-        // The id is their title.
-        Command::Agent(_) | Command::Gate(_) => String::new(),
+        Command::Agent(_) | Command::Gate(_) => return id.to_owned(),
         Command::Shell(text) => text.to_string(),
         Command::Claude(claude) => claude.prompt.to_string(),
         Command::WriteFile(file) => format!("write {}", file.path),

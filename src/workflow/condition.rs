@@ -3,6 +3,8 @@
 //! `!`, `&&`, `||`, parentheses, `==`, `!=`, `<`, `<=`, `>`, `>=` and `contains` over variables, quoted texts, numbers, true, false
 //! and null. A bare word is a mistake: it could be a text or a variable.
 
+use std::fmt;
+
 use serde_json::Number;
 use serde_json::Value;
 
@@ -52,6 +54,45 @@ const COMPARISONS: [(&str, Comparison); 7] = [
     (">", Comparison::Greater),
     ("contains", Comparison::Contains),
 ];
+
+impl fmt::Display for Condition {
+    /// Writes it as a file has it, with the parentheses that its order needs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_joined = |side: &Self| matches!(side, Self::And(..) | Self::Or(..));
+        let part = |side: &Self, is_apart: bool| match is_apart {
+            true => format!("({side})"),
+            false => side.to_string(),
+        };
+        match self {
+            Self::Value(operand) => write!(f, "{operand}"),
+            Self::Not(inner) => {
+                write!(f, "!{}", part(inner, is_joined(inner) || matches!(**inner, Self::Compare(..))))
+            }
+            Self::And(left, right) => {
+                let is_apart = |side: &Self| matches!(side, Self::Or(..));
+                write!(f, "{} && {}", part(left, is_apart(left)), part(right, is_joined(right)))
+            }
+            Self::Or(left, right) => {
+                write!(f, "{left} || {}", part(right, matches!(**right, Self::Or(..))))
+            }
+            Self::Compare(left, comparison, right) => {
+                let sign = COMPARISONS.iter().find(|(_, known)| known == comparison).map_or("", |(sign, _)| sign);
+                write!(f, "{left} {sign} {right}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Operand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Literal(Value::String(text)) if text.contains('\'') => write!(f, "\"{text}\""),
+            Self::Literal(Value::String(text)) => write!(f, "'{text}'"),
+            Self::Literal(value) => write!(f, "{value}"),
+            Self::Variable(reference) => write!(f, "{reference}"),
+        }
+    }
+}
 
 impl Condition {
     /// Reads an expression.

@@ -33,7 +33,27 @@ fn expressions_bind_as_everywhere() {
         ("${list} contains \"x\"", "<list> Contains \"x\""),
         (" ( ( true ) ) ", "true"),
     ] {
-        assert_eq!(shown(&Condition::parse(text).unwrap()), expected, "{text}");
+        let condition = Condition::parse(text).unwrap();
+        assert_eq!(shown(&condition), expected, "{text}");
+        assert_eq!(Condition::parse(&condition.to_string()).as_ref(), Ok(&condition), "{text} is shown as {condition}");
+    }
+}
+
+#[test]
+fn a_condition_is_shown_with_the_parentheses_that_it_needs() {
+    for text in [
+        "${a} && (${b} || ${c})",
+        "(${a} || ${b}) && ${c}",
+        "${a} || ${b} && ${c}",
+        "${a} || (${b} || ${c})",
+        "${a} && (${b} && ${c})",
+        "!(${a} == 1)",
+        "!(${a} && ${b})",
+        "!!${a}",
+        "${a:-x} != \"it's\"",
+        "${list} contains 'x' || ${n} >= -1.5",
+    ] {
+        assert_eq!(Condition::parse(text).unwrap().to_string(), text);
     }
 }
 

@@ -119,23 +119,28 @@ impl fmt::Display for Template {
         for piece in &self.pieces {
             match piece {
                 Piece::Literal(text) => f.write_str(text)?,
-                Piece::Variable(Reference { path, fallback, filter }) => {
-                    write!(f, "${{{path}")?;
-                    match filter {
-                        None => {}
-                        Some(Filter::Pattern(pattern)) => write!(f, ":{pattern}")?,
-                        Some(Filter::Json) => f.write_str(":json")?,
-                        Some(Filter::Lines) => f.write_str(":lines")?,
-                        Some(Filter::Csv) => f.write_str(":csv")?,
-                    }
-                    if let Some(text) = fallback {
-                        write!(f, ":-{text}")?;
-                    }
-                    f.write_str("}")?;
-                }
+                Piece::Variable(reference) => write!(f, "{reference}")?,
             }
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, fallback, filter } = self;
+        write!(f, "${{{path}")?;
+        match filter {
+            None => {}
+            Some(Filter::Pattern(pattern)) => write!(f, ":{pattern}")?,
+            Some(Filter::Json) => f.write_str(":json")?,
+            Some(Filter::Lines) => f.write_str(":lines")?,
+            Some(Filter::Csv) => f.write_str(":csv")?,
+        }
+        if let Some(text) = fallback {
+            write!(f, ":-{text}")?;
+        }
+        f.write_str("}")
     }
 }
 

@@ -74,6 +74,19 @@ pub(crate) fn render(template: &Template, scope: &dyn Scope) -> Result<String, R
     Ok(text)
 }
 
+/// Renders a text for a person before its step runs: a variable without a value yet stays as the file has it.
+pub(crate) fn render_known(template: &Template, scope: &dyn Scope) -> String {
+    let known = |reference: &Reference| match look_up(&reference.path, scope) {
+        Ok(Some(_)) => value(reference, scope).ok(),
+        Ok(None) | Err(_) => None,
+    };
+    let text = |piece: &Piece| match piece {
+        Piece::Literal(literal) => literal.clone(),
+        Piece::Variable(reference) => known(reference).map_or_else(|| reference.to_string(), |value| as_text(&value)),
+    };
+    template.pieces.iter().map(text).collect()
+}
+
 /// Renders a shell program.
 ///
 /// # Errors
@@ -136,6 +149,32 @@ pub(crate) fn holds(condition: &Condition, scope: &dyn Scope) -> Result<bool, Re
         Condition::And(left, right) => Ok(holds(left, scope)? && holds(right, scope)?),
         Condition::Or(left, right) => Ok(holds(left, scope)? || holds(right, scope)?),
         Condition::Compare(left, comparison, right) => compare(&side(left, scope)?, *comparison, &side(right, scope)?),
+    }
+}
+
+/// Tells whether a condition holds, before the steps that it depends on; `None` while a variable that decides it has no value.
+pub(crate) fn holds_already(condition: &Condition, scope: &dyn Scope) -> Option<bool> {
+    let both = |left: &Condition, right: &Condition| (holds_already(left, scope), holds_already(right, scope));
+    let is_known = |operand: &Operand| match operand {
+        Operand::Literal(_) => true,
+        Operand::Variable(reference) => matches!(look_up(&reference.path, scope), Ok(Some(_))),
+    };
+    match condition {
+        Condition::Not(inner) => holds_already(inner, scope).map(|holds| !holds),
+        Condition::And(left, right) => match both(left, right) {
+            (Some(true), Some(true)) => Some(true),
+            (Some(false), _) | (_, Some(false)) => Some(false),
+            _ => None,
+        },
+        Condition::Or(left, right) => match both(left, right) {
+            (Some(false), Some(false)) => Some(false),
+            (Some(true), _) | (_, Some(true)) => Some(true),
+            _ => None,
+        },
+        Condition::Value(operand) => is_known(operand).then(|| holds(condition, scope).ok())?,
+        Condition::Compare(left, _, right) => {
+            (is_known(left) && is_known(right)).then(|| holds(condition, scope).ok())?
+        }
     }
 }
 

@@ -7,7 +7,9 @@ use super::RenderError;
 use super::Scope;
 use super::captured;
 use super::holds;
+use super::holds_already;
 use super::render;
+use super::render_known;
 use super::render_shell;
 use crate::workflow::Capture;
 use crate::workflow::CaptureFormat;
@@ -155,5 +157,38 @@ fn captures_become_what_their_format_says() {
             of(format, "nan\n").unwrap_err().message,
             format!("what `v` captures cannot be read as {what}: `nan`")
         );
+    }
+}
+
+#[test]
+fn before_its_step_runs_a_text_keeps_what_has_no_value_yet() {
+    for (text, expected) in [
+        ("${count} of ${later}", "3 of ${later}"),
+        ("${later:-none} ${empty:-none}", "${later:-none} none"),
+        ("${data.flag} ${data.missing}", "true ${data.missing}"),
+        ("${workflow.files_added:*.md} $${count}", "${workflow.files_added:*.md} ${count}"),
+        ("${git}", "${git}"),
+    ] {
+        assert_eq!(render_known(&Template::parse(text, Reader::Plain).unwrap(), &scope()), expected);
+    }
+}
+
+#[test]
+fn a_condition_is_decided_as_soon_as_what_decides_it_is_known() {
+    for (text, expected) in [
+        ("${count} == 3", Some(true)),
+        ("!${count}", Some(false)),
+        ("${later} == 3", None),
+        ("${later:-3} == 3", None),
+        ("!${later}", None),
+        ("${count} == 3 && ${later}", None),
+        ("${count} == 4 && ${later}", Some(false)),
+        ("${later} && ${count} == 4", Some(false)),
+        ("${count} == 3 || ${later}", Some(true)),
+        ("${later} || ${count} == 3", Some(true)),
+        ("${later} || ${count} == 4", None),
+        ("${name} < 3", None),
+    ] {
+        assert_eq!(holds_already(&Condition::parse(text).unwrap(), &scope()), expected, "{text}");
     }
 }

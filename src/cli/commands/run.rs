@@ -53,7 +53,7 @@ pub(in crate::cli) struct Run {
     /// Print events as JSON lines
     #[arg(long)]
     events: bool,
-    /// Check the file and show what would be done, without doing it
+    /// Check the file and show what would be run, with texts, conditions and the most it may cost; nothing is run or written
     #[arg(long)]
     dry_run: bool,
 }

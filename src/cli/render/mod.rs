@@ -4,6 +4,7 @@ mod checkpoint;
 pub(super) mod markdown;
 pub(super) mod patch;
 pub(super) mod plan;
+mod preview;
 pub(super) mod text_page;
 mod yaml;
 
@@ -15,6 +16,7 @@ use crate::model::Finding;
 use crate::ops::Body;
 use crate::ops::PlanReport;
 use crate::ops::Report;
+pub(super) use preview::preview;
 use text_page::Page;
 
 /// A report as people read it.

@@ -180,7 +180,7 @@ fn a_person_says_where_to_continue() {
     stage.piton(["resume", &id, "--from", "3"]).run().expect_code(1);
     stage.piton(["resume", &id, "--from", "9"]).run().expect_code(3);
     let planned = stage.piton(["resume", &id, "--from", "1", "--dry-run"]).run().expect_code(0);
-    assert_eq!(planned.stdout.lines().count(), 4, "{planned}");
+    assert!(planned.stdout.starts_with("Would run 3 steps:\n  1. shell\n"), "{planned}");
     assert_eq!(stage.executions(), ["1", "2"]);
     stage.piton(["resume", &id, "--skip", "2"]).run().expect_code(0);
     assert_eq!(stage.executions(), ["1", "2", "3"]);

@@ -7,6 +7,7 @@ mod claude;
 mod conformance;
 mod dialect;
 mod drivers;
+mod dry_run;
 mod ends;
 mod hardships;
 mod keys;
