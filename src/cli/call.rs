@@ -32,6 +32,11 @@ pub(super) trait Command {
         false
     }
 
+    /// Tells whether it can answer as a JUnit report.
+    fn has_junit(&self) -> bool {
+        false
+    }
+
     /// Tells whether the ways to start a run are offered where it found none.
     fn offers_starts(&self) -> bool {
         true
@@ -110,7 +115,7 @@ impl Call<'_> {
             Format::Text => output::print_text(&render::text(&report, self.global.verbose, self.global.quiet)),
             Format::Markdown => output::print_raw(&report.body.markdown(&report.findings)),
             Format::Yaml => output::print_raw(&render::yaml(&report.body)),
-            Format::Json => output::print_json(&Document {
+            Format::Json | Format::Junit => output::print_json(&Document {
                 schema: B::SCHEMA.to_owned(),
                 ok: true,
                 code: self.exit_zero.then(|| report.exit.name().to_owned()),
@@ -130,7 +135,7 @@ impl Call<'_> {
         let printed = match self.format {
             Format::Text => output::print_text(Text::default().block(text)),
             Format::Markdown => output::print_raw(&markdown::fenced("text", Text::default().block(text))),
-            Format::Json | Format::Yaml => output::print_raw(text),
+            Format::Json | Format::Yaml | Format::Junit => output::print_raw(text),
         };
         printed.map_or_else(|error| error::unprinted(&error, None, self.format), |()| Exit::Ok)
     }

@@ -53,8 +53,11 @@ fn format_of(global: &Global, command: &dyn Command) -> Result<Format, CommandEr
         ),
         (None, None) => None,
     };
-    if asked == Some(Format::Yaml) && !command.has_yaml() {
-        return Err(CommandError::usage("--format yaml is for `context` and `resume`"));
+    match asked {
+        Some(Format::Yaml) if !command.has_yaml() => {
+            Err(CommandError::usage("--format yaml is for `context` and `resume`"))
+        }
+        Some(Format::Junit) if !command.has_junit() => Err(CommandError::usage("--format junit is for `show`")),
+        asked => Ok(asked.unwrap_or_else(Format::usual)),
     }
-    Ok(asked.unwrap_or_else(Format::usual))
 }

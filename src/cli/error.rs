@@ -179,7 +179,7 @@ pub(super) fn unprinted(error: &io::Error, written: Option<String>, format: Form
             let recorded = is_recorded.then_some(true);
             output::say_json(&document(exit, message, recorded))
         }
-        Format::Text | Format::Markdown | Format::Yaml => {
+        Format::Text | Format::Markdown | Format::Yaml | Format::Junit => {
             output::say(Text::default().put(Tone::Bad, format!("❌ {message}")).end())
         }
     };
@@ -208,7 +208,7 @@ fn print(error: &CommandError, format: Format, code: Option<String>) -> io::Resu
             printed.findings.clone_from(&error.findings);
             output::print_json(&printed)
         }
-        Format::Text | Format::Markdown | Format::Yaml => output::say(&text(error)),
+        Format::Text | Format::Markdown | Format::Yaml | Format::Junit => output::say(&text(error)),
     }
 }
 

@@ -12,8 +12,10 @@ pub(super) enum Format {
     Text,
     Json,
     Markdown,
-    /// Only for `context`
+    /// Only for `context` and `resume`
     Yaml,
+    /// Only for `show`
+    Junit,
 }
 
 impl Format {

@@ -17,6 +17,7 @@ use crate::model::quoted;
 use crate::ops;
 use crate::ops::Exit;
 use crate::runner;
+use crate::runner::EndedStep;
 use crate::runner::Event;
 use crate::runner::RunEnd;
 use crate::runner::RunResult;
@@ -96,7 +97,7 @@ impl Screen {
     }
 
     fn say_end(&self, result: &RunResult) -> std::io::Result<()> {
-        let RunResult { session, folder, resume, end, done, tolerated, claude, log, total } = result;
+        let RunResult { session, folder, resume, end, done, tolerated, claude, steps, log, total } = result;
         let mut text = Text::default();
         match end {
             RunEnd::Planned(preview) => return output::print_text(&render::preview(preview, self.is_verbose)),
@@ -146,11 +147,23 @@ impl Screen {
                 text.line(format!("   Its work is kept in {folder}")).line(format!("→ {resume}"))
             }
         };
+        if !self.is_quiet {
+            steps.iter().for_each(|step| put_step(&mut text, step));
+        }
         if claude.is_measured() && !self.is_quiet {
             text.line(format!("   Claude: {}, {}", plural(claude.calls, "call"), claude.in_words()));
         }
         output::say(&text)
     }
+}
+
+fn put_step(text: &mut Text, step: &EndedStep) {
+    let mark = render::mark(step.status, step.is_tolerated);
+    let title = if step.title == step.step.as_str() { String::new() } else { format!(" {}", step.title) };
+    let never = if step.is_tolerated { ", never passed" } else { "" };
+    let tries = if step.attempts > 1 { format!(", {} attempts", step.attempts) } else { String::new() };
+    let time = step.seconds.map_or_else(|| "not ended".to_owned(), render::seconds);
+    text.plain(format!("   {mark} {}{title} ", step.step)).dim(format!("{time}{never}{tries}")).end();
 }
 
 const fn exit_of(end: &RunEnd) -> Exit {

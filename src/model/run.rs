@@ -351,6 +351,12 @@ impl Step {
         self.review.as_ref().is_some_and(|review| !review.verdict.approves())
     }
 
+    /// Returns how many seconds its last attempt took, once it has ended.
+    pub(crate) fn seconds(&self) -> Option<i64> {
+        let seconds = self.finished_at?.seconds_since(self.started_at?);
+        (seconds >= 0 && self.status != Status::InProgress).then_some(seconds)
+    }
+
     /// Returns a digest of the step's definition; `None` if it is null.
     pub(crate) fn definition_digest(&self) -> Option<String> {
         definition_digest(&self.definition)

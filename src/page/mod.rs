@@ -5,11 +5,12 @@
 //! - `timeline`: the attempts in a lane per agent, on an axis whose long pauses are shortened.
 //! - `html`: the page, from `sections` (its parts), `picture` (its drawings) and `policy` (what a browser may do with it); `index`: the
 //!   page with all runs of a project. Text is escaped by construction (maud), and cleaned as for a terminal.
-//! - `markdown`: for a pull request or an issue.
+//! - `markdown`: for a pull request or an issue; `junit`: for a CI service.
 //! - `lines`: for a terminal; `view`: the screen of `watch`, which is drawn again and again.
 
 mod html;
 mod index;
+mod junit;
 mod layout;
 mod lines;
 mod markdown;
@@ -22,6 +23,7 @@ mod view;
 
 pub(crate) use html::page;
 pub(crate) use index::index;
+pub(crate) use junit::junit;
 pub(crate) use lines::Ink;
 pub(crate) use lines::Line;
 pub(crate) use lines::lines;

@@ -9,6 +9,7 @@ use super::exec;
 use super::failed_log;
 use super::finish;
 use super::on_end;
+use super::report::EndedStep;
 use super::report::RunEnd;
 use super::report::RunResult;
 use super::resume::ResumeOptions;
@@ -71,7 +72,8 @@ pub(super) fn drive(
         true => format!("piton drop {}", quoted(&session)),
         false => context.header.resume(),
     };
-    Ok(RunResult { session, folder, resume, end, done, tolerated, claude, log, total: context.workflow.steps.len() })
+    let (steps, total) = (EndedStep::all(ledger.run()), context.workflow.steps.len());
+    Ok(RunResult { session, folder, resume, end, done, tolerated, claude, steps, log, total })
 }
 
 /// Runs the steps; returns `None` when all are done, else how the run ended. Where a review can send the run back, the planner is asked anew

@@ -198,6 +198,7 @@ fn merged(context: &RunContext<'_>, request: &MergeRequest) -> Result<RunResult,
         done: total,
         tolerated,
         claude: ClaudeWork::default(),
+        steps: Vec::new(),
         log: None,
         total,
     })

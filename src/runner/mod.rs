@@ -74,6 +74,7 @@ pub(crate) use open::run;
 pub(crate) use preview::CostPreview;
 pub(crate) use preview::Preview;
 pub(crate) use preview::StepPreview;
+pub(crate) use report::EndedStep;
 pub(crate) use report::RunEnd;
 pub(crate) use report::RunReport;
 pub(crate) use report::RunResult;

@@ -7,7 +7,11 @@ use super::exec::Stop;
 use super::preview::Preview;
 use crate::model::ClaudeWork;
 use crate::model::Progress;
+use crate::model::Run;
+use crate::model::Status;
+use crate::model::StepId;
 use crate::model::quoted;
+use crate::model::safe_line;
 
 /// The result of a run, or of the part of it between two resumes.
 #[derive(Debug)]
@@ -22,6 +26,8 @@ pub(crate) struct RunResult {
     pub(crate) tolerated: usize,
     /// What all calls of `claude` did, those before a resume included.
     pub(crate) claude: ClaudeWork,
+    /// The steps that began, in the order of the file.
+    pub(crate) steps: Vec<EndedStep>,
     /// Of the step that failed.
     pub(crate) log: Option<FailedLog>,
     pub(crate) total: usize,
@@ -38,6 +44,7 @@ impl RunResult {
             done: 0,
             tolerated: 0,
             claude: ClaudeWork::default(),
+            steps: Vec::new(),
             log: None,
             total,
         }
@@ -113,6 +120,9 @@ pub(crate) struct RunReport {
     /// What all calls of `claude` of the run did and cost, those before a resume included. Left out if there was none.
     #[serde(skip_serializing_if = "ClaudeWork::is_empty")]
     pub(crate) claude: ClaudeWork,
+    /// The steps that began, in the order of the file. Left out if none did.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) steps: Vec<EndedStep>,
     /// The command that resumes the session, when it can be resumed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) resume: Option<String>,
@@ -130,6 +140,37 @@ pub(crate) struct RunReport {
     /// What would be run, for `--dry-run`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) would_run: Option<Preview>,
+}
+
+/// A step that began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct EndedStep {
+    pub(crate) step: StepId,
+    pub(crate) title: String,
+    pub(crate) status: Status,
+    pub(crate) attempts: u32,
+    /// How long its last attempt took. Left out if it did not end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) seconds: Option<i64>,
+    /// Whether it never passed: it failed, and the workflow file lets the run go on. Left out if not.
+    #[serde(rename = "tolerated", skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_tolerated: bool,
+}
+
+impl EndedStep {
+    /// Returns the steps that began.
+    pub(super) fn all(run: &Run) -> Vec<Self> {
+        let began = run.steps.iter().filter(|step| step.attempts > 0);
+        let ended = began.map(|step| Self {
+            step: step.id.clone(),
+            title: safe_line(&step.title, 200),
+            status: step.status,
+            attempts: step.attempts,
+            seconds: step.seconds(),
+            is_tolerated: step.status == Status::Completed && step.error.is_some(),
+        });
+        ended.collect()
+    }
 }
 
 /// The status of a run that ended.
@@ -196,6 +237,7 @@ impl From<&RunResult> for RunReport {
             progress: Progress { done: *done, total: *total },
             tolerated: *tolerated,
             claude: result.claude.clone(),
+            steps: result.steps.clone(),
             resume: goes_on.then(|| result.resume.clone()),
             worktree: None,
             failed: None,

@@ -6,7 +6,6 @@ use super::prelude::*;
 use crate::cli::output;
 use crate::cli::render;
 use crate::model::ClaudeWork;
-use crate::model::Status;
 use crate::model::human_age;
 use crate::model::plural;
 use crate::ops::SessionStatus;
@@ -148,17 +147,11 @@ impl Shown for ops::SessionDetail {
             page.text.end().bold("Steps").end();
         }
         for step in &self.steps {
-            let mark = match step.status {
-                Status::Completed if step.is_tolerated => "⚠️ ",
-                Status::Completed => "✅",
-                Status::Failed => "❌",
-                Status::InProgress => "⏳",
-                Status::Skipped | Status::Cancelled => "–",
-                Status::Pending | Status::WaitingApproval | Status::Blocked => "·",
-            };
+            let mark = render::mark(step.status, step.is_tolerated);
             let never = if step.is_tolerated { " (never passed)" } else { "" };
             let tries = if step.attempts > 1 { format!(" ({} attempts)", step.attempts) } else { String::new() };
-            page.text.line(format!("  {mark} {} {}{never}{tries}", step.id, step.title));
+            let time = step.seconds.map(render::seconds).unwrap_or_default();
+            page.text.plain(format!("  {mark} {} {}{never}{tries} ", step.id, step.title)).dim(time).end();
             if let Some(error) = &step.error {
                 page.text.dim(format!("      {error}")).end();
             }

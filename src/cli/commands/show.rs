@@ -1,6 +1,7 @@
 //! `show`.
 
 use super::prelude::*;
+use crate::cli::format::Format;
 use crate::cli::output::Text;
 use crate::cli::render;
 use crate::model::Severity;
@@ -13,7 +14,8 @@ const COLUMNS: usize = 80;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A picture of the run on the terminal; `--format markdown` for a pull request or an issue (with a Mermaid graph), `--format json` for programs.
+A picture of the run on the terminal; `--format markdown` for a pull request or an issue (with a Mermaid graph), `--format junit` for
+a CI service, `--format json` for programs.
 
 With --html, one file that a browser shows without network and without scripts: the verdict with the next command, what was paid and what is
 paid again, the graph, the timeline, every step with what proves it, findings, history, and the brief of the next agent. Nothing of the run is
@@ -37,7 +39,12 @@ pub(in crate::cli) struct Show {
 impl Command for Show {
     fn run(&self, call: &Call<'_>) -> Result<Exit, CommandError> {
         let shown = ops::show(&call.project(self.run.name())?)?;
-        let Some(file) = &self.html else { return call.answer(Ok(shown)) };
+        let Some(file) = &self.html else {
+            return match call.format {
+                Format::Junit => Ok(call.print_page(&page::junit(&shown.body))),
+                Format::Text | Format::Json | Format::Markdown | Format::Yaml => call.answer(Ok(shown)),
+            };
+        };
         let brief = shown.body.brief.as_ref().map(render::context);
         let html = page::page(&shown.body, &shown.findings, brief.as_deref());
         if file == "-" {
@@ -51,6 +58,10 @@ impl Command for Show {
             ops::open_page(&written.body)?;
         }
         call.answer(Ok(written))
+    }
+
+    fn has_junit(&self) -> bool {
+        true
     }
 
     /// Text is only printed; a page is written where a person says.

@@ -8,11 +8,15 @@ mod preview;
 pub(super) mod text_page;
 mod yaml;
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::output::Text;
 use crate::model::Context;
 use crate::model::Finding;
+use crate::model::Status;
+use crate::model::human_duration;
 use crate::ops::Body;
 use crate::ops::PlanReport;
 use crate::ops::Report;
@@ -38,6 +42,23 @@ pub(super) trait Shown: Body {
     fn yaml(&self) -> serde_json::Result<Value> {
         serde_json::to_value(self)
     }
+}
+
+/// Returns the mark of a step of a session.
+pub(super) const fn mark(status: Status, is_tolerated: bool) -> &'static str {
+    match status {
+        Status::Completed if is_tolerated => "⚠️ ",
+        Status::Completed => "✅",
+        Status::Failed => "❌",
+        Status::InProgress => "⏳",
+        Status::Skipped | Status::Cancelled => "–",
+        Status::Pending | Status::WaitingApproval | Status::Blocked => "·",
+    }
+}
+
+/// Returns a number of seconds as a person says it.
+pub(super) fn seconds(seconds: i64) -> String {
+    human_duration(Duration::from_secs(seconds.unsigned_abs()))
 }
 
 /// Renders a report for a person.

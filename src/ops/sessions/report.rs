@@ -119,6 +119,9 @@ pub(crate) struct SessionStep {
     pub(crate) attempts: u32,
     pub(crate) started_at: Option<Timestamp>,
     pub(crate) finished_at: Option<Timestamp>,
+    /// How long its last attempt took. Left out if it did not end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) seconds: Option<i64>,
     /// Whether it never passed: it failed, and the workflow file lets the run go on. Left out if not.
     #[serde(rename = "tolerated", skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_tolerated: bool,

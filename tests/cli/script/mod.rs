@@ -19,5 +19,6 @@ mod merge;
 mod probe;
 mod prodigy;
 mod sessions;
+mod summary;
 mod support;
 mod terminal;
