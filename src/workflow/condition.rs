@@ -1,7 +1,7 @@
 //! `when` expressions. Pure.
 //!
 //! `!`, `&&`, `||`, parentheses, `==`, `!=`, `<`, `<=`, `>`, `>=` and `contains` over variables, quoted texts, numbers, true, false
-//! and null. A bare word is a mistake: it could be a text or a variable.
+//! and null. A bare word is a mistake: it could be a text or a variable. `succeeded(ID)`, `failed(ID)` and `skipped(ID)` ask how a step ended.
 
 use std::fmt;
 
@@ -44,6 +44,9 @@ pub(crate) enum Comparison {
     GreaterOrEqual,
     Contains,
 }
+
+/// How a step that is over ended, as a condition asks for it and `${step.ID.status}` says it.
+const ENDS: [&str; 3] = ["succeeded", "failed", "skipped"];
 
 const COMPARISONS: [(&str, Comparison); 7] = [
     ("==", Comparison::Equal),
@@ -159,6 +162,8 @@ impl Parser<'_> {
                 return Err("a `(` is not closed".to_owned());
             }
             inner
+        } else if let Some(condition) = self.end_of_step()? {
+            condition
         } else {
             let left = self.operand()?;
             match COMPARISONS.iter().find(|(word, _)| self.take(word)) {
@@ -168,6 +173,23 @@ impl Parser<'_> {
         };
         self.depth -= 1;
         Ok(condition)
+    }
+
+    /// Reads `succeeded(ID)` and the like, which compare the status of a step.
+    fn end_of_step(&mut self) -> Result<Option<Condition>, String> {
+        let rest = self.rest.trim_start();
+        let Some((end, after)) = ENDS.iter().find_map(|end| Some((*end, rest.strip_prefix(end)?.strip_prefix('(')?)))
+        else {
+            return Ok(None);
+        };
+        let (id, after) = after.split_once(')').ok_or("a `(` is not closed")?;
+        let form = format!("step.{}.status", id.trim());
+        let found = reference(&form, Reader::Plain)?.filter(|found| found.path == form);
+        let status =
+            found.ok_or_else(|| format!("`{end}` takes the id of a step, and `{}` cannot be one", start_of(id)))?;
+        self.rest = after;
+        let end = Operand::Literal(Value::from(end));
+        Ok(Some(Condition::Compare(Operand::Variable(status), Comparison::Equal, end)))
     }
 
     fn operand(&mut self) -> Result<Operand, String> {

@@ -32,6 +32,10 @@ fn expressions_bind_as_everywhere() {
         ("${n}<=-1.5", "<n> LessOrEqual -1.5"),
         ("${list} contains \"x\"", "<list> Contains \"x\""),
         (" ( ( true ) ) ", "true"),
+        (
+            "!skipped( build-all ) && failed(a.1)",
+            "(not(<step.build-all.status> Equal \"skipped\") and <step.a.1.status> Equal \"failed\")",
+        ),
     ] {
         let condition = Condition::parse(text).unwrap();
         assert_eq!(shown(&condition), expected, "{text}");
@@ -72,6 +76,9 @@ fn mistakes_are_named() {
         ("\"${a} b\" == 'c'", "a quoted text is text or one variable, not both"),
         ("$a", "`$a` is not a value"),
         ("${a} containsx 'b'", "nothing can follow here: `containsx 'b'`"),
+        ("failed(a b)", "`failed` takes the id of a step, and `a b` cannot be one"),
+        ("failed(a", "a `(` is not closed"),
+        ("failed", "`failed` is neither quoted nor a variable; write 'failed' or ${failed}"),
     ] {
         assert_eq!(Condition::parse(text), Err(expected.to_owned()), "{text}");
     }

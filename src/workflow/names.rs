@@ -79,6 +79,7 @@ pub(super) fn check(workflow: &Workflow, problems: &mut Problems<'_>) {
         let mut known = Known { names, skippable: BTreeSet::new() };
         known.names.extend(MERGE.map(str::to_owned));
         workflow.steps.iter().for_each(|step| known.add(step));
+        known.names.extend(workflow.steps.iter().map(|step| status_of(&step.id)));
         checker.list(&merge.steps, &mut known);
     }
 }
@@ -183,6 +184,11 @@ impl Known {
     }
 }
 
+/// Returns the variable that says how a step of the workflow ended.
+fn status_of(step: &StepId) -> String {
+    format!("step.{step}.status")
+}
+
 /// Collects the names that a step and those inside it set.
 fn set_by(step: &Step, set: &mut Vec<String>) {
     set.extend(step.capture.iter().map(|capture| capture.name.clone()));
@@ -224,6 +230,7 @@ impl<'a> Checker<'a, '_, '_> {
         let before = &self.order[step.id.as_str()];
         for earlier in self.workflow.steps.iter().filter(|earlier| before.contains(earlier.id.as_str())) {
             known.add(earlier);
+            known.names.insert(status_of(&earlier.id));
         }
         known
     }
@@ -352,7 +359,7 @@ impl<'a> Checker<'a, '_, '_> {
             return;
         }
         let is_set_by = |step: &&Step| {
-            let mut set = Vec::new();
+            let mut set = vec![status_of(&step.id)];
             set_by(step, &mut set);
             set.iter().any(|name| path == name || path.strip_prefix(name.as_str()).is_some_and(|r| r.starts_with('.')))
         };

@@ -58,6 +58,29 @@ fn what_depends_on_a_skipped_step_is_skipped_unless_it_says_otherwise() {
 }
 
 #[test]
+fn a_condition_asks_how_a_step_before_it_ended() {
+    let flow = "steps:
+- {id: a, shell: exit 1, on_failure: {shell: 'true', max_attempts: 0, fail_workflow: false}}
+- {id: b, shell: 'true', when: 'succeeded(a)'}
+- {id: c, if_skipped: run, shell: 'echo c ${step.a.status} >> LOG', when: 'failed(a) && skipped(b)'}
+- {id: d, shell: echo d >> LOG, when: 'succeeded(c) && !failed(c)'}
+- {id: e, shell: echo e >> LOG, when: 'failed(c)'}
+";
+    runs(flow, &[], 0, &["c failed", "d"]);
+    for (condition, message) in [
+        ("succeeded(z)", "the variable `${step.z.status}` is not set by anything"),
+        ("failed(b)", "is set by step b, which does not come before this one"),
+        ("skipped()", "`skipped` takes the id of a step"),
+    ] {
+        let stage = Stage::in_place(&format!(
+            "steps: [{{id: a, shell: 'true', when: '{condition}'}}, {{id: b, shell: 'true'}}]"
+        ));
+        let refused = stage.piton(["validate", "w.yml"]).run().expect_code(1);
+        assert!(refused.to_string().contains(message), "{refused}");
+    }
+}
+
+#[test]
 fn a_name_that_nothing_sets_is_found_before_anything_runs() {
     let flow = "- {shell: echo 1 >> LOG, capture: version}\n- shell: echo ${verison} >> LOG\n";
     for arguments in [&["validate", "w.yml"][..], &["run", "w.yml", "--dry-run"], &["run", "w.yml"]] {
