@@ -96,11 +96,16 @@ impl<'a> History<'a> {
         self.touched.get(path.as_str()).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Tells whether a file that exists was added or changed since a document, by one of the step's own commits, or is not committed yet.
+    /// Tells whether a file that exists was added or changed since a document, by one of the step's own commits, or is not committed yet. In
+    /// a shallow clone that ends before the document and the file, nothing shows which is older: the file counts, as it does without git.
     pub(super) fn is_new(&self, path: &RelPath, since: Since, own: &[usize]) -> bool {
         let changes = self.changes(path);
-        let is_uncommitted = changes.is_empty() && self.log.reach == LogReach::Whole;
-        is_uncommitted || changes.iter().any(|(at, _)| since.allows(*at) || own.contains(at))
+        let is_beyond = match self.log.reach {
+            LogReach::Whole => true,
+            LogReach::Shallow => since == Since::Before,
+            LogReach::CutOff => false,
+        };
+        (changes.is_empty() && is_beyond) || changes.iter().any(|(at, _)| since.allows(*at) || own.contains(at))
     }
 
     /// Tells whether git has a file, as far as the log shows.

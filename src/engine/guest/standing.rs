@@ -232,8 +232,11 @@ impl<'a> Comparison<'a> {
         let all_gone = !proof.results.is_empty() && proof.results.iter().all(is_gone);
         let unexplained = proof.results.iter().any(|file| !is_explained(file));
         (all_gone && unexplained).then(|| {
-            let count = plural(proof.results.len(), "declared file");
-            format!("none of its {count} is there as declared, and no commit names it")
+            let what = match proof.results.len() {
+                1 => "its declared file is not there as declared".to_owned(),
+                count => format!("none of its {count} declared files is there as declared"),
+            };
+            format!("{what}, and no commit names it")
         })
     }
 
@@ -346,7 +349,10 @@ impl<'a> Comparison<'a> {
                     lacking.push(format!("{} is empty", file.path));
                 }
                 Some(DeclaredState::Present { .. }) if is_new(file) => there.push(file),
-                Some(DeclaredState::Present { .. }) => lacking.push(format!("{} is older than the step", file.path)),
+                Some(DeclaredState::Present { .. }) => lacking.push(match since {
+                    Since::Commit(_) | Since::Never => format!("{} is older than the step", file.path),
+                    Since::Before => format!("no recent commit changed {}", file.path),
+                }),
                 Some(DeclaredState::Missing) => lacking.push(format!("{} does not exist", file.path)),
                 Some(DeclaredState::Unread(why)) => lacking.push(format!("{}: {why}", file.path)),
                 None => lacking.push(format!("{} was not looked at", file.path)),

@@ -108,6 +108,12 @@ impl Case {
         self
     }
 
+    /// Leaves only the newest commit of a clone, whose files are not known.
+    fn shallow(mut self) -> Self {
+        self.evidence.log = Some(Arc::new(CommitLog::new(vec![unseen("x")], LogReach::Shallow)));
+        self
+    }
+
     fn with(mut self, change: impl FnOnce(&mut GuestProof)) -> Self {
         change(&mut self.proof);
         self
@@ -201,6 +207,9 @@ fn an_open_step_is_run_resumed_or_looked_at_by_its_traces() {
             open().commits(|commits| commits[0] = unseen("feat(1-01): x")),
             Interrupted,
         ),
+        ("all files, in a shallow clone", built(Status::Pending).shallow(), Verify),
+        ("one file, in a shallow clone", open().there("src/a.rs").shallow(), Interrupted),
+        ("no file, in a shallow clone", open().shallow(), Open),
         ("such a commit of another step", open().commits(|commits| commits[0] = unseen("feat(1-02): x")), Open),
         ("an older commit", open().first("feat(1-01): x", &["src/other.rs"]), Open),
         ("an older commit with a declared file", open().first("feat(1-01): x", &["src/b.rs"]), Interrupted),
@@ -307,7 +316,5 @@ fn what_git_cannot_say_is_said_once() {
     let unseen = |case: Case| case.findings().iter().filter(|finding| finding.starts_with("history-unseen")).count();
     assert_eq!(unseen(case(Status::Pending)), 0);
     assert_eq!(unseen(case(Status::Pending).without_git()), 1);
-    let mut shallow = case(Status::Pending);
-    Arc::make_mut(shallow.evidence.log.as_mut().unwrap()).reach = LogReach::Shallow;
-    assert_eq!(unseen(shallow), 1);
+    assert_eq!(unseen(case(Status::Pending).shallow()), 1);
 }

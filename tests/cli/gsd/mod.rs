@@ -508,7 +508,7 @@ fn rewrite(sandbox: &Sandbox, by: impl Fn(&str) -> String) {
 #[test]
 fn the_same_tree_in_another_form_has_the_same_plan() {
     type Form = fn(&Sandbox);
-    let forms: [(&str, Form, &str); 6] = [
+    let forms: [(&str, Form, &str); 7] = [
         ("line ends", |sandbox| rewrite(sandbox, |text| text.replace('\n', "\r\n")), ""),
         ("byte order mark", |sandbox| rewrite(sandbox, |text| format!("\u{feff}{text}")), ""),
         (
@@ -540,6 +540,15 @@ fn the_same_tree_in_another_form_has_the_same_plan() {
             "history-unseen",
         ),
     ];
+        (
+            "a shallow clone",
+            |sandbox| {
+                sandbox.commit("feat: cut");
+                let newest = sandbox.git(["rev-parse", "HEAD"]);
+                sandbox.file(".git/shallow", &newest);
+            },
+            "history-unseen the clone is shallow",
+        ),
     for (name, form, said) in forms {
         let sandbox = kites();
         sandbox.file(".planning/STATE.md", STATE).file(".planning/config.json", CONFIG);
