@@ -11,6 +11,7 @@ use super::standing::TITLE_CHARS;
 use super::standing::TurnEnd;
 use super::steps::Steps;
 use super::steps::in_project;
+use super::steps::relative;
 use super::steps::shown_files;
 use super::steps::without_home;
 use super::tasks;
@@ -52,6 +53,9 @@ pub(super) fn load(files: &FileSet, digest: &Digest) -> Loaded {
     let mut run =
         Run::new(files.name.as_str(), DialectId::Claude, layout::title(digest), WORKFLOW, vec![files.state.clone()]);
     run.goal = digest.main.first_prompt.as_ref().map(|prompt| prompt.text.clone());
+    // A plan that was approved in this session is not offered a second time as a check list.
+    let plan = digest.main.plan.as_ref().and_then(|plan| relative(digest, &plan.file));
+    run.workspace.plan_reference = plan.map(|path| path.as_str().to_owned());
     run.started_at = digest.main.first_at;
     run.stamp = digest.last_at();
     run.records = Records::NONE;

@@ -1,10 +1,13 @@
 //! What a task is in each system, and what the plan says about it.
 
+use serde_json::json;
+
 use super::findings;
 use super::next;
 use super::plan;
 use super::reason;
 use super::steps;
+use crate::cli::claude::trace;
 use crate::support::Sandbox;
 
 const TASKS: &str = "specs/001-login/tasks.md";
@@ -258,4 +261,32 @@ fn only_plans_that_were_begun_are_listed_after_runs_of_other_kinds() {
     assert!(ids(&["list", "--all"]).contains(&"speckit-003-c".to_owned()));
     assert_eq!(next(&plan(&sandbox, "templates/specs/004-d/tasks.md")), ["run T002"]);
     assert_eq!(next(&plan(&sandbox, "speckit-002-b")), ["run T001"]);
+}
+
+#[test]
+fn a_plan_that_a_session_approved_is_not_listed_beside_it() {
+    let text = "# Kite\n\n- [x] Bend the spars\n- [ ] Sew the sail\n";
+    for (file, is_covered) in [("notes/kite.md", true), ("notes/tail.md", false)] {
+        let sandbox = Sandbox::with_git();
+        sandbox.file(".claude/settings.json", "{\"plansDirectory\": \"notes\"}").file("notes/kite.md", text);
+        let path = sandbox.root().join(file).into_string();
+        trace::Trace::new(&sandbox)
+            .prompt("Build it")
+            .call("p", "ExitPlanMode", json!({"plan": text}))
+            .result("p", "User has approved your plan.", json!({"plan": text, "filePath": path}))
+            .creates_task("1", "Sew")
+            .call("run", "Bash", json!({"command": "make"}))
+            .write(&sandbox);
+        let ids = |arguments: &[&str]| -> Vec<String> {
+            let output = sandbox.piton(arguments.iter().copied()).run();
+            let runs = output.at("/data/runs").as_array().cloned().unwrap_or_default();
+            runs.iter().filter_map(|run| run["id"].as_str()).map(str::to_owned).collect()
+        };
+        let listed = ids(&["list"]);
+        assert!(listed.contains(&trace::RUN.to_owned()), "{listed:?}");
+        assert_eq!(listed.contains(&"plan-kite".to_owned()), !is_covered, "{file}: {listed:?}");
+        assert!(ids(&["list", "--all"]).contains(&"plan-kite".to_owned()), "{file}");
+        assert_eq!(plan(&sandbox, trace::RUN).at("/data/run/plan_reference"), file);
+        assert_eq!(plan(&sandbox, "notes/kite.md").at("/data/verdict"), "confirm");
+    }
 }
