@@ -51,6 +51,8 @@ const NAMED: usize = 5;
 const STEPS: usize = 20_000;
 /// Characters of what came of a story.
 const SAID: usize = 300;
+/// What newer versions write before the key of a story in the name of its file.
+const SPEC: &str = "spec-";
 /// Paths of a story that count.
 const FILES: usize = 64;
 
@@ -74,12 +76,7 @@ fn read(files: &FileSet) -> Result<Loaded, Box<Loaded>> {
         .stories
         .iter()
         .take(STEPS)
-        .map(|entry| StoryStep {
-            files,
-            sprint: &sprint,
-            entry,
-            document: documents.get(entry.key.to_lowercase().as_str()).copied(),
-        })
+        .map(|entry| StoryStep { files, sprint: &sprint, entry, document: document_of(&documents, entry) })
         .collect();
     run.steps = stories.iter().enumerate().map(|(at, story)| story.step(at)).collect();
     order(&mut run.steps);
@@ -112,13 +109,31 @@ fn documents<'a>(files: &'a FileSet, folders: &[RelPath]) -> BTreeMap<String, (&
     found
 }
 
+/// Returns the file of a story: the one with its key, else the only one with its number. Newer versions write `spec-` in front, and may
+/// write other words behind the number.
+fn document_of<'a>(
+    documents: &BTreeMap<String, (&'a RelPath, &'a [u8])>,
+    entry: &SprintStory,
+) -> Option<(&'a RelPath, &'a [u8])> {
+    let key = entry.key.to_lowercase();
+    let number = entry.number.as_ref();
+    let is_its = |stem: &str| match sprint::kind_of(stem.strip_prefix(SPEC).unwrap_or(stem)) {
+        KeyKind::Story(epic, story) => number.is_some_and(|(own, number)| *own == epic && *number == story),
+        KeyKind::Epic(_) | KeyKind::Retrospective | KeyKind::Other => false,
+    };
+    let exact = documents.get(&key).or_else(|| documents.get(&format!("{SPEC}{key}")));
+    let mut others = documents.iter().filter(|(stem, _)| stem.starts_with(SPEC) && is_its(stem));
+    exact.or_else(|| others.next().filter(|_| others.next().is_none()).map(|(_, document)| document)).copied()
+}
+
 /// Names the stories whose files cannot be read whole.
 fn unread(files: &FileSet, folders: &[RelPath], run: &Run) -> Vec<Finding> {
     let paths = folders.iter().flat_map(|folder| files.in_dir(folder)).map(|(path, _)| path);
     let found = paths.filter_map(|path| Some((path, guest::unread(files, path)?)));
     let named = found.map(|(path, finding)| {
         let stem = path.name().trim_end_matches(".md");
-        let step = run.steps.iter().find(|step| step.id.as_str().eq_ignore_ascii_case(stem));
+        let key = stem.strip_prefix(SPEC).unwrap_or(stem);
+        let step = run.steps.iter().find(|step| step.id.as_str().eq_ignore_ascii_case(key));
         match step {
             Some(step) => finding.on(&step.id),
             None => finding,

@@ -173,3 +173,28 @@ fn two_sprints_have_names_of_their_own() {
     }
     assert_eq!(next(&plan(&sandbox, "docs/sprint-artifacts/sprint-status.yaml")), ["retry 1-1-b"]);
 }
+
+#[test]
+fn a_story_of_a_newer_version_is_found_by_its_key_or_number() {
+    for (name, is_found) in [
+        ("spec-1-1-login", true),
+        ("spec-1-1-log-in-with-mail", true),
+        ("spec-1-10-login", false),
+        ("spec-login", false),
+        ("notes-1-1-login", false),
+    ] {
+        let sandbox = Sandbox::with_git();
+        sprint(&sandbox, "  epic-1: in-progress\n  1-1-login: in-progress\n");
+        let spec = "---\ntitle: 'Log in'\nstatus: 'done' # draft | done\n---\n\n## Tasks & Acceptance\n\n- [x] `src/a.rs` -- write it\n";
+        sandbox.file(&format!("{FOLDER}/{name}.md"), spec).commit("chore: sprint");
+        let expected = if is_found { "verify 1-1-login" } else { "retry 1-1-login" };
+        assert_eq!(next(&plan(&sandbox, "bmad")), [expected], "{name}");
+    }
+    // Of two files with one number, neither counts.
+    let sandbox = Sandbox::with_git();
+    sprint(&sandbox, "  epic-1: in-progress\n  1-1-login: in-progress\n");
+    for name in ["spec-1-1-a", "spec-1-1-b"] {
+        sandbox.file(&format!("{FOLDER}/{name}.md"), "---\nstatus: done\n---\n");
+    }
+    assert_eq!(next(&plan(&sandbox, "bmad")), ["retry 1-1-login"]);
+}
