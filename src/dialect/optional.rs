@@ -105,6 +105,11 @@ pub(crate) trait Wording: Sync {
         false
     }
 
+    /// Returns what a state says about its own version, age and counts. A plan is made from none of it; it is shown by `doctor`.
+    fn stamps(&self, _files: &FileSet) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Returns a list row for a run in the system's wording; `None` keeps the default row.
     fn list_row(&self, _run: &Run, _plan: &Plan) -> Option<String> {
         None

@@ -120,7 +120,11 @@ fn project(ctx: &ProjectContext, checks: &mut Vec<DoctorCheck>) {
                         format!("{path}: nothing can be recorded: permission denied"),
                         &permission_fix(&path),
                     ),
-                    (None, None) => good(&name, format!("{}{live}", location.candidate.state)),
+                    (None, None) => {
+                        let stamps = opened.dialect.wording().stamps(&opened.files);
+                        let stamps: String = stamps.iter().map(|stamp| format!("; {stamp}")).collect();
+                        good(&name, format!("{}{live}{stamps}", location.candidate.state))
+                    }
                 };
                 let is_implied = is_plain && location.candidate.claim.is_implied();
                 if is_implied { &mut implied } else { &mut *checks }.push(check);

@@ -117,3 +117,36 @@ fn hooks_that_are_off_are_named() {
     sandbox.piton(["hook", "session-start"]).session("s").stdin(start).run().expect_code(0);
     assert_eq!(hooks()["detail"], "on: this session is recorded");
 }
+
+#[test]
+fn versions_and_counts_of_other_systems_are_shown_here_and_nowhere_else() {
+    let sandbox = Sandbox::with_git();
+    sandbox.file(".planning/ROADMAP.md", "# Roadmap\n\n### Phase 1: A\n");
+    sandbox
+        .file(".planning/phases/01-a/01-01-PLAN.md", "x")
+        .file(".planning/phases/01-a/01-01-SUMMARY.md", "It flies.");
+    sandbox.file(".planning/phases/01-a/01-02-PLAN.md", "x");
+    sandbox.file(".planning/STATE.md", "---\ngsd_state_version: 7.5\n---\n");
+    let tasks = r#"[{"id":1,"title":"A","status":"done"},{"id":2,"title":"B","status":"pending"}]"#;
+    let metadata = r#"{"version":"7.5.1","taskCount":9,"completedCount":1}"#;
+    sandbox.file(".taskmaster/tasks/tasks.json", &format!(r#"{{"master":{{"tasks":{tasks},"metadata":{metadata}}}}}"#));
+    let sprint =
+        "# generated: 2026-01-02\ndevelopment_status:\n  epic-1: in-progress\n  1-1-a: done\n  1-2-b: backlog\n";
+    sandbox.file("_bmad-output/implementation-artifacts/sprint-status.yaml", sprint);
+    sandbox.commit("docs: plans");
+    let output = sandbox.piton(["doctor"]).run().expect_code(0);
+    for (run, expected) in [
+        ("run gsd", ".planning; gsd_state_version 7.5"),
+        (
+            "run taskmaster-master",
+            ".taskmaster/tasks/tasks.json; version 7.5.1; taskCount 9, and the list has 2; completedCount 1",
+        ),
+        ("run bmad", "_bmad-output/implementation-artifacts/sprint-status.yaml; generated 2026-01-02"),
+    ] {
+        assert_eq!(check(&output, run)["detail"], expected);
+    }
+    for run in ["gsd", "taskmaster-master"] {
+        let plan = sandbox.piton(["plan", run, "-v"]).run();
+        assert!(!plan.stdout.contains("7.5") && !plan.stdout.contains("taskCount"), "{plan}");
+    }
+}

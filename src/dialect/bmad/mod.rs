@@ -17,6 +17,7 @@ use super::Loaded;
 use super::Probed;
 use super::guest;
 use super::optional::Comparison;
+use super::optional::Wording;
 use super::story;
 use crate::model::Action;
 use crate::model::Answer;
@@ -37,6 +38,7 @@ use crate::model::Status;
 use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Suggestions;
+use crate::model::clean_line;
 
 /// The dialect of sprints.
 pub(crate) struct Bmad;
@@ -127,6 +129,24 @@ impl Dialect for Bmad {
 
     fn comparison(&self) -> &dyn Comparison {
         self
+    }
+
+    fn wording(&self) -> &dyn Wording {
+        self
+    }
+}
+
+impl Wording for Bmad {
+    /// Returns the first lines `generated` and `last_updated`, as keys or as comments.
+    fn stamps(&self, files: &FileSet) -> Vec<String> {
+        let text = String::from_utf8_lossy(files.bytes(&files.state).unwrap_or_default());
+        let stamp = |key: &str| {
+            let value = text.lines().find_map(|line| {
+                line.trim_start_matches(['\u{feff}', '#', ' ']).strip_prefix(key)?.strip_prefix(':')
+            })?;
+            Some(format!("{key} {}", clean_line(value.trim(), 40)))
+        };
+        ["generated", "last_updated"].into_iter().filter_map(stamp).collect()
     }
 }
 

@@ -22,6 +22,7 @@ use crate::dialect::Loaded;
 use crate::dialect::Probed;
 use crate::dialect::guest;
 use crate::dialect::optional::GitComparison;
+use crate::dialect::optional::Wording;
 use crate::model::Action;
 use crate::model::Answer;
 use crate::model::AnswerWord;
@@ -45,6 +46,7 @@ use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Suggestion;
 use crate::model::Suggestions;
+use crate::model::clean_line;
 use handoff::Handoff;
 use roadmap::Roadmap;
 
@@ -159,6 +161,19 @@ impl Dialect for Gsd {
 
     fn comparison(&self) -> &dyn Comparison {
         self
+    }
+
+    fn wording(&self) -> &dyn Wording {
+        self
+    }
+}
+
+impl Wording for Gsd {
+    fn stamps(&self, files: &FileSet) -> Vec<String> {
+        let state = files.state.join("STATE.md").ok();
+        let front = state.and_then(|path| plan_file::front_matter(files.bytes(&path)?));
+        let stamp = |key: &str| Some(format!("{key} {}", clean_line(plan_file::text_of(front.as_ref(), key)?, 40)));
+        ["gsd_state_version", "last_updated"].into_iter().filter_map(stamp).collect()
     }
 }
 

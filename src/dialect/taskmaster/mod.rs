@@ -18,6 +18,7 @@ use crate::dialect::Guest;
 use crate::dialect::Loaded;
 use crate::dialect::Probed;
 use crate::dialect::guest;
+use crate::dialect::optional::Wording;
 use crate::document::Syntax;
 use crate::document::parse_json;
 use crate::model::Action;
@@ -121,6 +122,17 @@ impl Dialect for Taskmaster {
 
     fn comparison(&self) -> &dyn Comparison {
         self
+    }
+
+    fn wording(&self) -> &dyn Wording {
+        self
+    }
+}
+
+impl Wording for Taskmaster {
+    fn stamps(&self, files: &FileSet) -> Vec<String> {
+        let root = files.bytes(&files.state).and_then(|bytes| parse_json(bytes).ok());
+        root.map(|root| tags::stamps(&root, tags::tag_of(&files.name))).unwrap_or_default()
     }
 }
 

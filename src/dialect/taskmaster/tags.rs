@@ -3,8 +3,10 @@
 use super::WORKFLOW;
 use super::task::full_id;
 use super::task::id_of;
+use super::task::status_word;
 use crate::document::Node;
 use crate::document::escape;
+use crate::model::Status;
 use crate::model::clean_line;
 use crate::model::quoted;
 
@@ -60,6 +62,21 @@ pub(super) fn flag(root: &Node, tag: &str) -> String {
 /// Returns the metadata of a tag.
 pub(super) fn metadata<'a>(root: &'a Node, tag: &str) -> Option<&'a Node> {
     root.get(tag).and_then(|tag| tag.get("metadata")).or_else(|| root.get("metadata"))
+}
+
+/// Returns the version and the counts that the metadata of a tag states, each count with the real one where that differs.
+pub(super) fn stamps(root: &Node, tag: &str) -> Vec<String> {
+    let stated = |key: &str| metadata(root, tag)?.get(key)?.scalar().map(|value| clean_line(value, 40));
+    let tasks = tasks(root, tag).map(|(tasks, _)| tasks.items()).unwrap_or_default();
+    let done = tasks.iter().filter(|task| status_word(task).1 == Status::Completed).count();
+    let version = stated("version").map(|version| format!("version {version}"));
+    let counts = [("taskCount", tasks.len()), ("totalTasks", tasks.len()), ("completedCount", done)];
+    let counts = counts.into_iter().filter_map(|(key, real)| {
+        let stated = stated(key)?;
+        let differs = if stated == real.to_string() { String::new() } else { format!(", and the list has {real}") };
+        Some(format!("{key} {stated}{differs}"))
+    });
+    version.into_iter().chain(counts).collect()
 }
 
 /// Returns the pointer to a task or subtask of a tag.
