@@ -9,17 +9,18 @@ use similar::udiff::UnifiedHunkHeader;
 /// Lines shown before and after a change.
 const CONTEXT: usize = 3;
 
-/// Returns the diff from `before` to `after`; empty if they are equal.
+/// Returns the diff from `before` to `after`; empty if they are equal. `before` is `None` for a file that the patch creates.
 ///
 /// There is no `diff --git` line, so the names are relative to the folder in which the patch is applied, inside or outside of a
 /// repository.
-pub(crate) fn unified_diff(path: &str, before: &str, after: &str) -> String {
-    let (old, new) = (lines(before), lines(after));
+pub(crate) fn unified_diff(path: &str, before: Option<&str>, after: &str) -> String {
+    let (old, new) = (lines(before.unwrap_or_default()), lines(after));
     let hunks = group_diff_ops(capture_diff_slices(Algorithm::Myers, &old, &new), CONTEXT);
     if hunks.is_empty() {
         return String::new();
     }
-    let mut diff = format!("--- {}\n+++ {}\n", name("a/", path), name("b/", path));
+    let old_name = before.map_or_else(|| "/dev/null".to_owned(), |_| name("a/", path));
+    let mut diff = format!("--- {old_name}\n+++ {}\n", name("b/", path));
     for hunk in hunks {
         write_hunk(&mut diff, &hunk, &old, &new);
     }

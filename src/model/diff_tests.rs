@@ -5,8 +5,9 @@ fn a_changed_line_is_shown_between_three_others() {
     let before = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
     let after = "1\n2\n3\n4\nfive\n6\n7\n8\n9\n";
     let diff = "--- a/x.md\n+++ b/x.md\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n";
-    assert_eq!(unified_diff("x.md", before, after), diff);
-    assert_eq!(unified_diff("x.md", before, before), "");
+    assert_eq!(unified_diff("x.md", Some(before), after), diff);
+    assert_eq!(unified_diff("x.md", Some(before), before), "");
+    assert_eq!(unified_diff("x.md", None, "a\n"), "--- /dev/null\n+++ b/x.md\n@@ -0,0 +1 @@\n+a\n");
 }
 
 #[test]
@@ -20,7 +21,7 @@ fn changes_close_to_each_other_share_a_hunk() {
         (vec![4, 12], vec!["@@ -1,7 +1,7 @@", "@@ -9,7 +9,7 @@"]),
         (vec![20], vec!["@@ -17,4 +17,4 @@"]),
     ] {
-        let diff = unified_diff("x", &text(&[]), &text(&changed));
+        let diff = unified_diff("x", Some(&text(&[])), &text(&changed));
         let found: Vec<&str> = diff.lines().filter(|line| line.starts_with("@@")).collect();
         assert_eq!(found, heads, "{changed:?}\n{diff}");
     }
@@ -28,11 +29,11 @@ fn changes_close_to_each_other_share_a_hunk() {
 
 #[test]
 fn line_ends_and_a_missing_last_one_are_kept() {
-    let diff = unified_diff("x", "a\r\nb", "a\r\nB");
+    let diff = unified_diff("x", Some("a\r\nb"), "a\r\nB");
     let end = "\n\\ No newline at end of file\n";
     assert_eq!(diff, format!("--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\r\n-b{end}+B{end}"));
     // A carriage return alone ends no line.
-    let diff = unified_diff("x", "a\rb\r", "A\rb\r");
+    let diff = unified_diff("x", Some("a\rb\r"), "A\rb\r");
     assert_eq!(diff, format!("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\rb\r{end}+A\rb\r{end}"));
 }
 
@@ -44,7 +45,7 @@ fn lines_may_come_and_go() {
         ("", "a\n", "@@ -0,0 +1 @@\n+a\n"),
     ];
     for (before, after, hunk) in cases {
-        assert_eq!(unified_diff("x", before, after), format!("--- a/x\n+++ b/x\n{hunk}"));
+        assert_eq!(unified_diff("x", Some(before), after), format!("--- a/x\n+++ b/x\n{hunk}"));
     }
 }
 
@@ -56,7 +57,7 @@ fn names_are_quoted_as_git_quotes_them() {
         ("docs/\"x\".md", "\"a/docs/\\\"x\\\".md\""),
         ("docs/\u{202e}.md", "\"a/docs/\\342\\200\\256.md\""),
     ] {
-        let diff = unified_diff(path, "a\n", "b\n");
+        let diff = unified_diff(path, Some("a\n"), "b\n");
         assert_eq!(diff.lines().next(), Some(format!("--- {name}").as_str()));
     }
 }

@@ -10,6 +10,7 @@ use crate::model::PatchedFile;
 use crate::model::Plan;
 use crate::model::Question;
 use crate::model::QuestionOption;
+use crate::model::ReadProblem;
 use crate::model::Run;
 use crate::model::Step;
 use crate::model::Suggestion;
@@ -32,7 +33,11 @@ pub(super) fn answers(opened: &OpenedRun, run: &Run, plan: &Plan) -> Vec<PatchAn
 
 fn patch_answer(opened: &OpenedRun, step: &Step, answer: Answer) -> Option<PatchAnswer> {
     let Suggestion { file, after, reasons } = answer.suggestion;
-    let before = std::str::from_utf8(opened.files.bytes(&file)?).ok()?;
+    let before = match opened.files.problem(&file) {
+        Some(ReadProblem::Missing) => None,
+        Some(_) => return None,
+        None => Some(std::str::from_utf8(opened.files.bytes(&file)?).ok()?),
+    };
     let diff = unified_diff(file.as_str(), before, std::str::from_utf8(&after).ok()?);
     let said = format!("{}={}", step.id, answer.word.as_str());
     let command = format!(

@@ -75,7 +75,7 @@ fn assemble(opened: &OpenedRun, suggestions: Suggestions) -> Patch {
             patch.notes.push(format!("{} is not UTF-8; nothing is suggested for it", suggestion.file));
             continue;
         };
-        let diff = unified_diff(suggestion.file.as_str(), before, after);
+        let diff = unified_diff(suggestion.file.as_str(), Some(before), after);
         if !diff.is_empty() {
             patch.diff.push_str(&diff);
             patch.files.push(PatchedFile { file: suggestion.file, reasons: suggestion.reasons, diff });

@@ -107,7 +107,7 @@ impl Dialect for Gsd {
             |name: &str| native.pointer(&format!("/commands/{name}")).and_then(Value::as_str).unwrap_or_default();
         let Some(next) = plan.next.first() else { return json!({ "next": command("complete-milestone") }) };
         let phase = names::phase_of(next.step.as_str());
-        let is_planned = run.step(&next.step).is_some_and(|step| names::is_plan(step.id.as_str()));
+        let is_planned = run.step(&next.step).is_some_and(names::is_plan_step);
         let is_gap = native["gaps"].as_array().is_some_and(|gaps| gaps.iter().any(|id| *id == next.step.as_str()));
         let shown = match next.action {
             Action::Run | Action::Exec | Action::Retry if native["handoff"] == next.step.as_str() => {
@@ -194,16 +194,20 @@ impl Comparison for Gsd {
         suggestions.or("there is no roadmap")
     }
 
-    /// A plan without a summary: open, which takes the ticks of the roadmap away, or dropped, which its front matter says. That it is done
-    /// only a summary says.
-    fn answers(&self, files: &FileSet, _run: &Run, step: &Step) -> Vec<Answer> {
-        let plan = step.file.as_ref().filter(|path| names::plan_id(path.name()).is_some());
+    /// A plan without a summary: done, for which its summary is written; open, which takes the ticks and the row of the roadmap back; or
+    /// dropped, which its front matter says.
+    fn answers(&self, files: &FileSet, run: &Run, step: &Step) -> Vec<Answer> {
+        let plan = step.file.as_ref().filter(|path| path.name().ends_with(names::PLAN));
         let id = step.id.as_str();
         let Some((plan, (phase, _))) = plan.zip(names::leading(id)).filter(|_| step.status == Status::Pending) else {
             return Vec::new();
         };
+        let done = plan_file::recorded(plan, id).map(|(file, after)| {
+            let reasons = vec![format!("{id} was carried out: a summary records it")];
+            Answer { word: AnswerWord::Done, suggestion: Suggestion { file, after, reasons } }
+        });
         let roadmap = files.state.join("ROADMAP.md").ok();
-        let cleared = roadmap.and_then(|path| Some((roadmap::cleared(files.bytes(&path)?, id, &phase)?, path)));
+        let cleared = roadmap.and_then(|path| Some((roadmap::cleared(files.bytes(&path)?, run, id, &phase)?, path)));
         let open = cleared.map(|((after, lines), file)| {
             let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
             let reasons = vec![format!("{id} is open: clear line {}", lines.join(", "))];
@@ -213,7 +217,7 @@ impl Comparison for Gsd {
             let reasons = vec![format!("{id} will not be carried out")];
             Answer { word: AnswerWord::Dropped, suggestion: Suggestion { file: plan.clone(), after, reasons } }
         });
-        open.into_iter().chain(dropped).collect()
+        done.into_iter().chain(open).chain(dropped).collect()
     }
 }
 

@@ -1,5 +1,12 @@
 //! Numbers of phases and plans (docs/formats/gsd.md#names).
 
+use crate::model::Step;
+
+/// How the names of plans end.
+pub(super) const PLAN: &str = "PLAN.md";
+/// How the names of summaries end.
+pub(super) const SUMMARY: &str = "SUMMARY.md";
+
 /// A phase number, compared part by part: `4` is `04`, `2.1` comes after `2`, `4A` after `4`.
 pub(super) type PhaseKey = (Vec<u64>, String);
 
@@ -36,20 +43,44 @@ pub(super) fn plan_id(name: &str) -> Option<&str> {
     name.strip_suffix("-PLAN.md").filter(|id| is_plan(id))
 }
 
-/// Returns the id of the plan that a summary is about.
-pub(super) fn summary_id(name: &str) -> Option<&str> {
-    name.strip_suffix("-SUMMARY.md").filter(|id| is_plan(id))
+/// Returns the id of the plan that a document in the folder of a phase is, or is about. `kind` is [`PLAN`] or [`SUMMARY`]. A plan without a number is named by its phase (`03-sail-PLAN.md`), or, if its name is only `PLAN.md`, by the folder.
+pub(super) fn id_in<'a>(folder: &'a str, name: &'a str, kind: &str) -> Option<&'a str> {
+    let id = name.strip_suffix(kind)?;
+    if id.is_empty() {
+        return Some(folder);
+    }
+    let id = id.strip_suffix('-')?;
+    let phase = |text: &str| leading(text).map(|(key, _)| key);
+    (is_plan(id) || (phase(id).is_some() && phase(id) == phase(folder))).then_some(id)
 }
 
-/// Tells whether an id is that of a plan: a phase and a number.
+/// Tells whether an id is that of a plan: a phase and a number, perhaps with words behind (`03-02`, `03-02-sew`).
 pub(super) fn is_plan(id: &str) -> bool {
-    let Some((_, rest)) = leading(id) else { return false };
-    rest.strip_prefix('-').is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    number_in(id).is_some()
 }
 
-/// Returns the number of a plan within its phase.
+/// Tells whether a step is a plan, and not one to write a plan or to verify a phase.
+pub(super) fn is_plan_step(step: &Step) -> bool {
+    step.file.as_ref().is_some_and(|file| [PLAN, SUMMARY].iter().any(|kind| file.name().ends_with(kind)))
+}
+
+/// Returns the number of a plan within its phase; the largest one if it has none.
 pub(super) fn number_of(id: &str) -> u64 {
-    id.rsplit_once('-').and_then(|(_, number)| number.parse().ok()).unwrap_or(u64::MAX)
+    number_in(id).and_then(|number| number.parse().ok()).unwrap_or(u64::MAX)
+}
+
+/// Returns the number of a plan as its id has it.
+fn number_in(id: &str) -> Option<&str> {
+    let (_, rest) = leading(id)?;
+    let number = rest.strip_prefix('-')?.split('-').next()?;
+    (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(number)
+}
+
+/// Returns the phase and number of a plan whose id has words behind them.
+pub(super) fn without_words(id: &str) -> Option<&str> {
+    let (_, rest) = leading(id)?;
+    let end = id.len() - rest.len() + 1 + number_in(id)?.len();
+    id.get(..end).filter(|short| *short != id)
 }
 
 /// Returns the phase of a step as its commands name it: without leading zeros.
@@ -83,12 +114,34 @@ mod tests {
             ("PAPER_TRADING_PLAN.md", None),
             ("PAPER-PLAN.md", None),
             ("03-PLAN.md", None),
-            ("03-02-slug-PLAN.md", None),
+            ("03-02-slug-PLAN.md", Some("03-02-slug")),
+            ("03-slug-PLAN.md", None),
             ("APP-03-02-PLAN.md", Some("APP-03-02")),
             ("-PLAN.md", None),
             ("é-1-PLAN.md", None),
         ] {
             assert_eq!(plan_id(name), id, "{name}");
+        }
+        for (name, id) in [
+            ("03-02-PLAN.md", Some("03-02")),
+            ("03-02-sew-PLAN.md", Some("03-02-sew")),
+            ("3-sail-PLAN.md", Some("3-sail")),
+            ("03-PLAN.md", Some("03")),
+            ("PLAN.md", Some("03-sail")),
+            ("04-PLAN.md", None),
+            ("KITE-PLAN.md", None),
+            ("KITE_PLAN.md", None),
+            ("03-02-SUMMARY.md", None),
+        ] {
+            assert_eq!(id_in("03-sail", name, PLAN), id, "{name}");
+        }
+        for (id, number, short) in [
+            ("03-02", 2, None),
+            ("03-02-sew", 2, Some("03-02")),
+            ("03-sail", u64::MAX, None),
+            ("APP-3-2-x", 2, Some("APP-3-2")),
+        ] {
+            assert_eq!((number_of(id), without_words(id)), (number, short), "{id}");
         }
         assert_eq!(phase_of("04-06"), "4");
         assert_eq!(leading("04-x").unwrap().0, leading("4").unwrap().0);

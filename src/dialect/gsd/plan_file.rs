@@ -1,5 +1,8 @@
 //! `NN-PP-PLAN.md` and `NN-PP-SUMMARY.md`: front matter, tasks, and what they declare (docs/formats/gsd.md#plans).
 
+use serde_json::json;
+
+use super::names;
 use crate::document::Node;
 use crate::document::Syntax;
 use crate::document::parse;
@@ -203,6 +206,18 @@ pub(super) fn superseded(plan: &[u8]) -> Option<Vec<u8>> {
         at += line.len();
     }
     Some(format!("{}status: superseded{end}{}", &text[..begin], &text[begin..]).into_bytes())
+}
+
+/// Returns the summary that records a plan as carried out after the fact: its path and its text.
+pub(super) fn recorded(plan: &RelPath, id: &str) -> Option<(RelPath, Vec<u8>)> {
+    let folder = plan.parent()?;
+    let path = folder.join(&format!("{}{}", plan.name().strip_suffix(names::PLAN)?, names::SUMMARY)).ok()?;
+    let (phase, name) = (json!(folder.name()), json!(id));
+    let text = format!(
+        "---\nphase: {phase}\nplan: {name}\nstatus: complete\n---\n\n# {} Summary\n\nRecorded afterwards: the plan was carried out without a summary.\n",
+        clean_line(id, 40)
+    );
+    Some((path, text.into_bytes()))
 }
 
 /// Returns how a summary says nothing; `None` if it says something.

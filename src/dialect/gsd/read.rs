@@ -42,12 +42,15 @@ use crate::model::Step;
 use crate::model::StepId;
 use crate::model::Weight;
 use crate::model::clean_line;
+use crate::model::first_names;
 use crate::model::mask_secrets;
 use crate::model::plural;
 
 /// Maximum number of plans of a run.
 const PLANS: usize = 2_000;
 const TITLE: usize = 100;
+/// Number of ids that a finding names.
+const NAMED: usize = 5;
 
 pub(super) fn load(files: &FileSet) -> Loaded {
     let mut reader = PlanReader {
@@ -81,7 +84,7 @@ pub(super) fn load(files: &FileSet) -> Loaded {
         state_files.push(files.state.clone());
     }
     let run = Run::new(&files.name, DialectId::Gsd, title(files), WORKFLOW, state_files);
-    let plans = steps.iter().filter(|step| names::is_plan(step.id.as_str())).count();
+    let plans = steps.iter().filter(|step| names::is_plan_step(step)).count();
     for step in &mut steps {
         let is_said =
             step.guest.as_ref().is_some_and(|proof| proof.document.is_some()) && words.calls_done(step, plans);
@@ -117,7 +120,7 @@ fn title(files: &FileSet) -> String {
 fn hand_over(files: &FileSet, steps: &mut [Step]) -> Option<StepId> {
     let mut found = None;
     for handoff in Handoff::all(files) {
-        let is_open = |step: &Step| step.status == Status::Pending && names::is_plan(step.id.as_str());
+        let is_open = |step: &Step| step.status == Status::Pending && names::is_plan_step(step);
         let phase = |step: &Step| names::leading(step.id.as_str()).map(|(key, _)| key);
         let mut seen = BTreeSet::new();
         let about = steps.iter_mut().filter(|step| is_open(step)).find(|step| {
@@ -189,17 +192,21 @@ impl PlanReader<'_> {
             };
             let Some((key, _)) = names::leading(parent.name()) else { continue };
             let folder = self.folders.entry((key, parent.name().to_owned())).or_default();
-            if let Some(id) = names::plan_id(path.name()) {
+            if let Some(id) = names::id_in(parent.name(), path.name(), names::PLAN) {
                 if folder.plans.len() < PLANS {
                     let documents = folder.plans.entry((names::number_of(id), id.to_owned())).or_default();
                     documents.plan = Some(path.clone());
                     documents.front = self.files.bytes(path).and_then(plan_file::front_matter);
                 }
-            } else if let Some(id) = names::summary_id(path.name()) {
+            } else if let Some(id) = names::id_in(parent.name(), path.name(), names::SUMMARY) {
                 folder.plans.entry((names::number_of(id), id.to_owned())).or_default().summary = Some(path.clone());
             } else {
                 folder.verification.read(path, self.files.bytes(path));
             }
+        }
+        // Other documents of a phase have such names too: without its plan, a summary without a number is one of them.
+        for folder in self.folders.values_mut().filter(|folder| folder.plans.len() > 1) {
+            folder.plans.retain(|(number, _), documents| *number != u64::MAX || documents.plan.is_some());
         }
     }
 
@@ -240,7 +247,7 @@ impl PlanReader<'_> {
                     continue;
                 }
                 let folder = self.folders.remove(&(key.clone(), name.clone())).unwrap_or_default();
-                let (plans, open) = (folder.plans.len(), folder.open_plans());
+                let open = folder.open_plans();
                 if !is_known && open > 0 {
                     self.strays.push((name.clone(), open));
                 }
@@ -248,8 +255,14 @@ impl PlanReader<'_> {
                     self.rivals.entry(key.clone()).or_default().push(name.clone());
                 }
                 let why = if is_known { "another folder has its number" } else { "the roadmap has no such phase" };
-                let message =
-                    format!("phases/{} is left out: {why}; it has {}", clean_line(&name, TITLE), plural(plans, "plan"));
+                let ids: Vec<String> =
+                    folder.plans.keys().map(|(_, id)| clean_line(&format!("{name}/{id}"), TITLE)).collect();
+                let named = if ids.is_empty() { String::new() } else { format!(": {}", first_names(&ids, NAMED)) };
+                let message = format!(
+                    "phases/{} is left out: {why}; it has {}{named}",
+                    clean_line(&name, TITLE),
+                    plural(ids.len(), "plan")
+                );
                 self.findings.push(Finding::new(FindingCode::StepOrphan, message));
             }
         }
@@ -416,9 +429,11 @@ impl PlanReader<'_> {
         step.group = Some(format!("phase {phase}"));
         let tasks = plan_file::tasks(bytes);
         let verify = self.commands.get("verify-work");
+        // A bare number names anything.
+        let word = |id: &str| id.contains('-').then(|| CommitName::Word(id.to_owned()));
         let mut proof = GuestProof {
             document: plan.cloned(),
-            names: vec![CommitName::Word(id.to_owned())],
+            names: [Some(id), names::without_words(id)].into_iter().flatten().filter_map(word).collect(),
             results: plan_file::results(front),
             followers: Followers::Support,
             record: match summary {

@@ -278,11 +278,9 @@ fn phase_keys(rest: &str) -> Vec<PhaseKey> {
 /// Returns the roadmap with the boxes ticked of plans that are done and of phases whose plans are all done, with the rows of such phases, and
 /// why.
 pub(super) fn ticked(bytes: &[u8], run: &Run, done: &[StepId]) -> (Vec<u8>, Vec<String>) {
-    let mut after = bytes.to_vec();
     let mut reasons = Vec::new();
-    let Ok(text) = std::str::from_utf8(bytes) else { return (after, reasons) };
+    let Ok(text) = std::str::from_utf8(bytes) else { return (bytes.to_vec(), reasons) };
     let is_done = |id: &str| done.iter().any(|step| step.as_str() == id);
-    let is_of = |step: &Step, key: &PhaseKey| names::leading(step.id.as_str()).is_some_and(|(own, _)| own == *key);
     let plans_of = |key: &PhaseKey| run.steps.iter().filter(|step| is_of(step, key)).count();
     let phase_done = |key: &PhaseKey| format!("all plans of phase {} are done", names::shown(key));
     let phase_is_done = |key: &PhaseKey| {
@@ -314,30 +312,51 @@ pub(super) fn ticked(bytes: &[u8], run: &Run, done: &[StepId]) -> (Vec<u8>, Vec<
             reasons.push(why);
         }
     }
-    edits.sort_by_key(|(span, _)| span.start);
-    for (span, text) in edits.into_iter().rev() {
-        after.splice(span, text.into_bytes());
-    }
-    (after, reasons)
+    (edited(bytes, edits), reasons)
 }
 
-/// Returns the roadmap without the ticks of a plan and of its phase, and the lines that had one.
-pub(super) fn cleared(bytes: &[u8], id: &str, phase: &PhaseKey) -> Option<(Vec<u8>, Vec<u32>)> {
+/// Returns the roadmap without the ticks of a plan and of its phase, with the row of the phase in progress, and the lines that change.
+pub(super) fn cleared(bytes: &[u8], run: &Run, id: &str, phase: &PhaseKey) -> Option<(Vec<u8>, Vec<u32>)> {
     let text = std::str::from_utf8(bytes).ok()?;
-    let (mut after, mut lines) = (bytes.to_vec(), Vec::new());
+    let plans = || run.steps.iter().filter(|step| is_of(step, phase));
+    let (mut edits, mut lines): (Vec<(Range<usize>, String)>, Vec<u32>) = (Vec::new(), Vec::new());
     for line in Lines::of(text).filter(|line| line.context == LineContext::Text) {
+        let place = |span: Range<usize>| line.start + span.start..line.start + span.end;
+        if line.text.trim_start().starts_with('|') {
+            let Some(row) = Row::of(line.text).filter(|row| row.phase == *phase) else { continue };
+            let Some(status) = row.status.filter(|span| is_finished(&line.text[span.clone()])) else { continue };
+            let done = plans().filter(|step| step.status == Status::Completed).count();
+            edits.extend(row.count.map(|span| (place(span), format!("{done}/{}", plans().count()))));
+            edits.push((place(status), "In Progress".to_owned()));
+            lines.push(line.number);
+            continue;
+        }
         let Some(found) = checkbox(line.text).filter(|found| found.mark.is_ticked()) else { continue };
         let is_its = match plan_in(found.text) {
             Some(plan) => plan == id,
             None => phase_in(found.text).is_some_and(|(key, _)| key == *phase),
         };
-        // A blank for an `x` keeps the length of the text.
-        if is_its && found.mark.span.len() == 1 {
-            after[line.start + found.mark.span.start] = b' ';
+        if is_its {
+            edits.push((place(found.mark.span), " ".to_owned()));
             lines.push(line.number);
         }
     }
-    (!lines.is_empty()).then_some((after, lines))
+    (!lines.is_empty()).then(|| (edited(bytes, edits), lines))
+}
+
+/// Tells whether a step is one of a phase.
+fn is_of(step: &Step, phase: &PhaseKey) -> bool {
+    names::leading(step.id.as_str()).is_some_and(|(own, _)| own == *phase)
+}
+
+/// Returns a text with these places replaced, which do not overlap.
+fn edited(bytes: &[u8], mut edits: Vec<(Range<usize>, String)>) -> Vec<u8> {
+    let mut after = bytes.to_vec();
+    edits.sort_by_key(|(span, _)| span.start);
+    for (span, text) in edits.into_iter().rev() {
+        after.splice(span, text.into_bytes());
+    }
+    after
 }
 
 #[cfg(test)]

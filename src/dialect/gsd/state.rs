@@ -93,16 +93,22 @@ impl StateWords {
     /// Tells whether it calls a plan done: by a count of all plans, by the status of its phase, or as the last thing that was completed.
     pub(super) fn calls_done(&self, step: &Step, plans: usize) -> bool {
         let Some((phase, _)) = names::leading(step.id.as_str()) else { return false };
-        let status = self.status.to_lowercase();
-        let is_complete =
-            status.contains("complete") && !status.contains("incomplete") && !status.contains("not complete");
-        let of_all =
-            ["milestone", "project", "all phases", "all plans", "roadmap"].iter().any(|word| status.contains(word));
-        let named = status.split("phase ").nth(1).and_then(names::leading).map(|(key, _)| key);
-        let of_phase = status.starts_with("complete") || status.contains("phase");
-        let by_status =
-            is_complete && (of_all || (of_phase && named.or_else(|| self.phase.clone()).as_ref() == Some(&phase)));
-        by_status || self.counts_all(plans) || self.last_completed() == Some(step.id.as_str())
+        self.is_phase_complete(&phase) || self.counts_all(plans) || self.last_completed() == Some(step.id.as_str())
+    }
+
+    /// Tells whether its status calls a phase complete, or all of them. A clause about something else says nothing about the phase:
+    /// `Executing Phase 6 -- images complete`.
+    fn is_phase_complete(&self, phase: &PhaseKey) -> bool {
+        let status = self.status.to_lowercase().replace("--", ";").replace(" - ", ";");
+        status.split([';', ',', '(', ')', '.', '—', '–']).map(str::trim).any(|clause| {
+            let is_complete =
+                clause.contains("complete") && !clause.contains("incomplete") && !clause.contains("not complete");
+            let of_all =
+                ["milestone", "project", "all phases", "all plans", "roadmap"].iter().any(|word| clause.contains(word));
+            let named = clause.split("phase ").nth(1).and_then(names::leading).map(|(key, _)| key);
+            let of_phase = clause.starts_with("complete") || clause.contains("phase");
+            is_complete && (of_all || (of_phase && named.as_ref().or(self.phase.as_ref()) == Some(phase)))
+        })
     }
 
     /// Tells whether it counts all plans as complete. A count of fewer plans than there are is of an earlier time.
@@ -127,7 +133,7 @@ impl StateWords {
     pub(super) fn differs(&self, file: &RelPath, steps: &[Step]) -> Option<Finding> {
         let plans: Vec<(PhaseKey, &Step)> = steps
             .iter()
-            .filter(|step| names::is_plan(step.id.as_str()))
+            .filter(|step| names::is_plan_step(step))
             .filter_map(|step| Some((names::leading(step.id.as_str())?.0, step)))
             .collect();
         let is_done = |step: &Step| step.status == Status::Completed;
@@ -228,6 +234,7 @@ mod tests {
 
     fn step(id: &str, status: Status) -> Step {
         let mut step = Step::new(StepId::new(id), id.to_owned());
+        step.file = RelPath::parse(&format!("phases/{id}-PLAN.md")).ok();
         step.status = status;
         step
     }
@@ -239,6 +246,11 @@ mod tests {
             ("**Phase:** 02\n**Status:** Complete", "02-01", "01-01"),
             ("Phase: 3\nStatus: Phase 2 complete, ready to plan phase 3", "02-01", "03-01"),
             ("Status: Milestone complete", "03-01", ""),
+            ("Status: Milestone v1.0 — complete", "", "03-01"),
+            ("Phase: 2\nStatus: Executing Phase 2 -- images complete", "", "02-01"),
+            ("Phase: 2\nStatus: Executing phase 2 (images complete)", "", "02-01"),
+            ("Phase: 3\nStatus: Ready for phase 3 (phase 2 complete)", "02-01", "03-01"),
+            ("Phase: 2\nStatus: Phase complete — ready for verification", "02-01", "03-01"),
             ("Status: Phase 2 incomplete\nPhase: 2", "", "02-01"),
             ("Phase: 2\nStatus: Ready to execute", "", "02-01"),
             ("Stopped at: Completed 02-01-PLAN.md", "02-01", "02-02"),

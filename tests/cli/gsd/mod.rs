@@ -191,7 +191,8 @@ fn two_folders_of_one_phase_are_told_apart_by_its_name_or_looked_at() {
     sandbox.file(".planning/phases/02-rope/02-01-PLAN.md", &plan("src/rope.py", ""));
     let output = checklist::plan(&sandbox, "gsd");
     let said = checklist::findings(&output);
-    assert!(said.contains("step-orphan phases/02-rope is left out: another folder has its number"), "{said}");
+    let named = "phases/02-rope is left out: another folder has its number; it has 1 plan: 02-rope/02-01";
+    assert!(said.contains(&format!("step-orphan {named}")), "{said}");
     assert_eq!(checklist::next(&output), ["run 02-01"]);
     sandbox.file(".planning/ROADMAP.md", &ROADMAP.replace("Sail", "Line"));
     let output = checklist::plan(&sandbox, "gsd");
@@ -539,7 +540,6 @@ fn the_same_tree_in_another_form_has_the_same_plan() {
             },
             "history-unseen",
         ),
-    ];
         (
             "a shallow clone",
             |sandbox| {
@@ -549,6 +549,7 @@ fn the_same_tree_in_another_form_has_the_same_plan() {
             },
             "history-unseen the clone is shallow",
         ),
+    ];
     for (name, form, said) in forms {
         let sandbox = kites();
         sandbox.file(".planning/STATE.md", STATE).file(".planning/config.json", CONFIG);
@@ -558,5 +559,66 @@ fn the_same_tree_in_another_form_has_the_same_plan() {
         assert_eq!(checklist::next(&output), ["verify 02-01"], "{name}: {output}");
         assert_eq!(checklist::steps(&sandbox, "gsd", "completed"), ["01-01"], "{name}");
         assert!(checklist::findings(&output).contains(said), "{name}: {output}");
+    }
+}
+
+#[test]
+fn plans_with_words_or_without_numbers_are_plans() {
+    for (plan_name, summary, id) in [
+        ("02-01-cut-PLAN.md", "02-01-cut-SUMMARY.md", "02-01-cut"),
+        ("PLAN.md", "SUMMARY.md", "02-sail"),
+        ("02-PLAN.md", "02-SUMMARY.md", "02"),
+    ] {
+        let sandbox = kites();
+        let folder = ".planning/phases/02-sail";
+        sandbox.remove(folder);
+        sandbox.file(&format!("{folder}/{plan_name}"), &plan("src/cut.py", ""));
+        sandbox.commit("docs: plan");
+        let output = checklist::plan(&sandbox, "gsd");
+        assert_eq!(checklist::next(&output), [format!("run {id}")], "{output}");
+        assert_eq!(output.at("/data/native/next"), "/gsd-execute-phase 2", "{plan_name}");
+        sandbox.file("src/other.py", "x = 1\n").commit(&format!("feat({}): cut", id.trim_end_matches("-cut")));
+        // A number alone names no plan.
+        let action = if id == "02" { "run" } else { "retry" };
+        assert_eq!(next(&sandbox), [format!("{action} {id}")], "{plan_name}");
+        sandbox.file(&format!("{folder}/{summary}"), "# Summary\n\nIt flies.\n");
+        sandbox.file("src/cut.py", "def cut(): pass\n").commit("feat: cut");
+        let output = checklist::plan(&sandbox, "gsd");
+        assert_eq!(output.at("/data/verdict"), "complete", "{plan_name}: {output}");
+    }
+    // Other documents with such names, beside plans with numbers, are no steps.
+    let sandbox = kites();
+    sandbox.file(".planning/phases/02-sail/02-RESEARCH-SUMMARY.md", "# Silk\n");
+    assert_eq!(checklist::steps(&sandbox, "gsd", "completed"), ["01-01"]);
+    assert_eq!(next(&sandbox), ["run 02-01"]);
+}
+
+#[test]
+fn each_answer_about_a_plan_without_a_summary_is_a_patch_that_ends_the_dispute() {
+    let table = "\n| Phase | Plans | Status | Completed |\n|---|---|---|---|\n| 2. Sail | 2/2 | Complete | x |\n";
+    for (answer, action, line) in [
+        ("done", None, "+status: complete"),
+        ("open", Some("run 02-01"), "+| 2. Sail | 0/2 | In Progress | x |"),
+        ("dropped", None, "+status: superseded"),
+    ] {
+        let sandbox = kites();
+        if answer == "done" {
+            sandbox.file("src/cut.py", "def cut(): pass\n");
+        }
+        let roadmap = ROADMAP.replace("[ ] 02-01", "[x] 02-01").replace("[ ] **Phase 2", "[x] **Phase 2");
+        sandbox.file(".planning/ROADMAP.md", &format!("{roadmap}{table}")).commit("docs: roadmap");
+        assert!(next(&sandbox).contains(&"verify 02-01".to_owned()), "{:?}", next(&sandbox));
+        let before = sandbox.tree();
+        let patch =
+            sandbox.piton(["plan", "gsd", "--patch", "--answer", &format!("02-01={answer}")]).run().expect_code(0);
+        assert_eq!(before.changes(&sandbox.tree()), [] as [&str; 0]);
+        let diff = patch.at("/data/patch/diff").as_str().unwrap().to_owned();
+        assert!(diff.contains(line), "{answer}: {diff}");
+        sandbox.file("a.patch", &diff).git(["apply", "a.patch"]);
+        let after = checklist::plan(&sandbox, "gsd");
+        let about: Vec<String> = checklist::next(&after).into_iter().filter(|step| step.ends_with("02-01")).collect();
+        assert_eq!(about, action.into_iter().collect::<Vec<_>>(), "{answer}: {after}");
+        let done = checklist::steps(&sandbox, "gsd", "completed");
+        assert_eq!(done.contains(&"02-01".to_owned()), answer == "done", "{answer}: {done:?}");
     }
 }
