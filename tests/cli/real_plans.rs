@@ -204,39 +204,64 @@ fn no_commit_of_a_real_history_repeats_work_or_calls_a_step_done_before_its_reco
     assert!(failures.is_empty() && looked_at > 20, "{looked_at} commits: {}", failures.join("\n"));
 }
 
-/// Returns the files of the state that a case is about: the one that is planned, and for a folder those at its top.
-fn state_files(sandbox: &Sandbox, run: &str) -> Vec<String> {
-    let files = git(sandbox, &["ls-files", "--", run]);
-    let depth = run.matches('/').count() + 1;
-    files.lines().filter(|file| *file == run || file.matches('/').count() == depth).map(str::to_owned).collect()
+/// Where files of real plans are damaged.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Places {
+    /// At so many places of each file at the top of the state.
+    Some(usize),
+    /// At every tenth byte and every line of every file.
+    Every,
 }
 
-/// Returns versions of a text that are cut off, lack a line or have conflict markers, `count` of each.
-fn damaged(text: &str, count: usize) -> Vec<(String, String)> {
-    let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let mut all = Vec::new();
-    for at in 0..count {
-        let mut end = text.len() * at / count;
-        while !text.is_char_boundary(end) {
-            end -= 1;
+impl Places {
+    fn asked_for() -> Self {
+        match std::env::var("PITON_PLANS").as_deref() {
+            Ok("every") => Self::Every,
+            Ok("all") => Self::Some(60),
+            Ok(_) | Err(_) => Self::Some(3),
         }
-        all.push((format!("cut at {end}"), text[..end].to_owned()));
-        let line = lines.len() * at / count;
-        let (before, behind) = lines.split_at(line);
-        all.push((
-            format!("without line {}", line + 1),
-            [before.concat(), behind.iter().skip(1).copied().collect()].concat(),
-        ));
-        let markers = "<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> other\n";
-        all.push((format!("conflict at line {}", line + 1), [&before.concat(), markers, &behind.concat()].concat()));
     }
-    all
+
+    /// Returns the places among so many bytes or lines.
+    fn among(self, total: usize, step: usize) -> Vec<usize> {
+        match self {
+            Self::Some(count) => (0..count).map(|at| total * at / count).collect(),
+            Self::Every => (0..total).step_by(step).collect(),
+        }
+    }
+}
+
+/// Returns the files of the state that a case is about: the one that is planned, and for a folder those at its top, or all of them.
+fn state_files(sandbox: &Sandbox, run: &str, places: Places) -> Vec<String> {
+    let files = git(sandbox, &["ls-files", "--", run]);
+    let depth = run.matches('/').count() + 1;
+    let is_asked = |file: &&str| places == Places::Every || *file == run || file.matches('/').count() == depth;
+    files.lines().filter(is_asked).map(str::to_owned).collect()
+}
+
+/// Returns versions of a text that are cut off, lack a line or have conflict markers.
+fn damaged(text: &str, places: Places) -> impl Iterator<Item = (String, String)> {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let cuts = places.among(text.len(), 10).into_iter().map(|place| {
+        let end = (0..=place).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
+        (format!("cut at {end}"), text[..end].to_owned())
+    });
+    let at_lines = places.among(lines.len(), 1).into_iter().flat_map(move |line| {
+        let (before, behind) = lines.split_at(line);
+        let (before, rest) = (before.concat(), behind.iter().skip(1).copied().collect::<String>());
+        let markers = "<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> other\n";
+        [
+            (format!("without line {}", line + 1), format!("{before}{rest}")),
+            (format!("conflict at line {}", line + 1), format!("{before}{markers}{}", behind.concat())),
+        ]
+    });
+    cuts.chain(at_lines)
 }
 
 #[test]
 fn damaged_files_of_real_plans_say_nothing_wrong() {
     let Some(samples) = samples() else { return };
-    let count = if takes_all("PITON_PLANS") { 60 } else { 3 };
+    let places = Places::asked_for();
     let answers: Value = serde_json::from_str(&read(&samples.join("answers.json"))).unwrap();
     let mut failures = Vec::new();
     for case in answers["cases"].as_array().unwrap() {
@@ -256,9 +281,9 @@ fn damaged_files_of_real_plans_say_nothing_wrong() {
         // A cut may leave a shorter id of a finished step, and without a line the ids that are made of places move.
         let is_known =
             |id: &String| done.iter().any(|one| one.starts_with(id.as_str()) || id.starts_with(one.as_str()));
-        for file in state_files(&sandbox, run) {
+        for file in state_files(&sandbox, run, places) {
             let text = sandbox.read(&file);
-            for (what, text) in damaged(&text, count) {
+            for (what, text) in damaged(&text, places) {
                 sandbox.file(&file, &text);
                 let output = plan();
                 let name = format!("{} {file} {what}", case["id"]);
