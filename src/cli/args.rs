@@ -77,6 +77,8 @@ verbs! {
     Workflows(commands::workflows::Workflows),
     /// Start a new run
     Start(commands::start::Start),
+    /// Make a run of a session of Claude Code that was cut off, with its tasks and unfinished agents as steps
+    Adopt(commands::adopt::Adopt),
     /// Record that a step starts; call it before the agent starts (`resume` begins the steps of a `run` session itself)
     Begin(commands::begin::Begin),
     /// Record how a step ended; call it after the agent has finished

@@ -16,6 +16,7 @@ const ASKING_VERBS: &[&str] = &[
     "schema",
     "workflows",
     "start",
+    "adopt",
     "watch",
     "approve",
     "accept",

@@ -166,6 +166,7 @@ pub(super) fn definition(data: &[u8]) {
         issues: Vec::new(),
         below: None,
         imported_from: None,
+        adopted_from: None,
     };
     let change = Change { at: clock().now, kind: ChangeKind::Start(Box::new(StartSpec::new("w", "feature"))) };
     let edits = script::start(&header, change, Outline::of(&read, "0".repeat(64)), None);

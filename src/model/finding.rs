@@ -207,6 +207,7 @@ finding_codes! {
     PlanDrift "plan-drift" Warning true "The execution plan and the state of an epic do not name the same waves and stories.";
     ClientNewer "client-newer" Info false "A session is of a newer client than those whose files were looked at; it is read as far as it can be.";
     SessionContinued "session-continued" Info false "Older sessions hold the beginning of the same conversation; the newest one counts.";
+    SessionAdopted "session-adopted" Info false "A session was made into a run, which has its steps from then on.";
     FileUnclassified "file-unclassified" Info false "A file in a state folder is of an unknown kind or cannot be parsed; it is ignored.";
     StatePutAside "state-put-aside" Info false "A saved state that its own system renamed, or a copy of one; it is evidence, not a run.";
     RunEnded "run-ended" Info false "A saved state says that its run ended or was aborted: it is evidence, not a run.";

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::OpError;
 use super::archived;
 use super::archived::ArchivedRun;
+use super::client_sessions;
 use super::locked_run::LockedRun;
 use super::opened_run::OpenedRun;
 use super::opened_run::run_word;
@@ -71,6 +72,9 @@ pub(crate) fn archive(ctx: &ProjectContext, yes: bool) -> Result<Report<ArchiveR
         }
         found => found?,
     };
+    if location.is_of_client() {
+        client_sessions::check_writable(ctx, &location)?;
+    }
     let opened = ctx.read(&location)?;
     if let (Some(run), false) = (&opened.loaded.run, yes) {
         let planned = plan::planned(ctx, &opened, run, &PlanRequest::default())?;

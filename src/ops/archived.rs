@@ -86,7 +86,7 @@ pub(super) fn find(ctx: &ProjectContext) -> Vec<ArchivedRun> {
 }
 
 /// Returns the archived runs of workflow files: each is the folder of its records.
-fn of_workflow_files(root: &Utf8Path) -> Vec<ArchivedRun> {
+pub(super) fn of_workflow_files(root: &Utf8Path) -> Vec<ArchivedRun> {
     let Ok(archives) = RelPath::parse("archive") else { return Vec::new() };
     let folder = |run: &str| Some(script::candidate(run, None)?.data_dir);
     in_folder(root, &archives, &|run| folder(run).map(|folder| Place { home: Some(folder.clone()), data_dir: folder }))

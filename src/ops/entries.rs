@@ -207,6 +207,10 @@ fn session_entry(ctx: &ProjectContext, location: &RunLocation) -> Entry {
     if !is_last_known {
         entry.row.position = "its last message is behind a line that is too long for a list".to_owned();
     }
+    let adopted = opened.loaded.findings.iter().find(|finding| finding.code == FindingCode::SessionAdopted);
+    if let Some(adopted) = adopted {
+        entry.row.position.clone_from(&adopted.message);
+    }
     let session = location.candidate.state.name().trim_end_matches(".jsonl");
     entry.aliases.push(session.to_owned());
     entry

@@ -1,6 +1,7 @@
 //! A run that is locked and loaded: the only way to write its state.
 
 use super::OpError;
+use super::client_sessions;
 use super::draft::ChangeDraft;
 use super::draft::PreparedChange;
 use super::lifecycle::gone;
@@ -96,7 +97,7 @@ pub(crate) struct LockedRun<'a> {
 impl<'a> LockedRun<'a> {
     /// Locks the run and loads it under the lock.
     pub(crate) fn open(ctx: &'a ProjectContext, location: &RunLocation) -> Result<Self, OpError> {
-        location.check_writable()?;
+        client_sessions::check_writable(ctx, location)?;
         let lock = RunLock::acquire(&location.root, &location.candidate.data_dir, ctx.project.lock_timeout)?;
         // After waiting for the lock, the time is read again.
         let clock = ctx.later();

@@ -19,6 +19,7 @@
 //! - `guard` compares the declared outputs of a task of the client with the project, for its hook.
 //! - Every other file is the verb of its name; `cleanup` is `archive --all`, `patch` is `plan --patch`.
 
+mod adopt;
 mod agent_report;
 mod answers;
 mod archive;
@@ -80,6 +81,8 @@ mod workflow_file;
 mod workflows;
 
 pub(crate) use crate::engine::Rebegin;
+pub(crate) use adopt::AdoptReport;
+pub(crate) use adopt::adopt;
 pub(crate) use archive::ArchiveReport;
 pub(crate) use archive::archive;
 pub(crate) use begin::BriefForm;

@@ -5,6 +5,7 @@ use serde::Serializer;
 
 use super::Exit;
 use super::OpError;
+use super::client_sessions;
 use super::configured;
 use super::context;
 use super::locked_run::LockedRun;
@@ -137,6 +138,9 @@ fn hand_over(
     request: &ResumeRequest,
     guest: Guest,
 ) -> Result<ResumeOutcome, OpError> {
+    if location.is_of_client() {
+        client_sessions::check_not_adopted(ctx, location)?;
+    }
     let opened = ctx.read(location)?;
     let run = opened.run()?;
     let mut planned = plan::planned(ctx, &opened, run, &request.plan)?;

@@ -227,6 +227,7 @@ fn own_run(ctx: &ProjectContext, spec: &StartSpec, change: Change) -> Result<(Ve
         issues: spec.issues.clone(),
         below: Header::below(ctx.home.root(), &ctx.project.root),
         imported_from: None,
+        adopted_from: None,
     };
     let outline = Outline::of(&found.workflow, found.sha256);
     let edits = script::start(&header, change, outline, None);

@@ -59,6 +59,7 @@ published! {
     "workflows" "The workflows that can be begun, with their inputs and commands." answer::<crate::ops::WorkflowsReport>(1);
     "schema-list" "The names of the published schemas." answer::<crate::ops::SchemaList>(1);
     "checkpoint" "What a writing verb recorded, and the most useful next command." answer::<crate::ops::CheckpointReport>(1);
+    "adopt" "What a session of Claude Code became." answer::<crate::ops::AdoptReport>(1);
     "resume" "The result of a resume: what is next and the context for the next agent." answer::<crate::ops::ResumeDocument<'static>>(2);
     "history" "The earlier checkpoints of a run, newest first." answer::<crate::ops::HistoryReport>(1);
     "setup" "Which program runs, and what changes in the settings of the client." answer::<crate::ops::SetupReport>(1);

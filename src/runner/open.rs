@@ -233,6 +233,7 @@ fn begin(
         issues: Vec::new(),
         below: Header::below(home.root(), &project.root),
         imported_from: None,
+        adopted_from: None,
     };
     let spec = StartSpec {
         branch: header.branch.clone(),

@@ -7,7 +7,7 @@ use super::projects::replace;
 use crate::support::Output;
 use crate::support::Sandbox;
 
-const VERBS: [&str; 37] = [
+const VERBS: [&str; 38] = [
     "list",
     "plan",
     "context",
@@ -18,6 +18,7 @@ const VERBS: [&str; 37] = [
     "schema",
     "workflows",
     "start",
+    "adopt",
     "begin",
     "finish",
     "approve",

@@ -87,6 +87,7 @@ const HOSTILE: &[&str] = &[
     "piton resume user-auth --yes",
     "piton run evil.yaml",
     "piton start nine-step --feature x",
+    "piton adopt claude-5e551011",
     "piton setup --permissions --yes",
     "piton sessions clean --yes",
     "piton sessions",

@@ -2,6 +2,7 @@
 //!
 //! A new verb is a file here, with its line in `args::Verb`, and the use case with its report in `ops`.
 
+pub(super) mod adopt;
 pub(super) mod archive;
 pub(super) mod begin;
 pub(super) mod completions;

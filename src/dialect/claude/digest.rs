@@ -34,6 +34,8 @@ pub(crate) struct Digest {
     pub(crate) cd: Option<String>,
     /// Older sessions of the same conversation.
     pub(crate) older: Vec<String>,
+    /// The run that it was made into.
+    pub(crate) adopted_as: Option<String>,
 }
 
 /// Whether the client that writes a session is running.

@@ -5,8 +5,9 @@
 //!
 //! - `transcript` and `tools` read transcripts, `sidecars` the small files beside them, `lines` has what they share; `digest` is the result.
 //! - `layout` knows where things are, `tasks` and `run` make the steps (`steps` has what they share), `standing` says what became of them, `ended` how the session ended.
-//! - `native`, `salvage` and `brief` are the answers in its own words.
+//! - `native`, `salvage` and `brief` are the answers in its own words, `adopted` those that a run made of it may have.
 
+mod adopted;
 mod brief;
 mod digest;
 mod ended;
@@ -22,6 +23,7 @@ mod tasks;
 mod tools;
 mod transcript;
 
+pub(crate) use adopted::AdoptedWords;
 pub(crate) use digest::Agent;
 pub(crate) use digest::ClientProcess;
 pub(crate) use digest::Digest;
@@ -66,6 +68,7 @@ use crate::model::Notice;
 use crate::model::Plan;
 use crate::model::Run;
 use crate::model::Severity;
+use crate::model::StepId;
 use crate::model::Verdict;
 use crate::model::quoted;
 use crate::model::safe_line;
@@ -158,7 +161,7 @@ impl Wording for Claude {
         (plan.verdict == Verdict::Complete).then(|| "waited for you".to_owned())
     }
 
-    fn notices(&self, _files: &FileSet, _run: &Run, plan: &Plan, _findings: &[Finding]) -> Vec<Notice> {
+    fn notices(&self, files: &FileSet, run: &Run, plan: &Plan, _findings: &[Finding]) -> Vec<Notice> {
         let ways = plan.native.get("back").and_then(Value::as_array).into_iter().flatten();
         let notice = |way: &Value| {
             let number = |key: &str| way.get(key).and_then(Value::as_u64).unwrap_or(0);
@@ -168,13 +171,44 @@ impl Wording for Claude {
             };
             Some(Notice { text, hint: way.get("command")?.as_str()?.to_owned() })
         };
-        ways.filter_map(notice).collect()
+        let adopt = Notice {
+            text: "A run of it, whose steps are recorded".to_owned(),
+            hint: format!("piton adopt {}", quoted(run.id.as_str())),
+        };
+        let adopt = Some(adopt).filter(|_| digest_of(files).is_some_and(|digest| is_adoptable(&digest)));
+        ways.filter_map(notice).chain(adopt).collect()
     }
 }
 
 /// Reads the digest that stands for the transcript.
 fn digest_of(files: &FileSet) -> Option<Digest> {
     serde_json::from_slice(files.bytes(&files.state)?).ok()
+}
+
+/// Returns the words of a session that a run made of it may have.
+pub(crate) fn adopted_words(files: &FileSet) -> AdoptedWords {
+    digest_of(files).as_ref().map(adopted::words).unwrap_or_default()
+}
+
+/// Tells whether a step of a session is a task of its list.
+pub(crate) fn is_task(step: &StepId) -> bool {
+    step.as_str().starts_with('T')
+}
+
+/// Tells whether a step of a session is a call of a workflow, or the rest of one.
+pub(crate) fn is_of_workflow(step: &StepId) -> bool {
+    step.as_str().starts_with('W')
+}
+
+/// Tells whether a step of a session is what it was doing when it ended.
+pub(crate) fn is_turn(step: &StepId) -> bool {
+    step.as_str() == run::TURN
+}
+
+/// Tells whether a session has steps that a run can be made of, and not only a turn.
+pub(crate) fn is_adoptable(digest: &Digest) -> bool {
+    let open = open_work(digest);
+    digest.life != Life::Alive && digest.adopted_as.is_none() && open.tasks + open.agents + open.workflows > 0
 }
 
 /// Returns what a session left open.

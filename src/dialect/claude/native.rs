@@ -44,7 +44,7 @@ pub(super) fn facts(digest: &Digest, run: &Run) -> Value {
     json!({
         "session": without_nulls(json!({
             "id": digest.session, "client": main.version, "cwd": cwd, "branch": main.branch.as_deref().map(|name| safe_line(name, 200)),
-            "compactions": main.compactions, "tokens": main.tokens,
+            "compactions": main.compactions, "tokens": main.tokens, "adopted_as": digest.adopted_as,
         })),
         "ended": without_nulls(json!({
             "cause": cause.map(|cause| cause.kind), "clean": digest.is_clean(), "at": cause.and_then(|cause| cause.at),
@@ -78,8 +78,8 @@ pub(super) fn native(facts: &Value, run: &Run, plan: &Plan) -> Value {
 
 fn kind(step: &Step) -> &'static str {
     match step.id.as_str() {
-        run::TURN => "turn",
-        id if id.starts_with('T') => "task",
+        _ if super::is_turn(&step.id) => "turn",
+        _ if super::is_task(&step.id) => "task",
         id if id.starts_with("A-") => "agent",
         id if id.contains('/') => "workflow_agent",
         _ => "workflow",

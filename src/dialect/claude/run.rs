@@ -66,6 +66,10 @@ pub(super) fn load(files: &FileSet, digest: &Digest) -> Loaded {
     run.ended = (digest.life != Life::Alive).then_some(cause);
     all.findings.extend(liveness(files, digest));
     all.findings.extend(oddities(digest, all.outside));
+    all.findings.extend(digest.adopted_as.as_ref().map(|run| {
+        let message = format!("adopted as {}", safe_line(run, 100));
+        Finding::new(FindingCode::SessionAdopted, message).fix(format!("piton plan {}", quoted(run)))
+    }));
     let looked_at = all.steps.iter().flat_map(|step| step.proof.traces.iter().map(move |path| (step, path)));
     let outputs =
         looked_at.map(|(step, path)| OutputRequest { step: step.id.clone(), path: path.clone(), schema: None });
@@ -115,6 +119,11 @@ pub(super) fn agent_step_id(id: &str, all: &[String]) -> StepId {
     };
     let length = (6..=id.chars().count().max(6)).find(is_unique).unwrap_or(usize::MAX);
     StepId::new(format!("A-{}", id.chars().take(length).collect::<String>()))
+}
+
+/// Returns the id of the step of a call of a workflow.
+pub(super) fn call_step_id(workflow: usize, place: usize) -> StepId {
+    StepId::new(format!("W{workflow}/{place}"))
 }
 
 fn add_agents(digest: &Digest, all: &mut Steps) {
@@ -246,7 +255,7 @@ fn add_workflow(digest: &Digest, number: usize, workflow: &Workflow, all: &mut S
         let end = workflow.call_end(call);
         let agent = call.agents.last().and_then(|id| workflow.agents.get(id));
         let transcript = agent.and_then(|agent| agent.transcript.as_ref());
-        let mut step = Step::new(StepId::new(format!("W{number}/{place}")), workflow.title_of(call));
+        let mut step = Step::new(call_step_id(number, place), workflow.title_of(call));
         step.group = Some(name.clone());
         step.attempts = u32::try_from(call.agents.len()).unwrap_or(u32::MAX);
         step.started_at = transcript.and_then(|transcript| transcript.first_at);

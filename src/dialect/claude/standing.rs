@@ -164,11 +164,16 @@ impl Workflow {
 
     /// Returns the name of a call: its label, else the first words of its prompt.
     pub(super) fn title_of(&self, call: &Call) -> String {
-        let agents = || call.agents.iter().filter_map(|id| self.agents.get(id));
-        let label = call.label.clone().or_else(|| agents().find_map(|agent| agent.title.clone()));
-        let prompt = || agents().find_map(|agent| agent.transcript.as_ref()?.first_prompt.as_ref()).map(first_line);
-        let title = label.or_else(prompt).or_else(|| call.agents.last().cloned()).unwrap_or_default();
+        let mut agents = call.agents.iter().filter_map(|id| self.agents.get(id));
+        let prompt = || agents.find_map(|agent| agent.transcript.as_ref()?.first_prompt.as_ref()).map(first_line);
+        let title = self.label_of(call).or_else(prompt).or_else(|| call.agents.last().cloned()).unwrap_or_default();
         safe_line(&title, TITLE_CHARS)
+    }
+
+    /// Returns the label that the script of the workflow gave a call.
+    pub(super) fn label_of(&self, call: &Call) -> Option<String> {
+        let mut agents = call.agents.iter().filter_map(|id| self.agents.get(id));
+        call.label.clone().or_else(|| agents.find_map(|agent| agent.title.clone()))
     }
 }
 

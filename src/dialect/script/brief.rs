@@ -41,7 +41,9 @@ pub(super) fn brief(files: &FileSet, run: &Run, next: &Next) -> Brief {
     let instructions = mask_secrets(&clean(&instructions)).into_owned();
     let gate = definition.get("gate").and_then(Value::as_str).map(|text| clean_line(text, 400));
     let outputs = definition.get("outputs").cloned().unwrap_or_else(|| json!([]));
-    let reading = session.map(|session| workflow_file(&session.header));
+    // A definition that is kept with the records says nothing that the run does not.
+    let reading = session.filter(|session| session.header.adopted_from.is_none());
+    let reading = reading.map(|session| workflow_file(&session.header));
     Brief {
         agent_context: json!({
             "run": run.id,

@@ -6,8 +6,9 @@
 //!   stored copy of that.
 //! - `read` turns a session into a run, `write` records a change, `past` lists and restores earlier states.
 //! - `native` has the plan in the words of Specification 186, and the brief of a step.
-//! - `prodigy` reads and imports the sessions of Prodigy.
+//! - `prodigy` reads and imports the sessions of Prodigy, `adopt` makes a run of one of the client.
 
+mod adopt;
 mod brief;
 pub(crate) mod facts;
 mod native;
@@ -21,6 +22,9 @@ pub(crate) mod snapshot;
 pub(crate) mod state;
 mod write;
 
+pub(crate) use adopt::AdoptedStep;
+pub(crate) use adopt::adopt;
+pub(crate) use adopt::own_definition;
 pub(crate) use brief::filled_in;
 pub(crate) use brief::written;
 pub(crate) use paths::candidate;

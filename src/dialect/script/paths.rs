@@ -47,6 +47,11 @@ pub(super) fn workflow(folder: &RelPath) -> Option<RelPath> {
     folder.join(WORKFLOW).ok()
 }
 
+/// Returns the file of a definition that is kept with the records of its run.
+pub(super) fn own_workflow(folder: &RelPath) -> Option<RelPath> {
+    folder.join("workflow.json").ok()
+}
+
 /// Returns the folder of the logs, among the files of a session.
 pub(crate) fn logs() -> RelPath {
     RelPath::parse("logs").expect("a constant name")

@@ -68,6 +68,9 @@ pub(crate) struct Header {
     /// The session of Prodigy that it was imported from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) imported_from: Option<String>,
+    /// The session of Claude Code that it was made of. Its definition is beside its records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) adopted_from: Option<String>,
 }
 
 impl Header {
@@ -78,6 +81,9 @@ impl Header {
     /// When it is not the header of a run.
     pub(crate) fn parse(bytes: &[u8], home: &Utf8Path) -> Result<Self, serde_json::Error> {
         let mut header: Self = serde_json::from_slice(bytes)?;
+        if header.adopted_from.is_some() {
+            home.clone_into(&mut header.workflow.root);
+        }
         if let Some(top) = top_of(home) {
             let root = header.below.as_ref().map_or_else(|| top.to_owned(), |below| below.under(top));
             if header.workflow.root == header.root {

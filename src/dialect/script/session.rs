@@ -147,6 +147,17 @@ pub(crate) fn start(header: &Header, change: Change, definition: Outline, head: 
     Some(vec![create(paths::header(&folder)?, header_bytes), create(paths::journal(&folder)?, line)])
 }
 
+/// Returns the edits of [`start`], with a second record that has the whole state of what was begun elsewhere.
+pub(super) fn start_from(header: &Header, change: Change, state: State) -> Option<Vec<Edit>> {
+    let mut edits = start(header, change, state.workflow.clone(), None)?;
+    let begun = edits.first().and_then(Edit::after).map(<[u8]>::to_vec).unwrap_or_default();
+    if let Some(Edit { kind: EditKind::Create { after }, .. }) = edits.last_mut() {
+        let (journal_end, _) = record::replay(&begun, after, 0, drop);
+        after.extend(journal_end.append(Event::Base(Box::new(state)), Facts::default()).0);
+    }
+    Some(edits)
+}
+
 fn header(path: &RelPath, bytes: &[u8], home: &Utf8Path) -> Result<Header, Box<Finding>> {
     let header = Header::parse(bytes, home).map_err(|error| {
         let message = clean_line(&format!("is not a session header: {error}"), 200);

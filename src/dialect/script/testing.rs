@@ -83,6 +83,7 @@ pub(super) fn session(workflow: &str, records: &[Value], now: Option<&str>) -> F
         issues: Vec::new(),
         below: None,
         imported_from: None,
+        adopted_from: None,
     };
     let outline = Outline::of(&parsed, sha256_hex(workflow.as_bytes()));
     let begun = start(&header, start_change(&parsed.name), outline, None).unwrap();

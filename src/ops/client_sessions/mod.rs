@@ -1,11 +1,15 @@
 //! The sessions of Claude Code that belong to a project: found by the folder that they worked in, never by the name of their own folder
 //! (docs/formats/claude.md#which-sessions-belong-to-a-project). They are read, never written.
 //!
-//! `read` turns the files of a session into a digest, `notice` says in a line what was cut off.
+//! `read` turns the files of a session into a digest, `notice` says in a line what was cut off, `adopted` knows which were made into runs.
 
+mod adopted;
 mod notice;
 mod read;
 
+use adopted::adopted;
+pub(crate) use adopted::check_not_adopted;
+pub(crate) use adopted::check_writable;
 pub(crate) use notice::notice;
 
 use std::collections::BTreeMap;
@@ -154,6 +158,12 @@ fn sessions(ctx: &ProjectContext, filter: SessionFilter<'_>) -> ClientSessions {
             found.push(FoundSession { name: String::new(), path, older: Vec::new(), digest });
         }
     }
+    if !found.is_empty() {
+        let mut runs = adopted(ctx);
+        for session in &mut found {
+            session.digest.adopted_as = runs.remove(&session.digest.session).map(|adopted| adopted.run);
+        }
+    }
     found.sort_by(|a, b| b.digest.main.last_at.cmp(&a.digest.main.last_at).then_with(|| a.path.cmp(&b.path)));
     if filter == SessionFilter::Offered {
         keep_offered(ctx, &home, &mut found);
@@ -181,6 +191,20 @@ fn is_named(name: &str, session: &str, path: &RelPath, home: &ClientHome) -> boo
     let by_run =
         name.strip_prefix("claude-").is_some_and(|start| start.len() >= ID_CHARS && session.starts_with(start));
     by_run || name == session || *name == path.under(home.root())
+}
+
+/// Tells whether a session of this id or path is one of another project.
+pub(crate) fn is_of_another_project(ctx: &ProjectContext, session: &str) -> bool {
+    let (Some(home), Ok(projects)) = (ClientHome::open(&ctx.environment), RelPath::parse("projects")) else {
+        return false;
+    };
+    if !claude::is_session_id(session) {
+        return false;
+    }
+    let transcript = format!("{session}.jsonl");
+    let (folders, _) = home.names(&projects);
+    let folders = folders.iter().filter_map(|folder| projects.join(folder).ok());
+    folders.into_iter().any(|folder| home.names(&folder).1.contains(&transcript))
 }
 
 /// Returns the transcripts in the folders whose names are those of the project or of folders below it.
@@ -280,7 +304,8 @@ fn life_of(session: &str, processes: &[ClientProcess]) -> (Life, Option<ClientPr
 fn keep_offered(ctx: &ProjectContext, home: &ClientHome, found: &mut Vec<FoundSession>) {
     let is_offered = |session: &FoundSession| {
         let digest = &session.digest;
-        digest.life != Life::Alive && claude::is_offered(digest) && !is_of_another_run(ctx, digest)
+        let is_left = digest.life != Life::Alive && digest.adopted_as.is_none();
+        is_left && claude::is_offered(digest) && !is_of_another_run(ctx, digest)
     };
     // Only what is newer than an offered one can be its newest copy; they come newest first.
     found.truncate(found.iter().rposition(is_offered).map_or(0, |last| last + 1));
@@ -334,6 +359,7 @@ fn digest_of(ctx: &ProjectContext, candidate: &Candidate, look: Look) -> Option<
     });
     read::add_older(&home, &mut digest, &older.collect::<Vec<_>>());
     add_sharers(ctx, &home, &processes(&home), &mut digest);
+    digest.adopted_as = adopted(ctx).remove(session).map(|adopted| adopted.run);
     Some(digest)
 }
 

@@ -43,7 +43,12 @@ pub(crate) fn notice(ctx: &ProjectContext) -> Option<Notice> {
         let is_open = digest.life != Life::Alive && claude::is_offered(&digest);
         (is_open && (0..=SPOKEN_OF_SECONDS).contains(&age)).then_some((at, digest))
     });
-    let (at, digest) = ended.max_by_key(|(at, _)| *at)?;
+    let mut ended: Vec<_> = ended.collect();
+    if !ended.is_empty() {
+        let runs = super::adopted(ctx);
+        ended.retain(|(_, digest)| !runs.contains_key(&digest.session));
+    }
+    let (at, digest) = ended.into_iter().max_by_key(|(at, _)| *at)?;
     let open = claude::open_work(&digest);
     let cause = claude::cause(&digest);
     let left = open.in_words();

@@ -13,6 +13,7 @@ use target::ResolvedTarget;
 
 use super::Exit;
 use super::OpError;
+use super::client_sessions;
 use super::draft::ChangeDraft;
 use super::draft::PreparedChange;
 use super::locked_run::LockedRun;
@@ -75,7 +76,7 @@ pub(crate) fn rollback(ctx: &ProjectContext, request: &RollbackRequest) -> Resul
         let locked = LockedRun::open(ctx, &location)?;
         return answer(ctx, &location, &locked.opened, request, Some(&locked));
     }
-    location.check_writable()?;
+    client_sessions::check_writable(ctx, &location)?;
     // Not as the history has it: what is proposed has to work on the state that is there.
     let files = store::file_set(&ctx.project, &location.root, &location.candidate, ctx.clock)?;
     let opened = versions::offer_what_works(&ctx.project, OpenedRun::new(location.candidate.clone(), files));

@@ -131,6 +131,7 @@ fn header(
         issues: Vec::new(),
         below: Header::below(ctx.home.root(), &root),
         imported_from: Some(run.id.as_str().to_owned()),
+        adopted_from: None,
         worktree,
         root,
     })

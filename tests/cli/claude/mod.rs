@@ -1,5 +1,6 @@
 //! Sessions of Claude Code itself: found, judged and handed over; never written.
 
+mod adopt;
 mod ends;
 mod hostile;
 mod life;

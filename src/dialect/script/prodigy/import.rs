@@ -3,12 +3,9 @@
 use serde_json::Value;
 
 use super::super::facts::Captured;
-use super::super::facts::Facts;
 use super::super::facts::Outline;
-use super::super::record;
-use super::super::record::Event;
 use super::super::record::Header;
-use super::super::session::start;
+use super::super::session::start_from;
 use super::super::state::ExecutionState;
 use super::super::state::RunState;
 use super::super::state::State;
@@ -17,7 +14,6 @@ use super::read::ProdigySession;
 use crate::dialect::EditError;
 use crate::model::Change;
 use crate::model::Edit;
-use crate::model::EditKind;
 use crate::model::FileSet;
 use crate::model::Status;
 use crate::model::StepId;
@@ -50,15 +46,10 @@ pub(crate) fn import(files: &FileSet, header: &Header, change: Change) -> Result
     }
     let at = change.at;
     let outline = Outline::of(workflow, sha256.clone());
-    let state = State { workflow: outline.clone(), ..state(&prodigy, workflow, at) };
-    let Some(mut edits) = start(header, change, outline, None) else {
+    let state = State { workflow: outline, ..state(&prodigy, workflow, at) };
+    let Some(edits) = start_from(header, change, state) else {
         return Err(missing("the new session has no usable id"));
     };
-    let begun = edits.first().and_then(Edit::after).map(<[u8]>::to_vec).unwrap_or_default();
-    if let Some(Edit { kind: EditKind::Create { after }, .. }) = edits.last_mut() {
-        let (journal_end, _) = record::replay(&begun, after, 0, drop);
-        after.extend(journal_end.append(Event::Base(Box::new(state)), Facts::default()).0);
-    }
     Ok(Import { edits, done: prodigy.checkpoint.done.len(), total: workflow.steps.len() })
 }
 

@@ -198,6 +198,7 @@ fn header() -> Header {
         issues: Vec::new(),
         below: None,
         imported_from: Some("workflow-1".to_owned()),
+        adopted_from: None,
     }
 }
 
