@@ -5,7 +5,7 @@
 /// Every other verb runs programs, decides, moves or removes state, or changes settings: it goes through the client's own question,
 /// whose answer is the person's consent. A rule of the client matches by prefix and cannot look at flags, so every flag of these verbs
 /// is pre-approved as well; `cli/rights_tests.rs` lists them.
-pub(crate) const RECORDING_VERBS: [&str; 11] = [
+pub(crate) const RECORDING_VERBS: [&str; 12] = [
     "plan",
     "list",
     "status",
@@ -14,6 +14,7 @@ pub(crate) const RECORDING_VERBS: [&str; 11] = [
     "finish",
     "validate",
     "history",
+    "logs",
     "pause",
     "sessions list",
     "sessions show",

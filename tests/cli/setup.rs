@@ -11,7 +11,7 @@ const SETTINGS: &str = "home/.claude/settings.json";
 /// The rules for the verbs that read or record.
 const RULES: &str = "\"Bash(piton plan:*)\", \"Bash(piton list:*)\", \"Bash(piton status:*)\", \"Bash(piton context:*)\", \
     \"Bash(piton begin:*)\", \"Bash(piton finish:*)\", \"Bash(piton validate:*)\", \"Bash(piton history:*)\", \
-    \"Bash(piton pause:*)\", \"Bash(piton sessions list:*)\", \"Bash(piton sessions show:*)\"";
+    \"Bash(piton logs:*)\", \"Bash(piton pause:*)\", \"Bash(piton sessions list:*)\", \"Bash(piton sessions show:*)\"";
 
 /// The rules for the verbs that record the word of a person.
 const ASKED: &str = "\"Bash(piton approve:*)\", \"Bash(piton accept:*)\", \"Bash(piton redo:*)\", \"Bash(piton override:*)\", \

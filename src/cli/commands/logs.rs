@@ -61,6 +61,10 @@ impl Command for Logs {
             report = ops::logs(&ctx, (Some(&id), wanted.1), &mut positions)?;
         }
     }
+
+    fn called(&self) -> Option<CalledVerb> {
+        Some(CalledVerb::of_run("logs", self.id.as_ref(), None))
+    }
 }
 
 /// Adds the lines, with the name of the step where it changes.
