@@ -100,8 +100,9 @@ fn check_command(command: &str) -> Result<(), String> {
     if help.code != 0 {
         return Err(format!("`{command}`: {}", help.stderr));
     }
-    // Such a line begins `-y, --yes <VALUE>`.
-    let lines = help.stdout.lines().map(str::trim).filter(|line| line.starts_with('-'));
+    // Such a line begins `-y, --yes <VALUE>`. The options of every verb are in the help of the program.
+    let of_all = support::Sandbox::new().piton(["--help"]).run().stdout;
+    let lines = help.stdout.lines().chain(of_all.lines()).map(str::trim).filter(|line| line.starts_with('-'));
     let known: Vec<&str> = lines.flat_map(|line| line.split([' ', ','])).filter(|word| word.starts_with('-')).collect();
     for flag in words.iter().filter(is_flag).filter_map(|word| word.split(['=', ']']).next()) {
         if !known.contains(&flag) {

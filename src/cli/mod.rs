@@ -61,7 +61,10 @@ fn not_run(error: clap::Error, words: &[OsString]) -> Exit {
     let words = || words.iter().skip(1).cloned();
     if !error.use_stderr() {
         // A closed pipe is not an error.
-        let _ = error.print();
+        let _ = match help_of_verb(&error) {
+            Some(help) => output::print_styled(&help),
+            None => error.print(),
+        };
         return Exit::Ok;
     }
     if commands::hook::is_hook_call(words()) {
@@ -75,4 +78,27 @@ fn not_run(error: clap::Error, words: &[OsString]) -> Exit {
     // An agent may have copied the arguments from a state file, so they are untrusted.
     let _ = if clean(&rendered) == rendered { error.print() } else { output::say(Text::default().block(&rendered)) };
     Exit::Usage
+}
+
+/// The heading of the options of every verb.
+const GLOBAL: &str = "Global options:";
+
+/// Returns the help of a verb with one line in place of the options of every verb; `None` for anything else.
+fn help_of_verb(error: &clap::Error) -> Option<String> {
+    let rendered = error.render();
+    if rendered.to_string().contains("piton [OPTIONS] <COMMAND>") {
+        return None;
+    }
+    let text = rendered.ansi().to_string();
+    let heading = text.lines().position(|line| line.contains(GLOBAL))?;
+    let mut lines: Vec<&str> = text.lines().collect();
+    let is_after = |line: &&str| !line.is_empty() && !line.starts_with(' ');
+    let end = lines.iter().skip(heading + 1).position(is_after).map_or(lines.len(), |after| heading + 1 + after);
+    let after: &[&str] = if end < lines.len() {
+        &["`piton --help` has the options of every command", ""]
+    } else {
+        &["`piton --help` has the options of every command"]
+    };
+    lines.splice(heading..end, after.iter().copied());
+    Some(lines.join("\n") + "\n")
 }

@@ -145,6 +145,11 @@ pub(super) fn print_raw(text: &str) -> io::Result<()> {
     quiet_pipe(io::stdout().lock().write_all(text.as_bytes()))
 }
 
+/// Prints a text that has colours, if the terminal and the person want them.
+pub(super) fn print_styled(text: &str) -> io::Result<()> {
+    quiet_pipe(AutoStream::auto(io::stdout()).write_all(text.as_bytes()))
+}
+
 /// Draws on the screen of a live view: text with what moves the cursor.
 pub(super) fn draw(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();

@@ -64,16 +64,17 @@ pub(super) struct Answer {
     pub(super) exit_zero: bool,
 }
 
-/// What a person allows when Piton runs the rest of a run.
+// What a person allows when Piton runs the rest of a run. As a doc comment this would replace that of the verb in its help.
 #[derive(Clone, Copy, Debug, Default, Args)]
+#[command(next_help_heading = "Runs that Piton drives")]
 pub(super) struct Allowed {
-    /// For a run that Piton drives: repeat finished steps whose definition has changed
+    /// Repeat finished steps whose definition has changed
     #[arg(long)]
     pub(super) accept_edits: bool,
-    /// For a run that stopped at one of its limits: go on, and count them from here
+    /// Go on although a limit of the run is reached, and count anew from here
     #[arg(long)]
     pub(super) over_limits: bool,
-    /// For a run that came with a copy of the project: run its commands
+    /// Run the commands of a run that came with a copy of the project
     #[arg(long)]
     pub(super) trust: bool,
 }

@@ -24,6 +24,9 @@ pub(in crate::cli) struct Abort {
     /// The person who decided
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
+    /// Abort without asking, which is the rule: accepted as by every verb that takes something away
+    #[arg(short, long)]
+    yes: bool,
 }
 
 impl Command for Pause {

@@ -21,41 +21,44 @@ pub(in crate::cli) struct Plan {
     flags: PlanFlags,
 }
 
+/// The heading of overrides that a run which Piton drives does not have.
+const OTHER: &str = "Runs that an agent drives";
+
 #[derive(Debug, Default, Args)]
 pub(in crate::cli) struct PlanFlags {
     /// Continue with these steps instead of the first open one; their dependencies must be done (comma-separated or repeated)
     #[arg(long, value_name = "ID[,ID]")]
     from: Vec<String>,
     /// Retry this failed step (default: the first failed one), even when its failure would send the run back to an earlier step
-    #[arg(long, value_name = "ID", num_args = 0..=1, conflicts_with = "from")]
+    #[arg(long, value_name = "ID", num_args = 0..=1, conflicts_with = "from", help_heading = OTHER)]
     #[expect(clippy::option_option, reason = "the flag alone and the flag with a value mean different things")]
     retry: Option<Option<String>>,
     /// Skip these steps; steps that depend on them run without them (comma-separated or repeated)
     #[arg(long, value_name = "ID[,ID]")]
     skip: Vec<String>,
     /// Send a failed review back to this step instead of the usual one
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", help_heading = OTHER)]
     to_step: Option<String>,
     /// Ignore unmet dependencies and attempt limits (never gates)
     #[arg(long)]
     force: bool,
     /// Check that the steps of --from can run in parallel
-    #[arg(long)]
+    #[arg(long, help_heading = OTHER)]
     parallel: bool,
     /// Exit with 1 when dependencies of --from are not met
-    #[arg(long, conflicts_with = "force")]
+    #[arg(long, conflicts_with = "force", help_heading = OTHER)]
     if_dependencies_met: bool,
     /// Repeat the analysis parts of the chosen steps
-    #[arg(long)]
+    #[arg(long, help_heading = OTHER)]
     refresh_analysis: bool,
     /// Continue inside a step at this part
-    #[arg(long, num_args = 2, value_names = ["PART", "ID"])]
+    #[arg(long, num_args = 2, value_names = ["PART", "ID"], help_heading = OTHER)]
     from_step: Option<Vec<String>>,
     /// Repeat this part of a step
-    #[arg(long, num_args = 2, value_names = ["PART", "ID"])]
+    #[arg(long, num_args = 2, value_names = ["PART", "ID"], help_heading = OTHER)]
     retry_step: Option<Vec<String>>,
     /// Skip this part of a step
-    #[arg(long, num_args = 2, value_names = ["PART", "ID"])]
+    #[arg(long, num_args = 2, value_names = ["PART", "ID"], help_heading = OTHER)]
     skip_step: Option<Vec<String>>,
 }
 

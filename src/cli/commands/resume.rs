@@ -26,28 +26,32 @@ use crate::runner::ResumeOptions;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "For a session of `run`: --from ID repeats the finished step ID and all after it, --skip ID skips a step, --force starts from the beginning (it asks first)."
+    before_help = "\
+  piton resume              the only interrupted run: its next step, or the rest of a run that Piton drives
+  piton resume spring       a run by its name",
+    after_help = "Of a run that Piton drives, --from ID repeats the finished step ID and all after it, --skip ID skips a step, and --force \
+                  starts over (it asks first). A flag that means nothing for a run is refused."
 )]
 pub(in crate::cli) struct Resume {
     #[command(flatten)]
     run: RunArg,
-    #[command(flatten)]
-    detail: Detail,
-    #[command(flatten)]
-    flags: PlanFlags,
     /// Continue without asking; gates and blocking findings still stop it
     #[arg(short, long)]
     yes: bool,
-    /// Size limit of the context (default: 4096, with --native 65536); the least important parts are left out first
-    #[arg(long, value_name = "BYTES")]
-    budget: Option<usize>,
     /// Show what would be done, without doing it
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
+    flags: PlanFlags,
+    #[command(flatten, next_help_heading = "Runs that an agent drives")]
+    detail: Detail,
+    /// Size limit of the context (default: 4096, with --native 65536); the least important parts are left out first
+    #[arg(long, value_name = "BYTES", help_heading = "Runs that an agent drives")]
+    budget: Option<usize>,
+    #[command(flatten)]
     allowed: Allowed,
-    /// For a session of `run`: print events as JSON lines
-    #[arg(long)]
+    /// Print events as JSON lines
+    #[arg(long, help_heading = "Runs that Piton drives")]
     events: bool,
 }
 
@@ -80,11 +84,19 @@ impl Command for Resume {
 }
 
 impl Resume {
+    /// Returns why the flags about an answer for an agent cannot be about a run that Piton drives.
+    fn only_for_agents(&self) -> Option<String> {
+        let shown = self.detail.shown();
+        let flags = [(shown.native, "--native"), (shown.steps, "--steps"), (self.budget.is_some(), "--budget")];
+        let (_, flag) = flags.into_iter().find(|(is_given, _)| *is_given)?;
+        Some(format!("{flag} does not apply to a run that Piton drives: no agent is handed a context"))
+    }
+
     /// Continues a session of the runner.
     fn run_on(&self, home: &Utf8Path, session: &str, call: &Call<'_>) -> Exit {
         let screen = Screen::of(call.global, self.events);
         let plan = self.flags.request();
-        if let Some(message) = plan.not_for_a_session() {
+        if let Some(message) = plan.not_for_a_session().or_else(|| self.only_for_agents()) {
             return screen.refuse(&CommandError::usage(message));
         }
         let asked = ResumeOptions {

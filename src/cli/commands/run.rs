@@ -8,27 +8,33 @@ use crate::runner::ResumeOptions;
 use crate::runner::ResumeRequest;
 use crate::runner::StartRequest;
 
-#[derive(Debug, Args)]
-#[command(after_help = "\
-  piton run release.yaml --input version=1.2.0   a new run, in its own worktree
-  piton run spring                               the rest of a run, also of one that `piton start` began
+/// The heading of what only a new run takes.
+const NEW: &str = "New runs";
+/// The heading of what only the rest of a run takes.
+const REST: &str = "Runs that Piton drives";
 
-Its inputs, steps and description: `piton workflows NAME|FILE`; all workflows: `piton workflows`")]
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+  piton run release.yaml --input version=1.2.0   a new run, in its own worktree
+  piton run spring                               the rest of a run, also of one that `piton start` began",
+    after_help = "Inputs, steps and description of a workflow: `piton workflows NAME|FILE`; all workflows: `piton workflows`"
+)]
 pub(in crate::cli) struct Run {
     /// The workflow file, YAML or JSON (schema: `piton schema workflow`), its name in .claude/piton/ or piton/, or a run of one
     #[arg(value_name = "FILE|RUN")]
     file: String,
     /// Value of `${ARG}`; several are joined by spaces, and one that begins with `-` is written `--args=VALUE`
-    #[arg(long, value_name = "VALUE")]
+    #[arg(long, value_name = "VALUE", help_heading = NEW)]
     args: Vec<String>,
     /// An input of the workflow, NAME=VALUE; can be given several times
-    #[arg(long = "input", value_name = "NAME=VALUE")]
+    #[arg(long = "input", value_name = "NAME=VALUE", help_heading = NEW)]
     inputs: Vec<String>,
     /// More values of `${ARG}`
     #[arg(value_name = "VALUES", last = true)]
     rest: Vec<String>,
     /// Run the steps in the project itself instead of a worktree
-    #[arg(long)]
+    #[arg(long, help_heading = NEW)]
     no_worktree: bool,
     /// Stop when this step is done, with exit 0
     #[arg(long, value_name = "STEP", conflicts_with = "only")]
@@ -36,17 +42,15 @@ pub(in crate::cli) struct Run {
     /// Run this step and no other, as `piton exec` does
     #[arg(long, value_name = "STEP", conflicts_with_all = ["from", "skip", "force"])]
     only: Option<String>,
-    /// For a run: repeat this finished step and everything after it
-    #[arg(long, value_name = "STEP")]
+    /// Repeat this finished step and everything after it
+    #[arg(long, value_name = "STEP", help_heading = REST)]
     from: Option<String>,
-    /// For a run: skip a step; can be given several times
-    #[arg(long, value_name = "STEP")]
+    /// Skip a step; can be given several times
+    #[arg(long, value_name = "STEP", help_heading = REST)]
     skip: Vec<String>,
-    /// For a run: start over from the first step (it asks first)
-    #[arg(long)]
+    /// Start over from the first step (it asks first)
+    #[arg(long, help_heading = REST)]
     force: bool,
-    #[command(flatten)]
-    allowed: Allowed,
     /// Merge at the end without asking, and remove the worktree if everything in it is committed
     #[arg(short, long)]
     yes: bool,
@@ -56,6 +60,8 @@ pub(in crate::cli) struct Run {
     /// Check the file and show what would be run, with texts, conditions and the most it may cost; nothing is run or written
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    allowed: Allowed,
 }
 
 impl Command for Run {
