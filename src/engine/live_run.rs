@@ -148,10 +148,61 @@ mod tests {
     use proptest::sample::Index;
 
     use super::LiveRun;
+    use crate::engine::EffectiveStatus;
+    use crate::engine::StepDue;
     use crate::engine::effective_statuses;
+    use crate::engine::fixtures::at;
+    use crate::engine::fixtures::ids;
+    use crate::engine::fixtures::line_of;
+    use crate::engine::fixtures::options;
+    use crate::engine::fixtures::path;
+    use crate::engine::fixtures::present;
     use crate::engine::property_tests::orderly;
+    use crate::model::Action;
     use crate::model::Evidence;
+    use crate::model::Options;
     use crate::model::Status;
+
+    #[test]
+    fn an_update_is_compared_with_the_evidence() {
+        let mut run = line_of(&[("A", Status::Pending), ("B", Status::Pending)]);
+        run.steps[0].proof.outputs = vec![path("out.json")];
+        for (evidence, expected) in [
+            (Evidence::default(), EffectiveStatus::Invalid),
+            (
+                Evidence { files: [(path("out.json"), present(at(0)))].into(), ..Evidence::default() },
+                EffectiveStatus::Done,
+            ),
+        ] {
+            let mut live = LiveRun::new(run.clone(), evidence.clone());
+            live.update(0, |step| step.status = Status::Completed);
+            assert_eq!(live.effective_status(0), Some(expected));
+            let mut live = LiveRun::new(run.clone(), evidence);
+            live.update_all(|step| step.status = Status::Completed);
+            assert_eq!([0, 1, 2].map(|at| live.effective_status(at)), [Some(expected), Some(expected), None]);
+        }
+    }
+
+    #[test]
+    fn the_next_step_says_whether_it_was_done_before() {
+        for (status, output, action, is_repeated) in [
+            (Status::Pending, false, Action::Run, false),
+            (Status::InProgress, false, Action::Retry, false),
+            (Status::Completed, true, Action::Retry, true),
+        ] {
+            let mut run = line_of(&[("A", status), ("B", Status::Pending)]);
+            run.steps[0].proof.outputs = output.then(|| path("out.json")).into_iter().collect();
+            let live = LiveRun::new(run, Evidence::default());
+            assert_eq!(live.next(&options()), Some(StepDue { at: 0, action, is_repeated }), "{status}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_is_not_in_the_order() {
+        let live = LiveRun::new(line_of(&[("A", Status::Pending), ("B", Status::Pending)]), Evidence::default());
+        let order = live.order(&Options { skip: ids(&["A"]), ..options() });
+        assert_eq!(order, [StepDue { at: 1, action: Action::Run, is_repeated: false }]);
+    }
 
     proptest! {
         /// A run that is kept up to date is the same as one that is compared anew.

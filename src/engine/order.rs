@@ -5,7 +5,6 @@ use super::choose::Chosen;
 use super::reconciled::EffectiveStatus;
 use super::reconciled::ReconciledRun;
 use crate::model::Action;
-use crate::model::StepKind;
 
 /// A step that comes next once those before it have ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,12 +35,9 @@ pub(super) fn in_order(chooser: Chooser<'_>) -> Vec<StepDue> {
             None
         };
         let status = statuses[at];
-        let is_done_by_others = status == EffectiveStatus::OpenContainer && chooser.reconciled.blocker(at).is_none();
         if let Some(choice) = choice {
             let is_repeated = status.is_over() || matches!(status, EffectiveStatus::Invalid | EffectiveStatus::Verify);
             due.push(StepDue { at, action: choice.action, is_repeated });
-            statuses[at] = EffectiveStatus::Done;
-        } else if is_done_by_others && reconciled.run.steps[at].kind == StepKind::Container {
             statuses[at] = EffectiveStatus::Done;
         }
     }
